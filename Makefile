@@ -127,9 +127,17 @@ $(B)/unit_support.a: $(UNIT_SUPPORT)
 	@$(AR) rcsD $@ $^
 .PRECIOUS: $(B)/%.o
 
+# PTX in an interpreter, behind the entry points of the driver library: what tests of code for a GPU load.
+OBJ_ptx     := $(filter-out $(B)/test/ptx/emu_%,$(call objs,test/ptx))
+OBJ_ptx_emu := $(filter $(B)/test/ptx/emu_%,$(call objs,test/ptx))
+CUDA_EMU     = $(B)/test/libcuda_emu.so
+$(CUDA_EMU): $(OBJ_ptx_emu) $(OBJ_ptx) $(B)/libbase.a test/ptx/libcuda_emu.map
+	$(call say,LINK)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1,-Bsymbolic,--version-script=test/ptx/libcuda_emu.map,--as-needed -o $@ \
+	  $(OBJ_ptx_emu) $(OBJ_ptx) $(B)/libbase.a $(LIBS_B) -lpthread
+
 # The unit tests that T names, or all.
 UNITS_OF_T = $(if $(T),$(patsubst %.c,$(B)/%,$(filter test/unit/test_%.c,$(wildcard test/$(T).c test/$(T)/*.c))),$(UNITS))
-check: all $(UNITS_OF_T) $(if $(T),,deps)
+check: all $(CUDA_EMU) $(UNITS_OF_T) $(if $(T),,deps)
 	@rm -f $(B)/lit.json
 	@TSR_BUILD=$(abspath $(B)) $(PYTHON) $(LIT) $(LITFLAGS) -o $(B)/lit.json $(LIT_DIRS); \
 	 $(PYTHON) tools/summary.py $(B)/lit.json

@@ -1,6 +1,6 @@
 """Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would. With THREADS=N in the
 environment every loop that can be is cut into chunks, which a pool of N threads runs; with OPTIONS=... all programs have
-those. Every array ends where the next
+those; with --target=cuda and DRIVER=LIBRARY their PTX runs over that library of the driver (test/lit/emulator/Inputs/driver.py). Every array ends where the next
 page is closed, so that a touch of what lies behind one ends the process."""
 import ctypes
 import functools
@@ -18,6 +18,11 @@ from guard import guarded, placed
 TSRC = os.environ.get("TSRC", "tsrc")
 OPTIONS = os.environ.get("OPTIONS", "").split()
 THREADS = int(os.environ.get("THREADS", "0"))
+DRIVER = None  # where there is one, PTX runs over it
+if "DRIVER" in os.environ:
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "emulator", "Inputs"))
+    import driver
+    DRIVER = driver.Driver()
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "f16": np.float16, "bf16": np.uint16, "i8": np.int8,
           "u8": np.uint8, "i64": np.int64, "u32": np.uint32, "bool": np.bool_, "f8e4m3": np.uint8, "f8e5m2": np.uint8}
 SCRATCH = tempfile.TemporaryDirectory(prefix="tsrlib")  # as long as the process
@@ -55,6 +60,8 @@ def compile_text(text, options=()):
     run = subprocess.run([TSRC, source, "-o", made, *options], capture_output=True, text=True)
     if run.returncode != 0:
         raise CompileError("status %d\n%s\n%s" % (run.returncode, text, run.stderr))
+    if gpu and DRIVER:
+        subprocess.run([TSRC, source, "-o", os.path.join(directory, "m.ptx"), *options], check=True)
     if gpu:  # its kernels on this CPU, thread after thread
         subprocess.run(["cc", "-std=c99", "-Og", "-ffp-contract=off", "-w", "-fPIC", "-shared", "-o", loaded, "-x", "c", made,
                         "-lm"], check=True)
@@ -75,9 +82,13 @@ class Model:
         self.emulated = "--target=" + emulated.TRIPLE in [*options, *OPTIONS]
         self.library = emulated.Library(path) if self.emulated else ctypes.CDLL(path)
         self.call = pool_call(THREADS) if THREADS else None
+        ptx = os.path.join(os.path.dirname(path), "m.ptx")
+        self.ptx = driver.Ptx(ptx, DRIVER) if DRIVER and os.path.exists(ptx) else None
 
     def forward(self, dims, inputs, outputs, state=None, routine="forward"):
         """outputs: list of (shape, dtype). Returns the arrays; raises on a code other than 0."""
+        if self.ptx:
+            return self.ptx.forward(dims, inputs, outputs, state, routine)
         results = [placed(np.full(shape, 77, dtype)) for shape, dtype in outputs]
         dims = [ctypes.c_int64(d) for d in dims]
         size = getattr(self.library, "m_%s_workspace" % routine)

@@ -1,0 +1,84 @@
+/* Accesses of two threads to a byte of shared memory, one of them a store, without a barrier between them.
+ *
+ * A stamp says who touched a byte last, and when: the block's epoch, which every barrier of all its threads ends, and how
+ * often the thread's warp has synchronised in it. Two accesses are in order when their epochs differ, or when both are of
+ * one warp that has synchronised in between. A byte keeps the last store, and of the loads since the last epoch one, with
+ * whether there were others in its warp or elsewhere. Where a block waits by other means (barriers of some of its threads,
+ * mbarriers), nothing is reported.
+ */
+#include "test/ptx/run.h"
+
+#include <inttypes.h>
+
+/* epoch: 37 bits | warp's count: 14 | thread: 10 | others in the warp: 1 | others elsewhere: 1, and never 0. */
+enum { COUNT_BITS = 14, THREAD_BITS = 10, IN_WARP = 2, ELSEWHERE = 1 };
+
+static uint64_t stamp_of(const PtxThread *t, const PtxBlock *owner)
+{
+	uint64_t count = owner->synced[t->index / WARP] & ((1u << COUNT_BITS) - 1);
+	return ((owner->epoch << COUNT_BITS | count) << THREAD_BITS | t->index) << 2;
+}
+
+static uint64_t epoch_of(uint64_t stamp) { return stamp >> (2 + THREAD_BITS + COUNT_BITS); }
+static uint32_t thread_of(uint64_t stamp) { return stamp >> 2 & ((1u << THREAD_BITS) - 1); }
+static uint64_t count_of(uint64_t stamp)
+{
+	return stamp >> (2 + THREAD_BITS) & ((1u << COUNT_BITS) - 1);
+}
+
+/* Is an earlier access, with others of its kind, not in order with one that happens now? */
+static bool meets(uint64_t before, uint64_t now)
+{
+	if (epoch_of(before) != epoch_of(now))
+		return false;
+	if (before & ELSEWHERE)
+		return true;
+	if (thread_of(before) / WARP != thread_of(now) / WARP)
+		return true;
+	return count_of(before) == count_of(now) &&
+	       (thread_of(before) != thread_of(now) || before & IN_WARP);
+}
+
+static uint64_t also_read(uint64_t before, uint64_t now)
+{
+	if (epoch_of(before) != epoch_of(now))
+		return now;
+	uint64_t others = before & (IN_WARP | ELSEWHERE);
+	if (thread_of(before) / WARP != thread_of(now) / WARP)
+		others |= ELSEWHERE;
+	else if (count_of(before) == count_of(now) && thread_of(before) != thread_of(now))
+		others |= IN_WARP;
+	else if (count_of(before) != count_of(now))
+		others &= ~(uint64_t)IN_WARP;
+	return now | others;
+}
+
+static bool report(PtxThread *t, uint64_t offset, uint64_t other, const char *does, const char *did)
+{
+	ptx_fault(t, FAULT_RACE,
+		  "%s place %" PRIu64
+		  " of shared memory, which thread %u %s with no barrier in between",
+		  does, offset, thread_of(other), did);
+	return false;
+}
+
+bool ptx_race(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes, PtxAccess access)
+{
+	if (owner->loose || owner != t->block || access == ACCESS_ATOMIC)
+		return true;
+	uint64_t now = stamp_of(t, owner);
+	for (uint64_t at = offset; at < offset + bytes; at++) {
+		PtxTouched *byte = &owner->touched[at];
+		if (meets(byte->write, now))
+			return report(t, at, byte->write,
+				      access == ACCESS_READ ? "reads" : "writes", "wrote");
+		if (access == ACCESS_READ) {
+			byte->read = also_read(byte->read, now);
+		} else {
+			if (meets(byte->read, now))
+				return report(t, at, byte->read, "writes", "read");
+			byte->write = now;
+		}
+	}
+	return true;
+}
