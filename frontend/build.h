@@ -36,6 +36,7 @@ typedef enum ValueKind {
 	VALUE_FN,
 	VALUE_INSTANCE,
 	VALUE_BUILTIN, /* a function of the language, by name */
+	VALUE_WORD,    /* a word of `border =`, which configurations pass on */
 	VALUE_MODULE
 } ValueKind;
 
@@ -64,7 +65,7 @@ struct Value {
 		Function *fn;
 		Instance *instance;
 		Module *module;
-		Sym builtin;
+		Sym builtin, word;
 	};
 	int64_t integer;
 };
@@ -406,6 +407,7 @@ typedef struct SpecParts {
 	Span span, op_span;
 	bool permutes, joins; /* permute: elements of any dtype; concat */
 	bool keeps;	      /* the dtype of the one operand */
+	struct Border *border; /* frontend/border.h */
 } SpecParts;
 /* NODE_NONE after an error. */
 NodeId form_spec_node(Build *b, const SpecParts *parts);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/border.h"
 #include "frontend/build.h"
 #include "frontend/scan.h"
 #include "frontend/literal.h"
@@ -41,6 +42,8 @@ static Value eval_name(Build *b, const AstExpr *expr)
 		return constant;
 	if (form_exists(name))
 		return (Value){.kind = VALUE_BUILTIN, .builtin = name, .span = expr->span};
+	if (border_is_word(name))
+		return (Value){.kind = VALUE_WORD, .word = name, .span = expr->span};
 	scope_report_unknown(b, (Name){name, expr->span});
 	return value_error();
 }

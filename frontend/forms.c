@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/along.h"
+#include "frontend/border.h"
 #include "frontend/build.h"
 #include "frontend/forms.h"
 #include "frontend/indexing.h"
@@ -148,8 +149,6 @@ static NodeId plain_spec_node(Build *b, const SpecParts *parts)
 	node->joins = parts->joins;
 	if (parts->permutes || parts->keeps)
 		node->dtype = node_dtype(b, parts->args[0]);
-	spec_report_to_withs(b, id);
-	spec_note_namesakes(b, id);
 	return id;
 }
 
@@ -158,7 +157,13 @@ NodeId form_spec_node(Build *b, const SpecParts *parts)
 	SpecParts apart = *parts;
 	apart.spec = spec_apart(b, parts->spec);
 	joined_take_apart(b, parts->spec, apart.args, apart.spans, apart.nargs);
-	return joined_result(b, parts->spec, plain_spec_node(b, &apart));
+	apart.spec = border_put(b, &apart);
+	NodeId id = apart.spec ? plain_spec_node(b, &apart) : NODE_NONE;
+	if (id == NODE_NONE)
+		return id;
+	spec_report_to_withs(b, id);
+	spec_note_namesakes(b, id);
+	return joined_result(b, parts->spec, id);
 }
 
 static Value finish_spec(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)
@@ -169,12 +174,54 @@ static Value finish_spec(Build *b, const AstExpr *call, uint32_t first, SpecPart
 	return value_node(form_spec_node(b, parts), call->span);
 }
 
+static bool is_border_key(const AstExpr *call, uint32_t i)
+{
+	return form_is_key(call, i) && strcmp(call->keys[i].sym, "border") == 0;
+}
+
+/* A configuration may pass the word on; what else has the name of a word is not meant here. */
+static Border *border_argument(Build *b, const AstExpr *expr)
+{
+	bool word = expr->kind == AST_NAME && border_is_word(expr->name.sym);
+	const Binding *binding = word ? scope_find(b->at.scope, expr->name.sym) : NULL;
+	bool named = binding &&
+		     (binding->value.kind == VALUE_WORD || binding->value.kind == VALUE_NUMBER);
+	Value value = {.kind = VALUE_WORD, .word = expr->name.sym};
+	Border *border = ARENA_NEW(b->arena, Border);
+	if (!word || named)
+		value = eval(b, expr);
+	*border = (Border){.kind = BORDER_NUMBER, .span = expr->span};
+	if (value.kind == VALUE_WORD)
+		border->kind = border_of_word(value.word);
+	else if (value.kind == VALUE_NUMBER)
+		border->number = value_to_node(b, value);
+	else if (value.kind != VALUE_ERROR)
+		diag(b->diags, E0221, expr->span,
+		     "a border is a number or one of these words: skip, edge, reflect, wrap; and this is %s",
+		     value_describe(&value));
+	return value.kind == VALUE_WORD || value.kind == VALUE_NUMBER ? border : NULL;
+}
+
+/* The border of a form that takes no other arguments with names; false after an error. */
+static bool read_border(Build *b, const AstExpr *call, SpecParts *parts)
+{
+	for (uint32_t i = 1; i < call->nargs; i++)
+		if (is_border_key(call, i) && !(parts->border = border_argument(b, call->args[i])))
+			return false;
+	return true;
+}
+
 static bool einsum_keys(Build *b, const AstExpr *call, SpecParts *parts, const AstExpr **op)
 {
 	for (uint32_t i = 1; i < call->nargs; i++) {
 		if (!form_is_key(call, i))
 			continue;
 		bool combine = strcmp(call->keys[i].sym, "op") == 0;
+		if (is_border_key(call, i)) {
+			if (!(parts->border = border_argument(b, call->args[i])))
+				return false;
+			continue;
+		}
 		if (combine) {
 			*op = call->args[i];
 			parts->op = op_word(b, call->args[i], combines);
@@ -182,7 +229,7 @@ static bool einsum_keys(Build *b, const AstExpr *call, SpecParts *parts, const A
 			parts->reduce = op_word(b, call->args[i], reduces);
 		} else {
 			diag(b->diags, E0207, call->keys[i].span,
-			     "einsum has no argument '%s'; it has op= and reduce=",
+			     "einsum has no argument '%s'; it has op=, reduce= and border=",
 			     call->keys[i].sym);
 			return false;
 		}
@@ -217,7 +264,9 @@ static Value run_einsum(Build *b, const AstExpr *call)
 static Value run_sum(Build *b, const AstExpr *call)
 {
 	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD};
-	bool all = call->nargs == 2 && call->args[1]->kind != AST_STRING;
+	bool all = count_positional(call) == 1 && call->args[1]->kind != AST_STRING;
+	if (!read_border(b, call, &parts))
+		return value_error();
 	parts.spec = all ? spec_reduce_all(b, call->span) : spec_argument(b, call, 1);
 	return finish_spec(b, call, all ? 1 : 2, &parts);
 }
@@ -226,9 +275,9 @@ static Value run_reduce(Build *b, const AstExpr *call)
 {
 	SpecParts parts = {.op = OP_ID};
 	parts.reduce = op_word(b, call->args[1], reduces);
-	if (parts.reduce == OP_NONE)
+	if (parts.reduce == OP_NONE || !read_border(b, call, &parts))
 		return value_error();
-	bool all = call->nargs == 3 && call->args[2]->kind != AST_STRING;
+	bool all = count_positional(call) == 2 && call->args[2]->kind != AST_STRING;
 	parts.spec = all ? spec_reduce_all(b, call->span) : spec_argument(b, call, 2);
 	return finish_spec(b, call, all ? 2 : 3, &parts);
 }
@@ -398,11 +447,16 @@ bool form_takes_keys(Sym name)
 	return takes;
 }
 
+static bool takes_border(Sym name)
+{
+	return strcmp(name, "sum") == 0 || strcmp(name, "reduce") == 0;
+}
+
 static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t least, uint32_t most)
 {
 	uint32_t n = count_positional(call);
 	for (uint32_t i = 1; i < call->nargs && !form_takes_keys(name); i++) {
-		if (!form_is_key(call, i))
+		if (!form_is_key(call, i) || (takes_border(name) && is_border_key(call, i)))
 			continue;
 		diag(b->diags, E0207, call->keys[i].span, "'%s' has no argument with the name '%s'",
 		     name, call->keys[i].sym);

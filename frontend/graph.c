@@ -166,8 +166,9 @@ static void affine_print(FILE *out, const Graph *graph, const SpecAxis *axis)
 
 static void part_print(FILE *out, const Graph *graph, const SpecPart *part)
 {
+	static const char *const runs[] = {"", "-", "0*"};
 	if (part->letter)
-		fputs(part->letter, out);
+		fprintf(out, "%s%s", runs[part->run], part->letter);
 	else if (part->extent)
 		size_expr_print(out, graph, part->extent);
 	else if (part->rest)

@@ -85,10 +85,15 @@ extern const RowKind stored_rows[ROW_KINDS];
 
 /* ---- specifications, coefficients resolved ---- */
 
+/* How a letter goes through its part of an axis: to the end, from the end, or not at all, where the
+ * part is one element that all of its values read. */
+typedef enum PartRun { PART_FORWARD, PART_BACKWARD, PART_STILL } PartRun;
+
 typedef struct SpecPart {
 	/* NULL: a skipped part, of `size` elements or of `extent`, or as long as the others leave
 	 * it (`rest`) */
 	Sym letter;
+	PartRun run; /* of an operand; STILL: `size` is 1 */
 	int64_t size;
 	const SizeExpr *extent;
 	bool rest;
@@ -112,12 +117,13 @@ typedef struct SpecAxis {
 	int64_t before, after;
 	SpecPart *parts;	 /* CONCAT; JOIN: letters, the outer first */
 	uint32_t nparts;
+	const char *border; /* CONCAT: the word for a border that reads these parts, or NULL */
 } SpecAxis;
 
 /* Has the part a size that is solved for: a letter's, one by name, or the rest? */
 static inline bool spec_part_is_solved(const SpecPart *part)
 {
-	return part->letter || part->extent || part->rest;
+	return (part->letter && part->run != PART_STILL) || part->extent || part->rest;
 }
 
 /* Is the place of the axis given by name, so that the axis may be longer than what is read or

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "frontend/border.h"
 #include "frontend/build.h"
 #include "frontend/forms.h"
 
@@ -59,7 +60,7 @@ static void look_up(Resolve *r, const AstExpr *expr)
 {
 	static const char *const constants[] = {"inf", "nan", "pi"};
 	bool known = expr->kind != AST_NAME || scope_find(r->scope, expr->name.sym) ||
-		     form_exists(expr->name.sym);
+		     form_exists(expr->name.sym) || border_is_word(expr->name.sym);
 	for (int i = 0; i < 3 && !known; i++)
 		known = strcmp(expr->name.sym, constants[i]) == 0;
 	if (!known)

@@ -44,6 +44,7 @@ const char *value_describe(const Value *value)
 	case VALUE_FN: return "a function";
 	case VALUE_INSTANCE: return "an instance of a function";
 	case VALUE_BUILTIN: return "a function of the language";
+	case VALUE_WORD: return "a word for borders";
 	case VALUE_MODULE: return "an imported file";
 	case VALUE_ERROR: break;
 	}

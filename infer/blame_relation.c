@@ -71,9 +71,17 @@ void tell_kernel(Blame *b, const Conflict *c)
 
 void tell_parts(Blame *b, const Conflict *c)
 {
+	const Con *con = &b->s->cons.at[c->con];
+	const char *border = con->axis ? con->axis->border : NULL;
+	if (border) {
+		blame(b, c->con, "the border '%s' needs an axis of %s or more, and this one is %s",
+		      border, blame_size(b, c->sizes[1]), blame_size(b, c->sizes[0]));
+		blame_born(b, con->cells[0]);
+		return;
+	}
 	blame(b, c->con, "the parts have %s elements together, more than the %s of the axis",
 	      blame_size(b, c->sizes[1]), blame_size(b, c->sizes[0]));
-	note_known(b, &b->s->cons.at[c->con]);
+	note_known(b, con);
 }
 
 /* What is left for parts that are one size is no multiple of their number. */

@@ -87,6 +87,8 @@ bool holds_ge_where(Checker *c, Size a, Size b, const Size *positive, uint32_t n
 Size check_extent(const Checker *c, uint32_t key);
 /* The size of a part of a concatenated axis that is skipped. */
 Size check_skipped(Checker *c, const Expect *expect, uint32_t part);
+/* The size of any part. */
+Size check_part(Checker *c, const Expect *expect, uint32_t part);
 /* The value of a size as written. */
 Size check_size_expr(Checker *c, const SizeExpr *expr);
 

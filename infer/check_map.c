@@ -181,15 +181,35 @@ static bool map_affine(Checker *c, const Expect *expect, const Index *index)
 
 /* ---- concatenated axes ---- */
 
-static Size part_size(Checker *c, const Expect *expect, uint32_t part)
+/* Where does the part, which begins at `before`, have its index for the first value of its key? */
+static Size part_first(Checker *c, const Expect *expect, uint32_t part, Size before)
 {
-	uint32_t key = expect->parts[part];
-	return key == KEY_NONE ? check_skipped(c, expect, part) : check_extent(c, key);
+	if (expect->spec->parts[part].run != PART_BACKWARD)
+		return before;
+	return size_plus(c->sizes, size_add(c->sizes, before, check_part(c, expect, part)), -1);
+}
+
+/* A part of one element, which every value of its key reads. */
+static bool map_still(Checker *c, const Expect *expect, const Index *index)
+{
+	Size before = size_const(c->sizes, 0);
+	for (uint32_t i = 0; i < expect->spec->nparts; i++) {
+		if (expect->spec->parts[i].run == PART_STILL)
+			return holds_equal(c, before, index->offset) ||
+			       check_fail(c, "an element at a border is read at %s, not %s",
+					  size_text(c->arena, c->sizes, index->offset),
+					  size_text(c->arena, c->sizes, before));
+		before = size_add(c->sizes, before, check_part(c, expect, i));
+	}
+	return check_fail(c, "a block of a concatenated axis is not indexed by its iterator");
 }
 
 static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 {
-	if (index->nterms != 1 || index->terms[0].coef != 1)
+	if (index->nterms == 0)
+		return map_still(c, expect, index);
+	int64_t coef = index->terms[0].coef;
+	if (index->nterms != 1 || (coef != 1 && coef != -1))
 		return check_fail(c,
 				  "a block of a concatenated axis is not indexed by its iterator");
 	IterId iter = index->terms[0].iter;
@@ -197,20 +217,22 @@ static bool map_concat(Checker *c, const Expect *expect, const Index *index)
 	Size before = size_const(c->sizes, 0);
 	for (uint32_t i = 0; i < expect->spec->nparts; i++) {
 		uint32_t key = expect->parts[i];
-		bool empty = size_is(c->sizes, part_size(c, expect, i), 0) &&
+		bool fits = coef == (expect->spec->parts[i].run == PART_BACKWARD ? -1 : 1);
+		Size first = part_first(c, expect, i, before);
+		bool empty = size_is(c->sizes, check_part(c, expect, i), 0) &&
 			     !size_is(c->sizes, c->proj->iters[iter].extent, 0);
 		bool free =
 			key != KEY_NONE && owner == KEY_NONE && !empty && !c->keys.at[key].bound;
-		if (key != KEY_NONE &&
-		    (key == owner || (free && size_same(before, index->offset)))) {
-			if (!holds_equal(c, before, index->offset))
+		if (key != KEY_NONE && fits &&
+		    (key == owner || (free && size_same(first, index->offset)))) {
+			if (!holds_equal(c, first, index->offset))
 				return check_fail(c, "block '%s' starts at %s, not %s",
 						  key_name(c, key),
 						  size_text(c->arena, c->sizes, index->offset),
-						  size_text(c->arena, c->sizes, before));
+						  size_text(c->arena, c->sizes, first));
 			return bind(c, key, iter);
 		}
-		before = size_add(c->sizes, before, part_size(c, expect, i));
+		before = size_add(c->sizes, before, check_part(c, expect, i));
 	}
 	return check_fail(c, "an iterator is no part of the concatenated axis that it indexes");
 }

@@ -16,15 +16,19 @@ Size check_skipped(Checker *c, const Expect *expect, uint32_t part)
 	if (skipped->extent)
 		return check_size_expr(c, skipped->extent);
 	if (!skipped->rest)
-		return size_const(c->sizes, skipped->size);
+		return size_const(c->sizes, skipped->letter ? 1 : skipped->size);
 	Size rest = expect->axis->size;
 	for (uint32_t p = 0; p < expect->spec->nparts; p++) {
-		if (p != part && expect->parts[p] == KEY_NONE)
-			rest = size_sub(c->sizes, rest, check_skipped(c, expect, p));
-		else if (p != part)
-			rest = size_sub(c->sizes, rest, check_extent(c, expect->parts[p]));
+		if (p != part)
+			rest = size_sub(c->sizes, rest, check_part(c, expect, p));
 	}
 	return rest;
+}
+
+Size check_part(Checker *c, const Expect *expect, uint32_t part)
+{
+	bool own = expect->parts[part] == KEY_NONE || expect->spec->parts[part].run == PART_STILL;
+	return own ? check_skipped(c, expect, part) : check_extent(c, expect->parts[part]);
 }
 
 /* ---- what is known before iterators are bound ---- */
@@ -53,7 +57,9 @@ static void learn_rest(Checker *c, const ExpectTensor *tensor)
 		uint32_t nunknown = 0;
 		Size rest = axis->axis->size;
 		for (uint32_t p = 0; p < axis->spec->nparts; p++) {
-			Key *key = axis->parts[p] == KEY_NONE ? NULL : &c->keys.at[axis->parts[p]];
+			bool own = axis->parts[p] == KEY_NONE ||
+				   axis->spec->parts[p].run == PART_STILL;
+			Key *key = own ? NULL : &c->keys.at[axis->parts[p]];
 			if (!key && axis->spec->parts[p].rest) {
 				nunknown = 2;
 			} else if (!key) {
@@ -155,9 +161,7 @@ static bool check_concat(Checker *c, const Expect *expect)
 {
 	Size sum = size_const(c->sizes, 0);
 	for (uint32_t p = 0; p < expect->spec->nparts; p++)
-		sum = size_add(c->sizes, sum,
-			       expect->parts[p] == KEY_NONE ? check_skipped(c, expect, p)
-							    : check_extent(c, expect->parts[p]));
+		sum = size_add(c->sizes, sum, check_part(c, expect, p));
 	for (uint32_t p = 0; p < expect->spec->nparts; p++)
 		if (expect->parts[p] == KEY_NONE &&
 		    !holds_ge(c, check_skipped(c, expect, p), size_const(c->sizes, 0)))

@@ -282,10 +282,24 @@ static bool solve_equation(System *y, const Equation *row, CellId cell, int64_t 
 	return true;
 }
 
+/* Has a relation of the row a size that was told to be wrong? What follows from it is no news. */
+static bool is_broken(const System *y, const Equation *row)
+{
+	bool is = false;
+	for (uint32_t i = 0; i < y->ncons; i++) {
+		const Con *con = &y->s->cons.at[y->cons[i]];
+		for (uint32_t k = 0; is_from(row, i) && k < con->ncells; k++)
+			is |= con->cells[k] != NONE && cell_at(y->s, con->cells[k])->broken;
+	}
+	return is;
+}
+
 static bool read_equation(System *y, const Equation *row)
 {
 	Solver *s = y->s;
 	uint32_t column = 0, n = 0;
+	if (is_broken(y, row))
+		return false;
 	for (uint32_t c = 0; c < y->ncells; c++) {
 		if (row->at[c] != 0) {
 			column = c;
@@ -293,8 +307,7 @@ static bool read_equation(System *y, const Equation *row)
 		}
 	}
 	if (n == 1)
-		return !cell_at(s, y->cells[column])->broken &&
-		       solve_equation(y, row, y->cells[column], row->at[column]);
+		return solve_equation(y, row, y->cells[column], row->at[column]);
 	if (n == 0 && sizes_differ(s->sizes, row->right, size_const(s->sizes, 0)))
 		system_conflict(y, row);
 	return false;

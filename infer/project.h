@@ -29,7 +29,8 @@ typedef struct Class {
 
 typedef struct MapPart {
 	ClassId cls; /* CLASS_NONE: a skipped part */
-	Size extent; /* of a skipped part; SIZE_BAD: what the others leave of the axis */
+	PartRun run;
+	Size extent; /* of a skipped part, or a STILL one; SIZE_BAD: what the others leave of the axis */
 } MapPart;
 
 typedef enum MapKind { MAP_FIXED, MAP_CLASS, MAP_AFFINE, MAP_CONCAT, MAP_GATHER } MapKind;

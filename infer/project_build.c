@@ -99,7 +99,8 @@ static void blame_twice(Builder *b, const AxisMap *axis, ClassId c)
 
 static Size part_extent(const Builder *b, const MapPart *part)
 {
-	return part->cls == CLASS_NONE ? part->extent : b->p->classes.at[part->cls].extent;
+	bool own = part->cls == CLASS_NONE || part->run == PART_STILL;
+	return own ? part->extent : b->p->classes.at[part->cls].extent;
 }
 
 /* What the other parts leave of the axis. */
@@ -112,6 +113,17 @@ static Size rest_extent(const Builder *b, const AxisMap *axis)
 			rest = size_sub(b->p->sizes, rest, extent);
 	}
 	return rest;
+}
+
+/* A part that begins at `before`: its index grows with its class, falls, or stays. */
+static void view_part(Builder *b, const MapPart *part, Size before, Index *index)
+{
+	Sizes *sizes = b->p->sizes;
+	index->offset = before;
+	if (part->run == PART_BACKWARD)
+		index->offset = size_plus(sizes, size_add(sizes, before, part_extent(b, part)), -1);
+	if (part->run != PART_STILL)
+		index_add(b, index, part->cls, part->run == PART_BACKWARD ? -1 : 1);
 }
 
 static bool view_concat(Builder *b, const AxisMap *axis, Index *index)
@@ -127,8 +139,7 @@ static bool view_concat(Builder *b, const AxisMap *axis, Index *index)
 				return false;
 			}
 			found = true;
-			index->offset = before;
-			index_add(b, index, c, 1);
+			view_part(b, &axis->parts[i], before, index);
 		}
 		Size extent = part_extent(b, &axis->parts[i]);
 		extent = size_is_bad(extent) ? rest_extent(b, axis) : extent;

@@ -103,6 +103,7 @@ static void read_concat(SpecReader *r, AxisMap *axis, const SpecAxis *spec)
 		const SpecPart *part = &spec->parts[i];
 		axis->parts[i].cls =
 			part->letter ? letter_class(r, part->letter, part->span) : CLASS_NONE;
+		axis->parts[i].run = part->run;
 		axis->parts[i].extent = skipped_size(p, part);
 	}
 	class_group(p, axis);

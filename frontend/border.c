@@ -1,0 +1,391 @@
+/* Borders: what a window reads beyond an axis that has margins.
+ *
+ *   2*o =+[1, 2] k  of an axis i   becomes   2*o <+ k  of an axis before^i^after
+ *
+ * The larger tensor is a concatenation of 3^d operands for d axes with margins: of each axis the
+ * elements themselves, those before and those after. All but the value read the same tensor:
+ *
+ *              before        after
+ *   edge       0*l ^ _       _ ^ 0*r        its first and its last element
+ *   reflect    1 ^ -l ^ _    _ ^ -r ^ 1     from the second one on, and back from the last but one
+ *   wrap       _ ^ l         r ^ _          its last and its first elements
+ *
+ * where `-l` goes through a part from its end, `0*l` stays, and `_` is the rest. So each copies a box
+ * without a check, and that the axis is long enough is what any part of an axis asks for.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "frontend/border.h"
+#include "frontend/random.h"
+#include "frontend/specs.h"
+
+enum { AXES_MOST = 6 }; /* with a border at once: 3^6 boxes */
+
+const char *const border_words[] = {"skip", "edge", "reflect", "wrap"};
+
+BorderKind border_of_word(Sym name)
+{
+	BorderKind kind = BORDER_SKIP;
+	while (kind < BORDER_NUMBER && strcmp(border_words[kind], name) != 0) /* falls: words */
+		kind++;
+	return kind < BORDER_NUMBER ? kind : BORDER_SKIP;
+}
+
+bool border_is_word(Sym name) { return strcmp(border_words[border_of_word(name)], name) == 0; }
+
+/* ---- which axes have one ---- */
+
+static bool has_border(const SpecAxis *axis) { return axis->padded && axis->before + axis->after > 0; }
+
+static bool is_padded(const SpecAxis *axis)
+{
+	return axis->kernel && (axis->mark == MARK_PADDED || axis->mark == MARK_PADDED_CEIL);
+}
+
+/* The first axis of the tensor for which that holds, or NULL. */
+static const SpecAxis *find_axis(const SpecTensor *tensor, bool (*holds)(const SpecAxis *))
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++)
+			if (holds(&tensor->rows[kind].axes[i]))
+				return &tensor->rows[kind].axes[i];
+	return NULL;
+}
+
+static bool has_margins(const SpecAxis *axis) { return axis->padded; }
+
+static bool pads_any(const SpecAxis *axis) { return axis->padded || is_padded(axis); }
+
+/* Is there an axis that the border could stand around, and none that it could not? */
+static bool check_border(Build *b, const Spec *spec, const Border *border)
+{
+	const SpecAxis *open = NULL, *written = find_axis(&spec->result, pads_any);
+	bool any = false;
+	for (uint32_t i = 0; i < spec->noperands; i++) {
+		open = open ? open : find_axis(&spec->operands[i], is_padded);
+		any |= find_axis(&spec->operands[i], has_margins) != NULL;
+	}
+	if (any && !open && !written)
+		return true;
+	diag(b->diags, E0246, border->span,
+	     written ? "a border is read, and this specification writes across one"
+	     : open  ? "a border has as many elements as the margins, and these are not written"
+		     : "a border stands around an axis with margins, and there is none here");
+	if (written || open)
+		diag_note(b->diags, written ? written->span : open->span,
+			  written ? "what falls outside here is not written"
+				  : "margins stand behind the mark: '=+[1]', '=+?[1, 2]'");
+	return false;
+}
+
+/* ---- the larger tensor ---- */
+
+typedef struct Bordered { /* an axis with a border */
+	const SpecAxis *axis;
+	RowKind row;
+	uint32_t at;		    /* of the row's axes */
+	Sym inside, before, after; /* letters: the elements themselves, and those around them */
+} Bordered;
+
+typedef struct Larger {
+	Build *b;
+	const Border *border;
+	SpecTensor letters; /* the operand with a letter of its own for each axis */
+	Bordered axes[AXES_MOST];
+	uint32_t naxes;
+	NodeId arg;
+	Span span;
+	SpecTensor *operands; /* of the concatenation, with what they are of and where that stands */
+	NodeId *args;
+	Span *spans;
+	uint32_t nargs;
+} Larger;
+
+static SpecAxis letter_axis(Sym letter, Span span)
+{
+	return (SpecAxis){.kind = SPEC_LETTER, .span = span, .letter = letter, .stride = 1, .dilation = 1};
+}
+
+/* A letter that the tensor does not have. */
+static Sym new_letter(const Larger *l, Sym stem, const char *suffix)
+{
+	Sym letter = sym_printf(l->b->symbols, "%s_%s", stem, suffix);
+	while (spec_tensor_count(&l->letters, letter)) /* falls: letters of the tensor as long */
+		letter = sym_printf(l->b->symbols, "%s_", letter);
+	return letter;
+}
+
+/* Gives each axis a letter; false where too many have a border. */
+static bool name_axes(Larger *l, const SpecTensor *tensor)
+{
+	uint32_t n = 0;
+	l->letters = *tensor;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		SpecRow *row = &l->letters.rows[kind];
+		row->axes = ARENA_ARRAY(l->b->arena, SpecAxis, row->naxes);
+		for (uint32_t i = 0; i < row->naxes; i++) {
+			const SpecAxis *axis = &tensor->rows[kind].axes[i];
+			bool own = axis->kind == SPEC_LETTER &&
+				   spec_tensor_count(tensor, axis->letter) == 1;
+			row->axes[i] = letter_axis(
+				own ? axis->letter : sym_printf(l->b->symbols, "_%" PRIu32, ++n),
+				axis->span);
+			if (!has_border(axis))
+				continue;
+			if (l->naxes == AXES_MOST)
+				return false;
+			l->axes[l->naxes++] = (Bordered){.axis = axis, .row = kind, .at = i};
+		}
+	}
+	for (uint32_t i = 0; i < l->naxes; i++) {
+		Bordered *axis = &l->axes[i];
+		axis->inside = new_letter(l, axis->axis->letter, "in");
+		axis->before = new_letter(l, axis->axis->letter, "before");
+		axis->after = new_letter(l, axis->axis->letter, "after");
+		l->letters.rows[axis->row].axes[axis->at].letter = axis->inside;
+	}
+	return true;
+}
+
+typedef enum Side { SIDE_INSIDE, SIDE_BEFORE, SIDE_AFTER, SIDES } Side;
+
+static int64_t count_of(const Bordered *axis, Side side)
+{
+	return side == SIDE_BEFORE ? axis->axis->before : axis->axis->after;
+}
+
+static Sym letter_of(const Bordered *axis, Side side)
+{
+	return side == SIDE_INSIDE ? axis->inside : side == SIDE_BEFORE ? axis->before : axis->after;
+}
+
+static SpecAxis concat_axis(Build *b, const SpecPart *parts, uint32_t n, Span span)
+{
+	SpecAxis out = {.kind = SPEC_CONCAT, .span = span, .stride = 1, .dilation = 1, .nparts = n};
+	out.parts = ARENA_ARRAY(b->arena, SpecPart, n);
+	memcpy(out.parts, parts, n * sizeof *parts);
+	for (uint32_t i = 0; i < n; i++)
+		out.parts[i].span = span;
+	return out;
+}
+
+/* The axis as what stands at that side of it is read: from its beginning or up to its end. */
+static SpecAxis read_axis(const Larger *l, const Bordered *axis, Side side)
+{
+	static const PartRun runs[] = {[BORDER_EDGE] = PART_STILL, [BORDER_REFLECT] = PART_BACKWARD,
+				       [BORDER_WRAP] = PART_FORWARD};
+	BorderKind kind = l->border->kind;
+	bool first = (side == SIDE_BEFORE) != (kind == BORDER_WRAP);
+	uint32_t n = 0;
+	SpecPart parts[3], rest = {.rest = true};
+	SpecPart part = {.letter = letter_of(axis, side), .run = runs[kind], .size = 1};
+	if (!first)
+		parts[n++] = rest;
+	if (first && kind == BORDER_REFLECT)
+		parts[n++] = (SpecPart){.size = 1};
+	parts[n++] = part;
+	if (!first && kind == BORDER_REFLECT)
+		parts[n++] = (SpecPart){.size = 1};
+	if (first)
+		parts[n++] = rest;
+	SpecAxis out = concat_axis(l->b, parts, n, axis->axis->span);
+	out.border = border_words[kind];
+	return out;
+}
+
+static SpecTensor copy_letters(const Larger *l)
+{
+	SpecTensor out = l->letters;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		SpecRow *row = &out.rows[kind];
+		row->axes = ARENA_ARRAY(l->b->arena, SpecAxis, row->naxes);
+		if (row->naxes > 0)
+			memcpy(row->axes, l->letters.rows[kind].axes, row->naxes * sizeof *row->axes);
+	}
+	return out;
+}
+
+/* One number at all places of these sides: an array of its own that nothing stores. */
+static SpecTensor number_tensor(const Larger *l, const Side *sides)
+{
+	SpecTensor out = {.span = l->border->span};
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		out.rows[kind] = (SpecRow){.var_at = -1, .span = out.span};
+	SpecRow *row = &out.rows[ROW_OUTPUT];
+	row->written = true;
+	row->axes = ARENA_ARRAY(l->b->arena, SpecAxis, l->naxes);
+	for (uint32_t i = 0; i < l->naxes; i++)
+		row->axes[row->naxes++] = letter_axis(letter_of(&l->axes[i], sides[i]), out.span);
+	return out;
+}
+
+/* Another node of the number: each has a shape of its own. */
+static NodeId number_node(const Larger *l)
+{
+	NodeId id = node_new(l->b, NODE_NUMBER, l->border->span, l->border->span);
+	Node *node = graph_node(l->b->graph, id);
+	const Node *from = graph_node(l->b->graph, l->border->number);
+	node->number = from->number;
+	node->is_integer = from->is_integer;
+	node->integer = from->integer;
+	return id;
+}
+
+/* The operand that fills the box at these sides of the axes. */
+static void add_box(Larger *l, const Side *sides)
+{
+	bool inside = true;
+	SpecTensor tensor = copy_letters(l);
+	for (uint32_t i = 0; i < l->naxes; i++) {
+		const Bordered *axis = &l->axes[i];
+		if (sides[i] != SIDE_INSIDE && l->border->kind != BORDER_NUMBER)
+			tensor.rows[axis->row].axes[axis->at] = read_axis(l, axis, sides[i]);
+		inside &= sides[i] == SIDE_INSIDE;
+	}
+	bool number = !inside && l->border->kind == BORDER_NUMBER;
+	uint32_t n = l->nargs++;
+	l->operands[n] = number ? number_tensor(l, sides) : tensor;
+	l->args[n] = number ? number_node(l) : l->arg;
+	l->spans[n] = number ? l->border->span : l->span;
+}
+
+/* All choices of a side for each axis, but those of no elements. */
+static void add_boxes(Larger *l)
+{
+	Side sides[AXES_MOST] = {0};
+	uint32_t at = 0;
+	add_box(l, sides);
+	while (at < l->naxes) { /* falls: choices to come, in their order */
+		bool some = true;
+		sides[at]++;
+		for (at = 0; at < l->naxes && sides[at] == SIDES; at++) {
+			sides[at] = SIDE_INSIDE;
+			if (at + 1 < l->naxes)
+				sides[at + 1]++;
+		}
+		if (at == l->naxes)
+			return;
+		for (uint32_t i = 0; i < l->naxes; i++)
+			some &= sides[i] == SIDE_INSIDE || count_of(&l->axes[i], sides[i]) > 0;
+		if (some)
+			add_box(l, sides);
+		at = 0;
+	}
+}
+
+/* before^inside^after for each axis. */
+static SpecTensor larger_tensor(const Larger *l)
+{
+	SpecTensor out = copy_letters(l);
+	for (uint32_t i = 0; i < l->naxes; i++) {
+		const Bordered *axis = &l->axes[i];
+		SpecPart parts[3];
+		uint32_t n = 0;
+		if (axis->axis->before > 0)
+			parts[n++] = (SpecPart){.letter = axis->before};
+		parts[n++] = (SpecPart){.letter = axis->inside};
+		if (axis->axis->after > 0)
+			parts[n++] = (SpecPart){.letter = axis->after};
+		out.rows[axis->row].axes[axis->at] = concat_axis(l->b, parts, n, axis->axis->span);
+	}
+	return out;
+}
+
+static void bind_sizes(const Larger *l, NodeId id)
+{
+	Build *b = l->b;
+	for (uint32_t i = 0; i < l->naxes; i++)
+		for (Side side = SIDE_BEFORE; side < SIDES; side++) {
+			const Bordered *axis = &l->axes[i];
+			int64_t n = count_of(axis, side);
+			Span span = axis->axis->span;
+			Bind bind = {id, letter_of(axis, side), span, size_expr_number(b, n, span),
+				     CAPTURE_NONE};
+			if (n > 0)
+				PUSH(b->arena, b->graph->binds, bind);
+		}
+}
+
+static const Spec *larger_spec(const Larger *l)
+{
+	Spec *spec = ARENA_NEW(l->b->arena, Spec);
+	*spec = (Spec){.span = l->letters.span,
+		       .operands = l->operands,
+		       .noperands = l->nargs,
+		       .result = larger_tensor(l)};
+	return spec;
+}
+
+static NodeId larger_node(Larger *l)
+{
+	Build *b = l->b;
+	uint32_t most = 1;
+	for (uint32_t i = 0; i < l->naxes; i++)
+		most *= SIDES;
+	l->operands = ARENA_ARRAY(b->arena, SpecTensor, most);
+	l->args = ARENA_ARRAY(b->arena, NodeId, most);
+	l->spans = ARENA_ARRAY(b->arena, Span, most);
+	add_boxes(l);
+	if (refuses_mixed_words(b, l->args, l->spans, l->nargs))
+		return NODE_NONE;
+	Dtype dtype = nodes_unite(b, l->args, l->nargs);
+	NodeId id = node_new(b, NODE_BLOCK, l->span, l->border->span);
+	node_set_args(b, id, l->args, l->spans, l->nargs);
+	Node *node = graph_node(b->graph, id);
+	node->op = OP_ID;
+	node->reduce = OP_ADD;
+	node->spec = larger_spec(l);
+	node->dtype = dtype;
+	bind_sizes(l, id);
+	return id;
+}
+
+/* ---- operands ---- */
+
+/* Whole windows of the axis with its border. */
+static SpecTensor without_margins(Build *b, const SpecTensor *tensor)
+{
+	SpecTensor out = *tensor;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		SpecRow *row = &out.rows[kind];
+		row->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
+		for (uint32_t i = 0; i < row->naxes; i++) {
+			row->axes[i] = tensor->rows[kind].axes[i];
+			row->axes[i].padded = false;
+			row->axes[i].before = row->axes[i].after = 0;
+		}
+	}
+	return out;
+}
+
+static bool put_around(Build *b, const SpecParts *parts, uint32_t arg)
+{
+	Larger l = {.b = b, .border = parts->border, .arg = parts->args[arg], .span = parts->spans[arg]};
+	if (!find_axis(&parts->spec->operands[arg], has_border))
+		return true;
+	if (!name_axes(&l, &parts->spec->operands[arg])) {
+		diag(b->diags, E0932, parts->border->span,
+		     "borders of more than %d axes at once are not supported yet", AXES_MOST);
+		return false;
+	}
+	parts->args[arg] = larger_node(&l);
+	return parts->args[arg] != NODE_NONE;
+}
+
+const Spec *border_put(Build *b, const SpecParts *parts)
+{
+	if (!parts->border || parts->border->kind == BORDER_SKIP)
+		return parts->spec;
+	if (!check_border(b, parts->spec, parts->border))
+		return NULL;
+	Spec *out = ARENA_NEW(b->arena, Spec);
+	*out = *parts->spec;
+	out->operands = ARENA_ARRAY(b->arena, SpecTensor, out->noperands);
+	for (uint32_t i = 0; i < out->noperands; i++) {
+		if (!put_around(b, parts, i))
+			return NULL;
+		out->operands[i] = without_margins(b, &parts->spec->operands[i]);
+	}
+	return out;
+}

@@ -1,0 +1,27 @@
+/* What stands around an axis that a mark with margins reads: `border = edge`. */
+#ifndef TSR_FRONTEND_BORDER_H
+#define TSR_FRONTEND_BORDER_H
+
+#include "frontend/build.h"
+
+typedef enum BorderKind {
+	BORDER_SKIP, BORDER_EDGE, BORDER_REFLECT, BORDER_WRAP, BORDER_NUMBER
+} BorderKind;
+
+typedef struct Border {
+	BorderKind kind;
+	NodeId number; /* NUMBER */
+	Span span;     /* where it was given */
+} Border;
+
+/* The words, from SKIP to WRAP: skip, edge, reflect, wrap. */
+extern const char *const border_words[BORDER_NUMBER];
+bool border_is_word(Sym name);
+/* What the word says; SKIP for another name. */
+BorderKind border_of_word(Sym name);
+/* Puts the border around each operand that is read with margins: args become tensors that have these
+ * elements, and the specification that is returned reads whole windows of them. Itself where nothing
+ * is to be done; NULL after an error. The specification joins no axes. */
+const Spec *border_put(Build *b, const SpecParts *parts);
+
+#endif

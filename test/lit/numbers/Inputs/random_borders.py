@@ -1,0 +1,149 @@
+"""Random programs of windows over axes with borders, whose larger tensors NumPy's pad makes: any rows, sizes 0, 1 and
+others under one dim, margins on either side, sums, products with a kernel and greatest elements."""
+import itertools
+import random
+import sys
+
+import numpy as np
+
+import tsrlib
+from tsrlib import Model
+
+MODES = {"edge": "edge", "reflect": "reflect", "wrap": "wrap", "skip": "constant", "0.5": "constant", "-2": "constant"}
+SIZES = (0, 1, 2, 4, 9)
+
+
+def least(border, before, after):
+    """The shortest axis that has these elements."""
+    most = max(before, after)
+    return {"edge": min(most, 1), "reflect": most + (most > 0), "wrap": most}.get(border, 0)
+
+
+class Windows:
+    """One output: windows of one to three axes of a tensor, of which others are left as they are."""
+
+    def __init__(self, rng, name):
+        self.name, self.border = name, rng.choice(list(MODES))
+        self.form = rng.choice(["einsum", "sum", "max"])
+        if self.form == "max" and self.border == "skip":
+            self.border = "edge"  # what a greatest element skips is no number of NumPy's
+        self.rows = [[], [], []]
+        self.axes = []
+        for i in range(rng.choice([1, 2, 2, 3])):
+            padded = i == 0 or rng.random() < 0.4
+            most = rng.choice([1, 2, 3]) if padded else 0
+            axis = {"letter": "abc"[i], "padded": padded, "before": rng.randint(0, most), "after": rng.randint(0, most),
+                    "k": rng.randint(1, 3), "stride": rng.randint(1, 3), "dilation": rng.randint(1, 2)}
+            window = (axis["k"] - 1) * axis["dilation"] + 1 - axis["before"] - axis["after"]
+            fits = max(least(self.border, axis["before"], axis["after"]), window, 1)
+            axis["size"] = rng.choice(["n", "n + 1", rng.randint(fits, 6)])
+            self.rows[rng.randrange(3)].append(axis)
+        self.axes = [axis for row in (0, 2, 1) for axis in self.rows[row]]
+        self.twice = rng.random() < 0.3  # what is read is computed
+
+    def spec(self):
+        def row(axes, index):
+            return ", ".join(map(index, axes))
+
+        def read(a):
+            if not a["padded"]:
+                return a["letter"]
+            margins = "[%d]" % a["before"] if a["before"] == a["after"] else "[%d, %d]" % (a["before"], a["after"])
+            return "%d*%s =+?%s %d*k%s" % (a["stride"], a["letter"], margins, a["dilation"], a["letter"])
+
+        operand, result = ("%s | %s -> %s" % tuple(row(axes, index) for axes in self.rows)
+                           for index in (read, lambda a: a["letter"]))
+        kernel = "; " + ", ".join("k" + a["letter"] for a in self.axes if a["padded"]) + ", " if self.form == "einsum" else ""
+        return "%s%s => %s" % (operand, kernel, result)
+
+    def text(self):
+        shape = "%s | %s -> %s" % tuple(", ".join(str(a["size"]) for a in axes) for axes in self.rows)
+        padded = [a for a in self.axes if a["padded"]]
+        x = "x%s" % self.name
+        text = "input %s : [%s]\n" % (x, shape)
+        if self.form == "einsum":
+            text += "input w%s : [%s]\n" % (self.name, ", ".join(str(a["k"]) for a in padded))
+        call = {"einsum": "einsum(", "sum": "sum(", "max": "reduce(max, "}[self.form] + '"%s", ' % self.spec()
+        call += "2 * %s + 1" % x if self.twice else x
+        call += ", w%s" % self.name if self.form == "einsum" else ""
+        text += "output y%s = %s, border = %s)" % (self.name, call, self.border)
+        sizes = ", ".join("k%s = %d" % (a["letter"], a["k"]) for a in padded)
+        return text + (" with (%s)\n" % sizes if self.form != "einsum" else "\n")
+
+    def fits(self, n):
+        return all(self.length(a, n) >= least(self.border, a["before"], a["after"]) and self.steps(a, n) >= 0
+                   for a in self.axes if a["padded"])
+
+    @staticmethod
+    def length(axis, n):
+        return {"n": n, "n + 1": n + 1}.get(axis["size"], axis["size"])
+
+    def steps(self, a, n):
+        return (self.length(a, n) + a["before"] + a["after"] - (a["k"] - 1) * a["dilation"] - 1) // a["stride"] + 1
+
+    def inputs(self, data, n):
+        x = data.integers(-8, 9, [self.length(a, n) for a in self.axes]).astype(np.float32) / 4
+        w = data.integers(-8, 9, [a["k"] for a in self.axes if a["padded"]]).astype(np.float32) / 4
+        return [x, w] if self.form == "einsum" else [x]
+
+    def expected(self, inputs, n):
+        x = 2 * inputs[0] + 1 if self.twice else inputs[0]
+        margins = [(a["before"], a["after"]) if a["padded"] else (0, 0) for a in self.axes]
+        value = 0 if self.border == "skip" else float(self.border) if MODES[self.border] == "constant" else None
+        if x.size > 0 or value is not None:
+            x = np.pad(x, margins, MODES[self.border], **({} if value is None else {"constant_values": value}))
+        else:
+            x = np.zeros([s + a + b for s, (a, b) in zip(x.shape, margins)], np.float32)
+        padded = [(i, a) for i, a in enumerate(self.axes) if a["padded"]]
+        shape = [self.steps(a, n) if a["padded"] else self.length(a, n) for a in self.axes]
+        y = np.full(shape, -np.inf if self.form == "max" else 0, np.float32)
+        for place in itertools.product(*[range(a["k"]) for _, a in padded]):
+            index = [slice(None)] * x.ndim
+            for k, (i, a) in zip(place, padded):
+                first = k * a["dilation"]
+                index[i] = slice(first, first + (shape[i] - 1) * a["stride"] + 1 if shape[i] else first, a["stride"])
+            part = x[tuple(index)]
+            if self.form == "max":
+                y = np.maximum(y, part)
+            else:
+                y = y + (part * inputs[1][place] if self.form == "einsum" else part)
+        return y
+
+
+def check(seed, options):
+    """One program; its failures and how many calls gave numbers."""
+    rng, data = random.Random(seed), np.random.default_rng(seed)
+    outputs = [Windows(rng, str(i)) for i in range(6)]
+    text = "dim n\n" + "".join(output.text() for output in outputs)
+    model, calls, wrong = Model(text, options), 0, 0
+    for n in SIZES:
+        inputs = [output.inputs(data, n) for output in outputs]
+        arrays, fit = sum(inputs, []), all(output.fits(n) for output in outputs)
+        if not fit:  # a code, and nothing is written
+            try:
+                model.forward([n], arrays, [([64], np.float32)] * len(outputs))
+                wrong += 1
+                print("seed %d, n %d: no guard\n%s" % (seed, n, text))
+            except RuntimeError:
+                continue
+        want = [output.expected(own, n) for output, own in zip(outputs, inputs)]
+        got = model.forward([n], arrays, [(value.shape, np.float32) for value in want])
+        calls += 1
+        for output, a, b in zip(outputs, got, want):
+            if not np.allclose(a, b, rtol=1e-5, atol=1e-5):
+                wrong += 1
+                print("seed %d, n %d: y%s is %s, not %s\n%s" % (seed, n, output.name, a, b, text))
+    return wrong, calls
+
+
+def main():
+    first, count = int(sys.argv[2]), int(sys.argv[3])
+    options = (["-O1"], ["-O2"], ["--policy=none"])
+    results = [check(first + i, options[i % 3]) for i in range(count)]
+    assert all(calls > 0 for _, calls in results)
+    print("%d programs of borders, %d wrong" % (count, sum(wrong for wrong, _ in results)))
+
+
+if __name__ == "__main__":
+    tsrlib.TSRC = sys.argv[1]
+    main()
