@@ -402,7 +402,7 @@ static void check_from(const Options *o, struct argp_state *state)
 	if (!session_reads(from))
 		argp_error(state,
 			   "--from reads naive, kernels, exchange, fusion, transpose, horizontal, "
-			   "parallel, bind, loops and vector, not '%s'",
+			   "elide, parallel, bind, loops and vector, not '%s'",
 			   from);
 	if (option)
 		argp_error(state, "%s needs a program, and --from=%s reads loops", option, from);

@@ -106,10 +106,11 @@ static void run_exchange(Session *s) { transform(s, 0); }
 static void run_fusion(Session *s) { transform(s, PASS_FUSION); }
 static void run_transpose(Session *s) { transform(s, PASS_FUSION + 1); }
 static void run_horizontal(Session *s) { transform(s, PASS_FUSION + 2); }
+static void run_elide(Session *s) { transform(s, PASS_FUSION + 3); }
 
 static void run_parallel(Session *s)
 {
-	transform(s, PASS_FUSION + 3);
+	transform(s, PASS_FUSION + 4);
 	if (session_unscheduled(s))
 		return;
 	lower_finish(s->program, s->asked, &s->diags);
@@ -185,7 +186,8 @@ static void dump_exchange(FILE *out, Session *s) { dump_pass(out, s->loops[1]); 
 static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_FUSION]); }
 static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[2 + PASS_FUSION]); }
 static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3 + PASS_FUSION]); }
-static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[4 + PASS_FUSION]); }
+static void dump_elide(FILE *out, Session *s) { dump_pass(out, s->loops[4 + PASS_FUSION]); }
+static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[5 + PASS_FUSION]); }
 static void dump_bind(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_BIND]); }
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
@@ -221,6 +223,8 @@ const Stage pipeline[] = {
 	 dump_transpose},
 	{"horizontal", "transform", "small kernels as one loop for threads", run_horizontal,
 	 verify_program, dump_horizontal},
+	{"elide", "transform", "temporaries stored straight where they are copied to", run_elide,
+	 verify_program, dump_elide},
 	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
 	 dump_parallel},
 	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},

@@ -5,7 +5,7 @@
 #include "loops/parse.h"
 
 static const char *const read_stages[] = {"naive",     "kernels",    "exchange", "fusion",
-					  "transpose", "horizontal", "parallel",
+					  "transpose", "horizontal", "elide",	 "parallel",
 					  "bind",      "loops",	     "vector"};
 
 bool session_reads(const char *stage)

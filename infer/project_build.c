@@ -169,9 +169,9 @@ static bool view_axis(Builder *b, const AxisMap *axis, Index *index)
 
 static Access view_tensor(Builder *b, const TensorMap *map)
 {
-	Access access = {.naxes = map->naxes, .axes = ARENA_ARRAY(b->p->perm, Index, map->naxes)};
 	if (map->needs != CLASS_NONE && !b->active[map->needs])
 		return (Access){0};
+	Access access = {.naxes = map->naxes, .axes = ARENA_ARRAY(b->p->perm, Index, map->naxes)};
 	for (uint32_t i = 0; i < map->naxes; i++)
 		if (!view_axis(b, &map->axes[i], &access.axes[i]))
 			return (Access){0};

@@ -7,8 +7,8 @@
  * Let L lie in [least, most] over all accesses, let every coefficient in H be a multiple of U, and
  * let j move by `span` in all. Then most - least < c*step and c*span + most - least < U make H, j
  * and L digits of one number: the same cell means the same j. An offset counts in L, less what U
- * divides. An integer that is read may stand in H, whatever it is. What cannot be shown is taken for
- * dependent.
+ * divides. An integer that is read may stand in H, whatever it is. A part of a buffer that is read only
+ * does not count. What cannot be shown is taken for dependent.
  */
 #include <string.h>
 
@@ -24,6 +24,7 @@ typedef struct IterRange {
 
 typedef struct CellAccess {
 	BufferId buffer;
+	bool stores;
 	const Ix *ix;
 	const IterRange *ranges; /* by IterVar, in the loops around it */
 } CellAccess;
@@ -45,13 +46,13 @@ typedef struct Proof {
 /* ---- what the statement does ---- */
 
 /* Two loops may share an iterator: the access keeps the ranges of its own. */
-static void see_cell(Proof *p, BufferId buffer, const Ix *ix)
+static void see_cell(Proof *p, BufferId buffer, const Ix *ix, bool stores)
 {
 	size_t n = p->kernel->niters + 1;
 	if (!p->kept)
 		p->kept = memcpy(ARENA_ARRAY(p->arena, IterRange, n), p->ranges,
 				 n * sizeof *p->ranges);
-	PUSH(p->arena, p->accesses, ((CellAccess){buffer, ix, p->kept}));
+	PUSH(p->arena, p->accesses, ((CellAccess){buffer, stores, ix, p->kept}));
 }
 
 static void see_local(Proof *p, LocalId local, bool sets)
@@ -63,7 +64,7 @@ static void see_value(void *of, const Value *value)
 {
 	Proof *p = of;
 	if (value->kind == VALUE_LOAD)
-		see_cell(p, value->buffer, value->ix);
+		see_cell(p, value->buffer, value->ix, false);
 	if (value->kind == VALUE_LOCAL)
 		see_local(p, value->local, false);
 }
@@ -133,7 +134,7 @@ static void see_block(Proof *p, const Block *block)
 			p->kept = NULL;
 		}
 		if (stmt->kind == LOOP_STORE) {
-			see_cell(p, stmt->buffer, stmt->ix);
+			see_cell(p, stmt->buffer, stmt->ix, true);
 			if (p->threads || !p->program->buffers.at[stmt->buffer].scratch)
 				PUSH(p->arena, p->stored, stmt->buffer);
 		}
@@ -320,13 +321,51 @@ static bool add_access(const Proof *p, Digits *digits, const CellAccess *access,
 	return true;
 }
 
-static bool buffer_is_apart(const Proof *p, BufferId buffer)
+/* The indices that the access reaches in all iterations; `least` is SIZE_BAD where it is not known. */
+static Size reach(const Proof *p, const CellAccess *access, Size *most)
+{
+	Sizes *sizes = p->program->sizes;
+	Linear linear = ix_linear(p->program, access->ix);
+	Size least = linear.offset;
+	*most = least;
+	for (size_t i = 0; i < linear.terms.n; i++) {
+		const LinearTerm *term = &linear.terms.at[i];
+		IterRange range = atom_range(p, access->ranges, term->atom);
+		if (!range.known || !at_least(p, term->coef, size_const(sizes, 0)))
+			return SIZE_BAD;
+		least = size_add(sizes, least, size_mul(sizes, term->coef, range.first));
+		*most = size_add(
+			sizes, *most,
+			size_mul(sizes, term->coef, size_add(sizes, range.first, range.span)));
+	}
+	return size_is_bad(*most) ? SIZE_BAD : least;
+}
+
+/* Does the access only read, and nowhere that an iteration stores to? */
+static bool is_away(const Proof *p, const CellAccess *access)
+{
+	Size most, other_most, least = access->stores ? SIZE_BAD : reach(p, access, &most);
+	bool away = !size_is_bad(least);
+	for (size_t i = 0; away && i < p->accesses.n; i++) {
+		const CellAccess *other = &p->accesses.at[i];
+		if (other->buffer != access->buffer || !other->stores)
+			continue;
+		Size other_least = reach(p, other, &other_most);
+		away = !size_is_bad(other_least) &&
+		       (at_least(p, least, size_plus(p->program->sizes, other_most, 1)) ||
+			at_least(p, other_least, size_plus(p->program->sizes, most, 1)));
+	}
+	return away;
+}
+
+static bool accesses_are_apart(const Proof *p, BufferId buffer, const bool *away)
 {
 	Sizes *sizes = p->program->sizes;
 	Digits digits = {.coef = SIZE_BAD, .unit = SIZE_BAD};
 	for (size_t i = 0; i < 2 * p->accesses.n; i++) {
 		const CellAccess *access = &p->accesses.at[i % p->accesses.n];
-		if (access->buffer == buffer && !add_access(p, &digits, access, i < p->accesses.n))
+		if (access->buffer == buffer && !(away && away[i % p->accesses.n]) &&
+		    !add_access(p, &digits, access, i < p->accesses.n))
 			return false;
 	}
 	const IterRange *range = &p->ranges[p->loop->iter];
@@ -338,6 +377,20 @@ static bool buffer_is_apart(const Proof *p, BufferId buffer)
 		return true;
 	Size all = size_add(sizes, size_mul(sizes, digits.coef, range->span), width);
 	return range->known && at_least(p, digits.unit, all);
+}
+
+/* What is read where nothing is stored does not matter; it is looked for where the rest does not do. */
+static bool buffer_is_apart(const Proof *p, BufferId buffer)
+{
+	bool *away, any = false;
+	if (accesses_are_apart(p, buffer, NULL))
+		return true;
+	away = ARENA_ARRAY(p->arena, bool, p->accesses.n + 1);
+	for (size_t i = 0; i < p->accesses.n; i++) {
+		away[i] = p->accesses.at[i].buffer == buffer && is_away(p, &p->accesses.at[i]);
+		any |= away[i];
+	}
+	return any && accesses_are_apart(p, buffer, away);
 }
 
 static bool prove(Proof *p, const Stmt *root)

@@ -370,12 +370,20 @@ static bool iter_is_taken(const Program *program, const KernelIter *iters, size_
 	return false;
 }
 
-Sym iter_unique(const Program *program, const KernelIter *iters, size_t n, Sym name)
+static Sym numbered(const Program *program, Sym name, uint64_t number)
 {
-	Sym unique = name;
-	for (uint32_t same = 1; iter_is_taken(program, iters, n, unique); same++)
-		unique = sym_printf(program->symbols, "%s%u", name, same);
-	return unique;
+	return number ? sym_printf(program->symbols, "%s%llu", name, (unsigned long long)number)
+		      : name;
+}
+
+Sym iter_unique(const Program *program, const KernelIter *iters, size_t n, Sym name,
+		uint64_t *taken)
+{
+	uint64_t none = 0;
+	taken = taken ? taken : &none;
+	while (iter_is_taken(program, iters, n, numbered(program, name, *taken)))
+		(*taken)++;
+	return numbered(program, name, *taken);
 }
 
 static bool local_is_taken(const KernelLocal *locals, size_t n, Sym name)

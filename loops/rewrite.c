@@ -110,6 +110,7 @@ static void store_local(BufferTwin *twin, Stmt *copy)
 
 static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 {
+	bool touches = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;
 	Stmt *copy = ARENA_NEW(r->program->arena, Stmt);
 	*copy = *stmt;
 	/* values are shared within a statement, and are not across stores */
@@ -121,8 +122,7 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 	if (stmt->hi)
 		copy->hi = new_ix(r, stmt->hi);
 	if (stmt->ix)
-		copy->ix = stmt->kind == LOOP_STORE ? new_place(r, stmt->buffer, stmt->ix)
-						    : new_ix(r, stmt->ix);
+		copy->ix = touches ? new_place(r, stmt->buffer, stmt->ix) : new_ix(r, stmt->ix);
 	if (stmt->value)
 		copy->value = rewrite_value(r, stmt->value);
 	if (stmt->conds)
@@ -135,7 +135,6 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 		copy->local = new_local(r, stmt->local);
 		copy->ixs = new_ixs(r, stmt->ixs, stmt->nixs);
 	}
-	bool touches = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;
 	BufferTwin *twin = touches ? twin_of(r, stmt->buffer) : NULL;
 	if (twin && twin->kind == TWIN_BUFFER)
 		copy->buffer = twin->id;

@@ -46,8 +46,9 @@ void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from);
 Block rewrite_block(Rewrite *rewrite, Block block);
 
 /* NAME, NAME1, NAME2, ...: the first that none of the iterators, and no dim, has; none of the
- * locals. */
-Sym iter_unique(const Program *program, const KernelIter *iters, size_t n, Sym name);
+ * locals. `taken` is 0, or what an earlier call left there for the same name and fewer iterators; NULL: 0. */
+Sym iter_unique(const Program *program, const KernelIter *iters, size_t n, Sym name,
+		uint64_t *taken);
 Sym local_unique(const Program *program, const KernelLocal *locals, size_t n, const char *name);
 
 #endif

@@ -106,7 +106,9 @@ const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value
 
 IterVar gen_iter(Gen *gen, Sym name)
 {
-	Sym unique = iter_unique(gen->program, gen->iters.at, gen->iters.n, name);
+	gen->names.arena = gen->arena;
+	Sym unique = iter_unique(gen->program, gen->iters.at, gen->iters.n, name,
+				 pointer_map_at(&gen->names, name));
 	PUSH(gen->arena, gen->iters, ((KernelIter){unique}));
 	return (IterVar)gen->iters.n - 1;
 }

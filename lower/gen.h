@@ -5,6 +5,7 @@
 #ifndef TSR_LOWER_GEN_H
 #define TSR_LOWER_GEN_H
 
+#include "base/pointer_map.h"
 #include "lower/lowering.h"
 
 /* A value that others read several times: a local, and what it is set to once a statement is made
@@ -28,6 +29,7 @@ typedef struct Gen {
 	Program *program;
 	Arena *arena;
 	VEC(KernelIter) iters;
+	PointerMap names; /* of iterators: how many of a name were taken */
 	VEC(KernelLocal) locals;
 	Body top;
 	SharedLocals *locals_of; /* the present body: values used more than once are its locals */

@@ -127,7 +127,8 @@ static bool all_pay(const Rows *r, const Block *body)
 static IterVar new_iter(Rows *r, const char *name)
 {
 	Sym taken = sym_cstr(r->program->symbols, name);
-	KernelIter iter = {iter_unique(r->program, r->kernel->iters, r->kernel->niters, taken)};
+	KernelIter iter = {
+		iter_unique(r->program, r->kernel->iters, r->kernel->niters, taken, NULL)};
 	Kernel more = {.iters = &iter, .niters = 1};
 	kernel_append_tables(r->program->arena, r->kernel, &more);
 	return r->kernel->niters - 1;

@@ -183,7 +183,7 @@ static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 		Arena *arena = rows->program->arena;
 		Kernel kernel = flat->kernel;
 		KernelIter cell = {iter_unique(rows->program, kernel.iters, kernel.niters,
-					       kernel.iters[flat->loop->iter].name)};
+					       kernel.iters[flat->loop->iter].name, NULL)};
 		Kernel more = {.iters = &cell, .niters = 1};
 		kernel_append_tables(rows->program->arena, &kernel, &more);
 		const Ix **iters = rows_same_iters(rows, &flat->kernel, 0);

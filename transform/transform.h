@@ -7,6 +7,7 @@
  *   transpose   transpose.c    copies that run along other axes than they store, in tiles
  *                              (transpose_emit.c)
  *   horizontal  horizontal.c   small kernels as one loop for threads
+ *   elide       elide.c        temporaries that are copied whole as parts of what they are copied into
  *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself,
  *                              cut.c kernels of many nests as one for each
  *   bind        bind.c         loops as threads of a GPU, where the target is one
@@ -35,7 +36,7 @@ typedef struct TransformPass {
 } TransformPass;
 
 /* Places of those that are asked for by themselves. */
-enum { PASS_FUSION = 1, PASS_BIND = 5, PASS_MEMORY = 6, TRANSFORM_PASSES = 7 };
+enum { PASS_FUSION = 1, PASS_BIND = 6, PASS_MEMORY = 7, TRANSFORM_PASSES = 8 };
 extern const TransformPass transform_passes[TRANSFORM_PASSES];
 
 /* The program that a pass makes of another, which stays as it is, but for the schedule of what was
@@ -48,6 +49,7 @@ void transform_exchange(Transform *t);
 void transform_fusion(Transform *t);
 void transform_transpose(Transform *t);
 void transform_horizontal(Transform *t);
+void transform_elide(Transform *t);
 void transform_parallel(Transform *t);
 void transform_bind(Transform *t);
 void transform_memory(Transform *t);

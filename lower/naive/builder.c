@@ -9,6 +9,7 @@ Builder build_new(Naive *naive, Sym name, Span span)
 			 .t = t,
 			 .program = t->program,
 			 .arena = t->arena,
+			 .names = {.arena = t->arena},
 			 .name = name,
 			 .span = span};
 }
@@ -30,7 +31,8 @@ void build_end(Builder *b)
 
 IterVar build_iter(Builder *b, Sym name)
 {
-	Sym unique = iter_unique(b->program, b->iters.at, b->iters.n, name);
+	Sym unique = iter_unique(b->program, b->iters.at, b->iters.n, name,
+				 pointer_map_at(&b->names, name));
 	PUSH(b->arena, b->iters, ((KernelIter){unique}));
 	return (IterVar)b->iters.n - 1;
 }

@@ -11,6 +11,7 @@
 #ifndef TSR_LOWER_NAIVE_BUILDER_H
 #define TSR_LOWER_NAIVE_BUILDER_H
 
+#include "base/pointer_map.h"
 #include "loops/build.h"
 #include "lower/naive/naive.h"
 #include "lower/tables.h"
@@ -45,6 +46,7 @@ typedef struct Builder {
 	Sym name;
 	Span span;
 	VEC(KernelIter) iters;
+	PointerMap names; /* of iterators: how many of a name were taken */
 	VEC(KernelLocal) locals;
 	Body top;
 	Body *holds;	/* initialisers: takes a local for each node that is an expression */
