@@ -175,6 +175,12 @@ static void put_array_checks(FILE *out, const Module *m, const TensorArg *args, 
 	}
 }
 
+/* Where temporaries are: those of `init` in the state. */
+static const char *temps_base(const Module *m, uint32_t routine)
+{
+	return routine < m->program->routines.n ? "workspace" : "state";
+}
+
 static const char *placed(const Module *m, const char *base, Size offset, const char *type)
 {
 	if (size_is(m->program->sizes, offset, 0))
@@ -236,7 +242,7 @@ static void put_places(FILE *out, const Module *m, uint32_t index)
 			continue;
 		const char *type = c_type(buffer->dtype);
 		fprintf(out, "\t%s *place_%u = %s;\n", type, id,
-			placed(m, "workspace", buffer->offset, type));
+			placed(m, temps_base(m, index), buffer->offset, type));
 	}
 }
 
@@ -251,7 +257,7 @@ static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 		return placed(m, "state", m->program->params.at[buffer->arg].offset, type);
 	case BUFFER_TEMP:
 		return exchanges(m, id) ? arena_printf(m->arena, "place_%u", id)
-					: placed(m, "workspace", buffer->offset, type);
+					: placed(m, temps_base(m, routine), buffer->offset, type);
 	case BUFFER_PACKED: return placed(m, "state", buffer->offset, type);
 	case BUFFER_CONST: return m->consts[buffer->arg];
 	}
@@ -486,13 +492,14 @@ static void put_init(FILE *out, const Module *m)
 	c_put_totals(out, m, p->state);
 	fprintf(out, "\tconst int64_t tsr_bytes = %s;\n", c_checked_size(m, p->state));
 	fprintf(out, "\tif (tsr_bytes == TSR_NONE)\n\t\treturn TSR_BAD_DIM;\n");
-	fprintf(out, "\tif (tsr_bytes > 0 && (state == NULL || tsr_misaligned(state, %d)))\n\t\treturn "
-		     "TSR_BAD_POINTER;\n",
+	fprintf(out,
+		"\tif (tsr_bytes > 0 && (state == NULL || tsr_misaligned(state, %d)))\n\t\treturn "
+		"TSR_BAD_POINTER;\n",
 		STATE_ALIGN);
-	if (p->init.nkernels)
-		put_compute(out, m);
 	for (size_t i = 0; i < p->params.n; i++)
 		put_fill(out, m, &p->params.at[i]);
+	if (p->init.nkernels)
+		put_compute(out, m);
 	if (p->pack.nkernels) {
 		fprintf(out, "\treturn %s_pack(NULL, ", m->prefix);
 		for (uint32_t i = 0; i < p->pack.ndims; i++)

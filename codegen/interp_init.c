@@ -69,11 +69,11 @@ static int compute_params(const Program *program, const int64_t *dims, void *sta
 
 int interp_init(const Program *program, const int64_t *dims, void *state, uint64_t seed)
 {
-	int code = compute_params(program, dims, state, seed);
+	int code = 0;
 	for (size_t i = 0; i < program->params.n && !code; i++)
 		if (program->params.at[i].init != PARAM_COMPUTED)
 			code = init_param(program, &program->params.at[i], dims, state, seed);
-	if (code)
-		return code;
-	return interp_pack(program, dims, state);
+	if (!code)
+		code = compute_params(program, dims, state, seed);
+	return code ? code : interp_pack(program, dims, state);
 }

@@ -245,7 +245,9 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	e.inputs = take_params(&e, r->ninputs, &at);
 	e.outputs = take_params(&e, r->noutputs, &at);
 	e.state = jit_param(&e.f, at++);
-	e.workspace = packs || inside ? NULL : jit_param(&e.f, at);
+	e.workspace = packs    ? NULL
+		      : inside ? e.state
+			       : jit_param(&e.f, at); /* init's is in the state */
 	jit_guards(&e, cpu);
 	open_places(&e);
 	call_kernels(&e, 0, r->nkernels, 0);

@@ -194,10 +194,10 @@ static gcc_jit_function *init_function(Jit *jit)
 	in.seed = jit_param(&in.f, n + 1);
 	check_dims(&in.f, p->state_dims, n, bad);
 	check_state(&in);
-	if (jit->first)
-		compute(&in);
 	for (size_t i = 0; i < p->params.n; i++)
 		fill(&in, &p->params.at[i]);
+	if (jit->first)
+		compute(&in);
 	jit_return(&in.f, p->pack.nkernels ? called(&in, jit->pack, &p->pack)
 					   : jit_long(jit, jit->int_, TSR_OK));
 	return in.f.function;

@@ -266,6 +266,9 @@ typedef struct Node {
 	uint32_t loop;	       /* among graph.loops: the innermost one that computes it anew */
 	uint32_t carried;      /* ZEROS: 1 + its place among graph.carried; 0: it has none */
 	bool exact;	       /* an assignment that does not broadcast its operand */
+	/* an initialiser's assignment: each cell follows from its own place in numbers, sizes, constants,
+	 * parameters and random numbers, so that it is computed without other memory */
+	bool cellwise;
 	bool used;             /* reached from an output or a routine */
 } Node;
 

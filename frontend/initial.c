@@ -8,9 +8,10 @@
  * over the parameter that no routine computes. Random numbers start from the seed of `init`, in a
  * stream that the parameter's name keys.
  *
- * Parameters are set before any routine runs, each by one loop that writes it in place and needs no
- * other memory. So every cell must follow from its own place: what is read is numbers, sizes,
- * constants and random numbers, and what is computed is elementwise or moves axes.
+ * Parameters are set before any routine runs, in the order in which they are made: what is read is numbers,
+ * sizes, constants, random numbers and the first values of parameters that stand before. Where what is
+ * computed is elementwise or moves axes, one loop writes the parameter in place and needs no other memory
+ * (`cellwise`).
  */
 #include <math.h>
 #include <string.h>
@@ -41,16 +42,18 @@ static void set_number(Build *b, NodeId param, double number, Span span)
 
 /* ---- what an initialiser may be made of ---- */
 
-typedef enum Part { PART_GOOD, PART_LATER, PART_OTHER, PART_FORM } Part;
+typedef enum Part { PART_CELLS, PART_WHOLE, PART_LATER, PART_STEPS } Part;
 
 static Part part_of(const Node *node)
 {
+	if (node->loop || node->carried)
+		return PART_STEPS;
 	switch (node->kind) {
 	case NODE_INPUT:
 	case NODE_ZEROS: return PART_LATER;
-	case NODE_SCALAR: return node->dtype == DTYPE_U4X32 ? PART_GOOD : PART_LATER;
-	case NODE_PARAM: return PART_OTHER;
-	case NODE_SPEC: return spec_keeps_axes(node->spec) ? PART_GOOD : PART_FORM;
+	case NODE_SCALAR: return node->dtype == DTYPE_U4X32 ? PART_CELLS : PART_LATER;
+	case NODE_SPEC: return spec_keeps_axes(node->spec) ? PART_CELLS : PART_WHOLE;
+	case NODE_PARAM:
 	case NODE_NUMBER:
 	case NODE_SIZE:
 	case NODE_RANGE:
@@ -58,9 +61,9 @@ static Part part_of(const Node *node)
 	case NODE_CONST:
 	case NODE_RANDOM:
 	case NODE_CAST:
-	case NODE_TRANSPOSE: return PART_GOOD;
-	case NODE_POINTWISE: return node->target == NODE_NONE ? PART_GOOD : PART_LATER;
-	default: return PART_FORM;
+	case NODE_TRANSPOSE: return PART_CELLS;
+	case NODE_POINTWISE: return node->target == NODE_NONE ? PART_CELLS : PART_LATER;
+	default: return node->target == NODE_NONE ? PART_WHOLE : PART_LATER;
 	}
 }
 
@@ -71,19 +74,12 @@ static void report_part(Build *b, Part part, const Node *node, Span whole)
 	if (part == PART_LATER)
 		diag(b->diags, E0243, span,
 		     "a parameter starts before any routine runs, and this depends on '%s'", name);
-	else if (part == PART_OTHER)
-		diag(b->diags, E0915, span,
-		     "an initialiser that reads another parameter, '%s', is not supported yet",
-		     name);
 	else
 		diag(b->diags, E0915, node->span,
-		     "an initialiser is computed cell by cell, and this %s not: it is not "
-		     "supported in one yet",
-		     node->kind == NODE_COMPOSE ? "product is" : "is");
-	if (part != PART_FORM && node->name)
+		     "an initialiser in which a loop runs in steps is not supported yet: iterate() "
+		     "makes a number of copies");
+	if (part == PART_LATER && node->name)
 		diag_note(b->diags, node->name_span, "'%s' is declared here", name);
-	if (part == PART_FORM && node->kind == NODE_COMPOSE)
-		diag_fix(b->diags, node->op_span, ".*", "'.*' multiplies cell by cell");
 }
 
 /* The nodes that a value is made of, each listed once; first those that it is made of
@@ -134,7 +130,7 @@ static void set_like(Build *b, NodeId param)
 }
 
 /* Falls: each node is listed once. */
-static bool check_parts(Build *b, NodeId param, NodeId value, Span whole)
+static bool check_parts(Build *b, NodeId param, NodeId value, Span whole, bool *cellwise)
 {
 	Parts parts = {.param = param};
 	NodeId bad = NODE_NONE;
@@ -143,15 +139,15 @@ static bool check_parts(Build *b, NodeId param, NodeId value, Span whole)
 		if (is_elementwise(graph_node(b->graph, parts.all.at[i])))
 			list_operands(b, &parts, parts.all.at[i]);
 	set_like(b, param);
-	/* what is not there yet is told before a form that reads it */
-	for (size_t i = 0; i < parts.all.n; i++) {
+	*cellwise = true;
+	for (size_t i = 0; i < parts.all.n && bad == NODE_NONE; i++) {
 		NodeId id = parts.all.at[i];
 		Part part = part_of(graph_node(b->graph, id));
-		if (part != PART_GOOD && (bad == NODE_NONE || part != PART_FORM))
+		*cellwise = *cellwise && part == PART_CELLS;
+		if (part == PART_LATER || part == PART_STEPS)
 			bad = id;
-		if (part != PART_GOOD && part != PART_FORM)
-			break;
-		list_operands(b, &parts, id);
+		else
+			list_operands(b, &parts, id);
 	}
 	b->work += parts.all.n;
 	if (bad != NODE_NONE)
@@ -255,7 +251,9 @@ static NodeId fitted(Build *b, NodeId param, NodeId value, Span span)
 static void set_expression(Build *b, NodeId param, Value value, Span span)
 {
 	NodeId id = value_to_node(b, value);
-	if (id == NODE_NONE || refuses_words(b, &id, &span, 1) || !check_parts(b, param, id, span))
+	bool cellwise;
+	if (id == NODE_NONE || refuses_words(b, &id, &span, 1) ||
+	    !check_parts(b, param, id, span, &cellwise))
 		return;
 	NodeId like = graph_node(b->graph, id)->like;
 	id = fitted(b, param, id, span);
@@ -265,6 +263,7 @@ static void set_expression(Build *b, NodeId param, Value value, Span span)
 	id = node_pointwise(b, OP_ID, &id, &span, 1, span, span);
 	graph_node(b->graph, id)->like = param;
 	graph_node(b->graph, id)->target = param;
+	graph_node(b->graph, id)->cellwise = cellwise;
 	Node *node = graph_node(b->graph, param);
 	node->init = INIT_EXPRESSION;
 	node->initial = id;

@@ -132,14 +132,33 @@ static void mark_used(Build *b, const Routine *routine)
 		graph_node(b->graph, routine->order[k])->used = true;
 }
 
-/* The initialisers of the parameters that some routine uses. */
+/* The parameters that an initialiser reads are used. Falls: each node is used once. */
+static void mark_read(Build *b, NodeId id)
+{
+	NodeIds open = {0};
+	PUSH(b->arena, open, id);
+	while (open.n) {
+		Node *node = graph_node(b->graph, open.at[--open.n]);
+		for (uint32_t i = 0; i < node->nargs; i++) {
+			Node *arg = graph_node(b->graph, node->args[i]);
+			if (!arg->used)
+				PUSH(b->arena, open, node->args[i]);
+			arg->used = true;
+		}
+	}
+}
+
+/* The initialisers of the parameters that some routine uses, and of those that they read, which stand
+ * before them. */
 static void add_init(Build *b)
 {
 	NodeIds roots = {0};
-	for (size_t i = 0; i < b->graph->params.n; i++) {
+	for (size_t i = b->graph->params.n; i-- > 0;) {
 		const Node *param = graph_node(b->graph, b->graph->params.at[i]);
-		if (param->used && param->init == INIT_EXPRESSION)
+		if (param->used && param->init == INIT_EXPRESSION) {
 			PUSH(b->arena, roots, param->initial);
+			mark_read(b, param->initial);
+		}
 	}
 	Routine *init = &b->graph->init;
 	init->name = sym_cstr(b->symbols, "init");

@@ -76,7 +76,7 @@ static void dump_owner(const Dump *d, const Buffer *buffer)
 	}
 	if (buffer->kind != BUFFER_PARAM && buffer->kind != BUFFER_CONST &&
 	    buffer->kind != BUFFER_PACKED)
-		fprintf(d->out, " of %s", d->program->routines.at[buffer->routine].name);
+		fprintf(d->out, " of %s", program_routine(d->program, buffer->routine)->name);
 }
 
 static void dump_buffer(const Dump *d, BufferId id)

@@ -258,7 +258,8 @@ typedef struct Buffer {
 	uint32_t routine; /* INPUT, OUTPUT, TEMP: whose it is */
 	/* INPUT, OUTPUT: position in its list; PARAM, CONST, PACKED: index into the table */
 	uint32_t arg;
-	/* TEMP, PACKED: bytes from the start of workspace or state, a multiple of 64 */
+	/* TEMP, PACKED: bytes from the start of workspace or state, a multiple of 64; in the state also
+	 * those of Program.init */
 	Size offset;
 	/* TEMP: holds nothing between iterations of a loop at the top of a kernel */
 	bool scratch;
@@ -397,8 +398,9 @@ typedef struct Program {
 	VEC(ProgramLoop) loops; /* at[0]: none */
 	/* stores the state's copies of parameters; without kernels: there are none */
 	ProgramRoutine pack;
-	/* stores the parameters that are COMPUTED, from one scalar, the seed; without kernels:
-	 * there are none */
+	/* stores the parameters that are COMPUTED, from one scalar, the seed, and those that have other
+	 * first values; without kernels: there are none. It has no workspace: its temporaries lie where the
+	 * copies of parameters will. */
 	ProgramRoutine init;
 	Size state;	   /* bytes */
 	Size stamp;	   /* with copies: where the 4 bytes PACK_STAMP stand once they are made */

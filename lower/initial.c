@@ -1,5 +1,5 @@
-/* What parameters start with, where that is an expression: a kernel a parameter, which writes it
- * in place. Everything between the parameter and its leaves is computed inside, at the cell's own
+/* What parameters start with, where that is an expression of each cell's own place: a kernel a parameter,
+ * which writes it in place. (Others are steps as those of any routine: routine.c.) Everything between the parameter and its leaves is computed inside, at the cell's own
  * indices, so there is no other memory.
  *
  *   without random numbers   for i, j, ...: w[i, j] = value(i, j)
@@ -159,8 +159,9 @@ static void emit_in_blocks(Initial *in)
 		emit_blocks(in, whole, size_ceil(sizes, n, NUMBERS), &n);
 }
 
-static void emit(Lower *lower, NodeId id)
+void initial_emit(Lower *lower, NodeId id)
 {
+	plan_all(lower);
 	const Node *param = lower_node(lower, lower_node(lower, id)->target);
 	Sym name = lower_unique(lower, sym_printf(lower->program->symbols, "init_%s", param->name));
 	Gen gen = gen_new(lower, name, lower_node(lower, id)->span);
@@ -168,13 +169,4 @@ static void emit(Lower *lower, NodeId id)
 	find_streams(&in, id, ARENA_ARRAY(lower->scratch, bool, id + 1));
 	in.streams.n ? emit_in_blocks(&in) : emit_over_axes(&in);
 	kernel_finish(&gen);
-}
-
-void initial_emit(Lower *lower)
-{
-	const Routine *init = lower->tables.routine;
-	plan_all(lower);
-	for (uint32_t i = 0; i < init->norder; i++)
-		if (lower_node(lower, init->order[i])->target != NODE_NONE)
-			emit(lower, init->order[i]);
 }

@@ -43,8 +43,9 @@ void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 void lower_routine(Lower *lower, uint32_t routine);
 /* The routine that sets the parameters that start with an expression. */
 void lower_init(Lower *lower);
-/* initial.c: its kernels. */
-void initial_emit(Lower *lower);
+/* initial.c: the kernel of an assignment of `init` whose cells follow from their own places; the routine
+ * at hand is of what that needs. */
+void initial_emit(Lower *lower, NodeId id);
 /* The routine that packs the state, from the kernels that the others asked for. */
 void lower_pack(Lower *lower);
 /* inline_producer.c: drops the kernels of what copies of the kernel at hand computed, and nothing

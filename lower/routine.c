@@ -120,7 +120,7 @@ static void emit_all(Lower *lower)
 			done = emit_row_block(lower, id) + 1;
 	}
 	lower->loop = 0;
-	const ProgramRoutine *routine = &lower->program->routines.at[lower->tables.routine_id];
+	const ProgramRoutine *routine = program_routine(lower->program, lower->tables.routine_id);
 	for (uint32_t i = 0; i < routine->noutputs; i++) {
 		NodeId id = lower->tables.routine->outputs[i];
 		if (lower->plan[id].buffer != routine->outputs[i].buffer)
@@ -154,14 +154,9 @@ static bool find_early(Lower *lower)
 	return true;
 }
 
-void lower_routine(Lower *lower, uint32_t id)
+/* Decides about the nodes of the routine at hand, which has its buffers of arguments, and emits them. */
+static void lower_nodes(Lower *lower)
 {
-	begin_kernels(lower);
-	tables_begin(&lower->tables, id);
-	fuse_plan(lower);
-	if (!find_early(lower))
-		return;
-	tables_open(&lower->tables);
 	find_homes(lower);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		if (!lower->plan[lower->needed[k]].fused)
@@ -171,15 +166,51 @@ void lower_routine(Lower *lower, uint32_t id)
 	emit_all(lower);
 	end_loops(lower);
 	fuse_describe(lower);
+}
+
+void lower_routine(Lower *lower, uint32_t id)
+{
+	begin_kernels(lower);
+	tables_begin(&lower->tables, id);
+	fuse_plan(lower);
+	if (!find_early(lower))
+		return;
+	tables_open(&lower->tables);
+	lower_nodes(lower);
 	tables_close(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
 }
 
-/* Kernels in the order of the parameters, each for itself: none reads what another stores. */
+static void lower_initial(Lower *lower, NodeId id)
+{
+	Routine one = tables_initial(&lower->tables, id);
+	lower->tables.routine = &one;
+	plans_clear(lower);
+	if (lower_node(lower, id)->cellwise) {
+		initial_emit(lower, id);
+		return;
+	}
+	fuse_plan(lower);
+	if (find_early(lower))
+		lower_nodes(lower);
+}
+
+/* Parameters in their order, each for itself; what is copied out of the state is not there yet. */
 void lower_init(Lower *lower)
 {
+	const Routine *init = &lower->graph->init;
+	const LowerOptions *options = lower->options;
+	LowerOptions own = *options;
+	own.prepack = lower->program->options.prepack = false;
+	lower->options = &own;
+	lower->kept = NODE_NONE;
 	begin_kernels(lower);
 	tables_begin_init(&lower->tables);
-	initial_emit(lower);
+	for (uint32_t i = 0; i < init->norder; i++)
+		if (lower_node(lower, init->order[i])->target != NODE_NONE)
+			lower_initial(lower, init->order[i]);
+	lower->tables.routine = init;
+	lower->options = options;
+	lower->program->options.prepack = options->prepack;
 	tables_close_init(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
 }
 

@@ -221,7 +221,7 @@ BufferId tables_input(const Tables *t, NodeId id)
 
 BufferId tables_output(const Tables *t, NodeId id)
 {
-	const ProgramRoutine *routine = &t->program->routines.at[t->routine_id];
+	const ProgramRoutine *routine = program_routine(t->program, t->routine_id);
 	for (uint32_t i = 0; i < routine->noutputs; i++)
 		if (t->routine->outputs[i] == id)
 			return routine->outputs[i].buffer;
@@ -259,6 +259,22 @@ void tables_begin_init(Tables *t)
 	t->routine_id = (uint32_t)t->program->routines.n + 1;
 	init->name = t->routine->name;
 	init->workspace = size_const(t->sizes, 0);
+}
+
+Routine tables_initial(Tables *t, NodeId id)
+{
+	Routine one = t->graph->init;
+	bool *needed = ARENA_ARRAY(t->scratch, bool, id + 1);
+	needed[id] = needed[tables_node(t, id)->target] = true;
+	one.order = ARENA_ARRAY(t->scratch, NodeId, one.norder + 1);
+	one.norder = 0;
+	for (NodeId at = id + 1; at-- > 0;)
+		for (uint32_t i = 0; needed[at] && i < tables_node(t, at)->nargs; i++)
+			needed[tables_node(t, at)->args[i]] = true;
+	for (NodeId at = 0; at <= id; at++)
+		if (needed[at])
+			one.order[one.norder++] = at;
+	return one;
 }
 
 void tables_close_init(Tables *t, const KernelId *kernels, uint32_t nkernels)

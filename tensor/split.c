@@ -204,8 +204,13 @@ static Split split_new(TensorProgram *program)
 	g.inference->margins = ARENA_ARRAY(program->arena, Margins *, n);
 	g.now = ARENA_ARRAY(program->scratch, NodeId, n);
 	g.initial = ARENA_ARRAY(program->scratch, bool, n);
-	for (uint32_t i = 0; i < program->graph->init.norder; i++)
-		g.initial[program->graph->init.order[i]] = true;
+	for (uint32_t i = program->graph->init.norder; i-- > 0;) {
+		NodeId id = program->graph->init.order[i];
+		const Node *node = &program->graph->nodes.at[id];
+		g.initial[id] |= node->cellwise;
+		for (uint32_t k = 0; k < node->nargs && g.initial[id]; k++)
+			g.initial[node->args[k]] = true;
+	}
 	return g;
 }
 

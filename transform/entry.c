@@ -35,7 +35,7 @@ static void note_kernel_dims(const Transform *t, const Kernel *kernel, bool *dim
 		note_dims(t, buffer->elements, dims);
 		if (buffer->kind == BUFFER_PARAM)
 			note_dims(t, program->params.at[buffer->arg].offset, dims);
-		if (buffer->kind == BUFFER_PACKED)
+		if (buffer->kind == BUFFER_PACKED || buffer->kind == BUFFER_TEMP)
 			note_dims(t, buffer->offset, dims);
 	}
 }

@@ -356,7 +356,7 @@ static Size fix_places(Plan *p)
 }
 
 /* Gives every temporary of the routine its place; its workspace. */
-static void plan_routine(const Transform *t, ProgramRoutine *routine)
+static Lives plan_memory(const Transform *t, ProgramRoutine *routine)
 {
 	Plan p = {.program = t->program, .sizes = t->program->sizes, .arena = t->scratch};
 	p.life_of = ARENA_ARRAY(p.arena, uint32_t, p.program->buffers.n + 1);
@@ -369,7 +369,13 @@ static void plan_routine(const Transform *t, ProgramRoutine *routine)
 	find_overwrites(&p, routine->kernels);
 	walk(&p, routine->nkernels);
 	routine->workspace = fix_places(&p);
-	CheckId check = t->options->max_workspace ? memory_check(t, &p.lives, routine) : CHECK_NONE;
+	return p.lives;
+}
+
+static void plan_routine(const Transform *t, ProgramRoutine *routine)
+{
+	Lives lives = plan_memory(t, routine);
+	CheckId check = t->options->max_workspace ? memory_check(t, &lives, routine) : CHECK_NONE;
 	entry_check_sizes(t, routine);
 	entry_list_dims(t, routine);
 	entry_check_arguments(t, routine);
@@ -397,12 +403,39 @@ static void place_copies(const Transform *t)
 		  "the number of bytes of the state, parameters and their packed copies,");
 }
 
+/* Temporaries of `init` lie in the state, behind the parameters: copies are made of these later. */
+static void plan_init(const Transform *t, Size behind)
+{
+	Program *program = t->program;
+	Sizes *sizes = program->sizes;
+	Lives lives = plan_memory(t, &program->init);
+	Size end = size_total(sizes, behind, program->init.workspace);
+	for (size_t i = 0; i < lives.n; i++) {
+		Buffer *buffer = &program->buffers.at[lives.at[i].buffer];
+		buffer->offset = size_total(sizes, behind, buffer->offset);
+	}
+	if (!size_ge(sizes, program->state, end))
+		program->state =
+			size_ge(sizes, end, program->state)
+				? end
+				: size_total(sizes, program->state, program->init.workspace);
+	size_fits(t->diags, sizes, program->state, SPAN_NONE,
+		  "the number of bytes of the state, parameters and what they start from,");
+	program->init.workspace = size_const(sizes, 0);
+	entry_check_sizes(t, &program->init);
+}
+
 void transform_memory(Transform *t)
 {
 	Program *program = t->program;
 	for (size_t r = 0; r < program->routines.n; r++)
 		plan_routine(t, &program->routines.at[r]);
+	Size behind = program->state;
 	place_copies(t);
+	if (program->pack.nkernels)
+		behind = size_total(program->sizes, behind, size_const(program->sizes, CACHE_LINE));
+	if (program->init.nkernels)
+		plan_init(t, behind);
 	entry_list_dims(t, &program->pack);
 	entry_list_dims(t, &program->init);
 	entry_list_guards(t, &program->init, CHECK_NONE);

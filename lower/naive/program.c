@@ -5,7 +5,7 @@
  *                a kernel for each operation, into a buffer of its own
  *              copies of results that have another home
  *   init    := for each parameter that starts with an expression, a kernel over its cells; all that
- *              the expression is made of is a local there, as initialisers have no workspace
+ *              the expression is made of is a local there
  *
  * Numbers, sizes, scalars, ranges and offsets have no buffer: they are expressions where they are
  * read. A result is computed where the caller wants it; an assignment has its target's place.
@@ -242,21 +242,50 @@ static void emit_initial(Naive *naive, NodeId id)
 	build_end(&b);
 }
 
+static void emit_cells(Naive *naive, NodeId id)
+{
+	Tables *t = &naive->tables;
+	for (uint32_t i = 0; i < t->routine->norder; i++) {
+		NodeId part = t->routine->order[i];
+		const Node *node = tables_node(t, part);
+		naive->buffers[part] = node->kind == NODE_PARAM	  ? tables_param(t, part)
+				       : node->kind == NODE_CONST ? tables_const(t, part)
+								  : BUFFER_NONE;
+	}
+	emit_initial(naive, id);
+}
+
+/* As a step of any routine. */
+static void emit_step(Naive *naive)
+{
+	Tables *t = &naive->tables;
+	find_needed(naive);
+	if (!tables_find_early(t, naive->nodes, naive->nnodes))
+		return;
+	for (uint32_t i = 0; i < naive->nnodes; i++) {
+		t->names[naive->nodes[i]] = NULL;
+		naive->buffers[naive->nodes[i]] = buffer_of(naive, naive->nodes[i]);
+	}
+	emit_all(naive);
+}
+
+/* Parameters in their order, each for itself. */
 static void emit_init(Naive *naive)
 {
 	Tables *t = &naive->tables;
+	const Routine *init = &t->graph->init;
 	memset(&naive->kernels, 0, sizeof naive->kernels);
 	tables_begin_init(t);
-	for (uint32_t i = 0; i < t->routine->norder; i++) {
-		NodeId id = t->routine->order[i];
-		const Node *node = tables_node(t, id);
-		naive->buffers[id] = node->kind == NODE_PARAM	? tables_param(t, id)
-				     : node->kind == NODE_CONST ? tables_const(t, id)
-								: BUFFER_NONE;
+	for (uint32_t i = 0; i < init->norder; i++) {
+		NodeId id = init->order[i];
+		Routine one;
+		if (tables_node(t, id)->target == NODE_NONE)
+			continue;
+		one = tables_initial(t, id);
+		t->routine = &one;
+		tables_node(t, id)->cellwise ? emit_cells(naive, id) : emit_step(naive);
 	}
-	for (uint32_t i = 0; i < t->routine->norder; i++)
-		if (tables_node(t, t->routine->order[i])->target != NODE_NONE)
-			emit_initial(naive, t->routine->order[i]);
+	t->routine = init;
 	tables_close_init(t, naive->kernels.at, (uint32_t)naive->kernels.n);
 }
 
