@@ -17,8 +17,8 @@
  *             tile_one.c of one of them, tile_build.h what it is made of, tile_pack.h copies
  *   rows      row_block*.c kernels that share rows, a block at a time
  *             Kernels of a loop are its own: across its border only what is free is computed inside others
- *   kernels   kernel.c of one node by its kind, argmax.c, scatter.c, along/, initial.c, prepack_value_emit.c,
- *             halo_frame.c, drop_producer.c; routine.c of a routine, lower.c of the program
+ *   kernels   kernel.c of one node by its kind, argmax.c, scatter*.c, along/, initial.c,
+ *             prepack_value_emit.c, halo_frame.c, drop_producer.c; routine.c of a routine, lower.c of the program
  *
  * Who decides makes no statement and includes no *_emit.h; who emits may look at what was decided.
  */

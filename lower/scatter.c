@@ -1,28 +1,16 @@
-/* A scatter: cells of the result that operands of integers name take in the first operand.
+/* A scatter: cells of the result that operands of integers name take in the first operand, in the
+ * order of that operand, whoever takes them. The cells begin with the neutral element.
  *
- *   for R before the last axis that is indexed so
+ * In turn:
+ *
+ *   for R before the last axis that is indexed so       each of its own cells
  *     for K
  *       local at = ids[R, K]
  *       for R behind it: result[R, at, R'] ACC= x[R, K, R']
  *
- * R are the iterators of the result, K the others, in the order of the operand: what meets in a cell
- * does so in that order, whatever runs around it. The cells begin with the neutral element.
+ * The other forms (scatter.h) share K among threads.
  */
-#include "lower/kernel.h"
-#include "lower/nest.h"
-
-typedef struct Scatter {
-	Gen *gen;
-	NodeId id;
-	const Node *node;
-	const Proj *proj;
-	const Piece *piece;
-	Loop *loops; /* outermost first */
-	uint32_t nloops, nouter; /* the others are of the result, behind the axes that are indexed */
-	const Ix **by_iter;	 /* by IterId */
-	const Ix **axes;	 /* of the result */
-	VEC(Cond) conds;	 /* that indices are inside */
-} Scatter;
+#include "lower/scatter.h"
 
 /* ---- loops ---- */
 
@@ -47,15 +35,10 @@ static uint32_t last_indexed(const Access *access)
 
 static void add_loop(Scatter *s, IterId id)
 {
-	Program *program = s->gen->program;
 	const Iter *iter = &s->proj->iters[id];
 	s->by_iter[id] = zero_ix(s->gen);
-	if (size_is(program->sizes, iter->extent, 1))
-		return;
-	Loop *loop = &s->loops[s->nloops++];
-	*loop = (Loop){.iter = id, .extent = iter->extent, .reduced = iter->reduced};
-	loop->var = gen_iter(s->gen, iter->name);
-	s->by_iter[id] = ix_iter(s->gen->arena, loop->var);
+	if (!size_is(s->gen->program->sizes, iter->extent, 1))
+		s->loops[s->nloops++] = (ScatterLoop){id, iter->name, iter->extent};
 }
 
 static void add_loops(Scatter *s)
@@ -63,8 +46,10 @@ static void add_loops(Scatter *s)
 	const Access *to = &s->piece->result;
 	uint32_t indexed = last_indexed(to);
 	for (int step = 0; step < 3; step++) { /* R before, K, R behind */
+		if (step == 1)
+			s->first = s->nloops;
 		if (step == 2)
-			s->nouter = s->nloops;
+			s->behind = s->nloops;
 		for (uint32_t i = 0; i < s->piece->niters; i++) {
 			IterId id = s->piece->iters[i];
 			bool before = mentions(to, 0, indexed, id);
@@ -74,17 +59,99 @@ static void add_loops(Scatter *s)
 	}
 }
 
-static Block wrap(const Scatter *s, uint32_t from, uint32_t to, Block body)
+static Size extents(const Scatter *s, uint32_t from, uint32_t to)
+{
+	Sizes *sizes = s->gen->program->sizes;
+	Size all = size_const(sizes, 1);
+	for (uint32_t i = from; i < to; i++)
+		all = size_mul(sizes, all, s->loops[i].extent);
+	return all;
+}
+
+static Size count_rows(const Scatter *s)
+{
+	Sizes *sizes = s->gen->program->sizes;
+	const Shape *shape = lower_shape(s->gen->lower, s->id);
+	Size all = size_const(sizes, 1);
+	for (uint32_t i = 0; i < s->piece->result.naxes; i++)
+		if (s->piece->result.axes[i].gather >= 0)
+			all = size_mul(sizes, all, shape_axis(shape, i)->size);
+	return all;
+}
+
+/* Is an index one that the loops behind the indexed axes move along? */
+static bool indices_vary(const Scatter *s)
+{
+	bool vary = false;
+	for (uint32_t arg = 1; arg < s->node->nargs; arg++)
+		for (uint32_t i = s->behind; i < s->nloops; i++)
+			vary |= mentions(&s->piece->args[arg], 0, s->piece->args[arg].naxes,
+					 s->loops[i].id);
+	return vary;
+}
+
+/* The body in new loops. */
+static Block wrap(Scatter *s, uint32_t from, uint32_t to, Block body, bool independent)
 {
 	Gen *gen = s->gen;
 	for (uint32_t i = to; i-- > from;) {
 		const Ix *end = ix_size(gen->arena, s->loops[i].extent);
-		body = block_of(gen, stmt_for(gen->arena, s->loops[i].var, zero_ix(gen), end, body));
+		Stmt *loop = (Stmt *)stmt_for(gen->arena, s->by_iter[s->loops[i].id]->iter,
+					      zero_ix(gen), end, body);
+		loop->independent = independent;
+		body = block_of(gen, loop);
 	}
 	return body;
 }
 
-/* ---- indices ---- */
+static void open_loops(Scatter *s, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		s->by_iter[s->loops[i].id] =
+			ix_iter(s->gen->arena, gen_iter(s->gen, s->loops[i].name));
+}
+
+/* ---- for all forms ---- */
+
+const Ix *scatter_const(const Scatter *s, int64_t value)
+{
+	return ix_const(s->gen->arena, s->gen->program->sizes, value);
+}
+
+const Ix *scatter_at(const Scatter *s, IterVar var) { return ix_iter(s->gen->arena, var); }
+
+IterVar scatter_iter(Scatter *s, const char *name)
+{
+	return gen_iter(s->gen, sym_cstr(s->gen->program->symbols, name));
+}
+
+const Stmt *scatter_loop(Scatter *s, IterVar var, const Ix *end, const Body *body, bool independent)
+{
+	Stmt *loop = (Stmt *)stmt_for(s->gen->arena, var, zero_ix(s->gen), end, body_block(body));
+	loop->independent = independent;
+	return loop;
+}
+
+BufferId scatter_buffer(Scatter *s, const char *name, Dtype dtype, Size elements)
+{
+	Sym unique = lower_unique(
+		s->gen->lower, sym_printf(s->gen->program->symbols, "%s_%s", name, s->gen->name));
+	return lower_buffer(s->gen->lower, (Buffer){.kind = BUFFER_TEMP,
+						    .name = unique,
+						    .dtype = dtype,
+						    .elements = elements});
+}
+
+void scatter_set_steps(Scatter *s, const Ix *at)
+{
+	Program *program = s->gen->program;
+	for (uint32_t i = s->behind; i-- > s->first;) {
+		const Ix *extent = ix_size(program->arena, s->loops[i].extent);
+		bool outer = i == s->first;
+		s->by_iter[s->loops[i].id] = outer ? at : ix_binary(program, IX_MOD, at, extent);
+		at = outer ? at : ix_binary(program, IX_DIV, at, extent);
+	}
+}
 
 /* The integer that operand `arg` holds, read once. */
 static const Ix *read_index(Scatter *s, uint32_t arg, Body *body)
@@ -104,66 +171,104 @@ static const Ix *read_index(Scatter *s, uint32_t arg, Body *body)
 	return ix_value(gen->arena, gen_local_value(gen, local));
 }
 
-static void add_conds(Scatter *s, const Ix *index, Size size)
+static void add_conds(const Scatter *s, ScatterStep *step, const Ix *index, Size size)
 {
 	Arena *arena = s->gen->arena;
-	PUSH(arena, s->conds, ((Cond){COND_LE, zero_ix(s->gen), index}));
-	PUSH(arena, s->conds, ((Cond){COND_LT, index, ix_size(arena, size)}));
+	PUSH(arena, step->conds, ((Cond){COND_LE, zero_ix(s->gen), index}));
+	PUSH(arena, step->conds, ((Cond){COND_LT, index, ix_size(arena, size)}));
 }
 
-/* The result's axes, those that are read with locals in the body, and the conditions of theirs. */
-static void read_indices(Scatter *s, Body *body)
+static void read_axis(Scatter *s, ScatterStep *step, uint32_t axis)
 {
 	Program *program = s->gen->program;
+	const Index *index = &s->piece->result.axes[axis];
+	Size size = shape_axis(lower_shape(s->gen->lower, s->id), axis)->size;
+	const Ix *at = read_index(s, (uint32_t)index->gather, &step->body);
+	step->axes[axis] = index_in_axis(program, at, index->mode, size);
+	step->row = ix_add(program, ix_mul(program, step->row, ix_size(program->arena, size)),
+			   step->axes[axis]);
+	if (index->guarded)
+		add_conds(s, step, at, size);
+}
+
+void scatter_step(Scatter *s, ScatterStep *step)
+{
 	const Access *to = &s->piece->result;
-	const Shape *shape = lower_shape(s->gen->lower, s->id);
-	s->axes = ARENA_ARRAY(s->gen->arena, const Ix *, to->naxes + 1);
-	for (uint32_t i = 0; i < to->naxes; i++) {
-		const Index *index = &to->axes[i];
-		Size size = shape_axis(shape, i)->size;
-		if (index->gather < 0) {
-			s->axes[i] = access_index(s->gen, s->id, s->piece, index, s->by_iter);
-			continue;
-		}
-		const Ix *at = read_index(s, (uint32_t)index->gather, body);
-		s->axes[i] = index_in_axis(program, at, index->mode, size);
-		if (index->guarded)
-			add_conds(s, at, size);
-	}
+	step->axes = ARENA_ARRAY(s->gen->arena, const Ix *, to->naxes + 1);
+	step->row = scatter_const(s, 0);
+	for (uint32_t i = 0; i < to->naxes; i++)
+		if (to->axes[i].gather >= 0)
+			read_axis(s, step, i);
 }
 
-/* Is an index one that the loops behind the indexed axes move along? */
-static bool indices_vary(const Scatter *s)
-{
-	bool vary = false;
-	for (uint32_t arg = 1; arg < s->node->nargs; arg++)
-		for (uint32_t i = s->nouter; i < s->nloops; i++)
-			vary |= mentions(&s->piece->args[arg], 0, s->piece->args[arg].naxes,
-					 s->loops[i].iter);
-	return vary;
-}
-
-/* ---- the whole ---- */
-
-static Block guarded(const Scatter *s, Block body)
-{
-	if (s->conds.n == 0)
-		return body;
-	const Stmt *stmt = stmt_if(s->gen->arena, s->conds.at, (uint32_t)s->conds.n, body);
-	return block_of(s->gen, stmt);
-}
-
-static Block emit_store(Scatter *s, StoreTarget to)
+void scatter_end_step(Scatter *s, ScatterStep *step, Block inside, Body *body)
 {
 	Gen *gen = s->gen;
+	if (step->conds.n)
+		inside = block_of(
+			gen, stmt_if(gen->arena, step->conds.at, (uint32_t)step->conds.n, inside));
+	gen_append(gen, &step->body, inside);
+	gen_append(gen, body, body_block(&step->body));
+}
+
+/* The store of a cell, whose loops are open. */
+static Block store_cell(Scatter *s, ScatterStep *step, StoreTarget to, const Ix *offset)
+{
+	Gen *gen = s->gen;
+	const Access *access = &s->piece->result;
 	SharedLocals shared = {0};
 	Body body = {0};
+	for (uint32_t i = 0; i < access->naxes; i++)
+		if (access->axes[i].gather < 0)
+			step->axes[i] =
+				access_index(gen, s->id, s->piece, &access->axes[i], s->by_iter);
 	gen_enter(gen, &shared);
 	const Value *value = piece_value(gen, s->id, s->piece, s->by_iter);
-	const Ix *at = flat_index(gen, s->id, s->axes);
+	const Ix *at = ix_add(gen->program, offset, flat_index(gen, s->id, step->axes));
 	gen_set_shared(gen, &body, &shared);
 	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value));
 	return body_block(&body);
+}
+
+Block scatter_row(Scatter *s, ScatterStep *step, StoreTarget to, const Ix *offset)
+{
+	open_loops(s, s->inner, s->nloops);
+	Block cell = store_cell(s, step, to, offset);
+	return wrap(s, s->inner, s->nloops, cell, false);
+}
+
+const Stmt *scatter_fetch(Scatter *s)
+{
+	Gen *gen = s->gen;
+	SharedLocals shared = {0};
+	Body line = {0};
+	if (s->nloops != s->behind + 1)
+		return NULL;
+	open_loops(s, s->behind, s->nloops);
+	gen_enter(gen, &shared);
+	const Value *value = piece_value(gen, s->id, s->piece, s->by_iter);
+	IterVar var = s->by_iter[s->loops[s->behind].id]->iter;
+	if (value->kind != VALUE_LOAD || shared.n ||
+	    !size_is(gen->program->sizes, ix_stride(gen->program, value->ix, var), 1))
+		return NULL;
+	PUSH(gen->arena, line.stmts, stmt_prefetch(gen->arena, value->buffer, value->ix, true));
+	const Ix *end = ix_size(gen->arena, s->row);
+	return stmt_step(gen->arena, scatter_loop(s, var, end, &line, false),
+			 CACHE_LINE / (int64_t)dtype_bytes(value->dtype));
+}
+
+/* ---- in turn ---- */
+
+static void in_turn(Scatter *s)
+{
+	ScatterStep step = {0};
+	Body body = {0};
+	open_loops(s, 0, s->inner);
+	scatter_step(s, &step);
+	Block row = scatter_row(s, &step, s->to, scatter_const(s, 0));
+	scatter_end_step(s, &step, row, &body);
+	Block steps = wrap(s, s->first, s->inner, body_block(&body), false);
+	gen_append(s->gen, &s->gen->top, wrap(s, 0, s->first, steps, true));
 }
 
 void scatter_emit(Gen *gen, NodeId id, BufferId buffer)
@@ -175,16 +280,20 @@ void scatter_emit(Gen *gen, NodeId id, BufferId buffer)
 		     .node = lower_node(gen->lower, id),
 		     .proj = proj,
 		     .piece = piece,
-		     .loops = ARENA_ARRAY(gen->arena, Loop, piece->niters + 1),
+		     .loops = ARENA_ARRAY(gen->arena, ScatterLoop, piece->niters + 1),
 		     .by_iter = ARENA_ARRAY(gen->arena, const Ix *, proj->niters + 1)};
 	Op reduce = node_reduce_op(s.node);
-	StoreTarget to = {buffer, reduce == OP_ID ? OP_NONE : reduce};
-	Body step = {0};
+	s.to = (StoreTarget){buffer, reduce == OP_ID ? OP_NONE : reduce};
 	gen_nest(gen);
 	add_loops(&s);
-	uint32_t inner = indices_vary(&s) ? s.nloops : s.nouter;
-	read_indices(&s, &step);
-	Block store = emit_store(&s, to);
-	gen_append(gen, &step, guarded(&s, wrap(&s, inner, s.nloops, store)));
-	gen_append(gen, &gen->top, wrap(&s, 0, inner, body_block(&step)));
+	s.steps = extents(&s, s.first, s.behind);
+	s.row = extents(&s, s.behind, s.nloops);
+	s.rows = count_rows(&s);
+	s.inner = indices_vary(&s) ? s.nloops : s.behind;
+	ScatterPlan plan = scatter_plan(&s);
+	switch (plan.form) {
+	case SCATTER_PRIVATE: scatter_private(&s, plan.by); break;
+	case SCATTER_BUCKETS: scatter_buckets(&s, plan.by); break;
+	case SCATTER_IN_TURN: in_turn(&s); break;
+	}
 }

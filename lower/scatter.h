@@ -1,0 +1,88 @@
+/* A scatter, as the files scatter*.c share it: its loops, the plan, and what they emit.
+ *
+ * Loops over the result before its last indexed axis (R) stand outermost, then those over the steps
+ * of the operand (K), then those behind the indexed axes (R'), which go over a row of the target:
+ *
+ *   for R: for K: local at = ids[R, K]; for R': result[R, at, R'] ACC= x[R, K, R']
+ */
+#ifndef TSR_LOWER_SCATTER_H
+#define TSR_LOWER_SCATTER_H
+
+#include "lower/kernel.h"
+#include "lower/nest.h"
+
+enum { SCATTER_MOST = 1 << 16 }; /* parts, or rows of a bucket, that are asked for */
+
+/* Each gives the same bits: what meets in a cell does so in the order of the operand, or, of
+ * integers, in an order that makes no difference. */
+typedef enum ScatterForm {
+	SCATTER_IN_TURN,
+	SCATTER_PRIVATE, /* scatter_private.c: steps in parts, each with a target of its own */
+	SCATTER_BUCKETS, /* scatter_buckets.c: steps by the rows of the target that they add to */
+} ScatterForm;
+
+typedef struct ScatterPlan {
+	ScatterForm form;
+	int64_t by; /* PRIVATE: parts; BUCKETS: rows of the target in a bucket */
+} ScatterPlan;
+
+typedef struct ScatterLoop {
+	IterId id;
+	Sym name;
+	Size extent;
+} ScatterLoop;
+
+typedef struct Scatter {
+	Gen *gen;
+	NodeId id;
+	const Node *node;
+	const Proj *proj;
+	const Piece *piece;
+	StoreTarget to;
+	ScatterLoop *loops;	/* R, K, R', outermost first; none of one step */
+	uint32_t nloops;
+	uint32_t first, behind; /* K are from the first on, R' from behind on */
+	uint32_t inner;		/* indices are read outside of these: behind, or none */
+	Size steps, rows, row;	/* of K, of the indexed axes, and cells of R'; SIZE_BAD: too many */
+	const Ix **by_iter;	/* by IterId */
+} Scatter;
+
+/* The indices of one step, which are read in its body: of the result's axes, and whether they are
+ * inside. */
+typedef struct ScatterStep {
+	const Ix **axes;
+	const Ix *row; /* number of the row of the target */
+	VEC(Cond) conds;
+	Body body;
+} ScatterStep;
+
+/* scatter_plan.c: decides from the sizes and the target alone, and writes it into the schedule. */
+ScatterPlan scatter_plan(const Scatter *scatter);
+
+/* ---- scatter.c: what all forms are made of ---- */
+
+/* Begins a step: its indices are read in its body. Requires that by_iter has R and K. */
+void scatter_step(Scatter *scatter, ScatterStep *step);
+/* Appends the step with `inside` where the indices are inside. */
+void scatter_end_step(Scatter *scatter, ScatterStep *step, Block inside, Body *body);
+/* The loops from the inner ones on over the store of a cell, at element `offset` + its own of the buffer. */
+Block scatter_row(Scatter *scatter, ScatterStep *step, StoreTarget to, const Ix *offset);
+/* A loop that fetches what a row reads, a line at a time; NULL: it is no row in memory. Requires that by_iter
+ * has K. */
+const Stmt *scatter_fetch(Scatter *scatter);
+/* K as step number `at` has them. */
+void scatter_set_steps(Scatter *scatter, const Ix *at);
+/* A loop over 0 .. below `end` whose iterations are independent where that is said. */
+const Stmt *scatter_loop(Scatter *scatter, IterVar var, const Ix *end, const Body *body,
+			 bool independent);
+IterVar scatter_iter(Scatter *scatter, const char *name);
+const Ix *scatter_const(const Scatter *scatter, int64_t value);
+const Ix *scatter_at(const Scatter *scatter, IterVar var);
+BufferId scatter_buffer(Scatter *scatter, const char *name, Dtype dtype, Size elements);
+
+/* ---- forms: append the loops to the kernel ---- */
+
+void scatter_private(Scatter *scatter, int64_t parts);
+void scatter_buckets(Scatter *scatter, int64_t rows);
+
+#endif

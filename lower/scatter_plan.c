@@ -1,0 +1,105 @@
+/* Who takes the steps of a scatter, decided from sizes, the type and the target.
+ *
+ * In turn where a loop outside goes over cells of its own, which threads share, where there is too
+ * little work for two threads, and for a GPU. Else
+ *
+ *   PRIVATE   integers that add up to few cells of a known number: their order makes no difference,
+ *             so parts of the steps have a target each, which are added up
+ *   BUCKETS   rows long enough that counting and listing the steps costs little beside them
+ */
+#include "lower/scatter.h"
+
+static bool is_at_least(const Scatter *s, Size size, int64_t least)
+{
+	const Sizes *sizes = s->gen->program->sizes;
+	int64_t n;
+	return size_is_bad(size) ? false : !size_is_const(sizes, size, &n) || n >= least;
+}
+
+/* Does each thread find enough to do, as far as sizes are known? */
+static bool is_worth_threads(const Scatter *s)
+{
+	const LowerOptions *options = s->gen->lower->options;
+	Size work = size_mul(s->gen->program->sizes, s->steps, s->row);
+	return options->grain > 0 && is_at_least(s, work, 2 * options->grain);
+}
+
+static bool may_share(const Scatter *s)
+{
+	const Lower *lower = s->gen->lower;
+	return s->first == 0 && s->behind > 0 && s->inner == s->behind && !lower->options->gpu &&
+	       !lower->row_block && !size_is_bad(s->steps) && !size_is_bad(s->rows);
+}
+
+/* ---- private targets ---- */
+
+static bool is_wide_integer(Dtype dtype)
+{
+	return !dtype_is_float(dtype) && dtype == dtype_wide(dtype);
+}
+
+static bool may_be_private(const Scatter *s)
+{
+	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
+	int64_t cells;
+	return may_share(s) && s->to.acc != OP_NONE && is_wide_integer(to->dtype) &&
+	       size_is_const(s->gen->program->sizes, to->elements, &cells);
+}
+
+/* Few cells beside the steps, of which private targets stay in the second cache. */
+static bool private_pays(const Scatter *s)
+{
+	const Target *target = s->gen->lower->target;
+	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
+	int64_t cells = 0;
+	size_is_const(s->gen->program->sizes, to->elements, &cells);
+	return cells * (int64_t)dtype_bytes(to->dtype) <= target->l2_between &&
+	       is_worth_threads(s) &&
+	       is_at_least(s, size_mul(s->gen->program->sizes, s->steps, s->row),
+			   target->scatter_steps * cells);
+}
+
+/* ---- buckets ---- */
+
+static bool buckets_pay(const Scatter *s)
+{
+	const Target *target = s->gen->lower->target;
+	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
+	return is_worth_threads(s) &&
+	       is_at_least(s, s->row, target->scatter_row / (int64_t)dtype_bytes(to->dtype)) &&
+	       is_at_least(s, s->rows, 2 * target->scatter_bucket);
+}
+
+/* ---- which ---- */
+
+/* The number that is asked for of the first of K, or what the policy says; 0: neither. */
+static int64_t choose(const Scatter *s, Choice choice, bool may, bool pays, int64_t by)
+{
+	const ScheduleClause *asked = gen_asked(s->gen, choice);
+	if (!may || asks_off(asked) || !asks_name(asked, 0, s->loops[0].name))
+		return 0;
+	int64_t number = asks_number(asked, s->loops[0].name);
+	if (asks_on(asked))
+		return number > 0 && number <= SCATTER_MOST ? number : by;
+	return pays ? by : 0;
+}
+
+static ScatterPlan make(const Scatter *s, ScatterForm form, Choice choice, int64_t by)
+{
+	clause_add(s->gen->arena, gen_make(s->gen, choice, false), s->loops[0].name, &by, 1);
+	return (ScatterPlan){form, by};
+}
+
+ScatterPlan scatter_plan(const Scatter *s)
+{
+	const Target *target = s->gen->lower->target;
+	bool may = may_be_private(s);
+	int64_t parts = choose(s, CHOICE_PRIVATE, may, may && private_pays(s), target->thread_slots);
+	if (parts)
+		return make(s, SCATTER_PRIVATE, CHOICE_PRIVATE, parts);
+	may = may_share(s);
+	int64_t rows = choose(s, CHOICE_BUCKET, may, may && buckets_pay(s), target->scatter_bucket);
+	if (rows)
+		return make(s, SCATTER_BUCKETS, CHOICE_BUCKET, rows);
+	return (ScatterPlan){SCATTER_IN_TURN, 0};
+}

@@ -1,0 +1,114 @@
+/* Parts of a scatter's steps, each with a target of its own.
+ *
+ *   length = ceil(steps / parts) + what is worth a target
+ *   for part in 0..parts where part*length < steps
+ *     for i in 0..cells: private[part, i] = neutral
+ *     for t in 0..min(length, steps - part*length)
+ *       local at = ids[part*length + t]
+ *       for R': private[part, at, R'] ACC= x[part*length + t, R']
+ *   for part in 0..parts where part*length < steps: for i in 0..cells: result[i] ACC= private[part, i]
+ */
+#include "lower/scatter.h"
+
+typedef struct Private {
+	Scatter *s;
+	BufferId buffer;
+	int64_t parts;
+	Size cells, length;
+} Private;
+
+static Size length_of(const Scatter *s, Size cells, int64_t parts)
+{
+	Sizes *sizes = s->gen->program->sizes;
+	Size spare = size_scale(sizes, cells, 2);
+	return size_add(sizes, size_ceil(sizes, s->steps, parts), spare);
+}
+
+/* The body where the part has steps. */
+static Block where_begun(const Private *p, const Ix *first, Block body)
+{
+	Scatter *s = p->s;
+	Cond *cond = ARENA_NEW(s->gen->arena, Cond);
+	*cond = (Cond){COND_LT, first, ix_size(s->gen->arena, s->steps)};
+	return block_of(s->gen, stmt_if(s->gen->arena, cond, 1, body));
+}
+
+static const Ix *first_step(const Private *p, const Ix *part)
+{
+	return ix_mul(p->s->gen->program, part, ix_size(p->s->gen->arena, p->length));
+}
+
+static void clear(const Private *p, const Ix *offset, Body *body)
+{
+	Scatter *s = p->s;
+	Program *program = s->gen->program;
+	Dtype dtype = program->buffers.at[p->buffer].dtype;
+	Body one = {0};
+	IterVar i = scatter_iter(s, "i");
+	const Value *neutral = value_const(program->arena, dtype, op_neutral(s->to.acc, dtype));
+	PUSH(program->arena, one.stmts,
+	     stmt_store(program->arena, p->buffer, ix_add(program, offset, scatter_at(s, i)),
+			OP_NONE, neutral));
+	PUSH(program->arena, body->stmts,
+	     scatter_loop(s, i, ix_size(program->arena, p->cells), &one, false));
+}
+
+static void take_steps(const Private *p, const Ix *first, const Ix *offset, Body *body)
+{
+	Scatter *s = p->s;
+	Program *program = s->gen->program;
+	ScatterStep step = {0};
+	Body one = {0};
+	IterVar t = scatter_iter(s, "t");
+	const Ix *left = ix_add(program, ix_size(program->arena, s->steps),
+				ix_mul(program, first, scatter_const(s, -1)));
+	const Ix *end = ix_binary(program, IX_MIN, ix_size(program->arena, p->length), left);
+	scatter_set_steps(s, ix_add(program, first, scatter_at(s, t)));
+	scatter_step(s, &step);
+	Block row = scatter_row(s, &step, (StoreTarget){p->buffer, s->to.acc}, offset);
+	scatter_end_step(s, &step, row, &one);
+	PUSH(program->arena, body->stmts, scatter_loop(s, t, end, &one, false));
+}
+
+static void take_parts(const Private *p)
+{
+	Scatter *s = p->s;
+	Program *program = s->gen->program;
+	Body body = {0}, all = {0};
+	IterVar var = scatter_iter(s, "part");
+	const Ix *part = scatter_at(s, var), *first = first_step(p, part);
+	const Ix *offset = ix_mul(program, part, ix_size(program->arena, p->cells));
+	clear(p, offset, &body);
+	take_steps(p, first, offset, &body);
+	gen_append(s->gen, &all, where_begun(p, first, body_block(&body)));
+	PUSH(program->arena, s->gen->top.stmts,
+	     scatter_loop(s, var, scatter_const(s, p->parts), &all, true));
+}
+
+static void add_up(const Private *p)
+{
+	Scatter *s = p->s;
+	Program *program = s->gen->program;
+	Body cell = {0}, all = {0};
+	IterVar var = scatter_iter(s, "part"), i = scatter_iter(s, "i");
+	const Ix *part = scatter_at(s, var), *at = scatter_at(s, i);
+	const Ix *from = ix_add(program, ix_mul(program, part, ix_size(program->arena, p->cells)), at);
+	PUSH(program->arena, cell.stmts,
+	     gen_store(s->gen, s->to, at, value_load(program, p->buffer, from)));
+	Block one = block_of(s->gen,
+			     scatter_loop(s, i, ix_size(program->arena, p->cells), &cell, false));
+	gen_append(s->gen, &all, where_begun(p, first_step(p, part), one));
+	PUSH(program->arena, s->gen->top.stmts,
+	     scatter_loop(s, var, scatter_const(s, p->parts), &all, false));
+}
+
+void scatter_private(Scatter *s, int64_t parts)
+{
+	Program *program = s->gen->program;
+	const Buffer *to = &program->buffers.at[s->to.buffer];
+	Private p = {.s = s, .parts = parts, .cells = to->elements};
+	p.length = length_of(s, p.cells, parts);
+	p.buffer = scatter_buffer(s, "private", to->dtype, size_scale(program->sizes, p.cells, parts));
+	take_parts(&p);
+	add_up(&p);
+}
