@@ -20,7 +20,7 @@ LIBS_C   = -lgccjit -ldl -lm
 LIBS_RT  = -ldl -lm -lpthread
 LIBS_B   = -lxxhash -lutf8proc -ljansson -lzip -lm
 
-FOLDERS  = base lexer grammar frontend infer reference tensor target sums loops schedule transform lower codegen verify driver
+FOLDERS  = base lexer grammar frontend infer reference tensor target sums loops schedule transform lower codegen verify driver tune
 GENERATED_LEXER   = $(B)/gen/lexer.o
 GENERATED_GRAMMAR = $(B)/gen/grammar.o
 
@@ -43,6 +43,7 @@ OBJ_lower    := $(call objs,lower)
 OBJ_codegen  := $(call objs,codegen)
 OBJ_verify   := $(call objs,verify)
 OBJ_driver   := $(call objs,driver)
+OBJ_tune     := $(call objs,tune)
 OBJ_tsr      := $(patsubst %.c,$(B)/%.o,$(wildcard runtime/tsr_main.c runtime/cmd_*.c runtime/cli_*.c))
 OBJ_runtime  := $(filter-out $(OBJ_tsr),$(call objs,runtime))
 OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))
@@ -67,8 +68,8 @@ $(foreach f,$(FOLDERS),$(B)/lib$(f).a):
 	@rm -f $@
 	@$(AR) rcsD $@ $^
 
-$(B)/tsrc: $(B)/main.o $(OBJ_all)
-	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B)
+$(B)/tsrc: $(B)/main.o $(OBJ_all) $(OBJ_runtime)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B) -lpthread
 
 $(B)/tsr: $(OBJ_tsr) $(OBJ_runtime) $(OBJ_base)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RT) $(LIBS_B)
@@ -116,7 +117,7 @@ LIT_DIRS := $(if $(T),$(or $(wildcard test/lit/$(T) test/lit/$(T).t* test/$(T) t
   of test/lit, a test in one, unit, or a test of that)),test/lit test/unit)
 # What takes under two minutes on two cores: units, all up to shapes and projections, and what lowering chooses for
 # processors by name (test/schedules), without running much emitted code.
-FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj target loops schedule docs editors verify runtime driver)
+FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj target loops schedule docs editors verify runtime driver tune)
 
 units: $(UNITS)
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(OBJ_all) $(OBJ_runtime)
@@ -166,7 +167,7 @@ SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 # What reads, infers, lowers and runs; not what tests the numbers of emitted code, which has no sanitizers.
 # make asan ASAN_DIRS='test/unit test/lit' takes all.
 ASAN_DIRS = test/unit test/lit/property/damaged.test \
-  $(addprefix test/lit/,lexer grammar frontend infer proj loops schedule lower codegen runtime verify driver target)
+  $(addprefix test/lit/,lexer grammar frontend infer proj loops schedule lower codegen runtime verify driver target tune)
 asan:
 	$(MAKE) B=$(B)/asan OPT='-O1 -g1' SAN='$(SAN_FLAGS)' LIT_DIRS='$(ASAN_DIRS)' check
 
@@ -188,8 +189,8 @@ coverage:
 FUZZ_SECONDS = 40
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
 # All but what needs libgccjit, or other processes.
-FUZZ_OBJ     = $(filter-out $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/jobs.o $(B)/driver/lists.o \
-  $(B)/driver/options.o $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o emit_cross.o emit_ptx.o gccjit.o subprocess.o),$(OBJ_all)) \
+FUZZ_OBJ     = $(filter-out $(OBJ_tune) $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/jobs.o $(B)/driver/lists.o \
+  $(B)/driver/options.o $(B)/driver/options_check.o $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o emit_cross.o emit_ptx.o gccjit.o subprocess.o),$(OBJ_all)) \
   $(B)/test/fuzz/programs.o
 fuzz_objs    = $(patsubst $(B)/%,$(B)/fuzz/%,$(1))
 $(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)

@@ -2,12 +2,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/stack.h"
 #include "base/temporary.h"
 #include "driver/jobs.h"
 #include "driver/lists.h"
 #include "target/measure.h"
+#include "tune/tune.h"
 
 typedef struct Client {
 	double start; /* in ms */
@@ -86,6 +88,48 @@ static void compile(Client *c)
 	jobs_run(o, s, &jobs);
 }
 
+/* ---- the schedule that is measured to be the fastest ---- */
+
+static TuneResult search(Client *c)
+{
+	const Options *o = &c->options;
+	size_t n = o->tune_with.n;
+	TuneSizes *sizes = ARENA_ARRAY(o->arena, TuneSizes, n + 1);
+	for (size_t i = 0; i < n; i++)
+		sizes[i] = (TuneSizes){o->tune_with.at[i].at, o->tune_with.at[i].n};
+	TuneRequest request = {.session = &o->session,
+			       .input = o->input,
+			       .seconds = o->tune_seconds,
+			       .sizes = sizes,
+			       .nsizes = n,
+			       .terminal = isatty(STDERR_FILENO)};
+	return tune_search(c->session, &request, o->arena);
+}
+
+/* Compiles with what a search finds, as with the same text in a file. */
+static void tune(Client *c)
+{
+	Options *o = &c->options;
+	if (session_read(c->session, o->input) != SESSION_DONE)
+		return;
+	if (o->tune_seconds == 0) {
+		tune_list(c->session, stdout);
+		return;
+	}
+	TuneResult found = search(c);
+	if (session_diags(c->session)->nerrors || session_failure(c->session)->kind)
+		return;
+	o->session.schedule_text = found.text;
+	o->session.no_policy = found.complete;
+	if (found.complete)
+		fputs("tsrc: tune: the schedule says all: it is for --policy=none\n", stderr);
+	session_close(c->session);
+	c->session = session_open(&o->session);
+	if (!c->session)
+		arena_out_of_memory("out of memory");
+	compile(c);
+}
+
 /* A target file of this machine, and how it differs from what native is without it. */
 static void measure(void)
 {
@@ -152,7 +196,9 @@ int main(int argc, char **argv)
 	if (!client.session)
 		arena_out_of_memory("out of memory");
 	bool answered = answer(&client.options);
-	if (!answered && client.options.input)
+	if (!answered && client.options.tunes)
+		tune(&client);
+	else if (!answered && client.options.input)
 		compile(&client);
 	else if (!answered)
 		session_dump_target(client.session, stdout);

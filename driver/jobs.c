@@ -96,6 +96,9 @@ Jobs jobs_plan(const Options *o, Diags *diags)
 			o->output ? o->output : default_output(o, o->session.gpu ? ".cu" : ".so");
 		add_job(o->arena, &jobs, output_kind(path), path);
 	}
+	if (o->tunes && jobs.n && strcmp(jobs.at[0].path, "-") != 0)
+		add_job(o->arena, &jobs, "schedule",
+			path_with_suffix(o->arena, jobs.at[0].path, ".sched"));
 	for (size_t i = 0; i < jobs.n; i++)
 		check_target(o, diags, jobs.at[i].kind);
 	return jobs;

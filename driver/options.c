@@ -42,6 +42,8 @@ enum {
 	KEY_KEEP,
 	KEY_SCHEDULE,
 	KEY_POLICY,
+	KEY_TUNE,
+	KEY_TUNE_WITH,
 	KEY_NO_PREPACK,
 	KEY_CHECKED,
 	KEY_NO_CACHE,
@@ -49,8 +51,9 @@ enum {
 	KEY_COMPLETION
 };
 
-/* A line of --help for an option that argp does not spell as it is typed. */
+#define TUNE_MOST 1e7		      /* seconds */
 #define GRAIN_MOST ((int64_t)1 << 60) /* no loop has as much work */
+/* A line of --help for an option that argp does not spell as it is typed. */
 #define SHOWN(text, doc, group) {text, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, doc, group}
 
 static const struct argp_option option_table[] = {
@@ -83,6 +86,11 @@ static const struct argp_option option_table[] = {
 	 "Compute kernels as FILE says; --dump=schedule prints such a file", 2},
 	{"policy", KEY_POLICY, "default|none", 0,
 	 "none: choose nothing beside what --schedule says; alone: --dump=naive as it is", 2},
+	{"tune", KEY_TUNE, "SECONDS", 0,
+	 "Search a faster schedule by measuring; leaves it in STEM.sched; 0: list what would be tried",
+	 2},
+	{"tune-with", KEY_TUNE_WITH, "NAME=N[,NAME=N]", 0,
+	 "Sizes of symbolic dims that --tune measures at; several times: at each of them", 2},
 	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
 	 "Fail where a routine needs more bytes of workspace", 2},
 	{"keep", KEY_KEEP, "NAME[,NAME]", 0,
@@ -198,14 +206,40 @@ static void set_grain(Options *o, struct argp_state *state, const char *arg)
 	o->session.grain = grain < GRAIN_MOST ? grain : GRAIN_MOST;
 }
 
-static void set_define(Options *o, struct argp_state *state, const char *arg)
+static Define define_arg(const Options *o, struct argp_state *state, const char *what,
+			 const char *arg)
 {
 	const char *equals = strchr(arg, '=');
 	if (!equals || equals == arg)
-		argp_error(state, "-D wants NAME=N, not '%s'", arg);
-	Define define = {arena_strndup(o->arena, arg, (size_t)(equals - arg)),
-			 number_arg(state, "-D", equals + 1)};
-	PUSH(o->arena, o->defines, define);
+		argp_error(state, "%s wants NAME=N, not '%s'", what, arg);
+	return (Define){arena_strndup(o->arena, arg, (size_t)(equals - arg)),
+			number_arg(state, what, equals + 1)};
+}
+
+static void set_define(Options *o, struct argp_state *state, const char *arg)
+{
+	PUSH(o->arena, o->defines, define_arg(o, state, "-D", arg));
+}
+
+static void set_tune(Options *o, struct argp_state *state, const char *arg)
+{
+	char *end;
+	o->tunes = true;
+	o->tune_seconds = strtod(arg, &end);
+	if (!isdigit((unsigned char)*arg) || *end || o->tune_seconds > TUNE_MOST)
+		argp_error(state, "--tune wants seconds, not '%s'", arg);
+}
+
+static void set_tune_with(Options *o, struct argp_state *state, const char *arg)
+{
+	Words words = {0};
+	Defines sizes = {0};
+	words_split(o->arena, &words, arg);
+	for (size_t i = 0; i < words.n; i++)
+		PUSH(o->arena, sizes, define_arg(o, state, "--tune-with", words.at[i]));
+	if (!words.n)
+		argp_error(state, "--tune-with wants NAME=N, not '%s'", arg);
+	PUSH(o->arena, o->tune_with, sizes);
 }
 
 static void set_color(Options *o, struct argp_state *state, const char *when)
@@ -374,68 +408,6 @@ static bool prints_target(const Options *o)
 	return o->measure_target || (o->dump.n == 1 && strcmp(o->dump.at[0], "target") == 0);
 }
 
-/* What a text of loops has no answer to: what stages before it make, and what is asked of lowering. */
-static const char *needs_program(const Options *o)
-{
-	const struct {
-		bool asked;
-		const char *option;
-	} rows[] = {{o->verify_run, "--verify=run"},
-		    {o->verify, "--verify"},
-		    {o->syntax_only, "-fsyntax-only"},
-		    {o->explain_shapes.n > 0, "--explain-shape"},
-		    {o->explain_closed, "--explain-closed"},
-		    {o->session.schedule, "--schedule"},
-		    {o->session.checked, "--checked"},
-		    {o->defines.n > 0, "-D"},
-		    {o->kept.n > 0, "--keep"},
-		    {o->deps, "-MD"}};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].asked)
-			return rows[i].option;
-	return NULL;
-}
-
-static void check_from(const Options *o, struct argp_state *state)
-{
-	const char *from = o->session.from, *option = needs_program(o);
-	if (!session_reads(from))
-		argp_error(state,
-			   "--from reads naive, kernels, exchange, fusion, transpose, horizontal, "
-			   "elide, parallel, bind, loops and vector, not '%s'",
-			   from);
-	if (option)
-		argp_error(state, "%s needs a program, and --from=%s reads loops", option, from);
-	for (size_t i = 0; i < o->dump.n + o->emit.n; i++) {
-		const char *stage = i < o->dump.n ? o->dump.at[i] : o->emit.at[i - o->dump.n];
-		int index = strcmp(stage, "dot") == 0 ? 0 : stage_index(stage);
-		if (index >= 0 && index < stage_index(from))
-			argp_error(state, "%s comes before what --from=%s reads", stage, from);
-	}
-	if (o->stop && stage_index(o->stop) >= 0 && stage_index(o->stop) < stage_index(from))
-		argp_error(state, "--stop=%s comes before what --from=%s reads", o->stop, from);
-}
-
-/* Options that one run cannot have at once. */
-static void check_together(const Options *o, struct argp_state *state)
-{
-	const char *target = o->session.target_file;
-	if (o->measure_target && (o->input || o->output))
-		argp_error(state, "--measure-target prints a target: it takes no program, and no -o");
-	if (target && o->input && strcmp(target, "-") == 0 && strcmp(o->input, "-") == 0)
-		argp_error(state, "the program and the target file cannot both be standard input");
-	if (o->session.from)
-		check_from(o, state);
-	if (o->session.gpu && o->session.schedule)
-		argp_error(state, "--schedule is for a CPU: --target=cuda takes none yet");
-	if (o->session.gpu && o->session.checked)
-		argp_error(state, "--checked is for a CPU: --target=cuda has it not yet");
-	int stop = o->stop ? stage_index(o->stop) : -1;
-	if (o->verify_run && stop >= 0 && stop < pipeline_length - 1)
-		argp_error(state, "--verify=run needs all stages, and --stop=%s ends before them",
-			   o->stop);
-}
-
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	Options *o = state->input;
@@ -468,6 +440,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_KEEP: words_split(o->arena, &o->kept, arg); break;
 	case KEY_SCHEDULE: o->session.schedule = arg; break;
 	case KEY_POLICY: set_policy(o, state, arg); break;
+	case KEY_TUNE: set_tune(o, state, arg); break;
+	case KEY_TUNE_WITH: set_tune_with(o, state, arg); break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
 	case 'D': set_define(o, state, arg); break;
 	case 'W':
@@ -487,7 +461,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_DRY_RUN: o->dry_run = true; break;
 	case ARGP_KEY_ARG: set_input(o, state, arg); break;
 	case ARGP_KEY_END:
-		check_together(o, state);
+		options_check(o, state);
 		if (!o->input && !o->explain && !o->completion && !o->list_stages &&
 		    !prints_target(o))
 			argp_error(state, "no source file");

@@ -8,6 +8,7 @@
 #include "driver/session.h"
 
 typedef VEC(const char *) Words;
+typedef VEC(Define) Defines;
 
 typedef struct Options {
 	Arena *arena;
@@ -21,7 +22,7 @@ typedef struct Options {
 	bool no_cache;
 	Words include_dirs;
 	Words kept; /* --keep */
-	VEC(Define) defines;
+	Defines defines;
 	bool deps, deps_user_only, deps_phony; /* -MD -MMD -MP */
 	const char *deps_file;
 	Words deps_targets;
@@ -31,11 +32,16 @@ typedef struct Options {
 	const char *completion; /* --completion: the shell */
 	bool list_stages;       /* --dump=help */
 	bool measure_target;	/* --measure-target */
+	bool tunes;		/* --tune */
+	double tune_seconds;	/* 0: candidates are listed alone */
+	VEC(Defines) tune_with; /* --tune-with: sizes to time at, together */
 } Options;
 
 /* Parses; on bad usage prints a message and ends the process with status 2; --help and --version
  * end it with 0. */
 void options_parse(Options *options, Arena *arena, int argc, char **argv);
+/* Ends the process with status 2 where options exclude each other; for the parser. */
+void options_check(const Options *options, struct argp_state *state);
 /* What the command line may hold, for completion. */
 extern const struct argp options_argp;
 /* Ends the process with status 2: `word` is no such `what`. */

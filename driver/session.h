@@ -144,5 +144,8 @@ SessionStatus session_commit(Session *session);
  * diagnostic where they disagree. `sums`: the bits of sums follow from the order that `sums` prints
  * (verify_sums). Runs the stages that have not run. */
 SessionStatus session_compare(Session *session, FILE *report, bool sums);
+/* How far its numbers may be from those of another schedule, relative to the greatest of their array; 0
+ * after a failure. Requires: all stages have run. */
+double session_tolerance(Session *session);
 
 #endif

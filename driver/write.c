@@ -95,7 +95,7 @@ static void write_deps(void *of)
 	DepRule rule = {w->deps->targets, w->deps->ntargets, NULL, 0, w->deps->phony};
 	const char *library = s->options.library;
 	VEC(const char *) files = {0};
-	if (s->options.schedule)
+	if (s->options.schedule && !s->options.schedule_text)
 		PUSH(s->perm, files, s->options.schedule);
 	if (s->options.target_file && strcmp(s->options.target_file, "-") != 0)
 		PUSH(s->perm, files, s->options.target_file);
@@ -153,4 +153,23 @@ SessionStatus session_compare(Session *s, FILE *report, bool sums)
 	Writing w = {.s = s, .out = report, .sums = sums};
 	SessionStatus status = session_run_all(s);
 	return status == SESSION_DONE ? session_guard(s, compare, &w) : status;
+}
+
+typedef struct Tolerance {
+	Session *s;
+	double most;
+} Tolerance;
+
+static void find_tolerance(void *of)
+{
+	Tolerance *t = of;
+	Emit emit = emit_of(t->s);
+	t->most = verify_tolerance(&emit);
+}
+
+double session_tolerance(Session *s)
+{
+	Tolerance t = {.s = s};
+	session_guard(s, find_tolerance, &t);
+	return t.most;
 }

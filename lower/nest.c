@@ -154,8 +154,7 @@ void nest_emit(Gen *gen, NodeId root, StoreTarget target)
 		nest_set_up(&nest);
 		nest_plan(&nest, &plan);
 		emit_planned(&nest, &plan);
-		if (gen->lower->asked)
-			nest_note_names(&nest);
+		nest_note_names(&nest);
 		Block block = {gen->top.stmts.at + first, (uint32_t)(gen->top.stmts.n - first)};
 		place_block(block, lower_node(gen->lower, node)->span,
 			    lower_node(gen->lower, root)->span);

@@ -158,7 +158,7 @@ void clause_add(Arena *arena, ScheduleClause *clause, Sym name, const int64_t *n
 	PUSH(arena, clause->items, item);
 }
 
-static const char *clause_text(Arena *arena, const ScheduleClause *clause)
+const char *schedule_clause_text(Arena *arena, const ScheduleClause *clause)
 {
 	const char *text =
 		arena_printf(arena, "%s%s", words[clause->choice], clause->off ? " off" : "");
@@ -198,7 +198,7 @@ static void refuse(const Program *program, const ScheduleEntry *entry, const Sch
 	const char *text = "";
 	for (size_t i = 0; i < near->clauses.n; i++)
 		text = arena_printf(diags->arena, "%s%s %s", text, i ? ";" : ", as",
-				    clause_text(diags->arena, &near->clauses.at[i]));
+				    schedule_clause_text(diags->arena, &near->clauses.at[i]));
 	diag_note(diags, near->span, "%s is computed here%s", near->name, text);
 }
 
@@ -313,7 +313,7 @@ static const char *print_clauses(FILE *out, Arena *arena, const ScheduleEntry *e
 		const ScheduleClause *clause = &entry->clauses.at[i];
 		if ((clause->choice >= CHOICE_STAGE) != completing)
 			continue;
-		fprintf(out, "%s%s", between, clause_text(arena, clause));
+		fprintf(out, "%s%s", between, schedule_clause_text(arena, clause));
 		between = "; ";
 	}
 	return between;

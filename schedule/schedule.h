@@ -118,6 +118,8 @@ ScheduleItem *clause_item(const ScheduleClause *clause, Sym name);
 bool asks_any(const ScheduleClause *asked, Sym name);
 /* The first number asked for with the name; 0: none is. */
 int64_t asks_number(const ScheduleClause *asked, Sym name);
+/* The clause as a .sched has it. */
+const char *schedule_clause_text(Arena *arena, const ScheduleClause *clause);
 /* "no kernel of the program is named x; there are a, b" (schedule_why.c). */
 const char *schedule_no_kernel(const Program *program, Sym name, Arena *arena);
 /* Why the clause is not among what was made of the kernel `near` (schedule_why.c). */

@@ -12,7 +12,7 @@ import sys
 MOST = {"frontend": 9}
 DECLARATIONS = {"base": 52, "codegen": 55, "frontend": 121, "grammar": 47, "infer": 83, "loops": 48}
 ELSEWHERE, LONG, MOST_DECLARATIONS = 8, 60, 40
-FOLDERS = ["."] + "base lexer grammar frontend infer reference tensor target sums loops schedule transform lower lower/along lower/naive codegen verify driver runtime".split()
+FOLDERS = ["."] + "base lexer grammar frontend infer reference tensor target sums loops schedule transform lower lower/along lower/naive codegen verify driver tune runtime".split()
 function = re.compile(r"^(static )?(?!typedef|struct|enum|union|extern)[A-Za-z_][\w\s*]*?\b(\w+)\(", re.M)
 word = re.compile(r"\b([a-z_]\w+)\(")
 

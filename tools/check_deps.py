@@ -6,7 +6,7 @@ import re
 import sys
 
 FOLDERS = ("base lexer grammar frontend infer reference tensor target sums loops schedule transform lower codegen verify driver "
-           "runtime").split()
+           "tune runtime").split()
 table = {}
 for line in open(sys.argv[1]):
     row = re.match(r"^(%s)(/[a-z]+)?:\s*([a-z/. ]*)$" % "|".join(FOLDERS), line)

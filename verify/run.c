@@ -314,7 +314,7 @@ static void verify_naive(const VerifyTask *like, const Program *naive, const Emi
 
 /* Sums in another order differ by 1e-5; where they are rounded to a small float, by a few of its
  * last places. */
-static double tolerance(const Emit *emit)
+double verify_tolerance(const Emit *emit)
 {
 	const Module *m = module_new(emit);
 	double most = 1e-5;
@@ -346,7 +346,7 @@ static VerifyTask task_of(const Emit *emit, const Inference *inference, FILE *re
 
 static void run(const VerifyTask *task, const Emit *emit)
 {
-	Verify v = {.emit = emit, .report = task->report, .tolerance = tolerance(emit)};
+	Verify v = {.emit = emit, .report = task->report, .tolerance = verify_tolerance(emit)};
 	v.dir = temporary_dir();
 	if (!v.dir) {
 		diag(emit->diags, E0501, SPAN_NONE, "cannot make a temporary directory: %s",

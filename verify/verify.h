@@ -19,6 +19,10 @@ void verify_run(const Emit *emit, const Program *naive, const Inference *inferen
  * processor has them. */
 void verify_sums(const Emit *emit, const Inference *inference, FILE *report, uint64_t seed);
 
+/* How far numbers of compiled code may be from those of other loops of the program, relative to the
+ * greatest of their array. */
+double verify_tolerance(const Emit *emit);
+
 /* What a program is held against, and how much may be done for that. */
 typedef struct VerifyTask {
 	const Program *program;
