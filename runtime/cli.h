@@ -50,7 +50,7 @@ typedef struct Request {
 	uint64_t seed;
 	int32_t threads; /* 0: one for each CPU */
 	tsr_pool *pool;
-	bool json;
+	bool json, no_graph;
 } Request;
 
 /* Message on stderr: "tsr: error: ...". Returns STATUS_ERROR. */

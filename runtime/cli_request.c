@@ -12,7 +12,7 @@
 #include "runtime/cli.h"
 #include "runtime/session.h"
 
-enum { KEY_PARAMS = 256, KEY_MAP, KEY_STATE, KEY_SEED, KEY_THREADS };
+enum { KEY_PARAMS = 256, KEY_MAP, KEY_STATE, KEY_SEED, KEY_THREADS, KEY_NO_GRAPH };
 enum { THREADS_MAX = 1024 };
 
 static const struct argp_option options[] = {
@@ -23,6 +23,8 @@ static const struct argp_option options[] = {
 	{"seed", KEY_SEED, "N", 0, "of the initialisers (default 0)", 0},
 	{"threads", KEY_THREADS, "N", 0,
 	 "threads to run on (default: one for each CPU that it may use)", 0},
+	{"no-graph", KEY_NO_GRAPH, NULL, 0,
+	 "of code for a GPU: launches one by one, not as a graph", 0},
 	{0}};
 
 static void add_value(Request *request, char *word, struct argp_state *state)
@@ -71,6 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	Request *request = state->input;
 	switch (key) {
 	case KEY_PARAMS: request->params = arg; return 0;
+	case KEY_NO_GRAPH: request->no_graph = true; return 0;
 	case KEY_MAP: request->params_map = arg; return 0;
 	case KEY_STATE: request->state = arg; return 0;
 	case KEY_SEED: request->seed = number_option("seed", arg, state); return 0;
@@ -358,5 +361,6 @@ int request_prepare(Request *request, bool fill, tsr_model **model, tsr_session 
 	if (!request->pool)
 		return report_error(NULL, &error);
 	tsr_set_pool(*session, request->pool);
+	tsr_set_graph(*session, !request->no_graph);
 	return prepare(request, fill, *session, m);
 }

@@ -441,6 +441,7 @@ int tsr_execute(tsr_session *s, tsr_error *error)
 		code = session_fail(error, TSR_FAIL_ORDER, "the session is not prepared");
 	if (code != TSR_OK)
 		return code;
+	call.flags = s->model->gpu && s->no_graph ? TSR_NO_GRAPH : 0;
 	tsr_pool_call(s->pool, &call);
 	const tsr_arguments all = {s->call_dims,    s->call_scalars, s->call_inputs,
 				   s->call_outputs, s->state,	     s->workspace};

@@ -304,6 +304,12 @@ void tsr_set_seed(tsr_session *session, uint64_t seed)
 		session->seed = seed;
 }
 
+void tsr_set_graph(tsr_session *session, int graph)
+{
+	if (session)
+		session->no_graph = graph == 0;
+}
+
 int tsr_has_param(const tsr_session *s, const char *name)
 {
 	const Slot *slot = s ? find_slot(s->params, s->module->nparams, name) : NULL;

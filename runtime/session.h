@@ -57,6 +57,7 @@ struct tsr_session {
 	const void **call_scalars, **call_inputs;
 	void **call_outputs;
 	tsr_pool *pool; /* NULL: one thread */
+	bool no_graph;
 };
 
 /* Of a name that a caller looks for: nothing is called NULL. */

@@ -20,7 +20,7 @@ extern "C" {
  * not NULL) with a static text whenever it returns a code other than 0 and TSR_BAD_CALL. */
 typedef struct tsr_call {
 	uint32_t abi; /* TSR_ABI */
-	uint32_t flags; /* 0 */
+	uint32_t flags; /* 0; TSR_NO_GRAPH, of code for a GPU */
 	const char **message;
 	/* Runs task(arg, i) for i in [0, n), on any threads; NULL: serially. */
 	void (*parallel)(void *pool, int32_t n, void (*task)(void *arg, int32_t i), void *arg);
@@ -28,6 +28,7 @@ typedef struct tsr_call {
 } tsr_call;
 enum {
 	TSR_ABI = 2,
+	TSR_NO_GRAPH = 1, /* launches go to the device one by one, not as a graph */
 	TSR_OK = 0,
 	TSR_BAD_CPU = 1,     /* the module was built for a CPU with other features */
 	TSR_BAD_DIM = 2,     /* a dim is negative, below its declared minimum, or too large */
@@ -266,6 +267,9 @@ int32_t tsr_pool_threads(const tsr_pool *pool);
 void tsr_pool_call(tsr_pool *pool, tsr_call *call);
 /* What the session's runs use from now on; NULL: one thread. The pool is borrowed. */
 void tsr_set_pool(tsr_session *session, tsr_pool *pool);
+/* Are the launches of code for a GPU one graph from the second run on (not 0: what holds at first), or given to the
+ * device one by one? */
+void tsr_set_graph(tsr_session *session, int graph);
 /* After tsr_prepare, owned by the session; NULL when nothing has that name. */
 const tsr_array *tsr_output(const tsr_session *session, const char *name);
 const tsr_array *tsr_output_at(const tsr_session *session, int32_t index);

@@ -147,6 +147,7 @@ _SIGNATURES = {
     "tsr_expected": (c_int, [c_void_p, c_char_p, POINTER(ArrayEntry)]),
     "tsr_prepare": (c_int, [c_void_p]),
     "tsr_prepare_state": (c_int, [c_void_p]),
+    "tsr_execute": (c_int, [c_void_p]),
     "tsr_share_state": (c_int, [c_void_p, c_void_p]),
     "tsr_param": (c_int, [c_void_p, c_char_p, POINTER(ArrayEntry)]),
     "tsr_pack": (c_int, [c_void_p]),

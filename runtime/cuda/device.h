@@ -33,6 +33,8 @@ typedef struct DeviceRun {
 	CUdeviceptr arena;
 	CUdeviceptr *first, *places; /* of the plan's buffers: at the start of a call, and now */
 	int64_t *sizes;		     /* bytes of the inputs, then of the results */
+	bool called;
+	struct DeviceGraph *graph; /* of its launches; NULL: none yet */
 } DeviceRun;
 
 struct Gpu {
@@ -83,10 +85,14 @@ typedef struct RunArguments {
 	const void *const *inputs;
 	void *const *outputs;
 	DeviceState *state; /* NULL: it touches none */
+	bool no_graph;
 } RunArguments;
 /* Values of dims by the module's order. */
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *arguments);
 void run_free(Gpu *gpu, DeviceRun *run);
+
+/* graph.c */
+void graph_free(Gpu *gpu, struct DeviceGraph *graph);
 
 /* The bytes of a buffer for these values of dims; false: they cannot be counted, or are too many. */
 bool buffer_bytes(const Plan *plan, const PlanBuffer *buffer, const int64_t *values,

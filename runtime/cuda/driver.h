@@ -16,6 +16,17 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
+/* Of a launch in a graph: CUDA_KERNEL_NODE_PARAMS_v2. */
+typedef struct CUlaunch {
+	CUfunction function;
+	unsigned grid[3], block[3], shared_bytes;
+	void **args, **extra;
+	void *kernel;
+	CUcontext context;
+} CUlaunch;
 enum {
 	CUDA_SUCCESS = 0,
 	CU_STREAM_NON_BLOCKING = 1,

@@ -142,6 +142,7 @@ typedef struct Entry {
 	const PlanRoutine *routine;
 	const tsr_arguments *with;
 	int64_t *values; /* of the module's dims; -1: it does not take them */
+	bool no_graph;
 } Entry;
 
 static int check_dims(const Entry *e)
@@ -261,7 +262,10 @@ static int64_t *new_values(const Plan *plan)
 /* The lock is held from here on: device_enter has taken it, whatever it says. */
 static int invoke_entered(const Entry *e, int code)
 {
-	RunArguments with = {e->with->scalars, e->with->inputs, e->with->outputs, NULL};
+	RunArguments with = {.scalars = e->with->scalars,
+			     .inputs = e->with->inputs,
+			     .outputs = e->with->outputs,
+			     .no_graph = e->no_graph};
 	if (code == TSR_OK)
 		code = check_state(e, &with.state);
 	if (code == TSR_OK)
@@ -273,10 +277,14 @@ static int invoke_entered(const Entry *e, int code)
 int gpu_invoke(Gpu *gpu, const tsr_routine *routine, const tsr_call *call,
 	       const tsr_arguments *with)
 {
-	if (call && (call->abi != TSR_ABI || call->flags != 0))
+	if (call && (call->abi != TSR_ABI || call->flags & ~(uint32_t)TSR_NO_GRAPH))
 		return TSR_BAD_CALL;
-	Entry e = {gpu, routine, &gpu->plan->routines[routine - gpu->plan->module.routines], with,
-		   new_values(gpu->plan)};
+	Entry e = {gpu,
+		   routine,
+		   &gpu->plan->routines[routine - gpu->plan->module.routines],
+		   with,
+		   new_values(gpu->plan),
+		   call && call->flags};
 	int code = e.values ? TSR_OK : TSR_BAD_DEVICE;
 	for (int32_t i = 0; code == TSR_OK && i < routine->ndims; i++)
 		e.values[routine->dims[i]] = with->dims[i];

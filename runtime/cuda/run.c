@@ -1,18 +1,10 @@
-/* A call on the device: its arena, its launches in order, copies before and behind. */
+/* A call on the device: its arena, copies before and behind its launches. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/cuda/device.h"
+#include "runtime/cuda/launch.h"
 
-enum { RUNS_KEPT = 16, BLOCKS_MOST = INT32_MAX };
-
-typedef struct Runner {
-	Gpu *gpu;
-	DeviceRun *run;
-	const PlanRoutine *routine;
-	const RunArguments *with;
-	int32_t status; /* as the kernels left it when it was last read */
-} Runner;
+enum { RUNS_KEPT = 16 };
 
 /* ---- memory ---- */
 
@@ -23,6 +15,7 @@ static uint64_t aligned(uint64_t bytes)
 
 void run_free(Gpu *gpu, DeviceRun *run)
 {
+	graph_free(gpu, run->graph);
 	if (run->arena)
 		gpu->driver.cuMemFree_v2(run->arena);
 	free(run->values);
@@ -148,163 +141,6 @@ static int find_run(Gpu *gpu, uint32_t routine, const int64_t *values)
 	return TSR_OK;
 }
 
-/* ---- launches ---- */
-
-static int damaged(Gpu *gpu, const char *what, const char *of)
-{
-	return device_fail(gpu, TSR_BAD_DEVICE, "%s: the plan is damaged: %s of %s", gpu->path,
-			   what, of);
-}
-
-static CUdeviceptr place_of(const Runner *r, uint32_t b)
-{
-	const PlanBuffer *buffer = &r->gpu->plan->buffers[b];
-	const DeviceState *state = r->with->state;
-	if (buffer->role == PLAN_PARAM)
-		return state ? state->at + (CUdeviceptr)state->places[buffer->index] : 0;
-	return r->run->places[b];
-}
-
-static int set_cell(const Runner *r, const PlanArg *arg, int64_t *cell)
-{
-	const Plan *plan = r->gpu->plan;
-	int64_t base = 0;
-	switch (arg->kind) {
-	case ARG_DIM: *cell = r->run->values[arg->index]; return TSR_OK;
-	case ARG_SCALAR:
-		memcpy(cell, r->with->scalars[arg->index],
-		       dtype_bytes(dtype_from_name(r->routine->scalars[arg->index].dtype,
-						   strlen(r->routine->scalars[arg->index].dtype))));
-		return TSR_OK;
-	case ARG_BUFFER: break;
-	}
-	const PlanBuffer *buffer = &plan->buffers[arg->index];
-	if (arg->base.n &&
-	    tsr_size_value(&arg->base, &plan->world, r->run->values, &base) != TSR_OK)
-		return damaged(r->gpu, "a place", buffer->name);
-	base = (int64_t)((uint64_t)base * dtype_bytes(buffer->dtype));
-	CUdeviceptr at = place_of(r, arg->index) + (CUdeviceptr)base;
-	memcpy(cell, &at, sizeof at);
-	return TSR_OK;
-}
-
-/* "kernel net__k_y (net.tsr:3:5)" */
-static void launch_name(const PlanLine *line, char *text, size_t room)
-{
-	snprintf(text, room, "kernel %.200s%s%.200s%s", line->function, *line->place ? " (" : "",
-		 line->place, *line->place ? ")" : "");
-}
-
-static int launch(Runner *r, uint32_t number)
-{
-	Gpu *gpu = r->gpu;
-	const PlanLine *line = &gpu->plan->lines[number];
-	int64_t blocks;
-	char name[500];
-	if (tsr_size_value(&line->blocks, &gpu->plan->world, r->run->values, &blocks) != TSR_OK)
-		return damaged(gpu, "the blocks", line->function);
-	if (blocks <= 0)
-		return TSR_OK;
-	for (uint32_t i = 0; i < line->nargs; i++) {
-		int code = set_cell(r, &line->args[i], &gpu->cells[i]);
-		if (code != TSR_OK)
-			return code;
-	}
-	unsigned grid = (unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
-	CUresult result =
-		gpu->driver.cuLaunchKernel(gpu->functions[number], grid, 1, 1, line->threads, 1, 1,
-					   0, gpu->stream, gpu->args, NULL);
-	if (result == CUDA_SUCCESS)
-		return TSR_OK;
-	launch_name(line, name, sizeof name);
-	return device_check(gpu, result, name);
-}
-
-static int wait(Runner *r)
-{
-	char what[300];
-	const char *name = r->routine->name;
-	snprintf(what, sizeof what, "a kernel of %s%.200s", name ? "routine " : "the initialisers",
-		 name ? name : "");
-	return device_check(r->gpu, r->gpu->driver.cuStreamSynchronize(r->gpu->stream), what);
-}
-
-/* Waits for what runs, and reads the i32 there. */
-static int read_word(Runner *r, CUdeviceptr from, int32_t *word)
-{
-	int code = device_check(
-		r->gpu,
-		r->gpu->driver.cuMemcpyDtoHAsync_v2(word, from, sizeof *word, r->gpu->stream),
-		"a copy");
-	return code == TSR_OK ? wait(r) : code;
-}
-
-static int count_steps(const Runner *r, const PlanLine *loop, int64_t *count)
-{
-	if (loop->scalar == PLAN_NONE)
-		return tsr_size_value(&loop->count, &r->gpu->plan->world, r->run->values, count) ==
-				       TSR_OK
-			       ? TSR_OK
-			       : damaged(r->gpu, "the steps of a loop", loop->place);
-	const char *dtype = r->routine->scalars[loop->scalar].dtype;
-	int32_t narrow;
-	memcpy(&narrow, r->with->scalars[loop->scalar], sizeof narrow);
-	*count = strcmp(dtype, "u32") == 0 ? (int64_t)(uint32_t)narrow : narrow;
-	if (strcmp(dtype, "i64") == 0)
-		memcpy(count, r->with->scalars[loop->scalar], sizeof *count);
-	return TSR_OK;
-}
-
-/* Does the loop end behind this step? Also where a check has failed: no kernel does anything then. */
-static int is_over(Runner *r, const PlanLine *loop, bool *over)
-{
-	int32_t flag = 0;
-	*over = false;
-	if (loop->until == PLAN_NONE)
-		return TSR_OK;
-	int code = read_word(r, place_of(r, loop->until), &flag);
-	if (code == TSR_OK)
-		code = read_word(r, r->gpu->status, &r->status);
-	*over = flag != 0 || r->status != 0;
-	return code;
-}
-
-static int run_lines(Runner *r, uint32_t from, uint32_t to);
-
-static int run_loop(Runner *r, uint32_t number)
-{
-	const PlanLine *loop = &r->gpu->plan->lines[number];
-	int64_t count, *step = &r->run->values[loop->step];
-	bool over = false;
-	int code = count_steps(r, loop, &count);
-	for (*step = 0; *step < count && code == TSR_OK && !over; ++*step) {
-		code = run_lines(r, number + 1, loop->end);
-		for (uint32_t i = 0; i < loop->npairs; i++) {
-			CUdeviceptr *a = &r->run->places[loop->pairs[i].a],
-				    *b = &r->run->places[loop->pairs[i].b];
-			CUdeviceptr held = *a;
-			*a = *b;
-			*b = held;
-		}
-		if (code == TSR_OK)
-			code = is_over(r, loop, &over);
-	}
-	*step = -1;
-	return code;
-}
-
-static int run_lines(Runner *r, uint32_t from, uint32_t to)
-{
-	int code = TSR_OK;
-	for (uint32_t i = from; i < to && code == TSR_OK; i++) {
-		const PlanLine *line = &r->gpu->plan->lines[i];
-		code = line->loop ? run_loop(r, i) : launch(r, i);
-		if (line->loop)
-			i = line->end - 1;
-	}
-	return code;
-}
-
 /* ---- copies ---- */
 
 static int copy_inputs(Runner *r)
@@ -338,7 +174,7 @@ static int copy_outputs(Runner *r)
 						    r->gpu->stream),
 					    plan->buffers[b].name);
 	}
-	return code == TSR_OK ? wait(r) : code;
+	return code == TSR_OK ? launch_wait(r) : code;
 }
 
 /* What a check of the kernels' says: TSR_OK, or its code with its text. */
@@ -370,9 +206,11 @@ static int execute(Runner *r)
 	if (code == TSR_OK)
 		code = copy_inputs(r);
 	if (code == TSR_OK)
-		code = run_lines(r, r->routine->from, r->routine->to);
+		code = graph_wanted(r) ? graph_run(r)
+				       : launch_lines(r, r->routine->from, r->routine->to);
+	r->run->called = true;
 	if (code == TSR_OK && gpu->plan->checks)
-		code = read_word(r, gpu->status, &r->status);
+		code = launch_read(r, gpu->status, &r->status);
 	if (code == TSR_OK)
 		code = checked(r);
 	if (code == TSR_OK)

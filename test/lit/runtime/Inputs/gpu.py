@@ -1,12 +1,17 @@
 """gpu.py TSRC TSR FOLDER: programs as code for a GPU, run by libtsr through a driver that is the host (host_driver.py), have
 the results and the states that the code for a CPU has; one has those of NumPy."""
+import ctypes
 import os
 import subprocess
 import sys
 
 import numpy as np
 
+import tsr
 from host_driver import make
+from tsr._arrays import entry_of
+from tsr._library import library
+from tsr._model import _Module, _Session
 
 TSRC, TSR, FOLDER = sys.argv[1:4]
 SOFTMAX = """dim n
@@ -30,11 +35,14 @@ let a = linear(2)
 output y = a(x) .* {gain = 1 + 0.1 * uniform()}
 output z = a.w + {table : [20 -> 2] = einsum("o; i => i -> o", range(2), 0.5 + range(20))} * {seven : [5, 4 -> 20] = 7}
 """
-LOOPS = """dim n
+STEPS = """dim n
 dim steps
 input x : f32 [n]
 let (last, other) = scan(steps, (a, b) = (x, 2 * x), i) { (a + 0.5 * b, b - 0.25 * a + i) }
 output sums = last + 2 * other
+"""
+UNTIL = """dim n
+input x : f32 [n]
 let (root, count) = scan(20, r = 1) until (abs(r .* r - 2) < 1e-6) { (r + 2 / r) / 2 }
 output moved = x .* root
 output times = id(count)
@@ -46,7 +54,8 @@ CASES = [
                       ["counted", "x=random:2", "n=3", "k=4"], ["counted", "x=random:2", "n=3", "k=-2"],
                       ["x=random:2", "n=3"]]),
     ("first", FIRST, [["x=random:1", "--seed=7"]]),
-    ("loops", LOOPS, [["x=random:1", "n=5", "steps=4"], ["x=random:1", "n=5", "steps=0"]]),
+    ("steps", STEPS, [["x=random:1", "n=5", "steps=4"], ["x=random:1", "n=5", "steps=0"]]),
+    ("until", UNTIL, [["x=random:1", "n=5"]]),
 ]
 
 
@@ -101,7 +110,53 @@ def against_numpy():
         sys.exit("softmax: other numbers than NumPy's")
 
 
+def again(name, calls):
+    """Call after call of one model: the first launches, the second makes a graph, those behind use it."""
+    log = at(name, "log")
+    os.environ.update(TSR_LIBCUDA=at(name, "libcuda.so"), LOG=log)
+    gpu, cpu = (tsr.load(at(name, "m." + suffix)) for suffix in ("ptx", "so"))
+    for routine, arguments in calls:
+        got, want = (getattr(model, routine)(**arguments) for model in (gpu, cpu))
+        pairs = [(got, want)] if isinstance(got, np.ndarray) else list(zip(got, want))
+        pairs += [(gpu.params[p], cpu.params[p]) for p in gpu.params]
+        if not all(close(a, b) for a, b in pairs):
+            sys.exit("%s.%s: %s" % (name, routine, pairs))
+    del os.environ["LOG"]
+    lines = open(log, encoding="utf8").read().splitlines()
+    return [sum(line.startswith(word + " ") for line in lines) for word in ("graph", "set", "launch graph", "allocate")]
+
+
+def repeated():
+    x = np.random.default_rng(2).standard_normal((5, 40)).astype(np.float32)
+    calls = []
+    for i in range(4):  # one graph for each routine; its scalars are set where they change
+        calls += [("forward", {"x": x}), ("biased", {"x": x, "rate": 0.5}), ("counted", {"x": x, "k": i})]
+    print("state: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("state", calls)))
+    line = x[0]
+    calls = [("forward", {"x": line[:n], "steps": steps}) for steps, n in [(3, 5), (3, 5), (6, 5), (3, 5), (3, 7)]]
+    print("steps: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("steps", calls)))
+    calls = [("forward", {"x": line})] * 3
+    print("until: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("until", calls)))
+
+
+def without_graph():
+    """A session that asks for none."""
+    os.environ.update(TSR_LIBCUDA=at("steps", "libcuda.so"), LOG=at("log"))
+    session = _Session(_Module(at("steps", "m.ptx")), "forward")
+    x = np.ones(3, np.float32)
+    session.set_dims({"steps": 2})
+    session.call("tsr_set_input", b"x", ctypes.byref(entry_of(x, "f32")))
+    session.call("tsr_prepare")
+    for graph in (0, 0, 1, 0):
+        library().tsr_set_graph(ctypes.c_void_p(session.handle), graph)
+        session.call("tsr_execute")
+    lines = open(at("log"), encoding="utf8").read().splitlines()
+    print("%d launches of graphs" % sum(line.startswith("launch graph ") for line in lines))
+
+
 for case in CASES:
     compare(*case)
 against_numpy()
+repeated()
+without_graph()
 print("%d programs agree" % len(CASES))

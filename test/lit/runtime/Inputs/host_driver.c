@@ -11,6 +11,7 @@
 
 typedef struct Kernel {
 	const char *name;
+	int nargs;
 	void (*run)(void **args, unsigned blocks, unsigned threads);
 } Kernel;
 static int32_t status;
@@ -205,6 +206,16 @@ int cuStreamDestroy_v2(void *stream)
 	(void)stream;
 	return 0;
 }
+static int launch(const Kernel *kernel, unsigned blocks, unsigned threads, void **args)
+{
+	note(kernel->name, blocks, threads);
+#ifndef IDLE
+	if (status == 0)
+		kernel->run(args, blocks, threads);
+#endif
+	return 0;
+}
+
 #ifndef OLD
 int cuLaunchKernel(const Kernel *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 		   unsigned by, unsigned bz, unsigned shared, void *stream, void **args,
@@ -212,13 +223,89 @@ int cuLaunchKernel(const Kernel *kernel, unsigned gx, unsigned gy, unsigned gz, 
 {
 	ENTER("cuLaunchKernel");
 	(void)shared, (void)stream, (void)extra;
-	note(kernel->name, gx, bx);
-	if (gy != 1 || gz != 1 || by != 1 || bz != 1 || !current)
-		return INVALID;
-#ifndef IDLE
-	if (status == 0)
-		kernel->run(args, gx, bx);
-#endif
-	return 0;
+	return gy != 1 || gz != 1 || by != 1 || bz != 1 || !current ? INVALID
+								    : launch(kernel, gx, bx, args);
 }
 #endif
+
+/* Graphs of kernels, each behind the one that was added before. */
+enum { NODES = 1 << 14, ARGS = 64 };
+typedef struct Launch {
+	const Kernel *kernel;
+	unsigned grid[3], block[3], shared;
+	void **args, **extra;
+	void *unused, *context;
+} Launch;
+typedef struct Node {
+	Launch launch;
+	long long cells[ARGS];
+} Node;
+typedef struct Graph {
+	int n;
+	Node *nodes[NODES];
+} Graph;
+
+static void take(Node *node, const Launch *launch)
+{
+	node->launch = *launch;
+	for (int i = 0; i < launch->kernel->nargs; i++)
+		memcpy(&node->cells[i], launch->args[i], 8);
+}
+int cuGraphCreate(Graph **graph, unsigned flags)
+{
+	ENTER("cuGraphCreate");
+	(void)flags;
+	*graph = calloc(1, sizeof **graph);
+	return 0;
+}
+int cuGraphAddKernelNode_v2(Node **node, Graph *graph, Node *const *behind, size_t n,
+			    const Launch *launch)
+{
+	ENTER("cuGraphAddKernelNode_v2");
+	if (graph->n == NODES ||
+	    (graph->n ? n != 1 || *behind != graph->nodes[graph->n - 1] : n != 0))
+		return INVALID;
+	take(*node = graph->nodes[graph->n++] = calloc(1, sizeof **node), launch);
+	return 0;
+}
+int cuGraphInstantiateWithFlags(Graph **exec, Graph *graph, unsigned long long flags)
+{
+	ENTER("cuGraphInstantiateWithFlags");
+	note("graph", graph->n, (long long)flags);
+	*exec = graph;
+	return 0;
+}
+int cuGraphExecKernelNodeSetParams_v2(Graph *exec, Node *node, const Launch *launch)
+{
+	ENTER("cuGraphExecKernelNodeSetParams_v2");
+	(void)exec;
+	note("set", 0, 0);
+	take(node, launch);
+	return 0;
+}
+int cuGraphLaunch(Graph *exec, void *stream)
+{
+	ENTER("cuGraphLaunch");
+	(void)stream;
+	note("launch graph", exec->n, 0);
+	for (int i = 0; i < exec->n; i++) {
+		void *args[ARGS];
+		for (int k = 0; k < ARGS; k++)
+			args[k] = &exec->nodes[i]->cells[k];
+		const Launch *l = &exec->nodes[i]->launch;
+		launch(l->kernel, l->grid[0], l->block[0], args);
+	}
+	return 0;
+}
+int cuGraphExecDestroy(Graph *exec)
+{
+	(void)exec;
+	return 0;
+}
+int cuGraphDestroy(Graph *graph)
+{
+	for (int i = 0; i < graph->n; i++)
+		free(graph->nodes[i]);
+	free(graph);
+	return 0;
+}

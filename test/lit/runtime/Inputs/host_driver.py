@@ -30,9 +30,9 @@ def table_of(text):
             %s(%s&at);
         }
 }""" % (name, "1" if together else "threads", name, args))
-        rows.append('{"%s", run_%s}' % (name, name))
+        rows.append('{"%s", %d, run_%s}' % (name, len(types), name))
     symbols = re.findall(r"^//tsr: const .* symbol (\w+)$", text, re.M)
-    lines.append("static const Kernel kernels[] = {%s, {NULL, NULL}};" % ", ".join(rows))
+    lines.append("static const Kernel kernels[] = {%s, {NULL, 0, NULL}};" % ", ".join(rows))
     lines.append("static const void *constant_named(const char *name)\n{\n    (void)name;")
     lines += ['    if (strcmp(name, "%s") == 0)\n        return %s;' % (s, s) for s in symbols]
     lines.append("    return NULL;\n}\n")

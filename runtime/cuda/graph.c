@@ -1,0 +1,148 @@
+/* The launches of a routine as one graph, a chain of kernels. It is made node by node, so that those that take
+ * scalars of the routine are set anew where the scalars change, and made anew where the state has moved. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/cuda/launch.h"
+
+enum { NODES_MOST = 1 << 14 };
+
+struct DeviceGraph {
+	CUgraph graph;
+	CUgraphExec exec;
+	CUgraphNode *nodes;
+	uint32_t n;
+	CUdeviceptr state; /* that its nodes point into */
+	int64_t *scalars;  /* that they have */
+};
+
+void graph_free(Gpu *gpu, struct DeviceGraph *graph)
+{
+	if (!graph)
+		return;
+	if (graph->exec)
+		gpu->driver.cuGraphExecDestroy(graph->exec);
+	if (graph->graph)
+		gpu->driver.cuGraphDestroy(graph->graph);
+	free(graph->nodes);
+	free(graph->scalars);
+	free(graph);
+}
+
+static bool has_functions(const Driver *d)
+{
+	return d->cuGraphCreate && d->cuGraphAddKernelNode_v2 && d->cuGraphInstantiateWithFlags &&
+	       d->cuGraphExecKernelNodeSetParams_v2 && d->cuGraphLaunch && d->cuGraphExecDestroy &&
+	       d->cuGraphDestroy;
+}
+
+/* Launches of these lines, NODES_MOST + 1 where they are more, or no graph. */
+static int64_t count_nodes(const Runner *r, uint32_t from, uint32_t to)
+{
+	const Plan *plan = r->gpu->plan;
+	const int64_t none = NODES_MOST + 1;
+	int64_t n = 0, steps;
+	for (uint32_t i = from; i < to && n < none; i++) {
+		const PlanLine *line = &plan->lines[i];
+		if (!line->loop) {
+			n++;
+			continue;
+		}
+		if (line->scalar != PLAN_NONE || line->until != PLAN_NONE ||
+		    tsr_size_value(&line->count, &plan->world, r->run->values, &steps) != TSR_OK)
+			return none;
+		int64_t each = count_nodes(r, i + 1, line->end);
+		n += steps <= 0 || each == 0 ? 0 : steps > none / each ? none : steps * each;
+		i = line->end - 1;
+	}
+	return n < none ? n : none;
+}
+
+bool graph_wanted(const Runner *r)
+{
+	if (r->with->no_graph || !r->run->called || !has_functions(&r->gpu->driver))
+		return false;
+	int64_t n = r->run->graph ? 2 : count_nodes(r, r->routine->from, r->routine->to);
+	return n >= 2 && n <= NODES_MOST;
+}
+
+CUresult graph_add(Runner *r, const CUlaunch *launch)
+{
+	struct DeviceGraph *g = r->run->graph;
+	bool first = g->n == 0;
+	CUresult result = r->gpu->driver.cuGraphAddKernelNode_v2(
+		&g->nodes[g->n], g->graph, first ? NULL : &g->nodes[g->n - 1], !first, launch);
+	g->n++;
+	return result;
+}
+
+CUresult graph_set(Runner *r, const CUlaunch *launch)
+{
+	const struct DeviceGraph *g = r->run->graph;
+	return r->gpu->driver.cuGraphExecKernelNodeSetParams_v2(g->exec, g->nodes[r->node], launch);
+}
+
+/* The values of the routine's scalars, each in a cell; do they differ from those that are there? */
+static bool take_scalars(const Runner *r, int64_t *cells)
+{
+	bool changed = false;
+	for (uint32_t i = 0; i < r->routine->nscalars; i++) {
+		const char *dtype = r->routine->scalars[i].dtype;
+		int64_t cell = 0;
+		memcpy(&cell, r->with->scalars[i],
+		       dtype_bytes(dtype_from_name(dtype, strlen(dtype))));
+		changed |= cell != cells[i];
+		cells[i] = cell;
+	}
+	return changed;
+}
+
+static int fill(Runner *r, struct DeviceGraph *g)
+{
+	const Driver *d = &r->gpu->driver;
+	int64_t room = count_nodes(r, r->routine->from, r->routine->to);
+	g->nodes = calloc((size_t)room + 1, sizeof *g->nodes);
+	g->scalars = calloc((size_t)r->routine->nscalars + 1, sizeof *g->scalars);
+	if (!g->nodes || !g->scalars)
+		return device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
+	g->state = r->with->state ? r->with->state->at : 0;
+	take_scalars(r, g->scalars);
+	r->to = TO_GRAPH;
+	int code = device_check(r->gpu, d->cuGraphCreate(&g->graph, 0), "a graph");
+	if (code == TSR_OK)
+		code = launch_lines(r, r->routine->from, r->routine->to);
+	if (code == TSR_OK)
+		code = device_check(r->gpu, d->cuGraphInstantiateWithFlags(&g->exec, g->graph, 0),
+				    "a graph");
+	return code;
+}
+
+static int make(Runner *r)
+{
+	graph_free(r->gpu, r->run->graph);
+	r->run->graph = calloc(1, sizeof *r->run->graph);
+	return r->run->graph ? fill(r, r->run->graph)
+			     : device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
+}
+
+int graph_run(Runner *r)
+{
+	struct DeviceGraph *g = r->run->graph;
+	int code = TSR_OK;
+	if (!g || g->state != (r->with->state ? r->with->state->at : 0)) {
+		code = make(r);
+	} else if (take_scalars(r, g->scalars)) {
+		r->to = TO_NODE;
+		code = launch_lines(r, r->routine->from, r->routine->to);
+	}
+	if (code != TSR_OK) { /* some of its nodes may have the scalars, and others not */
+		graph_free(r->gpu, r->run->graph);
+		r->run->graph = NULL;
+		return code;
+	}
+	char what[200];
+	snprintf(what, sizeof what, "the graph of routine %.100s",
+		 r->routine->name ? r->routine->name : "");
+	return device_check(
+		r->gpu, r->gpu->driver.cuGraphLaunch(r->run->graph->exec, r->gpu->stream), what);
+}

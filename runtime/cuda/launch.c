@@ -1,0 +1,182 @@
+/* The lines of a routine in order: launches, and loops around them. */
+#include <stdio.h>
+
+#include "runtime/cuda/launch.h"
+
+enum { BLOCKS_MOST = INT32_MAX };
+
+static int damaged(Gpu *gpu, const char *what, const char *of)
+{
+	return device_fail(gpu, TSR_BAD_DEVICE, "%s: the plan is damaged: %s of %s", gpu->path,
+			   what, of);
+}
+
+static CUdeviceptr place_of(const Runner *r, uint32_t b)
+{
+	const PlanBuffer *buffer = &r->gpu->plan->buffers[b];
+	const DeviceState *state = r->with->state;
+	if (buffer->role == PLAN_PARAM)
+		return state ? state->at + (CUdeviceptr)state->places[buffer->index] : 0;
+	return r->run->places[b];
+}
+
+static int set_cell(const Runner *r, const PlanArg *arg, int64_t *cell)
+{
+	const Plan *plan = r->gpu->plan;
+	int64_t base = 0;
+	switch (arg->kind) {
+	case ARG_DIM: *cell = r->run->values[arg->index]; return TSR_OK;
+	case ARG_SCALAR:
+		memcpy(cell, r->with->scalars[arg->index],
+		       dtype_bytes(dtype_from_name(r->routine->scalars[arg->index].dtype,
+						   strlen(r->routine->scalars[arg->index].dtype))));
+		return TSR_OK;
+	case ARG_BUFFER: break;
+	}
+	const PlanBuffer *buffer = &plan->buffers[arg->index];
+	if (arg->base.n &&
+	    tsr_size_value(&arg->base, &plan->world, r->run->values, &base) != TSR_OK)
+		return damaged(r->gpu, "a place", buffer->name);
+	base = (int64_t)((uint64_t)base * dtype_bytes(buffer->dtype));
+	CUdeviceptr at = place_of(r, arg->index) + (CUdeviceptr)base;
+	memcpy(cell, &at, sizeof at);
+	return TSR_OK;
+}
+
+/* "kernel net__k_y (net.tsr:3:5)" */
+static void launch_name(const PlanLine *line, char *text, size_t room)
+{
+	snprintf(text, room, "kernel %.200s%s%.200s%s", line->function, *line->place ? " (" : "",
+		 line->place, *line->place ? ")" : "");
+}
+
+static bool has_scalars(const PlanLine *line)
+{
+	for (uint32_t i = 0; i < line->nargs; i++)
+		if (line->args[i].kind == ARG_SCALAR)
+			return true;
+	return false;
+}
+
+static CUresult hand_over(Runner *r, const CUlaunch *l)
+{
+	switch (r->to) {
+	case TO_STREAM: break;
+	case TO_GRAPH: return graph_add(r, l);
+	case TO_NODE: return graph_set(r, l);
+	}
+	return r->gpu->driver.cuLaunchKernel(l->function, l->grid[0], 1, 1, l->block[0], 1, 1, 0,
+					     r->gpu->stream, l->args, NULL);
+}
+
+static int launch(Runner *r, uint32_t number)
+{
+	Gpu *gpu = r->gpu;
+	const PlanLine *line = &gpu->plan->lines[number];
+	int64_t blocks;
+	char name[500];
+	if (tsr_size_value(&line->blocks, &gpu->plan->world, r->run->values, &blocks) != TSR_OK)
+		return damaged(gpu, "the blocks", line->function);
+	if (blocks <= 0)
+		return TSR_OK;
+	bool same = r->to == TO_NODE && !has_scalars(line);
+	for (uint32_t i = 0; i < line->nargs && !same; i++) {
+		int code = set_cell(r, &line->args[i], &gpu->cells[i]);
+		if (code != TSR_OK)
+			return code;
+	}
+	unsigned grid = (unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+	const CUlaunch l = {.function = gpu->functions[number],
+			    .grid = {grid, 1, 1},
+			    .block = {line->threads, 1, 1},
+			    .args = gpu->args};
+	CUresult result = same ? CUDA_SUCCESS : hand_over(r, &l);
+	r->node++;
+	if (result == CUDA_SUCCESS)
+		return TSR_OK;
+	launch_name(line, name, sizeof name);
+	return device_check(gpu, result, name);
+}
+
+int launch_wait(Runner *r)
+{
+	char what[300];
+	const char *name = r->routine->name;
+	snprintf(what, sizeof what, "a kernel of %s%.200s", name ? "routine " : "the initialisers",
+		 name ? name : "");
+	return device_check(r->gpu, r->gpu->driver.cuStreamSynchronize(r->gpu->stream), what);
+}
+
+/* Waits for what runs, and reads the i32 there. */
+int launch_read(Runner *r, CUdeviceptr from, int32_t *word)
+{
+	int code = device_check(
+		r->gpu,
+		r->gpu->driver.cuMemcpyDtoHAsync_v2(word, from, sizeof *word, r->gpu->stream),
+		"a copy");
+	return code == TSR_OK ? launch_wait(r) : code;
+}
+
+static int count_steps(const Runner *r, const PlanLine *loop, int64_t *count)
+{
+	if (loop->scalar == PLAN_NONE)
+		return tsr_size_value(&loop->count, &r->gpu->plan->world, r->run->values, count) ==
+				       TSR_OK
+			       ? TSR_OK
+			       : damaged(r->gpu, "the steps of a loop", loop->place);
+	const char *dtype = r->routine->scalars[loop->scalar].dtype;
+	int32_t narrow;
+	memcpy(&narrow, r->with->scalars[loop->scalar], sizeof narrow);
+	*count = strcmp(dtype, "u32") == 0 ? (int64_t)(uint32_t)narrow : narrow;
+	if (strcmp(dtype, "i64") == 0)
+		memcpy(count, r->with->scalars[loop->scalar], sizeof *count);
+	return TSR_OK;
+}
+
+/* Does the loop end behind this step? Also where a check has failed: no kernel does anything then. */
+static int is_over(Runner *r, const PlanLine *loop, bool *over)
+{
+	int32_t flag = 0;
+	*over = false;
+	if (loop->until == PLAN_NONE)
+		return TSR_OK;
+	int code = launch_read(r, place_of(r, loop->until), &flag);
+	if (code == TSR_OK)
+		code = launch_read(r, r->gpu->status, &r->status);
+	*over = flag != 0 || r->status != 0;
+	return code;
+}
+
+static int run_loop(Runner *r, uint32_t number)
+{
+	const PlanLine *loop = &r->gpu->plan->lines[number];
+	int64_t count, *step = &r->run->values[loop->step];
+	bool over = false;
+	int code = count_steps(r, loop, &count);
+	for (*step = 0; *step < count && code == TSR_OK && !over; ++*step) {
+		code = launch_lines(r, number + 1, loop->end);
+		for (uint32_t i = 0; i < loop->npairs; i++) {
+			CUdeviceptr *a = &r->run->places[loop->pairs[i].a],
+				    *b = &r->run->places[loop->pairs[i].b];
+			CUdeviceptr held = *a;
+			*a = *b;
+			*b = held;
+		}
+		if (code == TSR_OK)
+			code = is_over(r, loop, &over);
+	}
+	*step = -1;
+	return code;
+}
+
+int launch_lines(Runner *r, uint32_t from, uint32_t to)
+{
+	int code = TSR_OK;
+	for (uint32_t i = from; i < to && code == TSR_OK; i++) {
+		const PlanLine *line = &r->gpu->plan->lines[i];
+		code = line->loop ? run_loop(r, i) : launch(r, i);
+		if (line->loop)
+			i = line->end - 1;
+	}
+	return code;
+}

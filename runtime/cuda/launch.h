@@ -1,0 +1,37 @@
+/* Launches of a call, and graphs of them. */
+#ifndef TSR_RUNTIME_CUDA_LAUNCH_H
+#define TSR_RUNTIME_CUDA_LAUNCH_H
+
+#include "runtime/cuda/device.h"
+
+/* What becomes of a launch: it goes to the stream, is a node of a graph that is made, or of one whose scalars
+ * are set anew. */
+typedef enum LaunchTo { TO_STREAM, TO_GRAPH, TO_NODE } LaunchTo;
+
+typedef struct Runner {
+	Gpu *gpu;
+	DeviceRun *run;
+	const PlanRoutine *routine;
+	const RunArguments *with;
+	LaunchTo to;
+	uint32_t node;	/* of the next launch */
+	int32_t status; /* as the kernels left it when it was last read */
+} Runner;
+
+/* The lines from one to another, which is the next. */
+int launch_lines(Runner *runner, uint32_t from, uint32_t to);
+/* Waits for what runs. */
+int launch_wait(Runner *runner);
+/* ... and reads the i32 there. */
+int launch_read(Runner *runner, CUdeviceptr from, int32_t *word);
+
+/* graph.c. Launches of the routine as one graph, made by the second call for these dims and used by all behind it.
+ * The first one launches: each kernel is loaded at its first launch. False: they are no graph, as their number
+ * depends on what they compute or on scalars, is 1, or is large; or the driver is too old. */
+bool graph_wanted(const Runner *runner);
+int graph_run(Runner *runner);
+/* Adds a node for a launch behind the last one; sets that of the next launch. */
+CUresult graph_add(Runner *runner, const CUlaunch *launch);
+CUresult graph_set(Runner *runner, const CUlaunch *launch);
+
+#endif
