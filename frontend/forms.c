@@ -292,6 +292,22 @@ static Value run_permute(Build *b, const AstExpr *call)
 	return finish_spec(b, call, 2, &parts);
 }
 
+static Value move_over_bar(Build *b, const AstExpr *call, RowKind to)
+{
+	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD, .permutes = true};
+	parts.spec = spec_over_bar(b, to, call->span);
+	return finish_spec(b, call, 1, &parts);
+}
+
+static Value run_to_batch(Build *b, const AstExpr *call)
+{
+	return move_over_bar(b, call, ROW_BATCH);
+}
+static Value run_to_output(Build *b, const AstExpr *call)
+{
+	return move_over_bar(b, call, ROW_OUTPUT);
+}
+
 static Value run_concat(Build *b, const AstExpr *call)
 {
 	SpecParts parts = {.op = OP_ID, .reduce = OP_ADD, .joins = true};

@@ -79,6 +79,38 @@ const Spec *spec_reduce_all(Build *b, Span span)
 	return spec;
 }
 
+/* `...` of that kind, with an axis on the side of the bar or without. */
+static SpecRow row_at_bar(Build *b, RowKind kind, bool has_axis, Span span)
+{
+	static const char *const own[] = {"batch", "input", "output"};
+	SpecRow row = {.var_at = has_axis && kind == ROW_OUTPUT,
+		       .var = sym_cstr(b->symbols, own[kind]),
+		       .naxes = has_axis,
+		       .written = true,
+		       .span = span};
+	row.axes = ARENA_ARRAY(b->arena, SpecAxis, 1);
+	row.axes[0] = (SpecAxis){.kind = SPEC_LETTER,
+				 .span = span,
+				 .stride = 1,
+				 .dilation = 1,
+				 .letter = sym_cstr(b->symbols, "_1")};
+	return row;
+}
+
+const Spec *spec_over_bar(Build *b, RowKind to, Span span)
+{
+	Spec *spec = ARENA_NEW(b->arena, Spec);
+	*spec = (Spec){.span = span, .noperands = 1};
+	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, 1);
+	spec->operands[0].span = spec->result.span = span;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		bool moves = kind != ROW_INPUT;
+		spec->operands[0].rows[kind] = row_at_bar(b, kind, moves && kind != to, span);
+		spec->result.rows[kind] = row_at_bar(b, kind, kind == to, span);
+	}
+	return spec;
+}
+
 /* ---- letters of results alone ---- */
 
 /* The size that a value is; NULL: it is none. */

@@ -37,6 +37,8 @@ const Spec *spec_resolve(Build *b, AstExpr *string);
 const Spec *spec_resolve_bracketed(Build *b, AstExpr *string);
 /* `...|...->... => ` without operands axes kept: the reduction of everything. */
 const Spec *spec_reduce_all(Build *b, Span span);
+/* One axis moves over the bar: the first output axis becomes the last batch axis, or back. */
+const Spec *spec_over_bar(Build *b, RowKind to, Span span);
 bool spec_result_concatenates(const Spec *spec);
 /* Is every element of the result one of an operand, so that nothing is added up? False: perhaps
  * not. */
