@@ -120,8 +120,8 @@ LIT_DIRS := $(if $(T),$(or $(wildcard test/lit/$(T) test/lit/$(T).t* test/$(T) t
 FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj target loops schedule docs editors verify runtime driver tune)
 
 units: $(UNITS)
-$(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(OBJ_all) $(OBJ_runtime)
-	@$(CC) $(LDFLAGS) -o $@ $< $(B)/unit_support.a $(OBJ_all) $(OBJ_runtime) $(LIBS_C) $(LIBS_B) -lcmocka -lpthread
+$(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(B)/libptx.a $(OBJ_all) $(OBJ_runtime)
+	@$(CC) $(LDFLAGS) -o $@ $< $(B)/unit_support.a $(B)/libptx.a $(OBJ_all) $(OBJ_runtime) $(LIBS_C) $(LIBS_B) -lcmocka -lpthread
 UNIT_SUPPORT := $(patsubst %.c,$(B)/%.o,$(filter-out test/unit/test_%,$(wildcard test/unit/*.c)))
 $(B)/unit_support.a: $(UNIT_SUPPORT)
 	@rm -f $@
@@ -131,10 +131,13 @@ $(B)/unit_support.a: $(UNIT_SUPPORT)
 # PTX in an interpreter, behind the entry points of the driver library: what tests of code for a GPU load.
 OBJ_ptx     := $(filter-out $(B)/test/ptx/emu_%,$(call objs,test/ptx))
 OBJ_ptx_emu := $(filter $(B)/test/ptx/emu_%,$(call objs,test/ptx))
+$(B)/libptx.a: $(OBJ_ptx)
+	@rm -f $@
+	@$(AR) rcsD $@ $^
 CUDA_EMU     = $(B)/test/libcuda_emu.so
-$(CUDA_EMU): $(OBJ_ptx_emu) $(OBJ_ptx) $(B)/libbase.a test/ptx/libcuda_emu.map
-	$(call say,LINK)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1,-Bsymbolic,--version-script=test/ptx/libcuda_emu.map,--as-needed -o $@ \
-	  $(OBJ_ptx_emu) $(OBJ_ptx) $(B)/libbase.a $(LIBS_B) -lpthread
+$(CUDA_EMU): $(OBJ_ptx_emu) $(B)/libptx.a $(B)/libbase.a test/ptx/libcuda_emu.map
+	$(call say,LINK)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda_emu.so,-Bsymbolic,--version-script=test/ptx/libcuda_emu.map,--as-needed -o $@ \
+	  $(OBJ_ptx_emu) $(B)/libptx.a $(B)/libbase.a $(LIBS_B) -lpthread
 
 # The unit tests that T names, or all.
 UNITS_OF_T = $(if $(T),$(patsubst %.c,$(B)/%,$(filter test/unit/test_%.c,$(wildcard test/$(T).c test/$(T)/*.c))),$(UNITS))

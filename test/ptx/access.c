@@ -43,13 +43,12 @@ static unsigned char *in_global(PtxThread *t, PtxInstr *in, uint64_t address, ui
 	return there->at + (address - there->base);
 }
 
-/* Addresses of the cluster's blocks: the rank from bit 24 on. A thread's own block answers to rank 0 too where it has no
- * cluster. */
+/* From bit 24 on an address has 1 + the rank of a block of the cluster, or 0 for the thread's own. */
 static unsigned char *in_shared(PtxThread *t, uint64_t address, uint32_t bytes, PtxAccess access)
 {
 	PtxRun *run = t->block->run;
 	uint64_t rank = address >> 24, offset = (address & 0xffffff) - PTX_SHARED_FIRST;
-	if (rank >= run->nblocks || offset > run->shared_bytes ||
+	if (rank > run->nblocks || offset > run->shared_bytes ||
 	    run->shared_bytes - offset < bytes) {
 		ptx_fault(t, FAULT_ADDRESS,
 			  "%s %u bytes at place %" PRId64 " of %u bytes of shared memory",
@@ -57,7 +56,7 @@ static unsigned char *in_shared(PtxThread *t, uint64_t address, uint32_t bytes, 
 			  run->shared_bytes);
 		return NULL;
 	}
-	PtxBlock *owner = &run->blocks[rank];
+	PtxBlock *owner = rank == 0 ? t->block : &run->blocks[rank - 1];
 	if (owner->touched != NULL && !ptx_race(t, owner, offset, bytes, access))
 		return NULL;
 	return owner->shared + offset;

@@ -76,34 +76,42 @@ static void arrive(PtxThread *t, const PtxInstr *in, uint32_t which, uint32_t co
 		release(block, which);
 }
 
-static void wait_for_cluster(PtxRun *run)
+/* The last of all threads to arrive lets those go on that wait. */
+static void arrive_in_cluster(PtxThread *t)
 {
-	if (run->cluster_arrived < run->nblocks * run->nthreads)
+	PtxRun *run = t->block->run;
+	t->phase = run->phase + 1;
+	t->pc++;
+	if (++run->arrived < run->nblocks * run->nthreads)
 		return;
-	for (uint32_t b = 0; b < run->nblocks; b++)
-		for (uint32_t i = 0; i < run->nthreads; i++) {
-			PtxThread *t = &run->blocks[b].threads[i];
-			if (t->wait != WAIT_CLUSTER)
-				return;
-		}
+	run->arrived = 0;
+	run->phase++;
 	for (uint32_t b = 0; b < run->nblocks; b++) {
 		run->blocks[b].epoch = ++run->epoch;
 		for (uint32_t i = 0; i < run->nthreads; i++) {
-			run->blocks[b].threads[i].wait = WAIT_NONE;
-			run->blocks[b].threads[i].pc++;
+			PtxThread *one = &run->blocks[b].threads[i];
+			if (one->wait != WAIT_CLUSTER)
+				continue;
+			one->wait = WAIT_NONE;
+			one->pc++;
 		}
 	}
-	run->cluster_arrived = 0;
+}
+
+static void wait_for_cluster(PtxThread *t)
+{
+	if (t->phase <= t->block->run->phase)
+		t->pc++;
+	else
+		t->wait = WAIT_CLUSTER;
 }
 
 void ptx_barrier(PtxThread *t, const PtxInstr *in, uint32_t which, uint32_t count, uint64_t value)
 {
 	if (in->sub == BAR_CLUSTER_ARRIVE) {
-		t->block->run->cluster_arrived++;
-		t->pc++;
+		arrive_in_cluster(t);
 	} else if (in->sub == BAR_CLUSTER_WAIT) {
-		t->wait = WAIT_CLUSTER;
-		wait_for_cluster(t->block->run);
+		wait_for_cluster(t);
 	} else if (which >= BARRIERS || count > t->block->nthreads || count % WARP != 0) {
 		ptx_fault(t, FAULT_ILLEGAL, "meets barrier %u of %u threads, which there cannot be",
 			  which, count);

@@ -127,6 +127,66 @@ static void decode_nanosleep(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 	in->kind = KIND_NANOSLEEP;
 }
 
+/* ---- matrices ---- */
+
+/* Registers of a list of so many, added to the function's list. */
+static uint32_t add_list(PtxParser *p, const PtxStatement *s, int i, int n, bool written)
+{
+	const PtxOperand *o = &s->operands[i];
+	if (o->kind != OPERAND_LIST || o->n != n)
+		ptx_fail(p, s->line, "operand %d of %.200s is no list of %d registers", i + 1,
+			 s->mnemonic, n);
+	for (int k = 0; k < n; k++)
+		if (written && o->list[k] < SPECIAL_COUNT)
+			ptx_fail(p, s->line, "a list of %.200s has what cannot be written",
+				 s->mnemonic);
+	return ptx_more(p, o->list, n);
+}
+
+/* ldmatrix.sync.aligned.m8n8.xN[.trans].shared.b16 {d, ..}, [a]; stmatrix ... [a], {b, ..} */
+static void decode_ldmatrix(PtxParser *p, const PtxStatement *s, PtxInstr *in)
+{
+	bool load = strcmp(s->words[0], "ldmatrix") == 0;
+	ptx_count(p, s, 2, 2);
+	if (!ptx_has(s, "m8n8") || !ptx_has(s, "b16") || !ptx_has(s, "sync"))
+		ptx_unknown(p, s);
+	set_collective(in, load ? COLLECTIVE_LDMATRIX : COLLECTIVE_STMATRIX);
+	in->n = ptx_has(s, "x4") ? 4 : ptx_has(s, "x2") ? 2 : 1;
+	const PtxOperand *address = ptx_memory(p, s, load ? 1 : 0);
+	in->a = address->at;
+	in->offset = address->offset;
+	in->space =
+		ptx_has(s, "shared") || ptx_has(s, "shared::cta") ? SPACE_SHARED : SPACE_GENERIC;
+	in->more = add_list(p, s, load ? 0 : 1, in->n, load);
+}
+
+/* mma.sync.aligned.m16n8kK.row.col.f32.A.B.f32 d, a, b, c, and the same of s32 and 8-bit integers */
+static void decode_mma(PtxParser *p, const PtxStatement *s, PtxInstr *in)
+{
+	static const char *const shapes[] = {"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"};
+	ptx_count(p, s, 4, 4);
+	for (int i = 0; i < 4; i++)
+		in->n = ptx_has(s, shapes[i]) ? (uint16_t)(4 << i) : in->n;
+	if (!ptx_has(s, "sync") || !ptx_has(s, "row") || !ptx_has(s, "col") || s->ntypes != 4 ||
+	    in->n == 0)
+		ptx_unknown(p, s);
+	set_collective(in, COLLECTIVE_MMA);
+	in->type = (uint8_t)s->types[1];
+	in->from = (uint8_t)s->types[2];
+	bool floats = in->type == TYPE_f16 || in->type == TYPE_bf16 || in->type == TYPE_tf32;
+	bool whole = in->type == TYPE_s8 || in->type == TYPE_u8;
+	bool same = floats ? in->from == in->type : in->from == TYPE_s8 || in->from == TYPE_u8;
+	PtxType sum = floats ? TYPE_f32 : TYPE_s32;
+	int k = in->n * ptx_type_bytes(in->type); /* bytes along it: 16 or 32 */
+	if ((!floats && !whole) || !same || s->types[0] != sum || s->types[3] != sum ||
+	    (k != 16 && k != 32))
+		ptx_unknown(p, s);
+	in->more = add_list(p, s, 0, 4, true);
+	add_list(p, s, 1, k / 8, false);
+	add_list(p, s, 2, k / 16, false);
+	add_list(p, s, 3, 4, false);
+}
+
 const PtxDecoderRow ptx_warp_decoders[] = {
 	{"bar", decode_bar},
 	{"barrier", decode_bar},
@@ -137,5 +197,8 @@ const PtxDecoderRow ptx_warp_decoders[] = {
 	{"elect", decode_elect},
 	{"activemask", decode_activemask},
 	{"nanosleep", decode_nanosleep},
+	{"ldmatrix", decode_ldmatrix},
+	{"stmatrix", decode_ldmatrix},
+	{"mma", decode_mma},
 	{NULL, NULL},
 };

@@ -188,7 +188,8 @@ static void run_cluster(PtxRun *run, uint64_t which, uint32_t *order)
 	uint32_t nx = l->grid[0] / in[0], ny = l->grid[1] / in[1];
 	uint32_t x = (uint32_t)(which % nx) * in[0], y = (uint32_t)(which / nx % ny) * in[1],
 		 z = (uint32_t)(which / nx / ny) * in[2];
-	run->cluster_arrived = 0;
+	run->arrived = 0;
+	run->phase = 0;
 	for (uint32_t b = 0; b < run->nblocks; b++)
 		block_begin(&run->blocks[b], x + b % in[0], y + b / in[0] % in[1],
 			    z + b / in[0] / in[1]);

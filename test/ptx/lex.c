@@ -68,15 +68,21 @@ static uint64_t digits(PtxLexer *lexer, int base, int most)
 	return value;
 }
 
+static bool in_decimal(char c, char before)
+{
+	return isalnum((unsigned char)c) || c == '.' ||
+	       ((c == '+' || c == '-') && (before == 'e' || before == 'E'));
+}
+
 /* 1.5e3, which strtod reads from a copy that ends. */
 static void lex_decimal(PtxLexer *lexer, PtxToken *token)
 {
 	char text[64] = {0};
 	size_t n = 0;
-	while (n + 1 < sizeof text &&
-	       (isalnum((unsigned char)peek(lexer, n)) || peek(lexer, n) == '.' ||
-		(strchr("+-", peek(lexer, n)) && n > 0 && tolower(text[n - 1]) == 'e')))
-		text[n] = peek(lexer, n), n++;
+	while (n + 1 < sizeof text && in_decimal(peek(lexer, n), n > 0 ? text[n - 1] : 0)) {
+		text[n] = peek(lexer, n);
+		n++;
+	}
 	char *end;
 	double value = strtod(text, &end);
 	token->kind = *end ? TOKEN_BAD : TOKEN_F64;

@@ -198,9 +198,10 @@ static void cluster_address(PtxThread *t, const PtxInstr *in)
 	uint64_t a = ptx_value(t, in->a), window = in->space == SPACE_GENERIC ? PTX_SHARED_BASE : 0;
 	uint64_t rank = (a - window) >> 24;
 	if (in->kind == KIND_RANK)
-		t->regs[in->d] = rank;
+		t->regs[in->d] = rank == 0 ? t->block->rank : rank - 1;
 	else
-		t->regs[in->d] = window + ((a - window) & 0xffffff) + (ptx_value(t, in->b) << 24);
+		t->regs[in->d] = window + ((a - window) & 0xffffff) +
+				 ((uint64_t)((uint32_t)ptx_value(t, in->b) + 1) << 24);
 }
 
 /* What all but the most frequent instructions do. False: the thread waits, has ended, or has failed. */

@@ -48,6 +48,7 @@ typedef struct PtxThread {
 	PtxCall *calls;
 	uint32_t depth;
 	uint32_t group; /* of copies: the one that is open */
+	uint64_t phase; /* of the cluster's barrier that it has arrived at */
 	VEC(PtxCopy) copies;
 } PtxThread;
 
@@ -81,8 +82,8 @@ struct PtxRun {
 	Arena *arena;
 	PtxBlock *blocks; /* of a cluster */
 	uint32_t nblocks, nthreads, shared_bytes;
-	uint32_t cluster_arrived;
-	uint64_t epoch, random, fuel;
+	uint32_t arrived;		     /* at the cluster's barrier */
+	uint64_t epoch, random, fuel, phase; /* phase: how often all have arrived */
 	bool failed;
 };
 
@@ -112,6 +113,9 @@ void ptx_deadlock(PtxRun *run);
 
 /* warp.c: the thread has come to an instruction that its warp does at once. */
 void ptx_collective(PtxThread *thread, PtxInstr *in);
+
+/* matrix.c: ldmatrix, stmatrix, mma of the threads of a warp. */
+bool ptx_matrix(PtxThread *const *lanes, PtxInstr *in);
 
 /* copy.c */
 void ptx_copy_begin(PtxThread *thread, PtxInstr *in, uint64_t to, uint64_t from, uint64_t read);

@@ -158,6 +158,9 @@ static bool perform(const Lanes *lanes, PtxInstr *in)
 	case COLLECTIVE_MATCH_ALL: match(lanes, in); return true;
 	case COLLECTIVE_REDUX: reduce(lanes, in); return true;
 	case COLLECTIVE_ELECT: elect(lanes, in); return true;
+	case COLLECTIVE_LDMATRIX:
+	case COLLECTIVE_STMATRIX:
+	case COLLECTIVE_MMA: return ptx_matrix(lanes->at, in);
 	default: vote(lanes, in); return true;
 	}
 }
