@@ -95,10 +95,13 @@ static bool check_joined(Build *b, const Spec *spec)
 	for (RowKind kind = 0; kind < ROW_KINDS && spec_result_joins(spec); kind++)
 		for (uint32_t i = 0; i < result->rows[kind].naxes; i++) {
 			const SpecAxis *axis = &result->rows[kind].axes[i];
-			if (axis->kind == SPEC_LETTER || axis->kind == SPEC_JOIN)
+			bool strided =
+				axis->kind == SPEC_JOIN && !axis->parts[axis->nparts - 1].letter;
+			if ((axis->kind == SPEC_LETTER || axis->kind == SPEC_JOIN) && !strided)
 				continue;
 			diag(b->diags, E0910, axis->span,
-			     "where 'via' joins axes, all others of its result are letters");
+			     strided ? "what a step writes has strides that are numbers"
+				     : "where 'via' joins axes, all others of its result are letters");
 			return false;
 		}
 	return true;

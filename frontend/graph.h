@@ -106,6 +106,7 @@ typedef struct SpecAxis {
 	Span span;
 	Sym letter;              /* LETTER; AFFINE: the letter that is strided over */
 	int64_t index;           /* INDEX */
+	bool among;		 /* INDEX, also 0 of a result: one place of an axis of several */
 	int64_t stride, offset;  /* AFFINE: stride*letter + offset [+ dilation*kernel] [+ shift] */
 	const SizeExpr *shift;	 /* AFFINE: of what is added by name; NULL: nothing is */
 	int64_t dilation;
@@ -115,7 +116,9 @@ typedef struct SpecAxis {
 	 * is then VALID or VALID_FLOOR, of the axis with these around it */
 	bool padded;
 	int64_t before, after;
-	SpecPart *parts;	 /* CONCAT; JOIN: letters, the outer first */
+	/* CONCAT; JOIN: letters, the outer first. A strided axis whose stride is a size is joined as well,
+	 * until it is taken apart: a part without a letter, of `extent`, stays at its place `size` */
+	SpecPart *parts;
 	uint32_t nparts;
 	const char *border; /* CONCAT: the word for a border that reads these parts, or NULL */
 } SpecAxis;

@@ -5,6 +5,9 @@
  * NODE_JOINED that has them one by one, which the specification then reads, and its result is
  * joined by another one. The specification of a NODE_JOINED has one operand, and joins on one side
  * of the arrow: its other axes are letters that stand on both sides.
+ *
+ * A stride that is a size, g*s + 1, is such an axis too: (s r) with r = g, of which the place 1 of r is
+ * read or written. So g divides the axis, and that is the guard of any joined axis.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -38,6 +41,18 @@ bool spec_joins(const Spec *spec)
 	return joins;
 }
 
+static SpecAxis axis_apart(const SpecPart *part)
+{
+	if (!part->letter)
+		return (SpecAxis){
+			.kind = SPEC_INDEX, .span = part->span, .index = part->size, .among = true};
+	return (SpecAxis){.kind = SPEC_LETTER,
+			  .span = part->span,
+			  .letter = part->letter,
+			  .stride = 1,
+			  .dilation = 1};
+}
+
 /* The row with an axis for each letter of a joined one. */
 static SpecRow row_apart(Build *b, const SpecRow *row)
 {
@@ -52,11 +67,7 @@ static SpecRow row_apart(Build *b, const SpecRow *row)
 		if (row->var_at == (int32_t)i)
 			out.var_at = (int32_t)out.naxes;
 		for (uint32_t p = 0; axis->kind == SPEC_JOIN && p < axis->nparts; p++)
-			out.axes[out.naxes++] = (SpecAxis){.kind = SPEC_LETTER,
-							   .span = axis->parts[p].span,
-							   .letter = axis->parts[p].letter,
-							   .stride = 1,
-							   .dilation = 1};
+			out.axes[out.naxes++] = axis_apart(&axis->parts[p]);
 		if (axis->kind != SPEC_JOIN)
 			out.axes[out.naxes++] = *axis;
 	}
@@ -88,6 +99,19 @@ const Spec *spec_apart(Build *b, const Spec *spec)
 
 /* ---- nodes ---- */
 
+/* The joined axis with letters for strides that are sizes. */
+static SpecAxis name_strides(Build *b, const SpecAxis *axis, uint32_t *n)
+{
+	SpecAxis out = *axis;
+	out.parts = ARENA_ARRAY(b->arena, SpecPart, axis->nparts);
+	for (uint32_t i = 0; i < axis->nparts; i++) {
+		out.parts[i] = axis->parts[i];
+		if (!out.parts[i].letter)
+			out.parts[i].letter = sym_printf(b->symbols, "_%" PRIu32, ++*n);
+	}
+	return out;
+}
+
 /* The tensor with a letter of its own for each axis that joins nothing and is no letter. */
 static SpecTensor only_letters(Build *b, const SpecTensor *tensor)
 {
@@ -99,7 +123,7 @@ static SpecTensor only_letters(Build *b, const SpecTensor *tensor)
 		for (uint32_t i = 0; i < row->naxes; i++) {
 			const SpecAxis *axis = &tensor->rows[kind].axes[i];
 			bool plain = axis->kind == SPEC_LETTER || axis->kind == SPEC_JOIN;
-			row->axes[i] = *axis;
+			row->axes[i] = axis->kind == SPEC_JOIN ? name_strides(b, axis, &n) : *axis;
 			row->axes[i].bracketed = false;
 			if (!plain)
 				row->axes[i] = (SpecAxis){
@@ -113,12 +137,29 @@ static SpecTensor only_letters(Build *b, const SpecTensor *tensor)
 	return out;
 }
 
+static void bind_strides(Build *b, const SpecTensor *tensor, NodeId id)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++) {
+			const SpecAxis *axis = &tensor->rows[kind].axes[i];
+			for (uint32_t p = 0; axis->kind == SPEC_JOIN && p < axis->nparts; p++) {
+				const SpecPart *part = &axis->parts[p];
+				Bind bind = {id, part->letter, part->span, part->extent,
+					     CAPTURE_NONE};
+				if (part->extent)
+					PUSH(b->arena, b->graph->binds, bind);
+			}
+		}
+}
+
 static NodeId joined_node(Build *b, const Spec *spec, NodeId arg, Span span)
 {
 	NodeId id = node_new(b, NODE_JOINED, span, spec->span);
 	node_set_args(b, id, &arg, &span, 1);
 	graph_node(b->graph, id)->spec = spec;
 	graph_node(b->graph, id)->dtype = node_dtype(b, arg);
+	bind_strides(b, &spec->operands[0], id);
+	bind_strides(b, &spec->result, id);
 	return id;
 }
 

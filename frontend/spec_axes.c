@@ -203,6 +203,37 @@ static bool resolve_margins(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 	       resolve_number(b, &axis->after, 0, &out->after);
 }
 
+/* The stride where it is a size that is not known here; NULL: it is a number, or wrong. */
+static const SizeExpr *size_of_stride(Build *b, const AstCoef *coef)
+{
+	const Binding *binding = coef->name.sym ? scope_find(b->at.scope, coef->name.sym) : NULL;
+	Value value = binding ? value_as_passed(binding->value) : value_error();
+	int64_t number;
+	if (value.kind != VALUE_SIZE || value_get_integer(&value, &number))
+		return NULL;
+	return size_of_name(b, coef->name, "a coefficient");
+}
+
+/* A stride that is a size stands without a window, and without a place that is one. */
+static bool refuse_stride(Build *b, const AstSpecAxis *axis, const AstCoef *coef, bool window)
+{
+	diag(b->diags, E0217, coef->span, "'%s' is a size, and the stride %s is a number",
+	     coef->name.sym, window ? "of a window" : "beside a place by name");
+	diag_note(b->diags, axis->span, "without it the stride may be any size: '%s*i + 1'",
+		  coef->name.sym);
+	return false;
+}
+
+/* stride*letter + offset as (letter r) at the place `offset` of r = stride. */
+static void join_stride(Build *b, const AstSpecAxis *axis, const SizeExpr *stride, SpecAxis *out)
+{
+	out->kind = SPEC_JOIN;
+	out->nparts = 2;
+	out->parts = ARENA_ARRAY(b->arena, SpecPart, 2);
+	out->parts[0] = (SpecPart){.letter = out->letter, .span = axis->span};
+	out->parts[1] = (SpecPart){.extent = stride, .size = axis->offset, .span = axis->span};
+}
+
 static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axis, SpecAxis *out)
 {
 	Summands list = summands_of(b, axis);
@@ -211,6 +242,13 @@ static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axi
 	take_sizes(b, spec, axis, most, &list, out);
 	out->offset = axis->offset;
 	out->letter = list.at[0].name.sym;
+	const SizeExpr *stride = list.n == most ? size_of_stride(b, &list.at[0].coef) : NULL;
+	if (stride && (most == 2 || out->shift))
+		return refuse_stride(b, axis, &list.at[0].coef, most == 2);
+	if (stride) {
+		join_stride(b, axis, stride, out);
+		return true;
+	}
 	if (list.n == most) {
 		out->kernel = most == 2 ? list.at[1].name.sym : NULL;
 		out->mark = most == 2 ? axis->mark : MARK_NONE;

@@ -289,7 +289,8 @@ bool spec_keeps_axes(const Spec *spec)
 			const SpecAxis *axis = &row->axes[i];
 			keeps = axis->kind == SPEC_LETTER
 					? spec_tensor_count(&spec->result, axis->letter) == 1
-					: axis->kind == SPEC_INDEX && axis->index == 0;
+					: axis->kind == SPEC_INDEX && axis->index == 0 &&
+						  !axis->among;
 		}
 	}
 	return keeps;

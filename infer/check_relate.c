@@ -176,7 +176,8 @@ static bool check_concat(Checker *c, const Expect *expect)
 static bool keeps_a_place(const Checker *c, const Expect *expect)
 {
 	bool of_result = expect >= c->result.axes && expect < c->result.axes + c->result.n;
-	return of_result && expect->spec && expect->index == 0 && c->node->target == NODE_NONE;
+	return of_result && expect->spec && expect->index == 0 && !expect->spec->among &&
+	       c->node->target == NODE_NONE;
 }
 
 static bool check_axis(Checker *c, const Expect *expect)

@@ -185,7 +185,7 @@ static CellId join_axis(Generator *g, const SpecAxis *axis)
 /* `=> 0`: one element, the broadcasting 1. An assignment writes into the axis of its target. */
 static bool is_kept_place(const Generator *g, const SpecAxis *axis)
 {
-	return axis->kind == SPEC_INDEX && axis->index == 0 && g->in_result &&
+	return axis->kind == SPEC_INDEX && axis->index == 0 && !axis->among && g->in_result &&
 	       g->s->graph->nodes.at[g->id].target == NODE_NONE;
 }
 

@@ -30,15 +30,18 @@ static bool is_reduced(const Steps *s, uint32_t axis)
 	return iter >= 0 && s->old->iters[iter].reduced;
 }
 
-/* Is every axis an iterator of its own, as it is? */
+/* Is every axis an iterator of its own, as it is, or one element? */
 static bool is_plain(const Steps *s)
 {
 	const Sizes *sizes = s->program->sizes;
+	const Shape *shape = tensor_shape(s->program, tensor_node(s->program, s->id)->args[0]);
 	uint64_t seen = 0;
 	for (uint32_t axis = 0; axis < s->arg->naxes; axis++) {
 		const Index *index = &s->arg->axes[axis];
 		if (index->gather >= 0 || index->guarded || index->nterms > 1 ||
 		    !size_is(sizes, index->offset, 0))
+			return false;
+		if (index->nterms == 0 && !size_is(sizes, shape_axis(shape, axis)->size, 1))
 			return false;
 		if (index->nterms == 0)
 			continue;
