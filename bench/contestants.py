@@ -85,6 +85,9 @@ class Contestants:
                     found[name] = [os.path.join(self.work, "peer_gemm"), library, *words]
             elif kind == "narrow":
                 found["oneDNN"] = [os.path.join(self.work, "peer_narrow"), *words]
+            elif kind == "c":
+                program = self.build("peer_" + words[0], "peer_" + words[0], "-O3", "-fopenmp")
+                found["gcc"] = [program]
             elif kind in TORCH:
                 name, way = TORCH[kind]
                 found[name] = [self.python, os.path.join(HERE, "peer_torch.py"), str(threads), way, *words]

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 
+import programs
 import timing
 
 kind, words = sys.argv[2], sys.argv[3:]
@@ -27,5 +28,17 @@ elif kind in ("uniform", "normal"):
     shape = [int(v) for v in words]
     draw = random.random if kind == "uniform" else random.standard_normal
     timing.report(lambda: draw(shape, dtype=np.float32))
+elif kind == "program":
+    def array(text):
+        shape, below, in_order = programs.parsed(text)
+        if not below:
+            return random.standard_normal(shape, dtype=np.float32)
+        ids = random.integers(below, size=shape)
+        return np.sort(ids) if in_order else ids
+
+    program = programs.BY_NAME[words[0]]
+    named = {name: array(text) for name, text in program.arrays.items()}
+    function = eval("lambda %s: %s" % (", ".join(named), program.numpy), {"np": np})
+    timing.report(lambda: function(*named.values()))
 else:
     sys.exit("unknown kind " + kind)

@@ -1,5 +1,6 @@
 """A program of programs.py in PyTorch, in a process of its own: peer_program.py THREADS MODE NAME, MODE eager or
 compiled. Prints JSON with the median time of one call in nanoseconds."""
+import functools
 import sys
 
 import torch
@@ -15,13 +16,18 @@ torch.set_grad_enabled(False)
 
 
 def array(text):
-    extents, _, below = text.partition("<")
-    shape = [int(extent) for extent in extents.split("x")]
-    return torch.randint(int(below), shape) if below else torch.randn(shape)
+    shape, below, in_order = programs.parsed(text)
+    if not below:
+        return torch.randn(shape)
+    ids = torch.randint(below, shape)
+    return ids.sort()[0] if in_order else ids
 
 
-arrays = [array(text) for text in program.arrays.values()]
-function = eval("lambda %s: %s" % (", ".join(program.arrays), program.torch), {"torch": torch, "F": F})
+modules = {"torch": torch, "F": F, "functools": functools}
+named = {name: array(text) for name, text in program.arrays.items()}
+named |= {name: eval(text, {**modules, **named}) for name, text in program.given.items()}
+arrays = list(named.values())
+function = eval("lambda %s: %s" % (", ".join(named), program.torch), modules)
 if mode == "compiled":
     function = torch.compile(function)
 timing.report(lambda: function(*arrays))

@@ -1,8 +1,10 @@
 """Small typical programs, one row each: what they are called, the text, the arrays by name, PyTorch's words for the
 same, and the work of a call.
 
-An array is its extents, or `EXTENTS<N` for indices below N. The work is the bytes that are read and written once, or
-the operations of arithmetic ("flops"). `n` of a text is the first extent of the first array."""
+An array is its extents, or `EXTENTS<N` for indices below N, `EXTENTS<N sorted` for such in order. The work is the bytes
+that are read and written once, or the operations of arithmetic ("flops"). `n` of a text is the first extent of the first
+array. `given` is what PyTorch gets besides the arrays, made from them beforehand; `numpy` says the same in NumPy, `np` and
+the arrays at hand; `c` names a program of bench/ that does it in C."""
 import dataclasses
 
 
@@ -14,6 +16,16 @@ class Program:
     torch: str
     nbytes: float = 0
     flops: float = 0
+    given: dict = dataclasses.field(default_factory=dict)
+    numpy: str = ""
+    c: str = ""
+
+
+def parsed(array):
+    """Extents, the number that indices are below or None, and whether they are sorted"""
+    extents, _, below = array.partition("<")
+    below, _, order = below.partition(" ")
+    return [int(extent) for extent in extents.split("x")], int(below) if below else None, order == "sorted"
 
 
 M = 1 << 20
@@ -170,4 +182,51 @@ PROGRAMS = [
             "output y = einsum(\"nij; nj => ni\", a, x)\n", {"a": "1000x16x16", "x": "1000x16"},
             "torch.bmm(a, x[:, :, None])", flops=512000.0),
 ]
-BY_NAME = {program.name: program for program in PROGRAMS}
+
+ROWS = {"x": "1000000x64", "ids": "1000000<100000"}
+SUM_OF_ROWS = ("input x : [1000000, 64]\ninput ids : i32 [1000000]\n"
+               "output y = scatter(\"e, d; e => [v], d\", x, ids) with (v = 100000)\n")
+ALONG = "input x : [%s]\noutput y = %s(\"%s\", x)\n"
+
+# read and added where indices say, and along an axis
+INDEXED = [
+    Program("scatter-add of 1M rows of 64 into 100k", SUM_OF_ROWS, ROWS,
+            "torch.zeros(100000, 64).scatter_add_(0, ids[:, None].expand(-1, 64), x)", 285.6e6),
+    Program("index-add of 1M rows of 64 into 100k", SUM_OF_ROWS, ROWS, "torch.zeros(100000, 64).index_add_(0, ids, x)",
+            285.6e6),
+    Program("sums of sorted segments of 1M rows of 64", SUM_OF_ROWS, {**ROWS, "ids": "1000000<100000 sorted"},
+            "F.embedding_bag(every, x, starts, mode='sum')", 285.6e6,
+            given={"every": "torch.arange(1000000)", "starts": "torch.searchsorted(ids, torch.arange(100000))"}),
+    Program("histogram of 16M", "input ids : i32 [16777216]\n"
+            "output y = scatter(\"; e => [v]\", i32(1), ids) with (v = 1024)\n", {"ids": "16777216<1024"},
+            "torch.zeros(1024, dtype=torch.int32).scatter_add_(0, ids, ones)", 64 * M,
+            given={"ones": "torch.ones(16777216, dtype=torch.int32)"}, numpy="np.bincount(ids, minlength=1024)"),
+    Program("weighed histogram of 16M", "input x : [16777216]\ninput ids : i32 [16777216]\n"
+            "output y = scatter(\"e; e => [v]\", x, ids) with (v = 1024)\n", {"x": "16777216", "ids": "16777216<1024"},
+            "torch.zeros(1024).scatter_add_(0, ids, x)", 128 * M, numpy="np.bincount(ids, x, 1024)"),
+    Program("1M rows of 64", "input x : [100000, 64]\ninput ids : i32 [1000000]\n"
+            "output y = gather(\"[v], d; e => e, d\", x, ids)\n", {"x": "100000x64", "ids": "1000000<100000"},
+            "x.index_select(0, ids)", 285.6e6, numpy="x[ids]"),
+    Program("one of each row of 10", "input x : [1000000, 10]\ninput ids : i32 [1000000]\n"
+            "output y = gather(\"b, [v]; b => b\", x, ids)\n", {"x": "1000000x10", "ids": "1000000<10"},
+            "x.gather(1, ids[:, None])", 48e6, numpy="np.take_along_axis(x, ids[:, None], 1)"),
+    Program("one of each row of 1000", "input x : [100000, 1000]\ninput ids : i32 [100000]\n"
+            "output y = gather(\"b, [v]; b => b\", x, ids)\n", {"x": "100000x1000", "ids": "100000<1000"},
+            "x.gather(1, ids[:, None])", 100000 * 72, numpy="np.take_along_axis(x, ids[:, None], 1)"),
+    Program("sums up to each place of rows of 4096", "input x : [1024, 4096]\noutput y = cumulate(sum, \"r, [t] => r, t\", x)\n",
+            {"x": "1024x4096"}, "x.cumsum(1)", 32 * M, numpy="np.cumsum(x, 1)"),
+    Program("sorted 64 rows of 4096", ALONG % ("64, 4096", "sort", "r, [t] => r, t"), {"x": "64x4096"}, "x.sort(1)[0]", 2 * M,
+            numpy="np.sort(x, 1)"),
+    Program("sorted 16M", ALONG % ("16777216", "sort", "t => t"), {"x": "16777216"}, "x.sort()[0]", 128 * M,
+            numpy="np.sort(x)"),
+    Program("order of 64 rows of 4096", ALONG % ("64, 4096", "argsort", "r, [t] => r, t"), {"x": "64x4096"},
+            "x.argsort(1)", 2 * M, numpy="np.argsort(x, 1)"),
+    Program("5-point stencil 512x512, 1000 steps", "input x : [512, 512]\n"
+            "fn flow(u) = (sum(\"y =+[1, 1] a, x => y, x\", u) with (a = 3)) + "
+            "(sum(\"y, x =+[1, 1] b => y, x\", u) with (b = 3)) - 6 * u\n"
+            "output y = scan(1000, u = x) { u + 0.2 * flow(u) }\n", {"x": "512x512"},
+            "functools.reduce(lambda u, _: u + 0.2 * F.conv2d(u[None, None], cross, padding=1)[0, 0], range(1000), x)",
+            flops=7.0 * 512 * 512 * 1000, c="stencil",
+            given={"cross": "torch.tensor([[[[0., 1, 0], [1, -4, 1], [0, 1, 0]]]])"}),
+]
+BY_NAME = {program.name: program for program in PROGRAMS + INDEXED}

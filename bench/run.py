@@ -9,10 +9,14 @@ repeated, and `~` marks a rate whose every run was disturbed. Peers that are not
 are in the table as failed, with the reason in WORK/peers.log. Writes one table, with four columns a number of threads,
 to standard output and to WORK.md."""
 import argparse
+import array
+import math
 import os
 import platform
+import random
 import shlex
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -22,6 +26,7 @@ import contestants
 import ends
 import machine
 import models
+import programs
 import suites
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -51,7 +56,22 @@ def compiled(name, case):
     with open(stem + ".tsr", "w", encoding="utf8") as out:
         out.write(case.program)
     subprocess.run([os.path.join(BUILD, "tsrc"), stem + ".tsr", "-o", stem + ".so"], check=True)
-    return [stem + ".so", *case.arguments]
+    return [stem + ".so", *case.arguments, *(indices(stem, name, text) for name, text in case.indices.items())]
+
+
+def indices(stem, name, text):
+    """NAME=FILE of whole numbers, in the .npy format, which needs no NumPy"""
+    shape, below, in_order = programs.parsed(text)
+    path, n = "%s_%s.npy" % (stem, name), math.prod(shape)
+    if not os.path.exists(path):
+        words = array.array("I", random.Random(0).randbytes(4 * n))
+        numbers = [word * below >> 32 for word in words]
+        head = "{'descr': '<i4', 'fortran_order': False, 'shape': (%s,), }" % ", ".join(map(str, shape))
+        head = head.ljust(117) + "\n"
+        with open(path, "wb") as out:
+            out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+            array.array("i", sorted(numbers) if in_order else numbers).tofile(out)
+    return "%s=%s" % (name, path)
 
 
 class Measured:

@@ -18,6 +18,7 @@ class Case:
     arguments: tuple = ()
     bounded: bool = True  # by the peak of f32
     rounds: int = 1       # at least: more of what waits for memory, which serves other machines as well
+    indices: dict = dataclasses.field(default_factory=dict)  # inputs of whole numbers, as in programs.py
 
 
 def products():
@@ -305,12 +306,23 @@ output y = einsum("h, s | t; h, t | d => h, s | d", nn.softmax(seen), v)
                    peers=tuple((peer, "attention", heads, t, d, causal) for peer in ("torch", "sdpa")))
 
 
+def typical_case(p, peers):
+    extent = typical.parsed(next(iter(p.arrays.values())))[0][0]
+    indices = {name: array for name, array in p.arrays.items() if "<" in array}
+    return Case(p.name, p.text, p.flops, p.nbytes, arguments=("n=%d" % extent,) if "dim n" in p.text else (), indices=indices,
+                peers=(("program", "PyTorch", "eager", p.name),) + peers)
+
+
 def programs():
     """Typical small programs, against PyTorch eager and compiled"""
     for p in typical.PROGRAMS:
-        extent = next(iter(p.arrays.values())).replace("<", "x").split("x")[0]
-        yield Case(p.name, p.text, p.flops, p.nbytes, arguments=("n=" + extent,) if "dim n" in p.text else (),
-                   peers=(("program", "PyTorch", "eager", p.name), ("program", "PyTorch compiled", "compiled", p.name)))
+        yield typical_case(p, (("program", "PyTorch compiled", "compiled", p.name),))
+
+
+def indexed():
+    """What is read and added where indices say, along an axis, or from step to step, against PyTorch, NumPy and C"""
+    for p in typical.INDEXED:
+        yield typical_case(p, ((("numpy", "program", p.name),) if p.numpy else ()) + ((("c", p.c),) if p.c else ()))
 
 
 def calls():
@@ -321,4 +333,4 @@ def calls():
 
 OPERATIONS = {suite.__name__: suite for suite in (
     products, narrow, linear, contractions, conv, pictures, transposed, rows, elementwise, random, reductions, transposes,
-    attention, programs, calls)}
+    attention, programs, indexed, calls)}

@@ -4,6 +4,7 @@ import ctypes
 import importlib
 import json
 import re
+import subprocess
 import sys
 
 
@@ -54,11 +55,15 @@ def onnx():
     return importlib.import_module("onnxruntime").__version__
 
 
+def gcc():
+    return subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
+
+
 found = {}
 for name, version in (("OpenBLAS", openblas), ("BLIS", blis), ("oneDNN", dnnl), ("PyTorch", torch), ("NumPy", numpy),
-                      ("ONNX Runtime", onnx)):
+                      ("ONNX Runtime", onnx), ("gcc", gcc)):
     try:
         found[name] = version() if name in sys.argv[1:] or not sys.argv[1:] else None
-    except (OSError, ImportError):
+    except (OSError, ImportError, subprocess.CalledProcessError):
         found[name] = None
 print(json.dumps(found))
