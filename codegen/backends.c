@@ -6,6 +6,8 @@
 /* libgccjit makes code for this machine's kind alone. */
 static bool so_emit(const Emit *emit)
 {
+	if (emit->program->options.gpu)
+		return gpu_so_emit(emit);
 	return cross_wanted(emit) ? cross_emit(emit, OUTPUT_SO) : gccjit_emit_so(emit);
 }
 
@@ -20,7 +22,8 @@ static bool asm_emit(const Emit *emit)
 }
 
 const Backend backends[OUTPUT_KINDS] = {
-	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, so_emit, LOAD_SHARED},
+	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, so_emit, LOAD_SHARED,
+		       .gpu_too = true},
 	[OUTPUT_OBJ] = {"obj", ".o", "object file", OUTPUT_OBJ, obj_emit, LOAD_NONE},
 	[OUTPUT_ASM] = {"asm", ".s", "assembler text", OUTPUT_ASM, asm_emit, LOAD_NONE},
 	[OUTPUT_C] = {"c", ".c", "readable C", OUTPUT_C, c_emit, LOAD_C},

@@ -66,6 +66,7 @@ typedef struct Backend {
 	bool (*emit)(const Emit *emit); /* false after an error (in diags) */
 	BackendLoad load;
 	bool gpu; /* for a GPU: of a program with grids; else of one without */
+	bool gpu_too; /* of either; that with grids is not loaded by the compiler itself */
 } Backend;
 
 extern const Backend backends[OUTPUT_KINDS];
@@ -86,6 +87,8 @@ bool c_emit(const Emit *emit);
 bool cuda_emit(const Emit *emit);
 /* codegen/emit_ptx.c: that through nvrtc. */
 bool ptx_emit(const Emit *emit);
+/* codegen/emit_gpu_so.c: that in a shared object with the entry points of any module. */
+bool gpu_so_emit(const Emit *emit);
 /* codegen/header.c: the C header. */
 bool header_emit(const Emit *emit);
 /* codegen/target_vectors.c: what transformations of loops may use. */

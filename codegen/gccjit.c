@@ -25,6 +25,7 @@
 #include "codegen/jit_uniform.h"
 #include "codegen/jit_units.h"
 #include "codegen/subprocess.h"
+#include "codegen/tools.h"
 
 enum { ASM_CONSTANT_LIMIT = 64 << 10, COMPILE_SECONDS = 600, NAMES_MOST = 4 };
 #define COMPILE_BYTES ((uint64_t)4 << 30)
@@ -32,6 +33,7 @@ enum { ASM_CONSTANT_LIMIT = 64 << 10, COMPILE_SECONDS = 600, NAMES_MOST = 4 };
 typedef struct Build {
 	const Emit *emit;
 	const Module *module;
+	Tools tools;
 	const char *dir, *entries;
 	const char **kernels; /* files, by unit */
 	JitUnits units;
@@ -204,98 +206,6 @@ static int compile_unit(void *arg)
 
 /* ---- here ---- */
 
-/* What a child said; else the signal that ended it, such as that of a limit of the shell. */
-static const char *last_words(const ChildResult *result)
-{
-	if (*result->text)
-		return result->text;
-	return result->status > 128 ? strsignal(result->status - 128) : "it said nothing";
-}
-
-/* Not every program says that it has no room for temporary files. */
-static void note_room(const Build *b)
-{
-	enum { ROOM = 64 << 10 };
-	Arena *arena = b->module->arena;
-	const char *zeros = ARENA_ARRAY(arena, char, ROOM);
-	int fd = open(arena_printf(arena, "%s/room", b->dir),
-		      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	ssize_t put = fd < 0 ? -1 : write(fd, zeros, ROOM);
-	if (put >= 0 && put < ROOM) /* the next one says why */
-		put = write(fd, zeros, ROOM);
-	if (put < 0)
-		diag_note(b->emit->diags, SPAN_NONE,
-			  "temporary files cannot be written below TMPDIR (else /tmp): %s",
-			  strerror(errno));
-	if (fd >= 0)
-		close(fd);
-}
-
-static bool is_object(const char *path)
-{
-	char head[SELFMAG];
-	FILE *in = fopen(path, "rb");
-	bool good = in && fread(head, 1, SELFMAG, in) == SELFMAG &&
-		    memcmp(head, ELFMAG, SELFMAG) == 0;
-	if (in)
-		fclose(in);
-	return good;
-}
-
-/* Runs `as` or `ld`, which makes the object `to`. */
-static bool run_tool(const Build *b, const char *const *argv, const char *to)
-{
-	ChildResult result = child_run(b->module->arena, argv, b->dir);
-	bool good = result.ran && result.status == 0;
-	if (good && is_object(to))
-		return true;
-	if (good)
-		diag(b->emit->diags, E0503, SPAN_NONE, "'%s' ended well and made no object file",
-		     argv[0]);
-	else if (!result.ran)
-		diag(b->emit->diags, E0502, SPAN_NONE, "cannot run '%s': %s", argv[0], result.text);
-	else
-		diag(b->emit->diags, E0503, SPAN_NONE, "'%s' failed with status %d: %s", argv[0],
-		     result.status, last_words(&result));
-	note_room(b);
-	return false;
-}
-
-static bool assemble(const Build *b, const char *from, const char *to)
-{
-	const char *const argv[] = {"as", "--64", "-o", to, from, NULL};
-	return run_tool(b, argv, to);
-}
-
-static bool link_shared(const Build *b, const char *from)
-{
-	const char *name = emit_name(b->emit), *slash = strrchr(name, '/');
-	const char *const argv[] = {"ld",
-				    "-shared",
-				    "-soname",
-				    slash ? slash + 1 : name,
-				    "-z",
-				    "relro",
-				    "-z",
-				    "now",
-				    "-z",
-				    "noexecstack",
-				    "-z",
-				    "defs",
-				    "-z",
-				    "noseparate-code",
-				    "--hash-style=gnu",
-				    "--build-id=sha1",
-				    "-o",
-				    b->emit->output,
-				    from,
-				    "--as-needed",
-				    "-lm",
-				    "-lc",
-				    NULL};
-	return run_tool(b, argv, b->emit->output);
-}
-
 /* An assembly text stands alone, so its constants are in it; beyond a limit nobody would read it.
  */
 static bool constants_fit(const Emit *emit)
@@ -418,7 +328,7 @@ static void report_failure(const Build *b, const Work *work, const ChildResult *
 		     what);
 	else
 		diag(b->emit->diags, E0505, span, "libgccjit failed on %s (status %d): %s", text,
-		     result->status, last_words(result));
+		     result->status, child_last_words(result));
 }
 
 /* Ends a child; false after the diagnostic of a first failure. */
@@ -432,7 +342,7 @@ static bool end_work(Build *b, const Work *work, const Child *child, bool good)
 	}
 	if (good) {
 		report_failure(b, work, &result);
-		note_room(b);
+		tools_note_room(&b->tools);
 	}
 	return false;
 }
@@ -511,11 +421,11 @@ static bool build_in(Build *b, OutputKind kind)
 		return true;
 	const char *object =
 		kind == OUTPUT_OBJ ? emit->output : arena_printf(arena, "%s/module.o", b->dir);
-	if (!assemble(b, source, object))
+	if (!tools_assemble(&b->tools, source, object))
 		return false;
 	report->assemble_ms = now_ms() - start;
 	start = now_ms();
-	bool good = kind == OUTPUT_OBJ || link_shared(b, object);
+	bool good = kind == OUTPUT_OBJ || tools_link(&b->tools, object);
 	report->link_ms = now_ms() - start;
 	return good;
 }
@@ -534,6 +444,7 @@ static bool build(const Emit *emit, OutputKind kind)
 		     strerror(errno));
 		return false;
 	}
+	b.tools = (Tools){emit, b.dir};
 	/* debug information names the source and its lines */
 	b.cache = cache_open(emit->arena, emit->options->debug ? NULL : emit->cache);
 	if (emit->report)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codegen/cpu.h"
+#include "target/gpu.h"
 #include "runtime/tsr.h"
 
 typedef struct Builder {
@@ -329,6 +330,11 @@ static void put_target(Builder *b, TableObject *to, bool compiled)
 {
 	if (!compiled) {
 		put_text(b, to, "C");
+		put_text(b, to, "");
+		return;
+	}
+	if (b->program->options.gpu) {
+		put_text(b, to, b->program->options.gpu->name);
 		put_text(b, to, "");
 		return;
 	}

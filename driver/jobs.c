@@ -73,7 +73,8 @@ static void check_target(const Options *o, Diags *diags, const char *kind)
 	if (backend && backend->gpu && !gpu)
 		diag(diags, E0901, SPAN_NONE, "'%s' is made for a GPU: --target=cuda makes it",
 		     kind);
-	else if (backend && !backend->gpu && gpu && backend->kind != OUTPUT_HEADER)
+	else if (backend && !backend->gpu && !backend->gpu_too && gpu &&
+		 backend->kind != OUTPUT_HEADER)
 		diag(diags, E0901, SPAN_NONE, "'%s' is made for a CPU, not by --target=cuda", kind);
 }
 

@@ -82,7 +82,8 @@ static void print_routine(const tsr_model *model, const tsr_routine *r)
 		printf("  reads %s\n", m->params[r->params[i]].name);
 	printf("  workspace %s bytes\n", r->workspace.text);
 	if (model->gpu)
-		printf("  workspace of the device %s bytes\n", gpu_workspace(model->gpu, r)->text);
+		printf("  workspace of the device %s bytes\n",
+		       gpu_workspace(model->gpu, (int32_t)(r - m->routines))->text);
 }
 
 static void print_module(const tsr_model *model)

@@ -96,6 +96,26 @@ static void *open_shared(const char *path, tsr_error *error)
 	return handle;
 }
 
+/* The code for a GPU that the module may have. */
+static int add_gpu(const char *path, tsr_model *model, tsr_error *error)
+{
+	const tsr_gpu_code *code = dlsym(model->handle, "tsr_gpu_code_table");
+	if (!code)
+		return TSR_OK;
+	if (code->abi != TSR_ABI || code->bytes < sizeof *code || !code->text)
+		return session_fail(
+			error, TSR_FAIL_MODULE,
+			"%s: its code for a GPU has interface %u; this library reads %u", path,
+			code->abi, TSR_ABI);
+	model->gpu = gpu_of_text(path, code->text, error);
+	if (!model->gpu)
+		return TSR_FAIL_MODULE;
+	return gpu_table(model->gpu)->nroutines == model->table->nroutines
+		       ? TSR_OK
+		       : session_fail(error, TSR_FAIL_MODULE, "%s: its plan is of another program",
+				      path);
+}
+
 static tsr_model *open_module(const char *path, tsr_error *error)
 {
 	void *handle = open_shared(path, error);
@@ -107,11 +127,15 @@ static tsr_model *open_module(const char *path, tsr_error *error)
 		session_fail(error, TSR_FAIL_MODULE, "%s: it is not a module made by tsrc", path);
 	else
 		model = tsr_wrap(table, error);
-	if (model)
-		model->handle = handle;
-	else
+	if (!model) {
 		dlclose(handle);
-	return model;
+		return NULL;
+	}
+	model->handle = handle;
+	if (add_gpu(path, model, error) == TSR_OK)
+		return model;
+	tsr_close(model);
+	return NULL;
 }
 
 static tsr_model *open_gpu(const char *path, tsr_error *error)
@@ -136,10 +160,10 @@ tsr_model *tsr_open(const char *path, tsr_error *error)
 
 void tsr_close(tsr_model *model)
 {
-	if (model && model->handle)
-		dlclose(model->handle);
 	if (model)
 		gpu_close(model->gpu);
+	if (model && model->handle)
+		dlclose(model->handle);
 	free(model);
 }
 

@@ -401,7 +401,7 @@ int tsr_run_routine(const tsr_model *model, const tsr_routine *routine, const ts
 	if (!model || !routine || !a)
 		return TSR_FAIL_ARGUMENT;
 	if (model->gpu)
-		return gpu_invoke(model->gpu, routine, call, a);
+		return gpu_invoke(model->gpu, (int32_t)(routine - model->table->routines), call, a);
 	return routine->invoke(call, a->dims, a->scalars, a->inputs, a->outputs, a->state,
 			       a->workspace);
 }

@@ -132,6 +132,16 @@ typedef struct tsr_module {
 	int (*pack)(const tsr_call *call, const int64_t *dims, void *state);
 } tsr_module;
 
+/* ---- code for a GPU in a module ---- */
+
+/* Exported as tsr_gpu_code_table, a weak name, by a module that has code for a GPU. */
+typedef struct tsr_gpu_code {
+	uint32_t abi, bytes; /* TSR_ABI, sizeof(tsr_gpu_code) */
+	const tsr_module *table;
+	const char *text; /* PTX with its plan in front */
+} tsr_gpu_code;
+enum { TSR_GPU_INIT = -1, TSR_GPU_PACK = -2, TSR_GPU_STATE_SIZE = -3 };
+
 /* ---- libtsr: loads a module, binds a routine's arguments, runs it ----
  *
  *   tsr_error error;
@@ -248,6 +258,12 @@ typedef struct tsr_arguments {
  * routine->invoke; for a GPU, whose code has no such function, pointers are the host's too. */
 int tsr_run_routine(const tsr_model *model, const tsr_routine *routine, const tsr_call *call,
 		    const tsr_arguments *arguments);
+
+/* What the entry points of a module for a GPU call: `what` is the number of a routine, or one of TSR_GPU_INIT (dims:
+ * the module's; the first scalar: the seed), TSR_GPU_PACK (dims: the module's; -1: unknown) and TSR_GPU_STATE_SIZE,
+ * which leaves an int64_t at `state`. The code is loaded once for a process, which then holds the module's memory. */
+int tsr_enter_gpu(const tsr_gpu_code *code, int32_t what, const tsr_call *call,
+		  const tsr_arguments *arguments);
 
 /* After tsr_prepare; what the inputs' memory holds may change between runs. A routine that refuses
  * returns its code, and has written nothing. */

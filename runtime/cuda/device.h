@@ -39,7 +39,8 @@ typedef struct DeviceRun {
 
 struct Gpu {
 	Plan *plan;
-	char *path, *text;
+	char *path, *own; /* own: the text, where it is the model's */
+	const char *text;
 	pthread_mutex_t lock;
 	char message[1024]; /* of the last failure */
 	/* once it is ready: */

@@ -79,12 +79,14 @@ static int check_text(const char *path, const Gpu *gpu, tsr_error *error)
 	return session_fail(error, TSR_FAIL_MODULE, "%s: behind the plan is no PTX", path);
 }
 
-static int fill(Gpu *gpu, const char *path, tsr_error *error)
+/* text NULL: the file's. */
+static int fill(Gpu *gpu, const char *path, const char *text, tsr_error *error)
 {
 	gpu->path = strdup(path);
 	if (!gpu->path)
 		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
-	gpu->text = read_text(path, error);
+	gpu->own = text ? NULL : read_text(path, error);
+	gpu->text = text ? text : gpu->own;
 	if (gpu->text)
 		gpu->plan = plan_read(path, gpu->text, error);
 	if (!gpu->plan)
@@ -97,7 +99,7 @@ static int fill(Gpu *gpu, const char *path, tsr_error *error)
 	return check_text(path, gpu, error);
 }
 
-Gpu *gpu_open(const char *path, tsr_error *error)
+static Gpu *gpu_new(const char *path, const char *text, tsr_error *error)
 {
 	Gpu *gpu = calloc(1, sizeof *gpu);
 	if (!gpu) {
@@ -105,10 +107,17 @@ Gpu *gpu_open(const char *path, tsr_error *error)
 		return NULL;
 	}
 	pthread_mutex_init(&gpu->lock, NULL);
-	if (fill(gpu, path, error) == TSR_OK)
+	if (fill(gpu, path, text, error) == TSR_OK)
 		return gpu;
 	gpu_close(gpu);
 	return NULL;
+}
+
+Gpu *gpu_open(const char *path, tsr_error *error) { return gpu_new(path, NULL, error); }
+
+Gpu *gpu_of_text(const char *path, const char *text, tsr_error *error)
+{
+	return gpu_new(path, text, error);
 }
 
 void gpu_close(Gpu *gpu)
@@ -123,15 +132,22 @@ void gpu_close(Gpu *gpu)
 	plan_free(gpu->plan);
 	pthread_mutex_destroy(&gpu->lock);
 	free(gpu->path);
-	free(gpu->text);
+	free(gpu->own);
 	free(gpu);
 }
 
 const tsr_module *gpu_table(const Gpu *gpu) { return &gpu->plan->module; }
 
-const tsr_size *gpu_workspace(const Gpu *gpu, const tsr_routine *routine)
+const tsr_size *gpu_workspace(const Gpu *gpu, int32_t routine)
 {
-	return &gpu->plan->routines[routine - gpu->plan->module.routines].workspace;
+	return &gpu->plan->routines[routine].workspace;
+}
+
+bool gpu_state_size(const Gpu *gpu, const int64_t *values, int64_t *bytes)
+{
+	return tsr_size_value(&gpu->plan->module.state, &gpu->plan->world, values, bytes) ==
+		       TSR_OK &&
+	       *bytes >= 0;
 }
 
 /* ---- what a routine refuses ---- */
@@ -274,14 +290,14 @@ static int invoke_entered(const Entry *e, int code)
 	return code;
 }
 
-int gpu_invoke(Gpu *gpu, const tsr_routine *routine, const tsr_call *call,
-	       const tsr_arguments *with)
+int gpu_invoke(Gpu *gpu, int32_t number, const tsr_call *call, const tsr_arguments *with)
 {
+	const tsr_routine *routine = &gpu->plan->module.routines[number];
 	if (call && (call->abi != TSR_ABI || call->flags & ~(uint32_t)TSR_NO_GRAPH))
 		return TSR_BAD_CALL;
 	Entry e = {gpu,
 		   routine,
-		   &gpu->plan->routines[routine - gpu->plan->module.routines],
+		   &gpu->plan->routines[number],
 		   with,
 		   new_values(gpu->plan),
 		   call && call->flags};

@@ -17,15 +17,19 @@ typedef struct Gpu Gpu;
 
 /* The file begins with a plan. NULL with *error. */
 Gpu *gpu_open(const char *path, tsr_error *error);
+/* The same of a text, which must stay; `path` is for messages. */
+Gpu *gpu_of_text(const char *path, const char *text, tsr_error *error);
 void gpu_close(Gpu *gpu);
 /* Its functions refuse: they know of no device. */
 const tsr_module *gpu_table(const Gpu *gpu);
 /* Bytes of the device's memory that temporaries of the routine take. */
-const tsr_size *gpu_workspace(const Gpu *gpu, const tsr_routine *routine);
+const tsr_size *gpu_workspace(const Gpu *gpu, int32_t routine);
 
-/* As tsr_invoke, init and pack of a module; *message as a tsr_call's. `values`: the module's dims. */
-int gpu_invoke(Gpu *gpu, const tsr_routine *routine, const tsr_call *call,
-	       const tsr_arguments *arguments);
+/* As tsr_invoke, init and pack of a module; *message as a tsr_call's. `routine`: its number. `values`: the module's
+ * dims; of a state that is packed again -1 may stand for each. */
+int gpu_invoke(Gpu *gpu, int32_t routine, const tsr_call *call, const tsr_arguments *arguments);
+/* Bytes of a state; false: the dims do not tell. */
+bool gpu_state_size(const Gpu *gpu, const int64_t *values, int64_t *bytes);
 int gpu_init(Gpu *gpu, const int64_t *values, void *state, uint64_t seed, const char **message);
 int gpu_pack(Gpu *gpu, const int64_t *values, void *state, const char **message);
 /* Copies to the state what routines have assigned to its parameters. */

@@ -72,14 +72,17 @@ static bool measure(const Plan *plan, const int64_t *values, DeviceState *state,
 int state_note(Gpu *gpu, const int64_t *values, void *host, bool all)
 {
 	DeviceState *state = state_find(gpu, host);
+	bool known = state != NULL;
 	int64_t bytes;
 	if (!state)
 		state = state_new(gpu, host);
 	if (!state)
 		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
-	if (!measure(gpu->plan, values, state, &bytes))
+	bool measured = measure(gpu->plan, values, state, &bytes);
+	if (!measured && !known)
 		return device_fail(gpu, TSR_BAD_DIM,
 				   "the size of the state is out of range for these dims");
+	bytes = measured ? bytes : (int64_t)state->bytes;
 	if (state->at && state->bytes != (size_t)bytes) {
 		state_drop(gpu, state);
 		all = true;
