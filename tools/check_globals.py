@@ -16,7 +16,7 @@ ALLOWED = {
 }
 
 build = sys.argv[1]
-objects = [path for folder in FOLDERS for path in sorted(glob.glob("%s/%s/*.o" % (build, folder)))
+objects = [path for folder in FOLDERS for path in sorted(glob.glob("%s/%s/**/*.o" % (build, folder), recursive=True))
            if folder == "gen" or os.path.exists(os.path.relpath(path, build)[:-2] + ".c")]
 listing = subprocess.run(["nm", "--format=sysv", "-A", *objects], capture_output=True, text=True, check=True).stdout
 bad, used = 0, set()
