@@ -126,6 +126,7 @@ static const char *what(PtxWait wait)
 	case WAIT_BARRIER: return "wait at a barrier";
 	case WAIT_CLUSTER: return "wait for the cluster";
 	case WAIT_COLLECTIVE: return "wait for their warp";
+	case WAIT_POLL: return "ask an mbarrier";
 	default: return "have ended";
 	}
 }
@@ -133,7 +134,8 @@ static const char *what(PtxWait wait)
 /* One line for each place where threads of the block are. */
 void ptx_deadlock(PtxRun *run)
 {
-	static const PtxWait waits[] = {WAIT_BARRIER, WAIT_CLUSTER, WAIT_COLLECTIVE, WAIT_ENDED};
+	static const PtxWait waits[] = {WAIT_BARRIER, WAIT_CLUSTER, WAIT_COLLECTIVE, WAIT_POLL,
+					WAIT_ENDED};
 	char text[400] = "";
 	PtxThread *stuck = NULL;
 	for (size_t w = 0; w < sizeof waits / sizeof *waits; w++) {

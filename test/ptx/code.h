@@ -83,7 +83,6 @@ typedef enum PtxKind {
 	KIND_LD,
 	KIND_ST,
 	KIND_ATOM, /* d = [a + offset], which becomes op(that, b, c) */
-	KIND_PREFETCH,
 	KIND_BRA,
 	KIND_BRX,  /* to targets[a] */
 	KIND_CALL, /* n: results; width: arguments; more: their places in the frame */
@@ -96,9 +95,12 @@ typedef enum PtxKind {
 	KIND_CP_COMMIT,
 	KIND_CP_WAIT, /* offset: groups that may be under way; -1: none, even not committed */
 	KIND_ACTIVEMASK,
-	KIND_CLUSTER, /* d: address a of shared memory in block b of the cluster */
-	KIND_RANK,    /* d: the block of the cluster that has the shared address a */
-	KIND_MBARRIER,
+	KIND_CLUSTER,  /* d: address a of shared memory in block b of the cluster */
+	KIND_RANK,     /* d: the block of the cluster that has the shared address a */
+	KIND_MBARRIER, /* a: the address; sub: PtxMbarrier */
+	KIND_BULK, /* to a + offset from b + more[0], c bytes; loads tell the mbarrier at more[1] + more[2]; sub: PtxBulk */
+	KIND_BULK_COMMIT,
+	KIND_BULK_WAIT, /* offset: groups that may be under way */
 	KIND_NANOSLEEP
 } PtxKind;
 
@@ -148,18 +150,17 @@ typedef enum PtxAtom {
 } PtxAtom;
 
 typedef enum PtxMbarrier {
-	MBARRIER_INIT,
+	MBARRIER_INIT, /* b: arrivals of a phase */
 	MBARRIER_INVAL,
-	MBARRIER_ARRIVE,
-	MBARRIER_EXPECT,
+	MBARRIER_ARRIVE, /* b: how often; d: the phase that it arrives in */
+	MBARRIER_EXPECT, /* b: bytes */
 	MBARRIER_ARRIVE_EXPECT,
-	MBARRIER_TEST,
-	MBARRIER_TRY,
-	MBARRIER_TEST_PARITY,
-	MBARRIER_TRY_PARITY,
-	MBARRIER_CP_ASYNC,
+	MBARRIER_WAIT,	   /* d: has the phase b, or of parity b, ended? */
+	MBARRIER_CP_ASYNC, /* arrives when the thread's copies have landed */
 	MBARRIER_CP_ASYNC_NOINC
 } PtxMbarrier;
+
+typedef enum PtxBulk { BULK_LOAD, BULK_STORE } PtxBulk;
 
 enum {
 	FLAG_FTZ = 1 << 0,
@@ -174,8 +175,7 @@ enum {
 	FLAG_FINITE = 1 << 9,	/* satfinite */
 	FLAG_NEGATED = 1 << 10, /* predicate c counts negated */
 	FLAG_ALIGNED = 1 << 11, /* all threads of a warp run the same instruction */
-	FLAG_TRANS = 1 << 12,
-	FLAG_TAIL = 1 << 13 /* nothing is written to d */
+	FLAG_TRANS = 1 << 12
 };
 
 typedef uint64_t (*PtxEval)(uint64_t a, uint64_t b, uint64_t c);

@@ -18,7 +18,7 @@ static void land(PtxThread *t, PtxInstr *in, const PtxCopy *copy)
 		memcpy(to, from, copy->read);
 }
 
-static bool late(PtxRun *run)
+bool ptx_late(PtxRun *run)
 {
 	PtxOrder order = run->launch->schedule.order;
 	return order == ORDER_FORWARD || (order == ORDER_RANDOM && ptx_random(run) & 1);
@@ -42,7 +42,7 @@ void ptx_copy_begin(PtxThread *t, PtxInstr *in, uint64_t to, uint64_t from, uint
 			  copy.read, (unsigned long long)from);
 		return;
 	}
-	if (late(run))
+	if (ptx_late(run))
 		PUSH(run->arena, t->copies, copy);
 	else
 		land(t, in, &copy);

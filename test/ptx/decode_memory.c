@@ -126,24 +126,90 @@ static void decode_copy(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 	in->more = ptx_more(p, &offset, 1);
 }
 
+/* cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes, [mbarrier]
+ * cp.async.bulk.global.shared::cta.bulk_group [to], [from], bytes */
+static void decode_bulk(PtxParser *p, const PtxStatement *s, PtxInstr *in)
+{
+	bool load = ptx_has(s, "mbarrier::complete_tx::bytes");
+	ptx_count(p, s, load ? 4 : 3, load ? 4 : 3);
+	if (ptx_has(s, "tensor") || !ptx_has(s, "global") || load == ptx_has(s, "bulk_group"))
+		ptx_unknown(p, s);
+	const PtxOperand *to = ptx_memory(p, s, 0), *from = ptx_memory(p, s, 1);
+	const PtxOperand *mbarrier = load ? ptx_memory(p, s, 3) : from;
+	in->kind = KIND_BULK;
+	in->sub = load ? BULK_LOAD : BULK_STORE;
+	in->space = SPACE_SHARED;
+	in->a = to->at;
+	in->offset = to->offset;
+	in->b = from->at;
+	in->c = ptx_read(p, s, 2);
+	int32_t more[3] = {ptx_constant(p, (uint64_t)from->offset), mbarrier->at,
+			   ptx_constant(p, (uint64_t)mbarrier->offset)};
+	in->more = ptx_more(p, more, 3);
+}
+
+/* The number of groups that may be under way. */
+static int64_t groups(PtxParser *p, const PtxStatement *s)
+{
+	ptx_count(p, s, 1, 1);
+	int32_t n = ptx_read(p, s, 0);
+	if (n >= 0)
+		ptx_unknown(p, s);
+	return (int64_t)(p->function->consts.at[~n] & 0xffff);
+}
+
 static void decode_cp(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 {
-	if (!ptx_has(s, "async") || ptx_has(s, "bulk") || ptx_has(s, "mbarrier"))
+	bool bulk = ptx_has(s, "bulk");
+	if (!ptx_has(s, "async"))
 		ptx_unknown(p, s);
-	if (ptx_has(s, "commit_group") || ptx_has(s, "wait_all")) {
+	if (ptx_has(s, "mbarrier")) {
+		ptx_count(p, s, 1, 1);
+		in->kind = KIND_MBARRIER;
+		in->sub = ptx_has(s, "noinc") ? MBARRIER_CP_ASYNC_NOINC : MBARRIER_CP_ASYNC;
+		set_address(p, s, 0, in);
+	} else if (ptx_has(s, "commit_group")) {
 		ptx_count(p, s, 0, 0);
-		in->kind = ptx_has(s, "wait_all") ? KIND_CP_WAIT : KIND_CP_COMMIT;
+		in->kind = bulk ? KIND_BULK_COMMIT : KIND_CP_COMMIT;
+	} else if (ptx_has(s, "wait_all")) {
+		ptx_count(p, s, 0, 0);
+		in->kind = KIND_CP_WAIT;
 		in->offset = -1;
 	} else if (ptx_has(s, "wait_group")) {
-		ptx_count(p, s, 1, 1);
-		int32_t n = ptx_read(p, s, 0);
-		if (n >= 0)
-			ptx_unknown(p, s);
-		in->kind = KIND_CP_WAIT;
-		in->offset = (int64_t)(p->function->consts.at[~n] & 0xffff);
+		in->kind = bulk ? KIND_BULK_WAIT : KIND_CP_WAIT;
+		in->offset = groups(p, s);
+	} else if (bulk) {
+		decode_bulk(p, s, in);
 	} else {
 		decode_copy(p, s, in);
 	}
+}
+
+/* mbarrier.init [a], n; .arrive d, [a][, n]; .arrive.expect_tx d, [a], bytes; .expect_tx [a], bytes;
+ * .test_wait|.try_wait[.parity] p, [a], phase[, time]; .inval [a] */
+static void decode_mbarrier(PtxParser *p, const PtxStatement *s, PtxInstr *in)
+{
+	bool arrives = ptx_has(s, "arrive"), expects = ptx_has(s, "expect_tx");
+	bool waits = ptx_has(s, "try_wait") || ptx_has(s, "test_wait");
+	int at = arrives || waits;
+	in->kind = KIND_MBARRIER;
+	if (arrives || waits || expects || ptx_has(s, "init"))
+		in->sub = (uint8_t)(waits		 ? MBARRIER_WAIT
+				    : arrives && expects ? MBARRIER_ARRIVE_EXPECT
+				    : arrives		 ? MBARRIER_ARRIVE
+				    : expects		 ? MBARRIER_EXPECT
+							 : MBARRIER_INIT);
+	else if (ptx_has(s, "inval"))
+		in->sub = MBARRIER_INVAL;
+	else
+		ptx_unknown(p, s);
+	bool alone = in->sub == MBARRIER_INVAL || in->sub == MBARRIER_ARRIVE;
+	ptx_count(p, s, at + (alone ? 1 : 2), at + (waits ? 3 : in->sub == MBARRIER_INVAL ? 1 : 2));
+	set_address(p, s, at, in);
+	if (at)
+		in->d = ptx_write(p, s, 0);
+	in->b = in->sub == MBARRIER_ARRIVE && s->n == 2 ? ptx_constant(p, 1)
+							: ptx_read(p, s, at + 1);
 }
 
 /* mapa d, a, b and getctarank d, a */
@@ -169,5 +235,6 @@ const PtxDecoderRow ptx_memory_decoders[] = {
 	{"cp", decode_cp},
 	{"mapa", decode_cluster},
 	{"getctarank", decode_cluster},
+	{"mbarrier", decode_mbarrier},
 	{NULL, NULL},
 };

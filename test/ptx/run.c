@@ -243,7 +243,11 @@ static bool other(PtxThread *t, PtxInstr *in)
 	}
 	case KIND_CALL: call(t, in); return true;
 	case KIND_RET: leave(t); return true;
-	case KIND_EXIT: t->wait = WAIT_ENDED; return false;
+	case KIND_EXIT:
+		if (ptx_bulk_reads(t))
+			ptx_fault(t, FAULT_SYNC, "ends while its copies read shared memory");
+		t->wait = WAIT_ENDED;
+		return false;
 	case KIND_TRAP: ptx_fault(t, FAULT_TRAP, "traps"); return false;
 	case KIND_BAR:
 		ptx_barrier(t, in, (uint32_t)ptx_value(t, in->a), (uint32_t)ptx_value(t, in->b),
@@ -256,6 +260,10 @@ static bool other(PtxThread *t, PtxInstr *in)
 		break;
 	case KIND_CP_COMMIT: ptx_copy_commit(t); break;
 	case KIND_CP_WAIT: ptx_copy_wait(t, in, in->offset); break;
+	case KIND_MBARRIER: return ptx_mbarrier(t, in);
+	case KIND_BULK: ptx_bulk(t, in); break;
+	case KIND_BULK_COMMIT: t->bulk_group++; break;
+	case KIND_BULK_WAIT: ptx_bulk_wait(t, in->offset); break;
 	case KIND_ACTIVEMASK: t->regs[in->d] = UINT64_C(1) << t->index % WARP; break;
 	case KIND_CLUSTER:
 	case KIND_RANK: cluster_address(t, in); break;
@@ -309,7 +317,7 @@ static uint32_t steps(PtxThread *t, uint32_t left)
 bool ptx_thread_run(PtxThread *t)
 {
 	PtxRun *run = t->block->run;
-	if (t->wait == WAIT_TURN)
+	if (t->wait == WAIT_TURN || t->wait == WAIT_POLL)
 		t->wait = WAIT_NONE;
 	if (t->wait != WAIT_NONE)
 		return false;
@@ -320,5 +328,5 @@ bool ptx_thread_run(PtxThread *t)
 	if (run->fuel == 0)
 		ptx_fault(t, FAULT_TIMEOUT,
 			  "has not ended after all the instructions that a launch may take");
-	return true;
+	return t->wait != WAIT_POLL;
 }

@@ -17,6 +17,7 @@ typedef enum PtxWait {
 	WAIT_CLUSTER,
 	WAIT_COLLECTIVE,
 	WAIT_TURN,
+	WAIT_POLL, /* what it asked for was not so */
 	WAIT_ENDED
 } PtxWait;
 
@@ -25,6 +26,15 @@ typedef struct PtxCopy {
 	uint64_t to, from;
 	uint32_t group, bytes, read; /* read: the rest is zero */
 } PtxCopy;
+
+/* What is under way for the whole launch: a bulk copy, or an arrival behind the thread's copies. */
+typedef struct PtxAsync {
+	struct PtxThread *thread;
+	PtxInstr *in;
+	uint64_t to, from, mbarrier;
+	uint32_t bytes, group;
+	bool store, arrives, done;
+} PtxAsync;
 
 typedef struct PtxCall {
 	const PtxFunction *function;
@@ -49,6 +59,7 @@ typedef struct PtxThread {
 	uint32_t depth;
 	uint32_t group; /* of copies: the one that is open */
 	uint64_t phase; /* of the cluster's barrier that it has arrived at */
+	uint32_t bulk_group;
 	VEC(PtxCopy) copies;
 } PtxThread;
 
@@ -84,6 +95,7 @@ struct PtxRun {
 	uint32_t nblocks, nthreads, shared_bytes;
 	uint32_t arrived;		     /* at the cluster's barrier */
 	uint64_t epoch, random, fuel, phase; /* phase: how often all have arrived */
+	VEC(PtxAsync) asyncs;
 	bool failed;
 };
 
@@ -117,7 +129,15 @@ void ptx_collective(PtxThread *thread, PtxInstr *in);
 /* matrix.c: ldmatrix, stmatrix, mma of the threads of a warp. */
 bool ptx_matrix(PtxThread *const *lanes, PtxInstr *in);
 
-/* copy.c */
+/* mbarrier.c. False: the thread waits, or has failed. */
+bool ptx_mbarrier(PtxThread *thread, PtxInstr *in);
+void ptx_bulk(PtxThread *thread, PtxInstr *in);
+void ptx_bulk_wait(PtxThread *thread, int64_t under_way);
+/* Do copies that the thread asked for still read shared memory? */
+bool ptx_bulk_reads(const PtxThread *thread);
+
+/* copy.c. late: does what is asynchronous happen as late as it may? */
+bool ptx_late(PtxRun *run);
 void ptx_copy_begin(PtxThread *thread, PtxInstr *in, uint64_t to, uint64_t from, uint64_t read);
 void ptx_copy_commit(PtxThread *thread);
 /* Copies of all groups but the last `under_way` land; -1: all, even those of no group. */

@@ -59,7 +59,7 @@ bool ptx_test_run(PtxTest *test, uint32_t blocks, uint32_t threads, PtxOrder ord
 			    .kernel = ptx_module_kernel(test->module, "k"),
 			    .grid = {blocks, 1, 1},
 			    .block = {threads, 1, 1},
-			    .cluster = {1, 1, 1},
+			    .cluster = {test->cluster ? test->cluster : 1, 1, 1},
 			    .params = (const unsigned char *)test->params,
 			    .schedule = {order, 7, true, FUEL}};
 	assert_non_null(launch.kernel);

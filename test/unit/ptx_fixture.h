@@ -11,6 +11,7 @@ typedef struct PtxTest {
 	char error[400]; /* of the text, where module is NULL */
 	uint64_t params[4];
 	int nparams;
+	uint32_t cluster; /* blocks of one; 0: 1 */
 	PtxReport report;
 } PtxTest;
 

@@ -229,6 +229,37 @@ static void test_warps_exchange(void **state)
 	assert_int_equal(got[20], 0xffff0000);
 }
 
+/* ---- clusters ---- */
+
+/* Each thread gets the word of the same thread of the next block. */
+static const char neighbours[] =
+	".reg .b32 %r<9>; .reg .b64 %d<3>; .shared .align 4 .b8 own[128];\n"
+	"mov.u32 %r0, %tid.x; mov.u32 %r1, %cluster_ctarank; mad.lo.s32 %r2, %r1, 100, %r0; shl.b32 %r3, %r0, 2;\n"
+	"mov.u32 %r4, own; add.s32 %r4, %r4, %r3; st.shared.u32 [%r4], %r2;\n"
+	"barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+	"add.s32 %r5, %r1, 1; and.b32 %r5, %r5, 3; mapa.shared::cluster.u32 %r6, %r4, %r5;\n"
+	"ld.shared::cluster.u32 %r7, [%r6]; getctarank.shared::cluster.u32 %r8, %r6; mad.lo.s32 %r7, %r8, 10000, %r7;\n"
+	"barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+	"ld.param.u64 %d0, [p0]; mov.u32 %r5, %ctaid.x; shl.b32 %r5, %r5, 7; add.s32 %r5, %r5, %r3;\n"
+	"cvt.u64.u32 %d1, %r5; add.s64 %d0, %d0, %d1; st.global.u32 [%d0], %r7;\n";
+
+static void test_blocks_of_a_cluster_share(void **state)
+{
+	(void)state;
+	for (PtxOrder order = ORDER_FORWARD; order <= ORDER_RANDOM; order++) {
+		PtxTest test;
+		ptx_test_open(&test, neighbours);
+		test.cluster = 4;
+		uint32_t *at = ptx_test_buffer(&test, 8 * 128);
+		assert_true(ptx_test_run(&test, 8, 32, order));
+		for (uint32_t i = 0; i < 256; i++) {
+			uint32_t next = (i / 32 + 1) % 4;
+			assert_int_equal(at[i], next * 10000 + next * 100 + i % 32);
+		}
+		ptx_test_close(&test);
+	}
+}
+
 /* ---- tensor cores ---- */
 
 static float sum_of(float c, int n, float product)
@@ -313,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_instructions_compute),
 		cmocka_unit_test(test_functions_are_called),
 		cmocka_unit_test(test_warps_exchange),
+		cmocka_unit_test(test_blocks_of_a_cluster_share),
 		cmocka_unit_test(test_tensor_cores_add_as_measured),
 		cmocka_unit_test(test_a_warp_multiplies),
 	};

@@ -141,6 +141,79 @@ static void test_copies_are_waited_for(void **state)
 	assert_string_not_equal(ring(RING("cp.async.wait_group 1;", "bar.sync 0;\n"), ORDER_FORWARD), "right");
 }
 
+/* ---- mbarriers ---- */
+
+/* Thread 0 has 256 bytes copied to shared memory, of which each thread gives back a word, 1 more; then they go back.
+ * count: arrivals; bytes: that are awaited; wait: how. */
+#define COPIED(count, bytes, wait, behind)                                                                      \
+	BEGIN ".shared .align 8 .u64 full; .reg .b64 %st; setp.ne.u32 %p0, %t, 0;\n"                            \
+	      "@!%p0 mbarrier.init.shared.b64 [full], " count ";\n"                                             \
+	      "bar.sync 0; @%p0 bra wait;\n"                                                                    \
+	      "mbarrier.arrive.expect_tx.shared.b64 %st, [full], " bytes ";\n"                                  \
+	      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%g0], 256, [full];\n" \
+	      "wait: " wait                                                                                     \
+	      "\nld.shared.u32 %r1, [%s]; add.s32 %r1, %r1, 1; st.shared.u32 [%s], %r1;\n"                      \
+	      "bar.sync 0; @%p0 bra end;\n"                                                                     \
+	      "cp.async.bulk.global.shared::cta.bulk_group [%g0], [tile], 256;\n"                               \
+	      "cp.async.bulk.commit_group;" behind "\nend: ret;"
+#define POLL(parity) \
+	"mbarrier.try_wait.parity.shared::cta.b64 %p1, [full], " parity "; @!%p1 bra wait;"
+#define BULK_WAIT "cp.async.bulk.wait_group.read 0;"
+
+static const Case mbarriers[] = {
+	{COPIED("1", "256", POLL("0"), BULK_WAIT), FAULT_NONE, "1 more"},
+	{COPIED("1", "256", "", BULK_WAIT), FAULT_NONE, "other"},
+	{COPIED("1", "256", POLL("1"), BULK_WAIT), FAULT_NONE, "other"},
+	{COPIED("1", "260", POLL("0"), BULK_WAIT), FAULT_SYNC, "64 ask an mbarrier"},
+	{COPIED("2", "256", POLL("0"), BULK_WAIT), FAULT_SYNC, "64 ask an mbarrier"},
+	{COPIED("1", "256", POLL("0"), ""), FAULT_SYNC, "ends while its copies read shared memory"},
+	{COPIED("1", "256", "mbarrier.arrive.shared.b64 _, [full];", BULK_WAIT), FAULT_SYNC,
+	 "times at an mbarrier that awaits"},
+	{BEGIN ".shared .align 8 .u64 full; mbarrier.arrive.shared.b64 _, [full];", FAULT_ILLEGAL,
+	 "has not been initialised"},
+	{BEGIN "cp.async.bulk.global.shared::cta.bulk_group [%g0], [tile], 24;", FAULT_MISALIGNED,
+	 "not all multiples of 16"},
+};
+
+static const char *copied(const PtxTest *test, const uint32_t *at)
+{
+	if (test->report.fault != FAULT_NONE)
+		return test->report.text;
+	for (uint32_t i = 0; i < 64; i++)
+		if (at[i] != i + 1)
+			return "other";
+	return "1 more";
+}
+
+/* Copies that land as late as they may: without a wait they are not there. */
+static void test_mbarriers_are_waited_for(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof mbarriers / sizeof *mbarriers; i++) {
+		PtxTest test;
+		ptx_test_open(&test, mbarriers[i].text);
+		uint32_t *at = ptx_test_buffer(&test, 1024);
+		for (uint32_t k = 0; k < 256; k++)
+			at[k] = k;
+		ptx_test_run(&test, 1, 64, ORDER_FORWARD);
+		if (strstr(copied(&test, at), mbarriers[i].told) == NULL)
+			print_message("%s\n%s\n", mbarriers[i].text, copied(&test, at));
+		assert_int_equal(test.report.fault, mbarriers[i].fault);
+		assert_non_null(strstr(copied(&test, at), mbarriers[i].told));
+		ptx_test_close(&test);
+	}
+	for (PtxOrder order = ORDER_REVERSE; order <= ORDER_RANDOM; order++) {
+		PtxTest test;
+		ptx_test_open(&test, mbarriers[0].text);
+		uint32_t *at = ptx_test_buffer(&test, 1024);
+		for (uint32_t k = 0; k < 256; k++)
+			at[k] = k;
+		ptx_test_run(&test, 1, 64, order);
+		assert_string_equal(copied(&test, at), "1 more");
+		ptx_test_close(&test);
+	}
+}
+
 /* ---- text ---- */
 
 static const char *const refused[][2] = {
@@ -248,6 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faults_are_told),
 		cmocka_unit_test(test_copies_are_waited_for),
+		cmocka_unit_test(test_mbarriers_are_waited_for),
 		cmocka_unit_test(test_text_is_refused),
 		cmocka_unit_test(test_nothing_in_text_is_trusted),
 	};
