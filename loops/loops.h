@@ -259,7 +259,7 @@ typedef struct Buffer {
 	/* INPUT, OUTPUT: position in its list; PARAM, CONST, PACKED: index into the table */
 	uint32_t arg;
 	/* TEMP, PACKED: bytes from the start of workspace or state, a multiple of 64; in the state also
-	 * those of Program.init */
+	 * those of Program.init on a CPU */
 	Size offset;
 	/* TEMP: holds nothing between iterations of a loop at the top of a kernel */
 	bool scratch;
@@ -399,8 +399,8 @@ typedef struct Program {
 	/* stores the state's copies of parameters; without kernels: there are none */
 	ProgramRoutine pack;
 	/* stores the parameters that are COMPUTED, from one scalar, the seed, and those that have other
-	 * first values; without kernels: there are none. It has no workspace: its temporaries lie where the
-	 * copies of parameters will. */
+	 * first values; without kernels: there are none. Its temporaries lie in the state, where
+	 * the copies of parameters will; for a GPU in a workspace. */
 	ProgramRoutine init;
 	Size state;	   /* bytes */
 	Size stamp;	   /* with copies: where the 4 bytes PACK_STAMP stand once they are made */

@@ -403,12 +403,17 @@ static void place_copies(const Transform *t)
 		  "the number of bytes of the state, parameters and their packed copies,");
 }
 
-/* Temporaries of `init` lie in the state, behind the parameters: copies are made of these later. */
+/* Temporaries of `init` lie in the state, behind the parameters: copies are made of these later. For a GPU it
+ * has a workspace. */
 static void plan_init(const Transform *t, Size behind)
 {
 	Program *program = t->program;
 	Sizes *sizes = program->sizes;
 	Lives lives = plan_memory(t, &program->init);
+	if (t->options->gpu) {
+		entry_check_sizes(t, &program->init);
+		return;
+	}
 	Size end = size_total(sizes, behind, program->init.workspace);
 	for (size_t i = 0; i < lives.n; i++) {
 		Buffer *buffer = &program->buffers.at[lives.at[i].buffer];

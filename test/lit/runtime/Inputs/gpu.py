@@ -35,6 +35,13 @@ let a = linear(2)
 output y = a(x) .* {gain = 1 + 0.1 * uniform()}
 output z = a.w + {table : [20 -> 2] = einsum("o; i => i -> o", range(2), 0.5 + range(20))} * {seven : [5, 4 -> 20] = 7}
 """
+WHOLE = """input x : [10]
+param drawn : [10 -> 6]
+param unit : [10 -> 6] = let r = normal() in r / sqrt(sum(r ** 2))
+param centred = drawn - sum(drawn) / 60
+param square : [6 -> 6] = unit * centred.T
+output y = square * (unit * x)
+"""
 STEPS = """dim n
 dim steps
 input x : f32 [n]
@@ -54,6 +61,7 @@ CASES = [
                       ["counted", "x=random:2", "n=3", "k=4"], ["counted", "x=random:2", "n=3", "k=-2"],
                       ["x=random:2", "n=3"]]),
     ("first", FIRST, [["x=random:1", "--seed=7"]]),
+    ("whole", WHOLE, [["x=random:1", "--seed=7"], ["x=random:1"]]),
     ("steps", STEPS, [["x=random:1", "n=5", "steps=4"], ["x=random:1", "n=5", "steps=0"]]),
     ("until", UNTIL, [["x=random:1", "n=5"]]),
 ]
