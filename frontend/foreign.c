@@ -64,6 +64,8 @@ static const ForeignName foreign_names[] = {
 	{"unique", NULL, COUNT},
 	{"masked_select", NULL, COUNT},
 	{"complex", NULL, PAIRS},
+	{"complex64", NULL, PAIRS},
+	{"complex128", NULL, PAIRS},
 	{"real", NULL, PAIRS},
 	{"imag", NULL, PAIRS},
 	{"conj", NULL, PAIRS},

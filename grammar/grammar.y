@@ -398,6 +398,7 @@ withbind(R) ::= name(N) EQ expr(E). { R = tree_bind(t, tree_names(t, NULL, N), E
 
 letbinds(R) ::= letbind(B).                   { R = tree_binds(t, NULL, B); }
 letbinds(R) ::= letbinds(L) COMMA letbind(B). { R = tree_binds(t, L, B); }
+letbinds(R) ::= letbinds(L) LET letbind(B).   { R = tree_binds(t, L, B); }
 letbind(R) ::= name(N) ascribed(T) EQ expr(E). {
 	R = tree_bind(t, tree_names(t, NULL, N), E);
 	R.dtype = T.dtype;

@@ -78,13 +78,21 @@ static void recover(Driver *d, bool misused)
 	d->tree.failed = d->tree.too_deep = false;
 }
 
+/* Does a `let` stand where statements begin, though an expression's own could go on with it? */
+static bool is_statement(const Driver *d)
+{
+	const Feed *feed = &d->feed;
+	return feed->token.kind == TOKEN_LET && feed->token.first && feed_at_statement(feed) &&
+	       file_parse_accepts(d->parser, TOKEN_IN);
+}
+
 /* Feeds the current token, or reports it and recovers. */
 static void step(Driver *d)
 {
 	Feed *feed = &d->feed;
 	if (feed->token.kind == TOKEN_ERROR) {
 		recover(d, false);
-	} else if (!file_parse_accepts(d->parser, feed->token.kind)) {
+	} else if (!file_parse_accepts(d->parser, feed->token.kind) || is_statement(d)) {
 		recover(d, syntax_error(d->parse, feed, d->parser));
 	} else if (file_parse_depth(d->parser) > STACK_LIMIT) {
 		diag(d->parse->diags, E0109, feed->token.span, "this is nested too deeply");

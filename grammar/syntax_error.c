@@ -232,13 +232,6 @@ static void note_bracket(const Fault *f)
 		diag_fix(f->parse->diags, after(f->feed->before.span), ")", "close it with ')'");
 }
 
-/* Another `let` of the expression whose `let` has no `in`. */
-static bool is_inner_let(const Fault *f)
-{
-	return f->token.kind == TOKEN_LET && f->expected[TOKEN_IN] &&
-	       !(f->token.first && feed_at_statement(f->feed));
-}
-
 static void note_let(const Fault *f)
 {
 	Token let;
@@ -247,7 +240,7 @@ static void note_let(const Fault *f)
 	diag_note(f->parse->diags, let.span,
 		  "this 'let' stands inside an expression, so 'in' and a result must follow");
 	Span at = {f->token.span.file, f->token.span.start, f->token.span.start};
-	if (f->token.kind == TOKEN_NAME || is_inner_let(f))
+	if (f->token.kind == TOKEN_NAME)
 		diag_fix(f->parse->diags, at, "in ", "write 'in' before the result");
 }
 
@@ -372,8 +365,10 @@ bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 	for (int k = 0; k < TOKEN_COUNT; k++)
 		f.expected[k] = file_parse_accepts(parser, k) &&
 		                (class_of(k) != 'C' || !file_parse_accepts(parser, TOKEN_NAME));
+	if (f.expected[TOKEN_IN])
+		f.expected[TOKEN_LET] = false; /* more names: a comma says so */
 	size_t i = 0;
 	while (!explanations[i](&f))
 		i++;
-	return explanations[i] == keyword_as_name || is_inner_let(&f);
+	return explanations[i] == keyword_as_name;
 }

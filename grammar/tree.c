@@ -30,10 +30,18 @@ Dtype tree_dtype(Tree *tree, Token name)
 	Dtype dtype = dtype_from_name(text_of(tree, name.span), n);
 	if (dtype != DTYPE_NONE)
 		return dtype;
-	TREE_ERROR(
-		tree, E0108, name.span,
-		"'%.*s' is not an element type: these are f64 f32 bf16 f16 i64 i32 i8 u8 u32 u4x32",
-		(int)n, text_of(tree, name.span));
+#define DTYPE(NAME, text, ...) " " text
+	static const char all[] =
+#include "base/dtype.def"
+		;
+#undef DTYPE
+	TREE_ERROR(tree, E0108, name.span, "'%.*s' is not an element type: these are%s", (int)n,
+		   text_of(tree, name.span), all);
+	if (n >= 7 && strncmp(text_of(tree, name.span), "complex", 7) == 0)
+		diag_note(
+			tree->parse->diags, name.span,
+			"there are no complex numbers: keep the real and the imaginary part in two "
+			"tensors");
 	Dtype meant = dtype_elsewhere(text_of(tree, name.span), n);
 	if (meant != DTYPE_NONE)
 		diag_fix(tree->parse->diags, name.span, dtype_name(meant), "did you mean '%s'?",

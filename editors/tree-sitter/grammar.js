@@ -146,7 +146,7 @@ module.exports = grammar({
         field('alternative', $._expression),
       ),
     let_expression: ($) =>
-      seq('let', $.binding, repeat(seq(',', $.binding)), 'in', field('body', $._expression)),
+      seq('let', $.binding, repeat(seq(choice(',', 'let'), $.binding)), 'in', field('body', $._expression)),
     binding: ($) => $._let,
 
     _with: ($) => choice($._or, $.with_expression),

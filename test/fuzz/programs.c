@@ -2,33 +2,13 @@
  * sizes that it needs, and knows the rows of its result. What does not fit after all is refused by
  * the compiler, which is as good.
  */
-#include "test/fuzz/programs.h"
+#include "test/fuzz/writer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { TENSORS = 24, AXES = 5, ROWS = 3, BATCH = 0, INPUT = 1, OUTPUT = 2, STATEMENTS = 9 };
-
-typedef struct Axis {
-	const char *size; /* as a program writes it; NULL: not known */
-	char letter;	  /* in the specification at hand */
-} Axis;
-
-typedef struct Tensor {
-	char name[8];
-	const char *dtype;
-	Axis axes[ROWS][AXES];
-	int n[ROWS];
-} Tensor;
-
-typedef struct Writer {
-	Choices *c;
-	char *out;
-	size_t most, length;
-	Tensor tensors[TENSORS];
-	int ntensors, nnames;
-} Writer;
+enum { STATEMENTS = 9 };
 
 uint32_t choose(Choices *c, uint32_t n)
 {
@@ -38,7 +18,7 @@ uint32_t choose(Choices *c, uint32_t n)
 
 int chance(Choices *c, uint32_t n) { return choose(c, n) == 0; }
 
-static void put(Writer *w, const char *format, ...)
+void put(Writer *w, const char *format, ...)
 {
 	va_list args;
 	size_t room = w->most - w->length;
@@ -48,11 +28,9 @@ static void put(Writer *w, const char *format, ...)
 	w->length = n >= 0 && (size_t)n < room ? w->length + (size_t)n : w->most - 1;
 }
 
-#define PICK(w, list) ((list)[choose((w)->c, sizeof(list) / sizeof *(list))])
-
 /* ---- sizes, shapes, tensors ---- */
 
-static const char *size_of(Writer *w)
+const char *size_of(Writer *w)
 {
 	static const char *const small[] = {"1", "2", "3", "4", "5", "7", "8"},
 				 *const wide[] = {"9", "12", "16", "17", "24", "33"},
@@ -65,13 +43,13 @@ static const char *size_of(Writer *w)
 	}
 }
 
-static void add_axis(Tensor *t, int row, Axis axis)
+void add_axis(Tensor *t, int row, Axis axis)
 {
 	if (t->n[row] < AXES)
 		t->axes[row][t->n[row]++] = axis;
 }
 
-static int row_of(Writer *w)
+int row_of(Writer *w)
 {
 	static const int rows[] = {BATCH, INPUT, OUTPUT, OUTPUT};
 	return PICK(w, rows);
@@ -79,7 +57,7 @@ static int row_of(Writer *w)
 
 static int count_axes(const Tensor *t) { return t->n[0] + t->n[1] + t->n[2]; }
 
-static int is_known(const Tensor *t)
+int is_known(const Tensor *t)
 {
 	for (int r = 0; r < ROWS; r++)
 		for (int i = 0; i < t->n[r]; i++)
@@ -88,8 +66,7 @@ static int is_known(const Tensor *t)
 	return 1;
 }
 
-/* Rows as a shape; as an operand of a specification where letters are asked for. */
-static void put_rows(Writer *w, const Tensor *t, int letters)
+void put_rows(Writer *w, const Tensor *t, int letters)
 {
 	static const int order[] = {BATCH, INPUT, OUTPUT};
 	static const char *const behind[] = {" | ", " -> ", ""};
@@ -121,8 +98,7 @@ static Tensor *add_tensor(Writer *w, const Tensor *like, const char *stem)
 	return t;
 }
 
-/* Declares an input, sometimes a parameter. */
-static Tensor *declare(Writer *w, const Tensor *like)
+Tensor *declare(Writer *w, const Tensor *like)
 {
 	int param = chance(w->c, 6) && like->n[BATCH] == 0;
 	Tensor *t = add_tensor(w, like, param ? "p" : "x");
@@ -140,14 +116,13 @@ static Tensor *new_input(Writer *w)
 	return declare(w, &t);
 }
 
-static Tensor *old_tensor(Writer *w)
+Tensor *old_tensor(Writer *w)
 {
 	int recent = w->ntensors > 4 && !chance(w->c, 3) ? w->ntensors - 4 : 0;
 	return &w->tensors[recent + (int)choose(w->c, (uint32_t)(w->ntensors - recent))];
 }
 
-/* Begins a statement that makes a tensor like this one. */
-static Tensor *begin(Writer *w, const Tensor *like)
+Tensor *begin(Writer *w, const Tensor *like)
 {
 	Tensor *t = add_tensor(w, like, "t");
 	put(w, "%s %s = ", chance(w->c, 2) ? "output" : "let", t->name);
@@ -207,8 +182,7 @@ static void form_softmax(Writer *w)
 
 /* ---- specifications ---- */
 
-/* A letter for each axis. */
-static void name_axes(Tensor *t, char *next)
+void name_axes(Tensor *t, char *next)
 {
 	for (int r = 0; r < ROWS; r++)
 		for (int i = 0; i < t->n[r]; i++)
@@ -442,10 +416,12 @@ static void form_routine(Writer *w)
 size_t program_write(Choices *c, char *out, size_t most)
 {
 	static void (*const forms[])(Writer *) = {
-		form_unary,   form_unary,  form_binary, form_binary, form_softmax, form_reduce,
-		form_reduce,  form_reduce, form_einsum, form_einsum, form_einsum,  form_compose,
-		form_compose, form_window, form_window, form_argmax, form_move,	   form_move,
-		form_concat,  form_gather, form_routine};
+		form_unary,   form_unary,  form_binary,	 form_binary, form_softmax, form_reduce,
+		form_reduce,  form_reduce, form_einsum,	 form_einsum, form_einsum,  form_compose,
+		form_compose, form_window, form_window,	 form_argmax, form_move,    form_move,
+		form_concat,  form_gather, form_routine, form_scan,   form_scan,    form_scatter,
+		form_picked,  form_along,  form_along,	 form_joined, form_placed,  form_margins,
+		form_many,    form_initial};
 	Writer w = {.c = c, .out = out, .most = most};
 	if (most < 64)
 		return 0;
