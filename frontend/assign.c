@@ -88,23 +88,120 @@ static NodeId eval_right(Build *b, const AstStep *step, Dtype dtype)
 	return value;
 }
 
-/* A result with joined axes is made whole, and then assigned: its other axes are letters. */
+/* The letter that places the axis once the joined ones are made; NULL: it is at a fixed index. */
+static Sym placed_letter(const SpecAxis *axis)
+{
+	return axis->kind == SPEC_LETTER || axis->kind == SPEC_AFFINE ? axis->letter : NULL;
+}
+
+static bool is_strided(const SpecAxis *axis)
+{
+	return axis->kind == SPEC_JOIN && !axis->parts[axis->nparts - 1].letter;
+}
+
+/* A result with joined axes is made first and then written: its other axes are letters, which stand
+ * once, and places. */
 static bool check_joined(Build *b, const Spec *spec)
 {
 	const SpecTensor *result = &spec->result;
 	for (RowKind kind = 0; kind < ROW_KINDS && spec_result_joins(spec); kind++)
 		for (uint32_t i = 0; i < result->rows[kind].naxes; i++) {
 			const SpecAxis *axis = &result->rows[kind].axes[i];
-			bool strided =
-				axis->kind == SPEC_JOIN && !axis->parts[axis->nparts - 1].letter;
-			if ((axis->kind == SPEC_LETTER || axis->kind == SPEC_JOIN) && !strided)
+			bool one = axis->kind == SPEC_LETTER ||
+				   (axis->kind == SPEC_AFFINE && !axis->kernel);
+			bool good = one ? spec_tensor_count(result, axis->letter) == 1
+					: axis->kind == SPEC_INDEX || axis->kind == SPEC_JOIN;
+			if (good && !is_strided(axis))
 				continue;
 			diag(b->diags, E0910, axis->span,
-			     strided ? "what a step writes has strides that are numbers"
-				     : "where 'via' joins axes, all others of its result are letters");
+			     is_strided(axis)
+				     ? "what a step writes has strides that are numbers"
+				     : "where 'via' joins axes, all others of its result are letters, each once, or places");
 			return false;
 		}
 	return true;
+}
+
+/* Does it write at places, so that what it joins is a part of the left side? */
+static bool joins_a_part(const Spec *spec)
+{
+	bool part = false;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < spec->result.rows[kind].naxes; i++) {
+			SpecAxisKind axis = spec->result.rows[kind].axes[i].kind;
+			part |= axis != SPEC_LETTER && axis != SPEC_JOIN;
+		}
+	return part && spec_result_joins(spec);
+}
+
+static SpecAxis letter_at(const SpecAxis *axis, Sym letter)
+{
+	return (SpecAxis){.kind = SPEC_LETTER,
+			  .span = axis->span,
+			  .letter = letter,
+			  .stride = 1,
+			  .dilation = 1};
+}
+
+/* Of a result: `made` without fixed places, `read` the same with letters for joined axes, `written`
+ * the result with these letters. */
+typedef struct JoinedPart {
+	SpecTensor made, read, written;
+} JoinedPart;
+
+static void part_row(Build *b, JoinedPart *part, RowKind kind, const SpecRow *row, uint32_t *n)
+{
+	SpecRow *made = &part->made.rows[kind], *read = &part->read.rows[kind];
+	SpecRow *written = &part->written.rows[kind];
+	*made = *read = *written = *row;
+	made->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
+	read->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
+	written->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
+	made->naxes = 0;
+	for (uint32_t i = 0; i < row->naxes; i++) {
+		const SpecAxis *axis = &row->axes[i];
+		bool join = axis->kind == SPEC_JOIN;
+		Sym letter = join ? sym_printf(b->symbols, "_%u", ++*n) : placed_letter(axis);
+		if (row->var_at == (int32_t)i)
+			made->var_at = (int32_t)made->naxes;
+		written->axes[i] = join ? letter_at(axis, letter) : *axis;
+		if (!letter)
+			continue;
+		made->axes[made->naxes] = join ? *axis : letter_at(axis, letter);
+		read->axes[made->naxes++] = letter_at(axis, letter);
+	}
+	if (row->var_at == (int32_t)row->naxes)
+		made->var_at = (int32_t)made->naxes;
+	read->naxes = made->naxes;
+	read->var_at = made->var_at;
+}
+
+/* Makes what is joined, as a tensor of its own, and writes it where the result says. */
+static NodeId write_joined_part(Build *b, const SpecParts *parts)
+{
+	Spec *make = ARENA_NEW(b->arena, Spec), *write = ARENA_NEW(b->arena, Spec);
+	JoinedPart part = {.made = parts->spec->result,
+			   .read = parts->spec->result,
+			   .written = parts->spec->result};
+	SpecParts first = *parts, second = *parts;
+	uint32_t n = 0;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		part_row(b, &part, kind, &parts->spec->result.rows[kind], &n);
+	*make = *write = *parts->spec;
+	make->result = part.made;
+	first.spec = make;
+	NodeId made = form_spec_node(b, &first);
+	if (made == NODE_NONE)
+		return made;
+	write->noperands = second.nargs = 1;
+	write->operands = ARENA_NEW(b->arena, SpecTensor);
+	write->operands[0] = part.read;
+	write->result = part.written;
+	second.spec = write;
+	second.args = &made;
+	second.op = OP_ID;
+	second.keeps = true;
+	return form_spec_node(b, &second);
 }
 
 /* *joins: the result is a tensor of its own, which is still to be assigned. */
@@ -131,9 +228,10 @@ static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype, bool *joins)
 		settle_right(b, nodes[0], dtype);
 	if (!check_joined(b, parts.spec))
 		return NODE_NONE;
-	*joins = spec_result_joins(parts.spec);
+	bool part = joins_a_part(parts.spec);
+	*joins = !part && spec_result_joins(parts.spec);
 	parts.keeps = nargs == 1 && spec_only_moves(spec_apart(b, parts.spec));
-	NodeId id = form_spec_node(b, &parts);
+	NodeId id = part ? write_joined_part(b, &parts) : form_spec_node(b, &parts);
 	if (id == NODE_NONE)
 		return id;
 	node_settle(b, id, DTYPE_NONE);
