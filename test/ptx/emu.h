@@ -11,7 +11,7 @@
  *   TSR_EMU_MEMORY=BYTES    of the device (2 GiB)
  *   TSR_EMU_FAIL=KIND:N,..  the Nth alloc, host (pinned memory), launch, module or graph fails
  *   TSR_EMU_RACES=0         accesses to shared memory without a barrier between them are no faults
- *   TSR_EMU_FUEL=N          instructions that a launch may take
+ *   TSR_EMU_FUEL=N          instructions that a launch may take (4e9, some 30 seconds)
  *
  * Types and numbers are those of cuda.h, written anew: no header of the toolkit is needed.
  */

@@ -60,7 +60,7 @@ static void read_environment(void)
 	emu.driver = (int)number("TSR_EMU_DRIVER", 13000);
 	emu.devices = number("TSR_EMU_DEVICES", 1) != 0;
 	emu.schedule = (PtxSchedule){.races = number("TSR_EMU_RACES", 1) != 0,
-				     .fuel = number("TSR_EMU_FUEL", UINT64_C(20000000000))};
+				     .fuel = number("TSR_EMU_FUEL", UINT64_C(4000000000))};
 	if (order && strcmp(order, "reverse") == 0)
 		emu.schedule.order = ORDER_REVERSE;
 	if (order && strncmp(order, "random:", 7) == 0) {

@@ -145,7 +145,7 @@ void ptx_labels_resolve(PtxParser *p);
 int32_t ptx_register_new(PtxParser *p, PtxType type, uint64_t count);
 int32_t ptx_constant(PtxParser *p, uint64_t bits);
 
-/* variable.c: from its space on; `linkage`: it is declared elsewhere. */
+/* variable.c: from its space on; is_extern: it has its place elsewhere. */
 void ptx_parse_variable(PtxParser *p, bool is_extern);
 bool ptx_at_variable(const PtxParser *p);
 /* A list of parameters in parentheses. */
