@@ -1,7 +1,8 @@
 """Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would. With THREADS=N in the
 environment every loop that can be is cut into chunks, which a pool of N threads runs; with OPTIONS=... all programs have
-those; with --target=cuda and DRIVER=LIBRARY their PTX runs over that library of the driver (test/lit/emulator/Inputs/driver.py). Every array ends where the next
-page is closed, so that a touch of what lies behind one ends the process."""
+those; with --target=cuda and GPU_SO=1 they are shared objects with PTX, over libtsr; with --target=cuda and DRIVER=LIBRARY their
+PTX runs over that library of the driver (test/lit/emulator/Inputs/driver.py). Every array ends where the next page is closed, so that
+a touch of what lies behind one ends the process."""
 import ctypes
 import functools
 import os
@@ -55,7 +56,7 @@ def compile_text(text, options=()):
     source = os.path.join(directory, "m.tsr")
     with open(source, "w", encoding="utf8") as out:
         out.write(text)
-    gpu = any(o.startswith("--target=cuda") for o in options)
+    gpu = any(o.startswith("--target=cuda") for o in options) and "GPU_SO" not in os.environ
     made, loaded = (os.path.join(directory, name) for name in ("m.cu" if gpu else "m.so", "m.so"))
     run = subprocess.run([TSRC, source, "-o", made, *options], capture_output=True, text=True)
     if run.returncode != 0:
