@@ -35,6 +35,8 @@ static const ElementRow rows[] = {
 	[ELEMENT_U16] = {"u16", 2, 'U', 16, 0, DTYPE_I32},
 	[ELEMENT_U8] = {"u8", 1, 'U', 8, 0, DTYPE_U8},
 	[ELEMENT_BOOL] = {"bool", 1, 'U', 1, 0, DTYPE_BOOL},
+	[ELEMENT_I4] = {"i4", 1, 'I', 3, 0, DTYPE_I4},
+	[ELEMENT_U4] = {"u4", 1, 'U', 4, 0, DTYPE_U4},
 	[ELEMENT_OTHER] = {"?", 0, 'X', 0, 0, DTYPE_NONE},
 };
 
@@ -107,7 +109,7 @@ bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayE
 	out->rank = rank;
 	memcpy(out->extents, extents, (size_t)rank * sizeof *extents);
 	out->nelements = layout.nelements;
-	if (__builtin_mul_overflow(layout.nelements, dtype_bytes(dtype), &out->bytes) ||
+	if (!dtype_room(dtype, layout.nelements, &out->bytes) ||
 	    !(out->data = array_room(out->bytes))) {
 		memset(out, 0, sizeof *out);
 		return array_fail(error, "not enough memory for %zu elements", layout.nelements);
@@ -132,7 +134,11 @@ bool array_gather(const Array *array, int64_t first, int rank, const int64_t *ex
 	const char *from = array->data;
 	char *to = out->data;
 	for (size_t i = 0; i < out->nelements; i++) {
-		memcpy(to + i * width, from + (size_t)at * width, width);
+		if (dtype_is_packed(array->dtype))
+			scalar_write(array->dtype, to, (int64_t)i,
+				     scalar_read(array->dtype, from, at));
+		else
+			memcpy(to + i * width, from + (size_t)at * width, width);
 		for (int axis = rank - 1; axis >= 0; axis--) {
 			at += strides[axis];
 			if (++index[axis] < extents[axis])
@@ -242,7 +248,8 @@ static bool no_image(Element from, const char *raw, size_t i, Dtype to, ArrayErr
 	if (to == DTYPE_BOOL)
 		return array_fail(error, "its element %zu, %s, is no bool: convert with .astype(bool)",
 				  i, number);
-	if (dtype_is_small_float(to) && to != DTYPE_F16) /* which NumPy lacks */
+	bool lacking = dtype_is_packed(to) || (dtype_is_small_float(to) && to != DTYPE_F16);
+	if (lacking) /* in NumPy */
 		return array_fail(error, "its element %zu, %s, is no %s", i, number, row->name);
 	return array_fail(error, "its element %zu, %s, is no %s: convert with .astype(\"%s%zu\")",
 			  i, number, row->name, class, 8 * row->bytes);
@@ -284,7 +291,7 @@ bool array_plan(const Layout *layout, Dtype want, Array *out, ArrayError *error)
 		return false;
 	*out = (Array){.dtype = dtype, .rank = layout->rank, .nelements = layout->nelements};
 	memcpy(out->extents, layout->extents, sizeof out->extents);
-	return !__builtin_mul_overflow(layout->nelements, dtype_bytes(dtype), &out->bytes) ||
+	return dtype_room(dtype, layout->nelements, &out->bytes) ||
 	       array_fail(error, "its shape has more bytes than can be counted");
 }
 

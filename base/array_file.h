@@ -63,7 +63,8 @@ bool array_file_read(ArrayFile *file, size_t index, Dtype want, Array *out, Arra
 
 /* Opens, reads the array that `key` picks and closes. */
 bool array_read(const char *path, const char *key, Dtype want, Array *out, ArrayError *error);
-/* Writes a .npy, version 1, as NumPy does, byte for byte; bf16 as f32. u4x32 has no such form. The
+/* Writes a .npy, version 1, as NumPy does, byte for byte; small floats but f16 as f32, i4
+ * and u4 as i8 and u8. u4x32 has no such form. The
  * file is written in place: a caller that must keep an earlier one writes to a temporary name. */
 bool npy_write(const char *path, const Array *array, ArrayError *error);
 

@@ -22,6 +22,8 @@ typedef enum Element {
 	ELEMENT_U16,
 	ELEMENT_U8,
 	ELEMENT_BOOL,
+	ELEMENT_I4, /* of arrays alone: no file has them */
+	ELEMENT_U4,
 	ELEMENT_OTHER /* known to the file only: `type` names it */
 } Element;
 

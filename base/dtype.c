@@ -7,13 +7,13 @@ typedef enum Class { CLASS_F, CLASS_I, CLASS_U, CLASS_X } Class;
 
 typedef struct Row {
 	const char *text;
-	size_t bytes;
+	size_t bits;
 	Class class;
 } Row;
 
 static const Row rows[] = {
-#define DTYPE(name, text, bytes, class, descr, tensors)                                 \
-	{text, bytes, CLASS_##class},
+#define DTYPE(name, text, bits, class, descr, tensors)                                  \
+	{text, bits, CLASS_##class},
 #include "base/dtype.def"
 #undef DTYPE
 	{"?", 0, CLASS_X},
@@ -26,7 +26,22 @@ const char *dtype_name(Dtype dtype)
 
 size_t dtype_bytes(Dtype dtype)
 {
-	return rows[dtype].bytes;
+	return (rows[dtype].bits + 7) / 8;
+}
+
+bool dtype_is_packed(Dtype dtype) { return rows[dtype].bits == 4; }
+
+Dtype dtype_alone(Dtype dtype)
+{
+	return !dtype_is_packed(dtype) ? dtype : dtype_is_unsigned(dtype) ? DTYPE_U8 : DTYPE_I8;
+}
+
+bool dtype_room(Dtype dtype, size_t elements, size_t *bytes)
+{
+	if (!dtype_is_packed(dtype))
+		return !__builtin_mul_overflow(elements, dtype_bytes(dtype), bytes);
+	*bytes = elements / 2 + elements % 2;
+	return true;
 }
 
 size_t dtype_alignment(Dtype dtype)
@@ -60,6 +75,8 @@ Dtype dtype_wide(Dtype dtype)
 	case DTYPE_F16:
 	case DTYPE_F8E4M3:
 	case DTYPE_F8E5M2: return DTYPE_F32;
+	case DTYPE_I4:
+	case DTYPE_U4:
 	case DTYPE_I8:
 	case DTYPE_U8:
 	case DTYPE_BOOL: return DTYPE_I32;
@@ -94,7 +111,9 @@ Dtype dtype_elsewhere(const char *text, size_t len)
 		{"uint32", DTYPE_U32},	    {"uint32_t", DTYPE_U32},
 		{"unsigned", DTYPE_U32},    {"boolean", DTYPE_BOOL},
 		{"f8", DTYPE_F8E4M3},	    {"float8", DTYPE_F8E4M3},
-		{"fp8", DTYPE_F8E4M3},	    {"float8_e4m3fn", DTYPE_F8E4M3},
+		{"fp8", DTYPE_F8E4M3},	    {"int4", DTYPE_I4},	    {"int4_t", DTYPE_I4},
+		{"uint4", DTYPE_U4},	    {"uint4_t", DTYPE_U4},
+		{"float8_e4m3fn", DTYPE_F8E4M3},
 		{"f8e4m3fn", DTYPE_F8E4M3}, {"float8_e5m2", DTYPE_F8E5M2},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -110,8 +129,8 @@ static Dtype join_floats(Dtype a, Dtype b)
 
 static Dtype join_integers(Dtype a, Dtype b)
 {
-	if (rows[a].bytes != rows[b].bytes)
-		return rows[a].bytes > rows[b].bytes ? a : b;
+	if (rows[a].bits != rows[b].bits)
+		return rows[a].bits > rows[b].bits ? a : b;
 	return DTYPE_I64; /* i32 and u32 */
 }
 

@@ -100,6 +100,18 @@ float f8e4m3_value(uint8_t bits)
 
 float f8e5m2_value(uint8_t bits) { return f16_value((uint16_t)(bits << 8)); }
 
+static int half_of(const void *bytes, int64_t at)
+{
+	return ((const uint8_t *)bytes)[at / 2] >> (at % 2 * 4) & 15;
+}
+
+static void set_half(void *bytes, int64_t at, unsigned half)
+{
+	uint8_t *byte = (uint8_t *)bytes + at / 2;
+	unsigned shift = at % 2 * 4;
+	*byte = (uint8_t)((*byte & 0xf0u >> shift) | half << shift);
+}
+
 Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at)
 {
 	switch (dtype) {
@@ -114,6 +126,8 @@ Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at)
 	case DTYPE_I8: return (Scalar){.i = ((const int8_t *)bytes)[at]};
 	case DTYPE_U8: return (Scalar){.i = ((const uint8_t *)bytes)[at]};
 	case DTYPE_BOOL: return (Scalar){.i = ((const uint8_t *)bytes)[at] != 0};
+	case DTYPE_I4: return (Scalar){.i = (half_of(bytes, at) ^ 8) - 8};
+	case DTYPE_U4: return (Scalar){.i = half_of(bytes, at)};
 	case DTYPE_U32: return (Scalar){.i = ((const uint32_t *)bytes)[at]};
 	case DTYPE_U4X32: {
 		const uint32_t *w = (const uint32_t *)bytes + 4 * at;
@@ -137,6 +151,8 @@ void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value)
 	case DTYPE_I8: ((int8_t *)bytes)[at] = (int8_t)value.i; break;
 	case DTYPE_U8: ((uint8_t *)bytes)[at] = (uint8_t)value.i; break;
 	case DTYPE_BOOL: ((uint8_t *)bytes)[at] = value.i != 0; break;
+	case DTYPE_I4:
+	case DTYPE_U4: set_half(bytes, at, (unsigned)value.i & 15); break;
 	case DTYPE_U32: ((uint32_t *)bytes)[at] = (uint32_t)value.i; break;
 	case DTYPE_U4X32: memcpy((char *)bytes + 16 * at, value.w, sizeof value.w); break;
 	default: break;

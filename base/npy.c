@@ -252,22 +252,24 @@ static bool header_text(const Array *array, const char *descr, char **text, size
 static const char *descr_of(Dtype dtype)
 {
 	static const char *const descrs[] = {
-#define DTYPE(name, text, bytes, class, descr, tensors) descr,
+#define DTYPE(name, text, bits, class, descr, tensors) descr,
 #include "base/dtype.def"
 #undef DTYPE
 	};
 	return descrs[dtype];
 }
 
-/* Small floats that NumPy lacks as f32. */
+/* What NumPy lacks: small floats as f32, i4 and u4 as bytes. */
 static bool print_widened(FILE *out, const Array *array, ArrayError *error)
 {
 	Array wide;
-	if (!array_new(&wide, DTYPE_F32, array->rank, array->extents, error))
+	bool packed = dtype_is_packed(array->dtype);
+	Dtype dtype = packed ? dtype_alone(array->dtype) : dtype_wide(array->dtype);
+	if (!array_new(&wide, dtype, array->rank, array->extents, error))
 		return false;
 	for (size_t i = 0; i < wide.nelements; i++)
-		((float *)wide.data)[i] =
-			(float)scalar_read(array->dtype, array->data, (int64_t)i).f;
+		scalar_write(dtype, wide.data, (int64_t)i,
+			     scalar_read(array->dtype, array->data, (int64_t)i));
 	bool ok = npy_print(out, &wide, error);
 	array_free(&wide);
 	return ok;
@@ -278,7 +280,7 @@ bool npy_print(FILE *out, const Array *array, ArrayError *error)
 	char *text = NULL;
 	size_t len = 0;
 	const char *descr = descr_of(array->dtype);
-	if (!*descr && dtype_is_small_float(array->dtype))
+	if (!*descr && dtype_wide(array->dtype) != array->dtype)
 		return print_widened(out, array, error);
 	if (!*descr)
 		return array_fail(error, "NumPy has no element type %s", dtype_name(array->dtype));

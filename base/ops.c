@@ -72,6 +72,7 @@ double op_ulp(Op op, bool fast) { return fast ? rows[op].fast_ulp : rows[op].ulp
 static int64_t least(Dtype dtype)
 {
 	switch (dtype) {
+	case DTYPE_I4: return -8;
 	case DTYPE_I8: return INT8_MIN;
 	case DTYPE_I32: return INT32_MIN;
 	case DTYPE_I64: return INT64_MIN;
@@ -82,6 +83,8 @@ static int64_t least(Dtype dtype)
 static int64_t greatest(Dtype dtype)
 {
 	switch (dtype) {
+	case DTYPE_I4: return 7;
+	case DTYPE_U4: return 15;
 	case DTYPE_I8: return INT8_MAX;
 	case DTYPE_U8: return UINT8_MAX;
 	case DTYPE_I32: return INT32_MAX;
@@ -222,6 +225,8 @@ static uint64_t eval_int(Op op, int64_t x, int64_t y, int64_t z)
 static int64_t wrap(Dtype dtype, uint64_t value)
 {
 	switch (dtype) {
+	case DTYPE_I4: return ((int64_t)(value & 15) ^ 8) - 8;
+	case DTYPE_U4: return (int64_t)(value & 15);
 	case DTYPE_I8: return (int8_t)value;
 	case DTYPE_U8: return (uint8_t)value;
 	case DTYPE_I32: return (int32_t)value;

@@ -17,6 +17,16 @@ if kind == "matmul":
 elif kind == "one":
     x = np.ones((), np.float32)
     timing.report(lambda: x + 1)
+elif kind == "four_bits":
+    m, n, k = (int(v) for v in words)
+    x, scale = (random.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (n, k // 32, 1)))
+    data = random.integers(0, 256, (n, k // 2), dtype=np.uint8)
+
+    def layer():
+        codes = np.stack([data & 15, data >> 4], -1).reshape(n, k // 32, 32)
+        return x @ ((codes.astype(np.float32) - 8) * scale).reshape(n, k).T
+
+    timing.report(layer)
 elif kind == "einsum":
     path = np.einsum_path(words[0], *arrays, optimize="optimal")[0]
     timing.report(lambda: np.ascontiguousarray(np.einsum(words[0], *arrays, optimize=path)))

@@ -106,6 +106,16 @@ def over_arrays(equation, *shapes):
     return lambda: arrays[0].permute(order).contiguous()
 
 
+def four_bits(m, n, k):
+    x, scale, data = torch.randn(m, k), torch.randn(n, k // 32, 1), torch.randint(256, (n, k // 2), dtype=torch.uint8)
+
+    def layer():
+        codes = torch.stack([data & 15, data >> 4], -1).view(n, k // 32, 32)
+        return x @ ((codes.float() - 8) * scale).view(n, k).T
+
+    return layer
+
+
 def reduction(operation, axes, m, n):
     x = torch.randn(m, n)
     if axes == "all":
@@ -120,7 +130,8 @@ def make():
     sizes = [int(v) for v in sys.argv[4:]]
     if "_" in kind:
         return reduction(*kind.split("_"), *sizes)
-    several = {f.__name__: f for f in (conv, pictures, transposed, linear, matmul, filters, network, attention)}
+    several = {f.__name__: f for f in (conv, pictures, transposed, linear, matmul, filters, network, attention,
+                                       four_bits)}
     if kind in several:
         return several[kind](*sizes)
     if kind in ("uniform", "normal"):

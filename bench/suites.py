@@ -49,6 +49,22 @@ def linear():
                    peers=(("torch", "linear", m, n, k), ("packed", "linear", m, n, k), ("gemm", "nt", m, n, k)))
 
 
+FOUR_BITS = """dim n
+input x : [n | %(k)d]
+param w : u4 [%(g)d, 32 -> %(n)d]
+param s : f16 [%(g)d -> %(n)d]
+output y = einsum("g, k -> o; g -> o => g, k -> o", w - 8, s) * reshape(x : [n | %(g)d, 32])
+"""
+
+
+def four_bits():
+    """Weights of four bits in groups of 32, past rows of f32; peers make floats of them at each call"""
+    for m, n, k in ((1, 4096, 4096), (1, 11008, 4096), (4, 4096, 4096), (64, 4096, 4096)):
+        yield Case("four bits %dx%dx%d" % (m, n, k), FOUR_BITS % {"g": k // 32, "n": n, "k": k}, 2.0 * m * n * k,
+                   n * k / 2 + n * k / 16 + 4 * m * (n + k), arguments=("n=%d" % m,),
+                   peers=(("numpy", "four_bits", m, n, k), ("torch", "four_bits", m, n, k)))
+
+
 CONV = """input x : [1 | %(h)d, %(h)d, %(ci)d]
 param w : [%(k)d, %(k)d, %(ci)d -> %(co)d]
 param b : [%(co)d]
@@ -332,5 +348,5 @@ def calls():
 
 
 OPERATIONS = {suite.__name__: suite for suite in (
-    products, narrow, linear, contractions, conv, pictures, transposed, rows, elementwise, random, reductions, transposes,
-    attention, programs, indexed, calls)}
+    products, narrow, linear, four_bits, contractions, conv, pictures, transposed, rows, elementwise, random, reductions,
+    transposes, attention, programs, indexed, calls)}

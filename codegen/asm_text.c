@@ -274,7 +274,8 @@ static bool put_constants(Writer *w)
 	enum { SMALL = 4096 };
 	for (size_t i = 0; i < m->program->consts.n; i++) {
 		const ProgramConst *c = &m->program->consts.at[i];
-		size_t n = (size_t)c->count * dtype_bytes(c->type.dtype);
+		size_t n = 0;
+		dtype_room(c->type.dtype, (size_t)c->count, &n);
 		fprintf(w->out, "\t.section\t.rodata\n\t.balign\t64\n\t.type\t%s, @object\n%s:\n",
 			m->consts[i], m->consts[i]);
 		if (w->parts->inline_constants || n <= SMALL) {

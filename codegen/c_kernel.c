@@ -52,6 +52,16 @@ const char *c_kernel_cell(KernelText *k, BufferId buffer, const Ix *ix)
 			    c_kernel_ix(k, ix));
 }
 
+static const char *load_text(KernelText *k, const Value *load)
+{
+	Dtype dtype = k->m->program->buffers.at[load->buffer].dtype;
+	if (!dtype_is_packed(dtype))
+		return c_kernel_cell(k, load->buffer, load->ix);
+	return arena_printf(k->arena, "tsr_%s(%s, %s)", dtype_name(dtype),
+			    k->buffers[kernel_use_buffer(k->use, load->buffer)],
+			    c_kernel_ix(k, load->ix));
+}
+
 static const char *fresh_text(KernelText *k, const Value *value)
 {
 	const char *args[3];
@@ -59,7 +69,7 @@ static const char *fresh_text(KernelText *k, const Value *value)
 	for (uint32_t i = 0; op && i < value->nargs; i++)
 		args[i] = c_kernel_value(k, value->args[i]);
 	switch (value->kind) {
-	case VALUE_LOAD: return c_kernel_cell(k, value->buffer, value->ix);
+	case VALUE_LOAD: return load_text(k, value);
 	case VALUE_LOCAL: return c_kernel_local(k, value->local, value->ixs, value->nixs);
 	case VALUE_CONST: return c_constant(k->arena, value->dtype, value->constant);
 	case VALUE_OP:
@@ -260,9 +270,10 @@ static void put_check(KernelText *k, const Stmt *stmt)
 static void put_prefetch(KernelText *k, const Stmt *stmt)
 {
 	const char *array = k->buffers[kernel_use_buffer(k->use, stmt->buffer)];
+	bool packed = dtype_is_packed(k->m->program->buffers.at[stmt->buffer].dtype);
 	c_kernel_indent(k);
-	fprintf(k->out, "TSR_PREFETCH((uintptr_t)%s + (uintptr_t)(%s) * sizeof *%s, %d);\n", array,
-		c_kernel_ix(k, stmt->ix), array, stmt->near ? 3 : 2);
+	fprintf(k->out, "TSR_PREFETCH((uintptr_t)%s + (uintptr_t)(%s) * sizeof *%s%s, %d);\n", array,
+		c_kernel_ix(k, stmt->ix), array, packed ? " / 2" : "", stmt->near ? 3 : 2);
 }
 
 void c_kernel_count(KernelText *k, const Value *value)

@@ -1,5 +1,6 @@
 /* Entry functions as C: the same guards in the same order as jit_guards.c. */
 #include "codegen/c_text.h"
+#include "base/room.h"
 #include "loops/build.h"
 #include "runtime/tsr.h"
 #include "loops/steps.h"
@@ -137,7 +138,7 @@ static void put_pointer_check(FILE *out, const Module *m, Size bytes, const char
 static Size buffer_bytes(const Module *m, BufferId id)
 {
 	const Buffer *buffer = &m->program->buffers.at[id];
-	return size_scale(m->program->sizes, buffer->elements, (int64_t)dtype_bytes(buffer->dtype));
+	return size_room(m->program->sizes, buffer->elements, buffer->dtype);
 }
 
 static void put_elements_aligned(FILE *out, const Module *m, uint32_t index, size_t bytes)
@@ -452,6 +453,14 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 		return;
 	}
 	Scalar value = scalar_of(param->type.dtype, param->value);
+	if (dtype_is_packed(param->type.dtype)) {
+		unsigned half = (unsigned)value.i & 15;
+		fprintf(out,
+			"\tfor (int64_t tsr_i = 0; tsr_i < %s; tsr_i++)\n"
+			"\t\t(%s)[tsr_i / 2] = tsr_i %% 2 ? %u : %u;\n",
+			n, to, half * 17, half);
+		return;
+	}
 	fprintf(out, "\tfor (int64_t tsr_i = 0; tsr_i < %s; tsr_i++)\n\t\t(%s)[tsr_i] = %s;\n", n,
 		to, c_constant(m->arena, param->type.dtype, value));
 }

@@ -267,6 +267,18 @@ static void put_key(FILE *out, const Module *m, Dtype from)
 	fprintf(out, "\n}\n\n");
 }
 
+/* Element i of two a byte. */
+static void put_packed_load(FILE *out, Dtype dtype)
+{
+	bool is_signed = !dtype_is_unsigned(dtype);
+	fprintf(out,
+		"static inline %s tsr_%s(const uint8_t *p, int64_t i)\n{\n"
+		"\tconst int x = p[i >> 1] >> (i & 1) * 4 & 15;\n"
+		"\treturn (%s)%s;\n}\n\n",
+		c_type(dtype_alone(dtype)), dtype_name(dtype), c_type(dtype_alone(dtype)),
+		is_signed ? "((x ^ 8) - 8)" : "x");
+}
+
 void c_put_helpers(FILE *out, const Module *m)
 {
 	KernelUse *all = ARENA_NEW(m->arena, KernelUse);
@@ -278,14 +290,19 @@ void c_put_helpers(FILE *out, const Module *m)
 				all->near[op][d] |= use->near[op][d];
 				all->far[op][d] |= use->far[op][d];
 			}
-		for (Dtype from = 0; from < DTYPE_COUNT; from++)
+		for (Dtype from = 0; from < DTYPE_COUNT; from++) {
 			all->keys[from] |= use->keys[from];
+			all->halves[from] |= use->halves[from];
+		}
 		for (Dtype from = 0; from < DTYPE_COUNT; from++)
 			for (Dtype to = 0; to < DTYPE_COUNT; to++)
 				all->casts[from][to] |= use->casts[from][to];
 	}
 	bool halves = use_halves(m, all);
 	put_index_helpers(out);
+	for (Dtype d = 0; d < DTYPE_COUNT; d++)
+		if (all->halves[d] && dtype_is_packed(d))
+			put_packed_load(out, d);
 	put_math_helpers(out, m, all, halves || all->keys[DTYPE_F32] || all->keys[DTYPE_F64]);
 	c_put_words(out, m, all);
 	for (Op op = 0; op < OP_COUNT; op++)

@@ -19,6 +19,7 @@ unsigned cpu_extras(const Target *target)
 	uint64_t vnni = BIT(AVX512VNNI) | BIT(AVX512VL), bf16 = BIT(AVX512BF16) | BIT(AVX512VL);
 	return (target->features & BIT(AVX2) ? CPU_WIDENS : 0) |
 	       (target->features & BIT(F16C) ? CPU_F16C : 0) |
+	       (target->features & BIT(AVX512VBMI) ? CPU_VBMI : 0) |
 	       ((target->features & vnni) == vnni ? CPU_VNNI : 0) |
 	       ((target->features & bf16) == bf16 ? CPU_BF16 : 0) |
 	       (target->features & (BIT(FMA) | BIT(NEON)) ? CPU_FMA : 0);

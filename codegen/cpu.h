@@ -9,8 +9,8 @@
 typedef enum CpuSimd { CPU_SSE2, CPU_AVX, CPU_AVX512 } CpuSimd;
 CpuSimd cpu_simd(const Target *target);
 /* Instructions that not every processor of an encoding has: what widens vectors of integers, what
- * widens f16, what adds products of small integers, of bf16. */
-enum { CPU_WIDENS = 1, CPU_F16C = 2, CPU_VNNI = 4, CPU_FMA = 8, CPU_BF16 = 16 };
+ * widens f16, what adds products of small integers, of bf16, what moves bits to any byte. */
+enum { CPU_WIDENS = 1, CPU_F16C = 2, CPU_VNNI = 4, CPU_FMA = 8, CPU_BF16 = 16, CPU_VBMI = 32 };
 unsigned cpu_extras(const Target *target);
 
 /* The widest vectors, as -mprefer-vector-width takes it. */

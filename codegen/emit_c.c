@@ -14,12 +14,15 @@ static const char *const table_text =
 void c_put_constant(FILE *out, const Module *m, size_t index, const char *as)
 {
 	const ProgramConst *c = &m->program->consts.at[index];
-	Dtype dtype = c->type.dtype;
+	/* two elements a byte are written as bytes */
+	bool packed = dtype_is_packed(c->type.dtype);
+	Dtype dtype = packed ? DTYPE_U8 : c->type.dtype;
+	int64_t count = packed ? c->count / 2 + c->count % 2 : c->count;
 	fprintf(out, "/* %s %s */\n%s %s %s[%lld] = {", c_comment(m->arena, c->name),
 		c_comment(m->arena, c->type.text), as, c_type(dtype), m->consts[index],
-		(long long)(c->count > 0 ? c->count : 1));
+		(long long)(count > 0 ? count : 1));
 	Arena *arena = arena_new(); /* for one number at a time */
-	for (int64_t i = 0; i < c->count; i++) {
+	for (int64_t i = 0; i < count; i++) {
 		Scalar value = scalar_read(dtype, c->bytes, i);
 		fprintf(out, "%s%s",
 			i == 0	? "\n\t"
@@ -30,7 +33,7 @@ void c_put_constant(FILE *out, const Module *m, size_t index, const char *as)
 			arena_reset(arena);
 	}
 	arena_free(arena);
-	fprintf(out, "%s\n};\n\n", c->count ? "" : "0");
+	fprintf(out, "%s\n};\n\n", count ? "" : "0");
 }
 
 /* Written apart first: the long sizes that they mention are declared before them. */

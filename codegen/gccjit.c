@@ -213,7 +213,9 @@ static bool constants_fit(const Emit *emit)
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < emit->program->consts.n; i++) {
 		const ProgramConst *c = &emit->program->consts.at[i];
-		bytes += (uint64_t)c->count * dtype_bytes(c->type.dtype);
+		size_t room = 0;
+		dtype_room(c->type.dtype, (size_t)c->count, &room);
+		bytes += room;
 	}
 	if (bytes <= ASM_CONSTANT_LIMIT)
 		return true;

@@ -167,6 +167,7 @@ static void *buffer_bytes(Interp *in, const Buffer *buffer, const InterpArgs *ar
  * there is none. */
 static void *temp_bytes(Interp *in, const Buffer *buffer)
 {
+	REQUIRE(!dtype_is_packed(buffer->dtype));
 	size_t bytes =
 		(size_t)interp_size(in, buffer->elements) * (size_t)dtype_bytes(buffer->dtype);
 	void *memory = bytes <= (size_t)in->bytes ? held_alloc(bytes + 1, 1) : NULL;

@@ -35,6 +35,9 @@ static int init_param(const Program *program, const ProgramParam *param, const i
 		param->init == PARAM_UNIFORM ? size_value(program, param->fan_in, dims) : 1;
 	if (n < 0 || offset < 0 || fan_in < 0)
 		return INTERP_BAD_DIM;
+	size_t room;
+	if (dtype_is_packed(param->type.dtype) && dtype_room(param->type.dtype, (size_t)n, &room))
+		memset((char *)state + offset, 0, room); /* half a byte may be no element */
 	double bound = 1 / sqrt((double)(fan_in > 0 ? fan_in : 1));
 	for (int64_t i = 0; i < n; i++) {
 		Scalar value = param->init == PARAM_UNIFORM

@@ -34,15 +34,24 @@ static Lvalue *cell_of_lane(Lanes *l, BufferId buffer, const Ix *ix, int lane)
 	return cell;
 }
 
+static Rvalue *element_of_lane(Lanes *l, const Value *load, int lane)
+{
+	KernelJit *k = l->k;
+	if (!jit_is_packed(k, load))
+		return jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(
+					       cell_of_lane(l, load->buffer, load->ix, lane)));
+	k->at[l->loop->iter] = l->at + lane;
+	Rvalue *element = jit_packed_element(k, load);
+	k->at[l->loop->iter] = l->at;
+	return element;
+}
+
 Rvalue *jit_load_apart(Lanes *l, const Value *load)
 {
 	KernelJit *k = l->k;
 	Rvalue *elements[LANES_MOST];
 	for (int i = 0; i < 1 << l->log; i++)
-		elements[i] = i < lanes_there(l)
-				      ? jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(cell_of_lane(
-								l, load->buffer, load->ix, i)))
-				      : elements[0];
+		elements[i] = i < lanes_there(l) ? element_of_lane(l, load, i) : elements[0];
 	return jit_lanes_of(k, load->dtype, l->log, elements);
 }
 

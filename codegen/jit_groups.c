@@ -80,7 +80,8 @@ static bool matches(const KernelJit *k, const Stmt *stmt, Groups *g)
 		return false;
 	g->a = narrow_load(products[0], 0);
 	g->b = narrow_load(products[0], 1);
-	if (!g->a || !g->b || dtype_bytes(g->a->dtype) != dtype_bytes(g->b->dtype))
+	if (!g->a || !g->b || jit_is_packed(k, g->a) || jit_is_packed(k, g->b) ||
+	    dtype_bytes(g->a->dtype) != dtype_bytes(g->b->dtype))
 		return false;
 	g->all = QUAD / (uint32_t)dtype_bytes(g->a->dtype);
 	for (uint32_t i = 0; i < g->n; i++)

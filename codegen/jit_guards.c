@@ -2,6 +2,7 @@
  * that overflow, pointers, alignment. Each ends the function with its code and its text.
  */
 #include "codegen/jit_entry.h"
+#include "base/room.h"
 #include "runtime/tsr.h"
 
 gcc_jit_function *jit_fail_function(Jit *jit)
@@ -142,14 +143,14 @@ static void check_guard(Entry *e, CheckId id)
 }
 
 /* The bytes of a buffer, with a failure where they do not fit 63 bits. */
-static Rvalue *checked_bytes(Entry *e, Size size, size_t unit, const char *name)
+static Rvalue *checked_bytes(Entry *e, Size size, const char *name)
 {
 	Jit *jit = e->f.jit;
 	Failure failure = {
 		e, TSR_BAD_DIM,
 		arena_printf(jit->arena, "the size of %s is out of range for these dims", name)};
 	JitSizes sizes = {&e->f, e->dims, fail_size, &failure};
-	return jit_size(&sizes, size_scale(e->program->sizes, size, (int64_t)unit));
+	return jit_size(&sizes, size);
 }
 
 /* NULL is refused where there is something behind the pointer. */
@@ -201,8 +202,8 @@ static void check_arrays(Entry *e, const TensorArg *args, uint32_t n, Rvalue *co
 	Arena *arena = e->f.jit->arena;
 	for (uint32_t i = 0; i < n; i++) {
 		const Buffer *buffer = &e->program->buffers.at[args[i].buffer];
-		Rvalue *bytes = checked_bytes(e, buffer->elements, dtype_bytes(buffer->dtype),
-					      args[i].name);
+		Size size = size_room(e->program->sizes, buffer->elements, buffer->dtype);
+		Rvalue *bytes = checked_bytes(e, size, args[i].name);
 		check_pointer(e, pointers[i], bytes,
 			      arena_printf(arena, "%s is NULL", args[i].name));
 	}
@@ -228,13 +229,13 @@ static void check_state(Entry *e)
 		if (constant && (elements == 0 || surely))
 			continue;
 		surely = surely || constant;
-		Rvalue *bytes = checked_bytes(e, buffer->elements, dtype_bytes(buffer->dtype),
-					      p->params.at[i].name);
+		Size size = size_room(p->sizes, buffer->elements, buffer->dtype);
+		Rvalue *bytes = checked_bytes(e, size, p->params.at[i].name);
 		check_pointer(e, e->state, bytes, "state is NULL");
 	}
 	for (size_t i = 0; i < p->params.n; i++)
 		if (params[i])
-			checked_bytes(e, p->params.at[i].offset, 1, "the state");
+			checked_bytes(e, p->params.at[i].offset, "the state");
 	if (used)
 		check_aligned(e, address(e, e->state), STATE_ALIGN,
 			      "state is not aligned to 64 bytes");
@@ -252,7 +253,7 @@ Lvalue *jit_stamp_place(Entry *e)
 static void check_packed(Entry *e)
 {
 	Jit *jit = e->f.jit;
-	checked_bytes(e, e->program->stamp, 1, "the state");
+	checked_bytes(e, e->program->stamp, "the state");
 	Rvalue *stamp = gcc_jit_lvalue_as_rvalue(jit_stamp_place(e));
 	jit_fail_if(e,
 		    jit_compare(&e->f, GCC_JIT_COMPARISON_NE, stamp,
@@ -268,7 +269,7 @@ static void check_memory(Entry *e)
 		return;
 	if (e->f.jit->module->routines[e->index].packed)
 		check_packed(e);
-	Rvalue *bytes = checked_bytes(e, e->routine->workspace, 1, "the workspace");
+	Rvalue *bytes = checked_bytes(e, e->routine->workspace, "the workspace");
 	if (size_is(p->sizes, e->routine->workspace, 0))
 		return;
 	check_pointer(e, e->workspace, bytes, "workspace is NULL");

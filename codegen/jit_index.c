@@ -197,28 +197,78 @@ static bool moves_with_fixed(const KernelJit *k, const Ix *ix)
 	return mentions_fixed(k, ix);
 }
 
-Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix)
+/* Where the changing part of an index points: at the element, or at the byte of two of them. */
+static Rvalue *base_address(KernelJit *k, BufferId buffer, const Ix *ix, bool packed)
 {
-	gcc_jit_context *ctxt = k->f.jit->ctxt;
 	uint32_t buffer_at = kernel_use_buffer(k->use, buffer);
 	Rvalue *base = k->buffers[buffer_at];
-	if (!k->scheduled)
-		return gcc_jit_context_new_array_access(ctxt, k->f.location, base,
-							jit_kernel_ix(k, ix));
 	uint64_t *known =
 		moves_with_fixed(k, ix) ? NULL : pointer_map_at(&k->addresses[buffer_at], ix);
-	if (!known || !*known) {
-		Rvalue *at = address_of(k, ix).base;
-		if (at)
-			base = jit_keep(&k->f, gcc_jit_lvalue_get_address(
-						       gcc_jit_context_new_array_access(
-							       ctxt, k->f.location, base, at),
-						       NULL));
-		if (known)
-			*known = (uint64_t)(uintptr_t)base;
-	} else {
-		base = (Rvalue *)(uintptr_t)*known;
+	if (known && *known)
+		return (Rvalue *)(uintptr_t)*known;
+	Rvalue *at = address_of(k, ix).base;
+	if (at && packed)
+		at = jit_binary(&k->f, GCC_JIT_BINARY_OP_RSHIFT, at,
+				jit_long(k->f.jit, k->f.jit->i64, 1));
+	if (at)
+		base = jit_keep(&k->f, gcc_jit_lvalue_get_address(
+					       gcc_jit_context_new_array_access(
+						       k->f.jit->ctxt, k->f.location, base, at),
+					       NULL));
+	if (known)
+		*known = (uint64_t)(uintptr_t)base;
+	return base;
+}
+
+static Lvalue *element_at(KernelJit *k, Rvalue *base, int64_t offset)
+{
+	return gcc_jit_context_new_array_access(k->f.jit->ctxt, k->f.location, base,
+						jit_long(k->f.jit, k->f.jit->i64, offset));
+}
+
+Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix)
+{
+	if (k->scheduled)
+		return element_at(k, base_address(k, buffer, ix, false), offset_of(k, ix));
+	Rvalue *base = k->buffers[kernel_use_buffer(k->use, buffer)];
+	return gcc_jit_context_new_array_access(k->f.jit->ctxt, k->f.location, base,
+						jit_kernel_ix(k, ix));
+}
+
+static Dtype stored(const KernelJit *k, const Value *load)
+{
+	return k->program->buffers.at[load->buffer].dtype;
+}
+
+bool jit_is_packed(const KernelJit *k, const Value *value)
+{
+	return value->kind == VALUE_LOAD && dtype_is_packed(stored(k, value));
+}
+
+Rvalue *jit_packed_element(KernelJit *k, const Value *load)
+{
+	JitHalf half = jit_kernel_half(k, load, 0);
+	return packed_element(&k->f, stored(k, load), &half);
+}
+
+JitHalf jit_kernel_half(KernelJit *k, const Value *load, int64_t more)
+{
+	JitFunction *f = &k->f;
+	BufferId buffer = load->buffer;
+	const Ix *ix = load->ix;
+	Jit *jit = f->jit;
+	int64_t constant;
+	if (k->scheduled && even_rest(&k->even, ix, &constant)) {
+		constant += more;
+		Rvalue *base = base_address(k, buffer, ix, true);
+		return (JitHalf){.byte = element_at(k, base, constant >> 1), .odd = constant & 1};
 	}
-	return gcc_jit_context_new_array_access(
-		ctxt, k->f.location, base, jit_long(k->f.jit, k->f.jit->i64, offset_of(k, ix)));
+	Rvalue *at = jit_binary(f, GCC_JIT_BINARY_OP_PLUS, jit_kernel_ix(k, ix),
+				jit_long(jit, jit->i64, more));
+	JitHalf half = {.at = jit_keep(f, at)};
+	Rvalue *byte =
+		jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, half.at, jit_long(jit, jit->i64, 1));
+	half.byte = gcc_jit_context_new_array_access(
+		jit->ctxt, f->location, k->buffers[kernel_use_buffer(k->use, buffer)], byte);
+	return half;
 }

@@ -51,6 +51,8 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 		args[i] = jit_kernel_value(k, value->args[i]);
 	switch (value->kind) {
 	case VALUE_LOAD:
+		if (jit_is_packed(k, value))
+			return jit_packed_element(k, value);
 		return jit_keep(
 			f, gcc_jit_lvalue_as_rvalue(jit_kernel_cell(k, value->buffer, value->ix)));
 	case VALUE_LOCAL:
@@ -274,8 +276,10 @@ static void prefetch_code(KernelJit *k, const Stmt *stmt)
 {
 	Jit *jit = k->f.jit;
 	Rvalue *base = k->buffers[kernel_use_buffer(k->use, stmt->buffer)];
-	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, k->f.location, base,
-							jit_kernel_ix(k, stmt->ix));
+	Rvalue *at = jit_kernel_ix(k, stmt->ix);
+	if (dtype_is_packed(k->program->buffers.at[stmt->buffer].dtype))
+		at = jit_binary(&k->f, GCC_JIT_BINARY_OP_RSHIFT, at, jit_long(jit, jit->i64, 1));
+	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, k->f.location, base, at);
 	gcc_jit_function *prefetch = jit_builtin(jit, "prefetch");
 	Type *pointer = gcc_jit_rvalue_get_type(
 		gcc_jit_param_as_rvalue(gcc_jit_function_get_param(prefetch, 0)));
@@ -366,6 +370,9 @@ static void declare_locals(KernelJit *k)
 	k->at = ARENA_ARRAY(jit->arena, int64_t, kernel->niters + 1);
 	for (uint32_t i = 0; i < kernel->niters; i++)
 		k->iters[i] = jit_local(&k->f, jit->i64, kernel->iters[i].name);
+	k->even = even_new(jit->arena, k->program, kernel);
+	k->even.fixed = k->fixed;
+	k->even.at = k->at;
 	jit_segments_plan(k);
 	k->locals = ARENA_ARRAY(jit->arena, Lvalue *, kernel->nlocals);
 	for (uint32_t i = 0; i < kernel->nlocals; i++) {

@@ -3,8 +3,10 @@
 #ifndef TSR_CODEGEN_JIT_KERNEL_H
 #define TSR_CODEGEN_JIT_KERNEL_H
 
+#include "codegen/jit_packed.h"
 #include "codegen/jit_value.h"
 #include "base/pointer_map.h"
+#include "loops/even.h"
 
 /* A loop that is a function. */
 typedef struct JitOutlined {
@@ -38,6 +40,7 @@ typedef struct KernelJit {
 	 * unrolled, in the straight code at hand. */
 	PointerMap *addresses;
 	bool scheduled;	   /* it has loops that are unrolled or run in lanes */
+	Even even;	   /* which indices are */
 	bool *fixed;	   /* by IterVar: at the constant `at` in the code being made */
 	int64_t *at;
 	Registers *registers; /* by LocalId */
@@ -62,6 +65,12 @@ Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 /* buffer[ix]; the address is shared with other cells of the straight code at hand. */
 Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
+/* Is the value loaded from a buffer of two elements a byte? */
+bool jit_is_packed(const KernelJit *k, const Value *value);
+/* Where buffer[ix + more] of such a load is. */
+JitHalf jit_kernel_half(KernelJit *k, const Value *load, int64_t more);
+/* Such an element, an i8 or u8. */
+Rvalue *jit_packed_element(KernelJit *k, const Value *load);
 
 /* jit_segments.c */
 /* Decides which locals live in registers, and declares them. */

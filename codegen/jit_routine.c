@@ -6,6 +6,7 @@
  * check.
  */
 #include "codegen/jit_entry.h"
+#include "base/room.h"
 #include "runtime/tsr.h"
 #include "loops/steps.h"
 
@@ -51,7 +52,7 @@ static Rvalue *based_pointer(Entry *e, const KernelBuffer *buffer, Type *type)
 	Dtype dtype = p->buffers.at[buffer->buffer].dtype;
 	JitSizes sizes = {.f = &e->f, .dims = e->dims};
 	Rvalue *bytes =
-		jit_size(&sizes, size_scale(p->sizes, buffer->base, (int64_t)dtype_bytes(dtype)));
+		jit_size(&sizes, size_room(p->sizes, buffer->base, dtype));
 	Rvalue *at = jit_offset(&e->f, first, bytes, e->f.jit->types[dtype]);
 	return jit_cast(e->f.jit, at, type);
 }

@@ -206,6 +206,53 @@ static Rvalue *loaded(JitFunction *f, Type *type, const char *name, Lvalue *lane
 	return gcc_jit_lvalue_as_rvalue(result);
 }
 
+bool simd_widens_bytes(const Jit *jit) { return jit->extras & CPU_WIDENS; }
+
+Rvalue *simd_widen_bytes(JitFunction *f, int log, Lvalue *bytes)
+{
+	return loaded(f, jit_vector_type(f->jit, DTYPE_I64, log), "vpmovzxbq", bytes);
+}
+
+Rvalue *simd_spread_pairs(JitFunction *f, int log, Rvalue *element)
+{
+	Rvalue *lanes[1 << VECTOR_LOGS];
+	for (int i = 0; i < 1 << log; i++)
+		lanes[i] = element;
+	return gcc_jit_context_new_rvalue_from_vector(f->jit->ctxt, f->location,
+						      jit_vector_type(f->jit, DTYPE_I64, log),
+						      (size_t)1 << log, lanes);
+}
+
+/* Bits 8*q and 8*q + 4 of the 8 bytes become the first ones of both lanes of pair q. */
+Rvalue *simd_spread_halves(JitFunction *f, Lvalue *bytes)
+{
+	enum { PAIRS = 8, LOG = 3 };
+	Jit *jit = f->jit;
+	Type *type = jit_vector_type(jit, DTYPE_I64, LOG);
+	Rvalue *from[PAIRS];
+	for (int q = 0; q < PAIRS; q++)
+		from[q] = jit_long(jit, jit->i64, 8 * q | (int64_t)(8 * q + 4) << 32);
+	Rvalue *control = jit_keep(f, gcc_jit_context_new_rvalue_from_vector(jit->ctxt, f->location,
+									     type, PAIRS, from));
+	Lvalue *result = jit_temp(f, type);
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(
+		f->block, f->location, "vpmultishiftqb %2%{1to8%}, %1, %0");
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", control);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", gcc_jit_lvalue_as_rvalue(bytes));
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
+Rvalue *simd_widen_f16(JitFunction *f, Rvalue *bits)
+{
+	Lvalue *result = jit_temp(f, f->jit->types[DTYPE_F32]);
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(
+		f->block, f->location, "vmovd %1, %0; vcvtph2ps %0, %0");
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=x", result);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "r", bits);
+	return gcc_jit_lvalue_as_rvalue(result);
+}
+
 /* f32 and integers as f64. */
 static Rvalue *as_double(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes)
 {

@@ -42,6 +42,15 @@ Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *valu
 /* Lanes of a smaller type, in memory as one variable, as `type`; NULL where no instruction does
  * it. */
 Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes);
+/* Can bytes in memory become 64-bit integers? 2^log of them, which they then do. */
+bool simd_widens_bytes(const Jit *jit);
+Rvalue *simd_widen_bytes(JitFunction *f, int log, Lvalue *bytes);
+/* One of these in all lanes. */
+Rvalue *simd_spread_pairs(JitFunction *f, int log, Rvalue *element);
+/* Requires CPU_VBMI: 16 lanes of 32 bits, of which the lowest four are those of 8 bytes in memory. */
+Rvalue *simd_spread_halves(JitFunction *f, Lvalue *bytes);
+/* f16 bits as f32. Requires CPU_F16C. */
+Rvalue *simd_widen_f16(JitFunction *f, Rvalue *bits);
 /* Lanes of f8e4m3 or f8e5m2 likewise as f32, by way of f16; NULL where the target lacks that. */
 Rvalue *simd_widen_f8(JitFunction *f, int log, Dtype from, Lvalue *lanes);
 /* a + b, a - b, a * b of integers, which wrap. */

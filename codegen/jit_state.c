@@ -86,13 +86,34 @@ typedef struct Init {
 	gcc_jit_function *uniform[DTYPE_COUNT], *fill[DTYPE_COUNT];
 } Init;
 
+/* Whole bytes, then the last element of an odd number. */
+static void fill_packed(Init *in, Dtype dtype, unsigned half, Rvalue *to, Rvalue *n)
+{
+	JitFunction *f = &in->f;
+	Jit *jit = f->jit;
+	Rvalue *one = jit_long(jit, jit->i64, 1);
+	Rvalue *pairs = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, n, one));
+	Rvalue *rest = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_AND, n, one));
+	Rvalue *last = gcc_jit_lvalue_get_address(
+		gcc_jit_context_new_array_access(jit->ctxt, NULL, to, pairs), NULL);
+	Rvalue *whole[] = {to, pairs, jit_long(jit, jit->types[dtype], half * 17)},
+	       *half_byte[] = {last, rest, jit_long(jit, jit->types[dtype], half)};
+	gcc_jit_block_add_eval(f->block, NULL, jit_call(f, in->fill[dtype], whole, 3));
+	gcc_jit_block_add_eval(f->block, NULL, jit_call(f, in->fill[dtype], half_byte, 3));
+}
+
 static void fill_constant(Init *in, const ProgramParam *param, Rvalue *to, Rvalue *n)
 {
 	Jit *jit = in->f.jit;
 	Dtype dtype = param->type.dtype;
 	if (!in->fill[dtype])
 		in->fill[dtype] = fill_function(jit, dtype);
-	Rvalue *args[] = {to, n, jit_constant(jit, dtype, scalar_of(dtype, param->value))};
+	Scalar value = scalar_of(dtype, param->value);
+	if (dtype_is_packed(dtype)) {
+		fill_packed(in, dtype, (unsigned)value.i & 15, to, n);
+		return;
+	}
+	Rvalue *args[] = {to, n, jit_constant(jit, dtype, value)};
 	gcc_jit_block_add_eval(in->f.block, NULL, jit_call(&in->f, in->fill[dtype], args, 3));
 }
 

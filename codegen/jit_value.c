@@ -477,6 +477,8 @@ static Rvalue *from_half(JitFunction *f, Rvalue *bits, Dtype from)
 {
 	MathFunction fn = math_widen(f->jit->arena, from);
 	Rvalue *arg = jit_keep(f, jit_cast(f->jit, bits, f->jit->types[DTYPE_I32]));
+	if (from == DTYPE_F16 && f->jit->extras & CPU_F16C)
+		return simd_widen_f16(f, arg);
 	return jit_math_steps(f, &fn, &arg);
 }
 

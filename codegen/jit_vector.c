@@ -19,6 +19,8 @@
 #include "codegen/jit_simd.h"
 #include "loops/build.h"
 
+enum { TABLE_DEPTH = 8 };
+
 /* ---- variables ---- */
 
 /* The index of a register is known here: its iterators are unrolled, or are the lane. */
@@ -250,6 +252,70 @@ static Rvalue *op_lanes(Lanes *l, Op op, Dtype dtype, Rvalue *const *args, const
 	return jit_op_lanes(f, op, dtype, l->log, args, number);
 }
 
+static Rvalue *unpacked_lanes(Lanes *l, const Value *load, Dtype to, Rvalue *table)
+{
+	KernelJit *k = l->k;
+	JitHalf halves[2];
+	if (l->mask || !packed_has_lanes(k->f.jit, l->log, to))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		halves[i] = jit_kernel_half(k, load, i);
+		halves[i].byte = jit_lanes_at(k, halves[i].byte, DTYPE_U8, l->log - 1);
+	}
+	return packed_lanes(&k->f, k->program->buffers.at[load->buffer].dtype,
+			    (SimdType){to, l->log}, halves, table);
+}
+
+/* Is the f32 a function of one packed element and of what is the same in all lanes? `load`: of that
+ * element, NULL where there is none yet. A product inside a sum is none, as both may be rounded once. */
+static bool has_table(const Lanes *l, const Value *value, const Value **load, int depth)
+{
+	const Value *element = value->kind == VALUE_CAST ? value->args[0] : NULL;
+	if (value->dtype != DTYPE_F32 || depth == 0)
+		return false;
+	if (!jit_lanes_vary(l, value))
+		return true;
+	if (element && jit_is_packed(l->k, element) && (!*load || value_same(*load, element))) {
+		*load = element;
+		return jit_lanes_apart(l, element->ix) == 1;
+	}
+	if (value->kind != VALUE_OP ||
+	    (value->op != OP_ADD && value->op != OP_SUB && value->op != OP_MUL))
+		return false;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if ((value->args[i]->kind == VALUE_OP && value->args[i]->op == OP_MUL) ||
+		    !has_table(l, value->args[i], load, depth - 1))
+			return false;
+	return true;
+}
+
+/* The value for each pattern of four bits. */
+static Rvalue *table_of(Lanes *l, const Value *value)
+{
+	Rvalue *args[3];
+	bool number[3] = {false};
+	if (!jit_lanes_vary(l, value))
+		return jit_lanes_value(l, value);
+	if (value->kind == VALUE_CAST)
+		return packed_table(&l->k->f,
+				    l->k->program->buffers.at[value->args[0]->buffer].dtype);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		args[i] = table_of(l, value->args[i]);
+	return op_lanes(l, value->op, value->dtype, args, number);
+}
+
+/* A function of one element of four bits is one of 16 numbers: what is the same in all lanes is
+ * applied to these, once for all vectors that share it. NULL: it is none. */
+static Rvalue *tabled_lanes(Lanes *l, const Value *value)
+{
+	const Value *load = NULL;
+	if (value->kind != VALUE_OP || 1 << l->log != PACKED_PATTERNS || l->mask ||
+	    !packed_has_lanes(l->k->f.jit, l->log, DTYPE_F32) ||
+	    !has_table(l, value, &load, TABLE_DEPTH) || !load)
+		return NULL;
+	return unpacked_lanes(l, load, DTYPE_F32, table_of(l, value));
+}
+
 /* A cast of neighbours in memory; NULL: it has no instruction. */
 static Rvalue *widened_lanes(Lanes *l, const Value *value)
 {
@@ -258,6 +324,8 @@ static Rvalue *widened_lanes(Lanes *l, const Value *value)
 	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from) ||
 	    jit_lanes_apart(l, from->ix) != 1)
 		return NULL;
+	if (jit_is_packed(k, from))
+		return unpacked_lanes(l, from, value->dtype, NULL);
 	Lvalue *place =
 		jit_lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
 	if (l->log > 1 && value->dtype == DTYPE_F32 && jit_widens_by_steps(k->f.jit, from->dtype))
@@ -311,12 +379,16 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 	KernelJit *k = l->k;
 	if (jit_is_lane_number(l, value))
 		return lane_numbers(l, value);
+	Rvalue *tabled = tabled_lanes(l, value);
+	if (tabled)
+		return tabled;
 	Rvalue *fused = value->kind == VALUE_OP && value->nargs == 2
 				? fused_lanes(l, value->op, value->args[0], value->args[1], NULL)
 				: NULL;
 	if (fused)
 		return fused;
-	if (value->kind == VALUE_LOAD && jit_lanes_apart(l, value->ix) != 1)
+	if (value->kind == VALUE_LOAD &&
+	    (jit_lanes_apart(l, value->ix) != 1 || jit_is_packed(k, value)))
 		return jit_load_apart(l, value);
 	if (value->kind == VALUE_LOAD)
 		return jit_load_lanes(l,

@@ -4,8 +4,8 @@
  * The base of a buffer is the constant part of the first index that the kernel uses it at. Every
  * index of that buffer is lowered by its base, and the caller passes the address of that element
  * instead of the first: kernels that differ in a layer's place in a stacked array become equal.
- * A base that may be negative stays in the index, so that no pointer lies before its array, and that of a
- * shared buffer, which is no argument.
+ * A base that may be negative stays in the index, so that no pointer lies before its array, and so does an odd
+ * one of two elements a byte, and that of a shared buffer, which is no argument.
  */
 #include "codegen/kernel_use.h"
 
@@ -54,7 +54,9 @@ static Size base_of(Move *m, BufferId buffer, const Ix *ix)
 	if (!*at) {
 		Size base = ix_linear(&m->program, ix).offset;
 		Size zero = size_const(sizes, 0);
-		if (!size_ge(sizes, base, zero) || m->program.buffers.at[buffer].shared)
+		const Buffer *to = &m->program.buffers.at[buffer];
+		bool in_byte = dtype_is_packed(to->dtype) && size_content(sizes, base) % 2 != 0;
+		if (!size_ge(sizes, base, zero) || to->shared || in_byte)
 			base = zero;
 		PUSH(m->program.arena, m->list, ((KernelBase){buffer, base}));
 		*at = m->list.n;

@@ -87,6 +87,7 @@ static void walk_value(Walk *w, const Value *value)
 	case VALUE_LOAD:
 		walk_ix(w, value->ix);
 		use_buffer(w, value->buffer, false);
+		w->use->halves[w->program->buffers.at[value->buffer].dtype] = true;
 		break;
 	case VALUE_LOCAL:
 		walk_ixs(w, value->ixs, value->nixs);

@@ -43,6 +43,7 @@ typedef struct KernelUse {
 	bool ops[OP_COUNT][DTYPE_COUNT];
 	bool near[OP_COUNT][DTYPE_COUNT], far[OP_COUNT][DTYPE_COUNT]; /* by that of the argument */
 	bool casts[DTYPE_COUNT][DTYPE_COUNT]; /* [from][to] */
+	bool halves[DTYPE_COUNT];	      /* elements of packed buffers that are loaded */
 	bool keys[DTYPE_COUNT];		      /* by the type of which they are */
 	bool indices[IX_VALUE + 1];	      /* kinds of index arithmetic */
 	/* of a part of a kernel: iterators of loops around it */

@@ -200,6 +200,8 @@ const char *c_type(Dtype dtype)
 	case DTYPE_I32: return "int32_t";
 	case DTYPE_I8: return "int8_t";
 	case DTYPE_BOOL:
+	case DTYPE_I4: /* two a byte */
+	case DTYPE_U4:
 	case DTYPE_U8: return "uint8_t";
 	case DTYPE_U32: return "uint32_t";
 	case DTYPE_U4X32: return "tsr_u4x32";

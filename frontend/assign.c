@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "frontend/half_bytes.h"
 #include "frontend/joined.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
@@ -329,6 +330,17 @@ static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId 
 	return false;
 }
 
+static bool check_target_bytes(Build *b, const AstStep *step, NodeId target)
+{
+	const Node *node = graph_node(b->graph, target);
+	if (node->kind != NODE_PARAM ||
+	    !refuses_half_bytes(b, node->dtype, step->span,
+				arena_printf(b->arena, "'%s'", node->name)))
+		return true;
+	diag_note(b->diags, node->name_span, "it is declared here");
+	return false;
+}
+
 void eval_assign(Build *b, const AstStep *step)
 {
 	bool fresh;
@@ -350,7 +362,7 @@ void eval_assign(Build *b, const AstStep *step)
 		if (via)
 			id = node_move_last(b, id);
 	}
-	if (!check_target_dtype(b, step, id, target))
+	if (!check_target_dtype(b, step, id, target) || !check_target_bytes(b, step, target))
 		return;
 	if (!via)
 		id = copy_node(b, step, node_cast(b, id, dtype, step->expr->span));

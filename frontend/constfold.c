@@ -152,7 +152,9 @@ static bool collect(Build *b, Fold *fold, NodeId root)
 
 static const void *store(Build *b, const Folded *folded, Dtype dtype)
 {
-	char *bytes = arena_alloc_n(b->arena, (size_t)folded->count, dtype_bytes(dtype));
+	size_t room;
+	REQUIRE(dtype_room(dtype, (size_t)folded->count, &room));
+	char *bytes = arena_alloc(b->arena, room);
 	for (int64_t i = 0; i < folded->count; i++)
 		scalar_write(dtype, bytes, i, folded->elements[i]);
 	return bytes;

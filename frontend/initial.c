@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/half_bytes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 
@@ -236,6 +237,8 @@ static Value eval_initial(Build *b, NodeId param, Sym name, const AstExpr *init)
 static NodeId fitted(Build *b, NodeId param, NodeId value, Span span)
 {
 	Dtype dtype = node_dtype(b, param);
+	if (refuses_half_bytes(b, dtype, span, "the parameter"))
+		return NODE_NONE;
 	node_settle(b, value, dtype_wide(dtype));
 	if (!dtype_is_integer(dtype) || dtype_is_integer(node_dtype(b, value)))
 		return node_cast(b, value, dtype, span);

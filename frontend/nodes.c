@@ -154,7 +154,9 @@ static void literal_finish(Build *b, NodeId id)
 	int64_t n = node->data->count;
 	ConstData *data = ARENA_NEW(b->arena, ConstData);
 	*data = *node->data;
-	void *to = arena_alloc_n(b->arena, (size_t)n, dtype_bytes(node->dtype));
+	size_t bytes;
+	REQUIRE(dtype_room(node->dtype, (size_t)n, &bytes));
+	void *to = arena_alloc(b->arena, bytes);
 	for (int64_t i = 0; i < n && in_range(b, node, from[i]); i++)
 		scalar_write(node->dtype, to, i, settled(from[i], node->dtype));
 	data->bytes = to;

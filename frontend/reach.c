@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/half_bytes.h"
 
 static void reach_add(Build *b, Reach *reach, NodeId id)
 {
@@ -89,6 +90,12 @@ static void refuse_words_out(Build *b, const Routine *routine, uint32_t i)
 		     routine->output_names[i]);
 }
 
+static void refuse_half_bytes_out(Build *b, const Routine *routine, uint32_t i)
+{
+	refuses_half_bytes(b, node_dtype(b, routine->outputs[i]), routine->output_spans[i],
+			   arena_printf(b->arena, "'%s'", routine->output_names[i]));
+}
+
 static void fill_routine(Build *b, Routine *routine, const NodeId *roots, size_t nroots)
 {
 	Reach reach = reach_from(b, roots, nroots);
@@ -103,6 +110,8 @@ void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots)
 {
 	for (uint32_t i = 0; i < routine.noutputs; i++)
 		refuse_words_out(b, &routine, i);
+	for (uint32_t i = 0; i < routine.noutputs; i++)
+		refuse_half_bytes_out(b, &routine, i);
 	fill_routine(b, &routine, roots, nroots);
 	name_index_set(b->arena, &b->routines, routine.name, (uint32_t)b->graph->routines.n);
 	PUSH(b->arena, b->graph->routines, routine);

@@ -14,13 +14,17 @@ const Ix *ix_add(Program *program, const Ix *a, const Ix *b);
 const Ix *ix_mul(Program *program, const Ix *a, const Ix *b);
 const Ix *ix_binary(Program *program, IxKind kind, const Ix *a, const Ix *b);
 const Ix *ix_value(Arena *arena, const Value *value);
+/* Of a buffer of i4 an i8, of u4 an u8. */
 const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
 const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
 bool value_is_zero(const Value *value); /* a constant 0 */
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
 /* i32: 0 where the short form of an operation is the same; `call` is the operation. */
 const Value *value_far(Arena *arena, const Value *call);
+/* To i4 an i8 of its range, to u4 an u8. */
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
+/* A sum of small integers as a sum of floats, exactly; NULL: it is none. */
+const Value *value_exact_float(Arena *arena, Dtype dtype, const Value *value);
 /* Of f32 or f64. */
 const Value *value_key(Arena *arena, const Value *value);
 const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs,

@@ -3,6 +3,7 @@
  * last bit may be another.
  */
 #include "base/diag.h"
+#include "base/room.h"
 #include "loops/rewrite.h"
 #include "loops/build.h"
 
@@ -18,7 +19,7 @@ static Value *value_new(Arena *arena, ValueKind kind, Dtype dtype)
 
 Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype)
 {
-	Size bytes = size_scale(sizes, elements, (int64_t)dtype_bytes(dtype));
+	Size bytes = size_room(sizes, elements, dtype);
 	return size_scale(sizes, size_ceil(sizes, bytes, CACHE_LINE), CACHE_LINE);
 }
 
@@ -56,7 +57,8 @@ void program_list_state_dims(Program *program)
 const Value *value_load(Program *program, BufferId buffer, const Ix *ix)
 {
 	REQUIRE(buffer < program->buffers.n);
-	Value *value = value_new(program->arena, VALUE_LOAD, program->buffers.at[buffer].dtype);
+	Dtype dtype = dtype_alone(program->buffers.at[buffer].dtype);
+	Value *value = value_new(program->arena, VALUE_LOAD, dtype);
 	value->buffer = buffer;
 	value->ix = ix;
 	return value;
@@ -64,7 +66,7 @@ const Value *value_load(Program *program, BufferId buffer, const Ix *ix)
 
 const Value *value_const(Arena *arena, Dtype dtype, Scalar constant)
 {
-	Value *value = value_new(arena, VALUE_CONST, dtype);
+	Value *value = value_new(arena, VALUE_CONST, dtype_alone(dtype));
 	value->constant = constant;
 	if (dtype == DTYPE_U4X32)
 		value->constant.w[2] = value->constant.w[3] = 0;
@@ -147,6 +149,27 @@ const Value *value_far(Arena *arena, const Value *call)
 	return value;
 }
 
+/* Of floats the nearest end where they lie outside, of integers their last four bits. */
+static const Value *cast_to_packed(Arena *arena, Dtype dtype, const Value *from)
+{
+	bool clamps = dtype_is_float(from->dtype);
+	int64_t least = op_neutral(OP_MAX, dtype).i, greatest = op_neutral(OP_MIN, dtype).i;
+	const struct {
+		Op op;
+		int64_t by;
+	} steps[] = {{clamps ? OP_MAX : OP_SUB, least},
+		     {clamps ? OP_MIN : OP_MOD, clamps ? greatest : greatest - least + 1},
+		     {OP_ADD, clamps ? 0 : least}};
+	const Value *value = value_cast(arena, DTYPE_I32, from);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		const Value *by = value_const(arena, DTYPE_I32, (Scalar){.i = steps[i].by});
+		if (!value_is_zero(by) || steps[i].op == OP_MAX)
+			value = value_op(arena, steps[i].op, DTYPE_I32,
+					 (const Value *[]){value, by}, 2);
+	}
+	return value_cast(arena, dtype_alone(dtype), value);
+}
+
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *from)
 {
 	if (from->dtype == dtype)
@@ -154,6 +177,11 @@ const Value *value_cast(Arena *arena, Dtype dtype, const Value *from)
 	if (from->kind == VALUE_CONST)
 		return value_const(arena, dtype,
 				   scalar_convert(from->constant, from->dtype, dtype));
+	if (dtype_is_packed(dtype))
+		return cast_to_packed(arena, dtype, from);
+	const Value *exact = value_exact_float(arena, dtype, from);
+	if (exact)
+		return exact;
 	Value *value = value_new(arena, VALUE_CAST, dtype);
 	value->args[0] = from;
 	value->nargs = 1;
@@ -185,6 +213,7 @@ const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, cons
 
 const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix)
 {
+	REQUIRE(!dtype_is_packed(dtype));
 	Value *value = value_new(arena, VALUE_INDEX, dtype);
 	value->ix = ix;
 	return value;

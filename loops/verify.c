@@ -78,7 +78,8 @@ static bool is_group_step(const Verify *v, const Value *load)
 {
 	Program *program = (Program *)v->program;
 	int64_t group = load->dtype == DTYPE_BF16 ? 2 : 4;
-	return v->vector && (load->dtype == DTYPE_BF16 || dtype_is_byte(load->dtype)) &&
+	Dtype stored = program->buffers.at[load->buffer].dtype;
+	return v->vector && (stored == DTYPE_BF16 || dtype_is_byte(stored)) &&
 	       size_is(program->sizes, ix_stride(program, load->ix, v->vector->iter), group);
 }
 
@@ -183,13 +184,15 @@ static void check_key(const Verify *v, const Value *value)
 static void check_value(Verify *v, const Value *value)
 {
 	FAIL_UNLESS(v, value, "a value is missing");
-	FAIL_UNLESS(v, value->dtype < DTYPE_COUNT, "a value without a type");
+	FAIL_UNLESS(v, value->dtype < DTYPE_COUNT && !dtype_is_packed(value->dtype),
+		    "a value without a type");
 	FAIL_UNLESS(v, ++v->depth < DEPTH_LIMIT, "an expression is too deep");
 	switch (value->kind) {
 	case VALUE_LOAD:
 		if (!check_buffer(v, value->buffer))
 			return;
-		FAIL_UNLESS(v, v->program->buffers.at[value->buffer].dtype == value->dtype,
+		FAIL_UNLESS(v,
+			    dtype_alone(v->program->buffers.at[value->buffer].dtype) == value->dtype,
 			    "a load of another type");
 		check_ix(v, value->ix);
 		if (!v->fault->rule && !is_group_step(v, value))
@@ -382,6 +385,7 @@ static void check_store(Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v,
 		    buffer->kind != BUFFER_PACKED || !v->routine || v->routine == &v->program->pack,
 		    "a store into a copy of a parameter");
+	FAIL_UNLESS(v, !dtype_is_packed(buffer->dtype), "a store of half a byte");
 	bool first = !v->routine || v->routine == &v->program->init;
 	FAIL_UNLESS(v,
 		    buffer->kind != BUFFER_PARAM || v->program->params.at[buffer->arg].changes ||

@@ -293,6 +293,21 @@ static bool is_told(const Lower *lower, NodeId id)
 	return true;
 }
 
+/* Is it a cheap function of a parameter of two elements a byte, for few rows or for a dim of them? In
+ * memory it would have eight times the parameter's bytes. */
+static bool unpacks_in_registers(const Lower *lower, NodeId id, const Reader *reader)
+{
+	const NodePlan *plan = &lower->plan[id];
+	int64_t elements, space;
+	bool halves = plan->param != NODE_NONE &&
+		      dtype_is_packed(lower_node(lower, plan->param)->dtype);
+	if (!halves || !plan->in_product || plan->cost > COST_CHEAP)
+		return false;
+	return !size_is_const(lower->sizes, node_elements(lower, id), &elements) ||
+	       !size_is_const(lower->sizes, reader->space, &space) ||
+	       space / lower->target->pack_uses < elements;
+}
+
 static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 {
 	const NodePlan *plan = &lower->plan[id];
@@ -306,7 +321,7 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	if (suits_its_operand(lower, id))
 		return false;
-	if (widen_from_panels(lower, id))
+	if (widen_from_panels(lower, id) || unpacks_in_registers(lower, id, reader))
 		return true;
 	if (size_ge(lower->sizes, node_elements(lower, id), reader->space) &&
 	    !fuse_is_shared(lower, id, reader->root))

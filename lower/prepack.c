@@ -114,7 +114,8 @@ bool tile_may_prepack(const Planner *p, int load)
 	const Buffer *buffer = &p->program->buffers.at[p->sum.from.at[load]];
 	Sym name = lower_identifier(lower, buffer->name);
 	if (lower->packing || asks_off(p->prepacks) || asks_on(p->packs) ||
-	    !asks_name(p->prepacks, 0, name))
+	    !asks_name(p->prepacks, 0, name) ||
+	    (dtype_is_packed(buffer->dtype) && !asks_on(p->prepacks))) /* a copy has bytes */
 		return false;
 	return may_stay(p, p->sum.at.at[load], buffer);
 }

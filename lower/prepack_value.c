@@ -185,6 +185,14 @@ static bool is_read_ahead(const Lower *lower, NodeId id, bool all)
 	return all;
 }
 
+/* Is it as large as a parameter of two elements a byte, whose few bytes are why it is one? */
+static bool is_of_halves(const Lower *lower, NodeId id)
+{
+	NodeId param = lower->plan[id].param;
+	return param != NODE_NONE && dtype_is_packed(lower_node(lower, param)->dtype) &&
+	       prepack_suits_size(lower, node_elements(lower, id));
+}
+
 bool prepack_computes(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
@@ -192,7 +200,8 @@ bool prepack_computes(const Lower *lower, NodeId id)
 		return plan->constant && plan->param != id && has_state(lower, id) &&
 		       asks_on(fuse_asked(lower, id, CHOICE_PREPACK));
 	if (!prepack_may_compute(lower, id) || is_read_ahead(lower, id, true) ||
-	    asks_off(fuse_asked(lower, id, CHOICE_PREPACK)))
+	    asks_off(fuse_asked(lower, id, CHOICE_PREPACK)) ||
+	    (is_of_halves(lower, id) && !asks_on(fuse_asked(lower, id, CHOICE_PREPACK))))
 		return false;
 	bool narrow =
 		plan->param == NODE_NONE || dtype_bytes(lower_node(lower, plan->param)->dtype) <

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/room.h"
 #include "base/size_fits.h"
 #include "loops/build.h"
 #include "schedule/schedule.h"
@@ -126,7 +127,7 @@ static bool fits(Tables *t, Size size, Span span, const char *what)
 static void check_bytes(Tables *t, Size elements, Dtype dtype, NodeId node)
 {
 	int64_t n;
-	Size bytes = size_scale(t->sizes, elements, (int64_t)dtype_bytes(dtype));
+	Size bytes = size_room(t->sizes, elements, dtype);
 	if (size_is_bad(bytes) && !sizes_limit_is_number(t->sizes))
 		fits(t, bytes, tables_node(t, node)->span, bytes_text(t, node));
 	else if (size_is_bad(bytes) ||
@@ -136,6 +137,8 @@ static void check_bytes(Tables *t, Size elements, Dtype dtype, NodeId node)
 
 BufferId tables_buffer(Tables *t, Buffer buffer)
 {
+	if (buffer.kind == BUFFER_TEMP || buffer.kind == BUFFER_PACKED)
+		buffer.dtype = dtype_alone(buffer.dtype);
 	buffer.routine = t->routine_id;
 	buffer.home = (BufferId)t->program->buffers.n;
 	PUSH(t->arena, t->program->buffers, buffer);

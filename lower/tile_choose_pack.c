@@ -100,6 +100,11 @@ static void pack(Planner *p, Loop *col, int load, LoopKind kind)
 	tile->row = tile_reusing_loop(p, col, ~((uint64_t)1 << load), TILE_ROWS);
 }
 
+static bool is_packed(const Planner *p, const Value *load)
+{
+	return dtype_is_packed(p->program->buffers.at[load->buffer].dtype);
+}
+
 /* Is the value a product of bytes, both neighbours along the sum that lanes run along? */
 static bool has_quads(const Planner *p)
 {
@@ -111,6 +116,7 @@ static bool has_quads(const Planner *p)
 	for (int i = 0; i < 2; i++)
 		if (!tile_is_widening(value->args[i]) ||
 		    dtype_bytes(value->args[i]->args[0]->dtype) != 1 ||
+		    is_packed(p, value->args[i]->args[0]) ||
 		    tile_stride(p, value->args[i]->args[0]->ix, along) != 1)
 			return false;
 	return true;

@@ -22,7 +22,7 @@
 
 #include "base/diag.h"
 
-enum { HALVES_MAX = 6, QUAD = 4 };
+enum { HALVES_MAX = 6, QUAD = 4, STEPS_FEW = 4 };
 
 typedef struct Dot {
 	Tile *tile;
@@ -118,6 +118,28 @@ static void add_quads(Dot *dot)
 	PUSH(gen->arena, dot->loops.stmts, stmt_step(gen->arena, loop, steps));
 }
 
+/* Are there a few whole vectors, inside another sum? A loop's counting would cost as much as they do. */
+static bool has_few(const Dot *dot)
+{
+	const Tile *tile = dot->tile;
+	const Nest *nest = tile->nest;
+	int64_t steps;
+	return tile->group == 1 && nest->nloops - nest->nresult >= 2 &&
+	       size_is_const(nest->gen->program->sizes, dot->whole, &steps) &&
+	       steps <= STEPS_FEW * tile->lanes;
+}
+
+static void add_few(Dot *dot)
+{
+	Tile *tile = dot->tile;
+	Gen *gen = tile->nest->gen;
+	int64_t steps;
+	REQUIRE(size_is_const(gen->program->sizes, dot->whole, &steps));
+	for (int64_t at = 0; at < steps; at += tile->lanes)
+		gen_append(gen, &dot->loops,
+			   add_lanes(dot, tile_const(tile, at), dot->acc, tile->lanes));
+}
+
 static void add_whole(Dot *dot)
 {
 	Tile *tile = dot->tile;
@@ -128,6 +150,10 @@ static void add_whole(Dot *dot)
 		add_quads(dot);
 	if (size_same(dot->grouped, dot->whole))
 		return;
+	if (has_few(dot)) {
+		add_few(dot);
+		return;
+	}
 	Block add = add_lanes(dot, ix_iter(gen->arena, tile->along->var), dot->acc, tile->lanes);
 	const Stmt *loop = stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->grouped),
 				    ix_size(gen->arena, dot->whole), add);

@@ -66,8 +66,13 @@ static void print_float(FILE *out, double x, int digits)
 		fprintf(out, "%.*g", digits, x);
 }
 
-static void print_element(FILE *out, Dtype dtype, const void *at)
+static void print_element(FILE *out, Dtype dtype, const void *data, int64_t i)
 {
+	if (dtype_is_packed(dtype)) {
+		fprintf(out, "%d", (int)scalar_read(dtype, data, i).i);
+		return;
+	}
+	const char *at = (const char *)data + (size_t)i * dtype_bytes(dtype);
 	switch (dtype) {
 	case DTYPE_F64: print_float(out, *(const double *)at, 17); break;
 	case DTYPE_F32: print_float(out, (double)*(const float *)at, 9); break;
@@ -85,13 +90,12 @@ static void print_element(FILE *out, Dtype dtype, const void *at)
 	}
 }
 
-/* Prints the sub-array that starts at *at, and moves it on. */
-static void print_axis(FILE *out, const tsr_array *array, int axis, const char **at)
+/* Prints the sub-array that starts at element *at, and moves it on. */
+static void print_axis(FILE *out, const tsr_array *array, int axis, int64_t *at)
 {
 	Dtype dtype = dtype_from_name(array->dtype, strlen(array->dtype));
 	if (axis == array->rank) {
-		print_element(out, dtype, *at);
-		*at += dtype_bytes(dtype);
+		print_element(out, dtype, array->data, (*at)++);
 		return;
 	}
 	fputc('[', out);
@@ -104,7 +108,7 @@ static void print_axis(FILE *out, const tsr_array *array, int axis, const char *
 
 void print_array(FILE *out, const tsr_array *array)
 {
-	const char *at = array->data;
+	int64_t at = 0;
 	print_axis(out, array, 0, &at);
 	fputc('\n', out);
 }

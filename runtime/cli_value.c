@@ -121,23 +121,18 @@ ArrayFile *assignment_open(Assignment *a, ArrayError *why)
 
 static bool fits(Dtype dtype, double value)
 {
-	switch (dtype) {
-	case DTYPE_I64: return value >= -0x1p63 && value < 0x1p63;
-	case DTYPE_I32: return value >= INT32_MIN && value <= INT32_MAX;
-	case DTYPE_I8: return value >= INT8_MIN && value <= INT8_MAX;
-	case DTYPE_U8: return value >= 0 && value <= UINT8_MAX;
-	case DTYPE_U32: return value >= 0 && value <= UINT32_MAX;
-	case DTYPE_BOOL: return value == 0 || value == 1;
-	default: return false;
-	}
+	if (dtype == DTYPE_I64)
+		return value >= -0x1p63 && value < 0x1p63;
+	return dtype_is_integer(dtype) && value >= (double)op_neutral(OP_MAX, dtype).i &&
+	       value <= (double)op_neutral(OP_MIN, dtype).i;
 }
 
-static bool store(Dtype dtype, void *at, double value)
+static bool store(Dtype dtype, void *data, int64_t at, double value)
 {
 	if (dtype_is_float(dtype))
-		scalar_write(dtype, at, 0, (Scalar){.f = value});
+		scalar_write(dtype, data, at, (Scalar){.f = value});
 	else if (fits(dtype, value) && value == floor(value))
-		scalar_write(dtype, at, 0, (Scalar){.i = (int64_t)value});
+		scalar_write(dtype, data, at, (Scalar){.i = (int64_t)value});
 	else
 		return false;
 	return true;
@@ -145,7 +140,6 @@ static bool store(Dtype dtype, void *at, double value)
 
 bool fill_array(Array *array, const Assignment *value, const char *name)
 {
-	size_t width = dtype_bytes(array->dtype);
 	uint64_t key = XXH64(name, strlen(name), 0);
 	for (size_t i = 0; i < array->nelements; i++) {
 		double x = value->kind == VALUE_NUMBER  ? value->number
@@ -154,7 +148,7 @@ bool fill_array(Array *array, const Assignment *value, const char *name)
 			   : value->kind == VALUE_RANDOM
 				   ? (double)threefry_uniform(threefry_word(value->seed, key, i))
 				   : 0;
-		if (!store(array->dtype, (char *)array->data + i * width, x)) {
+		if (!store(array->dtype, array->data, (int64_t)i, x)) {
 			report("%s=%s: element %zu would be %.9g, which %s does not hold", name,
 			       value->text, i, x, dtype_name(array->dtype));
 			return false;

@@ -33,8 +33,9 @@ static void print_tensor(const char *role, const tsr_tensor *t)
 /* The product of the extents, as text: "4 * n * 28". */
 static void print_bytes(const tsr_tensor *t)
 {
-	size_t width = dtype_bytes(dtype_from_name(t->dtype, strlen(t->dtype)));
-	int64_t constant = (int64_t)width, value;
+	Dtype dtype = dtype_from_name(t->dtype, strlen(t->dtype));
+	const char *unit = dtype_is_packed(dtype) ? "half bytes" : "bytes";
+	int64_t constant = dtype_is_packed(dtype) ? 1 : (int64_t)dtype_bytes(dtype), value;
 	int32_t rank = t->nbatch + t->noutput + t->ninput;
 	bool large = false;
 	for (int32_t i = 0; i < rank; i++)
@@ -50,7 +51,7 @@ static void print_bytes(const tsr_tensor *t)
 			printf(" * (%s)", t->sizes[i].text);
 		else if (t->sizes[i].code[0] != TSR_SIZE_CONST)
 			printf(" * %s", t->sizes[i].text);
-	puts(" bytes");
+	printf(" %s\n", unit);
 }
 
 static void print_param(const tsr_tensor *t)

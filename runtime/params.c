@@ -20,6 +20,7 @@ enum { LONGEST_NAME = MAP_NAME_BYTES + 1024 };
 /* What a parameter takes from the file. */
 typedef struct Choice {
 	bool made, read;
+	bool halves; /* the file has bytes, of two elements each */
 	size_t index;
 	const MapLine *line; /* NULL: none, it has the parameter's name */
 	Slot before;	     /* the slot as it was; its array is owned until another is read */
@@ -98,6 +99,28 @@ static Dtype dtype_of(const Slot *slot)
 	return dtype_from_name(slot->tensor->dtype, strlen(slot->tensor->dtype));
 }
 
+/* An array of bytes that are two elements of i4 or u4 each: the parameter's shape with half of the last
+ * axis. It gets the parameter's. */
+static bool takes_halves(const Loading *l, const Slot *slot, size_t index, Array *array)
+{
+	int64_t wanted[ARRAY_RANK_MAX];
+	int rank = tensor_rank(slot->tensor), last = rank - 1;
+	Array plain;
+	ArrayError why;
+	if (!dtype_is_packed(dtype_of(slot)) || rank == 0 || rank > ARRAY_RANK_MAX ||
+	    array->rank != rank || array->extents[last] > INT64_MAX / 2)
+		return false;
+	wanted_extents(l->s, slot->tensor, wanted);
+	if (wanted[last] != 2 * array->extents[last] || wanted[last] == 0 ||
+	    !array_file_measure(l->file, index, DTYPE_NONE, &plain, &why) || plain.dtype != DTYPE_U8)
+		return false;
+	array->extents[last] = wanted[last];
+	array->nelements *= 2;
+	array->bytes = array->nelements / 2;
+	array->dtype = dtype_of(slot);
+	return true;
+}
+
 /* The slot has the array's extents then, without data. `line`: NULL without a map. */
 static int choose(Loading *l, Slot *slot, size_t index, const MapLine *line, tsr_error *error)
 {
@@ -105,6 +128,7 @@ static int choose(Loading *l, Slot *slot, size_t index, const MapLine *line, tsr
 	ArrayError why;
 	if (!array_file_measure(l->file, index, dtype_of(slot), &array, &why))
 		return unreadable(slot, &why, error);
+	bool halves = (!line || !line->axes) && takes_halves(l, slot, index, &array);
 	int code = line ? arrange(l->s, slot->tensor, line, &array, error) : TSR_OK;
 	tsr_array seen = view(&array);
 	if (code == TSR_OK)
@@ -112,7 +136,7 @@ static int choose(Loading *l, Slot *slot, size_t index, const MapLine *line, tsr
 	if (code != TSR_OK)
 		return code;
 	l->choices[slot - l->s->params] =
-		(Choice){.made = true, .index = index, .line = line, .before = *slot};
+		(Choice){.made = true, .halves = halves, .index = index, .line = line, .before = *slot};
 	slot->loaded = (Array){0};
 	slot->array = seen;
 	slot->set = true;
@@ -127,8 +151,11 @@ static int read_elements(Loading *l, Slot *slot, Choice *choice, tsr_error *erro
 	int code = slot_check_known(l->s, slot, &slot->array, error);
 	if (code != TSR_OK)
 		return code;
-	if (!array_file_read(l->file, choice->index, dtype_of(slot), &array, &why))
+	Dtype want = choice->halves ? DTYPE_U8 : dtype_of(slot);
+	if (!array_file_read(l->file, choice->index, want, &array, &why))
 		return unreadable(slot, &why, error);
+	if (choice->halves)
+		takes_halves(l, slot, choice->index, &array);
 	code = choice->line ? arrange(l->s, slot->tensor, choice->line, &array, error) : TSR_OK;
 	if (code != TSR_OK) {
 		array_free(&array);

@@ -67,13 +67,15 @@ void extents_text(const int64_t *extents, int rank, char *text, size_t room)
 bool extents_bytes(const char *dtype, const int64_t *extents, int rank, uint64_t *bytes)
 {
 	bool empty = false, overflow = false;
-	*bytes = dtype_bytes(dtype_from_name(dtype, strlen(dtype)));
+	size_t n = 1, room = 0;
 	for (int i = 0; i < rank; i++) {
 		if (extents[i] < 0)
 			return false;
 		empty |= extents[i] == 0;
-		overflow |= __builtin_mul_overflow(*bytes, (uint64_t)extents[i], bytes);
+		overflow |= __builtin_mul_overflow(n, (size_t)extents[i], &n);
 	}
-	*bytes = empty ? 0 : *bytes;
-	return empty || (!overflow && *bytes <= SIZE_MAX / 2);
+	if (!empty && (overflow || !dtype_room(dtype_from_name(dtype, strlen(dtype)), n, &room)))
+		return false;
+	*bytes = room;
+	return room <= SIZE_MAX / 2;
 }

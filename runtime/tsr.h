@@ -50,6 +50,9 @@ typedef uint16_t tsr_f16;
  * infinities. */
 typedef uint8_t tsr_f8e4m3;
 typedef uint8_t tsr_f8e5m2;
+/* i4 and u4 lie two a byte, in arrays of uint8_t: element i, in storage order, in the lower half of byte i / 2
+ * where i is even, else in the upper one; behind an odd number of elements the upper half is 0. i4 is two's
+ * complement. */
 #endif
 
 /* ---- the exported table: every module has one tsr_module, named `<prefix>_module`, and the weak

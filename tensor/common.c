@@ -104,7 +104,8 @@ static void put_bytes(Common *common, Key *key, const void *bytes, size_t n)
 
 static void put_data(Common *common, Key *key, const Node *node)
 {
-	size_t bytes = (size_t)node->data->count * dtype_bytes(node->dtype);
+	size_t bytes = 0;
+	dtype_room(node->dtype, (size_t)node->data->count, &bytes);
 	put(common, key, bytes);
 	if (bytes <= CONST_BYTES)
 		put_bytes(common, key, node->data->bytes, bytes);

@@ -195,7 +195,8 @@ static bool is_once(const Block *block, const Stmt *store)
 static bool may_overwrite(const Plan *p, const Kernel *kernel, BufferId to, BufferId from)
 {
 	const Buffer *a = &p->program->buffers.at[to], *b = &p->program->buffers.at[from];
-	if (!size_same(a->elements, b->elements) || dtype_bytes(a->dtype) != dtype_bytes(b->dtype))
+	if (!size_same(a->elements, b->elements) || dtype_bytes(a->dtype) != dtype_bytes(b->dtype) ||
+	    dtype_is_packed(a->dtype) != dtype_is_packed(b->dtype))
 		return false;
 	uint32_t nstores = 0;
 	const Stmt *store = only_store(&kernel->body, to, &nstores);

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/held.h"
+#include "base/room.h"
 #include "base/threefry.h"
 #include "codegen/interp.h"
 #include "loops/build.h"
@@ -16,7 +17,9 @@ static bool block_new(VerifyBlock *block, Dtype dtype, int64_t n)
 {
 	block->dtype = dtype;
 	block->n = n;
-	block->size = ((size_t)n * dtype_bytes(dtype) + 63) / 64 * 64;
+	if (!dtype_room(dtype, (size_t)n, &block->size))
+		return false;
+	block->size = (block->size + 63) / 64 * 64;
 	block->bytes = aligned_alloc(64, block->size ? block->size : 64);
 	if (!block->bytes)
 		return false;
@@ -52,11 +55,11 @@ static bool bytes_new(const VerifyCall *call, VerifyBlock *block, Size size)
 	       block_new(block, DTYPE_F64, (n + 7) / 8);
 }
 
-static void count_bytes(const VerifyCall *call, Size elements, size_t each, int64_t *bytes)
+static void count_bytes(const VerifyCall *call, Size size, int64_t *bytes)
 {
 	int64_t n;
-	if (!size_eval(call->program->sizes, elements, call->dims, &n) || n < 0 ||
-	    __builtin_mul_overflow(n, (int64_t)each, &n) || __builtin_add_overflow(*bytes, n, bytes))
+	if (!size_eval(call->program->sizes, size, call->dims, &n) || n < 0 ||
+	    __builtin_add_overflow(*bytes, n, bytes))
 		*bytes = INT64_MAX;
 }
 
@@ -65,12 +68,14 @@ static int64_t bytes_of(const VerifyCall *call)
 {
 	const ProgramRoutine *r = call->routine;
 	int64_t bytes = 0;
-	count_bytes(call, call->program->state, 1, &bytes);
-	count_bytes(call, r->workspace, 1, &bytes);
+	count_bytes(call, call->program->state, &bytes);
+	count_bytes(call, r->workspace, &bytes);
 	for (uint32_t i = 0; i < r->ninputs + r->noutputs; i++) {
 		const TensorArg *arg = i < r->ninputs ? &r->inputs[i] : &r->outputs[i - r->ninputs];
 		const Buffer *buffer = &call->program->buffers.at[arg->buffer];
-		count_bytes(call, buffer->elements, dtype_bytes(buffer->dtype), &bytes);
+		count_bytes(call,
+			    size_room(call->program->sizes, buffer->elements, buffer->dtype),
+			    &bytes);
 	}
 	return bytes;
 }
@@ -159,8 +164,10 @@ static Scalar draw_scalar(const VerifyDraw *how, Dtype dtype, float u, int64_t l
 		return scalar_of(dtype, 2 * (double)u - 1);
 	if (dtype == DTYPE_BOOL)
 		return (Scalar){.i = u < 0.5f};
-	if (limit == VERIFY_INTEGERS && dtype_wide(dtype) != dtype) /* all of i8 or u8 */
-		return (Scalar){.i = (int64_t)(u * 256) + op_neutral(OP_MAX, dtype).i};
+	int64_t least = op_neutral(OP_MAX, dtype).i, most = op_neutral(OP_MIN, dtype).i;
+	if (limit == VERIFY_INTEGERS && dtype_wide(dtype) != dtype) /* all of a small type */
+		return (Scalar){.i = (int64_t)(u * (float)(most - least + 1)) + least};
+	limit = dtype_is_packed(dtype) && limit > most ? most + 1 : limit;
 	if (dtype == DTYPE_I64) /* a seed: both of its words */
 		return (Scalar){.i = (int64_t)(u * 0x1p24f) * -0x123456789};
 	return (Scalar){.i = (int64_t)(u * (float)limit)};

@@ -299,6 +299,24 @@ def test_floats_of_eight_bits():
         model.forward(np.float32([1.1]), [1])
 
 
+def test_two_elements_a_byte():
+    model = tsr.compile("dim n; input a : i4 [n]; param w : u4 [3 -> 3] = 9; output y = 2 .* a; output z = sum(\"i -> o => o\", w)")
+    a = np.array([-8, 7, 0, -1, 5], np.int64)
+    for given in (a, a.astype(np.float32), a.tolist(), tsr.pack(a), tsr.Packed([0x78, 0xF0, 0x05], [5])):
+        np.testing.assert_array_equal(model.forward(a=given).y, 2 * a)
+    np.testing.assert_array_equal(model.params["w"], np.full((3, 3), 9))
+    w = np.arange(9).reshape(3, 3) + 7
+    model.params["w"] = w
+    np.testing.assert_array_equal(model.params["w"], w)
+    np.testing.assert_array_equal(model.forward(a=a[:0]).z, w.sum(1))
+    with pytest.raises(tsr.ArgumentError, match="one of -8 to 7"):
+        model.forward(a=[8])
+    with pytest.raises(ValueError, match="3 bytes"):
+        tsr.Packed([1, 2], [5])
+    with pytest.raises(ValueError, match="whole numbers"):
+        tsr.pack([-1, 15])
+
+
 def test_checks_are_exceptions():
     model = tsr.compile("input table : [5, 2]; dim n; input ids : i32 [n |]; output rows = gather(table, ids)")
     table = numbers(5, 2)

@@ -11,6 +11,7 @@ routines are functions of the model; its parameters are a mapping.
 
 from tsr._compiler import CompileWarning, compile, graph, shapes
 from tsr._errors import ArgumentError, CheckError, CompileError, Diagnostic, Error, FileError, Place
+from tsr._half_bytes import Packed, pack
 from tsr._model import Model, Outputs, Parameters, Routine, Tensor, load
 from tsr._picture import Graph
 from tsr._small_floats import (
@@ -35,6 +36,7 @@ __all__ = [
     "Graph",
     "Model",
     "Outputs",
+    "Packed",
     "Parameters",
     "Place",
     "Routine",
@@ -48,5 +50,6 @@ __all__ = [
     "f8e5m2_to_f32",
     "graph",
     "load",
+    "pack",
     "shapes",
 ]

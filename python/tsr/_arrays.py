@@ -1,7 +1,8 @@
 """Arrays of other libraries as C sees them, and memory for results.
 
 What has the right dtype and lies row by row is passed as it is; nothing else is without a copy.
-Elements of bf16 are their bits, as uint16; those of f8e4m3 and f8e5m2 as uint8.
+Elements of bf16 are their bits, as uint16; those of f8e4m3 and f8e5m2 as uint8. Those of i4 and u4 are
+numbers of any dtype that holds them, which are packed, or a Packed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from tsr._errors import ArgumentError
+from tsr._half_bytes import RANGES, Packed, fits, pack
 from tsr._library import RANK_MAX, ArrayEntry
 from tsr._small_floats import ELSEWHERE, FROM_BITS, TO_BITS
 
@@ -83,12 +85,24 @@ def _is_number_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, int, float, bool))
 
 
-def as_array(value: Any, name: str, to: str) -> np.ndarray:
+def _as_packed(value: Any, name: str, to: str) -> Packed:
+    if isinstance(value, Packed):
+        return value
+    array = np.array(value) if _is_number_list(value) else _foreign(value, name)
+    if not fits(array, to):
+        least, greatest = RANGES[to]
+        raise ArgumentError(f"'{name}' is {to}, and not every element of this array is one of {least} to {greatest}")
+    return pack(array)
+
+
+def as_array(value: Any, name: str, to: str) -> np.ndarray | Packed:
     """`value` as a C array of dtype `to` (such as "f32"), without a copy where it is one.
 
     Lists and numbers of Python have no dtype and are converted; an array of another dtype is
     converted where that loses nothing, and else an ArgumentError.
     """
+    if to in RANGES:
+        return _as_packed(value, name, to)
     dtype = DTYPES.get(to)
     if dtype is None:
         raise ArgumentError(f"'{name}' is {to}, which NumPy has no dtype for")
@@ -107,7 +121,7 @@ def as_array(value: Any, name: str, to: str) -> np.ndarray:
     return np.require(array, dtype, ["C", "A"])
 
 
-def entry_of(array: np.ndarray, to: str) -> ArrayEntry:
+def entry_of(array: np.ndarray | Packed, to: str) -> ArrayEntry:
     """What libtsr takes. The array's memory is borrowed: keep `array` as long as the entry is used."""
     if array.ndim > RANK_MAX:
         raise ArgumentError(f"an array has at most {RANK_MAX} axes")
@@ -116,10 +130,13 @@ def entry_of(array: np.ndarray, to: str) -> ArrayEntry:
     return entry
 
 
-def view_of(entry: ArrayEntry, owner: object) -> np.ndarray:
+def view_of(entry: ArrayEntry, owner: object) -> np.ndarray | Packed:
     """The array at libtsr's memory, read-only; it keeps `owner` alive."""
     memory = (ctypes.c_char * entry.bytes).from_address(entry.data)
     memory.owner = owner
-    array = np.frombuffer(memory, DTYPES[entry.dtype.decode()]).reshape(entry.extents[: entry.rank])
+    extents, dtype = entry.extents[: entry.rank], entry.dtype.decode()
+    if dtype in RANGES:
+        return Packed(np.frombuffer(memory, np.uint8), extents)
+    array = np.frombuffer(memory, DTYPES[dtype]).reshape(extents)
     array.flags.writeable = False
     return array

@@ -19,6 +19,7 @@ import numpy as np
 
 from tsr._arrays import DTYPES, as_array, empty, entry_of, view_of
 from tsr._errors import ArgumentError, CheckError
+from tsr._half_bytes import Packed
 from tsr._library import (
     ABI,
     CHECK_FIRST,
@@ -178,7 +179,8 @@ class Parameters(MutableMapping[str, np.ndarray]):
         if name not in self:
             raise KeyError(name)
         state = self._model._state_for({})
-        return view_of(state.entry(name), state.session)
+        view, dtype = view_of(state.entry(name), state.session), self._model._params[name].dtype
+        return view.unpacked(dtype) if isinstance(view, Packed) else view
 
     def __setitem__(self, name: str, value: Any) -> None:
         self.update({name: value})

@@ -329,10 +329,13 @@ static int fill_param(Gpu *gpu, const DeviceState *state, const int64_t *values,
 		return device_fail(gpu, TSR_BAD_DIM,
 				   "the first values of %s are out of range for these dims",
 				   buffer->name);
-	if (param->first != PLAN_COMPUTED)
-		first_fill(param, buffer->dtype, fan, seed,
-			   (char *)state->host + state->places[index],
-			   state->sizes[index] / (int64_t)dtype_bytes(buffer->dtype));
+	char *to = (char *)state->host + state->places[index];
+	if (dtype_is_packed(buffer->dtype))
+		memset(to, 0, (size_t)state->sizes[index]); /* half a byte may be no element */
+	int64_t elements;
+	if (tsr_size_value(&buffer->elements, &gpu->plan->world, values, &elements) == TSR_OK &&
+	    param->first != PLAN_COMPUTED)
+		first_fill(param, buffer->dtype, fan, seed, to, elements);
 	return TSR_OK;
 }
 

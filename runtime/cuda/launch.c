@@ -37,7 +37,10 @@ static int set_cell(const Runner *r, const PlanArg *arg, int64_t *cell)
 	if (arg->base.n &&
 	    tsr_size_value(&arg->base, &plan->world, r->run->values, &base) != TSR_OK)
 		return damaged(r->gpu, "a place", buffer->name);
-	base = (int64_t)((uint64_t)base * dtype_bytes(buffer->dtype));
+	/* of two elements a byte it is even */
+	base = dtype_is_packed(buffer->dtype)
+		       ? base / 2
+		       : (int64_t)((uint64_t)base * dtype_bytes(buffer->dtype));
 	CUdeviceptr at = place_of(r, arg->index) + (CUdeviceptr)base;
 	memcpy(cell, &at, sizeof at);
 	return TSR_OK;

@@ -5,9 +5,12 @@
 
 bool buffer_bytes(const Plan *plan, const PlanBuffer *buffer, const int64_t *values, int64_t *bytes)
 {
-	return tsr_size_value(&buffer->elements, &plan->world, values, bytes) == TSR_OK &&
-	       *bytes >= 0 &&
-	       !__builtin_mul_overflow(*bytes, (int64_t)dtype_bytes(buffer->dtype), bytes);
+	size_t room;
+	if (tsr_size_value(&buffer->elements, &plan->world, values, bytes) != TSR_OK || *bytes < 0 ||
+	    !dtype_room(buffer->dtype, (size_t)*bytes, &room) || room > INT64_MAX)
+		return false;
+	*bytes = (int64_t)room;
+	return true;
 }
 
 DeviceState *state_find(const Gpu *gpu, const void *host)

@@ -86,7 +86,7 @@ static const char *type_of(Writer *w)
 {
 	static const char *const types[] = {"f32",    "f32", "f32", "f32", "f32", "f64",
 					    "bf16",   "f16", "i32", "i8",  "u8",  "f8e4m3",
-					    "f8e5m2", "i64", "u32", "bool"};
+					    "f8e5m2", "i64", "u32", "bool", "i4", "u4"};
 	return PICK(w, types);
 }
 
@@ -148,7 +148,8 @@ static void form_unary(Writer *w)
 	static const char *const names[] = {
 		"relu", "exp", "tanh",	"sigmoid", "abs",    "floor", "sqrt", "neg",  "id",
 		"gelu", "sin", "sign",	"sat01",   "rsqrt",  "f32",   "i32",  "bf16", "f16",
-		"u8",	"f64", "round", "f8e4m3",  "f8e5m2", "i64",   "u32",  "bool"};
+		"u8",	"f64", "round", "f8e4m3",  "f8e5m2", "i64",   "u32",  "bool",
+		"i4",	"u4",  "i8"};
 	Tensor a = *old_tensor(w);
 	begin(w, &a);
 	put(w, "%s(%s)\n", PICK(w, names), a.name);

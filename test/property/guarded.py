@@ -24,14 +24,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers
 import indexed  # noqa: E402
 from floats8 import FORMATS, to_f8  # noqa: E402
 from guard import guarded, placed  # noqa: E402
+from nibbles import RANGES, packed  # noqa: E402
 from runner import tsrc  # noqa: E402
 from tsrlib import DTYPES, SCRATCH, compile_text, to_bf16  # noqa: E402
 
 DIMS = ((1, 1), (2, 3), (5, 2), (16, 9), (33, 17))
 MOST = 1 << 20  # points of a product space, elements of a tensor
 TOGETHER = 4    # statements of a program
-TYPES = ["f32", "f64", "i32", "f16", "bf16", "i8", "u8", "i64", "u32", "bool", "f8e4m3", "f8e5m2"]
-WIDE = {"bf16": "f32", "f16": "f32", "f8e4m3": "f32", "f8e5m2": "f32", "i8": "i32", "u8": "i32", "bool": "i32"}
+TYPES = ["f32", "f64", "i32", "f16", "bf16", "i8", "u8", "i64", "u32", "bool", "f8e4m3", "f8e5m2", "i4", "u4"]
+WIDE = {"bf16": "f32", "f16": "f32", "f8e4m3": "f32", "f8e5m2": "f32", "i8": "i32", "u8": "i32", "bool": "i32", "i4": "i32",
+        "u4": "i32"}
 INTEGERS = ("i32", "i64", "u32")
 SIZES = [indexed.Size(*t) for t in ((1, 0, 0), (0, 1, 0), (1, 0, 1), (2, 0, 0), (1, 1, 0))]
 SIZES += [indexed.Size(0, 0, k) for k in (1, 2, 3, 3, 4, 5, 7, 12, 15, 17, 31, 33, 8, 16, 32, 64)]
@@ -123,6 +125,8 @@ class Statement(indexed.Program):
 def stored(values, dtype):
     if dtype == "bf16":
         return to_bf16(values.astype(np.float32))
+    if dtype in RANGES:
+        return packed(values)
     return to_f8(values, dtype) if dtype in FORMATS else values.astype(DTYPES[dtype])
 
 

@@ -21,7 +21,7 @@
     "sum" "reduce" "argmax" "cumulate" "sort" "argsort" "topk" "to_batch" "to_output" "permute" "concat" "stack" "gather" "scatter" "reshape" "range"
     "offsets" "file" "uniform" "normal" "self_id" "threefry4x32" "uint4x32_to_uniform" "uint4x32_to_uniforms"))
 ((name) @type.builtin
-  (#any-of? @type.builtin "f64" "f32" "bf16" "f16" "f8e4m3" "f8e5m2" "i64" "i32" "i8" "u8" "u32" "u4x32" "bool"))
+  (#any-of? @type.builtin "f64" "f32" "bf16" "f16" "f8e4m3" "f8e5m2" "i64" "i32" "i8" "u8" "i4" "u4" "u32" "u4x32" "bool"))
 
 [
   "dim" "require" "input" "param" "const" "let" "fn" "output" "routine" "import" "in" "then" "else" "for" "if"

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from floats8 import FORMATS, from_f8, to_f8
+from nibbles import RANGES, packed
 from tsrlib import DTYPES, Model, from_bf16, to_bf16
 
 RNG = np.random.default_rng(11)
@@ -19,7 +20,8 @@ FORMS = [("ik; jk => ij", "ik,jk->ij"), ("ik; kj => ij", "ik,kj->ij"), ("ki; kj 
          ("k; k => ", "k,k->")]
 PAIRS = [("bf16", "bf16"), ("f16", "f16"), ("i8", "i8"), ("u8", "i8"), ("bf16", "f32"), ("i8", "u8"), ("u8", "u8"),
          ("bf16", "f16"), ("i8", "i32"), ("i8", "f32"), ("f32", "u8"), ("i32", "f32"), ("f64", "f32"),
-         ("f8e4m3", "f8e4m3"), ("f8e5m2", "bf16"), ("f8e4m3", "f32")]
+         ("f8e4m3", "f8e4m3"), ("f8e5m2", "bf16"), ("f8e4m3", "f32"), ("u4", "f32"), ("i4", "i8"), ("u4", "bf16"),
+         ("i4", "u4"), ("f32", "i4"), ("f64", "u4")]
 ENDS = ["%s", "bf16(%s)", "f32(%s) .* 0.25 + 1", "i8(%s)"]
 
 
@@ -31,6 +33,9 @@ def numbers(dtype, shape):
         if RNG.random() < 0.3:
             array = np.full(shape, RNG.choice([ends[0], ends[1] - 1]), DTYPES[dtype])
         return array, array.astype(np.int64)
+    if dtype in RANGES:
+        values = RNG.integers(*RANGES[dtype], shape)
+        return packed(values), values
     array = RNG.standard_normal(shape).astype(np.float32)
     if dtype == "bf16":
         return to_bf16(array), from_bf16(to_bf16(array)).astype(np.float64)

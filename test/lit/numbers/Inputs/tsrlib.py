@@ -25,7 +25,8 @@ if "DRIVER" in os.environ:
     import driver
     DRIVER = driver.Driver()
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "f16": np.float16, "bf16": np.uint16, "i8": np.int8,
-          "u8": np.uint8, "i64": np.int64, "u32": np.uint32, "bool": np.bool_, "f8e4m3": np.uint8, "f8e5m2": np.uint8}
+          "u8": np.uint8, "i64": np.int64, "u32": np.uint32, "bool": np.bool_, "f8e4m3": np.uint8, "f8e5m2": np.uint8,
+          "i4": np.uint8, "u4": np.uint8}
 SCRATCH = tempfile.TemporaryDirectory(prefix="tsrlib")  # as long as the process
 
 
@@ -76,6 +77,7 @@ compile_once = functools.lru_cache(maxsize=None)(compile_text)  # a program is o
 class Model:
     """One compiled program. Call it with the dims, inputs in order, and the shapes of the outputs."""
 
+    ptx = None
     emulated = False  # calls go to another process; also of a Model that a script makes by itself
 
     def __init__(self, text, options=()):

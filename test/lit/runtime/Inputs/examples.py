@@ -134,4 +134,11 @@ for steps, height, width in (7, 5, 6), (0, 3, 3), (2, 1, 4):
         near = np.pad(want, 1)
         want = want + 0.2 * (near[2:, 1:-1] + near[:-2, 1:-1] + near[1:-1, 2:] + near[1:-1, :-2] - 4 * want)
     same("heat", run("heat", ["heat"], f"steps={steps}", "speed=0.2", start=u)[0], want)
+for n in 3, 1, 0:
+    x = normal(n, 256)
+    w, zero = random.integers(0, 16, (64, 8, 32)).astype("u1"), random.integers(0, 16, (64, 8)).astype("u1")
+    scale = (normal(64, 8) / 16).astype("f2")
+    np.savez(f"{folder}/int4.npz", w=w, zero=zero, scale=scale)
+    weight = (w.astype("f4") - zero[..., None]) * scale.astype("f4")[..., None]
+    same("int4", run("int4", ["y"], f"--params={folder}/int4.npz", x=x)[0], x @ weight.reshape(64, 256).T)
 print("all as NumPy has them")

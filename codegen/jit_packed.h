@@ -1,0 +1,27 @@
+/* Elements of i4 and u4, which lie two a byte, in registers. */
+#ifndef TSR_CODEGEN_JIT_PACKED_H
+#define TSR_CODEGEN_JIT_PACKED_H
+
+#include "codegen/jit_simd.h"
+
+/* The byte that holds an element, or as many as hold some lanes, as one variable; and which half of
+ * the byte the element, or the first one, is. */
+typedef struct JitHalf {
+	Lvalue *byte;
+	bool odd;   /* the upper one, where `at` is NULL */
+	Rvalue *at; /* the index, an i64: the half is not known before */
+} JitHalf;
+
+/* An element of i4 as an i8, of u4 as an u8. */
+Rvalue *packed_element(JitFunction *f, Dtype dtype, const JitHalf *half);
+/* Are there instructions for 2^log of them at once, as `to`? */
+bool packed_has_lanes(const Jit *jit, int log, Dtype to);
+enum { PACKED_PATTERNS = 16 };
+/* Neighbours as lanes of i32 or f32; `halves`: of the first element, and of the second. `table`, for
+ * PACKED_PATTERNS lanes of f32: what each pattern of four bits becomes; NULL: the element. */
+Rvalue *packed_lanes(JitFunction *f, Dtype dtype, SimdType to, const JitHalf halves[2],
+		     Rvalue *table);
+/* The f32 values of an element's patterns, in lanes. */
+Rvalue *packed_table(JitFunction *f, Dtype dtype);
+
+#endif
