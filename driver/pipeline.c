@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/state.h"
+#include "infer/dump.h"
 #include "loops/bounds.h"
 #include "loops/parse.h"
 #include "loops/verify_gpu.h"

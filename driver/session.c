@@ -12,6 +12,7 @@
 #include "base/held.h"
 #include "base/stack.h"
 #include "driver/state.h"
+#include "infer/dump.h"
 #include "loops/bounds.h"
 
 #define MEMORY_USUAL ((size_t)4 << 30)

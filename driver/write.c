@@ -4,6 +4,7 @@
 
 #include "base/held.h"
 #include "driver/state.h"
+#include "infer/dump.h"
 #include "loops/parse.h"
 #include "verify/verify.h"
 

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "frontend/along.h"
+#include "frontend/eval.h"
 #include "frontend/joined.h"
+#include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "frontend/ascribe.h"
+#include "frontend/nodes.h"
 
 static void note_cast(Build *b, Span value, Dtype dtype)
 {

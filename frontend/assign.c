@@ -10,8 +10,10 @@
  */
 #include <string.h>
 
+#include "frontend/eval.h"
 #include "frontend/half_bytes.h"
 #include "frontend/joined.h"
+#include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 

@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "frontend/border.h"
+#include "frontend/eval.h"
+#include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 

@@ -2,7 +2,7 @@
 #ifndef TSR_FRONTEND_BORDER_H
 #define TSR_FRONTEND_BORDER_H
 
-#include "frontend/build.h"
+#include "frontend/eval.h"
 
 typedef enum BorderKind {
 	BORDER_SKIP, BORDER_EDGE, BORDER_REFLECT, BORDER_WRAP, BORDER_NUMBER

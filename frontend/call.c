@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/eval.h"
 #include "frontend/inside.h"
 #include "frontend/passed.h"
 

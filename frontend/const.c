@@ -9,7 +9,9 @@
 #include "base/array_file.h"
 #include "base/held.h"
 #include "frontend/build.h"
+#include "frontend/eval.h"
 #include "frontend/literal.h"
+#include "frontend/nodes.h"
 
 /* ---- shapes ---- */
 

@@ -10,6 +10,7 @@
 #include "base/element.h"
 #include "frontend/build.h"
 #include "frontend/literal.h"
+#include "frontend/nodes.h"
 
 enum { FOLD_ELEMENTS_LIMIT = 1 << 24 };
 

@@ -2,9 +2,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "frontend/inside.h"
-#include "frontend/scan.h"
 #include "frontend/ascribe.h"
+#include "frontend/eval.h"
+#include "frontend/inside.h"
+#include "frontend/nodes.h"
+#include "frontend/scan.h"
 #include "frontend/specs.h"
 
 /* ---- if ---- */

@@ -5,9 +5,11 @@
 
 #include "frontend/border.h"
 #include "frontend/build.h"
-#include "frontend/scan.h"
+#include "frontend/eval.h"
 #include "frontend/literal.h"
+#include "frontend/nodes.h"
 #include "frontend/passed.h"
+#include "frontend/scan.h"
 
 /* ---- names ---- */
 

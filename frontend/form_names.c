@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/eval.h"
 
 static const char *const names[] = {
 #define FORM(name, least, most, run, usage) #name,

@@ -7,9 +7,11 @@
 #include "frontend/along.h"
 #include "frontend/border.h"
 #include "frontend/build.h"
+#include "frontend/eval.h"
 #include "frontend/forms.h"
 #include "frontend/indexing.h"
 #include "frontend/joined.h"
+#include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 

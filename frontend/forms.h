@@ -3,6 +3,7 @@
 #define TSR_FRONTEND_FORMS_H
 
 #include "frontend/build.h"
+#include "frontend/eval.h"
 
 /* Evaluates the arguments without a name from `first` on into the parts; false after an error. */
 bool form_operands(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts);

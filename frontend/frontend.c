@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/eval.h"
 #include "frontend/inside.h"
+#include "frontend/nodes.h"
 #include "frontend/scan.h"
 
 static Graph *graph_new(Build *b)

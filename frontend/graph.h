@@ -24,35 +24,10 @@
 #include "base/ops.h"
 #include "base/size.h"
 #include "base/symbol.h"
+#include "frontend/size_expr.h"
 
 typedef uint32_t NodeId;
-typedef uint32_t CaptureId;
 #define NODE_NONE UINT32_MAX
-#define CAPTURE_NONE UINT32_MAX
-
-/* ---- sizes as written ---- */
-
-typedef enum SizeExprKind { SX_NUMBER, SX_DIM, SX_FIXED, SX_CAPTURE, SX_ADD, SX_SUB, SX_MUL, SX_DIV } SizeExprKind;
-
-/* sx := number | symbolic dim
- *     | fixed dim             its value; spelled through a name, so it never broadcasts
- *     | captured size | sx (+ - * /) sx      where / is exact (a guard where undecided) */
-typedef struct SizeExpr SizeExpr;
-struct SizeExpr {
-	SizeExprKind kind;
-	Span span; /* where it is used or, of a configuration, given */
-	Span also; /* the dim, or where the configuration's name is used; SPAN_NONE: neither */
-	int64_t number;  /* NUMBER, FIXED */
-	Sym name;        /* FIXED: the dim's name */
-	DimId dim;       /* DIM */
-	CaptureId capture;
-	const SizeExpr *a, *b;
-	bool divides;     /* a quotient stands in it: as a tensor it is one of numbers, a float */
-	uint32_t nleaves; /* bounded by SIZE_LEAVES_LIMIT */
-	uint32_t depth;   /* bounded by SIZE_DEPTH_LIMIT: every walk may recurse */
-};
-
-enum { SIZE_LEAVES_LIMIT = 65536, SIZE_DEPTH_LIMIT = 1000 };
 
 /* ---- declared shapes ---- */
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "frontend/build.h"
+#include "frontend/eval.h"
 
 static const char *real_path(Build *b, const char *path)
 {

@@ -11,9 +11,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/eval.h"
 #include "frontend/forms.h"
 #include "frontend/indexing.h"
 #include "frontend/joined.h"
+#include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 

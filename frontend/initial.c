@@ -1,5 +1,5 @@
-/* What parameters start with: a number, or an expression, which becomes an assignment to the
- * parameter in the graph's routine `init`.
+/* Parameters: each is made where it stands, once in its parameter scope, and starts with a number, or
+ * with an expression, which becomes an assignment to the parameter in the graph's routine `init`.
  *
  *   {w : [..i.. -> 10] = sqrt(2 / i) * normal()}
  *
@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/eval.h"
 #include "frontend/half_bytes.h"
+#include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 
@@ -272,7 +274,7 @@ static void set_expression(Build *b, NodeId param, Value value, Span span)
 	node->initial = id;
 }
 
-void initial_set(Build *b, NodeId param, Sym name, const AstExpr *init)
+static void initial_set(Build *b, NodeId param, Sym name, const AstExpr *init)
 {
 	Value value = eval_initial(b, param, name, init);
 	double number;
@@ -281,4 +283,99 @@ void initial_set(Build *b, NodeId param, Sym name, const AstExpr *init)
 		set_number(b, param, number, init->span);
 	else if (value.kind != VALUE_ERROR)
 		set_expression(b, param, value, init->span);
+}
+
+/* ---- parameters ---- */
+
+typedef struct ParamDecl {
+	Name name;
+	const void *site;
+	Span span;
+	Dtype dtype;
+	const AstShape *shape;
+	const AstExpr *init;
+} ParamDecl;
+
+static bool report_plain(Build *b, const ParamDecl *decl)
+{
+	const AstStmt *plain = b->at.params->plain;
+	if (!plain)
+		return false;
+	diag(b->diags, E0212, decl->span,
+	     "the parameter '%s' has no instance to belong to: '%s' is a plain function of tensors",
+	     decl->name.sym, plain->name.sym);
+	diag_note(b->diags, plain->name.span,
+		  "declare it as '%s()(...)', with a configuration list, and apply it as %s()(...)",
+		  plain->name.sym, plain->name.sym);
+	return true;
+}
+
+static NodeId param_create(Build *b, const ParamDecl *decl)
+{
+	ParamScope *scope = b->at.params;
+	Sym full = sym_printf(b->symbols, "%s%s%s", scope->prefix, decl->name.sym, scope->suffix);
+	if (!entry_declare(b, full, decl->name.span))
+		return NODE_NONE;
+	const ShapeDecl *shape = decl->shape ? shape_decl(b, decl->shape, SHAPE_PARAM)
+					     : shape_decl_open_param(b, decl->span);
+	if (!shape)
+		return NODE_NONE;
+	NodeId id = node_new(b, NODE_PARAM, decl->span, decl->name.span);
+	Dtype dtype = written_dtype(b, decl->dtype, decl->span);
+	Node *node = graph_node(b->graph, id);
+	node->shape = shape;
+	node->dtype = dtype;
+	node->init = dtype_is_float(dtype) ? INIT_UNIFORM : INIT_CONSTANT;
+	node_name(b, id, full, decl->name.span);
+	if (decl->init)
+		initial_set(b, id, full, decl->init);
+	PUSH(b->arena, b->graph->params, id);
+	listing_add(b, full, id, decl->name.span);
+	return id;
+}
+
+static NodeId param_find_or_create(Build *b, const ParamDecl *decl)
+{
+	if (report_plain(b, decl))
+		return NODE_NONE;
+	Member *old = param_member(b->at.params, decl->name.sym);
+	if (old && old->site == decl->site)
+		return old->param;
+	const Binding *twice = old ? scope_here(b->at.scope, decl->name.sym) : NULL;
+	if (twice && memcmp(&twice->span, &old->span, sizeof old->span) == 0)
+		return NODE_NONE; /* the scope tells it */
+	if (old) {
+		diag(b->diags, E0213, decl->name.span, "'%s' names two things in one instance",
+		     decl->name.sym);
+		diag_note(b->diags, old->span, "'%s' is declared here first", decl->name.sym);
+		return NODE_NONE;
+	}
+	NodeId id = param_create(b, decl);
+	param_add_member(b, (Member){.name = decl->name.sym,
+				     .site = decl->site,
+				     .param = id,
+				     .span = decl->name.span});
+	return id;
+}
+
+NodeId param_inline(Build *b, const AstExpr *expr)
+{
+	ParamDecl decl = {.name = expr->name,
+			  .site = expr,
+			  .span = expr->span,
+			  .dtype = expr->dtype,
+			  .shape = expr->shape,
+			  .init = expr->nargs ? expr->args[0] : NULL};
+	return param_find_or_create(b, &decl);
+}
+
+NodeId param_statement(Build *b, const AstStmt *stmt)
+{
+	ParamDecl decl = {.name = stmt->name,
+			  .site = stmt,
+			  .span = stmt->span,
+			  .dtype = stmt->dtype,
+			  .shape = stmt->shape,
+			  .init = stmt->expr};
+	return param_find_or_create(b, &decl);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "frontend/joined.h"
+#include "frontend/nodes.h"
 #include "frontend/specs.h"
 
 static bool row_joins(const SpecRow *row)

@@ -11,7 +11,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "frontend/eval.h"
 #include "frontend/literal.h"
+#include "frontend/nodes.h"
 
 typedef struct Fill {
 	const Nest *nest;

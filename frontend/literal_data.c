@@ -1,5 +1,6 @@
 /* Nests of numbers that are known, as constants with a shape. */
 #include "frontend/literal.h"
+#include "frontend/nodes.h"
 
 const ShapeDecl *literal_shape(Build *b, const Nest *nest, Span span)
 {

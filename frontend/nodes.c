@@ -14,6 +14,7 @@
 
 #include "base/element.h"
 #include "frontend/build.h"
+#include "frontend/nodes.h"
 #include "frontend/random.h"
 
 NodeId node_new(Build *b, NodeKind kind, Span span, Span op_span)

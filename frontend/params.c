@@ -1,4 +1,4 @@
-/* Parameters and the instances that own them.
+/* Parameter scopes, and the instances that own parameters.
  *
  * A parameter scope is the file, an instance, or one copy of an `iterate` within either. It
  * remembers which place in the program made which parameter or instance: applying an instance again
@@ -7,9 +7,9 @@
  * `iterate` adds `.i`.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/nodes.h"
 
 ParamScope *param_scope_new(Build *b, Sym prefix, Sym suffix)
 {
@@ -50,7 +50,7 @@ Member *param_member(ParamScope *scope, Sym name)
 	return at == UINT32_MAX ? NULL : &scope->members.at[at];
 }
 
-static void add_member(Build *b, Member member)
+void param_add_member(Build *b, Member member)
 {
 	ParamScope *scope = b->at.params;
 	name_index_set(b->arena, &scope->index, member.name, (uint32_t)scope->members.n);
@@ -90,100 +90,10 @@ Instance *param_instance(Build *b, const AstExpr *site, Function *fn, bool *fres
 	instance->configs = scope_new(b, fn->scope);
 	instance->configs->limit = fn->limit;
 	instance->params = param_scope_new(b, prefix, sym_cstr(b->symbols, ""));
-	add_member(b, (Member){.name = name, .site = site, .param = NODE_NONE, .instance = instance,
-			       .span = site->span});
+	param_add_member(b, (Member){.name = name,
+				     .site = site,
+				     .param = NODE_NONE,
+				     .instance = instance,
+				     .span = site->span});
 	return instance;
-}
-
-/* ---- parameters ---- */
-
-typedef struct ParamDecl {
-	Name name;
-	const void *site;
-	Span span;
-	Dtype dtype;
-	const AstShape *shape;
-	const AstExpr *init;
-} ParamDecl;
-
-static bool report_plain(Build *b, const ParamDecl *decl)
-{
-	const AstStmt *plain = b->at.params->plain;
-	if (!plain)
-		return false;
-	diag(b->diags, E0212, decl->span,
-	     "the parameter '%s' has no instance to belong to: '%s' is a plain function of tensors",
-	     decl->name.sym, plain->name.sym);
-	diag_note(b->diags, plain->name.span,
-		  "declare it as '%s()(...)', with a configuration list, and apply it as %s()(...)",
-		  plain->name.sym, plain->name.sym);
-	return true;
-}
-
-static NodeId param_create(Build *b, const ParamDecl *decl)
-{
-	ParamScope *scope = b->at.params;
-	Sym full = sym_printf(b->symbols, "%s%s%s", scope->prefix, decl->name.sym, scope->suffix);
-	if (!entry_declare(b, full, decl->name.span))
-		return NODE_NONE;
-	const ShapeDecl *shape = decl->shape ? shape_decl(b, decl->shape, SHAPE_PARAM)
-					     : shape_decl_open_param(b, decl->span);
-	if (!shape)
-		return NODE_NONE;
-	NodeId id = node_new(b, NODE_PARAM, decl->span, decl->name.span);
-	Dtype dtype = written_dtype(b, decl->dtype, decl->span);
-	Node *node = graph_node(b->graph, id);
-	node->shape = shape;
-	node->dtype = dtype;
-	node->init = dtype_is_float(dtype) ? INIT_UNIFORM : INIT_CONSTANT;
-	node_name(b, id, full, decl->name.span);
-	if (decl->init)
-		initial_set(b, id, full, decl->init);
-	PUSH(b->arena, b->graph->params, id);
-	listing_add(b, full, id, decl->name.span);
-	return id;
-}
-
-static NodeId param_find_or_create(Build *b, const ParamDecl *decl)
-{
-	if (report_plain(b, decl))
-		return NODE_NONE;
-	Member *old = param_member(b->at.params, decl->name.sym);
-	if (old && old->site == decl->site)
-		return old->param;
-	const Binding *twice = old ? scope_here(b->at.scope, decl->name.sym) : NULL;
-	if (twice && memcmp(&twice->span, &old->span, sizeof old->span) == 0)
-		return NODE_NONE; /* the scope tells it */
-	if (old) {
-		diag(b->diags, E0213, decl->name.span, "'%s' names two things in one instance",
-		     decl->name.sym);
-		diag_note(b->diags, old->span, "'%s' is declared here first", decl->name.sym);
-		return NODE_NONE;
-	}
-	NodeId id = param_create(b, decl);
-	add_member(b, (Member){.name = decl->name.sym, .site = decl->site, .param = id,
-			       .span = decl->name.span});
-	return id;
-}
-
-NodeId param_inline(Build *b, const AstExpr *expr)
-{
-	ParamDecl decl = {.name = expr->name,
-			  .site = expr,
-			  .span = expr->span,
-			  .dtype = expr->dtype,
-			  .shape = expr->shape,
-			  .init = expr->nargs ? expr->args[0] : NULL};
-	return param_find_or_create(b, &decl);
-}
-
-NodeId param_statement(Build *b, const AstStmt *stmt)
-{
-	ParamDecl decl = {.name = stmt->name,
-			  .site = stmt,
-			  .span = stmt->span,
-			  .dtype = stmt->dtype,
-			  .shape = stmt->shape,
-			  .init = stmt->expr};
-	return param_find_or_create(b, &decl);
 }

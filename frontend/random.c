@@ -18,6 +18,8 @@
 #include <xxhash.h>
 
 #include "frontend/build.h"
+#include "frontend/eval.h"
+#include "frontend/nodes.h"
 #include "frontend/random.h"
 
 /* The operand as words; NODE_NONE after an error. */

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/eval.h"
 #include "frontend/half_bytes.h"
+#include "frontend/nodes.h"
 
 static void reach_add(Build *b, Reach *reach, NodeId id)
 {

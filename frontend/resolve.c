@@ -8,6 +8,7 @@
 
 #include "frontend/border.h"
 #include "frontend/build.h"
+#include "frontend/eval.h"
 #include "frontend/forms.h"
 
 typedef struct Resolve {

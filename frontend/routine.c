@@ -5,6 +5,8 @@
  * written would need it computed again, and is refused.
  */
 #include "frontend/build.h"
+#include "frontend/eval.h"
+#include "frontend/nodes.h"
 
 typedef struct Written { /* a target outside the routine, and the first step that writes it */
 	NodeId target;

@@ -13,8 +13,10 @@
  */
 #include <string.h>
 
-#include "frontend/scan.h"
 #include "frontend/ascribe.h"
+#include "frontend/eval.h"
+#include "frontend/nodes.h"
+#include "frontend/scan.h"
 #include "frontend/specs.h"
 
 enum { LOOPS_MOST = 1000 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/eval.h"
 
 /* ---- index ---- */
 

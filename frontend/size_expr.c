@@ -5,6 +5,7 @@
  * may recurse. Sums that get deep are built again as balanced trees.
  */
 #include "frontend/build.h"
+#include "frontend/nodes.h"
 #include "frontend/scan.h"
 
 enum { SUM_DEPTH = 64 }; /* of a sum that is left as it was written */

@@ -1,6 +1,7 @@
 /* Values as sizes: of a configuration, a dim, a number, whatever is passed or has a name. */
 #include <inttypes.h>
 
+#include "frontend/nodes.h"
 #include "frontend/passed.h"
 
 /* A size that has a name, at the place where the name is used or was given to a function. */

@@ -2,6 +2,7 @@
  * sizes evaluated. */
 #include <inttypes.h>
 
+#include "frontend/eval.h"
 #include "frontend/passed.h"
 
 Value eval_wanting_size(Build *b, const AstExpr *expr)

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/nodes.h"
 #include "frontend/passed.h"
 #include "frontend/specs.h"
 

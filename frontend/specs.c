@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/nodes.h"
 #include "frontend/specs.h"
 
 static bool resolve_tensor(Build *b, const AstSpec *spec, const AstSpecTensor *tensor,

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "frontend/ascribe.h"
+#include "frontend/eval.h"
 #include "frontend/literal.h"
+#include "frontend/nodes.h"
 
 static Sym full_name(Build *b, Sym name)
 {

@@ -7,6 +7,7 @@
 #include <ctype.h>
 
 #include "frontend/build.h"
+#include "frontend/eval.h"
 
 typedef struct Mentions {
 	Arena *arena;

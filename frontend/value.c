@@ -8,6 +8,7 @@
 
 #include "frontend/build.h"
 #include "frontend/literal.h"
+#include "frontend/nodes.h"
 
 Value value_error(void) { return (Value){.kind = VALUE_ERROR}; }
 

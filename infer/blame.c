@@ -1,5 +1,6 @@
 /* Which function tells which kind of conflict. */
 #include "infer/blame.h"
+#include "infer/trail.h"
 
 static Tell *const tells[CONFLICT_KINDS] = {
 	[CONFLICT_SIZES] = tell_sizes,

@@ -1,6 +1,8 @@
 /* Messages of sizes as written, of integers made of sizes, and of guards that cannot hold. */
 #include "infer/blame.h"
+#include "infer/cells.h"
 #include "infer/guards.h"
+#include "infer/relate.h"
 #include "infer/text.h"
 #include "infer/trace.h"
 

@@ -1,5 +1,8 @@
 /* Why a size is open, beside the message that nothing determines it. */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/relate.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 #include <inttypes.h>

@@ -2,6 +2,8 @@
  * where they were born.
  */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 #include "infer/trace.h"
 

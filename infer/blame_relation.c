@@ -1,5 +1,6 @@
 /* Messages of relations between sizes: one that has no solution, or several together. */
 #include "infer/blame.h"
+#include "infer/cells.h"
 #include "infer/text.h"
 
 #include <inttypes.h>

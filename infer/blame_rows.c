@@ -1,5 +1,6 @@
 /* Messages of rows: how many axes they have. */
 #include "infer/blame.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* Messages of axes that meet: sizes and labels that differ. */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 /* An operand and what the specification says of it, where they meet in sizes a and b: axis `at`. */

@@ -1,5 +1,7 @@
 /* Messages of totals: as many elements as axes can never have together. */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 #include <inttypes.h>

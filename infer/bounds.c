@@ -17,7 +17,9 @@
  * An open row of a result is made of leaves when an operand has an open row of a leaf, or one that
  * is made of leaves: how many axes it has is known when the leaf is closed.
  */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/rows.h"
 
 /* Would axes before the open part of res meet axes of opnd from the right that have other sizes,
  * were there no more axes between them? Then there are. */

@@ -7,7 +7,11 @@
  * nothing forces their shape from below: they take what their uses have. Results have theirs from
  * operands.
  */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/close_rules.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 /* Does the decision follow from what is known, or is it made where nothing is? After conflicts more
  * may be unknown than the program leaves open: nothing is guessed then. */

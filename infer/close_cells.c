@@ -4,7 +4,12 @@
  * merged. A rule that guesses propagates after each guess, so that nothing is guessed which follows
  * from an earlier one.
  */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/close_rules.h"
+#include "infer/cons.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,11 @@
 /* The rows of its operand that a reshape keeps: `sum("... | s, g => ... | g", reshape(x))` reshapes
  * each member of x's batch, where the elements of one fill the axes that are written.
  */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/close_rules.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 /* The elements of some rows: of the sizes that are known, and whether others are open. */
 typedef struct Elements {

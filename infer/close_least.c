@@ -5,7 +5,10 @@
  * an axis into which it is concatenated follows, however small the index is that is read of it
  * there.
  */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/close_rules.h"
+#include "infer/trail.h"
 
 #include "infer/affine.h"
 

@@ -14,7 +14,9 @@
  * propagation repeats what followed. Where the search ends without sizes, no sizes are: an error
  * with the totals. The search has a budget for the program, counted in constraints looked at; what
  * is left when it ends is an error too. More open sizes than MOST_OPEN are not taken together. */
+#include "infer/cells.h"
 #include "infer/close_meet.h"
+#include "infer/trail.h"
 
 enum { MOST_LOOKED_AT = 4096 };
 

@@ -2,7 +2,11 @@
  * given another size is an error, or a guard where it is a dim. The rule runs before parts are
  * paired, for what is known then, and last of all, when every size is.
  */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/close_rules.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 /* What broadcasts into one axis of a result. */
 typedef struct Met {

@@ -19,7 +19,10 @@
  * A split with a part that may be empty is a whole by itself where nothing says more of it:
  * "d^e => e" alone reads all of the axis. Only where parts of such splits are used as equals, in
  * one axis of a result, are the splits one, and these parts equal. */
+#include "infer/cells.h"
 #include "infer/close_parts.h"
+#include "infer/close_rules.h"
+#include "infer/trail.h"
 
 /* ---- the splits of an axis ---- */
 

@@ -1,5 +1,9 @@
 /* Closing rules for rows. What bounds an open row is found in bounds.c. */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/close_rules.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 static void give_axes(Solver *s, const char *rule, const Spot *spot, uint32_t lead, uint32_t trail,
 		      bool open)

@@ -3,7 +3,9 @@
  * A choice is tried, then all that follows from it through totals, relations and broadcasts; what
  * contradicts is taken back. Only the tried sizes in Meet change. Every step counts against the
  * budget of the program. */
+#include "infer/cells.h"
 #include "infer/close_meet.h"
+#include "infer/rows.h"
 
 #include "infer/affine.h"
 

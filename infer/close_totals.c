@@ -12,7 +12,12 @@
  * What a size can be is asked of the relations that it stands in, one at a time. A known total
  * whose factors hang together with those of others, or by relations, is shared out in
  * close_meet.c. */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/close_rules.h"
+#include "infer/relate.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 #include "infer/affine.h"
 

@@ -3,7 +3,9 @@
  * Sizes go from operands to results (edges: res refines opnd), through relations, and between the
  * two products of a total. The walks below follow these from one open size to others, and see each
  * once. They decide nothing. */
+#include "infer/cells.h"
 #include "infer/close.h"
+#include "infer/rows.h"
 
 typedef VEC(CellId) Walk;
 

@@ -1,5 +1,6 @@
 /* A constraint as messages and dumps write it. */
 #include "base/held.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* Records conflicts. */
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 DiagCode conflict_code(ConflictKind kind)
 {

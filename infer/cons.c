@@ -1,4 +1,7 @@
 /* New constraints and rows. */
+#include "infer/cells.h"
+#include "infer/cons.h"
+#include "infer/rows.h"
 #include "infer/solver.h"
 
 #include <string.h>

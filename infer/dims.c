@@ -9,7 +9,10 @@
  * one class); until then the size of res is a bound of opnd, which is that size or the
  * broadcasting 1. Bounds flow from class to class along edges and grow at most twice.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* The tensor graph with its shapes as a graphviz digraph: one node a tensor, one edge an
  * operand. */
+#include "infer/dump.h"
 #include "infer/infer.h"
 
 /* Inside a dot string, quotes and backslashes are escaped; '|', '{' and '<' mean nothing in plain

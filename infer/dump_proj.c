@@ -12,6 +12,7 @@
  *
  *   margins of 0  image [0 | 1 + 1, 1 + 1, 0]
  */
+#include "infer/dump.h"
 #include "infer/infer.h"
 
 #include <inttypes.h>

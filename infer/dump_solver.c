@@ -1,7 +1,9 @@
 /* Text dumps of the solver: constraints as generated, shapes after a stage with the rules that
  * fired. */
 #include "infer/close.h"
+#include "infer/dump.h"
 #include "infer/generate.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 #include "infer/trace.h"
 

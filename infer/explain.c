@@ -3,6 +3,10 @@
  * A derivation goes along the merges from a cell to the one that its class had its value from
  * (trace.c), then on through what gave that value.
  */
+#include "infer/cells.h"
+#include "infer/dump.h"
+#include "infer/relate.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 #include "infer/trace.h"
 

@@ -16,7 +16,11 @@
  *
  * Nodes without operands: generate_leaf.c; specifications: generate_spec.c.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
 #include "infer/generate.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 #include <string.h>
 

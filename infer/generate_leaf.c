@@ -2,7 +2,10 @@
  * nothing is. What only uses say of an input, a parameter or a buffer is marked as terminal: it
  * closes to its bound.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
 #include "infer/generate.h"
+#include "infer/rows.h"
 
 typedef struct RowNames { /* the row variables of one declaration */
 	Sym names[ROW_KINDS];

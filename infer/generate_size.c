@@ -1,7 +1,10 @@
 /* Sizes as written: to a size where all is written, to cells and relations where a captured size
  * occurs. Quotients and differences ask for guards: that they divide, that they are not negative.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
 #include "infer/generate.h"
+#include "infer/trail.h"
 
 static void ask(Solver *s, GuardKind kind, Size a, Size b, Span span)
 {

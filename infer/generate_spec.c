@@ -2,7 +2,10 @@
  * the result are the written ones themselves. Letters are cells, row variables are row variables,
  * shared by all tensors of the specification; `with` binds or captures them.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
 #include "infer/generate.h"
+#include "infer/rows.h"
 
 #include <stb/stb_ds.h>
 #include <string.h>

@@ -5,7 +5,11 @@
  * require must hold. What holds for all values is no guard. guards_reduce.c keeps those that others
  * do not imply.
  */
+#include "infer/cells.h"
 #include "infer/guards.h"
+#include "infer/relate.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 #include "infer/affine.h"
 #include "infer/generate.h"

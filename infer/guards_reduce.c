@@ -5,9 +5,11 @@
  * that follows from those that are kept (base/size_system.h). A guard that holds for no value is an
  * error, and so are guards that exclude each other, however many it takes.
  */
+#include "infer/cells.h"
 #include "infer/guards.h"
 #include "infer/replaced.h"
 #include "infer/trace.h"
+#include "infer/trail.h"
 
 typedef struct Reducer {
 	Solver *s;

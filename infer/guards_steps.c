@@ -5,6 +5,7 @@
  */
 #include "infer/generate.h"
 #include "infer/guards.h"
+#include "infer/trail.h"
 
 /* Dims that count stand behind all others. */
 static bool counts(const Solver *s, Size a)

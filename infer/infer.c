@@ -6,9 +6,13 @@
  * Messages and places are those of the order of the program.
  */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/dump.h"
 #include "infer/generate.h"
 #include "infer/guards.h"
+#include "infer/rows.h"
 #include "infer/trace.h"
+#include "infer/trail.h"
 #include "infer/warn.h"
 
 static Solver *solve(const Graph *graph, Arena *perm, uint64_t shuffle)

@@ -195,22 +195,6 @@ void infer_verify(const Inference *inference, FILE *report);
  * have made: well formed, inside all axes, and as many writes as they say. */
 void infer_verify_projections(const Inference *inference, const NodeId *nodes, size_t n);
 
-/* Dumps: as docs/ir.md says. */
-void infer_dump_shapes(FILE *out, const Inference *inference); /* NAME : DTYPE SHAPE */
-void infer_dump_proj(FILE *out, const Inference *inference);
-void infer_dump_guards(FILE *out, const Inference *inference);
-/* Constraints as generated; the stage-by-stage solution with the rules that fired. */
-void infer_dump_constraints(FILE *out, const Inference *inference);
-void infer_dump_stage(FILE *out, const Inference *inference, int stage);
-
-/* The tensor graph with shapes, for graphviz (infer/dump_dot.c). */
-void infer_dump_dot(FILE *out, const Inference *inference);
-/* --explain-shape: NAME or NAME.AXIS as a tree of steps down to declarations; false: no such
- * thing. */
-bool infer_explain_shape(FILE *out, const Inference *inference, const char *query);
-/* --explain-closed: every size that was chosen rather than forced. */
-void infer_explain_closed(FILE *out, const Inference *inference);
-
 /* "[b | i -> o]" without the parts whose row is empty. */
 void shape_print(FILE *out, const Sizes *sizes, const Shape *shape);
 const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape);

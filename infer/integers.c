@@ -4,9 +4,13 @@
  * A size is wider than the dtypes of integers, so each asks for the guard that its values fit:
  * nothing wraps. Where they cannot fit, that is an error.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
 #include "infer/generate.h"
 #include "infer/guards.h"
+#include "infer/rows.h"
 #include "infer/trace.h"
+#include "infer/trail.h"
 
 static bool fits(Solver *s, const Node *node, Size value)
 {

@@ -12,7 +12,11 @@
  * left of the program's MOST_WORK: an elimination costs the cube of the cells, and each relation
  * that changes asks for one. */
 #include "infer/affine.h"
+#include "infer/cells.h"
+#include "infer/relate.h"
+#include "infer/rows.h"
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* What repairs that were offered mend, so that it is not told again. */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 
 enum { WHOLE = -1, PLACES = 64 /* that are compared */ };
 

@@ -4,6 +4,10 @@
  * appear, rows get axes up to ROW_LIMIT) or does nothing: the queues run dry. Relations that leave
  * several sizes open are then taken together (linear.c).
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
+#include "infer/relate.h"
+#include "infer/rows.h"
 #include "infer/solver.h"
 
 static void con_run(Solver *s, ConId id)

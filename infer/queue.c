@@ -3,6 +3,7 @@
  * A constraint or edge is queued when a class or row variable that it mentions has changed
  * (occurrence lists), never by scanning.
  */
+#include "infer/cons.h"
 #include "infer/solver.h"
 
 static bool is_inequality(const Con *con) { return con->kind == CON_ROW_LE; }

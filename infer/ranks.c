@@ -8,7 +8,9 @@
  * Ford), and shown with its places. A row that has too many axes without one, or with one that
  * turns around in the order of the program more than ROUNDS times, meets ROW_LIMIT.
  */
+#include "infer/rows.h"
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 #include <string.h>
 

@@ -9,7 +9,10 @@
  * is known when all is solved (affine_fits).
  */
 #include "infer/affine.h"
+#include "infer/cells.h"
+#include "infer/relate.h"
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 /* ---- deriving ---- */
 

@@ -7,6 +7,9 @@
  * every size of a relation once all are known, whichever was found from the others, so it does not
  * depend on the order; one that is a number by itself stays one (cell_spelled).
  */
+#include "infer/cells.h"
+#include "infer/relate.h"
+#include "infer/rows.h"
 #include "infer/solver.h"
 
 static void spread(Solver *s, ConId id, CellId from, CellId to)

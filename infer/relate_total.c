@@ -5,7 +5,12 @@
  * cell when all axes are known, or for the one axis that is not.
  */
 #include "infer/affine.h"
+#include "infer/cells.h"
+#include "infer/cons.h"
+#include "infer/relate.h"
+#include "infer/rows.h"
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 typedef struct Total {
 	Size known;	/* product of the known axes, and the factor */

@@ -5,6 +5,8 @@
  * as a `permute` that is written out; the 0 of a sum (repair_kept.c); `*` for `.*`.
  */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 enum { LETTERS = 26 };

@@ -5,6 +5,8 @@
  * declaration that has none, `.T` at an operand, the operands the other way round; and `.*`.
  */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 #include <string.h>

@@ -6,6 +6,8 @@
  * tensor whose axes are the first ones of the other's gets such zeros by a sum of its own.
  */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 #include "infer/trace.h"
 

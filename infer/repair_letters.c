@@ -7,6 +7,8 @@
  * it (across `->` or `|`), of a row of the other operand that has both.
  */
 #include "infer/blame.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 #include "infer/trace.h"
 

@@ -5,6 +5,7 @@
  * is not written. What a repair mends is not reported again.
  */
 #include "infer/blame.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 #include <ctype.h>

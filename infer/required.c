@@ -4,6 +4,7 @@
  *
  * Only whole factors of a size are replaced. That the two are equal is a guard of its own, so what
  * follows holds wherever the routine runs. */
+#include "infer/cells.h"
 #include "infer/solver.h"
 
 enum { MOST_REQUIRED = 64 }; /* are put for others: each total goes through all of them */

@@ -11,7 +11,11 @@
  * the equation waits until one of p, q is solved; the stages give the variable opposite the longer
  * leftover no axes, which is the least solution.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
+#include "infer/rows.h"
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 #include <string.h>
 

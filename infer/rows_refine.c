@@ -11,7 +11,11 @@
  * A row variable of opnd is never solved here: what bounds it is read off its constraints by the
  * stages.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
+#include "infer/rows.h"
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 /* The axes of an operand that have a place in its result: leading ones, trailing ones, and floating
  * ones (not pinned, still left of an open variable) that have no place yet. */

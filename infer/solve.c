@@ -1,5 +1,8 @@
 /* The run: propagation, then the stages, until there is a conflict. */
 #include "infer/close.h"
+#include "infer/cons.h"
+#include "infer/rows.h"
+#include "infer/trail.h"
 
 static void index_binds(Solver *s)
 {

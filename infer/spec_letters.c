@@ -1,4 +1,5 @@
 /* Where letters stand in specifications. */
+#include "infer/cons.h"
 #include "infer/solver.h"
 
 static bool axis_has(const SpecAxis *axis, Sym letter)

@@ -1,5 +1,7 @@
 /* How messages call what the solver speaks of: tensors, axes, sizes, rows. */
 #include "base/held.h"
+#include "infer/cells.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  * The merges of a class are a tree over its cells (Cell.proof, kept by dims.c). The way between two
  * cells climbs from the deeper one to the other's depth, then from both until they meet.
  */
+#include "infer/cells.h"
 #include "infer/trace.h"
 
 enum { ORIGINS_TRIED = 200, MERGES_WALKED = 1000 };

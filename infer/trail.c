@@ -6,6 +6,7 @@
  * entry with what stands in the table takes the change back, and exchanging it once more makes it
  * again. Nothing is kept as long as there is no conflict. */
 #include "infer/solver.h"
+#include "infer/trail.h"
 
 static void trail_push(Solver *s, TrailEntry entry)
 {

@@ -1,4 +1,7 @@
 /* Warnings of a finished solution: sizes and rows that nothing determines, and dims that meet. */
+#include "infer/cells.h"
+#include "infer/cons.h"
+#include "infer/rows.h"
 #include "infer/warn.h"
 
 #include <inttypes.h>

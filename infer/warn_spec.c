@@ -6,7 +6,10 @@
  * is of one element, or none, repeats nothing and adds nothing up; a letter that `with` gives a
  * size is meant.
  */
+#include "infer/cells.h"
+#include "infer/cons.h"
 #include "infer/generate.h"
+#include "infer/rows.h"
 #include "infer/text.h"
 #include "infer/warn.h"
 

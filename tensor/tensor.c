@@ -1,4 +1,5 @@
 /* The passes over the tensor program, and what they share. */
+#include "infer/dump.h"
 #include "tensor/passes.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+#include "infer/cells.h"
+#include "infer/rows.h"
+#include "infer/cons.h"
+#include "infer/trail.h"
 #include "test/unit/infer_fixture.h"
 
 Set *set_new(void)

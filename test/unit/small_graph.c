@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "infer/dump.h"
+
 void small_init(Small *s)
 {
 	*s = (Small){0};

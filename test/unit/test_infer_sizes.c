@@ -1,4 +1,5 @@
 /* Sizes, bounds, affine axes, concatenations and totals on the level of constraints. */
+#include "infer/cells.h"
 #include "test/unit/infer_fixture.h"
 
 static const char *const orders[][3] = {

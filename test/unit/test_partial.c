@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "frontend/frontend.h"
+#include "infer/dump.h"
 #include "infer/trace.h"
 
 typedef struct Tried {
