@@ -79,19 +79,22 @@ static void run_naive(Session *s)
 		session_naive(s);
 }
 
-static void run_kernels(Session *s)
+static void run_plan(Session *s)
 {
-	LowerOptions options = session_lower_options(s);
-	if (session_unscheduled(s) || s->first) {
-		s->program = s->loops[0] = s->naive;
+	if (session_unscheduled(s) || s->first)
 		return;
-	}
 	s->asked = read_schedule(s);
 	if (s->asked && s->options.no_policy)
 		schedule_complete(s->asked);
+	s->lower_options = session_lower_options(s);
 	if (s->diags.nerrors == 0)
-		s->program = s->loops[0] = lower_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources,
-							 s->perm, &s->diags, &options, s->asked);
+		s->plan = lower_plan(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm, &s->diags,
+				     &s->lower_options, s->asked);
+}
+
+static void run_kernels(Session *s)
+{
+	s->program = s->loops[0] = s->plan ? lower_kernels(s->plan) : s->naive;
 }
 
 /* Without a policy memory is all that is chosen; for a GPU threads are, too. */
@@ -140,6 +143,11 @@ static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
 static void verify_split(const Session *s) { tensor_verify(s->tensors[0]); }
 static void verify_gather(const Session *s) { tensor_verify(s->tensors[1]); }
 static void verify_target(const Session *s) { target_verify(&s->target); }
+static void verify_plan(const Session *s)
+{
+	if (s->plan)
+		lower_plan_verify(s->plan);
+}
 /* That indices stay inside is shown once, of the finished loops. */
 static void verify_program(const Session *s) { loops_verify_grammar(s->program); }
 static void verify_bind(const Session *s)
@@ -167,6 +175,13 @@ static void dump_naive(FILE *out, Session *s)
 	const Program *naive = session_naive(s);
 	if (naive)
 		loops_dump(out, naive);
+}
+static void dump_plan(FILE *out, Session *s)
+{
+	if (s->plan)
+		lower_plan_dump(out, s->plan);
+	else
+		fputs("(as in naive)\n", out);
 }
 static void dump_kernels(FILE *out, Session *s) { loops_dump(out, s->loops[0]); }
 static void dump_sums(FILE *out, Session *s)
@@ -213,6 +228,8 @@ const Stage pipeline[] = {
 	{"target", "lower", "the processor that code is made for", session_find_target,
 	 verify_target, dump_target},
 	{"naive", "lower", "unscheduled loops of each operation", run_naive, NULL, dump_naive},
+	{"plan", "lower", "which operations have kernels, and which go inside others", run_plan,
+	 verify_plan, dump_plan},
 	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
 	 verify_program, dump_kernels},
 	{"sums", "lower", "in which order each reduction adds", NULL, NULL, dump_sums},

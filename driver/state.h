@@ -31,6 +31,8 @@ struct Session {
 	Program *naive; /* unscheduled loops; NULL: nobody has asked for them */
 	Target target;
 	Schedule *asked;			     /* NULL: nothing is */
+	LowerOptions lower_options;		     /* of the plan, and as long as the program */
+	struct Lower *plan;			     /* NULL: no policy chooses */
 	Program *loops[1 + TRANSFORM_PASSES];	     /* kernels, then what each pass makes */
 	Program *program;			     /* the last of them */
 	Program *vectors;			     /* it in lanes: what back ends see */

@@ -7,6 +7,7 @@
 
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
+#include "lower/routine_plan.h"
 
 /* Constants that only copies were made of, in panels, are no part of the program. */
 static void drop_constants(Lower *lower)
@@ -47,14 +48,23 @@ static Lower lower_new(const Tables *tables)
 		       .diags = tables->diags};
 }
 
-static void lower_all(Lower *lower)
+static void plan_all(Lower *lower)
 {
-	const Graph *graph = lower->graph;
+	uint32_t n = lower->graph->routines.n;
 	if (!tables_fill(&lower->tables))
 		return;
 	lower->kept = prepack_kept(lower);
-	for (uint32_t i = 0; i < graph->routines.n; i++) {
+	lower->routines = ARENA_ARRAY(lower->arena, RoutinePlan, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
 		plans_clear(lower);
+		lower->routines[i] = routine_plan(lower, i);
+		arena_reset(lower->scratch);
+	}
+}
+
+static void lower_all(Lower *lower)
+{
+	for (uint32_t i = 0; i < lower->graph->routines.n; i++) {
 		lower_routine(lower, i);
 		arena_reset(lower->scratch);
 	}
@@ -78,23 +88,40 @@ static void note_equals(Lower *lower, const TensorProgram *tensors)
 	}
 }
 
-Program *lower_kernels(const TensorProgram *tensors, const Sources *sources, Arena *perm,
-		       Diags *diags, const LowerOptions *options, const Schedule *asked)
+/* NULL after errors. */
+static LowerPlan *plan_checked(LowerPlan *lower, int errors_before)
+{
+	if (lower->diags->nerrors == errors_before)
+		return lower;
+	tables_free(&lower->tables);
+	schedule_free(lower->program->made);
+	return NULL;
+}
+
+LowerPlan *lower_plan(const TensorProgram *tensors, const Sources *sources, Arena *perm,
+		      Diags *diags, const LowerOptions *options, const Schedule *asked)
 {
 	Tables tables = tables_new(tensors, sources, perm, diags, options);
-	Lower lower = lower_new(&tables);
-	lower.options = options;
-	lower.target = options->target;
-	lower.asked = asked;
+	Lower *lower = ARENA_NEW(perm, Lower);
 	int before = diags->nerrors;
-	note_equals(&lower, tensors);
-	plans_new(&lower);
-	lower_all(&lower);
-	tables_free(&lower.tables);
-	if (diags->nerrors == before)
-		return lower.program;
-	schedule_free(lower.program->made);
-	return NULL;
+	*lower = lower_new(&tables);
+	lower->options = options;
+	lower->target = options->target;
+	lower->asked = asked;
+	note_equals(lower, tensors);
+	plans_new(lower);
+	plan_all(lower);
+	return plan_checked(lower, before);
+}
+
+Program *lower_kernels(LowerPlan *lower)
+{
+	int before = lower->diags->nerrors;
+	lower_all(lower);
+	if (!plan_checked(lower, before))
+		return NULL;
+	tables_free(&lower->tables);
+	return lower->program;
 }
 
 void lower_finish(Program *program, const Schedule *asked, Diags *diags)
@@ -107,7 +134,8 @@ Program *lower_program(const TensorProgram *tensors, const Sources *sources, Are
 		       Diags *diags, const LowerOptions *options, const Schedule *asked)
 {
 	int before = diags->nerrors;
-	Program *program = lower_kernels(tensors, sources, perm, diags, options, asked);
+	LowerPlan *plan = lower_plan(tensors, sources, perm, diags, options, asked);
+	Program *program = plan ? lower_kernels(plan) : NULL;
 	if (!program)
 		return NULL;
 	for (uint32_t i = 0; i + 1 < TRANSFORM_PASSES; i++)

@@ -1,7 +1,7 @@
 /* The private parts of lower/: what is known and decided about each node of a routine. node_plan.h
  * decides, gen.h is a kernel under construction, kernel.h emits.
  *
- *   decided   uses.c what a routine needs, and who uses it; fuse.c which nodes have a kernel, shared.c
+ *   decided   routine_plan.c of each routine, before any kernel; uses.c what a routine needs, and who uses it; fuse.c which nodes have a kernel, shared.c
  *             those that members of a batch share, conversions.c operands of products that are
  *             stored narrow; prepack.c, prepack_value.c what is made when the state is packed;
  *             halo.c, margins.c pictures that are made with margins
@@ -101,6 +101,15 @@ typedef struct Use {
 	uint32_t arg;
 } Use;
 
+/* What is decided about the nodes that a routine needs, ascending; `first_use`: of each, into uses. */
+typedef struct RoutinePlan {
+	NodePlan *nodes;
+	NodeId *ids;
+	uint32_t n;
+	uint32_t *first_use;
+	Use *uses;
+} RoutinePlan;
+
 /* Kernels that may be a row block, and are none since it does not pay. */
 typedef struct RowBlockPassed {
 	NodeId first, last;
@@ -125,6 +134,7 @@ typedef struct Lower {
 	bool packing;			/* the kernel at hand makes one of them: it runs once */
 	NodeId kept;			/* prepack_kept */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
+	RoutinePlan *routines; /* of each routine of the graph */
 	/* the routine at hand */
 	NodePlan *plan; /* by NodeId */
 	NodeId *needed; /* the nodes that it needs, ascending */

@@ -8,6 +8,7 @@
 
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
+#include "lower/routine_plan.h"
 #include "lower/row_block.h"
 
 /* ---- buffers ---- */
@@ -145,16 +146,7 @@ static void begin_kernels(Lower *lower)
 	memset(&lower->passed, 0, sizeof lower->passed);
 }
 
-static bool find_early(Lower *lower)
-{
-	if (!tables_find_early(&lower->tables, lower->needed, lower->nneeded))
-		return false;
-	for (uint32_t k = 0; k < lower->nneeded; k++)
-		lower->plan[lower->needed[k]].pre_check = lower->tables.pre_check[lower->needed[k]];
-	return true;
-}
-
-/* Decides about the nodes of the routine at hand, which has its buffers of arguments, and emits them. */
+/* The kernels of the routine at hand, which is planned and has its buffers of arguments. */
 static void lower_nodes(Lower *lower)
 {
 	find_homes(lower);
@@ -172,9 +164,7 @@ void lower_routine(Lower *lower, uint32_t id)
 {
 	begin_kernels(lower);
 	tables_begin(&lower->tables, id);
-	fuse_plan(lower);
-	if (!find_early(lower))
-		return;
+	routine_plan_begin(lower, &lower->routines[id]);
 	tables_open(&lower->tables);
 	lower_nodes(lower);
 	tables_close(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
@@ -189,8 +179,7 @@ static void lower_initial(Lower *lower, NodeId id)
 		initial_emit(lower, id);
 		return;
 	}
-	fuse_plan(lower);
-	if (find_early(lower))
+	if (routine_decide(lower))
 		lower_nodes(lower);
 }
 

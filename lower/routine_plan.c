@@ -1,0 +1,175 @@
+/* The plan of each routine, made before any kernel: what is decided about its nodes, kept until the
+ * routine is lowered; its dump, and its verifier, which reads the graph alone.
+ *
+ * Planning writes nothing but the plan: no name, buffer or kernel comes of it.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "lower/node_plan.h"
+#include "lower/routine_plan.h"
+
+/* ---- made, and taken up again ---- */
+
+bool routine_decide(Lower *lower)
+{
+	fuse_plan(lower);
+	if (!tables_find_early(&lower->tables, lower->needed, lower->nneeded))
+		return false;
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		lower->plan[lower->needed[k]].pre_check = lower->tables.pre_check[lower->needed[k]];
+	return true;
+}
+
+RoutinePlan routine_plan(Lower *lower, uint32_t routine)
+{
+	RoutinePlan plan = {0};
+	tables_begin(&lower->tables, routine);
+	if (!routine_decide(lower))
+		return plan;
+	uint32_t nuses = 0;
+	plan.n = lower->nneeded;
+	plan.ids = ARENA_ARRAY(lower->arena, NodeId, plan.n + 1);
+	plan.nodes = ARENA_ARRAY(lower->arena, NodePlan, plan.n + 1);
+	plan.first_use = ARENA_ARRAY(lower->arena, uint32_t, plan.n + 1);
+	for (uint32_t k = 0; k < plan.n; k++) {
+		plan.ids[k] = lower->needed[k];
+		plan.nodes[k] = lower->plan[plan.ids[k]];
+		plan.first_use[k] = lower->first_use[plan.ids[k]];
+		nuses += plan.nodes[k].nuses;
+	}
+	plan.uses = ARENA_ARRAY(lower->arena, Use, nuses + 1);
+	memcpy(plan.uses, lower->uses, nuses * sizeof *plan.uses);
+	return plan;
+}
+
+void routine_plan_begin(Lower *lower, const RoutinePlan *plan)
+{
+	plans_clear(lower);
+	for (uint32_t k = 0; k < plan->n; k++) {
+		NodeId id = lower->needed[k] = plan->ids[k];
+		lower->plan[id] = plan->nodes[k];
+		lower->first_use[id] = plan->first_use[k];
+	}
+	lower->nneeded = plan->n;
+	lower->uses = plan->uses;
+}
+
+/* ---- verified ---- */
+
+static const NodePlan *plan_of(const RoutinePlan *plan, NodeId id)
+{
+	uint32_t from = 0, to = plan->n;
+	while (from < to) { /* falls: the ids between */
+		uint32_t middle = from + (to - from) / 2;
+		if (plan->ids[middle] < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < plan->n && plan->ids[from] == id ? &plan->nodes[from] : NULL;
+}
+
+/* A node that is computed inside another kernel: that one has the root's name, comes later and is
+ * inside no other. */
+static void verify_fused(const RoutinePlan *plan, NodeId id, const NodePlan *node)
+{
+	if (!node->fused || node->root == NODE_NONE)
+		return;
+	const NodePlan *root = plan_of(plan, node->root);
+	if (!root || root->fused || root->root != node->root || node->root <= id)
+		BUG("node %" PRIu32 " is computed inside %" PRIu32 ", which has no kernel", id,
+		    node->root);
+	if (node->mutated || node->output)
+		BUG("node %" PRIu32 " has no kernel, and is a result or assigned to", id);
+}
+
+static void verify_operands(const Lower *lower, const RoutinePlan *plan, uint32_t k)
+{
+	const Node *node = lower_node(lower, plan->ids[k]);
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		const NodePlan *arg = plan_of(plan, node->args[i]);
+		if (!arg)
+			BUG("node %" PRIu32 " reads %" PRIu32 ", which is not planned",
+			    plan->ids[k], node->args[i]);
+		if (plan->nodes[k].pre_check && !arg->pre_check)
+			BUG("node %" PRIu32 " comes before all checks, its operand does not",
+			    plan->ids[k]);
+	}
+}
+
+static void verify_uses(const Lower *lower, const RoutinePlan *plan, uint32_t k)
+{
+	for (uint32_t i = 0; i < plan->nodes[k].nuses; i++) {
+		const Use *use = &plan->uses[plan->first_use[k] + i];
+		if (!plan_of(plan, use->user) ||
+		    lower_node(lower, use->user)->args[use->arg] != plan->ids[k])
+			BUG("node %" PRIu32 " has a use that does not read it", plan->ids[k]);
+	}
+}
+
+static void verify_routine(const Lower *lower, const RoutinePlan *plan)
+{
+	for (uint32_t k = 0; k < plan->n; k++) {
+		const NodePlan *node = &plan->nodes[k];
+		verify_fused(plan, plan->ids[k], node);
+		verify_operands(lower, plan, k);
+		verify_uses(lower, plan, k);
+		const NodePlan *sum =
+			node->reduction == NODE_NONE ? NULL : plan_of(plan, node->reduction);
+		if (node->reduction != NODE_NONE && (!sum || sum->root != plan->ids[k]))
+			BUG("node %" PRIu32 " finishes a sum that is elsewhere", plan->ids[k]);
+		if (node->hoisted && !node->constant)
+			BUG("node %" PRIu32 " is in the state, and depends on a call",
+			    plan->ids[k]);
+	}
+}
+
+void lower_plan_verify(const LowerPlan *lower)
+{
+	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
+		verify_routine(lower, &lower->routines[i]);
+}
+
+/* ---- printed ---- */
+
+static void dump_place(FILE *out, const NodePlan *node)
+{
+	if (node->hoisted)
+		fputs("when the state is packed", out);
+	else if (node->fused && node->root == NODE_NONE)
+		fputs("inside all that read it", out);
+	else if (node->fused)
+		fprintf(out, "inside %%%" PRIu32, node->root);
+	else
+		fputs("kernel", out);
+}
+
+static void dump_node(FILE *out, const Lower *lower, NodeId id, const NodePlan *plan)
+{
+	const Node *node = lower_node(lower, id);
+	fprintf(out, "  %%%" PRIu32 " %s: ", id,
+		node->name ? node->name : tables_op_text(&lower->tables, id));
+	dump_place(out, plan);
+	if (plan->reduction != NODE_NONE)
+		fprintf(out, ", finishes %%%" PRIu32, plan->reduction);
+	if (node->target != NODE_NONE)
+		fprintf(out, ", assigned to %%%" PRIu32, node->target);
+	if (plan->pre_check)
+		fputs(", before all that is stored", out);
+	if (plan->sinkable)
+		fputs(", or inside copies of it", out);
+	fputc('\n', out);
+}
+
+void lower_plan_dump(FILE *out, const LowerPlan *lower)
+{
+	for (uint32_t i = 0; i < lower->graph->routines.n; i++) {
+		const RoutinePlan *plan = &lower->routines[i];
+		fprintf(out, "plan %s\n", lower->graph->routines.at[i].name);
+		for (uint32_t k = 0; k < plan->n; k++)
+			if (lower_proj(lower, plan->ids[k]))
+				dump_node(out, lower, plan->ids[k], &plan->nodes[k]);
+	}
+}
