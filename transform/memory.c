@@ -150,7 +150,7 @@ static void live_through_loops(Plan *p, const KernelId *kernels, uint32_t nkerne
 		}
 		any |= span.any;
 	}
-	if (!any)
+	if (!any || p->lives.n == 0)
 		return;
 	qsort(p->lives.at, p->lives.n, sizeof *p->lives.at, by_first);
 	for (size_t i = 0; i < p->lives.n; i++)
