@@ -293,7 +293,7 @@ static Dtype dtype_of_name(const LoopsParser *p, const Lex *lex, const Lex *next
 		return p->kernel.locals[scope->id].dtype;
 	BufferId buffer = lex_is(p, next, "[") ? buffer_find(p, name) : BUFFER_NONE;
 	if (buffer != BUFFER_NONE)
-		return p->program->buffers.at[buffer].dtype;
+		return dtype_alone(p->program->buffers.at[buffer].dtype);
 	*index = scope || hmgeti(dims, name) >= 0;
 	const ProgramRoutine *routine =
 		p->routine == ROUTINE_NONE ? NULL : program_routine(p->program, p->routine);
