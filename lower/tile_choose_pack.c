@@ -322,7 +322,8 @@ static void pack_spread(Planner *p)
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
-	bool spread = cols > 0 && steps * bytes >= p->target->spread_bytes / cols,
+	int64_t least = hoisted ? p->target->prepack_spread : p->target->spread_bytes;
+	bool spread = cols > 0 && steps * bytes >= least / cols,
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
 	if (gen_asked(tile->nest->gen, CHOICE_OVER_READ))
