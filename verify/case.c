@@ -243,7 +243,7 @@ static void run_routine(VerifyCase like, uint32_t index, VerifyJudge judge, void
 		draw.coarse &= !init;
 		draw.seed = task->seed + (uint64_t)i;
 		draw.most_bytes = task->bytes;
-		draw.nguards = task->inference->guards.n;
+		draw.nguards = task->program->nguards;
 		c.head = name;
 		c.first = i == 0;
 		c.before = calls[i] = verify_call_new(task->program, index, &draw, &why);
