@@ -78,9 +78,9 @@ typedef struct Reader {
 static Frame owner_frame(const Lower *lower, Use use)
 {
 	const Proj *proj = lower_proj(lower, use.user);
-	const Piece *piece = &proj->pieces[0];
 	if (proj->npieces != 1)
 		return (Frame){use.user, use.arg};
+	const Piece *piece = &proj->pieces[0];
 	for (uint32_t j = 0; j < use.arg; j++)
 		if (proj_same_access(&piece->args[j], &piece->args[use.arg]))
 			return (Frame){use.user, j};
