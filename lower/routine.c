@@ -130,11 +130,12 @@ static void emit_all(Lower *lower)
 	}
 }
 
+/* Those of the routine at hand: what a parameter starts with needs none. */
 static void end_loops(Lower *lower)
 {
 	for (uint32_t i = 1; i < lower->graph->loops.n; i++) {
 		NodeId until = lower->graph->loops.at[i].until;
-		if (until != NODE_NONE)
+		if (until != NODE_NONE && lower->plan[until].needed)
 			tables_end_loop(&lower->tables, i, lower->plan[until].buffer);
 	}
 }
