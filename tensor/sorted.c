@@ -34,13 +34,22 @@ static bool is_sort(const Node *node, bool ids)
 	       node->target == NODE_NONE;
 }
 
+/* Of k greatest elements there are no more places than k. */
+static bool same_extents(const Proj *p, const Proj *q)
+{
+	bool same = p->niters == q->niters;
+	for (uint32_t i = 0; same && i < p->niters; i++)
+		same = size_same(p->iters[i].extent, q->iters[i].extent);
+	return same;
+}
+
 static bool same_lines(const TensorProgram *program, NodeId a, NodeId b)
 {
 	const Node *one = tensor_node(program, a), *two = tensor_node(program, b);
 	const Proj *p = tensor_proj(program, a), *q = tensor_proj(program, b);
 	return p && q && one->args[0] == two->args[0] &&
 	       one->along.descending == two->along.descending && p->npieces == 1 &&
-	       q->npieces == 1 && proj_same_access(&p->pieces[0].result, &q->pieces[0].result) &&
+	       q->npieces == 1 && same_extents(p, q) && proj_same_access(&p->pieces[0].result, &q->pieces[0].result) &&
 	       proj_same_access(&p->pieces[0].args[0], &q->pieces[0].args[0]);
 }
 
