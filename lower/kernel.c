@@ -110,7 +110,8 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 static Scalar neutral_of(const Gen *gen, NodeId id)
 {
 	const Node *node = lower_node(gen->lower, id);
-	return op_neutral(node_reduce_op(node), node->dtype);
+	return node->kind == NODE_ARGMAX ? scalar_of(node->dtype, 0)
+					 : op_neutral(node_reduce_op(node), node->dtype);
 }
 
 /* Cells that no iteration reaches, or that are added to, begin with the neutral element. */
@@ -118,8 +119,9 @@ static void fill_first(Gen *gen, NodeId id, BufferId to, Scalar neutral)
 {
 	const Node *node = lower_node(gen->lower, id);
 	const Proj *proj = lower_proj(gen->lower, id);
-	if (!proj || proj->linear || node->kind == NODE_ARGMAX || node->along.letter ||
-	    !nest_needs_fill(gen->lower, id))
+	if (!proj || proj->linear || node->along.letter)
+		return;
+	if (node->kind == NODE_ARGMAX ? proj->surjective : !nest_needs_fill(gen->lower, id))
 		return;
 	nest_fill(gen, to, neutral);
 }

@@ -117,14 +117,19 @@ static bool adds_up(const Node *node, const Proj *proj)
 	       (!proj->injective && node->dtype != DTYPE_U4X32);
 }
 
-Scalar operation_neutral(const Node *node) { return op_neutral(node_reduce_op(node), node->dtype); }
+Scalar operation_neutral(const Node *node)
+{
+	return node->kind == NODE_ARGMAX ? scalar_of(node->dtype, 0)
+					 : op_neutral(node_reduce_op(node), node->dtype);
+}
 
 /* Does a step store each cell, or a sum that starts with what it stores? */
 static bool needs_fill(const Node *node, const Proj *proj)
 {
-	if (!proj || proj->linear || node->kind == NODE_ARGMAX || node->along.letter ||
-	    node->kind == NODE_RANDOM)
+	if (!proj || proj->linear || node->along.letter || node->kind == NODE_RANDOM)
 		return false;
+	if (node->kind == NODE_ARGMAX)
+		return !proj->surjective;
 	return adds_up(node, proj) ? !proj_computes_cells(proj)
 				   : !proj->surjective || proj_is_guarded(proj);
 }
