@@ -189,7 +189,9 @@ coverage:
 
 # Bytes to shapes, programs to loops, C and numbers: each 2/5 of FUZZ_SECONDS, from the kept corpus on. Bytes to loops:
 # the rest.
+# The same inputs in the same order each time; FUZZ_SEED=0 FUZZ_SECONDS=3000 looks for others.
 FUZZ_SECONDS = 40
+FUZZ_SEED    = 1
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
 # All but what needs libgccjit, or other processes.
 FUZZ_OBJ     = $(filter-out $(OBJ_tune) $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/jobs.o $(B)/driver/lists.o \
@@ -207,7 +209,7 @@ $(B)/fuzz_loops: $(call fuzz_objs,$(B)/test/fuzz/fuzz_loops.o $(FUZZ_OBJ))
 $(B)/fuzz_read: $(call fuzz_objs,$(B)/test/fuzz/fuzz_read.o $(FUZZ_OBJ))
 $(B)/fuzz_%:
 	$(call say,LINK)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(LIBS_B)
-FUZZ_OPTIONS = -max_total_time=$$(($(FUZZ_SECONDS) * $(1) / 5)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0
+FUZZ_OPTIONS = -seed=$(FUZZ_SEED) -max_total_time=$$(($(FUZZ_SECONDS) * $(1) / 5)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=0
 # They run beside each other once all are built: their seconds are not shared with the compiler.
 fuzz: $(B)/fuzz_shapes $(B)/fuzz_loops $(B)/fuzz_read
 	@$(MAKE) fuzz-shapes fuzz-read fuzz-loops
