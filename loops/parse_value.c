@@ -289,9 +289,10 @@ static Dtype dtype_of_name(const LoopsParser *p, const Lex *lex, const Lex *next
 		       : begins(p, lex, "far_")	 ? DTYPE_I32
 						 : dtype_from_name(text, lex->len);
 	}
-	if (scope && scope->local)
+	bool axes = lex_is(p, next, "[");
+	if (scope && scope->local && axes == (p->kernel.locals[scope->id].rank > 0))
 		return p->kernel.locals[scope->id].dtype;
-	BufferId buffer = lex_is(p, next, "[") ? buffer_find(p, name) : BUFFER_NONE;
+	BufferId buffer = axes ? buffer_find(p, name) : BUFFER_NONE;
 	if (buffer != BUFFER_NONE)
 		return dtype_alone(p->program->buffers.at[buffer].dtype);
 	*index = scope || hmgeti(dims, name) >= 0;
