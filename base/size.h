@@ -78,12 +78,6 @@ Size size_div(Sizes *sizes, Size a, Size b);
 Size size_floor(Sizes *sizes, Size a, int64_t b);
 Size size_ceil(Sizes *sizes, Size a, int64_t b);
 
-/* The size of which `power` factors make a, where there is one for all values of the dims; else
- * SIZE_BAD. */
-Size size_root(Sizes *sizes, Size a, uint32_t power);
-/* The greatest number of which `power` factors make no more than the value. */
-int64_t integer_root(int64_t value, uint32_t power);
-
 static inline bool size_same(Size a, Size b) { return a.id == b.id; }
 static inline bool size_is_bad(Size a) { return a.id == 0; }
 bool size_is_const(const Sizes *sizes, Size a, int64_t *value);
@@ -102,64 +96,13 @@ bool size_last_dim(const Sizes *sizes, Size a, DimId *dim);
 bool size_split(Sizes *sizes, Size a, Size atom, Size *coef, Size *rest);
 /* The floors in a, each once, at most so many. */
 size_t size_floors(Sizes *sizes, Size a, Size *floors, size_t most);
-/* Does b divide a for all values of the dims? (false: not known) */
-bool size_divides(const Sizes *sizes, Size b, Size a);
-/* Is a >= b for all admissible values (dims >= their at_least >= 0)? (false: not known) */
-bool size_ge(const Sizes *sizes, Size a, Size b);
 
-/* How a floor(P/m) is got rid of: with what else is a multiple of its coefficient, by a bound of that
- * sum (SHARED); where it takes away, by a floor of the same with a divisor of m that is there too
- * (FINER), or by P/m (MOST); where it adds, by a number (NUMBER) or by (P - m + 1)/m (LEAST). */
-typedef enum FloorWay {
-	FLOOR_SHARED,
-	FLOOR_FINER,
-	FLOOR_NUMBER,
-	FLOOR_MOST,
-	FLOOR_LEAST,
-	FLOOR_WAYS
-} FloorWay;
-/* A size that is at least 0 only where a is, without the floor; false: none is known. */
-bool size_without_floor(Sizes *sizes, Size a, Size floor, FloorWay way, Size *less);
 /* The greatest number that divides all coefficients; 0 of 0. */
 int64_t size_content(const Sizes *sizes, Size a);
-
-/* Is no coefficient below 0? */
-bool size_only_adds(const Sizes *sizes, Size a);
-/* A number that a never exceeds; false: none is known. */
-bool size_most(Sizes *sizes, Size a, int64_t *most);
-
-/* The value under values[ndims]; false on overflow or when a quotient does not divide. */
-bool size_eval(const Sizes *sizes, Size a, const int64_t *values, int64_t *out);
-/* Is the value, or one on the way to it, beyond 64 bits? */
-bool size_overflows(const Sizes *sizes, Size a, const int64_t *values);
-/* a with every dim replaced by a size. */
-Size size_substitute(Sizes *sizes, Size a, const Size *by_dim);
 
 /* Printed form: terms in the order of declaration, constant last: "2*n + 1", "(n - 1)/2",
  * "floor(n/2)". */
 void size_print(FILE *out, const Sizes *sizes, Size a);
 const char *size_text(Arena *arena, const Sizes *sizes, Size a);
-
-/* The structure, for emitters: a size as a postfix program over int64. CONST v | DIM d | ADD |
- * SUB | MUL | DIV (exact) | FLOOR; all but the first two take their operands from the stack, the
- * divisor on top. The size SIZE_BAD has no operations. */
-typedef enum SizeCode {
-	SIZE_CONST,
-	SIZE_DIM,
-	SIZE_ADD,
-	SIZE_SUB,
-	SIZE_MUL,
-	SIZE_DIV,
-	SIZE_FLOOR
-} SizeCode;
-typedef struct SizeOp {
-	SizeCode code;
-	int64_t arg;
-} SizeOp;
-/* Values that wait while a program runs: no size needs more. Sums are halved down to 64 terms, which
- * leaves up to eight, and each of at most 32 nested quotients has three operands of its own. */
-enum { SIZE_STACK = 512 };
-/* Appends the program of a; returns the number of operations. Deterministic. */
-size_t size_program(Arena *arena, const Sizes *sizes, Size a, SizeOp **ops);
 
 #endif

@@ -1,5 +1,6 @@
 /* What can be asked of a size, its value under given dims, and substitution. Recursion goes through
  * quotients only, whose nesting is bounded (base/size_poly.h). */
+#include "base/size_eval.h"
 #include "base/size_poly.h"
 
 bool size_is_const(const Sizes *sizes, Size a, int64_t *value)

@@ -7,6 +7,7 @@
  */
 #include "base/size_finite.h"
 
+#include "base/size_eval.h"
 #include "base/size_poly.h"
 
 enum { FACTS_TRIED = 64, RANGE_LIMIT = 4096 };

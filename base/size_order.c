@@ -7,6 +7,7 @@
  * which proves n >= floor(n/2). Where that shows nothing, floors with a positive coefficient are so
  * as well (floor(p/m) >= (p - m + 1)/m): 32*floor((n + 31)/32) >= n.
  */
+#include "base/size_order.h"
 #include "base/size_poly.h"
 
 enum { STEP_LIMIT = 100000, ELIMINATION_LIMIT = 16, SHIFTED_LIMIT = 256 };

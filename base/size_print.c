@@ -10,6 +10,7 @@
 
 #include "base/held.h"
 #include "base/size_poly.h"
+#include "base/size_program.h"
 
 static void print_terms(FILE *out, const Sizes *sizes, const Term *terms, uint32_t n);
 

@@ -4,7 +4,9 @@
  * the polynomial; each further one is the first term of what is left, divided by the derivative of
  * the power at the first. What is left is then smaller in the order of terms, so few steps are
  * tried; a root is one only where nothing is left. */
+#include "base/size_order.h"
 #include "base/size_poly.h"
+#include "base/size_root.h"
 
 int64_t integer_root(int64_t value, uint32_t power)
 {

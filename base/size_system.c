@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/size_finite.h"
+#include "base/size_order.h"
 #include "base/size_poly.h"
 
 enum { ROWS = 192, COLUMNS = 64, SEEN = 1024, FACTS = 62, GOAL = 63 };

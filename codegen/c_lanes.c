@@ -14,6 +14,8 @@
  * between vectors: a comparison gives lanes of all bits or none, which choose bits.
  */
 #include "codegen/c_kernel.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 
 enum { LEAST_BYTES = 16, FILL_MOST = 64 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/held.h"
+#include "base/size_program.h"
 #include "codegen/c_text.h"
 
 enum { MANY_OPS = 64 }; /* of one size */

@@ -1,4 +1,5 @@
 /* Kernels as functions of CUDA C, and their launchers. */
+#include "base/size_order.h"
 #include "codegen/cuda_text.h"
 #include "loops/verify_gpu.h"
 

@@ -1,4 +1,5 @@
 /* The plan of a model as comment lines in front of its code. */
+#include "base/size_program.h"
 #include "codegen/cuda_text.h"
 #include "loops/steps.h"
 #include "loops/verify_gpu.h"

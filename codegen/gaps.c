@@ -13,7 +13,8 @@
  * stay inside; a loop that holds vectors, or another loop, is left alone anyway.
  */
 #include "codegen/gaps.h"
-#include "loops/build.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 
 enum { MANY = 2, LEAST_VECTOR = 16 /* bytes */ };
 

@@ -22,6 +22,7 @@
 #include "codegen/cache.h"
 #include "codegen/cpu.h"
 #include "codegen/jit_context.h"
+#include "codegen/jit_parts.h"
 #include "codegen/jit_uniform.h"
 #include "codegen/jit_units.h"
 #include "codegen/subprocess.h"

@@ -8,8 +8,8 @@
 
 #include "base/held.h"
 #include "codegen/interp_race.h"
-#include "loops/build.h"
 #include "loops/steps.h"
+#include "loops/walk.h"
 
 static void run_block(Interp *in, const Block *block);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/size_eval.h"
 #include "codegen/interp_race.h"
 
 int64_t interp_size(Interp *in, Size size)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/size_eval.h"
 #include "base/threefry.h"
 #include "codegen/interp.h"
 #include "loops/build.h"

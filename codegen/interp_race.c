@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 #include "base/held.h"
-#include "loops/build.h"
+#include "loops/walk.h"
 
 enum { NOBODY = 0, MANY = -1 }; /* else: the number of an iteration, from 1 */
 

@@ -6,9 +6,11 @@
  *
  *   apart 2: lanes 0 0 1 1 .. 7 7 at y, lanes 8 8 9 9 .. 15 15 at y + 16, masked by 0x5555
  */
+#include "codegen/jit_function.h"
 #include "codegen/jit_lanes.h"
 #include "codegen/jit_simd.h"
-#include "loops/build.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 
 enum { LANES_MOST = 1 << VECTOR_LOGS };
 

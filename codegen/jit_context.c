@@ -6,6 +6,8 @@
  */
 #include "codegen/jit_context.h"
 
+#include "codegen/jit_function.h"
+
 #include <limits.h>
 #include <string.h>
 

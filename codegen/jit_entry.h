@@ -3,6 +3,7 @@
 #define TSR_CODEGEN_JIT_ENTRY_H
 
 #include "codegen/jit_context.h"
+#include "codegen/jit_function.h"
 
 typedef struct Entry {
 	JitFunction f;

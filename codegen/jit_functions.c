@@ -3,7 +3,9 @@
  *
  *   static void PREFIX__p_NAME_part0(dims, buffers, iterators around it) { the loop }
  */
+#include "codegen/jit_function.h"
 #include "codegen/jit_kernel.h"
+#include "codegen/jit_parts.h"
 
 /* ---- loops that are outlined ---- */
 

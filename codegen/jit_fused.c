@@ -3,6 +3,7 @@
 #include "codegen/jit_fused.h"
 
 #include "codegen/cpu.h"
+#include "codegen/jit_function.h"
 
 bool jit_fuses(const Jit *jit, Dtype dtype)
 {

@@ -6,6 +6,7 @@
 #ifndef TSR_CODEGEN_JIT_FUSED_H
 #define TSR_CODEGEN_JIT_FUSED_H
 
+#include "codegen/jit_function.h"
 #include "codegen/jit_simd.h"
 #include "loops/loops.h"
 

@@ -11,6 +11,7 @@
  */
 #include <stdio.h>
 
+#include "codegen/jit_function.h"
 #include "codegen/jit_lanes.h"
 
 enum { PART = 16, LANES_MOST = 1 << VECTOR_LOGS };

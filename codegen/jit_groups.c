@@ -15,9 +15,12 @@
  * There may be fewer products than elements, of a word that all lanes share: its other elements are
  * 0.
  */
+#include "codegen/jit_function.h"
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_simd.h"
 #include "loops/build.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 
 enum { QUAD = 4 };
 

@@ -3,6 +3,8 @@
  */
 #include "codegen/jit_entry.h"
 #include "base/room.h"
+#include "codegen/jit_function.h"
+#include "codegen/jit_size.h"
 #include "runtime/tsr.h"
 
 gcc_jit_function *jit_fail_function(Jit *jit)

@@ -10,6 +10,7 @@
  * makes an addition for each. What `fixed` and `at` of the KernelJit say decides which iterators
  * are constants.
  */
+#include "codegen/jit_function.h"
 #include "codegen/jit_kernel.h"
 
 static Rvalue *size_value(KernelJit *k, Size size)

@@ -9,9 +9,12 @@
 #include "codegen/jit_kernel.h"
 
 #include "codegen/gaps.h"
+#include "codegen/jit_function.h"
 #include "codegen/jit_fused.h"
 #include "codegen/jit_math.h"
+#include "codegen/jit_parts.h"
 #include "codegen/jit_segments.h"
+#include "codegen/jit_size.h"
 
 static void block_code(KernelJit *k, Block block);
 

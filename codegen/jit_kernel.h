@@ -6,6 +6,7 @@
 #include "codegen/jit_packed.h"
 #include "codegen/jit_value.h"
 #include "base/pointer_map.h"
+#include "codegen/jit_function.h"
 #include "loops/even.h"
 
 /* A loop that is a function. */

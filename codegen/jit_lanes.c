@@ -1,6 +1,7 @@
 /* What lanes have no single instruction for: functions such as exp as the steps of math.h, in
  * several vectors at once (jit_math_lanes.c), and anything else lane by lane through a small array.
  */
+#include "codegen/jit_function.h"
 #include "codegen/jit_segments.h"
 #include "codegen/jit_lanes.h"
 #include "codegen/jit_math_lanes.h"

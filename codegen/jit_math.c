@@ -2,6 +2,8 @@
  * wrap. */
 #include "codegen/jit_math.h"
 
+#include "codegen/jit_function.h"
+
 #include <math.h>
 
 typedef struct MathJit {

@@ -2,6 +2,7 @@
 #ifndef TSR_CODEGEN_JIT_MATH_H
 #define TSR_CODEGEN_JIT_MATH_H
 
+#include "codegen/jit_function.h"
 #include "codegen/jit_fused.h"
 #include "codegen/math.h"
 

@@ -4,6 +4,7 @@
  */
 #include "codegen/jit_math_lanes.h"
 
+#include "codegen/jit_function.h"
 #include "codegen/jit_math.h"
 
 typedef struct LanesMath {

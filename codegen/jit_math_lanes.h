@@ -3,6 +3,7 @@
 #define TSR_CODEGEN_JIT_MATH_LANES_H
 
 #include "codegen/jit_context.h"
+#include "codegen/jit_function.h"
 #include "codegen/math.h"
 
 /* Has the function a form for vectors on this target? One argument, f32. */

@@ -13,6 +13,8 @@
  */
 #include "codegen/jit_packed.h"
 
+#include "codegen/jit_function.h"
+
 enum { TABLE_LOG = 4 };
 
 /* 4 where the element is the upper half of its byte, as a number of the type. */

@@ -2,6 +2,7 @@
 #ifndef TSR_CODEGEN_JIT_PACKED_H
 #define TSR_CODEGEN_JIT_PACKED_H
 
+#include "codegen/jit_function.h"
 #include "codegen/jit_simd.h"
 
 /* The byte that holds an element, or as many as hold some lanes, as one variable; and which half of

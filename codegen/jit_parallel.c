@@ -10,7 +10,9 @@
  *
  * With and without threads the same function computes a chunk: the same bits.
  */
+#include "codegen/jit_function.h"
 #include "codegen/jit_kernel.h"
+#include "codegen/jit_parts.h"
 
 typedef struct Tasks {
 	const Kernel *kernel;

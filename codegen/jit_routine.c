@@ -7,6 +7,9 @@
  */
 #include "codegen/jit_entry.h"
 #include "base/room.h"
+#include "codegen/jit_function.h"
+#include "codegen/jit_parts.h"
+#include "codegen/jit_size.h"
 #include "runtime/tsr.h"
 #include "loops/steps.h"
 

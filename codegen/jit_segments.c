@@ -6,7 +6,9 @@
  * Such a local gets a variable for each row and segment; any other is an array in memory.
  */
 #include "codegen/jit_segments.h"
-#include "loops/build.h"
+#include "codegen/jit_function.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 
 enum { SEGMENTS_MAX = 1024 };
 

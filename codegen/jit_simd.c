@@ -7,6 +7,8 @@
  */
 #include "codegen/jit_simd.h"
 
+#include "codegen/jit_function.h"
+
 static const char *suffix(SimdType type) { return type.dtype == DTYPE_F32 ? "ps" : "pd"; }
 
 static Type *vector_type(JitFunction *f, SimdType type)

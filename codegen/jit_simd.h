@@ -5,6 +5,7 @@
 #define TSR_CODEGEN_JIT_SIMD_H
 
 #include "codegen/jit_context.h"
+#include "codegen/jit_function.h"
 
 typedef struct SimdType {
 	Dtype dtype;

@@ -6,7 +6,10 @@
  * takes minutes over ten thousand checked additions. A running total is the one before it and what
  * was added.
  */
+#include "base/size_program.h"
 #include "codegen/jit_context.h"
+#include "codegen/jit_function.h"
+#include "codegen/jit_size.h"
 #include "runtime/tsr.h"
 
 enum { MANY_OPS = 128 }; /* of one size */

@@ -1,6 +1,9 @@
 /* Functions about memory: PREFIX_ROUTINE_workspace and PREFIX_state_size, and PREFIX_init, which
  * runs the initialisers and packs.
  */
+#include "codegen/jit_function.h"
+#include "codegen/jit_parts.h"
+#include "codegen/jit_size.h"
 #include "codegen/jit_uniform.h"
 #include "codegen/jit_value.h"
 #include "loops/build.h"

@@ -12,6 +12,7 @@
  */
 #include <stdio.h>
 
+#include "codegen/jit_function.h"
 #include "codegen/jit_kernel.h"
 
 enum { ROWS_MAX = 16, PART = 16 };

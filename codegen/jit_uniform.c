@@ -10,6 +10,7 @@
  */
 #include "codegen/jit_uniform.h"
 
+#include "codegen/jit_function.h"
 #include "codegen/jit_value.h"
 #include "codegen/jit_words.h"
 

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "codegen/jit_function.h"
 #include "codegen/jit_math.h"
 #include "codegen/jit_simd.h"
 #include "codegen/jit_words.h"

@@ -4,6 +4,7 @@
 #define TSR_CODEGEN_JIT_VALUE_H
 
 #include "codegen/jit_context.h"
+#include "codegen/jit_function.h"
 
 Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args);
 /* The same for vectors of 2^log lanes. Requires op_is_simple and a float type. `number`: by

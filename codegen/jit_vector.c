@@ -12,12 +12,13 @@
  * live in memory. Arithmetic and choices of floats are vector instructions (jit_simd.h); what none
  * computes goes lane by lane through a small array, in a loop that the compiler may vectorise.
  */
+#include "codegen/jit_function.h"
 #include "codegen/jit_segments.h"
 #include "codegen/jit_fused.h"
 #include "codegen/jit_lanes.h"
 #include "codegen/jit_math_lanes.h"
 #include "codegen/jit_simd.h"
-#include "loops/build.h"
+#include "loops/walk.h"
 
 enum { TABLE_DEPTH = 8 };
 

@@ -4,6 +4,8 @@
  */
 #include "codegen/jit_words.h"
 
+#include "codegen/jit_function.h"
+
 static Rvalue *plus(JitFunction *f, Rvalue *a, Rvalue *b)
 {
 	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, a, b));

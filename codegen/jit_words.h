@@ -5,6 +5,7 @@
 #define TSR_CODEGEN_JIT_WORDS_H
 
 #include "codegen/jit_context.h"
+#include "codegen/jit_function.h"
 
 /* x = Threefry-4x32-20 of the counter x; the values are kept. */
 void jit_threefry(JitFunction *f, Rvalue *const key[4], Rvalue *x[4]);

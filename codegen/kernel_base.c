@@ -10,7 +10,9 @@
 #include "codegen/kernel_use.h"
 
 #include "base/pointer_map.h"
+#include "base/size_order.h"
 #include "loops/build.h"
+#include "loops/linear.h"
 
 typedef struct Moved {
 	Size base;

@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "base/pointer_map.h"
+#include "base/size_program.h"
 
 typedef struct Writer {
 	const Program *program;

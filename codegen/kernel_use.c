@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "base/pointer_map.h"
+#include "base/size_program.h"
 
 typedef struct Walk {
 	const Program *program;

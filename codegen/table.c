@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/size_program.h"
 #include "codegen/cpu.h"
 #include "target/gpu.h"
 #include "runtime/tsr.h"

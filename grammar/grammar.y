@@ -1,4 +1,4 @@
-/* The grammar of programs (LALR(1), no conflicts). Actions only make nodes: see tree.h.
+/* The grammar of programs (LALR(1), no conflicts). Actions only make nodes: see tree.h and tree_stmt.h.
  *
  * Every statement starts with a keyword and juxtaposition means nothing, so nothing ends a
  * statement; `;` may stand between. Reserved everywhere: dim require input param const let fn
@@ -22,6 +22,7 @@
 #include "base/held.h"
 #include "grammar/parsers.h"
 #include "grammar/tree.h"
+#include "grammar/tree_stmt.h"
 
 /* the parser and its stack, which the template takes and frees */
 #define malloc  held_malloc

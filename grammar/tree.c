@@ -323,13 +323,6 @@ Names *tree_names(Tree *tree, Names *list, Name name)
 	return list;
 }
 
-Params *tree_params(Tree *tree, Params *list, AstParam param)
-{
-	list = list ? list : ARENA_NEW(tree->parse->perm, Params);
-	PUSH(tree->parse->perm, list->items, param);
-	return list;
-}
-
 AstBind tree_bind(Tree *tree, const Names *names, AstExpr *value)
 {
 	return (AstBind){.names = names->items.at,

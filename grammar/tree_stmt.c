@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "grammar/tree.h"
+#include "grammar/tree_stmt.h"
 
 /* ---- shapes ---- */
 
@@ -135,6 +136,13 @@ static void refuse_default(Tree *tree, const AstStmt *stmt, const AstParam *para
 			"the only list of '%s' is its list of tensors; a list of configuration arguments "
 			"goes before it",
 			stmt->name.sym);
+}
+
+Params *tree_params(Tree *tree, Params *list, AstParam param)
+{
+	list = list ? list : ARENA_NEW(tree->parse->perm, Params);
+	PUSH(tree->parse->perm, list->items, param);
+	return list;
 }
 
 void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Params *params)

@@ -8,6 +8,8 @@
  */
 #include "infer/affine.h"
 
+#include "base/size_order.h"
+
 Size affine_window(Sizes *sizes, const SpecAxis *axis, Size k)
 {
 	if (axis->kernel && (axis->mark == MARK_VALID || axis->mark == MARK_VALID_FLOOR)) {

@@ -1,4 +1,5 @@
 /* Messages of totals: as many elements as axes can never have together. */
+#include "base/size_root.h"
 #include "infer/blame.h"
 #include "infer/cells.h"
 #include "infer/rows.h"

@@ -5,6 +5,8 @@
  * does not decide is false when an example contradicts it; one whose numbers do not fit says
  * nothing, since a routine refuses such dims; nor does one of sizes that are too large themselves.
  */
+#include "base/size_eval.h"
+#include "base/size_order.h"
 #include "infer/check.h"
 
 enum { CANDIDATES = 400, SAMPLES = 24, ROUNDS = 3, GUARD_STEPS = 200000 };

@@ -5,6 +5,7 @@
  * next one. Where that fails and all extents are small constants, every point is run and every cell
  * counted.
  */
+#include "base/size_order.h"
 #include "infer/check.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * an axis into which it is concatenated follows, however small the index is that is read of it
  * there.
  */
+#include "base/size_order.h"
 #include "infer/cells.h"
 #include "infer/close.h"
 #include "infer/close_rules.h"

@@ -2,6 +2,7 @@
  * or from the last; known parts that others add up to are taken together, and what is left of one
  * must be allowed to be empty. No part may stand elsewhere in the other, none may be asked for
  * different sizes, and together they must not be more or less than an axis that is known. */
+#include "base/size_order.h"
 #include "infer/close_parts.h"
 
 bool same_part(const Part *a, const Part *b)

@@ -1,4 +1,6 @@
 /* Closing rules for rows. What bounds an open row is found in bounds.c. */
+#include "base/size_order.h"
+#include "base/size_program.h"
 #include "infer/cells.h"
 #include "infer/close.h"
 #include "infer/close_rules.h"

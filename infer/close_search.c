@@ -3,6 +3,8 @@
  * A choice is tried, then all that follows from it through totals, relations and broadcasts; what
  * contradicts is taken back. Only the tried sizes in Meet change. Every step counts against the
  * budget of the program. */
+#include "base/size_order.h"
+#include "base/size_root.h"
 #include "infer/cells.h"
 #include "infer/close_meet.h"
 #include "infer/rows.h"

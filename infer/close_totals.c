@@ -12,6 +12,8 @@
  * What a size can be is asked of the relations that it stands in, one at a time. A known total
  * whose factors hang together with those of others, or by relations, is shared out in
  * close_meet.c. */
+#include "base/size_order.h"
+#include "base/size_root.h"
 #include "infer/cells.h"
 #include "infer/close.h"
 #include "infer/close_rules.h"

@@ -9,6 +9,8 @@
  * one class); until then the size of res is a bound of opnd, which is that size or the
  * broadcasting 1. Bounds flow from class to class along edges and grow at most twice.
  */
+#include "base/size_order.h"
+#include "base/size_program.h"
 #include "infer/cells.h"
 #include "infer/cons.h"
 #include "infer/solver.h"

@@ -1,6 +1,7 @@
 /* Sizes as written: to a size where all is written, to cells and relations where a captured size
  * occurs. Quotients and differences ask for guards: that they divide, that they are not negative.
  */
+#include "base/size_order.h"
 #include "infer/cells.h"
 #include "infer/cons.h"
 #include "infer/generate.h"

@@ -1,4 +1,5 @@
 /* One guard: whether it holds by itself, and what it says. */
+#include "base/size_order.h"
 #include "infer/guards.h"
 
 #include <inttypes.h>

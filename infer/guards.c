@@ -5,6 +5,9 @@
  * require must hold. What holds for all values is no guard. guards_reduce.c keeps those that others
  * do not imply.
  */
+#include "base/size_eval.h"
+#include "base/size_order.h"
+#include "base/size_program.h"
 #include "infer/cells.h"
 #include "infer/guards.h"
 #include "infer/relate.h"

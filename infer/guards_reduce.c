@@ -5,6 +5,8 @@
  * that follows from those that are kept (base/size_system.h). A guard that holds for no value is an
  * error, and so are guards that exclude each other, however many it takes.
  */
+#include "base/size_eval.h"
+#include "base/size_order.h"
 #include "infer/cells.h"
 #include "infer/guards.h"
 #include "infer/replaced.h"

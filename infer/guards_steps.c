@@ -3,6 +3,8 @@
  * A routine checks its sizes once, and i goes from 0 to n - 1. A relation a >= b holds in every step where
  * it holds in the last one, if a - b falls with i, or in the first one, if it grows. That i < n in every step is known, and no guard.
  */
+#include "base/size_eval.h"
+#include "base/size_order.h"
 #include "infer/generate.h"
 #include "infer/guards.h"
 #include "infer/trail.h"

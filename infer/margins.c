@@ -10,6 +10,7 @@
  * when the last projection is there, and lowering lays out by it. Sizes that cannot be compared
  * for all dims leave a margin open (SIZE_BAD): those reads stay under their guards.
  */
+#include "base/size_order.h"
 #include "infer/infer.h"
 
 /* The reduction that steps of the operation are skipped in, where one element of any operand does

@@ -10,6 +10,7 @@
  * Indices hold class ids until all pieces are known; then the iterators that are used get their
  * numbers in the order of mention (result, then operands) and replace them.
  */
+#include "base/size_order.h"
 #include "infer/project.h"
 
 enum { ACCESS_LIMIT = 1 << 21 }; /* pieces times operands */

@@ -14,6 +14,7 @@
  * A claim that is made holds for all admissible sizes; what is not known is not claimed.
  */
 #include "base/held.h"
+#include "base/size_order.h"
 #include "infer/project.h"
 
 #include <stdlib.h>

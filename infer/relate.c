@@ -8,6 +8,7 @@
  * window has out = 0. Only an axis that the program writes as a number must hold its window, which
  * is known when all is solved (affine_fits).
  */
+#include "base/size_order.h"
 #include "infer/affine.h"
 #include "infer/cells.h"
 #include "infer/relate.h"

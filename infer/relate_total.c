@@ -4,6 +4,7 @@
  * random words and their numbers the words' product has a factor 4. A product is solved for its
  * cell when all axes are known, or for the one axis that is not.
  */
+#include "base/size_root.h"
 #include "infer/affine.h"
 #include "infer/cells.h"
 #include "infer/cons.h"

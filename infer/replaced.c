@@ -2,6 +2,10 @@
  * chain of n equations is n substitutions, not n*n. */
 #include "infer/replaced.h"
 
+#include "base/size_eval.h"
+#include "base/size_order.h"
+#include "base/size_program.h"
+
 #include <stdlib.h>
 
 struct Replaced {

@@ -4,6 +4,7 @@
  *
  * Only whole factors of a size are replaced. That the two are equal is a guard of its own, so what
  * follows holds wherever the routine runs. */
+#include "base/size_order.h"
 #include "infer/cells.h"
 #include "infer/solver.h"
 

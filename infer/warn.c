@@ -1,4 +1,5 @@
 /* Warnings of a finished solution: sizes and rows that nothing determines, and dims that meet. */
+#include "base/size_eval.h"
 #include "infer/cells.h"
 #include "infer/cons.h"
 #include "infer/rows.h"

@@ -2,6 +2,7 @@
  * tensor that the right side reads.
  */
 #include "loops/dependence.h"
+#include "loops/walk.h"
 
 typedef struct OneIndex {
 	BufferId buffer;

@@ -16,8 +16,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/size_order.h"
 #include "loops/bounds_walk.h"
-#include "loops/build.h"
+#include "loops/walk.h"
 
 /* How many indices a statement has, all shown, by the hash of it and its scope. */
 typedef struct ShownStmt {

@@ -13,6 +13,7 @@
 #include "base/diag.h"
 #include "loops/bounds.h"
 #include "loops/build.h"
+#include "loops/walk.h"
 
 typedef struct Inserter {
 	Program *program;

@@ -9,6 +9,9 @@
 #include <stb/stb_ds.h>
 
 #include "base/hash.h"
+#include "base/size_eval.h"
+#include "base/size_order.h"
+#include "base/size_program.h"
 
 /* Of dims, where goals are tried first. */
 static const int64_t numbers[] = {1, 33, 7, 130, 64, 2, 17, 1000, 5, 31, 3, 65, 8, 100, 0, 16};

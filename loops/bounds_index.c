@@ -5,7 +5,7 @@
  * of an earlier kernel compared all of it with. Indices of numbers alone need no prover.
  */
 #include "loops/bounds_walk.h"
-#include "loops/build.h"
+#include "loops/walk.h"
 
 WalkScope walk_open(const Walk *w) { return (WalkScope){prover_open(w->prover), w->reads.n}; }
 

@@ -15,6 +15,7 @@
 #include <stb/stb_ds.h>
 
 #include "base/hash.h"
+#include "base/size_order.h"
 
 enum { STEPS = 200, SHALLOW = 2, DEEP = 6, FLOORS_MOST = 8 };
 

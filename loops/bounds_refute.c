@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/diag.h"
+#include "base/size_eval.h"
 #include "loops/bounds.h"
 
 enum { STEPS = 10000, TRIES = 48, EQUAL_TRIES = 12 };

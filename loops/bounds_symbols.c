@@ -1,6 +1,7 @@
 /* What is no sum or product, as symbols with facts: the greater and the less of two sizes, quotients and
  * remainders.
  */
+#include "base/size_order.h"
 #include "loops/bounds_facts.h"
 
 enum { UPPER_MOST = 8 };

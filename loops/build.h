@@ -1,10 +1,10 @@
-/* Indices, values and statements of loops: constructors, and what can be asked of them. */
+/* Constructors of indices, values and statements of loops. */
 #ifndef TSR_LOOPS_BUILD_H
 #define TSR_LOOPS_BUILD_H
 
 #include "loops/loops.h"
 
-/* Constructors. Indices are folded and kept as sums in one form (ix_linear), constant values are
+/* Indices are folded and kept as sums in one form (ix_linear of loops/linear.h), constant values are
  * folded by op_eval, neutral terms go. Arguments of an op have its dtype. `args` are copied; `ixs`
  * must live as long as the value. */
 const Ix *ix_size(Arena *arena, Size size);
@@ -32,32 +32,6 @@ const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, cons
 const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix);
 const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar);
 
-/* An index as a sum: coefficient * atom + ... + offset, where an atom is no sum and no product with
- * a size. ix_add and ix_mul keep every index in this form, terms in the order of first mention. */
-typedef struct LinearTerm {
-	const Ix *atom;
-	Size coef;
-} LinearTerm;
-
-typedef struct Linear {
-	VEC(LinearTerm) terms;
-	Size offset;
-} Linear;
-Linear ix_linear(Program *program, const Ix *ix);
-/* Equal as trees; two that differ here may still have the same value. */
-bool ix_same(const Ix *a, const Ix *b);
-bool value_same(const Value *a, const Value *b);
-bool ix_uses(const Ix *ix, IterVar iter);
-/* Has the sum or product a quotient or a remainder in it? */
-bool ix_divides(const Ix *ix);
-/* Every value of a tree, of its indices too; a value comes before what it is made from. */
-typedef void (*SeeValue)(void *of, const Value *value);
-void ix_each_value(const Ix *ix, SeeValue see, void *of);
-void value_each(const Value *value, SeeValue see, void *of);
-/* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is
- * not. */
-Size ix_stride(Program *program, const Ix *ix, IterVar iter);
-
 /* A block under construction. */
 typedef struct Body {
 	VEC(const Stmt *) stmts;
@@ -81,16 +55,5 @@ const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId che
 /* Fills the dims of the parameters' axes, also of those without elements, whose bytes need none, and
  * those of `init`, which its initial values depend on: PREFIX_state_size and PREFIX_init take them. */
 void program_list_state_dims(Program *program);
-
-/* The buffers that a kernel touches, in the order of first use. */
-typedef struct BufferUse {
-	BufferId buffer;
-	bool loaded, stored; /* an accumulating store loads too */
-} BufferUse;
-typedef struct BufferUses {
-	BufferUse *at;
-	size_t n, cap;
-} BufferUses;
-BufferUses kernel_buffers(Arena *arena, const Kernel *kernel);
 
 #endif

@@ -4,8 +4,9 @@
  *   check 0 <= int(scalar) < hi                   so is the scalar
  *   for i in 0..n: check 0 <= i < hi              n is at most hi
  */
+#include "base/size_order.h"
 #include "loops/bounds.h"
-#include "loops/build.h"
+#include "loops/linear.h"
 
 /* Does the nest go over all indices in order, `for i in 0..a: for j in 0..b: i*b + j`? */
 static bool covers(Program *program, const Stmt *nest, const Ix *ix, Size elements)

@@ -7,6 +7,8 @@
 
 #include "loops/dump.h"
 
+#include "loops/walk.h"
+
 static void dump_ix(const Dump *d, const Ix *ix, int level);
 static void dump_value(const Dump *d, const Value *value, int level);
 

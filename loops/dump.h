@@ -8,6 +8,7 @@
 #define TSR_LOOPS_DUMP_H
 
 #include "loops/build.h"
+#include "loops/walk.h"
 
 typedef struct Dump {
 	FILE *out;

@@ -1,6 +1,7 @@
 /* What iterators, locals and buffers are called in a dump: dump.h says when another name than their
  * own. */
 #include "loops/dump.h"
+#include "loops/walk.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "base/element.h"
 #include "loops/dump.h"
 #include "loops/steps.h"
+#include "loops/walk.h"
 
 enum { CONST_SHOWN = 1024 }; /* elements: of larger constants the text has none */
 

@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/size_order.h"
 #include "loops/dependence.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "loops/work.h"
 
 /* first <= iterator <= first + span */

@@ -4,7 +4,10 @@
  * minimum, a maximum or a value.
  */
 #include "base/diag.h"
+#include "base/size_order.h"
 #include "loops/build.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 
 static Ix *ix_new(Arena *arena, IxKind kind)
 {

@@ -4,8 +4,10 @@
  */
 #include "base/diag.h"
 #include "base/room.h"
+#include "base/size_eval.h"
 #include "loops/rewrite.h"
 #include "loops/build.h"
+#include "loops/walk.h"
 
 #include <string.h>
 

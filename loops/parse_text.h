@@ -1,19 +1,10 @@
-/* What the files of parse*.c share: a list of tokens, and where in it they are. */
+/* What the files of parse*.c share: where in the list of tokens they are, and what names mean there. */
 #ifndef TSR_LOOPS_PARSE_TEXT_H
 #define TSR_LOOPS_PARSE_TEXT_H
 
 #include "loops/build.h"
 #include "loops/parse.h"
-
-typedef enum LexKind { LEX_END, LEX_NAME, LEX_NUMBER, LEX_SYMBOL } LexKind;
-
-typedef struct Lex {
-	LexKind kind;
-	uint32_t start, len;
-	int32_t indent; /* of the first in a line; -1: another */
-} Lex;
-typedef VEC(Lex) LexList;
-typedef VEC(uint32_t) TokenList;
+#include "loops/parse_lex.h"
 
 /* What a name means in a kernel; the last one counts. */
 typedef struct ScopeName {
@@ -33,7 +24,7 @@ typedef struct KernelLoop {
 	uint32_t kernel, loop;
 } KernelLoop;
 
-typedef struct LoopsParser {
+struct LoopsParser {
 	Arena *arena;
 	Diags *diags;
 	const Source *source;
@@ -54,34 +45,9 @@ typedef struct LoopsParser {
 	VEC(KernelLocal) locals;
 	VEC(ScopeName) scope;
 	Span line; /* of the statement */
-} LoopsParser;
+};
 
 enum { ROUTINE_NONE = UINT32_MAX, NEST_MOST = 900 };
-
-/* ---- parse_lex.c ---- */
-
-LexList loops_lex(Arena *arena, const Source *source);
-const Lex *lex_now(const LoopsParser *p);
-/* The one behind it; the end behind the end. */
-const Lex *lex_next(const LoopsParser *p);
-bool lex_is(const LoopsParser *p, const Lex *lex, const char *text);
-/* Is it the first of a line? */
-bool lex_first(const Lex *lex);
-/* Does a parenthesis follow, as behind a function? */
-bool lex_calls(const LoopsParser *p, const Lex *lex);
-Span lex_span(const LoopsParser *p, const Lex *lex);
-Span lex_line(const LoopsParser *p);
-/* Tells an error at the token at hand, if it is the first, and goes to the end. */
-void lex_fail(LoopsParser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void lex_fail_at(LoopsParser *p, Span span, const char *text);
-/* Takes the token if it is that one. */
-bool lex_take(LoopsParser *p, const char *text);
-void lex_want(LoopsParser *p, const char *text);
-Sym lex_name(LoopsParser *p, const char *what); /* never NULL */
-int64_t lex_number(LoopsParser *p);		/* a whole one, with a sign */
-Dtype lex_dtype(LoopsParser *p);
-/* Enters a level of nesting. False: there are too many. */
-bool lex_deeper(LoopsParser *p);
 
 /* ---- parse_buffer.c: behind the first word of a line ---- */
 
@@ -118,7 +84,5 @@ const Ix **parse_ixs(LoopsParser *p, uint32_t rank);
 Block parse_block(LoopsParser *p, int32_t indent);
 /* The kernel whose name is at hand. */
 Kernel parse_kernel(LoopsParser *p, uint32_t routine);
-/* Does a line further right follow? */
-bool lex_inside(const LoopsParser *p, int32_t indent);
 
 #endif

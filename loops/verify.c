@@ -5,8 +5,9 @@
 
 #include "base/diag.h"
 #include "loops/bounds.h"
-#include "loops/build.h"
+#include "loops/linear.h"
 #include "loops/steps.h"
+#include "loops/walk.h"
 
 enum { UNROLL_LIMIT = 1024 };
 enum { DEPTH_LIMIT = 1000 }; /* of a value or an index: back ends walk them recursively */

@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "loops/dependence.h"
+#include "loops/walk.h"
 #include "loops/work.h"
 
 /* ---- what a nest does ---- */

@@ -3,6 +3,7 @@
  * stand: expressions of kernels are shallow, and lists are short.
  */
 #include "loops/dependence.h"
+#include "loops/walk.h"
 
 void ix_each_value(const Ix *ix, SeeValue see, void *of)
 {

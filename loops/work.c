@@ -4,6 +4,9 @@
 #include "loops/work.h"
 
 #include "base/diag.h"
+#include "base/size_eval.h"
+#include "base/size_order.h"
+#include "base/size_program.h"
 
 /* SHORT: numbers, dims and operations of a formula. */
 enum { TRIPS_GUESS = 8, DIM_GUESS = 32, SHORT = 16 };

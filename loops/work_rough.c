@@ -15,6 +15,7 @@
  */
 #include <math.h>
 
+#include "base/size_program.h"
 #include "loops/work.h"
 
 enum { DEGREE = 6, TERMS = 12, STACK = 32, LIKELY = 32 };

@@ -21,6 +21,7 @@
  *   the search of x[which*65536 ...]
  */
 #include "base/diag.h"
+#include "loops/linear.h"
 #include "lower/kernel.h"
 
 enum { LANES = 16, COLUMNS = 64, LEAST = 64, PART = 1 << 16, WIDE = 64 };

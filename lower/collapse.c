@@ -7,6 +7,8 @@
  * The outer iterator becomes 0 and the inner one takes both extents. Loops of guarded indices stay, and so do those that
  * an operand is gathered by which may be read where it lies: y[k, j] += x[i] * w[ids[k], i, j].
  */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/nest.h"
 
 typedef struct Pair {

@@ -12,6 +12,7 @@
  * axis of the result moves is copied for it, a parameter, or what many rows use, whose number is
  * known; the other one is used by many columns, or by a dim of them.
  */
+#include "base/size_order.h"
 #include "lower/node_plan.h"
 
 static bool mentions(const Access *access, uint32_t axes, IterId iter)

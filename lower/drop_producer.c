@@ -1,6 +1,7 @@
 /* Kernels that are dropped: nothing reads what they make any more, since copies and reads compute it
  * (inline_producer.c).
  */
+#include "loops/walk.h"
 #include "lower/kernel.h"
 
 /* The kernel of a name, of the routine's, which are the program's last ones. The last of them are

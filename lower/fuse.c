@@ -14,6 +14,7 @@
  * that widens an operand of a product is free, and yet stands alone where conversions.c says so; so
  * does what tensor/materialize.c writes out.
  */
+#include "base/size_order.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 

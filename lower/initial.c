@@ -9,6 +9,7 @@
  * A stream that is read elsewhere (turned, or along other axes) is hashed anew for each cell. Both
  * ways an element has the number that random.c defines, whatever the loops.
  */
+#include "base/size_order.h"
 #include "lower/kernel.h"
 
 enum { NUMBERS = 4 };

@@ -8,6 +8,7 @@
  * computed so where it is cheap. An operand of a routine has its kernel before, which is dropped
  * once all that reads it are such copies; one of the state is dropped in prepack_value.c.
  */
+#include "loops/walk.h"
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
 

@@ -5,6 +5,7 @@
  */
 #include "lower/lower.h"
 
+#include "loops/walk.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 #include "lower/routine_plan.h"

@@ -4,6 +4,8 @@
  *   for n: for i in 0..2: for k in 0..2
  *     y[n*4 + i*2 + k] = a[n*4 + i*2]*b[n*4 + k] + a[n*4 + i*2 + 1]*b[n*4 + k + 2]
  */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/nest_emit.h"
 #include "lower/nest_plan.h"
 

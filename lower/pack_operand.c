@@ -20,6 +20,8 @@
  * functions where rows stay rows, as they take vectors along these.
  */
 #include "base/diag.h"
+#include "base/size_order.h"
+#include "loops/linear.h"
 #include "lower/nest_plan.h"
 #include "lower/tile_plan.h"
 

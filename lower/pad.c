@@ -18,6 +18,8 @@
  * serves the kernels that want it so; there is none where the picture's buffer has margins itself
  * (halo.c).
  */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/node_plan.h"
 #include "lower/pad.h"
 

@@ -3,6 +3,9 @@
  * make one of the picture. A picture that is read nowhere else is computed as it is copied
  * (inline_producer.c), what is not cheap where each element is copied once and rows stay rows.
  */
+#include "base/size_order.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/pad.h"
 
 /* The picture's index along an axis, without one axis of the copy (NULL: whole). */

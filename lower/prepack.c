@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "loops/linear.h"
 #include "lower/node_plan.h"
 #include "lower/tile_plan.h"
 

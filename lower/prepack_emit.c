@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "loops/linear.h"
 #include "lower/tile_pack.h"
 
 static PackedParam describe(const Tile *tile, const Value *load, Dtype dtype)

@@ -1,4 +1,5 @@
 /* Functions of parameters that are computed when the state is packed: their buffers and kernels. */
+#include "loops/walk.h"
 #include "lower/kernel.h"
 
 /* A parameter that the node is a function of, else any that no routine assigns to. It has elements:

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/size_order.h"
 #include "lower/kernel.h"
 
 enum { WORDS = 4, STRIP = 64 };

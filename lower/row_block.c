@@ -12,6 +12,8 @@
  */
 #include "lower/row_block.h"
 
+#include "loops/walk.h"
+
 typedef struct Finder {
 	Lower *lower;
 	RowBlock *row_block;

@@ -1,6 +1,7 @@
 /* Where a kernel of a row block finds the block's tensors, and which of its iterators are the
  * block's.
  */
+#include "loops/walk.h"
 #include "lower/row_block.h"
 
 static const Ix *rows_first(const Gen *gen)

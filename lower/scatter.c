@@ -12,6 +12,8 @@
  */
 #include "lower/scatter.h"
 
+#include "loops/linear.h"
+
 /* ---- loops ---- */
 
 static bool mentions(const Access *access, uint32_t from, uint32_t to, IterId iter)

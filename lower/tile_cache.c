@@ -13,6 +13,7 @@
 #include "lower/tile_plan.h"
 
 #include "base/diag.h"
+#include "loops/linear.h"
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)

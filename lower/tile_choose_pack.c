@@ -9,6 +9,8 @@
  * rows use it. Sums of floats are added in the order that the choice gives, so for them it depends
  * on the extents of one member of a batch alone.
  */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/tile_plan.h"
 
 /* Products of bytes in a lane. */

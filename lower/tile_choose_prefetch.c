@@ -1,4 +1,6 @@
 /* Whether tiles prefetch what the next ones read, and which operand. */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/tile_plan.h"
 
 /* Does the loop of the result bring further tiles past a panel? */

@@ -1,4 +1,6 @@
 /* Whether lanes run along the rows where columns are few. */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/tile_plan.h"
 
 const Loop *tile_last_sum(const Nest *nest)

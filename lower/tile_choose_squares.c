@@ -1,4 +1,6 @@
 /* Whether tiles of few rows turn squares of an operand as they read it. */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/row_block.h"
 #include "lower/tile_plan.h"
 

@@ -1,4 +1,6 @@
 /* Whether tiles go along another loop of the result before they go on. */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/tile_plan.h"
 
 /* Does a loop of the sum move the element by less than the loop does in as many steps as it has,

@@ -1,4 +1,6 @@
 /* Whether the rows of a tile share what they read of a picture. */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/tile_plan.h"
 
 /* Steps of the window. */

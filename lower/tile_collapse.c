@@ -17,6 +17,7 @@
  * Tiles begin and end with whole rounds of the inner loop. A piece ends where a round or a register
  * does. Cells add up in the order of the sum's loops, as in tiles of either loop alone.
  */
+#include "loops/linear.h"
 #include "lower/tile_plan.h"
 
 bool tile_wants_collapse(const Nest *nest, int64_t columns, int64_t steps, bool copied)

@@ -1,5 +1,6 @@
 /* What was chosen for a tile, as clauses of a schedule, with what the cost was estimated from:
  * extents, and how many elements every loop moves each operand. */
+#include "loops/linear.h"
 #include "lower/tile_plan.h"
 
 static Sym name_of(const Planner *p, const Loop *loop)

@@ -5,6 +5,7 @@
  *
  * Where rows are no whole vectors, as of few channels, one loop goes over all cells.
  */
+#include "loops/walk.h"
 #include "lower/tile_emit.h"
 
 typedef struct Part {

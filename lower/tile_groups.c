@@ -19,6 +19,7 @@
 #include "lower/tile_emit.h"
 
 #include "base/diag.h"
+#include "loops/linear.h"
 
 static const Ix *along_at(const Tile *tile, int64_t step)
 {

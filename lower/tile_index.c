@@ -8,6 +8,9 @@
  * of iterators where they fit, which is shown from the extents. The side that has lanes must fit;
  * the other one is else the number that it wraps to.
  */
+#include "base/size_order.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/row_block.h"
 #include "lower/tile.h"
 

@@ -9,6 +9,7 @@
  * A product that enters a sum stays there: both are rounded together (codegen/jit_fused.h), in a
  * tile of one row as well. What is only loaded is kept while registers are left.
  */
+#include "loops/walk.h"
 #include "lower/tile_emit.h"
 
 typedef struct Invariants {

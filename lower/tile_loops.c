@@ -6,6 +6,7 @@
  * elements, once loaded, serve the whole tile. Guarded rows are tiled where they read inside.
  */
 #include "base/diag.h"
+#include "loops/linear.h"
 #include "lower/tile_plan.h"
 
 static bool moves_guard(const Guarded *guard, const Loop *loop)

@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "loops/linear.h"
 #include "lower/tile_emit.h"
 
 enum { CONDS_MAX = 4 };

@@ -15,6 +15,8 @@
  * (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns,
  * where their tiles begin (tile_panel.c).
  */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/tile_emit.h"
 
 static const Value *packed_load(const Tile *tile)

@@ -5,6 +5,7 @@
  * row alone and a row in a batch give the same bits.
  */
 #include "base/diag.h"
+#include "base/size_order.h"
 #include "lower/tile_plan.h"
 
 /* PANEL_ROWS: that are assumed to use a parameter's panel. */

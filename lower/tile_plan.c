@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "loops/walk.h"
 #include "lower/nest_plan.h"
 #include "lower/tile_plan.h"
 

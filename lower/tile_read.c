@@ -9,6 +9,9 @@
  * those of the operand from a buffer, and so is the order of the sum.
  */
 #include "base/diag.h"
+#include "base/size_order.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/tile_plan.h"
 
 static uint32_t count(const Value *value, bool loads)

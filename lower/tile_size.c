@@ -12,6 +12,7 @@
 #include "lower/tile_plan.h"
 
 #include "base/diag.h"
+#include "loops/walk.h"
 
 enum { ASSUMED = TILE_ASSUMED };
 

@@ -7,6 +7,8 @@
  * Along the picture rows read weights one by one where they are: of what each kind of cells needs
  * of a kernel's steps there is little in a line, and lines come from the second cache.
  */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/nest_plan.h"
 #include "lower/tile_plan.h"
 

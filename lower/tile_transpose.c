@@ -13,6 +13,7 @@
 #include "lower/tile_emit.h"
 
 #include "base/diag.h"
+#include "loops/linear.h"
 
 typedef struct Transposing {
 	Tile *tile;

@@ -1,4 +1,5 @@
 /* What tiles know of values: what is loaded, and what vector instructions compute. */
+#include "loops/walk.h"
 #include "lower/node_plan.h"
 #include "lower/tile.h"
 

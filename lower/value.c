@@ -9,6 +9,7 @@
 
 #include "base/element.h"
 #include "loops/rewrite.h"
+#include "loops/walk.h"
 #include "lower/row_block.h"
 
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/held.h"
+#include "base/size_eval.h"
 #include "reference/run.h"
 
 int64_t run_size(const Run *run, Size size)

@@ -1,6 +1,7 @@
 /* Sizes of a table as numbers, and what arrays of these extents take. */
 #include <stdio.h>
 
+#include "base/size_program.h"
 #include "runtime/session.h"
 
 static bool floor_div(int64_t a, int64_t b, int64_t *out)

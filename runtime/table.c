@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/size_program.h"
 #include "runtime/session.h"
 
 /* Calls refuse tensors of more than TSR_RANK_MAX axes; other routines of their module run. */

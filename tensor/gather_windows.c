@@ -20,6 +20,7 @@
  */
 #include <string.h>
 
+#include "base/size_order.h"
 #include "tensor/passes.h"
 
 enum { KERNEL_MOST = 32, PHASES_MOST = 16, WINDOWS_MOST = 8 };

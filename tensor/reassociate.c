@@ -10,6 +10,8 @@
  */
 #include "tensor/reassociate.h"
 
+#include "base/size_eval.h"
+
 enum { DIM_GUESS = 32 };
 /* In steps: a cell between, stored and read, where it stays in a cache and where it may not; a
  * kernel more. */

@@ -14,6 +14,7 @@
 #include "loops/rewrite.h"
 #include "loops/steps.h"
 #include "loops/verify_gpu.h"
+#include "loops/walk.h"
 
 typedef struct Joins {
 	Program *program;

@@ -26,8 +26,10 @@
 #include <string.h>
 
 #include "loops/dependence.h"
+#include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"
+#include "loops/walk.h"
 
 typedef struct Rows {
 	Program *program;

@@ -10,9 +10,12 @@
  * kernel stores into `all`, nor touches it before. A temporary is not stored any more behind the copy. Where
  * `all` is a result, no check of indices stands between: a routine whose check fails has written nothing.
  */
+#include "base/size_order.h"
 #include "loops/dependence.h"
+#include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "loops/steps.h"
+#include "loops/walk.h"
 #include "transform/transform.h"
 
 typedef struct PartCopy {

@@ -6,6 +6,7 @@
 
 #include "base/size_fits.h"
 #include "loops/dependence.h"
+#include "loops/walk.h"
 
 enum { ROUTINE_ARGS = 1000 };
 

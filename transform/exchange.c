@@ -12,6 +12,7 @@
 #include "loops/dependence.h"
 #include "loops/rewrite.h"
 #include "loops/steps.h"
+#include "loops/walk.h"
 #include "transform/transform.h"
 
 typedef struct Exchange {

@@ -16,6 +16,9 @@
  */
 #include "transform/fusion.h"
 
+#include "loops/linear.h"
+#include "loops/walk.h"
+
 #include <stb/stb_ds.h>
 
 enum { MOST_STMTS = 128, MOST_BUFFERS = 16 };

@@ -4,6 +4,7 @@
 #define TSR_TRANSFORM_FUSION_H
 
 #include "loops/rewrite.h"
+#include "loops/walk.h"
 #include "transform/transform.h"
 
 /* The loops around a statement, innermost first. */

@@ -6,7 +6,10 @@
  */
 #include <stb/stb_ds.h>
 
+#include "base/size_order.h"
+#include "loops/linear.h"
 #include "loops/rewrite.h"
+#include "loops/walk.h"
 #include "transform/fusion.h"
 
 /* Which kernels touch a buffer, beside those that are joined: some before them, some behind. */

@@ -8,6 +8,9 @@
  * greatest index is below c. Anything else (an index that is read, a coefficient of unknown sign)
  * counts as leaving the row: kernels that might see each other's other rows are never joined.
  */
+#include "base/size_order.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "transform/fusion.h"
 
 enum { SHORT_LOOP = 64 }; /* constant rounds: such a loop does not make a row a matrix */

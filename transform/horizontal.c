@@ -14,6 +14,7 @@
  */
 #include "loops/dependence.h"
 #include "loops/rewrite.h"
+#include "loops/walk.h"
 #include "loops/work.h"
 #include "transform/transform.h"
 

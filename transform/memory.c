@@ -12,10 +12,12 @@
 #include <stdlib.h>
 
 #include "base/size_fits.h"
+#include "base/size_order.h"
 #include "loops/dependence.h"
 #include "transform/entry.h"
 #include "transform/memory.h"
 #include "loops/steps.h"
+#include "loops/walk.h"
 
 typedef struct Gap {
 	int64_t at, bytes;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size_eval.h"
+#include "base/size_order.h"
 #include "transform/memory.h"
 
 static int64_t least_bytes(const Transform *t, Size size)

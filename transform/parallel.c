@@ -20,7 +20,9 @@
  * often, the rest is a part's, the last one's or, where it is as long as some, one of its own.
  */
 #include "base/diag.h"
+#include "base/size_order.h"
 #include "loops/dependence.h"
+#include "loops/walk.h"
 #include "loops/work.h"
 #include "transform/transform.h"
 

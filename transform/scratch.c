@@ -9,6 +9,7 @@
  */
 #include "base/diag.h"
 #include "loops/rewrite.h"
+#include "loops/walk.h"
 #include "transform/transform.h"
 
 static int64_t slots_of(const Program *program, const Stmt *loop)

@@ -20,6 +20,7 @@
 
 #include "base/diag.h"
 #include "loops/dependence.h"
+#include "loops/linear.h"
 #include "transform/transpose.h"
 
 enum { TILE_MOST = 16, TILE_LEAST = 4 };

@@ -2,6 +2,7 @@
  * of the loop around. Every cell is stored once.
  */
 #include "base/diag.h"
+#include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "transform/transpose.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/held.h"
 #include "base/room.h"
+#include "base/size_eval.h"
 #include "base/threefry.h"
 #include "codegen/interp.h"
 #include "loops/build.h"

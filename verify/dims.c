@@ -1,5 +1,6 @@
 /* Dims for a call: combinations of values from a list are tried in a fixed order, the first values
  * first and those of different dims unlike, so that wrong strides show. */
+#include "base/size_eval.h"
 #include "base/threefry.h"
 #include "codegen/interp.h"
 #include "verify/call.h"

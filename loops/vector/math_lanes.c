@@ -14,8 +14,10 @@
  * Legal where cells are read at their own place, or where nothing is written: each is computed as it
  * is alone, so the bits are the same wherever it stands. Only where the target can mask lanes.
  */
+#include "base/size_order.h"
 #include "loops/rewrite.h"
 #include "loops/vector/vector.h"
+#include "loops/walk.h"
 
 /* ---- which loops ---- */
 

@@ -24,6 +24,7 @@
 
 #include "base/pointer_map.h"
 #include "loops/vector/vector.h"
+#include "loops/walk.h"
 
 enum { NEAR_LIMIT = 1024 };
 

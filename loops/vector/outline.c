@@ -15,6 +15,7 @@
  * not written out several times; no function returns from the middle of another.
  */
 #include "loops/vector/vector.h"
+#include "loops/walk.h"
 
 enum { LEAST_WEIGHT = 40, MOST_WEIGHT = 400, LANES = 8 };
 

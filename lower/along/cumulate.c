@@ -27,6 +27,7 @@
  *
  * `reverse` counts places from the end, `exclusive` stores before it adds.
  */
+#include "loops/linear.h"
 #include "lower/along/lines.h"
 
 enum {

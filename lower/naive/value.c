@@ -6,6 +6,7 @@
  * first. A condition is true where it is not 0 in its own type.
  */
 #include "base/element.h"
+#include "loops/walk.h"
 #include "lower/naive/builder.h"
 
 /* ---- indices ---- */

@@ -1,6 +1,8 @@
 /* Programs compiled, loaded and run: see codegen_fixture.h. */
 #include "test/unit/codegen_fixture.h"
 
+#include "base/size_eval.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/element.h"
+#include "base/size_eval.h"
 #include "lower/lower.h"
 #include "lower/naive/naive.h"
 #include "transform/transform.h"

@@ -8,6 +8,8 @@
 
 #include "test/unit/size_world.h"
 
+#include "base/size_program.h"
+
 int world_setup(void **state, const int64_t *at_least, int ndims)
 {
 	static const char *const names[] = {"n", "m", "k", "w"};

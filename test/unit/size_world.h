@@ -2,6 +2,7 @@
 #ifndef TSR_TEST_SIZE_WORLD_H
 #define TSR_TEST_SIZE_WORLD_H
 
+#include "base/size_program.h"
 #include "base/size_system.h"
 
 typedef struct World {

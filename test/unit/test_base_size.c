@@ -9,6 +9,10 @@
 
 #include <cmocka.h>
 
+#include "base/size_eval.h"
+#include "base/size_order.h"
+#include "base/size_program.h"
+#include "base/size_root.h"
 #include "test/unit/size_world.h"
 
 enum { NDIMS = 4, VALUES = 40 };

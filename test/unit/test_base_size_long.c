@@ -8,6 +8,9 @@
 
 #include <cmocka.h>
 
+#include "base/size_eval.h"
+#include "base/size_order.h"
+#include "base/size_program.h"
 #include "test/unit/size_world.h"
 
 enum { NDIMS = 4 };

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/size_eval.h"
 #include "test/unit/size_world.h"
 
 enum { NDIMS = 3, MOST = 7, TRIALS = 20000, NFACTS = 5 };

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/size_eval.h"
 #include "loops/bounds.h"
 #include "test/unit/codegen_fixture.h"
 

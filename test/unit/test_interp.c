@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/size_eval.h"
 #include "base/threefry.h"
 #include "test/unit/small_program.h"
 

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "test/unit/small_program.h"
 
 static const char *dump(SmallProgram *s)

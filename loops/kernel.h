@@ -1,0 +1,164 @@
+/* Kernels, statements, values and indices: the inner half of the loop IR, whose grammar stands in loops/loops.h. */
+#ifndef TSR_LOOPS_KERNEL_H
+#define TSR_LOOPS_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/ops.h"
+#include "base/size.h"
+#include "base/source.h"
+#include "base/symbol.h"
+
+typedef uint32_t IterVar;  /* index into kernel.iters */
+typedef uint32_t LocalId;  /* index into kernel.locals */
+typedef uint32_t BufferId; /* index into program.buffers */
+typedef uint32_t CheckId;  /* index into program.checks */
+typedef uint32_t KernelId;
+
+typedef struct Value Value;
+typedef struct Ix Ix;
+typedef struct Stmt Stmt;
+
+typedef enum IxKind {
+	IX_SIZE,
+	IX_ITER,
+	IX_ADD,
+	IX_MUL,
+	IX_DIV,
+	IX_MOD,
+	IX_MIN,
+	IX_MAX,
+	IX_VALUE
+} IxKind;
+
+struct Ix {
+	IxKind kind : 16;
+	bool reads; /* it holds a VALUE */
+	union {
+		Size size;    /* SIZE */
+		IterVar iter; /* ITER */
+	};
+	const Ix *a, *b;
+	const Value *value; /* VALUE: an integer value */
+};
+
+typedef enum ValueKind {
+	VALUE_LOAD,
+	VALUE_LOCAL,
+	VALUE_CONST,
+	VALUE_OP,
+	VALUE_FAR,
+	VALUE_CAST,
+	VALUE_KEY,
+	VALUE_INDEX,
+	VALUE_SCALAR
+} ValueKind;
+
+struct Value {
+	ValueKind kind;
+	Dtype dtype;
+	Op op;		      /* OP, FAR */
+	bool near;	      /* OP: no argument is far */
+	const Value *args[3]; /* OP, FAR; CAST, KEY: args[0] */
+	uint32_t nargs;
+	BufferId buffer;      /* LOAD, at ix */
+	LocalId local;	      /* LOCAL, at ixs */
+	const Ix *ix;	      /* LOAD, INDEX (converted to dtype) */
+	const Ix *const *ixs; /* LOCAL */
+	uint32_t nixs;
+	Scalar constant; /* CONST */
+	Span span;	 /* OP: the source that asked for it, as far as it is known */
+	uint32_t scalar; /* SCALAR: the routine's argument */
+};
+
+typedef enum CondKind { COND_LT, COND_LE, COND_EQ } CondKind;
+
+typedef struct Cond {
+	CondKind kind;
+	const Ix *a, *b;
+} Cond;
+
+typedef enum LoopKind {
+	LOOP_SERIAL,
+	LOOP_UNROLL,
+	LOOP_VECTOR,
+	LOOP_PARALLEL,
+	LOOP_GRID,
+	LOOP_BLOCK
+} LoopKind;
+
+typedef enum LoopStmtKind {
+	LOOP_FOR,
+	LOOP_IF,
+	LOOP_LOCAL,
+	LOOP_SET,
+	LOOP_STORE,
+	LOOP_CHECK,
+	LOOP_PREFETCH
+} LoopStmtKind;
+
+enum { SLOTS_MAX = 64, LANES_APART = 16, LANES_MASKED = 4, LANES_OF = 64 };
+
+typedef struct Block {
+	const Stmt *const *stmts;
+	uint32_t n;
+} Block;
+
+struct Stmt {
+	LoopStmtKind kind;
+	Span span;    /* the source that asked for it: debug lines */
+	IterVar iter; /* FOR */
+	LoopKind loop;
+	const Ix *lo, *hi; /* FOR, CHECK */
+	int64_t step;	   /* FOR, > 0 */
+	/* FOR: no iteration stores a cell that another touches, but in scratch buffers */
+	bool independent;
+	/* stores other cells than the statements before it in its block, from the last one that is
+	 * not disjoint on, and neither reads what the others store */
+	bool disjoint;
+	IterVar slot;	   /* FOR, PARALLEL, where nslots > 0 */
+	int64_t nslots;	   /* at most SLOTS_MAX; 0: there are none */
+	bool outlined;	   /* FOR, SERIAL: back ends may make a function of it */
+	int64_t lanes;	   /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
+	int64_t threads;   /* FOR, GRID: of a block along the loop */
+	const Cond *conds; /* IF: all must hold */
+	uint32_t nconds;
+	Block body;	      /* FOR, IF */
+	LocalId local;	      /* LOCAL, SET */
+	const Ix *const *ixs; /* SET */
+	uint32_t nixs;
+	BufferId buffer;    /* STORE, PREFETCH */
+	const Ix *ix;	    /* STORE, CHECK, PREFETCH */
+	bool near;	    /* PREFETCH: to the first cache, not to the second */
+	Op acc;		    /* SET, STORE: OP_NONE or an operation */
+	const Value *value; /* LOCAL, SET, STORE */
+	CheckId check;	    /* CHECK */
+};
+
+typedef struct KernelIter {
+	Sym name;
+} KernelIter;
+
+typedef struct KernelLocal {
+	Sym name;
+	Dtype dtype;
+	uint32_t rank;	    /* 0: one scalar */
+	uint32_t extent[4]; /* constants: registers, not memory */
+} KernelLocal;
+
+typedef struct Kernel {
+	Sym name; /* from the tensor it makes; unique in the program; a C identifier */
+	Span span;
+	KernelIter *iters;
+	uint32_t niters;
+	KernelLocal *locals;
+	uint32_t nlocals;
+	Block body;
+	uint32_t site; /* the application that it comes from, among Program.sites */
+	bool alone;    /* is not to be fused with others over the same rows */
+	uint32_t loop; /* among Program.loops: the innermost one that it is in; 0: none */
+} Kernel;
+
+#endif

@@ -1,0 +1,27 @@
+/* Indices as sums of multiples of iterators, and what they say: how far an index moves with an iterator. */
+#ifndef TSR_LOOPS_LINEAR_H
+#define TSR_LOOPS_LINEAR_H
+
+#include "loops/loops.h"
+
+/* An index as a sum: coefficient * atom + ... + offset, where an atom is no sum and no product with
+ * a size. ix_add and ix_mul keep every index in this form, terms in the order of first mention. */
+typedef struct LinearTerm {
+	const Ix *atom;
+	Size coef;
+} LinearTerm;
+
+typedef struct Linear {
+	VEC(LinearTerm) terms;
+	Size offset;
+} Linear;
+Linear ix_linear(Program *program, const Ix *ix);
+
+/* Has the sum or product a quotient or a remainder in it? */
+bool ix_divides(const Ix *ix);
+
+/* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is
+ * not. */
+Size ix_stride(Program *program, const Ix *ix, IterVar iter);
+
+#endif

@@ -1,0 +1,27 @@
+/* What trees of values and indices are made of: every part, equality, the buffers of a kernel. */
+#ifndef TSR_LOOPS_WALK_H
+#define TSR_LOOPS_WALK_H
+
+#include "loops/loops.h"
+
+/* Equal as trees; two that differ here may still have the same value. */
+bool ix_same(const Ix *a, const Ix *b);
+bool value_same(const Value *a, const Value *b);
+bool ix_uses(const Ix *ix, IterVar iter);
+/* Every value of a tree, of its indices too; a value comes before what it is made from. */
+typedef void (*SeeValue)(void *of, const Value *value);
+void ix_each_value(const Ix *ix, SeeValue see, void *of);
+void value_each(const Value *value, SeeValue see, void *of);
+
+/* The buffers that a kernel touches, in the order of first use. */
+typedef struct BufferUse {
+	BufferId buffer;
+	bool loaded, stored; /* an accumulating store loads too */
+} BufferUse;
+typedef struct BufferUses {
+	BufferUse *at;
+	size_t n, cap;
+} BufferUses;
+BufferUses kernel_buffers(Arena *arena, const Kernel *kernel);
+
+#endif
