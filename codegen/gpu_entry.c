@@ -16,7 +16,8 @@ enum {
 	AT_OUTPUTS = 24,
 	AT_STATE = 32,
 	AT_WORKSPACE = 40,
-	LISTS = 48
+	AT_STREAM = 48,
+	LISTS = 56
 };
 
 typedef struct Entry {
@@ -73,14 +74,15 @@ static Entry entry_new(FILE *out, const Module *m, long words)
 
 /* ---- routines ---- */
 
-static void put_routine(FILE *out, const Module *m, uint32_t index)
+/* On arrays of the host, or of the device. */
+static void put_routine(FILE *out, const Module *m, uint32_t index, bool device)
 {
 	const ProgramRoutine *r = &m->program->routines.at[index];
 	long dims = LISTS, scalars = dims + 8L * r->ndims, cells = scalars + 8L * r->nscalars;
 	long inputs = cells + 8L * r->nscalars, outputs = inputs + 8L * r->ninputs,
 	     call = outputs + 8L * r->noutputs;
 	Entry e = entry_new(out, m, (call - LISTS) / 8 + 1);
-	begin(&e, m->routines[index].function, true);
+	begin(&e, device ? m->routines[index].device : m->routines[index].function, true);
 	store(&e, false, call);
 	for (uint32_t i = 0; i < r->ndims; i++)
 		store(&e, false, dims + 8L * i);
@@ -94,6 +96,8 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 		store(&e, false, outputs + 8L * i);
 	store(&e, false, AT_STATE);
 	store(&e, false, AT_WORKSPACE);
+	if (device)
+		store(&e, false, AT_STREAM);
 	for (uint32_t i = 0; i < r->nscalars; i++)
 		store_address(&e, cells + 8L * i, scalars + 8L * i);
 	store_address(&e, dims, AT_DIMS);
@@ -101,7 +105,7 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 	store_address(&e, inputs, AT_INPUTS);
 	store_address(&e, outputs, AT_OUTPUTS);
 	fprintf(out, "\tmovq\t%ld(%%rsp), %%rsi\n", call);
-	enter(&e, (int)index);
+	enter(&e, (int)index + (device ? TSR_GPU_DEVICE : 0));
 	end(&e);
 }
 
@@ -124,6 +128,35 @@ static void put_workspace(FILE *out, const Module *m, uint32_t index)
 	const char *name = m->routines[index].workspace;
 	fprintf(out, "\t.globl\t%s\n\t.type\t%s, @function\n%s:\n\txorl\t%%eax, %%eax\n\tret\n",
 		name, name, name);
+}
+
+/* SIZE_MAX stays where it is not known. */
+static void put_device_workspace(FILE *out, const Module *m, uint32_t index)
+{
+	const ProgramRoutine *r = &m->program->routines.at[index];
+	long size = LISTS + 8L * r->ndims;
+	Entry e = entry_new(out, m, (long)r->ndims + 1);
+	begin(&e, m->routines[index].device_workspace, true);
+	for (uint32_t i = 0; i < r->ndims; i++)
+		store(&e, false, LISTS + 8L * i);
+	store_number(&e, -1, size);
+	store_address(&e, size, AT_STATE);
+	store_address(&e, LISTS, AT_DIMS);
+	fprintf(out, "\txorl\t%%esi, %%esi\n");
+	enter(&e, (int)index + TSR_GPU_WORKSPACE);
+	fprintf(out, "\tmovq\t%ld(%%rsp), %%rax\n", size);
+	end(&e);
+}
+
+static void put_wait(FILE *out, const Module *m)
+{
+	Entry e = entry_new(out, m, 1);
+	begin(&e, arena_printf(m->arena, "%s_wait_device", m->prefix), true);
+	store(&e, false, LISTS);
+	store(&e, false, AT_STREAM);
+	fprintf(out, "\tmovq\t%d(%%rsp), %%rsi\n", LISTS);
+	enter(&e, TSR_GPU_WAIT);
+	end(&e);
 }
 
 /* ---- the state ---- */
@@ -258,10 +291,13 @@ static void put_code(FILE *out, const Module *m, const char *ptx)
 void gpu_entries_asm(FILE *out, const Module *m, const char *ptx)
 {
 	for (uint32_t i = 0; i < m->program->routines.n; i++) {
-		put_routine(out, m, i);
+		put_routine(out, m, i, false);
+		put_routine(out, m, i, true);
 		put_invoke(out, m, i);
 		put_workspace(out, m, i);
+		put_device_workspace(out, m, i);
 	}
+	put_wait(out, m);
 	put_init(out, m);
 	put_pack(out, m);
 	put_state_size(out, m);

@@ -40,8 +40,46 @@ void c_put_routine_comment(FILE *out, const Module *m, uint32_t index)
 		put_array(out, m, &r->inputs[i], names->inputs[i]);
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		put_array(out, m, &r->outputs[i], names->outputs[i]);
-	fprintf(out, " *   workspace: %s_%s_workspace(...) = %s bytes */\n", m->prefix, r->name,
+	fprintf(out, " *   workspace: %s(...) = %s bytes%s */\n", names->workspace,
+		size_text(m->arena, m->program->sizes, r->workspace),
+		m->program->options.gpu ? " of a module for a CPU, 0 of one for a GPU" : "");
+}
+
+/* Beside those on arrays of the host. */
+static void put_device_routine(FILE *out, const Module *m, uint32_t index)
+{
+	const ProgramRoutine *r = &m->program->routines.at[index];
+	fprintf(out,
+		"/* On arrays of the device, workspace: NULL, or the device's, %s(...) = %s bytes. */\n",
+		m->routines[index].device_workspace,
 		size_text(m->arena, m->program->sizes, r->workspace));
+	fprintf(out, "%s;\n%s;\n\n", module_device_signature(m, index),
+		module_device_workspace_signature(m, index));
+}
+
+/* What all of those have in common. */
+static void put_device_comment(FILE *out, const Module *m)
+{
+	fprintf(out,
+		"/* ---- arrays of the device: in a module for a GPU alone ----\n"
+		" *\n"
+		" * Inputs and results of the functions PREFIX_ROUTINE_device are pointers of the device, "
+		"aligned to 16 bytes,\n"
+		" * or the host's where its memory is pinned; a workspace is aligned to 256. The state is "
+		"the host's. They put\n"
+		" * their work into `stream` (a CUstream or cudaStream_t; NULL: the default one), in the "
+		"context that the\n"
+		" * thread has, and do not wait for it: arrays stay there until the stream is past it. Dims, "
+		"guards and\n"
+		" * pointers are checked at once. An index outside its axis is found on the device; the call "
+		"writes nothing\n"
+		" * then, and %s_wait_device returns its code, once: it waits for the stream, and has the "
+		"first code\n"
+		" * since the last wait. What a kernel does wrong is told there too, or by a later call. */\n",
+		m->prefix);
+	for (uint32_t i = 0; i < m->program->routines.n; i++)
+		put_device_routine(out, m, i);
+	fprintf(out, "%s;\n\n", module_wait_signature(m));
 }
 
 void c_put_init_comment(FILE *out, const Module *m)
@@ -75,6 +113,14 @@ void c_put_pack_comment(FILE *out, const Module *m)
 			     : "here it has nothing to do. */\n");
 }
 
+static const char cpu_memory[] =
+	" * All memory is the caller's: the functions allocate nothing, keep no pointer and no state of their\n"
+	" * own, and may run on several threads at once with different outputs, workspaces and states.\n";
+static const char gpu_memory[] =
+	" * A module for a GPU, as 'tsrc --target=cuda -o STEM.so' makes it, asks libtsr, which has memory of the\n"
+	" * device for what is loaded there, for states, and for the sizes that were last called with; calls run one\n"
+	" * at a time. CUDA C that is compiled for a CPU is a module for a CPU: all memory is the caller's.\n";
+
 static void put_preamble(FILE *out, const Module *m)
 {
 	fprintf(out,
@@ -85,15 +131,13 @@ static void put_preamble(FILE *out, const Module *m)
 		" * output, input. An array is aligned for its elements and may be NULL when it "
 		"has none; outputs\n"
 		" * overlap no other array. The state and the workspace are aligned to %d bytes.\n"
-		" * All memory is the caller's: the functions allocate nothing, keep no pointer "
-		"and no state of their\n"
-		" * own, and may run on several threads at once with different outputs, workspaces "
-		"and states.\n"
+		"%s"
 		" * A routine returns TSR_OK or a positive code, and then has written nothing. A "
 		"size function\n"
 		" * returns SIZE_MAX where a dim is out of its range.\n"
 		" */\n",
-		m->prefix, c_comment(m->arena, module_source(m)), TSR_VERSION, STATE_ALIGN);
+		m->prefix, c_comment(m->arena, module_source(m)), TSR_VERSION, STATE_ALIGN,
+		m->program->options.gpu ? gpu_memory : cpu_memory);
 }
 
 static void put_checks(FILE *out, const Module *m)
@@ -125,6 +169,8 @@ static void put_header(FILE *out, const Module *m)
 	fprintf(out, "%s;\n%s;\n\n", module_state_signature(m), module_init_signature(m));
 	c_put_pack_comment(out, m);
 	fprintf(out, "%s;\n\n", module_signature(m, (uint32_t)m->program->routines.n));
+	if (m->program->options.gpu)
+		put_device_comment(out, m);
 	fprintf(out, "/* The table that describes all of this; its type is in tsr.h. */\n");
 	fprintf(out, "extern const struct tsr_module %s_module;\n\n", m->prefix);
 	fprintf(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");

@@ -22,6 +22,8 @@ static void name_arguments(Module *m, uint32_t index)
 	out->function = arena_printf(m->arena, "%s_%s", m->prefix, name);
 	out->workspace = arena_printf(m->arena, "%s_%s_workspace", m->prefix, name);
 	out->invoke = arena_printf(m->arena, "%s__routine_%s", m->prefix, name);
+	out->device = arena_printf(m->arena, "%s_device", out->function);
+	out->device_workspace = arena_printf(m->arena, "%s_workspace", out->device);
 	out->dims = ARENA_ARRAY(m->arena, const char *, r->ndims);
 	out->scalars = ARENA_ARRAY(m->arena, const char *, r->nscalars);
 	out->inputs = ARENA_ARRAY(m->arena, const char *, r->ninputs);
@@ -126,8 +128,10 @@ static bool export_name(Exports *e, const char *name, Span span)
 /* One name that is taken is enough to say. */
 static void export_routine(Exports *e, const ModuleRoutine *routine, Span span)
 {
-	const char *const names[] = {routine->function, routine->workspace, routine->invoke};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+	const char *const names[] = {routine->function, routine->workspace, routine->invoke,
+				     routine->device, routine->device_workspace};
+	size_t n = e->module->program->options.gpu ? 5 : 3;
+	for (size_t i = 0; i < n; i++)
 		if (!export_name(e, names[i], span))
 			return;
 }
@@ -138,6 +142,8 @@ static bool names_are_unique(Module *m)
 	for (size_t i = 0; i < MODULE_NOWN; i++)
 		export_name(&e, arena_printf(m->arena, "%s_%s", m->prefix, module_own[i]),
 			    SPAN_NONE);
+	if (m->program->options.gpu)
+		export_name(&e, arena_printf(m->arena, "%s_wait_device", m->prefix), SPAN_NONE);
 	for (size_t i = 0; i < m->program->checks.n; i++)
 		export_name(&e, arena_printf(m->arena, "%s_CHECK_%zu", m->prefix, i), SPAN_NONE);
 	export_name(&e, arena_printf(m->arena, "%s__invoke_init", m->prefix), SPAN_NONE);
@@ -237,11 +243,12 @@ const char *module_pack_message(const Module *m)
 			    m->prefix);
 }
 
-const char *module_signature(const Module *m, uint32_t routine)
+static const char *signature(const Module *m, uint32_t routine, const char *function,
+			     const char *last)
 {
 	const ProgramRoutine *r = program_routine(m->program, routine);
 	const ModuleRoutine *names = &m->routines[routine];
-	const char *text = arena_printf(m->arena, "int %s(const tsr_call *call", names->function);
+	const char *text = arena_printf(m->arena, "int %s(const tsr_call *call", function);
 	for (uint32_t i = 0; i < r->ndims; i++)
 		text = arena_printf(m->arena, "%s, int64_t %s", text, names->dims[i]);
 	for (uint32_t i = 0; i < r->nscalars; i++)
@@ -253,8 +260,25 @@ const char *module_signature(const Module *m, uint32_t routine)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		text = arena_printf(m->arena, "%s, %s *%s", text, c_type(r->outputs[i].type.dtype),
 				    names->outputs[i]);
-	return arena_printf(m->arena, "%s, void *state%s)", text,
-			    routine >= m->program->routines.n ? "" : ", void *workspace");
+	return arena_printf(m->arena, "%s, void *state%s)", text, last);
+}
+
+const char *module_signature(const Module *m, uint32_t routine)
+{
+	return signature(m, routine, m->routines[routine].function,
+			 routine >= m->program->routines.n ? "" : ", void *workspace");
+}
+
+const char *module_device_signature(const Module *m, uint32_t routine)
+{
+	return signature(m, routine, m->routines[routine].device,
+			 ", void *workspace, void *stream");
+}
+
+const char *module_wait_signature(const Module *m)
+{
+	return arena_printf(m->arena, "int %s_wait_device(const tsr_call *call, void *stream)",
+			    m->prefix);
 }
 
 static const char *dim_list(const Module *m, const DimId *dims, uint32_t ndims)
@@ -266,11 +290,21 @@ static const char *dim_list(const Module *m, const DimId *dims, uint32_t ndims)
 	return text;
 }
 
-const char *module_workspace_signature(const Module *m, uint32_t routine)
+static const char *size_signature(const Module *m, uint32_t routine, const char *function)
 {
 	const ProgramRoutine *r = &m->program->routines.at[routine];
-	return arena_printf(m->arena, "size_t %s(%s)", m->routines[routine].workspace,
+	return arena_printf(m->arena, "size_t %s(%s)", function,
 			    r->ndims ? dim_list(m, r->dims, r->ndims) : "void");
+}
+
+const char *module_workspace_signature(const Module *m, uint32_t routine)
+{
+	return size_signature(m, routine, m->routines[routine].workspace);
+}
+
+const char *module_device_workspace_signature(const Module *m, uint32_t routine)
+{
+	return size_signature(m, routine, m->routines[routine].device_workspace);
 }
 
 const char *module_state_signature(const Module *m)

@@ -2,6 +2,8 @@
  *
  *   PREFIX_ROUTINE, PREFIX_ROUTINE_workspace, PREFIX_state_size,
  *   PREFIX_init, PREFIX_pack, PREFIX_module                         exported
+ *   PREFIX_ROUTINE_device, PREFIX_ROUTINE_device_workspace,
+ *   PREFIX_wait_device                                              exported too, of code for a GPU
  *   PREFIX__anything                                                internal
  */
 #ifndef TSR_CODEGEN_MODULE_H
@@ -13,6 +15,7 @@
 
 typedef struct ModuleRoutine {
 	const char *function, *workspace, *invoke;
+	const char *device, *device_workspace;		   /* of code for a GPU */
 	const char **dims, **scalars, **inputs, **outputs; /* names of arguments, all distinct */
 	bool *params; /* which of the program's parameters its kernels touch, or copies of them */
 	bool packed;  /* it reads copies of parameters */
@@ -65,6 +68,10 @@ const char *module_uniform_function(const Module *module, Dtype dtype);
 /* The declaration of a routine's function without the semicolon, on one line. */
 const char *module_signature(const Module *module, uint32_t routine);
 const char *module_workspace_signature(const Module *module, uint32_t routine);
+/* Those of code for a GPU, on arrays of the device. */
+const char *module_device_signature(const Module *module, uint32_t routine);
+const char *module_device_workspace_signature(const Module *module, uint32_t routine);
+const char *module_wait_signature(const Module *module);
 const char *module_state_signature(const Module *module);
 const char *module_init_signature(const Module *module);
 /* Is it the number of the routine that packs the state? ... that sets parameters? Neither has a

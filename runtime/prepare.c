@@ -426,8 +426,10 @@ int session_check_guards(const tsr_session *s, tsr_error *error)
 	bind_scalars(s);
 	for (int32_t i = 0; i < r->noutputs; i++)
 		s->call_outputs[i] = NULL;
-	const tsr_arguments none = {
-		s->call_dims, s->call_scalars, s->call_inputs, s->call_outputs, NULL, NULL};
+	const tsr_arguments none = {.dims = s->call_dims,
+				    .scalars = s->call_scalars,
+				    .inputs = s->call_inputs,
+				    .outputs = s->call_outputs};
 	int code = tsr_run_routine(s->model, r, &call, &none);
 	return code >= TSR_CHECK_FIRST ? refused(s, code, message, error) : TSR_OK;
 }
@@ -443,8 +445,12 @@ int tsr_execute(tsr_session *s, tsr_error *error)
 		return code;
 	call.flags = s->model->gpu && s->no_graph ? TSR_NO_GRAPH : 0;
 	tsr_pool_call(s->pool, &call);
-	const tsr_arguments all = {s->call_dims,    s->call_scalars, s->call_inputs,
-				   s->call_outputs, s->state,	     s->workspace};
+	const tsr_arguments all = {.dims = s->call_dims,
+				   .scalars = s->call_scalars,
+				   .inputs = s->call_inputs,
+				   .outputs = s->call_outputs,
+				   .state = s->state,
+				   .workspace = s->workspace};
 	code = tsr_run_routine(s->model, s->routine, &call, &all);
 	return code == TSR_OK ? code : refused(s, code, message, error);
 }

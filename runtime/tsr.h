@@ -143,7 +143,14 @@ typedef struct tsr_gpu_code {
 	const tsr_module *table;
 	const char *text; /* PTX with its plan in front */
 } tsr_gpu_code;
-enum { TSR_GPU_INIT = -1, TSR_GPU_PACK = -2, TSR_GPU_STATE_SIZE = -3 };
+enum {
+	TSR_GPU_INIT = -1,
+	TSR_GPU_PACK = -2,
+	TSR_GPU_STATE_SIZE = -3,
+	TSR_GPU_WAIT = -4,
+	TSR_GPU_DEVICE = 1 << 20,
+	TSR_GPU_WORKSPACE = 1 << 21
+};
 
 /* ---- libtsr: loads a module, binds a routine's arguments, runs it ----
  *
@@ -256,15 +263,43 @@ typedef struct tsr_arguments {
 	const void *const *inputs;
 	void *const *outputs;
 	void *state, *workspace;
+	void *stream; /* of tsr_run_device alone: a CUstream; NULL: the default one */
 } tsr_arguments;
 /* Calls a routine of the model without a session; the state is one that a session made. For code of a CPU it is
  * routine->invoke; for a GPU, whose code has no such function, pointers are the host's too. */
 int tsr_run_routine(const tsr_model *model, const tsr_routine *routine, const tsr_call *call,
 		    const tsr_arguments *arguments);
 
-/* What the entry points of a module for a GPU call: `what` is the number of a routine, or one of TSR_GPU_INIT (dims:
- * the module's; the first scalar: the seed), TSR_GPU_PACK (dims: the module's; -1: unknown) and TSR_GPU_STATE_SIZE,
- * which leaves an int64_t at `state`. The code is loaded once for a process, which then holds the module's memory. */
+/* The same on arrays of a device, in the context that the calling thread has (without one: in the primary one of device 0),
+ * put into the stream and not waited for, so that nothing is copied to the host. Inputs and outputs are aligned to 16
+ * bytes, and stay there and as they are until the stream is past the call; memory of the host that is pinned will do. The
+ * workspace is the device's, of the bytes that tsr_device_workspace says, aligned to 256, and in one call at a time; NULL:
+ * the library has its own. The state is the host's, as above; its copy on the device is what the routine uses. Dims, guards
+ * and pointers are checked at once. A check of indices is made on the device: where it fails the call writes nothing, and
+ * tsr_wait_device has its code. Calls of a model in one context run one after another, whatever their streams. A loop that
+ * ends by a number (`until`) waits. TSR_NO_DEVICE for code of a CPU. */
+int tsr_run_device(const tsr_model *model, const tsr_routine *routine, const tsr_call *call,
+		   const tsr_arguments *arguments);
+/* Waits for the stream: TSR_OK, or the code of the first call of the model in this context that has failed since the last
+ * wait and is over. */
+int tsr_wait_device(const tsr_model *model, const tsr_call *call, void *stream);
+/* Memory of the device in the context that the thread has; NULL will do to free. Copies wait for the calls of the model
+ * before them, and are over when the function returns. */
+int tsr_device_allocate(const tsr_model *model, size_t bytes, void **at, tsr_error *error);
+void tsr_device_free(const tsr_model *model, void *at);
+int tsr_device_write(const tsr_model *model, void *device, const void *host, size_t bytes,
+		     tsr_error *error);
+int tsr_device_read(const tsr_model *model, void *host, const void *device, size_t bytes,
+		    tsr_error *error);
+/* Bytes of the device's memory that temporaries of the routine take for these dims, the routine's; TSR_FAIL_DIM: they cannot
+ * be counted. */
+int tsr_device_workspace(const tsr_model *model, const tsr_routine *routine, const int64_t *dims,
+			 int64_t *bytes);
+
+/* What the entry points of a module for a GPU call: `what` is the number of a routine, TSR_GPU_DEVICE more for arrays of a
+ * device, TSR_GPU_WORKSPACE more for the bytes of their workspace; or one of TSR_GPU_INIT (dims: the module's; the first
+ * scalar: the seed), TSR_GPU_PACK (dims: the module's; -1: unknown), TSR_GPU_STATE_SIZE and TSR_GPU_WAIT (for the stream).
+ * Sizes are left at `state` as an int64_t. The code is loaded once for a process, which then holds the module's memory. */
 int tsr_enter_gpu(const tsr_gpu_code *code, int32_t what, const tsr_call *call,
 		  const tsr_arguments *arguments);
 

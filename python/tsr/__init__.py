@@ -10,6 +10,7 @@ routines are functions of the model; its parameters are a mapping.
 """
 
 from tsr._compiler import CompileWarning, compile, graph, shapes
+from tsr._device import DeviceArray
 from tsr._errors import ArgumentError, CheckError, CompileError, Diagnostic, Error, FileError, Place
 from tsr._half_bytes import Packed, pack
 from tsr._model import Model, Outputs, Parameters, Routine, Tensor, load
@@ -30,6 +31,7 @@ __all__ = [
     "CheckError",
     "CompileError",
     "CompileWarning",
+    "DeviceArray",
     "Diagnostic",
     "Error",
     "FileError",

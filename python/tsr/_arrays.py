@@ -121,11 +121,13 @@ def as_array(value: Any, name: str, to: str) -> np.ndarray | Packed:
     return np.require(array, dtype, ["C", "A"])
 
 
-def entry_of(array: np.ndarray | Packed, to: str) -> ArrayEntry:
-    """What libtsr takes. The array's memory is borrowed: keep `array` as long as the entry is used."""
+def entry_of(array: Any, to: str) -> ArrayEntry:
+    """What libtsr takes of an array of NumPy's, a Packed or a DeviceArray. The array's memory is borrowed: keep `array` as
+    long as the entry is used."""
     if array.ndim > RANK_MAX:
         raise ArgumentError(f"an array has at most {RANK_MAX} axes")
-    entry = ArrayEntry(dtype=to.encode(), rank=array.ndim, bytes=array.nbytes, data=array.ctypes.data)
+    data = array.pointer if hasattr(array, "pointer") else array.ctypes.data
+    entry = ArrayEntry(dtype=to.encode(), rank=array.ndim, bytes=array.nbytes, data=data)
     entry.extents[: array.ndim] = array.shape
     return entry
 

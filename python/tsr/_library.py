@@ -130,6 +130,7 @@ class Arguments(Structure):
         ("outputs", POINTER(c_void_p)),
         ("state", c_void_p),
         ("workspace", c_void_p),
+        ("stream", c_void_p),
     ]
 
 
@@ -153,6 +154,9 @@ _SIGNATURES = {
     "tsr_pack": (c_int, [c_void_p]),
     "tsr_save_state": (c_int, [c_void_p, c_char_p]),
     "tsr_pool_new": (c_void_p, [c_int32]),
+    "tsr_device_allocate": (c_int, [c_void_p, c_size_t, POINTER(c_void_p)]),
+    "tsr_device_write": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "tsr_device_read": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t]),
 }
 _PLAIN = {
     "tsr_close": (None, [c_void_p]),
@@ -165,6 +169,9 @@ _PLAIN = {
     "tsr_pool_call": (None, [c_void_p, POINTER(Call)]),
     "tsr_state": (c_void_p, [c_void_p]),
     "tsr_run_routine": (c_int, [c_void_p, POINTER(RoutineEntry), POINTER(Call), POINTER(Arguments)]),
+    "tsr_run_device": (c_int, [c_void_p, POINTER(RoutineEntry), POINTER(Call), POINTER(Arguments)]),
+    "tsr_wait_device": (c_int, [c_void_p, POINTER(Call), c_void_p]),
+    "tsr_device_free": (None, [c_void_p, c_void_p]),
 }
 
 

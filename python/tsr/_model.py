@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tsr._arrays import DTYPES, as_array, empty, entry_of, view_of
+from tsr._device import DeviceArray, device_array, is_on_device
 from tsr._errors import ArgumentError, CheckError
 from tsr._half_bytes import Packed
 from tsr._library import (
@@ -222,7 +223,9 @@ class Routine:
     """An entry point of a model, as a function: `y = model.forward(x=array)`.
 
     Inputs are positional in the order of `inputs` or by name; scalars, and dims that no array tells, by
-    name. One result is an array, several are `Outputs`. Calls from several threads run side by side where
+    name. One result is an array, several are `Outputs`. Where an input or an array for a result is one of a
+    device, by DLPack or `__cuda_array_interface__`, all are: nothing is copied, results are `DeviceArray`s, and
+    the call is put into the model's stream and not waited for. Calls from several threads run side by side where
     the routine assigns to no parameter; the interpreter's lock is free meanwhile.
     """
 
@@ -264,20 +267,26 @@ class Routine:
             raise ArgumentError(f"'{twice.pop()}' is given twice")
         return self.run({**values, **named})
 
-    def run(self, arguments: Mapping[str, Any], into: Mapping[str, np.ndarray] | None = None) -> Any:
+    def run(self, arguments: Mapping[str, Any], into: Mapping[str, Any] | None = None) -> Any:
         """The call with its arguments in a mapping. `into` has arrays that results are written to, which
         must have their dtypes and sizes and lie row by row; such a call allocates nothing for them."""
-        inputs = [self._input(tensor, arguments) for tensor in self.inputs]
+        into = into or {}
+        on_device = any(is_on_device(arguments.get(t.name)) for t in self.inputs) or any(map(is_on_device, into.values()))
+        inputs = [self._input(tensor, arguments, on_device) for tensor in self.inputs]
         dims = self._given_dims(arguments)
         key = (*(array.shape for array in inputs), *dims.items())
         plan = self._planned(key, inputs, dims)
-        arrays = [self._result(i, plan, into or {}) for i in range(len(self.outputs))]
-        self._invoke(plan, inputs, self._cells(arguments), arrays)
+        result = self._device_result if on_device else self._result
+        arrays = [result(i, plan, into) for i in range(len(self.outputs))]
+        invoke = self._invoke_device if on_device else self._invoke
+        invoke(plan, inputs, self._cells(arguments), arrays)
         return arrays[0] if len(arrays) == 1 else Outputs(self._names, arrays)
 
-    def _input(self, tensor: Tensor, arguments: Mapping[str, Any]) -> np.ndarray:
+    def _input(self, tensor: Tensor, arguments: Mapping[str, Any], on_device: bool) -> np.ndarray | DeviceArray:
         if tensor.name not in arguments:
             raise ArgumentError(f"input '{tensor.name}' is missing: {tensor.type}")
+        if on_device:
+            return device_array(arguments[tensor.name], tensor.name, tensor.dtype, self._model)
         return as_array(arguments[tensor.name], tensor.name, tensor.dtype)
 
     def _given_dims(self, arguments: Mapping[str, Any]) -> dict[str, int]:
@@ -357,6 +366,7 @@ class Routine:
                 _pointers(outputs),
                 plan.state.address,
                 workspace.ctypes.data,
+                None,
             )
             module = self._model._module.handle
             code = library().tsr_run_routine(module, self._entry, ctypes.byref(what), ctypes.byref(arguments))
@@ -365,12 +375,30 @@ class Routine:
         if code != 0:
             raise self._refusal(code, message.value)
 
+    def _device_result(self, i: int, plan: _Plan, into: Mapping[str, Any]) -> DeviceArray:
+        """An array of the device: that of the caller's, or a new one."""
+        extents, name, dtype = plan.outputs[i][0], self._names[i], self.outputs[i].dtype
+        if into.get(name) is None:
+            return DeviceArray.empty(self._model, extents, dtype)
+        array = device_array(into[name], name, dtype, self._model)
+        if array.shape != extents:
+            raise ArgumentError(f"the array for '{name}' must be of shape {extents}, not {array.shape}")
+        return array
+
+    def _invoke_device(self, plan: _Plan, inputs: list, cells: list, outputs: list[DeviceArray]) -> None:
+        """Puts the call into the model's stream, and does not wait for it."""
+        message = ctypes.c_char_p()
+        what = Call(abi=ABI, message=ctypes.pointer(message))
+        plan.state.pack()
+        places = ((ctypes.c_void_p * (len(a) + 1))(*(x.pointer for x in a)) for a in (inputs, outputs))
+        arguments = Arguments(plan.dims, _pointers(cells), *places, plan.state.address, None, self._model.stream)
+        module = self._model._module.handle
+        code = library().tsr_run_device(module, self._entry, ctypes.byref(what), ctypes.byref(arguments))
+        if code != 0:
+            raise self._refusal(code, message.value)
+
     def _refusal(self, code: int, message: bytes | None) -> CheckError:
-        text, place, check = (message or b"").decode(), "", code - CHECK_FIRST
-        if 0 <= check < self._model._table.nchecks:
-            entry = self._model._table.checks[check]
-            text, place = text or entry.text.decode(), entry.place.decode()
-        return CheckError(f"{place}{': ' if place else ''}{text} (code {code})", code, place)
+        return self._model._refusal(code, message)
 
 
 def _pointers(arrays: list[np.ndarray]) -> Any:
@@ -381,7 +409,8 @@ class Model:
     """A loaded module. Its routines are attributes, `model.forward`, and members of `model.routines`.
 
     name, source, producer, target: what the module says of itself. dims: the names of its dims. params: its
-    parameters, a mapping.
+    parameters, a mapping. stream: the CUstream, as a number, that calls on arrays of a device go to; 0: the default
+    one.
     """
 
     _draw: Callable[[], Graph] | None = None
@@ -403,6 +432,7 @@ class Model:
         self.dims: tuple[str, ...] = self._module.dims
         self.threads = 0 if threads is None else int(threads)
         self.seed = int(seed)
+        self.stream = 0
         self._given_dims = dict(dims or {})
         self._params = {t.name: t for t in (_tensor_of(self._table.params[i]) for i in range(self._table.nparams))}
         self._pending: dict[str, np.ndarray] = {}
@@ -445,6 +475,29 @@ class Model:
     def graph(self) -> Graph | None:
         """The graph of the program that `tsr.compile` made the model from; None for a module that was loaded."""
         return self._draw() if self._draw else None
+
+    # ---- arrays of a device ----
+
+    def to_device(self, value: Any, dtype: str | None = None) -> DeviceArray:
+        """A copy of the array on the device of the model, whose code is for a GPU. dtype: that of the tensor which it is
+        for, where NumPy has none of it ("bf16")."""
+        return DeviceArray.copy_of(self, value, dtype)
+
+    def wait(self, stream: int | None = None) -> None:
+        """Waits for the calls on arrays of a device, or for all of another stream; a CheckError of the first call that has
+        failed since the last time."""
+        message = ctypes.c_char_p()
+        what = Call(abi=ABI, message=ctypes.pointer(message))
+        code = library().tsr_wait_device(self._module.handle, ctypes.byref(what), self.stream if stream is None else stream)
+        if code != 0:
+            raise self._refusal(code, message.value)
+
+    def _refusal(self, code: int, message: bytes | None) -> CheckError:
+        text, place, check = (message or b"").decode(), "", code - CHECK_FIRST
+        if 0 <= check < self._table.nchecks:
+            entry = self._table.checks[check]
+            text, place = text or entry.text.decode(), entry.place.decode()
+        return CheckError(f"{place}{': ' if place else ''}{text} (code {code})", code, place)
 
     # ---- parameters ----
 

@@ -1,4 +1,4 @@
-/* The device: driver, context, code. */
+/* The device: driver, contexts, code. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ int device_check(Gpu *gpu, CUresult result, const char *what)
 }
 
 /* "sm_90a": of that GPU alone; "sm_90": of it and all later ones. */
-static int check_target(Gpu *gpu, int major, int minor)
+static int check_target(Gpu *gpu, CUdevice device, int major, int minor)
 {
 	char name[100] = "", *end;
 	const char *target = gpu->plan->target;
@@ -37,7 +37,7 @@ static int check_target(Gpu *gpu, int major, int minor)
 				   target);
 	if (*end ? have == wanted : have >= wanted)
 		return TSR_OK;
-	gpu->driver.cuDeviceGetName(name, sizeof name - 1, gpu->device);
+	gpu->driver.cuDeviceGetName(name, sizeof name - 1, device);
 	return device_fail(
 		gpu, TSR_NO_DEVICE,
 		"the code is for %s, of compute capability %ld.%ld%s, and the device, %s, has %d.%d",
@@ -45,36 +45,36 @@ static int check_target(Gpu *gpu, int major, int minor)
 		minor);
 }
 
-static int find_device(Gpu *gpu)
+static int first_device(Gpu *gpu, CUdevice *device)
 {
 	const Driver *d = &gpu->driver;
-	int count = 0, major = 0, minor = 0;
+	int count = 0;
 	int code = device_check(gpu, d->cuDeviceGetCount(&count), "devices");
 	if (code == TSR_OK && count <= 0)
 		return device_fail(gpu, TSR_NO_DEVICE, "the driver has no device");
-	if (code == TSR_OK)
-		code = device_check(gpu, d->cuDeviceGet(&gpu->device, 0), "device 0");
-	if (code == TSR_OK)
-		code = device_check(
-			gpu,
-			d->cuDeviceGetAttribute(&major, CU_ATTRIBUTE_CAPABILITY_MAJOR, gpu->device),
-			"device 0");
-	if (code == TSR_OK)
-		code = device_check(
-			gpu,
-			d->cuDeviceGetAttribute(&minor, CU_ATTRIBUTE_CAPABILITY_MINOR, gpu->device),
-			"device 0");
-	return code == TSR_OK ? check_target(gpu, major, minor) : code;
+	return code == TSR_OK ? device_check(gpu, d->cuDeviceGet(device, 0), "device 0") : code;
+}
+
+/* Does it run the code? */
+static int check_device(Gpu *gpu, CUdevice device)
+{
+	const Driver *d = &gpu->driver;
+	int major = 0, minor = 0;
+	CUresult result = d->cuDeviceGetAttribute(&major, CU_ATTRIBUTE_CAPABILITY_MAJOR, device);
+	if (result == CUDA_SUCCESS)
+		result = d->cuDeviceGetAttribute(&minor, CU_ATTRIBUTE_CAPABILITY_MINOR, device);
+	int code = device_check(gpu, result, "the device");
+	return code == TSR_OK ? check_target(gpu, device, major, minor) : code;
 }
 
 /* The driver's compiler says more than its code does. */
-static int load_code(Gpu *gpu)
+static int load_code(Gpu *gpu, DeviceContext *in)
 {
 	char log[600] = "";
 	int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES};
 	void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
 	CUresult result =
-		gpu->driver.cuModuleLoadDataEx(&gpu->module, gpu->text, 2, options, values);
+		gpu->driver.cuModuleLoadDataEx(&in->module, gpu->text, 2, options, values);
 	int code = device_check(gpu, result, "the driver does not take the code");
 	size_t used = strlen(gpu->message);
 	if (code != TSR_OK && *log)
@@ -83,17 +83,17 @@ static int load_code(Gpu *gpu)
 	return code;
 }
 
-static int find_functions(Gpu *gpu)
+static int find_functions(Gpu *gpu, DeviceContext *in)
 {
 	const Plan *plan = gpu->plan;
-	gpu->functions = calloc((size_t)plan->nlines + 1, sizeof *gpu->functions);
-	if (!gpu->functions)
+	in->functions = calloc((size_t)plan->nlines + 1, sizeof *in->functions);
+	if (!in->functions)
 		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
 	for (uint32_t i = 0; i < plan->nlines; i++) {
 		const PlanLine *line = &plan->lines[i];
 		if (line->loop)
 			continue;
-		CUresult result = gpu->driver.cuModuleGetFunction(&gpu->functions[i], gpu->module,
+		CUresult result = gpu->driver.cuModuleGetFunction(&in->functions[i], in->module,
 								  line->function);
 		if (result == CUDA_SUCCESS)
 			continue;
@@ -104,16 +104,16 @@ static int find_functions(Gpu *gpu)
 	return TSR_OK;
 }
 
-static int find_consts(Gpu *gpu)
+static int find_consts(Gpu *gpu, DeviceContext *in)
 {
 	const Plan *plan = gpu->plan;
-	gpu->consts = calloc((size_t)plan->nbuffers + 1, sizeof *gpu->consts);
-	if (!gpu->consts)
+	in->consts = calloc((size_t)plan->nbuffers + 1, sizeof *in->consts);
+	if (!in->consts)
 		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
 	size_t bytes;
 	int code = device_check(
 		gpu,
-		gpu->driver.cuModuleGetGlobal_v2(&gpu->status, &bytes, gpu->module, "tsr_status"),
+		gpu->driver.cuModuleGetGlobal_v2(&in->status, &bytes, in->module, "tsr_status"),
 		"the code has no 'tsr_status'");
 	for (uint32_t i = 0; i < plan->nbuffers && code == TSR_OK; i++) {
 		const char *symbol = plan->buffers[i].symbol;
@@ -122,8 +122,8 @@ static int find_consts(Gpu *gpu)
 			continue;
 		snprintf(what, sizeof what, "the code has no constant '%.200s'", symbol);
 		code = device_check(gpu,
-				    gpu->driver.cuModuleGetGlobal_v2(&gpu->consts[i], &bytes,
-								     gpu->module, symbol),
+				    gpu->driver.cuModuleGetGlobal_v2(&in->consts[i], &bytes,
+								     in->module, symbol),
 				    what);
 	}
 	return code;
@@ -132,6 +132,8 @@ static int find_consts(Gpu *gpu)
 static int make_arguments(Gpu *gpu)
 {
 	size_t n = gpu->plan->most_args;
+	free(gpu->cells);
+	free(gpu->args);
 	gpu->cells = calloc(1, n * sizeof *gpu->cells + ARGUMENT_BYTES);
 	gpu->args = calloc(n + ARGUMENTS_MOST, sizeof *gpu->args);
 	if (!gpu->cells || !gpu->args)
@@ -141,102 +143,238 @@ static int make_arguments(Gpu *gpu)
 	return TSR_OK;
 }
 
-static int make_ready(Gpu *gpu)
+static int load_driver(Gpu *gpu)
 {
-	const Driver *d = &gpu->driver;
-	int code = driver_open(&gpu->driver, gpu->message, sizeof gpu->message);
-	if (code == TSR_OK)
-		code = find_device(gpu);
-	if (code == TSR_OK)
-		code = device_check(gpu, d->cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),
-				    "its context");
-	if (code != TSR_OK)
-		return code;
-	d->cuCtxGetCurrent(&gpu->before);
-	code = device_check(gpu, d->cuCtxSetCurrent(gpu->context), "its context");
-	if (code == TSR_OK)
-		code = device_check(gpu, d->cuStreamCreate(&gpu->stream, CU_STREAM_NON_BLOCKING),
-				    "its stream");
-	if (code == TSR_OK)
-		code = load_code(gpu);
-	if (code == TSR_OK)
-		code = find_functions(gpu);
-	if (code == TSR_OK)
-		code = find_consts(gpu);
+	Driver driver = {0};
+	if (gpu->driver.library)
+		return TSR_OK;
+	int code = driver_open(&driver, gpu->message, sizeof gpu->message);
 	if (code == TSR_OK)
 		code = make_arguments(gpu);
-	gpu->ready = code == TSR_OK;
-	if (!gpu->ready)
-		d->cuCtxSetCurrent(gpu->before);
+	if (code == TSR_OK)
+		gpu->driver = driver;
 	return code;
 }
 
-int device_enter(Gpu *gpu)
+/* ---- contexts ---- */
+
+/* Runs and the copies of states, which the context may have lost with the device's memory. */
+static void drop_memory(Gpu *gpu, DeviceContext *in)
 {
-	pthread_mutex_lock(&gpu->lock);
-	if (!gpu->ready) {
-		int code = make_ready(gpu);
-		if (code != TSR_OK)
-			device_close(gpu);
+	for (DeviceRun *run = in->runs, *next; run; run = next) {
+		next = run->next;
+		run_free(gpu, in, run);
+	}
+	in->runs = NULL;
+	for (DeviceState *state = gpu->states; state; state = state->next)
+		if (state->in == in)
+			state_drop(gpu, state);
+}
+
+/* What the driver has of it. Nothing is said of what fails: a device that has failed fails again. */
+static void context_unload(Gpu *gpu, const DeviceContext *in)
+{
+	const Driver *d = &gpu->driver;
+	if (in->last)
+		d->cuEventDestroy_v2(in->last);
+	if (in->notes)
+		d->cuMemFreeHost(in->notes);
+	if (in->module)
+		d->cuModuleUnload(in->module);
+	if (in->stream)
+		d->cuStreamDestroy_v2(in->stream);
+}
+
+static void context_free(Gpu *gpu, DeviceContext *in)
+{
+	const Driver *d = &gpu->driver;
+	CUcontext before = NULL;
+	d->cuCtxGetCurrent(&before);
+	if (in->handle)
+		d->cuCtxSetCurrent(in->handle);
+	if (in->handle && in->busy)
+		d->cuEventSynchronize(in->last);
+	drop_memory(gpu, in);
+	if (in->handle)
+		context_unload(gpu, in);
+	d->cuCtxSetCurrent(before);
+	if (in->retained)
+		d->cuDevicePrimaryCtxRelease_v2(in->device);
+	free(in->functions);
+	free(in->consts);
+	free(in);
+}
+
+static unsigned long long id_of(const Driver *d, CUcontext context)
+{
+	unsigned long long id = 0;
+	return d->cuCtxGetId && d->cuCtxGetId(context, &id) == CUDA_SUCCESS ? id : 0;
+}
+
+/* The context is the thread's. */
+static int context_fill(Gpu *gpu, DeviceContext *in)
+{
+	const Driver *d = &gpu->driver;
+	int code = device_check(gpu, d->cuCtxGetDevice(&in->device), "the context");
+	if (code == TSR_OK)
+		code = check_device(gpu, in->device);
+	if (code == TSR_OK)
+		code = device_check(gpu, d->cuStreamCreate(&in->stream, CU_STREAM_NON_BLOCKING),
+				    "its stream");
+	if (code == TSR_OK)
+		code = device_check(gpu, d->cuEventCreate(&in->last, CU_EVENT_DISABLE_TIMING),
+				    "its event");
+	if (code == TSR_OK)
+		code = load_code(gpu, in);
+	if (code == TSR_OK)
+		code = find_functions(gpu, in);
+	return code == TSR_OK ? find_consts(gpu, in) : code;
+}
+
+/* What is loaded in that context; another one that had its address before is gone. */
+static DeviceContext *context_find(Gpu *gpu, CUcontext handle)
+{
+	DeviceContext **at = &gpu->contexts;
+	while (*at && (*at)->handle != handle)
+		at = &(*at)->next;
+	DeviceContext *in = *at;
+	if (!in || in->id == id_of(&gpu->driver, handle))
+		return in;
+	*at = in->next;
+	in->handle = NULL;
+	context_free(gpu, in);
+	return NULL;
+}
+
+/* The one that host pointers are used in. */
+static DeviceContext *context_own(const Gpu *gpu)
+{
+	DeviceContext *in = gpu->contexts;
+	while (in && !in->retained)
+		in = in->next;
+	return in;
+}
+
+/* Loads the code in the context: the caller's, or the one held of that device. */
+static int context_new(Gpu *gpu, CUcontext handle, const CUdevice *held)
+{
+	DeviceContext *in = calloc(1, sizeof *in);
+	if (!in)
+		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
+	in->handle = handle;
+	in->id = id_of(&gpu->driver, handle);
+	in->retained = held != NULL;
+	in->device = held ? *held : 0;
+	int code = device_check(gpu, gpu->driver.cuCtxSetCurrent(handle), "its context");
+	if (code == TSR_OK)
+		code = context_fill(gpu, in);
+	if (code != TSR_OK) {
+		context_free(gpu, in);
 		return code;
 	}
+	in->next = gpu->contexts;
+	gpu->in = gpu->contexts = in;
+	return code;
+}
+
+static int enter_own(Gpu *gpu)
+{
+	const Driver *d = &gpu->driver;
+	DeviceContext *in = context_own(gpu);
+	CUdevice device;
+	CUcontext handle;
+	if (!in) {
+		int code = first_device(gpu, &device);
+		if (code == TSR_OK)
+			code = check_device(gpu, device);
+		if (code == TSR_OK)
+			code = device_check(gpu, d->cuDevicePrimaryCtxRetain(&handle, device),
+					    "its context");
+		if (code != TSR_OK)
+			return code;
+		in = context_find(gpu, handle);
+		if (!in)
+			return context_new(gpu, handle, &device);
+		in->retained = true; /* a caller had entered it */
+	}
+	return device_switch(gpu, in);
+}
+
+int device_enter(Gpu *gpu, bool callers)
+{
+	pthread_mutex_lock(&gpu->lock);
+	int code = load_driver(gpu);
+	if (code != TSR_OK)
+		return code;
+	gpu->before = NULL;
 	gpu->driver.cuCtxGetCurrent(&gpu->before);
-	return device_check(gpu, gpu->driver.cuCtxSetCurrent(gpu->context), "its context");
+	if (!callers || !gpu->before) {
+		code = enter_own(gpu);
+	} else {
+		gpu->in = context_find(gpu, gpu->before);
+		code = gpu->in ? TSR_OK : context_new(gpu, gpu->before, NULL);
+	}
+	if (code != TSR_OK)
+		gpu->driver.cuCtxSetCurrent(gpu->before);
+	return code;
 }
 
 void device_leave(Gpu *gpu)
 {
-	if (gpu->ready)
+	if (gpu->in)
 		gpu->driver.cuCtxSetCurrent(gpu->before);
+	gpu->in = NULL;
 	pthread_mutex_unlock(&gpu->lock);
+}
+
+int device_switch(Gpu *gpu, DeviceContext *in)
+{
+	gpu->in = in;
+	return device_check(gpu, gpu->driver.cuCtxSetCurrent(in->handle), "the context");
+}
+
+int device_order(Gpu *gpu, CUstream stream)
+{
+	DeviceContext *in = gpu->in;
+	return in->busy ? device_check(gpu, gpu->driver.cuStreamWaitEvent(stream, in->last, 0),
+				       "the order of calls")
+			: TSR_OK;
+}
+
+int device_settle(Gpu *gpu)
+{
+	DeviceContext *in = gpu->in;
+	int code = in->busy ? device_check(gpu, gpu->driver.cuEventSynchronize(in->last),
+					   "a kernel of an earlier call")
+			    : TSR_OK;
+	in->busy = false;
+	return code;
 }
 
 int device_allocate(Gpu *gpu, size_t bytes, const char *what, CUdeviceptr *at)
 {
 	char text[200];
 	CUresult result = gpu->driver.cuMemAlloc_v2(at, bytes);
-	while (result != CUDA_SUCCESS && gpu->runs) {
-		DeviceRun *run = gpu->runs;
-		gpu->runs = run->next;
-		run_free(gpu, run);
+	while (result != CUDA_SUCCESS && gpu->in->runs) {
+		DeviceRun *run = gpu->in->runs;
+		device_settle(gpu);
+		gpu->in->runs = run->next;
+		run_free(gpu, gpu->in, run);
 		result = gpu->driver.cuMemAlloc_v2(at, bytes);
 	}
 	snprintf(text, sizeof text, "%s needs %zu bytes of the device", what, bytes);
 	return device_check(gpu, result, text);
 }
 
-/* Whatever of it there is. Nothing is said of what fails: a device that has failed fails again. */
 void device_close(Gpu *gpu)
 {
-	const Driver *d = &gpu->driver;
-	CUcontext before = NULL;
-	if (gpu->context) {
-		d->cuCtxGetCurrent(&before);
-		d->cuCtxSetCurrent(gpu->context);
-		for (DeviceRun *run = gpu->runs, *next; run; run = next) {
-			next = run->next;
-			run_free(gpu, run);
-		}
-		for (DeviceState *state = gpu->states; state; state = state->next)
-			state_drop(gpu, state);
-		if (gpu->module)
-			d->cuModuleUnload(gpu->module);
-		if (gpu->stream)
-			d->cuStreamDestroy_v2(gpu->stream);
-		d->cuCtxSetCurrent(before);
-		d->cuDevicePrimaryCtxRelease_v2(gpu->device);
+	for (DeviceContext *in = gpu->contexts, *next; in; in = next) {
+		next = in->next;
+		context_free(gpu, in);
 	}
-	free(gpu->functions);
-	free(gpu->consts);
 	free(gpu->cells);
 	free(gpu->args);
-	gpu->runs = NULL;
-	gpu->functions = NULL;
-	gpu->consts = NULL;
+	gpu->contexts = NULL;
 	gpu->cells = NULL;
 	gpu->args = NULL;
-	gpu->context = NULL;
-	gpu->module = NULL;
-	gpu->stream = NULL;
-	gpu->ready = false;
 }

@@ -1,6 +1,7 @@
 /* A model on its device, from the inside: what is loaded there, states, and calls that have memory there.
  *
- * One call runs at a time: kernels note failed checks in one variable of the module.
+ * One call of a context runs at a time: kernels note failed checks in one variable of the module. Those that are
+ * not waited for are put in order by an event.
  */
 #ifndef TSR_RUNTIME_CUDA_DEVICE_H
 #define TSR_RUNTIME_CUDA_DEVICE_H
@@ -18,24 +19,50 @@ typedef struct DeviceState {
 	struct DeviceState *next;
 	void *host;
 	size_t bytes;
-	CUdeviceptr at;	 /* 0: none yet */
+	struct DeviceContext *in; /* that has it */
+	CUdeviceptr at;		  /* 0: none yet */
 	bool stale;	 /* the host's is newer */
 	int64_t *places; /* of every parameter: bytes from the start, */
 	int64_t *sizes;	 /* bytes, */
 	bool *assigned;	 /* and whether the device's is newer */
 } DeviceState;
 
-/* A routine for certain dims: its arena, which holds inputs, results and temporaries. */
+/* A routine for certain dims: its arena, which holds temporaries and, unless they are the caller's, inputs and
+ * results. */
 typedef struct DeviceRun {
 	struct DeviceRun *next; /* used less recently */
 	uint32_t routine;
+	bool lent;	 /* inputs and results are the caller's, on the device */
 	int64_t *values; /* dims and steps; -1: unknown */
-	CUdeviceptr arena;
-	CUdeviceptr *first, *places; /* of the plan's buffers: at the start of a call, and now */
-	int64_t *sizes;		     /* bytes of the inputs, then of the results */
+	uint64_t bytes;
+	CUdeviceptr arena;   /* of so many bytes; 0: none yet */
+	uint64_t *offsets;   /* of the plan's buffers in it */
+	CUdeviceptr *places; /* of the plan's buffers, now */
+	int64_t *sizes;	     /* bytes of the inputs, then of the results */
+	CUdeviceptr *arrays; /* lent: likewise, where they were last */
 	bool called;
 	struct DeviceGraph *graph; /* of its launches; NULL: none yet */
 } DeviceRun;
+
+/* What is loaded in a context. */
+typedef struct DeviceContext {
+	struct DeviceContext *next;
+	CUcontext handle;      /* NULL: it is gone, with all that it had */
+	unsigned long long id; /* 0: the driver tells none */
+	CUdevice device;
+	bool retained; /* the device's primary one, held */
+	CUmodule module;
+	CUstream stream;
+	CUfunction *functions; /* of the plan's lines */
+	CUdeviceptr *consts;   /* of the plan's buffers */
+	CUdeviceptr status;
+	CUevent last;	/* behind the last call that was not waited for */
+	bool busy;	/* there was one */
+	int32_t *notes; /* pinned; what kernels of such calls left in `status`; NULL: none yet */
+	uint32_t noted, seen;
+	int32_t failed; /* the first among those seen, that no wait has told yet; 0: none */
+	DeviceRun *runs;
+} DeviceContext;
 
 struct Gpu {
 	Plan *plan;
@@ -43,40 +70,49 @@ struct Gpu {
 	const char *text;
 	pthread_mutex_t lock;
 	char message[1024]; /* of the last failure */
-	/* once it is ready: */
-	bool ready;
-	Driver driver;
-	CUdevice device;
-	CUcontext context, before; /* `before`: the caller's, while it is entered */
-	CUmodule module;
-	CUstream stream;
-	CUfunction *functions; /* of the plan's lines */
-	CUdeviceptr *consts;   /* of the plan's buffers */
-	CUdeviceptr status;
-	void **args; /* of a launch: pointers to cells */
+	Driver driver;	    /* library NULL: not loaded yet */
+	DeviceContext *contexts;
+	DeviceContext *in; /* that is entered; NULL: none */
+	CUcontext before;  /* the caller's, meanwhile */
+	void **args;	   /* of a launch: pointers to cells */
 	int64_t *cells;
 	DeviceState *states;
-	DeviceRun *runs;
 };
 
 /* Leaves the text in gpu->message; the code. */
 int device_fail(Gpu *gpu, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* TSR_OK, or TSR_BAD_DEVICE and what the driver says of `what`. */
 int device_check(Gpu *gpu, CUresult result, const char *what);
-/* Takes the lock, makes the model ready and its context the thread's; leave it in any case. */
-int device_enter(Gpu *gpu);
+/* Takes the lock, and makes a context with the code in it the thread's; leave it in any case. It is the primary one of
+ * device 0 or, `callers`, that which the thread has, if any. */
+int device_enter(Gpu *gpu, bool callers);
 void device_leave(Gpu *gpu);
+/* The lock is held: enters another context. */
+int device_switch(Gpu *gpu, DeviceContext *in);
+/* The stream goes on behind all that was not waited for; the host waits for it. */
+int device_order(Gpu *gpu, CUstream stream);
+int device_settle(Gpu *gpu);
 /* Frees what memory runs have that are not in use, where it is short. */
 int device_allocate(Gpu *gpu, size_t bytes, const char *what, CUdeviceptr *at);
 void device_close(Gpu *gpu);
+
+/* notes.c: failed checks of calls that are not waited for. note_status copies what the kernels have noted by then to the
+ * host, in the stream, behind note_reserve, which makes room; note_seen takes what has come. */
+int note_reserve(Gpu *gpu);
+int note_status(Gpu *gpu, CUstream stream);
+void note_seen(DeviceContext *in);
+/* TSR_OK, or the code that a kernel has noted, with its text. */
+int note_code(Gpu *gpu, int32_t status);
 
 /* state.c; the lock is held. */
 DeviceState *state_find(const Gpu *gpu, const void *host);
 /* Notes that the host's state was written. `values`: the module's dims. */
 int state_note(Gpu *gpu, const int64_t *values, void *host, bool all);
+/* Into the context that is entered, out of another one. */
 int state_upload(Gpu *gpu, DeviceState *state);
+/* Its context is entered. */
 int state_read_back(Gpu *gpu, DeviceState *state);
-/* Frees the device's copy; the context is the thread's. */
+/* Frees the device's copy. */
 void state_drop(Gpu *gpu, DeviceState *state);
 void state_free(DeviceState *state);
 
@@ -87,13 +123,17 @@ typedef struct RunArguments {
 	void *const *outputs;
 	DeviceState *state; /* NULL: it touches none */
 	bool no_graph;
+	/* lent: inputs and results are the device's, nothing is waited for */
+	bool lent;
+	CUstream stream;
+	CUdeviceptr workspace; /* 0: the run's own */
 } RunArguments;
 /* Values of dims by the module's order. */
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *arguments);
-void run_free(Gpu *gpu, DeviceRun *run);
+void run_free(Gpu *gpu, const DeviceContext *in, DeviceRun *run);
 
 /* graph.c */
-void graph_free(Gpu *gpu, struct DeviceGraph *graph);
+void graph_free(Gpu *gpu, const DeviceContext *in, struct DeviceGraph *graph);
 
 /* The bytes of a buffer for these values of dims; false: they cannot be counted, or are too many. */
 bool buffer_bytes(const Plan *plan, const PlanBuffer *buffer, const int64_t *values,

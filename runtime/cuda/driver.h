@@ -16,6 +16,7 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
@@ -33,7 +34,9 @@ enum {
 	CU_ATTRIBUTE_CAPABILITY_MAJOR = 75,
 	CU_ATTRIBUTE_CAPABILITY_MINOR = 76,
 	CU_JIT_ERROR_LOG = 5,
-	CU_JIT_ERROR_LOG_BYTES = 6
+	CU_JIT_ERROR_LOG_BYTES = 6,
+	CU_EVENT_DISABLE_TIMING = 2,
+	CU_POINTER_MEMORY_TYPE = 2
 };
 
 typedef struct Driver {

@@ -59,6 +59,18 @@ static int failed(const tsr_call *call, int code, const char *text)
 	return code;
 }
 
+static int enter_routine(Gpu *gpu, int32_t what, const tsr_call *call, const tsr_arguments *a)
+{
+	int32_t routine = what & (TSR_GPU_DEVICE - 1);
+	switch (what - routine) {
+	case 0: return gpu_invoke(gpu, routine, call, a);
+	case TSR_GPU_DEVICE: return gpu_invoke_lent(gpu, routine, call, a);
+	case TSR_GPU_WORKSPACE:
+		return gpu_workspace_bytes(gpu, routine, a->dims, a->state) ? TSR_OK : TSR_BAD_DIM;
+	default: return TSR_BAD_CALL;
+	}
+}
+
 int tsr_enter_gpu(const tsr_gpu_code *code, int32_t what, const tsr_call *call,
 		  const tsr_arguments *a)
 {
@@ -72,8 +84,11 @@ int tsr_enter_gpu(const tsr_gpu_code *code, int32_t what, const tsr_call *call,
 	int result = TSR_OK;
 	if (!gpu)
 		return failed(call, TSR_BAD_DEVICE, "the module's plan cannot be read");
-	if (what >= 0 && what < gpu_table(gpu)->nroutines)
-		return gpu_invoke(gpu, what, call, a);
+	int32_t routine = what & (TSR_GPU_DEVICE - 1);
+	if (what >= 0 && routine < gpu_table(gpu)->nroutines)
+		return enter_routine(gpu, what, call, a);
+	if (what == TSR_GPU_WAIT)
+		return gpu_wait(gpu, call, a->stream);
 	if (what == TSR_GPU_STATE_SIZE)
 		return gpu_state_size(gpu, a->dims, a->state) ? TSR_OK : TSR_BAD_DIM;
 	if (!a->state)

@@ -6,10 +6,10 @@
 
 #include "base/file.h"
 #include "base/size.h"
-#include "runtime/cuda/device.h"
+#include "runtime/cuda/call.h"
 #include "runtime/cuda/first.h"
 
-enum { STATE_ALIGNMENT = 64, CODE_BYTES_MOST = 1 << 30 };
+enum { CODE_BYTES_MOST = 1 << 30 };
 
 /* ---- the file ---- */
 
@@ -150,171 +150,115 @@ bool gpu_state_size(const Gpu *gpu, const int64_t *values, int64_t *bytes)
 	       *bytes >= 0;
 }
 
-/* ---- what a routine refuses ---- */
-
-typedef struct Entry {
-	Gpu *gpu;
-	const tsr_routine *table;
-	const PlanRoutine *routine;
-	const tsr_arguments *with;
-	int64_t *values; /* of the module's dims; -1: it does not take them */
-	bool no_graph;
-} Entry;
-
-static int check_dims(const Entry *e)
-{
-	for (uint32_t i = 0; i < e->routine->ndims; i++) {
-		const tsr_dim *dim = &e->gpu->plan->module.dims[e->routine->dims[i]];
-		int64_t value = e->values[e->routine->dims[i]];
-		if (value < dim->at_least || value < 0 || value > DIM_MOST)
-			return device_fail(e->gpu, TSR_BAD_DIM,
-					   "dim %s must be at least %lld and at most %lld",
-					   dim->name, (long long)dim->at_least,
-					   (long long)DIM_MOST);
-	}
-	return TSR_OK;
-}
-
-static int check_guards(const Entry *e)
-{
-	const Plan *plan = e->gpu->plan;
-	for (uint32_t i = 0; i < e->routine->nguards; i++) {
-		const PlanGuard *guard = &e->routine->guards[i];
-		int64_t a, b;
-		bool known = tsr_size_value(&guard->a, &plan->world, e->values, &a) == TSR_OK &&
-			     tsr_size_value(&guard->b, &plan->world, e->values, &b) == TSR_OK;
-		bool holds = known && (guard->kind == PLAN_EQ	? a == b
-				       : guard->kind == PLAN_GE ? a >= b
-								: b != 0 && a % b == 0);
-		if (!holds)
-			return device_fail(e->gpu, guard->code, "%s",
-					   plan->module.checks[guard->code - TSR_CHECK_FIRST].text);
-	}
-	return TSR_OK;
-}
-
-/* Sizes that fit, and that arrays of these extents have; NULL only where there are no bytes. */
-static int check_tensor(const Entry *e, const tsr_tensor *tensor, uint32_t number, const void *data)
-{
-	const PlanBuffer *buffer = &e->gpu->plan->buffers[number];
-	const tsr_module *world = &e->gpu->plan->world;
-	int64_t bytes, extents[TSR_RANK_MAX];
-	uint64_t whole;
-	int rank = tensor_rank(tensor);
-	bool good = rank <= TSR_RANK_MAX;
-	for (int i = 0; i < rank && good; i++)
-		good = tsr_size_value(&tensor->sizes[i], world, e->values, &extents[i]) == TSR_OK;
-	if (!good || !buffer_bytes(e->gpu->plan, buffer, e->values, &bytes) ||
-	    !extents_bytes(tensor->dtype, extents, rank, &whole))
-		return device_fail(e->gpu, TSR_BAD_DIM,
-				   "the size of %s is out of range for these dims", tensor->name);
-	if (whole != (uint64_t)bytes)
-		return device_fail(e->gpu, TSR_BAD_DEVICE,
-				   "%s: the plan is damaged: the elements of %s", e->gpu->path,
-				   tensor->name);
-	if (bytes > 0 && !data)
-		return device_fail(e->gpu, TSR_BAD_POINTER, "%s is NULL", tensor->name);
-	return TSR_OK;
-}
-
-static int check_tensors(const Entry *e)
-{
-	const PlanRoutine *r = e->routine;
-	int code = TSR_OK;
-	for (uint32_t i = 0; i < r->ninputs && code == TSR_OK; i++)
-		code = check_tensor(e, &e->table->inputs[i], r->inputs + i, e->with->inputs[i]);
-	for (uint32_t i = 0; i < r->noutputs && code == TSR_OK; i++)
-		code = check_tensor(e, &e->table->outputs[i], r->outputs + i, e->with->outputs[i]);
-	for (uint32_t i = 0; i < r->ninputs + r->noutputs && code == TSR_OK; i++) {
-		bool in = i < r->ninputs;
-		const tsr_tensor *t =
-			in ? &e->table->inputs[i] : &e->table->outputs[i - r->ninputs];
-		const void *data = in ? e->with->inputs[i] : e->with->outputs[i - r->ninputs];
-		size_t alignment = dtype_alignment(dtype_from_name(t->dtype, strlen(t->dtype)));
-		if ((uintptr_t)data % alignment)
-			code = device_fail(e->gpu, TSR_BAD_POINTER,
-					   "%s is not aligned to %zu bytes", t->name, alignment);
-	}
-	return code;
-}
-
-/* The copy on the device; *found NULL: it touches no parameter. */
-static int check_state(const Entry *e, DeviceState **found)
-{
-	*found = NULL;
-	if (!e->routine->state)
-		return TSR_OK;
-	if (!e->with->state)
-		return device_fail(e->gpu, TSR_BAD_POINTER, "state is NULL");
-	if ((uintptr_t)e->with->state % STATE_ALIGNMENT)
-		return device_fail(e->gpu, TSR_BAD_POINTER, "state is not aligned to %d bytes",
-				   STATE_ALIGNMENT);
-	*found = state_find(e->gpu, e->with->state);
-	return *found ? TSR_OK
-		      : device_fail(
-				e->gpu, TSR_NOT_PACKED,
-				"the state is not packed: call tsr_pack after writing parameters");
-}
-
-static int check_all(const Entry *e)
-{
-	int code = check_dims(e);
-	if (code == TSR_OK)
-		code = check_guards(e);
-	return code == TSR_OK ? check_tensors(e) : code;
-}
-
 /* ---- calls ---- */
 
-static int64_t *new_values(const Plan *plan)
+/* Of the module's dims and the steps, the routine's known. NULL: no memory. */
+static int64_t *new_values(const Plan *plan, const tsr_routine *routine, const int64_t *dims)
 {
 	size_t n = (size_t)plan->world.ndims + 1;
 	int64_t *values = malloc(n * sizeof *values);
 	for (size_t i = 0; values && i < n; i++)
 		values[i] = -1;
+	for (int32_t i = 0; values && i < routine->ndims; i++)
+		values[routine->dims[i]] = dims[i];
 	return values;
 }
 
-/* The lock is held from here on: device_enter has taken it, whatever it says. */
-static int invoke_entered(const Entry *e, int code)
+bool gpu_workspace_bytes(const Gpu *gpu, int32_t number, const int64_t *dims, int64_t *bytes)
 {
-	RunArguments with = {.scalars = e->with->scalars,
-			     .inputs = e->with->inputs,
-			     .outputs = e->with->outputs,
-			     .no_graph = e->no_graph};
+	const Plan *plan = gpu->plan;
+	int64_t *values = new_values(plan, &plan->module.routines[number], dims);
+	bool good = values && tsr_size_value(&plan->routines[number].workspace, &plan->world,
+					     values, bytes) == TSR_OK;
+	free(values);
+	return good && *bytes >= 0;
+}
+
+/* The lock is held from here on: device_enter has taken it, whatever it says. */
+static int invoke_entered(const Call *c, int code)
+{
+	const tsr_arguments *a = c->with;
+	RunArguments with = {.scalars = a->scalars,
+			     .inputs = a->inputs,
+			     .outputs = a->outputs,
+			     .no_graph = c->no_graph,
+			     .lent = c->lent};
+	if (c->lent) {
+		with.stream = a->stream;
+		with.workspace = (CUdeviceptr)(uintptr_t)a->workspace;
+	}
 	if (code == TSR_OK)
-		code = check_state(e, &with.state);
+		code = call_state(c, &with.state);
 	if (code == TSR_OK)
-		code = run_routine(e->gpu, (uint32_t)(e->routine - e->gpu->plan->routines),
-				   e->values, &with);
+		code = run_routine(c->gpu, (uint32_t)(c->routine - c->gpu->plan->routines),
+				   c->values, &with);
+	return code;
+}
+
+static int invoke(Call *c, const tsr_call *call)
+{
+	Gpu *gpu = c->gpu;
+	if (call && (call->abi != TSR_ABI || call->flags & ~(uint32_t)TSR_NO_GRAPH))
+		return TSR_BAD_CALL;
+	c->no_graph = call && call->flags;
+	c->values = new_values(gpu->plan, c->table, c->with->dims);
+	int code = c->values ? TSR_OK : TSR_BAD_DEVICE;
+	pthread_mutex_lock(&gpu->lock);
+	if (code == TSR_OK)
+		code = call_check(c);
+	pthread_mutex_unlock(&gpu->lock);
+	if (code == TSR_OK) {
+		code = invoke_entered(c, device_enter(gpu, c->lent));
+		device_leave(gpu);
+	}
+	if (code != TSR_OK && call && call->message)
+		*call->message = gpu->message;
+	free(c->values);
 	return code;
 }
 
 int gpu_invoke(Gpu *gpu, int32_t number, const tsr_call *call, const tsr_arguments *with)
 {
-	const tsr_routine *routine = &gpu->plan->module.routines[number];
-	if (call && (call->abi != TSR_ABI || call->flags & ~(uint32_t)TSR_NO_GRAPH))
+	Call c = {.gpu = gpu,
+		  .table = &gpu->plan->module.routines[number],
+		  .routine = &gpu->plan->routines[number],
+		  .with = with};
+	return invoke(&c, call);
+}
+
+int gpu_invoke_lent(Gpu *gpu, int32_t number, const tsr_call *call, const tsr_arguments *with)
+{
+	Call c = {.gpu = gpu,
+		  .table = &gpu->plan->module.routines[number],
+		  .routine = &gpu->plan->routines[number],
+		  .with = with,
+		  .lent = true};
+	return invoke(&c, call);
+}
+
+static int wait_entered(Gpu *gpu, void *stream)
+{
+	DeviceContext *in = gpu->in;
+	int code = device_check(gpu, gpu->driver.cuStreamSynchronize(stream),
+				"a kernel of the stream");
+	if (code != TSR_OK)
+		return code;
+	note_seen(in);
+	int32_t failed = in->failed;
+	in->failed = 0;
+	return note_code(gpu, failed);
+}
+
+int gpu_wait(Gpu *gpu, const tsr_call *call, void *stream)
+{
+	if (call && call->abi != TSR_ABI)
 		return TSR_BAD_CALL;
-	Entry e = {gpu,
-		   routine,
-		   &gpu->plan->routines[number],
-		   with,
-		   new_values(gpu->plan),
-		   call && call->flags};
-	int code = e.values ? TSR_OK : TSR_BAD_DEVICE;
-	for (int32_t i = 0; code == TSR_OK && i < routine->ndims; i++)
-		e.values[routine->dims[i]] = with->dims[i];
-	pthread_mutex_lock(&gpu->lock);
+	int code = device_enter(gpu, true);
 	if (code == TSR_OK)
-		code = check_all(&e);
-	pthread_mutex_unlock(&gpu->lock);
-	if (code == TSR_OK) {
-		code = invoke_entered(&e, device_enter(gpu));
-		device_leave(gpu);
-	}
+		code = wait_entered(gpu, stream);
+	device_leave(gpu);
 	if (code != TSR_OK && call && call->message)
 		*call->message = gpu->message;
-	free(e.values);
 	return code;
 }
 
@@ -365,7 +309,7 @@ int gpu_init(Gpu *gpu, const int64_t *values, void *host, uint64_t seed, const c
 	pthread_mutex_unlock(&gpu->lock);
 	if (code != TSR_OK || !gpu->plan->starts)
 		return code;
-	code = device_enter(gpu);
+	code = device_enter(gpu, false);
 	if (code == TSR_OK)
 		code = compute_params(gpu, values, host, seed);
 	device_leave(gpu);
@@ -392,14 +336,15 @@ static bool is_assigned(const Gpu *gpu, const DeviceState *state)
 int gpu_read_back(Gpu *gpu, const void *host, const char **message)
 {
 	*message = gpu->message;
+	int code = TSR_OK;
 	pthread_mutex_lock(&gpu->lock);
-	bool any = is_assigned(gpu, state_find(gpu, host));
-	pthread_mutex_unlock(&gpu->lock);
-	if (!any)
-		return TSR_OK;
-	int code = device_enter(gpu);
-	if (code == TSR_OK)
-		code = state_read_back(gpu, state_find(gpu, host));
+	DeviceState *state = state_find(gpu, host);
+	if (is_assigned(gpu, state)) {
+		gpu->driver.cuCtxGetCurrent(&gpu->before);
+		code = device_switch(gpu, state->in);
+		if (code == TSR_OK)
+			code = state_read_back(gpu, state);
+	}
 	device_leave(gpu);
 	return code;
 }
@@ -411,15 +356,11 @@ void gpu_forget(Gpu *gpu, const void *host)
 	while (*at && (*at)->host != host)
 		at = &(*at)->next;
 	DeviceState *state = *at;
-	if (state)
+	if (state) {
 		*at = state->next;
-	pthread_mutex_unlock(&gpu->lock);
-	if (!state)
-		return;
-	if (state->at) {
-		device_enter(gpu);
 		state_drop(gpu, state);
-		device_leave(gpu);
 	}
-	state_free(state);
+	pthread_mutex_unlock(&gpu->lock);
+	if (state)
+		state_free(state);
 }

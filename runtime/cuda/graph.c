@@ -1,5 +1,6 @@
 /* The launches of a routine as one graph, a chain of kernels. It is made node by node, so that those that take
- * scalars of the routine are set anew where the scalars change, and made anew where the state has moved. */
+ * scalars of the routine, or arrays of the caller's, are set anew where these change, and made anew where the state or
+ * the workspace has moved. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,20 +13,22 @@ struct DeviceGraph {
 	CUgraphExec exec;
 	CUgraphNode *nodes;
 	uint32_t n;
-	CUdeviceptr state; /* that its nodes point into */
-	int64_t *scalars;  /* that they have */
+	CUdeviceptr state, workspace; /* that its nodes point into */
+	int64_t *scalars;	      /* that they have */
+	CUdeviceptr *arrays;	      /* likewise, lent: inputs, then results */
 };
 
-void graph_free(Gpu *gpu, struct DeviceGraph *graph)
+void graph_free(Gpu *gpu, const DeviceContext *in, struct DeviceGraph *graph)
 {
 	if (!graph)
 		return;
-	if (graph->exec)
+	if (in->handle && graph->exec)
 		gpu->driver.cuGraphExecDestroy(graph->exec);
-	if (graph->graph)
+	if (in->handle && graph->graph)
 		gpu->driver.cuGraphDestroy(graph->graph);
 	free(graph->nodes);
 	free(graph->scalars);
+	free(graph->arrays);
 	free(graph);
 }
 
@@ -97,16 +100,32 @@ static bool take_scalars(const Runner *r, int64_t *cells)
 	return changed;
 }
 
+/* Notes in the runner which of the caller's arrays lie elsewhere than those that are there; any? */
+static bool take_arrays(Runner *r, CUdeviceptr *arrays)
+{
+	bool any = false;
+	for (uint32_t i = 0; r->run->lent && i < r->routine->ninputs + r->routine->noutputs; i++) {
+		r->moved[i] = arrays[i] != r->run->arrays[i];
+		arrays[i] = r->run->arrays[i];
+		any |= r->moved[i];
+	}
+	return any;
+}
+
 static int fill(Runner *r, struct DeviceGraph *g)
 {
 	const Driver *d = &r->gpu->driver;
 	int64_t room = count_nodes(r, r->routine->from, r->routine->to);
 	g->nodes = calloc((size_t)room + 1, sizeof *g->nodes);
 	g->scalars = calloc((size_t)r->routine->nscalars + 1, sizeof *g->scalars);
-	if (!g->nodes || !g->scalars)
+	g->arrays =
+		calloc((size_t)r->routine->ninputs + r->routine->noutputs + 1, sizeof *g->arrays);
+	if (!g->nodes || !g->scalars || !g->arrays)
 		return device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
 	g->state = r->with->state ? r->with->state->at : 0;
+	g->workspace = r->workspace;
 	take_scalars(r, g->scalars);
+	take_arrays(r, g->arrays);
 	r->to = TO_GRAPH;
 	int code = device_check(r->gpu, d->cuGraphCreate(&g->graph, 0), "a graph");
 	if (code == TSR_OK)
@@ -119,30 +138,40 @@ static int fill(Runner *r, struct DeviceGraph *g)
 
 static int make(Runner *r)
 {
-	graph_free(r->gpu, r->run->graph);
+	graph_free(r->gpu, r->gpu->in, r->run->graph);
 	r->run->graph = calloc(1, sizeof *r->run->graph);
 	return r->run->graph ? fill(r, r->run->graph)
 			     : device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
+}
+
+/* Does it point to where the state and the workspace are? */
+static bool stays(const Runner *r, const struct DeviceGraph *g)
+{
+	return g->state == (r->with->state ? r->with->state->at : 0) &&
+	       g->workspace == r->workspace;
 }
 
 int graph_run(Runner *r)
 {
 	struct DeviceGraph *g = r->run->graph;
 	int code = TSR_OK;
-	if (!g || g->state != (r->with->state ? r->with->state->at : 0)) {
+	if (!g || !stays(r, g)) {
 		code = make(r);
-	} else if (take_scalars(r, g->scalars)) {
-		r->to = TO_NODE;
-		code = launch_lines(r, r->routine->from, r->routine->to);
+	} else {
+		r->rescaled = take_scalars(r, g->scalars);
+		if (take_arrays(r, g->arrays) || r->rescaled) {
+			r->to = TO_NODE;
+			code = launch_lines(r, r->routine->from, r->routine->to);
+		}
 	}
 	if (code != TSR_OK) { /* some of its nodes may have the scalars, and others not */
-		graph_free(r->gpu, r->run->graph);
+		graph_free(r->gpu, r->gpu->in, r->run->graph);
 		r->run->graph = NULL;
 		return code;
 	}
 	char what[200];
 	snprintf(what, sizeof what, "the graph of routine %.100s",
 		 r->routine->name ? r->routine->name : "");
-	return device_check(
-		r->gpu, r->gpu->driver.cuGraphLaunch(r->run->graph->exec, r->gpu->stream), what);
+	return device_check(r->gpu, r->gpu->driver.cuGraphLaunch(r->run->graph->exec, r->stream),
+			    what);
 }

@@ -53,10 +53,22 @@ static void launch_name(const PlanLine *line, char *text, size_t room)
 		 line->place, *line->place ? ")" : "");
 }
 
-static bool has_scalars(const PlanLine *line)
+/* Is an argument another one than the node has? */
+static bool is_changed(const Runner *r, const PlanArg *arg)
+{
+	if (arg->kind != ARG_BUFFER)
+		return arg->kind == ARG_SCALAR && r->rescaled;
+	const PlanBuffer *buffer = &r->gpu->plan->buffers[arg->index];
+	if (!r->run->lent || (buffer->role != PLAN_IN && buffer->role != PLAN_OUT))
+		return false;
+	return r->moved[buffer->role == PLAN_IN ? buffer->index
+						: r->routine->ninputs + buffer->index];
+}
+
+static bool any_changed(const Runner *r, const PlanLine *line)
 {
 	for (uint32_t i = 0; i < line->nargs; i++)
-		if (line->args[i].kind == ARG_SCALAR)
+		if (is_changed(r, &line->args[i]))
 			return true;
 	return false;
 }
@@ -69,7 +81,7 @@ static CUresult hand_over(Runner *r, const CUlaunch *l)
 	case TO_NODE: return graph_set(r, l);
 	}
 	return r->gpu->driver.cuLaunchKernel(l->function, l->grid[0], 1, 1, l->block[0], 1, 1, 0,
-					     r->gpu->stream, l->args, NULL);
+					     r->stream, l->args, NULL);
 }
 
 static int launch(Runner *r, uint32_t number)
@@ -82,14 +94,14 @@ static int launch(Runner *r, uint32_t number)
 		return damaged(gpu, "the blocks", line->function);
 	if (blocks <= 0)
 		return TSR_OK;
-	bool same = r->to == TO_NODE && !has_scalars(line);
+	bool same = r->to == TO_NODE && !any_changed(r, line);
 	for (uint32_t i = 0; i < line->nargs && !same; i++) {
 		int code = set_cell(r, &line->args[i], &gpu->cells[i]);
 		if (code != TSR_OK)
 			return code;
 	}
 	unsigned grid = (unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
-	const CUlaunch l = {.function = gpu->functions[number],
+	const CUlaunch l = {.function = gpu->in->functions[number],
 			    .grid = {grid, 1, 1},
 			    .block = {line->threads, 1, 1},
 			    .args = gpu->args};
@@ -107,15 +119,14 @@ int launch_wait(Runner *r)
 	const char *name = r->routine->name;
 	snprintf(what, sizeof what, "a kernel of %s%.200s", name ? "routine " : "the initialisers",
 		 name ? name : "");
-	return device_check(r->gpu, r->gpu->driver.cuStreamSynchronize(r->gpu->stream), what);
+	return device_check(r->gpu, r->gpu->driver.cuStreamSynchronize(r->stream), what);
 }
 
 /* Waits for what runs, and reads the i32 there. */
 int launch_read(Runner *r, CUdeviceptr from, int32_t *word)
 {
 	int code = device_check(
-		r->gpu,
-		r->gpu->driver.cuMemcpyDtoHAsync_v2(word, from, sizeof *word, r->gpu->stream),
+		r->gpu, r->gpu->driver.cuMemcpyDtoHAsync_v2(word, from, sizeof *word, r->stream),
 		"a copy");
 	return code == TSR_OK ? launch_wait(r) : code;
 }
@@ -145,7 +156,7 @@ static int is_over(Runner *r, const PlanLine *loop, bool *over)
 		return TSR_OK;
 	int code = launch_read(r, place_of(r, loop->until), &flag);
 	if (code == TSR_OK)
-		code = launch_read(r, r->gpu->status, &r->status);
+		code = launch_read(r, r->gpu->in->status, &r->status);
 	*over = flag != 0 || r->status != 0;
 	return code;
 }

@@ -13,7 +13,11 @@ typedef struct Runner {
 	DeviceRun *run;
 	const PlanRoutine *routine;
 	const RunArguments *with;
+	CUstream stream;
+	CUdeviceptr workspace;
 	LaunchTo to;
+	bool rescaled;	/* TO_NODE: scalars have changed, */
+	bool *moved;	/* and these of the caller's arrays: inputs, then results */
 	uint32_t node;	/* of the next launch */
 	int32_t status; /* as the kernels left it when it was last read */
 } Runner;

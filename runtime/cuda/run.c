@@ -13,56 +13,73 @@ static uint64_t aligned(uint64_t bytes)
 	return (bytes + DEVICE_ALIGNMENT - 1) / DEVICE_ALIGNMENT * DEVICE_ALIGNMENT;
 }
 
-void run_free(Gpu *gpu, DeviceRun *run)
+void run_free(Gpu *gpu, const DeviceContext *in, DeviceRun *run)
 {
-	graph_free(gpu, run->graph);
-	if (run->arena)
+	graph_free(gpu, in, run->graph);
+	if (in->handle && run->arena)
 		gpu->driver.cuMemFree_v2(run->arena);
 	free(run->values);
-	free(run->first);
+	free(run->offsets);
 	free(run->places);
 	free(run->sizes);
+	free(run->arrays);
 	free(run);
 }
 
 static DeviceRun *run_new(const Plan *plan, uint32_t routine, const int64_t *values)
 {
 	const PlanRoutine *r = &plan->routines[routine];
-	size_t nvalues = (size_t)plan->world.ndims + 1, nbuffers = (size_t)plan->nbuffers + 1;
+	size_t nvalues = (size_t)plan->world.ndims + 1, nbuffers = (size_t)plan->nbuffers + 1,
+	       narrays = (size_t)r->ninputs + r->noutputs + 1;
 	DeviceRun *run = calloc(1, sizeof *run);
 	if (!run)
 		return NULL;
 	run->routine = routine;
 	run->values = calloc(nvalues, sizeof *run->values);
-	run->first = calloc(nbuffers, sizeof *run->first);
+	run->offsets = calloc(nbuffers, sizeof *run->offsets);
 	run->places = calloc(nbuffers, sizeof *run->places);
-	run->sizes = calloc((size_t)r->ninputs + r->noutputs + 1, sizeof *run->sizes);
+	run->sizes = calloc(narrays, sizeof *run->sizes);
+	run->arrays = calloc(narrays, sizeof *run->arrays);
 	for (int32_t d = 0; run->values && d < plan->world.ndims; d++)
 		run->values[d] = d < plan->module.ndims ? values[d] : -1;
 	return run;
 }
 
-/* Sizes of the routine's inputs and results and, in `arena`, of all that they and temporaries take. Places are
- * counted from the arena's start. */
-static int lay_out(Gpu *gpu, DeviceRun *run, uint64_t *arena)
+/* The buffer of an input or, behind them, a result. */
+static uint32_t array_buffer(const PlanRoutine *r, uint32_t i)
+{
+	return i < r->ninputs ? r->inputs + i : r->outputs + i - r->ninputs;
+}
+
+/* Sizes of inputs and results and, unless they are the caller's, their places in the arena. */
+static int lay_out_arrays(Gpu *gpu, DeviceRun *run)
 {
 	const Plan *plan = gpu->plan;
 	const PlanRoutine *r = &plan->routines[run->routine];
-	int64_t workspace, bytes, offset;
-	*arena = 0;
 	for (uint32_t i = 0; i < r->ninputs + r->noutputs; i++) {
-		uint32_t b = i < r->ninputs ? r->inputs + i : r->outputs + i - r->ninputs;
+		uint32_t b = array_buffer(r, i);
 		if (!buffer_bytes(plan, &plan->buffers[b], run->values, &run->sizes[i]) ||
 		    run->sizes[i] > INT64_MAX / 4)
 			return device_fail(gpu, TSR_BAD_DIM,
 					   "the size of %s is out of range for these dims",
 					   plan->buffers[b].name);
-		run->first[b] = *arena;
-		if (__builtin_add_overflow(*arena, aligned((uint64_t)run->sizes[i]), arena))
+		run->offsets[b] = run->bytes;
+		if (!run->lent &&
+		    __builtin_add_overflow(run->bytes, aligned((uint64_t)run->sizes[i]),
+					   &run->bytes))
 			return device_fail(gpu, TSR_BAD_DIM,
 					   "all inputs and results are too large");
 	}
-	if (tsr_size_value(&r->workspace, &plan->world, run->values, &workspace) != TSR_OK ||
+	return TSR_OK;
+}
+
+/* Temporaries behind them. */
+static int lay_out_workspace(Gpu *gpu, DeviceRun *run)
+{
+	const Plan *plan = gpu->plan;
+	int64_t workspace, bytes, offset;
+	if (tsr_size_value(&plan->routines[run->routine].workspace, &plan->world, run->values,
+			   &workspace) != TSR_OK ||
 	    workspace < 0)
 		return device_fail(gpu, TSR_BAD_DIM,
 				   "the size of the workspace is out of range for these dims");
@@ -77,31 +94,35 @@ static int lay_out(Gpu *gpu, DeviceRun *run, uint64_t *arena)
 				gpu, TSR_BAD_DEVICE,
 				"%s: the plan is damaged: '%s' lies outside the workspace",
 				gpu->path, buffer->name);
-		run->first[b] = *arena + (uint64_t)offset;
+		run->offsets[b] = run->bytes + (uint64_t)offset;
 	}
-	if (__builtin_add_overflow(*arena, (uint64_t)workspace, arena) || *arena > SIZE_MAX / 2)
+	if (__builtin_add_overflow(run->bytes, (uint64_t)workspace, &run->bytes) ||
+	    run->bytes > SIZE_MAX / 2)
 		return device_fail(gpu, TSR_BAD_DIM, "the workspace is too large");
 	return TSR_OK;
 }
 
-static int run_allocate(Gpu *gpu, DeviceRun *run)
+static int lay_out(Gpu *gpu, DeviceRun *run)
 {
-	const Plan *plan = gpu->plan;
-	uint64_t arena;
-	char what[200];
-	if (!run->values || !run->first || !run->places || !run->sizes)
+	if (!run->values || !run->offsets || !run->places || !run->sizes || !run->arrays)
 		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
-	int code = lay_out(gpu, run, &arena);
-	const char *name = plan->routines[run->routine].name;
+	int code = lay_out_arrays(gpu, run);
+	return code == TSR_OK ? lay_out_workspace(gpu, run) : code;
+}
+
+/* Memory for the arena of the first run, for which the others may have to go. */
+static int run_allocate(Gpu *gpu)
+{
+	char what[200];
+	DeviceRun **runs = &gpu->in->runs, *run = *runs;
+	const char *name = gpu->plan->routines[run->routine].name;
+	if (run->arena)
+		return TSR_OK;
 	snprintf(what, sizeof what, "routine %.100s", name ? name : "of the initialisers");
-	if (code == TSR_OK)
-		code = device_allocate(gpu, arena + DEVICE_ALIGNMENT, what, &run->arena);
-	for (uint32_t b = 0; b < plan->nbuffers; b++) {
-		PlanRole role = plan->buffers[b].role;
-		bool own = plan->buffers[b].routine == run->routine && role != PLAN_PARAM &&
-			   role != PLAN_CONST;
-		run->first[b] = own ? run->first[b] + run->arena : gpu->consts[b];
-	}
+	*runs = run->next;
+	int code = device_allocate(gpu, run->bytes + DEVICE_ALIGNMENT, what, &run->arena);
+	run->next = *runs;
+	*runs = run;
 	return code;
 }
 
@@ -110,85 +131,107 @@ static bool same_values(const Plan *plan, const DeviceRun *run, const int64_t *v
 	return memcmp(run->values, values, (size_t)plan->module.ndims * sizeof *values) == 0;
 }
 
-/* The run for these dims goes to the front, and a new one is made where there is none. */
-static int find_run(Gpu *gpu, uint32_t routine, const int64_t *values)
+/* Those behind `at` go, which were used the longest ago. */
+static int drop_runs(Gpu *gpu, DeviceRun **at)
 {
-	int kept = 0;
-	DeviceRun **at = &gpu->runs;
-	while (*at && !((*at)->routine == routine && same_values(gpu->plan, *at, values))) {
+	int code = *at ? device_settle(gpu) : TSR_OK;
+	while (*at) {
+		DeviceRun *last = *at;
+		*at = last->next;
+		run_free(gpu, gpu->in, last);
+	}
+	return code;
+}
+
+static int make_run(Gpu *gpu, uint32_t routine, const int64_t *values, bool lent, DeviceRun **made)
+{
+	DeviceRun *run = run_new(gpu->plan, routine, values);
+	if (!run)
+		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
+	run->lent = lent;
+	int code = lay_out(gpu, run);
+	if (code != TSR_OK)
+		run_free(gpu, gpu->in, run);
+	*made = run;
+	return code;
+}
+
+/* The run for these dims goes to the front, and a new one is made where there is none. */
+static int find_run(Gpu *gpu, uint32_t routine, const int64_t *values, bool lent)
+{
+	int kept = 0, code = TSR_OK;
+	DeviceRun **at = &gpu->in->runs;
+	while (code == TSR_OK && *at &&
+	       !((*at)->routine == routine && (*at)->lent == lent &&
+		 same_values(gpu->plan, *at, values))) {
 		at = &(*at)->next;
-		kept++;
-		while (kept == RUNS_KEPT && *at) {
-			DeviceRun *last = *at;
-			*at = last->next;
-			run_free(gpu, last);
-		}
+		if (++kept == RUNS_KEPT)
+			code = drop_runs(gpu, at);
 	}
 	DeviceRun *run = *at;
-	if (run) {
+	if (run)
 		*at = run->next;
-	} else {
-		run = run_new(gpu->plan, routine, values);
-		int code = run ? run_allocate(gpu, run)
-			       : device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
-		if (code != TSR_OK && run)
-			run_free(gpu, run);
-		if (code != TSR_OK)
-			return code;
+	else if (code == TSR_OK)
+		code = make_run(gpu, routine, values, lent, &run);
+	if (code != TSR_OK)
+		return code;
+	run->next = gpu->in->runs;
+	gpu->in->runs = run;
+	return code;
+}
+
+/* Where the plan's buffers are: `arrays` of inputs and results, or else in the arena. */
+static void place_buffers(const Runner *r, const CUdeviceptr *arrays)
+{
+	const Plan *plan = r->gpu->plan;
+	DeviceRun *run = r->run;
+	for (uint32_t b = 0; b < plan->nbuffers; b++) {
+		const PlanBuffer *buffer = &plan->buffers[b];
+		bool own = buffer->routine == run->routine;
+		if (buffer->role == PLAN_CONST)
+			run->places[b] = r->gpu->in->consts[b];
+		else if (buffer->role != PLAN_PARAM && own)
+			run->places[b] = r->workspace + run->offsets[b];
 	}
-	run->next = gpu->runs;
-	gpu->runs = run;
-	return TSR_OK;
+	for (uint32_t i = 0; arrays && i < r->routine->ninputs + r->routine->noutputs; i++)
+		run->places[array_buffer(r->routine, i)] = arrays[i];
 }
 
 /* ---- copies ---- */
 
-static int copy_inputs(Runner *r)
+static int copy_inputs(const Runner *r)
 {
-	const Plan *plan = r->gpu->plan;
 	int code = TSR_OK;
 	for (uint32_t i = 0; i < r->routine->ninputs && code == TSR_OK; i++) {
 		size_t bytes = (size_t)r->run->sizes[i];
-		uint32_t b = r->routine->inputs + i;
+		uint32_t b = array_buffer(r->routine, i);
 		if (bytes)
 			code = device_check(r->gpu,
-					    r->gpu->driver.cuMemcpyHtoDAsync_v2(
-						    r->run->first[b], r->with->inputs[i], bytes,
-						    r->gpu->stream),
-					    plan->buffers[b].name);
+					    r->gpu->driver.cuMemcpyHtoDAsync_v2(r->run->places[b],
+										r->with->inputs[i],
+										bytes, r->stream),
+					    r->gpu->plan->buffers[b].name);
 	}
 	return code;
 }
 
 static int copy_outputs(Runner *r)
 {
-	const Plan *plan = r->gpu->plan;
 	int code = TSR_OK;
 	for (uint32_t i = 0; i < r->routine->noutputs && code == TSR_OK; i++) {
 		size_t bytes = (size_t)r->run->sizes[r->routine->ninputs + i];
 		uint32_t b = r->routine->outputs + i;
 		if (bytes)
 			code = device_check(r->gpu,
-					    r->gpu->driver.cuMemcpyDtoHAsync_v2(
-						    r->with->outputs[i], r->run->first[b], bytes,
-						    r->gpu->stream),
-					    plan->buffers[b].name);
+					    r->gpu->driver.cuMemcpyDtoHAsync_v2(r->with->outputs[i],
+										r->run->places[b],
+										bytes, r->stream),
+					    r->gpu->plan->buffers[b].name);
 	}
 	return code == TSR_OK ? launch_wait(r) : code;
 }
 
-/* What a check of the kernels' says: TSR_OK, or its code with its text. */
-static int checked(Runner *r)
-{
-	const tsr_module *m = &r->gpu->plan->module;
-	int code = r->status ? INT32_MAX - r->status : TSR_OK, check = code - TSR_CHECK_FIRST;
-	if (code == TSR_OK)
-		return code;
-	if (check < 0 || check >= m->nchecks)
-		return device_fail(r->gpu, TSR_BAD_DEVICE,
-				   "the kernels note the code %d, which no check has", code);
-	return device_fail(r->gpu, code, "%s", m->checks[check].text);
-}
+/* ---- calls ---- */
 
 static void note_assigned(const Runner *r)
 {
@@ -196,38 +239,150 @@ static void note_assigned(const Runner *r)
 		r->with->state->assigned[r->routine->assigns[i]] = true;
 }
 
+/* Behind all earlier calls. */
+static int begin(const Runner *r)
+{
+	Gpu *gpu = r->gpu;
+	int code = device_order(gpu, r->stream);
+	return code == TSR_OK
+		       ? device_check(gpu,
+				      gpu->driver.cuMemsetD8Async(gpu->in->status, 0,
+								  sizeof r->status, r->stream),
+				      "tsr_status")
+		       : code;
+}
+
+static int launch_all(Runner *r)
+{
+	int code =
+		graph_wanted(r) ? graph_run(r) : launch_lines(r, r->routine->from, r->routine->to);
+	r->run->called = true;
+	return code;
+}
+
+/* With arrays of the host. */
 static int execute(Runner *r)
 {
 	Gpu *gpu = r->gpu;
-	memcpy(r->run->places, r->run->first, gpu->plan->nbuffers * sizeof *r->run->places);
-	int code = device_check(
-		gpu, gpu->driver.cuMemsetD8Async(gpu->status, 0, sizeof r->status, gpu->stream),
-		"tsr_status");
+	place_buffers(r, NULL);
+	int code = begin(r);
 	if (code == TSR_OK)
 		code = copy_inputs(r);
 	if (code == TSR_OK)
-		code = graph_wanted(r) ? graph_run(r)
-				       : launch_lines(r, r->routine->from, r->routine->to);
-	r->run->called = true;
+		code = launch_all(r);
 	if (code == TSR_OK && gpu->plan->checks)
-		code = launch_read(r, gpu->status, &r->status);
+		code = launch_read(r, gpu->in->status, &r->status);
 	if (code == TSR_OK)
-		code = checked(r);
+		code = note_code(gpu, r->status);
 	if (code == TSR_OK)
 		note_assigned(r);
 	return code == TSR_OK ? copy_outputs(r) : code;
 }
 
-int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
+/* An array of the device's, or one of the host's that is pinned. */
+static int check_array(const Runner *r, uint32_t i, CUdeviceptr at)
+{
+	const Driver *d = &r->gpu->driver;
+	unsigned type;
+	if (r->run->sizes[i] == 0 || at == r->run->arrays[i] ||
+	    d->cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, at) == CUDA_SUCCESS)
+		return TSR_OK;
+	return device_fail(r->gpu, TSR_BAD_POINTER, "%s is no memory of a device",
+			   r->gpu->plan->buffers[array_buffer(r->routine, i)].name);
+}
+
+static int take_arrays(const Runner *r)
+{
+	int code = TSR_OK;
+	for (uint32_t i = 0; i < r->routine->ninputs + r->routine->noutputs && code == TSR_OK;
+	     i++) {
+		const void *data = i < r->routine->ninputs
+					   ? r->with->inputs[i]
+					   : r->with->outputs[i - r->routine->ninputs];
+		CUdeviceptr at = (CUdeviceptr)(uintptr_t)data;
+		code = check_array(r, i, at);
+		if (code == TSR_OK)
+			r->run->arrays[i] = at;
+	}
+	return code;
+}
+
+/* The call is behind the last one. */
+static int finish(Runner *r)
+{
+	Gpu *gpu = r->gpu;
+	int code = gpu->plan->checks ? note_status(gpu, r->stream) : TSR_OK;
+	CUresult result = gpu->driver.cuEventRecord(gpu->in->last, r->stream);
+	gpu->in->busy |= result == CUDA_SUCCESS;
+	note_assigned(r);
+	return code == TSR_OK ? device_check(gpu, result, "the order of calls") : code;
+}
+
+/* A graph cannot tell of a later replay which checks have failed, nor keep memory from being given to others. */
+static int check_stream(const Runner *r)
+{
+	int capturing = 0;
+	int code = device_check(r->gpu, r->gpu->driver.cuStreamIsCapturing(r->stream, &capturing),
+				"the stream");
+	return code != TSR_OK || !capturing
+		       ? code
+		       : device_fail(
+				 r->gpu, TSR_BAD_CALL,
+				 "the stream is being captured: routines make graphs of their own");
+}
+
+/* With arrays of the device, not waited for. What failed on the way leaves launches in the stream. */
+static int execute_lent(Runner *r)
+{
+	size_t n = (size_t)r->routine->ninputs + r->routine->noutputs + 1;
+	int code = check_stream(r);
+	if (code == TSR_OK)
+		code = take_arrays(r);
+	r->moved = calloc(n, sizeof *r->moved);
+	if (code == TSR_OK && !r->moved)
+		code = device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
+	if (code == TSR_OK && r->gpu->plan->checks)
+		code = note_reserve(r->gpu);
+	if (code == TSR_OK) {
+		place_buffers(r, r->run->arrays);
+		code = begin(r);
+		if (code == TSR_OK)
+			code = launch_all(r);
+		int end = finish(r);
+		code = code == TSR_OK ? end : code;
+	}
+	free(r->moved);
+	return code;
+}
+
+static int find_memory(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
 {
 	int code = with->state ? state_upload(gpu, with->state) : TSR_OK;
 	if (code == TSR_OK)
-		code = find_run(gpu, routine, values);
+		code = find_run(gpu, routine, values, with->lent);
+	if (code == TSR_OK && !with->workspace)
+		code = run_allocate(gpu);
+	return code;
+}
+
+int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
+{
+	int code = find_memory(gpu, routine, values, with);
 	if (code != TSR_OK)
 		return code;
+	DeviceRun *run = gpu->in->runs;
 	Runner r = {.gpu = gpu,
-		    .run = gpu->runs,
+		    .run = run,
 		    .routine = &gpu->plan->routines[routine],
-		    .with = with};
-	return execute(&r);
+		    .with = with,
+		    .stream = with->lent ? with->stream : gpu->in->stream,
+		    .workspace = with->workspace ? with->workspace : run->arena};
+	if (with->lent)
+		return execute_lent(&r);
+	code = execute(&r);
+	if (code == TSR_OK)
+		gpu->in->busy = false;
+	else /* copies may still come */
+		gpu->driver.cuStreamSynchronize(gpu->in->stream);
+	return code;
 }

@@ -49,9 +49,19 @@ void state_free(DeviceState *state)
 
 void state_drop(Gpu *gpu, DeviceState *state)
 {
-	if (state->at)
-		gpu->driver.cuMemFree_v2(state->at);
+	const Driver *d = &gpu->driver;
+	const DeviceContext *in = state->in;
+	CUcontext before = NULL;
+	if (state->at && in->handle) {
+		d->cuCtxGetCurrent(&before);
+		d->cuCtxSetCurrent(in->handle);
+		if (in->busy)
+			d->cuEventSynchronize(in->last);
+		d->cuMemFree_v2(state->at);
+		d->cuCtxSetCurrent(before);
+	}
 	state->at = 0;
+	state->in = NULL;
 	state->stale = true;
 }
 
@@ -105,35 +115,57 @@ static int copy(Gpu *gpu, DeviceState *state, int32_t param, bool up)
 	size_t bytes = (size_t)state->sizes[param];
 	if (bytes == 0)
 		return TSR_OK;
-	CUresult result = up ? d->cuMemcpyHtoDAsync_v2(device, host, bytes, gpu->stream)
-			     : d->cuMemcpyDtoHAsync_v2(host, device, bytes, gpu->stream);
+	CUresult result = up ? d->cuMemcpyHtoDAsync_v2(device, host, bytes, gpu->in->stream)
+			     : d->cuMemcpyDtoHAsync_v2(host, device, bytes, gpu->in->stream);
 	return device_check(gpu, result, gpu->plan->module.params[param].name);
+}
+
+/* What was assigned to it where it is goes to the host first. */
+static int leave_context(Gpu *gpu, DeviceState *state)
+{
+	DeviceContext *to = gpu->in;
+	int code = device_switch(gpu, state->in);
+	if (code == TSR_OK)
+		code = state_read_back(gpu, state);
+	if (code == TSR_OK)
+		state_drop(gpu, state);
+	int back = device_switch(gpu, to);
+	return code == TSR_OK ? back : code;
+}
+
+/* Waits for the copies of a state. */
+static int wait_copies(Gpu *gpu)
+{
+	return device_check(gpu, gpu->driver.cuStreamSynchronize(gpu->in->stream), "the state");
 }
 
 int state_upload(Gpu *gpu, DeviceState *state)
 {
-	int code = TSR_OK;
-	if (!state->stale)
+	int code = state->in && state->in != gpu->in ? leave_context(gpu, state) : TSR_OK;
+	if (code != TSR_OK || !state->stale)
 		return code;
 	if (!state->at && state->bytes)
 		code = device_allocate(gpu, state->bytes, "the state", &state->at);
+	state->in = gpu->in;
+	if (code == TSR_OK)
+		code = device_order(gpu, gpu->in->stream);
 	for (int32_t i = 0; i < gpu->plan->module.nparams && code == TSR_OK; i++)
 		if (!state->assigned[i])
 			code = copy(gpu, state, i, true);
 	if (code == TSR_OK)
-		code = device_check(gpu, gpu->driver.cuStreamSynchronize(gpu->stream), "the state");
+		code = wait_copies(gpu);
 	state->stale = code != TSR_OK;
 	return code;
 }
 
 int state_read_back(Gpu *gpu, DeviceState *state)
 {
-	int code = TSR_OK;
+	int code = device_order(gpu, gpu->in->stream);
 	for (int32_t i = 0; i < gpu->plan->module.nparams && code == TSR_OK; i++)
 		if (state->assigned[i])
 			code = copy(gpu, state, i, false);
 	if (code == TSR_OK)
-		code = device_check(gpu, gpu->driver.cuStreamSynchronize(gpu->stream), "the state");
+		code = wait_copies(gpu);
 	for (int32_t i = 0; i < gpu->plan->module.nparams && code == TSR_OK; i++)
 		state->assigned[i] = false;
 	return code;

@@ -41,6 +41,7 @@ typedef enum EmuTag {
 
 typedef struct CUctx_st {
 	EmuTag tag;
+	unsigned long long id;
 } * CUcontext;
 
 typedef struct CUfunc_st {
@@ -53,6 +54,7 @@ typedef struct CUfunc_st {
 
 typedef struct CUmod_st {
 	EmuTag tag;
+	CUcontext context;
 	PtxModule *module;
 	CUfunction functions;
 } * CUmodule;
@@ -80,11 +82,15 @@ typedef struct EmuWork {
 	size_t bytes;
 	unsigned value, width;
 	struct CUevent_st *event;
+	uint64_t count;		    /* of the event: this record of it */
+	struct CUstream_st *stream; /* that is waited for */
 } EmuWork;
 
 typedef struct CUevent_st {
 	EmuTag tag;
+	CUcontext context;
 	struct CUstream_st *stream; /* in whose queue it is, or NULL */
+	uint64_t count;		    /* of times that it was recorded */
 	bool recorded;
 	double at; /* milliseconds */
 } * CUevent;
@@ -96,6 +102,7 @@ typedef struct EmuQueue {
 
 typedef struct CUstream_st {
 	EmuTag tag;
+	CUcontext context; /* NULL, the default one: any */
 	unsigned flags;
 	EmuQueue queue;
 	struct CUgraph_st *capturing; /* NULL: it runs */
@@ -140,6 +147,7 @@ typedef struct Emu {
 	PtxSchedule schedule;
 	uint64_t launches;
 	int cc, driver, devices, retained;
+	unsigned long long contexts; /* so many there have been */
 	uint64_t fail_at[FAIL_COUNT], count[FAIL_COUNT];
 	struct CUctx_st context;
 	struct CUstream_st stream; /* the default one, and the first of all */
@@ -150,6 +158,8 @@ typedef struct Emu {
 extern Emu emu;
 void emu_lock(void);
 CUresult emu_unlock(CUresult result);
+/* The thread's. */
+CUcontext emu_context(void);
 /* The code of a call that may not go on, or 0. need_context: the thread has to have one. */
 CUresult emu_may(bool need_context);
 /* Counts a call of this kind; true: it is the one that fails. */

@@ -53,7 +53,7 @@ static CUresult checked(EmuWork *work, void **params)
 
 CUresult emu_launch_work(EmuWork *work, CUfunction f, void **params)
 {
-	if (f == NULL || f->tag != TAG_FUNCTION)
+	if (f == NULL || f->tag != TAG_FUNCTION || f->module->context != emu_context())
 		return CUDA_ERROR_INVALID_HANDLE;
 	work->kind = WORK_LAUNCH;
 	work->function = f;

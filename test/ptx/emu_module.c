@@ -98,7 +98,7 @@ static CUresult load(CUmodule *made, const char *image, char *why, size_t size)
 		ptx_module_free(module);
 		return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	*new = (struct CUmod_st){TAG_MODULE, module, NULL};
+	*new = (struct CUmod_st){TAG_MODULE, emu_context(), module, NULL};
 	*made = new;
 	return CUDA_SUCCESS;
 }

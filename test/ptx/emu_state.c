@@ -20,11 +20,19 @@ CUresult emu_unlock(CUresult result)
 	return result;
 }
 
+CUcontext emu_context(void) { return current; }
+
+static bool is_live(CUcontext context)
+{
+	return context != NULL && context->tag == TAG_CONTEXT &&
+	       (context != &emu.context || emu.retained > 0);
+}
+
 CUresult emu_may(bool need_context)
 {
 	if (!emu.ready)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	if (need_context && (current == NULL || emu.retained == 0))
+	if (need_context && !is_live(current))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	return need_context ? emu.spoiled : CUDA_SUCCESS;
 }
@@ -168,6 +176,43 @@ static CUresult release(CUdevice device)
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { EMU_CALL(false, release(device)); }
+
+/* Contexts beside the primary one. Memory is the device's, modules, streams and events are the context's. */
+static CUresult create(CUcontext *made, CUdevice device)
+{
+	CUcontext context = device == 0 ? calloc(1, sizeof *context) : NULL;
+	if (context == NULL)
+		return device == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_DEVICE;
+	*context = (struct CUctx_st){TAG_CONTEXT, ++emu.contexts};
+	*made = current = context;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
+{
+	(void)flags;
+	EMU_CALL(false, create(context, device));
+}
+
+static CUresult destroy(CUcontext context)
+{
+	if (context == NULL || context == &emu.context || context->tag != TAG_CONTEXT)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	emu_finish_all();
+	context->tag = 0;
+	current = current == context ? NULL : current;
+	free(context);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy_v2(CUcontext context) { EMU_CALL(false, destroy(context)); }
+
+CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
+{
+	EMU_CALL(false, context == NULL || context->tag != TAG_CONTEXT
+				? CUDA_ERROR_INVALID_CONTEXT
+				: (*id = context->id, CUDA_SUCCESS));
+}
 
 CUresult cuCtxSetCurrent(CUcontext context)
 {

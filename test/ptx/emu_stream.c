@@ -66,17 +66,32 @@ static CUresult copy(const EmuWork *work)
 	return CUDA_SUCCESS;
 }
 
+/* What has been recorded anew meanwhile is left to that. */
+static void record_now(const EmuWork *work)
+{
+	if (work->count != work->event->count)
+		return;
+	work->event->recorded = true;
+	work->event->stream = NULL;
+	work->event->at = now();
+}
+
+/* The stream that the event was recorded in when the wait was asked for; it may be gone, with all done. */
+static CUresult wait_for(CUstream stream)
+{
+	for (CUstream s = &emu.stream; s != NULL; s = s->next)
+		if (s == stream)
+			return emu_finish(s);
+	return CUDA_SUCCESS;
+}
+
 static CUresult perform(EmuWork *work)
 {
 	switch (work->kind) {
 	case WORK_LAUNCH: return emu_run(work);
 	case WORK_SET: return fill(work);
-	case WORK_RECORD:
-		work->event->recorded = true;
-		work->event->stream = NULL;
-		work->event->at = now();
-		return CUDA_SUCCESS;
-	case WORK_WAIT: return work->event->stream ? emu_finish(work->event->stream) : CUDA_SUCCESS;
+	case WORK_RECORD: record_now(work); return CUDA_SUCCESS;
+	case WORK_WAIT: return wait_for(work->stream);
 	case WORK_NONE: return CUDA_SUCCESS;
 	default: return work->bytes == 0 ? CUDA_SUCCESS : copy(work);
 	}
@@ -102,7 +117,11 @@ CUresult emu_finish_all(void)
 	return emu.spoiled;
 }
 
-bool emu_is_stream(CUstream stream) { return stream == NULL || stream->tag == TAG_STREAM; }
+bool emu_is_stream(CUstream stream)
+{
+	return stream == NULL || (stream->tag == TAG_STREAM &&
+				  (stream->context == NULL || stream->context == emu_context()));
+}
 
 static CUresult enqueue(CUstream stream, EmuWork work)
 {
@@ -144,7 +163,10 @@ static CUresult new_stream(CUstream *stream, unsigned flags)
 	*stream = calloc(1, sizeof **stream);
 	if (*stream == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	**stream = (struct CUstream_st){.tag = TAG_STREAM, .flags = flags, .next = emu.stream.next};
+	**stream = (struct CUstream_st){.tag = TAG_STREAM,
+					.context = emu_context(),
+					.flags = flags,
+					.next = emu.stream.next};
 	emu.stream.next = *stream;
 	return CUDA_SUCCESS;
 }
@@ -197,7 +219,7 @@ static CUresult new_event(CUevent *event)
 	*event = calloc(1, sizeof **event);
 	if (*event == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	(*event)->tag = TAG_EVENT;
+	**event = (struct CUevent_st){.tag = TAG_EVENT, .context = emu_context()};
 	return CUDA_SUCCESS;
 }
 
@@ -228,11 +250,12 @@ CUresult cuEventDestroy_v2(CUevent event) { EMU_CALL(true, destroy_event(event))
 
 static CUresult record(CUevent event, CUstream stream)
 {
-	if (!is_event(event) || !emu_is_stream(stream))
+	if (!is_event(event) || !emu_is_stream(stream) || event->context != emu_context())
 		return CUDA_ERROR_INVALID_HANDLE;
 	event->recorded = false;
 	event->stream = stream == NULL ? &emu.stream : stream;
-	return emu_submit(stream, (EmuWork){.kind = WORK_RECORD, .event = event});
+	return emu_submit(stream,
+			  (EmuWork){.kind = WORK_RECORD, .event = event, .count = ++event->count});
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) { EMU_CALL(true, record(event, stream)); }
@@ -244,9 +267,10 @@ CUresult cuEventSynchronize(CUevent event) { EMU_CALL(true, await(event)); }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
 	(void)flags;
-	EMU_CALL(true, !is_event(event)
-			       ? CUDA_ERROR_INVALID_HANDLE
-			       : emu_submit(stream, (EmuWork){.kind = WORK_WAIT, .event = event}));
+	EMU_CALL(true, !is_event(event) ? CUDA_ERROR_INVALID_HANDLE
+					: emu_submit(stream, (EmuWork){.kind = WORK_WAIT,
+								       .event = event,
+								       .stream = event->stream}));
 }
 
 static CUresult elapsed(float *milliseconds, CUevent from, CUevent to)

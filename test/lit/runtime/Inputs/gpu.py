@@ -9,7 +9,7 @@ import numpy as np
 
 import tsr
 from host_driver import make
-from tsr._arrays import entry_of
+from tsr._arrays import empty, entry_of
 from tsr._library import library
 from tsr._model import _Module, _Session
 
@@ -147,6 +147,38 @@ def repeated():
     print("until: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("until", calls)))
 
 
+class OnDevice:
+    """The driver's device has the host's memory."""
+
+    def __init__(self, array):
+        self.array = empty(array.shape, array.dtype)
+        self.array[...] = array
+        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "version": 3, "strides": None,
+                                         "data": (self.array.ctypes.data, False)}
+
+
+def lent():
+    """Arrays of the device: nothing is copied, and a node is set anew where it takes an array that lies elsewhere."""
+    log = at("log")
+    open(log, "w", encoding="utf8").close()
+    os.environ.update(TSR_LIBCUDA=at("softmax", "libcuda.so"), LOG=log)
+    gpu = tsr.load(at("softmax", "m.ptx"))
+    x = [OnDevice(np.random.default_rng(i).standard_normal((4, 37)).astype(np.float32)) for i in range(2)]
+    y = [OnDevice(np.zeros((4, 37), np.float32)) for _ in range(2)]
+    for i, o in ((0, 0), (0, 0), (0, 0), (1, 0), (1, 1), (1, 1), (0, 0)):
+        y[o].array[...] = 0
+        gpu.forward.run({"x": x[i]}, {"y": y[o]})
+        e = np.exp(x[i].array - x[i].array.max(1, keepdims=True))
+        if not close(y[o].array, e / e.sum(1, keepdims=True)):
+            sys.exit("lent: other numbers than NumPy's")
+    gpu.wait()
+    del os.environ["LOG"]
+    lines = open(log, encoding="utf8").read().splitlines()
+    names = ("graph", "set", "launch graph", "allocate", "to")
+    print("lent: %d graphs, %d nodes set, %d launches of graphs, %d blocks, %d copies" %
+          tuple(sum(line.startswith(name + " ") for line in lines) for name in names))
+
+
 def without_graph():
     """A session that asks for none."""
     os.environ.update(TSR_LIBCUDA=at("steps", "libcuda.so"), LOG=at("log"))
@@ -166,5 +198,6 @@ for case in CASES:
     compare(*case)
 against_numpy()
 repeated()
+lent()
 without_graph()
 print("%d programs agree" % len(CASES))

@@ -119,6 +119,11 @@ int cuCtxSetCurrent(void *context)
 	current = context;
 	return 0;
 }
+int cuCtxGetDevice(int *device)
+{
+	*device = 0;
+	return 0;
+}
 int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values)
 {
 	ENTER("cuModuleLoadDataEx");
@@ -167,6 +172,25 @@ int cuMemFree_v2(Address at)
 	note("free", 0, 0);
 	return 0;
 }
+int cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
+{
+	ENTER("cuMemHostAlloc");
+	(void)flags;
+	*at = malloc(bytes);
+	return *at ? 0 : NO_MEMORY;
+}
+int cuMemFreeHost(void *at)
+{
+	free(at);
+	return 0;
+}
+/* All memory is a device's. */
+int cuPointerGetAttribute(unsigned *value, int attribute, Address at)
+{
+	ENTER("cuPointerGetAttribute");
+	*value = 2;
+	return attribute == 2 && at ? 0 : INVALID;
+}
 int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stream)
 {
 	ENTER("cuMemcpyHtoDAsync_v2");
@@ -204,6 +228,39 @@ int cuStreamSynchronize(void *stream)
 int cuStreamDestroy_v2(void *stream)
 {
 	(void)stream;
+	return 0;
+}
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+	(void)stream, (void)event, (void)flags;
+	note("wait", 0, 0);
+	return 0;
+}
+int cuStreamIsCapturing(void *stream, int *status)
+{
+	(void)stream;
+	*status = 0;
+	return 0;
+}
+int cuEventCreate(void **event, unsigned flags)
+{
+	(void)flags;
+	*event = &current;
+	return 0;
+}
+int cuEventDestroy_v2(void *event)
+{
+	(void)event;
+	return 0;
+}
+int cuEventRecord(void *event, void *stream)
+{
+	(void)event, (void)stream;
+	return 0;
+}
+int cuEventSynchronize(void *event)
+{
+	(void)event;
 	return 0;
 }
 static int launch(const Kernel *kernel, unsigned blocks, unsigned threads, void **args)
