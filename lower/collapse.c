@@ -66,6 +66,9 @@ bool nest_is_guarded(const Nest *nest, const Loop *loop)
 		for (uint32_t t = 0; t < nest->guards.at[g].index->nterms; t++)
 			if (nest->guards.at[g].index->terms[t].iter == loop->iter)
 				return true;
+	for (size_t i = 0; i < nest->nborders; i++)
+		if (ix_uses(nest->borders[i].ix, loop->var))
+			return true;
 	return false;
 }
 

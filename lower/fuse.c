@@ -18,7 +18,7 @@
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 
-enum { FUSED_LIMIT = 64, REPEATED_USES = 4, WINDOW_FEW = 32, TOLD_DEPTH = 6, TOLD_COST = 6 };
+enum { FUSED_LIMIT = 64, REPEATED_USES = 4, TOLD_DEPTH = 6, TOLD_COST = 6 };
 enum { COST_FREE = 0, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */
@@ -205,25 +205,6 @@ static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *read
 	return large == 1;
 }
 
-/* Does the node sum over a window of few elements? */
-static bool is_small_window(const Lower *lower, NodeId id)
-{
-	const Proj *proj = lower_proj(lower, id);
-	int64_t elements = 1;
-	if (!proj || proj->linear || !proj_is_plain(proj) || !proj_reduces(proj))
-		return false;
-	for (uint32_t i = 0; i < proj->niters; i++) {
-		int64_t n = 1;
-		if (proj->iters[i].reduced &&
-		    !size_is_const(lower->sizes, proj->iters[i].extent, &n))
-			return false;
-		elements = n < WINDOW_FEW ? elements * n : WINDOW_FEW;
-		if (elements >= WINDOW_FEW)
-			return false;
-	}
-	return true;
-}
-
 /* The operand that the node follows element by element, and alone; NODE_NONE: there is none. */
 static NodeId followed(const Lower *lower, NodeId id)
 {
@@ -243,7 +224,7 @@ static bool suits_its_operand(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
 	if (plan->cost < OP_COST_FUNCTION || plan->nuses != 1 ||
-	    !is_small_window(lower, lower->uses[lower->first_use[id]].user))
+	    !fuse_is_small_window(lower, lower->uses[lower->first_use[id]].user))
 		return false;
 	while (id != NODE_NONE && can_be_fused(lower, id)) /* falls: an operand stands before */
 		id = followed(lower, id);
@@ -330,27 +311,47 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 	return !fuse_root_reduces(lower, reader->root) && plan->cost <= COST_CHEAP;
 }
 
-/* A reduction whose every cell the root reads once, at the root's own index. */
-static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
+/* Does the root, which reduces nothing itself, read every cell once, at its own index? */
+static bool reads_each_cell(const Lower *lower, NodeId id, const Reader *reader)
 {
-	const Node *node = lower_node(lower, id);
-	const Proj *proj = lower_proj(lower, id);
 	NodeId root = reader->root;
-	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
-	    node->along.letter)
-		return false;
 	if (root == NODE_NONE || reader->only_free || reader->frame.owner != root)
 		return false;
 	const Proj *to = lower_proj(lower, root);
-	if (!proj_computes_cells(proj) || !proj_reduces(proj) || !proj_is_plain(to) ||
-	    proj_reduces(to))
-		return false;
-	return !proj_is_guarded(to) && lower->plan[root].reduction == NODE_NONE &&
+	return proj_is_plain(to) && !proj_reduces(to) && !proj_is_guarded(to) &&
 	       lower_node(lower, root)->kind != NODE_ARGMAX &&
 	       !lower_node(lower, root)->along.letter &&
 	       lower_node(lower, root)->kind != NODE_RANDOM &&
 	       proj_is_identity(&to->pieces[0], reader->frame.arg) &&
 	       size_same(node_elements(lower, id), node_elements(lower, root));
+}
+
+/* A reduction that the root finishes. */
+static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
+	    node->along.letter)
+		return false;
+	return proj_computes_cells(proj) && proj_reduces(proj) &&
+	       reads_each_cell(lower, id, reader) &&
+	       lower->plan[reader->root].reduction == NODE_NONE &&
+	       lower->plan[reader->root].nwindows == 0;
+}
+
+/* Is it, beside other such sums, written out where an elementwise root reads it? A kernel finishes one sum
+ * only, and each of the others would go through memory. */
+static bool is_window(const Lower *lower, NodeId id, const Reader *reader)
+{
+	uint32_t terms = fuse_window_terms(lower, id);
+	if (terms == 0 || !reads_each_cell(lower, id, reader) ||
+	    lower_node(lower, reader->root)->kind != NODE_POINTWISE)
+		return false;
+	const NodePlan *root = &lower->plan[reader->root];
+	uint32_t others = root->reduction != NODE_NONE ? fuse_window_terms(lower, root->reduction)
+						       : root->nwindows;
+	return others > 0 && terms + others <= WINDOW_FEW;
 }
 
 static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
@@ -367,6 +368,26 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 		else if (plan->nfused < user->nfused + 1)
 			plan->nfused = user->nfused + 1;
 	}
+}
+
+static void write_out(Lower *lower, NodeId id)
+{
+	NodePlan *plan = &lower->plan[id];
+	uint32_t terms = fuse_window_terms(lower, id);
+	plan->window = true;
+	plan->cost = terms;
+	lower->plan[plan->root].nwindows += terms;
+}
+
+/* The sum that the root would finish is written out as well. */
+static void fuse_window(Lower *lower, NodeId id, const Reader *reader)
+{
+	NodePlan *root = &lower->plan[reader->root];
+	if (root->reduction != NODE_NONE)
+		write_out(lower, root->reduction);
+	root->reduction = NODE_NONE;
+	fuse_into(lower, id, reader);
+	write_out(lower, id);
 }
 
 /* Has a complete schedule the node inside others? One without a name of its own is where no kernel
@@ -406,10 +427,13 @@ static void fuse(Lower *lower, NodeId id)
 		fuse_into(lower, id, &reader);
 		if (plan->index_only)
 			plan->cost = COST_FREE; /* in line, wherever it is read */
-	} else if (is_epilogue(lower, id, &reader) &&
-		   (!lower_replays(lower) || is_asked_inside(lower, id, asked))) {
-		lower->plan[reader.root].reduction = id;
-		fuse_into(lower, id, &reader);
+	} else if (!lower_replays(lower) || is_asked_inside(lower, id, asked)) {
+		if (is_epilogue(lower, id, &reader)) {
+			lower->plan[reader.root].reduction = id;
+			fuse_into(lower, id, &reader);
+		} else if (is_window(lower, id, &reader)) {
+			fuse_window(lower, id, &reader);
+		}
 	}
 	plan->sinkable = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
 			 plan->nuses == 1 && reader.root != NODE_NONE &&

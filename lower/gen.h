@@ -24,6 +24,19 @@ typedef struct SharedValue {
 	const Value *value;
 } SharedValue;
 
+/* An index that is outside of its axis unless 0 <= ix < size. */
+typedef struct Bounded {
+	const Ix *ix;
+	Size size; /* elements of the axis */
+} Bounded;
+
+/* Values of an iterator in the part of its loop that is being made: first <= iterator < end, and
+ * 0 <= iterator < extent. */
+typedef struct IterRange {
+	bool known;
+	Size first, end, extent;
+} IterRange;
+
 typedef struct Gen {
 	Lower *lower;
 	Program *program;
@@ -45,6 +58,9 @@ typedef struct Gen {
 	NodeId inside; /* is computed where the nest reads it, not loaded (inline_producer.c) */
 	const Ix *row; /* of the present cell, counted from the row block's block on */
 	struct SeenList *seen; /* collects what is read; NULL: nothing does */
+	VEC(Bounded) borders;  /* of windows, which are taken to be inside (window_value.c) */
+	const IterRange *ranges; /* by IterVar; NULL: nothing is known yet */
+	bool clamps;		 /* reads of windows stay inside */
 } Gen;
 
 typedef struct StoreTarget {
@@ -90,6 +106,9 @@ const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Acces
 /* One index; of one that is read the integer as it is, wherever that lies. */
 const Ix *access_index(Gen *gen, NodeId node, const Piece *piece, const Index *index,
 		       const Ix *const *by_iter);
+/* The sum of a window that is written out, at the iterators of its result; its other iterators are set.
+ * (window_value.c) */
+const Value *window_value(Gen *gen, NodeId node, const Ix **by_iter);
 /* The index into the row-major array of a tensor. */
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes);
 const Ix *zero_ix(Gen *gen);

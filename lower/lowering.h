@@ -1,17 +1,18 @@
 /* The private parts of lower/: what is known and decided about each node of a routine. node_plan.h
  * decides, gen.h is a kernel under construction, kernel.h emits.
  *
- *   decided   routine_plan.c of each routine, before any kernel; uses.c what a routine needs, and who uses it; fuse.c which nodes have a kernel, shared.c
- *             those that members of a batch share, conversions.c operands of products that are
+ *   decided   routine_plan.c of each routine, before any kernel; uses.c what a routine needs, and who uses it; fuse.c which nodes have a kernel,
+ *             fuse_window.c which sums are written out inside others, shared.c those that members of a batch share, conversions.c operands of products that are
  *             stored narrow; prepack.c, prepack_value.c what is made when the state is packed;
  *             halo.c, margins.c pictures that are made with margins
  *   values    gen.c a kernel's iterators, locals and choices; value.c a node's value at given indices,
- *             through all that is fused into it; random.c numbers of streams
+ *             through all that is fused into it, window_value.c of sums over windows; random.c numbers
+ *             of streams
  *   a nest    nest_set_up.c its loops and values, collapse.c neighbouring loops that are one,
  *             nest_facts.c what sums/ decides from; nest_plan.c what it is computed as:
  *             pack_operand.c, pad*.c operands that are copied first, inline_producer.c and computed
  *             there, nest_order.c loops as asked for; nest.c its code, nest_bounds.c bounds of
- *             loops, nest_short.c, lanes*.c forms of sums
+ *             loops, nest_border.c loops cut where windows leave an axis, nest_short.c, lanes*.c forms of sums
  *   tiles     tile_plan.c whether and in which, tile_loops.c and tile_facts.h by which loops,
  *             tile_choose_*.c, tile_size.c, tile_cache.c, tile_read.c the rest; tile.c their code,
  *             tile_one.c of one of them, tile_build.h what it is made of, tile_pack.h copies
@@ -81,6 +82,8 @@ typedef struct NodePlan {
 	bool no_row_block;    /* begins none: more rows have it beside one (row_block_choose.c) */
 	/* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
 	NodeId root;
+	bool window;	   /* a sum of few terms, written out where the root reads it */
+	uint32_t nwindows; /* of a root: terms of those that are computed inside it */
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
 	Frame frame;
 	uint32_t nuses, cost;

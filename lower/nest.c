@@ -31,6 +31,15 @@ static void emit_stores(Nest *nest)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
+static void emit_cells(Nest *nest)
+{
+	if (nest->nborders)
+		nest_emit_borders(nest);
+	else
+		emit_stores(nest);
+	nest_note_windows(nest);
+}
+
 /* The loops of the result around a local that the reduced loops add to. Guards may cut reduced
  * loops only: a cell whose sum is empty is stored all the same. */
 static void emit_local_sum(Nest *nest, Op reduce)
@@ -116,7 +125,7 @@ static void emit_planned(Nest *nest, NestPlan *plan)
 		nest_note_sum(nest, plan->reduce, plan->order);
 	switch (plan->form) {
 	case NEST_TILES: break;
-	case NEST_STORES: emit_stores(nest); break;
+	case NEST_STORES: emit_cells(nest); break;
 	case NEST_LOCAL: emit_local_sum(nest, plan->reduce); break;
 	case NEST_ROWS: emit_row_sum(nest, plan->reduce); break;
 	case NEST_ROW_LOCAL: nest_emit_row(nest, plan->reduce, plan->lanes); break;

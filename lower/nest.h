@@ -72,6 +72,9 @@ typedef struct Nest {
 	const Ix **cell; /* the result's index, an axis each */
 	const Ix *at;	 /* the same as an element of the target */
 	SharedLocals inner; /* that the value reads */
+	const Bounded
+		*borders; /* indices of windows in the value that may be outside (window_value.c) */
+	size_t nborders;
 	bool in_line;	 /* what it shares is part of it instead, as one value in several places */
 	const Value *value; /* of the operands: what is stored or added */
 	size_t first_local; /* locals of the kernel before this nest's */
@@ -131,6 +134,8 @@ ReadPlace nest_reads_target(const Nest *nest);
 void nest_note_names(const Nest *nest);
 /* Writes down in which order the reduction adds, the loops being nested as they are. */
 void nest_note_sum(const Nest *nest, Op reduce, SumOrder order);
+/* ... in which order sums do that are written out in the value. */
+void nest_note_windows(const Nest *nest);
 
 /* Builds indices and values again for the loops as they are, after neighbours are merged, where
  * what the value reads has changed. */

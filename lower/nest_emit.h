@@ -6,6 +6,10 @@
 
 #include "lower/nest.h"
 
+/* The stores of an elementwise kernel that reads windows, cut where these leave an axis
+ * (nest_border.c). */
+void nest_emit_borders(Nest *nest);
+
 /* nest_bounds.c */
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);

@@ -186,6 +186,42 @@ void nest_note_sum(const Nest *nest, Op reduce, SumOrder order)
 		PUSH(gen->arena, gen->made.at[gen->made.n - 1].sums, made);
 }
 
+static void note_window(const Nest *nest, NodeId id)
+{
+	Gen *gen = nest->gen;
+	const Node *node = lower_node(gen->lower, id);
+	const Proj *proj = lower_proj(gen->lower, id);
+	Iters iters = {.at = ARENA_ARRAY(gen->arena, uint32_t, proj->niters + 1),
+		       .names = ARENA_ARRAY(gen->arena, Sym, proj->niters + 1)};
+	SumMade made = {.node = id,
+			.name = node->name ? node->name : gen->name,
+			.reduce = node_reduce_op(node),
+			.order = {.form = SUM_IN_TURN, .from_first = true, .group = 1},
+			.last = 1};
+	for (IterId i = 0; i < proj->niters; i++) {
+		if (!proj->iters[i].reduced)
+			continue;
+		iters.names[iters.n] = proj->iters[i].name;
+		iters.at[iters.n++] = i;
+		made.extent = proj->iters[i].extent;
+	}
+	made.iters = iters.at;
+	made.names = iters.names;
+	made.niters = iters.n;
+	if (made.niters)
+		PUSH(gen->arena, gen->made.at[gen->made.n - 1].sums, made);
+}
+
+void nest_note_windows(const Nest *nest)
+{
+	const Lower *lower = nest->gen->lower;
+	for (uint32_t k = 0; lower->plan[nest->root].nwindows && k < lower->nneeded; k++) {
+		const NodePlan *plan = &lower->plan[lower->needed[k]];
+		if (plan->window && plan->root == nest->root)
+			note_window(nest, lower->needed[k]);
+	}
+}
+
 /* ---- reads of the target ---- */
 
 static void see_reads(const Nest *nest, const Value *value, ReadPlace *place)

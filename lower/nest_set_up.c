@@ -88,6 +88,7 @@ void nest_values(Nest *nest)
 	nest->inner = (SharedLocals){0};
 	gen_enter(gen, &nest->inner);
 	gen->in_line = nest->in_line;
+	gen->borders.n = 0;
 	nest->value =
 		nest_packed_operand_value(nest, piece_value(gen, nest->node, nest->piece, whole));
 	gen->in_line = false;
@@ -109,6 +110,8 @@ static void build_values(Nest *nest)
 	Gen *gen = nest->gen;
 	number_loops(nest);
 	nest_values(nest);
+	nest->borders = gen->borders.at;
+	nest->nborders = gen->borders.n;
 	size_t nlocals = gen->locals.n;
 	nest->epilogue = (SharedLocals){0};
 	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);

@@ -47,6 +47,11 @@ bool widen_from_panels(const Lower *lower, NodeId id);
 bool fuse_has_name(const Lower *lower, NodeId id);
 /* What is asked of a tensor with a name, the first of that name in the routine; NULL: nothing. */
 ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice);
+/* fuse_window.c: does the node sum over a window of few elements? Terms of such a sum that can be written
+ * out; 0: it cannot. */
+enum { WINDOW_FEW = 32 };
+bool fuse_is_small_window(const Lower *lower, NodeId id);
+uint32_t fuse_window_terms(const Lower *lower, NodeId id);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 /* Gives margins to the buffers of the routine whose readers would copy them, once buffers are

@@ -31,7 +31,7 @@ static bool is_row_block_root(const Lower *lower, NodeId id)
 	return plan->needed && !plan->fused && !plan->pre_check && !plan->mutated &&
 	       node->target == NODE_NONE && node->kind != NODE_ARGMAX && !node->along.letter &&
 	       node->kind != NODE_ZEROS && node->kind != NODE_RANDOM && proj && !proj->linear &&
-	       proj_is_plain(proj) && !proj_is_guarded(proj) &&
+	       plan->nwindows == 0 && proj_is_plain(proj) && !proj_is_guarded(proj) &&
 	       lower->program->buffers.at[plan->buffer].routine == lower->tables.routine_id;
 }
 

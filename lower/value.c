@@ -80,8 +80,10 @@ const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Acces
 	for (uint32_t i = 0; i < access->naxes; i++) {
 		const Index *index = &access->axes[i];
 		axes[i] = access_index(gen, node, piece, index, by_iter);
-		if (index->gather >= 0)
-			axes[i] = index_in_axis(gen->program, axes[i], index->mode,
+		bool clamps = gen->clamps && index->guarded;
+		if (index->gather >= 0 || clamps)
+			axes[i] = index_in_axis(gen->program, axes[i],
+						clamps ? INDEX_CLAMPED : index->mode,
 						axis_size(gen, node, piece, access, i));
 	}
 	return axes;
@@ -244,7 +246,9 @@ const Value *node_compute(Gen *gen, NodeId id, const Ix *const *axes)
 	}
 	const Proj *proj = lower_proj(gen->lower, id);
 	REQUIRE(proj && proj_is_plain(proj));
-	return piece_value(gen, id, &proj->pieces[0], iters_at(gen, proj, axes));
+	const Ix **by_iter = iters_at(gen, proj, axes);
+	return gen->lower->plan[id].window ? window_value(gen, id, by_iter)
+					   : piece_value(gen, id, &proj->pieces[0], by_iter);
 }
 
 static const Value *find_shared(const Gen *gen, NodeId node, const Ix *const *axes)
