@@ -122,6 +122,11 @@ FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj ta
 units: $(UNITS)
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(B)/libptx.a $(OBJ_all) $(OBJ_runtime)
 	@$(CC) $(LDFLAGS) -o $@ $< $(B)/unit_support.a $(B)/libptx.a $(OBJ_all) $(OBJ_runtime) $(LIBS_C) $(LIBS_B) -lcmocka -lpthread
+# Random schedules of random programs (test/fuzz/schedules.c).
+SCHEDULES    = $(B)/test/schedules
+OBJ_programs = $(addprefix $(B)/test/fuzz/,programs.o forms.o draw.o scheduled.o)
+$(SCHEDULES): $(B)/test/fuzz/schedules.o $(OBJ_programs) $(OBJ_all) $(OBJ_runtime)
+	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B) -lpthread
 UNIT_SUPPORT := $(patsubst %.c,$(B)/%.o,$(filter-out test/unit/test_%,$(wildcard test/unit/*.c)))
 $(B)/unit_support.a: $(UNIT_SUPPORT)
 	@rm -f $@
@@ -141,7 +146,7 @@ $(CUDA_EMU): $(OBJ_ptx_emu) $(B)/libptx.a $(B)/libbase.a test/ptx/libcuda_emu.ma
 
 # The unit tests that T names, or all.
 UNITS_OF_T = $(if $(T),$(patsubst %.c,$(B)/%,$(filter test/unit/test_%.c,$(wildcard test/$(T).c test/$(T)/*.c))),$(UNITS))
-check: all $(CUDA_EMU) $(UNITS_OF_T) $(if $(T),,deps)
+check: all $(CUDA_EMU) $(SCHEDULES) $(UNITS_OF_T) $(if $(T),,deps)
 	@rm -f $(B)/lit.json
 	@TSR_BUILD=$(abspath $(B)) $(PYTHON) $(LIT) $(LITFLAGS) -o $(B)/lit.json $(LIT_DIRS); \
 	 $(PYTHON) tools/summary.py $(B)/lit.json
@@ -196,7 +201,7 @@ FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
 # All but what needs libgccjit, or other processes.
 FUZZ_OBJ     = $(filter-out $(OBJ_tune) $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/jobs.o $(B)/driver/lists.o \
   $(B)/driver/options.o $(B)/driver/options_check.o $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o emit_cross.o emit_gpu_so.o emit_ptx.o gccjit.o subprocess.o tools.o),$(OBJ_all)) \
-  $(B)/test/fuzz/programs.o $(B)/test/fuzz/forms.o
+  $(OBJ_programs)
 fuzz_objs    = $(patsubst $(B)/%,$(B)/fuzz/%,$(1))
 $(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 	@mkdir -p $(@D)

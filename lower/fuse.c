@@ -442,6 +442,15 @@ static void fuse(Lower *lower, NodeId id)
 	plan->optional = !plan->fused && can_be_fused(lower, id);
 }
 
+/* What is computed before any call reads it. */
+static void hoist_too(Lower *lower, NodeId id)
+{
+	ScheduleClause *asked = fuse_asked(lower, id, CHOICE_PREPACK);
+	lower->plan[id].hoisted = true;
+	if (says_off(asked))
+		asked->refused = "what is computed when the state is packed reads it";
+}
+
 static void decide(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -461,7 +470,7 @@ static void decide(Lower *lower, NodeId id)
 	if (!plan->hoisted)
 		fuse(lower, id);
 	if (!plan->fused && prepack_is_read(lower, id))
-		plan->hoisted = true;
+		hoist_too(lower, id);
 }
 
 void fuse_describe_node(Gen *gen, NodeId id)

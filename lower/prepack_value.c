@@ -214,5 +214,5 @@ bool prepack_computes(const Lower *lower, NodeId id)
 
 bool prepack_is_read(const Lower *lower, NodeId id)
 {
-	return !lower_replays(lower) && lower->plan[id].constant && is_read_ahead(lower, id, false);
+	return lower->plan[id].constant && is_read_ahead(lower, id, false);
 }

@@ -306,11 +306,6 @@ static bool streams_once(const Planner *p, int load)
 	       tile_streams(p);
 }
 
-static bool asks_over_read(const Planner *p, int load)
-{
-	return gen_asks_operand(p->tile->nest->gen, CHOICE_OVER_READ, p->sum.from.at[load]);
-}
-
 /* A panel that would be spread over too many lines is gathered, unless the operand goes by once.
  * Where elements are left behind its last vector, that one is read whole, or the panel is gathered
  * and filled up. */
@@ -329,7 +324,7 @@ static void pack_spread(Planner *p)
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
 	if (gen_asked(tile->nest->gen, CHOICE_OVER_READ))
-		tile->step_strided = asks_over_read(p, load) ? tile_step_strided(p, load) : 0;
+		tile->step_strided = tile_asks_over_read(p, load) ? tile_step_strided(p, load) : 0;
 	else if (cut > whole && !hoisted && !asked && !(packs && spread) && !tile_streams(p))
 		tile->step_strided = tile_step_strided(p, load);
 	if (tile->step_strided > 0)

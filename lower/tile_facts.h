@@ -73,5 +73,7 @@ uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols);
 /* Elements between two steps of the innermost sum of an operand that may be read beyond its
  * columns; 0: it may not. */
 int64_t tile_step_strided(const Planner *p, int load);
+/* Is the operand asked to be read beyond its columns, by its name or that of what is computed as it is read? */
+bool tile_asks_over_read(const Planner *p, int load);
 
 #endif

@@ -119,6 +119,15 @@ static const Loop *last_sum(const Nest *nest) { return &nest->loops[nest->nloops
  * behind them. */
 int64_t tile_last_steps(int64_t more, int64_t apart) { return (more + apart - 1) / apart; }
 
+bool tile_asks_over_read(const Planner *p, int load)
+{
+	const Gen *gen = p->tile->nest->gen;
+	BufferId operand = p->sum.from.at[load];
+	return gen_asks_operand(gen, CHOICE_OVER_READ, operand) ||
+	       (gen_asked(gen, CHOICE_OVER_READ) &&
+		gen_asks_operand(gen, CHOICE_OVER_READ, tile_read_buffer(p->tile, operand)));
+}
+
 int64_t tile_step_strided(const Planner *p, int load)
 {
 	const Nest *nest = p->tile->nest;
@@ -135,8 +144,6 @@ int64_t tile_step_strided(const Planner *p, int load)
 	if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart < 1 ||
 	    !tile_is_const(p, last_sum(nest)->extent, &steps))
 		return 0;
-	int64_t least = gen_asks_operand(nest->gen, CHOICE_OVER_READ, p->sum.from.at[load])
-				? 1
-				: p->target->tile_over_read;
+	int64_t least = tile_asks_over_read(p, load) ? 1 : p->target->tile_over_read;
 	return steps / least >= tile_last_steps(p->native - 1, apart) ? apart : 0;
 }

@@ -7,7 +7,7 @@
  *
  * The copy is whole, and nothing else touches `value` but kernels of the loop before it, of which the first
  * stores it: what it holds is not looked at in the next step. Kernels of the loop behind the copy, which
- * read h, read `value` instead.
+ * read h, read `value` instead; some other kernel reads or sets h, which is more than a step's own.
  */
 #include "loops/dependence.h"
 #include "loops/rewrite.h"
@@ -70,7 +70,7 @@ static const BufferUse *use_of(const BufferUses *uses, BufferId buffer)
 static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 {
 	uint32_t loop = x->kernels[at].loop;
-	bool stored = false, read = false;
+	bool stored = false, read = false, carried = false;
 	for (uint32_t k = 0; k < x->n; k++) {
 		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
 		const BufferUse *to = use_of(&uses, copy.to), *from = use_of(&uses, copy.from);
@@ -85,6 +85,7 @@ static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 		if (to && inside && to->stored)
 			return false;
 		read |= to && inside && k > at;
+		carried |= to && (!inside || k < at);
 	}
 	/* what is behind reads another buffer: in kernels of the loop itself alone */
 	for (uint32_t k = at + 1; k < x->n && read; k++) {
@@ -94,7 +95,7 @@ static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 		    use_of(&uses, copy.to))
 			return false;
 	}
-	return stored && !program_loops_use(x->program, copy.to) &&
+	return stored && carried && !program_loops_use(x->program, copy.to) &&
 	       !program_loops_use(x->program, copy.from);
 }
 

@@ -19,9 +19,7 @@
 #include "codegen/cpu.h"
 #include "codegen/module.h"
 #include "codegen/subprocess.h"
-#include "infer/infer.h"
 #include "runtime/tsr.h"
-#include "schedule/schedule.h"
 #include "verify/case.h"
 
 enum { NAIVE_STEPS = 1 << 16 }; /* of the reference, for a call */
@@ -369,44 +367,10 @@ void verify_run(const Emit *emit, const Program *naive, const Inference *inferen
 	run(&task, emit);
 }
 
-/* ---- orders of additions ---- */
-
-static bool same_order(const SumMade *a, const SumMade *b)
-{
-	const SumOrder *x = &a->order, *y = &b->order;
-	bool same = a->niters == b->niters && a->last == b->last && x->form == y->form &&
-		    x->wide == y->wide && x->lanes == y->lanes && x->halves == y->halves &&
-		    x->part_rows == y->part_rows && x->group == y->group;
-	for (uint32_t i = 0; same && i < a->niters; i++)
-		same = a->iters[i] == b->iters[i];
-	return same;
-}
-
-/* By node: the one order that its loops were made in, whichever rows they are for; NULL: there are
- * several, as those of two routines may be. */
-static const SumMade *const *orders_of(const Emit *emit, const Inference *inference)
-{
-	size_t n = inference->graph->nodes.n;
-	const SumMade **orders = ARENA_ARRAY(emit->arena, const SumMade *, n + 1);
-	bool *several = ARENA_ARRAY(emit->arena, bool, n + 1);
-	const Schedule *made = emit->program->made;
-	for (size_t i = 0; made && i < made->entries.n; i++)
-		for (size_t k = 0; k < made->entries.at[i].sums.n; k++) {
-			const SumMade *sum = &made->entries.at[i].sums.at[k];
-			REQUIRE(sum->node < n);
-			several[sum->node] |=
-				orders[sum->node] && !same_order(orders[sum->node], sum);
-			orders[sum->node] = sum;
-		}
-	for (size_t i = 0; i < n; i++)
-		orders[i] = several[i] ? NULL : orders[i];
-	return orders;
-}
-
 void verify_sums(const Emit *emit, const Inference *inference, FILE *report, uint64_t seed)
 {
 	VerifyTask task = task_of(emit, inference, report, seed);
-	task.sums = orders_of(emit, inference);
+	task.sums = verify_orders(emit->program, inference, emit->arena);
 	task.fuses = fuses(emit);
 	run(&task, emit);
 }

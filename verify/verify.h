@@ -41,6 +41,11 @@ typedef struct VerifyTask {
 	int64_t bytes, cells; /* of arrays; of the reference, 32 bytes each */
 } VerifyTask;
 
+/* By node of the tensor program that the loops were made from: the one order that they add in,
+ * whichever rows they are for, as VerifyTask.sums; NULL entries: there are several, as those of two
+ * routines may be. */
+const SumMade *const *verify_orders(const Program *program, const Inference *inference,
+				    Arena *arena);
 /* The interpreter alone; false where it disagrees. */
 bool verify_interpreter(const VerifyTask *task);
 

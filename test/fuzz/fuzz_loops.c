@@ -1,7 +1,7 @@
 /* Programs to loops, schedules, C and numbers.
  *
  * A text that compiles is lowered for a processor and with options that follow from its hash, and
- * again under a changed dump of its schedule. What comes out is verified, printed, written as C,
+ * again under a changed dump of its schedule and under random ones (draw.h). What comes out is verified, printed, written as C,
  * and run: the interpreter must agree with the reference. Half of the mutations are programs of
  * programs.c. Links all of the compiler but libgccjit and what uses it.
  */
@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/held.h"
-#include "driver/session.h"
-#include "test/fuzz/programs.h"
+#include "test/fuzz/scheduled.h"
 #include "verify/verify.h"
 
 enum {
@@ -18,7 +17,8 @@ enum {
 	STEPS_FIRST = 1 << 15,
 	STEPS_MORE = 1 << 12,
 	BYTES = 1 << 22,
-	CELLS = 1 << 18
+	CELLS = 1 << 18,
+	DRAWN = 3
 };
 
 typedef struct Fuzz {
@@ -84,6 +84,24 @@ static const char *changed(Fuzz *f, const char *schedule)
 	return text;
 }
 
+/* Random ones: each is right, or refused. */
+static void try_drawn(Fuzz *f, Session *s)
+{
+	ScheduledProgram program = {.options = f->options,
+				    .text = f->text,
+				    .size = f->size,
+				    .arena = f->arena,
+				    .steps = STEPS_MORE,
+				    .again = true};
+	for (int i = 0; i < DRAWN; i++) {
+		DrawnSchedule drawn = schedule_draw(f->arena, &f->choices, session_program(s));
+		Session *other;
+		if (scheduled_try(&program, &drawn, stderr, &other) == SCHEDULED_WRONG)
+			abort();
+		session_close(other);
+	}
+}
+
 /* ---- programs ---- */
 
 static void write_c(Fuzz *f, Session *s)
@@ -137,7 +155,10 @@ static const char *compile(Fuzz *f)
 		write_c(f, s);
 		if (session_diags(s)->nerrors == 0)
 			check_numbers(f, s);
-		if (session_diags(s)->nerrors == 0)
+		bool right = session_diags(s)->nerrors == 0;
+		if (right && !f->options.no_policy && !f->options.schedule_text)
+			try_drawn(f, s);
+		if (right)
 			schedule = changed(f, session_dump_text(s, "schedule", NULL));
 	}
 	if (session_failure(s)->kind) {

@@ -1,0 +1,150 @@
+/* schedules SEED COUNT FILE...: any legal schedule is right.
+ *
+ * COUNT programs, half of them those of the files and half random ones (programs.h), each compiled for a processor
+ * and with options of its own, then under a few random schedules (draw.h), one from what another has made. Each is right, as scheduled.h says, or refused
+ * with a reason; of one in a few the machine code and the C as well. Prints how many were made, and the words of
+ * schedule.def of which none was. Status 1: something is wrong.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test/fuzz/scheduled.h"
+
+enum { DRAWN = 16, MOST = 4096, STEPS = 1 << 14, NODES_MOST = 200, WRONG_MOST = 30, SECONDS = 60 };
+enum { ARTEFACTS = 40 }; /* of one schedule in so many */
+
+typedef struct Tally {
+	int64_t made[CHOICE_COUNT]; /* clauses that are on, by word */
+	int64_t good, refused, wrong, programs;
+} Tally;
+
+typedef struct Run {
+	Arena *arena;
+	Choices choices;
+	SessionOptions options;
+	ScheduledProgram program;
+	Tally *tally;
+} Run;
+
+static void choose_options(Run *r)
+{
+	static const char *const processors[] = {"x86-64", "x86-64-v3", "x86-64-v4", "znver4"};
+	static const int64_t grains[] = {0, 1, 1, 100, 1 << 17};
+	static const Define fixed[] = {{"n", 5}, {"m", 16}};
+	SessionOptions *o = &r->options;
+	Choices *c = &r->choices;
+	session_options_init(o);
+	o->frontend = (FrontendOptions){.no_files = true, .defines = fixed};
+	o->frontend.ndefines = choose(c, 3);
+	o->repairs = false;
+	o->march = chance(c, 2) ? "native" : processors[choose(c, 4)];
+	o->code = (CodeOptions){.opt_level = 1, .strict_fp = chance(c, 4)};
+	o->grain = grains[choose(c, 5)];
+	o->no_prepack = chance(c, 8);
+}
+
+static bool artefacts_right(Session *session, FILE *report)
+{
+	bool right = session_compare(session, report, true) == SESSION_DONE &&
+		     session_diags(session)->nerrors == 0;
+	if (!right)
+		diags_print(session_diags(session), report);
+	return right;
+}
+
+static void count(Tally *tally, Scheduled outcome, const DrawnSchedule *drawn)
+{
+	tally->good += outcome == SCHEDULED_MADE;
+	tally->refused += outcome == SCHEDULED_REFUSED;
+	tally->wrong += outcome == SCHEDULED_WRONG;
+	for (size_t i = 0; outcome == SCHEDULED_MADE && i < drawn->clauses.n; i++)
+		tally->made[drawn->clauses.at[i].clause.choice] += !drawn->clauses.at[i].clause.off;
+}
+
+/* A schedule that differs from that of the session; the session that has it, or as before. */
+static Session *try_schedule(Run *r, Session *s)
+{
+	DrawnSchedule drawn = schedule_draw(r->arena, &r->choices, session_program(s));
+	Session *other;
+	r->program.again = chance(&r->choices, 4);
+	r->program.more = chance(&r->choices, ARTEFACTS) ? artefacts_right : NULL;
+	alarm(SECONDS);
+	Scheduled outcome = scheduled_try(&r->program, &drawn, stdout, &other);
+	alarm(0);
+	count(r->tally, outcome, &drawn);
+	bool goes_on = outcome == SCHEDULED_MADE && !chance(&r->choices, 4);
+	session_close(goes_on ? s : other);
+	return goes_on ? other : s;
+}
+
+static void try_program(Run *r)
+{
+	choose_options(r);
+	r->program.options = r->options;
+	r->program.steps = STEPS;
+	r->program.arena = r->arena;
+	Session *s = session_open(&r->options);
+	REQUIRE(s);
+	session_text(s, "program", r->program.text, r->program.size);
+	SessionStatus status = session_run(s, "graph");
+	if (status == SESSION_DONE && session_graph(s)->nodes.n <= NODES_MOST)
+		status = session_run_all(s);
+	bool compiles = status == SESSION_DONE && session_has(s, "loops");
+	r->tally->programs += compiles;
+	for (int i = 0; compiles && i < DRAWN && r->tally->wrong < WRONG_MOST; i++)
+		s = try_schedule(r, s);
+	session_close(s);
+}
+
+/* Longer files are cut. */
+static void read_program(Run *r, const char *path)
+{
+	char *text = arena_alloc(r->arena, MOST + 1);
+	FILE *file = fopen(path, "r");
+	REQUIRE(file);
+	r->program.size = fread(text, 1, MOST, file);
+	fclose(file);
+	text[r->program.size] = 0;
+	r->program.text = text;
+}
+
+static void run(Tally *tally, uint64_t seed, char **files, uint32_t nfiles)
+{
+	Run r = {.arena = arena_new(), .choices = {seed * 0x9E3779B97F4A7C15u}, .tally = tally};
+	if (nfiles && chance(&r.choices, 2)) {
+		read_program(&r, files[choose(&r.choices, nfiles)]);
+	} else {
+		char *text = arena_alloc(r.arena, MOST + 1);
+		r.program.size = program_write(&r.choices, text, MOST);
+		text[r.program.size] = 0;
+		r.program.text = text;
+	}
+	try_program(&r);
+	arena_free(r.arena);
+}
+
+static int report(const Tally *tally)
+{
+	for (Choice choice = 0; choice < CHOICE_COUNT; choice++)
+		if (tally->made[choice] == 0)
+			printf("%s was never made\n", choice_word(choice));
+	printf("%lld programs: %lld schedules made, %lld refused, %lld wrong\n", (long long)tally->programs,
+	       (long long)tally->good, (long long)tally->refused, (long long)tally->wrong);
+	return tally->wrong > 0;
+}
+
+int main(int argc, char **argv)
+{
+	static Tally tally;
+	if (argc < 3)
+		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	uint64_t seed = strtoull(argv[1], NULL, 10);
+	for (long i = 0; i < atol(argv[2]) && tally.wrong < WRONG_MOST; i++) {
+		if (getenv("SCHEDULES_VERBOSE"))
+			fprintf(stderr, "%llu\n", (unsigned long long)(seed + (uint64_t)i));
+		run(&tally, seed + (uint64_t)i, argv + 3, (uint32_t)(argc - 3));
+	}
+	return report(&tally);
+}
