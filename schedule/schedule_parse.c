@@ -77,16 +77,19 @@ static bool fail(Reader *r, const char *wanted)
 	return false;
 }
 
-static bool take_numbers(Reader *r, ScheduleItem *item)
+/* A margin alone may be 0. */
+static bool take_numbers(Reader *r, Choice choice, ScheduleItem *item)
 {
+	int64_t least = choice == CHOICE_HALO ? 0 : 1;
 	while (at_number(r)) {
 		int64_t n = 0;
 		if (item->n == ITEM_NUMBERS)
 			return fail(r, "fewer numbers");
 		for (; r->at < r->end && isdigit((unsigned char)*r->at); r->at++)
 			n = n > NUMBER_MAX ? n : n * 10 + (*r->at - '0');
-		if (n < 1 || n > NUMBER_MAX)
-			return fail(r, "a number from 1 to 2^30 before this");
+		if (n < least || n > NUMBER_MAX)
+			return fail(r, least ? "a number from 1 to 2^30 before this"
+					     : "a number from 0 to 2^30 before this");
 		item->numbers[item->n++] = n;
 	}
 	return true;
@@ -102,7 +105,7 @@ static bool take_items(Reader *r, ScheduleClause *clause)
 			item.name = take_name(r);
 		else if (!at_number(r))
 			return fail(r, "a name or a number");
-		if (!take_numbers(r, &item))
+		if (!take_numbers(r, clause->choice, &item))
 			return false;
 		clause->off |= item.name && strcmp(item.name, "off") == 0;
 		PUSH(r->schedule->arena, clause->items, item);

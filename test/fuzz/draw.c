@@ -19,17 +19,19 @@ static const struct {
 #undef CHOICE
 };
 
-static const int64_t numbers[] = {1,  1,  2,  2,  3,  4,  4,  5,  6,  7,   8,	8,
+static const int64_t numbers[] = {0,  1,  1,  2,  2,  3,  4,  4,  5,  6,   7,	 8,	 8,
 				  12, 16, 16, 24, 31, 32, 48, 63, 64, 100, 1000, 1 << 30};
 
 typedef struct Draw {
 	Arena *arena;
 	Choices *choices;
 	const Program *program;
+	const int64_t *made;
 	bool whole; /* with the clauses that the program has */
 	DrawnSchedule drawn;
 } Draw;
 
+enum { CANDIDATES = 6 };
 #define PICKED(d, list) ((list)[choose((d)->choices, sizeof(list) / sizeof *(list))])
 
 const char *choice_word(Choice choice) { return words[choice].word; }
@@ -112,10 +114,11 @@ static ScheduleClause draw_changed(Draw *d, const ScheduleEntry *entry, const Sc
 	ScheduleClause clause = {.choice = made->choice};
 	for (size_t i = 0; i < made->items.n; i++) {
 		ScheduleItem item = made->items.at[i];
-		if (item.name && chance(d->choices, 4))
+		if (item.name && chance(d->choices, 6))
 			item.name = any_name(d, entry, made->choice);
 		for (uint32_t k = 0; k < item.n; k++)
-			item.numbers[k] = chance(d->choices, 2) ? PICKED(d, numbers) : item.numbers[k];
+			item.numbers[k] =
+				chance(d->choices, 3) ? PICKED(d, numbers) : item.numbers[k];
 		item.n -= item.n > 1 && chance(d->choices, 2) ? choose(d->choices, item.n) : 0;
 		PUSH(d->arena, clause.items, item);
 		if (chance(d->choices, 8))
@@ -124,12 +127,30 @@ static ScheduleClause draw_changed(Draw *d, const ScheduleEntry *entry, const Sc
 	return clause;
 }
 
-/* Half of them are words that the kernel has. */
-static Choice any_choice(Draw *d, const ScheduleEntry *entry)
+/* A kernel with a word that it has; NULL: one with none was drawn. */
+static const ScheduleEntry *any_made(Draw *d, Choice *choice)
 {
+	const ScheduleEntry *entry = any_entry(d);
 	uint32_t n = (uint32_t)entry->clauses.n;
-	return n && chance(d->choices, 2) ? entry->clauses.at[choose(d->choices, n)].choice
-					  : (Choice)choose(d->choices, CHOICE_COUNT);
+	*choice = n ? entry->clauses.at[choose(d->choices, n)].choice : 0;
+	return n ? entry : NULL;
+}
+
+/* A kernel and a word: often one that it has, of a few the one that was made least. */
+static const ScheduleEntry *any_word(Draw *d, Choice *choice)
+{
+	const ScheduleEntry *entry = NULL;
+	*choice = (Choice)choose(d->choices, CHOICE_COUNT);
+	if (chance(d->choices, 3))
+		return any_entry(d);
+	for (int i = 0; i < CANDIDATES; i++) {
+		Choice other;
+		const ScheduleEntry *of = any_made(d, &other);
+		bool rarer = of && (!entry || (d->made && d->made[other] < d->made[*choice]));
+		*choice = rarer ? other : *choice;
+		entry = rarer ? of : entry;
+	}
+	return entry ? entry : any_entry(d);
 }
 
 static ScheduleClause draw_clause(Draw *d, const ScheduleEntry *entry, Choice choice)
@@ -189,15 +210,16 @@ static bool is_told(const Schedule *made, size_t i)
 	return false;
 }
 
-DrawnSchedule schedule_draw(Arena *arena, Choices *choices, const Program *program)
+DrawnSchedule schedule_draw(Arena *arena, Choices *choices, const Program *program,
+			    const int64_t *made_before)
 {
-	Draw d = {.arena = arena, .choices = choices, .program = program};
+	Draw d = {.arena = arena, .choices = choices, .program = program, .made = made_before};
 	const Schedule *made = program->made;
 	d.drawn.complete = chance(choices, 2);
 	d.whole = d.drawn.complete || chance(choices, 3);
 	for (uint32_t n = made->entries.n ? 1 + choose(choices, 2) * choose(choices, 3) : 0; n > 0; n--) {
-		const ScheduleEntry *entry = any_entry(&d);
-		Choice choice = any_choice(&d, entry);
+		Choice choice;
+		const ScheduleEntry *entry = any_word(&d, &choice);
 		if (drawn_clause(&d, entry->name, choice))
 			continue;
 		DrawnClause drawn = {entry->name, draw_clause(&d, entry, choice)};

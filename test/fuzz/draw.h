@@ -19,8 +19,10 @@ typedef struct DrawnSchedule {
 
 /* One to three clauses, each of any word, with the names of its kernel and numbers of any size: alone, or
  * among those that the program has, which a complete schedule needs. Half of them are of words that their
- * kernel has, with another name or number. */
-DrawnSchedule schedule_draw(Arena *arena, Choices *choices, const Program *program);
+ * kernel has, with another name or number. Words that were made seldom, by their counts, come often; NULL: all
+ * come as often. */
+DrawnSchedule schedule_draw(Arena *arena, Choices *choices, const Program *program,
+			    const int64_t *made_before);
 /* Is the clause among what was made of the kernels of its name? */
 bool drawn_is_made(const DrawnClause *drawn, const Program *program);
 /* The word of a choice. */

@@ -94,7 +94,8 @@ static void try_drawn(Fuzz *f, Session *s)
 				    .steps = STEPS_MORE,
 				    .again = true};
 	for (int i = 0; i < DRAWN; i++) {
-		DrawnSchedule drawn = schedule_draw(f->arena, &f->choices, session_program(s));
+		DrawnSchedule drawn =
+			schedule_draw(f->arena, &f->choices, session_program(s), NULL);
 		Session *other;
 		if (scheduled_try(&program, &drawn, stderr, &other) == SCHEDULED_WRONG)
 			abort();

@@ -36,6 +36,16 @@ static bool may_refuse(DiagCode code)
 	       code == E0511;
 }
 
+/* Of the first error. */
+static const char *error_of(Session *s)
+{
+	const Diags *diags = session_diags(s);
+	for (size_t i = 0; i < diags->list.n; i++)
+		if (diags->list.at[i].severity == SEVERITY_ERROR)
+			return diags->list.at[i].text;
+	return session_failure(s)->text;
+}
+
 static Scheduled refused(const Try *t, Session *s)
 {
 	const Diags *diags = session_diags(s);
@@ -102,11 +112,10 @@ static bool asks_for_itself(const Try *t, Session *s)
 	Session *other = open_with(t, schedule, true);
 	bool same = session_run(other, "loops") == SESSION_DONE &&
 		    strcmp(loops_of(t, s), loops_of(t, other)) == 0;
-	if (!same) {
-		const Diags *diags = session_diags(other);
-		wrong(t, arena_printf(t->program->arena, "its own dump with no policy makes other loops: %s\n%s",
-				      diags->list.n ? diags->list.at[0].text : "", schedule));
-	}
+	if (!same)
+		wrong(t, arena_printf(t->program->arena,
+				      "its own dump with no policy makes other loops: %s\n%s",
+				      error_of(other), schedule));
 	session_close(other);
 	return same;
 }

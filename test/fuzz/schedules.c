@@ -65,7 +65,8 @@ static void count(Tally *tally, Scheduled outcome, const DrawnSchedule *drawn)
 /* A schedule that differs from that of the session; the session that has it, or as before. */
 static Session *try_schedule(Run *r, Session *s)
 {
-	DrawnSchedule drawn = schedule_draw(r->arena, &r->choices, session_program(s));
+	DrawnSchedule drawn =
+		schedule_draw(r->arena, &r->choices, session_program(s), r->tally->made);
 	Session *other;
 	r->program.again = chance(&r->choices, 4);
 	r->program.more = chance(&r->choices, ARTEFACTS) ? artefacts_right : NULL;
