@@ -207,7 +207,7 @@ static uint32_t find_beside(const PackedOperand *s)
 	int64_t columns = 1;
 	for (uint32_t i = s->first_col; i < nest->nresult; i++)
 		columns *= known(s, nest->loops[i].own, 0);
-	const ScheduleClause *asked = gen_asked(gen_of(s), CHOICE_BESIDE);
+	const ScheduleClause *asked = gen_asked(gen_of(s), CHOICE_CONTIGUOUS);
 	bool wanted =
 		asked ? asks_on(asked)
 		      : tile_wants_collapse(nest, columns, steps(s, s->target->stage_work), true);
@@ -402,7 +402,7 @@ bool nest_pack_operands(Nest *nest, bool forced)
 	if (has_asked(&s) ? is_asked(&s, 1 - s.cols) : !sums_in_line(&s, 1 - s.cols))
 		copy(&s, 1 - s.cols);
 	if (columns && s.beside < s.first_col)
-		clause_add(nest->gen->arena, gen_make(nest->gen, CHOICE_BESIDE, false),
+		clause_add(nest->gen->arena, gen_make(nest->gen, CHOICE_CONTIGUOUS, false),
 			   loop_name(&s, s.beside), NULL, 0);
 	nest_rebuild(nest);
 	return true;

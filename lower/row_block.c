@@ -322,14 +322,14 @@ static bool grow(Finder *f, bool wide)
 static const ScheduleClause *asked_of(Lower *lower, NodeId root)
 {
 	return schedule_asked(lower->asked, lower->program, kernel_name(lower, root),
-			      lower_node(lower, root)->span, CHOICE_BAND);
+			      lower_node(lower, root)->span, CHOICE_ROW_BLOCK);
 }
 
 void row_block_describe_off(Lower *lower, NodeId root)
 {
 	ScheduleEntry *entry = schedule_entry(lower->program->made, kernel_name(lower, root));
 	if (entry && lower->asked && says_off(asked_of(lower, root)))
-		entry_make(lower->arena, entry, CHOICE_BAND, true);
+		entry_make(lower->arena, entry, CHOICE_ROW_BLOCK, true);
 }
 
 static bool find(Lower *lower, NodeId root, RowBlock *row_block, bool wide)
@@ -353,16 +353,16 @@ void row_block_describe_passed(Lower *lower, const RowBlock *row_block)
 	Schedule *made = lower->program->made;
 	NodeId last = row_block->roots[row_block->nroots - 1].root;
 	const ScheduleClause *asked =
-		entry_clause(schedule_entry(made, kernel_name(lower, last)), CHOICE_BAND);
+		entry_clause(schedule_entry(made, kernel_name(lower, last)), CHOICE_ROW_BLOCK);
 	for (size_t i = 0; i < lower->passed.n; i++) {
 		const RowBlockPassed *passed = &lower->passed.at[i];
 		if (passed->last != last)
 			continue;
 		ScheduleEntry *first = schedule_entry(made, kernel_name(lower, passed->first));
-		if (first && !entry_clause(first, CHOICE_BAND) &&
+		if (first && !entry_clause(first, CHOICE_ROW_BLOCK) &&
 		    (would_end_at(lower, passed->first, last, false, asked) ||
 		     would_end_at(lower, passed->first, last, true, asked)))
-			entry_make(lower->arena, first, CHOICE_BAND, true);
+			entry_make(lower->arena, first, CHOICE_ROW_BLOCK, true);
 	}
 }
 

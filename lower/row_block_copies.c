@@ -96,7 +96,7 @@ static Size cells_between(const Lower *lower, const RowBlockTransposed *transpos
 void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transposed)
 {
 	Sizes *sizes = lower->sizes;
-	Sym name = sym_printf(lower->program->symbols, "turned_%s",
+	Sym name = sym_printf(lower->program->symbols, "transposed_%s",
 			      lower_name(lower, transposed->node));
 	RowBlockPlace *place = row_block_add_place(lower, transposed->node, transposed->dims);
 	Size stride = size_const(sizes, 1);

@@ -100,7 +100,7 @@ static void describe(Emit *e)
 	RowBlock *row_block = e->row_block;
 	Arena *arena = e->program->arena;
 	ScheduleEntry *entry = schedule_entry(e->program->made, last_root(e)->name);
-	ScheduleClause *clause = entry_make(arena, entry, CHOICE_BAND, false);
+	ScheduleClause *clause = entry_make(arena, entry, CHOICE_ROW_BLOCK, false);
 	clause_add(arena, clause, row_block->dims[row_block->rows].name, &row_block->block, 1);
 	row_block_describe_transposed(e->lower, row_block, entry);
 }

@@ -110,7 +110,7 @@ void tile_describe(const Planner *p)
 		clause_add(gen->arena, made, tile->merged, NULL, 0);
 	}
 	if (tile->prefetched >= 0) {
-		made = gen_make(gen, CHOICE_FETCH, false);
+		made = gen_make(gen, CHOICE_PREFETCH, false);
 		clause_add(gen->arena, made, operand_name(p, tile->prefetched), NULL, 0);
 	}
 	if (tile->window) {
@@ -118,22 +118,22 @@ void tile_describe(const Planner *p)
 		clause_add(gen->arena, made, name_of(p, tile->window), NULL, 0);
 	}
 	if (tile->traversal) {
-		made = gen_make(gen, CHOICE_SWEEP, false);
+		made = gen_make(gen, CHOICE_TRAVERSE, false);
 		clause_add(gen->arena, made, name_of(p, tile->traversal), &tile->traversal_rows,
 			   tile->traversal_rows > 0);
 	}
 	if (tile->remainder.n) {
-		made = gen_make(gen, CHOICE_TAIL, false);
+		made = gen_make(gen, CHOICE_REMAINDER, false);
 		make_parts(p, made, tile->row, &tile->remainder);
 	}
 	if (says_off(p->remainders))
-		gen_make(gen, CHOICE_TAIL, true);
+		gen_make(gen, CHOICE_REMAINDER, true);
 	if (says_off(p->traversals))
-		gen_make(gen, CHOICE_SWEEP, true);
+		gen_make(gen, CHOICE_TRAVERSE, true);
 	if (says_off(p->windows))
 		gen_make(gen, CHOICE_WINDOW, true);
 	if (says_off(p->prefetches))
-		gen_make(gen, CHOICE_FETCH, true);
+		gen_make(gen, CHOICE_PREFETCH, true);
 	if (says_off(p->packs))
 		gen_make(gen, CHOICE_PACK, true);
 	if (says_off(p->prepacks))

@@ -108,7 +108,7 @@ static void add_round(LaneTree *f, Body *body, int64_t w, const Value *value)
 {
 	Tile *tile = f->tile;
 	Gen *gen = tile->nest->gen;
-	const char *name = arena_printf(gen->arena, "folded%d", (int)w);
+	const char *name = arena_printf(gen->arena, "tree%d", (int)w);
 	LocalId to = tile_declare(tile, name, (int64_t[]){w, tile->native}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->q), ix_iter(gen->arena, tile->lane)};
 	const Value *cell = tile_local(tile, to, place, 2);

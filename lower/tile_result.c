@@ -65,7 +65,7 @@ static Block square(const Result *t, int64_t r, int64_t c)
 	const Ix *cell[] = {plus(t, at_r, tile_const(tile, r)),
 			    plus(t, at_lane, tile_const(tile, c))};
 	const Ix *transpose[] = {at_lane, at_r}, *place[] = {at_r, at_lane};
-	LocalId transposed = declare_square(t, "turned", &body);
+	LocalId transposed = declare_square(t, "transposed", &body);
 	set_rows(t, transposed, rows, tile_local(tile, t->acc, cell, 2), &body);
 	LocalId cells = declare_square(t, "cells", &body);
 	set_rows(t, cells, cols, tile_local(tile, transposed, transpose, 2), &body);

@@ -79,7 +79,7 @@ static Block square(const Transposing *t)
 	Program *program = t->program;
 	Gen *gen = tile->nest->gen;
 	Body body = {0};
-	LocalId transposed = tile_declare(tile, "turned", (int64_t[]){t->side, t->side}, 2);
+	LocalId transposed = tile_declare(tile, "transposed", (int64_t[]){t->side, t->side}, 2);
 	gen->locals.at[transposed].dtype = t->value->dtype;
 	const Ix *r = iter(t, tile->r), *c = iter(t, tile->c), *lane = iter(t, tile->lane);
 	const Ix *column = ix_add(program, c, r);

@@ -73,7 +73,7 @@ static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 	Body body = {0};
 	for (int64_t first = 0; first < s->width; first += s->side) {
 		LocalId transposed =
-			tile_declare(s->tile, "turned", (int64_t[]){s->side, s->side}, 2);
+			tile_declare(s->tile, "transposed", (int64_t[]){s->side, s->side}, 2);
 		*across = ix_add(gen->program, was, tile_const(s->tile, first));
 		PUSH(gen->arena, body.stmts,
 		     stmt_local(gen->arena, transposed, nest_neutral(nest)));

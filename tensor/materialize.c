@@ -156,7 +156,7 @@ static NodeId add_expanded(Split *g, const Expand *e, const Access *access, cons
 	wide.reduce = OP_NONE;
 	wide.dtype = operand->dtype;
 	wide.name = operand->name;
-	return split_first(g, &wide, "wide", &node->args[arg], 1, shape_of(e, access), proj);
+	return split_first(g, &wide, "broadcast", &node->args[arg], 1, shape_of(e, access), proj);
 }
 
 /* ---- operations ---- */

@@ -147,7 +147,7 @@ bool two_stage_add(Split *g, NodeId id, const Node *node)
 	first->clear = true;
 	last->surjective = s.old->surjective;
 	last->clear = true;
-	NodeId steps = split_first(g, node, "steps", node->args, 1, shape, first);
+	NodeId steps = split_first(g, node, "partial", node->args, 1, shape, first);
 	split_last(g, id, node, &steps, 1, last);
 	return true;
 }

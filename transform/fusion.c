@@ -154,7 +154,7 @@ static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
 	Block body = rows_both(rows, a->loop->body, rewrite_block(&rewrite, b->loop->body));
 	ScheduleEntry *entry = schedule_entry(rows->program->made, b->kernel.name);
 	clause_add(rows->program->arena,
-		   entry_make(rows->program->arena, entry, CHOICE_JOIN, false), a->kernel.name,
+		   entry_make(rows->program->arena, entry, CHOICE_FUSE_ROWS, false), a->kernel.name,
 		   NULL, 0);
 	kernel.name = b->kernel.name;
 	kernel.span = b->kernel.span;
@@ -269,10 +269,10 @@ static Pair find_pair(Rows *rows, const RowKernel *open, const RowKernel *next)
 {
 	const Kernel *kernel = &next->kernel;
 	const ScheduleClause *asked = schedule_asked(rows->transform->asked, rows->program,
-						     kernel->name, kernel->span, CHOICE_JOIN);
+						     kernel->name, kernel->span, CHOICE_FUSE_ROWS);
 	if (says_off(asked))
 		entry_make(rows->program->arena, schedule_entry(rows->program->made, kernel->name),
-			   CHOICE_JOIN, true);
+			   CHOICE_FUSE_ROWS, true);
 	if (asks_off(asked) || open->kernel.loop != kernel->loop)
 		return (Pair){.joins = false};
 	Pair pair = pair_of(rows, *open, *next);

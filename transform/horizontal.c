@@ -188,7 +188,7 @@ static bool refuse(ScheduleClause *asked, const char *why)
 /* Are the two to be joined, if their joint loop is legal? */
 static bool is_wanted(const Regions *r, const Kernel *open, Kernel *b, bool suffice)
 {
-	ScheduleClause *asked = asked_of(r, b, CHOICE_REGION);
+	ScheduleClause *asked = asked_of(r, b, CHOICE_HORIZONTAL);
 	const Stmt *mine = piece_loop(r, open), *theirs = piece_loop(r, b);
 	if (asks_off(asked))
 		return false;
@@ -203,14 +203,14 @@ static bool is_legal(const Regions *r, const Kernel *joint)
 {
 	const Stmt *loop = joint->body.stmts[0];
 	return loop_is_independent(r->program, joint, loop, loop) ||
-	       refuse(asked_of(r, joint, CHOICE_REGION), "a piece of it touches what another stores");
+	       refuse(asked_of(r, joint, CHOICE_HORIZONTAL), "a piece of it touches what another stores");
 }
 
 static void describe(const Regions *r, const Kernel *open, const Kernel *b)
 {
 	Arena *arena = r->program->arena;
 	ScheduleEntry *entry = schedule_entry(r->program->made, b->name);
-	clause_add(arena, entry_make(arena, entry, CHOICE_REGION, false), open->name, NULL, 0);
+	clause_add(arena, entry_make(arena, entry, CHOICE_HORIZONTAL, false), open->name, NULL, 0);
 }
 
 /* ---- the routine ---- */
@@ -259,9 +259,9 @@ static void emit_region(Regions *r, uint32_t first)
 
 static void describe_off(const Regions *r, const Kernel *kernel)
 {
-	if (says_off(asked_of(r, kernel, CHOICE_REGION)))
+	if (says_off(asked_of(r, kernel, CHOICE_HORIZONTAL)))
 		entry_make(r->program->arena, schedule_entry(r->program->made, kernel->name),
-			   CHOICE_REGION, true);
+			   CHOICE_HORIZONTAL, true);
 }
 
 static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)

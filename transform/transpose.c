@@ -279,7 +279,7 @@ static void add_names(Transpose *t)
 	t->lane = add_iter(t, "lane");
 	for (uint32_t i = 0; i < t->nloads; i++) {
 		TransposedLoad *load = &t->loads[i];
-		load->tile = add_tile(t, "turned", load->load->dtype, t->nv, t->nu);
+		load->tile = add_tile(t, "transposed", load->load->dtype, t->nv, t->nu);
 		if (!t->direct)
 			load->wide = add_tile(t, "wide", load->load->dtype, t->nu, t->nv);
 	}
@@ -299,11 +299,11 @@ static bool says_all(const Transpose *t, const ScheduleClause *clause)
 static void describe(const Transpose *t)
 {
 	ScheduleEntry *entry = schedule_entry(t->program->made, t->kernel->name);
-	ScheduleClause *made = entry_clause(entry, CHOICE_TURN);
+	ScheduleClause *made = entry_clause(entry, CHOICE_TRANSPOSE_TILE);
 	if (made && says_all(t, made))
 		return;
 	if (!made)
-		made = entry_make(t->arena, entry, CHOICE_TURN, false);
+		made = entry_make(t->arena, entry, CHOICE_TRANSPOSE_TILE, false);
 	for (int i = 0; i < 2; i++) {
 		bool u = t->along == (i == 1);
 		clause_add(t->arena, made, loop_name(t, u ? t->u : t->v), u ? &t->nu : &t->nv, 1);
@@ -320,7 +320,7 @@ static Block transpose_stmt(Transpose *t)
 
 static const ScheduleClause *asked_transpose(const Transform *t, const Kernel *kernel)
 {
-	return schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_TURN);
+	return schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_TRANSPOSE_TILE);
 }
 
 bool kernel_transposes(const Transform *transform, const Kernel *kernel)
@@ -343,7 +343,7 @@ void kernel_transpose(const Transform *transform, Kernel *kernel)
 	Body body = {0};
 	const ScheduleClause *clause = asked_transpose(transform, kernel);
 	if (says_off(clause))
-		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TURN,
+		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TRANSPOSE_TILE,
 			   true);
 	if (!kernel_transposes(transform, kernel))
 		return;

@@ -60,7 +60,7 @@ static uint64_t bits_of(Session *s, Arena *arena)
 	session_dump(s, "sums", text.out);
 	for (size_t i = 0; i < made->entries.n; i++) {
 		const ScheduleEntry *entry = &made->entries.at[i];
-		const Choice inside[] = {CHOICE_FUSE, CHOICE_INLINE, CHOICE_BAND, CHOICE_JOIN};
+		const Choice inside[] = {CHOICE_FUSE, CHOICE_INLINE, CHOICE_ROW_BLOCK, CHOICE_FUSE_ROWS};
 		for (size_t k = 0; k < sizeof inside / sizeof *inside; k++) {
 			const ScheduleClause *clause = entry_clause(entry, inside[k]);
 			if (asks_on(clause))

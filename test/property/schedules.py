@@ -24,8 +24,8 @@ import corpus  # noqa: E402
 TSRC = os.environ.get("TSRC", "tsrc")
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 CODES = {"E0605", "E0606", "E0607"}
-OFF = ["tile", "vector", "pack", "block", "order", "turn", "join", "parallel", "fuse", "stage", "pad", "group", "over_read",
-       "store_along", "inline", "transpose", "interleave", "band", "halo", "region"]
+OFF = ["tile", "vector", "pack", "block", "order", "transpose_tile", "fuse_rows", "parallel", "fuse", "stage", "pad", "group", "over_read",
+       "store_along", "inline", "transpose", "interleave", "row_block", "halo", "horizontal"]
 
 # Program, shapes of the inputs, shapes of the outputs; n is 5.
 PROGRAMS = [
@@ -188,7 +188,7 @@ def changed(rng, schedule):
             clauses.append("%s %s" % (rng.choice(OFF), rng.choice(words)))
         else:
             clauses = [rng.choice(["tile", "pack", "vector", "parallel", "fuse", "order", "stage", "pad", "group", "inline",
-                                   "over_read", "store_along", "collapse", "band", "halo"])]
+                                   "over_read", "store_along", "collapse", "row_block", "halo"])]
         lines[at] = "%s: %s" % (name, "; ".join(clauses))
     return "\n".join(lines) + "\n"
 

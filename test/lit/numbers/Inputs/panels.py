@@ -11,7 +11,7 @@ from tsrlib import Model, check
 
 rng = np.random.default_rng(int(sys.argv[1]))
 # Steps and columns; what is asked: the rows of a block and the columns of a block of each tile.
-CASES = [(40, 533, "tile i 4 2 1, j 96 53; pack b; block i 24, j 192"), (33, 100, "tile i 4 2 1, j 16; pack b; fetch a; block j 32"),
+CASES = [(40, 533, "tile i 4 2 1, j 96 53; pack b; block i 24, j 192"), (33, 100, "tile i 4 2 1, j 16; pack b; prefetch a; block j 32"),
          (50, 64, "tile i 8 4 2 1, j 32; pack b; block i 16, j 32"), (1100, 533, "pack b")]
 FORMS = {"ik; kj => ij": lambda b: b, "ik; jk => ij": lambda b: b.T}
 ROWS = (0, 1, 4, 23, 24, 25, 48, 61)
