@@ -145,9 +145,7 @@ void c_kernel_shared(KernelText *k, const Value *value)
 /* The loop's chunks are a function of their own, in front of this one. */
 static void put_chunks(KernelText *k, const Stmt *stmt)
 {
-	uint32_t index = 0;
-	while (k->kernel->body.stmts[index] != stmt)
-		index++;
+	uint32_t index = kernel_use_chunks(k->use, stmt);
 	c_kernel_indent(k);
 	fprintf(k->out, "tsr_chunks(call, %s, %s__p_%s_%u, &tsr_args);\n", c_kernel_ix(k, stmt->hi),
 		k->m->prefix, k->kernel->name, index);
@@ -410,7 +408,7 @@ static void put_args_type(KernelText *k, const ArgTexts *args)
 
 static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 {
-	const Stmt *loop = k->kernel->body.stmts[index];
+	const Stmt *loop = k->use->chunks.at[index];
 	const char *prefix = k->m->prefix, *name = k->kernel->name, *chunk = k->iters[loop->iter];
 	fprintf(k->out, "static void %s__p_%s_%u(void *tsr_arg, int32_t tsr_chunk)\n{\n", prefix,
 		name, index);
@@ -437,9 +435,8 @@ static void put_tasks(KernelText *k)
 {
 	ArgTexts args = c_kernel_args(k);
 	put_args_type(k, &args);
-	for (uint32_t i = 0; i < k->kernel->body.n; i++)
-		if (k->kernel->body.stmts[i]->loop == LOOP_PARALLEL)
-			put_task(k, &args, i);
+	for (uint32_t i = 0; i < k->use->chunks.n; i++)
+		put_task(k, &args, i);
 }
 
 static void put_packed_args(KernelText *k)

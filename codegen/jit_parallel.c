@@ -15,20 +15,20 @@
 #include "codegen/jit_parts.h"
 
 typedef struct Tasks {
-	const Kernel *kernel;
+	const KernelUse *use;
 	gcc_jit_struct *type;
 	gcc_jit_field *
 		*fields; /* the kernel's parameters but the first, which is `call`; then busy */
 	size_t nfields;	 /* less the last */
-	gcc_jit_function **functions; /* by statement of the kernel; NULL: not parallel */
+	gcc_jit_function **functions; /* by loop in use->chunks */
 } Tasks;
 
 static Tasks *tasks_new(Jit *jit, KernelId id)
 {
 	Tasks *tasks = ARENA_NEW(jit->arena, Tasks);
 	JitParam *params;
-	tasks->nfields = jit_kernel_params(jit, jit->module->kernels[id].use, &params) - 1;
-	tasks->kernel = &jit->module->kernels[id].kernel;
+	tasks->use = jit->module->kernels[id].use;
+	tasks->nfields = jit_kernel_params(jit, tasks->use, &params) - 1;
 	size_t n = tasks->nfields;
 	tasks->fields = ARENA_ARRAY(jit->arena, gcc_jit_field *, n + 1);
 	for (size_t i = 0; i < tasks->nfields; i++)
@@ -37,7 +37,7 @@ static Tasks *tasks_new(Jit *jit, KernelId id)
 	tasks->fields[n] = gcc_jit_context_new_field(jit->ctxt, NULL, jit->u64, "busy");
 	tasks->type =
 		gcc_jit_context_new_struct_type(jit->ctxt, NULL, "args", (int)n + 1, tasks->fields);
-	tasks->functions = ARENA_ARRAY(jit->arena, gcc_jit_function *, tasks->kernel->body.n);
+	tasks->functions = ARENA_ARRAY(jit->arena, gcc_jit_function *, tasks->use->chunks.n + 1);
 	return tasks;
 }
 
@@ -57,7 +57,7 @@ static Rvalue *slot_call(JitFunction *f, const char *verb, Rvalue *busy, Rvalue 
 
 static gcc_jit_function *task_function(Jit *jit, KernelId id, const Tasks *tasks, uint32_t index)
 {
-	const Stmt *loop = tasks->kernel->body.stmts[index];
+	const Stmt *loop = tasks->use->chunks.at[index];
 	KernelJit k = jit_kernel_new(jit, id);
 	JitParam params[] = {{jit->pointer, "arg"}, {jit->int_, "chunk"}};
 	const char *name =
@@ -88,11 +88,8 @@ static gcc_jit_function *task_function(Jit *jit, KernelId id, const Tasks *tasks
 Tasks *jit_parallel_tasks(Jit *jit, KernelId id)
 {
 	Tasks *tasks = tasks_new(jit, id);
-	for (uint32_t i = 0; i < tasks->kernel->body.n; i++) {
-		const Stmt *stmt = tasks->kernel->body.stmts[i];
-		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL)
-			tasks->functions[i] = task_function(jit, id, tasks, i);
-	}
+	for (uint32_t i = 0; i < tasks->use->chunks.n; i++)
+		tasks->functions[i] = task_function(jit, id, tasks, i);
 	return tasks;
 }
 
@@ -113,9 +110,7 @@ void jit_parallel_loop(KernelJit *k, const Stmt *loop)
 {
 	Jit *jit = k->f.jit;
 	const Tasks *tasks = k->tasks;
-	uint32_t index = 0;
-	while (tasks->kernel->body.stmts[index] != loop)
-		index++;
+	uint32_t index = kernel_use_chunks(tasks->use, loop);
 	Lvalue *args = jit_local(&k->f, gcc_jit_struct_as_type(tasks->type), "args");
 	for (size_t i = 0; i < tasks->nfields; i++)
 		jit_set(&k->f, gcc_jit_lvalue_access_field(args, NULL, tasks->fields[i]),

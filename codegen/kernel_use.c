@@ -143,6 +143,8 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 		w->opened[stmt->iter] = true;
 		w->use->parallel |= stmt->loop == LOOP_PARALLEL || stmt->loop == LOOP_GRID;
 		w->use->slots |= stmt->nslots > 0;
+		if (stmt->loop == LOOP_PARALLEL)
+			PUSH(w->arena, w->use->chunks, stmt);
 		walk_ix(w, stmt->lo);
 		walk_ix(w, stmt->hi);
 		break;
@@ -229,4 +231,12 @@ uint32_t kernel_use_scalar(const KernelUse *use, uint32_t scalar)
 		if (use->scalars.at[i].scalar == scalar)
 			return i;
 	BUG("scalar %u is not in the kernel's list", scalar);
+}
+
+uint32_t kernel_use_chunks(const KernelUse *use, const Stmt *loop)
+{
+	for (uint32_t i = 0; i < use->chunks.n; i++)
+		if (use->chunks.at[i] == loop)
+			return i;
+	BUG("a parallel loop is not in the kernel's list");
 }

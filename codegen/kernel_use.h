@@ -38,6 +38,7 @@ typedef struct KernelUse {
 	VEC(KernelBuffer) buffers;
 	VEC(CheckId) checks;
 	bool parallel; /* it has chunks, or is a grid, and takes the tsr_call first */
+	VEC(const Stmt *) chunks; /* its PARALLEL loops */
 	bool fetches;  /* it has a prefetch */
 	bool slots;    /* some of those have slots */
 	bool ops[OP_COUNT][DTYPE_COUNT];
@@ -62,5 +63,6 @@ Digest kernel_identity(const Program *program, const Kernel *kernel, const Kerne
 /* The position of a buffer or a scalar in its list; aborts where it is missing. */
 uint32_t kernel_use_buffer(const KernelUse *use, BufferId buffer);
 uint32_t kernel_use_scalar(const KernelUse *use, uint32_t scalar);
+uint32_t kernel_use_chunks(const KernelUse *use, const Stmt *loop);
 
 #endif

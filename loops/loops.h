@@ -49,8 +49,8 @@
  * What is OUTLINED takes no local from outside, has no check, and is in no loop that is unrolled or
  * outlined.
  *
- * A PARALLEL loop stands at the top of a kernel, from 0, with at most 2^30 iterations, without
- * checks or locals from outside; no two iterations touch one cell that either stores. The
+ * A PARALLEL loop stands at the top of a kernel, or under conditions there, from 0, with at most 2^30
+ * iterations, without checks or locals from outside; no two iterations touch one cell that either stores. The
  * interpreter watches that. With `slot SLOT of n` at most n iterations run at a time, and those
  * have different numbers 0 <= SLOT < n. What an iteration reads of a scratch buffer it has stored
  * itself.

@@ -225,14 +225,20 @@ static void check_value(Verify *v, const Value *value)
 
 static void check_block(Verify *v, const Block *block);
 
-/* At the top; locals in front of it are out of sight. */
+/* Does the block hold the loop, in no other? */
+static bool is_at_top(const Block *top, const Stmt *loop)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < top->n && !found; i++)
+		found = top->stmts[i] == loop || (top->stmts[i]->kind == LOOP_IF &&
+						  is_at_top(&top->stmts[i]->body, loop));
+	return found;
+}
+
+/* At the top, or under conditions there; locals in front of it are out of sight. */
 static void check_parallel(Verify *v, const Stmt *stmt)
 {
-	const Block *top = &v->kernel->body;
-	bool found = false;
-	for (uint32_t i = 0; i < top->n; i++)
-		found = found || top->stmts[i] == stmt;
-	FAIL_UNLESS(v, found, "a parallel loop inside another statement");
+	FAIL_UNLESS(v, is_at_top(&v->kernel->body, stmt), "a parallel loop inside another one");
 	for (uint32_t i = 0; i < v->kernel->nlocals; i++)
 		v->outside[i] = v->local_open[i];
 	int64_t lo;

@@ -29,8 +29,8 @@ static const Value *line_element(const Lines *lines, const Ix *at, Body *body)
 	SharedLocals shared = {0};
 	gen_enter(from->gen, &shared);
 	const Ix **axes = line_indices(lines, from->along.from, at, access);
-	const Value *value = node_value(
-		from->gen, lower_node(from->gen->lower, from->node)->args[0], axes);
+	const Value *value =
+		node_value(from->gen, lower_node(from->gen->lower, from->node)->args[0], axes);
 	gen_set_shared(from->gen, body, &shared);
 	return value;
 }
@@ -66,7 +66,7 @@ static const Value *line_read(void *of, LocalId local, const Ix *at)
 	return value_local(gen->arena, &view, local, ixs, gen->locals.at[local].rank);
 }
 
-static BufferId line_temporary(void *of, const char *name, Dtype dtype, Size elements)
+static BufferId line_temporary(void *of, const char *name, Dtype dtype, Size elements, bool all)
 {
 	const LineSource *from = of;
 	Gen *gen = from->gen;
@@ -76,7 +76,7 @@ static BufferId line_temporary(void *of, const char *name, Dtype dtype, Size ele
 						 .name = unique,
 						 .dtype = dtype,
 						 .elements = elements,
-						 .scratch = from->many});
+						 .scratch = from->many && !all});
 }
 
 static Size line_extent(const LineSource *from, IterId iter)
@@ -101,6 +101,30 @@ static void find_beside(LineSource *from, Lines *lines)
 			ix_iter(gen->arena, gen_iter(gen, from->proj->iters[iter].name));
 		lines->extents[lines->nbeside++] = from->proj->iters[iter].extent;
 	}
+}
+
+/* The order in which it adds, written down for the dump. */
+static SumOrder cumulate_order(const LineSource *from, Size extent)
+{
+	Gen *gen = from->gen;
+	const Node *node = lower_node(gen->lower, from->node);
+	SumMade made = {.node = from->node,
+			.name = node->name ? node->name : gen->name,
+			.reduce = node->reduce,
+			.order = sums_cumulate(gen->program->sizes, extent),
+			.niters = 1,
+			.last = 1,
+			.extent = extent};
+	uint32_t *iters = ARENA_ARRAY(gen->arena, uint32_t, 1);
+	Sym *names = ARENA_ARRAY(gen->arena, Sym, 1);
+	iters[0] = from->along.from;
+	made.iters = iters;
+	made.names = names;
+	if (from->along.from != UINT32_MAX) {
+		names[0] = node->along.letter;
+		PUSH(gen->arena, gen->made.at[gen->made.n - 1].sums, made);
+	}
+	return made.order;
 }
 
 Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
@@ -128,6 +152,8 @@ Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 	lines.to = to.buffer;
 	lines.top = &gen->top;
 	lines.reduce = node->reduce;
+	if (node->kind == NODE_CUMULATE)
+		lines.order = cumulate_order(from, lines.extent);
 	lines.exclusive = node->along.exclusive;
 	lines.reverse = node->along.reverse;
 	lines.descending = node->along.descending;

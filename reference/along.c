@@ -50,6 +50,56 @@ static void cumulate(Walk *walk, void *of)
 	}
 }
 
+/* ---- cumulate, in a given order ---- */
+
+/* A running sum or product of floats, rounded at each step. */
+typedef struct Running {
+	bool single, product; /* f32, else f64 */
+	double acc, before;   /* of the run at hand, and of all before it */
+} Running;
+
+static double combine(const Running *r, double a, double b)
+{
+	if (r->single)
+		return r->product ? (double)((float)a * (float)b) : (double)((float)a + (float)b);
+	return r->product ? a * b : a + b;
+}
+
+static void cumulate_in_order(Walk *walk, void *of)
+{
+	Lines *l = of;
+	const Node *node = walk->node;
+	const SumOrder *order = &walk->run->call->sums[walk->id]->order;
+	bool runs = order->form == SUM_IN_RUNS && l->n > order->turn_most;
+	int64_t size = runs ? order->run : l->n;
+	double neutral = node->reduce == OP_MUL;
+	Running r = {.single = node->dtype == DTYPE_F32,
+		     .product = node->reduce == OP_MUL,
+		     .acc = neutral};
+	read_line(walk, l);
+	for (int64_t i = 0; i < l->n; i++) {
+		int64_t at = node->along.reverse ? l->n - 1 - i : i;
+		if (i > 0 && i % size == 0) {
+			r.before = i == size ? r.acc : combine(&r, r.before, r.acc);
+			r.acc = neutral;
+		}
+		double next = combine(&r, r.acc, (double)l->cells[at].x);
+		double own = node->along.exclusive ? r.acc : next;
+		*cell_to(walk, l, at) = cell_exact(i < size ? own : combine(&r, r.before, own));
+		r.acc = next;
+	}
+}
+
+/* Do all bits of a cumulation follow from its order and its operand? */
+static bool has_order(const Run *run, NodeId id)
+{
+	const Node *node = run_node(run, id);
+	const SumMade *sum = run->call->sums ? run->call->sums[id] : NULL;
+	return sum && (node->reduce == OP_ADD || node->reduce == OP_MUL) &&
+	       (node->dtype == DTYPE_F32 || node->dtype == DTYPE_F64) &&
+	       operand_is_exact(run, node->args[0], node->dtype);
+}
+
 /* ---- sort ---- */
 
 static bool is_before(const Walk *walk, const RefCell *a, const RefCell *b)
@@ -124,8 +174,10 @@ bool along_fill(Run *run, NodeId id, RefTensor *out)
 	l.order = held_alloc((size_t)l.n + 1, sizeof *l.order);
 	l.spare = held_alloc((size_t)l.n + 1, sizeof *l.spare);
 	bool good = l.cells && l.order && l.spare;
-	if (good)
-		walk_lines(run, id, run_node(run, id)->kind == NODE_SORT ? sort : cumulate, &l);
+	if (good && run_node(run, id)->kind == NODE_SORT)
+		walk_lines(run, id, sort, &l);
+	else if (good)
+		walk_lines(run, id, has_order(run, id) ? cumulate_in_order : cumulate, &l);
 	else
 		run->result->outcome = REF_TOO_MUCH;
 	held_free(l.cells);

@@ -185,8 +185,7 @@ static void add_term(Walk *walk, void *of)
 
 /* ---- whether ---- */
 
-/* Are the bits of an operand known, and none of them of what is no number? */
-static bool is_exact(const Run *run, NodeId arg, Dtype dtype)
+bool operand_is_exact(const Run *run, NodeId arg, Dtype dtype)
 {
 	const RefTensor *tensor = run_tensor((Run *)run, arg);
 	if (dtype_wide(tensor->dtype) != dtype)
@@ -219,7 +218,7 @@ bool operation_add_in_order(Run *run, NodeId id, RefTensor *out)
 	if (!has_order(run, id) || (dtype != DTYPE_F32 && dtype != DTYPE_F64))
 		return false;
 	for (uint32_t i = 0; i < node->nargs; i++)
-		if (!is_exact(run, node->args[i], dtype))
+		if (!operand_is_exact(run, node->args[i], dtype))
 			return false;
 	const SumMade *sum = run->call->sums[id];
 	int64_t n;

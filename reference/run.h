@@ -82,6 +82,9 @@ bool operation_fill(Run *run, NodeId id, RefTensor *out);
 /* in_order.c: bit for bit, where the order of the operation's additions is known, and so are the bits
  * of what is added; false: nothing is done. */
 bool operation_add_in_order(Run *run, NodeId id, RefTensor *out);
+/* Are an operand's elements of a type that is computed in `dtype`, are their bits known, and is none
+ * infinite or no number? */
+bool operand_is_exact(const Run *run, NodeId arg, Dtype dtype);
 /* along.c: of what goes along an axis. */
 bool along_fill(Run *run, NodeId id, RefTensor *out);
 /* The target takes the operation in: see docs/language.md, section 8. */

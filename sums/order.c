@@ -7,6 +7,8 @@ enum { LANES = 16, WIDE = 64, LEAST_BYTES = 16, LEAST_SUM = 64 };
 /* In parts: elements of a part; of a sum of one member that has parts (2 MiB of f32); cells and
  * lanes at most, lanes and steps of them at least. */
 enum { PART = 1 << 16, MEMBER_STEPS = 1 << 19, FEW_CELLS = 128, FEW_LANES = 128, WHOLE_LANES = 64 };
+/* Of what is cumulated: places of a run, and of an axis without runs at most. */
+enum { RUN = 512, TURN_MOST = 4096 };
 /* Steps of a reduction's first stage, where they are known. */
 enum { LEAST_STEPS = 4, OUTER_LEAST = 8 };
 
@@ -250,6 +252,23 @@ bool sums_in_stages(Dtype dtype, int64_t last, int64_t outer)
 {
 	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(dtype);
 	return last > 1 && last < lanes && (outer < 0 || outer >= OUTER_LEAST);
+}
+
+/* ---- along an axis ---- */
+
+/* Runs are long enough that what begins them is little beside them, and short enough that threads
+ * share axes of some thousand places; an axis that is shorter is not worth a second addition. */
+SumOrder sums_cumulate(const Sizes *sizes, Size extent)
+{
+	SumOrder order = in_turn;
+	int64_t n;
+	bool known = size_is_const(sizes, extent, &n);
+	if (known && n <= TURN_MOST)
+		return order;
+	order.form = SUM_IN_RUNS;
+	order.run = RUN;
+	order.turn_most = TURN_MOST;
+	return order;
 }
 
 /* ---- in turn ---- */

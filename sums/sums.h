@@ -18,6 +18,12 @@
  *     lane[r*cells + c] += term of step s + r of cell c, for s in steps of `rows`
  *     lane[..] of all parts one after another; then of all r in pairs, pairs of pairs; then + rest
  *
+ *   in runs    what a long axis comes to at each of its places: runs of `run` places, each in turn
+ *              from the neutral element on, which begin where all runs before them end
+ *
+ *     y[s*run + i]  = before[s] + (x[s*run] + ... + x[s*run + i])      the first run adds no `before`
+ *     before[s + 1] = before[s] + sum of run s
+ *
  * Nothing here knows how many members a batch has: a loop's extent is that of one of them, and
  * whether an extent is known counts as much as what it is.
  */
@@ -79,7 +85,7 @@ typedef enum SumWay {
 	SUM_WAY_LOOPS,	/* plain loops */
 } SumWay;
 
-typedef enum SumForm { SUM_NONE, SUM_IN_TURN, SUM_IN_LANES, SUM_IN_PARTS } SumForm;
+typedef enum SumForm { SUM_NONE, SUM_IN_TURN, SUM_IN_LANES, SUM_IN_PARTS, SUM_IN_RUNS } SumForm;
 
 /* An order, over the reduced loops as they are nested. */
 typedef struct SumOrder {
@@ -100,6 +106,8 @@ typedef struct SumOrder {
 	int64_t part_rows; /* IN_PARTS: steps of a part */
 	Size whole;	   /* IN_LANES, IN_PARTS: steps in lanes, but for those in halves */
 	Size nparts;	   /* IN_PARTS; SIZE_BAD: there are none */
+	int64_t run;	   /* IN_RUNS: places */
+	int64_t turn_most; /* IN_RUNS: an axis of no more places is added in turn */
 } SumOrder;
 
 /* The order in which the reduction adds where it is made in a way; form NONE: it is not made so.
@@ -122,6 +130,9 @@ typedef struct SumOrder {
  * member.
  */
 SumOrder sums_order(const SumFacts *facts, SumWay way, uint32_t along);
+/* The order in which a cumulation adds along an axis of so many places, whatever the dtype and the
+ * operation: IN_TURN or IN_RUNS. */
+SumOrder sums_cumulate(const Sizes *sizes, Size extent);
 /* May lanes of tiles run so along a loop, ACROSS or ALONG, as operands lie? */
 bool sums_runs(const SumFacts *facts, SumWay way, uint32_t loop);
 /* May tiles go over the loop? Cells that several tiles add to take these in an order that is every

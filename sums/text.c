@@ -72,6 +72,13 @@ static void add_parts(Text *t, const SumOrder *o)
 	add_rest(t, t->extent % o->rows);
 }
 
+static void add_runs(Text *t, const SumOrder *o)
+{
+	if (!t->known)
+		add_number(t, " in turn up to ", o->turn_most, ", beyond");
+	add_number(t, " in runs of ", o->run, "");
+}
+
 const char *sum_text(Arena *arena, const Sizes *sizes, const SumMade *sum)
 {
 	const SumOrder *o = &sum->order;
@@ -81,6 +88,7 @@ const char *sum_text(Arena *arena, const Sizes *sizes, const SumMade *sum)
 	switch (o->form) {
 	case SUM_IN_LANES: add_lanes(&t, o); break;
 	case SUM_IN_PARTS: add_parts(&t, o); break;
+	case SUM_IN_RUNS: add_runs(&t, o); break;
 	default: add(&t, " in turn"); break;
 	}
 	if (o->group > 1)

@@ -8,9 +8,9 @@
  *       for j in n*(chunk % J) / J .. n*(chunk % J + 1) / J { ... }
  *     if chunk == I*J - 1: what is left
  *
- * Loops that are nested in each other are looked at, and at most two of them are cut; what
- * they contain is as it was, so every cell is computed by the same code in the same order. How
- * many chunks there are follows from the work (work.c): never from threads.
+ * Of loops that are nested in each other, at the top of a kernel or under conditions there, at most
+ * two are cut; what they contain is as it was, so every cell is computed by the same code in the same
+ * order. How many chunks there are follows from the work (work.c): never from threads.
  * An even number is wanted, for two threads; work for less than two chunks stays one loop. An
  * innermost loop of constant length is cut at multiples of BLOCK only. A schedule may say into
  * how many parts each loop is cut. Elements that a kernel copies beside its other loops count COPY
@@ -451,6 +451,50 @@ static const Stmt *in_chunks(Chunks *p, const ChunkPlan *plan)
 	return loop;
 }
 
+static uint32_t count_roots(Block block)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		n += stmt->kind == LOOP_FOR && !stmt->disjoint;
+		n += stmt->kind == LOOP_IF ? count_roots(stmt->body) : 0;
+	}
+	return n;
+}
+
+static Block cut_block(Chunks *p, Block block);
+
+/* What is done where the conditions hold; the same statement where nothing of it is cut. */
+static const Stmt *cut_if(Chunks *p, const Stmt *stmt)
+{
+	Block body = cut_block(p, stmt->body);
+	if (body.stmts == stmt->body.stmts)
+		return stmt;
+	Stmt *copy = ARENA_NEW(p->arena, Stmt);
+	*copy = *stmt;
+	copy->body = body;
+	return copy;
+}
+
+/* The block at the top of a kernel, or under conditions there; the same where nothing is cut. */
+static Block cut_block(Chunks *p, Block block)
+{
+	Body body = {0};
+	bool cuts = false;
+	for (uint32_t i = 0, n; i < block.n; i += n) {
+		ChunkPlan plan = plan_chunks(p, block.stmts + i, block.n - i);
+		const Stmt *made = plan.root.stmts[0];
+		if (plan.n)
+			made = in_chunks(p, &plan);
+		else if (made->kind == LOOP_IF)
+			made = cut_if(p, made);
+		n = plan.root.n;
+		cuts |= made != block.stmts[i];
+		PUSH(p->arena, body.stmts, made);
+	}
+	return cuts ? body_block(&body) : block;
+}
+
 void kernel_parallel(const Transform *t, Kernel *kernel)
 {
 	Program *program = t->program;
@@ -462,19 +506,8 @@ void kernel_parallel(const Transform *t, Kernel *kernel)
 			   true);
 	if (asks_off(p.asked))
 		return;
-	Body body = {0};
-	for (uint32_t i = 0; i < kernel->body.n; i++)
-		p.nroots +=
-			kernel->body.stmts[i]->kind == LOOP_FOR && !kernel->body.stmts[i]->disjoint;
-	bool cuts = false;
-	for (uint32_t i = 0, n; i < kernel->body.n; i += n) {
-		ChunkPlan plan = plan_chunks(&p, kernel->body.stmts + i, kernel->body.n - i);
-		n = plan.root.n;
-		cuts |= plan.n > 0;
-		PUSH(p.arena, body.stmts, plan.n ? in_chunks(&p, &plan) : plan.root.stmts[0]);
-	}
-	if (cuts)
-		kernel->body = body_block(&body);
+	p.nroots = count_roots(kernel->body);
+	kernel->body = cut_block(&p, kernel->body);
 }
 
 void transform_parallel(Transform *t)

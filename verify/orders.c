@@ -8,7 +8,7 @@ static bool same_order(const SumMade *a, const SumMade *b)
 	const SumOrder *x = &a->order, *y = &b->order;
 	bool same = a->niters == b->niters && a->last == b->last && x->form == y->form &&
 		    x->wide == y->wide && x->lanes == y->lanes && x->halves == y->halves &&
-		    x->part_rows == y->part_rows && x->group == y->group;
+		    x->part_rows == y->part_rows && x->group == y->group && x->run == y->run;
 	for (uint32_t i = 0; same && i < a->niters; i++)
 		same = a->iters[i] == b->iters[i];
 	return same;

@@ -60,6 +60,26 @@ const Stmt *lines_loop(const Lines *l, IterVar var, const Ix *lo, const Ix *hi, 
 	return step == 1 ? loop : stmt_step(l->arena, loop, step);
 }
 
+const Stmt *lines_independent(const Stmt *loop)
+{
+	((Stmt *)loop)->independent = true;
+	return loop;
+}
+
+const Stmt *lines_blocks(const Lines *l, int64_t n, const Body *body)
+{
+	const Ix *first = l->beside[l->nbeside - 1];
+	const Ix *end = lines_size(l, l->extents[l->nbeside - 1]);
+	return lines_independent(lines_loop(l, first->iter, lines_const(l, 0), end, n, body));
+}
+
+const Ix *lines_block_end(const Lines *l, int64_t n)
+{
+	const Ix *first = l->beside[l->nbeside - 1];
+	const Ix *end = lines_size(l, l->extents[l->nbeside - 1]);
+	return lines_min(l, lines_add(l, first, lines_const(l, n)), end);
+}
+
 void lines_each(const Lines *l, Body *into, IterVar var, Size extent, const Body *body)
 {
 	lines_push(l, into, lines_loop(l, var, lines_const(l, 0), lines_size(l, extent), 1, body));
@@ -82,11 +102,11 @@ const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)
 void lines_wrap(const Lines *l, uint32_t n, Body *body)
 {
 	for (uint32_t i = n; i-- > 0;) {
-		Stmt *loop = (Stmt *)lines_loop(l, l->beside[i]->iter, lines_const(l, 0),
-						lines_size(l, l->extents[i]), 1, body);
-		loop->independent = true; /* each line has cells of its own, in temporaries too */
+		const Stmt *loop = lines_loop(l, l->beside[i]->iter, lines_const(l, 0),
+					      lines_size(l, l->extents[i]), 1, body);
 		*body = (Body){0};
-		lines_push(l, body, loop);
+		/* each line has cells of its own, in temporaries too */
+		lines_push(l, body, lines_independent(loop));
 	}
 }
 

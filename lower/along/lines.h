@@ -13,6 +13,7 @@
 #define TSR_LOWER_ALONG_LINES_H
 
 #include "loops/build.h"
+#include "sums/sums.h"
 
 typedef struct Lines Lines;
 struct Lines {
@@ -29,8 +30,8 @@ struct Lines {
 	LocalId (*local)(void *of, const char *name, Dtype dtype, uint32_t n);
 	/* Its value; `at` NULL of a single one. */
 	const Value *(*read)(void *of, LocalId local, const Ix *at);
-	/* A temporary that holds what is kept for one line, while that is at hand. */
-	BufferId (*temporary)(void *of, const char *name, Dtype dtype, Size elements);
+	/* A temporary that holds what is kept for one line, while that is at hand, or for `all`. */
+	BufferId (*temporary)(void *of, const char *name, Dtype dtype, Size elements, bool all);
 	/* The axes beside, outermost first: the iterator of each, or what stands for it, and its extent */
 	const Ix **beside;
 	Size *extents;
@@ -40,6 +41,7 @@ struct Lines {
 	BufferId to;
 	Body *top;		 /* where the loops go */
 	Op reduce;		 /* cumulate */
+	SumOrder order;		 /* cumulate */
 	bool exclusive, reverse; /* cumulate */
 	bool descending, ids;	 /* sort */
 };
@@ -73,12 +75,18 @@ void lines_push(const Lines *lines, Body *body, const Stmt *stmt);
 /* The body as a loop over lo, lo + step, ... below hi. */
 const Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
 		       const Body *body);
+/* The loop, of which no iteration stores a cell that another touches. */
+const Stmt *lines_independent(const Stmt *loop);
 /* Appends the body for each of [0, extent). */
 void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
 /* The body where the condition holds. */
 const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
 /* to[cell] = value, in the result's type. */
 const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
+/* The body for blocks of n lines along the last axis beside, which is at hand at the first of them;
+ * where that block ends. */
+const Stmt *lines_blocks(const Lines *lines, int64_t n, const Body *body);
+const Ix *lines_block_end(const Lines *lines, int64_t n);
 /* The body in the loops of the first n axes beside. */
 void lines_wrap(const Lines *lines, uint32_t n, Body *body);
 /* Appends the body to the loops. */

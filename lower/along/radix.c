@@ -230,8 +230,9 @@ static void add_up(const Radix *r, const Digit *d, Body *body)
 	lines_push(l, &step, count_store(r, at, OP_NONE, lines_read(l, before)));
 	lines_push(l, &step, stmt_set(l->arena, before, OP_ADD, lines_read(l, count)));
 	lines_push(l, body,
-		   lines_loop(l, v, first, lines_add(l, first, lines_const(l, INT64_C(1) << d->width)),
-			      1, &step));
+		   lines_loop(l, v, first,
+			      lines_add(l, first, lines_const(l, INT64_C(1) << d->width)), 1,
+			      &step));
 }
 
 static void move(const Radix *r, const Digit *d, Body *body)
@@ -295,8 +296,9 @@ Radix radix_new(const Lines *l, int64_t width)
 	r.has_sign = !dtype_is_unsigned(l->from) || (r.pairs && l->from == DTYPE_U32);
 	find_digits(&r, width);
 	Dtype dtype = r.pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
-	r.items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2));
-	r.counts = l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, count_of(&r)));
+	r.items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2), false);
+	r.counts =
+		l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, count_of(&r)), false);
 	r.n = lines_size(l, l->extent);
 	return r;
 }

@@ -172,7 +172,7 @@ void select_first(const Lines *l, int64_t size, int64_t bits, Body *line)
 	Select s = {.l = l, .size = size, .dtype = sort_key_dtype(l)};
 	s.groups = size_floor(l->sizes, l->extent, size);
 	s.radix = radix_new(l, bits);
-	s.least = l->temporary(l->of, "least", s.dtype, size_plus(l->sizes, s.groups, 1));
+	s.least = l->temporary(l->of, "least", s.dtype, size_plus(l->sizes, s.groups, 1), false);
 	each_group(&s, group_least, line);
 	find_bound(&s, line);
 	s.n = lines_local(l, line, "n", whole(&s, DTYPE_I64, 0));

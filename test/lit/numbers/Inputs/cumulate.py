@@ -1,10 +1,11 @@
 """cumulate against NumPy, bit for bit in the order that language.md says: random shapes with axes of 0 and 1, any position
-of the axis, all rows of operand and result, dims and numbers, each dtype, a line alone and among others."""
+of the axis, all rows of operand and result, dims and numbers, each dtype, a line alone and among others, of several runs
+(COUNT 0) any number of them on any number of threads."""
 import sys
 
 import numpy as np
 
-from tsrlib import DTYPES, Model, draw_cuts, from_bf16, in_rows, to_bf16
+from tsrlib import DTYPES, Model, draw_cuts, from_bf16, in_rows, pool_call, to_bf16
 
 SEED, COUNT = int(sys.argv[1]), int(sys.argv[2])
 random = np.random.default_rng(SEED)
@@ -60,7 +61,9 @@ def widened(x, dtype):
 
 
 def same(a, b):
-    return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    floats = a.dtype.kind == "f"
+    equal = a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=floats)
+    return equal and not (floats and (np.signbit(a) != np.signbit(b))[~np.isnan(a)].any())
 
 
 def one(dtype):
@@ -111,7 +114,50 @@ def lines():
             assert same(alone[0][0], y[r]) and same(alone[1][:, 0], y[r]), (n, r)
 
 
-lines()
+def long_lines(axes, at, dtype, tries, dims):
+    """Lines of several runs: every operation in one program, the same bits on any number of threads, and on none."""
+    letters = [f"[{c}]" if i == at else c for i, c in enumerate("abc"[:axes])]
+    spec = ", ".join(letters) + " => " + ", ".join("abc"[:axes])
+    calls, kinds = "", []
+    for word in FUNCTIONS:
+        flags = random.random(2) < 0.5
+        kinds.append((word, *map(int, flags)))
+        words = "".join(", " + w for w, f in zip(("exclusive", "reverse"), flags) if f)
+        calls += f'output {word}_ = cumulate({word}, "{spec}", x{words})\n'
+    sizes = [f"d{c}" if dims else str(n) for c, n in zip("abc", tries[0])]
+    head = "".join(f"dim d{c}\n" for c in "abc"[:axes]) if dims else ""
+    model = Model(head + f"input x : {dtype} [{', '.join(sizes)}]\n" + calls, ["--grain=1"])
+    for shape in tries if dims else tries[:1]:
+        x = numbers(dtype, shape)
+        if x.dtype.kind == "f" and x.size:
+            x.flat[:: 7] = -0.0
+        wide = np.moveaxis(widened(x, dtype), at, -1)
+        wants = [np.moveaxis(expected(wide, *kind), -1, at) for kind in kinds]
+        for threads in (0, 1, 2, 3, 7):
+            model.call = pool_call(threads) if threads else None
+            gots = model.forward(list(shape) if dims else [], [x], [(w.shape, w.dtype) for w in wants])
+            for kind, got, want in zip(kinds, gots, wants):
+                assert same(got, want), (kind, spec, dtype, shape, threads, dims)
+
+
+def all_long_lines():
+    """One line, few lines and many, lines beside one another; a whole number of runs, one place more, and none."""
+    most = AT_ONCE + 1
+    long_lines(1, 0, "f32", [(most,), (AT_ONCE + RUN,), (3 * AT_ONCE + 77,), (AT_ONCE,), (1,), (0,)], True)
+    long_lines(1, 0, "f64", [(2 * AT_ONCE,)], False)
+    long_lines(2, 1, "bf16", [(3, most), (1, AT_ONCE + 700), (0, most), (9, 30)], True)
+    long_lines(2, 1, "i32", [(2, most + RUN)], False)
+    long_lines(2, 1, "f32", [(9, most)], False)
+    long_lines(2, 0, "f32", [(most, 5), (AT_ONCE + RUN, 300), (5000, 0), (0, 5), (3, 70)], True)
+    long_lines(2, 0, "f16", [(most + 2 * RUN, 6)], False)
+    long_lines(2, 0, "u8", [(most, 520)], False)
+    long_lines(3, 1, "f32", [(2, most, 4), (1, 5 * 1024, 3), (3, AT_ONCE, 2)], True)
+
+
+if COUNT == 0:
+    all_long_lines()
+else:
+    lines()
 kinds = ["f32", "f32", "bf16", "i32", "f64", "f16", "i8", "u8"]
 for i in range(COUNT):
     one(kinds[i % len(kinds)])
