@@ -16,6 +16,8 @@ static LoopRewrite *rewrite_of(const Vectoring *t, const Stmt *stmt)
 {
 	if (stmt->kind != LOOP_FOR)
 		return NULL;
+	if (!checks_refused(t, stmt))
+		return checks;
 	if (!near_strips_refused(t, stmt))
 		return near_strips;
 	return math_lanes_refused(t, stmt) ? NULL : math_lanes;

@@ -36,6 +36,10 @@ void vector_dump(FILE *out, const Program *before, const Program *after);
 const char *math_lanes_refused(const Vectoring *t, const Stmt *loop);
 void math_lanes(Vectoring *t, const Stmt *loop, Body *to);
 
+/* checks.c */
+const char *checks_refused(const Vectoring *t, const Stmt *loop);
+void checks(Vectoring *t, const Stmt *loop, Body *to);
+
 /* outline.c */
 const char *outline_refused(const Vectoring *t, const Stmt *loop);
 /* The kernel's body, in which loops are marked if it is heavy; the same where none is. */
