@@ -2,6 +2,7 @@
  * constants in front of it; indices are written as they are. */
 #include "codegen/c_kernel.h"
 
+#include "codegen/cuda_text.h"
 #include "codegen/gaps.h"
 
 void c_kernel_indent(KernelText *k)
@@ -42,7 +43,10 @@ const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, u
 {
 	const char *text = k->locals[local];
 	for (uint32_t i = 0; i < nixs; i++)
-		text = arena_printf(k->arena, "%s[%s]", text, c_kernel_ix(k, ixs[i]));
+		text = arena_printf(k->arena,
+				    i < k->kernel->locals[local].nthreads ? "%s[TSR_OWN(%s)]"
+									  : "%s[%s]",
+				    text, c_kernel_ix(k, ixs[i]));
 	return text;
 }
 
@@ -151,18 +155,36 @@ static void put_chunks(KernelText *k, const Stmt *stmt)
 		k->m->prefix, k->kernel->name, index);
 }
 
-/* The threads of a block, which wait for each other behind it. */
+/* Threads of a block that each of this loop's has, in the loops that it holds. */
+static int64_t threads_inside(const KernelText *k, const Stmt *loop)
+{
+	int64_t n = 1, inside = 1;
+	const Stmt *s = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
+	for (; s && s->kind == LOOP_FOR && s->loop == LOOP_BLOCK;
+	     s = s->body.n == 1 ? s->body.stmts[0] : NULL)
+		inside *= size_is_const(k->m->program->sizes, s->hi->size, &n) ? n : 1;
+	return inside;
+}
+
 static void put_threads(KernelText *k, const Stmt *stmt)
 {
 	c_kernel_indent(k);
-	fprintf(k->out, "TSR_THREADS(%s, %s) {\n", k->iters[stmt->iter], c_kernel_ix(k, stmt->hi));
+	fprintf(k->out, "%s(%s, %s, %lld) {\n", k->threads ? "TSR_THREADS_IN" : "TSR_THREADS",
+		k->iters[stmt->iter], c_kernel_ix(k, stmt->hi), (long long)threads_inside(k, stmt));
+	bool inner = k->threads;
+	k->threads = true;
 	k->indent++;
 	c_kernel_indent(k);
 	fprintf(k->out, "(void)%s;\n", k->iters[stmt->iter]);
 	c_kernel_block(k, stmt->body);
 	k->indent--;
+	k->threads = inner;
 	c_kernel_indent(k);
 	fprintf(k->out, "}\n");
+}
+
+static void put_barrier(KernelText *k)
+{
 	c_kernel_indent(k);
 	fprintf(k->out, "TSR_BARRIER;\n");
 }
@@ -222,12 +244,15 @@ static void put_local(KernelText *k, const Stmt *stmt)
 	}
 	fprintf(k->out, "TSR_LANES %s %s", c_type(local->dtype), name);
 	for (uint32_t i = 0; i < local->rank; i++)
-		fprintf(k->out, "[%u]", local->extent[i]);
+		fprintf(k->out, i < local->nthreads ? "[TSR_EACH(%u)]" : "[%u]", local->extent[i]);
 	fprintf(k->out, ";\n");
-	c_lanes_fill(k, stmt->local, value);
+	if (k->device)
+		cuda_lanes_fill(k, stmt->local, value);
+	else
+		c_lanes_fill(k, stmt->local, value);
 }
 
-static void put_assign(KernelText *k, const char *cell, const Stmt *stmt)
+void c_kernel_assign(KernelText *k, const char *cell, const Stmt *stmt)
 {
 	const char *args[] = {cell, c_kernel_value(k, stmt->value), NULL};
 	Dtype dtype = stmt->value->dtype;
@@ -287,6 +312,10 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 	c_kernel_count(k, stmt->value);
 	if (stmt->value)
 		c_kernel_shared(k, stmt->value);
+	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && k->device) {
+		cuda_lanes_loop(k, stmt);
+		return;
+	}
 	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && c_lanes_fit(k, stmt)) {
 		c_lanes_loop(k, stmt);
 		return;
@@ -309,11 +338,12 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 	case LOOP_IF: put_if(k, stmt); break;
 	case LOOP_LOCAL: put_local(k, stmt); return;
 	case LOOP_SET:
-		put_assign(k, c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
+		c_kernel_assign(k, c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
 		return;
-	case LOOP_STORE: put_assign(k, c_kernel_cell(k, stmt->buffer, stmt->ix), stmt); return;
+	case LOOP_STORE: c_kernel_assign(k, c_kernel_cell(k, stmt->buffer, stmt->ix), stmt); return;
 	case LOOP_CHECK: put_check(k, stmt); return;
 	case LOOP_PREFETCH: put_prefetch(k, stmt); return;
+	case LOOP_BARRIER: put_barrier(k); return;
 	}
 	k->indent++;
 	c_kernel_block(k, stmt->body);

@@ -18,6 +18,7 @@ typedef struct KernelText {
 	uint32_t ntemps;
 	int indent;
 	bool device; /* a thread of a GPU: failed checks are noted, not returned */
+	bool threads; /* in a loop of a block */
 } KernelText;
 
 typedef struct ArgText {
@@ -36,6 +37,8 @@ const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, u
 const char *c_kernel_cell(KernelText *k, BufferId buffer, const Ix *ix);
 void c_kernel_indent(KernelText *k);
 void c_kernel_block(KernelText *k, Block block);
+/* `cell op= the statement's value` */
+void c_kernel_assign(KernelText *k, const char *cell, const Stmt *stmt);
 /* Begins a statement: counts the readers of its values. */
 void c_kernel_count(KernelText *k, const Value *value);
 /* Names the values that have several readers, in the order of evaluation. */

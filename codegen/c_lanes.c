@@ -369,7 +369,9 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 
 void c_put_unroll(KernelText *k, int64_t times)
 {
-	if (times > 1)
+	if (k->device)
+		fprintf(k->out, "TSR_UNROLL\n");
+	else if (times > 1)
 		fprintf(k->out, "#pragma GCC unroll %lld\n", (long long)times);
 }
 
@@ -463,9 +465,8 @@ void c_lanes_fill(KernelText *k, LocalId id, const char *value)
 		first = arena_printf(k->arena, "%s[0]", first);
 	}
 	bool floats = l.dtype == DTYPE_F32 || l.dtype == DTYPE_F64;
-	int lanes = floats && !k->device ? (int)k->m->program->options.target->vector_bytes /
-						   dtype_bytes(l.dtype)
-					 : 0;
+	int lanes = floats ? (int)k->m->program->options.target->vector_bytes / dtype_bytes(l.dtype)
+			   : 0;
 	while (lanes && last % lanes)
 		lanes /= 2;
 	bool vectors = lanes * dtype_bytes(l.dtype) >= LEAST_BYTES;

@@ -108,6 +108,9 @@ static void put_grid(KernelText *k, const GridLoops *loops)
 	put_ends(k, loops);
 	put_unused(k, loops);
 	c_kernel_block(k, loops->at[loops->n - 1]->body);
+	if (block_threads(sizes_of(k),
+			  k->kernel)) /* the next iteration has the same shared memory */
+		fprintf(k->out, "\t\tTSR_BARRIER;\n");
 	fprintf(k->out, "\t}\n");
 }
 

@@ -23,6 +23,10 @@ void cuda_put_kernels(FILE *out, const Module *module);
 const char *cuda_launcher(const Module *module, KernelId kernel);
 void cuda_put_launchers(FILE *out, const Module *module);
 
+/* cuda_lanes.c: a loop of lanes; the loop that sets the elements of a local with axes to a C expression. */
+void cuda_lanes_loop(KernelText *k, const Stmt *loop);
+void cuda_lanes_fill(KernelText *k, LocalId local, const char *value);
+
 /* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *
  *   plan     := "//tsr: plan 2" target prefix source producer dim* step* state check* const* param*

@@ -9,9 +9,23 @@
 #include "base/held.h"
 #include "codegen/interp_race.h"
 #include "loops/steps.h"
+#include "loops/verify_gpu.h"
 #include "loops/walk.h"
 
 static void run_block(Interp *in, const Block *block);
+
+/* One thread of a block after another; of loops that hold each other the inner one is faster. */
+static void run_threads(Interp *in, const Stmt *stmt)
+{
+	int64_t n = interp_ix(in, stmt->hi);
+	int32_t around = race_thread(in->race, 0);
+	for (int64_t i = 0; i < n && !in->code; i++) {
+		in->iters[stmt->iter] = i;
+		race_thread(in->race, (int32_t)((around ? around - 1 : 0) * n + i + 1));
+		run_block(in, &stmt->body);
+	}
+	race_thread(in->race, around);
+}
 
 static void run_for(Interp *in, const Stmt *stmt)
 {
@@ -109,13 +123,19 @@ static void run_block(Interp *in, const Block *block)
 			return;
 		}
 		switch (stmt->kind) {
-		case LOOP_FOR: run_for(in, stmt); break;
+		case LOOP_FOR:
+			if (stmt->loop == LOOP_BLOCK)
+				run_threads(in, stmt);
+			else
+				run_for(in, stmt);
+			break;
 		case LOOP_IF: run_if(in, stmt); break;
 		case LOOP_LOCAL: run_local(in, stmt); break;
 		case LOOP_SET: run_set(in, stmt); break;
 		case LOOP_STORE: run_store(in, stmt); break;
 		case LOOP_CHECK: run_check(in, stmt); break;
 		case LOOP_PREFETCH: break;
+		case LOOP_BARRIER: race_barrier(in->race); break;
 		}
 	}
 }
@@ -127,7 +147,12 @@ static void run_kernel(Interp *in, const Kernel *kernel)
 	in->locals = ARENA_ARRAY(in->arena, Scalar *, kernel->nlocals + 1);
 	for (uint32_t i = 0; i < kernel->nlocals; i++)
 		in->locals[i] = ARENA_ARRAY(in->arena, Scalar, local_elements(&kernel->locals[i]));
+	bool alone = !grid_loop(&kernel->body) && block_threads(in->program->sizes, kernel);
+	in->race = alone ? race_start(in, kernel) : NULL;
+	race_iteration(in->race);
 	run_block(in, &kernel->body);
+	race_end(in->race);
+	in->race = NULL;
 }
 
 /* ---- the frame of a routine ---- */

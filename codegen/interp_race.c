@@ -1,5 +1,6 @@
 /* Who touched which cell in a parallel loop: a cell that one iteration stores is no other's
- * business, and of a scratch buffer each reads only what it stored. The oracle aborts where that
+ * business, and of a scratch buffer each reads only what it stored. Where threads of a block share an
+ * iteration, what one of them stores no other touches before a barrier. The oracle aborts where that
  * does not hold, so that --verify=run tests the claim and not its luck. */
 #include "codegen/interp_race.h"
 
@@ -13,12 +14,16 @@ enum { NOBODY = 0, MANY = -1 }; /* else: the number of an iteration, from 1 */
 
 typedef struct Cell {
 	int32_t reader, writer;
+	int32_t phase, thread; /* when it was last touched, and by which thread of a block; MANY */
+	bool stored;	       /* ... in that phase */
 } Cell;
 
 struct Race {
 	const Program *program;
 	const Kernel *kernel;
 	int32_t now;	/* the present iteration: how many have begun */
+	int32_t phase;	/* how many iterations and barriers there were */
+	int32_t thread; /* of a block, from 1; 0: all of them */
 	Cell **cells;   /* by buffer; NULL: never stored */
 	size_t nbuffers;
 };
@@ -32,7 +37,10 @@ Race *race_start(Interp *in, const Kernel *kernel)
 		held_free(cells);
 		return NULL;
 	}
-	*race = (Race){in->program, kernel, 0, cells, in->program->buffers.n};
+	*race = (Race){.program = in->program,
+		       .kernel = kernel,
+		       .cells = cells,
+		       .nbuffers = in->program->buffers.n};
 	Arena *arena = arena_new();
 	BufferUses uses = kernel_buffers(arena, kernel);
 	for (size_t i = 0; i < uses.n; i++) {
@@ -49,6 +57,21 @@ void race_iteration(Race *race)
 {
 	if (race)
 		race->now++;
+	race_barrier(race);
+}
+
+void race_barrier(Race *race)
+{
+	if (race)
+		race->phase++;
+}
+
+int32_t race_thread(Race *race, int32_t thread)
+{
+	int32_t before = race ? race->thread : 0;
+	if (race)
+		race->thread = thread;
+	return before;
 }
 
 void race_end(Race *race)
@@ -60,11 +83,23 @@ void race_end(Race *race)
 	held_free(race);
 }
 
+static void touch_in_block(const Race *race, Cell *cell, int64_t at, bool stores)
+{
+	bool before = cell->phase == race->phase, other = before && cell->thread != race->thread;
+	if (other && (stores || cell->stored))
+		BUG("kernel %s: threads of a block meet in cell %lld of a buffer without a barrier between",
+		    race->kernel->name, (long long)at);
+	cell->thread = other ? MANY : race->thread;
+	cell->stored = stores || (before && cell->stored);
+	cell->phase = race->phase;
+}
+
 void race_touch(Race *race, BufferId buffer, int64_t at, bool stores)
 {
 	Cell *cell = race && race->cells[buffer] ? &race->cells[buffer][at] : NULL;
 	if (!cell)
 		return;
+	touch_in_block(race, cell, at, stores);
 	if (race->program->buffers.at[buffer].scratch) {
 		if (!stores && cell->writer != race->now)
 			BUG("kernel %s: an iteration of a parallel loop reads what it has not stored",

@@ -8,6 +8,10 @@
 Race *race_start(Interp *in, const Kernel *kernel);
 /* Another iteration begins. */
 void race_iteration(Race *race);
+/* Threads of a block have waited for each other. */
+void race_barrier(Race *race);
+/* One of them goes on, counted from 1; 0: all. The one before. */
+int32_t race_thread(Race *race, int32_t thread);
 void race_end(Race *race);
 /* A load or a store of one cell; outside parallel loops (NULL) anything goes. Aborts (BUG) on a
  * race. */

@@ -175,6 +175,7 @@ Digest kernel_identity(const Program *program, const Kernel *kernel, const Kerne
 	for (uint32_t i = 0; i < kernel->nlocals; i++) {
 		put(&w, (uint64_t)kernel->locals[i].dtype);
 		put(&w, kernel->locals[i].rank);
+		put(&w, kernel->locals[i].nthreads);
 		for (uint32_t axis = 0; axis < kernel->locals[i].rank; axis++)
 			put(&w, kernel->locals[i].extent[axis]);
 	}

@@ -164,6 +164,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 		use_buffer(w, stmt->buffer, false);
 		w->use->fetches = true;
 		break;
+	case LOOP_BARRIER: break;
 	}
 	if (stmt->kind == LOOP_FOR || stmt->kind == LOOP_IF)
 		walk_block(w, stmt->body);

@@ -81,8 +81,6 @@ void options_check(const Options *o, struct argp_state *state)
 	check_tune(o, state);
 	if (o->session.from)
 		check_from(o, state);
-	if (o->session.gpu && o->session.schedule)
-		argp_error(state, "--schedule is for a CPU: --target=cuda takes none yet");
 	if (o->session.gpu && o->session.checked)
 		argp_error(state, "--checked is for a CPU: --target=cuda has it not yet");
 	int stop = o->stop ? stage_index(o->stop) : -1;

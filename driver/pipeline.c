@@ -79,13 +79,18 @@ static void run_naive(Session *s)
 		session_naive(s);
 }
 
+/* For a GPU tiles alone are chosen, where none are asked for. */
 static void run_plan(Session *s)
 {
-	if (session_unscheduled(s) || s->first)
+	if ((session_unscheduled(s) && !s->options.gpu) || s->first)
 		return;
 	s->asked = read_schedule(s);
+	if (!s->asked && s->options.gpu && s->options.no_policy)
+		s->asked = ARENA_NEW(s->perm, Schedule);
 	if (s->asked && s->options.no_policy)
 		schedule_complete(s->asked);
+	if (session_unscheduled(s))
+		return;
 	s->lower_options = session_lower_options(s);
 	if (s->diags.nerrors == 0)
 		s->plan = lower_plan(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm, &s->diags,
@@ -121,7 +126,14 @@ static void run_parallel(Session *s)
 	schedule_free(s->asked);
 }
 
-static void run_bind(Session *s) { transform(s, PASS_BIND); }
+static void run_bind(Session *s)
+{
+	transform(s, PASS_BIND);
+	if (!s->options.gpu || s->first)
+		return;
+	lower_finish(s->program, s->asked, &s->diags);
+	schedule_free(s->asked);
+}
 
 static void run_memory(Session *s)
 {
@@ -245,9 +257,9 @@ const Stage pipeline[] = {
 	 verify_program, dump_elide},
 	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
 	 dump_parallel},
-	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},
 	{"bind", "transform", "independent iterations as threads of a GPU", run_bind, verify_bind,
 	 dump_bind},
+	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},
 	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory,
 	 verify_loops, dump_loops},
 	{"vector", "loops", "loops in lanes and strips, functions cut out", run_vector,

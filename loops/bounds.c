@@ -130,6 +130,17 @@ static void assume_turns(Bounds *b, const Stmt *loop, Size hi, Size extent, Size
 		prover_assume(p, size_sub(sizes, number(b, most - 1), turn));
 }
 
+/* Of i < floor((n + 15)/16), 16*i < n, too: no tile of a grid is empty. */
+static void assume_no_empty_tile(Bounds *b, Size left)
+{
+	Prover *p = b->walk.prover;
+	Sizes *sizes = prover_sizes(p);
+	Size floor, less, minus = size_scale(sizes, left, -1);
+	if (size_floors(sizes, left, &floor, 1) == 1 &&
+	    size_without_floor(sizes, minus, floor, FLOOR_MOST, &less))
+		prover_assume(p, size_scale(sizes, less, -1));
+}
+
 static void open_slot(Bounds *b, const Stmt *loop)
 {
 	Prover *p = b->walk.prover;
@@ -155,6 +166,10 @@ static void open_loop(Bounds *b, const Stmt *loop)
 	prover_assume(p, size_plus(sizes, extent, -1));
 	prover_assume(p, size_plus(sizes, size_sub(sizes, hi, iter), -1));
 	assume_turns(b, loop, hi, extent, turn);
+	if (loop->loop == LOOP_GRID) {
+		assume_no_empty_tile(b, size_plus(sizes, hi, -1));
+		assume_no_empty_tile(b, size_plus(sizes, size_sub(sizes, hi, iter), -1));
+	}
 	if (loop->nslots)
 		open_slot(b, loop);
 }
@@ -238,6 +253,7 @@ static void walk_one(Bounds *b, const Stmt *stmt)
 		break;
 	case LOOP_CHECK: walk_check(b, stmt); break;
 	case LOOP_PREFETCH: see_ix(b, stmt->ix); break;
+	case LOOP_BARRIER: break;
 	}
 }
 

@@ -245,8 +245,13 @@ static void dump_local(const Dump *d, const Stmt *stmt)
 	const KernelLocal *local = &d->kernel->locals[stmt->local];
 	fprintf(d->out, "local %s : %s", dump_local_name(d, stmt->local), dtype_name(local->dtype));
 	for (uint32_t i = 0; i < local->rank; i++)
-		fprintf(d->out, "%s%" PRIu32, i ? ", " : " [", local->extent[i]);
-	fprintf(d->out, "%s = ", local->rank ? "]" : "");
+		fprintf(d->out, "%s%" PRIu32,
+			i == 0		       ? " ["
+			: i == local->nthreads ? " | "
+					       : ", ",
+			local->extent[i]);
+	fprintf(d->out, "%s%s = ", local->rank && local->nthreads == local->rank ? " |" : "",
+		local->rank ? "]" : "");
 	dump_value(d, stmt->value, 0);
 }
 
@@ -305,6 +310,7 @@ static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
 		dump_ix(d, stmt->ix, 0);
 		fprintf(d->out, "]");
 		break;
+	case LOOP_BARRIER: fprintf(d->out, "barrier"); break;
 	}
 	fprintf(d->out, "%s\n", stmt->disjoint ? " disjoint" : "");
 	dump_block(d, &stmt->body, depth + 1);

@@ -15,22 +15,10 @@
 #include "base/diag.h"
 #include "base/size_order.h"
 #include "loops/dependence.h"
+#include "loops/digits.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
 #include "loops/work.h"
-
-/* first <= iterator <= first + span */
-typedef struct IterRange {
-	bool known, open; /* open: in its loop */
-	Size first, span;
-} IterRange;
-
-typedef struct CellAccess {
-	BufferId buffer;
-	bool stores;
-	const Ix *ix;
-	const IterRange *ranges; /* by IterVar, in the loops around it */
-} CellAccess;
 
 typedef struct Proof {
 	Program *program;
@@ -40,9 +28,12 @@ typedef struct Proof {
 	IterRange *ranges;     /* by IterVar, in the loops around */
 	const IterRange *kept; /* a copy of them as they are; NULL: there is none */
 	bool *declared;	       /* by LocalId: inside the root */
+	VEC(const Cond *) conds; /* that hold where the walk is */
 	VEC(CellAccess) accesses;
 	VEC(BufferId) stored;
+	bool gpu;     /* may sums below a size be digits, too? A CPU's loops are chosen without */
 	bool threads; /* of a block: locals of outside may be read, and scratch buffers count */
+	bool privates; /* ... and set what each has of its own */
 	bool failed;
 } Proof;
 
@@ -55,12 +46,18 @@ static void see_cell(Proof *p, BufferId buffer, const Ix *ix, bool stores)
 	if (!p->kept)
 		p->kept = memcpy(ARENA_ARRAY(p->arena, IterRange, n), p->ranges,
 				 n * sizeof *p->ranges);
-	PUSH(p->arena, p->accesses, ((CellAccess){buffer, stores, ix, p->kept}));
+	const Cond **conds = ARENA_ARRAY(p->arena, const Cond *, p->conds.n + 1);
+	for (size_t i = 0; i < p->conds.n; i++)
+		conds[i] = p->conds.at[i];
+	PUSH(p->arena, p->accesses,
+	     ((CellAccess){buffer, stores, ix, p->kept, conds, (uint32_t)p->conds.n}));
 }
 
 static void see_local(Proof *p, LocalId local, bool sets)
 {
-	p->failed = p->failed || (!p->declared[local] && (sets || !p->threads));
+	bool private = p->threads && p->kernel->locals[local].nthreads > 0;
+	p->privates |= sets && private && !p->declared[local];
+	p->failed = p->failed || (!p->declared[local] && !private && (sets || !p->threads));
 }
 
 static void see_value(void *of, const Value *value)
@@ -87,22 +84,6 @@ bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *si
 	bool less = size_ge(sizes, b, a);
 	*size = less == (extreme == IX_MAX) ? a : b;
 	return less || size_ge(sizes, a, b);
-}
-
-static IterRange range_of(const Proof *p, const Stmt *loop)
-{
-	Sizes *sizes = p->program->sizes;
-	IterRange range = {0};
-	Size end;
-	range.known = ix_bounding_size(sizes, loop->lo, IX_MAX, &range.first) &&
-		      ix_bounding_size(sizes, loop->hi, IX_MIN, &end) &&
-		      (loop->step == 1 || loop->lo->kind == IX_SIZE);
-	if (!range.known)
-		return range;
-	Size steps = size_ceil(sizes, size_sub(sizes, end, range.first), loop->step);
-	range.span = size_scale(sizes, size_plus(sizes, steps, -1), loop->step);
-	range.known = !size_is_bad(range.span);
-	return range;
 }
 
 static void see_expressions(Proof *p, const Stmt *stmt)
@@ -132,7 +113,7 @@ static void see_block(Proof *p, const Block *block)
 		if (stmt->kind == LOOP_CHECK)
 			p->failed = true;
 		if (stmt->kind == LOOP_FOR) {
-			p->ranges[stmt->iter] = range_of(p, stmt);
+			p->ranges[stmt->iter] = iter_range(p->program, stmt);
 			p->ranges[stmt->iter].open = true;
 			p->kept = NULL;
 		}
@@ -142,7 +123,11 @@ static void see_block(Proof *p, const Block *block)
 				PUSH(p->arena, p->stored, stmt->buffer);
 		}
 		see_expressions(p, stmt);
+		size_t outside = p->conds.n;
+		for (uint32_t c = 0; c < stmt->nconds; c++)
+			PUSH(p->arena, p->conds, &stmt->conds[c]);
 		see_block(p, &stmt->body);
+		p->conds.n = outside;
 		if (stmt->kind == LOOP_FOR) {
 			p->ranges[stmt->iter].open = false;
 			p->kept = NULL;
@@ -382,11 +367,27 @@ static bool accesses_are_apart(const Proof *p, BufferId buffer, const bool *away
 	return range->known && at_least(p, digits.unit, all);
 }
 
+/* Do all accesses have one index, which says the iteration? */
+static bool index_says_iteration(const Proof *p, BufferId buffer)
+{
+	const CellAccess *first = NULL;
+	for (size_t i = 0; i < p->accesses.n; i++) {
+		const CellAccess *access = &p->accesses.at[i];
+		if (access->buffer != buffer)
+			continue;
+		if (first && !digits_are_alike(first, access))
+			return false;
+		first = access;
+	}
+	return first && ix_uses(first->ix, p->loop->iter) &&
+	       digits_are_apart(p->program, p->kernel, first);
+}
+
 /* What is read where nothing is stored does not matter; it is looked for where the rest does not do. */
 static bool buffer_is_apart(const Proof *p, BufferId buffer)
 {
 	bool *away, any = false;
-	if (accesses_are_apart(p, buffer, NULL))
+	if (accesses_are_apart(p, buffer, NULL) || (p->gpu && index_says_iteration(p, buffer)))
 		return true;
 	away = ARENA_ARRAY(p->arena, bool, p->accesses.n + 1);
 	for (size_t i = 0; i < p->accesses.n; i++) {
@@ -396,13 +397,26 @@ static bool buffer_is_apart(const Proof *p, BufferId buffer)
 	return any && accesses_are_apart(p, buffer, away);
 }
 
+/* Threads of a block run with all iterators of the loops around at one value: any of their ranges. */
+static void range_around(Proof *p, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (stmt->kind == LOOP_FOR)
+			p->ranges[stmt->iter] = iter_range(p->program, stmt);
+		range_around(p, &stmt->body);
+	}
+}
+
 static bool prove(Proof *p, const Stmt *root)
 {
 	p->arena = arena_new();
 	p->ranges = ARENA_ARRAY(p->arena, IterRange, p->kernel->niters + 1);
 	p->declared = ARENA_ARRAY(p->arena, bool, p->kernel->nlocals + 1);
+	if (p->threads)
+		range_around(p, &p->kernel->body);
 	see_block(p, &(Block){&root, 1});
-	bool good = !p->failed && p->stored.n > 0;
+	bool good = !p->failed && (p->stored.n > 0 || p->privates);
 	for (size_t i = 0; good && i < p->stored.n; i++)
 		good = buffer_is_apart(p, p->stored.at[i]);
 	arena_free(p->arena);
@@ -415,8 +429,15 @@ bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *roo
 	return loop->independent || prove(&p, root);
 }
 
-bool loop_is_of_threads(Program *program, const Kernel *kernel, const Stmt *loop)
+bool loop_is_of_grid(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop)
 {
-	Proof p = {.program = program, .kernel = kernel, .loop = loop, .threads = true};
-	return constant_trips(program, loop) == 1 || prove(&p, loop);
+	Proof p = {.program = program, .kernel = kernel, .loop = loop, .gpu = true};
+	return prove(&p, root);
+}
+
+bool loop_is_of_threads(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop)
+{
+	Proof p = {
+		.program = program, .kernel = kernel, .loop = loop, .gpu = true, .threads = true};
+	return constant_trips(program, loop) == 1 || prove(&p, root);
 }

@@ -96,7 +96,8 @@ typedef enum LoopStmtKind {
 	LOOP_SET,
 	LOOP_STORE,
 	LOOP_CHECK,
-	LOOP_PREFETCH
+	LOOP_PREFETCH,
+	LOOP_BARRIER
 } LoopStmtKind;
 
 enum { SLOTS_MAX = 64, LANES_APART = 16, LANES_MASKED = 4, LANES_OF = 64 };
@@ -146,6 +147,7 @@ typedef struct KernelLocal {
 	Dtype dtype;
 	uint32_t rank;	    /* 0: one scalar */
 	uint32_t extent[4]; /* constants: registers, not memory */
+	uint32_t nthreads;  /* the first axes that number threads of a block, each with its own */
 } KernelLocal;
 
 typedef struct Kernel {

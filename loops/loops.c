@@ -353,6 +353,8 @@ const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, cons
 	return stmt;
 }
 
+const Stmt *stmt_barrier(Arena *arena) { return stmt_new(arena, LOOP_BARRIER); }
+
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near)
 {
 	Stmt *stmt = stmt_new(arena, LOOP_PREFETCH);

@@ -11,8 +11,10 @@
  *            | vector ITER in [0, hi) of n stmt*          lanes from hi <= n on do nothing
  *            | grid ITER in [0, hi) [of n] stmt*          threads of a GPU, n of a block side by side
  *            | block ITER in [0, n) stmt*                 threads of one block of a GPU
+ *            | barrier                                    threads of a block wait for each other
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
+ *            | local L : DTYPE [t, ... | d, ...] = value   each thread of a block has one
  *            | L[ix, ...] (ACC)= value
  *            | BUF[ix] (ACC)= value
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
@@ -61,11 +63,21 @@
  * touch one cell that either stores, and nothing is scratch. Checks may stand in them: the least code of
  * those that fail is the kernel's. The interpreter watches that too. A kernel without is one thread's.
  *
- * BLOCK loops make an iteration of the grid a block's: n threads run one such loop, and wait for each other
- * behind it. What stands outside of them all threads do, each for itself: it stores nothing, and GRID loops
- * around have one thread. No two iterations of a BLOCK loop touch one cell that either stores, nor set a
- * local of outside. A `shared` buffer is the block's own: scratch, of a constant size, without a place in the
- * workspace.
+ * BLOCK loops make an iteration of the grid a block's: n threads run one such loop, or, where one is all
+ * that another one holds, as many as both have together, the inner loop fastest. What stands outside of them
+ * all threads do, each for itself: it stores nothing, and GRID loops around have one thread. No two iterations
+ * of a BLOCK loop touch one cell that either stores, nor set a local of outside. A `shared` buffer is the
+ * block's own: scratch, of a constant size, without a place in the workspace.
+ *
+ * BARRIER stands outside of BLOCK loops. Between two barriers, or the ends of the grid's iteration, what one
+ * thread stores no other touches; where a loop holds barriers, its rounds follow each other.
+ *
+ * A local with axes in front of a bar is private: each thread of a block has one, and BLOCK loops with those
+ * numbers of threads touch their own, at their iterators. It stands outside of BLOCK loops, and nothing
+ * outside of them touches it.
+ *
+ * On a GPU a VECTOR loop stands in a loop of a block or of a grid, and its lanes are 16 bytes of what they
+ * touch, or 8; of buffers those begin at a multiple of as many.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */

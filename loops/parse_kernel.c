@@ -113,10 +113,11 @@ static Stmt *parse_if(LoopsParser *p, int32_t indent)
 
 /* ---- the others ---- */
 
-/* "[6, 16]", or nothing */
+/* "[6, 16]", "[256 | 8, 8]", or nothing */
 static void parse_extents(LoopsParser *p, KernelLocal *local)
 {
 	int64_t elements = 1;
+	bool more;
 	if (!lex_take(p, "["))
 		return;
 	do {
@@ -128,7 +129,13 @@ static void parse_extents(LoopsParser *p, KernelLocal *local)
 			return;
 		elements *= extent;
 		local->extent[local->rank++] = (uint32_t)extent;
-	} while (lex_take(p, ","));
+		if (local->nthreads == 0 && lex_take(p, "|")) {
+			local->nthreads = local->rank;
+			more = !lex_is(p, lex_now(p), "]");
+		} else {
+			more = lex_take(p, ",");
+		}
+	} while (more);
 	lex_want(p, "]");
 }
 
@@ -164,6 +171,12 @@ static Stmt *parse_check(LoopsParser *p)
 	int64_t check = lex_number(p);
 	stmt->check = check < 0 || check >= UINT32_MAX ? CHECK_NONE : (CheckId)check;
 	return stmt;
+}
+
+static Stmt *parse_barrier(LoopsParser *p)
+{
+	p->at++;
+	return stmt_empty(p, LOOP_BARRIER);
 }
 
 static BufferId buffer_wanted(LoopsParser *p)
@@ -246,7 +259,9 @@ static bool is_word(const LoopsParser *p)
 static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 {
 	static const char *const loops[] = {"for", "unroll", "vector", "parallel", "grid", "block"};
-	const Lex *lex = lex_now(p);
+	const Lex *lex = lex_now(p), *next = lex_next(p);
+	if (lex_is(p, lex, "barrier") && (lex_first(next) || next->kind == LEX_END))
+		return parse_barrier(p);
 	if (!is_word(p))
 		return parse_set(p);
 	for (int kind = LOOP_SERIAL; kind <= LOOP_BLOCK; kind++)

@@ -153,6 +153,13 @@ Block rewrite_block(Rewrite *r, Block block)
 	return (Block){stmts, block.n};
 }
 
+const Value *rewrite_alone(Rewrite *r, const Value *value)
+{
+	r->known.arena = r->program->arena;
+	pointer_map_clear(&r->known);
+	return rewrite_value(r, value);
+}
+
 /* memcpy that takes the NULL of an empty array. */
 static void copy(void *to, const void *from, size_t bytes)
 {

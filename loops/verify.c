@@ -10,6 +10,7 @@
 #include "loops/walk.h"
 
 enum { UNROLL_LIMIT = 1024 };
+enum { BLOCK_AXES = 3 };
 enum { DEPTH_LIMIT = 1000 }; /* of a value or an index: back ends walk them recursively */
 
 typedef struct Verify {
@@ -24,7 +25,8 @@ typedef struct Verify {
 	bool *outside;      /* by LocalId: declared in front of it */
 	uint32_t unrolled;  /* loops around that are written out */
 	bool outlined;	    /* inside a loop that is a function */
-	bool threads;	    /* inside a loop of a block */
+	const Stmt *blocks[BLOCK_AXES]; /* loops of a block around, the outermost first */
+	uint32_t nblocks;
 	bool apart;	    /* the statement at hand is no GRID loop's, nor its kernel's, alone */
 	bool *around;	    /* by LocalId: declared in front of it */
 	bool *local_open; /* by LocalId: after its declaration, in its block */
@@ -105,6 +107,17 @@ static bool is_gathered(const Verify *v, const Ix *const *ixs, uint32_t nixs)
 	return false;
 }
 
+/* Of each thread of a block: the first indices are those of the loops around. */
+static void check_private(const Verify *v, LocalId id, const Ix *const *ixs)
+{
+	const KernelLocal *local = &v->kernel->locals[id];
+	bool own = local->nthreads == 0 || local->nthreads == v->nblocks;
+	for (uint32_t i = 0; own && i < local->nthreads; i++)
+		own = ixs[i]->kind == IX_ITER && ixs[i]->iter == v->blocks[i]->iter &&
+		      size_is(v->program->sizes, v->blocks[i]->hi->size, local->extent[i]);
+	FAIL_UNLESS(v, own, "a local of another thread of the block");
+}
+
 /* Lanes run along the last axis; along the first of a local that is read turned. */
 static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t nixs,
 			    bool read)
@@ -116,6 +129,7 @@ static void check_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint
 	FAIL_UNLESS(v, !v->parallel || !v->outside[local], "a local of another thread");
 	FAIL_UNLESS(v, !v->outlined || !v->around[local], "a local of another function");
 	FAIL_UNLESS(v, v->kernel->locals[local].rank == nixs, "a local with a wrong rank");
+	check_private(v, local, ixs);
 	for (uint32_t i = 0; i < nixs; i++) {
 		check_ix(v, ixs[i]);
 		if (!gathered)
@@ -265,15 +279,21 @@ static void check_grid(const Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v, stmt->threads > 0, "a block without threads");
 }
 
-static void check_threads(const Verify *v, const Stmt *stmt)
+/* `around`: the statement that holds the loop, and nothing else. */
+static void check_threads(Verify *v, const Stmt *stmt)
 {
 	const Sizes *sizes = v->program->sizes;
+	const Stmt *around = v->nblocks ? v->blocks[v->nblocks - 1] : NULL;
 	int64_t n;
-	FAIL_UNLESS(v, !v->threads, "a loop of a block inside one");
+	FAIL_UNLESS(v,
+		    !around || (around->body.n == 1 && around->body.stmts[0] == stmt &&
+				v->nblocks < BLOCK_AXES),
+		    "a loop of a block inside one, beside or inside another statement");
 	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
 		      stmt->hi->kind == IX_SIZE && size_is_const(sizes, stmt->hi->size, &n) &&
 		      n > 0 && stmt->step == 1;
 	FAIL_UNLESS(v, counts, "a loop of a block that does not count from 0 to a constant");
+	v->blocks[v->nblocks++] = stmt;
 }
 
 /* Lanes of which some are masked: what they compute is seen in memory alone. */
@@ -335,9 +355,8 @@ static void check_for(Verify *v, const Stmt *stmt)
 	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
 	bool apart = v->apart;
 	v->apart = apart || stmt->loop != LOOP_GRID || stmt->body.n != 1;
-	v->threads = v->threads || stmt->loop == LOOP_BLOCK;
 	check_block(v, &stmt->body);
-	v->threads = v->threads && stmt->loop != LOOP_BLOCK;
+	v->nblocks -= stmt->loop == LOOP_BLOCK && v->nblocks > 0;
 	v->apart = apart;
 	v->vector = NULL;
 	v->unrolled -= stmt->loop == LOOP_UNROLL;
@@ -371,6 +390,8 @@ static void check_local(Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v, !v->vector || local->rank == 0, "a local with axes inside lanes");
 	for (uint32_t i = 0; i < local->rank; i++)
 		FAIL_UNLESS(v, local->extent[i] > 0, "an empty local");
+	FAIL_UNLESS(v, local->nthreads <= local->rank && (!local->nthreads || !v->nblocks),
+		    "a local of each thread inside a loop of a block");
 	check_value(v, stmt->value);
 	FAIL_UNLESS(v, stmt->value->dtype == local->dtype, "a local set to another type");
 	v->local_open[stmt->local] = true;
@@ -436,6 +457,10 @@ static void check_stmt(Verify *v, const Stmt *stmt)
 		FAIL_UNLESS(v, !v->vector, "a prefetch inside lanes");
 		check_buffer(v, stmt->buffer);
 		check_ix(v, stmt->ix);
+		break;
+	case LOOP_BARRIER:
+		FAIL_UNLESS(v, !v->nblocks && !v->vector && !v->parallel && !v->outlined,
+			    "a barrier that some threads may not come to");
 		break;
 	}
 }

@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "loops/dependence.h"
+#include "loops/verify_block.h"
 #include "loops/walk.h"
 #include "loops/work.h"
 
@@ -42,9 +43,7 @@ bool gpu_independent(Program *program, const Kernel *kernel, const Stmt *root, c
 		return false;
 	if (!seen.stores && !seen.locals)
 		return seen.checks;
-	Stmt bare = *loop;
-	bare.independent = false;
-	return loop_is_independent(program, kernel, root, &bare);
+	return loop_is_of_grid(program, kernel, root, loop);
 }
 
 /* ---- the grid ---- */
@@ -60,10 +59,12 @@ static int64_t most_threads(const Sizes *sizes, const Block *block)
 	int64_t most = 0;
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
-		int64_t n = most_threads(sizes, &stmt->body);
-		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK)
-			size_is_const(sizes, stmt->hi->size, &n);
-		most = n > most ? n : most;
+		int64_t inside = most_threads(sizes, &stmt->body), n = 0;
+		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK &&
+		    size_is_const(sizes, stmt->hi->size, &n))
+			inside = inside && n > INT32_MAX / inside ? INT32_MAX
+								  : n * (inside ? inside : 1);
+		most = inside > most ? inside : most;
 	}
 	return most;
 }
@@ -93,16 +94,38 @@ Size grid_blocks(Sizes *sizes, const Kernel *kernel)
 
 /* ---- the checker ---- */
 
-/* A loop that only a CPU has. */
-static const Stmt *cpu_loop(const Block *block)
+/* Whether a statement is of no use to a GPU, or to a CPU. */
+static bool is_cpu_loop(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL;
+}
+
+static bool is_gpu_stmt(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_BARRIER ||
+	       (stmt->kind == LOOP_FOR && (stmt->loop == LOOP_BLOCK || stmt->loop == LOOP_GRID));
+}
+
+static const Stmt *first_stmt(const Block *block, bool (*is)(const Stmt *))
 {
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
-		bool cpu = stmt->kind == LOOP_FOR &&
-			   (stmt->loop == LOOP_PARALLEL || stmt->loop == LOOP_VECTOR);
-		const Stmt *found = cpu ? stmt : cpu_loop(&stmt->body);
+		const Stmt *found = is(stmt) ? stmt : first_stmt(&stmt->body, is);
 		if (found)
 			return found;
+	}
+	return NULL;
+}
+
+/* The first of the loops of a block, which hold each other, whose iterations may meet. */
+static const Stmt *meeting_threads(Program *program, const Kernel *kernel, const Stmt *root)
+{
+	for (const Stmt *s = root; s->kind == LOOP_FOR && s->loop == LOOP_BLOCK;
+	     s = s->body.stmts[0]) {
+		if (!loop_is_of_threads(program, kernel, root, s))
+			return s;
+		if (s->body.n != 1)
+			break;
 	}
 	return NULL;
 }
@@ -116,7 +139,7 @@ static const Stmt *wrong_threads(Program *program, const Kernel *kernel, const B
 		if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_CHECK)
 			return stmt;
 		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK)
-			inside = loop_is_of_threads(program, kernel, stmt) ? NULL : stmt;
+			inside = meeting_threads(program, kernel, stmt);
 		else
 			inside = wrong_threads(program, kernel, &stmt->body);
 		if (inside)
@@ -145,18 +168,25 @@ static int64_t shared_bytes(const Program *program, const Kernel *kernel)
 
 static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const GpuTarget *gpu)
 {
-	const Stmt *root = grid_loop(&kernel->body), *other = gpu ? cpu_loop(&kernel->body) : root;
+	const Stmt *root = grid_loop(&kernel->body);
+	const Stmt *other = first_stmt(&kernel->body, gpu ? is_cpu_loop : is_gpu_stmt);
 	int64_t together = block_threads(program->sizes, kernel);
-	if (other || (together && !gpu))
+	if (other)
 		return (LoopsFault){kernel, other,
-				    gpu ? "a loop of a CPU's threads or vectors on a GPU"
+				    gpu ? "a loop of a CPU's threads on a GPU"
 					: "a loop of a grid without --target=cuda"};
 	if (shared_bytes(program, kernel) > (gpu ? gpu->shared_most : 0))
 		return (LoopsFault){kernel, root,
 				    gpu ? "more shared memory than a block has"
 					: "shared memory without --target=cuda"};
+	if (gpu && (other = lanes_apart(program, kernel)))
+		return (LoopsFault){kernel, other,
+				    "lanes that are no 8 or 16 bytes at a multiple of as many"};
 	if (together && (other = wrong_threads(program, kernel, &kernel->body)))
 		return (LoopsFault){kernel, other, "threads of a block that may meet"};
+	if (together && (other = block_meeting(program, kernel)))
+		return (LoopsFault){kernel, other,
+				    "threads of a block that may meet without a barrier between"};
 	int64_t left = !gpu ? 0 : together ? 1 : gpu->threads_most;
 	if (gpu && together > gpu->threads_most)
 		return (LoopsFault){kernel, root, "more threads a block than the GPU has"};

@@ -7,6 +7,7 @@
 #include <stb/stb_ds.h>
 
 #include "base/nearest.h"
+#include "target/gpu.h"
 
 static const char *const words[] = {
 #define CHOICE(id, word, names, example, meaning, needs) word,
@@ -322,9 +323,12 @@ static const char *print_clauses(FILE *out, Arena *arena, const ScheduleEntry *e
 void schedule_dump(FILE *out, const Program *program)
 {
 	const Target *target = program->options.target;
-	fprintf(out, "# for %lld vector registers of %lld bytes, grain %lld\n",
-		(long long)target->registers, (long long)target->vector_bytes,
-		(long long)program->options.grain);
+	if (program->options.gpu)
+		fprintf(out, "# for %s\n", program->options.gpu->name);
+	else
+		fprintf(out, "# for %lld vector registers of %lld bytes, grain %lld\n",
+			(long long)target->registers, (long long)target->vector_bytes,
+			(long long)program->options.grain);
 	for (size_t i = 0; i < program->made->entries.n; i++) {
 		const ScheduleEntry *entry = &program->made->entries.at[i];
 		fprintf(out, "%s:", entry->name);

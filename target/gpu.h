@@ -5,6 +5,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* What a block computes of a product: `rows` x `columns` cells, a thread `thread_rows` x `thread_columns` of
+ * them, `steps` of the sum at a time. The rest says how long it takes, in microseconds: `start` in all, and of
+ * the blocks that one multiprocessor has at a time each step of the sum `alone`, or `share` for each of them
+ * where that is more, and `end` behind all steps. */
+typedef struct GpuTile {
+	int64_t rows, columns, thread_rows, thread_columns, steps;
+	int64_t together; /* blocks that fit on a multiprocessor */
+	double start, alone, share, end;
+} GpuTile;
+
 typedef struct GpuTarget {
 	const char *name;     /* "sm_90a": what nvrtc calls it */
 	int64_t threads_most; /* of a block */
@@ -15,6 +25,11 @@ typedef struct GpuTarget {
 	int64_t statements;   /* of a thread, that kernels are joined up to: registers end */
 	int64_t row_threads,
 		row_least; /* of a block that shares a sum; ... a short one: as many terms at least */
+	int64_t processors; /* that run blocks */
+	const GpuTile *tiles;
+	int64_t ntiles;
+	int64_t tile_least;   /* rows and columns, and steps of a sum, from which on tiles pay */
+	int64_t unknown;      /* what a size is taken for that is known at run time only */
 	int64_t ptx;	      /* the first version of PTX that has it, 70 for 7.0 */
 } GpuTarget;
 

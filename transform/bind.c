@@ -17,7 +17,7 @@
 #include "base/diag.h"
 #include "loops/dependence.h"
 #include "loops/verify_gpu.h"
-#include "transform/bind.h"
+#include "transform/bind_tile.h"
 
 /* A loop of a nest. */
 typedef struct Link {
@@ -186,6 +186,21 @@ static void bind_kernel(Bind *b, const Kernel *kernel)
 		add_part(b, kernel, body_block(&rest), &nparts);
 }
 
+/* What threads of a block do together: a product, or sums, or nothing. */
+static void bind_threads(const Transform *t, Kernel *kernel, uint32_t routine)
+{
+	Product product;
+	if (!product_of(t->program, kernel, &product)) {
+		bind_rows(t, kernel, routine);
+		PUSH(t->program->arena, t->program->made->entries,
+		     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+		return;
+	}
+	const GpuTile *tile = gpu_tile_choose(t, kernel, &product);
+	if (tile)
+		bind_tile(t, kernel, &(TileWanted){&product, tile, routine});
+}
+
 static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, uint32_t number)
 {
 	bool serial = number >= b->program->routines.n;
@@ -203,7 +218,7 @@ static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, u
 		routine->nkernels = bind_join(t, b->kernels.at + first, routine->nkernels);
 	b->kernels.n = first + routine->nkernels;
 	for (uint32_t i = 0; i < routine->nkernels && !serial; i++)
-		bind_rows(t, &b->kernels.at[first + i], number);
+		bind_threads(t, &b->kernels.at[first + i], number);
 	routine->kernels = ARENA_ARRAY(program->arena, KernelId, routine->nkernels + 1);
 	for (uint32_t i = 0; i < routine->nkernels; i++)
 		routine->kernels[i] = first + i;

@@ -207,6 +207,7 @@ static void add_parts(Rows *r, const Sum *sum, const Stmt *loop, LocalId part, I
 	    stmt_store(r->arena, to, ix_iter(r->arena, thread), OP_NONE,
 		       value_local(r->arena, r->kernel, part, NULL, 0)));
 	add(r, &r->body, stmt_loop(r->program, LOOP_BLOCK, thread, threads, body_block(&body)));
+	add(r, &r->body, stmt_barrier(r->arena));
 }
 
 /* local op= from[...] for all of n rows of it. */

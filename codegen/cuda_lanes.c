@@ -1,0 +1,159 @@
+/* Loops of lanes for a GPU: each statement takes what it reads in wide accesses, is computed for one lane after
+ * another in registers, and stores in a wide access.
+ *
+ *   float tsr_w0[4];                                       vector lane in 0..4
+ *   tsr_take4_f32(tsr_w0, &x[i]);                            y[i + lane] = exp(x[i + lane])
+ *   float tsr_w1[4];
+ *   TSR_UNROLL
+ *   for (int64_t lane = 0; lane < 4; lane++) {
+ *           tsr_w1[lane] = expf(tsr_w0[lane]);
+ *   }
+ *   tsr_put4_f32(&y[i], tsr_w1);
+ *
+ * Four lanes of f32 are one access, others as many as there are lanes.
+ */
+#include "base/diag.h"
+#include "codegen/cuda_text.h"
+#include "loops/build.h"
+#include "loops/walk.h"
+
+enum { WIDE = 4 };
+
+typedef struct Lanes {
+	KernelText *k;
+	const Stmt *loop;
+	const char *lane;
+	int64_t n;
+	const Value *loads[8]; /* of the statement, in wide accesses */
+	const char *names[8];
+	uint32_t nloads;
+} Lanes;
+
+static Program *program_of(const Lanes *l) { return (Program *)l->k->m->program; }
+
+static bool is_wide(const Lanes *l, BufferId buffer, const Ix *ix)
+{
+	return l->n == WIDE && program_of(l)->buffers.at[buffer].dtype == DTYPE_F32 &&
+	       ix_uses(ix, l->loop->iter);
+}
+
+static const char *new_name(Lanes *l)
+{
+	return arena_printf(l->k->arena, "tsr_w%u", l->k->ntemps++);
+}
+
+/* The cell of the first lane. */
+static const char *first_cell(const Lanes *l, BufferId buffer, const Ix *ix)
+{
+	Program *program = program_of(l);
+	const Ix *lane = ix_iter(l->k->arena, l->loop->iter);
+	const Ix *minus = ix_const(l->k->arena, program->sizes, -1);
+	return c_kernel_cell(l->k, buffer, ix_add(program, ix, ix_mul(program, lane, minus)));
+}
+
+static void put_load(void *of, const Value *value)
+{
+	Lanes *l = of;
+	if (value->kind != VALUE_LOAD || !is_wide(l, value->buffer, value->ix) || l->nloads == 8)
+		return;
+	for (uint32_t i = 0; i < l->nloads; i++)
+		if (l->loads[i] == value)
+			return;
+	const char *name = new_name(l);
+	c_kernel_indent(l->k);
+	fprintf(l->k->out, "float %s[%d];\n", name, WIDE);
+	c_kernel_indent(l->k);
+	fprintf(l->k->out, "tsr_take4_f32(%s, &%s);\n", name,
+		first_cell(l, value->buffer, value->ix));
+	l->loads[l->nloads] = value;
+	l->names[l->nloads++] = arena_printf(l->k->arena, "%s[%s]", name, l->lane);
+}
+
+/* The statement's cell for one lane. */
+static const char *cell_of(Lanes *l, const Stmt *stmt, const char *wide)
+{
+	if (stmt->kind == LOOP_STORE)
+		return wide ? arena_printf(l->k->arena, "%s[%s]", wide, l->lane)
+			    : c_kernel_cell(l->k, stmt->buffer, stmt->ix);
+	return stmt->kind == LOOP_LOCAL ? l->k->locals[stmt->local]
+					: c_kernel_local(l->k, stmt->local, stmt->ixs, stmt->nixs);
+}
+
+static void put_lanes(Lanes *l, const Stmt *stmt, const char *wide)
+{
+	KernelText *k = l->k;
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_UNROLL\n");
+	c_kernel_indent(k);
+	fprintf(k->out, "for (int64_t %s = 0; %s < %lld; %s++) {\n", l->lane, l->lane,
+		(long long)l->n, l->lane);
+	k->indent++;
+	c_kernel_count(k, stmt->value);
+	for (uint32_t i = 0; i < l->nloads; i++)
+		*pointer_map_at(&k->names, l->loads[i]) = (uint64_t)(uintptr_t)l->names[i];
+	c_kernel_shared(k, stmt->value);
+	c_kernel_assign(k, cell_of(l, stmt, wide), stmt);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+}
+
+/* A local is one of each lane. */
+static void declare(Lanes *l, const Stmt *stmt)
+{
+	const char *name = l->k->locals[stmt->local];
+	c_kernel_indent(l->k);
+	fprintf(l->k->out, "%s %s[%lld];\n", c_type(stmt->value->dtype), name, (long long)l->n);
+	l->k->locals[stmt->local] = arena_printf(l->k->arena, "%s[%s]", name, l->lane);
+}
+
+static void put_stmt(Lanes *l, const Stmt *stmt)
+{
+	bool wide = stmt->kind == LOOP_STORE && is_wide(l, stmt->buffer, stmt->ix);
+	const char *name = wide ? new_name(l) : NULL;
+	l->nloads = 0;
+	value_each(stmt->value, put_load, l);
+	if (stmt->kind == LOOP_LOCAL)
+		declare(l, stmt);
+	if (wide) {
+		c_kernel_indent(l->k);
+		fprintf(l->k->out, "float %s[%d];\n", name, WIDE);
+	}
+	put_lanes(l, stmt, name);
+	if (wide) {
+		c_kernel_indent(l->k);
+		fprintf(l->k->out, "tsr_put4_f32(&%s, %s);\n",
+			first_cell(l, stmt->buffer, stmt->ix), name);
+	}
+}
+
+void cuda_lanes_loop(KernelText *k, const Stmt *loop)
+{
+	Lanes l = {.k = k, .loop = loop, .lane = k->iters[loop->iter]};
+	size_is_const(k->m->program->sizes, loop->hi->size, &l.n);
+	c_kernel_indent(k);
+	fprintf(k->out, "{\n");
+	k->indent++;
+	for (uint32_t i = 0; i < loop->body.n; i++)
+		put_stmt(&l, loop->body.stmts[i]);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+}
+
+void cuda_lanes_fill(KernelText *k, LocalId id, const char *value)
+{
+	const KernelLocal *local = &k->kernel->locals[id];
+	const char *first = k->locals[id], *n = "";
+	for (uint32_t i = 0; i < local->rank; i++) {
+		first = arena_printf(k->arena, "%s[0]", first);
+		n = arena_printf(k->arena, i < local->nthreads ? "%s%sTSR_EACH(%u)" : "%s%s%u", n,
+				 i ? " * " : "", local->extent[i]);
+	}
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_UNROLL\n");
+	c_kernel_indent(k);
+	fprintf(k->out, "for (int64_t tsr_i = 0; tsr_i < %s; tsr_i++)\n", n);
+	c_kernel_indent(k);
+	fprintf(k->out, "\t(&%s)[tsr_i] = %s;\n", first, value);
+}

@@ -1,0 +1,210 @@
+/* Threads of a block and their barriers.
+ *
+ * The walk keeps what was touched since the last barrier: by threads in loops of a block, or by all of them
+ * outside. A loop is walked twice, so that its end meets its beginning; what stands in a loop or behind a
+ * condition may not run, and takes no barrier's word for what is in front.
+ *
+ * Threads of one loop of a block are apart by loop_is_of_threads; here loops meet each other. Two of them are
+ * apart in rings alone, `ring[(k % 2)*n + a]` and `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one
+ * round of all loops around.
+ */
+#include "loops/verify_block.h"
+
+#include "base/size_order.h"
+#include "loops/dependence.h"
+#include "loops/digits.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
+
+typedef struct Touch {
+	CellAccess access;
+	const Stmt *by; /* the loop of a block; NULL: all threads */
+	uint32_t round;
+} Touch;
+
+typedef VEC(Touch) TouchList;
+
+typedef struct Meet {
+	Program *program;
+	const Kernel *kernel;
+	Arena *arena;
+	IterRange *ranges, *kept;
+	BufferUses uses;
+	TouchList touched;
+	const Stmt *by;
+	uint32_t round, rounds;
+	const Stmt *stmt, *found;
+} Meet;
+
+/* ---- two accesses ---- */
+
+/* The terms but one, from 0 to less than the size, in the loops around? */
+static bool rest_is_below(const Meet *m, const CellAccess *access, const Linear *linear, size_t but,
+			  Size size)
+{
+	Sizes *sizes = m->program->sizes;
+	Size zero = size_const(sizes, 0), most = linear->offset;
+	bool below = size_ge(sizes, most, zero);
+	for (size_t i = 0; below && i < linear->terms.n; i++) {
+		const LinearTerm *term = &linear->terms.at[i];
+		if (i == but)
+			continue;
+		const IterRange *range =
+			term->atom->kind == IX_ITER ? &access->ranges[term->atom->iter] : NULL;
+		below = range && range->known && size_ge(sizes, range->first, zero) &&
+			size_ge(sizes, term->coef, zero);
+		if (below)
+			most = size_add(sizes, most,
+					size_mul(sizes, term->coef,
+						 size_add(sizes, range->first, range->span)));
+	}
+	return below && !size_is_bad(most) && size_ge(sizes, size, size_plus(sizes, most, 1));
+}
+
+/* Are they remainders of one number, of indices that differ by what is none of its multiples? */
+static bool remainders_differ(const Meet *m, const Ix *a, const Ix *b)
+{
+	const Sizes *sizes = m->program->sizes;
+	int64_t n, apart;
+	if (a->kind != IX_MOD || b->kind != IX_MOD || !ix_same(a->b, b->b) ||
+	    a->b->kind != IX_SIZE || !size_is_const(sizes, a->b->size, &n) || n < 1)
+		return false;
+	const Ix *minus = ix_const(m->program->arena, m->program->sizes, -1);
+	Linear between =
+		ix_linear(m->program, ix_add(m->program, b->a, ix_mul(m->program, a->a, minus)));
+	return between.terms.n == 0 && size_is_const(sizes, between.offset, &apart) &&
+	       apart % n != 0;
+}
+
+static bool are_in_a_ring(const Meet *m, const CellAccess *a, const CellAccess *b)
+{
+	Linear first = ix_linear(m->program, a->ix), second = ix_linear(m->program, b->ix);
+	for (size_t i = 0; i < first.terms.n; i++)
+		for (size_t k = 0; k < second.terms.n; k++) {
+			Size coef = first.terms.at[i].coef;
+			if (size_same(coef, second.terms.at[k].coef) &&
+			    remainders_differ(m, first.terms.at[i].atom, second.terms.at[k].atom) &&
+			    rest_is_below(m, a, &first, i, coef) &&
+			    rest_is_below(m, b, &second, k, coef))
+				return true;
+		}
+	return false;
+}
+
+static bool may_meet(const Meet *m, const Touch *a, const Touch *b)
+{
+	if (a->access.buffer != b->access.buffer || (!a->access.stores && !b->access.stores) ||
+	    (a->by == b->by && a->round == b->round))
+		return false;
+	return a->round != b->round || !are_in_a_ring(m, &a->access, &b->access);
+}
+
+/* ---- the walk ---- */
+
+static void touch(Meet *m, BufferId buffer, const Ix *ix, bool stores)
+{
+	size_t n = m->kernel->niters + 1;
+	bool stored = false;
+	for (size_t i = 0; i < m->uses.n; i++)
+		stored |= m->uses.at[i].buffer == buffer && m->uses.at[i].stored;
+	if (!stored)
+		return;
+	if (!m->kept) {
+		m->kept = ARENA_ARRAY(m->arena, IterRange, n);
+		for (size_t i = 0; i < n; i++)
+			m->kept[i] = m->ranges[i];
+	}
+	Touch own = {
+		{.buffer = buffer, .stores = stores, .ix = ix, .ranges = m->kept}, m->by, m->round};
+	for (size_t i = 0; i < m->touched.n && !m->found; i++)
+		if (may_meet(m, &m->touched.at[i], &own))
+			m->found = m->stmt;
+	PUSH(m->arena, m->touched, own);
+}
+
+static void see_value(void *of, const Value *value)
+{
+	if (value->kind == VALUE_LOAD)
+		touch(of, value->buffer, value->ix, false);
+}
+
+static void see_stmt(Meet *m, const Stmt *stmt)
+{
+	const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
+	m->stmt = stmt;
+	for (size_t i = 0; i < sizeof ixs / sizeof *ixs; i++)
+		if (ixs[i])
+			ix_each_value(ixs[i], see_value, m);
+	for (uint32_t i = 0; i < stmt->nixs; i++)
+		ix_each_value(stmt->ixs[i], see_value, m);
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		ix_each_value(stmt->conds[i].a, see_value, m);
+		ix_each_value(stmt->conds[i].b, see_value, m);
+	}
+	if (stmt->value)
+		value_each(stmt->value, see_value, m);
+	if (stmt->kind == LOOP_STORE)
+		touch(m, stmt->buffer, stmt->ix, true);
+}
+
+static void walk_block(Meet *m, const Block *block);
+
+/* Once more, where rounds follow each other. */
+static void walk_rounds(Meet *m, const Stmt *loop)
+{
+	uint32_t around = m->round;
+	for (int round = 0; round < 2; round++) {
+		m->round = ++m->rounds;
+		walk_block(m, &loop->body);
+	}
+	m->round = around;
+}
+
+static void walk_for(Meet *m, const Stmt *stmt)
+{
+	bool threads = stmt->loop == LOOP_BLOCK && !m->by, once = stmt->loop == LOOP_GRID;
+	m->ranges[stmt->iter] = iter_range(m->program, stmt);
+	m->kept = NULL;
+	m->by = threads ? stmt : m->by;
+	if (m->by || once)
+		walk_block(m, &stmt->body);
+	else
+		walk_rounds(m, stmt);
+	m->by = threads ? NULL : m->by;
+	m->kept = NULL;
+}
+
+/* What was touched in front is so too behind what may not have run. */
+static void walk_stmt(Meet *m, const Stmt *stmt)
+{
+	TouchList before = {0};
+	see_stmt(m, stmt);
+	if (stmt->kind == LOOP_BARRIER)
+		m->touched.n = 0;
+	bool may =
+		stmt->body.n > 0 && !m->by && stmt->loop != LOOP_BLOCK && stmt->loop != LOOP_GRID;
+	for (size_t i = 0; may && i < m->touched.n; i++)
+		PUSH(m->arena, before, m->touched.at[i]);
+	if (stmt->kind == LOOP_FOR)
+		walk_for(m, stmt);
+	else
+		walk_block(m, &stmt->body);
+	for (size_t i = 0; i < before.n; i++)
+		PUSH(m->arena, m->touched, before.at[i]);
+}
+
+static void walk_block(Meet *m, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n && !m->found; i++)
+		walk_stmt(m, block->stmts[i]);
+}
+
+const Stmt *block_meeting(Program *program, const Kernel *kernel)
+{
+	Meet m = {.program = program, .kernel = kernel, .arena = arena_new()};
+	m.ranges = ARENA_ARRAY(m.arena, IterRange, kernel->niters + 1);
+	m.uses = kernel_buffers(m.arena, kernel);
+	walk_block(&m, &kernel->body);
+	arena_free(m.arena);
+	return m.found;
+}

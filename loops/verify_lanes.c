@@ -1,0 +1,78 @@
+/* Lanes of a GPU: accesses of 8 or 16 bytes, which begin at multiples of as many. */
+#include "loops/linear.h"
+#include "loops/multiple.h"
+#include "loops/verify_block.h"
+
+#include "loops/build.h"
+#include "loops/walk.h"
+
+typedef struct Lanes {
+	Program *program;
+	const Multiples *multiples;
+	const Stmt *loop;
+	int64_t n;
+	bool wrong;
+} Lanes;
+
+/* Where the first lane is. */
+static const Ix *first_of(const Lanes *l, const Ix *ix)
+{
+	const Ix *lane = ix_iter(l->program->arena, l->loop->iter);
+	const Ix *minus = ix_const(l->program->arena, l->program->sizes, -1);
+	return ix_add(l->program, ix, ix_mul(l->program, lane, minus));
+}
+
+static void see_access(Lanes *l, BufferId buffer, const Ix *ix)
+{
+	const Sizes *sizes = l->program->sizes;
+	int64_t bytes = l->n * (int64_t)dtype_bytes(l->program->buffers.at[buffer].dtype);
+	if (!ix_uses(ix, l->loop->iter))
+		return;
+	Size stride = ix_stride(l->program, ix, l->loop->iter);
+	bool beside = !size_is_bad(stride) && size_is(sizes, stride, 1);
+	l->wrong |= !beside || (bytes != 8 && bytes != 16) ||
+		    ix_multiple(l->multiples, first_of(l, ix)) % l->n != 0;
+}
+
+static void see_value(void *of, const Value *value)
+{
+	if (value->kind == VALUE_LOAD)
+		see_access(of, value->buffer, value->ix);
+}
+
+static bool fits(Lanes *l)
+{
+	const Sizes *sizes = l->program->sizes;
+	bool whole = l->loop->lanes == 0 && size_is(sizes, l->loop->lo->size, 0) &&
+		     size_is_const(sizes, l->loop->hi->size, &l->n) && l->n > 0;
+	for (uint32_t i = 0; whole && i < l->loop->body.n; i++) {
+		const Stmt *stmt = l->loop->body.stmts[i];
+		l->wrong |= stmt->kind == LOOP_STORE && stmt->acc != OP_NONE;
+		if (stmt->kind == LOOP_STORE)
+			see_access(l, stmt->buffer, stmt->ix);
+		value_each(stmt->value, see_value, l);
+	}
+	return whole && !l->wrong;
+}
+
+static const Stmt *search(Lanes *l, const Block *block)
+{
+	const Stmt *found = NULL;
+	for (uint32_t i = 0; i < block->n && !found; i++) {
+		const Stmt *stmt = block->stmts[i];
+		bool lanes = stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR;
+		l->loop = stmt;
+		found = lanes && !fits(l) ? stmt : search(l, &stmt->body);
+	}
+	return found;
+}
+
+const Stmt *lanes_apart(Program *program, const Kernel *kernel)
+{
+	Arena *arena = arena_new();
+	Multiples multiples = multiples_new(arena, program, kernel);
+	Lanes lanes = {.program = program, .multiples = &multiples};
+	const Stmt *found = search(&lanes, &kernel->body);
+	arena_free(arena);
+	return found;
+}

@@ -1,0 +1,81 @@
+"""Products in tiles of a GPU's blocks: every tile and layout, sizes below, at and beyond tiles, 0 and 1, bit for bit. Under
+--fp=strict each cell is what adding its terms in turn gives."""
+import os
+import sys
+
+import numpy as np
+
+from tsrlib import SCRATCH, Model
+
+rng = np.random.default_rng(int(sys.argv[1]))
+TILES = [(128, 8, 128, 8), (64, 8, 128, 8), (64, 8, 64, 4), (32, 4, 64, 4), (16, 4, 64, 4)]
+LAYOUTS = ["i, k; k, j", "k, i; k, j", "i, k; j, k", "k, i; j, k"]
+SIZES = [(0, 3, 5), (5, 0, 3), (5, 3, 0), (1, 1, 1), (3, 70, 16), (17, 65, 15), (130, 129, 35), (128, 128, 32)]
+
+
+def schedule(text):
+    path = os.path.join(SCRATCH.name, "%x.sched" % (hash(text) & 0xffffffff))
+    with open(path, "w", encoding="utf8") as out:
+        out.write(text)
+    return ["--schedule=" + path, "--fp=strict"]
+
+
+def product(a, b):
+    """Of [..., i, k] and [..., k, j], terms in turn."""
+    total = np.zeros(a.shape[:-1] + b.shape[-1:], np.float32)
+    for k in range(a.shape[-1]):
+        total = total + a[..., k, None] * b[..., k, None, :]
+    return total
+
+
+def draw(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def same(name, got, want):
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape and np.array_equal(got.view(np.uint32), want.view(np.uint32)), name
+
+
+def turned(array, as_it_is):
+    return array if as_it_is else np.ascontiguousarray(array.swapaxes(-1, -2))
+
+
+def plain(tile, layout):
+    """Symbolic sizes, and what is done with each cell."""
+    first, second = layout.split("; ")
+    model = Model("""dim m
+dim n
+dim k
+input a : [%s]
+input b : [%s]
+input c : [n]
+output y = relu(einsum("%s => i, j", a, b) + c)
+""" % (first.replace("i", "m"), second.replace("j", "n"), layout), schedule("y: tile i %d %d, j %d %d\n" % tile))
+    for m, n, k in SIZES:
+        a, b, c = draw(m, k), draw(k, n), draw(n)
+        got, = model.forward([m, n, k], [turned(a, first == "i, k"), turned(b, second == "k, j"), c], [((m, n), np.float32)])
+        same("%s %s %s" % (tile, layout, (m, n, k)), got, np.maximum(product(a, b) + c, 0))
+
+
+def batched(tile, m, n, k):
+    """Known sizes, batches of both operands, several loops as rows and in the sum."""
+    model = Model("""dim t
+input x : [t | 3, %d, 2, %d]
+input w : [t | 2, %d -> %d]
+output y = einsum("t | r, i, p, k; t | p, k -> j => t | r, i, j", x, w)
+""" % (m, k, k, n), schedule("y: tile i %d %d, j %d %d\n" % tile))
+    for t in (0, 2):
+        x, w = draw(t, 3, m, 2, k), draw(t, n, 2, k)
+        got, = model.forward([t], [x, w], [((t, 3, m, n), np.float32)])
+        rows, columns = x.reshape(t, 3 * m, 2 * k), w.reshape(t, n, 2 * k).swapaxes(-1, -2)
+        same("batches", got.reshape(t, 3 * m, n), product(rows, columns))
+
+
+plain(TILES[0], LAYOUTS[0])
+plain(TILES[1], LAYOUTS[1])
+plain(TILES[2], LAYOUTS[2])
+plain(TILES[3], LAYOUTS[3])
+plain(TILES[4], LAYOUTS[0])
+batched(TILES[2], 23, 68, 20)
+print("products have their bits")

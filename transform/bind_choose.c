@@ -1,0 +1,142 @@
+/* The tile of a product: the one that takes the least time, as a row of the GPU says it.
+ *
+ * With `units` blocks, of which a multiprocessor has n in all, and `together` of them at a time,
+ *
+ *   time    = start + floor(n / together) * wave(together) + wave(n % together)
+ *   wave(c) = steps * max(alone, share * c) + end * c
+ *
+ * Sizes that are known at run time only are taken for `unknown`. What a schedule asks for is taken as it is:
+ * `tile i 64 8, j 128 8; block k 16` is a block's rows and columns with those of a thread, and how many steps
+ * of the sum are shared at a time.
+ */
+#include <math.h>
+
+#include "transform/bind_tile.h"
+
+typedef struct Choose {
+	const Transform *t;
+	const GpuTarget *gpu;
+	const Kernel *kernel;
+	const Product *product;
+} Choose;
+
+static int64_t size_of(const Choose *c, Size size)
+{
+	int64_t value;
+	return size_is_const(c->t->program->sizes, size, &value) ? value : c->gpu->unknown;
+}
+
+static double blocks_of(const Choose *c, const GpuTile *tile)
+{
+	double blocks =
+		ceil((double)size_of(c, c->product->rows.extent) / (double)tile->rows) *
+		ceil((double)size_of(c, c->product->columns.extent) / (double)tile->columns);
+	for (uint32_t i = 0; i < c->product->batch.n; i++)
+		blocks *= (double)size_of(c, c->product->batch.loops[i]->hi->size);
+	return blocks;
+}
+
+static double wave(const Choose *c, const GpuTile *tile, double blocks)
+{
+	double steps = ceil((double)size_of(c, c->product->sum.extent) / (double)tile->steps);
+	for (uint32_t i = 0; i < c->product->outer.n; i++)
+		steps *= (double)size_of(c, c->product->outer.loops[i]->hi->size);
+	return blocks > 0 ? steps * fmax(tile->alone, tile->share * blocks) + tile->end * blocks
+			  : 0;
+}
+
+static double time_of(const Choose *c, const GpuTile *tile)
+{
+	double n = ceil(blocks_of(c, tile) / (double)c->gpu->processors);
+	double together = (double)tile->together, waves = floor(n / together);
+	return tile->start + waves * wave(c, tile, together) + wave(c, tile, n - waves * together);
+}
+
+static Sym name_of(const Choose *c, const LoopGroup *group)
+{
+	return c->kernel->iters[group->loops[group->n - 1]->iter].name;
+}
+
+static ScheduleClause *asked(const Choose *c, Choice choice)
+{
+	return schedule_asked(c->t->asked, c->t->program, c->kernel->name, c->kernel->span, choice);
+}
+
+static bool is_asked(const Choose *c, const GpuTile *tile)
+{
+	ScheduleClause *sides = asked(c, CHOICE_TILE), *steps = asked(c, CHOICE_BLOCK);
+	const int64_t rows[] = {tile->rows, tile->thread_rows};
+	const int64_t columns[] = {tile->columns, tile->thread_columns};
+	return asks_name(sides, 0, name_of(c, &c->product->rows)) &&
+	       asks_name(sides, 1, name_of(c, &c->product->columns)) &&
+	       asks_numbers(sides, 0, rows, 2) && asks_numbers(sides, 1, columns, 2) &&
+	       asks_name(steps, 0, name_of(c, &c->product->sum)) &&
+	       asks_numbers(steps, 0, &tile->steps, 1);
+}
+
+static void note(const Choose *c, const GpuTile *tile)
+{
+	Program *program = c->t->program;
+	Arena *arena = program->arena;
+	ScheduleEntry entry = {.name = c->kernel->name, .span = c->kernel->span};
+	const LoopGroup *groups[] = {&c->product->rows, &c->product->columns, &c->product->sum};
+	for (int i = 0; i < 3; i++)
+		PUSH(arena, entry.loops, name_of(c, groups[i]));
+	PUSH(arena, entry.operands, c->product->row_operand.name);
+	PUSH(arena, entry.operands, c->product->column_operand.name);
+	if (tile || says_off(asked(c, CHOICE_TILE)))
+		entry_make(arena, &entry, CHOICE_TILE, !tile);
+	if (tile) {
+		ScheduleClause *made = entry_clause(&entry, CHOICE_TILE);
+		clause_add(arena, made, name_of(c, &c->product->rows),
+			   (int64_t[]){tile->rows, tile->thread_rows}, 2);
+		clause_add(arena, made, name_of(c, &c->product->columns),
+			   (int64_t[]){tile->columns, tile->thread_columns}, 2);
+		made = entry_make(arena, &entry, CHOICE_BLOCK, false);
+		clause_add(arena, made, name_of(c, &c->product->sum), &tile->steps, 1);
+		made = entry_make(arena, &entry, CHOICE_STAGE, false);
+		clause_add(arena, made, c->product->row_operand.name, NULL, 0);
+		clause_add(arena, made, c->product->column_operand.name, NULL, 0);
+	}
+	PUSH(arena, program->made->entries, entry);
+}
+
+static bool pays(const Choose *c)
+{
+	const LoopGroup *groups[] = {&c->product->rows, &c->product->columns, &c->product->sum};
+	for (int i = 0; i < 3; i++)
+		if (size_of(c, groups[i]->extent) < c->gpu->tile_least)
+			return false;
+	return true;
+}
+
+/* Why there is none of those that are asked for. */
+static const char *no_tile(const Choose *c)
+{
+	Arena *arena = c->t->program->arena;
+	const char *text = "a GPU has tiles of";
+	for (int64_t i = 0; i < c->gpu->ntiles; i++) {
+		const GpuTile *tile = &c->gpu->tiles[i];
+		text = arena_printf(arena, "%s%s %lld %lld, %lld %lld", text, i ? " or" : "",
+				    (long long)tile->rows, (long long)tile->thread_rows,
+				    (long long)tile->columns, (long long)tile->thread_columns);
+	}
+	return text;
+}
+
+const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const Product *product)
+{
+	Choose c = {t, t->options->gpu, kernel, product};
+	const GpuTile *best = NULL;
+	ScheduleClause *sides = asked(&c, CHOICE_TILE);
+	bool open = asks_on(sides) || (!asks_off(sides) && pays(&c));
+	for (int64_t i = 0; open && i < c.gpu->ntiles; i++) {
+		const GpuTile *tile = &c.gpu->tiles[i];
+		if (is_asked(&c, tile) && (!best || time_of(&c, tile) < time_of(&c, best)))
+			best = tile;
+	}
+	if (!best && asks_on(sides))
+		sides->refused = no_tile(&c);
+	note(&c, best);
+	return best;
+}

@@ -1,0 +1,285 @@
+/* Whether a kernel is a product: sums of terms of two factors, of which one moves along some loops of the grid
+ * and the other along others.
+ *
+ *   grid b, i, j                     batch b, rows i, columns j
+ *     local acc = 0
+ *     for k
+ *       acc += x[b, i, k] * w[k, j]
+ *     y[b, i, j] = relu(acc + c[j])
+ *
+ * The columns are the loops along which the result lies. Several loops of one kind are one loop where all
+ * indices walk through them so; else the innermost one is, and the others are loops of the batch.
+ */
+#include <string.h>
+
+#include "base/diag.h"
+#include "loops/dependence.h"
+#include "loops/linear.h"
+#include "loops/verify_gpu.h"
+#include "loops/walk.h"
+#include "transform/bind_tile.h"
+
+typedef struct Look {
+	Program *program;
+	const Kernel *kernel;
+	Product *product;
+} Look;
+
+/* ---- the form ---- */
+
+static bool is_sum(const Stmt *stmt, Product *p)
+{
+	p->sum.n = 0;
+	for (; stmt->kind == LOOP_FOR && stmt->body.n == 1; stmt = stmt->body.stmts[0]) {
+		if (stmt->loop != LOOP_SERIAL || stmt->step != 1 || stmt->lo->kind != IX_SIZE ||
+		    stmt->hi->kind != IX_SIZE || p->sum.n == PRODUCT_LOOPS)
+			return false;
+		p->sum.loops[p->sum.n++] = stmt;
+	}
+	const Value *value = stmt->value;
+	p->set = stmt;
+	return p->sum.n > 0 && stmt->kind == LOOP_SET && stmt->nixs == 0 && stmt->acc == OP_ADD &&
+	       value->kind == VALUE_OP && value->op == OP_MUL && value->dtype == DTYPE_F32;
+}
+
+static bool counts_from_zero(const Look *look, const LoopGroup *loops)
+{
+	for (uint32_t i = 0; i < loops->n; i++)
+		if (!size_is(look->program->sizes, loops->loops[i]->lo->size, 0))
+			return false;
+	return true;
+}
+
+static bool is_plain(const Look *look, const Stmt *stmt)
+{
+	return stmt->kind == LOOP_STORE ||
+	       (stmt->kind == LOOP_LOCAL && look->kernel->locals[stmt->local].rank == 0);
+}
+
+typedef struct Search {
+	LocalId local;
+	bool found;
+} Search;
+
+static void see_local(void *of, const Value *value)
+{
+	Search *search = of;
+	search->found |= value->kind == VALUE_LOCAL && value->local == search->local;
+}
+
+/* Does a statement in front of the sum read what it is added to? */
+static bool reads_before(const Product *p, const Block *body)
+{
+	Search search = {.local = p->set->local};
+	for (uint32_t i = 0; i < body->n && body->stmts[i]->kind != LOOP_FOR; i++)
+		value_each(body->stmts[i]->value, see_local, &search);
+	return search.found;
+}
+
+/* One sum, and around it locals and stores alone. */
+static bool has_form(const Look *look, const Block *body)
+{
+	Product *p = look->product;
+	Arena *arena = look->program->arena;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const Stmt *stmt = body->stmts[i];
+		if (stmt->kind == LOOP_FOR) {
+			if (p->set || !is_sum(stmt, p))
+				return false;
+		} else if (!is_plain(look, stmt)) {
+			return false;
+		}
+	}
+	for (uint32_t i = 0; p->set && i < body->n; i++) {
+		const Stmt *stmt = body->stmts[i];
+		if (stmt->kind == LOOP_LOCAL && stmt->local == p->set->local)
+			p->declared = stmt;
+		else if (stmt->kind != LOOP_FOR)
+			PUSH(arena, p->rest.stmts, stmt);
+		else if (
+			!p->declared) /* what stands in front of the sum may be computed behind it */
+			return false;
+	}
+	return p->set && p->declared && p->declared->value->kind == VALUE_CONST &&
+	       !reads_before(p, body) && counts_from_zero(look, &p->sum);
+}
+
+/* ---- the factors ---- */
+
+typedef struct Factor {
+	const Look *look;
+	bool uses[PRODUCT_LOOPS]; /* by loop of the grid */
+	bool wrong;
+	const Value *load;
+} Factor;
+
+static LoopGroup grid_of(const Kernel *kernel)
+{
+	LoopGroup grid = {0};
+	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body)) {
+		if (grid.n == PRODUCT_LOOPS)
+			return (LoopGroup){0};
+		grid.loops[grid.n++] = s;
+	}
+	return grid;
+}
+
+static void see_factor(void *of, const Value *value)
+{
+	Factor *factor = of;
+	const Look *look = factor->look;
+	const Body *rest = &look->product->rest;
+	LoopGroup grid = grid_of(look->kernel);
+	factor->wrong |= value->kind == VALUE_LOCAL;
+	if (value->kind != VALUE_LOAD && value->kind != VALUE_INDEX)
+		return;
+	for (uint32_t i = 0; i < grid.n; i++)
+		factor->uses[i] |= ix_uses(value->ix, grid.loops[i]->iter);
+	if (value->kind != VALUE_LOAD)
+		return;
+	factor->load = factor->load ? factor->load : value;
+	for (size_t i = 0; i < rest->stmts.n; i++)
+		factor->wrong |= rest->stmts.at[i]->kind == LOOP_STORE &&
+				 rest->stmts.at[i]->buffer == value->buffer;
+}
+
+static Factor factor_of(const Look *look, const Value *value)
+{
+	Factor factor = {.look = look};
+	value_each(value, see_factor, &factor);
+	factor.wrong |= !factor.load;
+	return factor;
+}
+
+/* ---- loops as one ---- */
+
+typedef struct Merge {
+	Program *program;
+	const LoopGroup *group;
+	uint32_t first; /* the loops from this one on are one loop */
+} Merge;
+
+static void see_index(Merge *m, const Ix *ix)
+{
+	Sizes *sizes = m->program->sizes;
+	for (uint32_t i = m->group->n; ix && i-- > m->first + 1;) {
+		const Stmt *inner = m->group->loops[i], *outer = m->group->loops[i - 1];
+		Size near = ix_stride(m->program, ix, inner->iter);
+		Size far = ix_stride(m->program, ix, outer->iter);
+		if (size_is_bad(near) || size_is_bad(far) ||
+		    !size_same(far, size_mul(sizes, near, inner->hi->size)))
+			m->first = i;
+	}
+}
+
+static void see_value(void *of, const Value *value)
+{
+	Merge *m = of;
+	if (value->kind == VALUE_LOAD || value->kind == VALUE_INDEX)
+		see_index(m, value->ix);
+}
+
+/* Leaves the innermost loops, as far as they are one; the others go to `others`. */
+static void merge(const Look *look, LoopGroup *group, LoopGroup *others, bool cells)
+{
+	Merge m = {look->program, group, 0};
+	const Body *rest = &look->product->rest;
+	value_each(look->product->set->value, see_value, &m);
+	for (size_t i = 0; cells && i < rest->stmts.n; i++) {
+		const Stmt *stmt = rest->stmts.at[i];
+		value_each(stmt->value, see_value, &m);
+		see_index(&m, stmt->ix);
+	}
+	for (uint32_t i = 0; i < m.first; i++)
+		others->loops[others->n++] = group->loops[i];
+	memmove(group->loops, group->loops + m.first, (group->n - m.first) * sizeof *group->loops);
+	group->n -= m.first;
+	group->extent = size_const(look->program->sizes, 1);
+	for (uint32_t i = 0; i < group->n; i++)
+		group->extent =
+			size_mul(look->program->sizes, group->extent, group->loops[i]->hi->size);
+}
+
+/* ---- the product ---- */
+
+static bool moves_by_one(const Look *look, const Ix *ix, const LoopGroup *group)
+{
+	Size stride = ix_stride(look->program, ix, group->loops[group->n - 1]->iter);
+	return !size_is_bad(stride) && size_is(look->program->sizes, stride, 1);
+}
+
+/* The one index at which all stores are; NULL: there are none, or several. */
+static const Ix *stored_at(const Product *p)
+{
+	const Ix *at = NULL;
+	for (size_t i = 0; i < p->rest.stmts.n; i++) {
+		const Stmt *stmt = p->rest.stmts.at[i];
+		if (stmt->kind != LOOP_STORE)
+			continue;
+		if (at && !ix_same(at, stmt->ix))
+			return NULL;
+		at = stmt->ix;
+	}
+	return at;
+}
+
+/* Rows move the first factor alone, columns the second alone. */
+static void sort_loops(const Look *look, const Factor *first, const Factor *second)
+{
+	Product *p = look->product;
+	LoopGroup grid = grid_of(look->kernel);
+	for (uint32_t i = 0; i < grid.n; i++) {
+		LoopGroup *to = first->uses[i] == second->uses[i] ? &p->batch
+				: first->uses[i]		  ? &p->rows
+								  : &p->columns;
+		to->loops[to->n++] = grid.loops[i];
+	}
+}
+
+static ProductOperand operand_of(const Look *look, const Value *value, const Value *load)
+{
+	const LoopGroup *sum = &look->product->sum;
+	return (ProductOperand){value, moves_by_one(look, load->ix, sum),
+				look->program->buffers.at[load->buffer].name};
+}
+
+static bool groups_fit(const Product *p)
+{
+	return p->rows.n > 0 && p->columns.n > 0 && !size_is_bad(p->rows.extent) &&
+	       !size_is_bad(p->columns.extent) && !size_is_bad(p->sum.extent);
+}
+
+/* With `turned` the second factor is that of the rows. */
+static bool sort_factors(const Look *look, const Factor *factors, const Value *const *values,
+			 bool turned)
+{
+	Product *p = look->product;
+	const Ix *at = stored_at(p);
+	p->rows.n = p->columns.n = p->batch.n = 0;
+	sort_loops(look, &factors[turned], &factors[!turned]);
+	if (!at || !p->rows.n || !p->columns.n || !moves_by_one(look, at, &p->columns))
+		return false;
+	p->columns_first = turned;
+	p->row_operand = operand_of(look, values[turned], factors[turned].load);
+	p->column_operand = operand_of(look, values[!turned], factors[!turned].load);
+	return true;
+}
+
+bool product_of(Program *program, const Kernel *kernel, Product *product)
+{
+	Look look = {program, kernel, product};
+	Block body = grid_body(kernel);
+	memset(product, 0, sizeof *product);
+	if (!grid_of(kernel).n || !has_form(&look, &body))
+		return false;
+	const Value *const *args = product->set->value->args;
+	Factor factors[] = {factor_of(&look, args[0]), factor_of(&look, args[1])};
+	if (factors[0].wrong || factors[1].wrong)
+		return false;
+	if (!sort_factors(&look, factors, args, false) && !sort_factors(&look, factors, args, true))
+		return false;
+	merge(&look, &product->rows, &product->batch, true);
+	merge(&look, &product->columns, &product->batch, true);
+	merge(&look, &product->sum, &product->outer, false);
+	return groups_fit(product);
+}

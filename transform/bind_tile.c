@@ -1,0 +1,333 @@
+/* Products in tiles: a block computes some rows and columns of the result, its threads smaller tiles of
+ * them, whose sums they keep to themselves.
+ *
+ *   grid i in 0..m of 8              grid row in 0..ceil(m/64)
+ *     grid j in 0..n of 32             grid column in 0..ceil(n/128)
+ *       local acc = 0                    local acc [8, 16 | 8, 8] = 0
+ *       for k in 0..s                    block of 128: rows[0] = first steps of x, columns[0] = ... of w
+ *         acc += x[i, k]*w[k, j]   ->    barrier
+ *       y[i, j] = relu(acc)              for k in 0..s - 15 step 16
+ *                                          block of 128: next = steps k + 16 ... of x, w, if there are
+ *                                          block of 128: acc += rows[k/16 % 2] * columns[k/16 % 2]
+ *                                          block of 128: rows[(k/16 + 1) % 2] = next, columns ...
+ *                                          barrier
+ *                                        ... and the steps left over, as many as there are
+ *                                        block of 128: y[i, j] = relu(acc) where i < m, j < n
+ *
+ * `rows` and `columns` are shared: steps of the sum, and along each the rows or columns of the tile, in fours of
+ * which a thread takes one here and one half a tile further. Copies go along what lies side by side in the
+ * operand, four elements at once where they begin at a multiple of four. Rows behind the last one are read as
+ * the last one, and not stored: a sum has its own terms alone, in the order of the loops, for every cell.
+ */
+#include "base/size_order.h"
+#include "transform/bind_tiling.h"
+
+/* ---- sums ---- */
+
+static int64_t threads_along(const Tiling *g, const Side *side)
+{
+	return side == &g->rows ? g->tile->rows / g->tile->thread_rows
+				: g->tile->columns / g->tile->thread_columns;
+}
+
+static int64_t thread_width(const Tiling *g, const Side *side)
+{
+	return side == &g->rows ? g->tile->thread_rows : g->tile->thread_columns;
+}
+
+/* Where a thread's four number `quad` begin in the tile. */
+static const Ix *quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad)
+{
+	return plus(g, times(g, quad, threads_along(g, side) * QUAD),
+		    times(g, iter(g, thread), QUAD));
+}
+
+/* local part = the rows, or columns, of a thread at a step */
+static LocalId read_part(Tiling *g, Body *body, const Side *side, IterVar thread,
+			 const Ix *const *stage_step)
+{
+	IterVar quad = tiling_iter(g, "quad"), lane = tiling_iter(g, "element");
+	LocalId part = tiling_local(g, (KernelLocal){.name = side == &g->rows ? "row" : "column",
+						     .rank = 1,
+						     .extent = {(uint32_t)thread_width(g, side)}});
+	const Ix *along = plus(g, quad_at(g, side, thread, iter(g, quad)), iter(g, lane));
+	const Ix *from = tiling_shared(g, side, stage_step, along);
+	const Ix *to = plus(g, times(g, iter(g, quad), QUAD), iter(g, lane));
+	const Stmt *set = stmt_set_at(g->arena, tiling_cell(g, part, &to), OP_NONE,
+				      value_load(g->program, side->shared, from));
+	PUSH(g->arena, body->stmts, stmt_local(g->arena, part, zero(g)));
+	Block loop = loop_of(g, LOOP_VECTOR, lane, QUAD, block_one(g->arena, set));
+	add(g, body, loop_of(g, LOOP_UNROLL, quad, thread_width(g, side) / QUAD, loop));
+	return part;
+}
+
+static Block sum_threads(const Tiling *g, IterVar row, IterVar column, Block body)
+{
+	body = loop_of(g, LOOP_BLOCK, column, threads_along(g, &g->columns), body);
+	return loop_of(g, LOOP_BLOCK, row, threads_along(g, &g->rows), body);
+}
+
+static const Ix *side_at(const Tiling *g, const Side *side, const Ix *in_tile)
+{
+	return plus(g, times(g, iter(g, side->tile), side->width), in_tile);
+}
+
+/* acc += row * column at one step */
+static Block add_step(Tiling *g, IterVar row, IterVar column, const Ix *const *stage_step)
+{
+	Body body = {0};
+	LocalId rows = read_part(g, &body, &g->rows, row, stage_step);
+	LocalId columns = read_part(g, &body, &g->columns, column, stage_step);
+	IterVar i = tiling_iter(g, "i"), j = tiling_iter(g, "j");
+	const Ix *ii = iter(g, i), *jj = iter(g, j);
+	const Value *factors[] = {tiling_cell(g, rows, &ii), tiling_cell(g, columns, &jj)};
+	const Value *turned[] = {factors[1], factors[0]};
+	const Value *term = value_op(g->arena, OP_MUL, DTYPE_F32,
+				     g->product->columns_first ? turned : factors, 2);
+	const Ix *at[] = {iter(g, row), iter(g, column), ii, jj};
+	const Stmt *set = stmt_set_at(g->arena, tiling_cell(g, g->sums, at), OP_ADD, term);
+	Block inner = loop_of(g, LOOP_UNROLL, j, g->tile->thread_columns, block_one(g->arena, set));
+	add(g, &body, loop_of(g, LOOP_UNROLL, i, g->tile->thread_rows, inner));
+	return body_block(&body);
+}
+
+/* Threads with no cell of the result do nothing. `steps`: SIZE_BAD: all that are shared. */
+static Block add_steps(Tiling *g, const Ix *stage, Size steps)
+{
+	IterVar row = tiling_iter(g, "thread"), column = tiling_iter(g, "lane"),
+		step = tiling_iter(g, "step");
+	const Ix *stage_step[] = {stage, iter(g, step)};
+	Block body = add_step(g, row, column, stage_step);
+	if (size_is_bad(steps))
+		body = loop_of(g, LOOP_UNROLL, step, g->tile->steps, body);
+	else
+		body = block_one(g->arena,
+				 stmt_for(g->arena, step, number(g, 0), sized(g, steps), body));
+	const Ix *first = number(g, 0);
+	body = if_below(g, side_at(g, &g->columns, quad_at(g, &g->columns, column, first)),
+			sized(g, g->columns.group->extent), body);
+	body = if_below(g, side_at(g, &g->rows, quad_at(g, &g->rows, row, first)),
+			sized(g, g->rows.group->extent), body);
+	return sum_threads(g, row, column, body);
+}
+
+/* ---- the loop over the sum ---- */
+
+static bool is_whole(const Tiling *g)
+{
+	Size steps = size_const(g->program->sizes, g->tile->steps);
+	return size_divides(g->program->sizes, steps, g->product->sum.extent);
+}
+
+/* Are there fewer steps than are shared, whatever the sizes are? */
+static bool is_short(const Tiling *g)
+{
+	int64_t n;
+	return size_is_const(g->program->sizes, g->product->sum.extent, &n) && n < g->tile->steps;
+}
+
+static void add_first(Tiling *g, Body *body)
+{
+	const Ix *last = number(g, g->tile->steps - 1), *none = number(g, 0);
+	Body first = {0};
+	for (int i = 0; i < 2; i++) {
+		const Side *side = i ? &g->columns : &g->rows;
+		add(g, &first, tiling_fetch(g, side, none));
+		add(g, &first, tiling_store(g, side, none));
+	}
+	int64_t n;
+	bool known = size_is_const(g->program->sizes, g->product->sum.extent, &n);
+	add(g, body,
+	    known ? body_block(&first)
+		  : if_below(g, last, sized(g, g->product->sum.extent), body_block(&first)));
+	add_barrier(g, body);
+}
+
+static void add_rounds(Tiling *g, Body *body)
+{
+	Sizes *sizes = g->program->sizes;
+	int64_t steps = g->tile->steps;
+	const Ix *k = iter(g, g->k), *end = sized(g, g->product->sum.extent);
+	const Ix *round = ix_binary(g->program, IX_DIV, k, number(g, steps));
+	const Ix *stage = ix_binary(g->program, IX_MOD, round, number(g, STAGES));
+	const Ix *other =
+		ix_binary(g->program, IX_MOD, plus(g, round, number(g, 1)), number(g, STAGES));
+	const Ix *next = plus(g, k, number(g, steps)), *last = plus(g, k, number(g, 2 * steps - 1));
+	Body loop = {0}, ahead = {0}, behind = {0};
+	for (int i = 0; i < 2; i++) {
+		const Side *side = i ? &g->columns : &g->rows;
+		add(g, &ahead, tiling_fetch(g, side, next));
+		add(g, &behind, tiling_store(g, side, other));
+	}
+	add(g, &loop, if_below(g, last, end, body_block(&ahead)));
+	add(g, &loop, add_steps(g, stage, SIZE_BAD));
+	add(g, &loop, if_below(g, last, end, body_block(&behind)));
+	add_barrier(g, &loop);
+	Size hi = size_plus(sizes, g->product->sum.extent, 1 - steps);
+	const Stmt *rounds =
+		stmt_for(g->arena, g->k, number(g, 0), sized(g, hi), body_block(&loop));
+	PUSH(g->arena, body->stmts, stmt_step(g->arena, rounds, steps));
+}
+
+static void add_rest(Tiling *g, Body *body)
+{
+	Sizes *sizes = g->program->sizes;
+	Size whole = size_scale(sizes, size_floor(sizes, g->product->sum.extent, g->tile->steps),
+				g->tile->steps);
+	const Ix *from = sized(g, whole);
+	add(g, body, tiling_rest(g, &g->rows, from));
+	add(g, body, tiling_rest(g, &g->columns, from));
+	add_barrier(g, body);
+	add(g, body, add_steps(g, number(g, 0), size_sub(sizes, g->product->sum.extent, whole)));
+}
+
+static Block sums(Tiling *g)
+{
+	Body body = {0};
+	if (g->product->outer.n) /* of the round before, something may still be read */
+		add_barrier(g, &body);
+	if (!is_short(g)) {
+		add_first(g, &body);
+		add_rounds(g, &body);
+	}
+	if (!is_whole(g))
+		add_rest(g, &body);
+	Block block = body_block(&body);
+	for (uint32_t i = g->product->outer.n; i-- > 0;) {
+		Stmt *loop = ARENA_NEW(g->arena, Stmt);
+		*loop = *g->product->outer.loops[i];
+		loop->body = block;
+		block = block_one(g->arena, loop);
+	}
+	return block;
+}
+
+/* ---- cells ---- */
+
+typedef struct CellIters {
+	IterVar row, column, row_quad, column_quad, i, j;
+} CellIters;
+
+/* The statements for a cell, with its sum in front. */
+static Block cell_body(const Tiling *g, const CellIters *c, const Ix *row, const Ix *column)
+{
+	const Ix **iters = tiling_iters(g);
+	const Ix *at[] = {iter(g, c->row), iter(g, c->column),
+			  plus(g, times(g, iter(g, c->row_quad), QUAD), iter(g, c->i)),
+			  plus(g, times(g, iter(g, c->column_quad), QUAD), iter(g, c->j))};
+	Body body = {0};
+	tiling_put(g, iters, &g->product->rows, row);
+	tiling_put(g, iters, &g->product->columns, column);
+	PUSH(g->arena, body.stmts,
+	     stmt_local(g->arena, g->product->declared->local, tiling_cell(g, g->sums, at)));
+	add(g, &body, tiling_rewrite(g, iters, body_block(&g->product->rest)));
+	return body_block(&body);
+}
+
+static bool block_is_wide(const Tiling *g, Block block, IterVar lane)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		bool store = stmt->kind == LOOP_STORE;
+		if (!tiling_value_is_wide(g, stmt->value, lane) ||
+		    (store && stmt->acc != OP_NONE) ||
+		    (store && !tiling_cell_is_wide(g, stmt->buffer, stmt->ix, lane)))
+			return false;
+	}
+	return true;
+}
+
+static Block cells(Tiling *g)
+{
+	CellIters c = {tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "quad"),
+		       tiling_iter(g, "quad"),	 tiling_iter(g, "i"),	 tiling_iter(g, "j")};
+	const Ix *row =
+		side_at(g, &g->rows,
+			plus(g, quad_at(g, &g->rows, c.row, iter(g, c.row_quad)), iter(g, c.i)));
+	const Ix *quad =
+		side_at(g, &g->columns, quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
+	const Ix *column = plus(g, quad, iter(g, c.j));
+	const Ix *end = sized(g, g->columns.group->extent);
+	Block body = cell_body(g, &c, row, column);
+	if (tiling_by_four(g, g->columns.group->extent) && block_is_wide(g, body, c.j))
+		body = if_below(g, quad, end, loop_of(g, LOOP_VECTOR, c.j, QUAD, body));
+	else
+		body = loop_of(g, LOOP_UNROLL, c.j, QUAD, if_below(g, column, end, body));
+	body = loop_of(g, LOOP_UNROLL, c.column_quad, g->tile->thread_columns / QUAD, body);
+	body = if_below(g, row, sized(g, g->rows.group->extent), body);
+	body = loop_of(g, LOOP_UNROLL, c.i, QUAD, body);
+	body = loop_of(g, LOOP_UNROLL, c.row_quad, g->tile->thread_rows / QUAD, body);
+	return sum_threads(g, c.row, c.column, body);
+}
+
+/* ---- set up ---- */
+
+static void set_up(Tiling *g)
+{
+	g->k = tiling_iter(
+		g, g->kernel->iters[g->product->sum.loops[g->product->sum.n - 1]->iter].name);
+	g->rows = tiling_side(g, true);
+	g->columns = tiling_side(g, false);
+	tiling_finish_side(g, &g->rows);
+	tiling_finish_side(g, &g->columns);
+	g->sums = tiling_local(g, (KernelLocal){.name = "sums",
+						.rank = 4,
+						.extent = {(uint32_t)threads_along(g, &g->rows),
+							   (uint32_t)threads_along(g, &g->columns),
+							   (uint32_t)g->tile->thread_rows,
+							   (uint32_t)g->tile->thread_columns},
+						.nthreads = 2});
+}
+
+static Block grid_loop_of(const Tiling *g, IterVar i, Size extent, Block body)
+{
+	Stmt *loop = ARENA_NEW(g->arena, Stmt);
+	*loop = *stmt_for(g->arena, i, number(g, 0), sized(g, extent), body);
+	loop->loop = LOOP_GRID;
+	loop->threads = 1;
+	return block_one(g->arena, loop);
+}
+
+static Block in_grid(const Tiling *g, Block body)
+{
+	const Side *sides[] = {&g->columns, &g->rows};
+	for (int i = 0; i < 2; i++)
+		body = grid_loop_of(
+			g, sides[i]->tile,
+			size_ceil(g->program->sizes, sides[i]->group->extent, sides[i]->width),
+			body);
+	for (uint32_t i = g->product->batch.n; i-- > 0;) {
+		const Stmt *loop = g->product->batch.loops[i];
+		body = grid_loop_of(g, loop->iter, loop->hi->size, body);
+	}
+	return body;
+}
+
+static void declare(Tiling *g, LocalId local, const Value *value)
+{
+	PUSH(g->arena, g->body.stmts, stmt_local(g->arena, local, value));
+}
+
+static void make(Tiling *g)
+{
+	set_up(g);
+	declare(g, g->sums, g->product->declared->value);
+	if (!is_short(g)) {
+		declare(g, g->rows.next, zero(g));
+		declare(g, g->columns.next, zero(g));
+	}
+	add(g, &g->body, sums(g));
+	add(g, &g->body, cells(g));
+	g->kernel->body = in_grid(g, body_block(&g->body));
+}
+
+void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
+{
+	Tiling g = {.program = t->program,
+		    .arena = t->program->arena,
+		    .kernel = kernel,
+		    .routine = wanted->routine,
+		    .product = wanted->product,
+		    .tile = wanted->tile};
+	make(&g);
+}

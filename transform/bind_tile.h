@@ -1,0 +1,53 @@
+/* The parts of bind_tile.c: a product of two operands as a grid of tiles. */
+#ifndef TSR_TRANSFORM_BIND_TILE_H
+#define TSR_TRANSFORM_BIND_TILE_H
+
+#include "target/gpu.h"
+#include "transform/bind.h"
+
+enum { PRODUCT_LOOPS = 8 };
+
+/* Neighbouring loops as one: every index that takes part goes through them as through one loop, that of
+ * the innermost. */
+typedef struct LoopGroup {
+	const Stmt *loops[PRODUCT_LOOPS]; /* outermost first */
+	uint32_t n;
+	Size extent;
+} LoopGroup;
+
+/* One factor of each term. */
+typedef struct ProductOperand {
+	const Value *value;
+	bool sum_first; /* neighbours of what it reads are steps of the sum, not rows or columns */
+	const char *name; /* of the buffer that it reads first */
+} ProductOperand;
+
+/* local acc = first
+ * for ...: acc += rows * columns
+ * and statements for each cell, which the sum does not need */
+typedef struct Product {
+	const Stmt *declared, *set;
+	LoopGroup rows, columns, sum;
+	LoopGroup outer; /* loops of the sum outside of `sum` */
+	LoopGroup batch; /* of the grid, that both operands walk through, or none does */
+	ProductOperand row_operand, column_operand;
+	bool columns_first; /* of the two factors the columns' is the first */
+	Body rest;
+} Product;
+
+/* bind_product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
+bool product_of(Program *program, const Kernel *kernel, Product *product);
+/* bind_choose.c: the tile of the product, from what is asked, else by cost, written into the schedule; NULL: a
+ * thread for each cell. */
+const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const Product *product);
+
+typedef struct TileWanted {
+	const Product *product;
+	const GpuTile *tile;
+	uint32_t routine;
+} TileWanted;
+
+/* bind_tile.c: makes the kernel, a product, tiles of blocks. */
+void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted);
+
+#endif

@@ -1,0 +1,111 @@
+/* A product on its way to tiles: what bind_tile.c, bind_copy.c and bind_tiling.c share. */
+#ifndef TSR_TRANSFORM_BIND_TILING_H
+#define TSR_TRANSFORM_BIND_TILING_H
+
+#include "loops/rewrite.h"
+#include "transform/bind_tile.h"
+
+enum { QUAD = 4, STAGES = 2 };
+
+/* One operand on its way: from the buffers to what is shared. */
+typedef struct Side {
+	const ProductOperand *operand;
+	const LoopGroup *group;
+	IterVar tile;	    /* of the grid */
+	int64_t width;	    /* rows or columns of the tile */
+	int64_t threads[2]; /* that copy: along rows and steps, or steps and rows */
+	int64_t times;	    /* fours that each of them copies */
+	int64_t pitch;	    /* from one step to the next in what is shared */
+	bool wide;	    /* reads are of four elements */
+	BufferId shared;
+	LocalId next;
+} Side;
+
+typedef struct Tiling {
+	Program *program;
+	Arena *arena;
+	Kernel *kernel;
+	uint32_t routine;
+	const Product *product;
+	const GpuTile *tile;
+	Side rows, columns;
+	LocalId sums; /* acc of each thread */
+	IterVar k;
+	Body body;
+} Tiling;
+
+static inline const Ix *number(const Tiling *g, int64_t n)
+{
+	return ix_const(g->arena, g->program->sizes, n);
+}
+
+static inline const Ix *iter(const Tiling *g, IterVar i) { return ix_iter(g->arena, i); }
+
+static inline const Ix *plus(const Tiling *g, const Ix *a, const Ix *b)
+{
+	return ix_add(g->program, a, b);
+}
+
+static inline const Ix *times(const Tiling *g, const Ix *a, int64_t n)
+{
+	return ix_mul(g->program, a, number(g, n));
+}
+
+static inline const Ix *sized(const Tiling *g, Size size) { return ix_size(g->arena, size); }
+
+static inline const Value *zero(const Tiling *g)
+{
+	return value_const(g->arena, DTYPE_F32, (Scalar){.f = 0});
+}
+
+static inline Block loop_of(const Tiling *g, LoopKind kind, IterVar i, int64_t n, Block body)
+{
+	return block_one(g->arena, stmt_loop(g->program, kind, i, n, body));
+}
+
+static inline Block if_below(const Tiling *g, const Ix *a, const Ix *end, Block body)
+{
+	Cond *cond = ARENA_NEW(g->arena, Cond);
+	*cond = (Cond){COND_LT, a, end};
+	return block_one(g->arena, stmt_if(g->arena, cond, 1, body));
+}
+
+static inline void add(const Tiling *g, Body *body, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		PUSH(g->arena, body->stmts, block.stmts[i]);
+}
+
+static inline void add_barrier(const Tiling *g, Body *body)
+{
+	PUSH(g->arena, body->stmts, stmt_barrier(g->arena));
+}
+
+/* bind_tiling.c: another iterator, and another local of f32, of the kernel; a cell of a local. */
+IterVar tiling_iter(Tiling *g, const char *name);
+LocalId tiling_local(Tiling *g, KernelLocal local);
+const Value *tiling_cell(const Tiling *g, LocalId local, const Ix *const *ixs);
+/* What stands for each iterator: itself; a group's place, for all loops of it; statements in such terms. */
+const Ix **tiling_iters(const Tiling *g);
+void tiling_put(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at);
+Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block);
+/* The operand's factor at a place along its side and a step of the sum. */
+const Value *tiling_factor(const Tiling *g, const Side *side, const Ix *at, const Ix *k);
+/* May four lanes access at once all that the value reads, a buffer at an index? */
+bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane);
+bool tiling_cell_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane);
+/* Is the size a multiple of four? */
+bool tiling_by_four(const Tiling *g, Size extent);
+
+/* bind_copy.c: of a side, by which threads and how it is copied, with what is shared and what is on its way. */
+Side tiling_side(Tiling *g, bool rows);
+void tiling_finish_side(Tiling *g, Side *side);
+/* Where a place along the side is in what is shared. */
+const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stage_step,
+			const Ix *along);
+/* next = the steps from k on; shared[stage] = next; shared[0] = the steps from k on, as far as there are any */
+Block tiling_fetch(Tiling *g, const Side *side, const Ix *k);
+Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
+Block tiling_rest(Tiling *g, const Side *side, const Ix *k);
+
+#endif
