@@ -118,7 +118,7 @@ const Ix *ix_least(Program *program, const Ix *a, const Ix *b)
 }
 
 /* Is the size told in few words? */
-static bool is_short(Program *program, Size size)
+static bool is_short_text(Program *program, Size size)
 {
 	SizeOp *ops;
 	return size_program(program->arena, program->sizes, size, &ops) <= SHORT;
@@ -128,7 +128,7 @@ const Ix *block_work(Program *program, Block block)
 {
 	Size size = block_size(program, block);
 	bool fits = always_fits(program, size);
-	if (fits && is_short(program, size))
+	if (fits && is_short_text(program, size))
 		return ix_size(program->arena, size);
 	const Ix *rough = rough_work(program, block, WORK_CAP);
 	if (rough)

@@ -1,0 +1,259 @@
+/* The rules of the grammar of loops.h for statements: what may stand in which loop. */
+#include "loops/verify_walk.h"
+#include "loops/walk.h"
+
+enum { UNROLL_LIMIT = 1024 };
+
+static void check_block(Verify *v, const Block *block);
+
+/* Does the block hold the loop, in no other? */
+static bool is_at_top(const Block *top, const Stmt *loop)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < top->n && !found; i++)
+		found = top->stmts[i] == loop ||
+			(top->stmts[i]->kind == LOOP_IF && is_at_top(&top->stmts[i]->body, loop));
+	return found;
+}
+
+/* At the top, or under conditions there; locals in front of it are out of sight. */
+static void check_parallel(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, is_at_top(&v->kernel->body, stmt), "a parallel loop inside another one");
+	for (uint32_t i = 0; i < v->kernel->nlocals; i++)
+		v->outside[i] = v->local_open[i];
+	int64_t lo;
+	bool zero = stmt->lo->kind == IX_SIZE &&
+		    size_is_const(v->program->sizes, stmt->lo->size, &lo) && lo == 0;
+	FAIL_UNLESS(v, zero && stmt->step == 1, "a parallel loop that does not count from 0");
+	FAIL_UNLESS(v, stmt->nslots >= 0 && stmt->nslots <= SLOTS_MAX, "too many slots");
+	v->parallel = true;
+	if (stmt->nslots == 0)
+		return;
+	FAIL_UNLESS(v, stmt->slot < v->kernel->niters, "an unknown iterator");
+	FAIL_UNLESS(v, !v->iter_open[stmt->slot] && stmt->slot != stmt->iter,
+		    "a slot that is a loop");
+	v->iter_open[stmt->slot] = true;
+}
+
+static void check_grid(const Verify *v, const Stmt *stmt)
+{
+	const Sizes *sizes = v->program->sizes;
+	FAIL_UNLESS(v, !v->apart, "a loop of a grid beside or inside another statement");
+	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
+		      stmt->hi->kind == IX_SIZE && stmt->step == 1;
+	FAIL_UNLESS(v, counts, "a loop of a grid that does not count from 0 to a size");
+	FAIL_UNLESS(v, stmt->threads > 0, "a block without threads");
+}
+
+/* `around`: the statement that holds the loop, and nothing else. */
+static void check_threads(Verify *v, const Stmt *stmt)
+{
+	const Sizes *sizes = v->program->sizes;
+	const Stmt *around = v->nblocks ? v->blocks[v->nblocks - 1] : NULL;
+	int64_t n;
+	FAIL_UNLESS(v,
+		    !around || (around->body.n == 1 && around->body.stmts[0] == stmt &&
+				v->nblocks < BLOCK_AXES),
+		    "a loop of a block inside one, beside or inside another statement");
+	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
+		      stmt->hi->kind == IX_SIZE && size_is_const(sizes, stmt->hi->size, &n) &&
+		      n > 0 && stmt->step == 1;
+	FAIL_UNLESS(v, counts, "a loop of a block that does not count from 0 to a constant");
+	v->blocks[v->nblocks++] = stmt;
+}
+
+/* Lanes of which some are masked: what they compute is seen in memory alone. */
+static void check_masked(const Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->loop == LOOP_VECTOR && stmt->lanes > 0 && stmt->lanes <= LANES_OF,
+		    "masked lanes of another loop");
+	FAIL_UNLESS(v,
+		    stmt->lo->kind == IX_SIZE && size_is(v->program->sizes, stmt->lo->size, 0) &&
+			    stmt->step == 1,
+		    "masked lanes that do not count from 0");
+	for (uint32_t i = 0; i < stmt->body.n; i++) {
+		const Stmt *inner = stmt->body.stmts[i];
+		FAIL_UNLESS(v, inner->kind == LOOP_LOCAL || inner->kind == LOOP_STORE,
+			    "masked lanes that change a local");
+		FAIL_UNLESS(v,
+			    dtype_is_float(inner->value->dtype) &&
+				    dtype_wide(inner->value->dtype) == inner->value->dtype,
+			    "masked lanes of no wide float");
+	}
+}
+
+static void check_outlined(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->loop == LOOP_SERIAL, "a function of another loop");
+	FAIL_UNLESS(v, !v->outlined && v->unrolled == 0, "a function that would be written out");
+	for (uint32_t i = 0; i < v->kernel->nlocals; i++)
+		v->around[i] = v->local_open[i];
+	v->outlined = true;
+}
+
+static void check_for(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->iter < v->kernel->niters, "a loop over an unknown iterator");
+	FAIL_UNLESS(v, !v->iter_open[stmt->iter], "a loop inside itself");
+	FAIL_UNLESS(v, stmt->step > 0, "a loop that does not advance");
+	verify_ix(v, stmt->lo);
+	verify_ix(v, stmt->hi);
+	FAIL_UNLESS(v, !v->vector, "a loop inside lanes");
+	int64_t lo, hi;
+	bool constant = stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE && stmt->step == 1 &&
+			size_is_const(v->program->sizes, stmt->lo->size, &lo) &&
+			size_is_const(v->program->sizes, stmt->hi->size, &hi) &&
+			hi - lo <= UNROLL_LIMIT;
+	bool lanes = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
+	if (stmt->lanes)
+		check_masked(v, stmt);
+	if (stmt->outlined)
+		check_outlined(v, stmt);
+	v->unrolled += stmt->loop == LOOP_UNROLL;
+	FAIL_UNLESS(v, !lanes || constant || stmt->lanes, "lanes that are no small constant");
+	if (stmt->loop == LOOP_PARALLEL)
+		check_parallel(v, stmt);
+	if (stmt->loop == LOOP_GRID)
+		check_grid(v, stmt);
+	if (stmt->loop == LOOP_BLOCK)
+		check_threads(v, stmt);
+	v->iter_open[stmt->iter] = true;
+	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
+	bool apart = v->apart;
+	v->apart = apart || stmt->loop != LOOP_GRID || stmt->body.n != 1;
+	check_block(v, &stmt->body);
+	v->nblocks -= stmt->loop == LOOP_BLOCK && v->nblocks > 0;
+	v->apart = apart;
+	v->vector = NULL;
+	v->unrolled -= stmt->loop == LOOP_UNROLL;
+	v->outlined = v->outlined && !stmt->outlined;
+	v->parallel = v->parallel && stmt->loop != LOOP_PARALLEL;
+	v->iter_open[stmt->iter] = false;
+	if (stmt->nslots)
+		v->iter_open[stmt->slot] = false;
+}
+
+static void check_if(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, !v->vector, "a condition inside lanes");
+	FAIL_UNLESS(v, stmt->nconds > 0, "a condition is missing");
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		verify_ix(v, stmt->conds[i].a);
+		verify_ix(v, stmt->conds[i].b);
+	}
+	bool apart = v->apart;
+	v->apart = true;
+	check_block(v, &stmt->body);
+	v->apart = apart;
+}
+
+static void check_local(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, stmt->local < v->kernel->nlocals, "an unknown local");
+	FAIL_UNLESS(v, !v->local_open[stmt->local], "a local declared twice");
+	const KernelLocal *local = &v->kernel->locals[stmt->local];
+	FAIL_UNLESS(v, local->rank <= 4, "a local with too many axes");
+	FAIL_UNLESS(v, !v->vector || local->rank == 0, "a local with axes inside lanes");
+	for (uint32_t i = 0; i < local->rank; i++)
+		FAIL_UNLESS(v, local->extent[i] > 0, "an empty local");
+	FAIL_UNLESS(v, local->nthreads <= local->rank && (!local->nthreads || !v->nblocks),
+		    "a local of each thread inside a loop of a block");
+	verify_value(v, stmt->value);
+	FAIL_UNLESS(v, stmt->value->dtype == local->dtype, "a local set to another type");
+	v->local_open[stmt->local] = true;
+}
+
+static void check_acc(Verify *v, Op acc)
+{
+	FAIL_UNLESS(v, acc == OP_NONE || (acc < OP_NONE && op_arity(acc) == 2),
+		    "an accumulation by an operation without two arguments");
+}
+
+static void check_store(Verify *v, const Stmt *stmt)
+{
+	if (!verify_buffer(v, stmt->buffer))
+		return;
+	const Buffer *buffer = &v->program->buffers.at[stmt->buffer];
+	FAIL_UNLESS(v, buffer->kind != BUFFER_INPUT && buffer->kind != BUFFER_CONST,
+		    "a store into what is read only");
+	FAIL_UNLESS(v,
+		    buffer->kind != BUFFER_PACKED || !v->routine || v->routine == &v->program->pack,
+		    "a store into a copy of a parameter");
+	FAIL_UNLESS(v, !dtype_is_packed(buffer->dtype), "a store of half a byte");
+	bool first = !v->routine || v->routine == &v->program->init;
+	FAIL_UNLESS(v,
+		    buffer->kind != BUFFER_PARAM || v->program->params.at[buffer->arg].changes ||
+			    (first && v->program->params.at[buffer->arg].init == PARAM_COMPUTED),
+		    "a store into a parameter that does not change");
+	check_acc(v, stmt->acc);
+	verify_ix(v, stmt->ix);
+	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter),
+		    "one cell stored by all lanes");
+	verify_lanes(v, stmt->ix, stmt->acc == OP_NONE ? LANES_APART : 1);
+	verify_value(v, stmt->value);
+	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");
+	FAIL_UNLESS(v, stmt->acc == OP_NONE || buffer->dtype == dtype_wide(buffer->dtype),
+		    "an accumulation in a type of storage");
+}
+
+static void check_stmt(Verify *v, const Stmt *stmt)
+{
+	v->stmt = stmt;
+	switch (stmt->kind) {
+	case LOOP_FOR: check_for(v, stmt); break;
+	case LOOP_IF: check_if(v, stmt); break;
+	case LOOP_LOCAL: check_local(v, stmt); break;
+	case LOOP_SET:
+		verify_local_use(v, stmt->local, stmt->ixs, stmt->nixs, false);
+		check_acc(v, stmt->acc);
+		verify_value(v, stmt->value);
+		FAIL_UNLESS(v, stmt->value->dtype == v->kernel->locals[stmt->local].dtype,
+			    "a local set to another type");
+		break;
+	case LOOP_STORE: check_store(v, stmt); break;
+	case LOOP_CHECK:
+		FAIL_UNLESS(v, !v->vector && !v->parallel && !v->outlined,
+			    "a check inside lanes, chunks or a function");
+		FAIL_UNLESS(v, stmt->check < v->program->checks.n, "an unknown check");
+		verify_ix(v, stmt->lo);
+		verify_ix(v, stmt->ix);
+		verify_ix(v, stmt->hi);
+		break;
+	case LOOP_PREFETCH:
+		FAIL_UNLESS(v, !v->vector, "a prefetch inside lanes");
+		verify_buffer(v, stmt->buffer);
+		verify_ix(v, stmt->ix);
+		break;
+	case LOOP_BARRIER:
+		FAIL_UNLESS(v, !v->nblocks && !v->vector && !v->parallel && !v->outlined,
+			    "a barrier that some threads may not come to");
+		break;
+	}
+}
+
+static void check_block(Verify *v, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		FAIL_UNLESS(v, block->stmts[i], "a statement is missing");
+		check_stmt(v, block->stmts[i]);
+	}
+	for (uint32_t i = 0; i < block->n && !v->fault->rule; i++)
+		if (block->stmts[i]->kind == LOOP_LOCAL)
+			v->local_open[block->stmts[i]->local] = false;
+}
+
+void verify_kernel(Arena *arena, const Program *program, const ProgramRoutine *routine,
+		   const Kernel *kernel, LoopsFault *fault)
+{
+	Verify v = {.program = program, .fault = fault, .kernel = kernel, .routine = routine};
+	v.iter_open = ARENA_ARRAY(arena, bool, kernel->niters + 1);
+	v.local_open = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	v.around = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	v.outside = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
+	if (!kernel->name)
+		verify_note(&v, "no name");
+	v.apart = kernel->body.n != 1;
+	check_block(&v, &kernel->body);
+	arena_reset(arena);
+}
