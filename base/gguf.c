@@ -99,7 +99,7 @@ static bool skip(Window *w, uint64_t n)
 }
 
 /* n <= WINDOW bytes of the file from w->at on, which move it; NULL with an error. */
-static const unsigned char *take(Window *w, size_t n)
+static const unsigned char *take_bytes(Window *w, size_t n)
 {
 	if (n > rest(w)) {
 		ends_early(w);
@@ -129,7 +129,7 @@ static uint64_t number(const unsigned char *bytes, size_t n)
 
 static bool take_number(Window *w, size_t n, uint64_t *value)
 {
-	const unsigned char *bytes = take(w, n);
+	const unsigned char *bytes = take_bytes(w, n);
 	*value = bytes ? number(bytes, n) : 0;
 	return bytes;
 }

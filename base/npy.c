@@ -24,7 +24,7 @@ static void skip_space(Reader *r)
 		r->at++;
 }
 
-static bool take(Reader *r, char c)
+static bool take_char(Reader *r, char c)
 {
 	skip_space(r);
 	if (r->at == r->end || *r->at != c)
@@ -62,7 +62,7 @@ static bool take_string(Reader *r, char *text, size_t room)
 		text[n++] = *r->at;
 	}
 	text[n] = '\0';
-	return take(r, quote);
+	return take_char(r, quote);
 }
 
 static bool take_extent(Reader *r, int64_t *extent)
@@ -87,18 +87,18 @@ static bool take_extent(Reader *r, int64_t *extent)
 static bool take_shape(Reader *r)
 {
 	Layout *l = r->layout;
-	if (!take(r, '('))
+	if (!take_char(r, '('))
 		return bad(r, "'shape' is not a tuple of integers");
 	l->rank = 0;
 	bool comma = true;
-	while (!take(r, ')')) {
+	while (!take_char(r, ')')) {
 		if (!comma)
 			return bad(r, "'shape' is not a tuple of integers");
 		if (l->rank == ARRAY_RANK_MAX)
 			return array_fail(r->error, "it has more than %d axes", ARRAY_RANK_MAX);
 		if (!take_extent(r, &l->extents[l->rank++]))
 			return false;
-		comma = take(r, ',');
+		comma = take_char(r, ',');
 	}
 	return (l->rank != 1 || comma) || bad(r, "'shape' is not a tuple of integers");
 }
@@ -147,12 +147,12 @@ static bool take_dict(Reader *r)
 		bool (*take)(Reader *);
 	} keys[] = {{"descr", take_descr}, {"fortran_order", take_order}, {"shape", take_shape}};
 	unsigned seen = 0;
-	if (!take(r, '{'))
+	if (!take_char(r, '{'))
 		return bad(r, "not a dict");
-	for (bool comma = true; !take(r, '}'); comma = take(r, ',')) {
+	for (bool comma = true; !take_char(r, '}'); comma = take_char(r, ',')) {
 		char key[16];
 		size_t k = 0;
-		if (!comma || !take_string(r, key, sizeof key) || !take(r, ':'))
+		if (!comma || !take_string(r, key, sizeof key) || !take_char(r, ':'))
 			return bad(r, "not a dict with string keys");
 		while (k < 3 && strcmp(keys[k].key, key) != 0)
 			k++;

@@ -118,7 +118,7 @@ static void skip(Cursor *c)
 		c->at++;
 }
 
-static bool take(Cursor *c, char wanted)
+static bool take_char(Cursor *c, char wanted)
 {
 	skip(c);
 	if (c->at == c->end || *c->at != wanted)
@@ -148,7 +148,7 @@ static bool take_member(Cursor *c, TakeMember member, Reading *to)
 {
 	json_t *name = take_value(c, VALUE_MAX);
 	bool ok = name && (json_is_string(name) || malformed(c, "a name is no string")) &&
-		  (take(c, ':') || malformed(c, "':' expected")) &&
+		  (take_char(c, ':') || malformed(c, "':' expected")) &&
 		  member(c, json_string_value(name), to);
 	json_decref(name);
 	return ok;
@@ -156,22 +156,22 @@ static bool take_member(Cursor *c, TakeMember member, Reading *to)
 
 static bool take_object(Cursor *c, TakeMember member, Reading *to)
 {
-	if (!take(c, '{'))
+	if (!take_char(c, '{'))
 		return malformed(c, "it is not a JSON object");
-	if (take(c, '}'))
+	if (take_char(c, '}'))
 		return true;
 	do
 		if (!take_member(c, member, to))
 			return false;
-	while (take(c, ','));
-	return take(c, '}') || malformed(c, "'}' expected");
+	while (take_char(c, ','));
+	return take_char(c, '}') || malformed(c, "'}' expected");
 }
 
 /* Of the file's metadata, which are texts. */
 static bool skip_text(Cursor *c, const char *name, Reading *to)
 {
 	(void)to;
-	if (!take(c, '"'))
+	if (!take_char(c, '"'))
 		return bad(c->error, name, "metadata are strings");
 	c->at--;
 	json_t *text = take_value(c, (size_t)(c->end - c->at));

@@ -144,7 +144,7 @@ const char *nvrtc_version(Arena *arena, const Nvrtc *nvrtc)
 }
 
 /* A text or bytes of the program, a NUL behind; NULL where there are none. */
-static char *take(Arena *arena, NvrtcProgram program, int (*size_of)(NvrtcProgram, size_t *),
+static char *take_output(Arena *arena, NvrtcProgram program, int (*size_of)(NvrtcProgram, size_t *),
 		  int (*text_of)(NvrtcProgram, char *), size_t *n)
 {
 	*n = 0;
@@ -167,9 +167,9 @@ NvrtcOutput nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, co
 	int code = nvrtc->create(&program, text, "kernels.cu", 0, NULL, NULL);
 	if (code == 0) {
 		code = nvrtc->compile(program, sizeof options / sizeof *options, options);
-		out.log = take(arena, program, nvrtc->log_size, nvrtc->log, &n);
-		out.ptx = take(arena, program, nvrtc->ptx_size, nvrtc->ptx, &n);
-		out.cubin = take(arena, program, nvrtc->cubin_size, nvrtc->cubin, &out.ncubin);
+		out.log = take_output(arena, program, nvrtc->log_size, nvrtc->log, &n);
+		out.ptx = take_output(arena, program, nvrtc->ptx_size, nvrtc->ptx, &n);
+		out.cubin = take_output(arena, program, nvrtc->cubin_size, nvrtc->cubin, &out.ncubin);
 		nvrtc->destroy(&program);
 	}
 	out.good = code == 0 && out.ptx;

@@ -124,7 +124,7 @@ static void unreadable(Session *s, const char *path, const char *why)
 		diag_note(&s->diags, SPAN_NONE, "did you mean '%s'?", meant);
 }
 
-static void take(void *of)
+static void read_given(void *of)
 {
 	const Given *given = of;
 	Session *s = given->s;
@@ -143,13 +143,13 @@ static void take(void *of)
 SessionStatus session_read(Session *s, const char *path)
 {
 	Given given = {s, path, NULL, 0};
-	return session_guard(s, take, &given);
+	return session_guard(s, read_given, &given);
 }
 
 SessionStatus session_text(Session *s, const char *path, const char *text, size_t len)
 {
 	Given given = {s, path, text, len};
-	return session_guard(s, take, &given);
+	return session_guard(s, read_given, &given);
 }
 
 /* ---- stages ---- */

@@ -196,7 +196,7 @@ static bool share(Finder *f, const Seen *first, const Seen *here)
 
 /* A contraction that reads nothing of the row block, but an operand of the first one at the same
  * rows: scores of other keys for the same queries. */
-static bool join(Finder *f, NodeId id)
+static bool join_end(Finder *f, NodeId id)
 {
 	RowBlock *row_block = f->row_block;
 	const SeenList *first = &row_block->ends[0].seen;
@@ -290,7 +290,7 @@ static bool grow(Finder *f, bool wide)
 			    lower_node(lower, row_block->roots[0].root)->loop)
 			return false;
 		if (!lower->plan[id].reads_row_block) {
-			if (wide && join(f, id))
+			if (wide && join_end(f, id))
 				continue;
 			if (row_block->nbefore == ROW_BLOCK_BEFORE)
 				return false;

@@ -52,7 +52,7 @@ static Sym name_of(Emit *e, Sym name)
 /* ---- putting together ---- */
 
 /* Appends the kernel's text to a body, in terms of the whole. */
-static void take(Emit *e, Kernel *whole, const Kernel *part, Body *body)
+static void append_kernel(Emit *e, Kernel *whole, const Kernel *part, Body *body)
 {
 	Arena *arena = e->program->arena;
 	const Ix **iters = ARENA_ARRAY(arena, const Ix *, part->niters + 1);
@@ -143,7 +143,7 @@ static void put_together(Emit *e)
 	Kernel whole = {.name = last->name, .span = node->span, .site = node->site};
 	Body transposed = {0}, rows = {0};
 	for (size_t i = e->first; i < lower->kernels.n; i++)
-		take(e, &whole, &program->kernels.at[lower->kernels.at[i]],
+		append_kernel(e, &whole, &program->kernels.at[lower->kernels.at[i]],
 		     i < e->first + ncopies(e->row_block) ? &transposed : &rows);
 	const Stmt *blocks = stmt_for(arena, e->row_block->rows, ix_size(arena, e->lo),
 				      ix_size(arena, e->hi), body_block(&rows));

@@ -61,7 +61,7 @@ static bool may_traversal(const Tile *tile)
 	       !tile->blocks.steps;
 }
 
-static bool take(Planner *p, const Loop *down, int64_t extent)
+static bool take_loop(Planner *p, const Loop *down, int64_t extent)
 {
 	Sym name = p->tile->nest->gen->iters.at[down->var].name;
 	int64_t block = block_of_rows(p, extent), asked = asks_number(p->traversals, name);
@@ -87,7 +87,7 @@ void tile_choose_traversal(Planner *p)
 		const Loop *loop = &nest->loops[i];
 		if (loop != p->tile->row && loop != p->tile->col &&
 		    tile_is_const(p, loop->extent, &extent) && extent > 1 && goes_down(p, loop) &&
-		    take(p, loop, extent))
+		    take_loop(p, loop, extent))
 			return;
 	}
 }

@@ -25,7 +25,7 @@ static bool walks_alike(const Tile *tile, const Value *value, const Loop *loop, 
 }
 
 /* Do tiles run across, each step of the sum on its own, from the picture where it is? */
-static bool is_plain(const Tile *tile)
+static bool reads_in_place(const Tile *tile)
 {
 	return tile->form == TILE_ACROSS && tile->row && tile->rows.at[0].step > 1 &&
 	       tile->pack < 0 && tile->over_read < 0 && tile->prefetched < 0 && tile->group == 1 &&
@@ -45,7 +45,7 @@ void tile_choose_window(Planner *p)
 	Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
 	int64_t extent, vectors = tile->cols.at[0].step / tile->lanes;
-	for (uint32_t i = nest->nresult; is_plain(tile) && i < nest->nloops; i++) {
+	for (uint32_t i = nest->nresult; reads_in_place(tile) && i < nest->nloops; i++) {
 		Loop *loop = &nest->loops[i];
 		if (!asks_off(p->windows) && is_window(tile, loop, &extent) &&
 		    asks_name(p->windows, 0, nest->gen->iters.at[loop->var].name) &&

@@ -56,7 +56,7 @@ static const Loop *outer_of(const Planner *p, const Loop *inner)
 	return NULL;
 }
 
-static void join(Nest *nest, const Loop *outer)
+static void collapse_loops(Nest *nest, const Loop *outer)
 {
 	Gen *gen = nest->gen;
 	Sizes *sizes = gen->program->sizes;
@@ -96,7 +96,7 @@ bool tile_collapse(Planner *p, Nest *nest)
 	tile->merged = nest->gen->iters.at[outer->var].name;
 	tile->round = tile_extent(p, inner, 0);
 	tile->collapsed = outer->iter;
-	join(nest, outer);
+	collapse_loops(nest, outer);
 	nest_values(nest);
 	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);
 	return true;

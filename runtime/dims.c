@@ -114,7 +114,7 @@ static int set_solved(tsr_session *s, const Slot *slot, int axis, const Linear *
 	return TSR_OK;
 }
 
-static bool is_plain(const tsr_size *size)
+static bool is_one_dim(const tsr_size *size)
 {
 	return size->n == 1 && size->code[0] == TSR_SIZE_DIM;
 }
@@ -134,7 +134,7 @@ static int bind_plain(tsr_session *s, const Slot *slot, tsr_error *error)
 {
 	for (int axis = 0; axis < slot->array.rank; axis++) {
 		const tsr_size *size = &slot->tensor->sizes[axis];
-		if (!is_plain(size))
+		if (!is_one_dim(size))
 			continue;
 		int64_t dim = size->code[1], extent = slot->array.extents[axis];
 		if (s->values[dim] >= 0 && s->values[dim] != extent)
@@ -257,7 +257,7 @@ int slot_check_known(const tsr_session *s, const Slot *slot, const tsr_array *ar
 		if (tsr_size_value(size, s->module, s->values, &value) != TSR_OK || value < 0 ||
 		    value == array->extents[axis])
 			continue;
-		code = is_plain(size) ? conflict(s, slot, array, axis, error)
+		code = is_one_dim(size) ? conflict(s, slot, array, axis, error)
 				      : other_extent(s, slot, array, axis, error);
 	}
 	return code;

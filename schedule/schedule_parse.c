@@ -30,7 +30,7 @@ static void skip_space(Reader *r)
 			r->at++;
 }
 
-static bool take(Reader *r, char c)
+static bool take_char(Reader *r, char c)
 {
 	skip_space(r);
 	if (r->at == r->end || *r->at != c)
@@ -109,7 +109,7 @@ static bool take_items(Reader *r, ScheduleClause *clause)
 			return false;
 		clause->off |= item.name && strcmp(item.name, "off") == 0;
 		PUSH(r->schedule->arena, clause->items, item);
-	} while (take(r, ','));
+	} while (take_char(r, ','));
 	if (clause->off && clause->items.n > 1)
 		return fail(r, "nothing after 'off'");
 	clause->items.n = clause->off ? 0 : clause->items.n;
@@ -175,13 +175,13 @@ static bool take_line(Reader *r)
 	const char *from = r->at;
 	Sym name = take_name(r);
 	ScheduleEntry *entry = open_entry(r, name, span_from(r, from));
-	if (!take(r, ':'))
+	if (!take_char(r, ':'))
 		return fail(r, "':' after the name of a kernel");
 	if (at_name(r))
 		do {
 			if (!take_clause(r, entry))
 				return false;
-		} while (take(r, ';'));
+		} while (take_char(r, ';'));
 	skip_space(r);
 	return r->at == r->end || *r->at == '\n' || fail(r, "';' or the end of the line");
 }

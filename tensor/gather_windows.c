@@ -200,7 +200,7 @@ static bool add_window(Gather *f, uint32_t axis)
 }
 
 /* Is it an axis as it is, by an iterator that no other axis has? */
-static bool is_plain(const Gather *f, uint32_t axis)
+static bool is_own_axis(const Gather *f, uint32_t axis)
 {
 	const Access *result = &f->old->pieces[0].result;
 	const Index *index = &result->axes[axis];
@@ -220,7 +220,7 @@ static bool finds_windows(Gather *f)
 		     f->node->kind == NODE_SPEC && f->node->target == NODE_NONE &&
 		     !f->old->injective;
 	for (uint32_t a = 0; plain && a < f->old->pieces[0].result.naxes; a++)
-		plain = is_plain(f, a) || add_window(f, a);
+		plain = is_own_axis(f, a) || add_window(f, a);
 	for (uint32_t w = 0; plain && w < f->nwindows && phases <= PHASES_MOST; w++)
 		phases *= f->windows[w].nphases;
 	return plain && f->nwindows > 0 && phases <= PHASES_MOST;

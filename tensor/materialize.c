@@ -58,7 +58,7 @@ static int64_t last_iter(const Expand *e)
 }
 
 /* Are there fewer elements than `lanes`, and more than one? */
-static bool is_short(const Expand *e, int64_t iter, int64_t lanes)
+static bool is_short_axis(const Expand *e, int64_t iter, int64_t lanes)
 {
 	int64_t n;
 	return size_is_const(e->program->sizes, e->proj->iters[iter].extent, &n) && n > 1 &&
@@ -80,7 +80,7 @@ static bool is_read_again(const Expand *e, int64_t lanes)
 		else
 			rounds = n < ROUNDS_LEAST ? rounds * n : ROUNDS_LEAST;
 	}
-	return rounds >= ROUNDS_LEAST || (dims && is_short(e, e->last, lanes / 2));
+	return rounds >= ROUNDS_LEAST || (dims && is_short_axis(e, e->last, lanes / 2));
 }
 
 static bool suits(Expand *e, Dtype dtype)
@@ -91,7 +91,7 @@ static bool suits(Expand *e, Dtype dtype)
 		return false;
 	e->last = axis_iter(e, e->result, n - 1);
 	e->before = axis_iter(e, e->result, n - 2);
-	if (e->last < 0 || e->before < 0 || !is_short(e, e->last, lanes))
+	if (e->last < 0 || e->before < 0 || !is_short_axis(e, e->last, lanes))
 		return false;
 	int64_t own = last_iter(e);
 	e->along = own == e->before;

@@ -31,7 +31,7 @@ static bool is_reduced(const Steps *s, uint32_t axis)
 }
 
 /* Is every axis an iterator of its own, as it is, or one element? */
-static bool is_plain(const Steps *s)
+static bool axes_are_plain(const Steps *s)
 {
 	const Sizes *sizes = s->program->sizes;
 	const Shape *shape = tensor_shape(s->program, tensor_node(s->program, s->id)->args[0]);
@@ -108,7 +108,7 @@ static bool choose(Steps *s)
 		return false;
 	s->arg = &s->old->pieces[0].args[0];
 	s->result = &s->old->pieces[0].result;
-	return s->arg->present && is_plain(s) && has_stages(s);
+	return s->arg->present && axes_are_plain(s) && has_stages(s);
 }
 
 /* What is between: the operand without what the first step reduces, in its order, with the batch of

@@ -1,6 +1,6 @@
 /* Kernels of one grid as one: what a thread has stored it reads again at once.
  *
- * Two kernels join where their loops of the grid have the same extents and threads, there is a buffer that
+ * Two kernels are fused where their loops of the grid have the same extents and threads, there is a buffer that
  * one of them stores and the other touches, and every such buffer is touched by both at one index of the grid's iterators alone:
  * each thread has that cell for itself. A kernel goes to an earlier one past those between that share no
  * stored buffer with it; never past a check, and never into one. Then a temporary that no other kernel
@@ -149,7 +149,7 @@ static const Ix *own_cell(const Kernel *kernel, const Block *block, BufferId buf
 }
 
 /* A kernel of both, under b's name, whose result is the last; false: they stay apart. */
-static bool join(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+static bool fuse_kernels(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 {
 	uint32_t na = count_stmts(&a->body), nb = count_stmts(&b->body);
 	if (a->loop != b->loop || !same_grid(a, b) || na == UINT32_MAX || nb == UINT32_MAX ||
@@ -176,11 +176,11 @@ static bool join(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 	return common;
 }
 
-static void take(Joins *j, const Kernel *kernel)
+static void fuse_with_made(Joins *j, const Kernel *kernel)
 {
 	for (uint32_t i = j->n; i-- > 0;) {
 		Kernel made;
-		if (join(j, &j->made[i], kernel, &made)) {
+		if (fuse_kernels(j, &j->made[i], kernel, &made)) {
 			j->made[i] = made;
 			return;
 		}
@@ -268,7 +268,7 @@ uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n)
 	j.most = t->options->gpu->statements;
 	for (uint32_t i = 0; i < n; i++) {
 		Kernel kernel = kernels[i];
-		take(&j, &kernel);
+		fuse_with_made(&j, &kernel);
 	}
 	for (uint32_t i = 0; i < j.n; i++)
 		make_locals(&j, i);

@@ -147,7 +147,7 @@ static bool stores_in_order(const Elide *e, const Kernel *kernel, BufferId *to)
 
 /* ---- which may go ---- */
 
-static bool is_plain(const Elide *e, BufferId buffer)
+static bool has_plain_memory(const Elide *e, BufferId buffer)
 {
 	const Buffer *b = &e->program->buffers.at[buffer];
 	return (b->kind == BUFFER_TEMP || b->kind == BUFFER_OUTPUT) && !b->scratch && !b->shared &&
@@ -159,7 +159,7 @@ static bool may_elide(const Elide *e, uint32_t k, const PartCopy *copy)
 	const Program *program = e->program;
 	const Buffer *to = &program->buffers.at[copy->to], *from = &program->buffers.at[copy->from];
 	const Touched *source = &e->touched[copy->from];
-	if (from->kind != BUFFER_TEMP || from->dtype != to->dtype || !is_plain(e, copy->from) ||
+	if (from->kind != BUFFER_TEMP || from->dtype != to->dtype || !has_plain_memory(e, copy->from) ||
 	    e->twin[copy->from].kind != TWIN_NONE || !source->stored || source->loaded_first ||
 	    source->last_store >= k)
 		return false;
@@ -172,7 +172,7 @@ static void elide_in(Elide *e, uint32_t k)
 	Arena *arena = e->program->arena;
 	Kernel *kernel = &e->kernels[k];
 	BufferId target;
-	if (kernel->loop || !stores_in_order(e, kernel, &target) || !is_plain(e, target) ||
+	if (kernel->loop || !stores_in_order(e, kernel, &target) || !has_plain_memory(e, target) ||
 	    e->touched[target].first < k || e->touched[target].many_store)
 		return;
 	Body body = {0};

@@ -6,10 +6,10 @@
  *            s[i] = acc }                                      for j: acc += y[i*v + j]
  *   for i: for j: y[i*v + j] = e[i*v + j] / s[i]               for j: y[i*v + j] = y[i*v + j] / acc
  *
- * Two kernels join where each is one loop over the same rows, they touch a common buffer, and every
+ * Two kernels are fused where each is one loop over the same rows, they touch a common buffer, and every
  * buffer that one of them writes is touched by both in the cells [i*c, i*c + c) of the present row
  * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of arithmetic over
- * the same cells join cell by cell, so that what one stores the other has at hand. A row holds
+ * the same cells are fused cell by cell, so that what one stores the other has at hand. A row holds
  * vectors only (one loop deep, not counting short constant loops): matrices that every row reads
  * would push each other out of the cache. (What kernels touch is read off in fusion_touch.c.) Then
  * temporaries that no other kernel sees become locals, or take a result's place (fusion_private.c).
@@ -138,7 +138,7 @@ Block rows_with_twins(const Rows *rows, const Kernel *kernel, Block block, Buffe
 }
 
 /* a, then b, in every row; under b's name, whose result is the last. */
-static RowKernel join(Rows *rows, const RowKernel *a, const RowKernel *b)
+static RowKernel fuse_row_kernels(Rows *rows, const RowKernel *a, const RowKernel *b)
 {
 	Kernel kernel = a->kernel;
 	const Ix **iters = rows_same_iters(rows, &b->kernel, a->kernel.niters);
@@ -253,7 +253,7 @@ static void finish(Rows *rows, RowKernel *row, uint32_t from, uint32_t to)
 	rows->kernels[rows->nmade++] = row->kernel;
 }
 
-/* Two kernels as they join: as they are, or one of them in rows. */
+/* Two kernels as they are fused: as they are, or one of them in rows. */
 typedef struct Pair {
 	RowKernel a, b;
 	bool joins;
@@ -340,7 +340,7 @@ uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t 
 	for (uint32_t k = 1; k < n; k++) {
 		Pair pair = find_pair(&rows, &open, &rows.all[k]);
 		if (pair.joins) {
-			open = join(&rows, &pair.a, &pair.b);
+			open = fuse_row_kernels(&rows, &pair.a, &pair.b);
 			continue;
 		}
 		finish(&rows, &open, from, k);

@@ -32,7 +32,7 @@ static void see_value(void *of, const Value *value)
 			      false}));
 }
 
-static bool is_short(const Rows *rows, const Stmt *loop)
+static bool is_short_loop(const Rows *rows, const Stmt *loop)
 {
 	int64_t hi;
 	return loop->hi->kind == IX_SIZE &&
@@ -60,7 +60,7 @@ static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth)
 				      true}));
 		if (stmt->kind != LOOP_FOR)
 			continue;
-		uint32_t inside = depth + !is_short(rows, stmt);
+		uint32_t inside = depth + !is_short_loop(rows, stmt);
 		if (row->depth < inside)
 			row->depth = inside;
 		Around *around = ARENA_NEW(rows->arena, Around);

@@ -44,13 +44,13 @@ static uint32_t count_stmts(const Block *block)
 }
 
 /* With checks a kernel ends early; scratch buffers have slots of the loop that they are in. */
-static bool is_plain(const Regions *r, const Block *block)
+static bool may_be_part(const Regions *r, const Block *block)
 {
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
 		bool scratch = stmt->kind == LOOP_STORE &&
 			       r->program->buffers.at[stmt->buffer].scratch;
-		if (stmt->kind == LOOP_CHECK || scratch || !is_plain(r, &stmt->body))
+		if (stmt->kind == LOOP_CHECK || scratch || !may_be_part(r, &stmt->body))
 			return false;
 	}
 	return true;
@@ -70,7 +70,7 @@ static const Stmt *piece_loop(const Regions *r, const Kernel *kernel)
 	const Stmt *loop = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
 	bool fits = loop && loop->kind == LOOP_FOR && loop->loop == LOOP_SERIAL &&
 		    loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
-		    holds_loop(&loop->body) && is_plain(r, &kernel->body);
+		    holds_loop(&loop->body) && may_be_part(r, &kernel->body);
 	return fits ? loop : NULL;
 }
 
@@ -223,7 +223,7 @@ static void emit(Regions *r, const Kernel *kernel)
 /* May the kernel stand before `open`, which was before it? */
 static bool may_go_before(const Regions *r, const Kernel *kernel, const Kernel *open)
 {
-	return is_plain(r, &kernel->body) && are_strangers(r, kernel, open) &&
+	return may_be_part(r, &kernel->body) && are_strangers(r, kernel, open) &&
 	       typical_work(r->program, kernel) / r->transform->options->grain < 2;
 }
 

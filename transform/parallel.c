@@ -134,7 +134,7 @@ static int64_t known_blocks(const Chunks *p, const Cut *cut)
 	return known ? n : 0;
 }
 
-static bool is_short(const Chunks *p, const Cut *cut)
+static bool is_one_block(const Chunks *p, const Cut *cut)
 {
 	Size lo, hi;
 	return (cut->blocks->kind == IX_SIZE &&
@@ -162,7 +162,7 @@ static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
 		cut.beside = i > 0 && loops[i - 1]->body.n > 1;
 		if (n == 1 && suffices(p, &cuts[0], &cut))
 			break;
-		if (!is_short(p, &cut) &&
+		if (!is_one_block(p, &cut) &&
 		    asks_any(p->asked, p->kernel->iters[loops[i]->iter].name) &&
 		    loop_is_independent(p->program, p->kernel, root, loops[i]))
 			cuts[n++] = cut;

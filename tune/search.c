@@ -202,7 +202,7 @@ static bool measure_one(Search *s, Trial *trial, const Measure *measure, Measure
 	return !counts_failure(s, trial, result.status);
 }
 
-static void take(Search *s, const Trial *trial, double times)
+static void take_best(Search *s, const Trial *trial, double times)
 {
 	Session *session = trial_session(&s->trials, trial->candidate);
 	if (!session || session_run(session, "loops") != SESSION_DONE) {
@@ -247,7 +247,7 @@ static bool is_taken(Search *s, Trial *trial, const TrialCode *code)
 		s->report.slower++;
 		return false;
 	}
-	take(s, trial, fmin(first.times, second.times));
+	take_best(s, trial, fmin(first.times, second.times));
 	return true;
 }
 
