@@ -235,7 +235,7 @@ DimId sizes_add_dim(Sizes *sizes, Dim dim)
 uint32_t sizes_nargs(const Sizes *sizes)
 {
 	uint32_t n = sizes_ndims(sizes);
-	while (n > 0 && sizes_dim(sizes, n - 1)->counts) /* falls: n */
+	while (n > 0 && sizes_dim(sizes, n - 1)->kind != DIM_ARGUMENT) /* falls: n */
 		n--;
 	return n;
 }

@@ -32,13 +32,21 @@ typedef uint32_t DimId;
 /* The greatest value of a dim when a program runs. */
 #define DIM_MOST ((int64_t)1 << 31)
 
+typedef enum DimKind {
+	DIM_ARGUMENT, /* what the caller of a routine passes */
+	DIM_SCALAR, /* the value of an integer scalar of one routine, which is set from it at the entry */
+	DIM_STEP /* the number of a loop's step, from 0 */
+} DimKind;
+
 /* A declared symbolic dim. (Dims with a value are constants and have no DimId.) */
 typedef struct Dim {
 	Sym name;
 	Span span;
 	int64_t at_least; /* 0 unless declared */
-	bool counts; /* the steps of a loop, which have numbers from 0: no argument of a routine */
+	DimKind kind;
 } Dim;
+
+#define DIM_NONE UINT32_MAX
 
 typedef struct Sizes Sizes;
 
@@ -53,7 +61,7 @@ bool sizes_limit_is_number(const Sizes *sizes);
 size_t sizes_nbeyond(const Sizes *sizes);
 DimId sizes_add_dim(Sizes *sizes, Dim dim);
 uint32_t sizes_ndims(const Sizes *sizes);
-/* ... without those that count steps, which stand behind the others. */
+/* How many are arguments: they stand before the others. */
 uint32_t sizes_nargs(const Sizes *sizes);
 const Dim *sizes_dim(const Sizes *sizes, DimId dim);
 
@@ -89,8 +97,6 @@ bool size_is_dim(const Sizes *sizes, Size a, DimId *dim);
 bool size_uses_dim(const Sizes *sizes, Size a, DimId dim);
 /* Sets uses[d] for every dim that a uses. */
 void size_note_dims(const Sizes *sizes, Size a, bool *uses);
-/* The dim of a that was declared last; false: there is none. */
-bool size_last_dim(const Sizes *sizes, Size a, DimId *dim);
 /* a as coef * atom + rest, neither of them with the atom, which is a dim or a floor; false: it is no
  * such sum. */
 bool size_split(Sizes *sizes, Size a, Size atom, Size *coef, Size *rest);

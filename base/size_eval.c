@@ -1,6 +1,7 @@
 /* What can be asked of a size, its value under given dims, and substitution. Recursion goes through
  * quotients only, whose nesting is bounded (base/size_poly.h). */
 #include "base/size_eval.h"
+#include "base/size_dims.h"
 #include "base/size_poly.h"
 
 bool size_is_const(const Sizes *sizes, Size a, int64_t *value)
@@ -90,6 +91,12 @@ bool size_last_dim(const Sizes *sizes, Size a, DimId *dim)
 		}
 	}
 	return found;
+}
+
+bool size_is_of_args(const Sizes *sizes, Size a)
+{
+	DimId last;
+	return !size_last_dim(sizes, a, &last) || sizes_dim(sizes, last)->kind == DIM_ARGUMENT;
 }
 
 typedef enum Evaluated { EVAL_VALUE, EVAL_REST, EVAL_OVERFLOW } Evaluated;

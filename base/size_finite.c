@@ -22,7 +22,6 @@ typedef struct Question {
 	int64_t *work;
 } Question;
 
-#define DIM_NONE UINT32_MAX
 /* Does a use no dim but *dim? That is set to the first one found where it is DIM_NONE. */
 static bool is_of_one_dim(const Sizes *sizes, Size a, DimId *dim)
 {

@@ -393,6 +393,10 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 	fprintf(out, "\tif (call != NULL && (call->abi != TSR_ABI || call->flags != 0))\n"
 		     "\t\treturn TSR_BAD_CALL;\n");
 	put_dim_checks(out, m, r->dims, r->ndims, NULL);
+	for (uint32_t i = 0; i < r->nscalars; i++)
+		if (r->scalars[i].dim != DIM_NONE)
+			fprintf(out, "\tconst int64_t %s = %s;\n", m->dims[r->scalars[i].dim],
+				names->scalars[i]);
 	for (uint32_t i = 0; i < r->nguards; i++)
 		put_guard(out, m, r->guards[i]);
 	put_array_checks(out, m, r->inputs, r->ninputs, names->inputs);

@@ -75,7 +75,8 @@ static void put_head(FILE *out, const Module *m)
 			fprintf(out, "//tsr: dim %s at least %lld\n", dim->name,
 				(long long)(dim->at_least > 0 ? dim->at_least : 0));
 		else
-			fprintf(out, "//tsr: step %s\n", dim->name);
+			fprintf(out, "//tsr: %s %s\n", dim->kind == DIM_STEP ? "step" : "place",
+				dim->name);
 	}
 	fprintf(out, "//tsr: state %s\n", size_words(m, p->state));
 	for (size_t i = 0; i < p->checks.n; i++)
@@ -143,7 +144,7 @@ static void put_args(FILE *out, const Module *m, const ProgramRoutine *r, const 
 	for (size_t i = 0; i < use->dims.n; i++, comma = ", ")
 		fprintf(out, "%s%s", comma, sizes_dim(m->program->sizes, use->dims.at[i])->name);
 	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")
-		fprintf(out, "%s%s", comma, r->scalars[use->scalars.at[i].scalar].name);
+		fprintf(out, "%s$%s", comma, r->scalars[use->scalars.at[i].scalar].name);
 	for (size_t i = 0; i < use->buffers.n; i++) {
 		const KernelBuffer *b = &use->buffers.at[i];
 		if (m->program->buffers.at[b->buffer].shared)
@@ -270,9 +271,14 @@ static void put_body(FILE *out, const Module *m, uint32_t index)
 		fprintf(out, "%s%s%s", i ? ", " : "//tsr: dims ",
 			sizes_dim(m->program->sizes, r->dims[i])->name,
 			i + 1 == r->ndims ? "\n" : "");
-	for (uint32_t i = 0; i < r->nscalars; i++)
-		fprintf(out, "//tsr: scalar %s %s\n", r->scalars[i].name,
+	for (uint32_t i = 0; i < r->nscalars; i++) {
+		fprintf(out, "//tsr: scalar %s %s", r->scalars[i].name,
 			dtype_name(r->scalars[i].dtype));
+		if (r->scalars[i].dim != DIM_NONE)
+			fprintf(out, " place %s",
+				sizes_dim(m->program->sizes, r->scalars[i].dim)->name);
+		fputc('\n', out);
+	}
 	put_tensors(out, m, "in", r->inputs, r->ninputs);
 	put_tensors(out, m, "out", r->outputs, r->noutputs);
 	put_temps(out, m, index);

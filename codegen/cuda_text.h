@@ -29,13 +29,14 @@ void cuda_lanes_fill(KernelText *k, LocalId local, const char *value);
 
 /* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *
- *   plan     := "//tsr: plan 2" target prefix source producer dim* step* state check* const* param*
+ *   plan     := "//tsr: plan 2" target prefix source producer dim* place* step* state check* const* param*
  *               routine* [start] "//tsr: code"
  *   target   := "//tsr: target" NAME
  *   prefix   := "//tsr: prefix" NAME
  *   source   := "//tsr: source" TEXT
  *   producer := "//tsr: producer" TEXT
  *   dim      := "//tsr: dim" NAME "at least" NUMBER
+ *   place    := "//tsr: place" NAME                         the value of a scalar of one routine, in its sizes
  *   step     := "//tsr: step" NAME                          the number of a loop's step, in sizes of its launches
  *   state    := "//tsr: state" SIZE                         bytes
  *   check    := "//tsr: check" CODE PLACE ": " TEXT         in the order of their codes; PLACE may be empty
@@ -47,7 +48,7 @@ void cuda_lanes_fill(KernelText *k, LocalId local, const char *value);
  *   routine  := "//tsr: routine" NAME "workspace" SIZE body
  *   start    := "//tsr: start workspace" SIZE body          sets the parameters that are computed
  *   body     := ["//tsr: dims" NAME ("," NAME)*] scalar* arg* temp* reads* assigns* guard* line*
- *   scalar   := "//tsr: scalar" NAME DTYPE
+ *   scalar   := "//tsr: scalar" NAME DTYPE ["place" NAME]   whose value that place has
  *   arg      := "//tsr:" ("in" | "out") ID tensor "line" NUMBER "type" TEXT axis*
  *   temp     := "//tsr: temp" ID tensor "at" SIZE           bytes from the workspace's start
  *   reads    := "//tsr: reads" ID                           a parameter that it touches
@@ -57,7 +58,7 @@ void cuda_lanes_fill(KernelText *k, LocalId local, const char *value);
  *   launch   := "//tsr: launch" FUNCTION "blocks" SIZE "threads" NUMBER "args" [ARG ("," ARG)*] ["from" PLACE]
  *   loop     := "//tsr: for" STEP ("count" SIZE | "scalar" NAME) ["until" ID] ["exchange" ID ID ("," ID ID)*]
  *               line* "//tsr: end"
- *   ARG      := NAME | ID ["+" SIZE]                        a dim, a step or a scalar; elements from the buffer's start
+ *   ARG      := NAME | "$" NAME | ID ["+" SIZE]        a dim, place or step; a scalar; elements from the buffer's start
  *   ID       := "%" NUMBER                                  a buffer
  *
  *   SIZE     := PRODUCT (("+" | "-") PRODUCT)*;  PRODUCT := FACTOR (("*" | "/") FACTOR)*, quotients are exact

@@ -313,12 +313,16 @@ int interp_run(const Program *program, uint32_t routine, const InterpArgs *args)
 	in.dims = ARENA_ARRAY(in.arena, int64_t, sizes_ndims(program->sizes) + 1);
 	if (args->dims)
 		memcpy(in.dims, args->dims, sizes_nargs(program->sizes) * sizeof *in.dims);
+	const ProgramRoutine *of = program_routine(program, routine);
+	for (uint32_t i = 0; i < of->nscalars; i++)
+		if (of->scalars[i].dim != DIM_NONE)
+			in.dims[of->scalars[i].dim] = args->scalars[i].i;
 	in.nsizes = SIZES_CACHED;
 	in.sizes = ARENA_ARRAY(in.arena, int64_t, in.nsizes);
 	in.known = ARENA_ARRAY(in.arena, bool, in.nsizes);
 	in.indexes = interp_indexes_new(in.arena);
 	in.buffers = ARENA_ARRAY(in.arena, InterpBuffer, program->buffers.n + 1);
-	run_routine(&in, program_routine(program, routine), args);
+	run_routine(&in, of, args);
 	if (in.code > 0 && args->message)
 		*args->message = code_text(program, in.code);
 	arena_free(in.arena);

@@ -246,6 +246,10 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	for (uint32_t i = 0; i < r->ndims; i++)
 		e.dims[r->dims[i]] = jit_param(&e.f, at++);
 	e.scalars = take_params(&e, r->nscalars, &at);
+	for (uint32_t i = 0; i < r->nscalars; i++)
+		if (r->scalars[i].dim != DIM_NONE)
+			e.dims[r->scalars[i].dim] =
+				jit_keep(&e.f, jit_cast(jit, e.scalars[i], jit->i64));
 	e.inputs = take_params(&e, r->ninputs, &at);
 	e.outputs = take_params(&e, r->noutputs, &at);
 	e.state = jit_param(&e.f, at++);

@@ -34,6 +34,9 @@ static void name_arguments(Module *m, uint32_t index)
 		PUSH(m->arena, taken, out->dims[i]);
 	}
 	for (uint32_t i = 0; i < r->nscalars; i++)
+		if (r->scalars[i].dim != DIM_NONE)
+			PUSH(m->arena, taken, m->dims[r->scalars[i].dim]);
+	for (uint32_t i = 0; i < r->nscalars; i++)
 		out->scalars[i] = name_unique(m, &taken, r->scalars[i].name);
 	for (uint32_t i = 0; i < r->ninputs; i++)
 		out->inputs[i] = name_unique(m, &taken, r->inputs[i].name);
@@ -171,8 +174,13 @@ static Module *module_make(const Emit *emit)
 	uint32_t ndims = sizes_ndims(p->sizes);
 	Names taken = {0};
 	m->dims = ARENA_ARRAY(arena, const char *, ndims);
-	for (DimId d = 0; d < ndims; d++)
-		m->dims[d] = name_unique(m, &taken, sizes_dim(p->sizes, d)->name);
+	for (DimId d = 0; d < ndims; d++) { /* a scalar that a dim is made of has its own name */
+		const Dim *dim = sizes_dim(p->sizes, d);
+		m->dims[d] = name_unique(m, &taken,
+					 dim->kind == DIM_SCALAR
+						 ? arena_printf(arena, "size_%s", dim->name)
+						 : dim->name);
+	}
 	m->consts = ARENA_ARRAY(arena, const char *, p->consts.n);
 	for (size_t i = 0; i < p->consts.n; i++)
 		m->consts[i] = arena_printf(arena, "%s__const_%zu", m->prefix, i);

@@ -46,6 +46,11 @@ typedef struct ParsedFile {
 
 typedef struct RoutineBuild RoutineBuild;
 
+typedef struct LateDim {
+	Dim dim;
+	DimId id; /* once it is there */
+} LateDim;
+
 struct Build {
 	Parse *parse;
 	Arena *arena;
@@ -57,6 +62,7 @@ struct Build {
 	Activation at;
 	const FileState *file;
 	RoutineBuild *routine; /* the routine whose steps are evaluated, or NULL */
+	ScalarArg *scalars;    /* of that routine */
 	const AstExpr *named;  /* the expression that a `let` names, for the names of instances */
 	Sym named_as;
 	Sym place;	   /* the definition that is evaluated: names of `let`, dotted; or NULL */
@@ -75,7 +81,8 @@ struct Build {
 	VEC(Span) output_spans;
 	bool *define_used;
 	VEC(Sym) define_names; /* every dim, for -D */
-	VEC(SizeExpr *) steps; /* those that are the number of a step */
+	VEC(LateDim) late_dims;	    /* (late_dims.h) */
+	VEC(SizeExpr *) late_sizes; /* those that are one */
 	NameIndex routines;    /* places among the graph's */
 	uint32_t *reached;     /* by NodeId: the mark of the last Reach that it is in */
 	size_t nreached;

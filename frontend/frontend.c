@@ -5,8 +5,8 @@
 
 #include "frontend/eval.h"
 #include "frontend/inside.h"
+#include "frontend/late_dims.h"
 #include "frontend/nodes.h"
-#include "frontend/scan.h"
 
 static Graph *graph_new(Build *b)
 {
@@ -88,7 +88,7 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	b->main_file = ast->file;
 	eval_file(b, ast);
 	inside_keep(b);
-	scan_add_dims(b);
+	late_dims_add(b);
 	check_defines(b, options->ndefines);
 	settle_all(b);
 	if (b->diags->nerrors == 0)

@@ -292,6 +292,7 @@ typedef struct Namesake {
 	NodeId node;
 	Sym letter;
 	const SizeExpr *size; /* NULL: a scalar */
+	bool place;	      /* may it be added to a letter? */
 	Span span;	      /* where that is declared */
 } Namesake;
 
@@ -324,6 +325,8 @@ typedef struct ScalarArg { /* a routine's scalar argument */
 	Sym name;
 	Span span;
 	Dtype dtype;
+	DimId dim; /* its value, in sizes; DIM_NONE: no place has it */
+	Span used; /* the first place that has */
 } ScalarArg;
 
 typedef struct Routine {

@@ -199,7 +199,8 @@ static ScalarArg *declare_scalars(Build *b, const AstStmt *stmt)
 			diag_note(b->diags, b->entry_spans.at[clash], "'%s' is declared here first",
 				  param->name.sym);
 		}
-		scalars[i] = (ScalarArg){param->name.sym, param->name.span, dtype};
+		scalars[i] =
+			(ScalarArg){param->name.sym, param->name.span, dtype, DIM_NONE, SPAN_NONE};
 		NodeId id = node_new(b, NODE_SCALAR, param->name.span, param->name.span);
 		graph_node(b->graph, id)->dtype = dtype;
 		graph_node(b->graph, id)->scalar_index = i;
@@ -252,12 +253,13 @@ void eval_routine(Build *b, const AstStmt *stmt)
 	b->routine = &state;
 	b->place = stmt->name.sym;
 	b->at.scope = scope_new(b, outer.scope);
-	routine.scalars = declare_scalars(b, stmt);
+	routine.scalars = b->scalars = declare_scalars(b, stmt);
 	for (uint32_t i = 0; i < stmt->nsteps && limits_hold(b, stmt->steps[i].span); i++)
 		eval_step(b, &stmt->steps[i]);
 	bool good = find_results(b, stmt, &routine);
 	b->at = outer;
 	b->routine = NULL;
+	b->scalars = NULL;
 	b->place = NULL;
 	for (size_t i = 0; i < state.writes.n; i++)
 		PUSH(b->arena, state.roots, state.writes.at[i]);

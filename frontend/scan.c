@@ -15,6 +15,7 @@
 
 #include "frontend/ascribe.h"
 #include "frontend/eval.h"
+#include "frontend/late_dims.h"
 #include "frontend/nodes.h"
 #include "frontend/scan.h"
 #include "frontend/specs.h"
@@ -26,6 +27,7 @@ typedef struct Scan {
 	const AstBind *bind;
 	uint32_t loop;
 	NodeId first; /* of the nodes of E */
+	size_t first_bind;
 	NodeId *carried;
 	VEC(Value) results;
 } Scan;
@@ -37,39 +39,7 @@ static GraphLoop *loop_of(Build *b, const Scan *scan) { return &b->graph->loops.
 static const SizeExpr *step_of(Build *b, const Scan *scan, Span span)
 {
 	return size_expr_new(
-		b, (SizeExpr){.kind = SX_DIM, .span = span, .dim = step_placeholder(scan->loop)});
-}
-
-static bool is_taken(const Build *b, Sym name)
-{
-	for (DimId d = 0; d < sizes_ndims(b->graph->sizes); d++)
-		if (sizes_dim(b->graph->sizes, d)->name == name)
-			return true;
-	return false;
-}
-
-/* The name of loop number `loop`, or one that no dim has. */
-static Sym free_name(Build *b, uint32_t loop)
-{
-	Sym name = b->graph->loops.at[loop].name, free = name;
-	uint32_t same = 1;
-	for (uint32_t i = 1; i < loop; i++)
-		same += b->graph->loops.at[i].name == name;
-	while (is_taken(b, free)) /* falls: names that are taken */
-		free = sym_printf(b->symbols, "%s_%u", name, ++same);
-	return free;
-}
-
-void scan_add_dims(Build *b)
-{
-	for (uint32_t i = 1; i < b->graph->loops.n; i++) {
-		GraphLoop *loop = &b->graph->loops.at[i];
-		loop->step = sizes_add_dim(b->graph->sizes,
-					   (Dim){free_name(b, i), loop->name_span, 0, true});
-	}
-	for (size_t i = 0; i < b->steps.n; i++)
-		b->steps.at[i]->dim =
-			b->graph->loops.at[step_placeholder(0) - b->steps.at[i]->dim].step;
+		b, (SizeExpr){.kind = SX_DIM, .span = span, .dim = loop_of(b, scan)->step});
 }
 
 /* ---- tensors that the loop sets ---- */
@@ -235,7 +205,7 @@ static bool open_loop(Build *b, Scan *scan)
 	}
 	loop.name = name;
 	loop.name_span = expr->name.sym ? expr->name.span : expr->op_span;
-	loop.step = step_placeholder((uint32_t)b->graph->loops.n);
+	loop.step = late_dim_new(b, (Dim){name, loop.name_span, 0, DIM_STEP});
 	scan->loop = (uint32_t)b->graph->loops.n;
 	PUSH(b->arena, b->graph->loops, loop);
 	return true;
@@ -421,43 +391,66 @@ static bool end_until(Build *b, Scan *scan)
 
 /* ---- which nodes are the loop's ---- */
 
-static bool size_counts(const SizeExpr *size, DimId step)
+/* Does the size have the number of the step, or is it read off from what does? */
+static bool size_counts(Build *b, const SizeExpr *size, const GraphLoop *loop)
 {
-	return size && ((size->kind == SX_DIM && size->dim == step) || size_counts(size->a, step) ||
-			size_counts(size->b, step));
+	if (!size || size->kind == SX_NUMBER || size->kind == SX_FIXED)
+		return false;
+	if (size->kind == SX_DIM)
+		return size->dim == loop->step;
+	uint32_t number = (uint32_t)(loop - b->graph->loops.at);
+	for (size_t i = 0; size->kind == SX_CAPTURE && i < b->graph->binds.n; i++) {
+		const Bind *bind = &b->graph->binds.at[i];
+		if (bind->capture == size->capture)
+			return graph_loop_in(b->graph, graph_node(b->graph, bind->node)->loop,
+					     number);
+	}
+	return size_counts(b, size->a, loop) || size_counts(b, size->b, loop);
 }
 
-static bool axis_counts(const SpecAxis *axis, DimId step)
+static bool axis_counts(Build *b, const SpecAxis *axis, const GraphLoop *loop)
 {
-	bool counts = size_counts(axis->shift, step);
+	bool counts = size_counts(b, axis->shift, loop);
 	for (uint32_t i = 0; i < axis->nparts; i++)
-		counts |= size_counts(axis->parts[i].extent, step);
+		counts |= size_counts(b, axis->parts[i].extent, loop);
 	return counts;
 }
 
-static bool spec_tensor_counts(const SpecTensor *tensor, DimId step)
+static bool spec_tensor_counts(Build *b, const SpecTensor *tensor, const GraphLoop *loop)
 {
 	bool counts = false;
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
 		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++)
-			counts |= axis_counts(&tensor->rows[kind].axes[i], step);
+			counts |= axis_counts(b, &tensor->rows[kind].axes[i], loop);
 	return counts;
 }
 
-static bool node_counts(const Node *node, DimId step)
+/* Does `with` say the size of a letter by it? */
+static bool binds_count(Build *b, const Scan *scan, NodeId id)
 {
-	bool counts = size_counts(node->size_expr, step);
+	bool counts = false;
+	for (size_t i = scan->first_bind; i < b->graph->binds.n && !counts; i++)
+		counts = b->graph->binds.at[i].node == id &&
+			 size_counts(b, b->graph->binds.at[i].size, loop_of(b, scan));
+	return counts;
+}
+
+static bool node_counts(Build *b, const Scan *scan, NodeId id)
+{
+	const Node *node = graph_node(b->graph, id);
+	const GraphLoop *loop = loop_of(b, scan);
+	bool counts = size_counts(b, node->size_expr, loop);
 	for (uint32_t i = 0; node->spec && i < node->spec->noperands; i++)
-		counts |= spec_tensor_counts(&node->spec->operands[i], step);
-	return counts || (node->spec && spec_tensor_counts(&node->spec->result, step));
+		counts |= spec_tensor_counts(b, &node->spec->operands[i], loop);
+	return counts || (node->spec && (spec_tensor_counts(b, &node->spec->result, loop) ||
+					 binds_count(b, scan, id)));
 }
 
 /* Does the node change from step to step? Operands stand before it. */
 static bool is_inside(Build *b, const Scan *scan, NodeId id)
 {
 	const Node *node = graph_node(b->graph, id);
-	bool inside = graph_loop_in(b->graph, node->loop, scan->loop) ||
-		      node_counts(node, loop_of(b, scan)->step) ||
+	bool inside = graph_loop_in(b->graph, node->loop, scan->loop) || node_counts(b, scan, id) ||
 		      (node->target != NODE_NONE &&
 		       graph_node(b->graph, node->target)->kind == NODE_ZEROS);
 	for (uint32_t k = 0; k < node->nargs && !inside; k++) {
@@ -502,6 +495,7 @@ Value eval_scan(Build *b, const AstExpr *expr)
 	Activation outer = b->at;
 	b->at.loop = scan.loop;
 	scan.first = (NodeId)b->graph->nodes.n;
+	scan.first_bind = b->graph->binds.n;
 	declare_step(b, &scan, NULL);
 	Value value = eval(b, expr->args[1]);
 	bool good = end_step(b, &scan, &value) && (expr->nargs < 3 || end_until(b, &scan));

@@ -5,8 +5,8 @@
  * may recurse. Sums that get deep are built again as balanced trees.
  */
 #include "frontend/build.h"
+#include "frontend/late_dims.h"
 #include "frontend/nodes.h"
-#include "frontend/scan.h"
 
 enum { SUM_DEPTH = 64 }; /* of a sum that is left as it was written */
 
@@ -22,9 +22,6 @@ static void list_addends(Build *b, const SizeExpr *sum, Addends *addends)
 	list_addends(b, sum->b, addends);
 }
 
-DimId step_placeholder(uint32_t loop) { return UINT32_MAX - loop; }
-bool step_is_placeholder(DimId dim) { return dim > UINT32_MAX / 2; }
-
 static SizeExpr *expr_copy(Build *b, SizeExpr expr)
 {
 	SizeExpr *copy = ARENA_NEW(b->arena, SizeExpr);
@@ -32,8 +29,8 @@ static SizeExpr *expr_copy(Build *b, SizeExpr expr)
 	copy->nleaves = expr.a ? expr.a->nleaves + expr.b->nleaves : 1;
 	copy->depth = expr.a ? 1 + (expr.a->depth > expr.b->depth ? expr.a->depth : expr.b->depth)
 			     : 0;
-	if (expr.kind == SX_DIM && step_is_placeholder(expr.dim))
-		PUSH(b->arena, b->steps, copy);
+	if (expr.kind == SX_DIM && late_dim_is(expr.dim))
+		PUSH(b->arena, b->late_sizes, copy);
 	copy->divides |= expr.kind == SX_DIV || (expr.a && (expr.a->divides || expr.b->divides));
 	return copy;
 }

@@ -1,6 +1,7 @@
 /* Values as sizes: of a configuration, a dim, a number, whatever is passed or has a name. */
 #include <inttypes.h>
 
+#include "frontend/late_dims.h"
 #include "frontend/nodes.h"
 #include "frontend/passed.h"
 
@@ -38,11 +39,44 @@ static void no_size(Build *b, const Value *value, const char *text)
 		diag_note(b->diags, value->span, "it is a size here");
 }
 
+/* ---- scalars of a routine ---- */
+
+static SizeExprKind size_kind(Op op)
+{
+	return op == OP_ADD ? SX_ADD : op == OP_SUB ? SX_SUB : op == OP_MUL ? SX_MUL : SX_NUMBER;
+}
+
+/* A number of scalars, sizes and whole numbers, added up and multiplied, as a size; NULL: it is something
+ * else. */
+static const SizeExpr *size_of_node(Build *b, NodeId id, Span span)
+{
+	const Node node = *graph_node(b->graph, id);
+	if (node.kind == NODE_SCALAR)
+		return late_dim_of_scalar(b, id, span);
+	if (node.kind == NODE_SIZE)
+		return node.size_expr;
+	if (node.kind == NODE_NUMBER && node.is_integer && node.integer >= 0)
+		return size_expr_number(b, node.integer, node.span);
+	if (node.kind != NODE_POINTWISE || size_kind(node.op) == SX_NUMBER)
+		return NULL;
+	const SizeExpr *a = size_of_node(b, node.args[0], node.arg_spans[0]);
+	const SizeExpr *c = a ? size_of_node(b, node.args[1], node.arg_spans[1]) : NULL;
+	return c ? size_expr_new(
+			   b, (SizeExpr){.kind = size_kind(node.op), .span = span, .a = a, .b = c})
+		 : NULL;
+}
+
+/* ---- values ---- */
+
 const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 {
 	int64_t integer;
 	if (value->kind == VALUE_ERROR)
 		return NULL;
+	bool scalars = b->scalars && value->kind == VALUE_TENSOR && value->scales;
+	const SizeExpr *size = scalars ? size_of_node(b, value->node, value->span) : NULL;
+	if (size)
+		return size;
 	if (value->kind == VALUE_SIZE && !value_is_known(value))
 		return size_at(b, value);
 	if (!value_get_integer(value, &integer)) {
@@ -71,6 +105,8 @@ const SizeExpr *size_of_name(Build *b, Name name, const char *what)
 		return NULL;
 	Value value = value_as_passed(binding->value);
 	value.span = name.span;
+	if (value.kind == VALUE_TENSOR)
+		return late_dim_of_scalar(b, value.node, name.span);
 	if (value.kind != VALUE_SIZE && value.kind != VALUE_NUMBER)
 		return NULL;
 	return value_to_size(b, &value, what);

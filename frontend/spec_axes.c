@@ -19,6 +19,28 @@
 
 /* ---- coefficients ---- */
 
+static bool is_scalar(Build *b, const Value *value)
+{
+	return value->kind == VALUE_TENSOR &&
+	       graph_node(b->graph, value->node)->kind == NODE_SCALAR;
+}
+
+static void refuse_coef(Build *b, const AstCoef *coef, const Binding *binding)
+{
+	Sym name = coef->name.sym;
+	bool scalar = is_scalar(b, &binding->value);
+	diag(b->diags, E0217, coef->name.span,
+	     "a coefficient is a whole number known when the program is compiled, and '%s' is %s",
+	     name, scalar ? "a scalar of the routine" : value_describe(&binding->value));
+	if (scalar)
+		diag_note(
+			b->diags, binding->span,
+			"declared by 'dim %s' instead, it is an argument of the routine too, and may be a stride",
+			name);
+	else
+		diag_note(b->diags, binding->span, "'%s' is declared here", name);
+}
+
 static bool resolve_number(Build *b, const AstCoef *coef, int64_t least, int64_t *out)
 {
 	*out = coef->value;
@@ -30,11 +52,7 @@ static bool resolve_number(Build *b, const AstCoef *coef, int64_t least, int64_t
 		}
 		Value value = value_as_passed(binding->value);
 		if (!value_get_integer(&value, out)) {
-			diag(b->diags, E0217, coef->name.span,
-			     "a coefficient is a whole number known when the program is compiled, and "
-			     "'%s' is %s",
-			     coef->name.sym, value_describe(&binding->value));
-			diag_note(b->diags, binding->span, "'%s' is declared here", coef->name.sym);
+			refuse_coef(b, coef, binding);
 			return false;
 		}
 	}
@@ -109,17 +127,16 @@ static bool is_bound_by_with(const Build *b, Sym name)
 
 /* ---- affine forms ---- */
 
-/* A scalar where a size could stand: dims are arguments of routines too. */
+/* A scalar where a size could stand, and which is none. */
 static bool report_scalar(Build *b, Name name)
 {
 	const Binding *binding = scope_find(b->at.scope, name.sym);
-	if (!binding || binding->value.kind != VALUE_TENSOR ||
-	    graph_node(b->graph, binding->value.node)->kind != NODE_SCALAR)
+	if (!binding || !is_scalar(b, &binding->value))
 		return false;
 	diag(b->diags, E0217, name.span,
-	     "a place in an axis is a size, and '%s' is a scalar of the routine", name.sym);
-	diag_note(b->diags, binding->span,
-		  "declared by 'dim %s' instead, it is an argument of the routine too", name.sym);
+	     "a place in an axis is a whole number, and '%s' is a scalar of %s", name.sym,
+	     dtype_name(node_dtype(b, binding->value.node)));
+	diag_note(b->diags, binding->span, "'%s : i32' is a place too", name.sym);
 	return true;
 }
 

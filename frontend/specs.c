@@ -130,8 +130,10 @@ static void note_namesake(Build *b, NodeId node, Sym letter, const Binding *bind
 	const SizeExpr *size = size_of(b, value, binding->span);
 	bool scalar = value->kind == VALUE_TENSOR &&
 		      graph_node(b->graph, value->node)->kind == NODE_SCALAR;
+	bool place = size || (scalar && dtype_is_integer(node_dtype(b, value->node)));
 	if (size || scalar)
-		PUSH(b->arena, b->graph->namesakes, ((Namesake){node, letter, size, binding->span}));
+		PUSH(b->arena, b->graph->namesakes,
+		     ((Namesake){node, letter, size, place, binding->span}));
 }
 
 void spec_note_namesakes(Build *b, NodeId node)

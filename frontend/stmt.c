@@ -59,7 +59,8 @@ static const SizeExpr *symbolic_dim(Build *b, const AstStmt *stmt, Sym full)
 		     "'%s' is at least %" PRId64 " here, and a dim is at most %" PRId64
 		     " when the program runs",
 		     stmt->name.sym, at_least, DIM_MOST);
-	DimId dim = sizes_add_dim(b->graph->sizes, (Dim){full, stmt->name.span, at_least, false});
+	DimId dim = sizes_add_dim(b->graph->sizes,
+				  (Dim){full, stmt->name.span, at_least, DIM_ARGUMENT});
 	return size_expr_new(b, (SizeExpr){.kind = SX_DIM, .span = stmt->name.span, .dim = dim});
 }
 

@@ -41,6 +41,7 @@ static Tell *const tells[CONFLICT_KINDS] = {
 	[CONFLICT_INTEGER] = tell_integer,
 	[CONFLICT_SLICE] = tell_slice,
 	[CONFLICT_STEP_SIZE] = tell_step_size,
+	[CONFLICT_SCALAR_SIZE] = tell_scalar_size,
 	[CONFLICT_STEP] = tell_step,
 	[CONFLICT_STEP_NEVER] = tell_step_never,
 	[CONFLICT_NEVER] = tell_never,

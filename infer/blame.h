@@ -65,7 +65,7 @@ Tell tell_fraction, tell_window, tell_steps, tell_kernel, tell_parts, tell_equal
 Tell tell_total, tell_root;					       /* blame_total.c */
 Tell tell_open_kernel, tell_open_size, tell_open_row, tell_param_size; /* blame_open.c */
 Tell tell_by_zero, tell_no_multiple, tell_negative, tell_large, tell_large_guard, tell_integer,
-	tell_slice, tell_step_size, tell_step, tell_step_never, tell_never,
+	tell_slice, tell_step_size, tell_scalar_size, tell_step, tell_step_never, tell_never,
 	tell_never_all; /* blame_guard.c */
 
 /* ---- mended.c ---- */

@@ -63,6 +63,16 @@ void tell_step_size(Blame *b, const Conflict *c)
 	note_loop(b, c);
 }
 
+void tell_scalar_size(Blame *b, const Conflict *c)
+{
+	blame_at(b, c->span, "an axis has the size %s, which a scalar of the routine says",
+		 blame_size(b, c->sizes[0]));
+	diag_note(
+		b->diags, c->scalar->span,
+		"declared by 'dim %s' instead, it is an argument of the routine too, and may be in sizes",
+		c->scalar->name);
+}
+
 void tell_step(Blame *b, const Conflict *c)
 {
 	const GraphLoop *loop = &b->s->graph->loops.at[c->number];

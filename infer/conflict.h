@@ -41,6 +41,7 @@ typedef struct Conflict {
 	Sym labels[2], letter;
 	CellId born[2];
 	int64_t number, divisor;
+	const ScalarArg *scalar; /* of a routine */
 	const char *limit; /* which bound of sizes it is beyond: sizes_limit_text */
 	VEC(ConId) cons;
 	VEC(ConId) ties, meets;

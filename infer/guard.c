@@ -49,3 +49,17 @@ const char *guard_claim_text(Arena *arena, Sizes *sizes, const Guard *g)
 	}
 	return "";
 }
+
+const char *guard_text(Arena *arena, const Sources *sources, Sizes *sizes, const Guard *g)
+{
+	const char *text = guard_claim_text(arena, sizes, g);
+	if (span_is_none(g->span) || !sources)
+		return text;
+	Place place = source_place(sources, g->span.file, g->span.start);
+	if (g->kind == GUARD_GE && !span_is_none(g->other)) {
+		Place axis = source_place(sources, g->other.file, g->other.start);
+		return arena_printf(arena, "%s (%s:%u, of an axis of %s:%u)", text, place.path,
+				    place.line, axis.path, axis.line);
+	}
+	return arena_printf(arena, "%s (%s:%u)", text, place.path, place.line);
+}

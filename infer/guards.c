@@ -445,6 +445,7 @@ void guards_collect(Solver *s, Inference *inference)
 		ask_leaf(&c, &s->leaves.at[i]);
 	for (ConId id = 0; id < s->cons.n; id++)
 		ask_con(&c, id);
+	guards_of_scalars(s, inference);
 	guards_reduce(s, inference, &c.found);
 	guards_of_steps(s, inference);
 }

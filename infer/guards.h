@@ -15,6 +15,8 @@ bool guard_holds(const Sizes *sizes, const Guard *g);
 SizeFact guard_fact(const Guard *g);
 /* "n must be a multiple of 2" */
 const char *guard_claim_text(Arena *arena, Sizes *sizes, const Guard *g);
+/* The same with what asks for it: "n must be a multiple of 2 (net.tsr:3)"; without sources the claim alone. */
+const char *guard_text(Arena *arena, const Sources *sources, Sizes *sizes, const Guard *g);
 /* Those of `found` that do not follow from others, each with its text. */
 void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 
@@ -25,5 +27,10 @@ bool guard_over_steps(Solver *s, Guard *g);
 void guards_of_steps(Solver *s, Inference *inference);
 /* A conflict where a tensor's shape differs from step to step. */
 void check_steps(Solver *s, const Inference *inference);
+
+/* guards_scalars.c: adds that scalars which are sizes are what a dim may be. */
+void guards_of_scalars(Solver *s, Inference *inference);
+/* A conflict where a scalar is in the size of an axis. */
+void check_scalars(Solver *s, const Inference *inference);
 
 #endif

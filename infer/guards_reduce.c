@@ -105,20 +105,6 @@ static void shrink(Reducer *r, const Guard *g, bool *used)
 	}
 }
 
-static const char *guard_text(const Reducer *r, Arena *arena, const Guard *g)
-{
-	const char *text = guard_claim_text(arena, r->s->sizes, g);
-	if (span_is_none(g->span) || !r->sources)
-		return text;
-	Place place = source_place(r->sources, g->span.file, g->span.start);
-	if (g->kind == GUARD_GE && !span_is_none(g->other)) {
-		Place axis = source_place(r->sources, g->other.file, g->other.start);
-		return arena_printf(arena, "%s (%s:%u, of an axis of %s:%u)", text, place.path,
-				    place.line, axis.path, axis.line);
-	}
-	return arena_printf(arena, "%s (%s:%u)", text, place.path, place.line);
-}
-
 static bool guard_uses(const Solver *s, const Guard *g, DimId d)
 {
 	return size_uses_dim(s->sizes, g->a, d) || size_uses_dim(s->sizes, g->b, d);
@@ -285,7 +271,7 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 		if (!r.kept[i])
 			continue;
 		Guard g = found->at[i];
-		g.text = guard_text(&r, arena, &g);
+		g.text = guard_text(arena, r.sources, s->sizes, &g);
 		PUSH(arena, inference->guards, g);
 	}
 }

@@ -5,15 +5,16 @@
  */
 #include "base/size_eval.h"
 #include "base/size_order.h"
+#include "base/size_dims.h"
 #include "infer/generate.h"
 #include "infer/guards.h"
 #include "infer/trail.h"
 
-/* Dims that count stand behind all others. */
+/* Dims of steps stand behind all others. */
 static bool counts(const Solver *s, Size a)
 {
 	DimId last;
-	return size_last_dim(s->sizes, a, &last) && sizes_dim(s->sizes, last)->counts;
+	return size_last_dim(s->sizes, a, &last) && sizes_dim(s->sizes, last)->kind == DIM_STEP;
 }
 
 static bool mentions(const Solver *s, const Guard *g, DimId dim)

@@ -161,6 +161,7 @@ static Inference *infer_sizes(const Graph *graph, Arena *perm, Diags *diags, con
 	if (solved)
 {
 		check_steps(s, inference);
+		check_scalars(s, inference);
 		guards_collect(s, inference);
 	}
 	inference->complete = !solver_failed(s);

@@ -91,7 +91,7 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 		     same->size ? "size" : "scalar", l->letter);
 		diag_note(diags, same->span, "'%s' is declared here", l->letter);
 		note_size(s, l, node, diags);
-		if (node->target != NODE_NONE && same->size)
+		if (node->target != NODE_NONE && same->place)
 			diag_note(diags, l->span,
 				  "to write from there on, add it to a letter: 'i + %s'", l->letter);
 		return true;

@@ -4,6 +4,7 @@
  * A hash goes with it, so that what is asked again of the same is answered at once; and so do
  * values of dims at which the facts hold: a goal that is below 0 at one of them is given up.
  */
+#include "base/size_dims.h"
 #include "loops/bounds_facts.h"
 
 #include <stb/stb_ds.h>

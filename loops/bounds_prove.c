@@ -10,6 +10,7 @@
  * of the program alone are left, facts about these and bounds of floors take one part away and may
  * add others: to a depth. The number of steps is bounded; what takes more is not shown.
  */
+#include "base/size_dims.h"
 #include "loops/bounds_facts.h"
 
 #include <stb/stb_ds.h>

@@ -2,6 +2,7 @@
  * remainders.
  */
 #include "base/size_order.h"
+#include "base/size_dims.h"
 #include "loops/bounds_facts.h"
 
 enum { UPPER_MOST = 8 };

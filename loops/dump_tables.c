@@ -22,8 +22,8 @@ static void dump_dims(const Dump *d)
 		fprintf(d->out, "%s%s", i ? ", " : "dims ", dim->name);
 		if (dim->at_least)
 			fprintf(d->out, " >= %" PRId64, dim->at_least);
-		if (dim->counts)
-			fprintf(d->out, " counts");
+		if (dim->kind != DIM_ARGUMENT)
+			fprintf(d->out, " %s", dim->kind == DIM_STEP ? "counts" : "scalar");
 	}
 	fprintf(d->out, "%s", n ? "\n" : "");
 }
@@ -160,9 +160,13 @@ static void dump_routine(const Dump *d, const ProgramRoutine *routine, bool of_s
 	for (uint32_t i = 0; i < routine->ndims; i++)
 		fprintf(d->out, "%s%s", i ? ", " : "",
 			sizes_dim(program->sizes, routine->dims[i])->name);
-	for (uint32_t i = 0; i < routine->nscalars; i++)
-		fprintf(d->out, "%s%s : %s", i || routine->ndims ? ", " : "",
-			routine->scalars[i].name, dtype_name(routine->scalars[i].dtype));
+	for (uint32_t i = 0; i < routine->nscalars; i++) {
+		const ScalarParam *scalar = &routine->scalars[i];
+		fprintf(d->out, "%s%s : %s", i || routine->ndims ? ", " : "", scalar->name,
+			dtype_name(scalar->dtype));
+		if (scalar->dim != DIM_NONE)
+			fprintf(d->out, " as %s", sizes_dim(program->sizes, scalar->dim)->name);
+	}
 	bool comma = routine->ndims + routine->nscalars > 0;
 	dump_args(d, routine->inputs, routine->ninputs, comma ? ", " : "");
 	fprintf(d->out, ")");

@@ -185,6 +185,7 @@ typedef struct Check {
 typedef struct ScalarParam {
 	Sym name;
 	Dtype dtype;
+	DimId dim; /* of this routine alone, which is its value from the entry on; DIM_NONE */
 } ScalarParam;
 
 typedef struct ProgramRoutine {

@@ -27,7 +27,9 @@ static void parse_dims(LoopsParser *p)
 		dim.name = lex_name(p, "a dim");
 		if (lex_take(p, ">="))
 			dim.at_least = lex_number(p);
-		dim.counts = lex_take(p, "counts");
+		dim.kind = lex_take(p, "counts")   ? DIM_STEP
+			   : lex_take(p, "scalar") ? DIM_SCALAR
+						   : DIM_ARGUMENT;
 		if (p->failed)
 			return;
 		if (hmgeti(p->dims, dim.name) >= 0)

@@ -136,6 +136,19 @@ static void add_tensor(LoopsParser *p, ArgList *args, Sym name, Dtype dtype, Buf
 	PUSH(p->arena, *args, arg);
 }
 
+/* "as DIM" behind the type of a scalar */
+static DimId parse_scalar_dim(LoopsParser *p)
+{
+	if (!lex_take(p, "as"))
+		return DIM_NONE;
+	const Lex *lex = lex_now(p);
+	ptrdiff_t dim = hmgeti(p->dims, lex_name(p, "a dim of a scalar"));
+	if (dim >= 0 && sizes_dim(p->program->sizes, p->dims[dim].value)->kind == DIM_SCALAR)
+		return p->dims[dim].value;
+	lex_fail_at(p, lex_span(p, lex), "no dim of a scalar is named so");
+	return DIM_NONE;
+}
+
 /* Dims, scalars and inputs. */
 static void parse_takes(LoopsParser *p, ProgramRoutine *routine, uint32_t r)
 {
@@ -154,10 +167,12 @@ static void parse_takes(LoopsParser *p, ProgramRoutine *routine, uint32_t r)
 				PUSH(p->arena, dims, p->dims[dim].value);
 		} else {
 			Dtype dtype = lex_dtype(p);
-			if (lex_is(p, lex_now(p), "["))
+			bool tensor = lex_is(p, lex_now(p), "[");
+			ScalarParam scalar = {name, dtype, tensor ? DIM_NONE : parse_scalar_dim(p)};
+			if (tensor)
 				add_tensor(p, &inputs, name, dtype, BUFFER_INPUT, r);
 			else
-				PUSH(p->arena, scalars, ((ScalarParam){name, dtype}));
+				PUSH(p->arena, scalars, scalar);
 		}
 		if (!lex_take(p, ","))
 			break;
@@ -230,7 +245,7 @@ static uint32_t parse_loop(LoopsParser *p, const ProgramRoutine *routine, uint32
 	const Lex *lex = lex_now(p);
 	Sym name = lex_name(p, "a dim that counts");
 	ptrdiff_t dim = p->failed ? -1 : hmgeti(p->dims, name);
-	if (dim < 0 || !sizes_dim(p->program->sizes, p->dims[dim].value)->counts) {
+	if (dim < 0 || sizes_dim(p->program->sizes, p->dims[dim].value)->kind != DIM_STEP) {
 		lex_fail_at(p, lex_span(p, lex), "no dim that counts is named so");
 		return 0;
 	}

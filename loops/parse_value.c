@@ -295,12 +295,12 @@ static Dtype dtype_of_name(const LoopsParser *p, const Lex *lex, const Lex *next
 	BufferId buffer = axes ? buffer_find(p, name) : BUFFER_NONE;
 	if (buffer != BUFFER_NONE)
 		return dtype_alone(p->program->buffers.at[buffer].dtype);
-	*index = scope || hmgeti(dims, name) >= 0;
 	const ProgramRoutine *routine =
 		p->routine == ROUTINE_NONE ? NULL : program_routine(p->program, p->routine);
-	for (uint32_t i = 0; routine && i < routine->nscalars && !*index; i++)
-		if (routine->scalars[i].name == name)
+	for (uint32_t i = 0; routine && i < routine->nscalars && !scope; i++)
+		if (routine->scalars[i].name == name) /* a dim of its name has its value */
 			return routine->scalars[i].dtype;
+	*index = scope || hmgeti(dims, name) >= 0;
 	return DTYPE_NONE;
 }
 

@@ -53,7 +53,7 @@ static void check_loop(const Program *program, const ProgramRoutine *routine, co
 {
 	const ProgramLoop *loop = &program->loops.at[number];
 	const char *rule = NULL;
-	REQUIRE(loop->parent < number && sizes_dim(program->sizes, loop->step)->counts);
+	REQUIRE(loop->parent < number && sizes_dim(program->sizes, loop->step)->kind == DIM_STEP);
 	if (size_is_bad(loop->count) && (loop->scalar >= routine->nscalars ||
 					 !dtype_is_integer(routine->scalars[loop->scalar].dtype)))
 		rule = "the steps of a loop are counted by what is no integer scalar";
@@ -106,6 +106,10 @@ static void check_routine(Arena *arena, const Program *program, const ProgramRou
 	check_args(program, routine->outputs, routine->noutputs, BUFFER_OUTPUT);
 	for (uint32_t i = 0; i < routine->nguards; i++)
 		REQUIRE(routine->guards[i] < program->checks.n);
+	for (uint32_t i = 0; i < routine->nscalars; i++)
+		REQUIRE(routine->scalars[i].dim == DIM_NONE ||
+			(dtype_is_integer(routine->scalars[i].dtype) &&
+			 sizes_dim(program->sizes, routine->scalars[i].dim)->kind == DIM_SCALAR));
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		REQUIRE(routine->kernels[i] < program->kernels.n);
 		verify_kernel(arena, program, routine, &program->kernels.at[routine->kernels[i]],

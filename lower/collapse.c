@@ -9,6 +9,7 @@
  */
 #include "loops/linear.h"
 #include "loops/walk.h"
+#include "base/size_dims.h"
 #include "lower/nest.h"
 
 typedef struct Pair {
@@ -58,6 +59,14 @@ static void see_locals(Pair *pair, const SharedLocals *shared)
 {
 	for (size_t i = 0; i < shared->n && !pair->apart; i++)
 		see_value(pair, shared->at[i].value);
+}
+
+bool nest_is_of_args(const Nest *nest)
+{
+	bool known = true;
+	for (uint32_t i = 0; i < nest->nloops && known; i++)
+		known = size_is_of_args(nest->gen->program->sizes, nest->loops[i].extent);
+	return known;
 }
 
 bool nest_is_guarded(const Nest *nest, const Loop *loop)

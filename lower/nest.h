@@ -118,6 +118,8 @@ const Value *nest_neutral(const Nest *nest);
 int nest_guard_position(const Nest *nest, const Guarded *guard);
 /* What an index has of an iterator; NULL: nothing. */
 const IndexTerm *nest_term_of(const Index *index, IterId iter);
+/* Are the extents known from dims that the caller passes, so that a temporary may have the size of any? */
+bool nest_is_of_args(const Nest *nest);
 /* Does a guarded index mention the loop? */
 bool nest_is_guarded(const Nest *nest, const Loop *loop);
 /* Is it the bounds of that loop that keep the index inside, where loops from first_cut on may be

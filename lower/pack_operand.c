@@ -359,9 +359,10 @@ static bool finds_product(PackedOperand *s, bool forced)
 {
 	const Nest *nest = s->nest;
 	bool plain = !asks_off(gen_asked(nest->gen, CHOICE_STAGE)) &&
-		     !nest->gen->lower->row_block && nest->guards.n == 0 && nest->inner.n == 0 &&
-		     nest->nresult > 0 && nest->nloops <= 64 && nest->nloops > nest->nresult &&
-		     !nest->packed_operand[0].strides && !nest->packed_operand[1].strides;
+		     !nest->gen->lower->row_block && nest_is_of_args(nest) && nest->guards.n == 0 &&
+		     nest->inner.n == 0 && nest->nresult > 0 && nest->nloops <= 64 &&
+		     nest->nloops > nest->nresult && !nest->packed_operand[0].strides &&
+		     !nest->packed_operand[1].strides;
 	return plain && is_product(s, nest->value) && s->nloads == 2 && find_moved(s) &&
 	       find_columns(s) && pays(s, forced);
 }

@@ -7,6 +7,7 @@
  *             so parts of the steps have a target each, which are added up
  *   BUCKETS   rows long enough that counting and listing the steps costs little beside them
  */
+#include "base/size_dims.h"
 #include "lower/scatter.h"
 
 static bool is_at_least(const Scatter *s, Size size, int64_t least)
@@ -28,7 +29,8 @@ static bool may_share(const Scatter *s)
 {
 	const Lower *lower = s->gen->lower;
 	return s->first == 0 && s->behind > 0 && s->inner == s->behind && !lower->options->gpu &&
-	       !lower->row_block && !size_is_bad(s->steps) && !size_is_bad(s->rows);
+	       !lower->row_block && !size_is_bad(s->steps) && !size_is_bad(s->rows) &&
+	       size_is_of_args(s->gen->program->sizes, s->steps);
 }
 
 /* ---- private targets ---- */

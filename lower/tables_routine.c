@@ -200,7 +200,8 @@ void tables_open(Tables *t)
 		.name = from->name, .span = from->span, .nscalars = from->nscalars};
 	routine.scalars = ARENA_ARRAY(t->arena, ScalarParam, from->nscalars + 1);
 	for (uint32_t i = 0; i < from->nscalars; i++)
-		routine.scalars[i] = (ScalarParam){from->scalars[i].name, from->scalars[i].dtype};
+		routine.scalars[i] = (ScalarParam){from->scalars[i].name, from->scalars[i].dtype,
+						   from->scalars[i].dim};
 	routine.ninputs = from->ninputs;
 	routine.noutputs = from->noutputs;
 	routine.written = written_dims(t);
@@ -286,5 +287,5 @@ void tables_close_init(Tables *t, const KernelId *kernels, uint32_t nkernels)
 		return;
 	init->nscalars = t->routine->nscalars;
 	init->scalars = ARENA_NEW(t->arena, ScalarParam);
-	*init->scalars = (ScalarParam){seed->name, seed->dtype};
+	*init->scalars = (ScalarParam){seed->name, seed->dtype, DIM_NONE};
 }

@@ -76,6 +76,7 @@ static bool asks_pack(const Planner *p, int load)
 {
 	Sym name = p->program->buffers.at[p->sum.from.at[load]].name;
 	return (p->replays ? asks_on(p->packs) : !asks_off(p->packs)) &&
+	       nest_is_of_args(p->tile->nest) &&
 	       asks_name(p->packs, 0, lower_identifier(p->tile->nest->gen->lower, name));
 }
 

@@ -202,24 +202,28 @@ static void compute_all(Run *run)
 
 /* ---- guards ---- */
 
-static bool takes_dims_of(const RefCall *call, Size size)
+static bool takes_dims_of(const Run *run, Size size)
 {
+	const RefCall *call = run->call;
+	const Routine *r = run->routine;
 	const Sizes *sizes = call->inference->sizes;
 	for (DimId d = 0; d < sizes_ndims(sizes); d++) {
 		bool takes = !size_uses_dim(sizes, size, d);
 		for (uint32_t i = 0; i < call->nroutine_dims; i++)
 			takes |= call->routine_dims[i] == d;
+		for (uint32_t i = 0; i < r->nscalars; i++)
+			takes |= r->scalars[i].dim == d;
 		if (!takes)
 			return false;
 	}
 	return true;
 }
 
-static bool holds(const RefCall *call, const Guard *guard)
+static bool holds(const Run *run, const Guard *guard)
 {
 	int64_t a, b;
-	if (!size_eval(call->inference->sizes, guard->a, call->dims, &a) ||
-	    !size_eval(call->inference->sizes, guard->b, call->dims, &b))
+	if (!size_eval(run->inference->sizes, guard->a, run->dims, &a) ||
+	    !size_eval(run->inference->sizes, guard->b, run->dims, &b))
 		return false;
 	switch (guard->kind) {
 	case GUARD_EQ: return a == b;
@@ -231,11 +235,10 @@ static bool holds(const RefCall *call, const Guard *guard)
 
 static void check_guards(Run *run)
 {
-	const RefCall *call = run->call;
 	for (uint32_t i = 0; i < run->inference->guards.n; i++) {
 		const Guard *guard = &run->inference->guards.at[i];
-		if (!takes_dims_of(call, guard->a) || !takes_dims_of(call, guard->b) ||
-		    holds(call, guard))
+		if (!takes_dims_of(run, guard->a) || !takes_dims_of(run, guard->b) ||
+		    holds(run, guard))
 			continue;
 		run->result->outcome = REF_GUARD;
 		run->result->guard = i;
@@ -245,13 +248,17 @@ static void check_guards(Run *run)
 
 /* ---- calls ---- */
 
-static int64_t *dims_of(const RefCall *call)
+/* Those of the call and, behind them, scalars of the routine that are sizes. */
+static int64_t *dims_of(const RefCall *call, const Routine *routine)
 {
 	const Sizes *sizes = call->inference->sizes;
 	int64_t *dims = held_alloc(sizes_ndims(sizes) + 1, sizeof *dims);
 	REQUIRE(dims);
 	if (sizes_nargs(sizes))
 		memcpy(dims, call->dims, sizes_nargs(sizes) * sizeof *dims);
+	for (uint32_t i = 0; i < routine->nscalars; i++)
+		if (routine->scalars[i].dim != DIM_NONE)
+			dims[routine->scalars[i].dim] = call->scalars[i].i;
 	return dims;
 }
 
@@ -267,7 +274,7 @@ static Run *run_new(const RefCall *call, const Routine *routine)
 	run->tensors = held_alloc(run->graph->nodes.n + 1, sizeof *run->tensors);
 	run->readers = held_alloc(run->graph->nodes.n + 1, sizeof *run->readers);
 	run->result = held_alloc(1, sizeof *run->result);
-	run->dims = dims_of(call);
+	run->dims = dims_of(call, routine);
 	REQUIRE(run->tensors && run->readers && run->result);
 	find_order(run);
 	count_readers(run);
@@ -292,7 +299,7 @@ int64_t reference_steps(const RefCall *call, uint32_t routine)
 	const Graph *graph = call->inference->graph;
 	const Routine *r = routine < graph->routines.n ? &graph->routines.at[routine] : &graph->init;
 	Run run = {.call = call, .inference = call->inference, .graph = graph};
-	run.dims = dims_of(call);
+	run.dims = dims_of(call, r);
 	int64_t steps = 0;
 	for (uint32_t i = 0; i < r->norder && steps < INT64_MAX; i++) {
 		int64_t once = 0;

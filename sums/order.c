@@ -1,4 +1,5 @@
 /* The order of a reduction's additions, for each way of making its loops. */
+#include "base/size_dims.h"
 #include "sums/sums.h"
 
 /* Lanes of partial sums are a cache line or four, whatever vectors a machine has, and halves of
@@ -87,6 +88,9 @@ static bool choose_parts(const SumFacts *f, bool has_cells, SumOrder *o)
 	Size extent = f->loops[f->nresult].extent;
 	int64_t n;
 	o->whole = sums_whole(f->sizes, extent, o->rows);
+	if (!size_is_of_args(f->sizes,
+			     extent)) /* there would have to be memory for the sums of parts */
+		return false;
 	if (!is_known(f, extent, &n)) {
 		o->part_rows = PART / o->lanes * o->rows;
 		o->nparts = size_ceil(f->sizes, extent, o->part_rows);

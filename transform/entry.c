@@ -89,7 +89,7 @@ void entry_list_dims(const Transform *t, ProgramRoutine *routine)
 		dims[d] |= routine->written[d];
 	routine->dims = ARENA_ARRAY(t->program->arena, DimId, sizes_ndims(t->program->sizes) + 1);
 	for (DimId d = 0; d < sizes_ndims(t->program->sizes); d++)
-		if (dims[d] && !sizes_dim(t->program->sizes, d)->counts)
+		if (dims[d] && sizes_dim(t->program->sizes, d)->kind == DIM_ARGUMENT)
 			routine->dims[routine->ndims++] = d;
 }
 
@@ -101,6 +101,9 @@ void entry_list_guards(const Transform *t, ProgramRoutine *routine, CheckId more
 	bool *uses = ARENA_ARRAY(t->scratch, bool, ndims + 1);
 	for (uint32_t i = 0; i < routine->ndims; i++)
 		has[routine->dims[i]] = true;
+	for (uint32_t i = 0; i < routine->nscalars; i++)
+		if (routine->scalars[i].dim != DIM_NONE)
+			has[routine->scalars[i].dim] = true;
 	routine->guards = ARENA_ARRAY(t->program->arena, CheckId, nguards + 2);
 	for (CheckId i = 0; i < nguards; i++) {
 		const Check *check = &t->program->checks.at[i];

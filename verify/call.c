@@ -99,7 +99,7 @@ bool verify_call_is_init(const VerifyCall *call) { return call->index > call->pr
  * arguments. */
 static void describe_init(VerifyCall *call)
 {
-	call->seed = (ScalarParam){"seed", DTYPE_I64};
+	call->seed = (ScalarParam){"seed", DTYPE_I64, DIM_NONE};
 	call->init = call->program->init;
 	call->init.name = "init";
 	call->init.dims = call->program->state_dims;
@@ -179,8 +179,10 @@ void verify_call_fill(VerifyCall *call, int64_t limit)
 	const ProgramRoutine *r = call->routine;
 	const VerifyDraw *how = &call->draw;
 	for (uint32_t i = 0; i < r->nscalars; i++)
-		call->scalars[i] =
-			draw_scalar(how, r->scalars[i].dtype, draw(how->seed, 0, i), limit);
+		call->scalars[i] = r->scalars[i].dim == DIM_NONE
+					   ? draw_scalar(how, r->scalars[i].dtype,
+							 draw(how->seed, 0, i), limit)
+					   : (Scalar){.i = call->dims[r->scalars[i].dim]};
 	for (uint32_t i = 0; i < r->ninputs; i++) {
 		const VerifyBlock *input = &call->inputs[i];
 		for (int64_t at = 0; at < input->n; at++)
@@ -277,6 +279,17 @@ VerifyCall *verify_call_copy(const VerifyCall *from)
 	return call;
 }
 
+static const char *scalars_text(Arena *arena, const VerifyCall *call, const char *text)
+{
+	for (uint32_t i = 0; i < call->routine->nscalars; i++) {
+		const ScalarParam *scalar = &call->routine->scalars[i];
+		if (scalar->dim != DIM_NONE)
+			text = arena_printf(arena, "%s%s%s = %lld", text, *text ? ", " : "",
+					    scalar->name, (long long)call->dims[scalar->dim]);
+	}
+	return text;
+}
+
 const char *verify_call_dims(Arena *arena, const VerifyCall *call)
 {
 	const char *text = "";
@@ -286,7 +299,7 @@ const char *verify_call_dims(Arena *arena, const VerifyCall *call)
 				    sizes_dim(call->program->sizes, d)->name,
 				    (long long)call->dims[d]);
 	}
-	return text;
+	return scalars_text(arena, call, text);
 }
 
 VerifyBlock verify_call_param(const VerifyCall *call, size_t i)

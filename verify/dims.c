@@ -37,27 +37,48 @@ static void set_dim(VerifyCall *call, DimId d, int64_t value)
 	call->dims[d] = value < least ? least + value : value;
 }
 
+/* Those that the caller passes, then scalars that are sizes. */
+static uint32_t ndims_of(const VerifyCall *call)
+{
+	uint32_t n = call->routine->ndims;
+	for (uint32_t i = 0; i < call->routine->nscalars; i++)
+		n += call->routine->scalars[i].dim != DIM_NONE;
+	return n;
+}
+
+static DimId dim_of(const VerifyCall *call, uint32_t at)
+{
+	const ProgramRoutine *r = call->routine;
+	if (at < r->ndims)
+		return r->dims[at];
+	at -= r->ndims;
+	uint32_t i = 0;
+	while (r->scalars[i].dim == DIM_NONE || at-- > 0) /* rises: i; there are ndims_of */
+		i++;
+	return r->scalars[i].dim;
+}
+
 /* A mixed-radix count: the combination number `at`, largest digits last. */
 static void choose(VerifyCall *call, uint64_t at)
 {
-	for (uint32_t i = 0; i < call->routine->ndims; i++) {
-		set_dim(call, call->routine->dims[i], lists[call->draw.dims][(at + i) % NVALUES]);
+	for (uint32_t i = 0, n = ndims_of(call); i < n; i++) {
+		set_dim(call, dim_of(call, i), lists[call->draw.dims][(at + i) % NVALUES]);
 		at /= NVALUES;
 	}
 }
 
 static void draw(VerifyCall *call, uint64_t at)
 {
-	for (uint32_t i = 0; i < call->routine->ndims; i++) {
+	for (uint32_t i = 0, n = ndims_of(call); i < n; i++) {
 		uint32_t word = threefry_word(call->draw.seed, i + 1, at);
-		set_dim(call, call->routine->dims[i], lists[VERIFY_MIXED][word % NVALUES]);
+		set_dim(call, dim_of(call, i), lists[VERIFY_MIXED][word % NVALUES]);
 	}
 }
 
 bool verify_dims_find(VerifyCall *call)
 {
 	uint64_t combinations = 1;
-	for (uint32_t i = 0; i < call->routine->ndims && combinations < TRIES_MAX; i++)
+	for (uint32_t i = 0; i < ndims_of(call) && combinations < TRIES_MAX; i++)
 		combinations *= NVALUES;
 	for (uint64_t at = 0; at < combinations && at < TRIES_MAX; at++) {
 		if (call->draw.dims >= VERIFY_MIXED)

@@ -131,6 +131,8 @@ typedef struct RunArguments {
 /* Values of dims by the module's order. */
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *arguments);
 void run_free(Gpu *gpu, const DeviceContext *in, DeviceRun *run);
+/* The integer that a scalar of a routine is, from its cell. */
+int64_t scalar_value(const tsr_scalar *scalar, const void *cell);
 
 /* graph.c */
 void graph_free(Gpu *gpu, const DeviceContext *in, struct DeviceGraph *graph);

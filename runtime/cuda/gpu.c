@@ -174,6 +174,15 @@ bool gpu_workspace_bytes(const Gpu *gpu, int32_t number, const int64_t *dims, in
 	return good && *bytes >= 0;
 }
 
+/* Scalars that say places are values of sizes, too. */
+static void note_places(const Call *c)
+{
+	for (uint32_t i = 0; c->values && i < c->routine->nscalars; i++)
+		if (c->routine->places[i] != PLAN_NONE)
+			c->values[c->routine->places[i]] =
+				scalar_value(&c->routine->scalars[i], c->with->scalars[i]);
+}
+
 /* The lock is held from here on: device_enter has taken it, whatever it says. */
 static int invoke_entered(const Call *c, int code)
 {
@@ -202,6 +211,7 @@ static int invoke(Call *c, const tsr_call *call)
 		return TSR_BAD_CALL;
 	c->no_graph = call && call->flags;
 	c->values = new_values(gpu->plan, c->table, c->with->dims);
+	note_places(c);
 	int code = c->values ? TSR_OK : TSR_BAD_DEVICE;
 	pthread_mutex_lock(&gpu->lock);
 	if (code == TSR_OK)

@@ -39,7 +39,18 @@ static bool has_functions(const Driver *d)
 	       d->cuGraphDestroy;
 }
 
-/* Launches of these lines, NODES_MOST + 1 where they are more, or no graph. */
+/* Does the size differ from call to call, with scalars of the routine? */
+static bool is_placed(const Runner *r, const tsr_size *size)
+{
+	bool placed = false;
+	for (uint32_t i = 0; i < r->routine->nscalars && r->routine->placed; i++)
+		for (int32_t at = 0; at < size->n && !placed; at++)
+			placed = size->code[2 * at] == TSR_SIZE_DIM &&
+				 size->code[2 * at + 1] == r->routine->places[i];
+	return placed;
+}
+
+/* Launches of these lines, NODES_MOST + 1 where they are more, or no graph: one has the same nodes in each call. */
 static int64_t count_nodes(const Runner *r, uint32_t from, uint32_t to)
 {
 	const Plan *plan = r->gpu->plan;
@@ -47,6 +58,8 @@ static int64_t count_nodes(const Runner *r, uint32_t from, uint32_t to)
 	int64_t n = 0, steps;
 	for (uint32_t i = from; i < to && n < none; i++) {
 		const PlanLine *line = &plan->lines[i];
+		if (is_placed(r, line->loop ? &line->count : &line->blocks))
+			return none;
 		if (!line->loop) {
 			n++;
 			continue;

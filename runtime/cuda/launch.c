@@ -67,6 +67,8 @@ static bool is_changed(const Runner *r, const PlanArg *arg)
 
 static bool any_changed(const Runner *r, const PlanLine *line)
 {
+	if (r->routine->placed && r->rescaled)
+		return true;
 	for (uint32_t i = 0; i < line->nargs; i++)
 		if (is_changed(r, &line->args[i]))
 			return true;
@@ -138,12 +140,7 @@ static int count_steps(const Runner *r, const PlanLine *loop, int64_t *count)
 				       TSR_OK
 			       ? TSR_OK
 			       : damaged(r->gpu, "the steps of a loop", loop->place);
-	const char *dtype = r->routine->scalars[loop->scalar].dtype;
-	int32_t narrow;
-	memcpy(&narrow, r->with->scalars[loop->scalar], sizeof narrow);
-	*count = strcmp(dtype, "u32") == 0 ? (int64_t)(uint32_t)narrow : narrow;
-	if (strcmp(dtype, "i64") == 0)
-		memcpy(count, r->with->scalars[loop->scalar], sizeof *count);
+	*count = scalar_value(&r->routine->scalars[loop->scalar], r->with->scalars[loop->scalar]);
 	return TSR_OK;
 }
 

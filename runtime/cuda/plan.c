@@ -147,8 +147,8 @@ static void read_head(Reader *r, const char *key)
 		plan->module.source = text_rest(t);
 	else if (strcmp(key, "producer") == 0)
 		plan->module.producer = text_rest(t);
-	else if (strcmp(key, "dim") == 0 || strcmp(key, "step") == 0)
-		read_dim(r, *key == 's');
+	else if (strcmp(key, "dim") == 0 || strcmp(key, "step") == 0 || strcmp(key, "place") == 0)
+		read_dim(r, *key != 'd');
 	else if (strcmp(key, "state") == 0)
 		plan->module.state = text_size(t);
 	else if (strcmp(key, "check") == 0)
@@ -185,11 +185,11 @@ void plan_free(Plan *plan)
 {
 	struct PlanMemory *m = plan ? plan->memory : NULL;
 	if (m) {
-		void *all[] = {m->room,	      m->codes,	    m->dims,	    m->checks,
-			       m->params,     m->inputs,    m->outputs,	    m->sizes,
-			       m->labels,     m->table,	    m->scalars,	    m->indices,
-			       m->guards,     m->args,	    m->pairs,	    m->by_id,
-			       plan->buffers, plan->params, plan->routines, plan->lines};
+		void *all[] = {m->room,	   m->codes,   m->dims,	      m->checks,    m->params,
+			       m->inputs,  m->outputs, m->sizes,      m->labels,    m->table,
+			       m->scalars, m->indices, m->places,     m->guards,    m->args,
+			       m->pairs,   m->by_id,   plan->buffers, plan->params, plan->routines,
+			       plan->lines};
 		for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 			free(all[i]);
 	}
@@ -218,6 +218,7 @@ static Plan *plan_new(size_t lines, size_t bytes)
 		   (m->labels = calloc(lines, sizeof *m->labels)) &&
 		   (m->table = calloc(lines, sizeof *m->table)) &&
 		   (m->scalars = calloc(lines, sizeof *m->scalars)) &&
+		   (m->places = calloc(lines, sizeof *m->places)) &&
 		   (m->indices = calloc(bytes, sizeof *m->indices)) &&
 		   (m->guards = calloc(lines, sizeof *m->guards)) &&
 		   (m->args = calloc(bytes, sizeof *m->args)) &&

@@ -75,6 +75,9 @@ typedef struct PlanRoutine {
 	tsr_size workspace;
 	const int32_t *dims;
 	const tsr_scalar *scalars;
+	const uint32_t *
+		places; /* of each scalar: the one among the dims of `world` that has its value; PLAN_NONE */
+	bool placed; /* has any? */
 	uint32_t ndims, nscalars;
 	uint32_t inputs, ninputs, outputs, noutputs; /* buffers: the first, and how many */
 	const int32_t *assigns;			     /* parameters of the module */
@@ -88,7 +91,8 @@ typedef struct PlanRoutine {
 typedef struct Plan {
 	const char *target; /* "sm_90a" */
 	tsr_module module;  /* without functions; its routines ask for no workspace of the host's */
-	tsr_module world; /* the same with the steps behind its dims: what sizes of lines are of */
+	tsr_module
+		world; /* the same with places and steps behind its dims: what sizes of lines are of */
 	PlanBuffer *buffers;
 	uint32_t nbuffers;
 	PlanParam *params;

@@ -16,6 +16,7 @@ struct PlanMemory {
 	const char **labels;
 	tsr_routine *table;
 	tsr_scalar *scalars;
+	uint32_t *places;
 	int32_t *indices;
 	PlanGuard *guards;
 	PlanArg *args;

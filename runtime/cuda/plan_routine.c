@@ -87,11 +87,21 @@ static void read_dims(Reader *r)
 static void read_scalar(Reader *r)
 {
 	PlanRoutine *p = r->routine;
-	if (!p->nscalars)
+	if (!p->nscalars) {
 		p->scalars = r->memory->scalars + r->nscalars;
+		p->places = r->memory->places + r->nscalars;
+	}
 	tsr_scalar *scalar = &r->memory->scalars[r->nscalars];
 	scalar->name = text_name(&r->text);
 	scalar->dtype = dtype_name(text_dtype(&r->text));
+	uint32_t *place = &r->memory->places[r->nscalars];
+	*place = PLAN_NONE;
+	if (text_takes(&r->text, "place")) {
+		*place = text_dim(&r->text, text_name(&r->text));
+		p->placed = true;
+		if (*place == PLAN_NONE || (int32_t)*place < r->plan->module.ndims)
+			text_fault(&r->text, "there is no such place");
+	}
 	if (p->scalars + p->nscalars != scalar)
 		text_fault(&r->text, "scalars of a routine stand together");
 	r->nscalars++;
@@ -193,12 +203,15 @@ static void read_arg(Reader *r)
 			arg->base = text_size(&r->text);
 		return;
 	}
+	bool scalar = r->text.at < r->text.end && *r->text.at == '$';
+	r->text.at += scalar;
 	const char *name = text_name(&r->text);
-	*arg = (PlanArg){.kind = ARG_SCALAR, .index = find_scalar(r, name)};
-	if (arg->index == PLAN_NONE)
+	if (scalar)
+		*arg = (PlanArg){.kind = ARG_SCALAR, .index = find_scalar(r, name)};
+	else
 		*arg = (PlanArg){.kind = ARG_DIM, .index = text_dim(&r->text, name)};
 	if (arg->index == PLAN_NONE)
-		text_fault(&r->text, "'%.40s' is no dim and no scalar", name);
+		text_fault(&r->text, "'%.40s' is no %s", name, scalar ? "scalar" : "dim");
 }
 
 static void read_launch(Reader *r)

@@ -365,6 +365,26 @@ static int find_memory(Gpu *gpu, uint32_t routine, const int64_t *values, const 
 	return code;
 }
 
+int64_t scalar_value(const tsr_scalar *scalar, const void *cell)
+{
+	int32_t narrow;
+	int64_t value;
+	memcpy(&narrow, cell, sizeof narrow);
+	value = strcmp(scalar->dtype, "u32") == 0 ? (int64_t)(uint32_t)narrow : narrow;
+	if (strcmp(scalar->dtype, "i64") == 0)
+		memcpy(&value, cell, sizeof value);
+	return value;
+}
+
+/* Sizes of memory depend on no scalar: a run serves all. */
+static void set_places(const Runner *r)
+{
+	for (uint32_t i = 0; i < r->routine->nscalars; i++)
+		if (r->routine->places[i] != PLAN_NONE)
+			r->run->values[r->routine->places[i]] =
+				scalar_value(&r->routine->scalars[i], r->with->scalars[i]);
+}
+
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
 {
 	int code = find_memory(gpu, routine, values, with);
@@ -377,6 +397,7 @@ int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArgu
 		    .with = with,
 		    .stream = with->lent ? with->stream : gpu->in->stream,
 		    .workspace = with->workspace ? with->workspace : run->arena};
+	set_places(&r);
 	if (with->lent)
 		return execute_lent(&r);
 	code = execute(&r);

@@ -190,7 +190,7 @@ uint32_t sp_scalar(SmallProgram *s, const char *name, Dtype dtype)
 	ScalarParam *more = ARENA_ARRAY(arena(s), ScalarParam, r->nscalars + 1);
 	if (r->nscalars)
 		memcpy(more, r->scalars, r->nscalars * sizeof *more);
-	more[r->nscalars] = (ScalarParam){sym_cstr(s->program.symbols, name), dtype};
+	more[r->nscalars] = (ScalarParam){sym_cstr(s->program.symbols, name), dtype, DIM_NONE};
 	r->scalars = more;
 	return r->nscalars++;
 }

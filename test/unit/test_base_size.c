@@ -13,6 +13,7 @@
 #include "base/size_order.h"
 #include "base/size_program.h"
 #include "base/size_root.h"
+#include "base/size_dims.h"
 #include "test/unit/size_world.h"
 
 enum { NDIMS = 4, VALUES = 40 };

@@ -54,6 +54,16 @@ let (root, count) = scan(20, r = 1) until (abs(r .* r - 2) < 1e-6) { (r + 2 / r)
 output moved = x .* root
 output times = id(count)
 """
+PLACED = """dim n, s
+param cache : [n, 8]
+input k : [s, 8]
+routine step(pos : i64) -> total, row {
+    cache =: k via "s, d => s + pos, d"
+    total =: k * pos
+    row =: sum("t^_, d => d", cache) with (t = pos + s)
+}
+routine back(pos : i32) -> row { row =: sum("pos^i, d => d", cache) }
+"""
 # name, program, runs: words of each; a state goes from each to the next
 CASES = [
     ("softmax", SOFTMAX, [["x=random:3", "n=9"], ["x=random:4", "n=1"], ["x=zeros", "n=0"]]),
@@ -64,6 +74,8 @@ CASES = [
     ("whole", WHOLE, [["x=random:1", "--seed=7"], ["x=random:1"]]),
     ("steps", STEPS, [["x=random:1", "n=5", "steps=4"], ["x=random:1", "n=5", "steps=0"]]),
     ("until", UNTIL, [["x=random:1", "n=5"]]),
+    ("placed", PLACED, [["step", "k=random:1", "n=9", "s=2", "pos=0"], ["step", "k=random:2", "n=9", "s=3", "pos=6"],
+                        ["step", "k=zeros", "n=9", "s=0", "pos=9"], ["back", "n=9", "pos=7"], ["back", "n=9", "pos=9"]]),
 ]
 
 
@@ -143,6 +155,8 @@ def repeated():
     line = x[0]
     calls = [("forward", {"x": line[:n], "steps": steps}) for steps, n in [(3, 5), (3, 5), (6, 5), (3, 5), (3, 7)]]
     print("steps: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("steps", calls)))
+    calls = [("step", {"k": x[:2, :8], "n": 9, "pos": pos}) for pos in (0, 2, 4, 7)]
+    print("placed: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("placed", calls)))
     calls = [("forward", {"x": line})] * 3
     print("until: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("until", calls)))
 
