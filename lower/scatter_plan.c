@@ -5,7 +5,8 @@
  *
  *   PRIVATE   integers that add up to few cells of a known number: their order makes no difference,
  *             so parts of the steps have a target each, which are added up
- *   BUCKETS   rows long enough that counting and listing the steps costs little beside them
+ *   BUCKETS   rows long enough that counting and listing the steps costs little beside them, where
+ *             more threads share the lists than making and following them costs
  */
 #include "base/size_dims.h"
 #include "lower/scatter.h"
@@ -67,7 +68,7 @@ static bool buckets_pay(const Scatter *s)
 {
 	const Target *target = s->gen->lower->target;
 	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
-	return is_worth_threads(s) &&
+	return is_worth_threads(s) && 10 * target->scatter_threads > target->scatter_lists &&
 	       is_at_least(s, s->row, target->scatter_row / (int64_t)dtype_bytes(to->dtype)) &&
 	       is_at_least(s, s->rows, 2 * target->scatter_bucket);
 }
