@@ -232,6 +232,10 @@ bench: all
 	$(PYTHON) bench/inference.py $(B)/tsrc
 	$(PYTHON) bench/run.py --build $(B)
 
+# On a machine with a GPU: what is emitted for it, confirmed and measured; PYTHON has PyTorch. Leaves build/bench-gpu.txt.
+bench-gpu: all
+	$(PYTHON) bench/gpu/run.py --build $(B)
+
 # What bench compares with: libraries of Debian's, and of PyPI's in an environment that bench finds.
 PEERS_DEBIAN = libopenblas0-pthread libblis4-pthread libdnnl2 python3-venv g++
 PEERS_PYPI   = torch numpy opt_einsum onnx onnxruntime onnxscript
@@ -316,6 +320,7 @@ help:
 	@echo 'make check-aarch64  programs run as code for aarch64, in an emulator'
 	@echo 'make check-loops  dumps of loops of all programs are read back, and make the same'
 	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
+	@echo 'make bench-gpu  code for a GPU on a machine that has one, beside PyTorch (PYTHON=...)'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
 	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md, circles of files, numbers about hardware, decisions while code is emitted, static data that can change'
@@ -327,4 +332,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-fast record-schedules check-bare check-loops check-models check-aarch64 check-python wheel deps asan tsan tsan-run coverage fuzz fuzz-shapes fuzz-read fuzz-loops bench bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-fast record-schedules check-bare check-loops check-models check-aarch64 check-python wheel deps asan tsan tsan-run coverage fuzz fuzz-shapes fuzz-read fuzz-loops bench bench-gpu bench-peers run fmt install uninstall help clean

@@ -29,8 +29,9 @@ void cuda_lanes_fill(KernelText *k, LocalId local, const char *value);
 
 /* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *
- *   plan     := "//tsr: plan 2" target prefix source producer dim* place* step* state check* const* param*
+ *   plan     := "//tsr: plan 2" [digest] target prefix source producer dim* place* step* state check* const* param*
  *               routine* [start] "//tsr: code"
+ *   digest   := "//tsr: digest" HEX                         of all behind this line, the code too (base/digest.h)
  *   target   := "//tsr: target" NAME
  *   prefix   := "//tsr: prefix" NAME
  *   source   := "//tsr: source" TEXT

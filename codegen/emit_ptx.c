@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/held.h"
 #include "codegen/cubin.h"
 #include "codegen/cuda_text.h"
@@ -50,17 +51,24 @@ static void put_line(FILE *out, const char *line, size_t n, const GpuTarget *gpu
 		fprintf(out, "%s%.*s\n", begins(line, ".global ") ? ".visible " : "", (int)n, line);
 }
 
+/* The plan and the code behind the line with their digest, which is behind the first. */
 static bool put_ptx(const Assembly *a, const char *version, const char *ptx)
 {
 	const GpuTarget *gpu = a->emit->program->options.gpu;
+	const char *rest = strchr(a->plan, '\n') + 1;
+	size_t len;
+	Text text = text_new();
+	fprintf(text.out, "%s//tsr: nvrtc %s\n", rest, version);
+	for (size_t n; *ptx; ptx += n + (ptx[n] == '\n')) {
+		n = strcspn(ptx, "\n");
+		put_line(text.out, ptx, n, gpu);
+	}
+	const char *behind = text_take(text, a->arena, &len);
 	FILE *out = fopen(a->emit->output, "w");
 	if (!out)
 		return false;
-	fprintf(out, "%s//tsr: nvrtc %s\n", a->plan, version);
-	for (size_t n; *ptx; ptx += n + (ptx[n] == '\n')) {
-		n = strcspn(ptx, "\n");
-		put_line(out, ptx, n, gpu);
-	}
+	fprintf(out, "%.*s//tsr: digest %016llx\n%s", (int)(rest - a->plan), a->plan,
+		(unsigned long long)text_digest(behind, len), behind);
 	bool good = !ferror(out);
 	return fclose(out) == 0 && good;
 }

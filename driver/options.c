@@ -37,6 +37,8 @@ enum {
 	KEY_VERIFY,
 	KEY_SHUFFLE,
 	KEY_FP,
+	KEY_F32_MATMUL,
+	KEY_GPU_PROMOTE,
 	KEY_GRAIN,
 	KEY_MAX_WORKSPACE,
 	KEY_KEEP,
@@ -80,6 +82,11 @@ static const struct argp_option option_table[] = {
 	 "Kind of machine: cpu (default), or a GPU: cuda:sm_80, sm_90, sm_90a, sm_100, sm_120", 2},
 	{"fp", KEY_FP, "strict|default|fast", 0,
 	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
+	{"f32-matmul", KEY_F32_MATMUL, "ieee|3xtf32|tf32", 0,
+	 "Products of f32 on a GPU: ieee, as on a CPU (default); the others are on tensor cores",
+	 2},
+	{"gpu-promote", KEY_GPU_PROMOTE, "N", 0,
+	 "Add what tensor cores have summed to sums in f32 every N terms", 2},
 	{"grain", KEY_GRAIN, "N", 0,
 	 "Operations worth a thread's while (default 131072; 0: one thread only)", 2},
 	{"schedule", KEY_SCHEDULE, "FILE.sched", 0,
@@ -334,6 +341,18 @@ static void set_fp(Options *o, struct argp_state *state, const char *arg)
 	o->session.code.fast_fp = arg[0] == 'f';
 }
 
+/* What all products have is asked for; the others are not there. */
+static void check_f32_matmul(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "3xtf32") == 0 || strcmp(arg, "tf32") == 0)
+		argp_error(
+			state,
+			"--f32-matmul=%s: there are no products on tensor cores yet; all are ieee",
+			arg);
+	if (strcmp(arg, "ieee") != 0)
+		argp_error(state, "--f32-matmul wants ieee, 3xtf32 or tf32, not '%s'", arg);
+}
+
 static void set_policy(Options *o, struct argp_state *state, const char *arg)
 {
 	if (strcmp(arg, "default") != 0 && strcmp(arg, "none") != 0)
@@ -431,6 +450,12 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_MEASURE_TARGET: o->measure_target = true; break;
 	case KEY_TARGET_FILE: o->session.target_file = arg; break;
 	case KEY_FP: set_fp(o, state, arg); break;
+	case KEY_F32_MATMUL: check_f32_matmul(state, arg); break;
+	case KEY_GPU_PROMOTE:
+		number_arg(state, "--gpu-promote", arg);
+		argp_error(state, "--gpu-promote=%s: there are no products on tensor cores yet",
+			   arg);
+		break;
 	case KEY_GRAIN: set_grain(o, state, arg); break;
 	case KEY_CHECKED: o->session.checked = true; break;
 	case KEY_NO_PREPACK: o->session.no_prepack = true; break;

@@ -418,3 +418,10 @@ def test_code_for_a_gpu(tmp_path, monkeypatch):
         np.testing.assert_allclose(model.forward(x=x[:n]), x[:n] @ model.params["w"].T, rtol=1e-5, atol=1e-6)
     model.params["b"] = [1, 2, 3]
     np.testing.assert_allclose(model.forward(x=x), x @ model.params["w"].T + [1, 2, 3], rtol=1e-5, atol=1e-6)
+
+
+def test_a_name_that_is_a_keyword():
+    model = tsr.compile("input from : [3]\noutput y = 2 * from")
+    np.testing.assert_array_equal(model.forward(**{"from": [1, 2, 3]}), [2, 4, 6])
+    np.testing.assert_array_equal(model.forward([1, 2, 3]), [2, 4, 6])
+    assert list(inspect.signature(model.forward).parameters) == ["from_"]

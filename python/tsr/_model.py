@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import keyword
 import os
 import threading
 import weakref
@@ -246,9 +247,14 @@ class Routine:
 
     def _signature(self) -> inspect.Signature:
         kinds = inspect.Parameter
-        parameters = [kinds(t.name, kinds.POSITIONAL_OR_KEYWORD, annotation=t.type) for t in self.inputs]
-        parameters += [kinds(t.name, kinds.KEYWORD_ONLY, annotation=t.type) for t in self.scalars]
-        parameters += [kinds(name, kinds.KEYWORD_ONLY, annotation=int, default=None) for name in self.dims]
+        parts = [(t.name, kinds.POSITIONAL_OR_KEYWORD, t.type, kinds.empty) for t in self.inputs]
+        parts += [(t.name, kinds.KEYWORD_ONLY, t.type, kinds.empty) for t in self.scalars]
+        parts += [(name, kinds.KEYWORD_ONLY, int, None) for name in self.dims]
+        # a keyword of Python's, such as an input named `from`, is shown with an underscore and given as **{"from": x}
+        parameters = [
+            kinds(name + "_" * keyword.iskeyword(name), kind, annotation=annotation, default=default)
+            for name, kind, annotation, default in parts
+        ]
         taken: set[str] = set()
         unique = [p for p in parameters if not (p.name in taken or taken.add(p.name))]
         return inspect.Signature(unique)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/digest.h"
 #include "runtime/cuda/plan_read.h"
 
 enum { PLAN_BYTES = 1 << 26 };
@@ -283,25 +284,48 @@ static void finish(Reader *r)
 	plan->checks = !*r->text.fault && kernels_check(r);
 }
 
+static const char digest_line[] = "//tsr: digest ";
+
+/* The line behind the digest, if there is one; NULL: what is behind it is not what it was made of. */
+static const char *behind_digest(const char *text)
+{
+	const char *at = strchr(text, '\n') + 1;
+	if (strncmp(at, digest_line, sizeof digest_line - 1) != 0)
+		return at;
+	char *end;
+	uint64_t told = strtoull(at + sizeof digest_line - 1, &end, 16);
+	return *end == '\n' && told == text_digest(end + 1, strlen(end + 1)) ? end + 1 : NULL;
+}
+
+/* Text that begins as a plan of this version does; where its lines begin. NULL with *error. */
+static const char *plan_lines(const char *path, const char *text, tsr_error *error)
+{
+	const char *at =
+		strncmp(text, "//tsr: plan 2\n", START + 7) == 0 ? behind_digest(text) : "";
+	if (!at)
+		session_fail(error, TSR_FAIL_MODULE,
+			     "%s: it was cut short or changed since tsrc wrote it", path);
+	else if (!*at)
+		session_fail(error, TSR_FAIL_MODULE,
+			     "%s: its plan is not one that this version reads", path);
+	return at && *at ? at : NULL;
+}
+
 Plan *plan_read(const char *path, const char *text, tsr_error *error)
 {
 	size_t lines, bytes = measure(text, &lines), number = 0;
-	bool known = strncmp(text, "//tsr: plan 2\n", START + 7) == 0;
-	Plan *plan = bytes > PLAN_BYTES || !known ? NULL : plan_new(lines + 1, bytes + 1);
-	if (!plan) {
-		bool short_of = known && bytes <= PLAN_BYTES;
-		session_fail(error, short_of ? TSR_FAIL_MEMORY : TSR_FAIL_MODULE,
-			     short_of ? "%s: out of memory"
-				      : "%s: its plan is not one that this version reads",
-			     path);
+	const char *at = plan_lines(path, text, error);
+	Plan *plan = at && bytes <= PLAN_BYTES ? plan_new(lines + 1, bytes + 1) : NULL;
+	if (at && !plan)
+		session_fail(error, TSR_FAIL_MEMORY, "%s: its plan is too large", path);
+	if (!plan)
 		return NULL;
-	}
 	Reader r = {.plan = plan, .memory = plan->memory};
 	r.text = (PlanText){.room = plan->memory->room,
 			    .codes = plan->memory->codes,
 			    .dims = plan->memory->dims};
-	const char *at = strchr(text, '\n') + 1;
-	for (number = 2; !r.done && !*r.text.fault && is_line(at); number++) {
+	for (number = at == strchr(text, '\n') + 1 ? 2 : 3;
+	     !r.done && !*r.text.fault && is_line(at); number++) {
 		r.text.at = at + START;
 		r.text.end = strchrnul(at, '\n');
 		read_line(&r);

@@ -279,43 +279,41 @@ static int execute(Runner *r)
 	return code == TSR_OK ? copy_outputs(r) : code;
 }
 
-/* An array of the device's, or one of the host's that is pinned. */
-static int check_array(const Runner *r, uint32_t i, CUdeviceptr at)
+/* Bytes from there to the end of the allocation; as many as can be where the driver does not tell. */
+static uint64_t bytes_behind(const Driver *d, CUdeviceptr at)
 {
-	const Driver *d = &r->gpu->driver;
+	CUdeviceptr start = 0;
+	size_t bytes = 0;
+	bool told = d->cuPointerGetAttribute(&start, CU_POINTER_RANGE_START, at) == CUDA_SUCCESS &&
+		    d->cuPointerGetAttribute(&bytes, CU_POINTER_RANGE_BYTES, at) == CUDA_SUCCESS;
+	return told && at >= start ? bytes - (at - start) : UINT64_MAX;
+}
+
+/* Memory of the device's, or of the host's that is pinned, with all its bytes. */
+static int check_memory(Gpu *gpu, const char *name, CUdeviceptr at, uint64_t bytes)
+{
+	const Driver *d = &gpu->driver;
 	unsigned type;
-	if (r->run->sizes[i] == 0 || at == r->run->arrays[i] ||
-	    d->cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, at) == CUDA_SUCCESS)
-		return TSR_OK;
-	return device_fail(r->gpu, TSR_BAD_POINTER, "%s is no memory of a device",
-			   r->gpu->plan->buffers[array_buffer(r->routine, i)].name);
+	if (d->cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, at) != CUDA_SUCCESS)
+		return device_fail(gpu, TSR_BAD_POINTER, "%s is no memory of a device", name);
+	uint64_t there = bytes_behind(d, at);
+	return there >= bytes
+		       ? TSR_OK
+		       : device_fail(
+				 gpu, TSR_BAD_POINTER,
+				 "%s takes %llu bytes, and the memory that it is in ends behind %llu",
+				 name, (unsigned long long)bytes, (unsigned long long)there);
 }
 
-static int take_arrays(const Runner *r)
+static int take_array(const Runner *r, uint32_t i, CUdeviceptr at)
 {
-	int code = TSR_OK;
-	for (uint32_t i = 0; i < r->routine->ninputs + r->routine->noutputs && code == TSR_OK;
-	     i++) {
-		const void *data = i < r->routine->ninputs
-					   ? r->with->inputs[i]
-					   : r->with->outputs[i - r->routine->ninputs];
-		CUdeviceptr at = (CUdeviceptr)(uintptr_t)data;
-		code = check_array(r, i, at);
-		if (code == TSR_OK)
-			r->run->arrays[i] = at;
-	}
+	const char *name = r->gpu->plan->buffers[array_buffer(r->routine, i)].name;
+	uint64_t bytes = (uint64_t)r->run->sizes[i];
+	bool known = bytes == 0 || at == r->run->arrays[i];
+	int code = known ? TSR_OK : check_memory(r->gpu, name, at, bytes);
+	if (code == TSR_OK)
+		r->run->arrays[i] = at;
 	return code;
-}
-
-/* The call is behind the last one. */
-static int finish(Runner *r)
-{
-	Gpu *gpu = r->gpu;
-	int code = gpu->plan->checks ? note_status(gpu, r->stream) : TSR_OK;
-	CUresult result = gpu->driver.cuEventRecord(gpu->in->last, r->stream);
-	gpu->in->busy |= result == CUDA_SUCCESS;
-	note_assigned(r);
-	return code == TSR_OK ? device_check(gpu, result, "the order of calls") : code;
 }
 
 /* A graph cannot tell of a later replay which checks have failed, nor keep memory from being given to others. */
@@ -331,16 +329,38 @@ static int check_stream(const Runner *r)
 				 "the stream is being captured: routines make graphs of their own");
 }
 
+/* The stream, and where the caller's arrays and workspace are. */
+static int accept_lent(const Runner *r)
+{
+	const PlanRoutine *routine = r->routine;
+	int code = check_stream(r);
+	for (uint32_t i = 0; i < routine->ninputs && code == TSR_OK; i++)
+		code = take_array(r, i, (CUdeviceptr)(uintptr_t)r->with->inputs[i]);
+	for (uint32_t i = 0; i < routine->noutputs && code == TSR_OK; i++)
+		code = take_array(r, routine->ninputs + i,
+				  (CUdeviceptr)(uintptr_t)r->with->outputs[i]);
+	if (code == TSR_OK && r->with->workspace && r->run->bytes)
+		code = check_memory(r->gpu, "the workspace", r->with->workspace, r->run->bytes);
+	return code;
+}
+
+/* The call is behind the last one. */
+static int finish(Runner *r)
+{
+	Gpu *gpu = r->gpu;
+	int code = gpu->plan->checks ? note_status(gpu, r->stream) : TSR_OK;
+	CUresult result = gpu->driver.cuEventRecord(gpu->in->last, r->stream);
+	gpu->in->busy |= result == CUDA_SUCCESS;
+	note_assigned(r);
+	return code == TSR_OK ? device_check(gpu, result, "the order of calls") : code;
+}
+
 /* With arrays of the device, not waited for. What failed on the way leaves launches in the stream. */
 static int execute_lent(Runner *r)
 {
 	size_t n = (size_t)r->routine->ninputs + r->routine->noutputs + 1;
-	int code = check_stream(r);
-	if (code == TSR_OK)
-		code = take_arrays(r);
 	r->moved = calloc(n, sizeof *r->moved);
-	if (code == TSR_OK && !r->moved)
-		code = device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
+	int code = r->moved ? TSR_OK : device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
 	if (code == TSR_OK && r->gpu->plan->checks)
 		code = note_reserve(r->gpu);
 	if (code == TSR_OK) {
@@ -355,13 +375,14 @@ static int execute_lent(Runner *r)
 	return code;
 }
 
-static int find_memory(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
+/* The stream of host arrays is the context's. */
+static int run_host(Runner *r)
 {
-	int code = with->state ? state_upload(gpu, with->state) : TSR_OK;
+	int code = execute(r);
 	if (code == TSR_OK)
-		code = find_run(gpu, routine, values, with->lent);
-	if (code == TSR_OK && !with->workspace)
-		code = run_allocate(gpu);
+		r->gpu->in->busy = false;
+	else /* copies may still come */
+		r->gpu->driver.cuStreamSynchronize(r->stream);
 	return code;
 }
 
@@ -387,23 +408,23 @@ static void set_places(const Runner *r)
 
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
 {
-	int code = find_memory(gpu, routine, values, with);
+	int code = with->state ? state_upload(gpu, with->state) : TSR_OK;
+	if (code == TSR_OK)
+		code = find_run(gpu, routine, values, with->lent);
 	if (code != TSR_OK)
 		return code;
-	DeviceRun *run = gpu->in->runs;
 	Runner r = {.gpu = gpu,
-		    .run = run,
+		    .run = gpu->in->runs,
 		    .routine = &gpu->plan->routines[routine],
 		    .with = with,
-		    .stream = with->lent ? with->stream : gpu->in->stream,
-		    .workspace = with->workspace ? with->workspace : run->arena};
+		    .stream = with->lent ? with->stream : gpu->in->stream};
 	set_places(&r);
 	if (with->lent)
-		return execute_lent(&r);
-	code = execute(&r);
-	if (code == TSR_OK)
-		gpu->in->busy = false;
-	else /* copies may still come */
-		gpu->driver.cuStreamSynchronize(gpu->in->stream);
-	return code;
+		code = accept_lent(&r);
+	if (code == TSR_OK && !with->workspace)
+		code = run_allocate(gpu);
+	if (code != TSR_OK)
+		return code;
+	r.workspace = with->workspace ? with->workspace : r.run->arena;
+	return with->lent ? execute_lent(&r) : run_host(&r);
 }

@@ -68,16 +68,18 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *at, void *host, unsigned flag
 								: CUDA_ERROR_INVALID_VALUE);
 }
 
-/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE: 1 host, 2 device. */
+/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE: 1 host, 2 device; RANGE_START_ADDR, RANGE_SIZE. */
 static CUresult pointer_attribute(void *value, int attribute, CUdeviceptr at)
 {
 	const PtxAllocation *there = ptx_memory_find(&emu.memory, at, 1);
 	if (there == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (attribute != 2)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	*(unsigned *)value = there->foreign ? 1 : 2;
-	return CUDA_SUCCESS;
+	switch (attribute) {
+	case 2: *(unsigned *)value = there->foreign ? 1 : 2; return CUDA_SUCCESS;
+	case 11: *(CUdeviceptr *)value = there->base; return CUDA_SUCCESS;
+	case 12: *(size_t *)value = there->bytes; return CUDA_SUCCESS;
+	default: return CUDA_ERROR_NOT_SUPPORTED;
+	}
 }
 
 CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr at)

@@ -41,6 +41,19 @@ static int least_ptx(int target, char suffix)
 	return 60;
 }
 
+/* A function's or the module's memory is more than a block has without being asked for. */
+static const char *too_much_shared(const PtxModule *module, uint32_t *bytes)
+{
+	for (size_t i = 0; i < module->functions.n; i++) {
+		const PtxFunction *f = module->functions.at[i];
+		*bytes = f->shared_bytes > module->shared_bytes ? f->shared_bytes
+								: module->shared_bytes;
+		if (*bytes > UNTIL_ASKED)
+			return f->name;
+	}
+	return NULL;
+}
+
 /* The code of a module that the device does not take, and why, or 0. */
 static CUresult not_for_this(const PtxModule *module, char *why, size_t size)
 {
@@ -54,6 +67,15 @@ static CUresult not_for_this(const PtxModule *module, char *why, size_t size)
 		snprintf(why, size, "PTX .version %d.%d does not support .target sm_%d%.1s",
 			 module->version / 10, module->version % 10, module->target,
 			 module->suffix ? &module->suffix : "");
+		return CUDA_ERROR_INVALID_PTX;
+	}
+	uint32_t bytes;
+	const char *entry = too_much_shared(module, &bytes);
+	if (entry) {
+		snprintf(
+			why, size,
+			"error   : Entry function '%s' uses too much shared data (0x%x bytes, 0x%x max)",
+			entry, bytes, UNTIL_ASKED);
 		return CUDA_ERROR_INVALID_PTX;
 	}
 	if (module->target > emu.cc || (module->suffix && module->target != emu.cc)) {

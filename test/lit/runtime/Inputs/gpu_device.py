@@ -239,9 +239,13 @@ def c_functions():
                 [ctypes.c_int64(5), ctypes.c_int64(4), *places, None, None],
                 [ctypes.c_int64(5), ctypes.c_int64(4), *places, at_state, ctypes.c_void_p(8)]):
         codes.append(module.m_forward_device(call, *bad, None))
+    codes.append(module.m_forward_device(call, ctypes.c_int64(5), ctypes.c_int64(4), *places, at_state, ctypes.c_void_p(DRIVER.alloc(size - 1)), None))
+    print("small: " + message.value.decode())
+    many = ctypes.c_int64(60_000_000)  # x has 2.4e9 elements, and memory for few
+    codes.append(module.m_forward_device(call, many, ctypes.c_int64(4), *places, at_state, None, None))
+    print("large: %s, workspace of %d bytes" % (message.value.decode(), module.m_forward_device_workspace(many, ctypes.c_int64(4))))
     unknown = module.m_forward_device_workspace(ctypes.c_int64(-1), ctypes.c_int64(1))
-    print("C: %s, %s, %s, workspace of %d bytes, %s" % (codes, text, message.value.decode(), size,
-                                                        "none" if unknown == 2**64 - 1 else unknown))
+    print("C: %s, %s, workspace of %d bytes, %s" % (codes, text, size, "none" if unknown == 2**64 - 1 else unknown))
 
 
 def compile_all():
