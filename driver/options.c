@@ -421,6 +421,21 @@ static error_t parse_deps(Options *o, int key, const char *arg)
 	return 0;
 }
 
+/* Options of how numbers are added and rounded, and those of dependencies. */
+static error_t parse_numerics(Options *o, int key, const char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case KEY_FP: set_fp(o, state, arg); break;
+	case KEY_F32_MATMUL: check_f32_matmul(state, arg); break;
+	case KEY_GPU_PROMOTE:
+		number_arg(state, "--gpu-promote", arg);
+		argp_error(state, "--gpu-promote=%s: there are no products on tensor cores yet", arg);
+		break;
+	default: return parse_deps(o, key, arg);
+	}
+	return 0;
+}
+
 /* Is the target all that is asked for? It needs no program. */
 static bool prints_target(const Options *o)
 {
@@ -449,7 +464,6 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_TARGET: set_target(o, arg); break;
 	case KEY_MEASURE_TARGET: o->measure_target = true; break;
 	case KEY_TARGET_FILE: o->session.target_file = arg; break;
-	case KEY_FP: set_fp(o, state, arg); break;
 	case KEY_F32_MATMUL: check_f32_matmul(state, arg); break;
 	case KEY_GPU_PROMOTE:
 		number_arg(state, "--gpu-promote", arg);
@@ -491,7 +505,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		    !prints_target(o))
 			argp_error(state, "no source file");
 		break;
-	default: return parse_deps(o, key, arg);
+	default: return parse_numerics(o, key, arg, state);
 	}
 	return 0;
 }
