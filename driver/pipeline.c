@@ -97,6 +97,12 @@ static void run_plan(Session *s)
 				     &s->lower_options, s->asked);
 }
 
+static void run_nests(Session *s)
+{
+	if (s->plan)
+		lower_plan_kernels(s->plan);
+}
+
 static void run_kernels(Session *s)
 {
 	s->program = s->loops[0] = s->plan ? lower_kernels(s->plan) : s->naive;
@@ -160,6 +166,11 @@ static void verify_plan(const Session *s)
 	if (s->plan)
 		lower_plan_verify(s->plan);
 }
+static void verify_nests(const Session *s)
+{
+	if (s->plan)
+		lower_nests_verify(s->plan);
+}
 /* That indices stay inside is shown once, of the finished loops. */
 static void verify_program(const Session *s) { loops_verify_grammar(s->program); }
 static void verify_bind(const Session *s)
@@ -192,6 +203,13 @@ static void dump_plan(FILE *out, Session *s)
 {
 	if (s->plan)
 		lower_plan_dump(out, s->plan);
+	else
+		fputs("(as in naive)\n", out);
+}
+static void dump_nests(FILE *out, Session *s)
+{
+	if (s->plan)
+		lower_nests_dump(out, s->plan);
 	else
 		fputs("(as in naive)\n", out);
 }
@@ -242,6 +260,8 @@ const Stage pipeline[] = {
 	{"naive", "lower", "unscheduled loops of each operation", run_naive, NULL, dump_naive},
 	{"plan", "lower", "which operations have kernels, and which go inside others", run_plan,
 	 verify_plan, dump_plan},
+	{"nests", "lower", "how each kernel is computed: tiles, copies, blocks of rows", run_nests,
+	 verify_nests, dump_nests},
 	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
 	 verify_program, dump_kernels},
 	{"sums", "lower", "in which order each reduction adds", NULL, NULL, dump_sums},

@@ -29,27 +29,26 @@ Gen gen_new(Lower *lower, Sym name, Span span)
 	return gen_new_in(lower, lower->program, name, span);
 }
 
-static ScheduleEntry *made_entry(const Gen *gen) { return &gen->made.at[gen->made.n - 1]; }
-
 /* A kernel of several nests has an entry of the schedule for each that chose something: NAME,
  * NAME.2, ... */
 void gen_nest(Gen *gen)
 {
-	if (made_entry(gen)->clauses.n == 0)
+	if (gen_entry(gen)->clauses.n == 0)
 		return;
 	Sym name = sym_printf(gen->program->symbols, "%s.%zu", gen->name, gen->made.n + 1);
 	PUSH(gen->arena, gen->made, ((ScheduleEntry){.name = name, .span = gen->span}));
+	gen->entry = (uint32_t)gen->made.n - 1;
 }
 
 ScheduleClause *gen_asked(const Gen *gen, Choice choice)
 {
-	const ScheduleEntry *entry = made_entry(gen);
+	const ScheduleEntry *entry = gen_entry(gen);
 	return schedule_asked(gen->asked, gen->program, entry->name, entry->span, choice);
 }
 
 ScheduleClause *gen_make(Gen *gen, Choice choice, bool off)
 {
-	return entry_make(gen->arena, made_entry(gen), choice, off);
+	return entry_make(gen->arena, gen_entry(gen), choice, off);
 }
 
 static Sym operand_name(const Gen *gen, BufferId operand)
@@ -59,7 +58,7 @@ static Sym operand_name(const Gen *gen, BufferId operand)
 
 void gen_make_operand(Gen *gen, Choice choice, BufferId operand)
 {
-	ScheduleClause *made = entry_clause(made_entry(gen), choice);
+	ScheduleClause *made = entry_clause(gen_entry(gen), choice);
 	Sym name = operand_name(gen, operand);
 	if (!made)
 		made = gen_make(gen, choice, false);

@@ -52,7 +52,8 @@ typedef struct Gen {
 	const Schedule *asked;	 /* the lower's; NULL: nothing is */
 	Sym name;		 /* the kernel's */
 	Span span;
-	VEC(ScheduleEntry) made; /* what was chosen, a nest each; the last is at hand */
+	VEC(ScheduleEntry) made; /* what was chosen, a nest each */
+	uint32_t entry;		 /* of these, the one of the nest at hand */
 	NodeId bound;		 /* a reduction whose value is at hand */
 	const Value *bound_value;
 	NodeId inside; /* is computed where the nest reads it, not loaded (inline_producer.c) */
@@ -71,6 +72,7 @@ typedef struct StoreTarget {
 /* to[at] (acc)= value, converted to the buffer's dtype; to a type of storage the wide type adds. */
 const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value);
 
+static inline ScheduleEntry *gen_entry(const Gen *gen) { return &gen->made.at[gen->entry]; }
 /* What is asked of the nest at hand; NULL: nothing. */
 ScheduleClause *gen_asked(const Gen *gen, Choice choice);
 /* Writes down what was chosen for it. */

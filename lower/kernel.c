@@ -1,6 +1,7 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check. */
+#include <string.h>
+
 #include "lower/kernel.h"
-#include "lower/nest_plan.h"
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
 
@@ -82,6 +83,7 @@ static void emit_along(Gen *gen, NodeId id, StoreTarget to)
 		cumulate_lines(&lines);
 }
 
+/* What is no nest. */
 static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 {
 	Lower *lower = gen->lower;
@@ -101,39 +103,8 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 		emit_along(gen, id, to);
 	else if (node->kind == NODE_RANDOM)
 		random_emit(gen, id, to);
-	else if (node->kind == NODE_SCATTER)
-		scatter_emit(gen, id, to.buffer);
 	else
-		nest_emit(gen, id, to);
-}
-
-static Scalar neutral_of(const Gen *gen, NodeId id)
-{
-	const Node *node = lower_node(gen->lower, id);
-	return node->kind == NODE_ARGMAX ? scalar_of(node->dtype, 0)
-					 : op_neutral(node_reduce_op(node), node->dtype);
-}
-
-/* Cells that no iteration reaches, or that are added to, begin with the neutral element. */
-static void fill_first(Gen *gen, NodeId id, BufferId to, Scalar neutral)
-{
-	const Node *node = lower_node(gen->lower, id);
-	const Proj *proj = lower_proj(gen->lower, id);
-	if (!proj || proj->linear || node->along.letter)
-		return;
-	if (node->kind == NODE_ARGMAX ? proj->surjective : !nest_needs_fill(gen->lower, id))
-		return;
-	nest_fill(gen, to, neutral);
-}
-
-/* Does an operand stand in the target's own buffer? */
-static bool reads_target(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	bool reads = false;
-	for (uint32_t i = 0; i < node->nargs; i++)
-		reads |= lower->plan[node->args[i]].buffer == lower->plan[node->target].buffer;
-	return reads;
+		scatter_emit(gen, id, to.buffer);
 }
 
 static void clear_target(Lower *lower, NodeId id)
@@ -142,108 +113,6 @@ static void clear_target(Lower *lower, NodeId id)
 	Dtype dtype = lower_node(lower, node->target)->dtype;
 	kernel_emit_fill(lower, lower->plan[node->target].buffer, op_neutral(node->acc, dtype),
 			 node->span);
-}
-
-/* Is each cell that it reaches computed in one place, so that it may be stored there? A sum is, in
- * the type that it is computed in. */
-static bool is_direct(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	const Proj *proj = lower_proj(lower, id);
-	if (!proj || proj->linear || node->kind == NODE_ARGMAX)
-		return true;
-	if (node->along.letter) /* what it has stored is read again */
-		return false;
-	Dtype dtype = lower_node(lower, node->target)->dtype;
-	bool sums = proj_reduces(proj) || lower->plan[id].reduction != NODE_NONE;
-	bool plain = node->dtype == dtype && (node->acc == OP_NONE || dtype_wide(dtype) == dtype);
-	return nest_is_direct(lower, id) && (plain || !sums);
-}
-
-/* Has the node loops of a nest? */
-static bool has_nest(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	const Proj *proj = lower_proj(lower, id);
-	return proj && !proj->linear && node->kind != NODE_ARGMAX && node->kind != NODE_RANDOM &&
-	       !node->along.letter;
-}
-
-/* Does what the node's kernel computes, inside it too, read the buffer? */
-static bool reads_buffer(const Lower *lower, NodeId id, BufferId buffer)
-{
-	bool *reads = ARENA_ARRAY(lower->scratch, bool, id + 1); /* by NodeId */
-	for (uint32_t k = 0; k < lower->nneeded && lower->needed[k] <= id; k++) {
-		const Node *node = lower_node(lower, lower->needed[k]);
-		for (uint32_t i = 0; i < node->nargs; i++) {
-			const NodePlan *arg = &lower->plan[node->args[i]];
-			reads[lower->needed[k]] |=
-				arg->fused ? reads[node->args[i]] : arg->buffer == buffer;
-		}
-	}
-	return reads[id];
-}
-
-/* Would a piece of an assignment read cells of its target that it has stored: others than the one
- * that is stored next, or that one behind a part of its sum? The nest is planned, and what the plan
- * takes is given back. */
-static bool piece_reads_stored(Lower *lower, NodeId id, uint32_t piece, StoreTarget to)
-{
-	BufferId nbuffers = (BufferId)lower->program->buffers.n;
-	NestLook look;
-	NestPlan plan;
-	nest_look_at(&look, lower, id, piece, lower_name(lower, id), to);
-	ReadPlace place = nest_reads_target(&look.nest);
-	if (place != READ_AT || look.nest.nloops == look.nest.nresult)
-		return place == READ_ELSEWHERE;
-	nest_plan(&look.nest, &plan);
-	lower_forget_from(lower, nbuffers);
-	return !nest_stores_once(&plan);
-}
-
-/* Would an assignment that stores at once read cells of its target that it has stored? A copy reads
- * each element where it is stored. */
-static bool reads_stored(Lower *lower, NodeId id, StoreTarget to)
-{
-	NodeId reduction = lower->plan[id].reduction;
-	const Proj *proj = lower_proj(lower, reduction != NODE_NONE ? reduction : id);
-	if (!has_nest(lower, id)) {
-		const Node *node = lower_node(lower, id);
-		bool copies = proj && proj->linear && proj->width == 1 &&
-			      !lower->plan[node->args[0]].fused;
-		return !copies && reads_buffer(lower, id, to.buffer);
-	}
-	bool reads = false;
-	for (uint32_t i = 0; i < proj->npieces && !reads; i++)
-		reads = piece_reads_stored(lower, id, i, to);
-	return reads;
-}
-
-/* The kernel that computes and stores at once. */
-static void emit_directly(Lower *lower, NodeId id, StoreTarget to)
-{
-	Gen gen = gen_new(lower, lower_name(lower, id), lower_node(lower, id)->span);
-	emit_node(&gen, id, to);
-	kernel_finish(&gen);
-}
-
-/* The right side in a tensor of the target's shape, the neutral element where it reaches no
- * cell. */
-static BufferId emit_aside(Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	Sym name = lower_unique(lower, "value");
-	BufferId aside = lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
-						      .name = name,
-						      .dtype = node->dtype,
-						      .elements = node_elements(lower, id)});
-	Gen gen = gen_new(lower, name, node->span);
-	bool adds = node->acc == OP_ADD && dtype_is_float(node->dtype) &&
-		    node_reduce_op(node) == OP_ADD; /* -0 + 0 is 0, -0 + -0 is -0 */
-	fill_first(&gen, id, aside, adds ? (Scalar){.f = -0.0} : neutral_of(&gen, id));
-	emit_node(&gen, id, (StoreTarget){aside, OP_NONE});
-	kernel_finish(&gen);
-	return aside;
 }
 
 /* Does every number stay as it is that meets the neutral element, in every type? 3 && 1 is 1, and
@@ -264,63 +133,68 @@ static bool meets_all(const Lower *lower, NodeId id)
 	return !proj || proj->surjective || cleared || keeps_numbers(node->acc);
 }
 
-static bool asks_temporary(Lower *lower, NodeId id)
+/* What goes on with the plan's iterators and choices, which stay as they are. */
+static Gen gen_of(const KernelPlan *plan)
 {
-	const Node *node = lower_node(lower, id);
-	return asks_on(schedule_asked(lower->asked, lower->program, lower_name(lower, id),
-				      node->span, CHOICE_TEMPORARY));
+	Gen gen = plan->gen;
+	memset(&gen.made, 0, sizeof gen.made);
+	for (size_t i = 0; i < plan->gen.made.n; i++)
+		PUSH(gen.arena, gen.made, plan->gen.made.at[i]);
+	return gen;
 }
 
-/* By way of a tensor that is computed before. A target that is cleared first is read before that. */
-static void emit_by_temporary(Lower *lower, NodeId id, StoreTarget to, bool clears_later)
+/* The loops of the kernel, as they are planned. */
+static void emit_planned(Gen *gen, const KernelPlan *plan)
 {
-	BufferId aside = emit_aside(lower, id);
-	if (clears_later)
-		clear_target(lower, id);
-	Gen gen = gen_new(lower, lower_name(lower, id), lower_node(lower, id)->span);
-	gen_make_operand(&gen, CHOICE_TEMPORARY, aside);
-	if (meets_all(lower, id))
-		emit_flat_copy(&gen, aside, to);
+	if (plan->fill != UINT32_MAX)
+		nest_fill_over(gen, plan->fill, plan->to.buffer, plan->neutral);
+	if (plan->nests)
+		nests_emit(gen, plan);
 	else
-		nest_emit_reached(&gen, id, aside, to);
+		emit_node(gen, plan->node, plan->to);
+	for (size_t i = 0; i < plan->produced.n; i++)
+		PUSH(gen->lower->scratch, gen->lower->produced, plan->produced.at[i]);
+}
+
+/* The target takes in what is aside. */
+static void emit_taking(Lower *lower, const KernelPlan *plan)
+{
+	const Node *node = lower_node(lower, plan->node);
+	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
+	Gen gen = gen_new(lower, lower_name(lower, plan->node), node->span);
+	gen_make_operand(&gen, CHOICE_TEMPORARY, plan->to.buffer);
+	if (meets_all(lower, plan->node))
+		emit_flat_copy(&gen, plan->to.buffer, to);
+	else
+		nest_emit_reached(&gen, plan->node, plan->to.buffer, to);
 	kernel_finish(&gen);
 }
 
-/* target ACC= node. At once where each cell is met once and read at its own place or nowhere; else
- * the right side is computed aside. */
-static void emit_assignment(Lower *lower, NodeId id)
+/* target ACC= node: at once, or by way of a tensor that is computed before. */
+static void emit_assignment(Lower *lower, const KernelPlan *plan)
 {
-	const Node *node = lower_node(lower, id);
-	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
-	bool clears_later = node->clear && reads_target(lower, id);
-	if (node->clear && !clears_later)
-		clear_target(lower, id);
-	if (!clears_later && is_direct(lower, id) && !asks_temporary(lower, id) &&
-	    !reads_stored(lower, id, to))
-		emit_directly(lower, id, to);
-	else
-		emit_by_temporary(lower, id, to, clears_later);
+	if (lower_node(lower, plan->node)->clear && !plan->clears_later)
+		clear_target(lower, plan->node);
+	Gen gen = gen_of(plan);
+	emit_planned(&gen, plan);
+	kernel_finish(&gen);
+	if (plan->clears_later)
+		clear_target(lower, plan->node);
+	if (plan->aside)
+		emit_taking(lower, plan);
 }
 
-void kernel_emit(Lower *lower, NodeId id)
+void kernel_emit(Lower *lower, const KernelPlan *plan)
 {
-	const Node *node = lower_node(lower, id);
-	if (node->target != NODE_NONE) {
-		emit_assignment(lower, id);
+	if (lower_node(lower, plan->node)->target != NODE_NONE) {
+		emit_assignment(lower, plan);
 		return;
 	}
-	const RowBlockPlace *place = row_block_place(lower, id, NULL);
-	BufferId to = place ? place->buffer : lower->plan[id].buffer;
-	const RowBlockRoot *root = lower->row_block ? row_block_root(lower->row_block, id) : NULL;
-	Sym name = place  ? lower->program->buffers.at[to].name
-		   : root ? root->name
-			  : kernel_name(lower, id);
-	Gen gen = gen_new(lower, name, node->span);
-	fill_first(&gen, id, to, neutral_of(&gen, id));
-	emit_node(&gen, id, (StoreTarget){to, OP_NONE});
-	if (!place)
-		halo_describe(&gen, id);
-	fuse_describe_node(&gen, id);
+	Gen gen = gen_of(plan);
+	emit_planned(&gen, plan);
+	if (!row_block_place(lower, plan->node, NULL))
+		halo_describe(&gen, plan->node);
+	fuse_describe_node(&gen, plan->node);
 	kernel_finish(&gen);
 }
 
@@ -383,7 +257,7 @@ void lower_emit_node(Lower *lower, NodeId id)
 	if (!lower_has_kernel(lower, id))
 		return;
 	if (node->kind != NODE_ZEROS)
-		kernel_emit(lower, id);
+		kernel_emit(lower, lower->plan[id].kernel);
 	else if (!is_set_first(lower, id))
 		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0),
 				 node->span);

@@ -4,6 +4,7 @@
 
 #include "lower/along/lines.h"
 #include "lower/gen.h"
+#include "lower/kernel_plan.h"
 
 /* Writes down which node the kernel computes, where its name does not say so and it could be computed
  * inside others. */
@@ -13,10 +14,11 @@ void halo_emit_frame(Lower *lower, NodeId node);
 /* Writes down that the node's kernel stores between margins. */
 void halo_describe(Gen *gen, NodeId node);
 
-/* Appends the loops that compute `root` (finishing plan.reduction) into the target. */
-void nest_emit(Gen *gen, NodeId root, StoreTarget target);
-/* buffer[i] = constant for every element. */
+/* Appends the loops of a kernel that is nests. */
+void nests_emit(Gen *gen, const KernelPlan *plan);
+/* buffer[i] = constant for every element; by an iterator of its own. */
 void nest_fill(Gen *gen, BufferId buffer, Scalar value);
+void nest_fill_over(Gen *gen, IterVar iter, BufferId buffer, Scalar value);
 /* to[i] (acc)= from[i] at the cells that the node's projection reaches, perhaps more than once. */
 void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to);
 
@@ -32,14 +34,17 @@ void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
 /* along_lines.c: the lines of what goes along an axis. Requires that nothing is added to the
  * target, and that nothing in it is read. */
 Lines along_lines(Gen *gen, NodeId node, StoreTarget to);
-/* Kernels of one node, appended to the routine. */
-void kernel_emit(Lower *lower, NodeId node);
+/* Kernels of one node, appended to the routine, once. */
+void kernel_emit(Lower *lower, const KernelPlan *plan);
 /* ... where it has one; the margins of its buffer. */
 void lower_emit_node(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
 void kernel_emit_check(Lower *lower, NodeId node, uint32_t arg);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 
+/* Of a routine of the graph, for which RoutinePlan says which nodes have kernels: buffers, and how each
+ * kernel is computed, which goes into that plan; then its kernels. */
+void lower_plan_routine(Lower *lower, uint32_t routine);
 void lower_routine(Lower *lower, uint32_t routine);
 /* The routine that sets the parameters that start with an expression. */
 void lower_init(Lower *lower);

@@ -65,10 +65,9 @@ static void plan_all(Lower *lower)
 
 static void lower_all(Lower *lower)
 {
-	for (uint32_t i = 0; i < lower->graph->routines.n; i++) {
+	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
 		lower_routine(lower, i);
-		arena_reset(lower->scratch);
-	}
+	arena_reset(lower->scratch);
 	lower_pack(lower);
 	plans_clear(lower);
 	lower_init(lower);
@@ -115,6 +114,12 @@ LowerPlan *lower_plan(const TensorProgram *tensors, const Sources *sources, Aren
 	return plan_checked(lower, before);
 }
 
+void lower_plan_kernels(LowerPlan *lower)
+{
+	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
+		lower_plan_routine(lower, i);
+}
+
 Program *lower_kernels(LowerPlan *lower)
 {
 	int before = lower->diags->nerrors;
@@ -136,7 +141,10 @@ Program *lower_program(const TensorProgram *tensors, const Sources *sources, Are
 {
 	int before = diags->nerrors;
 	LowerPlan *plan = lower_plan(tensors, sources, perm, diags, options, asked);
-	Program *program = plan ? lower_kernels(plan) : NULL;
+	if (!plan)
+		return NULL;
+	lower_plan_kernels(plan);
+	Program *program = lower_kernels(plan);
 	if (!program)
 		return NULL;
 	for (uint32_t i = 0; i + 1 < TRANSFORM_PASSES; i++)

@@ -20,8 +20,15 @@ LowerPlan *lower_plan(const TensorProgram *tensors, const Sources *sources, Aren
 void lower_plan_verify(const LowerPlan *plan);
 /* As docs/ir.md says. */
 void lower_plan_dump(FILE *out, const LowerPlan *plan);
-/* The kernels of a plan, once; it can still be printed. NULL after errors (in diags). Ensures: loops_verify
- * passes. */
+/* Decides how each kernel of the plan is computed, once: row blocks, tiles, copies. Ensures: no kernel
+ * is there. */
+void lower_plan_kernels(LowerPlan *plan);
+/* Aborts with BUG where a kernel cannot be as it is planned. */
+void lower_nests_verify(const LowerPlan *plan);
+/* As docs/ir.md says. */
+void lower_nests_dump(FILE *out, const LowerPlan *plan);
+/* The kernels of a plan, once; it can still be printed. NULL after errors (in diags). Requires: how they
+ * are computed is decided. Ensures: loops_verify passes. */
 Program *lower_kernels(LowerPlan *plan);
 /* Tells what was asked of the schedule and not made. Requires: the passes of transform/ that
  * choose, all but the last, have run; none of them runs afterwards. */

@@ -9,7 +9,8 @@
  *             through all that is fused into it, window_value.c of sums over windows; random.c numbers
  *             of streams
  *   a nest    nest_set_up.c its loops and values, collapse.c neighbouring loops that are one,
- *             nest_facts.c what sums/ decides from; nest_plan.c what it is computed as:
+ *             nest_facts.c what sums/ decides from; kernel_plan.c and routine_kernels.c plan those of
+ *             all kernels before one is emitted; nest_plan.c what each is computed as:
  *             pack_operand.c, pad*.c operands that are copied first, inline_producer.c and computed
  *             there, nest_order.c loops as asked for; nest.c its code, nest_bounds.c bounds of
  *             loops, nest_border.c loops cut where windows leave an axis, nest_short.c, lanes*.c forms of sums
@@ -73,7 +74,7 @@ typedef struct NodePlan {
 	NodeId param;	 /* ... a parameter that it is a function of; NODE_NONE: of none */
 	bool index_only; /* from indices alone, cheaply, wherever it is read */
 	bool sinkable; /* may be computed where the one kernel that reads it copies or reads it (inline_producer.c) */
-	bool own;	/* its kernel is emitted, and makes nothing else */
+	bool own;      /* its kernel is planned, and makes nothing else */
 	bool optional;	/* it has a kernel, and could be computed inside others */
 	bool pre_check; /* a gathered index depends on it: computed before anything is written */
 	/* a product reads it, through what is fused between; one with a batch */
@@ -93,6 +94,9 @@ typedef struct NodePlan {
 	/* the first assignment to what it reads, after it: its root must come before */
 	NodeId last;
 	NodeId home; /* the result, a reshape of it, in whose buffer it is computed; 0: none */
+	/* how it is computed (kernel_plan.h); NULL: it has no kernel, or one of a row block */
+	struct KernelPlan *kernel;
+	struct RowBlock *row_block; /* that begins with it; NULL: none */
 	BufferId buffer;
 	const Margins *halo; /* of the buffer; NULL: it has none */
 	BufferId padded;     /* a copy of the buffer with its margins (pad.c); BUFFER_NONE */
@@ -104,6 +108,13 @@ typedef struct Use {
 	uint32_t arg;
 } Use;
 
+/* Kernels that may be a row block, and are none since it does not pay. */
+typedef struct RowBlockPassed {
+	NodeId first, last;
+} RowBlockPassed;
+
+typedef VEC(RowBlockPassed) RowBlockPassedList;
+
 /* What is decided about the nodes that a routine needs, ascending; `first_use`: of each, into uses. */
 typedef struct RoutinePlan {
 	NodePlan *nodes;
@@ -111,12 +122,12 @@ typedef struct RoutinePlan {
 	uint32_t n;
 	uint32_t *first_use;
 	Use *uses;
+	Sym *names; /* NULL: not taken so far */
+	RowBlockPassedList passed;
 } RoutinePlan;
 
-/* Kernels that may be a row block, and are none since it does not pay. */
-typedef struct RowBlockPassed {
-	NodeId first, last;
-} RowBlockPassed;
+/* NULL: the routine does not need the node. */
+const NodePlan *routine_plan_node(const RoutinePlan *plan, NodeId id);
 
 typedef struct Lower {
 	Tables tables;
@@ -126,7 +137,7 @@ typedef struct Lower {
 	Program *program;
 	Sizes *sizes;
 	Arena *arena;	/* lives as long as the program */
-	Arena *scratch; /* as long as one routine */
+	Arena *scratch; /* as long as one routine is planned, or until all kernels are there */
 	Diags *diags;
 	const LowerOptions *options;
 	const Target *target;		/* the options' */
@@ -147,7 +158,7 @@ typedef struct Lower {
 	VEC(KernelId) kernels;
 	uint32_t loop; /* of the program, that the kernel at hand is in; 0: none */
 	VEC(NodeId) produced; /* what copies of the kernel at hand compute */
-	VEC(RowBlockPassed) passed;
+	RowBlockPassedList passed;
 	struct RowBlock
 		*row_block; /* of the kernel at hand (row_block.h); NULL: it is for itself */
 } Lower;
@@ -205,7 +216,8 @@ void plans_new(Lower *lower);
 void plans_clear(Lower *lower);
 /* The routine needs the node. */
 void plans_need(Lower *lower, NodeId id);
-/* The place among lower.needed of the first node that is not before id. */
+/* The place among ascending ids, or among lower.needed, of the first node that is not before id. */
+uint32_t ids_from(const NodeId *ids, uint32_t n, NodeId id);
 uint32_t needed_from(const Lower *lower, NodeId id);
 /* gen.c: has the node a kernel of its own in the routine? */
 bool lower_has_kernel(const Lower *lower, NodeId node);
@@ -213,6 +225,12 @@ bool lower_has_kernel(const Lower *lower, NodeId node);
 BufferId lower_output_buffer(const Lower *lower, NodeId node);
 /* Is it a reshape of what stays in its buffer? */
 bool lower_is_alias(const Lower *lower, NodeId node);
+/* The name in the source; of a node without one its operation. */
+static inline const char *lower_text(const Lower *lower, NodeId node)
+{
+	Sym name = lower_node(lower, node)->name;
+	return name ? name : tables_op_text(&lower->tables, node);
+}
 /* The node's name as an identifier; the name of the kernel that computes it into its buffer. */
 Sym lower_name(Lower *lower, NodeId node);
 Sym kernel_name(Lower *lower, NodeId node);

@@ -148,26 +148,44 @@ static void place_block(Block block, Span sum, Span rest)
 	}
 }
 
-void nest_emit(Gen *gen, NodeId root, StoreTarget target)
+/* Locals of the nests before are there by now: those that this one reads stand behind them. */
+static void move_locals(Nest *nest)
 {
-	NodeId reduction = gen->lower->plan[root].reduction;
-	NodeId node = reduction != NODE_NONE ? reduction : root;
-	const Proj *proj = lower_proj(gen->lower, node);
-	for (uint32_t i = 0; i < proj->npieces; i++) {
-		Nest nest = {
-			.gen = gen, .node = node, .root = root, .target = target, .proj = proj};
-		nest.piece = &proj->pieces[i];
-		size_t first = gen->top.stmts.n;
-		NestPlan plan;
-		gen->inside = NODE_NONE;
-		nest_set_up(&nest);
-		nest_plan(&nest, &plan);
-		emit_planned(&nest, &plan);
-		nest_note_names(&nest);
-		Block block = {gen->top.stmts.at + first, (uint32_t)(gen->top.stmts.n - first)};
-		place_block(block, lower_node(gen->lower, node)->span,
-			    lower_node(gen->lower, root)->span);
+	nest->first_local = nest->gen->locals.n;
+	if (nest->inner.n > 0)
+		nest_values(nest);
+}
+
+/* Emits a copy of what is planned: the plan stays as it is. */
+static void emit_nest(Gen *gen, const PlannedNest *planned, bool first)
+{
+	Nest nest = planned->nest;
+	NestPlan plan = planned->plan;
+	Tile tile;
+	size_t begin = gen->top.stmts.n;
+	nest.gen = gen;
+	if (plan.form == NEST_TILES) {
+		tile = *plan.tile;
+		tile.nest = &nest;
+		plan.tile = &tile;
 	}
+	gen->entry = planned->entry;
+	gen->inside = planned->inside;
+	if (first)
+		gen->locals.n = planned->nlocals;
+	else
+		move_locals(&nest);
+	emit_planned(&nest, &plan);
+	nest_note_names(&nest);
+	Block block = {gen->top.stmts.at + begin, (uint32_t)(gen->top.stmts.n - begin)};
+	place_block(block, lower_node(gen->lower, nest.node)->span,
+		    lower_node(gen->lower, nest.root)->span);
+}
+
+void nests_emit(Gen *gen, const KernelPlan *plan)
+{
+	for (uint32_t i = 0; i < plan->nnests; i++)
+		emit_nest(gen, &plan->nests[i], i == 0);
 }
 
 void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to)
@@ -182,15 +200,19 @@ void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to)
 	}
 }
 
-void nest_fill(Gen *gen, BufferId buffer, Scalar value)
+void nest_fill_over(Gen *gen, IterVar iter, BufferId buffer, Scalar value)
 {
-	Program *program = gen->program;
-	const Buffer *to = &program->buffers.at[buffer];
-	IterVar e = gen_iter(gen, sym_cstr(program->symbols, "e"));
+	const Buffer *to = &gen->program->buffers.at[buffer];
 	const Value *constant = value_const(gen->arena, to->dtype, value);
 	const Stmt *store =
-		stmt_store(gen->arena, buffer, ix_iter(gen->arena, e), OP_NONE, constant);
+		stmt_store(gen->arena, buffer, ix_iter(gen->arena, iter), OP_NONE, constant);
 	PUSH(gen->arena, gen->top.stmts,
-	     stmt_for(gen->arena, e, zero_ix(gen), ix_size(gen->arena, to->elements),
+	     stmt_for(gen->arena, iter, zero_ix(gen), ix_size(gen->arena, to->elements),
 		      block_of(gen, store)));
+}
+
+void nest_fill(Gen *gen, BufferId buffer, Scalar value)
+{
+	IterVar e = gen_iter(gen, sym_cstr(gen->program->symbols, "e"));
+	nest_fill_over(gen, e, buffer, value);
 }

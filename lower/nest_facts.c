@@ -183,7 +183,7 @@ void nest_note_sum(const Nest *nest, Op reduce, SumOrder order)
 	made.names = iters.names;
 	made.niters = iters.n;
 	if (made.niters)
-		PUSH(gen->arena, gen->made.at[gen->made.n - 1].sums, made);
+		PUSH(gen->arena, gen_entry(gen)->sums, made);
 }
 
 static void note_window(const Nest *nest, NodeId id)

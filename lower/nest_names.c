@@ -32,7 +32,7 @@ static void note_operands(const Gen *gen, ScheduleEntry *made, const Value *valu
 void nest_note_names(const Nest *nest)
 {
 	const Gen *gen = nest->gen;
-	ScheduleEntry *made = &gen->made.at[gen->made.n - 1];
+	ScheduleEntry *made = gen_entry(gen);
 	for (uint32_t i = 0; i < nest->nloops; i++)
 		PUSH(gen->arena, made->loops, gen->iters.at[nest->loops[i].var].name);
 	note_operands(gen, made, nest->value);

@@ -148,7 +148,7 @@ static bool plan_tiles(Nest *nest, NestPlan *plan)
 {
 	Op acc = nest->target.acc, reduce = plan->reduce;
 	bool chooses = !lower_replays(nest->gen->lower) && reduce == OP_ADD;
-	plan->tile = ARENA_NEW(nest->gen->lower->scratch, Tile);
+	plan->tile = ARENA_NEW(nest->gen->arena, Tile);
 	if (nest->scattered)
 		nest->target.acc = reduce;
 	bool copied = chooses && (nest_pad(nest) || nest_pack_operands(nest, false));

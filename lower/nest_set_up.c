@@ -191,6 +191,7 @@ void nest_look_again(NestLook *look, const Nest *nest)
 	begin_look(look, gen->lower, gen->name, gen->span);
 	look->gen.asked = gen->asked;
 	look->gen.made = gen->made;
+	look->gen.entry = gen->entry;
 	for (size_t i = look->gen.iters.n; i < nest->loops[0].var; i++)
 		PUSH(look->gen.arena, look->gen.iters, gen->iters.at[i]);
 	look->nest = (Nest){.gen = &look->gen,

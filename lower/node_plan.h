@@ -27,6 +27,11 @@ void prepack_find(Lower *lower);
 bool prepack_may_compute(const Lower *lower, NodeId id);
 bool prepack_computes(const Lower *lower, NodeId id);
 bool prepack_is_read(const Lower *lower, NodeId id);
+/* Is it a function that the state holds, first bound by the routine at hand? */
+bool prepack_is_new(const Lower *lower, NodeId id);
+/* Packing has no workspace: temporaries from `first` on, which its kernel stores on its way to the
+ * function `value`, are in the state as well. */
+void prepack_keep_temporaries(Lower *lower, BufferId first, BufferId value);
 /* conversions.c: fills in what the plan has of products and panels: of all nodes, and of one whose
  * users are decided. */
 void widen_find_panels(Lower *lower);

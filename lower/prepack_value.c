@@ -216,3 +216,21 @@ bool prepack_is_read(const Lower *lower, NodeId id)
 {
 	return lower->plan[id].constant && is_read_ahead(lower, id, false);
 }
+
+bool prepack_is_new(const Lower *lower, NodeId id)
+{
+	BufferId buffer = lower->plan[id].hoisted ? lower->tables.shared[id] : BUFFER_NONE;
+	return buffer != BUFFER_NONE &&
+	       lower->program->buffers.at[buffer].routine == lower->tables.routine_id;
+}
+
+void prepack_keep_temporaries(Lower *lower, BufferId first, BufferId value)
+{
+	for (BufferId b = first; b < lower->program->buffers.n; b++) {
+		Buffer *buffer = &lower->program->buffers.at[b];
+		if (buffer->kind != BUFFER_TEMP)
+			continue;
+		buffer->kind = BUFFER_PACKED;
+		buffer->arg = lower->program->buffers.at[value].arg;
+	}
+}

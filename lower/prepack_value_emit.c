@@ -1,6 +1,7 @@
 /* Functions of parameters that are computed when the state is packed: their buffers and kernels. */
 #include "loops/walk.h"
 #include "lower/kernel.h"
+#include "lower/node_plan.h"
 
 /* A parameter that the node is a function of, else any that no routine assigns to. It has elements:
  * guards of the state ask for these. */
@@ -29,32 +30,19 @@ BufferId prepack_value_buffer(Lower *lower, NodeId id)
 	return lower->tables.shared[id];
 }
 
-/* Packing has no workspace: what a kernel stores on its way is in the state as well. */
-static void keep_temporaries(Lower *lower, BufferId first, uint32_t param)
-{
-	for (BufferId b = first; b < lower->program->buffers.n; b++) {
-		Buffer *buffer = &lower->program->buffers.at[b];
-		if (buffer->kind != BUFFER_TEMP)
-			continue;
-		buffer->kind = BUFFER_PACKED;
-		buffer->arg = param;
-	}
-}
-
 void prepack_emit_values(Lower *lower)
 {
 	Program *program = lower->program;
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
-		BufferId buffer = lower->plan[id].hoisted ? lower->tables.shared[id] : BUFFER_NONE;
-		if (buffer == BUFFER_NONE ||
-		    program->buffers.at[buffer].routine != lower->tables.routine_id)
+		BufferId buffer = lower->tables.shared[id];
+		if (!prepack_is_new(lower, id))
 			continue;
 		BufferId first = (BufferId)program->buffers.n;
 		lower->packing = true;
-		kernel_emit(lower, id);
+		kernel_emit(lower, lower->plan[id].kernel);
 		lower->packing = false;
-		keep_temporaries(lower, first, program->buffers.at[buffer].arg);
+		prepack_keep_temporaries(lower, first, buffer);
 		ScheduleEntry *made = schedule_entry(
 			program->made, program->kernels.at[program->kernels.n - 1].name);
 		entry_make(program->arena, made, CHOICE_PREPACK, false);

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/diag.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 #include "lower/routine_plan.h"
@@ -81,21 +82,26 @@ static void bind_buffer(Lower *lower, NodeId id)
 
 /* ---- the kernels ---- */
 
-/* The node's kernel, or that of the row block that it begins; the last node that is done then. */
-static NodeId emit_row_block(Lower *lower, NodeId id)
+static void emit_row_block(Lower *lower, RowBlock *row_block)
 {
-	RowBlock row_block;
-	if (lower_has_kernel(lower, id) && row_block_find(lower, id, &row_block)) {
-		row_block_emit(lower, &row_block);
-		for (uint32_t i = 0; i < row_block.nroots; i++)
-			if (row_block.roots[i].kept || i + 1 == row_block.nroots)
-				halo_emit_frame(lower, row_block.roots[i].root);
+	row_block_emit(lower, row_block);
+	for (uint32_t i = 0; i < row_block->nroots; i++)
+		if (row_block->roots[i].kept || i + 1 == row_block->nroots)
+			halo_emit_frame(lower, row_block->roots[i].root);
+}
+
+/* The node's kernel, or that of the row block that it begins; the last node that is done then. */
+static NodeId emit_next(Lower *lower, NodeId id)
+{
+	RowBlock *row_block = lower->plan[id].row_block;
+	if (row_block) {
+		emit_row_block(lower, row_block);
 		inline_producer_drop(lower);
-		return row_block.roots[row_block.nroots - 1].root;
+		return row_block->roots[row_block->nroots - 1].root;
 	}
 	size_t nmade = lower->program->made->entries.n, nkernels = lower->kernels.n;
 	lower_emit_node(lower, id);
-	lower->plan[id].own = lower->kernels.n == nkernels + 1;
+	REQUIRE(!lower->plan[id].own || lower->kernels.n == nkernels + 1);
 	if (lower->program->made->entries.n > nmade)
 		row_block_describe_off(lower, id);
 	inline_producer_drop(lower);
@@ -118,7 +124,7 @@ static void emit_all(Lower *lower)
 		NodeId id = lower->needed[k];
 		lower->loop = tables_loop(&lower->tables, id);
 		if (id >= done && !lower->plan[id].pre_check)
-			done = emit_row_block(lower, id) + 1;
+			done = emit_next(lower, id) + 1;
 	}
 	lower->loop = 0;
 	const ProgramRoutine *routine = program_routine(lower->program, lower->tables.routine_id);
@@ -144,21 +150,37 @@ static void begin_kernels(Lower *lower)
 {
 	memset(&lower->kernels, 0, sizeof lower->kernels);
 	memset(&lower->produced, 0, sizeof lower->produced);
-	memset(&lower->passed, 0, sizeof lower->passed);
 }
 
-/* The kernels of the routine at hand, which is planned and has its buffers of arguments. */
-static void lower_nodes(Lower *lower)
+/* Buffers of the routine at hand, which is planned and has those of arguments, and how its kernels are
+ * computed. */
+static void plan_kernels(Lower *lower)
 {
+	memset(&lower->passed, 0, sizeof lower->passed);
 	find_homes(lower);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		if (!lower->plan[lower->needed[k]].fused)
 			bind_buffer(lower, lower->needed[k]);
 	halo_plan(lower);
+	routine_plan_kernels(lower);
+}
+
+/* The kernels, as they are planned. */
+static void emit_kernels(Lower *lower)
+{
 	prepack_emit_values(lower);
 	emit_all(lower);
 	end_loops(lower);
 	fuse_describe(lower);
+}
+
+void lower_plan_routine(Lower *lower, uint32_t id)
+{
+	tables_begin(&lower->tables, id);
+	routine_plan_begin(lower, &lower->routines[id]);
+	tables_open(&lower->tables);
+	plan_kernels(lower);
+	routine_plan_end(lower, &lower->routines[id]);
 }
 
 void lower_routine(Lower *lower, uint32_t id)
@@ -166,8 +188,7 @@ void lower_routine(Lower *lower, uint32_t id)
 	begin_kernels(lower);
 	tables_begin(&lower->tables, id);
 	routine_plan_begin(lower, &lower->routines[id]);
-	tables_open(&lower->tables);
-	lower_nodes(lower);
+	emit_kernels(lower);
 	tables_close(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
 }
 
@@ -180,8 +201,10 @@ static void lower_initial(Lower *lower, NodeId id)
 		initial_emit(lower, id);
 		return;
 	}
-	if (routine_decide(lower))
-		lower_nodes(lower);
+	if (!routine_decide(lower))
+		return;
+	plan_kernels(lower);
+	emit_kernels(lower);
 }
 
 /* Parameters in their order, each for itself; what is copied out of the state is not there yet. */

@@ -32,16 +32,26 @@ RoutinePlan routine_plan(Lower *lower, uint32_t routine)
 	plan.n = lower->nneeded;
 	plan.ids = ARENA_ARRAY(lower->arena, NodeId, plan.n + 1);
 	plan.nodes = ARENA_ARRAY(lower->arena, NodePlan, plan.n + 1);
+	plan.names = ARENA_ARRAY(lower->arena, Sym, plan.n + 1);
 	plan.first_use = ARENA_ARRAY(lower->arena, uint32_t, plan.n + 1);
 	for (uint32_t k = 0; k < plan.n; k++) {
 		plan.ids[k] = lower->needed[k];
-		plan.nodes[k] = lower->plan[plan.ids[k]];
 		plan.first_use[k] = lower->first_use[plan.ids[k]];
-		nuses += plan.nodes[k].nuses;
+		nuses += lower->plan[plan.ids[k]].nuses;
 	}
 	plan.uses = ARENA_ARRAY(lower->arena, Use, nuses + 1);
 	memcpy(plan.uses, lower->uses, nuses * sizeof *plan.uses);
+	routine_plan_end(lower, &plan);
 	return plan;
+}
+
+void routine_plan_end(const Lower *lower, RoutinePlan *plan)
+{
+	for (uint32_t k = 0; k < plan->n; k++) {
+		plan->nodes[k] = lower->plan[plan->ids[k]];
+		plan->names[k] = lower->tables.names[plan->ids[k]];
+	}
+	plan->passed = lower->passed;
 }
 
 void routine_plan_begin(Lower *lower, const RoutinePlan *plan)
@@ -51,24 +61,19 @@ void routine_plan_begin(Lower *lower, const RoutinePlan *plan)
 		NodeId id = lower->needed[k] = plan->ids[k];
 		lower->plan[id] = plan->nodes[k];
 		lower->first_use[id] = plan->first_use[k];
+		lower->tables.names[id] = plan->names[k];
 	}
 	lower->nneeded = plan->n;
 	lower->uses = plan->uses;
+	lower->passed = plan->passed;
 }
 
 /* ---- verified ---- */
 
-static const NodePlan *plan_of(const RoutinePlan *plan, NodeId id)
+const NodePlan *routine_plan_node(const RoutinePlan *plan, NodeId id)
 {
-	uint32_t from = 0, to = plan->n;
-	while (from < to) { /* falls: the ids between */
-		uint32_t middle = from + (to - from) / 2;
-		if (plan->ids[middle] < id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < plan->n && plan->ids[from] == id ? &plan->nodes[from] : NULL;
+	uint32_t at = ids_from(plan->ids, plan->n, id);
+	return at < plan->n && plan->ids[at] == id ? &plan->nodes[at] : NULL;
 }
 
 /* A node that is computed inside another kernel: that one has the root's name, comes later and is
@@ -77,7 +82,7 @@ static void verify_fused(const RoutinePlan *plan, NodeId id, const NodePlan *nod
 {
 	if (!node->fused || node->root == NODE_NONE)
 		return;
-	const NodePlan *root = plan_of(plan, node->root);
+	const NodePlan *root = routine_plan_node(plan, node->root);
 	if (!root || root->fused || root->root != node->root || node->root <= id)
 		BUG("node %" PRIu32 " is computed inside %" PRIu32 ", which has no kernel", id,
 		    node->root);
@@ -89,7 +94,7 @@ static void verify_operands(const Lower *lower, const RoutinePlan *plan, uint32_
 {
 	const Node *node = lower_node(lower, plan->ids[k]);
 	for (uint32_t i = 0; i < node->nargs; i++) {
-		const NodePlan *arg = plan_of(plan, node->args[i]);
+		const NodePlan *arg = routine_plan_node(plan, node->args[i]);
 		if (!arg)
 			BUG("node %" PRIu32 " reads %" PRIu32 ", which is not planned",
 			    plan->ids[k], node->args[i]);
@@ -103,7 +108,7 @@ static void verify_uses(const Lower *lower, const RoutinePlan *plan, uint32_t k)
 {
 	for (uint32_t i = 0; i < plan->nodes[k].nuses; i++) {
 		const Use *use = &plan->uses[plan->first_use[k] + i];
-		if (!plan_of(plan, use->user) ||
+		if (!routine_plan_node(plan, use->user) ||
 		    lower_node(lower, use->user)->args[use->arg] != plan->ids[k])
 			BUG("node %" PRIu32 " has a use that does not read it", plan->ids[k]);
 	}
@@ -116,8 +121,9 @@ static void verify_routine(const Lower *lower, const RoutinePlan *plan)
 		verify_fused(plan, plan->ids[k], node);
 		verify_operands(lower, plan, k);
 		verify_uses(lower, plan, k);
-		const NodePlan *sum =
-			node->reduction == NODE_NONE ? NULL : plan_of(plan, node->reduction);
+		const NodePlan *sum = node->reduction == NODE_NONE
+					      ? NULL
+					      : routine_plan_node(plan, node->reduction);
 		if (node->reduction != NODE_NONE && (!sum || sum->root != plan->ids[k]))
 			BUG("node %" PRIu32 " finishes a sum that is elsewhere", plan->ids[k]);
 		if (node->hoisted && !node->constant)
@@ -149,8 +155,7 @@ static void dump_place(FILE *out, const NodePlan *node)
 static void dump_node(FILE *out, const Lower *lower, NodeId id, const NodePlan *plan)
 {
 	const Node *node = lower_node(lower, id);
-	fprintf(out, "  %%%" PRIu32 " %s: ", id,
-		node->name ? node->name : tables_op_text(&lower->tables, id));
+	fprintf(out, "  %%%" PRIu32 " %s: ", id, lower_text(lower, id));
 	dump_place(out, plan);
 	if (plan->reduction != NODE_NONE)
 		fprintf(out, ", finishes %%%" PRIu32, plan->reduction);

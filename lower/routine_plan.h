@@ -9,7 +9,11 @@
 bool routine_decide(Lower *lower);
 /* Of a routine of the graph; errors are in diags. The plan lives as long as the program. */
 RoutinePlan routine_plan(Lower *lower, uint32_t routine);
-/* Makes it the plan of the routine at hand. */
+/* Decides how each kernel of the routine at hand is computed, and which are row blocks. Requires: buffers
+ * are bound, and have their margins. */
+void routine_plan_kernels(Lower *lower);
+/* Makes it the plan of the routine at hand; takes into it what has been decided since. */
 void routine_plan_begin(Lower *lower, const RoutinePlan *plan);
+void routine_plan_end(const Lower *lower, RoutinePlan *plan);
 
 #endif

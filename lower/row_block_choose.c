@@ -387,7 +387,7 @@ static void leave_alone(Lower *lower, const RowBlock *row_block)
 
 static bool pass(Lower *lower, const RowBlock *row_block)
 {
-	PUSH(lower->scratch, lower->passed,
+	PUSH(lower->arena, lower->passed,
 	     ((RowBlockPassed){row_block->roots[0].root,
 			       row_block->roots[row_block->nroots - 1].root}));
 	return false;

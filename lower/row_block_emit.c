@@ -210,7 +210,7 @@ static void emit_blocks(Emit *e, const RowBlockRows *rows)
 		row_block_emit_transposed(lower, &row_block->transposed[i], &row_block->places[i]);
 	size_t first = lower->kernels.n;
 	for (uint32_t i = 0; i < row_block->nroots; i++)
-		kernel_emit(lower, row_block->roots[i].root);
+		kernel_emit(lower, kernel_plan(lower, row_block->roots[i].root));
 	mark_scratch(e, nbuffers);
 	fuse_block(e, first);
 	put_together(e);

@@ -139,5 +139,5 @@ void tile_describe(const Planner *p)
 	if (says_off(p->prepacks))
 		gen_make(gen, CHOICE_PREPACK, true);
 	describe_blocks(p);
-	gen->made.at[gen->made.n - 1].facts = facts_of(p);
+	gen_entry(gen)->facts = facts_of(p);
 }

@@ -50,17 +50,22 @@ static int compare_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-uint32_t needed_from(const Lower *lower, NodeId id)
+uint32_t ids_from(const NodeId *ids, uint32_t n, NodeId id)
 {
-	uint32_t least = 0, most = lower->nneeded;
+	uint32_t least = 0, most = n;
 	while (least < most) { /* falls: what lies between */
 		uint32_t middle = least + (most - least) / 2;
-		if (lower->needed[middle] < id)
+		if (ids[middle] < id)
 			least = middle + 1;
 		else
 			most = middle;
 	}
 	return least;
+}
+
+uint32_t needed_from(const Lower *lower, NodeId id)
+{
+	return ids_from(lower->needed, lower->nneeded, id);
 }
 
 static void find_needed(Lower *lower)

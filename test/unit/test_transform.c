@@ -27,8 +27,10 @@ static Program *small_program(Small *s)
 	NodeId third = small_pointwise(s, OP_ADD, "48, 80", 2, (NodeId[]){second, x});
 	small_routine(s, 4, (NodeId[]){whole, turned, first, third});
 	const LowerOptions options = {.target = small_target(s), .grain = 1000};
-	return lower_kernels(lower_plan(tensor_run_all(&s->inference, s->arena), &s->sources,
-					s->arena, &s->diags, &options, NULL));
+	LowerPlan *plan = lower_plan(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
+				     &s->diags, &options, NULL);
+	lower_plan_kernels(plan);
+	return lower_kernels(plan);
 }
 
 /* Each has something to do by itself, on what is emitted, and nothing to do a second time; the first one in

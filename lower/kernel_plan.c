@@ -1,0 +1,234 @@
+/* The plan of one kernel (kernel_plan.h): whether an assignment stores at once, whether cells are filled
+ * first, and the nests, one for each piece, in the kernel's own Gen: emission goes on with their loops,
+ * values and copies as they are.
+ *
+ * Nests are planned in the order in which they run, all before any of them is emitted.
+ */
+#include "lower/kernel_plan.h"
+
+#include "lower/node_plan.h"
+#include "lower/row_block.h"
+
+/* ---- assignments ---- */
+
+/* Does an operand stand in the target's own buffer? */
+static bool reads_target(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	bool reads = false;
+	for (uint32_t i = 0; i < node->nargs; i++)
+		reads |= lower->plan[node->args[i]].buffer == lower->plan[node->target].buffer;
+	return reads;
+}
+
+/* Is each cell that it reaches computed in one place, so that it may be stored there? A sum is, in
+ * the type that it is computed in. */
+static bool is_direct(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	if (!proj || proj->linear || node->kind == NODE_ARGMAX)
+		return true;
+	if (node->along.letter) /* what it has stored is read again */
+		return false;
+	Dtype dtype = lower_node(lower, node->target)->dtype;
+	bool sums = proj_reduces(proj) || lower->plan[id].reduction != NODE_NONE;
+	bool plain = node->dtype == dtype && (node->acc == OP_NONE || dtype_wide(dtype) == dtype);
+	return nest_is_direct(lower, id) && (plain || !sums);
+}
+
+/* Has the node loops of a nest? */
+static bool has_nest(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	return proj && !proj->linear && node->kind != NODE_ARGMAX && node->kind != NODE_RANDOM &&
+	       !node->along.letter;
+}
+
+/* Does what the node's kernel computes, inside it too, read the buffer? */
+static bool reads_buffer(const Lower *lower, NodeId id, BufferId buffer)
+{
+	bool *reads = ARENA_ARRAY(lower->scratch, bool, id + 1); /* by NodeId */
+	for (uint32_t k = 0; k < lower->nneeded && lower->needed[k] <= id; k++) {
+		const Node *node = lower_node(lower, lower->needed[k]);
+		for (uint32_t i = 0; i < node->nargs; i++) {
+			const NodePlan *arg = &lower->plan[node->args[i]];
+			reads[lower->needed[k]] |=
+				arg->fused ? reads[node->args[i]] : arg->buffer == buffer;
+		}
+	}
+	return reads[id];
+}
+
+/* Would a piece of an assignment read cells of its target that it has stored: others than the one
+ * that is stored next, or that one behind a part of its sum? The nest is planned, and what the plan
+ * takes is given back. */
+static bool piece_reads_stored(Lower *lower, NodeId id, uint32_t piece, StoreTarget to)
+{
+	BufferId nbuffers = (BufferId)lower->program->buffers.n;
+	NestLook look;
+	NestPlan plan;
+	nest_look_at(&look, lower, id, piece, lower_name(lower, id), to);
+	ReadPlace place = nest_reads_target(&look.nest);
+	if (place != READ_AT || look.nest.nloops == look.nest.nresult)
+		return place == READ_ELSEWHERE;
+	nest_plan(&look.nest, &plan);
+	lower_forget_from(lower, nbuffers);
+	return !nest_stores_once(&plan);
+}
+
+/* Would an assignment that stores at once read cells of its target that it has stored? A copy reads
+ * each element where it is stored. */
+static bool reads_stored(Lower *lower, NodeId id, StoreTarget to)
+{
+	NodeId reduction = lower->plan[id].reduction;
+	const Proj *proj = lower_proj(lower, reduction != NODE_NONE ? reduction : id);
+	if (!has_nest(lower, id)) {
+		const Node *node = lower_node(lower, id);
+		bool copies = proj && proj->linear && proj->width == 1 &&
+			      !lower->plan[node->args[0]].fused;
+		return !copies && reads_buffer(lower, id, to.buffer);
+	}
+	bool reads = false;
+	for (uint32_t i = 0; i < proj->npieces && !reads; i++)
+		reads = piece_reads_stored(lower, id, i, to);
+	return reads;
+}
+
+static bool asks_temporary(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	return asks_on(schedule_asked(lower->asked, lower->program, lower_name(lower, id),
+				      node->span, CHOICE_TEMPORARY));
+}
+
+/* Each cell is met once, and read at its own place or nowhere. */
+static bool stores_at_once(Lower *lower, NodeId id, StoreTarget to)
+{
+	return is_direct(lower, id) && !asks_temporary(lower, id) && !reads_stored(lower, id, to);
+}
+
+/* A tensor of the target's shape for the right side. */
+static BufferId declare_aside(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	return lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
+					    .name = lower_unique(lower, "value"),
+					    .dtype = node->dtype,
+					    .elements = node_elements(lower, id)});
+}
+
+/* ---- nests ---- */
+
+/* Are there cells that no iteration reaches, or that are added to? They begin with the neutral
+ * element. */
+static bool fills_first(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	if (!proj || proj->linear || node->along.letter)
+		return false;
+	return node->kind == NODE_ARGMAX ? !proj->surjective : nest_needs_fill(lower, id);
+}
+
+/* What is aside is added where the target takes it in: -0 + 0 is 0, -0 + -0 is -0. */
+static Scalar neutral_of(const Lower *lower, NodeId id, bool aside)
+{
+	const Node *node = lower_node(lower, id);
+	if (aside && node->acc == OP_ADD && dtype_is_float(node->dtype) &&
+	    node_reduce_op(node) == OP_ADD)
+		return (Scalar){.f = -0.0};
+	return node->kind == NODE_ARGMAX ? scalar_of(node->dtype, 0)
+					 : op_neutral(node_reduce_op(node), node->dtype);
+}
+
+static void plan_nest(KernelPlan *plan, uint32_t piece)
+{
+	Gen *gen = &plan->gen;
+	NodeId reduction = gen->lower->plan[plan->node].reduction;
+	NodeId node = reduction != NODE_NONE ? reduction : plan->node;
+	const Proj *proj = lower_proj(gen->lower, node);
+	PlannedNest *planned = &plan->nests[piece];
+	planned->nest = (Nest){.gen = gen,
+			       .node = node,
+			       .root = plan->node,
+			       .target = plan->to,
+			       .proj = proj,
+			       .piece = &proj->pieces[piece]};
+	gen->inside = NODE_NONE;
+	nest_set_up(&planned->nest);
+	nest_plan(&planned->nest, &planned->plan);
+	planned->entry = gen->entry;
+	planned->nlocals = (uint32_t)gen->locals.n;
+	planned->inside = gen->inside;
+}
+
+static void plan_nests(Lower *lower, KernelPlan *plan)
+{
+	NodeId reduction = lower->plan[plan->node].reduction;
+	const Proj *proj = lower_proj(lower, reduction != NODE_NONE ? reduction : plan->node);
+	if (!has_nest(lower, plan->node) || lower_node(lower, plan->node)->kind == NODE_SCATTER)
+		return;
+	plan->nests = ARENA_ARRAY(lower->arena, PlannedNest, proj->npieces + 1);
+	plan->nnests = proj->npieces;
+	for (uint32_t i = 0; i < plan->nnests; i++)
+		plan_nest(plan, i);
+}
+
+/* The copies that the kernel makes compute operands: moved from the kernel at hand to its plan. */
+static void take_produced(Lower *lower, KernelPlan *plan)
+{
+	for (size_t i = 0; i < lower->produced.n; i++)
+		PUSH(lower->arena, plan->produced, lower->produced.at[i]);
+	lower->produced.n = 0;
+}
+
+static KernelPlan *plan_as(Lower *lower, NodeId id, Sym name, StoreTarget to)
+{
+	KernelPlan *plan = ARENA_NEW(lower->arena, KernelPlan);
+	*plan = (KernelPlan){.gen = gen_new(lower, name, lower_node(lower, id)->span),
+			     .node = id,
+			     .to = to,
+			     .fill = UINT32_MAX};
+	return plan;
+}
+
+static KernelPlan *plan_assignment(Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
+	bool clears_later = node->clear && reads_target(lower, id);
+	Sym name = lower_name(lower, id);
+	if (!clears_later && stores_at_once(lower, id, to))
+		return plan_as(lower, id, name, to);
+	to = (StoreTarget){declare_aside(lower, id), OP_NONE};
+	KernelPlan *plan = plan_as(lower, id, lower->program->buffers.at[to.buffer].name, to);
+	plan->aside = true;
+	plan->clears_later = clears_later;
+	return plan;
+}
+
+static KernelPlan *plan_tensor(Lower *lower, NodeId id)
+{
+	const RowBlockPlace *place = row_block_place(lower, id, NULL);
+	BufferId to = place ? place->buffer : lower->plan[id].buffer;
+	const RowBlockRoot *root = lower->row_block ? row_block_root(lower->row_block, id) : NULL;
+	Sym name = place  ? lower->program->buffers.at[to].name
+		   : root ? root->name
+			  : kernel_name(lower, id);
+	return plan_as(lower, id, name, (StoreTarget){to, OP_NONE});
+}
+
+KernelPlan *kernel_plan(Lower *lower, NodeId id)
+{
+	bool assigns = lower_node(lower, id)->target != NODE_NONE;
+	KernelPlan *plan = assigns ? plan_assignment(lower, id) : plan_tensor(lower, id);
+	bool fills = (!assigns || plan->aside) && fills_first(lower, id);
+	plan->neutral = neutral_of(lower, id, plan->aside);
+	if (fills)
+		plan->fill = gen_iter(&plan->gen, sym_cstr(lower->program->symbols, "e"));
+	plan_nests(lower, plan);
+	take_produced(lower, plan);
+	return plan;
+}

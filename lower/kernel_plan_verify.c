@@ -1,0 +1,147 @@
+/* The verifier of how kernels are computed: what holds of every plan, whatever chose it.
+ *
+ * Loops suit the form of their nest; the parts of a tile's rows and columns follow each other from 0 to the
+ * extent of their loop; the sums of a tile fit the target's registers beside an operand; what a row
+ * block computes has no kernel elsewhere.
+ */
+#include <inttypes.h>
+
+#include "base/diag.h"
+#include "lower/kernel_plan.h"
+#include "lower/lower.h"
+#include "lower/row_block.h"
+#include "lower/tile.h"
+
+/* ---- nests ---- */
+
+static bool is_of(const Nest *nest, const Loop *loop, bool reduced)
+{
+	return loop >= nest->loops && loop < nest->loops + nest->nloops && loop->reduced == reduced;
+}
+
+static bool ends_reduced(const Nest *nest)
+{
+	return nest->nloops > 0 && nest->loops[nest->nloops - 1].reduced;
+}
+
+static bool suits_form(const Nest *nest, const NestPlan *plan)
+{
+	bool sums = nest->nloops > nest->nresult;
+	switch (plan->form) {
+	case NEST_STORES: return !sums || nest->scattered;
+	case NEST_LOCAL: return !nest->scattered;
+	case NEST_ROWS: return sums && !ends_reduced(nest) && nest->target.acc == OP_NONE;
+	case NEST_ROW_LOCAL: return sums && !ends_reduced(nest) && plan->lanes > 0;
+	case NEST_SHORT: return plan->order.form == SUM_IN_TURN && plan->steps > 0;
+	case NEST_LANES: return ends_reduced(nest) && plan->order.form == SUM_IN_LANES;
+	case NEST_PARTS: return ends_reduced(nest) && plan->order.form == SUM_IN_PARTS;
+	case NEST_TILES: return sums && plan->tile->order.form != SUM_NONE;
+	}
+	return false;
+}
+
+/* ---- tiles ---- */
+
+/* Rows whose reads are inside between bounds that are found at run time go one by one beside these. */
+static bool is_bounded(const TileParts *parts)
+{
+	bool bounded = false;
+	for (uint32_t i = 0; i < parts->n; i++)
+		bounded |= parts->at[i].from != NULL;
+	return bounded;
+}
+
+static void verify_parts(const Nest *nest, const TileParts *parts, const Loop *loop)
+{
+	Sizes *sizes = nest->gen->program->sizes;
+	Size end = size_const(sizes, 0), extent = loop ? loop->extent : size_const(sizes, 1);
+	for (uint32_t i = 0; i < parts->n; i++) {
+		if (parts->at[i].step < 1)
+			BUG("a tile of %s has %" PRId64 " rows or columns", nest->gen->name,
+			    parts->at[i].step);
+		if (!is_bounded(parts) && !size_same(parts->at[i].lo, end))
+			BUG("tiles of %s leave a gap", nest->gen->name);
+		end = parts->at[i].hi;
+	}
+	if (!is_bounded(parts) && !size_same(end, extent))
+		BUG("tiles of %s end before their loop, or behind it", nest->gen->name);
+}
+
+/* Vectors of sums of so many rows and columns, the least that they can be. */
+static int64_t sum_vectors(const Tile *tile, int64_t rows, int64_t cols)
+{
+	return tile->form == TILE_ACROSS ? rows * ((cols + tile->native - 1) / tile->native)
+					 : rows * cols * (tile->lanes / tile->native);
+}
+
+static void verify_registers(const Tile *tile, const TileParts *rows, const TilePart *col)
+{
+	int64_t registers = tile_target(tile)->registers;
+	for (uint32_t i = 0; i < rows->n; i++)
+		if (!rows->at[i].transposed &&
+		    sum_vectors(tile, rows->at[i].step, col->step) >= registers)
+			BUG("a tile of %s, %" PRId64 " by %" PRId64
+			    ", does not fit %" PRId64 " registers",
+			    tile->nest->gen->name, rows->at[i].step, col->step, registers);
+}
+
+static void verify_tile(const Nest *nest, const Tile *tile)
+{
+	if (tile->nest != nest || (tile->row && !is_of(nest, tile->row, false)) ||
+	    (tile->col && (!is_of(nest, tile->col, false) || tile->col == tile->row)) ||
+	    (tile->along && !is_of(nest, tile->along, true)))
+		BUG("the rows, columns or lanes of %s are none of its loops", nest->gen->name);
+	verify_parts(nest, &tile->rows, tile->row);
+	verify_parts(nest, &tile->cols, tile->col);
+	for (uint32_t i = 0; i < tile->cols.n; i++) {
+		bool last = i + 1 == tile->cols.n;
+		verify_registers(tile, last && tile->remainder.n ? &tile->remainder : &tile->rows,
+				 &tile->cols.at[i]);
+	}
+}
+
+void kernel_plan_verify(const KernelPlan *plan)
+{
+	for (uint32_t i = 0; i < plan->nnests; i++) {
+		const Nest *nest = &plan->nests[i].nest;
+		const NestPlan *form = &plan->nests[i].plan;
+		if (!suits_form(nest, form))
+			BUG("the loops of %s are not those of its form", plan->gen.name);
+		if (form->form == NEST_TILES)
+			verify_tile(nest, form->tile);
+	}
+}
+
+/* ---- routines ---- */
+
+static void verify_row_block(const RoutinePlan *plan, const RowBlock *row_block)
+{
+	if (row_block->nroots < 2 || row_block->rows >= row_block->ndims || row_block->block < 1)
+		BUG("a block of rows has no rows, or one kernel");
+	for (uint32_t i = 0; i < row_block->nroots; i++) {
+		const NodePlan *root = routine_plan_node(plan, row_block->roots[i].root);
+		if (!root || root->fused || root->kernel)
+			BUG("node %" PRIu32 " is in a block of rows, and elsewhere",
+			    row_block->roots[i].root);
+	}
+}
+
+static void verify_node(const RoutinePlan *plan, uint32_t k)
+{
+	const NodePlan *node = &plan->nodes[k];
+	if (node->row_block)
+		verify_row_block(plan, node->row_block);
+	if (!node->kernel)
+		return;
+	if (node->fused || node->kernel->node != plan->ids[k])
+		BUG("node %" PRIu32 " has another one's kernel, or is inside another",
+		    plan->ids[k]);
+	kernel_plan_verify(node->kernel);
+}
+
+void lower_nests_verify(const LowerPlan *lower)
+{
+	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
+		for (uint32_t k = 0; k < lower->routines[i].n; k++)
+			verify_node(&lower->routines[i], k);
+}

@@ -1,0 +1,223 @@
+/* The verifiers of what is decided before kernels are made: a plan of a routine, and of its kernels, that is as it was
+ * decided is accepted, and each kind of broken one refused (in a child process, which must end as a compiler
+ * bug does). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lower/kernel_plan.h"
+#include "lower/lower.h"
+#include "lower/row_block.h"
+#include "lower/tile.h"
+#include "test/unit/lower_fixture.h"
+
+/* softmax(q * k) * v, a product of a function of a parameter, and what follows from it. */
+typedef struct Plans {
+	Small s;
+	LowerPlan *lower;
+	RoutinePlan *plan;
+	NodeId product, after, value, first; /* `after` finishes the product; the state's; begins a block */
+} Plans;
+
+static NodeId attention(Small *s, NodeId *first)
+{
+	NodeId q = small_leaf(s, "4, 1024, 64"), k = small_leaf(s, "4, 1024, 64"),
+	       v = small_leaf(s, "4, 1024, 64");
+	NodeId scores = small_einsum(s, "h, a, d; h, b, d => h, a, b", "4, 1024, 1024", 2,
+				     (NodeId[]){q, k});
+	NodeId e = *first = small_pointwise(s, OP_EXP, "4, 1024, 1024", 1, (NodeId[]){scores});
+	NodeId sum = small_einsum(s, "h, a, b => h, a", "4, 1024", 1, (NodeId[]){e});
+	NodeId p = small_einsum(s, "h, a, b; h, a => h, a, b", "4, 1024, 1024", 2,
+				(NodeId[]){e, sum});
+	return small_einsum(s, "h, a, b; h, b, d => h, a, d", "4, 1024, 64", 2, (NodeId[]){p, v});
+}
+
+static void plans_init(Plans *p)
+{
+	Small *s = &p->s;
+	small_init(s);
+	NodeId x = small_leaf(s, "48, 80"), w = small_param(s, "w", "80, 70");
+	NodeId heads = attention(s, &p->first);
+	p->value = small_pointwise(s, OP_EXP, "80, 70", 1, (NodeId[]){w});
+	p->product = small_einsum(s, "i, k; k, j => i, j", "48, 70", 2, (NodeId[]){x, p->value});
+	p->after = small_pointwise(s, OP_RELU, "48, 70", 1, (NodeId[]){p->product});
+	small_routine(s, 2, (NodeId[]){heads, p->after});
+	LowerOptions *options = ARENA_NEW(s->arena, LowerOptions);
+	*options = (LowerOptions){.target = small_target(s), .prepack = true};
+	p->lower = lower_plan(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
+			      &s->diags, options, NULL);
+	assert_non_null(p->lower);
+	p->plan = &p->lower->routines[0];
+}
+
+static NodePlan *node_of(Plans *p, NodeId id)
+{
+	NodePlan *node = (NodePlan *)routine_plan_node(p->plan, id);
+	assert_non_null(node);
+	return node;
+}
+
+static PlannedNest *nest_of(Plans *p, NodeId id)
+{
+	KernelPlan *kernel = node_of(p, id)->kernel;
+	assert_non_null(kernel);
+	assert_int_equal(kernel->nnests, 1);
+	return kernel->nests;
+}
+
+static Tile *tile_of(Plans *p)
+{
+	assert_int_equal(nest_of(p, p->after)->plan.form, NEST_TILES);
+	return nest_of(p, p->after)->plan.tile;
+}
+
+/* ---- broken plans of a routine ---- */
+
+static void inside_itself(Plans *p) { node_of(p, p->product)->root = p->product; }
+static void inside_what_is_inside(Plans *p)
+{
+	node_of(p, p->after)->fused = true;
+	node_of(p, p->after)->root = p->after;
+}
+static void inside_what_comes_before(Plans *p) { node_of(p, p->product)->root = p->value; }
+static void inside_and_a_result(Plans *p) { node_of(p, p->product)->output = true; }
+static void inside_and_assigned_to(Plans *p) { node_of(p, p->product)->mutated = true; }
+static void finishes_what_is_elsewhere(Plans *p) { node_of(p, p->first)->reduction = p->product; }
+static void in_the_state_of_a_call(Plans *p) { node_of(p, p->after)->hoisted = true; }
+static void before_its_operand(Plans *p) { node_of(p, p->after)->pre_check = true; }
+static void used_by_another(Plans *p)
+{
+	uint32_t k = ids_from(p->plan->ids, p->plan->n, p->value);
+	p->plan->uses[p->plan->first_use[k]].user = p->after;
+}
+static void operand_is_not_needed(Plans *p)
+{
+	p->plan->ids[ids_from(p->plan->ids, p->plan->n, p->value)]--;
+}
+
+/* ---- broken plans of kernels ---- */
+
+static void kernel_of_another(Plans *p)
+{
+	node_of(p, p->after)->kernel->node = p->product;
+}
+static void kernel_inside_another(Plans *p)
+{
+	node_of(p, p->product)->kernel = node_of(p, p->after)->kernel;
+}
+static void stores_each_step_of_a_sum(Plans *p)
+{
+	nest_of(p, p->after)->plan.form = NEST_STORES;
+}
+static void lanes_along_cells(Plans *p)
+{
+	nest_of(p, p->after)->nest.nloops = nest_of(p, p->after)->nest.nresult;
+	nest_of(p, p->after)->plan.form = NEST_LANES;
+}
+static void rows_are_columns(Plans *p) { tile_of(p)->col = tile_of(p)->row; }
+static void rows_of_another_nest(Plans *p)
+{
+	static Loop other;
+	tile_of(p)->row = &other;
+}
+static void tiles_leave_a_gap(Plans *p)
+{
+	TilePart *part = &tile_of(p)->cols.at[0];
+	part->lo = size_const(p->s.inference.sizes, 1);
+}
+static void tiles_end_early(Plans *p) { tile_of(p)->rows.n--; }
+static void tile_of_no_columns(Plans *p) { tile_of(p)->cols.at[0].step = 0; }
+static void tile_of_many_registers(Plans *p)
+{
+	tile_of(p)->rows.at[0].step *= 8;
+}
+static void block_of_no_rows(Plans *p) { node_of(p, p->first)->row_block->block = 0; }
+static void block_of_one_kernel(Plans *p) { node_of(p, p->first)->row_block->nroots = 1; }
+static void block_and_kernel(Plans *p)
+{
+	node_of(p, p->first)->kernel = node_of(p, p->after)->kernel;
+}
+
+/* ---- what the verifiers say ---- */
+
+typedef void (*Break)(Plans *p);
+
+/* In a child: 0 where the plan is accepted, 3 where it is refused as a bug. */
+static int verdict(Plans *p, void (*verify)(const LowerPlan *))
+{
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(99);
+		verify(p->lower);
+		_exit(0);
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+/* NULL: as it is decided. */
+static int verdict_on(Break breaks, bool kernels)
+{
+	Plans p;
+	plans_init(&p);
+	if (kernels)
+		lower_plan_kernels(p.lower);
+	if (breaks)
+		breaks(&p);
+	int said = verdict(&p, kernels ? lower_nests_verify : lower_plan_verify);
+	arena_free(p.lower->scratch);
+	schedule_free(p.lower->program->made);
+	small_free(&p.s);
+	return said;
+}
+
+static void refuses(const Break *breaks, size_t n, bool kernels)
+{
+	assert_int_equal(verdict_on(NULL, kernels), 0);
+	for (size_t k = 0; k < n; k++)
+		if (verdict_on(breaks[k], kernels) != 3)
+			fail_msg("broken plan %zu is not refused", k);
+}
+
+static void broken_plans_of_routines_are_refused(void **state)
+{
+	static const Break breaks[] = {
+		inside_itself,		inside_what_is_inside,	inside_what_comes_before,
+		inside_and_a_result,	inside_and_assigned_to, finishes_what_is_elsewhere,
+		in_the_state_of_a_call, before_its_operand,	used_by_another,
+		operand_is_not_needed,
+	};
+	(void)state;
+	refuses(breaks, sizeof breaks / sizeof *breaks, false);
+}
+
+static void broken_plans_of_kernels_are_refused(void **state)
+{
+	static const Break breaks[] = {
+		kernel_of_another,  kernel_inside_another, stores_each_step_of_a_sum,
+		lanes_along_cells,  rows_are_columns,	   rows_of_another_nest,
+		tiles_leave_a_gap,  tiles_end_early,	   tile_of_no_columns,
+		tile_of_many_registers, block_of_no_rows,  block_of_one_kernel,
+		block_and_kernel,
+	};
+	(void)state;
+	refuses(breaks, sizeof breaks / sizeof *breaks, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(broken_plans_of_routines_are_refused),
+		cmocka_unit_test(broken_plans_of_kernels_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
