@@ -421,11 +421,19 @@ static error_t parse_deps(Options *o, int key, const char *arg)
 	return 0;
 }
 
-/* Options of how numbers are added and rounded, and those of dependencies. */
-static error_t parse_numerics(Options *o, int key, const char *arg, struct argp_state *state)
+/* Options of how code computes, and those of dependencies. */
+static error_t parse_code(Options *o, int key, const char *arg, struct argp_state *state)
 {
 	switch (key) {
 	case KEY_FP: set_fp(o, state, arg); break;
+	case KEY_GRAIN: set_grain(o, state, arg); break;
+	case KEY_CHECKED: o->session.checked = true; break;
+	case KEY_NO_PREPACK: o->session.no_prepack = true; break;
+	case KEY_MAX_WORKSPACE: o->session.max_workspace = bytes_arg(state, arg); break;
+	case KEY_SCHEDULE: o->session.schedule = arg; break;
+	case KEY_POLICY: set_policy(o, state, arg); break;
+	case KEY_TUNE: set_tune(o, state, arg); break;
+	case KEY_TUNE_WITH: set_tune_with(o, state, arg); break;
 	case KEY_F32_MATMUL: check_f32_matmul(state, arg); break;
 	case KEY_GPU_PROMOTE:
 		number_arg(state, "--gpu-promote", arg);
@@ -470,17 +478,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		argp_error(state, "--gpu-promote=%s: there are no products on tensor cores yet",
 			   arg);
 		break;
-	case KEY_GRAIN: set_grain(o, state, arg); break;
-	case KEY_CHECKED: o->session.checked = true; break;
-	case KEY_NO_PREPACK: o->session.no_prepack = true; break;
 	case KEY_NO_CACHE: o->no_cache = true; break;
 	case KEY_CACHE_DIR: o->session.cache_dir = arg; break;
-	case KEY_MAX_WORKSPACE: o->session.max_workspace = bytes_arg(state, arg); break;
 	case KEY_KEEP: words_split(o->arena, &o->kept, arg); break;
-	case KEY_SCHEDULE: o->session.schedule = arg; break;
-	case KEY_POLICY: set_policy(o, state, arg); break;
-	case KEY_TUNE: set_tune(o, state, arg); break;
-	case KEY_TUNE_WITH: set_tune_with(o, state, arg); break;
 	case 'I': PUSH(o->arena, o->include_dirs, arg); break;
 	case 'D': set_define(o, state, arg); break;
 	case 'W':
@@ -505,7 +505,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		    !prints_target(o))
 			argp_error(state, "no source file");
 		break;
-	default: return parse_numerics(o, key, arg, state);
+	default: return parse_code(o, key, arg, state);
 	}
 	return 0;
 }
