@@ -128,7 +128,7 @@ void jit_kernel_forget(KernelJit *k)
 	for (size_t i = 0; i < k->use->buffers.n; i++)
 		pointer_map_clear(&k->addresses[i]);
 	for (LocalId id = 0; k->scheduled && id < k->kernel->nlocals; id++)
-		k->registers[id].turned = NULL;
+		k->registers[id].transposed = NULL;
 }
 
 /* The body once for every value of the iterator. */

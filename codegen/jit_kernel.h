@@ -23,7 +23,7 @@ typedef struct Registers {
 	uint32_t extent;  /* of the last axis */
 	uint32_t nsegments;
 	Lvalue **segments;
-	Rvalue **turned; /* its columns, in the straight code at hand; NULL: not made */
+	Rvalue **transposed; /* its columns, in the straight code at hand; NULL: not made */
 } Registers;
 
 typedef struct KernelJit {
@@ -90,11 +90,11 @@ Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log,
 Rvalue *jit_vector_element(KernelJit *k, const Value *value);
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 
-/* jit_turn.c */
-/* Can a local of rows by lanes be turned in registers? */
-bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes);
+/* jit_transpose.c */
+/* Can a local of rows by lanes be transposed in registers? */
+bool jit_transpose_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes);
 /* local[0 .. n, row] of a local in registers, as a vector. */
-Rvalue *jit_turned_row(KernelJit *k, LocalId local, int64_t row);
+Rvalue *jit_transposed_row(KernelJit *k, LocalId local, int64_t row);
 
 /* jit_parallel.c */
 /* A function for each parallel loop of the kernel: void task(void *arg, int32_t chunk). */

@@ -70,7 +70,7 @@ static bool fits_masked(const Lanes *l, const Value *value, Dtype dtype, int64_t
 		return true;
 	if (value->dtype != dtype || (r && (value->nixs == 0 || !r->used || r->extent < end ||
 					    value->ixs[value->nixs - 1]->kind != IX_ITER ||
-					    jit_is_turned(l->loop, value->ixs, value->nixs) ||
+					    jit_is_transposed(l->loop, value->ixs, value->nixs) ||
 					    jit_is_gathered(l->loop, value->ixs, value->nixs))))
 		return false;
 	bool fits = r || value->kind == VALUE_LOAD || jit_is_lane_number(l, value) ||
@@ -90,7 +90,7 @@ bool jit_lanes_mask(Lanes *l, const Stmt *stmt, int64_t at, int64_t extent)
 	bool plain = k->f.jit->simd == CPU_AVX512 && stmt->kind == LOOP_STORE &&
 		     dtype_is_float(dtype) && dtype_wide(dtype) == dtype &&
 		     (stmt->acc == OP_NONE || op_is_simple(stmt->acc)) &&
-		     (lo == 0 || (at == 0 && jit_lanes_apart(l, stmt->ix) == 1));
+		     (lo == 0 || (at == 0 && jit_lanes_strided(l, stmt->ix) == 1));
 	if (!plain || (one == rest && lo == 0) || before + rest > (int64_t)1 << log ||
 	    rest == (int64_t)1 << log ||
 	    !fits_masked(l, stmt->value, dtype, lo - before + at + ((int64_t)1 << log)))

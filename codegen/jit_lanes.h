@@ -71,11 +71,11 @@ bool jit_lanes_mask(Lanes *l, const Stmt *stmt, int64_t at, int64_t extent);
 /* The functions in the value, of the first n parts at once, which are begun. */
 void jit_lanes_calls(Lanes *l, const Value *value, uint32_t n);
 
-/* jit_apart.c */
+/* jit_strided.c */
 /* How far neighbouring lanes of a buffer lie apart; 1 where they do not differ. */
-int64_t jit_lanes_apart(const Lanes *l, const Ix *ix);
-Rvalue *jit_load_apart(Lanes *l, const Value *load);
+int64_t jit_lanes_strided(const Lanes *l, const Ix *ix);
+Rvalue *jit_load_strided(Lanes *l, const Value *load);
 /* The value's lanes stored `apart` elements from each other. */
-void jit_store_apart(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value);
+void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value);
 
 #endif

@@ -65,9 +65,9 @@ static Rvalue *scaled_lanes(const LanesMath *m, const MathStep *step)
  * reads, so that the constant stays in its register for the next vector. */
 static Rvalue *fused_code(const LanesMath *m, const FusedStep *fused, const MathStep *step)
 {
-	bool turned = is_constant(m, fused->a);
-	Rvalue *args[] = {m->values[turned ? fused->b : fused->a],
-			  m->values[turned ? fused->a : fused->b], m->values[fused->rest],
+	bool swapped = is_constant(m, fused->a);
+	Rvalue *args[] = {m->values[swapped ? fused->b : fused->a],
+			  m->values[swapped ? fused->a : fused->b], m->values[fused->rest],
 			  scaled_lanes(m, step)};
 	SimdType type = type_of(m, DTYPE_F32);
 	if (is_constant(m, fused->rest))

@@ -72,7 +72,7 @@ static bool in_lanes(const Plan *p, const Ix *const *ixs, uint32_t nixs)
 	return p->vector && nixs && ix_uses(ixs[nixs - 1], p->vector->iter);
 }
 
-bool jit_is_turned(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
+bool jit_is_transposed(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
 {
 	return vector && nixs == 2 && ix_uses(ixs[0], vector->iter) &&
 	       !ix_uses(ixs[1], vector->iter);
@@ -81,27 +81,27 @@ bool jit_is_turned(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
 bool jit_is_gathered(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
 {
 	bool gathered = false;
-	if (!vector || jit_is_turned(vector, ixs, nixs))
+	if (!vector || jit_is_transposed(vector, ixs, nixs))
 		return false;
 	for (uint32_t i = 0; i < nixs; i++)
 		gathered |= ix_uses(ixs[i], vector->iter) && (i + 1 < nixs || ix_divides(ixs[i]));
 	return gathered;
 }
 
-static bool turns_whole(const Plan *p, LocalId id, const Ix *const *ixs)
+static bool transposes_whole(const Plan *p, LocalId id, const Ix *const *ixs)
 {
 	const KernelLocal *local = &p->k->kernel->locals[id];
 	int64_t lanes = vector_lanes(p->k->program, p->vector);
 	return ixs[0]->kind == IX_ITER && lanes == local->extent[0] &&
-	       jit_turn_fits(p->k->f.jit, local->dtype, local->extent[0], local->extent[1]);
+	       jit_transpose_fits(p->k->f.jit, local->dtype, local->extent[0], local->extent[1]);
 }
 
 static void plan_access(Plan *p, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	for (uint32_t i = 0; i < nixs; i++)
 		p->never[local] |= !is_fixed(p, ixs[i]);
-	if (jit_is_turned(p->vector, ixs, nixs))
-		p->never[local] |= !turns_whole(p, local, ixs);
+	if (jit_is_transposed(p->vector, ixs, nixs))
+		p->never[local] |= !transposes_whole(p, local, ixs);
 	p->k->registers[local].lanes |= in_lanes(p, ixs, nixs);
 }
 

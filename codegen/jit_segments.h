@@ -14,7 +14,7 @@ Type *jit_segment_type(const KernelJit *k, Dtype dtype, int log);
 /* An index that is a constant size. */
 int64_t jit_constant_ix(const KernelJit *k, const Ix *ix);
 /* Do lanes run along the first axis of two? */
-bool jit_is_turned(const Stmt *vector, const Ix *const *ixs, uint32_t nixs);
+bool jit_is_transposed(const Stmt *vector, const Ix *const *ixs, uint32_t nixs);
 /* Else, does each lane read at an index of its own: acc[lane/8, lane%8]? */
 bool jit_is_gathered(const Stmt *vector, const Ix *const *ixs, uint32_t nixs);
 /* Rows of a local: its cells without the last axis. */

@@ -150,8 +150,8 @@ Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, 
 		[GCC_JIT_COMPARISON_LT] = "lt", [GCC_JIT_COMPARISON_LE] = "le",
 		[GCC_JIT_COMPARISON_GT] = "lt", [GCC_JIT_COMPARISON_GE] = "le",
 	};
-	bool turned = op == GCC_JIT_COMPARISON_GT || op == GCC_JIT_COMPARISON_GE;
-	Rvalue *x = turned ? b : a, *y = turned ? a : b;
+	bool swapped = op == GCC_JIT_COMPARISON_GT || op == GCC_JIT_COMPARISON_GE;
+	Rvalue *x = swapped ? b : a, *y = swapped ? a : b;
 	const char *name = arena_printf(f->jit->arena, "cmp%s", names[op]);
 	if (f->jit->simd == CPU_AVX512) {
 		const char *code =

@@ -1,5 +1,5 @@
 /* What vectors need and libgccjit has no word for: comparisons, choices, extremes, roots and
- * turned blocks, as inline assembly of the target's vector instructions. Arguments are kept
+ * transposed blocks, as inline assembly of the target's vector instructions. Arguments are kept
  * temporaries of 2^log lanes of f32 or f64, at least 16 bytes. */
 #ifndef TSR_CODEGEN_JIT_SIMD_H
 #define TSR_CODEGEN_JIT_SIMD_H

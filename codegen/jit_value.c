@@ -166,10 +166,10 @@ static Rvalue *float_floor(const OpJit *o, Rvalue *x)
 /* The instruction gives its second operand where either is no number, or both are zeros. */
 static Rvalue *lanes_extreme(const OpJit *o, enum gcc_jit_comparison op)
 {
-	bool turned = o->number[1];
-	Rvalue *first = turned ? o->y : o->x, *second = turned ? o->x : o->y;
+	bool swapped = o->number[1];
+	Rvalue *first = swapped ? o->y : o->x, *second = swapped ? o->x : o->y;
 	Rvalue *extreme = simd_extreme(o->f, simd_type(o), op == LT, first, second);
-	if (turned || o->number[0])
+	if (swapped || o->number[0])
 		return extreme;
 	return choose(o, cmp(o, NE, o->x, o->x), o->x, extreme);
 }
@@ -183,7 +183,7 @@ static Rvalue *float_extreme(const OpJit *o, enum gcc_jit_comparison op)
 	return choose(o, cmp(o, NE, o->x, o->x), o->x, extreme);
 }
 
-/* The least argument, of erfc the greatest with its sign turned, whose result is not 0 when rounded: of exp and exp2 the
+/* The least argument, of erfc the greatest with its sign changed, whose result is not 0 when rounded: of exp and exp2 the
  * next after the logarithms of 2^-150 and 2^-1075, halfway to the least numbers. */
 static double tiny_argument(Op op, bool wide)
 {

@@ -171,7 +171,7 @@ void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 {
 	const KernelLocal *local = &k->kernel->locals[stmt->local];
 	Registers *r = &k->registers[stmt->local];
-	r->turned = NULL;
+	r->transposed = NULL;
 	Rvalue *value = jit_kernel_value(k, stmt->value), *spreads[VECTOR_LOGS] = {value};
 	for (uint32_t row = 0; row < jit_local_rows(local); row++)
 		for (int64_t lane = 0; lane < r->extent;) {
@@ -211,19 +211,19 @@ Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 }
 
 /* Lanes along the first axis of two: a column of registers, or cell by cell from memory. */
-static Rvalue *turned_lanes(Lanes *l, const Value *value)
+static Rvalue *transposed_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
 	if (k->registers[value->local].used)
-		return jit_turned_row(k, value->local, fixed_ix(k, value->ixs[1]));
+		return jit_transposed_row(k, value->local, fixed_ix(k, value->ixs[1]));
 	return jit_gathered_lanes(l, value);
 }
 
 static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
-	if (jit_is_turned(l->loop, value->ixs, value->nixs))
-		return turned_lanes(l, value);
+	if (jit_is_transposed(l->loop, value->ixs, value->nixs))
+		return transposed_lanes(l, value);
 	if (jit_is_gathered(l->loop, value->ixs, value->nixs))
 		return jit_gathered_lanes(l, value);
 	if (!k->registers[value->local].used) {
@@ -278,7 +278,7 @@ static bool has_table(const Lanes *l, const Value *value, const Value **load, in
 		return true;
 	if (element && jit_is_packed(l->k, element) && (!*load || value_same(*load, element))) {
 		*load = element;
-		return jit_lanes_apart(l, element->ix) == 1;
+		return jit_lanes_strided(l, element->ix) == 1;
 	}
 	if (value->kind != VALUE_OP ||
 	    (value->op != OP_ADD && value->op != OP_SUB && value->op != OP_MUL))
@@ -323,7 +323,7 @@ static Rvalue *widened_lanes(Lanes *l, const Value *value)
 	KernelJit *k = l->k;
 	const Value *from = value->args[0];
 	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from) ||
-	    jit_lanes_apart(l, from->ix) != 1)
+	    jit_lanes_strided(l, from->ix) != 1)
 		return NULL;
 	if (jit_is_packed(k, from))
 		return unpacked_lanes(l, from, value->dtype, NULL);
@@ -389,8 +389,8 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 	if (fused)
 		return fused;
 	if (value->kind == VALUE_LOAD &&
-	    (jit_lanes_apart(l, value->ix) != 1 || jit_is_packed(k, value)))
-		return jit_load_apart(l, value);
+	    (jit_lanes_strided(l, value->ix) != 1 || jit_is_packed(k, value)))
+		return jit_load_strided(l, value);
 	if (value->kind == VALUE_LOAD)
 		return jit_load_lanes(l,
 				      jit_lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
@@ -482,16 +482,16 @@ void jit_lanes_stmt(Lanes *l, const Stmt *stmt)
 {
 	if (groups_code(l, stmt))
 		return;
-	int64_t apart = stmt->kind == LOOP_STORE ? jit_lanes_apart(l, stmt->ix) : 1;
+	int64_t apart = stmt->kind == LOOP_STORE ? jit_lanes_strided(l, stmt->ix) : 1;
 	if (apart != 1) {
-		jit_store_apart(l, stmt, apart, jit_lanes_value(l, stmt->value));
+		jit_store_strided(l, stmt, apart, jit_lanes_value(l, stmt->value));
 		return;
 	}
 	Lvalue *target = segment_target(l, stmt);
 	Rvalue *fused = fused_lanes(l, stmt->acc, NULL, stmt->value, target);
 	Rvalue *value = fused ? fused : jit_lanes_value(l, stmt->value);
 	if (stmt->kind == LOOP_SET)
-		l->k->registers[stmt->local].turned = NULL;
+		l->k->registers[stmt->local].transposed = NULL;
 	Dtype dtype = stmt->value->dtype;
 	if (!fused && stmt->acc != OP_NONE) {
 		Rvalue *before = jit_load_lanes(l, target, dtype);

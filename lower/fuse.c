@@ -255,7 +255,7 @@ static bool is_exact(const Node *node)
 /* A cheap one that all roots compute once for each of their cells, and no sum does: to compare
  * indices costs less than to load what came of it, and tells which tiles need no sum
  * (tile_masked.c). */
-static bool is_told(const Lower *lower, NodeId id)
+static bool is_index_only(const Lower *lower, NodeId id)
 {
 	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > TOLD_COST ||
 	    !reads_nothing(lower, id, TOLD_DEPTH))
@@ -419,7 +419,7 @@ static void fuse(Lower *lower, NodeId id)
 	Reader reader = readers_of(lower, id);
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
 	plan->separate = says_off(asked);
-	plan->index_only = is_told(lower, id);
+	plan->index_only = is_index_only(lower, id);
 	if (reader.never || !is_as_often(lower, id) || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
 	    plan->separate)
 		return;

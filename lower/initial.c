@@ -6,7 +6,7 @@
  *   with them                for b in 0..n/4: four numbers of each stream that is read where it is
  *                            written, then w[4*b] = value, ... w[4*b + 3] = value
  *
- * A stream that is read elsewhere (turned, or along other axes) is hashed anew for each cell. Both
+ * A stream that is read elsewhere (transposed, or along other axes) is hashed anew for each cell. Both
  * ways an element has the number that random.c defines, whatever the loops.
  */
 #include "base/size_order.h"

@@ -30,7 +30,7 @@ static bool is_by_cells(const Lower *lower, NodeId id)
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }
 
-static bool may_produce(const Gen *gen, NodeId id, bool again)
+static bool may_inline(const Gen *gen, NodeId id, bool again)
 {
 	const Lower *lower = gen->lower;
 	const NodePlan *plan = &lower->plan[id];
@@ -113,7 +113,7 @@ bool nest_gathers_apart(Nest *nest, const Loop *outer, const Loop *inner)
 	SeenList seen = reads_of(nest);
 	for (size_t i = 0; i < seen.n && !apart; i++) {
 		const Seen *read = &seen.at[i];
-		apart = may_produce(gen, read->node, true) &&
+		apart = may_inline(gen, read->node, true) &&
 			is_gathered(node_compute(gen, read->node, read->axes)) &&
 			!walks_alike(nest, i, &merged);
 	}
@@ -129,7 +129,7 @@ const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *ax
 	SeenList seen = reads_of(nest);
 	const Seen *read = find_read(gen, &seen, load);
 	uint32_t left = PRODUCED_LIMIT;
-	const Value *value = read && may_produce(gen, read->node, again)
+	const Value *value = read && may_inline(gen, read->node, again)
 				     ? node_compute(gen, read->node, axes ? axes : read->axes)
 				     : load;
 	if (!is_small(value, &left) ||
@@ -152,7 +152,7 @@ void nest_note_produced(Nest *nest, const Value *load, const Value *value)
 		gen_make_operand(nest->gen, CHOICE_INLINE, load->buffer);
 }
 
-void nest_produce_inside(Nest *nest, const Value *load)
+void nest_inline_producer(Nest *nest, const Value *load)
 {
 	gen_make_operand(nest->gen, CHOICE_INLINE, load->buffer);
 	SeenList seen = reads_of(nest);

@@ -155,7 +155,7 @@ const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *ax
 /* Writes down that a load is computed where it is copied or read, if the value is another. */
 void nest_note_produced(Nest *nest, const Value *load, const Value *value);
 /* From here on the nest computes what is behind the load where it reads it. */
-void nest_produce_inside(Nest *nest, const Value *load);
+void nest_inline_producer(Nest *nest, const Value *load);
 
 /* Does an operand that may be computed where it is read gather by these two loops otherwise than the loop that they
  * would be one as goes? */

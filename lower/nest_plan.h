@@ -56,12 +56,12 @@ void nest_describe_order(const Nest *nest);
 
 /* The operand that nest_pad would copy with its axes as they are and its margins; -1: none. */
 int nest_wants_margins(Nest *nest);
-/* The estimated cycles of a sum in tiles as its loops are, `turned`: with lanes across another loop
+/* The estimated cycles of a sum in tiles as its loops are, `transposed`: with lanes across another loop
  * than the last of the result; 0: no such tiles fit. */
 uint64_t tile_estimate(Nest *nest, bool transposed);
 /* Would tiles turn squares of an operand as they read it, in a row block of few rows? The nest is
  * one to look at. */
-bool tile_turns_squares(Nest *nest);
+bool tile_transposes_squares(Nest *nest);
 /* Does the loop go over the result's last axis in steps of 2 to LANES_APART cells, and set them
  * (tile_strided.c)? */
 bool nest_stores_apart(const Nest *nest, const Loop *loop);

@@ -37,7 +37,8 @@ typedef struct PackedOperand {
 	uint32_t moved[64]; /* by loop: the loads that it moves, as bits */
 	uint32_t cols;	    /* the load that columns move */
 	uint32_t first_col; /* the loop from which on the result's are columns */
-	uint32_t beside;    /* another one whose columns are beside them; first_col: none */
+	uint32_t
+		contiguous; /* another one, whose columns are contiguous with them; first_col: none */
 } PackedOperand;
 
 /* ---- what is there ---- */
@@ -201,7 +202,7 @@ static Sym loop_name(const PackedOperand *s, uint32_t loop)
 
 /* Where the columns are no whole vectors: the loop before them that moves their operand too, and is
  * no batch's. */
-static uint32_t find_beside(const PackedOperand *s)
+static uint32_t find_contiguous(const PackedOperand *s)
 {
 	const Nest *nest = s->nest;
 	int64_t columns = 1;
@@ -230,7 +231,7 @@ static bool find_columns(PackedOperand *s)
 	s->cols = s->moved[last] - 1;
 	for (s->first_col = last; s->first_col > 0 && s->moved[s->first_col - 1] == s->moved[last];)
 		s->first_col--;
-	s->beside = find_beside(s);
+	s->contiguous = find_contiguous(s);
 	return true;
 }
 
@@ -238,7 +239,7 @@ static bool find_columns(PackedOperand *s)
 static bool joins(const PackedOperand *s)
 {
 	return s->first_col + 1 < s->nest->nresult || s->nest->nresult + 1 < s->nest->nloops ||
-	       s->beside < s->first_col;
+	       s->contiguous < s->first_col;
 }
 
 /* Do loops step over elements of an axis that other loops reach as well? */
@@ -289,14 +290,14 @@ static Order order_of(const PackedOperand *s, uint32_t load)
 {
 	const Nest *nest = s->nest;
 	uint32_t columns = load == s->cols ? s->first_col : nest->nresult;
-	uint32_t beside = load == s->cols ? s->beside : columns;
+	uint32_t contiguous = load == s->cols ? s->contiguous : columns;
 	Order order = {.n = 0};
-	add_loops(s, &order, load, 0, beside);
-	if (beside < columns)
-		add_loops(s, &order, load, beside + 1, columns);
+	add_loops(s, &order, load, 0, contiguous);
+	if (contiguous < columns)
+		add_loops(s, &order, load, contiguous + 1, columns);
 	add_loops(s, &order, load, nest->nresult, nest->nloops);
-	if (beside < columns)
-		add_loops(s, &order, load, beside, beside + 1);
+	if (contiguous < columns)
+		add_loops(s, &order, load, contiguous, contiguous + 1);
 	add_loops(s, &order, load, columns, nest->nresult);
 	return order;
 }
@@ -402,9 +403,9 @@ bool nest_pack_operands(Nest *nest, bool forced)
 		return false;
 	if (has_asked(&s) ? is_asked(&s, 1 - s.cols) : !sums_in_line(&s, 1 - s.cols))
 		copy(&s, 1 - s.cols);
-	if (columns && s.beside < s.first_col)
+	if (columns && s.contiguous < s.first_col)
 		clause_add(nest->gen->arena, gen_make(nest->gen, CHOICE_CONTIGUOUS, false),
-			   loop_name(&s, s.beside), NULL, 0);
+			   loop_name(&s, s.contiguous), NULL, 0);
 	nest_rebuild(nest);
 	return true;
 }

@@ -15,7 +15,7 @@
 bool routine_decide(Lower *lower)
 {
 	fuse_plan(lower);
-	if (!tables_find_early(&lower->tables, lower->needed, lower->nneeded))
+	if (!tables_find_pre_checks(&lower->tables, lower->needed, lower->nneeded))
 		return false;
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		lower->plan[lower->needed[k]].pre_check = lower->tables.pre_check[lower->needed[k]];

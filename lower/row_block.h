@@ -3,7 +3,7 @@
  * those who ask where its tensors are (row_block_place.c).
  *
  *   scores[h, s, t] = sum of q[h, s, d] * k[h, t, d]   for h
- *   p[h, s, t] = softmax of scores over t                turned[d, t] = k[h, t, d]
+ *   p[h, s, t] = softmax of scores over t                transposed[d, t] = k[h, t, d]
  *   y[h, s, d] = sum of p[h, s, t] * v[h, t, d]          for first in 0..S step 64
  *                                                          scores[s, t], p[s, t] of 64 rows
  *                                                          y[h, first + s, d]
@@ -102,7 +102,7 @@ typedef struct RowBlock {
 	RowBlockTransposed transposed[ROW_BLOCK_ENDS];
 	uint32_t ntransposed, ntransposes; /* contractions that read these */
 	const ScheduleClause *copies;	   /* that are asked for; NULL: nothing is */
-	bool in_place; /* there are few rows: tiles turn what others read a copy of */
+	bool in_place; /* there are few rows: tiles transpose what others read a copy of */
 	RowBlockPlace places[ROW_BLOCK_PLACES];
 	uint32_t nplaces;
 } RowBlock;
@@ -112,7 +112,7 @@ bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block);
 /* What goes in blocks of how many rows, and what is copied; false: it does not pay. */
 bool row_block_choose(Lower *lower, RowBlock *row_block, const ScheduleClause *asked);
 /* row_block_transpose.c: adds the operand of a contraction that rows leave where it is to those
- * that are turned, where that pays; its axes are `dims` of the row block, as in BandTurned. */
+ * that are transposed, where that pays; its axes are `dims` of the row block, as in RowBlockTransposed. */
 void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlockEnd *end,
 				 const Seen *seen, int *dims);
 /* Writes down which copies there are. */
@@ -124,7 +124,7 @@ bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Se
 			    const int *dims);
 /* Are rows so few, as a number, that they wait for no copies? */
 bool row_block_has_few(const Lower *lower, const RowBlock *row_block);
-/* Fills in whether tiles turn squares of all that is to be turned as they read it, so that few rows
+/* Fills in whether tiles transpose squares of all that is to be transposed as they read it, so that few rows
  * wait for no copy. Looks at the contractions of blocks of each height. */
 void row_block_choose_in_place(Lower *lower, RowBlock *row_block);
 /* Whole blocks, then the rows that are left; how many of the two there are. */

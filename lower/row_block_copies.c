@@ -1,7 +1,7 @@
 /* Operands of a row block that are copied with the columns as their last axes, so that lanes run
  * across the result:
  *
- *   turned[d, t] = k[h, t, d]                     each round of the dims that are no rows
+ *   transposed[d, t] = k[h, t, d]                     each round of the dims that are no rows
  *
  * Rows of a copy are an odd number of cache lines apart; the room behind them is set to zeros where
  * it is known, since tiles read whole vectors there.
@@ -153,7 +153,7 @@ static const Ix **copy_indices(Gen *gen, const RowBlockTransposed *transposed, u
 	return axes;
 }
 
-/* turned[..] = operand[..], over the axes that are no dims, in the order of the copy. */
+/* transposed[..] = operand[..], over the axes that are no dims, in the order of the copy. */
 void row_block_emit_transposed(Lower *lower, const RowBlockTransposed *transposed,
 			       const RowBlockPlace *place)
 {

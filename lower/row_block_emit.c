@@ -1,7 +1,7 @@
 /* The code of a row block (row_block.h): its kernels over a block of rows, one after another.
  *
  *   for h                                              the dims but the rows
- *     turned[d, t] = k[h, t, d]                          operands with another order of axes
+ *     transposed[d, t] = k[h, t, d]                          operands with another order of axes
  *     for first in 0..S/64*64 step 64                    whole blocks, a kernel
  *       scores; max, exp, sum, product row by row; y
  *   for h ... for first in S/64*64..S step 64          the rows that are left, another kernel
@@ -30,7 +30,7 @@ typedef struct Emit {
 	uint32_t nkernels; /* that are done */
 } Emit;
 
-/* Of operands that are turned for all rows of the blocks at hand. */
+/* Of operands that are transposed for all rows of the blocks at hand. */
 static uint32_t ncopies(const RowBlock *row_block)
 {
 	return row_block->in_place ? 0 : row_block->ntransposed;

@@ -208,12 +208,12 @@ uint32_t row_block_rows(const Lower *lower, const RowBlock *row_block, RowBlockR
 }
 
 /* Would tiles of a root turn what they read? */
-static bool turns_squares(Lower *lower, NodeId root)
+static bool transposes_squares(Lower *lower, NodeId root)
 {
 	NestLook look;
 	nest_look_at(&look, lower, root, 0, kernel_name(lower, root),
 		     (StoreTarget){lower->plan[root].buffer, OP_NONE});
-	return tile_turns_squares(&look.nest);
+	return tile_transposes_squares(&look.nest);
 }
 
 /* Contractions of blocks of a height that turn what they read. Tensors between kernels are looked
@@ -230,7 +230,7 @@ static uint32_t count_squares(Lower *lower, RowBlock *row_block, Size height)
 			row_block_lay_out(lower, root)->buffer = lower->plan[root->root].buffer;
 	}
 	for (uint32_t i = 0; i < row_block->nroots; i++)
-		n += turns_squares(lower, row_block->roots[i].root);
+		n += transposes_squares(lower, row_block->roots[i].root);
 	lower->row_block = NULL;
 	return n;
 }

@@ -98,7 +98,7 @@ CheckId tables_index_check(Tables *t, NodeId node, uint32_t arg, Size *size);
 bool node_checks(const Tables *t, NodeId node, uint32_t arg);
 /* Finds which of the nodes, ascending and all that the routine needs, a gathered index depends on.
  * False after an error: the routine assigns to one. */
-bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n);
+bool tables_find_pre_checks(Tables *t, const NodeId *nodes, uint32_t n);
 /* Begins the routine of a number; then, its row has arguments, and they have buffers; ends it, with
  * its kernels in order. Memory, dims and guards are a pass of transform/. */
 void tables_begin(Tables *t, uint32_t routine);

@@ -17,7 +17,7 @@ bool node_checks(const Tables *t, NodeId id, uint32_t arg)
 }
 
 /* An index on a tensor that the routine assigns to would have to be computed where it stands. */
-static bool early_hold(Tables *t)
+static bool pre_checks_hold(Tables *t)
 {
 	bool good = true;
 	for (uint32_t i = 0; i < t->routine->norder; i++) {
@@ -42,10 +42,10 @@ static uint32_t whole_loop(const Tables *t, NodeId id)
 	return loop;
 }
 
-/* A loop is early as a whole: one that makes an index, or checks one in its steps. What it sets is, too. */
-static bool early_loops(Tables *t, const NodeId *nodes, uint32_t n)
+/* A loop is a pre-check as a whole: one that makes an index, or checks one in its steps. What it sets is, too. */
+static bool pre_check_loops(Tables *t, const NodeId *nodes, uint32_t n)
 {
-	bool more = false, *early = ARENA_ARRAY(t->scratch, bool, t->graph->loops.n + 1);
+	bool more = false, *pre_check = ARENA_ARRAY(t->scratch, bool, t->graph->loops.n + 1);
 	for (uint32_t k = 0; k < n; k++) {
 		const Node *node = tables_node(t, nodes[k]);
 		bool own = node->target != NODE_NONE && tables_node(t, node->target)->carried;
@@ -54,12 +54,12 @@ static bool early_loops(Tables *t, const NodeId *nodes, uint32_t n)
 		bool checks = t->pre_check[nodes[k]];
 		for (uint32_t arg = 1; arg < node->nargs && !checks; arg++)
 			checks = node_checks(t, nodes[k], arg);
-		early[whole_loop(t, nodes[k])] |= checks;
+		pre_check[whole_loop(t, nodes[k])] |= checks;
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t loop = whole_loop(t, nodes[k]);
 		NodeId target = tables_node(t, nodes[k])->target;
-		if (!loop || !early[loop])
+		if (!loop || !pre_check[loop])
 			continue;
 		more |= !t->pre_check[nodes[k]];
 		t->pre_check[nodes[k]] = true;
@@ -71,11 +71,11 @@ static bool early_loops(Tables *t, const NodeId *nodes, uint32_t n)
 
 /* Backwards, as operands come before what reads them: one pass finds everything that an index
  * depends on, another what a loop among that depends on. */
-bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n)
+bool tables_find_pre_checks(Tables *t, const NodeId *nodes, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
 		t->pre_check[nodes[k]] = false;
-	do { /* falls: nodes that are not early */
+	do { /* falls: nodes that are no pre-checks */
 		for (uint32_t k = n; k-- > 0;) {
 			NodeId id = nodes[k];
 			const Node *node = tables_node(t, id);
@@ -84,8 +84,8 @@ bool tables_find_early(Tables *t, const NodeId *nodes, uint32_t n)
 			for (uint32_t i = 0; t->pre_check[id] && i < node->nargs; i++)
 				t->pre_check[node->args[i]] = true;
 		}
-	} while (t->graph->loops.n > 1 && early_loops(t, nodes, n));
-	return early_hold(t);
+	} while (t->graph->loops.n > 1 && pre_check_loops(t, nodes, n));
+	return pre_checks_hold(t);
 }
 
 /* ---- indices that are read ---- */

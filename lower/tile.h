@@ -49,7 +49,7 @@ typedef struct Tile {
 	int64_t native; /* of one vector of the machine */
 	TileParts rows, cols;
 	TileParts
-		remainder; /* rows of the last part of the columns, where the first is turned; n 0: `rows` */
+		remainder; /* rows of the last part of the columns, where the first is transposed; n 0: `rows` */
 	int transposed;	 /* then: the operand that rows move, by its place in the value */
 	uint64_t cycles; /* estimated, with 32 for every symbolic extent */
 	int pack;	 /* the operand that is copied, by its place in the value; -1: none */
@@ -57,14 +57,14 @@ typedef struct Tile {
 	int64_t step_strided; /* its elements between two steps of the innermost sum */
 	LoopKind pack_kind;   /* how its lanes are copied */
 	BufferId packed;
-	/* ACROSS: the result lies along the rows, so that sums are turned before they are stored */
+	/* ACROSS: the result lies along the rows, so that sums are transposed before they are stored */
 	bool stores_rows;
 	/* ACROSS: of columns of two loops (tile_collapse.c) the extent of the inner one and the
 	 * outer one's iterator; 0: the columns are one loop */
 	int64_t round;
 	IterId collapsed;
 	Sym merged;  /* the outer one's name */
-	int squared; /* ACROSS: the operand that is turned in squares (tile_transpose_square.c); -1: none */
+	int square_operand; /* ACROSS: the operand that is transposed in squares (tile_transpose_square.c); -1: none */
 	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
 	BufferId sums;
 	bool prepacked; /* when the state is packed: the operand is a parameter */
@@ -85,7 +85,7 @@ typedef struct Tile {
 	bool by_rows;	    /* tiles go along a row first: nothing of a column is read again */
 	const Loop *traversal;	/* of the result: tiles go along it first; NULL: none */
 	int64_t traversal_rows; /* in blocks of so many; 0: all at once */
-	bool beside; /* ALONG: what columns store and load there lies beside each other */
+	bool contiguous;	/* ALONG: what columns store and load there is contiguous */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
 	IterVar panel;				  /* of columns, while they are packed */

@@ -81,7 +81,7 @@ static Block in_blocks(Tile *tile)
 /* ---- all ---- */
 
 /* Tiles of another part of the result than those before them. */
-static Block beside(const Tile *tile, Block tiles)
+static Block disjoint_tiles(const Tile *tile, Block tiles)
 {
 	for (uint32_t i = 0; i < tiles.n && tile->apart; i++)
 		((Stmt *)tiles.stmts[i])->disjoint = true;
@@ -100,7 +100,7 @@ static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
 	for (uint32_t i = 0; i < parts->n; i++) {
 		Block one = tile_traversal(tile, tile_one(tile, &parts->at[i], col));
 		one = tile_part_loop(tile, tile->row, &parts->at[i], one);
-		gen_append(gen, &rows, i > 0 ? beside(tile, one) : one);
+		gen_append(gen, &rows, i > 0 ? disjoint_tiles(tile, one) : one);
 	}
 	Block body = nest_wrap(nest, inner, end, nest->nloops, body_block(&rows));
 	return tile_part_loop(tile, tile->col, col, body);
@@ -114,7 +114,7 @@ static Block row_tiles(Tile *tile, const TilePart *row)
 		const TilePart *col = &tile->cols.at[j];
 		Block one = tile_traversal(tile, tile_one(tile, row, col));
 		one = tile_part_loop(tile, tile->col, col, one);
-		gen_append(tile->nest->gen, &cols, j > 0 ? beside(tile, one) : one);
+		gen_append(tile->nest->gen, &cols, j > 0 ? disjoint_tiles(tile, one) : one);
 	}
 	return tile_part_loop(tile, tile->row, row, body_block(&cols));
 }
@@ -128,11 +128,11 @@ Block tile_all(Tile *tile, uint32_t inner)
 	Body all = {0};
 	for (uint32_t i = 0; tile->by_rows && i < tile->rows.n; i++) {
 		Block tiles = row_tiles(tile, &tile->rows.at[i]);
-		gen_append(gen, &all, i > 0 ? beside(tile, tiles) : tiles);
+		gen_append(gen, &all, i > 0 ? disjoint_tiles(tile, tiles) : tiles);
 	}
 	for (uint32_t j = 0; !tile->by_rows && j < tile->cols.n; j++) {
 		Block tiles = column_tiles(tile, &tile->cols.at[j], inner);
-		gen_append(gen, &all, j > 0 ? beside(tile, tiles) : tiles);
+		gen_append(gen, &all, j > 0 ? disjoint_tiles(tile, tiles) : tiles);
 	}
 	return body_block(&all);
 }

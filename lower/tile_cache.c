@@ -29,7 +29,7 @@ static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Lo
 	return extent < 0 || extent > ((int64_t)1 << 40) / bytes ? -1 : bytes * extent;
 }
 
-bool tile_stores_apart(const Planner *p)
+bool tile_stores_once(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	BufferId to = nest->target.buffer;

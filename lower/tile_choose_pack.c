@@ -1,7 +1,7 @@
 /* Which operand of a tile is copied into panels, and how:
  *
  *   groups   two or four steps of the sum beside each other in a lane, for vdpbf16ps and VNNI
- *   turned   an operand that lies along the sum, so that lanes run across the result
+ *   transposed   an operand that lies along the sum, so that lanes run across the result
  *   spread   one whose panel would be spread over more lines than stay in a cache, or that ends in
  *            the middle of a vector
  *
@@ -15,7 +15,7 @@
 
 /* Products of bytes in a lane. */
 enum { QUAD = 4 };
-/* Lanes of a vector whose squares are turned. */
+/* Lanes of a vector whose squares are transposed. */
 enum { LEAST_SIDE = 4 };
 
 /* The one operand that a loop moves, however often the value reads the same of it; -1: there are
@@ -209,7 +209,7 @@ static bool pack_groups(Planner *p)
 	return true;
 }
 
-/* Lanes along a sum become lanes across the result where its operand can be turned once for many
+/* Lanes along a sum become lanes across the result where its operand can be transposed once for many
  * rows. */
 static void pack_transposed(Planner *p)
 {
@@ -223,7 +223,8 @@ static void pack_transposed(Planner *p)
 		    tile_extent(p, col, 0) == 0)
 			continue;
 		bool hoisted = tile_may_prepack(p, load);
-		if (!sums_turns(&p->facts, tile_place(p, col), pack_steps(p, load), !hoisted) ||
+		if (!sums_transposes(&p->facts, tile_place(p, col), pack_steps(p, load),
+				     !hoisted) ||
 		    (!hoisted && !pays_packed(p, load, false)))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);

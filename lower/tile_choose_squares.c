@@ -47,17 +47,18 @@ bool tile_choose_squares(Planner *p)
 	const Loop *along = tile_last_sum(nest);
 	if (!row_block || !row_block->in_place || !is_plain_product(p, along))
 		return false;
-	for (uint32_t i = nest->nresult; i-- > 0 && tile->squared < 0;) {
+	for (uint32_t i = nest->nresult; i-- > 0 && tile->square_operand < 0;) {
 		tile->col = &nest->loops[i];
 		if (tile_stride(p, nest->at, tile->col) == 1 &&
 		    tile_moves_by_one(p, &p->store, tile->col, false))
-			tile->squared = moved_by(p, tile->col, along);
+			tile->square_operand = moved_by(p, tile->col, along);
 	}
-	if (tile->squared < 0) {
+	if (tile->square_operand < 0) {
 		tile->col = NULL;
 		return false;
 	}
 	tile->form = TILE_ACROSS;
-	tile->row = tile_reusing_loop(p, tile->col, ~((uint64_t)1 << tile->squared), TILE_ROWS);
+	tile->row =
+		tile_reusing_loop(p, tile->col, ~((uint64_t)1 << tile->square_operand), TILE_ROWS);
 	return true;
 }

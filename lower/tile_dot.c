@@ -280,7 +280,7 @@ static Block sum_cells(Dot *dot, const Value *sum)
 	return over_cells(dot, LOOP_UNROLL, body_block(&cell));
 }
 
-/* As many columns at a time as lanes are left: these lie beside each other, turned they are added.
+/* As many columns at a time as lanes are left: these lie beside each other, transposed they are added.
  *
  *   unroll q in 0..4: folded[q, lane] = half4[lane] of column c + q
  *   vector q in 0..4: sum[r, c + q] = (folded[q, 0] + folded[q, 1]) + (folded[q, 2] + folded[q, 3])
@@ -372,7 +372,7 @@ static Block finish(const Dot *dot, LocalId sums)
 	Tile *tile = dot->tile;
 	Tile across = with_columns(dot);
 	Block store = tile_store(&across, element(dot, sums, NULL));
-	bool vectors = tile->beside && dot->cols > 1 && store.n == 1 &&
+	bool vectors = tile->contiguous && dot->cols > 1 && store.n == 1 &&
 		       tile_is_in_vectors(&across, store.stmts[0]->value);
 	bool registers = vectors && has_squares(dot) && dot->cols == least_lanes(dot);
 	store = tile_unroll(tile, vectors ? LOOP_VECTOR : LOOP_SERIAL, tile->c, dot->cols, store);

@@ -31,7 +31,7 @@ Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block prefet
 Block tile_over_read_steps(Tile *tile, const Value *cell);
 Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
 /* tile_transpose_square.c: a tile's sums; those of `cells` cells a lane, added to acc[c, lane], in
- * squares of an operand that are turned: lanes go along `across`, which stands at r. */
+ * squares of an operand that are transposed: lanes go along `across`, which stands at r. */
 Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell);
 Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, LocalId acc);
 /* tile_masked.c: the loops over the sum of the tile at hand, where any of its cells is seen. */

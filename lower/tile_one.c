@@ -40,7 +40,7 @@ static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value
 		       Block prefetch)
 {
 	const TilePart *col = tile->at_col;
-	if (tile->squared >= 0)
+	if (tile->square_operand >= 0)
 		return tile_square_steps(tile, row, acc, cell);
 	if (tile->cuts && row->edge && row->single)
 		return tile_cut_steps(tile, row, acc, prefetch);

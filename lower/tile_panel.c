@@ -15,7 +15,7 @@
  * The copy stays in the second cache, is never written to memory, and a row tile's operand stays in
  * the first one past the columns of a block. A block may run on any thread: the copy is a scratch
  * buffer. What the first tiles wait for is what a copy before them would wait for, but they
- * multiply meanwhile; where the operand is turned or grouped while it is copied, or rows are not
+ * multiply meanwhile; where the operand is transposed or grouped while it is copied, or rows are not
  * known, all of the copy is made before the tiles.
  */
 #include "lower/tile_emit.h"

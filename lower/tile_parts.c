@@ -122,7 +122,7 @@ TileParts tile_parts_of(const Planner *p, const Loop *loop, int64_t step, bool j
 {
 	int64_t extent;
 	TileParts parts = {0};
-	if (p->tile->squared >= 0 && loop == p->tile->col)
+	if (p->tile->square_operand >= 0 && loop == p->tile->col)
 		return square_parts(halved_parts(p, loop->extent, step, true));
 	if (loop && loop == p->tile->row && tile_is_const(p, loop->extent, &extent))
 		return padded_parts(p, extent, step);

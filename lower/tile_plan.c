@@ -123,7 +123,7 @@ static bool may_be_tiled(Planner *p)
 	    !is_arithmetic(nest->value, dtype) || nest->at->reads)
 		return false;
 	p->facts = nest_facts(nest, tile->reduce);
-	tile->apart = tile_stores_apart(p);
+	tile->apart = tile_stores_once(p);
 	p->facts.apart = tile->sets = tile->apart && nest->target.acc == OP_NONE;
 	return true;
 }
@@ -134,7 +134,7 @@ static Tile nothing_chosen(Nest *nest, Op reduce)
 		      .reduce = reduce,
 		      .group = 1,
 		      .pack = -1,
-		      .squared = -1,
+		      .square_operand = -1,
 		      .over_read = -1,
 		      .prefetched = -1};
 }
@@ -196,15 +196,15 @@ static bool choose_rest(Planner *p)
 	tile->lanes = tile->form == TILE_ALONG ? tile->order.lanes : p->native;
 	tile->native = p->native;
 	tile_find_guards(p);
-	tile->beside = tile->form == TILE_ALONG && tile->col &&
-		       tile_stride(p, tile->nest->at, tile->col) == 1 &&
-		       tile_moves_by_one(p, &p->store, tile->col, false);
+	tile->contiguous = tile->form == TILE_ALONG && tile->col &&
+			   tile_stride(p, tile->nest->at, tile->col) == 1 &&
+			   tile_moves_by_one(p, &p->store, tile->col, false);
 	p->streams = tile_streams(p);
 	p->transposes_rows = tile_may_transpose_rows(p);
 	tile_choose_sizes(p);
 	if (tile->rows.n == 0)
 		return false;
-	if (tile->squared >= 0)
+	if (tile->square_operand >= 0)
 		return true;
 	tile_choose_blocks(p);
 	tile_choose_prefetch(p);
@@ -271,7 +271,7 @@ uint64_t tile_estimate(Nest *nest, bool transposed)
 	return (transposed ? choose_transposed(&p) : choose_straight(&p)) ? all_cycles(&p) : 0;
 }
 
-/* Do turned rows take fewer cycles? Past lanes along a sum they always do, which add in another
+/* Do transposed rows take fewer cycles? Past lanes along a sum they always do, which add in another
  * order: it must not depend on how many members a batch has. */
 static bool is_better_transposed(const Planner *straight, const Planner *transposed)
 {
@@ -338,7 +338,7 @@ static bool tile_plan(Tile *tile)
 		     (!straight || is_better_joined(&p, &third));
 	if (!transposes && !straight && !joins)
 		return false;
-	if (tile->squared >= 0) {
+	if (tile->square_operand >= 0) {
 		tile_describe(&p);
 		return straight;
 	}
@@ -387,11 +387,11 @@ static bool plan_in_line(Tile *tile)
 	return planned;
 }
 
-bool tile_turns_squares(Nest *nest)
+bool tile_transposes_squares(Nest *nest)
 {
 	Tile tile = nothing_chosen(nest, node_reduce_op(lower_node(nest->gen->lower, nest->node)));
 	return nest->nloops > nest->nresult && !asks_on(gen_asked(nest->gen, CHOICE_ORDER)) &&
-	       plan_in_line(&tile) && tile.squared >= 0;
+	       plan_in_line(&tile) && tile.square_operand >= 0;
 }
 
 bool tile_choose(Nest *nest, Op reduce, Tile *tile)

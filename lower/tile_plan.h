@@ -43,7 +43,7 @@ bool tile_has_collapsed(const Planner *p, const TileParts *cols);
 /* tile_size.c: fills in rows, columns and cycles; leaves rows empty where nothing fits. */
 void tile_choose_sizes(Planner *p);
 /* tile_cache.c: is each cell of the result stored or added to once, and read nowhere else? */
-bool tile_stores_apart(const Planner *p);
+bool tile_stores_once(const Planner *p);
 /* Does it pay to let the columns' operand go by once? */
 bool tile_streams(const Planner *p);
 /* What blocks of columns of an operand that is packed block by block cost, in columns; 0: it is
@@ -61,7 +61,7 @@ void tile_choose_prefetch(Planner *p);
 bool tile_may_transpose_rows(const Planner *p);
 bool tile_is_remainder(const Planner *p, const TileParts *cols);
 void tile_choose_remainder(Planner *p);
-/* Where a row block has few rows: the operand of which others read a turned copy, and loops that go
+/* Where a row block has few rows: the operand of which others read a transposed copy, and loops that go
  * with it; false: there is none. */
 bool tile_choose_squares(Planner *p);
 /* Whether the rows of a tile share what they read of a picture. */

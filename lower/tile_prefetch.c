@@ -36,7 +36,7 @@
 #include "lower/tile_emit.h"
 
 /* A number that does not change in the tile. */
-static const Ix *kept(const Tile *tile, const char *name, const Ix *ix, Body *body)
+static const Ix *hoisted(const Tile *tile, const char *name, const Ix *ix, Body *body)
 {
 	Gen *gen = tile->nest->gen;
 	LocalId local = gen_local(gen, name, DTYPE_I64);
@@ -86,7 +86,7 @@ static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
 				  tile_const(tile, col->step));
 	const Ix *next =
 		ix_binary(gen->program, IX_DIV, behind, tile_const(tile, tile->blocks.cols));
-	next = kept(tile, "next", next, before);
+	next = hoisted(tile, "next", next, before);
 	nest->by_iter[tile->col->iter] =
 		ix_add(gen->program, tile_first(tile, tile->col, col), tile_const(tile, col->step));
 	move_on(tile, tile->col->iter, next, -tile->blocks.cols);
@@ -115,8 +115,8 @@ static Block prefetch_columns(Tile *tile, const TilePart *row, const TilePart *c
 	const Ix *first = tile_const(tile, 0);
 	if (tile->row)
 		first = ix_mul(program, tile_first(tile, tile->row, row), tile_const(tile, lines));
-	first = kept(tile, "line", ix_binary(program, IX_DIV, first, tile_const(tile, rows)),
-		     before);
+	first = hoisted(tile, "line", ix_binary(program, IX_DIV, first, tile_const(tile, rows)),
+			before);
 	Body prefetches = {0};
 	for (int64_t i = 0; i < (row->step * lines + rows - 1) / rows; i++) {
 		const Ix *line = ix_mul(program, first, tile_const(tile, elements));
@@ -164,11 +164,11 @@ static Block prefetch_panel(const Tile *tile, const TilePart *row, const TilePar
 	const Ix *first =
 		ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
 	first = ix_add(program, tile_panel_end(tile, col), ix_binary(program, IX_DIV, first, all));
-	first = kept(tile, "ahead", first, before);
+	first = hoisted(tile, "ahead", first, before);
 	const Ix *share = ix_add(program, all, tile_const(tile, width * row->step - 1));
 	share = ix_binary(program, IX_DIV, share, all);
 	if (share->kind != IX_SIZE)
-		share = kept(tile, "stride", share, before);
+		share = hoisted(tile, "stride", share, before);
 	const Ix *line = ix_add(program, first, ix_mul(program, tile_step_number(tile), share));
 	return block_of(gen, stmt_prefetch(gen->arena, tile->packed, line, false));
 }
@@ -211,7 +211,7 @@ static Block prefetch_rows(Tile *tile, const TilePart *row, const TilePart *col,
 		first = ix_mul(program, ix_iter(gen->arena, tile->col->var), first);
 		first = ix_binary(program, IX_DIV, first, tile_const(tile, tile->blocks.cols));
 	}
-	first = kept(tile, "ahead", ix_add(program, load->ix, first), before);
+	first = hoisted(tile, "ahead", ix_add(program, load->ix, first), before);
 	const Ix *step = tile_const(tile, (share + tiles - 1) / tiles);
 	step = ix_mul(program, tile_step_number(tile), step);
 	return block_of(

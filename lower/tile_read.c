@@ -163,7 +163,7 @@ bool tile_choose_read(Tile *tile)
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (value->args[i]->kind == VALUE_LOAD && value->args[i] != packed &&
 		    computes(tile, value->args[i])) {
-			nest_produce_inside(tile->nest, value->args[i]);
+			nest_inline_producer(tile->nest, value->args[i]);
 			return true;
 		}
 	return false;

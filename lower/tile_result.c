@@ -3,13 +3,13 @@
  *
  *   local acc : f32 [14, 32]                    14 places of a row of the picture, 32 channels
  *   ...                                         the sum, as with the channels last
- *   local turned : f32 [16, 16] = 0             for each 16 channels
- *   unroll r in 0..14: vector lane in 0..16: turned[r, lane] = acc[r, lane]
- *   unroll r in 0..16: vector lane in 0..16: cells[r, lane] = turned[lane, r]
+ *   local transposed : f32 [16, 16] = 0             for each 16 channels
+ *   unroll r in 0..14: vector lane in 0..16: transposed[r, lane] = acc[r, lane]
+ *   unroll r in 0..16: vector lane in 0..16: cells[r, lane] = transposed[lane, r]
  *   unroll r in 0..16: vector lane in 0..14: y[(o + r)*3136 + ow + lane] = cells[r, lane] + b[o + r]
  *
  * The picture is read where it is, one element for all channels at a time, whatever its strides and
- * margins. Squares are turned in registers. A cell adds its products in the order of the loops. Of
+ * margins. Squares are transposed in registers. A cell adds its products in the order of the loops. Of
  * a transposed convolution in steps of 2 a tile has every second cell: y[... + 2*(x + lane)].
  */
 #include "lower/tile_emit.h"
@@ -52,7 +52,7 @@ static void set_rows(const Result *t, LocalId to, int64_t rows, const Value *val
 	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, lanes));
 }
 
-/* The square of the tile's cells from (r, c) on, turned and finished with lanes along the rows. */
+/* The square of the tile's cells from (r, c) on, transposed and finished with lanes along the rows. */
 static Block square(const Result *t, int64_t r, int64_t c)
 {
 	Tile *tile = t->tile;

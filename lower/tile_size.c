@@ -6,7 +6,7 @@
  *     fma_latency               of an addition to the same cell
  *     lines * line_cost         from the second cache
  *
- * and of what blocks of columns cost (tile_cache.c); squares of rows that are turned for few
+ * and of what blocks of columns cost (tile_cache.c); squares of rows that are transposed for few
  * columns (tile_remainder.c) cost their shuffles as well. The numbers are those of target.def.
  */
 #include "lower/tile_plan.h"
@@ -39,7 +39,7 @@ static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 		operands *= 2; /* even and odd bytes */
 	if (p->tile->form == TILE_ALONG && p->tile->lanes > p->native)
 		operands = 2; /* one part of the lanes after the other */
-	if (p->tile->squared >= 0)
+	if (p->tile->square_operand >= 0)
 		operands += p->native;
 	if (p->tile->reduce != OP_ADD)
 		operands += 2; /* what is added, and which cells are no numbers */
@@ -139,7 +139,7 @@ static TileParts remainder_rows(const Planner *p, const TileParts *cols)
 	return parts;
 }
 
-/* Eighths of cycles of squares that are turned, and of their cells, which are stored row by row: a
+/* Eighths of cycles of squares that are transposed, and of their cells, which are stored row by row: a
  * shuffle a cycle, three multiply-adds in two. */
 static uint64_t transposed_cycles(const Planner *p, int64_t cols, uint64_t steps)
 {
@@ -173,7 +173,7 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 						       : target->store_cost * nr * stores);
 	if (row->transposed)
 		return transposed_cycles(p, nc, steps);
-	if (p->tile->squared >= 0 && nc > 1)
+	if (p->tile->square_operand >= 0 && nc > 1)
 		return squares_cycles(p, nr, nc, steps);
 	if (p->tile->stores_rows)
 		finish = tile_transposed_cycles(p, nr, nc);
@@ -280,8 +280,8 @@ static bool is_step(const Planner *p, const Loop *loop, int64_t step)
 static bool is_width(const Planner *p, int64_t cols)
 {
 	int64_t extent;
-	bool known = !p->tile->col ||
-		     (p->tile->squared < 0 && tile_is_const(p, p->tile->col->extent, &extent));
+	bool known = !p->tile->col || (p->tile->square_operand < 0 &&
+				       tile_is_const(p, p->tile->col->extent, &extent));
 	return p->tile->form == TILE_ALONG || known ? is_step(p, p->tile->col, cols)
 						    : cols % p->native == 0;
 }
@@ -404,7 +404,7 @@ static void consider_asked(Planner *p)
 			(int)p->target->registers);
 }
 
-/* A vector of columns or two, whose sums are in squares that are turned. */
+/* A vector of columns or two, whose sums are in squares that are transposed. */
 static void consider_squares(Planner *p)
 {
 	/* of those that are asked for the registers are the limit */
@@ -420,9 +420,9 @@ void tile_choose_sizes(Planner *p)
 {
 	Tile *tile = p->tile;
 	consider_asked(p);
-	if (tile->rows.n == 0 && tile->squared >= 0)
+	if (tile->rows.n == 0 && tile->square_operand >= 0)
 		consider_squares(p);
-	if (p->replays || tile->squared >= 0)
+	if (p->replays || tile->square_operand >= 0)
 		return;
 	if (tile->rows.n == 0 && tile->prepacked)
 		consider_panels(p);

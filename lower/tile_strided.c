@@ -3,7 +3,7 @@
  *
  *   vector lane in 0..32: y[o*4096 + 2*(x + lane)] = relu(acc[r, lane] + b[o])
  *
- * Lanes run along the picture, or across the channels in sums that are turned (tile_result.c).
+ * Lanes run along the picture, or across the channels in sums that are transposed (tile_result.c).
  * Along the picture rows read weights one by one where they are: of what each kind of cells needs
  * of a kernel's steps there is little in a line, and lines come from the second cache.
  */

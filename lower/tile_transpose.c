@@ -1,10 +1,10 @@
-/* The copy of an operand that lies along the sum into panels of columns, in squares that are turned
+/* The copy of an operand that lies along the sum into panels of columns, in squares that are transposed
  * in registers:
  *
  *   for c in 0..64 step 16
  *     for k in 0..512 step 16
- *       unroll r, vector lane: turned[r, lane] = w[(o + c + r)*512 + k + lane]
- *       unroll r, vector lane: packed[(k + r)*64 + c + lane] = turned[lane, r]
+ *       unroll r, vector lane: transposed[r, lane] = w[(o + c + r)*512 + k + lane]
+ *       unroll r, vector lane: packed[(k + r)*64 + c + lane] = transposed[lane, r]
  *
  * What is left of either goes element by element. An operand that is computed where it is copied
  * (inline_producer.c) is computed as it is read: exp(w[(o + c + r)*512 + k + lane]), in loops where

@@ -1,16 +1,16 @@
-/* A sum of products over squares of an operand that are turned in registers, for lanes along a loop
+/* A sum of products over squares of an operand that are transposed in registers, for lanes along a loop
  * that moves it by more than one element, where the sum moves it by one:
  *
  *   for k in 0..64 step 16
- *     unroll r, vector lane: turned[r, lane] = a[(i + r)*64 + k + lane]
+ *     unroll r, vector lane: transposed[r, lane] = a[(i + r)*64 + k + lane]
  *     unroll q in 0..16: unroll c in 0..4: vector lane in 0..16
- *       acc[c, lane] += turned[lane, q] * b[.., k + q]
+ *       acc[c, lane] += transposed[lane, q] * b[.., k + q]
  *
  * The last square ends with the sum, and adds the steps that are left. A cell adds its products in
  * the order of the loops, as if lanes went along a copy of the operand.
  *
  * Tiles of columns are so where a row block has few rows (row_block_emit.c): the operand of which
- * other rows read a turned copy is read where it is.
+ * other rows read a transposed copy is read where it is.
  */
 #include "lower/row_block.h"
 #include "lower/tile_emit.h"
@@ -20,12 +20,12 @@
 typedef struct Squares {
 	Tile *tile;
 	const Loop *across, *along; /* of the lanes; of the steps */
-	int operand;		    /* that is turned, by its place in the value */
+	int operand;		    /* that is transposed, by its place in the value */
 	int64_t width, side, cells; /* all lanes; those of a square; cells of each */
 	LocalId acc;
 } Squares;
 
-/* turned[r, lane] = the operand from the step `at` on */
+/* transposed[r, lane] = the operand from the step `at` on */
 static Block transpose_rows(const Squares *s, LocalId transposed, const Ix *at)
 {
 	Nest *nest = s->tile->nest;
@@ -39,7 +39,7 @@ static Block transpose_rows(const Squares *s, LocalId transposed, const Ix *at)
 			   tile_in_lanes(s->tile, s->side, set));
 }
 
-/* acc[c, lane] += turned[lane, q] * the other's element, for the steps at + q from `skip` on, with
+/* acc[c, lane] += transposed[lane, q] * the other's element, for the steps at + q from `skip` on, with
  * the lanes from `first` on */
 static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64_t skip,
 		       int64_t first)
@@ -63,7 +63,7 @@ static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64
 }
 
 /* The squares of all lanes at a step, one after another: sums of one go on while the next is
- * turned. */
+ * transposed. */
 static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 {
 	Nest *nest = s->tile->nest;
@@ -135,7 +135,7 @@ Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Valu
 	*at_col = tile_plus(tile, tile_first(tile, tile->col, col), tile->r);
 	if (row->step > 1)
 		*at_row = tile_plus(tile, tile_first(tile, tile->row, row), tile->c);
-	Block steps = tile_squares(tile, tile->col, tile->squared, row->step, acc);
+	Block steps = tile_squares(tile, tile->col, tile->square_operand, row->step, acc);
 	*at_row = row_was;
 	*at_col = col_was;
 	return steps;

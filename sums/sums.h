@@ -118,13 +118,13 @@ typedef struct SumOrder {
  *
  *   PARTS            where it may be
  *   ACROSS, ALONG    where tiles fit and pay (lower/tile_plan.c): across where sums_runs says so of
- *                    a loop of the result; else along, unless sums_turns, which is across
+ *                    a loop of the result; else along, unless sums_transposes, which is across
  *   SHORT            where it may be
  *   LANES            where the innermost loop is reduced (sums_innermost) and it may be
  *   LOOPS            else
  *
  * What is chosen by cost today, and decides on an order: whether tiles pay at all (work, reuse and
- * windows of one member); whether rows are turned (lower/tile_plan.c, by cycles of one member);
+ * windows of one member); whether rows are transposed (lower/tile_plan.c, by cycles of one member);
  * whether copies of operands join loops (lower/pack_operand.c, lower/pad_choose.c); which reduced
  * loop is the last one (sums_innermost); pairs of bf16 (groups, where rows pay). All count one
  * member.
@@ -140,7 +140,7 @@ bool sums_runs(const SumFacts *facts, SumWay way, uint32_t loop);
 bool sums_keeps(const SumFacts *facts, uint32_t loop);
 /* Do lanes along a sum become lanes across a loop of the result, where the one operand that this
  * moves is copied? `steps` of the sum, `at_call`: the copy is made at every call. */
-bool sums_turns(const SumFacts *facts, uint32_t col, int64_t steps, bool at_call);
+bool sums_transposes(const SumFacts *facts, uint32_t col, int64_t steps, bool at_call);
 /* How often one member uses each element of an operand at least: the extents of the result that do
  * not move it, `assumed` for each that is not known. No more than are worth a copy and one loop. */
 int64_t sums_uses(const SumFacts *facts, uint32_t read, int64_t assumed);

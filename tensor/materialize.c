@@ -13,18 +13,18 @@
 enum { ROUNDS_LEAST = 8 }; /* that read it again, where they are known */
 enum { CHAIN_MOST = 8 };   /* operations behind a contraction */
 
-typedef struct Expand {
+typedef struct Materialize {
 	const TensorProgram *program;
 	const Proj *proj; /* of the operation */
 	const Access *arg, *result;
 	int64_t before, last; /* iterators of the result's last two axes */
 	bool along;	      /* the operand has the one before the last alone; else the last alone */
-} Expand;
+} Materialize;
 
 /* ---- whether ---- */
 
 /* The iterator that an axis is, by itself; -1: it is none. */
-static int64_t axis_iter(const Expand *e, const Access *access, uint32_t axis)
+static int64_t axis_iter(const Materialize *e, const Access *access, uint32_t axis)
 {
 	const Index *index = &access->axes[axis];
 	bool plain = index->nterms == 1 && index->gather < 0 && !index->guarded &&
@@ -32,7 +32,7 @@ static int64_t axis_iter(const Expand *e, const Access *access, uint32_t axis)
 	return plain ? (int64_t)index->terms[0].iter : -1;
 }
 
-static bool has_iter(const Expand *e, int64_t iter)
+static bool has_iter(const Materialize *e, int64_t iter)
 {
 	for (uint32_t axis = 0; axis < e->arg->naxes; axis++)
 		if (axis_iter(e, e->arg, axis) == iter)
@@ -42,7 +42,7 @@ static bool has_iter(const Expand *e, int64_t iter)
 
 /* The last axis of the operand that is more than one element; -1: there is none, or an axis that is
  * no iterator. */
-static int64_t last_iter(const Expand *e)
+static int64_t last_iter(const Materialize *e)
 {
 	int64_t last = -1;
 	for (uint32_t axis = 0; axis < e->arg->naxes; axis++) {
@@ -58,7 +58,7 @@ static int64_t last_iter(const Expand *e)
 }
 
 /* Are there fewer elements than `lanes`, and more than one? */
-static bool is_short_axis(const Expand *e, int64_t iter, int64_t lanes)
+static bool is_short_axis(const Materialize *e, int64_t iter, int64_t lanes)
 {
 	int64_t n;
 	return size_is_const(e->program->sizes, e->proj->iters[iter].extent, &n) && n > 1 &&
@@ -67,7 +67,7 @@ static bool is_short_axis(const Expand *e, int64_t iter, int64_t lanes)
 
 /* Do iterators of neither the operand nor the last two axes read it many times? Dims may be one:
  * then half a line of neighbours is as good as what is written out. */
-static bool is_read_again(const Expand *e, int64_t lanes)
+static bool is_read_again(const Materialize *e, int64_t lanes)
 {
 	int64_t rounds = 1, n;
 	bool dims = false;
@@ -83,7 +83,7 @@ static bool is_read_again(const Expand *e, int64_t lanes)
 	return rounds >= ROUNDS_LEAST || (dims && is_short_axis(e, e->last, lanes / 2));
 }
 
-static bool suits(Expand *e, Dtype dtype)
+static bool suits(Materialize *e, Dtype dtype)
 {
 	uint32_t n = e->result->naxes;
 	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(dtype);
@@ -116,7 +116,7 @@ static bool follows_contraction(const TensorProgram *program, NodeId id, uint32_
 /* ---- what is written out ---- */
 
 /* Its axes: the operand's, without those of one element, and the one that it does not have. */
-static Access expanded(const Expand *e)
+static Access expanded(const Materialize *e)
 {
 	Access access = {true, ARENA_ARRAY(e->program->arena, Index, e->arg->naxes + 1), 0};
 	uint32_t n = e->result->naxes;
@@ -132,7 +132,7 @@ static Access expanded(const Expand *e)
 	return access;
 }
 
-static Shape shape_of(const Expand *e, const Access *access)
+static Shape shape_of(const Materialize *e, const Access *access)
 {
 	Shape shape = {0};
 	Row *row = &shape.rows[ROW_OUTPUT];
@@ -143,7 +143,7 @@ static Shape shape_of(const Expand *e, const Access *access)
 	return shape;
 }
 
-static NodeId add_expanded(Split *g, const Expand *e, const Access *access, const Node *node,
+static NodeId add_expanded(Split *g, const Materialize *e, const Access *access, const Node *node,
 			   uint32_t arg)
 {
 	const Node *operand = &g->graph->nodes.at[node->args[arg]];
@@ -183,10 +183,10 @@ Proj *materialize_args(Split *g, NodeId id, Node *node)
 	    proj->linear || proj->npieces != 1 || follows_contraction(program, id, CHAIN_MOST))
 		return proj;
 	for (uint32_t arg = 0; arg < node->nargs; arg++) {
-		Expand e = {.program = program,
-			    .proj = proj,
-			    .arg = &proj->pieces[0].args[arg],
-			    .result = &proj->pieces[0].result};
+		Materialize e = {.program = program,
+				 .proj = proj,
+				 .arg = &proj->pieces[0].args[arg],
+				 .result = &proj->pieces[0].result};
 		if (!suits(&e, node->dtype))
 			continue;
 		Access access = expanded(&e);

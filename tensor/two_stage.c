@@ -10,28 +10,28 @@
 #include "sums/sums.h"
 #include "tensor/split.h"
 
-typedef struct Steps {
+typedef struct TwoStage {
 	const TensorProgram *program;
 	NodeId id;
 	const Proj *old;
 	const Access *arg, *result;
 	uint32_t short_from; /* the first of the operand's last axes, which are reduced */
-} Steps;
+} TwoStage;
 
 /* The iterator that an axis of the operand is; -1: there is one element. */
-static int64_t iter_of(const Steps *s, uint32_t axis)
+static int64_t iter_of(const TwoStage *s, uint32_t axis)
 {
 	return s->arg->axes[axis].nterms ? (int64_t)s->arg->axes[axis].terms[0].iter : -1;
 }
 
-static bool is_reduced(const Steps *s, uint32_t axis)
+static bool is_reduced(const TwoStage *s, uint32_t axis)
 {
 	int64_t iter = iter_of(s, axis);
 	return iter >= 0 && s->old->iters[iter].reduced;
 }
 
 /* Is every axis an iterator of its own, as it is, or one element? */
-static bool axes_are_plain(const Steps *s)
+static bool axes_are_plain(const TwoStage *s)
 {
 	const Sizes *sizes = s->program->sizes;
 	const Shape *shape = tensor_shape(s->program, tensor_node(s->program, s->id)->args[0]);
@@ -53,7 +53,7 @@ static bool axes_are_plain(const Steps *s)
 }
 
 /* Is the iterator an axis of the result, and none of a batch? */
-static bool is_kept(const Steps *s, int64_t iter)
+static bool is_kept(const TwoStage *s, int64_t iter)
 {
 	uint32_t nbatch = tensor_shape(s->program, s->id)->rows[ROW_BATCH].n;
 	for (uint32_t axis = nbatch; axis < s->result->naxes; axis++) {
@@ -65,7 +65,7 @@ static bool is_kept(const Steps *s, int64_t iter)
 }
 
 /* The elements of some axes that are reduced; -1: not known. */
-static int64_t steps_of(const Steps *s, uint32_t from, uint32_t to)
+static int64_t steps_of(const TwoStage *s, uint32_t from, uint32_t to)
 {
 	Sizes *sizes = s->program->sizes;
 	Size steps = size_const(sizes, 1);
@@ -77,7 +77,7 @@ static int64_t steps_of(const Steps *s, uint32_t from, uint32_t to)
 }
 
 /* Finds the last axes, which are reduced; steps over them. */
-static int64_t find_last(Steps *s)
+static int64_t find_last(TwoStage *s)
 {
 	uint32_t axis = s->arg->naxes;
 	while (axis > 0 && (iter_of(s, axis - 1) < 0 || is_reduced(s, axis - 1)))
@@ -88,7 +88,7 @@ static int64_t find_last(Steps *s)
 
 /* Is there an axis that stays in front of them, and one that is reduced before that, in few enough
  * and many enough steps? */
-static bool has_stages(Steps *s)
+static bool has_stages(TwoStage *s)
 {
 	int64_t last = find_last(s);
 	uint32_t axis = s->short_from;
@@ -99,7 +99,7 @@ static bool has_stages(Steps *s)
 	return kept && sums_in_stages(tensor_node(s->program, s->id)->dtype, last, outer);
 }
 
-static bool choose(Steps *s)
+static bool choose(TwoStage *s)
 {
 	const Node *node = tensor_node(s->program, s->id);
 	if (!node->used || node->kind != NODE_SPEC || node->nargs != 1 || !s->old ||
@@ -113,7 +113,7 @@ static bool choose(Steps *s)
 
 /* What is between: the operand without what the first step reduces, in its order, with the batch of
  * the result. */
-static Shape shape_between(const Steps *s, Access *access)
+static Shape shape_between(const TwoStage *s, Access *access)
 {
 	Arena *arena = s->program->arena;
 	const Shape *arg = tensor_shape(s->program, tensor_node(s->program, s->id)->args[0]);
@@ -135,7 +135,7 @@ static Shape shape_between(const Steps *s, Access *access)
 
 bool two_stage_add(Split *g, NodeId id, const Node *node)
 {
-	Steps s = {.program = g->program, .id = id, .old = tensor_proj(g->program, id)};
+	TwoStage s = {.program = g->program, .id = id, .old = tensor_proj(g->program, id)};
 	Access between;
 	if (!choose(&s))
 		return false;

@@ -23,7 +23,7 @@
 /* Statements of a loop's body that GCC sees as a whole; kernels between two that are joined. */
 enum { MOST_STMTS = 512, BETWEEN_MOST = 2 };
 
-typedef struct Regions {
+typedef struct Horizontal {
 	const Transform *transform;
 	Program *program;
 	Kernel *all; /* the routine's, as they were */
@@ -31,7 +31,7 @@ typedef struct Regions {
 	uint32_t n;
 	Kernel *made;
 	uint32_t nmade;
-} Regions;
+} Horizontal;
 
 /* ---- one kernel ---- */
 
@@ -44,7 +44,7 @@ static uint32_t count_stmts(const Block *block)
 }
 
 /* With checks a kernel ends early; scratch buffers have slots of the loop that they are in. */
-static bool may_be_part(const Regions *r, const Block *block)
+static bool may_be_part(const Horizontal *r, const Block *block)
 {
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
@@ -65,7 +65,7 @@ static bool holds_loop(const Block *block)
 }
 
 /* The only statement of the kernel, a loop around others; NULL: it is another form. */
-static const Stmt *piece_loop(const Regions *r, const Kernel *kernel)
+static const Stmt *piece_loop(const Horizontal *r, const Kernel *kernel)
 {
 	const Stmt *loop = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
 	bool fits = loop && loop->kind == LOOP_FOR && loop->loop == LOOP_SERIAL &&
@@ -74,7 +74,7 @@ static const Stmt *piece_loop(const Regions *r, const Kernel *kernel)
 	return fits ? loop : NULL;
 }
 
-static Size pieces_of(const Regions *r, const Stmt *loop)
+static Size pieces_of(const Horizontal *r, const Stmt *loop)
 {
 	Sizes *sizes = r->program->sizes;
 	Size span = size_sub(sizes, loop->hi->size, loop->lo->size);
@@ -84,7 +84,7 @@ static Size pieces_of(const Regions *r, const Stmt *loop)
 /* ---- two ---- */
 
 /* Does neither store what the other touches? */
-static bool are_strangers(const Regions *r, const Kernel *a, const Kernel *b)
+static bool are_strangers(const Horizontal *r, const Kernel *a, const Kernel *b)
 {
 	BufferUses mine = kernel_buffers(r->transform->scratch, a),
 		   theirs = kernel_buffers(r->transform->scratch, b);
@@ -98,7 +98,7 @@ static bool are_strangers(const Regions *r, const Kernel *a, const Kernel *b)
 
 /* Are the pieces as many as the parts that the kernel alone would have, or enough? Where its work
  * is open there must be no second loop to cut. */
-static bool pieces_suffice(const Regions *r, Kernel *kernel)
+static bool pieces_suffice(const Horizontal *r, Kernel *kernel)
 {
 	const Stmt *loop = piece_loop(r, kernel);
 	int64_t pieces, wanted = typical_work(r->program, kernel) / r->transform->options->grain;
@@ -114,7 +114,7 @@ static bool pieces_suffice(const Regions *r, Kernel *kernel)
 
 /* Is one loop better than two? Large ones gain nothing, and what is less than two parts together
  * stays serial. */
-static bool is_worth(const Regions *r, const Kernel *a, Kernel *b)
+static bool is_worth(const Horizontal *r, const Kernel *a, Kernel *b)
 {
 	int64_t grain = r->transform->options->grain;
 	int64_t mine = typical_work(r->program, a), theirs = typical_work(r->program, b);
@@ -126,7 +126,7 @@ static bool is_worth(const Regions *r, const Kernel *a, Kernel *b)
 
 /* The body of the kernel's loop in the terms of `joint`, which has its iterators and locals from
  * those numbers on. */
-static Block piece_body(const Regions *r, const Kernel *kernel, IterVar first_iter,
+static Block piece_body(const Horizontal *r, const Kernel *kernel, IterVar first_iter,
 			LocalId first_local, IterVar piece)
 {
 	Program *program = r->program;
@@ -144,7 +144,7 @@ static Block piece_body(const Regions *r, const Kernel *kernel, IterVar first_it
 	return rewrite_block(&rewrite, loop->body);
 }
 
-static Kernel joint_kernel(const Regions *r, const Kernel *a, const Kernel *b)
+static Kernel joint_kernel(const Horizontal *r, const Kernel *a, const Kernel *b)
 {
 	Arena *arena = r->program->arena;
 	KernelIter iter = {sym_cstr(r->program->symbols, "piece")};
@@ -173,7 +173,7 @@ static Kernel joint_kernel(const Regions *r, const Kernel *a, const Kernel *b)
 	return joint;
 }
 
-static ScheduleClause *asked_of(const Regions *r, const Kernel *kernel, Choice choice)
+static ScheduleClause *asked_of(const Horizontal *r, const Kernel *kernel, Choice choice)
 {
 	return schedule_asked(r->transform->asked, r->program, kernel->name, kernel->span, choice);
 }
@@ -186,7 +186,7 @@ static bool refuse(ScheduleClause *asked, const char *why)
 }
 
 /* Are the two to be joined, if their joint loop is legal? */
-static bool is_wanted(const Regions *r, const Kernel *open, Kernel *b, bool suffice)
+static bool is_wanted(const Horizontal *r, const Kernel *open, Kernel *b, bool suffice)
 {
 	ScheduleClause *asked = asked_of(r, b, CHOICE_HORIZONTAL);
 	const Stmt *mine = piece_loop(r, open), *theirs = piece_loop(r, b);
@@ -199,14 +199,14 @@ static bool is_wanted(const Regions *r, const Kernel *open, Kernel *b, bool suff
 }
 
 /* Does no piece of the joint kernel touch what another one stores? */
-static bool is_legal(const Regions *r, const Kernel *joint)
+static bool is_legal(const Horizontal *r, const Kernel *joint)
 {
 	const Stmt *loop = joint->body.stmts[0];
 	return loop_is_independent(r->program, joint, loop, loop) ||
 	       refuse(asked_of(r, joint, CHOICE_HORIZONTAL), "a piece of it touches what another stores");
 }
 
-static void describe(const Regions *r, const Kernel *open, const Kernel *b)
+static void describe(const Horizontal *r, const Kernel *open, const Kernel *b)
 {
 	Arena *arena = r->program->arena;
 	ScheduleEntry *entry = schedule_entry(r->program->made, b->name);
@@ -215,20 +215,17 @@ static void describe(const Regions *r, const Kernel *open, const Kernel *b)
 
 /* ---- the routine ---- */
 
-static void emit(Regions *r, const Kernel *kernel)
-{
-	r->made[r->nmade++] = *kernel;
-}
+static void emit(Horizontal *r, const Kernel *kernel) { r->made[r->nmade++] = *kernel; }
 
 /* May the kernel stand before `open`, which was before it? */
-static bool may_go_before(const Regions *r, const Kernel *kernel, const Kernel *open)
+static bool may_go_before(const Horizontal *r, const Kernel *kernel, const Kernel *open)
 {
 	return may_be_part(r, &kernel->body) && are_strangers(r, kernel, open) &&
 	       typical_work(r->program, kernel) / r->transform->options->grain < 2;
 }
 
 /* The kernel and those after it that join it. */
-static void emit_region(Regions *r, uint32_t first)
+static void emit_horizontal(Horizontal *r, uint32_t first)
 {
 	Kernel open = r->all[first], joint;
 	uint32_t between = 0;
@@ -257,7 +254,7 @@ static void emit_region(Regions *r, uint32_t first)
 	emit(r, &open);
 }
 
-static void describe_off(const Regions *r, const Kernel *kernel)
+static void describe_off(const Horizontal *r, const Kernel *kernel)
 {
 	if (says_off(asked_of(r, kernel, CHOICE_HORIZONTAL)))
 		entry_make(r->program->arena, schedule_entry(r->program->made, kernel->name),
@@ -266,7 +263,7 @@ static void describe_off(const Regions *r, const Kernel *kernel)
 
 static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
-	Regions r = {.transform = t, .program = t->program, .n = n, .made = kernels};
+	Horizontal r = {.transform = t, .program = t->program, .n = n, .made = kernels};
 	if (n < 2)
 		return n;
 	Kernel *all = ARENA_ARRAY(t->scratch, Kernel, n);
@@ -277,7 +274,7 @@ static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 		describe_off(&r, &all[i]);
 	for (uint32_t i = 0; i < n; i++)
 		if (!r.done[i])
-			emit_region(&r, i);
+			emit_horizontal(&r, i);
 	return r.nmade;
 }
 

@@ -1,11 +1,11 @@
-/* Copies whose sides run along different axes, in tiles that are turned in registers.
+/* Copies whose sides run along different axes, in tiles that are transposed in registers.
  *
  *   for j in 0..V { for i in 0..U: y[i + U*j] = x[j + V*i] }
  * becomes, with tiles of n by n,
  *   for vs in 0..V/n
  *     for us in 0..U/n
- *       unroll row, vector lane: turned[row, lane] = x at v = vs*n + row, u = us*n + lane
- *       unroll row, vector lane: y at u = us*n + row, v = vs*n + lane  = turned[lane, row]
+ *       unroll row, vector lane: transposed[row, lane] = x at v = vs*n + row, u = us*n + lane
+ *       unroll row, vector lane: y at u = us*n + row, v = vs*n + lane  = transposed[lane, row]
  *     what is left of u, for these v
  *   what is left of v
  *
@@ -13,7 +13,7 @@
  * moves by more: both sides are read and written in whole vectors, and a cache line is used up
  * while it is near. Where the stored lines of a tile would lie in a few sets of the cache, the
  * loops over tiles change places (vs inside us), so that stores run along rows. Other operands and
- * any arithmetic may take part; what is more than a few simple float operations reads the turned
+ * any arithmetic may take part; what is more than a few simple float operations reads the transposed
  * tile from memory in plain loops. Every cell is computed once from the same values as before.
  */
 #include <string.h>
@@ -285,7 +285,7 @@ static void add_names(Transpose *t)
 	}
 }
 
-/* Does the clause name both loops, and would it have the copy turned so? */
+/* Does the clause name both loops, and would it have the copy transposed so? */
 static bool says_all(const Transpose *t, const ScheduleClause *clause)
 {
 	Transpose again = *t;

@@ -1,4 +1,4 @@
-/* A copy in tiles that are turned, shared by transpose.c (which tiles) and
+/* A copy in tiles that are transposed, shared by transpose.c (which tiles) and
  * transpose_emit.c (their loops). */
 #ifndef TSR_TRANSFORM_TRANSPOSE_H
 #define TSR_TRANSFORM_TRANSPOSE_H
@@ -9,7 +9,7 @@ enum { NEST_MAX = 16, LOADS_MAX = 4 };
 
 typedef struct TransposedLoad {
 	const Value *load;
-	LocalId tile, wide; /* as it is read; turned, where that is in memory */
+	LocalId tile, wide; /* as it is read; transposed, where that is in memory */
 } TransposedLoad;
 
 typedef struct Transpose {

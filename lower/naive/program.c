@@ -197,7 +197,7 @@ static void emit_routine(Naive *naive, uint32_t routine)
 	memset(&naive->kernels, 0, sizeof naive->kernels);
 	tables_begin(t, routine);
 	find_needed(naive);
-	if (!tables_find_early(t, naive->nodes, naive->nnodes))
+	if (!tables_find_pre_checks(t, naive->nodes, naive->nnodes))
 		return;
 	tables_open(t);
 	for (uint32_t i = 0; i < naive->nnodes; i++)
@@ -260,7 +260,7 @@ static void emit_step(Naive *naive)
 {
 	Tables *t = &naive->tables;
 	find_needed(naive);
-	if (!tables_find_early(t, naive->nodes, naive->nnodes))
+	if (!tables_find_pre_checks(t, naive->nodes, naive->nnodes))
 		return;
 	for (uint32_t i = 0; i < naive->nnodes; i++) {
 		t->names[naive->nodes[i]] = NULL;

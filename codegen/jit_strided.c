@@ -14,7 +14,7 @@
 
 enum { LANES_MOST = 1 << VECTOR_LOGS };
 
-int64_t jit_lanes_apart(const Lanes *l, const Ix *ix)
+int64_t jit_lanes_strided(const Lanes *l, const Ix *ix)
 {
 	int64_t apart = 1;
 	Program *program = (Program *)l->k->program;
@@ -48,7 +48,7 @@ static Rvalue *element_of_lane(Lanes *l, const Value *load, int lane)
 	return element;
 }
 
-Rvalue *jit_load_apart(Lanes *l, const Value *load)
+Rvalue *jit_load_strided(Lanes *l, const Value *load)
 {
 	KernelJit *k = l->k;
 	Rvalue *elements[LANES_MOST];
@@ -112,7 +112,7 @@ static void store_masked(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *valu
 	}
 }
 
-void jit_store_apart(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value)
+void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value)
 {
 	const Jit *jit = l->k->f.jit;
 	Dtype dtype = stmt->value->dtype;

@@ -1,4 +1,4 @@
-/* A square of vectors turned in registers: row r of the result is lane r of every row.
+/* A square of vectors transposed in registers: row r of the result is lane r of every row.
  *
  * n = 2^log vectors of n elements, k of them in 16 bytes. First log2(k) rounds of unpack, inside
  * every 16 bytes: with groups of 2^s rows behind us, position p of two neighbouring groups becomes
@@ -7,7 +7,7 @@
  *   joined[2p] = low halves of a[p], b[p] interleaved, joined[2p + 1] = the high ones, in units of 2^s elements
  *
  * so that position p of a group of k rows holds columns p, k + p, 2k + p, ... of these rows, 16
- * bytes each. What is left is to turn squares of 16-byte parts: none, two by two, or four by four
+ * bytes each. What is left is to transpose squares of 16-byte parts: none, two by two, or four by four
  * in two rounds. libgccjit has no shuffles: the instructions are written out.
  */
 #include <stdio.h>
@@ -26,7 +26,7 @@ typedef struct Square {
 	Rvalue *rows[ROWS_MAX];
 } Square;
 
-bool jit_turn_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes)
+bool jit_transpose_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes)
 {
 	bool square = rows == lanes && rows > 1 && rows <= ROWS_MAX && (rows & (rows - 1)) == 0;
 	/* a row is one segment, whose lanes are those of the wide type */
@@ -72,14 +72,14 @@ static void unpack(Square *s, uint32_t group)
 		s->rows[i] = joined[i];
 }
 
-static void turn_two(Square *s, uint32_t p, uint32_t k)
+static void transpose_two(Square *s, uint32_t p, uint32_t k)
 {
 	Rvalue *a = s->rows[p], *b = s->rows[k + p];
 	s->rows[p] = shuffle(s, "vperm2f128 $0x20, ", a, b);
 	s->rows[k + p] = shuffle(s, "vperm2f128 $0x31, ", a, b);
 }
 
-static void turn_four(Square *s, uint32_t p, uint32_t k)
+static void transpose_four(Square *s, uint32_t p, uint32_t k)
 {
 	static const char even[] = "vshuff32x4 $0x88, ", odd[] = "vshuff32x4 $0xdd, ";
 	Rvalue **r = s->rows;
@@ -92,30 +92,30 @@ static void turn_four(Square *s, uint32_t p, uint32_t k)
 	r[3 * k + p] = shuffle(s, odd, b, d);
 }
 
-static void turn(Square *s)
+static void transpose_square(Square *s)
 {
 	uint32_t k = (uint32_t)(PART / s->bytes), parts = s->n / k;
 	for (uint32_t group = 1; group < k; group *= 2)
 		unpack(s, group);
 	for (uint32_t p = 0; p < k && parts > 1; p++)
-		parts == 2 ? turn_two(s, p, k) : turn_four(s, p, k);
+		parts == 2 ? transpose_two(s, p, k) : transpose_four(s, p, k);
 }
 
-Rvalue *jit_turned_row(KernelJit *k, LocalId local, int64_t row)
+Rvalue *jit_transposed_row(KernelJit *k, LocalId local, int64_t row)
 {
 	Registers *r = &k->registers[local];
 	const KernelLocal *l = &k->kernel->locals[local];
 	REQUIRE(r->used && r->nsegments == 1 && row >= 0 && row < l->extent[0]);
-	if (r->turned)
-		return r->turned[row];
+	if (r->transposed)
+		return r->transposed[row];
 	Square s = {.k = k, .n = l->extent[0], .bytes = dtype_bytes(l->dtype)};
 	s.type = jit_vector_type(k->f.jit, l->dtype, __builtin_ctz(l->extent[0]));
 	s.wide = k->f.jit->vector_bytes > PART;
 	for (uint32_t i = 0; i < s.n; i++)
 		s.rows[i] = gcc_jit_lvalue_as_rvalue(r->segments[i]);
-	turn(&s);
-	r->turned = ARENA_ARRAY(k->f.jit->arena, Rvalue *, s.n);
+	transpose_square(&s);
+	r->transposed = ARENA_ARRAY(k->f.jit->arena, Rvalue *, s.n);
 	for (uint32_t i = 0; i < s.n; i++)
-		r->turned[i] = s.rows[i];
-	return r->turned[row];
+		r->transposed[i] = s.rows[i];
+	return r->transposed[row];
 }
