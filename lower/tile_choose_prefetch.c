@@ -9,16 +9,16 @@ bool tile_is_of_rows(const Tile *tile, const Loop *loop)
 	return loop == tile->row || (loop != tile->col && !(tile->movers >> loop->iter & 1));
 }
 
-/* At least as many as are assumed where the tiles' own loop is not known, and one picture of a
+/* At least as many as are `assumed` where the tiles' own loop is not known, and one picture of a
  * batch. */
-static int64_t rows_past(const Planner *p)
+static int64_t rows_past(const Planner *p, int64_t assumed)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t rows = 1;
 	for (uint32_t i = 0; i < nest->nresult && rows < p->target->prefetch_rows; i++) {
 		const Loop *loop = &nest->loops[i];
 		if (tile_is_of_rows(p->tile, loop))
-			rows *= tile_extent(p, loop, loop == p->tile->row ? TILE_ASSUMED : 1);
+			rows *= tile_extent(p, loop, loop == p->tile->row ? assumed : 1);
 	}
 	return rows;
 }
@@ -44,9 +44,10 @@ bool tile_is_narrow(const Tile *tile, BufferId from)
 
 static bool panels_pay(const Planner *p)
 {
-	int64_t rows = rows_past(p), least = tile_is_narrow(p->tile, p->sum.from.at[p->tile->pack])
-						     ? 1
-						     : p->target->prefetch_height;
+	int64_t rows = rows_past(p, TILE_ASSUMED),
+		least = tile_is_narrow(p->tile, p->sum.from.at[p->tile->pack])
+				? 1
+				: p->target->prefetch_height;
 	return rows >= least && rows < p->target->prefetch_rows &&
 	       panel_bytes(p) >= p->target->prefetch_bytes;
 }
@@ -72,9 +73,9 @@ static int streamed(const Planner *p)
 	return found;
 }
 
-/* Elements of a row where an operand lies along the sum from end to end, one row behind the other;
- * 0: it does not. */
-static int64_t row_elements(const Planner *p, const Ix *at)
+/* Elements of a round of the loop where an operand lies along the sum from end to end, one round
+ * behind the other; 0: it does not. */
+static int64_t elements_between(const Planner *p, const Ix *at, const Loop *loop)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t elements = 1, extent;
@@ -85,8 +86,13 @@ static int64_t row_elements(const Planner *p, const Ix *at)
 			return 0;
 		elements *= extent;
 	}
-	Size by = ix_stride(p->program, at, p->tile->row->var);
+	Size by = ix_stride(p->program, at, loop->var);
 	return size_is(p->program->sizes, by, elements) ? elements : 0;
+}
+
+static int64_t row_elements(const Planner *p, const Ix *at)
+{
+	return elements_between(p, at, p->tile->row);
 }
 
 /* The one operand whose rows go past the columns, all of them before the next columns; -1: there
@@ -135,6 +141,27 @@ static bool columns_pay(const Planner *p)
 	return p->tile->prepacked ? panels_pay(p) : stream_pays(p);
 }
 
+/* An operand of two elements a byte that lies along the sum, column by column: a line of it takes so many
+ * instructions that memory is not ahead by itself. -1: there is none. */
+static int packed_operand(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	if (tile->form != TILE_ALONG || tile->group > 1 || tile->pack >= 0)
+		return -1;
+	for (size_t i = 0; i < p->sum.at.n; i++)
+		if (dtype_is_packed(p->program->buffers.at[p->sum.from.at[i]].dtype) &&
+		    elements_between(p, p->sum.at.at[i], tile->col))
+			return (int)i;
+	return -1;
+}
+
+/* From memory, for tiles of few rows (tile_prefetch.c), where there may be so few. */
+static bool packed_pays(const Planner *p)
+{
+	return rows_past(p, 1) < p->target->prefetch_height &&
+	       panel_bytes(p) >= p->target->prefetch_bytes;
+}
+
 /* Does the schedule name the buffer, or none? */
 static bool is_named(const Planner *p, BufferId buffer)
 {
@@ -155,8 +182,9 @@ static bool is_prefetched(const Planner *p, int load, bool pays)
 
 void tile_choose_prefetch(Planner *p)
 {
-	int cols = columns_operand(p), rows = rows_operand(p);
-	p->tile->prefetched = is_prefetched(p, cols, cols >= 0 && columns_pay(p))      ? cols
+	int cols = columns_operand(p), rows = rows_operand(p), packed = packed_operand(p);
+	p->tile->prefetched = is_prefetched(p, packed, packed >= 0 && packed_pays(p))  ? packed
+			      : is_prefetched(p, cols, cols >= 0 && columns_pay(p))    ? cols
 			      : is_prefetched(p, rows, rows >= 0 && rows_pay(p, rows)) ? rows
 										       : -1;
 }

@@ -138,6 +138,8 @@ static void add_few(Dot *dot)
 	for (int64_t at = 0; at < steps; at += tile->lanes)
 		gen_append(gen, &dot->loops,
 			   add_lanes(dot, tile_const(tile, at), dot->acc, tile->lanes));
+	tile->nest->by_iter[tile->along->iter] = tile_const(tile, 0);
+	gen_append(gen, &dot->loops, tile_prefetch_along(tile, dot->rows, dot->cols));
 }
 
 static void add_whole(Dot *dot)
@@ -154,9 +156,13 @@ static void add_whole(Dot *dot)
 		add_few(dot);
 		return;
 	}
-	Block add = add_lanes(dot, ix_iter(gen->arena, tile->along->var), dot->acc, tile->lanes);
+	Body add = {0};
+	const Ix *first = ix_iter(gen->arena, tile->along->var);
+	gen_append(gen, &add, add_lanes(dot, first, dot->acc, tile->lanes));
+	tile->nest->by_iter[tile->along->iter] = first;
+	gen_append(gen, &add, tile_prefetch_along(tile, dot->rows, dot->cols));
 	const Stmt *loop = stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->grouped),
-				    ix_size(gen->arena, dot->whole), add);
+				    ix_size(gen->arena, dot->whole), body_block(&add));
 	PUSH(gen->arena, dot->loops.stmts, stmt_step(gen->arena, loop, tile->lanes));
 }
 

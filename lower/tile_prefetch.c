@@ -21,6 +21,10 @@
  *     ... the tile of one row, which reads f32(packed_w[j*768 + k*64 + lane]), w of bf16
  *     prefetch near packed_w[j*768 + k*64 + 4096]         and [... + 4128], 8 KiB ahead
  *
+ *   for g in 0..128: for k in 0..32 step 16             two elements a byte, along the sum
+ *     ... the tile of columns c, which reads w[(j + c)*4096 + g*32 + k + lane]
+ *     prefetch near w[(j + c)*4096 + g*32 + 16384]     8 KiB ahead
+ *
  *   for j in 0..1008 step 48: for i in 0..32 step 8     a block of 1008 columns and 256 steps
  *     local next : i64 = (j + 48)/1008                  behind its last columns come the first ones of the next steps
  *     for k in first_step..first_step + 256
@@ -216,6 +220,24 @@ static Block prefetch_rows(Tile *tile, const TilePart *row, const TilePart *col,
 	step = ix_mul(program, tile_step_number(tile), step);
 	return block_of(
 		gen, stmt_prefetch(gen->arena, load->buffer, ix_add(program, first, step), false));
+}
+
+Block tile_prefetch_along(Tile *tile, int64_t rows, int64_t cols)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	if (tile->prefetched < 0 || rows >= tile_target(tile)->prefetch_height)
+		return (Block){0};
+	nest_values(nest);
+	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
+	while (load->kind != VALUE_LOAD)
+		load = load->args[0];
+	Dtype dtype = gen->program->buffers.at[load->buffer].dtype;
+	REQUIRE(dtype_is_packed(dtype));
+	const Ix *ahead = tile_const(tile, 2 * tile_target(tile)->prefetch_ahead);
+	const Stmt *prefetch = stmt_prefetch(gen->arena, load->buffer,
+					     ix_add(gen->program, load->ix, ahead), true);
+	return tile_unroll(tile, LOOP_UNROLL, tile->c, cols, block_of(gen, prefetch));
 }
 
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
