@@ -19,8 +19,8 @@ static void mix(JitFunction *f, Rvalue **a, Rvalue **b, int bits)
 	Rvalue *left = jit_binary(f, GCC_JIT_BINARY_OP_LSHIFT, *b, jit_long(jit, jit->u32, bits));
 	Rvalue *right =
 		jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, *b, jit_long(jit, jit->u32, 32 - bits));
-	Rvalue *turned = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, left, right);
-	*b = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, turned, *a));
+	Rvalue *rotated = jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_OR, left, right);
+	*b = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_BITWISE_XOR, rotated, *a));
 }
 
 /* x[0] and x[2] are mixed with x[1] and x[3] in one round, with x[3] and x[1] in the next; behind

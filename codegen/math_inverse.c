@@ -105,8 +105,8 @@ static V log1p_of(Make *m, V x)
 static V softplus_of(Make *m, V x)
 {
 	V zero = number(m, type_of(m, x), 0);
-	V turned = with_sign(m, magnitude(m, x), number(m, type_of(m, x), -0.0));
-	return add(m, less(m, x, zero, zero, x), log1p_within(m, math_exp(m, turned)));
+	V negative = with_sign(m, magnitude(m, x), number(m, type_of(m, x), -0.0));
+	return add(m, less(m, x, zero, zero, x), log1p_within(m, math_exp(m, negative)));
 }
 
 /* log(1 + s), or log(a) + ln2 from `limit` on, where s is no longer known */

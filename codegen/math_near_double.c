@@ -39,8 +39,8 @@ static Angle reduce_angle(Make *m, V x, V n, double unit)
 	return (Angle){r, sub(m, lost, times(m, n, PI_3 * unit))};
 }
 
-/* a with its sign turned where the lowest bit of `rounded` is not `even` */
-static V turned(Make *m, V a, V rounded, int even)
+/* a with its sign changed where the lowest bit of `rounded` is not `even` */
+static V negated_if(Make *m, V a, V rounded, int even)
 {
 	V odd = shift(m, MATH_SHL, bits(m, rounded, DTYPE_I64), 63);
 	if (even)
@@ -64,11 +64,11 @@ static V near_sine(Make *m, V x, bool cosine)
 	V n = plus(m, rounded, -ROUND64);
 	Angle a = reduce_angle(m, x, cosine ? plus(m, n, 0.5) : n, 1);
 	V sine = add(m, a.r, sine_less(m, &a, mul(m, a.r, a.r)));
-	V result = turned(m, sine, rounded, cosine);
+	V result = negated_if(m, sine, rounded, cosine);
 	return cosine ? result : equal(m, x, number(m, DTYPE_F64, 0), x, result);
 }
 
-/* The quotient, turned where n is odd. */
+/* The quotient, its sign changed where n is odd. */
 static V tangent(Make *m, V rounded, V sine, V cosine)
 {
 	V one = integer(m, DTYPE_I64, 1), zero = number(m, DTYPE_F64, 0);

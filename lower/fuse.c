@@ -18,7 +18,7 @@
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 
-enum { FUSED_LIMIT = 64, REPEATED_USES = 4, TOLD_DEPTH = 6, TOLD_COST = 6 };
+enum { FUSED_LIMIT = 64, REPEATED_USES = 4, INDEX_ONLY_DEPTH = 6, INDEX_ONLY_COST = 6 };
 enum { COST_FREE = 0, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */
@@ -257,8 +257,8 @@ static bool is_exact(const Node *node)
  * (tile_masked.c). */
 static bool is_index_only(const Lower *lower, NodeId id)
 {
-	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > TOLD_COST ||
-	    !reads_nothing(lower, id, TOLD_DEPTH))
+	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > INDEX_ONLY_COST ||
+	    !reads_nothing(lower, id, INDEX_ONLY_DEPTH))
 		return false;
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		Reader reader = reader_of(lower, lower->uses[i]);

@@ -249,19 +249,19 @@ static bool groups_fit(const Product *p)
 	       !size_is_bad(p->columns.extent) && !size_is_bad(p->sum.extent);
 }
 
-/* With `turned` the second factor is that of the rows. */
+/* With `swapped` the second factor is that of the rows. */
 static bool sort_factors(const Look *look, const Factor *factors, const Value *const *values,
-			 bool turned)
+			 bool swapped)
 {
 	Product *p = look->product;
 	const Ix *at = stored_at(p);
 	p->rows.n = p->columns.n = p->batch.n = 0;
-	sort_loops(look, &factors[turned], &factors[!turned]);
+	sort_loops(look, &factors[swapped], &factors[!swapped]);
 	if (!at || !p->rows.n || !p->columns.n || !moves_by_one(look, at, &p->columns))
 		return false;
-	p->columns_first = turned;
-	p->row_operand = operand_of(look, values[turned], factors[turned].load);
-	p->column_operand = operand_of(look, values[!turned], factors[!turned].load);
+	p->columns_first = swapped;
+	p->row_operand = operand_of(look, values[swapped], factors[swapped].load);
+	p->column_operand = operand_of(look, values[!swapped], factors[!swapped].load);
 	return true;
 }
 

@@ -81,9 +81,9 @@ static Block add_step(Tiling *g, IterVar row, IterVar column, const Ix *const *s
 	IterVar i = tiling_iter(g, "i"), j = tiling_iter(g, "j");
 	const Ix *ii = iter(g, i), *jj = iter(g, j);
 	const Value *factors[] = {tiling_cell(g, rows, &ii), tiling_cell(g, columns, &jj)};
-	const Value *turned[] = {factors[1], factors[0]};
+	const Value *swapped[] = {factors[1], factors[0]};
 	const Value *term = value_op(g->arena, OP_MUL, DTYPE_F32,
-				     g->product->columns_first ? turned : factors, 2);
+				     g->product->columns_first ? swapped : factors, 2);
 	const Ix *at[] = {iter(g, row), iter(g, column), ii, jj};
 	const Stmt *set = stmt_set_at(g->arena, tiling_cell(g, g->sums, at), OP_ADD, term);
 	Block inner = loop_of(g, LOOP_UNROLL, j, g->tile->thread_columns, block_one(g->arena, set));

@@ -129,7 +129,7 @@ static const Ix *count_at(const Radix *r, const Digit *d, const Ix *key)
 	if (d->top && r->has_sign)
 		key = lines_add(l, key, lines_const(l, n / 2));
 	const Ix *digit = ix_binary(l->program, IX_MOD, key, lines_const(l, n));
-	if (r->turned)
+	if (r->counts_down)
 		digit = lines_sub(l, lines_const(l, n - 1), digit);
 	return lines_add(l, lines_const(l, d->first), digit);
 }
@@ -290,7 +290,7 @@ static void keep(const Radix *r, Body *line)
 
 Radix radix_new(const Lines *l, int64_t width)
 {
-	Radix r = {.l = l, .turned = l->descending && !dtype_is_float(l->from)};
+	Radix r = {.l = l, .counts_down = l->descending && !dtype_is_float(l->from)};
 	r.pairs = l->ids && dtype_bytes(l->from) < 8;
 	/* a pair of u32 has its key with a sign (pair_of) */
 	r.has_sign = !dtype_is_unsigned(l->from) || (r.pairs && l->from == DTYPE_U32);

@@ -18,7 +18,7 @@ typedef struct Radix {
 	LocalId source;
 	const Ix *n;	       /* items, at least one, at most the line */
 	bool pairs;	       /* items are keys with places */
-	bool has_sign, turned; /* digits count down */
+	bool has_sign, counts_down; /* of digits */
 	Digit digits[DIGITS_MOST];
 	uint32_t ndigits;
 } Radix;

@@ -12,7 +12,7 @@
 
 enum { WORDS = 4 };
 
-static const Value *turned(const Builder *b, const Value *words)
+static const Value *rotated(const Builder *b, const Value *words)
 {
 	return value_op(b->arena, OP_TURN, DTYPE_U4X32, &words, 1);
 }
@@ -30,7 +30,7 @@ static const Value *stream_key(Builder *b, const Node *node)
 	const Value *name = value_const(b->arena, DTYPE_U4X32, hash);
 	const Ix *none = NULL;
 	const Value *seed = element_at(b, node->args[0], &none);
-	return zipped(b, zipped(b, seed, name), zipped(b, turned(b, seed), turned(b, name)));
+	return zipped(b, zipped(b, seed, name), zipped(b, rotated(b, seed), rotated(b, name)));
 }
 
 /* The number of each word; words are a local's. */
@@ -38,7 +38,7 @@ static void uniforms_of(const Builder *b, const Value *words, const Value *numbe
 {
 	for (int i = 0; i < WORDS; i++) {
 		numbers[i] = value_cast(b->arena, DTYPE_F32, words);
-		words = turned(b, words);
+		words = rotated(b, words);
 	}
 }
 

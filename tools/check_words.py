@@ -1,0 +1,43 @@
+"""Names that stand where the field has a term do not come back: check_words.py ROOT
+
+Reads the identifiers of FOLDERS and the names of their files, splits them at _ and capitals, and lists those with a part
+in TERMS, unless ALLOWED says what else they are. docs/glossary.md has the words that are used."""
+import glob
+import os
+import re
+import sys
+
+FOLDERS = ["tensor", "schedule", "lower", "transform", "codegen"]  # with the folders in them
+TERMS = {"band": "row block", "region": "horizontal fusion", "flip": "gather", "turned": "transposed", "squared": "transposed",
+         "sweep": "traversal", "tail": "remainder", "folded": "tree of lanes", "hidden": "masked", "told": "index_only",
+         "early": "pre-check", "late": "sinkable", "triple": "reassociation", "produce": "inline"}
+ALLOWED = {
+    "target_triple": "the name of a target, as compilers have it",
+    "triple": "three factors of a product",
+    "hidden": "the visibility of a symbol",
+    "tail": "the last terms of a polynomial, or what a name ends with",
+    "log_tail": "the last terms of a polynomial",
+    "told_parts": "parts that a schedule asks for",
+}
+part = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def names(path):
+    with open(path, encoding="utf8") as source:
+        text = re.sub(r"/\*.*?\*/", "", source.read(), flags=re.S)
+    text = re.sub(r'//[^\n]*|"(\\.|[^"\\\n])*"', '""', text)
+    return set(re.findall(r"[A-Za-z_]\w*", text)) | {os.path.splitext(os.path.basename(path))[0]}
+
+
+os.chdir(sys.argv[1])
+bad, seen = 0, 0
+for folder in FOLDERS:
+    for path in sorted(glob.glob(folder + "/**/*.[ch]", recursive=True) + glob.glob(folder + "/**/*.def", recursive=True)):
+        for name in sorted(names(path)):
+            seen += 1
+            coined = [p.lower() for p in part.findall(name) if p.lower() in TERMS]
+            if coined and name.strip("_") not in ALLOWED:
+                print("%s: %s: the term for '%s' is %s" % (path, name, coined[0], TERMS[coined[0]]))
+                bad += 1
+print("%-12s %4d names that stand where the field has a term, of %d" % ("names", bad, seen))
+sys.exit(bad > 0)
