@@ -13,6 +13,9 @@ enum { RUN = 512, TURN_MOST = 4096 };
 /* Steps of a reduction's first stage, where they are known. */
 enum { LEAST_STEPS = 4, OUTER_LEAST = 8 };
 
+/* In steps: a cell of a pair where it stays in a cache, and where it may not; a kernel more. */
+enum { CELL_NEAR = 2, CELL_FAR = 16, FAR_CELLS = 1 << 16, ONE_MORE = 256 };
+
 static const SumOrder in_turn = {.form = SUM_IN_TURN, .group = 1, .nparts = SIZE_BAD};
 
 /* ---- what the facts say ---- */
@@ -256,6 +259,11 @@ bool sums_in_stages(Dtype dtype, int64_t last, int64_t outer)
 {
 	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(dtype);
 	return last > 1 && last < lanes && (outer < 0 || outer >= OUTER_LEAST);
+}
+
+double sums_pair_cost(double cells)
+{
+	return cells * (cells < FAR_CELLS ? CELL_NEAR : CELL_FAR) + ONE_MORE;
 }
 
 /* ---- along an axis ---- */

@@ -158,6 +158,11 @@ int64_t sums_extent(const SumFacts *facts, uint32_t loop, int64_t otherwise);
  * in two stages, the outer ones first? `outer` steps of these; -1: not known. */
 bool sums_in_stages(Dtype dtype, int64_t last, int64_t outer);
 
+/* Sums of products of several operands are those of pairs where that takes fewer steps: as many
+ * steps as it takes to store so many cells of a pair, and to read them again. There an extent that is
+ * not known, or is that of a batch, counts SUM_ASSUMED. */
+double sums_pair_cost(double cells);
+
 /* A reduction as loops were made of it. */
 typedef struct SumMade {
 	uint32_t node, piece; /* of the tensor program; of the node's projection */

@@ -54,7 +54,7 @@ static double cost_of(const Many *m, Set a, Set b)
 {
 	double cost = reassociation_steps(m->s, letters_in(m, a) | letters_in(m, b));
 	if ((a | b) != m->all)
-		cost += reassociation_cells(reassociation_steps(m->s, letters_left(m, a | b)));
+		cost += sums_pair_cost(reassociation_steps(m->s, letters_left(m, a | b)));
 	return cost;
 }
 

@@ -4,18 +4,14 @@
  * greatest and least sums; greatest minima, least maxima.
  *
  * The order is that of the fewest steps, with what it takes to store what is between and to read
- * it again; the one nest multiplies twice a step. A dim counts as DIM_GUESS there, and so does a
- * batch axis, whatever is known of it, also where it is one and has no iterator: a member of a
- * batch has the same bits in any.
+ * it again (sums_pair_cost); the one nest multiplies twice a step. A dim counts as SUM_ASSUMED there,
+ * and so does a batch axis, whatever is known of it, also where it is one and has no iterator: a member
+ * of a batch has the same bits in any.
  */
 #include "tensor/reassociate.h"
 
 #include "base/size_eval.h"
 
-enum { DIM_GUESS = 32 };
-/* In steps: a cell between, stored and read, where it stays in a cache and where it may not; a
- * kernel more. */
-enum { CELL_NEAR = 2, CELL_FAR = 16, FAR_CELLS = 1 << 16, KERNEL = 256 };
 enum { BETWEEN_BITS = 40 }; /* no more than 2^40 cells between */
 
 /* ---- letters ---- */
@@ -26,10 +22,10 @@ static double guess(const TensorProgram *program, Size size)
 	int64_t *dims = ARENA_ARRAY(program->scratch, int64_t, n + 1), value;
 	for (DimId d = 0; d < n; d++) {
 		int64_t least = sizes_dim(program->sizes, d)->at_least;
-		dims[d] = least > DIM_GUESS ? least : DIM_GUESS;
+		dims[d] = least > SUM_ASSUMED ? least : SUM_ASSUMED;
 	}
 	return size_eval(program->sizes, size, dims, &value) && value >= 0 ? (double)value
-									 : DIM_GUESS;
+									 : SUM_ASSUMED;
 }
 
 static Letters letters_of(const Access *access)
@@ -75,7 +71,7 @@ static bool add_batch_axis(Reassociation *s, uint32_t axis, uint32_t naxes)
 {
 	const Index *index = &s->piece->result.axes[axis];
 	for (uint32_t t = 0; t < index->nterms; t++)
-		s->letters[index->terms[t].iter] = (Letter){DIM_GUESS, axis};
+		s->letters[index->terms[t].iter] = (Letter){SUM_ASSUMED, axis};
 	if (index->nterms > 0)
 		return index->nterms == 1;
 	Called letter = called(&s->node->spec->result.rows[ROW_BATCH], naxes, axis);
@@ -83,7 +79,7 @@ static bool add_batch_axis(Reassociation *s, uint32_t axis, uint32_t naxes)
 		return true;
 	if (s->nletters == LETTERS_MOST)
 		return false;
-	s->letters[s->nletters] = (Letter){DIM_GUESS, axis};
+	s->letters[s->nletters] = (Letter){SUM_ASSUMED, axis};
 	s->result |= letter_bit(s->nletters);
 	for (uint32_t arg = 0; arg < s->node->nargs; arg++)
 		if (has_called(s, arg, letter))
@@ -157,11 +153,6 @@ static Letters letters_between(const Reassociation *s, uint32_t other)
 	return pair & (s->result | s->has[other]);
 }
 
-double reassociation_cells(double cells)
-{
-	return cells * (cells < FAR_CELLS ? CELL_NEAR : CELL_FAR) + KERNEL;
-}
-
 /* Of the order that takes operand `other` last. */
 static double cost_of(const Reassociation *s, uint32_t other)
 {
@@ -169,7 +160,7 @@ static double cost_of(const Reassociation *s, uint32_t other)
 	Letters between = letters_between(s, other);
 	double cells = reassociation_steps(s, between);
 	return reassociation_steps(s, pair) + reassociation_steps(s, between | s->has[other]) +
-	       reassociation_cells(cells);
+	       sums_pair_cost(cells);
 }
 
 /* Is what is between of a size that may be? */

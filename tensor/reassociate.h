@@ -3,6 +3,7 @@
 #ifndef TSR_TENSOR_REASSOCIATE_H
 #define TSR_TENSOR_REASSOCIATE_H
 
+#include "sums/sums.h"
 #include "tensor/tensor.h"
 
 enum { LETTERS_MOST = 64 };
@@ -35,8 +36,6 @@ static inline Letters letter_bit(uint32_t letter) { return (Letters)1 << letter;
 bool reassociation_letters(Reassociation *s);
 double reassociation_steps(const Reassociation *s, Letters letters);
 bool reassociation_distributes(const Reassociation *s);
-/* In steps, what it takes to store so many cells and to read them again. */
-double reassociation_cells(double cells);
 /* Of an einsum of three operands: is it cheaper in pairs? Fills in the rest. Requires lower, id,
  * node and old. */
 bool reassociation_choose(Reassociation *triple);
