@@ -7,6 +7,7 @@
  * product is rounded before something is added. There it has such a node apart as any other batch.
  */
 #include "lower/node_plan.h"
+#include "tensor/spec_name.h"
 
 bool fuse_root_reduces(const Lower *lower, NodeId root)
 {
@@ -29,6 +30,39 @@ static bool hides_sum(const Lower *lower, const Node *node, const Row *own, cons
 	       count_ones(lower, own) < count_ones(lower, batch);
 }
 
+/* Is the node the operand, or is that computed from it element by element? */
+static bool is_of_operand(const Lower *lower, NodeId operand, NodeId id)
+{
+	const Node *node = lower_node(lower, operand);
+	bool found = operand == id;
+	bool goes_on = node->kind == NODE_POINTWISE || node->kind == NODE_CAST;
+	for (uint32_t i = 0; goes_on && i < node->nargs && !found; i++)
+		found = shape_naxes(lower_shape(lower, node->args[i])) ==
+				shape_naxes(lower_shape(lower, operand)) &&
+			is_of_operand(lower, node->args[i], id);
+	return found;
+}
+
+/* Has the node an axis of its own for each batch axis of one element that the root has, as the
+ * root's specification calls them? Then each member has its own part of it. */
+static bool has_members(const Lower *lower, NodeId id, NodeId root, const Row *batch)
+{
+	const Node *node = lower_node(lower, root);
+	uint32_t arg = 0;
+	if (node->kind != NODE_SPEC || !node->spec)
+		return false;
+	while (arg < node->nargs && !is_of_operand(lower, node->args[arg], id))
+		arg++;
+	bool all = arg < node->nargs;
+	for (uint32_t i = 0; i < batch->n && all; i++) {
+		SpecName name = spec_name(&node->spec->result.rows[ROW_BATCH], batch->n, i);
+		all = !size_is(lower->sizes, batch->axes[i].size, 1) ||
+		      (name.name && spec_has_name(&node->spec->operands[arg],
+						  lower_shape(lower, node->args[arg]), name));
+	}
+	return all;
+}
+
 bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root)
 {
 	const Node *node = lower_node(lower, id);
@@ -37,6 +71,8 @@ bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root)
 	const Row *batch = &lower_shape(lower, root)->rows[ROW_BATCH];
 	const Row *own = &lower_shape(lower, id)->rows[ROW_BATCH];
 	bool reduces = fuse_root_reduces(lower, root);
+	if (has_members(lower, id, root, batch))
+		return false;
 	if (reduces && hides_sum(lower, node, own, batch))
 		return true;
 	return own->n < batch->n && count_ones(lower, batch) > 0 && (node->op == OP_MUL || reduces);

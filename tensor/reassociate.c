@@ -11,6 +11,7 @@
 #include "tensor/reassociate.h"
 
 #include "base/size_eval.h"
+#include "tensor/spec_name.h"
 
 enum { BETWEEN_BITS = 40 }; /* no more than 2^40 cells between */
 
@@ -37,35 +38,6 @@ static Letters letters_of(const Access *access)
 	return letters;
 }
 
-/* What a specification calls axis i of a row: a letter, or one of a row variable's. */
-typedef struct Called {
-	Sym name;   /* NULL: nothing */
-	int64_t at; /* of a row variable; -1: a letter */
-} Called;
-
-static Called called(const SpecRow *row, uint32_t n, uint32_t i)
-{
-	uint32_t lead = row->var_at < 0 ? row->naxes : (uint32_t)row->var_at;
-	uint32_t middle = n - row->naxes;
-	if (i >= lead && i < lead + middle)
-		return (Called){row->var, i - lead};
-	const SpecAxis *axis = &row->axes[i < lead ? i : i - middle];
-	return (Called){axis->kind == SPEC_LETTER ? axis->letter : NULL, -1};
-}
-
-static bool has_called(const Reassociation *s, uint32_t arg, Called letter)
-{
-	const Shape *shape = tensor_shape(s->program, s->node->args[arg]);
-	for (int kind = 0; kind < ROW_KINDS; kind++)
-		for (uint32_t i = 0; i < shape->rows[kind].n; i++) {
-			Called own = called(&s->node->spec->operands[arg].rows[kind],
-					    shape->rows[kind].n, i);
-			if (own.name == letter.name && own.at == letter.at)
-				return true;
-		}
-	return false;
-}
-
 /* A batch axis of the result, whose iterators are letters of a batch. */
 static bool add_batch_axis(Reassociation *s, uint32_t axis, uint32_t naxes)
 {
@@ -74,7 +46,7 @@ static bool add_batch_axis(Reassociation *s, uint32_t axis, uint32_t naxes)
 		s->letters[index->terms[t].iter] = (Letter){SUM_ASSUMED, axis};
 	if (index->nterms > 0)
 		return index->nterms == 1;
-	Called letter = called(&s->node->spec->result.rows[ROW_BATCH], naxes, axis);
+	SpecName letter = spec_name(&s->node->spec->result.rows[ROW_BATCH], naxes, axis);
 	if (!letter.name)
 		return true;
 	if (s->nletters == LETTERS_MOST)
@@ -82,7 +54,8 @@ static bool add_batch_axis(Reassociation *s, uint32_t axis, uint32_t naxes)
 	s->letters[s->nletters] = (Letter){SUM_ASSUMED, axis};
 	s->result |= letter_bit(s->nletters);
 	for (uint32_t arg = 0; arg < s->node->nargs; arg++)
-		if (has_called(s, arg, letter))
+		if (spec_has_name(&s->node->spec->operands[arg],
+				  tensor_shape(s->program, s->node->args[arg]), letter))
 			s->has[arg] |= letter_bit(s->nletters);
 	s->nletters++;
 	return true;

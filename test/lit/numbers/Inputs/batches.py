@@ -177,6 +177,15 @@ def shared_first():
                                                         pick("W .* W", "W + W .* W", "exp(W)")))
 
 
+def own_weights():
+    """A computed operand that has an axis for the batch with no bar behind it, which is not its last one."""
+    j, k = around(4, 16, 30), around(5, 17, 40, 200)
+    w, axes = pick(("[n, %d, %d]" % (j, k), "n, j, k"), ("[%d, n, %d]" % (j, k), "j, n, k"), ("[n, %d, %d]" % (k, j), "n, k, j"))
+    value = pick("exp(W)", "exp(W)", "W .* W", "abs(W) + W .* W")
+    form = pick('einsum("n | k; %s => n | j", X, %s)', 'einsum("n | k; %s => n | j", X .* X, %s)')
+    return [("X", "[n | %d]" % k), ("W", w)], form % (axes, value)
+
+
 def distance():
     k, c = around(4, 16, 64, 200), around(1, 4, 20)
     inner = pick("abs(D)", "D .* D", "D .* D .* 0.5 + D")
@@ -257,7 +266,7 @@ def converted():
 
 KINDS = [product, product, product, row_product, row_product, vector, total, total, two_batches, inner_batch, softmax,
          norm, channel_norm, attention, queries, queries, short_attention, convolution, convolution, depthwise,
-         permuted, of_members, shared_first, distance, distance_of_one, pool, pooled, scattered, linear, layer, convolved, halves, half_rows,
+         permuted, of_members, shared_first, own_weights, own_weights, distance, distance_of_one, pool, pooled, scattered, linear, layer, convolved, halves, half_rows,
          converted]
 
 
