@@ -1,5 +1,8 @@
 /* The index of the greatest element along one axis.
  *
+ * The first of the greatest is one index, in whatever order it is looked for: numbers here are no part
+ * of what sums/ decides.
+ *
  * The search starts from the least value at index 0 and takes a later index only where its value is
  * greater: the first of equals, and NaN (which compares false) is never taken. A long axis whose
  * elements are neighbours is searched in 16 lanes, each the first of its own; among lanes the
