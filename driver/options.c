@@ -11,7 +11,7 @@
 
 #include "base/cli_help.h"
 #include "base/completion.h"
-#include "base/response.h"
+#include "driver/options_given.h"
 #include "driver/pipeline.h"
 #include "target/gpu.h"
 
@@ -514,74 +514,14 @@ static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
 const struct argp options_argp = {option_table, parse_one, "FILE.tsr", doc_text,
 				  children,	NULL,	   NULL};
 
-/* ---- the words ---- */
-
-/* The options with one dash and several letters, as argp reads them. */
-static const char *as_long_option(const char *word)
-{
-	static const char *const spelled[][2] = {{"-MD", "--MD"}, {"-MMD", "--MMD"},
-						 {"-MF", "--MF"}, {"-MT", "--MT"},
-						 {"-MP", "--MP"}, {"-###", "--dry-run"}};
-	for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++)
-		if (strcmp(word, spelled[i][0]) == 0)
-			return spelled[i][1];
-	return word;
-}
-
-/* What argp reads; ends with status 2 where a response file cannot be read. */
-static Words words_of(Arena *arena, int argc, char **argv)
-{
-	Words words = {0};
-	ResponseError why;
-	char **expanded = response_expand(&argc, argv, &why);
-	if (!expanded) {
-		fprintf(stderr, "tsrc: %s\n", why.text);
-		exit(2);
-	}
-	for (int i = 0; i < argc; i++)
-		PUSH(arena, words,
-		     as_long_option(arena_strndup(arena, expanded[i], strlen(expanded[i]))));
-	response_free(expanded);
-	PUSH(arena, words, NULL);
-	return words;
-}
-
-/* By the XDG base directories: a path that is not absolute counts as unset. */
-static const char *default_cache(Arena *arena)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	if (cache && cache[0] == '/')
-		return arena_printf(arena, "%s/tsr", cache);
-	return home && home[0] == '/' ? arena_printf(arena, "%s/.cache/tsr", home) : NULL;
-}
-
-/* The library stands beside the compiler: share/tsr/lib where installed, lib/ of the source tree
- * above a build folder. */
-static const char *library_dir(Arena *arena)
-{
-	static const char *const places[] = {"../share/tsr/lib", "../lib", "../../lib"};
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	exe[n > 0 ? n : 0] = 0;
-	char *slash = strrchr(exe, '/');
-	if (slash)
-		*slash = 0;
-	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-		char path[PATH_MAX];
-		if (!realpath(arena_printf(arena, "%s/%s", exe, places[i]), path))
-			continue;
-		if (access(arena_printf(arena, "%s/nn.tsr", path), R_OK) == 0)
-			return arena_strndup(arena, path, strlen(path));
-	}
-	return "/usr/share/tsr/lib";
-}
+/* ---- all of them ---- */
 
 void options_parse(Options *options, Arena *arena, int argc, char **argv)
 {
 	memset(options, 0, sizeof *options);
 	options->arena = arena;
 	session_options_init(&options->session);
-	Words words = words_of(arena, argc, argv);
+	Words words = options_words(arena, argc, argv);
 	argp_err_exit_status = 2;
 	argp_program_version = "tsrc " TSR_VERSION;
 	struct argp_state plain = {0};
@@ -590,7 +530,7 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	if (options->no_cache)
 		options->session.cache_dir = NULL;
 	else if (!options->session.cache_dir)
-		options->session.cache_dir = default_cache(arena);
+		options->session.cache_dir = options_cache_dir(arena);
 	FrontendOptions *frontend = &options->session.frontend;
 	frontend->include_dirs = options->include_dirs.at;
 	frontend->ninclude_dirs = (uint32_t)options->include_dirs.n;
@@ -598,7 +538,7 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	frontend->ndefines = (uint32_t)options->defines.n;
 	frontend->kept = options->kept.at;
 	frontend->nkept = (uint32_t)options->kept.n;
-	options->session.library = library_dir(arena);
+	options->session.library = options_library_dir(arena);
 	bool prints = options->dump.n || options->explain_shapes.n || options->explain_closed ||
 		      options->verify || options->verify_run;
 	options->stdout_only = prints && !options->output && !options->emit.n;
