@@ -39,8 +39,6 @@ static double blocks_of(const Choose *c, const GpuTile *tile)
 static double wave(const Choose *c, const GpuTile *tile, double blocks)
 {
 	double steps = ceil((double)size_of(c, c->product->sum.extent) / (double)tile->steps);
-	for (uint32_t i = 0; i < c->product->outer.n; i++)
-		steps *= (double)size_of(c, c->product->outer.loops[i]->hi->size);
 	return blocks > 0 ? steps * fmax(tile->alone, tile->share * blocks) + tile->end * blocks
 			  : 0;
 }

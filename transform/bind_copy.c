@@ -1,4 +1,5 @@
 /* Copies of the steps of an operand to shared memory, by all threads of a block. */
+#include "loops/walk.h"
 #include "transform/bind_tiling.h"
 
 /* Iterators of the loops in a copy. */
@@ -14,34 +15,46 @@ static CopyIters copy_iters(Tiling *g)
 			   tiling_iter(g, "element")};
 }
 
-/* Along the side, and along the sum from a beginning, of what a thread copies; `element` of the four. */
-static const Ix *place_along(const Tiling *g, const Side *side, const CopyIters *i,
-			     const Ix *element)
+/* Along the side, and along the sum from a beginning, where the four begin that a thread copies. */
+static const Ix *place_along(const Tiling *g, const Side *side, const CopyIters *i)
 {
-	const Ix *base = number(g, 0);
 	if (side->operand->sum_first)
 		return plus(g, times(g, iter(g, i->time), side->threads[0]), iter(g, i->outer));
-	base = plus(g, times(g, iter(g, i->time), side->threads[1]), iter(g, i->inner));
-	return plus(g, times(g, base, QUAD), element);
+	return times(g, plus(g, times(g, iter(g, i->time), side->threads[1]), iter(g, i->inner)),
+		     QUAD);
 }
 
-static const Ix *step_along(const Tiling *g, const Side *side, const CopyIters *i,
-			    const Ix *element)
+static const Ix *step_along(const Tiling *g, const Side *side, const CopyIters *i)
 {
-	return side->operand->sum_first ? plus(g, times(g, iter(g, i->inner), QUAD), element)
-					: iter(g, i->outer);
+	return side->operand->sum_first ? times(g, iter(g, i->inner), QUAD) : iter(g, i->outer);
 }
 
-/* In the operand: a place behind the last one is the last one. Of four that are read at once the first decides. */
-static const Ix *source_along(const Tiling *g, const Side *side, const CopyIters *i)
+/* Of the four, which lie along the side or along the sum, the one at hand. */
+static TilePlace place_of(const Tiling *g, const Side *side, const CopyIters *i, const Ix *step)
+{
+	const Ix *element = iter(g, i->lane), *none = number(g, 0);
+	bool sum_first = side->operand->sum_first;
+	return (TilePlace){place_along(g, side, i), sum_first ? none : element, step,
+			   sum_first ? element : none};
+}
+
+/* In the operand: a place behind the last one is the last one, or is not read at all. Of four that are read at
+ * once the first decides. */
+static TilePlace source_of(const Tiling *g, const Side *side, const CopyIters *i, const Ix *step)
 {
 	Sizes *sizes = g->program->sizes;
+	TilePlace place = place_of(g, side, i, step);
 	bool four = side->wide && !side->operand->sum_first;
-	const Ix *element = iter(g, i->lane), *from = times(g, iter(g, side->tile), side->width);
-	const Ix *at = plus(g, from, place_along(g, side, i, four ? number(g, 0) : element));
+	const Ix *from = times(g, iter(g, side->tile), side->width);
+	if (!four) {
+		place.along = plus(g, place.along, place.along_element);
+		place.along_element = number(g, 0);
+	}
 	const Ix *last = sized(g, size_plus(sizes, side->group->extent, four ? -QUAD : -1));
-	at = ix_binary(g->program, IX_MIN, at, last);
-	return four ? plus(g, at, element) : at;
+	place.along = plus(g, from, place.along);
+	if (tiling_is_held(g, side))
+		place.along = ix_binary(g->program, IX_MIN, place.along, last);
+	return place;
 }
 
 const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stage_step,
@@ -66,43 +79,46 @@ static const Value *next_at(const Tiling *g, const Side *side, const CopyIters *
 	return tiling_cell(g, side->next, ixs);
 }
 
-/* next = the steps from `k` on */
-Block tiling_fetch(Tiling *g, const Side *side, const Ix *k)
+/* Sets what is on its way to the factor, or, where a condition does not hold, to 0. */
+static Block set_next(const Tiling *g, const Side *side, const CopyIters *i, const Taken *taken)
 {
-	CopyIters i = copy_iters(g);
-	const Ix *step = plus(g, k, step_along(g, side, &i, iter(g, i.lane)));
-	const Value *value = tiling_factor(g, side, source_along(g, side, &i), step);
-	Block body =
-		block_one(g->arena, stmt_set_at(g->arena, next_at(g, side, &i), OP_NONE, value));
 	LoopKind lanes = side->wide ? LOOP_VECTOR : LOOP_UNROLL;
-	return threads_of(g, side, &i, loop_of(g, lanes, i.lane, QUAD, body));
+	const Value *next = next_at(g, side, i);
+	Block body = block_one(g->arena, stmt_set_at(g->arena, next, OP_NONE, taken->value));
+	Body both = {0};
+	if (!taken->nconds)
+		return loop_of(g, lanes, i->lane, QUAD, body);
+	Block clear = block_one(g->arena, stmt_set_at(g->arena, next, OP_NONE, zero(g)));
+	if (side->wide) {
+		clear = loop_of(g, lanes, i->lane, QUAD, clear);
+		body = loop_of(g, lanes, i->lane, QUAD, body);
+	}
+	add(g, &both, clear);
+	PUSH(g->arena, both.stmts, stmt_if(g->arena, taken->conds, taken->nconds, body));
+	body = body_block(&both);
+	return side->wide ? body : loop_of(g, lanes, i->lane, QUAD, body);
 }
 
-/* shared[stage] = next */
+Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last)
+{
+	CopyIters i = copy_iters(g);
+	Side own = *side;
+	own.wide = side->wide && !last;
+	TilePlace place = source_of(g, &own, &i, plus(g, k, step_along(g, side, &i)));
+	Taken taken = tiling_take(g, side, &place, last);
+	return threads_of(g, side, &i, set_next(g, &own, &i, &taken));
+}
+
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage)
 {
 	CopyIters i = copy_iters(g);
-	const Ix *step = step_along(g, side, &i, iter(g, i.lane));
-	const Ix *at = tiling_shared(g, side, (const Ix *[]){stage, step},
-				     place_along(g, side, &i, iter(g, i.lane)));
+	TilePlace place = place_of(g, side, &i, step_along(g, side, &i));
+	const Ix *stage_step[] = {stage, plus(g, place.step, place.step_element)};
+	const Ix *at =
+		tiling_shared(g, side, stage_step, plus(g, place.along, place.along_element));
 	const Stmt *store = stmt_store(g->arena, side->shared, at, OP_NONE, next_at(g, side, &i));
 	LoopKind lanes = side->operand->sum_first ? LOOP_UNROLL : LOOP_VECTOR;
 	return threads_of(g, side, &i, loop_of(g, lanes, i.lane, QUAD, block_one(g->arena, store)));
-}
-
-/* shared[0] = the steps from `k` on, as far as there are any */
-Block tiling_rest(Tiling *g, const Side *side, const Ix *k)
-{
-	CopyIters i = copy_iters(g);
-	Side one = *side;
-	one.wide = false;
-	const Ix *along = step_along(g, side, &i, iter(g, i.lane)), *step = plus(g, k, along);
-	const Value *value = tiling_factor(g, side, source_along(g, &one, &i), step);
-	const Ix *at = tiling_shared(g, side, (const Ix *[]){number(g, 0), along},
-				     place_along(g, side, &i, iter(g, i.lane)));
-	Block body = block_one(g->arena, stmt_store(g->arena, side->shared, at, OP_NONE, value));
-	body = if_below(g, step, sized(g, g->product->sum.extent), body);
-	return threads_of(g, side, &i, loop_of(g, LOOP_UNROLL, i.lane, QUAD, body));
 }
 
 /* ---- set up ---- */
@@ -126,16 +142,19 @@ static BufferId new_shared(Tiling *g, const char *name, int64_t n)
 	return id;
 }
 
-/* Four elements along what lies side by side, that begin at a multiple of four. */
+/* Four elements along what lies side by side, that begin at a multiple of four, of which all are read or none. */
 static bool reads_wide(Tiling *g, const Side *side)
 {
 	CopyIters i = copy_iters(g);
 	Side wide = *side;
 	wide.wide = true;
-	const Ix *step = plus(g, iter(g, g->k), step_along(g, side, &i, iter(g, i.lane)));
-	const Value *value = tiling_factor(g, &wide, source_along(g, &wide, &i), step);
-	return (side->operand->sum_first || tiling_by_four(g, side->group->extent)) &&
-	       tiling_value_is_wide(g, value, i.lane);
+	TilePlace place = source_of(g, &wide, &i, plus(g, iter(g, g->k), step_along(g, side, &i)));
+	Taken taken = tiling_take(g, side, &place, false);
+	bool one = true;
+	for (uint32_t c = 0; c < taken.nconds; c++)
+		one &= !ix_uses(taken.conds[c].a, i.lane) && !ix_uses(taken.conds[c].b, i.lane);
+	return one && (side->operand->sum_first || tiling_by_four(g, side->group->extent)) &&
+	       tiling_value_is_wide(g, taken.value, i.lane);
 }
 
 Side tiling_side(Tiling *g, bool rows)

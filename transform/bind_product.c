@@ -7,8 +7,10 @@
  *       acc += x[b, i, k] * w[k, j]
  *     y[b, i, j] = relu(acc + c[j])
  *
- * The columns are the loops along which the result lies. Several loops of one kind are one loop where all
- * indices walk through them so; else the innermost one is, and the others are loops of the batch.
+ * The columns are the loops along which the result lies. Several loops of rows, or columns, are one loop where
+ * all indices of what is stored, and of what that is made of, walk through them so; else the innermost ones are,
+ * and the others are loops of the batch. Loops of the sum are always one. Where a term has conditions, as in a
+ * convolution with margins, the factor that they concern is 0 elsewhere.
  */
 #include <string.h>
 
@@ -27,6 +29,7 @@ typedef struct Look {
 
 /* ---- the form ---- */
 
+/* `conds`: of the only statement that is no loop, around the innermost. */
 static bool is_sum(const Stmt *stmt, Product *p)
 {
 	p->sum.n = 0;
@@ -36,10 +39,12 @@ static bool is_sum(const Stmt *stmt, Product *p)
 			return false;
 		p->sum.loops[p->sum.n++] = stmt;
 	}
-	const Value *value = stmt->value;
-	p->set = stmt;
-	return p->sum.n > 0 && stmt->kind == LOOP_SET && stmt->nixs == 0 && stmt->acc == OP_ADD &&
-	       value->kind == VALUE_OP && value->op == OP_MUL && value->dtype == DTYPE_F32;
+	p->guard = stmt->kind == LOOP_IF && stmt->body.n == 1 ? stmt : NULL;
+	p->set = p->guard ? stmt->body.stmts[0] : stmt;
+	const Value *value = p->set->value;
+	return p->sum.n > 0 && p->set->kind == LOOP_SET && p->set->nixs == 0 &&
+	       p->set->acc == OP_ADD && value->kind == VALUE_OP && value->op == OP_MUL &&
+	       value->dtype == DTYPE_F32;
 }
 
 static bool counts_from_zero(const Look *look, const LoopGroup *loops)
@@ -179,13 +184,22 @@ static void see_value(void *of, const Value *value)
 		see_index(m, value->ix);
 }
 
-/* Leaves the innermost loops, as far as they are one; the others go to `others`. */
-static void merge(const Look *look, LoopGroup *group, LoopGroup *others, bool cells)
+static void measure(const Look *look, LoopGroup *group)
+{
+	group->extent = size_const(look->program->sizes, 1);
+	for (uint32_t i = 0; i < group->n; i++)
+		group->extent =
+			size_mul(look->program->sizes, group->extent, group->loops[i]->hi->size);
+}
+
+/* Leaves the innermost loops, as far as what is done with cells goes through them as through one; the others
+ * are of the batch. */
+static void merge(const Look *look, LoopGroup *group)
 {
 	Merge m = {look->program, group, 0};
 	const Body *rest = &look->product->rest;
-	value_each(look->product->set->value, see_value, &m);
-	for (size_t i = 0; cells && i < rest->stmts.n; i++) {
+	LoopGroup *others = &look->product->batch;
+	for (size_t i = 0; i < rest->stmts.n; i++) {
 		const Stmt *stmt = rest->stmts.at[i];
 		value_each(stmt->value, see_value, &m);
 		see_index(&m, stmt->ix);
@@ -194,10 +208,38 @@ static void merge(const Look *look, LoopGroup *group, LoopGroup *others, bool ce
 		others->loops[others->n++] = group->loops[i];
 	memmove(group->loops, group->loops + m.first, (group->n - m.first) * sizeof *group->loops);
 	group->n -= m.first;
-	group->extent = size_const(look->program->sizes, 1);
+	measure(look, group);
+}
+
+/* ---- conditions ---- */
+
+static bool cond_uses(const Cond *cond, const LoopGroup *group)
+{
 	for (uint32_t i = 0; i < group->n; i++)
-		group->extent =
-			size_mul(look->program->sizes, group->extent, group->loops[i]->hi->size);
+		if (ix_uses(cond->a, group->loops[i]->iter) ||
+		    ix_uses(cond->b, group->loops[i]->iter))
+			return true;
+	return false;
+}
+
+/* Each condition is of the rows' factor or of the columns'; of both: false. Requires that none reads. */
+static bool sort_conds(const Look *look)
+{
+	Product *p = look->product;
+	ProductOperand *operands[] = {&p->row_operand, &p->column_operand};
+	Cond *conds[2] = {0};
+	for (uint32_t i = 0; p->guard && i < p->guard->nconds; i++) {
+		const Cond *cond = &p->guard->conds[i];
+		bool column = cond_uses(cond, &p->columns);
+		if (cond->a->reads || cond->b->reads || (column && cond_uses(cond, &p->rows)))
+			return false;
+		if (!conds[column])
+			conds[column] = ARENA_ARRAY(look->program->arena, Cond, p->guard->nconds);
+		conds[column][operands[column]->nconds++] = *cond;
+	}
+	for (int k = 0; k < 2; k++)
+		operands[k]->conds = conds[k];
+	return true;
 }
 
 /* ---- the product ---- */
@@ -239,8 +281,9 @@ static void sort_loops(const Look *look, const Factor *first, const Factor *seco
 static ProductOperand operand_of(const Look *look, const Value *value, const Value *load)
 {
 	const LoopGroup *sum = &look->product->sum;
-	return (ProductOperand){value, moves_by_one(look, load->ix, sum),
-				look->program->buffers.at[load->buffer].name};
+	return (ProductOperand){.value = value,
+				.sum_first = moves_by_one(look, load->ix, sum),
+				.name = look->program->buffers.at[load->buffer].name};
 }
 
 static bool groups_fit(const Product *p)
@@ -278,8 +321,10 @@ bool product_of(Program *program, const Kernel *kernel, Product *product)
 		return false;
 	if (!sort_factors(&look, factors, args, false) && !sort_factors(&look, factors, args, true))
 		return false;
-	merge(&look, &product->rows, &product->batch, true);
-	merge(&look, &product->columns, &product->batch, true);
-	merge(&look, &product->sum, &product->outer, false);
+	if (!sort_conds(&look))
+		return false;
+	merge(&look, &product->rows);
+	merge(&look, &product->columns);
+	measure(&look, &product->sum);
 	return groups_fit(product);
 }

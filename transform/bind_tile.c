@@ -132,7 +132,7 @@ static void add_first(Tiling *g, Body *body)
 	Body first = {0};
 	for (int i = 0; i < 2; i++) {
 		const Side *side = i ? &g->columns : &g->rows;
-		add(g, &first, tiling_fetch(g, side, none));
+		add(g, &first, tiling_fetch(g, side, none, false));
 		add(g, &first, tiling_store(g, side, none));
 	}
 	int64_t n;
@@ -156,7 +156,7 @@ static void add_rounds(Tiling *g, Body *body)
 	Body loop = {0}, ahead = {0}, behind = {0};
 	for (int i = 0; i < 2; i++) {
 		const Side *side = i ? &g->columns : &g->rows;
-		add(g, &ahead, tiling_fetch(g, side, next));
+		add(g, &ahead, tiling_fetch(g, side, next, false));
 		add(g, &behind, tiling_store(g, side, other));
 	}
 	add(g, &loop, if_below(g, last, end, body_block(&ahead)));
@@ -175,8 +175,11 @@ static void add_rest(Tiling *g, Body *body)
 	Size whole = size_scale(sizes, size_floor(sizes, g->product->sum.extent, g->tile->steps),
 				g->tile->steps);
 	const Ix *from = sized(g, whole);
-	add(g, body, tiling_rest(g, &g->rows, from));
-	add(g, body, tiling_rest(g, &g->columns, from));
+	for (int i = 0; i < 2; i++) {
+		const Side *side = i ? &g->columns : &g->rows;
+		add(g, body, tiling_fetch(g, side, from, true));
+		add(g, body, tiling_store(g, side, number(g, 0)));
+	}
 	add_barrier(g, body);
 	add(g, body, add_steps(g, number(g, 0), size_sub(sizes, g->product->sum.extent, whole)));
 }
@@ -184,22 +187,13 @@ static void add_rest(Tiling *g, Body *body)
 static Block sums(Tiling *g)
 {
 	Body body = {0};
-	if (g->product->outer.n) /* of the round before, something may still be read */
-		add_barrier(g, &body);
 	if (!is_short(g)) {
 		add_first(g, &body);
 		add_rounds(g, &body);
 	}
 	if (!is_whole(g))
 		add_rest(g, &body);
-	Block block = body_block(&body);
-	for (uint32_t i = g->product->outer.n; i-- > 0;) {
-		Stmt *loop = ARENA_NEW(g->arena, Stmt);
-		*loop = *g->product->outer.loops[i];
-		loop->body = block;
-		block = block_one(g->arena, loop);
-	}
-	return block;
+	return body_block(&body);
 }
 
 /* ---- cells ---- */
@@ -250,7 +244,8 @@ static Block cells(Tiling *g)
 	const Ix *end = sized(g, g->columns.group->extent);
 	Block body = cell_body(g, &c, row, column);
 	if (tiling_by_four(g, g->columns.group->extent) && block_is_wide(g, body, c.j))
-		body = if_below(g, quad, end, loop_of(g, LOOP_VECTOR, c.j, QUAD, body));
+		body = if_below(g, plus(g, quad, number(g, QUAD - 1)), end,
+				loop_of(g, LOOP_VECTOR, c.j, QUAD, body));
 	else
 		body = loop_of(g, LOOP_UNROLL, c.j, QUAD, if_below(g, column, end, body));
 	body = loop_of(g, LOOP_UNROLL, c.column_quad, g->tile->thread_columns / QUAD, body);
@@ -312,10 +307,8 @@ static void make(Tiling *g)
 {
 	set_up(g);
 	declare(g, g->sums, g->product->declared->value);
-	if (!is_short(g)) {
-		declare(g, g->rows.next, zero(g));
-		declare(g, g->columns.next, zero(g));
-	}
+	declare(g, g->rows.next, zero(g));
+	declare(g, g->columns.next, zero(g));
 	add(g, &g->body, sums(g));
 	add(g, &g->body, cells(g));
 	g->kernel->body = in_grid(g, body_block(&g->body));

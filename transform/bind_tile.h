@@ -7,8 +7,8 @@
 
 enum { PRODUCT_LOOPS = 8 };
 
-/* Neighbouring loops as one: every index that takes part goes through them as through one loop, that of
- * the innermost. */
+/* Neighbouring loops as one, from 0 to `extent`: what is stored goes through them as through one loop, that of
+ * the innermost, operands perhaps not. */
 typedef struct LoopGroup {
 	const Stmt *loops[PRODUCT_LOOPS]; /* outermost first */
 	uint32_t n;
@@ -19,16 +19,18 @@ typedef struct LoopGroup {
 typedef struct ProductOperand {
 	const Value *value;
 	bool sum_first; /* neighbours of what it reads are steps of the sum, not rows or columns */
+	const Cond *conds; /* where one does not hold it is 0 */
+	uint32_t nconds;
 	const char *name; /* of the buffer that it reads first */
 } ProductOperand;
 
 /* local acc = first
- * for ...: acc += rows * columns
+ * for ...: [if conditions of one of them:] acc += rows * columns
  * and statements for each cell, which the sum does not need */
 typedef struct Product {
 	const Stmt *declared, *set;
+	const Stmt *guard; /* around `set`; NULL: none */
 	LoopGroup rows, columns, sum;
-	LoopGroup outer; /* loops of the sum outside of `sum` */
 	LoopGroup batch; /* of the grid, that both operands walk through, or none does */
 	ProductOperand row_operand, column_operand;
 	bool columns_first; /* of the two factors the columns' is the first */

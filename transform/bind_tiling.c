@@ -53,13 +53,119 @@ Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block)
 	return rewrite_block(&rewrite, block);
 }
 
-const Value *tiling_factor(const Tiling *g, const Side *side, const Ix *at, const Ix *k)
+/* ---- factors ---- */
+
+typedef struct Through {
+	const Tiling *g;
+	const LoopGroup *group;
+	bool apart;
+} Through;
+
+/* Does the index go through the loops of the group as through one? */
+static void see_index(Through *t, const Ix *ix)
 {
+	Program *program = t->g->program;
+	for (uint32_t i = 1; i < t->group->n; i++) {
+		const Stmt *inner = t->group->loops[i], *outer = t->group->loops[i - 1];
+		Size near = ix_stride(program, ix, inner->iter);
+		Size far = ix_stride(program, ix, outer->iter);
+		t->apart |= size_is_bad(near) || size_is_bad(far) ||
+			    !size_same(far, size_mul(program->sizes, near, inner->hi->size));
+	}
+}
+
+static void see_read(void *of, const Value *value)
+{
+	if (value->kind == VALUE_LOAD || value->kind == VALUE_INDEX)
+		see_index(of, value->ix);
+}
+
+static bool goes_through_one(const Tiling *g, const ProductOperand *operand, const LoopGroup *group)
+{
+	Through t = {g, group, false};
+	value_each(operand->value, see_read, &t);
+	for (uint32_t i = 0; i < operand->nconds; i++) {
+		see_index(&t, operand->conds[i].a);
+		see_index(&t, operand->conds[i].b);
+	}
+	return !t.apart;
+}
+
+static const Ix *divided(const Tiling *g, IxKind kind, const Ix *a, Size by)
+{
+	return size_is(g->program->sizes, by, 1) ? kind == IX_DIV ? a : number(g, 0)
+						 : ix_binary(g->program, kind, a, sized(g, by));
+}
+
+/* The iterators of the group at a number of all of its iterations, or of fours of them (`unit`). */
+static void split_group(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at,
+			int64_t unit)
+{
+	Sizes *sizes = g->program->sizes;
+	Size inside = size_const(sizes, 1);
+	for (uint32_t i = group->n; i-- > 0;) {
+		bool innermost = i + 1 == group->n;
+		Size extent = group->loops[i]->hi->size;
+		if (innermost)
+			extent = size_div(sizes, extent, size_const(sizes, unit));
+		const Ix *own = divided(g, IX_DIV, at, inside);
+		own = i ? divided(g, IX_MOD, own, extent) : own;
+		iters[group->loops[i]->iter] = innermost ? times(g, own, unit) : own;
+		inside = size_mul(sizes, inside, extent);
+	}
+}
+
+/* At a place and, where that is a multiple of four, one of the four from there on, which are in one iteration of
+ * the outer loops where four divides the innermost one's. */
+static void put_operand(const Tiling *g, const Ix **iters, const ProductOperand *operand,
+			const LoopGroup *group, const Ix *const *at_element)
+{
+	const Ix *both = plus(g, at_element[0], at_element[1]);
+	const Stmt *inner = group->loops[group->n - 1];
+	if (goes_through_one(g, operand, group)) {
+		tiling_put(g, iters, group, both);
+	} else if (at_element[1]->kind == IX_ITER && tiling_by_four(g, inner->hi->size)) {
+		const Ix *fours = ix_binary(g->program, IX_DIV, at_element[0], number(g, QUAD));
+		split_group(g, iters, group, fours, QUAD);
+		iters[inner->iter] = plus(g, iters[inner->iter], at_element[1]);
+	} else {
+		split_group(g, iters, group, both, 1);
+	}
+}
+
+bool tiling_is_held(const Tiling *g, const Side *side)
+{
+	return goes_through_one(g, side->operand, side->group);
+}
+
+static const Ix *ix_at(Rewrite *rewrite, const Ix *ix)
+{
+	const Value *holder = value_index(rewrite->program->arena, DTYPE_I64, ix);
+	return rewrite_alone(rewrite, holder)->ix;
+}
+
+Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last)
+{
+	const ProductOperand *operand = side->operand;
 	const Ix **iters = tiling_iters(g);
-	tiling_put(g, iters, side->group, at);
-	tiling_put(g, iters, &g->product->sum, k);
+	const Ix *along[] = {place->along, place->along_element};
+	const Ix *step[] = {place->step, place->step_element};
+	put_operand(g, iters, operand, side->group, along);
+	put_operand(g, iters, operand, &g->product->sum, step);
 	Rewrite rewrite = {.program = g->program, .iters = iters, .span = g->kernel->span};
-	return rewrite_alone(&rewrite, side->operand->value);
+	Cond *conds = ARENA_ARRAY(g->arena, Cond, operand->nconds + 2);
+	uint32_t n = 0;
+	if (!tiling_is_held(g, side))
+		conds[n++] =
+			(Cond){COND_LT, plus(g, along[0], along[1]), sized(g, side->group->extent)};
+	if (last)
+		conds[n++] = (Cond){COND_LT, plus(g, step[0], step[1]),
+				    sized(g, g->product->sum.extent)};
+	for (uint32_t i = 0; i < operand->nconds; i++) {
+		const Cond *cond = &operand->conds[i];
+		conds[n++] = (Cond){cond->kind, ix_at(&rewrite, cond->a), ix_at(&rewrite, cond->b)};
+	}
+	return (Taken){rewrite_alone(&rewrite, operand->value), conds, n};
 }
 
 /* ---- wide accesses ---- */

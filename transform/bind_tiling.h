@@ -34,6 +34,18 @@ typedef struct Tiling {
 	Body body;
 } Tiling;
 
+/* Along a side and along the sum: a beginning of four, and which of them. */
+typedef struct TilePlace {
+	const Ix *along, *along_element, *step, *step_element;
+} TilePlace;
+
+/* A factor at a place, where all conditions hold. */
+typedef struct Taken {
+	const Value *value;
+	const Cond *conds;
+	uint32_t nconds;
+} Taken;
+
 static inline const Ix *number(const Tiling *g, int64_t n)
 {
 	return ix_const(g->arena, g->program->sizes, n);
@@ -89,8 +101,11 @@ const Value *tiling_cell(const Tiling *g, LocalId local, const Ix *const *ixs);
 const Ix **tiling_iters(const Tiling *g);
 void tiling_put(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at);
 Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block);
-/* The operand's factor at a place along its side and a step of the sum. */
-const Value *tiling_factor(const Tiling *g, const Side *side, const Ix *at, const Ix *k);
+/* Does the operand go through the loops of its side as through one? Then places behind the last one are held to
+ * it; else they are not read. */
+bool tiling_is_held(const Tiling *g, const Side *side);
+/* The operand's factor at a place; `last`: where there is such a step. */
+Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last);
 /* May four lanes access at once all that the value reads, a buffer at an index? */
 bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane);
 bool tiling_cell_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane);
@@ -103,9 +118,8 @@ void tiling_finish_side(Tiling *g, Side *side);
 /* Where a place along the side is in what is shared. */
 const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stage_step,
 			const Ix *along);
-/* next = the steps from k on; shared[stage] = next; shared[0] = the steps from k on, as far as there are any */
-Block tiling_fetch(Tiling *g, const Side *side, const Ix *k);
+/* next = the steps from k on, or, of the `last` ones, as far as there are any; shared[stage] = next */
+Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last);
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
-Block tiling_rest(Tiling *g, const Side *side, const Ix *k);
 
 #endif

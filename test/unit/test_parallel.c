@@ -110,6 +110,55 @@ static void test_the_interpreter_watches(void **state)
 	}
 }
 
+static const Ix *new_iter(SmallProgram *s, const char *name)
+{
+	IterVar iter = s->kernel.niters++;
+	s->kernel.iters[iter].name = sym_cstr(s->program.symbols, name);
+	return ix_iter(s->program.arena, iter);
+}
+
+static void in_threads(SmallProgram *s, int64_t n, const Stmt *stmt)
+{
+	IterVar thread = s->kernel.niters - 1;
+	sp_stmt(s,
+		stmt_loop(&s->program, LOOP_BLOCK, thread, n, block_one(s->program.arena, stmt)));
+}
+
+/* shared[i] = 1 by `n` threads of 8, then y[i] = shared[7 - i], with a barrier between or without. */
+static void build_block(SmallProgram *s, int64_t n, bool barrier)
+{
+	sp_init(s);
+	Arena *arena = s->program.arena;
+	BufferId y = sp_output(s, "y", DTYPE_F32, sp_const(s, 8));
+	BufferId shared = sp_temp(s, "shared", DTYPE_F32, sp_const(s, 8));
+	s->program.buffers.at[shared].shared = s->program.buffers.at[shared].scratch = true;
+	sp_begin(s, "k");
+	const Ix *i = new_iter(s, "i");
+	in_threads(s, n, stmt_store(arena, shared, i, OP_NONE, sp_number(s, DTYPE_F32, 1)));
+	if (barrier)
+		sp_stmt(s, stmt_barrier(arena));
+	const Ix *j = new_iter(s, "j");
+	const Ix *other = sp_add(s, sp_ix(s, 7), sp_mul(s, j, sp_ix(s, -1)));
+	in_threads(s, 8, stmt_store(arena, y, j, OP_NONE, sp_load(s, shared, other)));
+	sp_end(s);
+}
+
+static void test_the_interpreter_watches_threads_of_a_block(void **state)
+{
+	(void)state;
+	const struct {
+		int64_t stored;
+		bool barrier;
+		int verdict;
+	} cases[] = {{8, true, 0}, {8, false, 3}, {7, true, 3}};
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		SmallProgram s;
+		build_block(&s, cases[k].stored, cases[k].barrier);
+		assert_int_equal(verdict(&s, true), cases[k].verdict);
+		sp_free(&s);
+	}
+}
+
 static void test_the_verifier_refuses(void **state)
 {
 	(void)state;
@@ -150,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_independence),
 		cmocka_unit_test(test_the_interpreter_watches),
+		cmocka_unit_test(test_the_interpreter_watches_threads_of_a_block),
 		cmocka_unit_test(test_the_verifier_refuses),
 		cmocka_unit_test(test_work_decides),
 	};

@@ -72,10 +72,29 @@ output y = einsum("t | r, i, p, k; t | p, k -> j => t | r, i, j", x, w)
         same("batches", got.reshape(t, 3 * m, n), product(rows, columns))
 
 
+def convolved(tile, channels, kernel, size):
+    """Windows with margins: rows are all places of all pictures, the sum is over what a window has."""
+    model = Model("""dim t
+input x : f32 [t | %d, %d, %d]
+input w : f32 [%d, %d, %d -> 20]
+output y = einsum("t | p =+ a, q =+ b, c; a, b, c -> j => t | p, q, j", x, w)
+""" % (size, size + 2, channels, kernel, kernel, channels), schedule("y: tile q %d %d, j %d %d\n" % tile))
+    for t in (0, 1, 3):
+        x, w = draw(t, size, size + 2, channels), draw(20, kernel, kernel, channels)
+        got, = model.forward([t], [x, w], [((t, size, size + 2, 20), np.float32)])
+        near = kernel // 2
+        wide = np.pad(x, ((0, 0), (near, near), (near, near), (0, 0)))
+        windows = np.stack([wide[:, a:a + size, b:b + size + 2] for a in range(kernel) for b in range(kernel)], 3)
+        rows = windows.reshape(t * size * (size + 2), kernel * kernel * channels)
+        same("windows", got.reshape(-1, 20), product(rows, w.reshape(20, -1).T))
+
+
 plain(TILES[0], LAYOUTS[0])
 plain(TILES[1], LAYOUTS[1])
 plain(TILES[2], LAYOUTS[2])
 plain(TILES[3], LAYOUTS[3])
 plain(TILES[4], LAYOUTS[0])
 batched(TILES[2], 23, 68, 20)
+convolved(TILES[4], 8, 3, 9)
+convolved(TILES[1], 3, 5, 6)
 print("products have their bits")

@@ -1,0 +1,42 @@
+"""ptx_products.py TSRC FOLDER: what the PTX of each tile of a product has in a round over 16 steps of the sum: how many products are
+added, by how many reads of shared memory, of four elements all of them; bytes of shared memory, and whether something is on a
+stack; with both operands along the tile, and along the sum."""
+import os
+import re
+import subprocess
+import sys
+
+tsrc, folder = sys.argv[1:]
+TILES = [(128, 8, 128, 8), (64, 8, 128, 8), (64, 8, 64, 4), (32, 4, 64, 4), (16, 4, 64, 4)]
+
+
+def compiled(tile, layout):
+    source, wanted, made = (os.path.join(folder, "m." + suffix) for suffix in ("tsr", "sched", "ptx"))
+    first, second = layout.split("; ")
+    sizes = {"i": "256", "j": "256", "k": "64"}
+    shapes = [", ".join(sizes[letter] for letter in row.split(", ")) for row in (first, second)]
+    with open(source, "w") as out:
+        out.write('input a : [%s]\ninput b : [%s]\noutput y = einsum("%s => i, j", a, b)\n' % (*shapes, layout))
+    with open(wanted, "w") as out:
+        out.write("y: tile i %d %d, j %d %d\n" % tile)
+    run = subprocess.run([tsrc, "-v", "--target=cuda:sm_90", source, "--schedule=" + wanted, "-o", made], capture_output=True,
+                         text=True)
+    if run.returncode:
+        sys.exit(run.stderr)
+    registers, *stack = map(int, re.search(r"(\d+) registers, (\d+) bytes of stack, (\d+) instr", run.stderr).groups())
+    with open(made) as text:
+        return text.read(), registers, stack
+
+
+def count(text, instruction):
+    return len(re.findall(r"^\s*%s\s" % re.escape(instruction), text, re.M))
+
+
+for tile, layout in [(tile, "k, i; k, j") for tile in TILES] + [(TILES[1], "i, k; j, k")]:
+    text, registers, stack = compiled(tile, layout)
+    assert stack == [0, 0] and registers <= 168, (tile, layout, registers, stack)
+    assert not re.search(r"\.local|ld\.shared\.f32|ld\.shared\.u32", text), (tile, layout)
+    shared = sum(map(int, re.findall(r"^\s*\.shared \S+ \S+ \S+ ?\w+\[(\d+)\]", text, re.M)))
+    assert count(text, "ld.global.f32") == 0 and count(text, "ld.global.v4.f32") > 0, (tile, layout)
+    print("%d x %d of %s: %d products by %d reads, %d bytes" % (
+        tile[0], tile[2], layout, count(text, "fma.rn.f32"), count(text, "ld.shared.v4.f32"), shared))
