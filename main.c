@@ -8,6 +8,7 @@
 #include "base/temporary.h"
 #include "driver/jobs.h"
 #include "driver/lists.h"
+#include "driver/variants.h"
 #include "target/measure.h"
 #include "tune/tune.h"
 
@@ -15,6 +16,8 @@ typedef struct Client {
 	double start; /* in ms */
 	Options options;
 	Session *session;
+	Variants variants;
+	bool failed; /* to make one of them */
 } Client;
 
 /* What was asked of a stage that has run. */
@@ -85,7 +88,10 @@ static void compile(Client *c)
 	}
 	if (session_diags(s)->nerrors || session_failure(s)->kind || o->stop)
 		return;
-	jobs_run(o, s, &jobs);
+	if (jobs.n && !o->dry_run && !variants_make(o, &c->variants))
+		c->failed = true;
+	else
+		jobs_run(o, s, &jobs);
 }
 
 /* ---- the schedule that is measured to be the fastest ---- */
@@ -176,7 +182,7 @@ static int finish(const Client *c)
 	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
 	diags_print(diags, stderr);
 	fflush(stderr);
-	int status = diags->nerrors > 0;
+	int status = diags->nerrors > 0 || c->failed;
 	if ((fflush(stdout) != 0 || ferror(stdout)) && !status) {
 		fprintf(stderr, "tsrc: error: cannot write to standard output: %s\n",
 			strerror(errno));
@@ -192,6 +198,7 @@ int main(int argc, char **argv)
 	temporary_guard();
 	Arena *arena = arena_new();
 	options_parse(&client.options, arena, argc, argv);
+	client.options.session.code.parts = &client.variants.parts;
 	client.session = session_open(&client.options.session);
 	if (!client.session)
 		arena_out_of_memory("out of memory");
@@ -203,6 +210,7 @@ int main(int argc, char **argv)
 	else if (!answered)
 		session_dump_target(client.session, stdout);
 	int status = finish(&client);
+	variants_end(&client.variants);
 	session_close(client.session);
 	arena_free(arena);
 	return status;

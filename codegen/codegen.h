@@ -6,11 +6,22 @@
 #include "loops/vector/vector.h"
 
 /* What is asked for of the code, beside what it is made for (Target, of the program). */
+/* What a shared object of code for a GPU has beside it. */
+typedef struct GpuParts {
+	const char *const *ptx; /* files of code for other GPUs */
+	size_t nptx;
+	const char *
+		cpu_object; /* of the same program for a CPU, without copies of parameters; NULL: none */
+	const char *cpu_prefix; /* of its names */
+	const Program *cpu;	/* what it was made of */
+} GpuParts;
+
 typedef struct CodeOptions {
 	int opt_level;        /* 0 to 3 */
 	bool debug;           /* line information of the .tsr */
 	bool strict_fp;       /* no contraction of a*b+c */
 	bool fast_fp;         /* functions with larger errors */
+	const GpuParts *parts; /* NULL: none; filled before outputs are made */
 } CodeOptions;
 
 /* What a back end did, for --time-report and -v. */

@@ -27,20 +27,35 @@ static const Module *host_module(const Module *m)
 	return host;
 }
 
+/* With code for a CPU, what that has: its workspaces, and the CPU that it needs. NULL after a diagnostic. */
+static const Module *table_module(const Module *m)
+{
+	const GpuParts *parts = m->emit->options->parts;
+	Emit *emit = ARENA_NEW(m->arena, Emit);
+	if (!parts || !parts->cpu)
+		return host_module(m);
+	*emit = *m->emit;
+	emit->program = parts->cpu;
+	emit->shared = NULL;
+	return module_new(emit);
+}
+
 static bool write_assembly(const Module *m, const char *ptx, const char *path)
 {
-	FILE *out = held_file(fopen(path, "w"));
+	const Module *host = table_module(m);
+	FILE *out = host ? held_file(fopen(path, "w")) : NULL;
 	if (!out)
 		return false;
 	gpu_entries_asm(out, m, ptx);
-	table_asm(out, table_new(host_module(m), true));
+	table_asm(out, table_new(host, true));
 	fprintf(out, "\t.section\t.note.GNU-stack,\"\",@progbits\n");
 	return held_close(out) == 0;
 }
 
 static bool emit_in(const Emit *emit, const char *dir)
 {
-	const Tools tools = {emit, dir};
+	const GpuParts *parts = emit->options->parts;
+	const Tools tools = {emit, dir, parts ? parts->cpu_object : NULL};
 	Emit ptx = *emit;
 	ptx.output = arena_printf(emit->arena, "%s/module.ptx", dir);
 	const Module *m = ptx_emit(&ptx) ? module_new(emit) : NULL;

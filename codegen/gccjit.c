@@ -447,7 +447,7 @@ static bool build(const Emit *emit, OutputKind kind)
 		     strerror(errno));
 		return false;
 	}
-	b.tools = (Tools){emit, b.dir};
+	b.tools = (Tools){emit, b.dir, NULL};
 	/* debug information names the source and its lines */
 	b.cache = cache_open(emit->arena, emit->options->debug ? NULL : emit->cache);
 	if (emit->report)

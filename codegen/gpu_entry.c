@@ -6,6 +6,9 @@
  * eight, all others on the stack in order.
  */
 #include "codegen/gpu_entry.h"
+
+#include <string.h>
+
 #include "runtime/tsr.h"
 
 /* Offsets in tsr_arguments, and its bytes. */
@@ -19,6 +22,13 @@ enum {
 	AT_STREAM = 48,
 	LISTS = 56
 };
+
+/* Its code for a CPU, which is called where there is no device; NULL: none. */
+static const GpuParts *cpu_parts(const Module *m)
+{
+	const GpuParts *parts = m->emit->options->parts;
+	return parts && parts->cpu ? parts : NULL;
+}
 
 typedef struct Entry {
 	FILE *out;
@@ -65,6 +75,46 @@ static void enter(const Entry *e, int what)
 		e->m->prefix);
 }
 
+/* Jumps over what is put until end_absent unless there is no device; the address of the CPU's table is in rax then. */
+static bool begin_absent(const Entry *e)
+{
+	const GpuParts *parts = cpu_parts(e->m);
+	if (parts)
+		fprintf(e->out,
+			"\tcmpl\t$%d, %%eax\n\tjne\t1f\n\tmovq\t%s_module@GOTPCREL(%%rip), %%rax\n",
+			TSR_NO_DEVICE, parts->cpu_prefix);
+	return parts != NULL;
+}
+
+static void end_absent(const Entry *e) { fprintf(e->out, "1:\n"); }
+
+/* The CPU's function of a routine on the same lists; the call's place in the frame. */
+static void put_cpu_routine(const Entry *e, uint32_t index, long call)
+{
+	if (!begin_absent(e))
+		return;
+	fprintf(e->out,
+		"\tmovq\t%zu(%%rax), %%r10\n\tmovq\t%ld(%%rsp), %%rdi\n\tmovq\t%d(%%rsp), %%rsi\n"
+		"\tmovq\t%d(%%rsp), %%rdx\n\tmovq\t%d(%%rsp), %%rcx\n\tmovq\t%d(%%rsp), %%r8\n"
+		"\tmovq\t%d(%%rsp), %%r9\n\tmovq\t%d(%%rsp), %%rax\n\tsubq\t$16, %%rsp\n"
+		"\tmovq\t%%rax, (%%rsp)\n\tcall\t*%zu(%%r10)\n\taddq\t$16, %%rsp\n",
+		offsetof(tsr_module, routines), call, AT_DIMS, AT_SCALARS, AT_INPUTS, AT_OUTPUTS,
+		AT_STATE, AT_WORKSPACE,
+		index * sizeof(tsr_routine) + offsetof(tsr_routine, invoke));
+	end_absent(e);
+}
+
+/* The whole of a function that is the CPU's; `name` is the GPU's. False: there is no code for a CPU. */
+static bool put_cpu_function(FILE *out, const Module *m, const char *name)
+{
+	const GpuParts *parts = cpu_parts(m);
+	if (parts)
+		fprintf(out,
+			"\t.text\n\t.globl\t%s\n\t.type\t%s, @function\n%s:\n\tjmp\t%s%s@PLT\n",
+			name, name, name, parts->cpu_prefix, name + strlen(m->prefix));
+	return parts != NULL;
+}
+
 static void end(const Entry *e) { fprintf(e->out, "\tleave\n\tret\n"); }
 
 static Entry entry_new(FILE *out, const Module *m, long words)
@@ -106,6 +156,8 @@ static void put_routine(FILE *out, const Module *m, uint32_t index, bool device)
 	store_address(&e, outputs, AT_OUTPUTS);
 	fprintf(out, "\tmovq\t%ld(%%rsp), %%rsi\n", call);
 	enter(&e, (int)index + (device ? TSR_GPU_DEVICE : 0));
+	if (!device)
+		put_cpu_routine(&e, index, call);
 	end(&e);
 }
 
@@ -119,6 +171,7 @@ static void put_invoke(FILE *out, const Module *m, uint32_t index)
 		store(&e, false, at);
 	fprintf(out, "\tmovq\t%d(%%rsp), %%rsi\n", LISTS);
 	enter(&e, (int)index);
+	put_cpu_routine(&e, index, LISTS);
 	end(&e);
 }
 
@@ -126,6 +179,8 @@ static void put_invoke(FILE *out, const Module *m, uint32_t index)
 static void put_workspace(FILE *out, const Module *m, uint32_t index)
 {
 	const char *name = m->routines[index].workspace;
+	if (put_cpu_function(out, m, name))
+		return;
 	fprintf(out, "\t.globl\t%s\n\t.type\t%s, @function\n%s:\n\txorl\t%%eax, %%eax\n\tret\n",
 		name, name, name);
 }
@@ -177,6 +232,29 @@ static void store_dims(Entry *e, const DimId *dims, uint32_t n)
 
 static void finish(const Entry *e) { store_address(e, LISTS, AT_DIMS); }
 
+static void put_cpu_init(const Entry *e)
+{
+	if (!begin_absent(e))
+		return;
+	fprintf(e->out,
+		"\tmovq\t%zu(%%rax), %%r10\n\tmovq\t%d(%%rsp), %%rax\n\tmovq\t(%%rax), %%rax\n"
+		"\tmovq\t(%%rax), %%rdx\n\tmovq\t%d(%%rsp), %%rsi\n\tmovq\t%d(%%rsp), %%rdi\n"
+		"\tcall\t*%%r10\n",
+		offsetof(tsr_module, init), AT_SCALARS, AT_STATE, AT_DIMS);
+	end_absent(e);
+}
+
+static void put_cpu_pack(const Entry *e, long call)
+{
+	if (!begin_absent(e))
+		return;
+	fprintf(e->out,
+		"\tmovq\t%zu(%%rax), %%r10\n\tmovq\t%ld(%%rsp), %%rdi\n\tmovq\t%d(%%rsp), %%rsi\n"
+		"\tmovq\t%d(%%rsp), %%rdx\n\tcall\t*%%r10\n",
+		offsetof(tsr_module, pack), call, AT_DIMS, AT_STATE);
+	end_absent(e);
+}
+
 static void put_init(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
@@ -191,6 +269,7 @@ static void put_init(FILE *out, const Module *m)
 	finish(&e);
 	fprintf(out, "\txorl\t%%esi, %%esi\n");
 	enter(&e, TSR_GPU_INIT);
+	put_cpu_init(&e);
 	end(&e);
 	e = entry_new(out, m, 2);
 	begin(&e, arena_printf(m->arena, "%s__invoke_init", m->prefix), false);
@@ -201,6 +280,7 @@ static void put_init(FILE *out, const Module *m)
 	store_address(&e, LISTS + 8, AT_SCALARS);
 	fprintf(out, "\txorl\t%%esi, %%esi\n");
 	enter(&e, TSR_GPU_INIT);
+	put_cpu_init(&e);
 	end(&e);
 }
 
@@ -216,6 +296,7 @@ static void put_pack(FILE *out, const Module *m)
 	finish(&e);
 	fprintf(out, "\tmovq\t%ld(%%rsp), %%rsi\n", call);
 	enter(&e, TSR_GPU_PACK);
+	put_cpu_pack(&e, call);
 	end(&e);
 	e = entry_new(out, m, 1);
 	begin(&e, m->routines[p->routines.n].invoke, false);
@@ -224,6 +305,7 @@ static void put_pack(FILE *out, const Module *m)
 	store(&e, false, AT_STATE);
 	fprintf(out, "\tmovq\t%d(%%rsp), %%rsi\n", LISTS);
 	enter(&e, TSR_GPU_PACK);
+	put_cpu_pack(&e, LISTS);
 	end(&e);
 }
 
@@ -232,8 +314,11 @@ static void put_state_size(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
 	long size = LISTS + 8L * sizes_nargs(p->sizes);
+	const char *name = arena_printf(m->arena, "%s_state_size", m->prefix);
+	if (put_cpu_function(out, m, name))
+		return;
 	Entry e = entry_new(out, m, sizes_nargs(p->sizes) + 1);
-	begin(&e, arena_printf(m->arena, "%s_state_size", m->prefix), true);
+	begin(&e, name, true);
 	store_dims(&e, p->state_dims, p->nstate_dims);
 	store_number(&e, -1, size);
 	store_address(&e, size, AT_STATE);
@@ -276,16 +361,29 @@ static void put_enter(FILE *out, const Module *m)
 		absent_text);
 }
 
+static void put_text(FILE *out, const char *label, const char *ptx)
+{
+	fprintf(out, "\t.section\t.rodata\n%s:\n\t.incbin\t\"%s\"\n\t.byte\t0\n", label, ptx);
+}
+
 /* A tsr_gpu_code, and the name by which a loader finds it. */
 static void put_code(FILE *out, const Module *m, const char *ptx)
 {
-	fprintf(out, "\t.section\t.rodata\n.Lptx:\n\t.incbin\t\"%s\"\n\t.byte\t0\n", ptx);
+	const GpuParts *parts = m->emit->options->parts;
+	size_t n = parts ? parts->nptx : 0;
+	put_text(out, ".Lptx", ptx);
+	for (size_t i = 0; i < n; i++)
+		put_text(out, arena_printf(m->arena, ".Lptx%zu", i), parts->ptx[i]);
+	fprintf(out, "\t.section\t.data.rel.ro,\"aw\"\n\t.balign\t8\n.Lmore:\n");
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "\t.quad\t.Lptx%zu\n", i);
 	fprintf(out,
-		"\t.section\t.data.rel.ro,\"aw\"\n\t.balign\t8\n\t.weak\ttsr_gpu_code_table\n"
+		"\t.quad\t0\n\t.weak\ttsr_gpu_code_table\n"
 		"\t.type\ttsr_gpu_code_table, @object\n%s__gpu:\ntsr_gpu_code_table:\n"
-		"\t.long\t%d\n\t.long\t%zu\n\t.quad\t%s_module\n\t.quad\t.Lptx\n"
-		"\t.size\ttsr_gpu_code_table, .-tsr_gpu_code_table\n",
-		m->prefix, TSR_ABI, sizeof(tsr_gpu_code), m->prefix);
+		"\t.long\t%d\n\t.long\t%zu\n\t.quad\t%s_module\n\t.quad\t.Lptx\n\t.quad\t.Lmore\n"
+		"\t.quad\t%s%s\n\t.size\ttsr_gpu_code_table, .-tsr_gpu_code_table\n",
+		m->prefix, TSR_ABI, sizeof(tsr_gpu_code), m->prefix,
+		cpu_parts(m) ? parts->cpu_prefix : "0", cpu_parts(m) ? "_module" : "");
 }
 
 void gpu_entries_asm(FILE *out, const Module *m, const char *ptx)

@@ -40,9 +40,13 @@ void c_put_routine_comment(FILE *out, const Module *m, uint32_t index)
 		put_array(out, m, &r->inputs[i], names->inputs[i]);
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		put_array(out, m, &r->outputs[i], names->outputs[i]);
+	const GpuParts *parts = m->emit->options->parts;
+	const Program *p = parts && parts->cpu ? parts->cpu : m->program;
 	fprintf(out, " *   workspace: %s(...) = %s bytes%s */\n", names->workspace,
-		size_text(m->arena, m->program->sizes, r->workspace),
-		m->program->options.gpu ? " of a module for a CPU, 0 of one for a GPU" : "");
+		size_text(m->arena, p->sizes, p->routines.at[index].workspace),
+		parts && parts->cpu	  ? ", which are used where there is no device"
+		: m->program->options.gpu ? " of a module for a CPU, 0 of one for a GPU"
+					  : "");
 }
 
 /* Beside those on arrays of the host. */

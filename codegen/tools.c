@@ -93,6 +93,7 @@ bool tools_link(const Tools *t, const char *from)
 				    "-o",
 				    t->emit->output,
 				    from,
+				    t->with ? t->with : "--as-needed",
 				    "--as-needed",
 				    "-lm",
 				    "-lc",

@@ -8,6 +8,7 @@
 typedef struct Tools {
 	const Emit *emit;
 	const char *dir; /* for temporary files */
+	const char *with; /* an object that is linked too; NULL: none */
 } Tools;
 
 /* false after a diagnostic. */

@@ -73,10 +73,16 @@ static void check_target(const Options *o, Diags *diags, const char *kind)
 	if (backend && backend->gpu && !gpu)
 		diag(diags, E0901, SPAN_NONE, "'%s' is made for a GPU: --target=cuda makes it",
 		     kind);
+	else if (backend && backend->gpu && (o->gpus.n || o->with_cpu))
+		diag(diags, E0901, SPAN_NONE,
+		     "'%s' has code for one GPU, and --target names more: a shared object holds all",
+		     kind);
 	else if (backend && !backend->gpu && !backend->gpu_too && gpu &&
 		 backend->kind != OUTPUT_HEADER)
 		diag(diags, E0901, SPAN_NONE, "'%s' is made for a CPU, not by --target=cuda", kind);
 }
+
+static bool one_gpu(const Options *o) { return o->session.gpu && !o->gpus.n && !o->with_cpu; }
 
 Jobs jobs_plan(const Options *o, Diags *diags)
 {
@@ -94,7 +100,7 @@ Jobs jobs_plan(const Options *o, Diags *diags)
 	}
 	if (o->emit.n == 0 && !o->stdout_only && !o->syntax_only && !o->stop) {
 		const char *path =
-			o->output ? o->output : default_output(o, o->session.gpu ? ".cu" : ".so");
+			o->output ? o->output : default_output(o, one_gpu(o) ? ".cu" : ".so");
 		add_job(o->arena, &jobs, output_kind(path), path);
 	}
 	if (o->tunes && jobs.n && strcmp(jobs.at[0].path, "-") != 0)

@@ -78,8 +78,10 @@ static const struct argp_option option_table[] = {
 	 "Numbers of the CPU as FILE says; --dump=target prints such a file", 2},
 	{"measure-target", KEY_MEASURE_TARGET, NULL, 0,
 	 "Print such a file of this machine, as it is measured", 2},
-	{"target", KEY_TARGET, "cpu|aarch64-linux-gnu|cuda[:GPU]", 0,
-	 "Kind of machine: cpu (default), or a GPU: cuda:sm_80, sm_90, sm_90a, sm_100, sm_120", 2},
+	{"target", KEY_TARGET, "cpu|aarch64-linux-gnu|cuda[:GPU[,GPU]]", 0,
+	 "Kind of machine: cpu (default), or a GPU: cuda:sm_80, sm_90, sm_90a, sm_100, sm_120; several, and cpu behind "
+	 "them, in one .so",
+	 2},
 	{"fp", KEY_FP, "strict|default|fast", 0,
 	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
 	{"f32-matmul", KEY_F32_MATMUL, "ieee|3xtf32|tf32", 0,
@@ -318,15 +320,38 @@ static void set_opt_level(Options *o, struct argp_state *state, const char *arg)
 	o->session.code.opt_level = arg[0] - '0';
 }
 
+/* ":sm_80,sm_90a,cpu". False: one of them is not known, or none is a GPU. */
+static bool set_gpus(Options *o, const char *list)
+{
+	Words words = {0};
+	o->gpus.n = 0;
+	o->with_cpu = false;
+	o->session.gpu = *list ? NULL : gpu_find(list);
+	words_split(o->arena, &words, *list == ':' ? list + 1 : "");
+	for (size_t i = 0; i < words.n; i++) {
+		const GpuTarget *gpu = gpu_find(arena_printf(o->arena, ":%s", words.at[i]));
+		if (strcmp(words.at[i], "cpu") == 0)
+			o->with_cpu = true;
+		else if (!gpu)
+			return false;
+		else if (!o->session.gpu)
+			o->session.gpu = gpu;
+		else
+			PUSH(o->arena, o->gpus, gpu);
+	}
+	return o->session.gpu != NULL;
+}
+
 static void set_target(Options *o, const char *arg)
 {
 	const char *gpu = after(arg, "cuda");
-	o->session.gpu = gpu ? gpu_find(gpu) : NULL;
+	if (!gpu || !set_gpus(o, gpu))
+		o->session.gpu = NULL;
 	o->session.triple = strcmp(arg, "aarch64-linux-gnu") == 0 ? "aarch64-linux-gnu" : NULL;
 	if (o->session.gpu || o->session.triple || strcmp(arg, "cpu") == 0)
 		return;
 	fprintf(stderr,
-		"tsrc: unknown target '%s'; known are:\ncpu, aarch64-linux-gnu, cuda and cuda:NAME, with NAME one of ",
+		"tsrc: unknown target '%s'; known are:\ncpu, aarch64-linux-gnu, cuda and cuda:NAME[,NAME...][,cpu], with NAME one of ",
 		arg);
 	gpu_list(stderr);
 	fputc('\n', stderr);

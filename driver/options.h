@@ -13,6 +13,8 @@ typedef VEC(Define) Defines;
 typedef struct Options {
 	Arena *arena;
 	SessionOptions session; /* its folders and defines are those below */
+	VEC(const struct GpuTarget *) gpus; /* --target: beside session.gpu */
+	bool with_cpu;			    /* ... and code for a CPU */
 	const char *input;
 	const char *output;     /* -o */
 	Words emit, dump;       /* kinds and stages, as written */

@@ -83,6 +83,8 @@ void options_check(const Options *o, struct argp_state *state)
 		check_from(o, state);
 	if (o->session.gpu && o->session.checked)
 		argp_error(state, "--checked is for a CPU: --target=cuda has it not yet");
+	if ((o->gpus.n || o->with_cpu) && o->input && strcmp(o->input, "-") == 0)
+		argp_error(state, "a program from standard input is compiled for one target");
 	int stop = o->stop ? stage_index(o->stop) : -1;
 	if (o->verify_run && stop >= 0 && stop < pipeline_length - 1)
 		argp_error(state, "--verify=run needs all stages, and --stop=%s ends before them",

@@ -87,11 +87,21 @@ static void print_routine(const tsr_model *model, const tsr_routine *r)
 		       gpu_workspace(model->gpu, (int32_t)(r - m->routines))->text);
 }
 
+/* That of each code, the host's last. */
+static void print_target(const tsr_model *model)
+{
+	const char *target = model->gpu ? gpu_target(model->gpu, 0) : tsr_table(model)->target;
+	printf("target %s", target);
+	for (uint32_t i = 1; model->gpu && (target = gpu_target(model->gpu, i)); i++)
+		printf(" %s", target);
+	printf("%s%s\n", model->cpu ? " " : "", model->cpu ? model->cpu->target : "");
+}
+
 static void print_module(const tsr_model *model)
 {
 	const tsr_module *m = tsr_table(model);
 	printf("module %s, made from %s by %s\n", m->name, m->source, m->producer);
-	printf("target %s\n", m->target);
+	print_target(model);
 	printf("features %s\n", *m->features ? m->features : "(none)");
 	for (int32_t i = 0; i < m->ndims; i++)
 		printf("dim %s >= %lld\n", m->dims[i].name, (long long)m->dims[i].at_least);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "runtime/cuda/gpu.h"
+#include "runtime/cuda/plan.h"
 #include "runtime/session.h"
 
 tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
@@ -96,22 +97,35 @@ static void *open_shared(const char *path, tsr_error *error)
 	return handle;
 }
 
+/* Its table must be that of the same program. */
+static int add_cpu(const char *path, tsr_model *model, const tsr_gpu_code *code, tsr_error *error)
+{
+	if (!gpu_has_more(code) || !code->cpu)
+		return TSR_OK;
+	if (code->cpu->abi != TSR_ABI || table_fault(code->cpu) ||
+	    !tables_agree(code->cpu, gpu_table(model->gpu)))
+		return session_fail(error, TSR_FAIL_MODULE,
+				    "%s: its code for a CPU is of another program", path);
+	model->cpu = code->cpu;
+	return TSR_OK;
+}
+
 /* The code for a GPU that the module may have. */
 static int add_gpu(const char *path, tsr_model *model, tsr_error *error)
 {
 	const tsr_gpu_code *code = dlsym(model->handle, "tsr_gpu_code_table");
 	if (!code)
 		return TSR_OK;
-	if (code->abi != TSR_ABI || code->bytes < sizeof *code || !code->text)
+	if (code->abi != TSR_ABI || code->bytes < offsetof(tsr_gpu_code, more) || !code->text)
 		return session_fail(
 			error, TSR_FAIL_MODULE,
 			"%s: its code for a GPU has interface %u; this library reads %u", path,
 			code->abi, TSR_ABI);
-	model->gpu = gpu_of_text(path, code->text, error);
+	model->gpu = gpu_of_code(path, code, error);
 	if (!model->gpu)
 		return TSR_FAIL_MODULE;
 	return gpu_table(model->gpu)->nroutines == model->table->nroutines
-		       ? TSR_OK
+		       ? add_cpu(path, model, code, error)
 		       : session_fail(error, TSR_FAIL_MODULE, "%s: its plan is of another program",
 				      path);
 }

@@ -152,6 +152,8 @@ static int initialise(tsr_session *s, tsr_error *error)
 	const char *message = NULL;
 	int code = gpu ? gpu_init(gpu, s->values, s->state, s->seed, &message)
 		       : s->module->init(s->values, s->state, s->seed);
+	if (code == TSR_NO_DEVICE && s->model->cpu)
+		code = s->model->cpu->init(s->values, s->state, s->seed);
 	int32_t check = code - TSR_CHECK_FIRST;
 	if (check >= 0 && check < s->module->nchecks)
 		return session_fail(error, code, "%s: the initialisers: %s (code %d)",
@@ -400,8 +402,16 @@ int tsr_run_routine(const tsr_model *model, const tsr_routine *routine, const ts
 {
 	if (!model || !routine || !a)
 		return TSR_FAIL_ARGUMENT;
-	if (model->gpu)
-		return gpu_invoke(model->gpu, (int32_t)(routine - model->table->routines), call, a);
+	int32_t number = (int32_t)(routine - model->table->routines);
+	int code = model->gpu ? gpu_invoke(model->gpu, number, call, a) : TSR_NO_DEVICE;
+	if (model->gpu && (code != TSR_NO_DEVICE || !model->cpu))
+		return code;
+	tsr_call plain = call ? *call : (tsr_call){0};
+	if (model->gpu) { /* which knows no flags */
+		plain.flags = 0;
+		call = call ? &plain : NULL;
+		routine = &model->cpu->routines[number];
+	}
 	return routine->invoke(call, a->dims, a->scalars, a->inputs, a->outputs, a->state,
 			       a->workspace);
 }

@@ -18,6 +18,8 @@ struct tsr_model {
 	const tsr_module *table;
 	void *handle; /* of dlopen; NULL for a linked module */
 	struct Gpu *gpu; /* whose table it is; NULL: code of a CPU */
+	const tsr_module *
+		cpu; /* of a model with a GPU's: what is called where there is no device; NULL: nothing */
 };
 
 typedef struct DimCell {

@@ -139,9 +139,12 @@ typedef struct tsr_module {
 
 /* Exported as tsr_gpu_code_table, a weak name, by a module that has code for a GPU. */
 typedef struct tsr_gpu_code {
-	uint32_t abi, bytes; /* TSR_ABI, sizeof(tsr_gpu_code) */
+	uint32_t abi, bytes; /* TSR_ABI, sizeof(tsr_gpu_code), or up to `more` */
 	const tsr_module *table;
 	const char *text; /* PTX with its plan in front */
+	const char *const *more; /* such texts for other GPUs, then NULL; NULL: none */
+	const tsr_module *
+		cpu; /* the same program for a CPU, which is called where there is no device; NULL: none */
 } tsr_gpu_code;
 enum {
 	TSR_GPU_INIT = -1,

@@ -1,4 +1,5 @@
 /* The device: driver, contexts, code. */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,24 +26,62 @@ int device_check(Gpu *gpu, CUresult result, const char *what)
 	return TSR_BAD_DEVICE;
 }
 
-/* "sm_90a": of that GPU alone; "sm_90": of it and all later ones. */
-static int check_target(Gpu *gpu, CUdevice device, int major, int minor)
+/* How well code for a target suits a device, of compute capability `have` / 10; 0: not at all. "sm_90a" is of that GPU
+ * alone, "sm_90" of it and all later ones. */
+static long suits(const char *target, int have)
 {
-	char name[100] = "", *end;
+	char *end = NULL;
+	long wanted = strncmp(target, "sm_", 3) == 0 ? strtol(target + 3, &end, 10) : 0;
+	bool alone = wanted > 0 && strcmp(end, "a") == 0;
+	if (wanted <= 0 || (*end && !alone) || (alone ? have != wanted : have < wanted))
+		return 0;
+	return 2 * wanted + alone;
+}
+
+/* The code that suits the device best, of those that do so less than `below`; NULL: there is none. */
+static const GpuCode *best_code(const Gpu *gpu, int have, long below)
+{
+	const GpuCode *best = NULL;
+	long most = 0;
+	for (uint32_t i = 0; i < gpu->ncodes; i++) {
+		long how = suits(gpu->codes[i].plan->target, have);
+		if (how > most && how < below) {
+			best = &gpu->codes[i];
+			most = how;
+		}
+	}
+	return best;
+}
+
+/* "sm_80, sm_90a" */
+static void targets_text(const Gpu *gpu, char *text, size_t room)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < gpu->ncodes && n < room; i++)
+		n += (size_t)snprintf(text + n, room - n, "%s%.40s", i ? ", " : "",
+				      gpu->codes[i].plan->target);
+}
+
+static int no_code(Gpu *gpu, CUdevice device, int have)
+{
+	char name[100] = "", targets[200], *end;
 	const char *target = gpu->plan->target;
 	long wanted = strncmp(target, "sm_", 3) == 0 ? strtol(target + 3, &end, 10) : 0;
-	int have = 10 * major + minor;
-	if (wanted <= 0 || (*end && strcmp(end, "a") != 0))
+	if (gpu->ncodes == 1 && (wanted <= 0 || (*end && strcmp(end, "a") != 0)))
 		return device_fail(gpu, TSR_NO_DEVICE, "%s: there is no GPU '%.40s'", gpu->path,
 				   target);
-	if (*end ? have == wanted : have >= wanted)
-		return TSR_OK;
 	gpu->driver.cuDeviceGetName(name, sizeof name - 1, device);
+	targets_text(gpu, targets, sizeof targets);
+	if (gpu->ncodes > 1)
+		return device_fail(
+			gpu, TSR_NO_DEVICE,
+			"the code is for %s, and the device, %s, has compute capability %d.%d",
+			targets, name, have / 10, have % 10);
 	return device_fail(
 		gpu, TSR_NO_DEVICE,
 		"the code is for %s, of compute capability %ld.%ld%s, and the device, %s, has %d.%d",
-		target, wanted / 10, wanted % 10, *end ? " alone" : " or later", name, major,
-		minor);
+		target, wanted / 10, wanted % 10, *end ? " alone" : " or later", name, have / 10,
+		have % 10);
 }
 
 static int first_device(Gpu *gpu, CUdevice *device)
@@ -55,8 +94,8 @@ static int first_device(Gpu *gpu, CUdevice *device)
 	return code == TSR_OK ? device_check(gpu, d->cuDeviceGet(device, 0), "device 0") : code;
 }
 
-/* Does it run the code? */
-static int check_device(Gpu *gpu, CUdevice device)
+/* Its compute capability, times 10. Does it run any of the code? */
+static int check_device(Gpu *gpu, CUdevice device, int *have)
 {
 	const Driver *d = &gpu->driver;
 	int major = 0, minor = 0;
@@ -64,17 +103,20 @@ static int check_device(Gpu *gpu, CUdevice device)
 	if (result == CUDA_SUCCESS)
 		result = d->cuDeviceGetAttribute(&minor, CU_ATTRIBUTE_CAPABILITY_MINOR, device);
 	int code = device_check(gpu, result, "the device");
-	return code == TSR_OK ? check_target(gpu, device, major, minor) : code;
+	*have = 10 * major + minor;
+	if (code != TSR_OK || best_code(gpu, *have, LONG_MAX))
+		return code;
+	return no_code(gpu, device, *have);
 }
 
 /* The driver's compiler says more than its code does. */
-static int load_code(Gpu *gpu, DeviceContext *in)
+static int load_text(Gpu *gpu, DeviceContext *in)
 {
 	char log[600] = "";
 	int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES};
 	void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
 	CUresult result =
-		gpu->driver.cuModuleLoadDataEx(&in->module, gpu->text, 2, options, values);
+		gpu->driver.cuModuleLoadDataEx(&in->module, in->code->text, 2, options, values);
 	int code = device_check(gpu, result, "the driver does not take the code");
 	size_t used = strlen(gpu->message);
 	if (code != TSR_OK && *log)
@@ -83,9 +125,21 @@ static int load_code(Gpu *gpu, DeviceContext *in)
 	return code;
 }
 
+/* A driver may be too old for the code that suits best, and know an earlier one. */
+static int load_code(Gpu *gpu, DeviceContext *in, int have)
+{
+	int code = TSR_NO_DEVICE;
+	for (const GpuCode *best = best_code(gpu, have, LONG_MAX); best && code != TSR_OK;
+	     best = best_code(gpu, have, suits(best->plan->target, have))) {
+		in->code = best;
+		code = load_text(gpu, in);
+	}
+	return code;
+}
+
 static int find_functions(Gpu *gpu, DeviceContext *in)
 {
-	const Plan *plan = gpu->plan;
+	const Plan *plan = in->code->plan;
 	in->functions = calloc((size_t)plan->nlines + 1, sizeof *in->functions);
 	if (!in->functions)
 		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
@@ -106,7 +160,7 @@ static int find_functions(Gpu *gpu, DeviceContext *in)
 
 static int find_consts(Gpu *gpu, DeviceContext *in)
 {
-	const Plan *plan = gpu->plan;
+	const Plan *plan = in->code->plan;
 	in->consts = calloc((size_t)plan->nbuffers + 1, sizeof *in->consts);
 	if (!in->consts)
 		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
@@ -131,7 +185,9 @@ static int find_consts(Gpu *gpu, DeviceContext *in)
 
 static int make_arguments(Gpu *gpu)
 {
-	size_t n = gpu->plan->most_args;
+	size_t n = 0;
+	for (uint32_t i = 0; i < gpu->ncodes; i++)
+		n = gpu->codes[i].plan->most_args > n ? gpu->codes[i].plan->most_args : n;
 	free(gpu->cells);
 	free(gpu->args);
 	gpu->cells = calloc(1, n * sizeof *gpu->cells + ARGUMENT_BYTES);
@@ -215,9 +271,9 @@ static unsigned long long id_of(const Driver *d, CUcontext context)
 static int context_fill(Gpu *gpu, DeviceContext *in)
 {
 	const Driver *d = &gpu->driver;
-	int code = device_check(gpu, d->cuCtxGetDevice(&in->device), "the context");
+	int have, code = device_check(gpu, d->cuCtxGetDevice(&in->device), "the context");
 	if (code == TSR_OK)
-		code = check_device(gpu, in->device);
+		code = check_device(gpu, in->device, &have);
 	if (code == TSR_OK)
 		code = device_check(gpu, d->cuStreamCreate(&in->stream, CU_STREAM_NON_BLOCKING),
 				    "its stream");
@@ -225,7 +281,7 @@ static int context_fill(Gpu *gpu, DeviceContext *in)
 		code = device_check(gpu, d->cuEventCreate(&in->last, CU_EVENT_DISABLE_TIMING),
 				    "its event");
 	if (code == TSR_OK)
-		code = load_code(gpu, in);
+		code = load_code(gpu, in, have);
 	if (code == TSR_OK)
 		code = find_functions(gpu, in);
 	return code == TSR_OK ? find_consts(gpu, in) : code;
@@ -284,9 +340,9 @@ static int enter_own(Gpu *gpu)
 	CUdevice device;
 	CUcontext handle;
 	if (!in) {
-		int code = first_device(gpu, &device);
+		int have, code = first_device(gpu, &device);
 		if (code == TSR_OK)
-			code = check_device(gpu, device);
+			code = check_device(gpu, device, &have);
 		if (code == TSR_OK)
 			code = device_check(gpu, d->cuDevicePrimaryCtxRetain(&handle, device),
 					    "its context");

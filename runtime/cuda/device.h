@@ -14,6 +14,12 @@
 
 enum { DEVICE_ALIGNMENT = 256 };
 
+/* Code for a GPU of some kind, and the plan in front of it. */
+typedef struct GpuCode {
+	const char *text;
+	Plan *plan;
+} GpuCode;
+
 /* The device's copy of a state. */
 typedef struct DeviceState {
 	struct DeviceState *next;
@@ -51,6 +57,7 @@ typedef struct DeviceContext {
 	unsigned long long id; /* 0: the driver tells none */
 	CUdevice device;
 	bool retained; /* the device's primary one, held */
+	const GpuCode *code;
 	CUmodule module;
 	CUstream stream;
 	CUfunction *functions; /* of the plan's lines */
@@ -65,9 +72,11 @@ typedef struct DeviceContext {
 } DeviceContext;
 
 struct Gpu {
-	Plan *plan;
-	char *path, *own; /* own: the text, where it is the model's */
-	const char *text;
+	GpuCode *
+		codes; /* of one program: all but their launches, temporaries and targets is the same */
+	uint32_t ncodes;
+	Plan *plan;	  /* of the first */
+	char *path, *own; /* own: its text, where it is the model's */
 	pthread_mutex_t lock;
 	char message[1024]; /* of the last failure */
 	Driver driver;	    /* library NULL: not loaded yet */

@@ -30,7 +30,7 @@ static Gpu *load(const tsr_gpu_code *code)
 	if (!new)
 		return NULL;
 	new->code = code;
-	new->gpu = gpu_of_text(code->table->name, code->text, NULL);
+	new->gpu = gpu_of_code(code->table->name, code, NULL);
 	if (!new->gpu) {
 		free(new);
 		return NULL;
@@ -41,7 +41,7 @@ static Gpu *load(const tsr_gpu_code *code)
 	return new->gpu;
 }
 
-static Gpu *gpu_of_code(const tsr_gpu_code *code)
+static Gpu *find(const tsr_gpu_code *code)
 {
 	pthread_mutex_lock(&entered.lock);
 	Entered *found = entered.first;
@@ -57,6 +57,16 @@ static int failed(const tsr_call *call, int code, const char *text)
 	if (call && call->message)
 		*call->message = text;
 	return code;
+}
+
+/* The module's code for a CPU, which knows no flags. */
+static int call_cpu(const tsr_gpu_code *code, int32_t what, const tsr_call *call,
+		    const tsr_arguments *a)
+{
+	tsr_call plain = call ? *call : (tsr_call){0};
+	plain.flags = 0;
+	return code->cpu->routines[what].invoke(call ? &plain : NULL, a->dims, a->scalars,
+						a->inputs, a->outputs, a->state, a->workspace);
 }
 
 static int enter_routine(Gpu *gpu, int32_t what, const tsr_call *call, const tsr_arguments *a)
@@ -79,14 +89,18 @@ int tsr_enter_gpu(const tsr_gpu_code *code, int32_t what, const tsr_call *call,
 	if (!code || !a || code->abi != TSR_ABI)
 		return failed(call, TSR_BAD_CALL,
 			      "the module's code for a GPU has another interface than this libtsr");
-	Gpu *gpu = gpu_of_code(code);
+	Gpu *gpu = find(code);
 	const char *message = NULL;
 	int result = TSR_OK;
 	if (!gpu)
 		return failed(call, TSR_BAD_DEVICE, "the module's plan cannot be read");
 	int32_t routine = what & (TSR_GPU_DEVICE - 1);
 	if (what >= 0 && routine < gpu_table(gpu)->nroutines)
-		return enter_routine(gpu, what, call, a);
+		result = enter_routine(gpu, what, call, a);
+	if (result == TSR_NO_DEVICE && what == routine && gpu_has_more(code) && code->cpu)
+		return call_cpu(code, what, call, a);
+	if (what >= 0 && routine < gpu_table(gpu)->nroutines)
+		return result;
 	if (what == TSR_GPU_WAIT)
 		return gpu_wait(gpu, call, a->stream);
 	if (what == TSR_GPU_STATE_SIZE)

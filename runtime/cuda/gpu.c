@@ -62,15 +62,15 @@ static char *read_text(const char *path, tsr_error *error)
 	return text;
 }
 
-static int check_text(const char *path, const Gpu *gpu, tsr_error *error)
+static int check_text(const char *path, const GpuCode *code, tsr_error *error)
 {
-	const char *fault = table_fault(&gpu->plan->module);
+	const char *fault = table_fault(&code->plan->module);
 	if (fault)
 		return session_fail(error, TSR_FAIL_MODULE, "%s: the plan is damaged: %s", path,
 				    fault);
-	if (strstr(gpu->text, "\n.version "))
+	if (strstr(code->text, "\n.version "))
 		return TSR_OK;
-	if (strstr(gpu->text, "\n#ifdef __CUDACC__"))
+	if (strstr(code->text, "\n#ifdef __CUDACC__"))
 		return session_fail(
 			error, TSR_FAIL_MODULE,
 			"%s: CUDA C; a GPU runs the .ptx that tsrc writes, a CPU what 'cc -shared -fPIC -x c' "
@@ -79,27 +79,52 @@ static int check_text(const char *path, const Gpu *gpu, tsr_error *error)
 	return session_fail(error, TSR_FAIL_MODULE, "%s: behind the plan is no PTX", path);
 }
 
-/* text NULL: the file's. */
-static int fill(Gpu *gpu, const char *path, const char *text, tsr_error *error)
+static void refuse_calls(tsr_module *m)
 {
-	gpu->path = strdup(path);
-	if (!gpu->path)
-		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
-	gpu->own = text ? NULL : read_text(path, error);
-	gpu->text = text ? text : gpu->own;
-	if (gpu->text)
-		gpu->plan = plan_read(path, gpu->text, error);
-	if (!gpu->plan)
-		return TSR_FAIL_MODULE;
-	tsr_module *m = &gpu->plan->module;
 	m->init = no_init;
 	m->pack = no_pack;
 	for (int32_t i = 0; i < m->nroutines; i++)
 		((tsr_routine *)m->routines)[i].invoke = no_routine;
-	return check_text(path, gpu, error);
 }
 
-static Gpu *gpu_new(const char *path, const char *text, tsr_error *error)
+static int add_code(Gpu *gpu, const char *path, const char *text, tsr_error *error)
+{
+	GpuCode *code = &gpu->codes[gpu->ncodes];
+	code->text = text;
+	code->plan = plan_read(path, text, error);
+	if (!code->plan)
+		return TSR_FAIL_MODULE;
+	gpu->ncodes++;
+	gpu->plan = gpu->codes[0].plan;
+	refuse_calls(&code->plan->module);
+	if (!tables_agree(&gpu->plan->module, &code->plan->module))
+		return session_fail(error, TSR_FAIL_MODULE,
+				    "%s: the plan for %s is of another program", path,
+				    code->plan->target);
+	return check_text(path, code, error);
+}
+
+/* text NULL: the file's; `more` texts for other GPUs, then NULL. */
+static int fill(Gpu *gpu, const char *path, const char *text, const char *const *more,
+		tsr_error *error)
+{
+	size_t n = 1;
+	while (more && more[n - 1])
+		n++;
+	gpu->path = strdup(path);
+	gpu->codes = calloc(n, sizeof *gpu->codes);
+	if (!gpu->path || !gpu->codes)
+		return session_fail(error, TSR_FAIL_MEMORY, "out of memory");
+	gpu->own = text ? NULL : read_text(path, error);
+	if (!text && !gpu->own)
+		return TSR_FAIL_FILE;
+	int code = add_code(gpu, path, text ? text : gpu->own, error);
+	for (size_t i = 0; i + 1 < n && code == TSR_OK; i++)
+		code = add_code(gpu, path, more[i], error);
+	return code;
+}
+
+static Gpu *gpu_new(const char *path, const char *text, const char *const *more, tsr_error *error)
 {
 	Gpu *gpu = calloc(1, sizeof *gpu);
 	if (!gpu) {
@@ -107,17 +132,19 @@ static Gpu *gpu_new(const char *path, const char *text, tsr_error *error)
 		return NULL;
 	}
 	pthread_mutex_init(&gpu->lock, NULL);
-	if (fill(gpu, path, text, error) == TSR_OK)
+	if (fill(gpu, path, text, more, error) == TSR_OK)
 		return gpu;
 	gpu_close(gpu);
 	return NULL;
 }
 
-Gpu *gpu_open(const char *path, tsr_error *error) { return gpu_new(path, NULL, error); }
+Gpu *gpu_open(const char *path, tsr_error *error) { return gpu_new(path, NULL, NULL, error); }
 
-Gpu *gpu_of_text(const char *path, const char *text, tsr_error *error)
+bool gpu_has_more(const tsr_gpu_code *code) { return code->bytes >= sizeof *code; }
+
+Gpu *gpu_of_code(const char *path, const tsr_gpu_code *code, tsr_error *error)
 {
-	return gpu_new(path, text, error);
+	return gpu_new(path, code->text, gpu_has_more(code) ? code->more : NULL, error);
 }
 
 void gpu_close(Gpu *gpu)
@@ -129,11 +156,18 @@ void gpu_close(Gpu *gpu)
 		next = state->next;
 		state_free(state);
 	}
-	plan_free(gpu->plan);
+	for (uint32_t i = 0; i < gpu->ncodes; i++)
+		plan_free(gpu->codes[i].plan);
 	pthread_mutex_destroy(&gpu->lock);
+	free(gpu->codes);
 	free(gpu->path);
 	free(gpu->own);
 	free(gpu);
+}
+
+const char *gpu_target(const Gpu *gpu, uint32_t index)
+{
+	return index < gpu->ncodes ? gpu->codes[index].plan->target : NULL;
 }
 
 const tsr_module *gpu_table(const Gpu *gpu) { return &gpu->plan->module; }
@@ -166,12 +200,20 @@ static int64_t *new_values(const Plan *plan, const tsr_routine *routine, const i
 
 bool gpu_workspace_bytes(const Gpu *gpu, int32_t number, const int64_t *dims, int64_t *bytes)
 {
-	const Plan *plan = gpu->plan;
-	int64_t *values = new_values(plan, &plan->module.routines[number], dims);
-	bool good = values && tsr_size_value(&plan->routines[number].workspace, &plan->world,
-					     values, bytes) == TSR_OK;
+	int64_t *values = new_values(gpu->plan, &gpu->plan->module.routines[number], dims), one,
+		most = 0;
+	bool good = values != NULL;
+	for (uint32_t i = 0; i < gpu->ncodes && good; i++) {
+		const Plan *plan = gpu->codes[i].plan;
+		good = tsr_size_value(&plan->routines[number].workspace, &plan->world, values,
+				      &one) == TSR_OK &&
+		       one >= 0;
+		most = good && one > most ? one : most;
+	}
 	free(values);
-	return good && *bytes >= 0;
+	if (good)
+		*bytes = most;
+	return good;
 }
 
 /* Scalars that say places are values of sizes, too. */

@@ -17,14 +17,18 @@ typedef struct Gpu Gpu;
 
 /* The file begins with a plan. NULL with *error. */
 Gpu *gpu_open(const char *path, tsr_error *error);
-/* The same of a text, which must stay; `path` is for messages. */
-Gpu *gpu_of_text(const char *path, const char *text, tsr_error *error);
+/* The same of a module's code, which must stay; `path` is for messages. */
+Gpu *gpu_of_code(const char *path, const tsr_gpu_code *code, tsr_error *error);
+/* Has it texts for other GPUs, or code for a CPU? An earlier tsrc wrote none. */
+bool gpu_has_more(const tsr_gpu_code *code);
 void gpu_close(Gpu *gpu);
 /* Its functions refuse: they know of no device. */
 const tsr_module *gpu_table(const Gpu *gpu);
-/* Bytes of the device's memory that temporaries of the routine take. */
+/* "sm_90a", of the code number `index`; NULL: there are fewer. */
+const char *gpu_target(const Gpu *gpu, uint32_t index);
+/* Bytes of the device's memory that temporaries of the routine take, of the first code. */
 const tsr_size *gpu_workspace(const Gpu *gpu, int32_t routine);
-/* Their number for the routine's dims; false: they cannot be counted. */
+/* Their number for the routine's dims, the largest of all codes; false: they cannot be counted. */
 bool gpu_workspace_bytes(const Gpu *gpu, int32_t routine, const int64_t *dims, int64_t *bytes);
 
 /* As tsr_invoke, init and pack of a module; *message as a tsr_call's. `routine`: its number. `values`: the module's

@@ -53,7 +53,7 @@ static bool is_placed(const Runner *r, const tsr_size *size)
 /* Launches of these lines, NODES_MOST + 1 where they are more, or no graph: one has the same nodes in each call. */
 static int64_t count_nodes(const Runner *r, uint32_t from, uint32_t to)
 {
-	const Plan *plan = r->gpu->plan;
+	const Plan *plan = r->gpu->in->code->plan;
 	const int64_t none = NODES_MOST + 1;
 	int64_t n = 0, steps;
 	for (uint32_t i = from; i < to && n < none; i++) {

@@ -13,7 +13,7 @@ static int damaged(Gpu *gpu, const char *what, const char *of)
 
 static CUdeviceptr place_of(const Runner *r, uint32_t b)
 {
-	const PlanBuffer *buffer = &r->gpu->plan->buffers[b];
+	const PlanBuffer *buffer = &r->gpu->in->code->plan->buffers[b];
 	const DeviceState *state = r->with->state;
 	if (buffer->role == PLAN_PARAM)
 		return state ? state->at + (CUdeviceptr)state->places[buffer->index] : 0;
@@ -22,7 +22,7 @@ static CUdeviceptr place_of(const Runner *r, uint32_t b)
 
 static int set_cell(const Runner *r, const PlanArg *arg, int64_t *cell)
 {
-	const Plan *plan = r->gpu->plan;
+	const Plan *plan = r->gpu->in->code->plan;
 	int64_t base = 0;
 	switch (arg->kind) {
 	case ARG_DIM: *cell = r->run->values[arg->index]; return TSR_OK;
@@ -58,7 +58,7 @@ static bool is_changed(const Runner *r, const PlanArg *arg)
 {
 	if (arg->kind != ARG_BUFFER)
 		return arg->kind == ARG_SCALAR && r->rescaled;
-	const PlanBuffer *buffer = &r->gpu->plan->buffers[arg->index];
+	const PlanBuffer *buffer = &r->gpu->in->code->plan->buffers[arg->index];
 	if (!r->run->lent || (buffer->role != PLAN_IN && buffer->role != PLAN_OUT))
 		return false;
 	return r->moved[buffer->role == PLAN_IN ? buffer->index
@@ -89,10 +89,11 @@ static CUresult hand_over(Runner *r, const CUlaunch *l)
 static int launch(Runner *r, uint32_t number)
 {
 	Gpu *gpu = r->gpu;
-	const PlanLine *line = &gpu->plan->lines[number];
+	const PlanLine *line = &gpu->in->code->plan->lines[number];
 	int64_t blocks;
 	char name[500];
-	if (tsr_size_value(&line->blocks, &gpu->plan->world, r->run->values, &blocks) != TSR_OK)
+	if (tsr_size_value(&line->blocks, &gpu->in->code->plan->world, r->run->values, &blocks) !=
+	    TSR_OK)
 		return damaged(gpu, "the blocks", line->function);
 	if (blocks <= 0)
 		return TSR_OK;
@@ -136,8 +137,8 @@ int launch_read(Runner *r, CUdeviceptr from, int32_t *word)
 static int count_steps(const Runner *r, const PlanLine *loop, int64_t *count)
 {
 	if (loop->scalar == PLAN_NONE)
-		return tsr_size_value(&loop->count, &r->gpu->plan->world, r->run->values, count) ==
-				       TSR_OK
+		return tsr_size_value(&loop->count, &r->gpu->in->code->plan->world, r->run->values,
+				      count) == TSR_OK
 			       ? TSR_OK
 			       : damaged(r->gpu, "the steps of a loop", loop->place);
 	*count = scalar_value(&r->routine->scalars[loop->scalar], r->with->scalars[loop->scalar]);
@@ -160,7 +161,7 @@ static int is_over(Runner *r, const PlanLine *loop, bool *over)
 
 static int run_loop(Runner *r, uint32_t number)
 {
-	const PlanLine *loop = &r->gpu->plan->lines[number];
+	const PlanLine *loop = &r->gpu->in->code->plan->lines[number];
 	int64_t count, *step = &r->run->values[loop->step];
 	bool over = false;
 	int code = count_steps(r, loop, &count);
@@ -184,7 +185,7 @@ int launch_lines(Runner *r, uint32_t from, uint32_t to)
 {
 	int code = TSR_OK;
 	for (uint32_t i = from; i < to && code == TSR_OK; i++) {
-		const PlanLine *line = &r->gpu->plan->lines[i];
+		const PlanLine *line = &r->gpu->in->code->plan->lines[i];
 		code = line->loop ? run_loop(r, i) : launch(r, i);
 		if (line->loop)
 			i = line->end - 1;

@@ -54,7 +54,7 @@ static uint32_t array_buffer(const PlanRoutine *r, uint32_t i)
 /* Sizes of inputs and results and, unless they are the caller's, their places in the arena. */
 static int lay_out_arrays(Gpu *gpu, DeviceRun *run)
 {
-	const Plan *plan = gpu->plan;
+	const Plan *plan = gpu->in->code->plan;
 	const PlanRoutine *r = &plan->routines[run->routine];
 	for (uint32_t i = 0; i < r->ninputs + r->noutputs; i++) {
 		uint32_t b = array_buffer(r, i);
@@ -76,7 +76,7 @@ static int lay_out_arrays(Gpu *gpu, DeviceRun *run)
 /* Temporaries behind them. */
 static int lay_out_workspace(Gpu *gpu, DeviceRun *run)
 {
-	const Plan *plan = gpu->plan;
+	const Plan *plan = gpu->in->code->plan;
 	int64_t workspace, bytes, offset;
 	if (tsr_size_value(&plan->routines[run->routine].workspace, &plan->world, run->values,
 			   &workspace) != TSR_OK ||
@@ -115,7 +115,7 @@ static int run_allocate(Gpu *gpu)
 {
 	char what[200];
 	DeviceRun **runs = &gpu->in->runs, *run = *runs;
-	const char *name = gpu->plan->routines[run->routine].name;
+	const char *name = gpu->in->code->plan->routines[run->routine].name;
 	if (run->arena)
 		return TSR_OK;
 	snprintf(what, sizeof what, "routine %.100s", name ? name : "of the initialisers");
@@ -145,7 +145,7 @@ static int drop_runs(Gpu *gpu, DeviceRun **at)
 
 static int make_run(Gpu *gpu, uint32_t routine, const int64_t *values, bool lent, DeviceRun **made)
 {
-	DeviceRun *run = run_new(gpu->plan, routine, values);
+	DeviceRun *run = run_new(gpu->in->code->plan, routine, values);
 	if (!run)
 		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
 	run->lent = lent;
@@ -163,7 +163,7 @@ static int find_run(Gpu *gpu, uint32_t routine, const int64_t *values, bool lent
 	DeviceRun **at = &gpu->in->runs;
 	while (code == TSR_OK && *at &&
 	       !((*at)->routine == routine && (*at)->lent == lent &&
-		 same_values(gpu->plan, *at, values))) {
+		 same_values(gpu->in->code->plan, *at, values))) {
 		at = &(*at)->next;
 		if (++kept == RUNS_KEPT)
 			code = drop_runs(gpu, at);
@@ -183,7 +183,7 @@ static int find_run(Gpu *gpu, uint32_t routine, const int64_t *values, bool lent
 /* Where the plan's buffers are: `arrays` of inputs and results, or else in the arena. */
 static void place_buffers(const Runner *r, const CUdeviceptr *arrays)
 {
-	const Plan *plan = r->gpu->plan;
+	const Plan *plan = r->gpu->in->code->plan;
 	DeviceRun *run = r->run;
 	for (uint32_t b = 0; b < plan->nbuffers; b++) {
 		const PlanBuffer *buffer = &plan->buffers[b];
@@ -210,7 +210,7 @@ static int copy_inputs(const Runner *r)
 					    r->gpu->driver.cuMemcpyHtoDAsync_v2(r->run->places[b],
 										r->with->inputs[i],
 										bytes, r->stream),
-					    r->gpu->plan->buffers[b].name);
+					    r->gpu->in->code->plan->buffers[b].name);
 	}
 	return code;
 }
@@ -226,7 +226,7 @@ static int copy_outputs(Runner *r)
 					    r->gpu->driver.cuMemcpyDtoHAsync_v2(r->with->outputs[i],
 										r->run->places[b],
 										bytes, r->stream),
-					    r->gpu->plan->buffers[b].name);
+					    r->gpu->in->code->plan->buffers[b].name);
 	}
 	return code == TSR_OK ? launch_wait(r) : code;
 }
@@ -270,7 +270,7 @@ static int execute(Runner *r)
 		code = copy_inputs(r);
 	if (code == TSR_OK)
 		code = launch_all(r);
-	if (code == TSR_OK && gpu->plan->checks)
+	if (code == TSR_OK && gpu->in->code->plan->checks)
 		code = launch_read(r, gpu->in->status, &r->status);
 	if (code == TSR_OK)
 		code = note_code(gpu, r->status);
@@ -307,7 +307,7 @@ static int check_memory(Gpu *gpu, const char *name, CUdeviceptr at, uint64_t byt
 
 static int take_array(const Runner *r, uint32_t i, CUdeviceptr at)
 {
-	const char *name = r->gpu->plan->buffers[array_buffer(r->routine, i)].name;
+	const char *name = r->gpu->in->code->plan->buffers[array_buffer(r->routine, i)].name;
 	uint64_t bytes = (uint64_t)r->run->sizes[i];
 	bool known = bytes == 0 || at == r->run->arrays[i];
 	int code = known ? TSR_OK : check_memory(r->gpu, name, at, bytes);
@@ -348,7 +348,7 @@ static int accept_lent(const Runner *r)
 static int finish(Runner *r)
 {
 	Gpu *gpu = r->gpu;
-	int code = gpu->plan->checks ? note_status(gpu, r->stream) : TSR_OK;
+	int code = gpu->in->code->plan->checks ? note_status(gpu, r->stream) : TSR_OK;
 	CUresult result = gpu->driver.cuEventRecord(gpu->in->last, r->stream);
 	gpu->in->busy |= result == CUDA_SUCCESS;
 	note_assigned(r);
@@ -361,7 +361,7 @@ static int execute_lent(Runner *r)
 	size_t n = (size_t)r->routine->ninputs + r->routine->noutputs + 1;
 	r->moved = calloc(n, sizeof *r->moved);
 	int code = r->moved ? TSR_OK : device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
-	if (code == TSR_OK && r->gpu->plan->checks)
+	if (code == TSR_OK && r->gpu->in->code->plan->checks)
 		code = note_reserve(r->gpu);
 	if (code == TSR_OK) {
 		place_buffers(r, r->run->arrays);
@@ -415,7 +415,7 @@ int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArgu
 		return code;
 	Runner r = {.gpu = gpu,
 		    .run = gpu->in->runs,
-		    .routine = &gpu->plan->routines[routine],
+		    .routine = &gpu->in->code->plan->routines[routine],
 		    .with = with,
 		    .stream = with->lent ? with->stream : gpu->in->stream};
 	set_places(&r);

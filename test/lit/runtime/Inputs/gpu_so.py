@@ -73,7 +73,7 @@ def run(path, n, k):
 with open(os.path.join(FOLDER, "m.tsr"), "w", encoding="utf8") as out:
     out.write(PROGRAM)
 paths = {}
-for kind, options in (("gpu", ["--target=cuda"]), ("cpu", ["--no-prepack"])):
+for kind, options in (("gpu", ["--target=" + os.environ.get("TARGET", "cuda")]), ("cpu", ["--no-prepack"])):
     paths[kind] = os.path.join(FOLDER, kind + ".so")
     subprocess.run([TSRC, os.path.join(FOLDER, "m.tsr"), "--prefix=m", "-o", paths[kind], *options], check=True)
 if "LD_LIBRARY_PATH" in os.environ:
