@@ -109,7 +109,7 @@ static void set_iter(Bounds *b, IterVar iter, Size size, Range range)
 	prover_note(b->walk.prover, range.known ? (uint64_t)range.most : 1);
 }
 
-/* What is known of an iterator, lo + step * turn, beside that it is below hi: how often it turns,
+/* What is known of an iterator, lo + step * turn, beside that it is below hi: how often it runs,
  * and numbers that these never exceed. */
 static void assume_turns(Bounds *b, const Stmt *loop, Size hi, Size extent, Size turn)
 {
@@ -149,7 +149,7 @@ static void open_slot(Bounds *b, const Stmt *loop)
 	prover_assume(p, size_sub(prover_sizes(p), last, slot));
 }
 
-/* The body runs, so lo is below hi; with one turn at most there is no symbol. */
+/* The body runs, so lo is below hi; with one iteration at most there is no symbol. */
 static void open_loop(Bounds *b, const Stmt *loop)
 {
 	Walk *w = &b->walk;

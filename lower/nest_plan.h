@@ -59,7 +59,7 @@ int nest_wants_margins(Nest *nest);
 /* The estimated cycles of a sum in tiles as its loops are, `transposed`: with lanes across another loop
  * than the last of the result; 0: no such tiles fit. */
 uint64_t tile_estimate(Nest *nest, bool transposed);
-/* Would tiles turn squares of an operand as they read it, in a row block of few rows? The nest is
+/* Would tiles transpose squares of an operand as they read it, in a row block of few rows? The nest is
  * one to look at. */
 bool tile_transposes_squares(Nest *nest);
 /* Does the loop go over the result's last axis in steps of 2 to LANES_APART cells, and set them

@@ -10,7 +10,7 @@
  * the height of the block, and tensors of the row block are found at their places. Every access
  * stays in the row at hand, as row_block.c has seen. What is left has code of its own with the order
  * of additions of whole blocks: contractions have the same form in both. So have few rows, as a
- * number, but nothing is copied for them where tiles turn squares of the operands as they read them
+ * number, but nothing is copied for them where tiles transpose squares of the operands as they read them
  * (row_block_transpose.c decides, tile_transpose_square.c does).
  */
 #include "base/diag.h"

@@ -3,7 +3,7 @@
  * Those are that lie along the sum, where tiles of many rows would like lanes along the columns.
  * Few rows would wait for a copy, and how many there are is nothing that the order of additions may
  * depend on: so operands stay as they are where tiles with lanes along the sum are nearly as fast.
- * Where few rows, as a number, need what is copied, tiles turn it as they read it if all
+ * Where few rows, as a number, need what is copied, tiles transpose it as they read it if all
  * contractions that read it can.
  */
 #include "lower/node_plan.h"
@@ -207,7 +207,7 @@ uint32_t row_block_rows(const Lower *lower, const RowBlock *row_block, RowBlockR
 	return n;
 }
 
-/* Would tiles of a root turn what they read? */
+/* Would tiles of a root transpose what they read? */
 static bool transposes_squares(Lower *lower, NodeId root)
 {
 	NestLook look;
@@ -216,7 +216,7 @@ static bool transposes_squares(Lower *lower, NodeId root)
 	return tile_transposes_squares(&look.nest);
 }
 
-/* Contractions of blocks of a height that turn what they read. Tensors between kernels are looked
+/* Contractions of blocks of a height that transpose what they read. Tensors between kernels are looked
  * at as they will lie, in the buffers of all of their rows. */
 static uint32_t count_squares(Lower *lower, RowBlock *row_block, Size height)
 {

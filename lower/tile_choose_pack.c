@@ -233,7 +233,7 @@ static void pack_transposed(Planner *p)
 	}
 }
 
-/* The columns that rows turn for: the longest loop that moves one operand alone, which can be
+/* The columns that rows are transposed for: the longest loop that moves one operand alone, which can be
  * packed and which the rows leave in place; no batch's. */
 static Loop *transposed_columns(const Planner *p, const Loop *row)
 {

@@ -1,4 +1,4 @@
-/* Whether tiles of few rows turn squares of an operand as they read it. */
+/* Whether tiles of few rows transpose squares of an operand as they read it. */
 #include "loops/linear.h"
 #include "loops/walk.h"
 #include "lower/row_block.h"
@@ -6,7 +6,7 @@
 
 enum { LEAST_SIDE = 4 };
 
-/* Does the row block at hand turn the operand for other rows? */
+/* Does the row block at hand transpose the operand for other rows? */
 static bool row_block_transposes(const Planner *p, int load)
 {
 	const Lower *lower = p->tile->nest->gen->lower;

@@ -68,7 +68,7 @@ bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, b
 int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop);
 bool tile_stores_along(const Planner *p, const Loop *loop);
 uint64_t tile_strided_cycles(const Planner *p, int64_t rows);
-/* Eighths of cycles of turning and storing a tile's sums. */
+/* Eighths of cycles of transposing and storing a tile's sums. */
 uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols);
 /* Elements between two steps of the innermost sum of an operand that may be read beyond its
  * columns; 0: it may not. */

@@ -59,7 +59,7 @@ typedef struct Rows {
 } Rows;
 
 /* The kernel with all its touches, if it is one loop over rows; `loop` is NULL else, and where
- * turning its loops is worth more. */
+ * transposing its loops is worth more. */
 RowKernel row_kernel(Rows *rows, const Kernel *kernel);
 /* Cells a row of a buffer, by its first access; SIZE_BAD: it does not move with the row. */
 Size row_cells_of(const Rows *rows, const RowKernel *row, BufferId buffer);

@@ -142,7 +142,7 @@ static bool is_one_block(const Chunks *p, const Cut *cut)
 	       loop_of_rest(p->program, cut->loop, &lo, &hi);
 }
 
-/* Is what was cut enough, and the next loop better left as it is? One that tiles sweep along
+/* Is what was cut enough, and the next loop better left as it is? One that tiles traverse
  * step by step reads again where it is cut. */
 static bool suffices(const Chunks *p, const Cut *cut, const Cut *next)
 {
