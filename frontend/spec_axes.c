@@ -237,8 +237,14 @@ static bool refuse_stride(Build *b, const AstSpecAxis *axis, const AstCoef *coef
 {
 	diag(b->diags, E0217, coef->span, "'%s' is a size, and the stride %s is a number",
 	     coef->name.sym, window ? "of a window" : "beside a place by name");
-	diag_note(b->diags, axis->span, "without it the stride may be any size: '%s*i + 1'",
-		  coef->name.sym);
+	Sym g = coef->name.sym, o = axis->name.sym, k = axis->kernel.sym;
+	if (!window) {
+		diag_note(b->diags, axis->span, "without it the stride may be any size: '%s*i + 1'", g);
+		return false;
+	}
+	diag_note(b->diags, axis->span, "windows side by side are '(%s %s)' with (%s = %s)", o, k, k, g);
+	diag_note(b->diags, coef->span,
+		  "others have strides that are known now: a number, a configuration's value, or -D %s=2", g);
 	return false;
 }
 

@@ -1,5 +1,6 @@
 /* Statements of forms that programs.c draws among others: loops at run time, indices that are read, what goes along
- * an axis, joined axes, places by name, margins, products of many, initialisers.
+ * an axis, joined axes, places by name and by scalars, margins with borders,
+ * products of many, initialisers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -229,15 +230,55 @@ void form_margins(Writer *w)
 	put_with(w, &a, row, at, text);
 	put(w, "=> ");
 	put_with(w, &a, row, at, letter);
-	put(w, "\", %s) with (z = %d)\n", a.name, kernel);
+	static const char *const borders[] = {"edge", "reflect", "wrap", "0.5", "skip"};
+	if (chance(w->c, 2))
+		put(w, "\", %s, border = %s) with (z = %d)\n", a.name, PICK(w, borders), kernel);
+	else
+		put(w, "\", %s) with (z = %d)\n", a.name, kernel);
 }
 
-/* A product of up to eight: each has some letters of the first, and one of its own. */
+/* A routine whose scalar says what is read of an axis, and where one is written. */
+void form_scalar_place(Writer *w)
+{
+	static const char *const dtypes[] = {"i32", "i64", "u32"};
+	static const char *const reads[] = {"%c + at", "at^%c", "%c^at", "2*%c + at", "at + %c + at"};
+	static const char *const right[] = {"", " * at", " + at"};
+	Tensor a = *old_tensor(w);
+	char next = 'a', text[48], letter[] = "x";
+	int row, at, number = w->nnames++;
+	if (!any_axis(w, &a, &row, &at) || w->ntensors == TENSORS)
+		return;
+	name_axes(&a, &next);
+	letter[0] = a.axes[row][at].letter;
+	put(w, "routine r%d(at : %s) -> p, q {\n\tp =: (", number, PICK(w, dtypes));
+	put(w, chance(w->c, 2) ? "sum(\"" : "reduce(max, \"");
+	if (chance(w->c, 3)) { /* as much as it says */
+		snprintf(text, sizeof text, "%s^_", letter);
+		put_with(w, &a, row, at, text);
+		put(w, "=> ");
+		put_with(w, &a, row, at, NULL);
+		put(w, "\", %s) with (%s = at)", a.name, letter);
+	} else {
+		snprintf(text, sizeof text, PICK(w, reads), letter[0]);
+		put_with(w, &a, row, at, text);
+		put(w, "=> ");
+		put_with(w, &a, row, at, NULL);
+		put(w, "\", %s)", a.name);
+	}
+	put(w, ")%s\n\tq =: id(%s)\n\tq =+ %s via \"", PICK(w, right), a.name, a.name);
+	put_with(w, &a, row, at, chance(w->c, 2) ? "0" : letter);
+	put(w, "=> ");
+	snprintf(text, sizeof text, "%s + at", letter);
+	put_with(w, &a, row, at, text);
+	put(w, "\"\n}\n");
+}
+
+/* A product of up to sixteen: each has some letters of the first, and one of its own. */
 void form_many(Writer *w)
 {
-	Tensor a = *old_tensor(w), parts[8];
+	Tensor a = *old_tensor(w), parts[15];
 	char next = 'a';
-	int n = 2 + (int)choose(w->c, 6), row, at;
+	int n = (chance(w->c, 4) ? 8 : 2) + (int)choose(w->c, 7), row, at;
 	if (!is_known(&a) || !any_axis(w, &a, &row, &at))
 		return;
 	name_axes(&a, &next);

@@ -422,7 +422,7 @@ size_t program_write(Choices *c, char *out, size_t most)
 		form_compose, form_window, form_window,	 form_argmax, form_move,    form_move,
 		form_concat,  form_gather, form_routine, form_scan,   form_scan,    form_scatter,
 		form_picked,  form_along,  form_along,	 form_joined, form_placed,  form_margins,
-		form_many,    form_initial};
+		form_many,    form_initial, form_scalar_place, form_margins};
 	Writer w = {.c = c, .out = out, .most = most};
 	if (most < 64)
 		return 0;

@@ -51,6 +51,7 @@ void form_along(Writer *w);
 void form_joined(Writer *w);
 void form_placed(Writer *w);
 void form_margins(Writer *w);
+void form_scalar_place(Writer *w);
 void form_many(Writer *w);
 void form_initial(Writer *w);
 
