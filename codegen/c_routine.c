@@ -271,7 +271,10 @@ static const char *based_text(const Module *m, uint32_t routine, const KernelBuf
 	const char *first = pointer_text(m, routine, buffer->buffer);
 	if (size_is(m->program->sizes, buffer->base, 0))
 		return first;
-	return arena_printf(m->arena, "%s + %s", first, c_size(m, buffer->base));
+	/* of two elements a byte it is even, and the pointer one of bytes */
+	bool halves = dtype_is_packed(m->program->buffers.at[buffer->buffer].dtype);
+	Size base = halves ? size_floor(m->program->sizes, buffer->base, 2) : buffer->base;
+	return arena_printf(m->arena, "%s + %s", first, c_size(m, base));
 }
 
 static void put_call(FILE *out, const Module *m, uint32_t routine, KernelId id)
