@@ -215,6 +215,8 @@ INDEXED = [
             "x.gather(1, ids[:, None])", 100000 * 72, numpy="np.take_along_axis(x, ids[:, None], 1)"),
     Program("sums up to each place of rows of 4096", "input x : [1024, 4096]\noutput y = cumulate(sum, \"r, [t] => r, t\", x)\n",
             {"x": "1024x4096"}, "x.cumsum(1)", 32 * M, numpy="np.cumsum(x, 1)"),
+    Program("sums up to each place of 16M", "input x : [16777216]\noutput y = cumulate(sum, \"t => t\", x)\n",
+            {"x": "16777216"}, "x.cumsum(0)", 128 * M, numpy="np.cumsum(x)"),
     Program("sorted 64 rows of 4096", ALONG % ("64, 4096", "sort", "r, [t] => r, t"), {"x": "64x4096"}, "x.sort(1)[0]", 2 * M,
             numpy="np.sort(x, 1)"),
     Program("sorted 16M", ALONG % ("16777216", "sort", "t => t"), {"x": "16777216"}, "x.sort()[0]", 128 * M,
