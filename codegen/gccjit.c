@@ -139,8 +139,10 @@ static void set_vector_options(Jit *jit, bool plain)
 					       "-fno-code-hoisting",
 					       "-fno-tree-tail-merge",
 					       NULL};
-	/* a loop over many operands is worth a check of each pair */
+	/* a loop over many operands is worth a check of each pair; scalars of a window that go from
+	 * step to step in registers would drive a tile's sums out of these */
 	static const char *const loops[] = {"-ftree-loop-vectorize", "-fvect-cost-model=dynamic",
+					    "-fno-predictive-commoning",
 					    "--param=vect-max-version-for-alias-checks=100", NULL};
 	static const char *const straight[] = {"-fpredictive-commoning",
 					       "-fno-tree-ch",
