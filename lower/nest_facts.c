@@ -93,10 +93,11 @@ static const SumLoop *loops_of(Facts *f, bool reduces)
 static int64_t cells_together(const Nest *nest)
 {
 	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_INTERLEAVE);
-	if (!asked)
+	if (asks_off(asked))
+		return 1;
+	if (!asked || !asked->items.n || !asked->items.at[0].n)
 		return nest_target(nest)->sum_cells;
-	bool some = asks_on(asked) && asked->items.n && asked->items.at[0].n;
-	int64_t n = some ? asked->items.at[0].numbers[0] : 1;
+	int64_t n = asked->items.at[0].numbers[0];
 	return n <= nest_target(nest)->registers ? n : 1;
 }
 

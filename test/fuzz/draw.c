@@ -136,11 +136,20 @@ static const ScheduleEntry *any_made(Draw *d, Choice *choice)
 	return n ? entry : NULL;
 }
 
+/* Any word; of two half of the time the one that was made less often. */
+static Choice new_word(Draw *d)
+{
+	Choice one = (Choice)choose(d->choices, CHOICE_COUNT),
+	       other = (Choice)choose(d->choices, CHOICE_COUNT);
+	bool rarer = d->made && d->made[other] < d->made[one];
+	return rarer && chance(d->choices, 2) ? other : one;
+}
+
 /* A kernel and a word: often one that it has, of a few the one that was made least. */
 static const ScheduleEntry *any_word(Draw *d, Choice *choice)
 {
 	const ScheduleEntry *entry = NULL;
-	*choice = (Choice)choose(d->choices, CHOICE_COUNT);
+	*choice = new_word(d);
 	if (chance(d->choices, 3))
 		return any_entry(d);
 	for (int i = 0; i < CANDIDATES; i++) {

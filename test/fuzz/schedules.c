@@ -1,9 +1,11 @@
 /* schedules SEED COUNT FILE...: any legal schedule is right.
  *
  * COUNT programs, half of them those of the files and half random ones (programs.h), each compiled for a processor
- * and with options of its own, then under a few random schedules (draw.h), one from what another has made. Each is right, as scheduled.h says, or refused
- * with a reason; of one in a few the machine code and the C as well. Prints how many were made, and the words of
- * schedule.def of which none was. Status 1: something is wrong.
+ * and with options of its own, then under a few random schedules (draw.h), one from what another has made; lines of
+ * a file behind "#: " are a schedule to begin with. Each is right, as scheduled.h says, or refused with a reason; of
+ * one in a few the machine code and the C as well. While some word of schedule.def was not made there are more
+ * programs of the files. Prints how many schedules were made, and the words that were not. Status 1:
+ * something is wrong.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +13,15 @@
 
 #include "test/fuzz/scheduled.h"
 
-enum { DRAWN = 16, MOST = 4096, STEPS = 1 << 14, NODES_MOST = 200, WRONG_MOST = 30, SECONDS = 60 };
-enum { ARTEFACTS = 40 }; /* of one schedule in so many */
+enum { DRAWN = 16, MOST = 4096, STEPS = 1 << 17, NODES_MOST = 200, WRONG_MOST = 30, SECONDS = 60 };
+enum {
+	ARTEFACTS = 40, /* of one schedule in so many */
+	MORE = 2	/* times as many programs, of the files, until each word was made */
+};
 
 typedef struct Tally {
 	int64_t made[CHOICE_COUNT]; /* clauses that are on, by word */
-	int64_t good, refused, wrong, programs;
+	int64_t good, refused, wrong, programs, rounds, count;
 } Tally;
 
 typedef struct Run {
@@ -79,21 +84,47 @@ static Session *try_schedule(Run *r, Session *s)
 	return goes_on ? other : s;
 }
 
+static Session *compiled(Run *r, const char *schedule)
+{
+	SessionOptions options = r->options;
+	options.schedule_text = schedule;
+	Session *s = session_open(&options);
+	REQUIRE(s);
+	session_text(s, "program", r->program.text, r->program.size);
+	SessionStatus status = session_run(s, "graph");
+	if (status == SESSION_DONE && session_graph(s)->nodes.n <= NODES_MOST)
+		status = session_run_all(s);
+	if (status == SESSION_DONE && session_has(s, "loops"))
+		return s;
+	session_close(s);
+	return NULL;
+}
+
+/* What stands behind "#: " in the program: clauses to begin with, where the processor can have them. */
+static const char *first_schedule(Run *r)
+{
+	const char *text = "", *mark = "\n#: ", *at = r->program.text;
+	while ((at = strstr(at, mark))) {
+		at += strlen(mark);
+		text = arena_printf(r->arena, "%s%.*s\n", text, (int)strcspn(at, "\n"), at);
+	}
+	return text;
+}
+
 static void try_program(Run *r)
 {
 	choose_options(r);
 	r->program.options = r->options;
 	r->program.steps = STEPS;
 	r->program.arena = r->arena;
-	Session *s = session_open(&r->options);
-	REQUIRE(s);
-	session_text(s, "program", r->program.text, r->program.size);
-	SessionStatus status = session_run(s, "graph");
-	if (status == SESSION_DONE && session_graph(s)->nodes.n <= NODES_MOST)
-		status = session_run_all(s);
-	bool compiles = status == SESSION_DONE && session_has(s, "loops");
-	r->tally->programs += compiles;
-	for (int i = 0; compiles && i < DRAWN && r->tally->wrong < WRONG_MOST; i++)
+	const char *first = first_schedule(r);
+	Session *s = *first && !chance(&r->choices, 3) ? compiled(r, first) : NULL;
+	if (!s)
+		s = compiled(r, NULL);
+	if (!s)
+		return;
+	r->tally->programs++;
+	for (int i = 0; i < DRAWN && r->tally->wrong < WRONG_MOST; i++)
 		s = try_schedule(r, s);
 	session_close(s);
 }
@@ -113,7 +144,8 @@ static void read_program(Run *r, const char *path)
 static void run(Tally *tally, uint64_t seed, char **files, uint32_t nfiles)
 {
 	Run r = {.arena = arena_new(), .choices = {seed * 0x9E3779B97F4A7C15u}, .tally = tally};
-	if (nfiles && chance(&r.choices, 2)) {
+	bool more = tally->rounds++ >= tally->count;
+	if (nfiles && (more || chance(&r.choices, 2))) {
 		read_program(&r, files[choose(&r.choices, nfiles)]);
 	} else {
 		char *text = arena_alloc(r.arena, MOST + 1);
@@ -123,6 +155,14 @@ static void run(Tally *tally, uint64_t seed, char **files, uint32_t nfiles)
 	}
 	try_program(&r);
 	arena_free(r.arena);
+}
+
+static bool all_made(const Tally *tally)
+{
+	bool all = true;
+	for (Choice choice = 0; choice < CHOICE_COUNT; choice++)
+		all &= tally->made[choice] > 0;
+	return all;
 }
 
 static int report(const Tally *tally)
@@ -142,10 +182,13 @@ int main(int argc, char **argv)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	uint64_t seed = strtoull(argv[1], NULL, 10);
-	for (long i = 0; i < atol(argv[2]) && tally.wrong < WRONG_MOST; i++) {
+	tally.count = atol(argv[2]);
+	while (tally.wrong < WRONG_MOST &&
+	       (tally.rounds < tally.count ||
+		(tally.rounds < MORE * tally.count && !all_made(&tally)))) {
 		if (getenv("SCHEDULES_VERBOSE"))
-			fprintf(stderr, "%llu\n", (unsigned long long)(seed + (uint64_t)i));
-		run(&tally, seed + (uint64_t)i, argv + 3, (uint32_t)(argc - 3));
+			fprintf(stderr, "%lld\n", (long long)tally.rounds);
+		run(&tally, seed + (uint64_t)tally.rounds, argv + 3, (uint32_t)(argc - 3));
 	}
 	return report(&tally);
 }
