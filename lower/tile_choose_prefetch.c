@@ -146,7 +146,7 @@ static bool columns_pay(const Planner *p)
 static int packed_operand(const Planner *p)
 {
 	const Tile *tile = p->tile;
-	if (tile->form != TILE_ALONG || tile->group > 1 || tile->pack >= 0)
+	if (tile->form != TILE_ALONG || !tile->col || tile->group > 1 || tile->pack >= 0)
 		return -1;
 	for (size_t i = 0; i < p->sum.at.n; i++)
 		if (dtype_is_packed(p->program->buffers.at[p->sum.from.at[i]].dtype) &&
