@@ -4,8 +4,8 @@
  * outside. A loop is walked twice, so that its end meets its beginning; what stands in a loop or behind a
  * condition may not run, and takes no barrier's word for what is in front.
  *
- * Threads of one loop of a block are apart by loop_is_of_threads; here loops meet each other. Two of them are
- * apart in rings alone, `ring[(k % 2)*n + a]` and `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one
+ * Threads of one loop of a block are apart by loop_is_of_threads; here loops meet each other. Two loops of one
+ * iteration are the first thread's, and never meet. Any others are apart in rings alone, `ring[(k % 2)*n + a]` and `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one
  * round of all loops around.
  */
 #include "loops/verify_block.h"
@@ -91,10 +91,20 @@ static bool are_in_a_ring(const Meet *m, const CellAccess *a, const CellAccess *
 	return false;
 }
 
+/* Is it a loop of one iteration, and of one thread? */
+static bool is_of_one_thread(const Meet *m, const Touch *touch)
+{
+	const Stmt *by = touch->by;
+	int64_t n;
+	return by && size_is_const(m->program->sizes, by->hi->size, &n) && n == 1 &&
+	       by->body.stmts[0]->loop != LOOP_BLOCK;
+}
+
 static bool may_meet(const Meet *m, const Touch *a, const Touch *b)
 {
 	if (a->access.buffer != b->access.buffer || (!a->access.stores && !b->access.stores) ||
-	    (a->by == b->by && a->round == b->round))
+	    (a->by == b->by && a->round == b->round) ||
+	    (is_of_one_thread(m, a) && is_of_one_thread(m, b)))
 		return false;
 	return a->round != b->round || !are_in_a_ring(m, &a->access, &b->access);
 }

@@ -19,7 +19,8 @@
  *
  * parts and columns are shared. The order of additions is one, whatever runs when. Chosen where all that the
  * sum reads lies side by side along its loop, of which neighbouring threads read neighbours then, and each
- * row is read by one sum alone: a product reads rows many times, and keeps its threads.
+ * row is read by one sum alone: a product reads rows many times, and keeps its threads. A barrier stands
+ * between a store, which is the first thread's, and what all of them read of it, in whatever order.
  */
 #include "transform/bind.h"
 
@@ -37,7 +38,8 @@ typedef struct Rows {
 	const GpuTarget *gpu;
 	Kernel *kernel;
 	uint32_t routine;
-	Body body; /* what is made */
+	Body body;  /* what is made */
+	Body since; /* the statements of the row behind the last barrier */
 } Rows;
 
 /* A sum: `for ...: local op= value`, its innermost loop. */
@@ -246,6 +248,33 @@ static void add_sum(Rows *r, const Stmt *stmt, const Sum *sum)
 	IterVar last = new_iter(r, "column");
 	add(r, &r->body,
 	    fold(r, sum, sum->set->local, last, columns, sums, ix_iter(r->arena, last)));
+	r->since = (Body){0};
+}
+
+/* Is one a store, the first thread's, and of what the other loads in all threads? */
+static bool meet(Rows *r, const Stmt *store, const Stmt *other)
+{
+	if (store->kind != LOOP_STORE || other->kind == LOOP_STORE)
+		return false;
+	Kernel alone = *r->kernel;
+	alone.body = block_one(r->arena, other);
+	BufferUses uses = kernel_buffers(r->arena, &alone);
+	for (size_t i = 0; i < uses.n; i++)
+		if (uses.at[i].buffer == store->buffer)
+			return true;
+	return false;
+}
+
+/* Threads wait in front of a statement that loads what was stored, or stores what was loaded, since they did. */
+static void wait_for(Rows *r, const Stmt *stmt)
+{
+	for (size_t i = 0; i < r->since.stmts.n; i++)
+		if (meet(r, r->since.stmts.at[i], stmt) || meet(r, stmt, r->since.stmts.at[i])) {
+			add(r, &r->body, stmt_barrier(r->arena));
+			r->since = (Body){0};
+			break;
+		}
+	add(r, &r->since, stmt);
 }
 
 static void add_store(Rows *r, const Stmt *stmt)
@@ -257,6 +286,7 @@ static void add_store(Rows *r, const Stmt *stmt)
 static void add_stmt(Rows *r, const Stmt *stmt)
 {
 	Sum sum = sum_of(stmt);
+	wait_for(r, stmt);
 	if (sum.inner)
 		add_sum(r, stmt, &sum);
 	else if (stmt->kind == LOOP_STORE)
