@@ -70,7 +70,7 @@ class Contestants:
 
     def median_ns(self, command, threads):
         """Of one run; None where it fails"""
-        script = os.path.basename(command[1])
+        script = os.path.basename(command[1]) if len(command) > 1 else ""
         run = self.served if script in ("peer_torch.py", "peer_program.py", "peer_model.py") else self.output
         text = run(command, threads)
         return json.loads(text)["median_ns"] if text else None
