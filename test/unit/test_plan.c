@@ -174,7 +174,7 @@ static int verdict_on(Break breaks, bool kernels)
 	if (breaks)
 		breaks(&p);
 	int said = verdict(&p, kernels ? lower_nests_verify : lower_plan_verify);
-	arena_free(p.lower->scratch);
+	tables_free(&p.lower->tables);
 	schedule_free(p.lower->program->made);
 	small_free(&p.s);
 	return said;

@@ -41,7 +41,7 @@ def end(number, seconds):
     assert "ended by a signal after" in words, words
     assert sorted(os.listdir(OUT)) == ["f.h", "f.sched", "f.so"], os.listdir(OUT)
     assert not os.listdir(TEMPORARY), os.listdir(TEMPORARY)
-    for _ in range(100):
+    for _ in range(1000):
         if not marked():
             break
         time.sleep(0.05)
