@@ -400,7 +400,8 @@ static void consider_asked(Planner *p)
 	if (p->tile->rows.n == 0)
 		p->tiles->refused = arena_printf(
 			p->tile->nest->gen->lower->arena,
-			"tiles of these sizes do not fit the loops, the panels or %d registers",
+			"tiles of these sizes, or of what they leave over, do not fit the loops, "
+			"the panels or %d registers",
 			(int)p->target->registers);
 }
 

@@ -63,6 +63,8 @@ def die(number):
     assert not os.listdir(TEMPORARY), os.listdir(TEMPORARY)
 
 
+for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(asked, signal.SIG_DFL)  # also under nohup
 os.makedirs(FOLDER, exist_ok=True)
 end(signal.SIGINT, 0.05)
 end(signal.SIGTERM, 1.5)
