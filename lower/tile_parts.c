@@ -93,7 +93,7 @@ static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool 
 	TileParts parts = {0};
 	Size done = size_const(sizes, 0);
 	while (step > 0) {
-		bool whole = !lanes && tile_is_whole(p, extent, step);
+		bool whole = step == 1 || (!lanes && tile_is_whole(p, extent, step));
 		Size hi = whole ? extent : size_scale(sizes, size_floor(sizes, extent, step), step);
 		parts.at[parts.n++] = (TilePart){.lo = done, .hi = hi, .step = step};
 		done = hi;
