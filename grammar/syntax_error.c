@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
 #include "grammar/expect.h"
 #include "grammar/parsers.h"
 
@@ -168,25 +169,40 @@ static bool word_operator(const Fault *f)
 	return false;
 }
 
-/* A statement that starts with another language's word for ours. */
-static bool foreign_word(const Fault *f)
+/* The statement's keyword that a word is another language's for, or nearly is; NULL: none. */
+static const char *meant_keyword(const Fault *f, const char *word)
 {
 	static const char *const words[][2] = {
 		{"def", "fn"},        {"func", "fn"}, {"function", "fn"},
 		{"return", "output"}, {"var", "let"}, {"val", "let"},
 	};
-	uint32_t n = f->token.span.end - f->token.span.start;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i][0], word) == 0)
+			return words[i][1];
+	const char *keywords[TOKEN_COUNT];
+	size_t n = 0;
+	for (int k = 0; k < TOKEN_COUNT; k++) {
+		const char *label = token_info(k)->label; /* in quotes */
+		if (f->expected[k] && class_of(k) == 'S')
+			keywords[n++] = arena_printf(f->parse->perm, "%.*s", (int)strlen(label) - 2,
+						     label + 1);
+	}
+	return name_nearest(word, keywords, n);
+}
+
+static bool wrong_keyword(const Fault *f)
+{
+	int n = (int)(f->token.span.end - f->token.span.start);
 	if (f->token.kind != TOKEN_NAME || !f->expected[TOKEN_DIM] || !f->token.first)
 		return false;
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		if (strlen(words[i][0]) != n || memcmp(f->text, words[i][0], n) != 0)
-			continue;
-		diag(f->parse->diags, E0119, f->token.span,
-		     "a statement starts with a keyword, and '%s' is none", words[i][0]);
-		diag_fix(f->parse->diags, f->token.span, words[i][1], "write '%s'", words[i][1]);
-		return true;
-	}
-	return false;
+	const char *word = arena_printf(f->parse->perm, "%.*s", n, f->text);
+	const char *meant = meant_keyword(f, word);
+	if (!meant)
+		return false;
+	diag(f->parse->diags, E0119, f->token.span,
+	     "a statement starts with a keyword, and '%s' is none", word);
+	diag_fix(f->parse->diags, f->token.span, meant, "write '%s'", meant);
+	return true;
 }
 
 static bool wrong_relation(const Fault *f)
@@ -326,6 +342,19 @@ static void note_shape(const Fault *f)
 			  "a shape stands in brackets: [batch | input -> output]");
 }
 
+/* `routine f(v : [3])` and `routine f(v : f32 [3])` */
+static void note_argument(const Fault *f)
+{
+	Token routine, open;
+	if (f->token.kind == TOKEN_LBRACKET &&
+	    file_parse_find(f->parser, TOKEN_ROUTINE, &routine) &&
+	    file_parse_opener(f->parser, &open) && open.kind == TOKEN_LPAREN)
+		diag_note(
+			f->parse->diags, f->token.span,
+			"the arguments of a routine are numbers, such as 'at : i32'; an array that it reads "
+			"is an input of the program");
+}
+
 /* `relu x` */
 static void note_application(const Fault *f)
 {
@@ -348,6 +377,7 @@ static bool expected(const Fault *f)
 	note_let(f);
 	note_string(f);
 	note_subscript(f);
+	note_argument(f);
 	if (!note_iterate(f) && !note_let_names(f) && !note_choice(f))
 		note_shape(f);
 	note_application(f);
@@ -357,8 +387,9 @@ static bool expected(const Fault *f)
 bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 {
 	static bool (*const explanations[])(const Fault *) = {
-		unmatched_closer, wrong_equals, operator_first, chained_comparison, keyword_as_name,
-		forgotten_let,	  foreign_word, word_operator,	wrong_relation,	    expected,
+		unmatched_closer, wrong_equals,	 operator_first, chained_comparison,
+		keyword_as_name,  forgotten_let, wrong_keyword,	 word_operator,
+		wrong_relation,	  expected,
 	};
 	Fault f = {.parse = parse, .feed = feed, .parser = parser, .token = feed->token};
 	f.text = feed->lexer.source->text + f.token.span.start;
