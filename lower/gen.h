@@ -32,10 +32,10 @@ typedef struct Bounded {
 
 /* Values of an iterator in the part of its loop that is being made: first <= iterator < end, and
  * 0 <= iterator < extent. */
-typedef struct IterRange {
+typedef struct PartRange {
 	bool known;
 	Size first, end, extent;
-} IterRange;
+} PartRange;
 
 typedef struct Gen {
 	Lower *lower;
@@ -60,7 +60,7 @@ typedef struct Gen {
 	const Ix *row; /* of the present cell, counted from the row block's block on */
 	struct SeenList *seen; /* collects what is read; NULL: nothing does */
 	VEC(Bounded) borders;  /* of windows, which are taken to be inside (window_value.c) */
-	const IterRange *ranges; /* by IterVar; NULL: nothing is known yet */
+	const PartRange *ranges; /* by IterVar; NULL: nothing is known yet */
 	bool clamps;		 /* reads of windows stay inside */
 } Gen;
 

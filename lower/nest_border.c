@@ -28,7 +28,7 @@ typedef struct Borders {
 	Program *program;
 	Arena *arena;
 	Ends *ends;	   /* by place of the loop */
-	IterRange *ranges; /* by IterVar */
+	PartRange *ranges; /* by IterVar */
 	bool independent;  /* no iteration reads what another stores */
 } Borders;
 
@@ -88,7 +88,7 @@ static Block emit_loop(Borders *b, uint32_t place);
 static Block emit_part(Borders *b, uint32_t place, Size first, Size end)
 {
 	const Loop *loop = &b->nest->loops[place];
-	b->ranges[loop->var] = (IterRange){true, first, end, loop->extent};
+	b->ranges[loop->var] = (PartRange){true, first, end, loop->extent};
 	return emit_loop(b, place + 1);
 }
 
@@ -117,7 +117,7 @@ static void push_inside(Borders *b, const Loop *loop, Part inside, Parts *parts)
 	bool last = loop == &b->nest->loops[b->nest->nloops - 1];
 	bool known = size_is_const(sizes, loop->extent, &n) &&
 		     size_is_const(sizes, inside.first, &first);
-	if (last && known && first > 0 && n % line == 0 && n > 2 * line) {
+	if (last && known && first > 0 && first < line && n % line == 0 && n > 2 * line) {
 		Size whole = size_const(sizes, line);
 		PUSH(b->arena, *parts, ((Part){inside.lo, at_size(b, whole), inside.first, whole}));
 		inside.lo = at_size(b, whole);
@@ -196,7 +196,7 @@ void nest_emit_borders(Nest *nest)
 	Gen *gen = nest->gen;
 	Borders b = {.nest = nest, .program = gen->program, .arena = gen->arena};
 	b.ends = ARENA_ARRAY(gen->lower->scratch, Ends, nest->nloops + 1);
-	b.ranges = ARENA_ARRAY(gen->lower->scratch, IterRange, gen->iters.n + 1);
+	b.ranges = ARENA_ARRAY(gen->lower->scratch, PartRange, gen->iters.n + 1);
 	b.independent = nest_reads_target(nest) != READ_ELSEWHERE;
 	find_ends(&b);
 	gen->ranges = b.ranges;

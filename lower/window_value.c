@@ -31,7 +31,7 @@ static bool extremes(Gen *gen, const Ix *ix, bool whole, Size *least, Size *most
 		if (term->atom->kind != IX_ITER || !size_is_const(sizes, term->coef, &coef) ||
 		    !gen->ranges[term->atom->iter].known)
 			return false;
-		const IterRange *range = &gen->ranges[term->atom->iter];
+		const PartRange *range = &gen->ranges[term->atom->iter];
 		Size first = whole ? size_const(sizes, 0) : range->first;
 		Size last = size_plus(sizes, whole ? range->extent : range->end, -1);
 		first = size_mul(sizes, first, term->coef);
