@@ -46,11 +46,16 @@ static SizeExprKind size_kind(Op op)
 	return op == OP_ADD ? SX_ADD : op == OP_SUB ? SX_SUB : op == OP_MUL ? SX_MUL : SX_NUMBER;
 }
 
-/* A number of scalars, sizes and whole numbers, added up and multiplied, as a size; NULL: it is something
- * else. */
-static const SizeExpr *size_of_node(Build *b, NodeId id, Span span)
+enum { SCALAR_TERMS = 64 }; /* of a size: nodes are shared, and terms are not */
+
+/* A number of scalars, sizes and whole numbers, added up and multiplied, as a size of so many terms at most;
+ * NULL: it is something else, or longer. */
+static const SizeExpr *size_of_node(Build *b, NodeId id, Span span, uint32_t *terms)
 {
 	const Node node = *graph_node(b->graph, id);
+	if (*terms == 0)
+		return NULL;
+	--*terms;
 	if (node.kind == NODE_SCALAR)
 		return late_dim_of_scalar(b, id, span);
 	if (node.kind == NODE_SIZE)
@@ -59,8 +64,8 @@ static const SizeExpr *size_of_node(Build *b, NodeId id, Span span)
 		return size_expr_number(b, node.integer, node.span);
 	if (node.kind != NODE_POINTWISE || size_kind(node.op) == SX_NUMBER)
 		return NULL;
-	const SizeExpr *a = size_of_node(b, node.args[0], node.arg_spans[0]);
-	const SizeExpr *c = a ? size_of_node(b, node.args[1], node.arg_spans[1]) : NULL;
+	const SizeExpr *a = size_of_node(b, node.args[0], node.arg_spans[0], terms);
+	const SizeExpr *c = a ? size_of_node(b, node.args[1], node.arg_spans[1], terms) : NULL;
 	return c ? size_expr_new(
 			   b, (SizeExpr){.kind = size_kind(node.op), .span = span, .a = a, .b = c})
 		 : NULL;
@@ -74,7 +79,8 @@ const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 	if (value->kind == VALUE_ERROR)
 		return NULL;
 	bool scalars = b->scalars && value->kind == VALUE_TENSOR && value->scales;
-	const SizeExpr *size = scalars ? size_of_node(b, value->node, value->span) : NULL;
+	uint32_t terms = SCALAR_TERMS;
+	const SizeExpr *size = scalars ? size_of_node(b, value->node, value->span, &terms) : NULL;
 	if (size)
 		return size;
 	if (value->kind == VALUE_SIZE && !value_is_known(value))

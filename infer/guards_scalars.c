@@ -52,7 +52,9 @@ static bool has_scalars(const Solver *s)
 
 void check_scalars(Solver *s, const Inference *inference)
 {
-	for (NodeId id = 0; id < s->graph->nodes.n && has_scalars(s); id++) {
+	if (!has_scalars(s))
+		return;
+	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		const Node *node = &s->graph->nodes.at[id];
 		const Shape *shape = &inference->shapes[id];
 		for (uint32_t i = 0, n = shape_naxes(shape); node->used && i < n; i++) {
