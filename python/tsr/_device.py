@@ -61,9 +61,10 @@ def is_on_device(value: Any) -> bool:
     return asked is not None and int(asked()[0]) in _DEVICES
 
 
-def _row_by_row(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Do elements follow each other? Strides of axes with one element say nothing."""
-    step = 1
+def _row_by_row(shape: Sequence[int], strides: Sequence[int], step: int = 1) -> bool:
+    """Do elements follow each other in such steps? Strides of axes with one element say nothing, nor do those of none."""
+    if 0 in shape:
+        return True
     for extent, stride in zip(reversed(shape), reversed(strides)):
         if extent > 1 and stride != step:
             return False
@@ -159,7 +160,7 @@ def _from_interface(value: Any, model: Model) -> DeviceArray | None:
     kind, shape = np.dtype(found["typestr"]), tuple(found["shape"])
     dtype = next((name for name, known in DTYPES.items() if known == kind), str(kind))
     strides = found.get("strides")
-    if strides is not None and not _row_by_row(shape, [s // kind.itemsize for s in strides]):
+    if strides is not None and not _row_by_row(shape, strides, kind.itemsize):
         return None
     return DeviceArray(found["data"][0], shape, dtype, value)
 

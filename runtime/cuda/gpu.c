@@ -97,7 +97,8 @@ static int add_code(Gpu *gpu, const char *path, const char *text, tsr_error *err
 	gpu->ncodes++;
 	gpu->plan = gpu->codes[0].plan;
 	refuse_calls(&code->plan->module);
-	if (!tables_agree(&gpu->plan->module, &code->plan->module))
+	if (gpu->plan->starts != code->plan->starts ||
+	    !tables_agree(&gpu->plan->module, &code->plan->module))
 		return session_fail(error, TSR_FAIL_MODULE,
 				    "%s: the plan for %s is of another program", path,
 				    code->plan->target);
@@ -200,17 +201,18 @@ static int64_t *new_values(const Plan *plan, const tsr_routine *routine, const i
 
 bool gpu_workspace_bytes(const Gpu *gpu, int32_t number, const int64_t *dims, int64_t *bytes)
 {
-	int64_t *values = new_values(gpu->plan, &gpu->plan->module.routines[number], dims), one,
-		most = 0;
-	bool good = values != NULL;
+	int64_t one, most = 0;
+	bool good = true;
 	for (uint32_t i = 0; i < gpu->ncodes && good; i++) {
 		const Plan *plan = gpu->codes[i].plan;
-		good = tsr_size_value(&plan->routines[number].workspace, &plan->world, values,
+		int64_t *values = new_values(plan, &plan->module.routines[number], dims);
+		good = values &&
+		       tsr_size_value(&plan->routines[number].workspace, &plan->world, values,
 				      &one) == TSR_OK &&
 		       one >= 0;
 		most = good && one > most ? one : most;
+		free(values);
 	}
-	free(values);
 	if (good)
 		*bytes = most;
 	return good;

@@ -63,6 +63,8 @@ void state_drop(Gpu *gpu, DeviceState *state)
 	state->at = 0;
 	state->in = NULL;
 	state->stale = true;
+	for (int32_t i = 0; i < gpu->plan->module.nparams; i++)
+		state->assigned[i] = false;
 }
 
 /* Where parameters lie; false: the dims do not tell, or they leave the state. */
@@ -96,10 +98,8 @@ int state_note(Gpu *gpu, const int64_t *values, void *host, bool all)
 		return device_fail(gpu, TSR_BAD_DIM,
 				   "the size of the state is out of range for these dims");
 	bytes = measured ? bytes : (int64_t)state->bytes;
-	if (state->at && state->bytes != (size_t)bytes) {
+	if (state->at && state->bytes != (size_t)bytes)
 		state_drop(gpu, state);
-		all = true;
-	}
 	state->bytes = (size_t)bytes;
 	state->stale = true;
 	for (int32_t i = 0; all && i < gpu->plan->module.nparams; i++)
