@@ -32,7 +32,7 @@ typedef struct Meet {
 	BufferUses uses;
 	TouchList touched;
 	const Stmt *by;
-	uint32_t round, rounds;
+	uint32_t round, rounds, barriers;
 	const Stmt *stmt, *found;
 } Meet;
 
@@ -188,9 +188,12 @@ static void walk_for(Meet *m, const Stmt *stmt)
 static void walk_stmt(Meet *m, const Stmt *stmt)
 {
 	TouchList before = {0};
+	uint32_t barriers = m->barriers;
 	see_stmt(m, stmt);
-	if (stmt->kind == LOOP_BARRIER)
+	if (stmt->kind == LOOP_BARRIER) {
 		m->touched.n = 0;
+		m->barriers++;
+	}
 	bool may =
 		stmt->body.n > 0 && !m->by && stmt->loop != LOOP_BLOCK && stmt->loop != LOOP_GRID;
 	for (size_t i = 0; may && i < m->touched.n; i++)
@@ -199,7 +202,7 @@ static void walk_stmt(Meet *m, const Stmt *stmt)
 		walk_for(m, stmt);
 	else
 		walk_block(m, &stmt->body);
-	for (size_t i = 0; i < before.n; i++)
+	for (size_t i = 0; m->barriers != barriers && i < before.n; i++)
 		PUSH(m->arena, m->touched, before.at[i]);
 }
 
