@@ -5,7 +5,6 @@
 #include "base/diag.h"
 #include "loops/vector/vector.h"
 
-/* What is asked for of the code, beside what it is made for (Target, of the program). */
 /* What a shared object of code for a GPU has beside it. */
 typedef struct GpuParts {
 	const char *const *ptx; /* files of code for other GPUs */
@@ -16,6 +15,7 @@ typedef struct GpuParts {
 	const Program *cpu;	/* what it was made of */
 } GpuParts;
 
+/* What is asked for of the code, beside what it is made for (Target, of the program). */
 typedef struct CodeOptions {
 	int opt_level;        /* 0 to 3 */
 	bool debug;           /* line information of the .tsr */

@@ -1,4 +1,4 @@
-/* Locals in registers, as jit_segments.c plans them and jit_vector.c uses them: one variable for
+/* Locals in registers, as jit_segments.c plans them and jit_segment_values.c reads and sets them: one variable for
  * each row and segment of lanes.
  */
 #ifndef TSR_CODEGEN_JIT_SEGMENTS_H
@@ -19,5 +19,22 @@ bool jit_is_transposed(const Stmt *vector, const Ix *const *ixs, uint32_t nixs);
 bool jit_is_gathered(const Stmt *vector, const Ix *const *ixs, uint32_t nixs);
 /* Rows of a local: its cells without the last axis. */
 uint32_t jit_local_rows(const KernelLocal *local);
+
+typedef struct Segment {
+	uint32_t index;
+	int64_t at;
+	int log;
+} Segment;
+
+/* The index of a register is known here: its iterators are unrolled, or are the lane. */
+int64_t jit_fixed_ix(const KernelJit *k, const Ix *ix);
+/* The segments of a local at all indices but the last. */
+Lvalue **jit_row_segments(const KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
+/* The segment that holds a lane. */
+Segment jit_find_segment(const KernelJit *k, LocalId local, int64_t lane);
+/* 1 << log lanes of a local from `lane` on: a variable, or a part of one by way of memory. */
+Rvalue *jit_local_lanes(KernelJit *k, const Value *value, int64_t lane, int log);
+/* One value in all of 1 << log lanes. */
+Rvalue *jit_spread_lanes(KernelJit *k, Rvalue *value, Dtype dtype, int log);
 
 #endif

@@ -22,151 +22,6 @@
 
 enum { TABLE_DEPTH = 8 };
 
-/* ---- variables ---- */
-
-/* The index of a register is known here: its iterators are unrolled, or are the lane. */
-static int64_t fixed_ix(const KernelJit *k, const Ix *ix)
-{
-	switch (ix->kind) {
-	case IX_SIZE: return jit_constant_ix(k, ix);
-	case IX_ITER: REQUIRE(k->fixed[ix->iter]); return k->at[ix->iter];
-	case IX_ADD: return fixed_ix(k, ix->a) + fixed_ix(k, ix->b);
-	case IX_MUL: return fixed_ix(k, ix->a) * fixed_ix(k, ix->b);
-	case IX_DIV: return fixed_ix(k, ix->a) / fixed_ix(k, ix->b);
-	case IX_MOD: return fixed_ix(k, ix->a) % fixed_ix(k, ix->b);
-	default: BUG("kernel %s: an index of registers that is no constant", k->kernel->name);
-	}
-}
-
-/* The segments of a local at all indices but the last. */
-static Lvalue **row_segments(const KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
-{
-	const KernelLocal *l = &k->kernel->locals[local];
-	int64_t row = 0;
-	for (uint32_t i = 0; i + 1 < nixs; i++)
-		row = row * l->extent[i] + fixed_ix(k, ixs[i]);
-	REQUIRE(row >= 0 && row < jit_local_rows(l));
-	return k->registers[local].segments + row * k->registers[local].nsegments;
-}
-
-typedef struct Segment {
-	uint32_t index;
-	int64_t at;
-	int log;
-} Segment;
-
-/* The segment that holds a lane. */
-static Segment find_segment(const KernelJit *k, LocalId local, int64_t lane)
-{
-	const Registers *r = &k->registers[local];
-	Segment c = {0};
-	REQUIRE(lane >= 0 && lane < r->extent);
-	for (;;) {
-		c.log = r->lanes ? jit_segment_log(k, k->kernel->locals[local].dtype, c.at,
-						   r->extent)
-				 : 0;
-		if (lane < c.at + (1 << c.log))
-			return c;
-		c.at += 1 << c.log;
-		c.index++;
-	}
-}
-
-Lvalue *jit_lane_array(KernelJit *k, Dtype dtype, int n)
-{
-	Jit *jit = k->f.jit;
-	char name[16];
-	snprintf(name, sizeof name, "lanes%u", k->f.ntemps++);
-	Type *type = gcc_jit_context_new_array_type(jit->ctxt, NULL, jit->types[dtype], n);
-	Lvalue *array = jit_local(&k->f, type, name);
-	gcc_jit_lvalue_set_alignment(array, 64);
-	return array;
-}
-
-Lvalue *jit_lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane)
-{
-	return gcc_jit_context_new_array_access(k->f.jit->ctxt, k->f.location,
-						gcc_jit_lvalue_as_rvalue(array), lane);
-}
-
-Lvalue *jit_lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log)
-{
-	if (log == 0)
-		return cell;
-	Type *type = gcc_jit_type_get_aligned(jit_segment_type(k, dtype, log),
-					      (size_t)dtype_bytes(dtype));
-	Rvalue *address = gcc_jit_lvalue_get_address(cell, NULL);
-	address = jit_cast(k->f.jit, address, gcc_jit_type_get_pointer(type));
-	return gcc_jit_rvalue_dereference(address, k->f.location);
-}
-
-Rvalue *jit_lane_number(KernelJit *k, int64_t lane)
-{
-	return jit_long(k->f.jit, k->f.jit->i64, lane);
-}
-
-/* 1 << log lanes of a local from `lane` on: a variable, or a part of one by way of memory. */
-static Rvalue *local_lanes(KernelJit *k, const Value *value, int64_t lane, int log)
-{
-	Lvalue **segments = row_segments(k, value->local, value->ixs, value->nixs);
-	Segment c = find_segment(k, value->local, lane);
-	if (c.at == lane && c.log == log)
-		return gcc_jit_lvalue_as_rvalue(segments[c.index]);
-	int64_t first = c.at;
-	Lvalue *array = jit_lane_array(k, value->dtype, (int)k->registers[value->local].extent);
-	for (;;) {
-		Lvalue *place = jit_lane_cell(k, array, jit_lane_number(k, c.at - first));
-		jit_set(&k->f, jit_lanes_at(k, place, value->dtype, c.log),
-			gcc_jit_lvalue_as_rvalue(segments[c.index]));
-		int64_t next = c.at + (1 << c.log);
-		if (next >= lane + (1 << log))
-			break;
-		c = find_segment(k, value->local, next);
-	}
-	Lvalue *place = jit_lane_cell(k, array, jit_lane_number(k, lane - first));
-	return gcc_jit_lvalue_as_rvalue(jit_lanes_at(k, place, value->dtype, log));
-}
-
-RegisterLane jit_register_lane(const KernelJit *k, const Value *value)
-{
-	int64_t lane = fixed_ix(k, value->ixs[value->nixs - 1]);
-	Lvalue **segments = row_segments(k, value->local, value->ixs, value->nixs);
-	Segment c = find_segment(k, value->local, lane);
-	return (RegisterLane){segments[c.index], lane - c.at, c.log};
-}
-
-Rvalue *jit_vector_element(KernelJit *k, const Value *value)
-{
-	REQUIRE(value->nixs > 0);
-	return local_lanes(k, value, fixed_ix(k, value->ixs[value->nixs - 1]), 0);
-}
-
-Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
-{
-	REQUIRE(nixs > 0 && !k->registers[local].lanes);
-	return row_segments(k, local, ixs, nixs)[fixed_ix(k, ixs[nixs - 1])];
-}
-
-Rvalue *jit_lanes_of(KernelJit *k, Dtype dtype, int log, Rvalue **elements)
-{
-	if (log == 0)
-		return elements[0];
-	return jit_keep(&k->f,
-			gcc_jit_context_new_rvalue_from_vector(k->f.jit->ctxt, k->f.location,
-							       jit_segment_type(k, dtype, log),
-							       (size_t)1 << log, elements));
-}
-
-static Rvalue *spread(KernelJit *k, Rvalue *value, Dtype dtype, int log)
-{
-	if (log == 0)
-		return value;
-	Rvalue *lanes[1 << VECTOR_LOGS];
-	for (int i = 0; i < 1 << log; i++)
-		lanes[i] = value;
-	return jit_lanes_of(k, dtype, log, lanes);
-}
-
 void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 {
 	const KernelLocal *local = &k->kernel->locals[stmt->local];
@@ -175,9 +30,9 @@ void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 	Rvalue *value = jit_kernel_value(k, stmt->value), *spreads[VECTOR_LOGS] = {value};
 	for (uint32_t row = 0; row < jit_local_rows(local); row++)
 		for (int64_t lane = 0; lane < r->extent;) {
-			Segment c = find_segment(k, stmt->local, lane);
+			Segment c = jit_find_segment(k, stmt->local, lane);
 			if (!spreads[c.log])
-				spreads[c.log] = spread(k, value, local->dtype, c.log);
+				spreads[c.log] = jit_spread_lanes(k, value, local->dtype, c.log);
 			jit_set(&k->f, r->segments[row * r->nsegments + c.index], spreads[c.log]);
 			lane = c.at + (1 << c.log);
 		}
@@ -215,7 +70,7 @@ static Rvalue *transposed_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
 	if (k->registers[value->local].used)
-		return jit_transposed_row(k, value->local, fixed_ix(k, value->ixs[1]));
+		return jit_transposed_row(k, value->local, jit_fixed_ix(k, value->ixs[1]));
 	return jit_gathered_lanes(l, value);
 }
 
@@ -230,9 +85,9 @@ static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
 		return jit_load_lanes(l, jit_lanes_at(k, cell, value->dtype, l->log), value->dtype);
 	}
-	int64_t lane = value->nixs ? fixed_ix(k, value->ixs[value->nixs - 1])
+	int64_t lane = value->nixs ? jit_fixed_ix(k, value->ixs[value->nixs - 1])
 				   : l->at - jit_constant_ix(k, l->loop->lo);
-	Rvalue *part = local_lanes(k, value, lane, l->log);
+	Rvalue *part = jit_local_lanes(k, value, lane, l->log);
 	Lvalue *temp = jit_temp(&k->f, jit_segment_type(k, value->dtype, l->log));
 	jit_set(&k->f, temp, part);
 	return gcc_jit_lvalue_as_rvalue(temp);
@@ -431,7 +286,7 @@ static Rvalue *spread_value(Lanes *l, const Value *value)
 		if (wide)
 			return low_lanes(l, (Rvalue *)(uintptr_t)wide, value->dtype, log);
 	}
-	return spread(l->k, jit_kernel_value(l->k, value), value->dtype, l->log);
+	return jit_spread_lanes(l->k, jit_kernel_value(l->k, value), value->dtype, l->log);
 }
 
 Rvalue *jit_lanes_value(Lanes *l, const Value *value)
@@ -460,11 +315,11 @@ static Lvalue *segment_target(Lanes *l, const Stmt *stmt)
 	if (!k->registers[stmt->local].used)
 		return jit_lanes_at(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs),
 				    dtype, l->log);
-	int64_t lane = stmt->nixs ? fixed_ix(k, stmt->ixs[stmt->nixs - 1])
+	int64_t lane = stmt->nixs ? jit_fixed_ix(k, stmt->ixs[stmt->nixs - 1])
 				  : l->at - jit_constant_ix(k, l->loop->lo);
-	Segment c = find_segment(k, stmt->local, lane);
+	Segment c = jit_find_segment(k, stmt->local, lane);
 	REQUIRE(c.at == lane && c.log == l->log);
-	return row_segments(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
+	return jit_row_segments(k, stmt->local, stmt->ixs, stmt->nixs)[c.index];
 }
 
 /* Before anything else is tried: lane by lane the products would be widened one by one. */

@@ -122,7 +122,7 @@ static SumOrder cumulate_order(const LineSource *from, Size extent)
 	made.names = names;
 	if (from->along.from != UINT32_MAX) {
 		names[0] = node->along.letter;
-		PUSH(gen->arena, gen->made.at[gen->made.n - 1].sums, made);
+		PUSH(gen->arena, gen_entry(gen)->sums, made);
 	}
 	return made.order;
 }

@@ -210,7 +210,7 @@ static void note_window(const Nest *nest, NodeId id)
 	made.names = iters.names;
 	made.niters = iters.n;
 	if (made.niters)
-		PUSH(gen->arena, gen->made.at[gen->made.n - 1].sums, made);
+		PUSH(gen->arena, gen_entry(gen)->sums, made);
 }
 
 void nest_note_windows(const Nest *nest)

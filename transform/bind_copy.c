@@ -123,23 +123,11 @@ Block tiling_store(Tiling *g, const Side *side, const Ix *stage)
 
 /* ---- set up ---- */
 
-static BufferId new_shared(Tiling *g, const char *name, int64_t n)
+static BufferId new_shared(const Tiling *g, const char *name, int64_t n)
 {
-	Program *program = g->program;
-	BufferId id = (BufferId)program->buffers.n;
-	Buffer buffer = {.kind = BUFFER_TEMP,
-			 .name = sym_printf(program->symbols, "%s_%s", g->kernel->name, name),
-			 .span = g->kernel->span,
-			 .site = g->kernel->site,
-			 .home = id,
-			 .dtype = DTYPE_F32,
-			 .elements = size_const(program->sizes, n),
-			 .offset = size_const(program->sizes, 0),
-			 .routine = g->routine,
-			 .scratch = true,
-			 .shared = true};
-	PUSH(program->arena, program->buffers, buffer);
-	return id;
+	return bind_shared(
+		g->program, g->kernel, g->routine,
+		(Buffer){.dtype = DTYPE_F32, .elements = size_const(g->program->sizes, n)}, name);
 }
 
 /* Four elements along what lies side by side, that begin at a multiple of four, of which all are read or none. */

@@ -29,7 +29,7 @@ typedef struct Look {
 
 /* ---- the form ---- */
 
-/* `conds`: of the only statement that is no loop, around the innermost. */
+/* Serial loops around one addition of a product, with a condition around it perhaps: `sum`, `guard` and `set`. */
 static bool is_sum(const Stmt *stmt, Product *p)
 {
 	p->sum.n = 0;

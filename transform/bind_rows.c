@@ -128,43 +128,21 @@ static bool all_pay(const Rows *r, const Block *body)
 
 /* ---- made ---- */
 
-static IterVar new_iter(Rows *r, const char *name)
+static IterVar new_iter(const Rows *r, const char *name)
 {
-	Sym taken = sym_cstr(r->program->symbols, name);
-	KernelIter iter = {
-		iter_unique(r->program, r->kernel->iters, r->kernel->niters, taken, NULL)};
-	Kernel more = {.iters = &iter, .niters = 1};
-	kernel_append_tables(r->program->arena, r->kernel, &more);
-	return r->kernel->niters - 1;
+	return bind_iter(r->program, r->kernel, name);
 }
 
-static LocalId new_local(Rows *r, Dtype dtype)
+static LocalId new_local(const Rows *r, Dtype dtype)
 {
-	KernelLocal local = {
-		.name = local_unique(r->program, r->kernel->locals, r->kernel->nlocals, "part"),
-		.dtype = dtype};
-	Kernel more = {.locals = &local, .nlocals = 1};
-	kernel_append_tables(r->program->arena, r->kernel, &more);
-	return r->kernel->nlocals - 1;
+	return bind_local(r->program, r->kernel, (KernelLocal){.name = "part", .dtype = dtype});
 }
 
-static BufferId new_shared(Rows *r, const char *name, Dtype dtype, int64_t n)
+static BufferId new_shared(const Rows *r, const char *name, Dtype dtype, int64_t n)
 {
-	Program *program = r->program;
-	BufferId id = (BufferId)program->buffers.n;
-	Buffer buffer = {.kind = BUFFER_TEMP,
-			 .name = sym_printf(program->symbols, "%s_%s", r->kernel->name, name),
-			 .span = r->kernel->span,
-			 .site = r->kernel->site,
-			 .home = id,
-			 .dtype = dtype,
-			 .elements = size_const(program->sizes, n),
-			 .offset = size_const(program->sizes, 0),
-			 .routine = r->routine,
-			 .scratch = true,
-			 .shared = true};
-	PUSH(program->arena, program->buffers, buffer);
-	return id;
+	return bind_shared(r->program, r->kernel, r->routine,
+			   (Buffer){.dtype = dtype, .elements = size_const(r->program->sizes, n)},
+			   name);
 }
 
 static const Ix *number(const Rows *r, int64_t n)

@@ -7,21 +7,12 @@
 #include "loops/walk.h"
 #include "transform/bind_tiling.h"
 
-IterVar tiling_iter(Tiling *g, const char *name)
-{
-	Sym wanted = sym_cstr(g->program->symbols, name);
-	KernelIter own = {
-		iter_unique(g->program, g->kernel->iters, g->kernel->niters, wanted, NULL)};
-	kernel_append_tables(g->arena, g->kernel, &(Kernel){.iters = &own, .niters = 1});
-	return g->kernel->niters - 1;
-}
+IterVar tiling_iter(Tiling *g, const char *name) { return bind_iter(g->program, g->kernel, name); }
 
 LocalId tiling_local(Tiling *g, KernelLocal local)
 {
-	local.name = local_unique(g->program, g->kernel->locals, g->kernel->nlocals, local.name);
 	local.dtype = DTYPE_F32;
-	kernel_append_tables(g->arena, g->kernel, &(Kernel){.locals = &local, .nlocals = 1});
-	return g->kernel->nlocals - 1;
+	return bind_local(g->program, g->kernel, local);
 }
 
 const Value *tiling_cell(const Tiling *g, LocalId local, const Ix *const *ixs)

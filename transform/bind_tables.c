@@ -1,0 +1,36 @@
+/* Iterators, locals and shared buffers that kernels get when they are bound to threads. */
+#include "transform/bind.h"
+
+#include "loops/rewrite.h"
+
+IterVar bind_iter(Program *program, Kernel *kernel, const char *name)
+{
+	Sym wanted = sym_cstr(program->symbols, name);
+	KernelIter iter = {
+		iter_unique(program, kernel->iters, kernel->niters, wanted, NULL)};
+	kernel_append_tables(program->arena, kernel, &(Kernel){.iters = &iter, .niters = 1});
+	return kernel->niters - 1;
+}
+
+LocalId bind_local(Program *program, Kernel *kernel, KernelLocal local)
+{
+	local.name = local_unique(program, kernel->locals, kernel->nlocals, local.name);
+	kernel_append_tables(program->arena, kernel, &(Kernel){.locals = &local, .nlocals = 1});
+	return kernel->nlocals - 1;
+}
+
+BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, Buffer shared,
+		     const char *name)
+{
+	BufferId id = (BufferId)program->buffers.n;
+	shared.kind = BUFFER_TEMP;
+	shared.name = sym_printf(program->symbols, "%s_%s", kernel->name, name);
+	shared.span = kernel->span;
+	shared.site = kernel->site;
+	shared.home = id;
+	shared.offset = size_const(program->sizes, 0);
+	shared.routine = routine;
+	shared.scratch = shared.shared = true;
+	PUSH(program->arena, program->buffers, shared);
+	return id;
+}
