@@ -37,7 +37,7 @@ def same(name, got, want):
     assert got.shape == want.shape and np.array_equal(got.view(np.uint32), want.view(np.uint32)), name
 
 
-def turned(array, as_it_is):
+def transposed(array, as_it_is):
     return array if as_it_is else np.ascontiguousarray(array.swapaxes(-1, -2))
 
 
@@ -54,7 +54,7 @@ output y = relu(einsum("%s => i, j", a, b) + c)
 """ % (first.replace("i", "m"), second.replace("j", "n"), layout), schedule("y: tile i %d %d, j %d %d\n" % tile))
     for m, n, k in SIZES:
         a, b, c = draw(m, k), draw(k, n), draw(n)
-        got, = model.forward([m, n, k], [turned(a, first == "i, k"), turned(b, second == "k, j"), c], [((m, n), np.float32)])
+        got, = model.forward([m, n, k], [transposed(a, first == "i, k"), transposed(b, second == "k, j"), c], [((m, n), np.float32)])
         same("%s %s %s" % (tile, layout, (m, n, k)), got, np.maximum(product(a, b) + c, 0))
 
 
