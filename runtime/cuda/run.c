@@ -305,6 +305,7 @@ static int check_memory(Gpu *gpu, const char *name, CUdeviceptr at, uint64_t byt
 				 name, (unsigned long long)bytes, (unsigned long long)there);
 }
 
+/* What is where an array of the call before was is taken to be as large. */
 static int take_array(const Runner *r, uint32_t i, CUdeviceptr at)
 {
 	const char *name = r->gpu->in->code->plan->buffers[array_buffer(r->routine, i)].name;
