@@ -50,7 +50,7 @@ const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, u
 	return text;
 }
 
-const char *c_kernel_cell(KernelText *k, BufferId buffer, const Ix *ix)
+const char *c_buffer_element(KernelText *k, BufferId buffer, const Ix *ix)
 {
 	return arena_printf(k->arena, "%s[%s]", k->buffers[kernel_use_buffer(k->use, buffer)],
 			    c_kernel_ix(k, ix));
@@ -60,7 +60,7 @@ static const char *load_text(KernelText *k, const Value *load)
 {
 	Dtype dtype = k->m->program->buffers.at[load->buffer].dtype;
 	if (!dtype_is_packed(dtype))
-		return c_kernel_cell(k, load->buffer, load->ix);
+		return c_buffer_element(k, load->buffer, load->ix);
 	return arena_printf(k->arena, "tsr_%s(%s, %s)", dtype_name(dtype),
 			    k->buffers[kernel_use_buffer(k->use, load->buffer)],
 			    c_kernel_ix(k, load->ix));
@@ -252,16 +252,16 @@ static void put_local(KernelText *k, const Stmt *stmt)
 		c_lanes_fill(k, stmt->local, value);
 }
 
-void c_kernel_assign(KernelText *k, const char *cell, const Stmt *stmt)
+void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt)
 {
-	const char *args[] = {cell, c_kernel_value(k, stmt->value), NULL};
+	const char *args[] = {element, c_kernel_value(k, stmt->value), NULL};
 	Dtype dtype = stmt->value->dtype;
 	bool sum = dtype_is_float(dtype) && stmt->acc == OP_ADD;
 	c_kernel_indent(k);
 	if (stmt->acc == OP_NONE || sum)
-		fprintf(k->out, "%s %s %s;\n", cell, sum ? "+=" : "=", args[1]);
+		fprintf(k->out, "%s %s %s;\n", element, sum ? "+=" : "=", args[1]);
 	else
-		fprintf(k->out, "%s = %s;\n", cell, c_op(k->arena, stmt->acc, dtype, args));
+		fprintf(k->out, "%s = %s;\n", element, c_op(k->arena, stmt->acc, dtype, args));
 }
 
 /* Compilers warn of a test for less than 0 that no unsigned number passes. */
@@ -340,7 +340,9 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 	case LOOP_SET:
 		c_kernel_assign(k, c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
 		return;
-	case LOOP_STORE: c_kernel_assign(k, c_kernel_cell(k, stmt->buffer, stmt->ix), stmt); return;
+	case LOOP_STORE:
+		c_kernel_assign(k, c_buffer_element(k, stmt->buffer, stmt->ix), stmt);
+		return;
 	case LOOP_CHECK: put_check(k, stmt); return;
 	case LOOP_PREFETCH: put_prefetch(k, stmt); return;
 	case LOOP_BARRIER: put_barrier(k); return;

@@ -34,11 +34,11 @@ const char *c_kernel_value(KernelText *k, const Value *value);
 /* An index where no parentheses are needed around a sum. */
 const char *c_kernel_ix(KernelText *k, const Ix *ix);
 const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
-const char *c_kernel_cell(KernelText *k, BufferId buffer, const Ix *ix);
+const char *c_buffer_element(KernelText *k, BufferId buffer, const Ix *ix);
 void c_kernel_indent(KernelText *k);
 void c_kernel_block(KernelText *k, Block block);
-/* `cell op= the statement's value` */
-void c_kernel_assign(KernelText *k, const char *cell, const Stmt *stmt);
+/* `element op= the statement's value` */
+void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt);
 /* Begins a statement: counts the readers of its values. */
 void c_kernel_count(KernelText *k, const Value *value);
 /* Names the values that have several readers, in the order of evaluation. */

@@ -142,26 +142,26 @@ bool c_lanes_fit(const KernelText *k, const Stmt *loop)
 /* ---- masked lanes ---- */
 
 /* How many lanes there are, as the last argument of what loads or stores some. */
-static const char *masked_load(LanesText *l, const char *cell)
+static const char *masked_load(LanesText *l, const char *element)
 {
 	KernelText *k = l->k;
 	const char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
 	c_kernel_indent(k);
 	fprintf(k->out, "%s %s;\n", l->type, name);
 	c_kernel_indent(k);
-	fprintf(k->out, "tsr_load_%d(&%s, &%s, %s);\n", l->lanes, name, cell,
+	fprintf(k->out, "tsr_load_%d(&%s, &%s, %s);\n", l->lanes, name, element,
 		c_kernel_ix(k, l->loop->hi));
 	return name;
 }
 
-static void masked_store(LanesText *l, const char *cell, const char *value)
+static void masked_store(LanesText *l, const char *element, const char *value)
 {
 	KernelText *k = l->k;
 	const char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
 	c_kernel_indent(k);
 	fprintf(k->out, "const %s %s = %s;\n", l->type, name, value);
 	c_kernel_indent(k);
-	fprintf(k->out, "tsr_store_%d(&%s, &%s, %s);\n", l->lanes, cell, name,
+	fprintf(k->out, "tsr_store_%d(&%s, &%s, %s);\n", l->lanes, element, name,
 		c_kernel_ix(k, l->loop->hi));
 }
 
@@ -290,8 +290,8 @@ static const char *fresh_text(LanesText *l, const Value *value)
 	KernelText *k = l->k;
 	switch (value->kind) {
 	case VALUE_LOAD: {
-		const char *cell = c_kernel_cell(k, value->buffer, value->ix);
-		return l->loop->lanes ? masked_load(l, cell) : at(l, cell, true);
+		const char *element = c_buffer_element(k, value->buffer, value->ix);
+		return l->loop->lanes ? masked_load(l, element) : at(l, element, true);
 	}
 	case VALUE_LOCAL: {
 		const char *place = c_kernel_local(k, value->local, value->ixs, value->nixs);
@@ -324,7 +324,7 @@ static const char *value_text(LanesText *l, const Value *value)
 static const char *target_text(LanesText *l, const Stmt *stmt)
 {
 	if (stmt->kind == LOOP_STORE)
-		return at(l, c_kernel_cell(l->k, stmt->buffer, stmt->ix), false);
+		return at(l, c_buffer_element(l->k, stmt->buffer, stmt->ix), false);
 	const char *place = c_kernel_local(l->k, stmt->local, stmt->ixs, stmt->nixs);
 	return stmt->nixs ? at(l, place, false) : place;
 }
@@ -352,11 +352,11 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 		return;
 	}
 	if (l->loop->lanes) {
-		const char *cell = c_kernel_cell(k, stmt->buffer, stmt->ix);
+		const char *element = c_buffer_element(k, stmt->buffer, stmt->ix);
 		const char *value = stmt->acc == OP_NONE
 					    ? vector_text(l, stmt->value)
-					    : accumulated(l, masked_load(l, cell), stmt);
-		masked_store(l, cell, value);
+					    : accumulated(l, masked_load(l, element), stmt);
+		masked_store(l, element, value);
 		return;
 	}
 	const char *target = target_text(l, stmt), *sign = stmt->acc == OP_ADD ? "+=" : "=";

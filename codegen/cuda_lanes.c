@@ -42,13 +42,13 @@ static const char *new_name(Lanes *l)
 	return arena_printf(l->k->arena, "tsr_w%u", l->k->ntemps++);
 }
 
-/* The cell of the first lane. */
-static const char *first_cell(const Lanes *l, BufferId buffer, const Ix *ix)
+/* The element of the first lane. */
+static const char *first_element(const Lanes *l, BufferId buffer, const Ix *ix)
 {
 	Program *program = program_of(l);
 	const Ix *lane = ix_iter(l->k->arena, l->loop->iter);
 	const Ix *minus = ix_const(l->k->arena, program->sizes, -1);
-	return c_kernel_cell(l->k, buffer, ix_add(program, ix, ix_mul(program, lane, minus)));
+	return c_buffer_element(l->k, buffer, ix_add(program, ix, ix_mul(program, lane, minus)));
 }
 
 static void put_load(void *of, const Value *value)
@@ -64,17 +64,17 @@ static void put_load(void *of, const Value *value)
 	fprintf(l->k->out, "float %s[%d];\n", name, WIDE);
 	c_kernel_indent(l->k);
 	fprintf(l->k->out, "tsr_take4_f32(%s, &%s);\n", name,
-		first_cell(l, value->buffer, value->ix));
+		first_element(l, value->buffer, value->ix));
 	l->loads[l->nloads] = value;
 	l->names[l->nloads++] = arena_printf(l->k->arena, "%s[%s]", name, l->lane);
 }
 
-/* The statement's cell for one lane. */
-static const char *cell_of(Lanes *l, const Stmt *stmt, const char *wide)
+/* The statement's element for one lane. */
+static const char *element_of(Lanes *l, const Stmt *stmt, const char *wide)
 {
 	if (stmt->kind == LOOP_STORE)
 		return wide ? arena_printf(l->k->arena, "%s[%s]", wide, l->lane)
-			    : c_kernel_cell(l->k, stmt->buffer, stmt->ix);
+			    : c_buffer_element(l->k, stmt->buffer, stmt->ix);
 	return stmt->kind == LOOP_LOCAL ? l->k->locals[stmt->local]
 					: c_kernel_local(l->k, stmt->local, stmt->ixs, stmt->nixs);
 }
@@ -92,7 +92,7 @@ static void put_lanes(Lanes *l, const Stmt *stmt, const char *wide)
 	for (uint32_t i = 0; i < l->nloads; i++)
 		*pointer_map_at(&k->names, l->loads[i]) = (uint64_t)(uintptr_t)l->names[i];
 	c_kernel_shared(k, stmt->value);
-	c_kernel_assign(k, cell_of(l, stmt, wide), stmt);
+	c_kernel_assign(k, element_of(l, stmt, wide), stmt);
 	k->indent--;
 	c_kernel_indent(k);
 	fprintf(k->out, "}\n");
@@ -123,7 +123,7 @@ static void put_stmt(Lanes *l, const Stmt *stmt)
 	if (wide) {
 		c_kernel_indent(l->k);
 		fprintf(l->k->out, "tsr_put4_f32(&%s, %s);\n",
-			first_cell(l, stmt->buffer, stmt->ix), name);
+			first_element(l, stmt->buffer, stmt->ix), name);
 	}
 }
 

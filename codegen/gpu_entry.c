@@ -128,8 +128,8 @@ static Entry entry_new(FILE *out, const Module *m, long words)
 static void put_routine(FILE *out, const Module *m, uint32_t index, bool device)
 {
 	const ProgramRoutine *r = &m->program->routines.at[index];
-	long dims = LISTS, scalars = dims + 8L * r->ndims, cells = scalars + 8L * r->nscalars;
-	long inputs = cells + 8L * r->nscalars, outputs = inputs + 8L * r->ninputs,
+	long dims = LISTS, scalars = dims + 8L * r->ndims, elements = scalars + 8L * r->nscalars;
+	long inputs = elements + 8L * r->nscalars, outputs = inputs + 8L * r->ninputs,
 	     call = outputs + 8L * r->noutputs;
 	Entry e = entry_new(out, m, (call - LISTS) / 8 + 1);
 	begin(&e, device ? m->routines[index].device : m->routines[index].function, true);
@@ -138,7 +138,7 @@ static void put_routine(FILE *out, const Module *m, uint32_t index, bool device)
 		store(&e, false, dims + 8L * i);
 	for (uint32_t i = 0; i < r->nscalars; i++) {
 		Dtype dtype = r->scalars[i].dtype;
-		store(&e, dtype == DTYPE_F32 || dtype == DTYPE_F64, cells + 8L * i);
+		store(&e, dtype == DTYPE_F32 || dtype == DTYPE_F64, elements + 8L * i);
 	}
 	for (uint32_t i = 0; i < r->ninputs; i++)
 		store(&e, false, inputs + 8L * i);
@@ -149,7 +149,7 @@ static void put_routine(FILE *out, const Module *m, uint32_t index, bool device)
 	if (device)
 		store(&e, false, AT_STREAM);
 	for (uint32_t i = 0; i < r->nscalars; i++)
-		store_address(&e, cells + 8L * i, scalars + 8L * i);
+		store_address(&e, elements + 8L * i, scalars + 8L * i);
 	store_address(&e, dims, AT_DIMS);
 	store_address(&e, scalars, AT_SCALARS);
 	store_address(&e, inputs, AT_INPUTS);

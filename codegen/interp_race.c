@@ -1,4 +1,4 @@
-/* Who touched which cell in a parallel loop: a cell that one iteration stores is no other's
+/* Who touched which element in a parallel loop: an element that one iteration stores is no other's
  * business, and of a scratch buffer each reads only what it stored. Where threads of a block share an
  * iteration, what one of them stores no other touches before a barrier. The oracle aborts where that
  * does not hold, so that --verify=run tests the claim and not its luck. */
@@ -12,11 +12,11 @@
 
 enum { NOBODY = 0, MANY = -1 }; /* else: the number of an iteration, from 1 */
 
-typedef struct Cell {
+typedef struct Element {
 	int32_t reader, writer;
 	int32_t phase, thread; /* when it was last touched, and by which thread of a block; MANY */
 	bool stored;	       /* ... in that phase */
-} Cell;
+} Element;
 
 struct Race {
 	const Program *program;
@@ -24,22 +24,22 @@ struct Race {
 	int32_t now;	/* the present iteration: how many have begun */
 	int32_t phase;	/* how many iterations and barriers there were */
 	int32_t thread; /* of a block, from 1; 0: all of them */
-	Cell **cells;   /* by buffer; NULL: never stored */
+	Element **elements; /* by buffer; NULL: never stored */
 	size_t nbuffers;
 };
 
 Race *race_start(Interp *in, const Kernel *kernel)
 {
 	Race *race = held_alloc(1, sizeof *race);
-	Cell **cells = held_alloc(in->program->buffers.n + 1, sizeof *cells);
-	if (!race || !cells) {
+	Element **elements = held_alloc(in->program->buffers.n + 1, sizeof *elements);
+	if (!race || !elements) {
 		held_free(race);
-		held_free(cells);
+		held_free(elements);
 		return NULL;
 	}
 	*race = (Race){.program = in->program,
 		       .kernel = kernel,
-		       .cells = cells,
+		       .elements = elements,
 		       .nbuffers = in->program->buffers.n};
 	Arena *arena = arena_new();
 	BufferUses uses = kernel_buffers(arena, kernel);
@@ -47,7 +47,7 @@ Race *race_start(Interp *in, const Kernel *kernel)
 		if (!uses.at[i].stored)
 			continue;
 		size_t n = (size_t)in->buffers[uses.at[i].buffer].elements;
-		cells[uses.at[i].buffer] = held_alloc(n + 1, sizeof(Cell));
+		elements[uses.at[i].buffer] = held_alloc(n + 1, sizeof(Element));
 	}
 	arena_free(arena);
 	return race;
@@ -77,43 +77,45 @@ int32_t race_thread(Race *race, int32_t thread)
 void race_end(Race *race)
 {
 	for (size_t i = 0; race && i < race->nbuffers; i++)
-		held_free(race->cells[i]);
+		held_free(race->elements[i]);
 	if (race)
-		held_free(race->cells);
+		held_free(race->elements);
 	held_free(race);
 }
 
-static void touch_in_block(const Race *race, Cell *cell, int64_t at, bool stores)
+static void touch_in_block(const Race *race, Element *element, int64_t at, bool stores)
 {
-	bool before = cell->phase == race->phase, other = before && cell->thread != race->thread;
-	if (other && (stores || cell->stored))
-		BUG("kernel %s: threads of a block meet in cell %lld of a buffer without a barrier between",
+	bool before = element->phase == race->phase,
+	     other = before && element->thread != race->thread;
+	if (other && (stores || element->stored))
+		BUG("kernel %s: threads of a block meet in element %lld of a buffer without a barrier between",
 		    race->kernel->name, (long long)at);
-	cell->thread = other ? MANY : race->thread;
-	cell->stored = stores || (before && cell->stored);
-	cell->phase = race->phase;
+	element->thread = other ? MANY : race->thread;
+	element->stored = stores || (before && element->stored);
+	element->phase = race->phase;
 }
 
 void race_touch(Race *race, BufferId buffer, int64_t at, bool stores)
 {
-	Cell *cell = race && race->cells[buffer] ? &race->cells[buffer][at] : NULL;
-	if (!cell)
+	Element *element = race && race->elements[buffer] ? &race->elements[buffer][at] : NULL;
+	if (!element)
 		return;
-	touch_in_block(race, cell, at, stores);
+	touch_in_block(race, element, at, stores);
 	if (race->program->buffers.at[buffer].scratch) {
-		if (!stores && cell->writer != race->now)
+		if (!stores && element->writer != race->now)
 			BUG("kernel %s: an iteration of a parallel loop reads what it has not stored",
 			    race->kernel->name);
-		cell->writer = race->now;
+		element->writer = race->now;
 		return;
 	}
-	bool others = (cell->writer && cell->writer != race->now) ||
-		      (stores && cell->reader && cell->reader != race->now);
+	bool others = (element->writer && element->writer != race->now) ||
+		      (stores && element->reader && element->reader != race->now);
 	if (others)
-		BUG("kernel %s: two iterations of a parallel loop meet in cell %lld of a buffer",
+		BUG("kernel %s: two iterations of a parallel loop meet in element %lld of a buffer",
 		    race->kernel->name, (long long)at);
 	if (stores)
-		cell->writer = race->now;
+		element->writer = race->now;
 	else
-		cell->reader = cell->reader && cell->reader != race->now ? MANY : race->now;
+		element->reader =
+			element->reader && element->reader != race->now ? MANY : race->now;
 }

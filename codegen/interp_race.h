@@ -13,7 +13,7 @@ void race_barrier(Race *race);
 /* One of them goes on, counted from 1; 0: all. The one before. */
 int32_t race_thread(Race *race, int32_t thread);
 void race_end(Race *race);
-/* A load or a store of one cell; outside parallel loops (NULL) anything goes. Aborts (BUG) on a
+/* A load or a store of one element; outside parallel loops (NULL) anything goes. Aborts (BUG) on a
  * race. */
 void race_touch(Race *race, BufferId buffer, int64_t at, bool stores);
 

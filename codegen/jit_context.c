@@ -222,9 +222,9 @@ Rvalue *jit_offset(JitFunction *f, Rvalue *base, Rvalue *offset, Type *type)
 {
 	Jit *jit = f->jit;
 	Type *bytes = gcc_jit_type_get_pointer(jit->types[DTYPE_I8]);
-	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, NULL, jit_cast(jit, base, bytes),
-							offset);
-	return jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL),
+	Lvalue *element = gcc_jit_context_new_array_access(jit->ctxt, NULL,
+							   jit_cast(jit, base, bytes), offset);
+	return jit_cast(jit, gcc_jit_lvalue_get_address(element, NULL),
 			gcc_jit_type_get_pointer(type));
 }
 

@@ -18,7 +18,7 @@ typedef struct Fused {
 
 /* Does the target have the instruction for this type, and may it be used? */
 bool jit_fuses(const Jit *jit, Dtype dtype);
-/* Is `x op y` a sum with a product? x == NULL: the cell of an accumulation. Of two products the
+/* Is `x op y` a sum with a product? x == NULL: the element of an accumulation. Of two products the
  * right one is not rounded. */
 bool jit_fused(const Jit *jit, Op op, const Value *x, const Value *y, Fused *fused);
 /* (-)a*b + (-)rest of 2^log lanes (1: 0). */

@@ -4,7 +4,7 @@
  *     vshuff32x4 $0x44, acc_1, acc_0     16-byte parts 0 and 1 of both
  *     vshuff32x4 $0xee, acc_1, acc_0     parts 2 and 3
  *
- * Sums of lanes are added up so, several cells at a time (lower/tile_lane_tree.c). One instruction has
+ * Sums of lanes are added up so, several elements at a time (lower/tile_lane_tree.c). One instruction has
  * them where the first half of what it makes comes from one vector and the other from another:
  * whole parts, or within all parts elements at the same places of each. Any others, and those of a
  * local in memory, are read one by one.
@@ -118,17 +118,16 @@ Rvalue *jit_gathered_lanes(Lanes *l, const Value *value)
 		    .n = 1 << l->log,
 		    .part = PART / dtype_bytes(value->dtype)};
 	bool registers = k->registers[value->local].used;
-	Rvalue *cells[LANES_MOST], *vector = registers ? shuffled(&g, value) : NULL;
+	Rvalue *elements[LANES_MOST], *vector = registers ? shuffled(&g, value) : NULL;
 	if (vector)
 		return vector;
 	for (int i = 0; i < g.n; i++) {
 		k->at[l->loop->iter] = l->at + i;
-		cells[i] = registers
-				   ? jit_vector_element(k, value)
-				   : gcc_jit_lvalue_as_rvalue(jit_kernel_element(
-					     k, value->local, value->ixs, value->nixs));
-		cells[i] = jit_keep(&k->f, cells[i]);
+		elements[i] = registers ? jit_vector_element(k, value)
+					: gcc_jit_lvalue_as_rvalue(jit_kernel_element(
+						  k, value->local, value->ixs, value->nixs));
+		elements[i] = jit_keep(&k->f, elements[i]);
 	}
 	k->at[l->loop->iter] = l->at;
-	return jit_lanes_of(k, value->dtype, l->log, cells);
+	return jit_lanes_of(k, value->dtype, l->log, elements);
 }

@@ -119,7 +119,7 @@ static Rvalue *first_elements(KernelJit *k, const Groups *g, const Value *load)
 		const Ix *at =
 			ix_add(program, load->ix, ix_const(program->arena, program->sizes, i));
 		Rvalue *address =
-			gcc_jit_lvalue_get_address(jit_kernel_cell(k, load->buffer, at), NULL);
+			gcc_jit_lvalue_get_address(jit_buffer_element(k, load->buffer, at), NULL);
 		address = jit_cast(jit, address, gcc_jit_type_get_pointer(bits));
 		Rvalue *element = jit_cast(jit, at_address(g, address), word);
 		Rvalue *by = jit_long(jit, word, i * 32 / g->all);
@@ -136,8 +136,8 @@ static Rvalue *shared_word(KernelJit *k, const Groups *g, const Value *load)
 	Type *word = jit->types[DTYPE_I32],
 	     *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(word, 1));
 	Lvalue *temp = jit_temp(g->f, word);
-	Lvalue *cell = jit_kernel_cell(k, load->buffer, load->ix);
-	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), pointer);
+	Lvalue *element = jit_buffer_element(k, load->buffer, load->ix);
+	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(element, NULL), pointer);
 	jit_set(g->f, temp, g->n < g->all ? first_elements(k, g, load) : at_address(g, address));
 	return jit_keep(g->f, simd_spread(g->f, (SimdType){DTYPE_I32, g->log},
 					  gcc_jit_lvalue_as_rvalue(temp)));
@@ -149,9 +149,9 @@ static Rvalue *words_at(KernelJit *k, const Groups *g, const Value *load)
 	if (moves_by(k, load, g->lane, 0))
 		return shared_word(k, g, load);
 	Type *elements = jit_vector_type(jit, load->dtype, g->log + (g->all == 2 ? 1 : 2));
-	Lvalue *cell = jit_kernel_cell(k, load->buffer, load->ix);
+	Lvalue *element = jit_buffer_element(k, load->buffer, load->ix);
 	Type *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(elements, 1));
-	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(cell, NULL), pointer);
+	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(element, NULL), pointer);
 	Lvalue *temp = jit_temp(g->f, elements);
 	jit_set(g->f, temp,
 		gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(address, g->f->location)));

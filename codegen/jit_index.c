@@ -1,11 +1,11 @@
-/* Sizes, indices and the cells that they name, as expressions of a kernel's function.
+/* Sizes, indices and the elements that they name, as expressions of a kernel's function.
  *
- * In a kernel with unrolled loops the address of a cell is parted into what changes when the
+ * In a kernel with unrolled loops the address of an element is parted into what changes when the
  * program runs and a constant:
  *
  *   x[(i + 2)*s + j*4 + 3], j unrolled, now 1     ->    (&x[(i + 2)*s])[7]
  *
- * The changing part is made once in a run of straight code and shared by all cells that differ in
+ * The changing part is made once in a run of straight code and shared by all elements that differ in
  * the constant only: the processor adds that for nothing, while the compiler, left with whole sums,
  * makes an addition for each. What `fixed` and `at` of the KernelJit say decides which iterators
  * are constants.
@@ -117,7 +117,7 @@ Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, ui
 						gcc_jit_lvalue_as_rvalue(k->locals[local]), at);
 }
 
-/* An index as a part that changes (NULL: none) and a constant: cells whose indices differ in
+/* An index as a part that changes (NULL: none) and a constant: elements whose indices differ in
  * iterators that are unrolled share an address. */
 typedef struct Address {
 	Rvalue *base;
@@ -227,7 +227,7 @@ static Lvalue *element_at(KernelJit *k, Rvalue *base, int64_t offset)
 						jit_long(k->f.jit, k->f.jit->i64, offset));
 }
 
-Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix)
+Lvalue *jit_buffer_element(KernelJit *k, BufferId buffer, const Ix *ix)
 {
 	if (k->scheduled)
 		return element_at(k, base_address(k, buffer, ix, false), offset_of(k, ix));

@@ -1,7 +1,7 @@
 /* Kernels to functions: one function for each structure, with dims, scalars and buffers as
  * parameters.
  *
- * Sizes are computed once at the entry; jit_index.c makes indices and cells of them. Each value
+ * Sizes are computed once at the entry; jit_index.c makes indices and elements of them. Each value
  * becomes a temporary where it is first needed in a statement, so that shared sub-trees stay shared
  * and no expression is deep. A function returns int, 0 or the code of a check that failed, where
  * the kernel has checks, else nothing.
@@ -18,15 +18,15 @@
 
 static void block_code(KernelJit *k, Block block);
 
-/* NULL: `x op y` is no sum with a product. `cell`: x where that is no value. */
-static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, Lvalue *cell)
+/* NULL: `x op y` is no sum with a product. `element`: x where that is no value. */
+static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, Lvalue *element)
 {
 	Fused fused;
 	if (!jit_fused(k->f.jit, op, x, y, &fused))
 		return NULL;
 	Rvalue *args[] = {jit_kernel_value(k, fused.a), jit_kernel_value(k, fused.b),
 			  fused.rest ? jit_kernel_value(k, fused.rest)
-				     : jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(cell))};
+				     : jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(element))};
 	return jit_fused_code(&k->f, fused.signs, y->dtype, 0, args);
 }
 
@@ -56,8 +56,8 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 	case VALUE_LOAD:
 		if (jit_is_packed(k, value))
 			return jit_packed_element(k, value);
-		return jit_keep(
-			f, gcc_jit_lvalue_as_rvalue(jit_kernel_cell(k, value->buffer, value->ix)));
+		return jit_keep(f, gcc_jit_lvalue_as_rvalue(
+					   jit_buffer_element(k, value->buffer, value->ix)));
 	case VALUE_LOCAL:
 		if (k->registers[value->local].used)
 			return jit_keep(f, jit_vector_element(k, value));
@@ -108,19 +108,19 @@ Rvalue *jit_kernel_value(KernelJit *k, const Value *value)
 	return code;
 }
 
-/* cell (ACC)= value */
-static void assign(KernelJit *k, Lvalue *cell, const Stmt *stmt)
+/* element (ACC)= value */
+static void assign(KernelJit *k, Lvalue *element, const Stmt *stmt)
 {
 	JitFunction *f = &k->f;
-	Rvalue *value = fused_value(k, stmt->acc, NULL, stmt->value, cell);
+	Rvalue *value = fused_value(k, stmt->acc, NULL, stmt->value, element);
 	bool plain = !value;
 	if (plain)
 		value = jit_kernel_value(k, stmt->value);
 	if (plain && stmt->acc != OP_NONE) {
-		Rvalue *args[] = {jit_keep(f, gcc_jit_lvalue_as_rvalue(cell)), value, NULL};
+		Rvalue *args[] = {jit_keep(f, gcc_jit_lvalue_as_rvalue(element)), value, NULL};
 		value = jit_op(f, stmt->acc, stmt->value->dtype, args);
 	}
-	jit_set(f, cell, value);
+	jit_set(f, element, value);
 }
 
 void jit_kernel_forget(KernelJit *k)
@@ -282,12 +282,12 @@ static void prefetch_code(KernelJit *k, const Stmt *stmt)
 	Rvalue *at = jit_kernel_ix(k, stmt->ix);
 	if (dtype_is_packed(k->program->buffers.at[stmt->buffer].dtype))
 		at = jit_binary(&k->f, GCC_JIT_BINARY_OP_RSHIFT, at, jit_long(jit, jit->i64, 1));
-	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, k->f.location, base, at);
+	Lvalue *element = gcc_jit_context_new_array_access(jit->ctxt, k->f.location, base, at);
 	gcc_jit_function *prefetch = jit_builtin(jit, "prefetch");
 	Type *pointer = gcc_jit_rvalue_get_type(
 		gcc_jit_param_as_rvalue(gcc_jit_function_get_param(prefetch, 0)));
 	Rvalue *line = gcc_jit_context_new_cast(jit->ctxt, k->f.location,
-						gcc_jit_lvalue_get_address(cell, NULL), pointer);
+						gcc_jit_lvalue_get_address(element, NULL), pointer);
 	Rvalue *args[] = {line, jit_long(jit, jit->int_, 0),
 			  jit_long(jit, jit->int_, stmt->near ? 3 : 2)};
 	gcc_jit_block_add_eval(k->f.block, k->f.location, jit_call(&k->f, prefetch, args, 3));
@@ -304,7 +304,7 @@ static void stmt_code(KernelJit *k, const Stmt *stmt)
 	case LOOP_SET:
 		assign(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
 		break;
-	case LOOP_STORE: assign(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), stmt); break;
+	case LOOP_STORE: assign(k, jit_buffer_element(k, stmt->buffer, stmt->ix), stmt); break;
 	case LOOP_CHECK: check_code(k, stmt); break;
 	case LOOP_PREFETCH: prefetch_code(k, stmt); break;
 	case LOOP_BARRIER: BUG("kernel %s: a barrier on a CPU", k->kernel->name);

@@ -37,7 +37,7 @@ typedef struct KernelJit {
 	Rvalue **buffers; /* as in use->buffers */
 	Lvalue **iters, **locals;
 	PointerMap values; /* of this statement: Value to Rvalue */
-	/* By position of the buffer: Ix to the address of its cell at the iterators that are not
+	/* By position of the buffer: Ix to the address of its element at the iterators that are not
 	 * unrolled, in the straight code at hand. */
 	PointerMap *addresses;
 	bool scheduled;	   /* it has loops that are unrolled or run in lanes */
@@ -62,10 +62,10 @@ void jit_kernel_forget(KernelJit *k);
 /* jit_index.c */
 /* An index as int64, at the iterators' present values. */
 Rvalue *jit_kernel_ix(KernelJit *k, const Ix *ix);
-/* The cell of a local, which is an array in memory, in registers or one variable. */
+/* The element of a local, which is an array in memory, in registers or one variable. */
 Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
-/* buffer[ix]; the address is shared with other cells of the straight code at hand. */
-Lvalue *jit_kernel_cell(KernelJit *k, BufferId buffer, const Ix *ix);
+/* buffer[ix]; the address is shared with other elements of the straight code at hand. */
+Lvalue *jit_buffer_element(KernelJit *k, BufferId buffer, const Ix *ix);
 /* Is the value loaded from a buffer of two elements a byte? */
 bool jit_is_packed(const KernelJit *k, const Value *value);
 /* Where buffer[ix + more] of such a load is. */

@@ -14,7 +14,7 @@ Rvalue *jit_lane_by_lane(Lanes *l, const Value *value)
 	for (uint32_t i = 0; i < value->nargs; i++) {
 		Rvalue *arg = jit_lanes_value(l, value->args[i]);
 		args[i] = jit_lane_array(k, value->args[i]->dtype, 1 << l->log);
-		Lvalue *all = jit_lane_cell(k, args[i], jit_lane_number(k, 0));
+		Lvalue *all = jit_lane_element(k, args[i], jit_lane_number(k, 0));
 		jit_set(f, jit_lanes_at(k, all, value->args[i]->dtype, l->log), arg);
 	}
 	Lvalue *lane = jit_local(f, f->jit->i64, "lane");
@@ -22,7 +22,7 @@ Rvalue *jit_lane_by_lane(Lanes *l, const Value *value)
 	JitLoop loop = jit_loop(f, lane, jit_lane_number(k, 0), jit_lane_number(k, 1 << l->log), 1);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		elements[i] =
-			jit_keep(f, gcc_jit_lvalue_as_rvalue(jit_lane_cell(k, args[i], here)));
+			jit_keep(f, gcc_jit_lvalue_as_rvalue(jit_lane_element(k, args[i], here)));
 	Rvalue *element;
 	if (value->kind == VALUE_INDEX) {
 		Rvalue *index =
@@ -35,10 +35,10 @@ Rvalue *jit_lane_by_lane(Lanes *l, const Value *value)
 		element = jit_op(f, value->op, value->dtype, elements);
 		f->near = false;
 	}
-	jit_set(f, jit_lane_cell(k, result, here), element);
+	jit_set(f, jit_lane_element(k, result, here), element);
 	jit_end_loop(f, &loop);
 	return jit_load_lanes(l,
-			      jit_lanes_at(k, jit_lane_cell(k, result, jit_lane_number(k, 0)),
+			      jit_lanes_at(k, jit_lane_element(k, result, jit_lane_number(k, 0)),
 					   value->dtype, l->log),
 			      value->dtype);
 }

@@ -37,9 +37,9 @@ void jit_lanes_stmt(Lanes *l, const Stmt *stmt);
 Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype);
 /* A place in memory for some lanes, as an array of elements. */
 Lvalue *jit_lane_array(KernelJit *k, Dtype dtype, int n);
-Lvalue *jit_lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane);
-/* 1 << log elements from a cell on, as one variable of any alignment. */
-Lvalue *jit_lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log);
+Lvalue *jit_lane_element(KernelJit *k, Lvalue *array, Rvalue *lane);
+/* 1 << log elements from an element on, as one variable of any alignment. */
+Lvalue *jit_lanes_at(KernelJit *k, Lvalue *element, Dtype dtype, int log);
 /* 1 << log elements as one variable. */
 Rvalue *jit_lanes_of(KernelJit *k, Dtype dtype, int log, Rvalue **elements);
 Rvalue *jit_lane_number(KernelJit *k, int64_t lane);

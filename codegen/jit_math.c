@@ -121,9 +121,9 @@ static Rvalue *looked_up(const MathJit *m, const MathStep *step)
 {
 	Jit *jit = m->f->jit;
 	Rvalue *table = gcc_jit_lvalue_as_rvalue(table_of(jit, step->table));
-	Lvalue *cell = gcc_jit_context_new_array_access(jit->ctxt, m->f->location, table,
-							m->values[step->arg[0]]);
-	return jit_cast(jit, gcc_jit_lvalue_as_rvalue(cell), jit->types[DTYPE_F64]);
+	Lvalue *element = gcc_jit_context_new_array_access(jit->ctxt, m->f->location, table,
+							   m->values[step->arg[0]]);
+	return jit_cast(jit, gcc_jit_lvalue_as_rvalue(element), jit->types[DTYPE_F64]);
 }
 
 static Rvalue *root_of(const MathJit *m, const MathStep *step)

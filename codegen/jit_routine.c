@@ -265,7 +265,7 @@ static gcc_jit_function *routine_function(Jit *jit, uint32_t index, gcc_jit_func
 	return e.f.function;
 }
 
-/* The loader's way in: arguments from arrays, scalars each at the start of its cell. */
+/* The loader's way in: arguments from arrays, scalars each at the start of its element. */
 static void invoke_function(Jit *jit, uint32_t index, gcc_jit_function *routine)
 {
 	const ProgramRoutine *r = &jit->module->program->routines.at[index];
@@ -282,11 +282,11 @@ static void invoke_function(Jit *jit, uint32_t index, gcc_jit_function *routine)
 	for (uint32_t i = 0; i < r->ndims; i++)
 		PUSH(jit->arena, args, jit_at(&f, jit_param(&f, 1), jit_long(jit, jit->i64, i)));
 	for (uint32_t i = 0; i < r->nscalars; i++) {
-		Type *cell = gcc_jit_type_get_pointer(jit->types[r->scalars[i].dtype]);
+		Type *element = gcc_jit_type_get_pointer(jit->types[r->scalars[i].dtype]);
 		Rvalue *at = jit_at(&f, jit_param(&f, 2), jit_long(jit, jit->i64, i));
 		PUSH(jit->arena, args,
 		     gcc_jit_lvalue_as_rvalue(
-			     gcc_jit_rvalue_dereference(jit_cast(jit, at, cell), NULL)));
+			     gcc_jit_rvalue_dereference(jit_cast(jit, at, element), NULL)));
 	}
 	for (uint32_t i = 0; i < r->ninputs; i++)
 		PUSH(jit->arena, args, jit_at(&f, jit_param(&f, 3), jit_long(jit, jit->i64, i)));

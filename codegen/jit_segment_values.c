@@ -53,19 +53,19 @@ Lvalue *jit_lane_array(KernelJit *k, Dtype dtype, int n)
 	return array;
 }
 
-Lvalue *jit_lane_cell(KernelJit *k, Lvalue *array, Rvalue *lane)
+Lvalue *jit_lane_element(KernelJit *k, Lvalue *array, Rvalue *lane)
 {
 	return gcc_jit_context_new_array_access(k->f.jit->ctxt, k->f.location,
 						gcc_jit_lvalue_as_rvalue(array), lane);
 }
 
-Lvalue *jit_lanes_at(KernelJit *k, Lvalue *cell, Dtype dtype, int log)
+Lvalue *jit_lanes_at(KernelJit *k, Lvalue *element, Dtype dtype, int log)
 {
 	if (log == 0)
-		return cell;
+		return element;
 	Type *type = gcc_jit_type_get_aligned(jit_segment_type(k, dtype, log),
 					      (size_t)dtype_bytes(dtype));
-	Rvalue *address = gcc_jit_lvalue_get_address(cell, NULL);
+	Rvalue *address = gcc_jit_lvalue_get_address(element, NULL);
 	address = jit_cast(k->f.jit, address, gcc_jit_type_get_pointer(type));
 	return gcc_jit_rvalue_dereference(address, k->f.location);
 }
@@ -84,7 +84,7 @@ Rvalue *jit_local_lanes(KernelJit *k, const Value *value, int64_t lane, int log)
 	int64_t first = c.at;
 	Lvalue *array = jit_lane_array(k, value->dtype, (int)k->registers[value->local].extent);
 	for (;;) {
-		Lvalue *place = jit_lane_cell(k, array, jit_lane_number(k, c.at - first));
+		Lvalue *place = jit_lane_element(k, array, jit_lane_number(k, c.at - first));
 		jit_set(&k->f, jit_lanes_at(k, place, value->dtype, c.log),
 			gcc_jit_lvalue_as_rvalue(segments[c.index]));
 		int64_t next = c.at + (1 << c.log);
@@ -92,7 +92,7 @@ Rvalue *jit_local_lanes(KernelJit *k, const Value *value, int64_t lane, int log)
 			break;
 		c = jit_find_segment(k, value->local, next);
 	}
-	Lvalue *place = jit_lane_cell(k, array, jit_lane_number(k, lane - first));
+	Lvalue *place = jit_lane_element(k, array, jit_lane_number(k, lane - first));
 	return gcc_jit_lvalue_as_rvalue(jit_lanes_at(k, place, value->dtype, log));
 }
 

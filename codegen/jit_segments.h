@@ -17,7 +17,7 @@ int64_t jit_constant_ix(const KernelJit *k, const Ix *ix);
 bool jit_is_transposed(const Stmt *vector, const Ix *const *ixs, uint32_t nixs);
 /* Else, does each lane read at an index of its own: acc[lane/8, lane%8]? */
 bool jit_is_gathered(const Stmt *vector, const Ix *const *ixs, uint32_t nixs);
-/* Rows of a local: its cells without the last axis. */
+/* Rows of a local: its elements without the last axis. */
 uint32_t jit_local_rows(const KernelLocal *local);
 
 typedef struct Segment {

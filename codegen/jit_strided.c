@@ -1,4 +1,4 @@
-/* Lanes of a buffer that lie apart, as the cells of a transposed convolution do:
+/* Lanes of a buffer that lie apart, as the elements of a transposed convolution do:
  * y[o*4096 + 2*(x + lane)].
  *
  * Elements are loaded and stored one by one. AVX-512 stores up to four apart as vectors of which
@@ -27,13 +27,13 @@ int64_t jit_lanes_strided(const Lanes *l, const Ix *ix)
 
 static int lanes_there(const Lanes *l) { return l->mask ? (int)l->count : 1 << l->log; }
 
-static Lvalue *cell_of_lane(Lanes *l, BufferId buffer, const Ix *ix, int lane)
+static Lvalue *lvalue_of_lane(Lanes *l, BufferId buffer, const Ix *ix, int lane)
 {
 	KernelJit *k = l->k;
 	k->at[l->loop->iter] = l->at + lane;
-	Lvalue *cell = jit_kernel_cell(k, buffer, ix);
+	Lvalue *element = jit_buffer_element(k, buffer, ix);
 	k->at[l->loop->iter] = l->at;
-	return cell;
+	return element;
 }
 
 static Rvalue *element_of_lane(Lanes *l, const Value *load, int lane)
@@ -41,7 +41,7 @@ static Rvalue *element_of_lane(Lanes *l, const Value *load, int lane)
 	KernelJit *k = l->k;
 	if (!jit_is_packed(k, load))
 		return jit_keep(&k->f, gcc_jit_lvalue_as_rvalue(
-					       cell_of_lane(l, load->buffer, load->ix, lane)));
+					       lvalue_of_lane(l, load->buffer, load->ix, lane)));
 	k->at[l->loop->iter] = l->at + lane;
 	Rvalue *element = jit_packed_element(k, load);
 	k->at[l->loop->iter] = l->at;
@@ -62,11 +62,12 @@ static void store_each(Lanes *l, const Stmt *stmt, Rvalue *value)
 	KernelJit *k = l->k;
 	Dtype dtype = stmt->value->dtype;
 	Lvalue *lanes = jit_lane_array(k, dtype, 1 << l->log);
-	Lvalue *first = jit_lane_cell(k, lanes, jit_lane_number(k, 0));
+	Lvalue *first = jit_lane_element(k, lanes, jit_lane_number(k, 0));
 	jit_set(&k->f, jit_lanes_at(k, first, dtype, l->log), value);
 	for (int i = 0; i < lanes_there(l); i++)
-		jit_set(&k->f, cell_of_lane(l, stmt->buffer, stmt->ix, i),
-			gcc_jit_lvalue_as_rvalue(jit_lane_cell(k, lanes, jit_lane_number(k, i))));
+		jit_set(&k->f, lvalue_of_lane(l, stmt->buffer, stmt->ix, i),
+			gcc_jit_lvalue_as_rvalue(
+				jit_lane_element(k, lanes, jit_lane_number(k, i))));
 }
 
 /* Which lane is at each place of the vector that is stored `block` vectors behind the first. */
@@ -98,16 +99,16 @@ static void store_masked(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *valu
 	KernelJit *k = l->k;
 	JitFunction *f = &k->f;
 	SimdType type = {stmt->value->dtype, l->log};
-	Rvalue *first =
-		gcc_jit_lvalue_get_address(cell_of_lane(l, stmt->buffer, stmt->ix, 0), f->location);
+	Rvalue *first = gcc_jit_lvalue_get_address(lvalue_of_lane(l, stmt->buffer, stmt->ix, 0),
+						   f->location);
 	for (int block = 0; block << l->log < lanes_there(l) * apart; block++) {
 		Rvalue *lanes = jit_keep(f, lanes_of_block(l, type.dtype, apart, block));
 		Rvalue *mask =
 			jit_keep(f, jit_long(f->jit, f->jit->u32, mask_of_block(l, apart, block)));
-		Lvalue *cell = gcc_jit_context_new_array_access(
+		Lvalue *element = gcc_jit_context_new_array_access(
 			f->jit->ctxt, f->location, first,
 			jit_lane_number(k, (int64_t)block << l->log));
-		simd_store_some(f, type, mask, jit_lanes_at(k, cell, type.dtype, l->log),
+		simd_store_some(f, type, mask, jit_lanes_at(k, element, type.dtype, l->log),
 				simd_permuted(f, type, lanes, value));
 	}
 }
@@ -119,7 +120,7 @@ void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value)
 	bool whole = (dtype == DTYPE_F32 || dtype == DTYPE_F64) &&
 		     (int)dtype_bytes(dtype) << l->log == (int)jit->vector_bytes;
 	if (l->log == 0)
-		jit_set(&l->k->f, cell_of_lane(l, stmt->buffer, stmt->ix, 0), value);
+		jit_set(&l->k->f, lvalue_of_lane(l, stmt->buffer, stmt->ix, 0), value);
 	else if (jit->simd == CPU_AVX512 && whole && apart <= LANES_MASKED)
 		store_masked(l, stmt, apart, value);
 	else

@@ -65,7 +65,7 @@ Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype)
 	return gcc_jit_lvalue_as_rvalue(temp);
 }
 
-/* Lanes along the first axis of two: a column of registers, or cell by cell from memory. */
+/* Lanes along the first axis of two: a column of registers, or element by element from memory. */
 static Rvalue *transposed_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
@@ -82,8 +82,9 @@ static Rvalue *lanes_of_local(Lanes *l, const Value *value)
 	if (jit_is_gathered(l->loop, value->ixs, value->nixs))
 		return jit_gathered_lanes(l, value);
 	if (!k->registers[value->local].used) {
-		Lvalue *cell = jit_kernel_element(k, value->local, value->ixs, value->nixs);
-		return jit_load_lanes(l, jit_lanes_at(k, cell, value->dtype, l->log), value->dtype);
+		Lvalue *element = jit_kernel_element(k, value->local, value->ixs, value->nixs);
+		return jit_load_lanes(l, jit_lanes_at(k, element, value->dtype, l->log),
+				      value->dtype);
 	}
 	int64_t lane = value->nixs ? jit_fixed_ix(k, value->ixs[value->nixs - 1])
 				   : l->at - jit_constant_ix(k, l->loop->lo);
@@ -183,7 +184,7 @@ static Rvalue *widened_lanes(Lanes *l, const Value *value)
 	if (jit_is_packed(k, from))
 		return unpacked_lanes(l, from, value->dtype, NULL);
 	Lvalue *place =
-		jit_lanes_at(k, jit_kernel_cell(k, from->buffer, from->ix), from->dtype, l->log);
+		jit_lanes_at(k, jit_buffer_element(k, from->buffer, from->ix), from->dtype, l->log);
 	if (l->log > 1 && value->dtype == DTYPE_F32 && jit_widens_by_steps(k->f.jit, from->dtype))
 		return jit_widen_by_steps(&k->f, from->dtype, l->log, place);
 	if (from->dtype == DTYPE_I32 && value->dtype == DTYPE_F32)
@@ -208,15 +209,15 @@ static Rvalue *vector_op(Lanes *l, const Value *value)
 	return op_lanes(l, value->op, value->dtype, args, number);
 }
 
-/* NULL: `x op y` is no sum with a product. `cell`: x where that is no value. */
-static Rvalue *fused_lanes(Lanes *l, Op op, const Value *x, const Value *y, Lvalue *cell)
+/* NULL: `x op y` is no sum with a product. `element`: x where that is no value. */
+static Rvalue *fused_lanes(Lanes *l, Op op, const Value *x, const Value *y, Lvalue *element)
 {
 	Fused fused;
 	if (!jit_fused(l->k->f.jit, op, x, y, &fused))
 		return NULL;
 	Rvalue *args[] = {jit_lanes_value(l, fused.a), jit_lanes_value(l, fused.b),
 			  fused.rest ? jit_lanes_value(l, fused.rest)
-				     : jit_load_lanes(l, cell, y->dtype)};
+				     : jit_load_lanes(l, element, y->dtype)};
 	return jit_fused_code(&l->k->f, fused.signs, y->dtype, l->log, args);
 }
 
@@ -248,7 +249,8 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 		return jit_load_strided(l, value);
 	if (value->kind == VALUE_LOAD)
 		return jit_load_lanes(l,
-				      jit_lanes_at(k, jit_kernel_cell(k, value->buffer, value->ix),
+				      jit_lanes_at(k,
+						   jit_buffer_element(k, value->buffer, value->ix),
 						   value->dtype, l->log),
 				      value->dtype);
 	if (value->kind == VALUE_LOCAL)
@@ -270,9 +272,9 @@ static Rvalue *low_lanes(Lanes *l, Rvalue *vector, Dtype dtype, int log)
 {
 	KernelJit *k = l->k;
 	Lvalue *array = jit_lane_array(k, dtype, 1 << log);
-	Lvalue *cell = jit_lane_cell(k, array, jit_lane_number(k, 0));
-	jit_set(&k->f, jit_lanes_at(k, cell, dtype, log), vector);
-	return jit_load_lanes(l, jit_lanes_at(k, cell, dtype, l->log), dtype);
+	Lvalue *element = jit_lane_element(k, array, jit_lane_number(k, 0));
+	jit_set(&k->f, jit_lanes_at(k, element, dtype, log), vector);
+	return jit_load_lanes(l, jit_lanes_at(k, element, dtype, l->log), dtype);
 }
 
 /* A value that is the same in all lanes. Narrow segments take a part of the wide one: were the
@@ -311,7 +313,8 @@ static Lvalue *segment_target(Lanes *l, const Stmt *stmt)
 	KernelJit *k = l->k;
 	Dtype dtype = stmt->value->dtype;
 	if (stmt->kind == LOOP_STORE)
-		return jit_lanes_at(k, jit_kernel_cell(k, stmt->buffer, stmt->ix), dtype, l->log);
+		return jit_lanes_at(k, jit_buffer_element(k, stmt->buffer, stmt->ix), dtype,
+				    l->log);
 	if (!k->registers[stmt->local].used)
 		return jit_lanes_at(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs),
 				    dtype, l->log);

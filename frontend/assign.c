@@ -45,7 +45,7 @@ static Op split_operation(Build *b, AstExpr *const *expr, AstExpr *const **args,
 	return OP_ID;
 }
 
-/* What folds the values that meet in one cell, before they meet what the cell holds. */
+/* What folds the values that meet in one element, before they meet what the element holds. */
 static Op reduce_of(Op acc)
 {
 	switch (acc) {

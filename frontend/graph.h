@@ -161,7 +161,7 @@ typedef enum NodeKind {
 	NODE_RESHAPE,  /* the same elements in storage order, in axes found by inference */
 	NODE_UNIFORMS, /* the numbers of random words: four elements for one, likewise */
 	NODE_RANDOM, /* uniform(seed), normal(seed): a stream of `place`; the shape comes from use */
-	NODE_SCATTER, /* operand 0 into cells at the indices that the others hold; reduce folds */
+	NODE_SCATTER, /* operand 0 into elements at the indices that the others hold; reduce folds */
 	/* Along one axis of the operand of a unary specification, `along.letter`: */
 	NODE_CUMULATE, /* at each place, `reduce` of the elements up to it */
 	NODE_SORT,  /* in order, or their places; topk: the first of them, along another letter */
@@ -233,7 +233,7 @@ typedef struct Node {
 	Sym place;	       /* RANDOM: the name that keys its stream, with the seed */
 	Along along;	       /* CUMULATE, SORT */
 	bool normal;	       /* RANDOM: of mean 0 and variance 1; else uniform in [0, 1) */
-	/* In an initialiser: RANDOM, OFFSETS, what is made of them cell by cell, and the assignment
+	/* In an initialiser: RANDOM, OFFSETS, what is made of them element by element, and the assignment
 	 * have exactly the shape of the parameter, which is this one; NODE_NONE: others */
 	NodeId like;
 	NodeId target;         /* NODE_NONE, or the tensor that this assignment writes */
@@ -244,9 +244,9 @@ typedef struct Node {
 	uint32_t loop;	       /* among graph.loops: the innermost one that computes it anew */
 	uint32_t carried;      /* ZEROS: 1 + its place among graph.carried; 0: it has none */
 	bool exact;	       /* an assignment that does not broadcast its operand */
-	/* an initialiser's assignment: each cell follows from its own place in numbers, sizes, constants,
+	/* an initialiser's assignment: each element follows from its own place in numbers, sizes, constants,
 	 * parameters and random numbers, so that it is computed without other memory */
-	bool cellwise;
+	bool elementwise;
 	bool used;             /* reached from an output or a routine */
 } Node;
 
@@ -274,7 +274,7 @@ typedef struct Carried {
 	NodeId tensor;
 	NodeId first; /* the assignment before the loop; NODE_NONE: none */
 	NodeId step;  /* the one at the end of each step */
-	bool whole;   /* each cell is set by some step, if there is no `first` */
+	bool whole;   /* each element is set by some step, if there is no `first` */
 } Carried;
 
 /* ---- what is said about letters: `with (h = S)` and `with (d)` ---- */
@@ -397,7 +397,7 @@ const char *node_kind_name(NodeKind kind);
 static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }
 /* Is the loop `inner` in `outer`, or the same? All are in 0. */
 bool graph_loop_in(const Graph *graph, uint32_t inner, uint32_t outer);
-/* Is it a tensor of a loop whose steps set all of its cells? */
+/* Is it a tensor of a loop whose steps set all of its elements? */
 bool graph_sets_whole(const Graph *graph, NodeId tensor);
 /* Is it what a loop carries from step to step? */
 bool graph_is_carried(const Graph *graph, NodeId tensor);

@@ -11,7 +11,7 @@
  * Parameters are set before any routine runs, in the order in which they are made: what is read is numbers,
  * sizes, constants, random numbers and the first values of parameters that stand before. Where what is
  * computed is elementwise or moves axes, one loop writes the parameter in place and needs no other memory
- * (`cellwise`).
+ * (`elementwise`).
  */
 #include <math.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void set_number(Build *b, NodeId param, double number, Span span)
 
 /* ---- what an initialiser may be made of ---- */
 
-typedef enum Part { PART_CELLS, PART_WHOLE, PART_LATER, PART_STEPS } Part;
+typedef enum Part { PART_ELEMENTS, PART_WHOLE, PART_LATER, PART_STEPS } Part;
 
 static Part part_of(const Node *node)
 {
@@ -54,8 +54,8 @@ static Part part_of(const Node *node)
 	switch (node->kind) {
 	case NODE_INPUT:
 	case NODE_ZEROS: return PART_LATER;
-	case NODE_SCALAR: return node->dtype == DTYPE_U4X32 ? PART_CELLS : PART_LATER;
-	case NODE_SPEC: return spec_keeps_axes(node->spec) ? PART_CELLS : PART_WHOLE;
+	case NODE_SCALAR: return node->dtype == DTYPE_U4X32 ? PART_ELEMENTS : PART_LATER;
+	case NODE_SPEC: return spec_keeps_axes(node->spec) ? PART_ELEMENTS : PART_WHOLE;
 	case NODE_PARAM:
 	case NODE_NUMBER:
 	case NODE_SIZE:
@@ -64,8 +64,8 @@ static Part part_of(const Node *node)
 	case NODE_CONST:
 	case NODE_RANDOM:
 	case NODE_CAST:
-	case NODE_TRANSPOSE: return PART_CELLS;
-	case NODE_POINTWISE: return node->target == NODE_NONE ? PART_CELLS : PART_LATER;
+	case NODE_TRANSPOSE: return PART_ELEMENTS;
+	case NODE_POINTWISE: return node->target == NODE_NONE ? PART_ELEMENTS : PART_LATER;
 	default: return node->target == NODE_NONE ? PART_WHOLE : PART_LATER;
 	}
 }
@@ -115,7 +115,7 @@ static bool is_elementwise(const Node *node)
 	return node->kind == NODE_POINTWISE || node->kind == NODE_CAST;
 }
 
-/* Random numbers and offsets that are read cell by cell, and what is made of them, have exactly the
+/* Random numbers and offsets that are read element by element, and what is made of them, have exactly the
  * parameter's shape; by the bounds of their uses alone they might get more axes than it has.
  * Requires: what is listed is elementwise, down to leaves. */
 static void set_like(Build *b, NodeId param)
@@ -133,7 +133,7 @@ static void set_like(Build *b, NodeId param)
 }
 
 /* Falls: each node is listed once. */
-static bool check_parts(Build *b, NodeId param, NodeId value, Span whole, bool *cellwise)
+static bool check_parts(Build *b, NodeId param, NodeId value, Span whole, bool *elementwise)
 {
 	Parts parts = {.param = param};
 	NodeId bad = NODE_NONE;
@@ -142,11 +142,11 @@ static bool check_parts(Build *b, NodeId param, NodeId value, Span whole, bool *
 		if (is_elementwise(graph_node(b->graph, parts.all.at[i])))
 			list_operands(b, &parts, parts.all.at[i]);
 	set_like(b, param);
-	*cellwise = true;
+	*elementwise = true;
 	for (size_t i = 0; i < parts.all.n && bad == NODE_NONE; i++) {
 		NodeId id = parts.all.at[i];
 		Part part = part_of(graph_node(b->graph, id));
-		*cellwise = *cellwise && part == PART_CELLS;
+		*elementwise = *elementwise && part == PART_ELEMENTS;
 		if (part == PART_LATER || part == PART_STEPS)
 			bad = id;
 		else
@@ -256,9 +256,9 @@ static NodeId fitted(Build *b, NodeId param, NodeId value, Span span)
 static void set_expression(Build *b, NodeId param, Value value, Span span)
 {
 	NodeId id = value_to_node(b, value);
-	bool cellwise;
+	bool elementwise;
 	if (id == NODE_NONE || refuses_words(b, &id, &span, 1) ||
-	    !check_parts(b, param, id, span, &cellwise))
+	    !check_parts(b, param, id, span, &elementwise))
 		return;
 	NodeId like = graph_node(b->graph, id)->like;
 	id = fitted(b, param, id, span);
@@ -268,7 +268,7 @@ static void set_expression(Build *b, NodeId param, Value value, Span span)
 	id = node_pointwise(b, OP_ID, &id, &span, 1, span, span);
 	graph_node(b->graph, id)->like = param;
 	graph_node(b->graph, id)->target = param;
-	graph_node(b->graph, id)->cellwise = cellwise;
+	graph_node(b->graph, id)->elementwise = elementwise;
 	Node *node = graph_node(b->graph, param);
 	node->init = INIT_EXPRESSION;
 	node->initial = id;

@@ -3,7 +3,7 @@
  *   u4x32(i)                  the words of an integer's 64 bits, low ones first, and two zeros
  *   u4x32(a, b, c, d)         word by word; those that are left out are 0
  *   threefry4x32(k, c)        the hash of a counter under a key
- *   uint4x32_to_uniform(x)    one number in [0, 1) a cell
+ *   uint4x32_to_uniform(x)    one number in [0, 1) an element
  *   uint4x32_to_uniforms(x)   four, neighbours in storage order, in axes found by inference
  *   self_id()                 an integer that names its place
  *   uniform(k), normal(k)     numbers of a stream of their place, in axes found by inference
@@ -11,7 +11,7 @@
  * A place is the definition that something stands in: the names of `let` and of instances that lead
  * there, dotted, as for parameters; the second stream of a place has _2 behind its name.
  *
- * A cell of u4x32 is four words and no number: it is hashed, moved, and made numbers of.
+ * An element of u4x32 is four words and no number: it is hashed, moved, and made numbers of.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -230,7 +230,7 @@ static bool is_kept(const SpecTensor *tensor, const SpecTensor *other)
 	return true;
 }
 
-/* Does a kernel letter place what is written? Then cells may be written more than once. */
+/* Does a kernel letter place what is written? Then elements may be written more than once. */
 static bool result_has_window(const Spec *spec)
 {
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)

@@ -43,7 +43,7 @@ bool spec_result_concatenates(const Spec *spec);
 /* Is every element of the result one of an operand, so that nothing is added up? False: perhaps
  * not. */
 bool spec_only_moves(const Spec *spec);
-/* Does every cell of the result come from one cell of each operand, at letters that stand once in
+/* Does every element of the result come from one element of each operand, at letters that stand once in
  * it? */
 bool spec_keeps_axes(const Spec *spec);
 /* Operand count against the call; reports with both places. */

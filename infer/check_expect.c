@@ -198,7 +198,7 @@ static uint32_t letter_key(Checker *c, KeyOf **keys, const char *name, Sym lette
 	return key;
 }
 
-/* Is it the axis of the operand that is read from end to end for each cell of the result? */
+/* Is it the axis of the operand that is read from end to end for each element of the result? */
 static bool goes_along(const Checker *c, const Expect *expect, const SpecAxis *spec)
 {
 	const ExpectTensor *from = &c->args[0];

@@ -235,7 +235,7 @@ static bool check_elements(Checker *c)
 }
 
 /* Of what goes along an axis, is that axis of the operand the one that is reduced, and has the
- * result as many cells along it, or as many others that are there? */
+ * result as many elements along it, or as many others that are there? */
 static bool check_along(Checker *c)
 {
 	Size from = SIZE_BAD, to = SIZE_BAD;
@@ -261,7 +261,7 @@ static bool check_along(Checker *c)
 		all |= c->result.axes[i].spec &&
 		       c->result.axes[i].spec->letter == c->node->along.letter;
 	return (all ? holds_equal(c, from, to) : holds_ge(c, from, to)) ||
-	       check_fail(c, "%s cells are made along an axis of %s",
+	       check_fail(c, "%s elements are made along an axis of %s",
 			  size_text(c->arena, c->sizes, to), size_text(c->arena, c->sizes, from));
 }
 

@@ -1,8 +1,8 @@
-/* Each cell of the result is written exactly once, or accumulated after one clearing.
+/* Each element of the result is written exactly once, or accumulated after one clearing.
  *
  * The claims of a projection are proved again, from the other end than they were made: an index is
  * decoded like a number, its greatest coefficient first; what a digit leaves must fit below the
- * next one. Where that fails and all extents are small constants, every point is run and every cell
+ * next one. Where that fails and all extents are small constants, every point is run and every element
  * counted.
  */
 #include "base/size_order.h"
@@ -111,7 +111,7 @@ static bool decode_axis(const Checker *c, const Index *index, bool *known)
 	return true;
 }
 
-/* Can the values of the result's iterators be read off the cell that they write? */
+/* Can the values of the result's iterators be read off the element that they write? */
 static bool decodes(const Checker *c, const Piece *piece)
 {
 	bool *known = ARENA_ARRAY(c->arena, bool, c->proj->niters);
@@ -193,16 +193,16 @@ typedef struct Run {
 	const Checker *c;
 	const Shape *shape;
 	int64_t *extents, *values; /* by iterator; an extent of 1 where it is reduced */
-	uint8_t *count;		   /* by cell: 0, 1, or 2 for more */
-	int64_t ncells;
+	uint8_t *count;		   /* by element: 0, 1, or 2 for more */
+	int64_t nelements;
 } Run;
 
 static bool run_prepare(Run *r)
 {
 	const Checker *c = r->c;
 	int64_t points = 0;
-	Size elements = shape_elements(c->sizes, r->shape);
-	if (!size_is_const(c->sizes, elements, &r->ncells) || r->ncells > RUN_LIMIT)
+	Size all = shape_elements(c->sizes, r->shape);
+	if (!size_is_const(c->sizes, all, &r->nelements) || r->nelements > RUN_LIMIT)
 		return false;
 	r->extents = ARENA_ARRAY(c->arena, int64_t, c->proj->niters);
 	r->values = ARENA_ARRAY(c->arena, int64_t, c->proj->niters);
@@ -219,13 +219,13 @@ static bool run_prepare(Run *r)
 			n *= r->extents[c->proj->pieces[i].iters[k]];
 		points += n;
 	}
-	r->count = ARENA_ARRAY(c->arena, uint8_t, (size_t)r->ncells);
+	r->count = ARENA_ARRAY(c->arena, uint8_t, (size_t)r->nelements);
 	return points <= RUN_LIMIT;
 }
 
 static void run_point(Run *r, const Piece *piece)
 {
-	int64_t cell = 0;
+	int64_t element = 0;
 	for (uint32_t a = 0; a < piece->result.naxes; a++) {
 		const Index *index = &piece->result.axes[a];
 		int64_t at = 0, size = 0;
@@ -235,9 +235,9 @@ static void run_point(Run *r, const Piece *piece)
 			at += index->terms[t].coef * r->values[index->terms[t].iter];
 		if (at < 0 || at >= size)
 			return;
-		cell = cell * size + at;
+		element = element * size + at;
 	}
-	r->count[cell] += r->count[cell] < 2;
+	r->count[element] += r->count[element] < 2;
 }
 
 static bool run_step(Run *r, const Piece *piece)
@@ -271,9 +271,9 @@ static bool run_all(Checker *c, bool *once, bool *all)
 		return *once = *all = false;
 	for (uint32_t i = 0; i < c->proj->npieces; i++)
 		run_piece(&r, &c->proj->pieces[i]);
-	for (int64_t cell = 0; cell < r.ncells; cell++) {
-		*once &= r.count[cell] < 2;
-		*all &= r.count[cell] > 0;
+	for (int64_t element = 0; element < r.nelements; element++) {
+		*once &= r.count[element] < 2;
+		*all &= r.count[element] > 0;
 	}
 	return true;
 }
@@ -382,7 +382,8 @@ bool check_writes(Checker *c)
 		       check_fail(c, "a reshape writes every element once");
 	find_guards(c, &skips_reads, &skips_writes);
 	if (is_scattered(c) && (proj->injective || proj->surjective))
-		return check_fail(c, "what cells are written is read, and the projection says it");
+		return check_fail(c,
+				  "what elements are written is read, and the projection says it");
 	bool once = proves_once(c);
 	bool all = !skips_writes &&
 		   ((once && holds_equal(c, count_written(c),
@@ -391,18 +392,18 @@ bool check_writes(Checker *c)
 	if ((proj->injective && !once) || (proj->surjective && !all))
 		ran = run_all(c, &ran_once, &ran_all);
 	if (proj->injective && !once && !(ran && ran_once))
-		return check_fail(c,
-				  "two steps write one cell, and the projection says that none do");
+		return check_fail(
+			c, "two steps write one element, and the projection says that none do");
 	if (proj->surjective && !all && !(ran && ran_all))
-		return check_fail(c,
-				  "a cell is never written, and the projection says that all are");
+		return check_fail(
+			c, "an element is never written, and the projection says that all are");
 	bool reduces = false;
 	for (uint32_t i = 0; i < proj->niters; i++)
 		reduces |= proj->iters[i].reduced;
 	if (reduces && proj->injective)
 		return check_fail(
 			c,
-			"a reduction writes a cell more than once, and the projection denies it");
+			"a reduction writes an element more than once, and the projection denies it");
 	bool clear = !proj->injective || !proj->surjective || skips_reads || skips_writes;
 	if (proj->clear != clear)
 		return check_fail(c, clear ? "the result must be cleared first"

@@ -1,4 +1,4 @@
-/* Does an operation write every cell of its result, and each once?
+/* Does an operation write every element of its result, and each once?
  *
  * An index sum(coef * iter) determines its iterators when the coefficients are a mixed radix: taken
  * in ascending order, each is greater than the most that those before it reach together. Iterators
@@ -6,10 +6,10 @@
  * that are left alone on an axis are told apart by their greatest common divisor g: a*x = b*y needs
  * b/g steps of x.
  *
- * Pieces write different cells where their intervals on some axis are apart; sorted as
- * concatenations make them, it is enough to compare neighbours. Every cell is written when as many
+ * Pieces write different elements where their intervals on some axis are apart; sorted as
+ * concatenations make them, it is enough to compare neighbours. Every element is written when as many
  * are written as there are. Where these arguments fail and all extents are small constants, the
- * cells are counted one by one.
+ * elements are counted one by one.
  *
  * A claim that is made holds for all admissible sizes; what is not known is not claimed.
  */
@@ -103,7 +103,7 @@ static bool pin_axis(const Facts *f, const Index *index, bool *pinned)
 	return progress;
 }
 
-/* Do different values of the iterators that the result mentions give different cells? */
+/* Do different values of the iterators that the result mentions give different elements? */
 static bool piece_is_injective(const Facts *f, const Piece *piece, bool *pinned)
 {
 	memset(pinned, 0, f->proj->niters * sizeof *pinned);
@@ -120,7 +120,7 @@ static bool piece_is_injective(const Facts *f, const Piece *piece, bool *pinned)
 
 /* ---- several pieces ---- */
 
-/* The cells of an axis that a piece may write: [lo, hi). */
+/* The elements of an axis that a piece may write: [lo, hi). */
 typedef struct Interval {
 	Size lo, hi;
 } Interval;
@@ -159,21 +159,21 @@ static bool are_apart(const Facts *f, uint32_t from, uint32_t to, uint32_t axis)
 	return true;
 }
 
-static Size cells_written(const Facts *f)
+static Size elements_written(const Facts *f)
 {
 	Size total = size_const(f->sizes, 0);
 	for (uint32_t i = 0; i < f->proj->npieces; i++) {
 		const Piece *piece = &f->proj->pieces[i];
-		Size cells = size_const(f->sizes, 1);
+		Size elements = size_const(f->sizes, 1);
 		for (uint32_t k = 0; k < piece->niters; k++)
 			if (!f->proj->iters[piece->iters[k]].reduced)
-				cells = size_mul(f->sizes, cells, extent(f, piece->iters[k]));
-		total = size_add(f->sizes, total, cells);
+				elements = size_mul(f->sizes, elements, extent(f, piece->iters[k]));
+		total = size_add(f->sizes, total, elements);
 	}
 	return total;
 }
 
-/* ---- overlapping writes that still reach every cell ---- */
+/* ---- overlapping writes that still reach every element ---- */
 
 /* Does the axis alone take every value of [0, size)? */
 static bool axis_is_covered(const Facts *f, const Index *index, Size size)
@@ -215,7 +215,7 @@ static bool piece_covers(const Facts *f, const Piece *piece, bool *taken)
 	return true;
 }
 
-/* ---- counting cell by cell ---- */
+/* ---- counting element by element ---- */
 
 typedef struct Count {
 	bool known, injective, surjective;
@@ -225,8 +225,8 @@ typedef struct Walk {
 	const Facts *f;
 	const Piece *piece;
 	int64_t *values; /* by iterator */
-	uint8_t *cells;	 /* how often each cell of the result is written, at most 2 */
-	bool twice, unknown; /* a cell is written twice; one depends on dims */
+	uint8_t *elements;   /* how often each element of the result is written, at most 2 */
+	bool twice, unknown; /* an element is written twice; one depends on dims */
 } Walk;
 
 static bool small_points(const Facts *f, const Piece *piece, int64_t *points)
@@ -245,10 +245,10 @@ static bool small_points(const Facts *f, const Piece *piece, int64_t *points)
 	return true;
 }
 
-/* The cell of the current values; -1: outside (a guarded write that is skipped). */
-static int64_t cell_of(Walk *w)
+/* The element of the current values; -1: outside (a guarded write that is skipped). */
+static int64_t element_of(Walk *w)
 {
-	int64_t cell = 0;
+	int64_t element = 0;
 	for (uint32_t a = 0; a < w->piece->result.naxes; a++) {
 		const Index *index = &w->piece->result.axes[a];
 		int64_t at, size;
@@ -261,9 +261,9 @@ static int64_t cell_of(Walk *w)
 			at += index->terms[t].coef * w->values[index->terms[t].iter];
 		if (at < 0 || at >= size)
 			return -1;
-		cell = cell * size + at;
+		element = element * size + at;
 	}
-	return cell;
+	return element;
 }
 
 static void walk_piece(Walk *w, int64_t points)
@@ -278,43 +278,46 @@ static void walk_piece(Walk *w, int64_t points)
 			w->values[iter] = rest % n;
 			rest /= n;
 		}
-		int64_t cell = cell_of(w);
-		if (cell < 0)
+		int64_t element = element_of(w);
+		if (element < 0)
 			continue;
-		w->twice |= w->cells[cell] > 0;
-		w->cells[cell] = 1;
+		w->twice |= w->elements[element] > 0;
+		w->elements[element] = 1;
 	}
 }
 
-static Count count_cells(const Facts *f)
+static Count count_elements(const Facts *f)
 {
-	int64_t cells, all = 0, points;
-	Size elements = shape_elements(f->sizes, f->shape);
-	if (!size_is_const(f->sizes, elements, &cells) || cells > COUNT_LIMIT)
+	int64_t elements, counted = 0, points;
+	Size all = shape_elements(f->sizes, f->shape);
+	if (!size_is_const(f->sizes, all, &elements) || elements > COUNT_LIMIT)
 		return (Count){0};
 	for (uint32_t i = 0; i < f->proj->npieces; i++) {
-		if (!small_points(f, &f->proj->pieces[i], &points) || (all += points) > COUNT_LIMIT)
+		if (!small_points(f, &f->proj->pieces[i], &points) ||
+		    (counted += points) > COUNT_LIMIT)
 			return (Count){0};
 	}
 	Walk w = {.f = f,
 		  .values = held_alloc(f->proj->niters + 1, sizeof *w.values),
-		  .cells = held_alloc((size_t)cells + 1, 1)};
-	for (uint32_t i = 0; w.values && w.cells && i < f->proj->npieces; i++) {
+		  .elements = held_alloc((size_t)elements + 1, 1)};
+	for (uint32_t i = 0; w.values && w.elements && i < f->proj->npieces; i++) {
 		w.piece = &f->proj->pieces[i];
 		small_points(f, w.piece, &points);
 		walk_piece(&w, points);
 	}
-	Count count = {.known = w.values && w.cells && !w.unknown, .injective = !w.twice, .surjective = true};
-	for (int64_t c = 0; w.cells && c < cells; c++)
-		count.surjective &= w.cells[c] > 0;
+	Count count = {.known = w.values && w.elements && !w.unknown,
+		       .injective = !w.twice,
+		       .surjective = true};
+	for (int64_t c = 0; w.elements && c < elements; c++)
+		count.surjective &= w.elements[c] > 0;
 	held_free(w.values);
-	held_free(w.cells);
+	held_free(w.elements);
 	return count;
 }
 
 /* ---- the claims ---- */
 
-/* Where an index of the result is read, nothing is known of the cells. */
+/* Where an index of the result is read, nothing is known of the elements. */
 static bool any_gather(const Access *access)
 {
 	for (uint32_t a = 0; access->present && a < access->naxes; a++)
@@ -355,12 +358,12 @@ void project_facts(Sizes *sizes, const Shape *result, Proj *proj)
 	}
 	bool once = writes_each_once(&f, scratch);
 	bool all = once && !skips_writes &&
-		   size_same(cells_written(&f), shape_elements(sizes, result));
+		   size_same(elements_written(&f), shape_elements(sizes, result));
 	all = all || (proj->npieces == 1 && piece_covers(&f, &proj->pieces[0], scratch));
 	once &= !scatters;
 	all &= !scatters;
 	if (!scatters && (!once || !all)) {
-		Count count = count_cells(&f);
+		Count count = count_elements(&f);
 		once |= count.known && count.injective;
 		all |= count.known && count.surjective;
 	}

@@ -37,7 +37,7 @@ static ClassId keyed_class(SpecReader *r, Sym key, Sym name, Span span)
 
 static ClassId letter_class(SpecReader *r, Sym letter, Span span)
 {
-	/* every cell of the result is made of all of that axis */
+	/* every element of the result is made of all of that axis */
 	Sym key = letter != r->along ? letter
 				     : sym_printf(r->p->inference->graph->symbols, "[%s]", letter);
 	return keyed_class(r, key, letter, span);

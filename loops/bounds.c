@@ -76,7 +76,7 @@ static void see_buffer(Bounds *b, BufferId buffer, const Ix *ix)
 		  (IndexUse){.buffer = buffer, .local = LOCAL_NONE, .ix = ix, .extent = elements});
 }
 
-static void see_cell(Bounds *b, LocalId local, const Ix *const *ixs, uint32_t nixs)
+static void see_element(Bounds *b, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	const KernelLocal *l = &b->walk.kernel->locals[local];
 	for (uint32_t i = 0; i < nixs; i++) {
@@ -91,7 +91,7 @@ static void see_value(void *of, const Value *value)
 	if (value->kind == VALUE_LOAD)
 		see_buffer(b, value->buffer, value->ix);
 	if (value->kind == VALUE_LOCAL)
-		see_cell(b, value->local, value->ixs, value->nixs);
+		see_element(b, value->local, value->ixs, value->nixs);
 }
 
 static void see_ix(Bounds *b, const Ix *ix) { ix_each_value(ix, see_value, b); }
@@ -241,7 +241,7 @@ static void walk_one(Bounds *b, const Stmt *stmt)
 	case LOOP_IF: walk_if(b, stmt); break;
 	case LOOP_LOCAL: walk_local(b, stmt); break;
 	case LOOP_SET:
-		see_cell(b, stmt->local, stmt->ixs, stmt->nixs);
+		see_element(b, stmt->local, stmt->ixs, stmt->nixs);
 		for (uint32_t i = 0; i < stmt->nixs; i++)
 			see_ix(b, stmt->ixs[i]);
 		value_each(stmt->value, see_value, b);

@@ -46,7 +46,7 @@ const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body
 const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
 const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 /* a VALUE_LOCAL */
-const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value);
+const Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value);
 const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
 const Stmt *stmt_barrier(Arena *arena);
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near);

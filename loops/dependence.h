@@ -5,7 +5,7 @@
 
 #include "loops/build.h"
 
-/* Do different iterations of `loop`, a loop in the statement `root`, never touch the same cell of a
+/* Do different iterations of `loop`, a loop in the statement `root`, never touch the same element of a
  * buffer that `root` stores into, and share no local? (false: not known) */
 bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root,
 			 const Stmt *loop);

@@ -5,7 +5,7 @@
  * Terms coef * iterator are taken from the least coefficient on: where a coefficient is more than all terms
  * before it can sum up to, the index says the value of each iterator. Sums that a condition keeps below a size
  * are one digit, with that size as its base: their own terms are digits of them. Iterators of no term do not
- * matter here; a loop over one of them meets itself in a cell.
+ * matter here; a loop over one of them meets itself in an element.
  */
 #include "loops/digits.h"
 
@@ -25,7 +25,7 @@ typedef VEC(Digit) DigitList;
 typedef struct Digits {
 	Program *program;
 	const Kernel *kernel;
-	const CellAccess *access;
+	const ElementAccess *access;
 	Arena *arena;
 	Linear index;
 	bool *taken; /* by term of the index */
@@ -194,7 +194,7 @@ static bool take_sum(Digits *d, const Cond *cond)
 	return each_is_above(d->program, &own);
 }
 
-bool digits_are_apart(Program *program, const Kernel *kernel, const CellAccess *access)
+bool digits_are_apart(Program *program, const Kernel *kernel, const ElementAccess *access)
 {
 	Digits d = {program, kernel, access, .arena = arena_new()};
 	d.index = ix_linear(program, access->ix);
@@ -209,7 +209,7 @@ bool digits_are_apart(Program *program, const Kernel *kernel, const CellAccess *
 	return apart;
 }
 
-static bool has_cond(const CellAccess *access, const Cond *cond)
+static bool has_cond(const ElementAccess *access, const Cond *cond)
 {
 	for (uint32_t i = 0; i < access->nconds; i++)
 		if (access->conds[i]->kind == cond->kind && ix_same(access->conds[i]->a, cond->a) &&
@@ -218,7 +218,7 @@ static bool has_cond(const CellAccess *access, const Cond *cond)
 	return false;
 }
 
-bool digits_are_alike(const CellAccess *a, const CellAccess *b)
+bool digits_are_alike(const ElementAccess *a, const ElementAccess *b)
 {
 	bool alike = ix_same(a->ix, b->ix) && a->ranges == b->ranges && a->nconds == b->nconds;
 	for (uint32_t i = 0; alike && i < a->nconds; i++)

@@ -1,4 +1,4 @@
-/* Cells whose index says which iteration touches them, as a number says its digits. */
+/* Elements whose index says which iteration touches them, as a number says its digits. */
 #ifndef TSR_LOOPS_DIGITS_H
 #define TSR_LOOPS_DIGITS_H
 
@@ -13,19 +13,19 @@ typedef struct IterRange {
 /* From the loop's bounds; not known where they are no sizes. */
 IterRange iter_range(Program *program, const Stmt *loop);
 
-typedef struct CellAccess {
+typedef struct ElementAccess {
 	BufferId buffer;
 	bool stores;
 	const Ix *ix;
 	const IterRange *ranges;  /* by IterVar, in the loops around it */
 	const Cond *const *conds; /* that hold where it stands */
 	uint32_t nconds;
-} CellAccess;
+} ElementAccess;
 
-/* Do different values of any iterator in the index, of a loop that is open, mean different cells? (false: not
+/* Do different values of any iterator in the index, of a loop that is open, mean different elements? (false: not
  * known) */
-bool digits_are_apart(Program *program, const Kernel *kernel, const CellAccess *access);
-/* Is what tells the cells of one access apart true of the other, too? */
-bool digits_are_alike(const CellAccess *a, const CellAccess *b);
+bool digits_are_apart(Program *program, const Kernel *kernel, const ElementAccess *access);
+/* Is what tells the elements of one access apart true of the other, too? */
+bool digits_are_alike(const ElementAccess *a, const ElementAccess *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which loops have independent iterations: a proof over the indices of all cells that are stored.
+/* Which loops have independent iterations: a proof over the indices of all elements that are stored.
  *
  * For one buffer, every index is a sum over iterators. With respect to a loop over j it is split
  *
@@ -6,7 +6,7 @@
  *
  * Let L lie in [least, most] over all accesses, let every coefficient in H be a multiple of U, and
  * let j move by `span` in all. Then most - least < c*step and c*span + most - least < U make H, j
- * and L digits of one number: the same cell means the same j. An offset counts in L, less what U
+ * and L digits of one number: the same element means the same j. An offset counts in L, less what U
  * divides. An integer that is read may stand in H, whatever it is. A part of a buffer that is read only
  * does not count. What cannot be shown is taken for dependent.
  */
@@ -29,7 +29,7 @@ typedef struct Proof {
 	const IterRange *kept; /* a copy of them as they are; NULL: there is none */
 	bool *declared;	       /* by LocalId: inside the root */
 	VEC(const Cond *) conds; /* that hold where the walk is */
-	VEC(CellAccess) accesses;
+	VEC(ElementAccess) accesses;
 	VEC(BufferId) stored;
 	bool gpu;     /* may sums below a size be digits, too? A CPU's loops are chosen without */
 	bool threads; /* of a block: locals of outside may be read, and scratch buffers count */
@@ -40,7 +40,7 @@ typedef struct Proof {
 /* ---- what the statement does ---- */
 
 /* Two loops may share an iterator: the access keeps the ranges of its own. */
-static void see_cell(Proof *p, BufferId buffer, const Ix *ix, bool stores)
+static void see_element(Proof *p, BufferId buffer, const Ix *ix, bool stores)
 {
 	size_t n = p->kernel->niters + 1;
 	if (!p->kept)
@@ -50,7 +50,7 @@ static void see_cell(Proof *p, BufferId buffer, const Ix *ix, bool stores)
 	for (size_t i = 0; i < p->conds.n; i++)
 		conds[i] = p->conds.at[i];
 	PUSH(p->arena, p->accesses,
-	     ((CellAccess){buffer, stores, ix, p->kept, conds, (uint32_t)p->conds.n}));
+	     ((ElementAccess){buffer, stores, ix, p->kept, conds, (uint32_t)p->conds.n}));
 }
 
 static void see_local(Proof *p, LocalId local, bool sets)
@@ -64,7 +64,7 @@ static void see_value(void *of, const Value *value)
 {
 	Proof *p = of;
 	if (value->kind == VALUE_LOAD)
-		see_cell(p, value->buffer, value->ix, false);
+		see_element(p, value->buffer, value->ix, false);
 	if (value->kind == VALUE_LOCAL)
 		see_local(p, value->local, false);
 }
@@ -118,7 +118,7 @@ static void see_block(Proof *p, const Block *block)
 			p->kept = NULL;
 		}
 		if (stmt->kind == LOOP_STORE) {
-			see_cell(p, stmt->buffer, stmt->ix, true);
+			see_element(p, stmt->buffer, stmt->ix, true);
 			if (p->threads || !p->program->buffers.at[stmt->buffer].scratch)
 				PUSH(p->arena, p->stored, stmt->buffer);
 		}
@@ -271,7 +271,7 @@ static Size loop_span(const Proof *p, Size coef)
 /* First the units of all accesses (`units`), then their digits. Terms that fit into L together do
  * so where one of them alone may not: 64 lanes of a loop that does not run for fewer, columns of rows
  * that may be none. */
-static bool add_access(const Proof *p, Digits *digits, const CellAccess *access, bool units)
+static bool add_access(const Proof *p, Digits *digits, const ElementAccess *access, bool units)
 {
 	Sizes *sizes = p->program->sizes;
 	Linear linear = ix_linear(p->program, access->ix);
@@ -310,7 +310,7 @@ static bool add_access(const Proof *p, Digits *digits, const CellAccess *access,
 }
 
 /* The indices that the access reaches in all iterations; `least` is SIZE_BAD where it is not known. */
-static Size reach(const Proof *p, const CellAccess *access, Size *most)
+static Size reach(const Proof *p, const ElementAccess *access, Size *most)
 {
 	Sizes *sizes = p->program->sizes;
 	Linear linear = ix_linear(p->program, access->ix);
@@ -330,12 +330,12 @@ static Size reach(const Proof *p, const CellAccess *access, Size *most)
 }
 
 /* Does the access only read, and nowhere that an iteration stores to? */
-static bool is_away(const Proof *p, const CellAccess *access)
+static bool is_away(const Proof *p, const ElementAccess *access)
 {
 	Size most, other_most, least = access->stores ? SIZE_BAD : reach(p, access, &most);
 	bool away = !size_is_bad(least);
 	for (size_t i = 0; away && i < p->accesses.n; i++) {
-		const CellAccess *other = &p->accesses.at[i];
+		const ElementAccess *other = &p->accesses.at[i];
 		if (other->buffer != access->buffer || !other->stores)
 			continue;
 		Size other_least = reach(p, other, &other_most);
@@ -351,7 +351,7 @@ static bool accesses_are_apart(const Proof *p, BufferId buffer, const bool *away
 	Sizes *sizes = p->program->sizes;
 	Digits digits = {.coef = SIZE_BAD, .unit = SIZE_BAD};
 	for (size_t i = 0; i < 2 * p->accesses.n; i++) {
-		const CellAccess *access = &p->accesses.at[i % p->accesses.n];
+		const ElementAccess *access = &p->accesses.at[i % p->accesses.n];
 		if (access->buffer == buffer && !(away && away[i % p->accesses.n]) &&
 		    !add_access(p, &digits, access, i < p->accesses.n))
 			return false;
@@ -370,9 +370,9 @@ static bool accesses_are_apart(const Proof *p, BufferId buffer, const bool *away
 /* Do all accesses have one index, which says the iteration? */
 static bool index_says_iteration(const Proof *p, BufferId buffer)
 {
-	const CellAccess *first = NULL;
+	const ElementAccess *first = NULL;
 	for (size_t i = 0; i < p->accesses.n; i++) {
-		const CellAccess *access = &p->accesses.at[i];
+		const ElementAccess *access = &p->accesses.at[i];
 		if (access->buffer != buffer)
 			continue;
 		if (first && !digits_are_alike(first, access))

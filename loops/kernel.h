@@ -114,9 +114,9 @@ struct Stmt {
 	LoopKind loop;
 	const Ix *lo, *hi; /* FOR, CHECK */
 	int64_t step;	   /* FOR, > 0 */
-	/* FOR: no iteration stores a cell that another touches, but in scratch buffers */
+	/* FOR: no iteration stores an element that another touches, but in scratch buffers */
 	bool independent;
-	/* stores other cells than the statements before it in its block, from the last one that is
+	/* stores other elements than the statements before it in its block, from the last one that is
 	 * not disjoint on, and neither reads what the others store */
 	bool disjoint;
 	IterVar slot;	   /* FOR, PARALLEL, where nslots > 0 */

@@ -335,11 +335,11 @@ const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value)
 	return stmt;
 }
 
-const Stmt *stmt_set_at(Arena *arena, const Value *cell, Op acc, const Value *value)
+const Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value)
 {
-	Stmt *stmt = (Stmt *)stmt_set(arena, cell->local, acc, value);
-	stmt->ixs = cell->ixs;
-	stmt->nixs = cell->nixs;
+	Stmt *stmt = (Stmt *)stmt_set(arena, element->local, acc, value);
+	stmt->ixs = element->ixs;
+	stmt->nixs = element->nixs;
 	return stmt;
 }
 

@@ -52,7 +52,7 @@
  * outlined.
  *
  * A PARALLEL loop stands at the top of a kernel, or under conditions there, from 0, with at most 2^30
- * iterations, without checks or locals from outside; no two iterations touch one cell that either stores. The
+ * iterations, without checks or locals from outside; no two iterations touch one element that either stores. The
  * interpreter watches that. With `slot SLOT of n` at most n iterations run at a time, and those
  * have different numbers 0 <= SLOT < n. What an iteration reads of a scratch buffer it has stored
  * itself.
@@ -60,13 +60,13 @@
  * A GRID loop, from 0 to a size, is the only statement of its kernel, or of the GRID loop around it: such
  * loops are one iteration a thread of a GPU. `of n` says how many of them lie in one block along the loop
  * (1 without it), the innermost loop fastest; a block has the product of these numbers. No two iterations
- * touch one cell that either stores, and nothing is scratch. Checks may stand in them: the least code of
+ * touch one element that either stores, and nothing is scratch. Checks may stand in them: the least code of
  * those that fail is the kernel's. The interpreter watches that too. A kernel without is one thread's.
  *
  * BLOCK loops make an iteration of the grid a block's: n threads run one such loop, or, where one is all
  * that another one holds, as many as both have together, the inner loop fastest. What stands outside of them
  * all threads do, each for itself: it stores nothing, and GRID loops around have one thread. No two iterations
- * of a BLOCK loop touch one cell that either stores, nor set a local of outside. A `shared` buffer is the
+ * of a BLOCK loop touch one element that either stores, nor set a local of outside. A `shared` buffer is the
  * block's own: scratch, of a constant size, without a place in the workspace.
  *
  * BARRIER stands outside of BLOCK loops. Between two barriers, or the ends of the grid's iteration, what one

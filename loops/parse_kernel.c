@@ -218,7 +218,7 @@ static Op parse_acc(LoopsParser *p)
 	return acc;
 }
 
-/* A local, or a cell of a buffer. */
+/* A local, or an element of a buffer. */
 static Stmt *parse_set(LoopsParser *p)
 {
 	const Lex *next = lex_next(p);

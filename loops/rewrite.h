@@ -8,7 +8,7 @@
 
 typedef enum TwinKind { TWIN_NONE, TWIN_BUFFER, TWIN_LOCAL } TwinKind;
 
-/* What stands for a buffer. A local of rank 0 replaces a buffer of which one cell is in use: the
+/* What stands for a buffer. A local of rank 0 replaces a buffer of which one element is in use: the
  * first store becomes its declaration, and must come before every other access, in a block around
  * them. */
 typedef struct BufferTwin {
@@ -16,7 +16,7 @@ typedef struct BufferTwin {
 	BufferId buffer;
 	uint32_t id; /* BufferId or LocalId */
 	bool declared;
-	/* LOCAL that has axes and is loaded only: the cell, in the new terms */
+	/* LOCAL that has axes and is loaded only: the element, in the new terms */
 	const Ix *const *ixs;
 	uint32_t nixs;
 } BufferTwin;

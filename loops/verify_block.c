@@ -17,7 +17,7 @@
 #include "loops/walk.h"
 
 typedef struct Touch {
-	CellAccess access;
+	ElementAccess access;
 	const Stmt *by; /* the loop of a block; NULL: all threads */
 	uint32_t round;
 } Touch;
@@ -39,8 +39,8 @@ typedef struct Meet {
 /* ---- two accesses ---- */
 
 /* The terms but one, from 0 to less than the size, in the loops around? */
-static bool rest_is_below(const Meet *m, const CellAccess *access, const Linear *linear, size_t but,
-			  Size size)
+static bool rest_is_below(const Meet *m, const ElementAccess *access, const Linear *linear,
+			  size_t but, Size size)
 {
 	Sizes *sizes = m->program->sizes;
 	Size zero = size_const(sizes, 0), most = linear->offset;
@@ -76,7 +76,7 @@ static bool remainders_differ(const Meet *m, const Ix *a, const Ix *b)
 	       apart % n != 0;
 }
 
-static bool are_in_a_ring(const Meet *m, const CellAccess *a, const CellAccess *b)
+static bool are_in_a_ring(const Meet *m, const ElementAccess *a, const ElementAccess *b)
 {
 	Linear first = ix_linear(m->program, a->ix), second = ix_linear(m->program, b->ix);
 	for (size_t i = 0; i < first.terms.n; i++)

@@ -20,7 +20,7 @@ int64_t block_threads(const Sizes *sizes, const Kernel *kernel);
 const Stmt *grid_loop(const Block *block);
 
 /* The first kernel that the GPU cannot run: a block larger than it has them, two iterations of a loop of a
- * grid that are not shown to touch different cells, loops for threads or vectors of a CPU. gpu NULL: one that
+ * grid that are not shown to touch different elements, loops for threads or vectors of a CPU. gpu NULL: one that
  * has a loop of a grid. Requires: the grammar has no fault. */
 LoopsFault loops_gpu_fault(Program *program, const GpuTarget *gpu);
 /* Aborts (BUG) on one. */

@@ -189,7 +189,7 @@ static void check_store(Verify *v, const Stmt *stmt)
 	check_acc(v, stmt->acc);
 	verify_ix(v, stmt->ix);
 	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter),
-		    "one cell stored by all lanes");
+		    "one element stored by all lanes");
 	verify_lanes(v, stmt->ix, stmt->acc == OP_NONE ? LANES_APART : 1);
 	verify_value(v, stmt->value);
 	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");

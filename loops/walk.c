@@ -107,7 +107,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 		walk_value(w, stmt->value);
 	if (stmt->kind == LOOP_PREFETCH)
 		touch(w, stmt->buffer, true, false);
-	if (stmt->kind == LOOP_STORE) /* an accumulation reads the cell as well */
+	if (stmt->kind == LOOP_STORE) /* an accumulation reads the element as well */
 		touch(w, stmt->buffer, stmt->acc != OP_NONE, true);
 	walk_block(w, &stmt->body);
 }

@@ -35,7 +35,7 @@ static const Value *line_element(const Lines *lines, const Ix *at, Body *body)
 	return value;
 }
 
-static const Ix *line_cell(const Lines *lines, const Ix *at)
+static const Ix *line_result_index(const Lines *lines, const Ix *at)
 {
 	const LineSource *from = lines->of;
 	const Access *access = &from->proj->pieces[0].result;
@@ -140,7 +140,7 @@ Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 		       .sizes = gen->program->sizes,
 		       .of = from,
 		       .element = line_element,
-		       .cell = line_cell,
+		       .result_index = line_result_index,
 		       .iter = line_iter,
 		       .local = line_local,
 		       .read = line_read,

@@ -129,7 +129,7 @@ static void append(Gen *gen, Body *body, Block block)
 		PUSH(gen->arena, body->stmts, block.stmts[i]);
 }
 
-static void declare(Argmax *a, Body *cell)
+static void declare(Argmax *a, Body *element)
 {
 	Gen *gen = a->gen;
 	const Node *operand = lower_node(gen->lower, lower_node(gen->lower, a->node)->args[0]);
@@ -139,10 +139,10 @@ static void declare(Argmax *a, Body *cell)
 	a->at = gen_local(gen, "at", result);
 	for (LocalId local = a->best; local <= a->at && a->lanes; local++)
 		gen->locals.at[local].extent[gen->locals.at[local].rank++] = a->lanes;
-	PUSH(gen->arena, cell->stmts,
+	PUSH(gen->arena, element->stmts,
 	     stmt_local(gen->arena, a->best,
 			value_const(gen->arena, dtype, op_neutral(OP_MAX, dtype))));
-	PUSH(gen->arena, cell->stmts,
+	PUSH(gen->arena, element->stmts,
 	     stmt_local(gen->arena, a->at, value_const(gen->arena, result, scalar_of(result, 0))));
 }
 
@@ -199,7 +199,7 @@ static Block join_lanes(Argmax *a, IterVar lane)
 			 loop(a, lane, constant(a, 1), constant(a, LANES), body_block(&body)));
 }
 
-static void search_lanes(Argmax *a, Body *cell)
+static void search_lanes(Argmax *a, Body *element)
 {
 	Gen *gen = a->gen;
 	IterVar lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
@@ -209,11 +209,11 @@ static void search_lanes(Argmax *a, Body *cell)
 	inner = block_one(gen->arena, loop(a, lane, constant(a, 0), constant(a, LANES), inner));
 	Stmt *outer = (Stmt *)loop(a, a->var, constant(a, 0), a->whole, inner);
 	outer->step = LANES;
-	append(gen, cell, block_one(gen->arena, outer));
-	append(gen, cell,
+	append(gen, element, block_one(gen->arena, outer));
+	append(gen, element,
 	       block_one(gen->arena,
 			 loop(a, a->var, a->whole, a->extent, step(a, i, constant(a, 0)))));
-	append(gen, cell, join_lanes(a, lane));
+	append(gen, element, join_lanes(a, lane));
 }
 
 /* ---- all of it ---- */
@@ -239,25 +239,25 @@ static void search_all(Argmax *a)
 	a->whole = ix_size(gen->arena, size_scale(sizes, size_floor(sizes, extent, LANES), LANES));
 }
 
-/* One cell, or one of each lane. */
+/* One element, or one of each lane. */
 static Block search(Argmax *a)
 {
 	Gen *gen = a->gen;
-	Body cell = {0};
+	Body element = {0};
 	search_all(a);
 	a->lanes = a->along != UINT32_MAX && lanes_help(a, a->along) ? LANES : 0;
-	declare(a, &cell);
+	declare(a, &element);
 	if (a->lanes) {
-		search_lanes(a, &cell);
+		search_lanes(a, &element);
 	} else if (a->along == UINT32_MAX) {
-		append(gen, &cell, step(a, constant(a, 0), NULL));
+		append(gen, &element, step(a, constant(a, 0), NULL));
 	} else {
 		Block body = step(a, ix_iter(gen->arena, a->var), NULL);
-		append(gen, &cell,
+		append(gen, &element,
 		       block_one(gen->arena, loop(a, a->var, a->from, a->extent, body)));
 	}
-	store(a, &cell, a->lanes ? one_place(a, constant(a, 0)) : NULL);
-	return body_block(&cell);
+	store(a, &element, a->lanes ? one_place(a, constant(a, 0)) : NULL);
+	return body_block(&element);
 }
 
 /* COLUMNS columns side by side, and those that are left one by one. */
@@ -265,7 +265,7 @@ static Block search_columns(Argmax *a, IterId col)
 {
 	Gen *gen = a->gen;
 	Sizes *sizes = gen->program->sizes;
-	Body cell = {0}, done = {0}, all = {0};
+	Body element = {0}, done = {0}, all = {0};
 	Size extent = a->proj->iters[col].extent;
 	Size whole = size_scale(sizes, size_floor(sizes, extent, COLUMNS), COLUMNS);
 	IterVar lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
@@ -273,15 +273,15 @@ static Block search_columns(Argmax *a, IterId col)
 	const Ix *none = constant(a, 0), *lanes = constant(a, COLUMNS);
 	a->by_iter[col] = ix_add(gen->program, first, l);
 	a->lanes = COLUMNS;
-	declare(a, &cell);
+	declare(a, &element);
 	Block inner = block_one(
 		gen->arena, loop(a, lane, none, lanes, step(a, ix_iter(gen->arena, a->var), l)));
 	const Ix *steps = ix_size(gen->arena, a->proj->iters[a->along].extent);
-	append(gen, &cell, block_one(gen->arena, loop(a, a->var, none, steps, inner)));
+	append(gen, &element, block_one(gen->arena, loop(a, a->var, none, steps, inner)));
 	store(a, &done, one_place(a, l));
-	append(gen, &cell, block_one(gen->arena, loop(a, lane, none, lanes, body_block(&done))));
+	append(gen, &element, block_one(gen->arena, loop(a, lane, none, lanes, body_block(&done))));
 	const Stmt *columns =
-		loop(a, first->iter, none, ix_size(gen->arena, whole), body_block(&cell));
+		loop(a, first->iter, none, ix_size(gen->arena, whole), body_block(&element));
 	append(gen, &all, block_one(gen->arena, stmt_step(gen->arena, columns, COLUMNS)));
 	a->by_iter[col] = first;
 	if (!size_same(whole, extent))

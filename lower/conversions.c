@@ -33,7 +33,7 @@ static bool has_columns(const Piece *piece, uint32_t arg)
 	       mentions(&piece->args[arg], UINT32_MAX, last->terms[0].iter);
 }
 
-/* Do enough cells of the result, batch axes not counted, read each element of the operand? */
+/* Do enough elements of the result, batch axes not counted, read each element of the operand? */
 static bool is_used(const Lower *lower, NodeId product, uint32_t arg)
 {
 	const Proj *proj = lower_proj(lower, product);

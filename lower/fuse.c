@@ -9,7 +9,7 @@
  * A free node (only indices change) may be fused into many roots, and so may one cheap operation on
  * one buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. So
  * does a mask that is told by indices (key <= row), also where heads repeat it behind their sums. A
- * reduction is fused into an elementwise root that reads each of its cells once, at the same index:
+ * reduction is fused into an elementwise root that reads each of its elements once, at the same index:
  * the root is its epilogue; so is a function that would else be fused into a small window. A cast
  * that widens an operand of a product is free, and yet stands alone where conversions.c says so; so
  * does what tensor/materialize.c writes out.
@@ -252,7 +252,7 @@ static bool is_exact(const Node *node)
 	       (node->kind == NODE_POINTWISE && op_gives_truth(node->op));
 }
 
-/* A cheap one that all roots compute once for each of their cells, and no sum does: to compare
+/* A cheap one that all roots compute once for each of their elements, and no sum does: to compare
  * indices costs less than to load what came of it, and tells which tiles need no sum
  * (tile_masked.c). */
 static bool is_index_only(const Lower *lower, NodeId id)
@@ -311,8 +311,8 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 	return !fuse_root_reduces(lower, reader->root) && plan->cost <= COST_CHEAP;
 }
 
-/* Does the root, which reduces nothing itself, read every cell once, at its own index? */
-static bool reads_each_cell(const Lower *lower, NodeId id, const Reader *reader)
+/* Does the root, which reduces nothing itself, read every element once, at its own index? */
+static bool reads_each_element(const Lower *lower, NodeId id, const Reader *reader)
 {
 	NodeId root = reader->root;
 	if (root == NODE_NONE || reader->only_free || reader->frame.owner != root)
@@ -334,8 +334,8 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
 	    node->along.letter)
 		return false;
-	return proj_computes_cells(proj) && proj_reduces(proj) &&
-	       reads_each_cell(lower, id, reader) &&
+	return proj_computes_elements(proj) && proj_reduces(proj) &&
+	       reads_each_element(lower, id, reader) &&
 	       lower->plan[reader->root].reduction == NODE_NONE &&
 	       lower->plan[reader->root].nwindows == 0;
 }
@@ -345,7 +345,7 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 static bool is_window(const Lower *lower, NodeId id, const Reader *reader)
 {
 	uint32_t terms = fuse_window_terms(lower, id);
-	if (terms == 0 || !reads_each_cell(lower, id, reader) ||
+	if (terms == 0 || !reads_each_element(lower, id, reader) ||
 	    lower_node(lower, reader->root)->kind != NODE_POINTWISE)
 		return false;
 	const NodePlan *root = &lower->plan[reader->root];

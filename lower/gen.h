@@ -57,7 +57,7 @@ typedef struct Gen {
 	NodeId bound;		 /* a reduction whose value is at hand */
 	const Value *bound_value;
 	NodeId inside; /* is computed where the nest reads it, not loaded (inline_producer.c) */
-	const Ix *row; /* of the present cell, counted from the row block's block on */
+	const Ix *row; /* of the present element, counted from the row block's block on */
 	struct SeenList *seen; /* collects what is read; NULL: nothing does */
 	VEC(Bounded) borders;  /* of windows, which are taken to be inside (window_value.c) */
 	const PartRange *ranges; /* by IterVar; NULL: nothing is known yet */

@@ -8,7 +8,7 @@
  * The margins are those that inference froze (infer/margins.c), so one buffer serves every reader.
  * They are given before any kernel is emitted, from the last reader to the first: whether a reader
  * would copy depends on the layout of what it writes. Rows with margins are no longer neighbours:
- * where all cells as one loop fill vectors much better than row by row, there are none.
+ * where all elements as one loop fill vectors much better than row by row, there are none.
  *
  * Only flat_index knows the layout. What touches elements in storage order (reshapes, results,
  * fills) has no margins.
@@ -30,7 +30,7 @@ static bool is_read_in_line(const Lower *lower, NodeId id)
 	return false;
 }
 
-/* Is it stored cell by cell, at indices that flat_index gives, into memory of the routine's own? */
+/* Is it stored element by element, at indices that flat_index gives, into memory of the routine's own? */
 static bool may_have_margins(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -43,18 +43,18 @@ static bool may_have_margins(const Lower *lower, NodeId id)
 	       !nest_needs_fill(lower, id) && !is_read_in_line(lower, id);
 }
 
-/* Are rows between margins, all that lies beside each other, so short for vectors that the cells of
+/* Are rows between margins, all that lies beside each other, so short for vectors that the elements of
  * all of them are better one loop? */
 static bool rows_are_short(const Lower *lower, NodeId id, const Margins *margins)
 {
 	const Shape *shape = lower_shape(lower, id);
-	Size cells = size_const(lower->sizes, 1);
+	Size elements = size_const(lower->sizes, 1);
 	uint32_t axis = shape_naxes(shape);
 	int64_t rows, cols;
 	do /* falls: axes in front, of which one has margins */
-		cells = size_mul(lower->sizes, cells, shape_axis(shape, --axis)->size);
+		elements = size_mul(lower->sizes, elements, shape_axis(shape, --axis)->size);
 	while (axis > 0 && margin_is_none(lower, &margins->axes[axis]));
-	return axis > 0 && size_is_const(lower->sizes, cells, &cols) &&
+	return axis > 0 && size_is_const(lower->sizes, elements, &cols) &&
 	       size_is_const(lower->sizes, shape_axis(shape, axis - 1)->size, &rows) &&
 	       pad_joins_rows(lower, lower_node(lower, id)->dtype, rows, cols);
 }

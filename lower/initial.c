@@ -1,12 +1,12 @@
-/* What parameters start with, where that is an expression of each cell's own place: a kernel a parameter,
- * which writes it in place. (Others are steps as those of any routine: routine.c.) Everything between the parameter and its leaves is computed inside, at the cell's own
+/* What parameters start with, where that is an expression of each element's own place: a kernel a parameter,
+ * which writes it in place. (Others are steps as those of any routine: routine.c.) Everything between the parameter and its leaves is computed inside, at the element's own
  * indices, so there is no other memory.
  *
  *   without random numbers   for i, j, ...: w[i, j] = value(i, j)
  *   with them                for b in 0..n/4: four numbers of each stream that is read where it is
  *                            written, then w[4*b] = value, ... w[4*b + 3] = value
  *
- * A stream that is read elsewhere (transposed, or along other axes) is hashed anew for each cell. Both
+ * A stream that is read elsewhere (transposed, or along other axes) is hashed anew for each element. Both
  * ways an element has the number that random.c defines, whatever the loops.
  */
 #include "base/size_order.h"

@@ -24,7 +24,7 @@ static bool is_small(const Value *value, uint32_t *left)
 	return small;
 }
 
-static bool is_by_cells(const Lower *lower, NodeId id)
+static bool is_by_elements(const Lower *lower, NodeId id)
 {
 	const Proj *proj = lower_proj(lower, id);
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
@@ -40,7 +40,8 @@ static bool may_inline(const Gen *gen, NodeId id, bool again)
 	if (plan->reduction != NODE_NONE)
 		return false;
 	if (plan->hoisted)
-		return !again && lower->tables.shared[id] == plan->buffer && is_by_cells(lower, id);
+		return !again && lower->tables.shared[id] == plan->buffer &&
+		       is_by_elements(lower, id);
 	return plan->sinkable && plan->own && !plan->pre_check && !plan->halo &&
 	       !lower->row_block && (asked || !(again && plan->cost > COST_CHEAP));
 }

@@ -122,7 +122,7 @@ static bool keeps_numbers(Op acc)
 	return acc == OP_ADD || acc == OP_SUB || acc == OP_MUL || acc == OP_DIV || acc == OP_POW;
 }
 
-/* May all cells of the target meet what is aside, those that the right side does not reach its
+/* May all elements of the target meet what is aside, those that the right side does not reach its
  * neutral element? */
 static bool meets_all(const Lower *lower, NodeId id)
 {

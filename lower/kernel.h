@@ -19,15 +19,15 @@ void nests_emit(Gen *gen, const KernelPlan *plan);
 /* buffer[i] = constant for every element; by an iterator of its own. */
 void nest_fill(Gen *gen, BufferId buffer, Scalar value);
 void nest_fill_over(Gen *gen, IterVar iter, BufferId buffer, Scalar value);
-/* to[i] (acc)= from[i] at the cells that the node's projection reaches, perhaps more than once. */
+/* to[i] (acc)= from[i] at the elements that the node's projection reaches, perhaps more than once. */
 void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to);
 
-/* random.c: to[i] (acc)= element i of a random stream; four numbers of each cell of random
+/* random.c: to[i] (acc)= element i of a random stream; four numbers of each element of random
  * words. */
 void random_emit(Gen *gen, NodeId node, StoreTarget to);
 void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
 
-/* scatter.c: the loops of a scatter, to cells that were set to the neutral element. */
+/* scatter.c: the loops of a scatter, to elements that were set to the neutral element. */
 void scatter_emit(Gen *gen, NodeId node, BufferId to);
 /* argmax.c: to[i] (acc)= the index of the greatest element along the reduced axis. */
 void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
@@ -48,7 +48,7 @@ void lower_plan_routine(Lower *lower, uint32_t routine);
 void lower_routine(Lower *lower, uint32_t routine);
 /* The routine that sets the parameters that start with an expression. */
 void lower_init(Lower *lower);
-/* initial.c: the kernel of an assignment of `init` whose cells follow from their own places; the routine
+/* initial.c: the kernel of an assignment of `init` whose elements follow from their own places; the routine
  * at hand is of what that needs. */
 void initial_emit(Lower *lower, NodeId id);
 /* The routine that packs the state, from the kernels that the others asked for. */

@@ -1,4 +1,4 @@
-/* The plan of one kernel (kernel_plan.h): whether an assignment stores at once, whether cells are filled
+/* The plan of one kernel (kernel_plan.h): whether an assignment stores at once, whether elements are filled
  * first, and the nests, one for each piece, in the kernel's own Gen: emission goes on with their loops,
  * values and copies as they are.
  *
@@ -21,7 +21,7 @@ static bool reads_target(const Lower *lower, NodeId id)
 	return reads;
 }
 
-/* Is each cell that it reaches computed in one place, so that it may be stored there? A sum is, in
+/* Is each element that it reaches computed in one place, so that it may be stored there? A sum is, in
  * the type that it is computed in. */
 static bool is_direct(const Lower *lower, NodeId id)
 {
@@ -61,7 +61,7 @@ static bool reads_buffer(const Lower *lower, NodeId id, BufferId buffer)
 	return reads[id];
 }
 
-/* Would a piece of an assignment read cells of its target that it has stored: others than the one
+/* Would a piece of an assignment read elements of its target that it has stored: others than the one
  * that is stored next, or that one behind a part of its sum? The nest is planned, and what the plan
  * takes is given back. */
 static bool piece_reads_stored(Lower *lower, NodeId id, uint32_t piece, StoreTarget to)
@@ -78,7 +78,7 @@ static bool piece_reads_stored(Lower *lower, NodeId id, uint32_t piece, StoreTar
 	return !nest_stores_once(&plan);
 }
 
-/* Would an assignment that stores at once read cells of its target that it has stored? A copy reads
+/* Would an assignment that stores at once read elements of its target that it has stored? A copy reads
  * each element where it is stored. */
 static bool reads_stored(Lower *lower, NodeId id, StoreTarget to)
 {
@@ -103,7 +103,7 @@ static bool asks_temporary(Lower *lower, NodeId id)
 				      node->span, CHOICE_TEMPORARY));
 }
 
-/* Each cell is met once, and read at its own place or nowhere. */
+/* Each element is met once, and read at its own place or nowhere. */
 static bool stores_at_once(Lower *lower, NodeId id, StoreTarget to)
 {
 	return is_direct(lower, id) && !asks_temporary(lower, id) && !reads_stored(lower, id, to);
@@ -121,7 +121,7 @@ static BufferId declare_aside(Lower *lower, NodeId id)
 
 /* ---- nests ---- */
 
-/* Are there cells that no iteration reaches, or that are added to? They begin with the neutral
+/* Are there elements that no iteration reaches, or that are added to? They begin with the neutral
  * element. */
 static bool fills_first(const Lower *lower, NodeId id)
 {

@@ -4,17 +4,17 @@
  *   for o in 0..512                                  for o in 0..512 step 8
  *     local acc : f32 [64] = 0                         local acc : f32 [8, 16] = 0
  *     for i in 0..768 step 64                          for i in 0..784 step 16
- *       vector lane in 0..64                             for cell in 0..8: for lane in 0..16
- *         acc[lane] += x[o*784 + i + lane]                 acc[cell, lane] += exp(..)
- *     for i in 768..784 step 16                        for cell in 0..8
- *       vector lane in 0..16                             part8[lane] = acc[cell, lane] + acc[cell, lane + 8]
+ *       vector lane in 0..64                             for element in 0..8: for lane in 0..16
+ *         acc[lane] += x[o*784 + i + lane]                 acc[element, lane] += exp(..)
+ *     for i in 768..784 step 16                        for element in 0..8
+ *       vector lane in 0..16                             part8[lane] = acc[element, lane] + acc[element, lane + 8]
  *         acc[lane] += x[o*784 + i + lane]               part4[lane] = part8[lane] + part8[lane + 4]
- *     part16[lane] = (acc[lane] + acc[lane + 16])        y[o + cell] = (part4[0] + part4[1])
+ *     part16[lane] = (acc[lane] + acc[lane + 16])        y[o + element] = (part4[0] + part4[1])
  *                 + (acc[lane + 32] + acc[lane + 48])                + (part4[2] + part4[3])
  *     part8, part4, y[o] as on the right
  *
  * On the left what vector instructions compute, in four vectors; on the right all else, several
- * cells at a time where they share loads, in loops that GCC makes vectors of. Single steps that are
+ * elements at a time where they share loads, in loops that GCC makes vectors of. Single steps that are
  * left have a sum of their own. Elements that are not neighbours (a trace) are read one by one and
  * added to sums side by side, in registers (unroll). The order of additions is written down in the
  * loops and the same on every machine.
@@ -32,20 +32,20 @@ const Value *lanes_element(const Lanes *l, LocalId local, const Ix *lane)
 	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
 	const Ix **place = ARENA_ARRAY(gen->arena, const Ix *, 2);
 	uint32_t n = 0;
-	if (l->ncells > 1 && (local == l->acc || local == l->rest))
-		place[n++] = ix_iter(gen->arena, l->cell);
+	if (l->nelements > 1 && (local == l->acc || local == l->rest))
+		place[n++] = ix_iter(gen->arena, l->element);
 	if (lane)
 		place[n++] = lane;
 	return value_local(gen->arena, &view, local, place, n);
 }
 
-static Block over_cells(const Lanes *l, Block body)
+static Block over_elements(const Lanes *l, Block body)
 {
 	Gen *gen = l->nest->gen;
-	if (l->ncells == 1)
+	if (l->nelements == 1)
 		return body;
-	return block_of(gen, stmt_for(gen->arena, l->cell, lanes_constant(l, 0),
-				      lanes_constant(l, l->ncells), body));
+	return block_of(gen, stmt_for(gen->arena, l->element, lanes_constant(l, 0),
+				      lanes_constant(l, l->nelements), body));
 }
 
 Block lanes_over(const Lanes *l, int64_t lanes, Block body)
@@ -54,12 +54,12 @@ Block lanes_over(const Lanes *l, int64_t lanes, Block body)
 	return block_of(l->nest->gen, stmt_loop(l->nest->gen->program, kind, l->lane, lanes, body));
 }
 
-Block lanes_add(Lanes *l, const Ix *along, const Value *cell)
+Block lanes_add(Lanes *l, const Ix *along, const Value *element)
 {
 	Nest *nest = l->nest;
 	nest->by_iter[l->along->iter] = along;
 	nest_values(nest);
-	return nest_step(nest, stmt_set_at(nest->gen->arena, cell, l->reduce, nest->value));
+	return nest_step(nest, stmt_set_at(nest->gen->arena, element, l->reduce, nest->value));
 }
 
 /* Steps [from, to), `lanes` at a time. */
@@ -70,7 +70,7 @@ static Block lane_steps(Lanes *l, Size from, Size to, int64_t lanes)
 	const Ix *along = ix_add(gen->program, ix_iter(gen->arena, l->along->var), lane);
 	Block body = lanes_over(l, lanes, lanes_add(l, along, lanes_element(l, l->acc, lane)));
 	const Stmt *loop = stmt_for(gen->arena, l->along->var, ix_size(gen->arena, from),
-				    ix_size(gen->arena, to), over_cells(l, body));
+				    ix_size(gen->arena, to), over_elements(l, body));
 	return block_of(gen, stmt_step(gen->arena, loop, lanes));
 }
 
@@ -81,7 +81,7 @@ static Block single_steps(Lanes *l)
 		lanes_add(l, ix_iter(gen->arena, l->along->var), lanes_element(l, l->rest, NULL));
 	return block_of(gen,
 			stmt_for(gen->arena, l->along->var, ix_size(gen->arena, l->order.whole),
-				 ix_size(gen->arena, l->along->extent), over_cells(l, body)));
+				 ix_size(gen->arena, l->along->extent), over_elements(l, body)));
 }
 
 static Block steps(Lanes *l)
@@ -132,25 +132,25 @@ static LocalId lane_tree(const Lanes *l, Body *body, LocalId from, int64_t lanes
 	return part;
 }
 
-/* The lanes of one cell combined, and stored. */
-static Block finish_cell(Lanes *l)
+/* The lanes of one element combined, and stored. */
+static Block finish_element(Lanes *l)
 {
 	Nest *nest = l->nest;
 	Gen *gen = nest->gen;
-	Body cell = {0};
+	Body element = {0};
 	int64_t n = l->order.lanes;
-	LocalId lane_sum = l->wide ? lane_tree(l, &cell, l->acc, l->order.wide, n) : l->acc;
+	LocalId lane_sum = l->wide ? lane_tree(l, &element, l->acc, l->order.wide, n) : l->acc;
 	for (; n > l->order.least; n /= 2)
-		lane_sum = lane_tree(l, &cell, lane_sum, n, n / 2);
+		lane_sum = lane_tree(l, &element, lane_sum, n, n / 2);
 	const Value *value = lanes_pairs(l, lane_sum, NULL, 0, n, 1);
 	if (l->has_rest)
 		value = lanes_combined(l, value, lanes_element(l, l->rest, NULL));
 	LocalId sum = gen_local(gen, "sum", value->dtype);
-	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, sum, value));
-	value = nest_finish(nest, gen_local_value(gen, sum), &cell);
-	PUSH(gen->arena, cell.stmts,
+	PUSH(gen->arena, element.stmts, stmt_local(gen->arena, sum, value));
+	value = nest_finish(nest, gen_local_value(gen, sum), &element);
+	PUSH(gen->arena, element.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
-	return over_cells(l, body_block(&cell));
+	return over_elements(l, body_block(&element));
 }
 
 LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lanes)
@@ -158,8 +158,8 @@ LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lane
 	Gen *gen = l->nest->gen;
 	LocalId id = gen_local(gen, name, l->nest->value->dtype);
 	KernelLocal *local = &gen->locals.at[id];
-	if (l->ncells > 1)
-		local->extent[local->rank++] = (uint32_t)l->ncells;
+	if (l->nelements > 1)
+		local->extent[local->rank++] = (uint32_t)l->nelements;
 	if (lanes)
 		local->extent[local->rank++] = (uint32_t)lanes;
 	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, nest_neutral(l->nest)));
@@ -174,12 +174,12 @@ static void declare(Lanes *l, Body *body)
 	l->acc = lanes_declare(l, body, "acc", l->wide ? l->order.wide : l->order.lanes);
 	l->rest = l->has_rest ? lanes_declare(l, body, "rest", 0) : l->acc;
 	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
-	if (l->ncells == 1)
+	if (l->nelements == 1)
 		return;
-	l->cell = gen_iter(gen, sym_cstr(gen->program->symbols, "cell"));
+	l->element = gen_iter(gen, sym_cstr(gen->program->symbols, "element"));
 	const Loop *tiled = &nest->loops[nest->nresult - 1];
-	nest->by_iter[tiled->iter] =
-		ix_add(gen->program, ix_iter(gen->arena, tiled->var), ix_iter(gen->arena, l->cell));
+	nest->by_iter[tiled->iter] = ix_add(gen->program, ix_iter(gen->arena, tiled->var),
+					    ix_iter(gen->arena, l->element));
 }
 
 void lanes_emit(Nest *nest, Op reduce, SumOrder order)
@@ -190,21 +190,22 @@ void lanes_emit(Nest *nest, Op reduce, SumOrder order)
 		   .reduce = reduce,
 		   .order = order,
 		   .along = &nest->loops[nest->nloops - 1],
-		   .ncells = order.together,
+		   .nelements = order.together,
 		   .wide = order.wide > 0};
 	l.has_rest = !size_same(order.whole, l.along->extent);
-	Body cells = {0};
-	declare(&l, &cells);
-	gen_append(gen, &cells, nest_wrap(nest, n, nest->nloops - 1, n, steps(&l)));
-	gen_append(gen, &cells, finish_cell(&l));
-	if (l.ncells == 1) {
-		gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, body_block(&cells)));
+	Body elements = {0};
+	declare(&l, &elements);
+	gen_append(gen, &elements, nest_wrap(nest, n, nest->nloops - 1, n, steps(&l)));
+	gen_append(gen, &elements, finish_element(&l));
+	if (l.nelements == 1) {
+		gen_append(gen, &gen->top,
+			   nest_wrap(nest, 0, n, nest->nloops, body_block(&elements)));
 		return;
 	}
 	const Loop *tiled = &nest->loops[n - 1];
 	const Stmt *loop = stmt_for(gen->arena, tiled->var, lanes_constant(&l, 0),
-				    ix_size(gen->arena, tiled->extent), body_block(&cells));
+				    ix_size(gen->arena, tiled->extent), body_block(&elements));
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, n - 1, nest->nloops,
-			     block_of(gen, stmt_step(gen->arena, loop, l.ncells))));
+			     block_of(gen, stmt_step(gen->arena, loop, l.nelements))));
 }

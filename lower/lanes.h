@@ -9,25 +9,25 @@ typedef struct Lanes {
 	Op reduce;
 	SumOrder order;
 	const Loop *along; /* the innermost, reduced loop */
-	int64_t ncells;	   /* of the innermost loop of the result at a time; 1: no loop of cells */
-	bool wide;	   /* lanes of vector instructions, one cell */
-	IterVar lane, cell;
+	int64_t nelements; /* of the innermost loop of the result at a time; 1: no loop of elements */
+	bool wide;	   /* lanes of vector instructions, one element */
+	IterVar lane, element;
 	LocalId acc, rest;
 	bool has_rest;
 } Lanes;
 
 const Ix *lanes_constant(const Lanes *l, int64_t value);
-/* local[cell, lane], or without what is not there. */
+/* local[element, lane], or without what is not there. */
 const Value *lanes_element(const Lanes *l, LocalId local, const Ix *lane);
 Block lanes_over(const Lanes *l, int64_t lanes, Block body);
-/* cell += value, the innermost iterator being `along`. */
-Block lanes_add(Lanes *l, const Ix *along, const Value *cell);
+/* element += value, the innermost iterator being `along`. */
+Block lanes_add(Lanes *l, const Ix *along, const Value *element);
 const Value *lanes_combined(const Lanes *l, const Value *a, const Value *b);
 /* Elements lane + at of a local, for `parts` values of `at` from `from` on in steps of n: in pairs,
  * in pairs of pairs. lane NULL: 0 */
 const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from, int64_t parts,
 			 int64_t n);
-/* A local of neutral elements for each cell, of so many lanes; 0: of one. */
+/* A local of neutral elements for each element, of so many lanes; 0: of one. */
 LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lanes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Long sums of one cell or of few neighbours, all cells side by side in lanes, in parts for
+/* Long sums of one element or of few neighbours, all elements side by side in lanes, in parts for
  * threads.
  *
  *   y[v] = sum of x[w*4 + v] over w, for v in 0..4, becomes
@@ -31,7 +31,7 @@
 
 typedef struct Few {
 	Lanes lanes;
-	const Loop *cells; /* NULL: one cell, of each member of a batch */
+	const Loop *elements; /* NULL: one element, of each member of a batch */
 	uint32_t members;  /* loops over these */
 } Few;
 
@@ -43,8 +43,8 @@ static Block add_rows(Few *f, const Ix *row, LocalId acc)
 	Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
 	const Ix *lane = ix_iter(gen->arena, l->lane);
-	if (f->cells)
-		l->nest->by_iter[f->cells->iter] = lane;
+	if (f->elements)
+		l->nest->by_iter[f->elements->iter] = lane;
 	else
 		row = ix_add(gen->program, row, lane);
 	return lanes_over(l, f->lanes.order.lanes, lanes_add(l, row, lanes_element(l, acc, lane)));
@@ -55,9 +55,9 @@ static Block set_lanes(const Few *f, LocalId local, Op acc, const Value *value)
 {
 	const Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
-	const Value *cell = lanes_element(l, local, ix_iter(gen->arena, l->lane));
+	const Value *element = lanes_element(l, local, ix_iter(gen->arena, l->lane));
 	return lanes_over(l, f->lanes.order.lanes,
-			  block_of(gen, stmt_set_at(gen->arena, cell, acc, value)));
+			  block_of(gen, stmt_set_at(gen->arena, element, acc, value)));
 }
 
 /* for w in 0..hi step rows: acc += the row `first` + w */
@@ -149,17 +149,17 @@ static LocalId sum_at_once(Few *f)
 	return acc;
 }
 
-/* Loops over the cells around a body. */
-static Block over_cells(const Few *f, Block body)
+/* Loops over the elements around a body. */
+static Block over_elements(const Few *f, Block body)
 {
-	return f->cells ? nest_wrap(f->lanes.nest, 0, 1, 2, body) : body;
+	return f->elements ? nest_wrap(f->lanes.nest, 0, 1, 2, body) : body;
 }
 
-static void enter_cells(Few *f)
+static void enter_elements(Few *f)
 {
 	Nest *nest = f->lanes.nest;
-	if (f->cells)
-		nest->by_iter[f->cells->iter] = ix_iter(nest->gen->arena, f->cells->var);
+	if (f->elements)
+		nest->by_iter[f->elements->iter] = ix_iter(nest->gen->arena, f->elements->var);
 }
 
 /* rest[v] += the rows that fill no lanes */
@@ -167,48 +167,48 @@ static LocalId sum_rest(Few *f)
 {
 	Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
-	LocalId rest = lanes_declare(l, &gen->top, "rest", f->lanes.order.cells);
-	enter_cells(f);
+	LocalId rest = lanes_declare(l, &gen->top, "rest", f->lanes.order.elements);
+	enter_elements(f);
 	const Ix *row = ix_iter(gen->arena, l->along->var);
-	const Ix *cell = f->cells ? ix_iter(gen->arena, f->cells->var) : zero_ix(gen);
-	Block body = over_cells(f, lanes_add(l, row, lanes_element(l, rest, cell)));
+	const Ix *element = f->elements ? ix_iter(gen->arena, f->elements->var) : zero_ix(gen);
+	Block body = over_elements(f, lanes_add(l, row, lanes_element(l, rest, element)));
 	PUSH(gen->arena, gen->top.stmts,
 	     stmt_for(gen->arena, l->along->var, ix_size(gen->arena, f->lanes.order.whole),
 		      ix_size(gen->arena, l->along->extent), body));
 	return rest;
 }
 
-/* The lanes of each cell combined, and stored. `total` is in memory: its index is no constant. */
+/* The lanes of each element combined, and stored. `total` is in memory: its index is no constant. */
 static void finish(Few *f, LocalId acc, LocalId rest)
 {
 	Lanes *l = &f->lanes;
 	Nest *nest = l->nest;
 	Gen *gen = nest->gen;
-	Body cell = {0};
+	Body element = {0};
 	LocalId total = lanes_declare(l, &gen->top, "total", f->lanes.order.lanes);
 	const Value *lanes = lanes_element(l, acc, ix_iter(gen->arena, l->lane));
 	gen_append(gen, &gen->top, set_lanes(f, total, OP_NONE, lanes));
-	enter_cells(f);
+	enter_elements(f);
 	nest_values(nest);
-	const Ix *at = f->cells ? ix_iter(gen->arena, f->cells->var) : zero_ix(gen);
+	const Ix *at = f->elements ? ix_iter(gen->arena, f->elements->var) : zero_ix(gen);
 	const Value *value =
-		lanes_pairs(l, total, at, 0, f->lanes.order.rows, f->lanes.order.cells);
+		lanes_pairs(l, total, at, 0, f->lanes.order.rows, f->lanes.order.elements);
 	if (rest != acc)
 		value = lanes_combined(l, value, lanes_element(l, rest, at));
-	LocalId sum = gen_local(gen, "cell", value->dtype);
-	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, sum, value));
-	value = nest_finish(nest, gen_local_value(gen, sum), &cell);
-	PUSH(gen->arena, cell.stmts,
+	LocalId sum = gen_local(gen, "element", value->dtype);
+	PUSH(gen->arena, element.stmts, stmt_local(gen->arena, sum, value));
+	value = nest_finish(nest, gen_local_value(gen, sum), &element);
+	PUSH(gen->arena, element.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
-	gen_append(gen, &gen->top, over_cells(f, body_block(&cell)));
+	gen_append(gen, &gen->top, over_elements(f, body_block(&element)));
 }
 
 void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order)
 {
-	Few f = {.lanes = {.nest = nest, .reduce = reduce, .order = order, .ncells = 1},
+	Few f = {.lanes = {.nest = nest, .reduce = reduce, .order = order, .nelements = 1},
 		 .members = nest->batched ? nest->nresult : 0};
 	f.lanes.along = &nest->loops[nest->nloops - 1];
-	f.cells = nest->nresult > f.members ? &nest->loops[0] : NULL;
+	f.elements = nest->nresult > f.members ? &nest->loops[0] : NULL;
 	Lanes *l = &f.lanes;
 	Gen *gen = nest->gen;
 	gen->locals.n = nest->first_local; /* those of the value as it was */

@@ -4,7 +4,7 @@
  *   sum in a local   for R: acc = 0; for K: acc += value; result[R] = acc        innermost is reduced
  *   sum in place     for R': { for v: result = 0; for K: for v: result += value }  innermost is v of R
  *                    (in lanes where it is long: lanes.c)
- *   scattered        (filled before) for R, K: result += value                   cells repeat
+ *   scattered        (filled before) for R, K: result += value                   elements repeat
  *
  * R are the iterators of the result, K the reduced ones. A root that finishes a reduction
  * computes itself from the sum where that is complete. Guarded indices bound loops
@@ -22,7 +22,7 @@
 
 static bool finishes(const Nest *nest) { return nest->root != nest->node; }
 
-/* Elementwise or scattered: one store a cell of the loops. */
+/* Elementwise or scattered: one store an element of the loops. */
 static void emit_stores(Nest *nest)
 {
 	Gen *gen = nest->gen;
@@ -31,7 +31,7 @@ static void emit_stores(Nest *nest)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
-static void emit_cells(Nest *nest)
+static void emit_elements(Nest *nest)
 {
 	if (nest->nborders)
 		nest_emit_borders(nest);
@@ -41,7 +41,7 @@ static void emit_cells(Nest *nest)
 }
 
 /* The loops of the result around a local that the reduced loops add to. Guards may cut reduced
- * loops only: a cell whose sum is empty is stored all the same. */
+ * loops only: an element whose sum is empty is stored all the same. */
 static void emit_local_sum(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
@@ -49,13 +49,13 @@ static void emit_local_sum(Nest *nest, Op reduce)
 	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
 	Block add = nest_step(nest, stmt_set(gen->arena, acc, reduce, nest->value));
 	Block inner = nest_guarded_block(nest, n, add);
-	Body cell = {0};
-	PUSH(gen->arena, cell.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
-	gen_append(gen, &cell, nest_wrap(nest, n, nest->nloops, n, inner));
-	const Value *value = nest_finish(nest, gen_local_value(gen, acc), &cell);
-	PUSH(gen->arena, cell.stmts,
+	Body element = {0};
+	PUSH(gen->arena, element.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
+	gen_append(gen, &element, nest_wrap(nest, n, nest->nloops, n, inner));
+	const Value *value = nest_finish(nest, gen_local_value(gen, acc), &element);
+	PUSH(gen->arena, element.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
-	gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, body_block(&cell)));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, body_block(&element)));
 }
 
 /* The innermost loop, whole, around one store. */
@@ -125,7 +125,7 @@ static void emit_planned(Nest *nest, NestPlan *plan)
 		nest_note_sum(nest, plan->reduce, plan->order);
 	switch (plan->form) {
 	case NEST_TILES: break;
-	case NEST_STORES: emit_cells(nest); break;
+	case NEST_STORES: emit_elements(nest); break;
 	case NEST_LOCAL: emit_local_sum(nest, plan->reduce); break;
 	case NEST_ROWS: emit_row_sum(nest, plan->reduce); break;
 	case NEST_ROW_LOCAL: nest_emit_row(nest, plan->reduce, plan->lanes); break;

@@ -63,13 +63,13 @@ typedef struct Nest {
 	Loop *loops; /* outermost first */
 	uint32_t nloops;
 	uint32_t nresult;   /* the first ones, of the result */
-	bool apart;	    /* these loops store no cell twice, and read none of them */
-	bool scattered;	    /* cells of a sum are met from several places of the loops */
+	bool apart;	    /* these loops store no element twice, and read none of them */
+	bool scattered;	    /* elements of a sum are met from several places of the loops */
 	bool batched;	    /* the result has batch axes, of whatever extents */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
 	VEC(Merged) merged; /* (collapse.c) */
 	GuardedList guards;
-	const Ix **cell; /* the result's index, an axis each */
+	const Ix **element; /* the result's index, an axis each */
 	const Ix *at;	 /* the same as an element of the target */
 	SharedLocals inner; /* that the value reads */
 	const Bounded

@@ -6,7 +6,7 @@
  *   for k in max(0, ceil(-rest / c)) .. min(extent, ceil((size - rest) / c))
  *
  * `rest` mentions loops further out only, so the bounds are known where the loop begins. Where
- * that loop must not be cut, because it also writes cells that are stored whether the sum is
+ * that loop must not be cut, because it also writes elements that are stored whether the sum is
  * empty or not, or where c is negative, the guard is a condition around the body. Each guard is
  * one of the two: nest_bounds_loop says which, for both.
  */

@@ -90,13 +90,13 @@ static const SumLoop *loops_of(Facts *f, bool reduces)
 }
 
 /* As many as are asked for, if that is no more than there are registers, or as pay. */
-static int64_t cells_together(const Nest *nest)
+static int64_t elements_together(const Nest *nest)
 {
 	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_INTERLEAVE);
 	if (asks_off(asked))
 		return 1;
 	if (!asked || !asked->items.n || !asked->items.at[0].n)
-		return nest_target(nest)->sum_cells;
+		return nest_target(nest)->sum_elements;
 	int64_t n = asked->items.at[0].numbers[0];
 	return n <= nest_target(nest)->registers ? n : 1;
 }
@@ -118,7 +118,7 @@ SumFacts nest_facts(const Nest *nest, Op reduce)
 			  .has_lanes = tile_has_lanes(reduce, dtype),
 			  .reads_one = true,
 			  .row_block = nest->gen->lower->row_block != NULL,
-			  .together = cells_together(nest),
+			  .together = elements_together(nest),
 			  .asked = lower_replays(nest->gen->lower),
 			  .apart = nest->apart};
 	for (size_t i = 0; i < nest->inner.n; i++) {

@@ -1,10 +1,10 @@
 /* The order of a nest's loops, where a schedule asks for one, and as it was made.
  *
- *   i, j, k    loops of the result, then reduced ones: the sum of a cell is kept in a local
+ *   i, j, k    loops of the result, then reduced ones: the sum of an element is kept in a local
  *   i, k, j    the last loop is the result's: sums of a row grow in place, in lanes where j is contiguous
  *
  * No other order of a reduction is taken: a sum that is left and come back to would have to be kept
- * somewhere. Without a reduction any order will do where each cell is written once; scattered sums
+ * somewhere. Without a reduction any order will do where each element is written once; scattered sums
  * take any as well, and add up in it.
  */
 #include "lower/nest_plan.h"
@@ -17,7 +17,7 @@ bool nest_sums_in_place(const Nest *nest)
 }
 
 /* Sums stay sums: result, then reduced, for a sum in a local; a last loop of the result for one in
- * place. Elsewhere any order is legal where cells are written once or accumulated. */
+ * place. Elsewhere any order is legal where elements are written once or accumulated. */
 static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, bool *local)
 {
 	uint32_t n = nest->nresult, last = nest->nloops - 1;

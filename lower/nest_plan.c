@@ -2,7 +2,7 @@
  *
  * The loops and the value are looked at as they are; operands are copied where that pays, which
  * makes other loops and another value; then the first form that fits is taken: lanes and parts for
- * few cells, tiles, plain loops in the cheapest order. What was chosen goes into the schedule, and
+ * few elements, tiles, plain loops in the cheapest order. What was chosen goes into the schedule, and
  * nest.c emits it.
  */
 #include "lower/node_plan.h"
@@ -11,7 +11,7 @@
 #include "lower/tile_plan.h"
 
 /* Are parts of an axis, which run one after another, reduced? Then several pieces write the same
- * cells, unless each has its own. */
+ * elements, unless each has its own. */
 static bool reduces_parts(const Proj *proj)
 {
 	for (uint32_t f = 0; f < proj->nfactors && !proj->apart; f++) {
@@ -22,7 +22,7 @@ static bool reduces_parts(const Proj *proj)
 	return false;
 }
 
-/* Is a cell of the result written from several places of a window? */
+/* Is an element of the result written from several places of a window? */
 static bool writes_windows(const Proj *proj)
 {
 	for (uint32_t p = 0; p < proj->npieces; p++)
@@ -32,7 +32,7 @@ static bool writes_windows(const Proj *proj)
 	return proj_writes_guarded(proj);
 }
 
-/* Does the operation define its result by adding to cells? Else pieces of a block write their
+/* Does the operation define its result by adding to elements? Else pieces of a block write their
  * own. */
 static bool accumulates(const Lower *lower, NodeId node)
 {
@@ -42,7 +42,7 @@ static bool accumulates(const Lower *lower, NodeId node)
 	       (kind == NODE_BLOCK && (reduces_parts(proj) || writes_windows(proj)));
 }
 
-/* Are cells of the result written more than once, other than by a reduction whose cells are
+/* Are elements of the result written more than once, other than by a reduction whose elements are
  * plain? */
 static bool scatters(const Lower *lower, NodeId node)
 {
@@ -94,22 +94,22 @@ static bool takes_lanes(Nest *nest, SumOrder order)
 	return true;
 }
 
-static void describe_cells(const Nest *nest, int64_t cells)
+static void describe_elements(const Nest *nest, int64_t elements)
 {
 	Gen *gen = nest->gen;
-	if (cells > 1)
+	if (elements > 1)
 		clause_add(gen->arena, gen_make(gen, CHOICE_INTERLEAVE, false),
-			   gen->iters.at[nest->loops[nest->nresult - 1].var].name, &cells, 1);
+			   gen->iters.at[nest->loops[nest->nresult - 1].var].name, &elements, 1);
 }
 
 /* Sums of which each is complete before the next begins: in lanes, written out or in turn. */
-static void plan_cells(Nest *nest, NestPlan *plan)
+static void plan_elements(Nest *nest, NestPlan *plan)
 {
 	SumFacts facts = nest_facts(nest, plan->reduce);
 	plan->order = sums_order(&facts, SUM_WAY_LANES, 0);
 	if (takes_lanes(nest, plan->order)) {
 		plan->form = NEST_LANES;
-		describe_cells(nest, plan->order.together);
+		describe_elements(nest, plan->order.together);
 		return;
 	}
 	plan->form = NEST_SHORT;
@@ -121,7 +121,7 @@ static void plan_cells(Nest *nest, NestPlan *plan)
 	plan->order = sums_order(&facts, SUM_WAY_LOOPS, 0);
 }
 
-/* A long sum of few cells runs in lanes and parts, rather than in tiles that reuse nothing. */
+/* A long sum of few elements runs in lanes and parts, rather than in tiles that reuse nothing. */
 static bool plan_parts(Nest *nest, NestPlan *plan)
 {
 	Gen *gen = nest->gen;
@@ -143,7 +143,7 @@ static bool plan_parts(Nest *nest, NestPlan *plan)
 }
 
 /* In tiles, operands copied before where that makes fewer and better loops. Where several places
- * meet a cell, every tile adds its sums to it. */
+ * meet an element, every tile adds its sums to it. */
 static bool plan_tiles(Nest *nest, NestPlan *plan)
 {
 	Op acc = nest->target.acc, reduce = plan->reduce;
@@ -202,7 +202,7 @@ static void plan_loops(Nest *nest, NestPlan *plan, bool reduces)
 	if (nest->scattered)
 		nest->target.acc = plan->reduce;
 	else if (proj_reduces(nest->proj) && (!reduces || local))
-		plan_cells(nest, plan);
+		plan_elements(nest, plan);
 	else if (reduces)
 		plan->form = nest_row_fits(nest, &facts, &plan->lanes) ? NEST_ROW_LOCAL : NEST_ROWS;
 }

@@ -5,13 +5,13 @@
 #include "lower/nest.h"
 
 typedef enum NestForm {
-	NEST_STORES, /* a store for each step of the loops */
-	NEST_LOCAL,  /* a sum in a local for each cell */
-	NEST_ROWS,   /* sums of a row of cells grow in the target */
-	NEST_ROW_LOCAL, /* sums of a row of cells in a local, so many lanes at a time */
-	NEST_SHORT,  /* each sum is one expression */
-	NEST_LANES,  /* each sum in lanes */
-	NEST_PARTS,  /* a long sum of few cells, in lanes and parts */
+	NEST_STORES,	/* a store for each step of the loops */
+	NEST_LOCAL,	/* a sum in a local for each element */
+	NEST_ROWS,	/* sums of a row of elements grow in the target */
+	NEST_ROW_LOCAL, /* sums of a row of elements in a local, so many lanes at a time */
+	NEST_SHORT,	/* each sum is one expression */
+	NEST_LANES,	/* each sum in lanes */
+	NEST_PARTS,	/* a long sum of few elements, in lanes and parts */
 	NEST_TILES,
 } NestForm;
 
@@ -29,7 +29,7 @@ typedef struct NestPlan {
  * the choices are written to its kernel's schedule. Requires that the nest is set up. */
 void nest_plan(Nest *nest, NestPlan *plan);
 
-/* Is each cell stored once, behind all that is read for it? */
+/* Is each element stored once, behind all that is read for it? */
 bool nest_stores_once(const NestPlan *plan);
 
 /* Copies operands of a contraction where that makes it a matrix product of fewer loops, `forced` or
@@ -45,7 +45,7 @@ void nest_copy_for_order(Nest *nest);
 /* May the sum be kept in the target itself while it grows? It must have the type that is summed
  * in. */
 bool nest_sums_in_place(const Nest *nest);
-/* Does a row of cells that read at indices fit in registers, so many lanes at a time? The loops are
+/* Does a row of elements that read at indices fit in registers, so many lanes at a time? The loops are
  * in their final order, a loop of the result last. */
 bool nest_row_fits(const Nest *nest, const SumFacts *facts, int64_t *lanes);
 /* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then?
@@ -62,7 +62,7 @@ uint64_t tile_estimate(Nest *nest, bool transposed);
 /* Would tiles transpose squares of an operand as they read it, in a row block of few rows? The nest is
  * one to look at. */
 bool tile_transposes_squares(Nest *nest);
-/* Does the loop go over the result's last axis in steps of 2 to LANES_APART cells, and set them
+/* Does the loop go over the result's last axis in steps of 2 to LANES_APART elements, and set them
  * (tile_strided.c)? */
 bool nest_stores_apart(const Nest *nest, const Loop *loop);
 

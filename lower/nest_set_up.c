@@ -72,7 +72,7 @@ const Value *nest_finished(Nest *nest, const Value *sum, SharedLocals *shared)
 	gen_enter(gen, shared);
 	gen->bound = nest->node;
 	gen->bound_value = sum;
-	const Value *value = node_compute(gen, nest->root, nest->cell);
+	const Value *value = node_compute(gen, nest->root, nest->element);
 	gen->bound = NODE_NONE;
 	return value;
 }
@@ -81,10 +81,10 @@ void nest_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
 	const Ix *const *whole = row_block_whole(nest);
-	nest->cell = access_indices(gen, nest->node, nest->piece, &nest->piece->result, whole);
-	const RowBlockPlace *place = row_block_place(gen->lower, nest->root, nest->cell);
-	nest->at = place ? row_block_index(gen, place, nest->cell)
-			 : flat_index(gen, nest->root, nest->cell);
+	nest->element = access_indices(gen, nest->node, nest->piece, &nest->piece->result, whole);
+	const RowBlockPlace *place = row_block_place(gen->lower, nest->root, nest->element);
+	nest->at = place ? row_block_index(gen, place, nest->element)
+			 : flat_index(gen, nest->root, nest->element);
 	nest->inner = (SharedLocals){0};
 	gen_enter(gen, &nest->inner);
 	gen->in_line = nest->in_line;
@@ -144,8 +144,8 @@ void nest_set_up_result(Nest *nest)
 	add_result(nest);
 	guards_of(nest, result, nest->node);
 	number_loops(nest);
-	nest->cell = access_indices(nest->gen, nest->node, nest->piece, result, nest->by_iter);
-	nest->at = flat_index(nest->gen, nest->node, nest->cell);
+	nest->element = access_indices(nest->gen, nest->node, nest->piece, result, nest->by_iter);
+	nest->at = flat_index(nest->gen, nest->node, nest->element);
 }
 
 void nest_set_up(Nest *nest)
@@ -215,7 +215,7 @@ const Value *nest_neutral(const Nest *nest)
 			   neutral(nest));
 }
 
-/* The cell of the copy, over the iterators as by_iter has them. */
+/* The element of the copy, over the iterators as by_iter has them. */
 const Ix *nest_packed_operand_ix(const Nest *nest, const PackedOperandLoad *packed_operand)
 {
 	Program *program = nest->gen->program;

@@ -1,4 +1,4 @@
-/* Sums of few elements: one expression a cell, so that the loops around it have neither inner loop
+/* Sums of few elements: one expression an element, so that the loops around it have neither inner loop
  * nor branch.
  *
  *   for n: for i in 0..2: for k in 0..2
@@ -16,7 +16,7 @@
  *     for t in 0..k: vector lane in 0..64: acc[lane] += table[int(ids[b*k + t])*64 + d + lane]
  *     vector lane in 0..64: y[b*64 + d + lane] = acc[lane]
  *
- * The steps of a cell are those of the loops in memory, in their order. */
+ * The steps of an element are those of the loops in memory, in their order. */
 static bool reads_at_indices(const Value *value)
 {
 	bool reads = value->kind == VALUE_LOAD && value->ix->reads;
@@ -61,13 +61,12 @@ void nest_emit_row(Nest *nest, Op reduce, int64_t lanes)
 	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
 	gen->locals.at[acc].extent[gen->locals.at[acc].rank++] = (uint32_t)lanes;
 	place[0] = ix_iter(gen->arena, lane);
-	const Value *cell = value_local(gen->arena, &view, acc, place, 1);
+	const Value *element = value_local(gen->arena, &view, acc, place, 1);
 	nest->by_iter[row->iter] =
 		ix_add(program, ix_iter(gen->arena, row->var), ix_iter(gen->arena, lane));
 	nest_values(nest);
-	const Stmt *add = stmt_set_at(gen->arena, cell, reduce, nest->value);
-	const Stmt *store =
-		stmt_store(gen->arena, nest->target.buffer, nest->at, OP_NONE, cell);
+	const Stmt *add = stmt_set_at(gen->arena, element, reduce, nest->value);
+	const Stmt *store = stmt_store(gen->arena, nest->target.buffer, nest->at, OP_NONE, element);
 	Block steps = block_of(gen, stmt_loop(program, LOOP_VECTOR, lane, lanes, block_of(gen, add)));
 	Body body = {0};
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
@@ -98,15 +97,15 @@ static const Value *value_of_step(Nest *nest, int64_t step)
 void nest_emit_short(Nest *nest, Op reduce, int64_t steps)
 {
 	Gen *gen = nest->gen;
-	Body cell = {0};
+	Body element = {0};
 	const Value *sum = value_of_step(nest, 0);
 	for (int64_t i = 1; i < steps; i++) {
 		const Value *args[] = {sum, value_of_step(nest, i)};
 		sum = value_op(gen->arena, reduce, nest->value->dtype, args, 2);
 	}
-	const Value *value = nest_finish(nest, sum, &cell);
-	PUSH(gen->arena, cell.stmts,
+	const Value *value = nest_finish(nest, sum, &element);
+	PUSH(gen->arena, element.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	gen_append(gen, &gen->top,
-		   nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&cell)));
+		   nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&element)));
 }

@@ -6,7 +6,7 @@
 
 #include "lower/lowering.h"
 
-/* ... at most, where one cell may be computed several times. */
+/* ... at most, where one element may be computed several times. */
 enum { COST_CHEAP = 2 };
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
@@ -62,11 +62,11 @@ void fuse_describe(Lower *lower);
 /* Gives margins to the buffers of the routine whose readers would copy them, once buffers are
  * bound. */
 void halo_plan(Lower *lower);
-/* pad.c: do all cells of a channel as one loop take a third fewer vectors than row by row? */
+/* pad.c: do all elements of a channel as one loop take a third fewer vectors than row by row? */
 bool pad_joins_rows(const Lower *lower, Dtype dtype, int64_t rows, int64_t cols);
 /* Must the target be filled with the neutral element first? */
 bool nest_needs_fill(const Lower *lower, NodeId node);
-/* Can the node be accumulated into a target cell by cell, each once? */
+/* Can the node be accumulated into a target element by element, each once? */
 bool nest_is_direct(const Lower *lower, NodeId node);
 
 #endif

@@ -12,8 +12,8 @@
  * (tile_collapse.c), then the columns. The copy of the other operand has the sum last. Copies are
  * transposes (transform/transpose.c). The rows' operand alone is copied where its rows and the
  * steps of the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many
- * cells use what is copied; windows of a picture (x[i + k]) are read where they are, as a copy
- * would hold each element many times. Cells add up their products in the order of the sum's loops,
+ * elements use what is copied; windows of a picture (x[i + k]) are read where they are, as a copy
+ * would hold each element many times. Elements add up their products in the order of the sum's loops,
  * as without copies; whether there are copies depends on no batch axis.
  *
  * What is read nowhere else is computed as it is copied (inline_producer.c): what is cheap, and

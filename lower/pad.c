@@ -10,7 +10,7 @@
  * becomes two, padded_x[c, ih, kw, ow], where `ow` moves it by more than one element, and
  * padded_x[c, kw, ih, ow] where rows of the result leave vectors unfilled that `oh` and `ow` as one
  * loop fill: `oh` moves the copy by a row then, or has an axis apart as well, padded_x[c, kh, kw,
- * oh, ow], where it moves the picture by more. A cell adds its products in the order of the sum's
+ * oh, ow], where it moves the picture by more. An element adds its products in the order of the sum's
  * loops, as without the copy, and products with 0 where others skip a step. Few channels that the
  * result has last as well stay last, and become one loop with `ow`.
  *
@@ -259,14 +259,14 @@ static Size reach_of(const Pad *p, const Index *index)
 {
 	Sizes *sizes = p->program->sizes;
 	Size reach = size_const(sizes, 0);
-	bool cells = false;
+	bool elements = false;
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		const Iter *iter = iter_of(p, index->terms[t].iter);
 		Size steps = iter->reduced ? size_plus(sizes, iter->extent, -1) : iter->extent;
 		reach = size_add(sizes, reach, size_scale(sizes, steps, index->terms[t].coef));
-		cells |= !iter->reduced;
+		elements |= !iter->reduced;
 	}
-	return size_plus(sizes, reach, !cells);
+	return size_plus(sizes, reach, !elements);
 }
 
 /* Is it one axis of the copy? */
@@ -449,7 +449,7 @@ bool pad_find_axes(Pad *p)
 {
 	const Nest *nest = p->nest;
 	bool plain = !nest->gen->lower->row_block && nest->inner.n == 0 && nest->nresult > 0 &&
-		     nest->nloops > nest->nresult && proj_computes_cells(nest->proj) &&
+		     nest->nloops > nest->nresult && proj_computes_elements(nest->proj) &&
 		     !nest->packed_operand[0].strides && !nest->packed_operand[1].strides;
 	if (!plain || !finds_picture(p) ||
 	    (!is_asked(p) && product(p, true, true) < nest_target(p->nest)->pad_steps))

@@ -69,9 +69,9 @@ static void fill_panel(const Panels *p, int64_t from, int64_t to, int64_t lanes,
 	int64_t group = p->packed->group;
 	for (int64_t s = 0; s < p->steps; s++) {
 		int64_t step = offset(p, PACKED_STEP, s);
-		uint8_t *cell = p->to + (to + (s - s % group) * width + s % group) * p->bytes;
+		uint8_t *first = p->to + (to + (s - s % group) * width + s % group) * p->bytes;
 		for (int64_t lane = 0; lane < lanes && step >= 0; lane++) {
-			uint8_t *element = cell + lane * group * p->bytes;
+			uint8_t *element = first + lane * group * p->bytes;
 			memcpy(element, p->from + (from + step + lane * p->column) * p->bytes,
 			       (size_t)p->bytes);
 			*element ^= p->moved;

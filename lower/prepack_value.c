@@ -29,7 +29,7 @@ static bool is_known_size(const Lower *lower, const Node *node)
 	return size_is_const(lower->sizes, infer_size(lower->inference, node->size_expr), &n);
 }
 
-/* Is it computed from operands at known places, or are its cells those of its operand? */
+/* Is it computed from operands at known places, or are its elements those of its operand? */
 static bool is_computed(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
@@ -56,8 +56,8 @@ static bool access_is_known(const Lower *lower, const Access *access)
 	return true;
 }
 
-/* Is all of it known, so that it reads the same cells for all dims, and in all steps of a loop? */
-static bool reads_known_cells(const Lower *lower, NodeId id)
+/* Is all of it known, so that it reads the same elements for all dims, and in all steps of a loop? */
+static bool reads_known_elements(const Lower *lower, NodeId id)
 {
 	const Proj *proj = lower_proj(lower, id);
 	bool known = lower_node(lower, id)->loop == 0;
@@ -92,7 +92,7 @@ static bool is_constant(const Lower *lower, NodeId id)
 	for (uint32_t i = 0; i < node->nargs; i++)
 		if (!lower->plan[node->args[i]].constant)
 			return false;
-	return is_computed(lower, id) && reads_known_cells(lower, id);
+	return is_computed(lower, id) && reads_known_elements(lower, id);
 }
 
 /* Does it sum, in as many steps as are worth a copy? */

@@ -173,7 +173,7 @@ static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, c
 
 /* ---- strips of it ---- */
 
-static const Value *cell_of(Gen *gen, LocalId row, const Ix *at)
+static const Value *element_of(Gen *gen, LocalId row, const Ix *at)
 {
 	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
 	const Ix **place = ARENA_ARRAY(gen->arena, const Ix *, 1);
@@ -216,9 +216,10 @@ static void emit_strips(Gen *gen, NodeId id, StoreTarget to, Size n)
 	gen_set_shared(gen, &strip, &outside);
 	gen_set_shared(gen, &compute, &shared);
 	for (int i = 0; i < WORDS; i++) {
-		const Value *cell = cell_of(gen, rows[i], b);
-		PUSH(gen->arena, compute.stmts, stmt_set_at(gen->arena, cell, OP_NONE, numbers[i]));
-		PUSH(gen->arena, store.stmts, store_number(gen, to, first, i, cell));
+		const Value *element = element_of(gen, rows[i], b);
+		PUSH(gen->arena, compute.stmts,
+		     stmt_set_at(gen->arena, element, OP_NONE, numbers[i]));
+		PUSH(gen->arena, store.stmts, store_number(gen, to, first, i, element));
 	}
 	over_strip(gen, &strip, block, &compute);
 	over_strip(gen, &strip, block, &store);

@@ -197,7 +197,7 @@ static void lower_initial(Lower *lower, NodeId id)
 	Routine one = tables_initial(&lower->tables, id);
 	lower->tables.routine = &one;
 	plans_clear(lower);
-	if (lower_node(lower, id)->cellwise) {
+	if (lower_node(lower, id)->elementwise) {
 		initial_emit(lower, id);
 		return;
 	}

@@ -1,7 +1,7 @@
 /* Which kernels make a row block.
  *
  * A row block begins with a contraction and ends with one that sums over what the first one made.
- * Between them are kernels that read nothing of the row block but the cells of their own rows;
+ * Between them are kernels that read nothing of the row block but the elements of their own rows;
  * those that read nothing of the row block at all are computed before it. Each kernel's operands
  * are looked at as they are read, through everything that is fused into it: an axis of a tensor of
  * the row block remains a dim where every reader has one iterator of its result for it, which is
@@ -231,7 +231,7 @@ static bool is_read_inside(const Lower *lower, const RowBlock *row_block, NodeId
 	return true;
 }
 
-/* Has each cell of the dims that are left one element of the root? */
+/* Has each element of the dims that are left one element of the root? */
 static bool is_narrow(const Lower *lower, const RowBlock *row_block, const RowBlockRoot *root)
 {
 	const Shape *shape = lower_shape(lower, root->root);

@@ -34,7 +34,7 @@ typedef struct RowBlockDim {
 typedef struct RowBlockRoot {
 	NodeId root, nest; /* what it computes; the node whose projection its loops follow */
 	int *dims;	   /* by axis of the result: a dim, or -1 */
-	bool kept; /* others read it too: a cell a row, which is stored where it always is */
+	bool kept; /* others read it too: an element a row, which is stored where it always is */
 	Sym name;  /* of the kernel at hand, where it is stored there */
 } RowBlockRoot;
 
@@ -88,7 +88,7 @@ typedef struct RowBlock {
 	RowBlockDim dims[ROW_BLOCK_DIMS];
 	uint32_t ndims;
 	bool single;   /* no kernel has a loop over the rows: there is one */
-	uint32_t rows; /* the dim that goes in blocks; the others have one cell at a time */
+	uint32_t rows; /* the dim that goes in blocks; the others have one element at a time */
 	int64_t block; /* rows of a block */
 	Size height;   /* rows of the blocks at hand */
 	RowBlockRoot roots[ROW_BLOCK_ROOTS];

@@ -279,7 +279,7 @@ static int64_t first_steps(const Chooser *c)
 }
 
 /* Is a row of what is between far longer than what it is made of, or may it be? One of no known
- * length goes past as many numbers again for each of its cells as the first sum has steps, which
+ * length goes past as many numbers again for each of its elements as the first sum has steps, which
  * few rows that are no batch do not pay for: values of one head, which are a product of all
  * positions. */
 static bool grows(const Chooser *c)

@@ -80,16 +80,16 @@ static uint32_t axis_at(const RowBlockTransposed *transposed, int at)
 	return axis;
 }
 
-/* Cells of the axes that a copy has from one position to another. */
-static Size cells_between(const Lower *lower, const RowBlockTransposed *transposed, int first,
-			  int end)
+/* Elements of the axes that a copy has from one position to another. */
+static Size elements_between(const Lower *lower, const RowBlockTransposed *transposed, int first,
+			     int end)
 {
 	const Shape *shape = lower_shape(lower, transposed->node);
-	Size cells = size_const(lower->sizes, 1);
+	Size elements = size_const(lower->sizes, 1);
 	for (int at = first; at < end; at++)
-		cells = size_mul(lower->sizes, cells,
-				 shape_axis(shape, axis_at(transposed, at))->size);
-	return cells;
+		elements = size_mul(lower->sizes, elements,
+				    shape_axis(shape, axis_at(transposed, at))->size);
+	return elements;
 }
 
 /* An operand with its axes in another order; those that are dims are gone. */
@@ -123,7 +123,8 @@ static void fill_room(Gen *gen, const RowBlockTransposed *transposed, const RowB
 	int64_t n;
 	if (transposed->nsums == 0)
 		return;
-	Size columns = cells_between(gen->lower, transposed, transposed->nsums, transposed->naxes);
+	Size columns =
+		elements_between(gen->lower, transposed, transposed->nsums, transposed->naxes);
 	Size stride = place->strides[axis_at(transposed, transposed->nsums - 1)];
 	if (size_same(stride, columns) || !size_is_const(program->sizes, stride, &n))
 		return;
@@ -134,7 +135,7 @@ static void fill_room(Gen *gen, const RowBlockTransposed *transposed, const RowB
 					      value_const(gen->arena, dtype, scalar_of(dtype, 0))));
 	body = block_of(gen, stmt_for(gen->arena, room->iter, ix_size(gen->arena, columns),
 				      ix_size(gen->arena, stride), body));
-	Size rows = cells_between(gen->lower, transposed, 0, transposed->nsums);
+	Size rows = elements_between(gen->lower, transposed, 0, transposed->nsums);
 	gen_append(gen, &gen->top,
 		   block_of(gen, stmt_for(gen->arena, row->iter, zero_ix(gen),
 					  ix_size(gen->arena, rows), body)));

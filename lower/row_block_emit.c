@@ -70,7 +70,7 @@ static void append_kernel(Emit *e, Kernel *whole, const Kernel *part, Body *body
 		PUSH(arena, body->stmts, block.stmts[i]);
 }
 
-/* Rounds of a dim store cells of their own: the last kernel's, and those of scratch buffers. */
+/* Rounds of a dim store elements of their own: the last kernel's, and those of scratch buffers. */
 static const Stmt *apart(Arena *arena, const Stmt *loop)
 {
 	Stmt *copy = ARENA_NEW(arena, Stmt);

@@ -1,9 +1,9 @@
-/* A scatter: cells of the result that operands of integers name take in the first operand, in the
- * order of that operand, whoever takes them. The cells begin with the neutral element.
+/* A scatter: elements of the result that operands of integers name take in the first operand, in the
+ * order of that operand, whoever takes them. The elements begin with the neutral element.
  *
  * In turn:
  *
- *   for R before the last axis that is indexed so       each of its own cells
+ *   for R before the last axis that is indexed so       each of its own elements
  *     for K
  *       local at = ids[R, K]
  *       for R behind it: result[R, at, R'] ACC= x[R, K, R']
@@ -215,8 +215,8 @@ void scatter_end_step(Scatter *s, ScatterStep *step, Block inside, Body *body)
 	gen_append(gen, body, body_block(&step->body));
 }
 
-/* The store of a cell, whose loops are open. */
-static Block store_cell(Scatter *s, ScatterStep *step, StoreTarget to, const Ix *offset)
+/* The store of an element, whose loops are open. */
+static Block store_element(Scatter *s, ScatterStep *step, StoreTarget to, const Ix *offset)
 {
 	Gen *gen = s->gen;
 	const Access *access = &s->piece->result;
@@ -237,8 +237,8 @@ static Block store_cell(Scatter *s, ScatterStep *step, StoreTarget to, const Ix 
 Block scatter_row(Scatter *s, ScatterStep *step, StoreTarget to, const Ix *offset)
 {
 	open_loops(s, s->inner, s->nloops);
-	Block cell = store_cell(s, step, to, offset);
-	return wrap(s, s->inner, s->nloops, cell, false);
+	Block element = store_element(s, step, to, offset);
+	return wrap(s, s->inner, s->nloops, element, false);
 }
 
 const Stmt *scatter_fetch(Scatter *s)

@@ -13,7 +13,7 @@
 
 enum { SCATTER_MOST = 1 << 16 }; /* parts, or rows of a bucket, that are asked for */
 
-/* Each gives the same bits: what meets in a cell does so in the order of the operand, or, of
+/* Each gives the same bits: what meets in an element does so in the order of the operand, or, of
  * integers, in an order that makes no difference. */
 typedef enum ScatterForm {
 	SCATTER_IN_TURN,
@@ -43,7 +43,8 @@ typedef struct Scatter {
 	uint32_t nloops;
 	uint32_t first, behind; /* K are from the first on, R' from behind on */
 	uint32_t inner;		/* indices are read outside of these: behind, or none */
-	Size steps, rows, row;	/* of K, of the indexed axes, and cells of R'; SIZE_BAD: too many */
+	Size steps, rows,
+		row; /* of K, of the indexed axes, and elements of R'; SIZE_BAD: too many */
 	const Ix **by_iter;	/* by IterId */
 } Scatter;
 
@@ -65,7 +66,7 @@ ScatterPlan scatter_plan(const Scatter *scatter);
 void scatter_step(Scatter *scatter, ScatterStep *step);
 /* Appends the step with `inside` where the indices are inside. */
 void scatter_end_step(Scatter *scatter, ScatterStep *step, Block inside, Body *body);
-/* The loops from the inner ones on over the store of a cell, at element `offset` + its own of the buffer. */
+/* The loops from the inner ones on over the store of an element, at element `offset` + its own of the buffer. */
 Block scatter_row(Scatter *scatter, ScatterStep *step, StoreTarget to, const Ix *offset);
 /* A loop that fetches what a row reads, a line at a time; NULL: it is no row in memory. Requires that by_iter
  * has K. */

@@ -1,9 +1,9 @@
 /* Who takes the steps of a scatter, decided from sizes, the type and the target.
  *
- * In turn where a loop outside goes over cells of its own, which threads share, where there is too
+ * In turn where a loop outside goes over elements of its own, which threads share, where there is too
  * little work for two threads, and for a GPU. Else
  *
- *   PRIVATE   integers that add up to few cells of a known number: their order makes no difference,
+ *   PRIVATE   integers that add up to few elements of a known number: their order makes no difference,
  *             so parts of the steps have a target each, which are added up
  *   BUCKETS   rows long enough that counting and listing the steps costs little beside them, where
  *             more threads share the lists than making and following them costs
@@ -44,22 +44,22 @@ static bool is_wide_integer(Dtype dtype)
 static bool may_be_private(const Scatter *s)
 {
 	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
-	int64_t cells;
+	int64_t elements;
 	return may_share(s) && s->to.acc != OP_NONE && is_wide_integer(to->dtype) &&
-	       size_is_const(s->gen->program->sizes, to->elements, &cells);
+	       size_is_const(s->gen->program->sizes, to->elements, &elements);
 }
 
-/* Few cells beside the steps, of which private targets stay in the second cache. */
+/* Few elements beside the steps, of which private targets stay in the second cache. */
 static bool private_pays(const Scatter *s)
 {
 	const Target *target = s->gen->lower->target;
 	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
-	int64_t cells = 0;
-	size_is_const(s->gen->program->sizes, to->elements, &cells);
-	return cells * (int64_t)dtype_bytes(to->dtype) <= target->l2_between &&
+	int64_t elements = 0;
+	size_is_const(s->gen->program->sizes, to->elements, &elements);
+	return elements * (int64_t)dtype_bytes(to->dtype) <= target->l2_between &&
 	       is_worth_threads(s) &&
 	       is_at_least(s, size_mul(s->gen->program->sizes, s->steps, s->row),
-			   target->scatter_steps * cells);
+			   target->scatter_steps * elements);
 }
 
 /* ---- buckets ---- */

@@ -2,11 +2,11 @@
  *
  *   length = ceil(steps / parts) + what is worth a target
  *   for part in 0..parts where part*length < steps
- *     for i in 0..cells: private[part, i] = neutral
+ *     for i in 0..elements: private[part, i] = neutral
  *     for t in 0..min(length, steps - part*length)
  *       local at = ids[part*length + t]
  *       for R': private[part, at, R'] ACC= x[part*length + t, R']
- *   for part in 0..parts where part*length < steps: for i in 0..cells: result[i] ACC= private[part, i]
+ *   for part in 0..parts where part*length < steps: for i in 0..elements: result[i] ACC= private[part, i]
  */
 #include "lower/scatter.h"
 
@@ -14,13 +14,13 @@ typedef struct Private {
 	Scatter *s;
 	BufferId buffer;
 	int64_t parts;
-	Size cells, length;
+	Size elements, length;
 } Private;
 
-static Size length_of(const Scatter *s, Size cells, int64_t parts)
+static Size length_of(const Scatter *s, Size elements, int64_t parts)
 {
 	Sizes *sizes = s->gen->program->sizes;
-	Size spare = size_scale(sizes, cells, 2);
+	Size spare = size_scale(sizes, elements, 2);
 	return size_add(sizes, size_ceil(sizes, s->steps, parts), spare);
 }
 
@@ -50,7 +50,7 @@ static void clear(const Private *p, const Ix *offset, Body *body)
 	     stmt_store(program->arena, p->buffer, ix_add(program, offset, scatter_at(s, i)),
 			OP_NONE, neutral));
 	PUSH(program->arena, body->stmts,
-	     scatter_loop(s, i, ix_size(program->arena, p->cells), &one, false));
+	     scatter_loop(s, i, ix_size(program->arena, p->elements), &one, false));
 }
 
 static void take_steps(const Private *p, const Ix *first, const Ix *offset, Body *body)
@@ -77,7 +77,7 @@ static void take_parts(const Private *p)
 	Body body = {0}, all = {0};
 	IterVar var = scatter_iter(s, "part");
 	const Ix *part = scatter_at(s, var), *first = first_step(p, part);
-	const Ix *offset = ix_mul(program, part, ix_size(program->arena, p->cells));
+	const Ix *offset = ix_mul(program, part, ix_size(program->arena, p->elements));
 	clear(p, offset, &body);
 	take_steps(p, first, offset, &body);
 	gen_append(s->gen, &all, where_begun(p, first, body_block(&body)));
@@ -89,14 +89,15 @@ static void add_up(const Private *p)
 {
 	Scatter *s = p->s;
 	Program *program = s->gen->program;
-	Body cell = {0}, all = {0};
+	Body element = {0}, all = {0};
 	IterVar var = scatter_iter(s, "part"), i = scatter_iter(s, "i");
 	const Ix *part = scatter_at(s, var), *at = scatter_at(s, i);
-	const Ix *from = ix_add(program, ix_mul(program, part, ix_size(program->arena, p->cells)), at);
-	PUSH(program->arena, cell.stmts,
+	const Ix *from =
+		ix_add(program, ix_mul(program, part, ix_size(program->arena, p->elements)), at);
+	PUSH(program->arena, element.stmts,
 	     gen_store(s->gen, s->to, at, value_load(program, p->buffer, from)));
-	Block one = block_of(s->gen,
-			     scatter_loop(s, i, ix_size(program->arena, p->cells), &cell, false));
+	Block one = block_of(
+		s->gen, scatter_loop(s, i, ix_size(program->arena, p->elements), &element, false));
 	gen_append(s->gen, &all, where_begun(p, first_step(p, part), one));
 	PUSH(program->arena, s->gen->top.stmts,
 	     scatter_loop(s, var, scatter_const(s, p->parts), &all, false));
@@ -106,9 +107,10 @@ void scatter_private(Scatter *s, int64_t parts)
 {
 	Program *program = s->gen->program;
 	const Buffer *to = &program->buffers.at[s->to.buffer];
-	Private p = {.s = s, .parts = parts, .cells = to->elements};
-	p.length = length_of(s, p.cells, parts);
-	p.buffer = scatter_buffer(s, "private", to->dtype, size_scale(program->sizes, p.cells, parts));
+	Private p = {.s = s, .parts = parts, .elements = to->elements};
+	p.length = length_of(s, p.elements, parts);
+	p.buffer = scatter_buffer(s, "private", to->dtype,
+				  size_scale(program->sizes, p.elements, parts));
 	take_parts(&p);
 	add_up(&p);
 }

@@ -10,8 +10,8 @@
  *         vector lane in 0..32: y[(i + r)*N + j + lane] = relu(acc[r, lane] + bias[j + lane])
  *
  * Every part of rows and every part of columns (tile_parts.c) gives one such tile; tile_block.c
- * goes through them in blocks where operands do not stay in the caches. Sums of one cell are added
- * in the order of the loops, whatever tile the cell is in.
+ * goes through them in blocks where operands do not stay in the caches. Sums of one element are added
+ * in the order of the loops, whatever tile the element is in.
  */
 #include "lower/tile_emit.h"
 

@@ -1,7 +1,7 @@
 /* A contraction in register tiles: what a tile is, and what is known of its values and its shape.
  * tile_plan.h decides, tile_emit.h makes its code.
  *
- *   across   the lanes are cells of the result: every cell adds its products in their order
+ *   across   the lanes are elements of the result: every element adds its products in their order
  *            for K: unroll r in rows: vector lane in cols:
  *              acc[r, lane] += a[i + r, k] * b[k, j + lane]
  *   along    the lanes are steps of a sum, added up at the end
@@ -44,7 +44,7 @@ typedef struct Tile {
 	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand,
 	 * along `along` */
 	int64_t group;
-	SumOrder order; /* in which a cell adds */
+	SumOrder order; /* in which an element adds */
 	int64_t lanes;	/* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	int64_t native; /* of one vector of the machine */
 	TileParts rows, cols;
@@ -65,11 +65,11 @@ typedef struct Tile {
 	IterId collapsed;
 	Sym merged;  /* the outer one's name */
 	int square_operand; /* ACROSS: the operand that is transposed in squares (tile_transpose_square.c); -1: none */
-	bool has_sums; /* groups: cells begin with what is in `sums`, one for each row */
+	bool has_sums;	    /* groups: elements begin with what is in `sums`, one for each row */
 	BufferId sums;
 	bool prepacked; /* when the state is packed: the operand is a parameter */
-	bool sets;	/* the tiles set cells, each once, and read none of them */
-	bool apart;	/* they store or add to each cell once, and read none otherwise */
+	bool sets;	/* the tiles set elements, each once, and read none of them */
+	bool apart;	/* they store or add to each element once, and read none otherwise */
 	int prefetched; /* the operand whose next panel or columns are prefetched ahead; -1: none */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
 	bool copies;	/* the tile at hand reads the operand where it lies, and copies it */
@@ -118,11 +118,11 @@ const Value *tile_replaced(Arena *arena, const Value *value, const Value *old, c
 bool tile_is_simple(const Value *value);
 bool tile_in_vectors(const Value *value);
 bool tile_computes_in_lanes(const Value *value, bool converts, const Tile *tile);
-/* Do vector instructions compute what is stored of a cell? */
+/* Do vector instructions compute what is stored of an element? */
 bool tile_is_in_vectors(const Tile *tile, const Value *value);
 
 /* tile_index.c: a whole number as a sum of iterators, but for what wraps; NULL: it is none. Is that
- * not above what i32 holds, or not below, in every cell? */
+ * not above what i32 holds, or not below, in every element? */
 const Ix *tile_index_of(const Tile *tile, const Value *value);
 bool tile_index_fits(const Tile *tile, const Ix *ix, bool below);
 /* The value with comparisons of indices as those of the lane's number, where they are such; is a
@@ -141,7 +141,7 @@ int64_t tile_piece_end(const Tile *tile, int64_t lane);
 int64_t tile_pieces(const Tile *tile, int64_t cols);
 /* Where a block begins that also holds what is left behind the whole tiles. */
 int64_t tile_last_block(const Tile *tile);
-/* Can lanes of so many cells be added up several cells at a time? */
+/* Can lanes of so many elements be added up several elements at a time? */
 bool tile_may_lane_tree(const Tile *tile, int64_t rows, int64_t cols);
 /* The innermost loop of the sum; NULL: there is none. */
 const Loop *tile_last_sum(const Nest *nest);

@@ -12,9 +12,9 @@
  *             if first_step + 32 < K: y[..] = acc
  *         if 4080 <= first_col + 1008: the tiles of the columns 4080..4096
  *
- * Each of the three is there where it pays (tile_cache.c). A cell adds its products in their order,
+ * Each of the three is there where it pays (tile_cache.c). An element adds its products in their order,
  * with and without blocks: the sum so far waits in the result. Blocks of rows and columns store
- * cells of their own, so each may be a chunk of work; what is left behind the whole tiles belongs
+ * elements of their own, so each may be a chunk of work; what is left behind the whole tiles belongs
  * to the last one.
  */
 #include "lower/tile_emit.h"

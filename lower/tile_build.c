@@ -1,4 +1,4 @@
-/* What the code of tiles is made of: numbers, locals, and loops over the cells of a tile. */
+/* What the code of tiles is made of: numbers, locals, and loops over the elements of a tile. */
 #include "lower/tile_build.h"
 
 const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs)
@@ -38,7 +38,7 @@ Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body)
 	return tile_unroll(tile, rows, tile->r, tile->height, body);
 }
 
-Block tile_over_cells(const Tile *tile, Block body)
+Block tile_over_elements(const Tile *tile, Block body)
 {
 	body = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->at_col->step),
 			   body);

@@ -1,4 +1,4 @@
-/* What the code of tiles is made of (tile_build.c): locals and loops over the cells of a
+/* What the code of tiles is made of (tile_build.c): locals and loops over the elements of a
  * tile; where tiles and blocks of them begin and end (tile_within.c).
  */
 #ifndef TSR_LOWER_TILE_BUILD_H
@@ -13,8 +13,8 @@ LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents,
 Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body);
 /* The statement for so many lanes. */
 Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt);
-/* A loop over the cells of the tile at hand, those that its columns are filled up with too. */
-Block tile_over_cells(const Tile *tile, Block body);
+/* A loop over the elements of the tile at hand, those that its columns are filled up with too. */
+Block tile_over_elements(const Tile *tile, Block body);
 /* Loops over its rows and columns. */
 Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body);
 
@@ -27,9 +27,9 @@ bool tile_rows_blocked(const Tile *tile, const TilePart *part);
 bool tile_cols_blocked(const Tile *tile, const TilePart *part);
 /* Where blocks end: behind the whole tiles, or behind all of an extent that is not known. */
 const Ix *tile_blocks_end(const Tile *tile, const Loop *loop, const TileParts *parts);
-/* Blocks from 0 to `end`; those of rows and columns store cells of their own. */
+/* Blocks from 0 to `end`; those of rows and columns store elements of their own. */
 Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body);
-/* Row or column of a tile's first cell. */
+/* Row or column of a tile's first element. */
 const Ix *tile_first(const Tile *tile, const Loop *loop, const TilePart *part);
 /* The loops over the sum, or over its present block, around a body. */
 Block tile_steps(const Tile *tile, Block body);

@@ -221,14 +221,15 @@ static void choose_stream(Planner *p)
 {
 	TileBlocks *blocks = &p->tile->blocks;
 	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
-		cells = p->target->stream_cells / rows;
+		elements = p->target->stream_elements / rows;
 	int64_t steps = p->target->stream_steps_row * rows < p->target->stream_steps
 				? p->target->stream_steps_row * rows
 				: p->target->stream_steps;
 	if (tile_extent(p, p->tile->row, 0) == 0)
 		blocks->rows = rounded(p->target->stream_rows, p->tile->rows.at[0].step);
-	blocks->cols = cheapest_block(
-		p, &p->tile->cols, cells < p->target->stream_cols ? cells : p->target->stream_cols);
+	blocks->cols = cheapest_block(p, &p->tile->cols,
+				      elements < p->target->stream_cols ? elements
+									: p->target->stream_cols);
 	if (is_whole(p, rows))
 		steps = tile_extent(p, &p->tile->nest->loops[p->tile->nest->nresult], steps);
 	blocks->steps = rows == 1 ? p->target->stream_steps_single : steps;

@@ -1,6 +1,6 @@
 /* Columns that two loops of the result make together: a loop whose extent is no whole number of
  * vectors, with another one that the columns' operand walks through as one with it. The result does
- * not, so a tile's cells are stored in pieces.
+ * not, so a tile's elements are stored in pieces.
  *
  *   y[a, b, c, d] from x[a, c, k] and w[k, b, d], with 24 steps of d:
  *   for d in 0..576 step 48                              b and d
@@ -15,7 +15,7 @@
  *         ...
  *
  * Tiles begin and end with whole rounds of the inner loop. A piece ends where a round or a register
- * does. Cells add up in the order of the sum's loops, as in tiles of either loop alone.
+ * does. Elements add up in the order of the sum's loops, as in tiles of either loop alone.
  */
 #include "loops/linear.h"
 #include "lower/tile_plan.h"

@@ -37,10 +37,10 @@ static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows,
 	const Ix *r = ix_add(gen->program, ix_iter(gen->arena, tile->r), tile_const(tile, rows.lo));
 	const Ix *place[] = {r, ix_iter(gen->arena, tile->lane)};
 	nest->by_iter[tile->row->iter] = ix_add(gen->program, ix_size(gen->arena, part->lo), r);
-	const Value *cell = tile_local(tile, acc, place, 2);
+	const Value *element = tile_local(tile, acc, place, 2);
 	if (tile->group > 1)
-		return tile_group_along(tile, cell, rows.hi - rows.lo, prefetch);
-	Block add = tile_add(tile, cell);
+		return tile_group_along(tile, element, rows.hi - rows.lo, prefetch);
+	Block add = tile_add(tile, element);
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
 	Body all = {0};
 	gen_append(gen, &all, tile_unroll(tile, LOOP_UNROLL, tile->r, rows.hi - rows.lo, add));

@@ -35,20 +35,20 @@ typedef struct Dot {
 	Size grouped;	  /* steps in `acc` in groups of four a lane */
 	Size whole;	  /* steps in `acc` */
 	Size left;	  /* where single steps begin */
-	const Ix *column; /* of a cell; NULL: c */
+	const Ix *column; /* of an element; NULL: c */
 	Body loops;	  /* over the steps, inside other sums */
 	Body top;
 } Dot;
 
 static int64_t least_lanes(const Dot *dot) { return dot->tile->order.least; }
 
-static Block over_cells(const Dot *dot, LoopKind kind, Block body)
+static Block over_elements(const Dot *dot, LoopKind kind, Block body)
 {
 	body = tile_unroll(dot->tile, kind, dot->tile->c, dot->cols, body);
 	return tile_unroll(dot->tile, kind, dot->tile->r, dot->rows, body);
 }
 
-static const Value *element(const Dot *dot, LocalId local, const Ix *lane)
+static const Value *dot_value(const Dot *dot, LocalId local, const Ix *lane)
 {
 	Arena *arena = dot->tile->nest->gen->arena;
 	const Ix *column = dot->column ? dot->column : ix_iter(arena, dot->tile->c);
@@ -73,8 +73,8 @@ static Block add_lanes(Dot *dot, const Ix *first, LocalId to, int64_t lanes)
 	const Ix *lane = ix_iter(gen->arena, tile->lane);
 	tile->nest->by_iter[tile->along->iter] = ix_add(gen->program, first, lane);
 	Block add = tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes,
-				tile_add(tile, element(dot, to, lane)));
-	return over_cells(dot, LOOP_UNROLL, add);
+				tile_add(tile, dot_value(dot, to, lane)));
+	return over_elements(dot, LOOP_UNROLL, add);
 }
 
 static const Value *plus(const Dot *dot, const Value *a, const Value *b)
@@ -109,10 +109,10 @@ static void add_quads(Dot *dot)
 	Sizes *sizes = gen->program->sizes;
 	dot->grouped = size_scale(sizes, size_floor(sizes, tile->along->extent, steps), steps);
 	const Value *value = quad_value(dot, ix_iter(gen->arena, tile->along->var));
-	const Value *cell = element(dot, dot->acc, ix_iter(gen->arena, tile->lane));
-	Block add = block_of(gen, stmt_set_at(gen->arena, cell, OP_ADD, value));
-	add = over_cells(dot, LOOP_UNROLL,
-			 tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->lanes, add));
+	const Value *element = dot_value(dot, dot->acc, ix_iter(gen->arena, tile->lane));
+	Block add = block_of(gen, stmt_set_at(gen->arena, element, OP_ADD, value));
+	add = over_elements(dot, LOOP_UNROLL,
+			    tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->lanes, add));
 	const Stmt *loop = stmt_for(gen->arena, tile->along->var, tile_const(tile, 0),
 				    ix_size(gen->arena, dot->grouped), add);
 	PUSH(gen->arena, dot->loops.stmts, stmt_step(gen->arena, loop, steps));
@@ -196,7 +196,8 @@ static void add_rest(Dot *dot)
 	dot->has_rest = true;
 	dot->rest = declare(dot, "rest", 0);
 	nest->by_iter[tile->along->iter] = ix_iter(gen->arena, tile->along->var);
-	Block add = over_cells(dot, LOOP_UNROLL, tile_add(tile, element(dot, dot->rest, NULL)));
+	Block add =
+		over_elements(dot, LOOP_UNROLL, tile_add(tile, dot_value(dot, dot->rest, NULL)));
 	int64_t extent;
 	Stmt *loop = (Stmt *)stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->left),
 				      ix_size(gen->arena, tile->along->extent), add);
@@ -209,7 +210,7 @@ static void add_rest(Dot *dot)
 
 /* Two halves of the lanes at hand, and the part of that many lanes: a new local of half the lanes.
  */
-static LocalId lane_tree(Dot *dot, Body *cell, const LocalId *from, int64_t lanes, bool cells)
+static LocalId lane_tree(Dot *dot, Body *element, const LocalId *from, int64_t lanes, bool elements)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
@@ -217,19 +218,19 @@ static LocalId lane_tree(Dot *dot, Body *cell, const LocalId *from, int64_t lane
 	const Ix *high = ix_add(gen->program, low, tile_const(tile, lanes));
 	const Value *sum = NULL;
 	int log = __builtin_ctzll((unsigned long long)lanes);
-	if (from && cells)
-		sum = plus(dot, element(dot, *from, low), element(dot, *from, high));
+	if (from && elements)
+		sum = plus(dot, dot_value(dot, *from, low), dot_value(dot, *from, high));
 	else if (from)
 		sum = plus(dot, tile_local(tile, *from, &low, 1),
 			   tile_local(tile, *from, &high, 1));
 	if (dot->has_part[log])
-		sum = plus(dot, sum, element(dot, dot->part[log], low));
+		sum = plus(dot, sum, dot_value(dot, dot->part[log], low));
 	LocalId half =
 		tile_declare(tile, arena_printf(gen->arena, "half%d", (int)lanes), &lanes, 1);
-	PUSH(gen->arena, cell->stmts, stmt_local(gen->arena, half, nest_neutral(tile->nest)));
+	PUSH(gen->arena, element->stmts, stmt_local(gen->arena, half, nest_neutral(tile->nest)));
 	Block set = block_of(
 		gen, stmt_set_at(gen->arena, tile_local(tile, half, &low, 1), OP_NONE, sum));
-	gen_append(gen, cell, tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes, set));
+	gen_append(gen, element, tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes, set));
 	return half;
 }
 
@@ -252,38 +253,39 @@ static bool has_parts(const Dot *dot)
 	return parts;
 }
 
-/* The lanes of one cell added up to the fewest. Requires that there are any. */
-static LocalId lane_tree_cell(Dot *dot, Body *cell)
+/* The lanes of one element added up to the fewest. Requires that there are any. */
+static LocalId lane_tree_element(Dot *dot, Body *element)
 {
 	const LocalId *from = dot->has_acc ? &dot->acc : NULL;
 	LocalId lane_sum = dot->acc;
-	bool cells = true;
+	bool elements = true;
 	for (int64_t lanes = dot->tile->lanes / 2; lanes >= least_lanes(dot); lanes /= 2) {
 		if (!from && !dot->has_part[__builtin_ctzll((unsigned long long)lanes)])
 			continue;
-		lane_sum = lane_tree(dot, cell, from, lanes, cells);
+		lane_sum = lane_tree(dot, element, from, lanes, elements);
 		from = &lane_sum;
-		cells = false;
+		elements = false;
 	}
 	return lane_sum;
 }
 
 static const Value *with_rest(const Dot *dot, const Value *sum)
 {
-	return dot->has_rest ? plus(dot, sum, element(dot, dot->rest, NULL)) : sum;
+	return dot->has_rest ? plus(dot, sum, dot_value(dot, dot->rest, NULL)) : sum;
 }
 
-/* sum[r, c] of the columns from `first` on, each cell by itself. */
-static Block sum_cells(Dot *dot, const Value *sum)
+/* sum[r, c] of the columns from `first` on, each element by itself. */
+static Block sum_elements(Dot *dot, const Value *sum)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
-	Body cell = {0};
+	Body element = {0};
 	const Value *value = NULL;
 	if (dot->has_acc || has_parts(dot))
-		value = pairs(dot, lane_tree_cell(dot, &cell), 0, least_lanes(dot), NULL);
-	PUSH(gen->arena, cell.stmts, stmt_set_at(gen->arena, sum, OP_NONE, with_rest(dot, value)));
-	return over_cells(dot, LOOP_UNROLL, body_block(&cell));
+		value = pairs(dot, lane_tree_element(dot, &element), 0, least_lanes(dot), NULL);
+	PUSH(gen->arena, element.stmts,
+	     stmt_set_at(gen->arena, sum, OP_NONE, with_rest(dot, value)));
+	return over_elements(dot, LOOP_UNROLL, body_block(&element));
 }
 
 /* As many columns at a time as lanes are left: these lie beside each other, transposed they are added.
@@ -296,28 +298,28 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
 	int64_t n = least_lanes(dot);
-	Body columns = {0}, cell = {0};
+	Body columns = {0}, element = {0};
 	const Ix *lane = ix_iter(gen->arena, tile->lane), *q = ix_iter(gen->arena, tile->q);
 	LocalId square = tile_declare(tile, "square", (int64_t[]){n, n}, 2), lane_sum;
 	PUSH(gen->arena, columns.stmts, stmt_local(gen->arena, square, nest_neutral(tile->nest)));
 	dot->column =
 		ix_add(gen->program,
 		       ix_mul(gen->program, ix_iter(gen->arena, tile->c), tile_const(tile, n)), q);
-	lane_sum = lane_tree_cell(dot, &cell);
+	lane_sum = lane_tree_element(dot, &element);
 	const Value *to = tile_local(tile, square, (const Ix *[]){q, lane}, 2);
 	const Value *from = tile_local(tile, lane_sum, &lane, 1);
 	Block set = block_of(gen, stmt_set_at(gen->arena, to, OP_NONE, from));
-	gen_append(gen, &cell, tile_unroll(tile, LOOP_VECTOR, tile->lane, n, set));
-	gen_append(gen, &columns, tile_unroll(tile, LOOP_UNROLL, tile->q, n, body_block(&cell)));
+	gen_append(gen, &element, tile_unroll(tile, LOOP_VECTOR, tile->lane, n, set));
+	gen_append(gen, &columns, tile_unroll(tile, LOOP_UNROLL, tile->q, n, body_block(&element)));
 	const Value *value = with_rest(dot, pairs(dot, square, 0, n, q));
-	set = block_of(gen, stmt_set_at(gen->arena, element(dot, sums, NULL), OP_NONE, value));
+	set = block_of(gen, stmt_set_at(gen->arena, dot_value(dot, sums, NULL), OP_NONE, value));
 	gen_append(gen, &columns, tile_unroll(tile, LOOP_VECTOR, tile->q, n, set));
 	dot->column = NULL;
 	Block body = tile_unroll(tile, LOOP_UNROLL, tile->c, dot->cols / n, body_block(&columns));
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, dot->rows, body);
 }
 
-/* As many cells at a time as a vector of the machine has lanes.
+/* As many elements at a time as a vector of the machine has lanes.
  *
  *   vector q in 0..4: sum[0, q] = folded1[0, q]       and of further parts of 16 bytes
  */
@@ -368,16 +370,17 @@ static Block add_up(Dot *dot, LocalId sums)
 {
 	if (tile_may_lane_tree(dot->tile, dot->rows, dot->cols))
 		return sum_lane_sum(dot, sums);
-	return has_squares(dot) ? sum_squares(dot, sums) : sum_cells(dot, element(dot, sums, NULL));
+	return has_squares(dot) ? sum_squares(dot, sums)
+				: sum_elements(dot, dot_value(dot, sums, NULL));
 }
 
-/* What follows from the sums, in vectors along the columns or one piece of code for all cells:
+/* What follows from the sums, in vectors along the columns or one piece of code for all elements:
  * copies of it would be most of a kernel's text. */
 static Block finish(const Dot *dot, LocalId sums)
 {
 	Tile *tile = dot->tile;
 	Tile across = with_columns(dot);
-	Block store = tile_store(&across, element(dot, sums, NULL));
+	Block store = tile_store(&across, dot_value(dot, sums, NULL));
 	bool vectors = tile->contiguous && dot->cols > 1 && store.n == 1 &&
 		       tile_is_in_vectors(&across, store.stmts[0]->value);
 	bool registers = vectors && has_squares(dot) && dot->cols == least_lanes(dot);

@@ -12,7 +12,7 @@
  * Where the extent of the rows is not known, neither is where they read inside: tiles go from a
  * bound that is computed to another, and the rows around them go one by one.
  *
- * A cell adds its products in the order of the loops, as in a tile of its own.
+ * An element adds its products in the order of the loops, as in a tile of its own.
  */
 #include "lower/tile_plan.h"
 

@@ -19,40 +19,40 @@ Block tile_panels(Tile *tile, uint32_t inner);
 Block tile_traversal(const Tile *tile, Block one);
 Block tile_traversal_blocks(const Tile *tile, Block all);
 
-/* tile_one.c: one tile; of rows x cols cells with lanes along a sum, whose first one is at by_iter
+/* tile_one.c: one tile; of rows x cols elements with lanes along a sum, whose first one is at by_iter
  * (tile_dot.c); of the last columns with lanes along the rows (tile_remainder.c). */
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
 Block tile_along(Tile *tile, int64_t rows, int64_t cols);
 Block tile_remainder(Tile *tile, const TilePart *col);
 
-/* The sum of a tile: at the edge of a picture, added to its cells (tile_cut.c); where columns are
+/* The sum of a tile: at the edge of a picture, added to its elements (tile_cut.c); where columns are
  * read beyond their end; a place of the picture after the other (tile_window.c). */
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block prefetch);
-Block tile_over_read_steps(Tile *tile, const Value *cell);
+Block tile_over_read_steps(Tile *tile, const Value *element);
 Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
-/* tile_transpose_square.c: a tile's sums; those of `cells` cells a lane, added to acc[c, lane], in
+/* tile_transpose_square.c: a tile's sums; those of `elements` elements a lane, added to acc[c, lane], in
  * squares of an operand that are transposed: lanes go along `across`, which stands at r. */
-Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell);
-Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, LocalId acc);
-/* tile_masked.c: the loops over the sum of the tile at hand, where any of its cells is seen. */
+Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element);
+Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements, LocalId acc);
+/* tile_masked.c: the loops over the sum of the tile at hand, where any of its elements is seen. */
 Block tile_unless_masked(const Tile *tile, Block steps);
 /* tile_prefetch.c: what a tile does in a step of the sum to prefetch (nothing: an empty block), with
  * what that needs in `before`. */
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);
 /* The same of an operand of two elements a byte, for a tile whose lanes run along the sum. */
 Block tile_prefetch_along(Tile *tile, int64_t rows, int64_t cols);
-/* tile_lane_tree.c: the sums over all lanes of acc[r, c, lane], for as many cells as a vector has
+/* tile_lane_tree.c: the sums over all lanes of acc[r, c, lane], for as many elements as a vector has
  * lanes, the first of which is `base`, row by row of `cols`: a local of one vector. */
 LocalId tile_lane_tree(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base);
 
 /* tile_fission.c: what follows from the finished sum, stored; from all sums of `height` x `width`
- * cells, in lanes; where lanes run along the rows (tile_result.c); where columns are two loops
+ * elements, in lanes; where lanes run along the rows (tile_result.c); where columns are two loops
  * (tile_pieces.c). */
 Block tile_store(Tile *tile, const Value *sum);
-Block tile_finish(Tile *tile, const Value *cell);
+Block tile_finish(Tile *tile, const Value *element);
 Block tile_finish_transposed(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc);
-Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell);
-/* tile_invariant.c: the value that is stored of a cell, with what rows share in locals that `body`
+Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *element);
+/* tile_invariant.c: the value that is stored of an element, with what rows share in locals that `body`
  * sets. */
 const Value *tile_invariant(Tile *tile, const Value *value, Body *body);
 

@@ -1,9 +1,9 @@
-/* Functions of many instructions behind a tile's sums, in passes over its cells: copies of a
+/* Functions of many instructions behind a tile's sums, in passes over its elements: copies of a
  * function for every vector would be most of a kernel's text.
  *
- *   gelu(acc + b)    done = acc + b in vectors, done1 = gelu(done) in loops over the cells, y = done1 in vectors
+ *   gelu(acc + b)    done = acc + b in vectors, done1 = gelu(done) in loops over the elements, y = done1 in vectors
  *
- * Where rows are no whole vectors, as of few channels, one loop goes over all cells.
+ * Where rows are no whole vectors, as of few channels, one loop goes over all elements.
  */
 #include "loops/walk.h"
 #include "lower/tile_emit.h"
@@ -17,8 +17,8 @@ typedef struct Fission {
 	Tile *tile;
 	Body *body;
 	VEC(Part) parts;
-	bool flat; /* one loop over the cells, whose rows are no whole vectors */
-	/* from own to before end: locals of one cell, in the loop over the cells */
+	bool flat; /* one loop over the elements, whose rows are no whole vectors */
+	/* from own to before end: locals of one element, in the loop over the elements */
 	LocalId own, end;
 } Fission;
 
@@ -34,8 +34,8 @@ static LocalId declare_done(Fission *p, Dtype dtype)
 	return id;
 }
 
-/* The cell at hand: of the loops over rows and lanes, or of the one loop over cells. */
-static const Value *done_at(const Fission *p, LocalId id, bool by_cells)
+/* The element at hand: of the loops over rows and lanes, or of the one loop over elements. */
+static const Value *done_at(const Fission *p, LocalId id, bool by_elements)
 {
 	const Tile *tile = p->tile;
 	Gen *gen = tile->nest->gen;
@@ -43,11 +43,11 @@ static const Value *done_at(const Fission *p, LocalId id, bool by_cells)
 	if (!p->flat)
 		return tile_local(tile, id, (const Ix *[]){row, lane}, 2);
 	const Ix *first = ix_mul(gen->program, row, tile_const(tile, tile->width));
-	const Ix *at = by_cells ? lane : ix_add(gen->program, first, lane);
+	const Ix *at = by_elements ? lane : ix_add(gen->program, first, lane);
 	return tile_local(tile, id, &at, 1);
 }
 
-/* A local for every cell of the tile, set to the value in vectors. */
+/* A local for every element of the tile, set to the value in vectors. */
 static const Value *done_part(Fission *p, const Value *value)
 {
 	Gen *gen = p->tile->nest->gen;
@@ -86,15 +86,15 @@ static const Value *with_parts(Fission *p, const Value *value)
 }
 
 /* Is what is stored no function of many instructions? */
-static bool stays_in_vectors(const Tile *tile, const SharedLocals *cell, const Value *value)
+static bool stays_in_vectors(const Tile *tile, const SharedLocals *element, const Value *value)
 {
 	bool simple = tile_computes_in_lanes(value, true, tile);
-	for (size_t i = 0; i < cell->n; i++)
-		simple = simple && tile_computes_in_lanes(cell->at[i].value, true, tile);
+	for (size_t i = 0; i < element->n; i++)
+		simple = simple && tile_computes_in_lanes(element->at[i].value, true, tile);
 	return simple;
 }
 
-/* Is the value of a cell one of parts and of locals alone, wherever the cell is? */
+/* Is the value of an element one of parts and of locals alone, wherever the element is? */
 static bool is_of_parts(const Fission *p, const Value *value)
 {
 	if (value->kind == VALUE_CONST || value->kind == VALUE_LOCAL ||
@@ -106,15 +106,15 @@ static bool is_of_parts(const Fission *p, const Value *value)
 	return value->nargs > 0;
 }
 
-static bool is_flat(const Fission *p, const SharedLocals *cell, const Value *value)
+static bool is_flat(const Fission *p, const SharedLocals *element, const Value *value)
 {
 	bool flat = p->tile->width % p->tile->lanes != 0 && is_of_parts(p, value);
-	for (size_t i = 0; i < cell->n; i++)
-		flat = flat && is_of_parts(p, cell->at[i].value);
+	for (size_t i = 0; i < element->n; i++)
+		flat = flat && is_of_parts(p, element->at[i].value);
 	return flat;
 }
 
-static Block over_cells_of(const Fission *p, Block body)
+static Block over_elements_of(const Fission *p, Block body)
 {
 	const Tile *tile = p->tile;
 	if (p->flat)
@@ -122,44 +122,45 @@ static Block over_cells_of(const Fission *p, Block body)
 	return tile_over(tile, LOOP_SERIAL, LOOP_SERIAL, body);
 }
 
-/* A local of every cell, set in one loop over them; its value in loops over rows and lanes. */
-static const Value *done_cells(Fission *p, const SharedLocals *cell, const Value *value)
+/* A local of every element, set in one loop over them; its value in loops over rows and lanes. */
+static const Value *done_elements(Fission *p, const SharedLocals *element, const Value *value)
 {
 	Gen *gen = p->tile->nest->gen;
 	Body each = {0};
-	p->flat = is_flat(p, cell, value);
-	for (size_t i = 0; i < cell->n; i++)
+	p->flat = is_flat(p, element, value);
+	for (size_t i = 0; i < element->n; i++)
 		PUSH(gen->arena, each.stmts,
-		     stmt_local(gen->arena, cell->at[i].local, with_parts(p, cell->at[i].value)));
+		     stmt_local(gen->arena, element->at[i].local,
+				with_parts(p, element->at[i].value)));
 	value = with_parts(p, value);
 	LocalId id = declare_done(p, value->dtype);
 	PUSH(gen->arena, each.stmts, stmt_set_at(gen->arena, done_at(p, id, true), OP_NONE, value));
-	gen_append(gen, p->body, over_cells_of(p, body_block(&each)));
+	gen_append(gen, p->body, over_elements_of(p, body_block(&each)));
 	return done_at(p, id, false);
 }
 
 static bool tile_needs_fission(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
-	SharedLocals cell = {0};
+	SharedLocals element = {0};
 	size_t nlocals = nest->gen->locals.n;
 	nest_values(nest);
-	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
+	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &element));
 	nest->gen->locals.n = nlocals; /* only looked at */
-	return !stays_in_vectors(tile, &cell, value);
+	return !stays_in_vectors(tile, &element, value);
 }
 
 static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	SharedLocals cell = {0};
+	SharedLocals element = {0};
 	Body body = {0};
 	Fission passes = {.tile = tile, .body = &body, .own = (LocalId)gen->locals.n};
 	nest_values(nest);
-	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &cell));
+	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &element));
 	passes.end = (LocalId)gen->locals.n;
-	const Value *done = done_cells(&passes, &cell, value);
+	const Value *done = done_elements(&passes, &element, value);
 	const Stmt *store =
 		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);
 	gen_append(gen, &body, tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, store)));
@@ -167,27 +168,27 @@ static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 }
 
 /* Rows of lanes stored; what they share is in `body`, unless the value has locals of its own. */
-static Block store_cells(Tile *tile, const Value *sum, Body *body)
+static Block store_elements(Tile *tile, const Value *sum, Body *body)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	Body cell = {0};
+	Body element = {0};
 	nest_values(nest);
-	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &cell));
-	if (cell.stmts.n == 0)
+	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
+	if (element.stmts.n == 0)
 		value = tile_invariant(tile, value, body);
-	PUSH(gen->arena, cell.stmts,
+	PUSH(gen->arena, element.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
-	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&cell));
+	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&element));
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, store);
 }
 
-Block tile_finish(Tile *tile, const Value *cell)
+Block tile_finish(Tile *tile, const Value *element)
 {
 	Body body = {0};
-	if (tile_needs_fission(tile, cell))
-		return tile_finish_in_fission(tile, cell);
-	gen_append(tile->nest->gen, &body, store_cells(tile, cell, &body));
+	if (tile_needs_fission(tile, element))
+		return tile_finish_in_fission(tile, element);
+	gen_append(tile->nest->gen, &body, store_elements(tile, element, &body));
 	return body_block(&body);
 }
 
@@ -195,10 +196,10 @@ Block tile_store(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	Body cell = {0};
+	Body element = {0};
 	nest_values(nest);
-	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &cell));
-	PUSH(gen->arena, cell.stmts,
+	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
+	PUSH(gen->arena, element.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
-	return body_block(&cell);
+	return body_block(&element);
 }

@@ -319,8 +319,9 @@ Block tile_group_fill(Tile *tile, const TilePart *part)
 
 /* ---- what is added ---- */
 
-/* The first `steps` products of the group from `along` on, added to the cells of some rows. */
-static Block add_group(Tile *tile, const Value *cell, int64_t rows, const Ix *along, int64_t steps)
+/* The first `steps` products of the group from `along` on, added to the elements of some rows. */
+static Block add_group(Tile *tile, const Value *element, int64_t rows, const Ix *along,
+		       int64_t steps)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -339,38 +340,38 @@ static Block add_group(Tile *tile, const Value *cell, int64_t rows, const Ix *al
 		const Value *both[] = {sum, product};
 		sum = sum ? value_op(gen->arena, OP_ADD, dtype, both, 2) : product;
 	}
-	Block add = block_of(gen, stmt_set_at(gen->arena, cell, OP_ADD, sum));
+	Block add = block_of(gen, stmt_set_at(gen->arena, element, OP_ADD, sum));
 	int64_t width = tile_width(tile, tile->at_col->step);
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, rows,
 			   tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add));
 }
 
 /* What is left behind the whole groups. */
-static Block add_left(Tile *tile, const Value *cell, int64_t rows)
+static Block add_left(Tile *tile, const Value *element, int64_t rows)
 {
 	Gen *gen = tile->nest->gen;
 	const Ix *end = size_ix(tile, whole_end(tile));
 	int64_t left;
 	if (steps_left(tile, &left))
-		return left ? add_group(tile, cell, rows, end, left) : (Block){0};
+		return left ? add_group(tile, element, rows, end, left) : (Block){0};
 	Body body = {0};
 	for (left = 1; left < tile->group; left++) {
 		Cond *cond = ARENA_NEW(gen->arena, Cond);
 		*cond = (Cond){COND_EQ, ix_add(gen->program, end, tile_const(tile, left)),
 			       size_ix(tile, tile->along->extent)};
 		PUSH(gen->arena, body.stmts,
-		     stmt_if(gen->arena, cond, 1, add_group(tile, cell, rows, end, left)));
+		     stmt_if(gen->arena, cond, 1, add_group(tile, element, rows, end, left)));
 	}
 	return body_block(&body);
 }
 
-Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block prefetch)
+Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block prefetch)
 {
 	Gen *gen = tile->nest->gen;
 	Body whole = {0}, all = {0};
 	Size end = whole_end(tile);
-	Block rest = add_left(tile, cell, rows);
-	gen_append(gen, &whole, add_group(tile, cell, rows, along_at(tile, 0), tile->group));
+	Block rest = add_left(tile, element, rows);
+	gen_append(gen, &whole, add_group(tile, element, rows, along_at(tile, 0), tile->group));
 	tile->nest->by_iter[tile->along->iter] = along_at(tile, 0);
 	gen_append(gen, &whole, prefetch);
 	gen_append(gen, &all,
@@ -380,8 +381,8 @@ Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block prefet
 	return body_block(&all);
 }
 
-Block tile_group_steps(Tile *tile, const Value *cell, Block prefetch)
+Block tile_group_steps(Tile *tile, const Value *element, Block prefetch)
 {
 	return over_sums(tile, tile->nest->nresult,
-			 tile_group_along(tile, cell, tile->height, prefetch));
+			 tile_group_along(tile, element, tile->height, prefetch));
 }

@@ -92,7 +92,7 @@ static bool take_loop(const Tile *tile, Bound *bound, const Loop *loop)
 	return take_index(tile, bound, index, row_block->dims[row_block->rows].extent);
 }
 
-/* Is the index at most INT32_MAX for every cell of the result? */
+/* Is the index at most INT32_MAX for every element of the result? */
 static bool fits_above(const Tile *tile, const Ix *ix)
 {
 	const Nest *nest = tile->nest;
@@ -118,7 +118,7 @@ bool tile_index_fits(const Tile *tile, const Ix *ix, bool below)
 	return fits_above(tile, below ? ix_mul(program, ix, tile_const(tile, -1)) : ix);
 }
 
-/* The value as an index that it is equal to in every cell; NULL: there is none. */
+/* The value as an index that it is equal to in every element; NULL: there is none. */
 static const Ix *exact_index(const Tile *tile, const Value *value)
 {
 	const Ix *ix = tile_index_of(tile, value);

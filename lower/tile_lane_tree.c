@@ -1,26 +1,26 @@
-/* Lanes of several cells added up at a time, so that no vector has lanes of nothing.
+/* Lanes of several elements added up at a time, so that no vector has lanes of nothing.
  *
- * A vector of V lanes, of E in each 16 bytes, holds V/w cells of w partial sums each: w = V as the
+ * A vector of V lanes, of E in each 16 bytes, holds V/w elements of w partial sums each: w = V as the
  * steps leave them, 1 when all is added. In each round two vectors become one of half as many
- * partial sums, twice as many cells:
+ * partial sums, twice as many elements:
  *
- *   w > E, whole parts of 16 bytes     lane e and lane e + w/2 of every cell
+ *   w > E, whole parts of 16 bytes     lane e and lane e + w/2 of every element
  *     folded8[u, lane] = acc[2u + lane/8][lane%8] + acc[2u + lane/8][lane%8 + 8]
  *     folded4[u, lane] = folded8[2u + lane/8, lane%8/4*8 + lane%4] + folded8[.. + 4]
  *   w <= E, within parts               lanes 2e and 2e + 1
  *     folded2[u, lane] = folded4[2u + lane%4/2, lane/4*4 + lane%2*2] + folded4[.. + 1]
  *     folded1[0, lane] = folded2[lane%4/2, lane/4*4 + lane%2*2] + folded2[.. + 1]
  *
- * which is the order in which a cell alone adds its lanes (tile_dot.c); where these are more than a
+ * which is the order in which an element alone adds its lanes (tile_dot.c); where these are more than a
  * vector, its halves are added first. Vectors that are read first
- * are those for which cell m ends in lane m: vector n has cell n%P*E + n/P, of P parts.
+ * are those for which element m ends in lane m: vector n has element n%P*E + n/P, of P parts.
  */
 #include "lower/tile_emit.h"
 
 typedef struct LaneTree {
 	Tile *tile;
 	LocalId from;	    /* that the round at hand reads */
-	int64_t cols, base; /* of the cells; -1: vectors of an earlier round */
+	int64_t cols, base; /* of the elements; -1: vectors of an earlier round */
 	int64_t part;	    /* E */
 } LaneTree;
 
@@ -56,15 +56,15 @@ static const Value *plus(const LaneTree *f, const Value *a, const Value *b)
 
 /* ---- what a round reads ---- */
 
-/* A lane of the nth cell's vector as the steps leave it; with `lanes` fewer than that, of its
+/* A lane of the nth element's vector as the steps leave it; with `lanes` fewer than that, of its
  * halves, quarters added up. */
-static const Value *of_cell(const LaneTree *f, const Ix *n, const Ix *at, int64_t lanes)
+static const Value *of_element(const LaneTree *f, const Ix *n, const Ix *at, int64_t lanes)
 {
 	const Tile *tile = f->tile;
 	int64_t parts = tile->native / f->part, parts_of_row = f->cols / f->part;
 	if (lanes < tile->lanes)
-		return plus(f, of_cell(f, n, at, 2 * lanes),
-			    of_cell(f, n, sum_of(f, at, tile_const(tile, lanes)), 2 * lanes));
+		return plus(f, of_element(f, n, at, 2 * lanes),
+			    of_element(f, n, sum_of(f, at, tile_const(tile, lanes)), 2 * lanes));
 	const Ix *part = sum_of(f, rest(f, n, parts), tile_const(tile, f->base / f->part));
 	const Ix *column =
 		sum_of(f, times(f, rest(f, part, parts_of_row), f->part), over(f, n, parts));
@@ -76,7 +76,7 @@ static const Value *partial(const LaneTree *f, const Ix *vector, const Ix *at)
 {
 	const Ix *place[] = {vector, at};
 	return f->base < 0 ? tile_local(f->tile, f->from, place, 2)
-			   : of_cell(f, vector, at, f->tile->lanes);
+			   : of_element(f, vector, at, f->tile->lanes);
 }
 
 /* A lane of a round that leaves half of w partial sums, in its uth vector. */
@@ -103,7 +103,7 @@ static const Value *added(const LaneTree *f, const Ix *u, const Ix *lane, int64_
 
 /* ---- all rounds ---- */
 
-/* A round of which vector u, of w partial sums a cell, is `value`. */
+/* A round of which vector u, of w partial sums an element, is `value`. */
 static void add_round(LaneTree *f, Body *body, int64_t w, const Value *value)
 {
 	Tile *tile = f->tile;
@@ -111,8 +111,8 @@ static void add_round(LaneTree *f, Body *body, int64_t w, const Value *value)
 	const char *name = arena_printf(gen->arena, "tree%d", (int)w);
 	LocalId to = tile_declare(tile, name, (int64_t[]){w, tile->native}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->q), ix_iter(gen->arena, tile->lane)};
-	const Value *cell = tile_local(tile, to, place, 2);
-	Block set = block_of(gen, stmt_set_at(gen->arena, cell, OP_NONE, value));
+	const Value *element = tile_local(tile, to, place, 2);
+	Block set = block_of(gen, stmt_set_at(gen->arena, element, OP_NONE, value));
 	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, to, nest_neutral(tile->nest)));
 	set = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->native, set);
 	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->q, w, set));
@@ -127,7 +127,7 @@ LocalId tile_lane_tree(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_
 	LaneTree f = {
 		.tile = tile, .from = acc, .cols = cols, .base = base, .part = part_lanes(tile)};
 	if (tile->native < tile->lanes)
-		add_round(&f, body, tile->native, of_cell(&f, u, lane, tile->native));
+		add_round(&f, body, tile->native, of_element(&f, u, lane, tile->native));
 	for (int64_t w = tile->native; w > 1; w /= 2)
 		add_round(&f, body, w / 2, added(&f, u, lane, w));
 	return f.from;

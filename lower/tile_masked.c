@@ -1,11 +1,11 @@
 /* Tiles that a mask hides, as behind causal attention: y = where(key <= row, sum, -inf).
  *
  *   local acc : f32 [5, 80] = 0
- *   if t <= first + s + 4                        a tile with no cell that is seen needs no sum
+ *   if t <= first + s + 4                        a tile with no element that is seen needs no sum
  *     for d in 0..64: acc[r, lane] += q[..] * k[..]
  *   y[..] = where(.., acc[r, lane], -inf)
  *
- * What is stored is the same: where() takes nothing of a sum that is hidden, be it NaN, and a cell
+ * What is stored is the same: where() takes nothing of a sum that is hidden, be it NaN, and an element
  * that is seen has its whole sum. A comparison of sums of iterators fails in a whole tile where it
  * fails at the corner where it is nearest to holding. Of indices that wrap, as i32, that is true
  * where both fit: the greater side is shown not to be below all i32, and the lesser one, if it is
@@ -21,7 +21,7 @@ enum { CONDS_MAX = 4 };
 typedef struct Masked {
 	const Tile *tile;
 	const Value *sum;
-	Cond conds[CONDS_MAX]; /* each holds where any cell is seen */
+	Cond conds[CONDS_MAX]; /* each holds where any element is seen */
 	uint32_t n;
 } Masked;
 
@@ -37,7 +37,7 @@ static bool reads_sum(const Masked *h, const Value *value)
 
 /* ---- a comparison ---- */
 
-/* An index at the cell of the tile where `more` is greatest; NULL: that is none of its corners. */
+/* An index at the element of the tile where `more` is greatest; NULL: that is none of its corners. */
 static const Ix *at_corner(const Masked *h, const Ix *ix, const Ix *more)
 {
 	const Tile *tile = h->tile;
@@ -73,7 +73,7 @@ static const Ix *unless_over_read(const Masked *h, const Ix *least, const Ix *gr
 	return ix_binary(program, IX_MIN, least, most);
 }
 
-/* Cells are seen where less <= more; `strict`: where less < more. */
+/* Elements are seen where less <= more; `strict`: where less < more. */
 static void add_condition(Masked *h, const Value *less, const Value *more, bool strict)
 {
 	const Tile *tile = h->tile;

@@ -8,27 +8,27 @@ static Block each_vector(const Tile *tile, const Stmt *stmt)
 }
 
 /* The sum so far, kept in the result between blocks of steps. */
-static Block load_sums(const Tile *tile, const Value *cell)
+static Block load_sums(const Tile *tile, const Value *element)
 {
 	Nest *nest = tile->nest;
 	nest_values(nest);
 	const Value *sum = value_load(nest->gen->program, nest->target.buffer, nest->at);
-	return each_vector(tile, stmt_set_at(nest->gen->arena, cell, OP_NONE, sum));
+	return each_vector(tile, stmt_set_at(nest->gen->arena, element, OP_NONE, sum));
 }
 
-static Block store_sums(const Tile *tile, const Value *cell)
+static Block store_sums(const Tile *tile, const Value *element)
 {
 	Nest *nest = tile->nest;
 	nest_values(nest);
-	return each_vector(
-		tile, stmt_store(nest->gen->arena, nest->target.buffer, nest->at, OP_NONE, cell));
+	return each_vector(tile, stmt_store(nest->gen->arena, nest->target.buffer, nest->at,
+					    OP_NONE, element));
 }
 
 /* The loops over the sum, with what is prefetched in each step. */
-static Block whole_steps(Tile *tile, const Value *cell, Block prefetch)
+static Block whole_steps(Tile *tile, const Value *element, Block prefetch)
 {
 	Body step = {0};
-	gen_append(tile->nest->gen, &step, tile_over_cells(tile, tile_add(tile, cell)));
+	gen_append(tile->nest->gen, &step, tile_over_elements(tile, tile_add(tile, element)));
 	if (tile->copies)
 		gen_append(tile->nest->gen, &step, tile_pack_columns(tile));
 	gen_append(tile->nest->gen, &step, prefetch);
@@ -36,21 +36,21 @@ static Block whole_steps(Tile *tile, const Value *cell, Block prefetch)
 }
 
 /* The loops over the sum, in the form that the tile at hand has. */
-static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell,
+static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element,
 		       Block prefetch)
 {
 	const TilePart *col = tile->at_col;
 	if (tile->square_operand >= 0)
-		return tile_square_steps(tile, row, acc, cell);
+		return tile_square_steps(tile, row, acc, element);
 	if (tile->cuts && row->edge && row->single)
 		return tile_cut_steps(tile, row, acc, prefetch);
 	if (tile->group > 1)
-		return tile_group_steps(tile, cell, prefetch);
+		return tile_group_steps(tile, element, prefetch);
 	if (tile->over_read >= 0 && tile_width(tile, col->step) > col->step)
-		return tile_over_read_steps(tile, cell);
+		return tile_over_read_steps(tile, element);
 	if (tile->window && row->step > 1)
 		return tile_window_steps(tile, row, acc);
-	return whole_steps(tile, cell, prefetch);
+	return whole_steps(tile, element, prefetch);
 }
 
 static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
@@ -63,31 +63,31 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	tile->width = col->step;
 	LocalId acc = tile_declare(tile, "acc", (int64_t[]){rows, width}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->r), ix_iter(gen->arena, tile->lane)};
-	const Value *cell = tile_local(tile, acc, place, 2);
+	const Value *element = tile_local(tile, acc, place, 2);
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
 	if (tile->blocks.steps)
-		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, cell)));
+		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, element)));
 	tile->at_col = col;
 	if (tile->has_sums) {
 		Block begin = block_of(
-			gen, stmt_set_at(gen->arena, cell, OP_NONE, tile_group_begin(tile)));
-		gen_append(gen, &body, tile_over_cells(tile, begin));
+			gen, stmt_set_at(gen->arena, element, OP_NONE, tile_group_begin(tile)));
+		gen_append(gen, &body, tile_over_elements(tile, begin));
 	}
 	Block prefetch = tile_prefetch(tile, row, col, &body);
-	Block steps = sum_steps(tile, row, acc, cell, prefetch);
+	Block steps = sum_steps(tile, row, acc, element, prefetch);
 	gen_append(gen, &body, tile_unless_masked(tile, steps));
 	Block finish = tile->stores_rows ? tile_finish_transposed(tile, row, col, acc)
-		       : tile->round	 ? tile_finish_pieces(tile, col, cell)
-					 : tile_finish(tile, cell);
+		       : tile->round	 ? tile_finish_pieces(tile, col, element)
+					 : tile_finish(tile, element);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);
-		gen_append(gen, &body, tile_if_last(tile, false, store_sums(tile, cell)));
+		gen_append(gen, &body, tile_if_last(tile, false, store_sums(tile, element)));
 	}
 	gen_append(gen, &body, finish);
 	return body_block(&body);
 }
 
-/* The iterator of a loop, at its tile's first cell plus `within`. */
+/* The iterator of a loop, at its tile's first element plus `within`. */
 static void set_iter(Tile *tile, const Loop *loop, const TilePart *part, IterVar within)
 {
 	if (!loop)

@@ -23,16 +23,16 @@
 static const Loop *last_sum(const Nest *nest) { return &nest->loops[nest->nloops - 1]; }
 
 /* acc[r, lane] += value, over the tile. */
-static Block add_cells(const Tile *tile, const Value *cell, const Value *value)
+static Block add_elements(const Tile *tile, const Value *element, const Value *value)
 {
 	Gen *gen = tile->nest->gen;
-	Block add = block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, value));
+	Block add = block_of(gen, stmt_set_at(gen->arena, element, tile->reduce, value));
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, add);
 }
 
 /* A step whose columns are copied to a local first. */
-static Block last_step(Tile *tile, const Value *cell)
+static Block last_step(Tile *tile, const Value *element)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -45,11 +45,11 @@ static Block last_step(Tile *tile, const Value *cell)
 	Block copy = block_of(gen, stmt_set_at(gen->arena, last, OP_NONE, load));
 	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->width, copy));
 	gen_append(gen, &body,
-		   add_cells(tile, cell, tile_replaced(gen->arena, nest->value, load, last)));
+		   add_elements(tile, element, tile_replaced(gen->arena, nest->value, load, last)));
 	return body_block(&body);
 }
 
-Block tile_over_read_steps(Tile *tile, const Value *cell)
+Block tile_over_read_steps(Tile *tile, const Value *element)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -60,7 +60,7 @@ Block tile_over_read_steps(Tile *tile, const Value *cell)
 	int64_t whole = steps - tile_last_steps(tile_width(tile, tile->width) - tile->width,
 						tile->step_strided);
 	Body body = {0};
-	Block add = add_cells(tile, cell, nest->value), last = last_step(tile, cell);
+	Block add = add_elements(tile, element, nest->value), last = last_step(tile, element);
 	PUSH(gen->arena, body.stmts,
 	     stmt_for(gen->arena, sum->var, tile_const(tile, 0), tile_const(tile, whole), add));
 	PUSH(gen->arena, body.stmts,

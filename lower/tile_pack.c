@@ -338,7 +338,7 @@ static const Value *tile_pack_value(const Tile *tile, const TilePart *col)
 	return tile_replaced(gen->arena, tile->nest->value, packed_load(tile), load);
 }
 
-Block tile_add(Tile *tile, const Value *cell)
+Block tile_add(Tile *tile, const Value *element)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -346,5 +346,5 @@ Block tile_add(Tile *tile, const Value *cell)
 	REQUIRE(nest->inner.n == 0);
 	bool packed = tile->pack >= 0 && !tile->copies;
 	const Value *value = packed ? tile_pack_value(tile, tile->at_col) : nest->value;
-	return block_of(gen, stmt_set_at(gen->arena, cell, tile->reduce, value));
+	return block_of(gen, stmt_set_at(gen->arena, element, tile->reduce, value));
 }

@@ -34,8 +34,8 @@ const Ix *tile_panel_start(const Tile *tile, const TilePart *col);
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col);
 const Ix *tile_step_number(const Tile *tile);
 Size tile_panel_elements(const Tile *tile, int64_t width);
-/* The value over the loops as by_iter has them, added to the cell. */
-Block tile_add(Tile *tile, const Value *cell);
+/* The value over the loops as by_iter has them, added to the element. */
+Block tile_add(Tile *tile, const Value *element);
 
 /* tile_transpose.c: does the last loop of the sum move all that a value of the column `lane` reads
  * by one element, or leave it where it is? Is there a square of it, of known steps? Then the copy of
@@ -51,11 +51,11 @@ const Value *tile_group_copied(const Tile *tile, const Value *element);
 Block tile_group_fill(Tile *tile, const TilePart *part);
 /* Steps of a loop of the sum in the copy. */
 Size tile_group_extent(const Tile *tile, const Loop *loop);
-/* The loops over the sum, which add to the cells of a tile, `prefetch` in each. */
-Block tile_group_steps(Tile *tile, const Value *cell, Block prefetch);
-/* ... along the loop of the groups alone, for the first rows of the cell's. */
-Block tile_group_along(Tile *tile, const Value *cell, int64_t rows, Block prefetch);
-/* What cells begin with: the buffer, its code, what those of the present row begin with. Where the
+/* The loops over the sum, which add to the elements of a tile, `prefetch` in each. */
+Block tile_group_steps(Tile *tile, const Value *element, Block prefetch);
+/* ... along the loop of the groups alone, for the first rows of the element's. */
+Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block prefetch);
+/* What elements begin with: the buffer, its code, what those of the present row begin with. Where the
  * tile has sums. */
 void tile_group_declare_sums(Tile *tile);
 Block tile_group_fill_sums(Tile *tile);

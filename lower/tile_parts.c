@@ -1,7 +1,7 @@
 /* The parts of rows and of columns: whole tiles, and the tiles of what is left of an extent.
  *
  * Remainders: exact smaller tiles where an extent is known, none where it is a multiple whatever
- * the dims are, else halves down to 1. A cell's order of additions is the same in all of them, so a
+ * the dims are, else halves down to 1. An element's order of additions is the same in all of them, so a
  * row alone and a row in a batch give the same bits.
  */
 #include "base/diag.h"

@@ -2,17 +2,17 @@
 #include "lower/tile_emit.h"
 
 /* The lanes of a piece, row by row. */
-static Block store_piece(Tile *tile, const Value *cell, int64_t from, int64_t to)
+static Block store_piece(Tile *tile, const Value *element, int64_t from, int64_t to)
 {
 	Gen *gen = tile->nest->gen;
 	const Stmt *lanes = stmt_for(gen->arena, tile->lane, tile_const(tile, from),
-				     tile_const(tile, to), tile_store(tile, cell));
+				     tile_const(tile, to), tile_store(tile, element));
 	Stmt *vector = (Stmt *)lanes;
 	vector->loop = LOOP_VECTOR;
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, block_of(gen, vector));
 }
 
-Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell)
+Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *element)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -27,7 +27,7 @@ Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *cell)
 		to = tile_piece_end(tile, from);
 		*outer = ix_add(gen->program, first, tile_const(tile, round));
 		*inner = ix_add(gen->program, lane, tile_const(tile, -round * tile->round));
-		gen_append(gen, &body, store_piece(tile, cell, from, to));
+		gen_append(gen, &body, store_piece(tile, element, from, to));
 	}
 	*outer = outer_was;
 	*inner = inner_was;

@@ -61,7 +61,7 @@ static bool is_small(const Planner *p)
 	return !p->replays && work < p->target->tile_work;
 }
 
-/* Few steps: the cells' sums stay in registers while a window is read. */
+/* Few steps: the elements' sums stay in registers while a window is read. */
 static bool is_window(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
@@ -164,7 +164,7 @@ static Planner planner_new(Tile *tile)
 	};
 }
 
-/* Do cells of one member share what they read? Else a sum of a value with shared parts has wider
+/* Do elements of one member share what they read? Else a sum of a value with shared parts has wider
  * lanes. */
 static bool reuses(const Planner *p)
 {
@@ -292,7 +292,7 @@ static bool choose_joined(Planner *p)
 	       !p->tile->prepacked;
 }
 
-/* The same cells in the same order, in fewer cycles? */
+/* The same elements in the same order, in fewer cycles? */
 static bool is_better_joined(const Planner *straight, const Planner *joined)
 {
 	const Tile *tile = straight->tile;

@@ -42,7 +42,7 @@ bool tile_has_collapsed(const Planner *p, const TileParts *cols);
 
 /* tile_size.c: fills in rows, columns and cycles; leaves rows empty where nothing fits. */
 void tile_choose_sizes(Planner *p);
-/* tile_cache.c: is each cell of the result stored or added to once, and read nowhere else? */
+/* tile_cache.c: is each element of the result stored or added to once, and read nowhere else? */
 bool tile_stores_once(const Planner *p);
 /* Does it pay to let the columns' operand go by once? */
 bool tile_streams(const Planner *p);

@@ -2,7 +2,7 @@
  *
  *   acc[r, lane] += a[i + r, k] * relu(b[k*50257 + j + lane])
  *
- * A tile reads an element once, however many cells use it, so the operation is done as often as
+ * A tile reads an element once, however many elements use it, so the operation is done as often as
  * tiles go past the element: once where rows are no more than a tile's. That pays for cheap
  * operations and few tiles, more of them where the buffer would leave the second cache. Only
  * factors of a product are computed so, whose rounding nothing behind them changes; the tiles are

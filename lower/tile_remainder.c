@@ -10,9 +10,9 @@
  *     unroll q in 0..16: unroll c in 0..4: vector lane in 0..16
  *       acc[c, lane] += transposed[lane, q] * b[(k + q)*100 + c + 96]
  *   the steps 84..100, of which q in 12..16 add                the last square ends with the sum
- *   cells = acc, in memory: for r: for lane in 0..4: y[(i + r)*100 + lane + 96] = cells[lane, r]
+ *   elements = acc, in memory: for r: for lane in 0..4: y[(i + r)*100 + lane + 96] = elements[lane, r]
  *
- * A cell adds its products in the order of the loops. Rows behind the last sixteen have tiles with
+ * An element adds its products in the order of the loops. Rows behind the last sixteen have tiles with
  * lanes across.
  */
 #include "lower/tile_emit.h"
@@ -27,23 +27,23 @@ typedef struct Remainder {
 	LocalId acc;
 } Remainder;
 
-/* Row by row, from cells in memory. */
+/* Row by row, from elements in memory. */
 static Block finish(const Remainder *t)
 {
 	Tile *tile = t->tile;
 	Gen *gen = tile->nest->gen;
-	LocalId cells = tile_declare(tile, "cells", (int64_t[]){t->cols, t->side}, 2);
+	LocalId elements = tile_declare(tile, "elements", (int64_t[]){t->cols, t->side}, 2);
 	const Ix *lane = ix_iter(gen->arena, tile->lane), *r = ix_iter(gen->arena, tile->r);
 	const Ix *column[] = {ix_iter(gen->arena, tile->c), lane}, *row[] = {lane, r};
 	Body body = {0};
-	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, cells, nest_neutral(tile->nest)));
-	const Stmt *keep = stmt_set_at(gen->arena, tile_local(tile, cells, column, 2), OP_NONE,
+	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, elements, nest_neutral(tile->nest)));
+	const Stmt *keep = stmt_set_at(gen->arena, tile_local(tile, elements, column, 2), OP_NONE,
 				       tile_local(tile, t->acc, column, 2));
 	gen_append(gen, &body,
 		   tile_unroll(tile, LOOP_UNROLL, tile->c, t->cols,
 			       tile_in_lanes(tile, t->side, keep)));
 	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, t->cols,
-				  tile_store(tile, tile_local(tile, cells, row, 2)));
+				  tile_store(tile, tile_local(tile, elements, row, 2)));
 	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->r, t->side, store));
 	return body_block(&body);
 }

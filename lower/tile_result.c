@@ -5,12 +5,12 @@
  *   ...                                         the sum, as with the channels last
  *   local transposed : f32 [16, 16] = 0             for each 16 channels
  *   unroll r in 0..14: vector lane in 0..16: transposed[r, lane] = acc[r, lane]
- *   unroll r in 0..16: vector lane in 0..16: cells[r, lane] = transposed[lane, r]
- *   unroll r in 0..16: vector lane in 0..14: y[(o + r)*3136 + ow + lane] = cells[r, lane] + b[o + r]
+ *   unroll r in 0..16: vector lane in 0..16: elements[r, lane] = transposed[lane, r]
+ *   unroll r in 0..16: vector lane in 0..14: y[(o + r)*3136 + ow + lane] = elements[r, lane] + b[o + r]
  *
  * The picture is read where it is, one element for all channels at a time, whatever its strides and
- * margins. Squares are transposed in registers. A cell adds its products in the order of the loops. Of
- * a transposed convolution in steps of 2 a tile has every second cell: y[... + 2*(x + lane)].
+ * margins. Squares are transposed in registers. An element adds its products in the order of the loops. Of
+ * a transposed convolution in steps of 2 a tile has every second element: y[... + 2*(x + lane)].
  */
 #include "lower/tile_emit.h"
 
@@ -20,7 +20,7 @@ typedef struct Result {
 	Tile *tile;
 	LocalId acc;
 	int64_t side;
-	const Ix *row, *col; /* of the square's first cell */
+	const Ix *row, *col; /* of the square's first element */
 } Result;
 
 static const Ix *plus(const Result *t, const Ix *a, const Ix *b)
@@ -52,7 +52,7 @@ static void set_rows(const Result *t, LocalId to, int64_t rows, const Value *val
 	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, lanes));
 }
 
-/* The square of the tile's cells from (r, c) on, transposed and finished with lanes along the rows. */
+/* The square of the tile's elements from (r, c) on, transposed and finished with lanes along the rows. */
 static Block square(const Result *t, int64_t r, int64_t c)
 {
 	Tile *tile = t->tile;
@@ -62,18 +62,18 @@ static Block square(const Result *t, int64_t r, int64_t c)
 	Tile outer = *tile;
 	Body body = {0};
 	const Ix *at_r = iter(t, tile->r), *at_lane = iter(t, tile->lane);
-	const Ix *cell[] = {plus(t, at_r, tile_const(tile, r)),
-			    plus(t, at_lane, tile_const(tile, c))};
+	const Ix *element[] = {plus(t, at_r, tile_const(tile, r)),
+			       plus(t, at_lane, tile_const(tile, c))};
 	const Ix *transpose[] = {at_lane, at_r}, *place[] = {at_r, at_lane};
 	LocalId transposed = declare_square(t, "transposed", &body);
-	set_rows(t, transposed, rows, tile_local(tile, t->acc, cell, 2), &body);
-	LocalId cells = declare_square(t, "cells", &body);
-	set_rows(t, cells, cols, tile_local(tile, transposed, transpose, 2), &body);
+	set_rows(t, transposed, rows, tile_local(tile, t->acc, element, 2), &body);
+	LocalId elements = declare_square(t, "elements", &body);
+	set_rows(t, elements, cols, tile_local(tile, transposed, transpose, 2), &body);
 	nest->by_iter[tile->row->iter] = plus(t, plus(t, t->row, tile_const(tile, r)), at_lane);
 	nest->by_iter[tile->col->iter] = plus(t, plus(t, t->col, tile_const(tile, c)), at_r);
 	tile->height = cols;
 	tile->width = rows;
-	gen_append(nest->gen, &body, tile_finish(tile, tile_local(tile, cells, place, 2)));
+	gen_append(nest->gen, &body, tile_finish(tile, tile_local(tile, elements, place, 2)));
 	tile->height = outer.height;
 	tile->width = outer.width;
 	return body_block(&body);

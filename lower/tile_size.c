@@ -3,7 +3,7 @@
  *   one step of the sum = the most of
  *     vectors * rows / fma_ports
  *     loads / load_ports
- *     fma_latency               of an addition to the same cell
+ *     fma_latency               of an addition to the same element
  *     lines * line_cost         from the second cache
  *
  * and of what blocks of columns cost (tile_cache.c); squares of rows that are transposed for few
@@ -42,7 +42,7 @@ static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 	if (p->tile->square_operand >= 0)
 		operands += p->native;
 	if (p->tile->reduce != OP_ADD)
-		operands += 2; /* what is added, and which cells are no numbers */
+		operands += 2; /* what is added, and which elements are no numbers */
 	return rows * vectors + operands <= p->target->registers;
 }
 
@@ -58,8 +58,8 @@ static uint64_t steps_of(const Planner *p)
 	return (n + at_once - 1) / at_once;
 }
 
-/* Operands that rows and columns both move: every cell reads its own element. */
-static uint64_t cell_operands(const Planner *p)
+/* Operands that rows and columns both move: every element reads its own element. */
+static uint64_t element_operands(const Planner *p)
 {
 	const Loop *row = p->tile->row, *col = p->tile->col;
 	uint64_t n = 0;
@@ -68,12 +68,12 @@ static uint64_t cell_operands(const Planner *p)
 	return n;
 }
 
-/* Too many columns of a stream, or cells of which columns move all that they read? */
+/* Too many columns of a stream, or elements of which columns move all that they read? */
 static bool is_too_large(const Planner *p, int64_t rows, int64_t cols)
 {
 	if (p->replays)
 		return false;
-	bool own = !p->tiles && p->tile->form == TILE_ACROSS && cell_operands(p) > 0;
+	bool own = !p->tiles && p->tile->form == TILE_ACROSS && element_operands(p) > 0;
 	for (size_t i = 0; own && i < p->sum.at.n; i++)
 		own = ix_uses(p->sum.at.at[i], p->tile->col->var);
 	return (p->streams && cols > p->target->tile_stream * p->native) ||
@@ -97,9 +97,10 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 	bool across = p->tile->form == TILE_ACROSS;
 	uint64_t col_vectors = (uint64_t)column_vectors(p, cols);
 	uint64_t row_vectors = (uint64_t)(tile_loads(p, rows, cols)) - col_vectors;
-	uint64_t adds = (uint64_t)rows * col_vectors, of_cells = across ? cell_operands(p) : 0;
-	if (of_cells)
-		row_vectors = of_cells * adds;
+	uint64_t adds = (uint64_t)rows * col_vectors,
+		 of_elements = across ? element_operands(p) : 0;
+	if (of_elements)
+		row_vectors = of_elements * adds;
 	uint64_t loads = row_vectors + col_vectors;
 	uint64_t bytes = (uint64_t)p->target->vector_bytes;
 	uint64_t moved = across ? 0 : row_vectors * bytes;
@@ -139,7 +140,7 @@ static TileParts remainder_rows(const Planner *p, const TileParts *cols)
 	return parts;
 }
 
-/* Eighths of cycles of squares that are transposed, and of their cells, which are stored row by row: a
+/* Eighths of cycles of squares that are transposed, and of their elements, which are stored row by row: a
  * shuffle a cycle, three multiply-adds in two. */
 static uint64_t transposed_cycles(const Planner *p, int64_t cols, uint64_t steps)
 {
@@ -164,12 +165,12 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 	int64_t nr = row->step, nc = col->step;
 	const Target *target = p->target;
 	bool odd = nc % (16 / dtype_bytes(p->tile->nest->value->dtype)) != 0;
-	int64_t cell = odd ? target->sum_cost_odd : target->sum_cost;
+	int64_t element = odd ? target->sum_cost_odd : target->sum_cost;
 	if (p->tile->form == TILE_ALONG && tile_may_lane_tree(p->tile, nr, nc))
-		cell = target->sum_cost_lane_sum;
+		element = target->sum_cost_lane_sum;
 	int64_t stores = p->tile->round ? tile_pieces(p->tile, nc) : column_vectors(p, nc);
 	uint64_t finish =
-		(uint64_t)(p->tile->form == TILE_ALONG ? cell * nr * nc
+		(uint64_t)(p->tile->form == TILE_ALONG ? element * nr * nc
 						       : target->store_cost * nr * stores);
 	if (row->transposed)
 		return transposed_cycles(p, nc, steps);

@@ -1,10 +1,10 @@
-/* Tiles whose lanes store cells that are steps apart, as those of one kind of a transposed
+/* Tiles whose lanes store elements that are steps apart, as those of one kind of a transposed
  * convolution are with the channels first (tensor/gather_windows.c):
  *
  *   vector lane in 0..32: y[o*4096 + 2*(x + lane)] = relu(acc[r, lane] + b[o])
  *
  * Lanes run along the picture, or across the channels in sums that are transposed (tile_result.c).
- * Along the picture rows read weights one by one where they are: of what each kind of cells needs
+ * Along the picture rows read weights one by one where they are: of what each kind of elements needs
  * of a kernel's steps there is little in a line, and lines come from the second cache.
  */
 #include "loops/linear.h"
@@ -100,7 +100,7 @@ static uint64_t store_cycles(const Planner *p, int64_t rows)
 		return p->target->row_store_cost;
 	return p->target->row_store_cost +
 	       (uint64_t)(apart <= LANES_MASKED ? p->target->row_store_masked * (apart - 1)
-						: p->target->row_store_cell *
+						: p->target->row_store_element *
 							  (rows < p->native ? rows : p->native));
 }
 

@@ -6,7 +6,7 @@
  *     unroll q in 0..16: unroll c in 0..4: vector lane in 0..16
  *       acc[c, lane] += transposed[lane, q] * b[.., k + q]
  *
- * The last square ends with the sum, and adds the steps that are left. A cell adds its products in
+ * The last square ends with the sum, and adds the steps that are left. An element adds its products in
  * the order of the loops, as if lanes went along a copy of the operand.
  *
  * Tiles of columns are so where a row block has few rows (row_block_emit.c): the operand of which
@@ -21,7 +21,7 @@ typedef struct Squares {
 	Tile *tile;
 	const Loop *across, *along; /* of the lanes; of the steps */
 	int operand;		    /* that is transposed, by its place in the value */
-	int64_t width, side, cells; /* all lanes; those of a square; cells of each */
+	int64_t width, side, elements; /* all lanes; those of a square; elements of each */
 	LocalId acc;
 } Squares;
 
@@ -57,9 +57,9 @@ static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64
 					   tile_local(s->tile, transposed, transpose, 2));
 	const Stmt *add =
 		stmt_set_at(gen->arena, tile_local(s->tile, s->acc, place, 2), OP_ADD, value);
-	Block cells = tile_unroll(s->tile, LOOP_UNROLL, s->tile->c, s->cells,
-				  tile_in_lanes(s->tile, s->side, add));
-	return tile_unroll(s->tile, LOOP_UNROLL, s->tile->q, s->side - skip, cells);
+	Block elements = tile_unroll(s->tile, LOOP_UNROLL, s->tile->c, s->elements,
+				     tile_in_lanes(s->tile, s->side, add));
+	return tile_unroll(s->tile, LOOP_UNROLL, s->tile->q, s->side - skip, elements);
 }
 
 /* The squares of all lanes at a step, one after another: sums of one go on while the next is
@@ -85,7 +85,7 @@ static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 	return body_block(&body);
 }
 
-Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, LocalId acc)
+Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements, LocalId acc)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -94,7 +94,7 @@ Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, L
 		     .along = tile_last_sum(nest),
 		     .operand = operand,
 		     .width = gen->locals.at[acc].extent[1],
-		     .cells = cells,
+		     .elements = elements,
 		     .acc = acc};
 	s.side = s.width < tile->lanes ? s.width : tile->lanes;
 	int64_t steps;
@@ -114,16 +114,16 @@ Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t cells, L
 /* ---- tiles of columns ---- */
 
 /* A column that fills no square: its operand lies along the sum, and is no lane's. */
-static Block single_column(Tile *tile, const TilePart *col, const Value *cell)
+static Block single_column(Tile *tile, const TilePart *col, const Value *element)
 {
 	const Ix **at = &tile->nest->by_iter[tile->col->iter], *was = *at;
 	*at = tile_first(tile, tile->col, col);
-	Block steps = tile_steps(tile, tile_over_cells(tile, tile_add(tile, cell)));
+	Block steps = tile_steps(tile, tile_over_elements(tile, tile_add(tile, element)));
 	*at = was;
 	return steps;
 }
 
-Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *cell)
+Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element)
 {
 	Nest *nest = tile->nest;
 	const TilePart *col = tile->at_col;
@@ -131,7 +131,7 @@ Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Valu
 	const Ix **at_row = tile->row ? &at[tile->row->iter] : &no_row;
 	const Ix **at_col = &at[tile->col->iter], *row_was = *at_row, *col_was = *at_col;
 	if (col->step == 1)
-		return single_column(tile, col, cell);
+		return single_column(tile, col, element);
 	*at_col = tile_plus(tile, tile_first(tile, tile->col, col), tile->r);
 	if (row->step > 1)
 		*at_row = tile_plus(tile, tile_first(tile, tile->row, row), tile->c);

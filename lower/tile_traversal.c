@@ -2,13 +2,13 @@
  *
  *   for oh in 0..14: for c: for ow: tile      becomes      for c: for ow: for oh in 0..14: tile
  *
- * Of a depthwise convolution every cell reads elements of its own, so that a row of the picture is
+ * Of a depthwise convolution every element reads elements of its own, so that a row of the picture is
  * read again by the rows of the result whose windows hold it, from the second cache where all
  * channels go by in between. Rows of the result that follow each other at once find it in the
  * first.
  *
  * Rows go by in blocks (`first` in loops), which are work for threads; where these would be few,
- * and the columns' tiles are work enough, all at once. A cell is computed by the same tile as
+ * and the columns' tiles are work enough, all at once. An element is computed by the same tile as
  * without.
  */
 #include "lower/tile_emit.h"

@@ -8,7 +8,7 @@
  *   at 7: for b: unroll r in 0..1: acc[r + 5, lane] += x[i + 7, j + lane + b] * k[2 - r, b]
  *
  * The loop of the sum that moves the picture as far as the rows do is gone: it is the place less
- * the row. Places grow, so a cell adds its products in the order of that loop, as without this.
+ * the row. Places grow, so an element adds its products in the order of that loop, as without this.
  */
 #include "base/diag.h"
 #include "lower/tile_emit.h"
@@ -22,10 +22,10 @@ static Block add_place(Tile *tile, const Ix *first, int64_t place, int64_t exten
 	int64_t hi = place < tile->height ? place + 1 : tile->height;
 	const Ix *r = ix_add(program, ix_iter(program->arena, tile->r), tile_const(tile, lo));
 	const Ix *minus = ix_mul(program, r, tile_const(tile, -1));
-	const Ix *cell[] = {r, ix_iter(program->arena, tile->lane)};
+	const Ix *element[] = {r, ix_iter(program->arena, tile->lane)};
 	nest->by_iter[tile->row->iter] = ix_add(program, first, r);
 	nest->by_iter[tile->window->iter] = ix_add(program, tile_const(tile, place), minus);
-	Block add = tile_add(tile, tile_local(tile, acc, cell, 2));
+	Block add = tile_add(tile, tile_local(tile, acc, element, 2));
 	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, hi - lo, add);
 }

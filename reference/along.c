@@ -13,7 +13,7 @@ typedef struct Lines {
 	AlongIters along;
 	RefTensor *out;
 	int64_t n, kept;	/* elements of a line of the operand, and of the result */
-	RefCell *cells;		/* of the line at hand */
+	RefElement *elements;	/* of the line at hand */
 	int64_t *order, *spare; /* SORT: the places of its elements, in order */
 } Lines;
 
@@ -22,13 +22,13 @@ static void read_line(const Walk *walk, Lines *l)
 	const Position *from = &walk->args[0];
 	int64_t step = l->along.from == UINT32_MAX ? 0 : from->steps[l->along.from];
 	for (int64_t i = 0; i < l->n; i++)
-		l->cells[i] = from->tensor->cells[from->cell + i * step];
+		l->elements[i] = from->tensor->elements[from->element + i * step];
 }
 
-static RefCell *cell_to(const Walk *walk, const Lines *l, int64_t i)
+static RefElement *element_to(const Walk *walk, const Lines *l, int64_t i)
 {
 	int64_t step = l->along.to == UINT32_MAX ? 0 : walk->result.steps[l->along.to];
-	return &l->out->cells[walk->result.cell + i * step];
+	return &l->out->elements[walk->result.element + i * step];
 }
 
 static void cumulate(Walk *walk, void *of)
@@ -41,12 +41,12 @@ static void cumulate(Walk *walk, void *of)
 	fold_start(&fold, node->reduce, dtype);
 	for (int64_t i = 0; i < l->n; i++) {
 		int64_t at = node->along.reverse ? l->n - 1 - i : i;
-		RefCell term = cell_convert(l->cells[at], from, dtype);
+		RefElement term = element_convert(l->elements[at], from, dtype);
 		if (node->along.exclusive)
-			*cell_to(walk, l, at) = fold_end(&fold, node->reduce, dtype);
+			*element_to(walk, l, at) = fold_end(&fold, node->reduce, dtype);
 		fold_add(&fold, node->reduce, dtype, &term);
 		if (!node->along.exclusive)
-			*cell_to(walk, l, at) = fold_end(&fold, node->reduce, dtype);
+			*element_to(walk, l, at) = fold_end(&fold, node->reduce, dtype);
 	}
 }
 
@@ -83,9 +83,10 @@ static void cumulate_in_order(Walk *walk, void *of)
 			r.before = i == size ? r.acc : combine(&r, r.before, r.acc);
 			r.acc = neutral;
 		}
-		double next = combine(&r, r.acc, (double)l->cells[at].x);
+		double next = combine(&r, r.acc, (double)l->elements[at].x);
 		double own = node->along.exclusive ? r.acc : next;
-		*cell_to(walk, l, at) = cell_exact(i < size ? own : combine(&r, r.before, own));
+		*element_to(walk, l, at) =
+			element_exact(i < size ? own : combine(&r, r.before, own));
 		r.acc = next;
 	}
 }
@@ -102,7 +103,7 @@ static bool has_order(const Run *run, NodeId id)
 
 /* ---- sort ---- */
 
-static bool is_before(const Walk *walk, const RefCell *a, const RefCell *b)
+static bool is_before(const Walk *walk, const RefElement *a, const RefElement *b)
 {
 	if (isnan(a->x) || isnan(b->x))
 		return !isnan(a->x);
@@ -120,8 +121,8 @@ static void merge_sort(const Walk *walk, Lines *l)
 			int64_t hi = mid + width < l->n ? mid + width : l->n, a = lo, b = mid;
 			for (int64_t i = lo; i < hi; i++) {
 				bool second = a == mid ||
-					      (b < hi && is_before(walk, &l->cells[l->order[b]],
-								   &l->cells[l->order[a]]));
+					      (b < hi && is_before(walk, &l->elements[l->order[b]],
+								   &l->elements[l->order[a]]));
 				l->spare[i] = l->order[second ? b++ : a++];
 			}
 		}
@@ -136,7 +137,7 @@ static bool may_swap(const Lines *l, int64_t i, int64_t k, double error)
 {
 	if (i < 0 || k >= l->n)
 		return false;
-	long double a = l->cells[l->order[i]].x, b = l->cells[l->order[k]].x;
+	long double a = l->elements[l->order[i]].x, b = l->elements[l->order[k]].x;
 	return error > 0 && !(fabsl(a - b) > 2 * (long double)error);
 }
 
@@ -146,16 +147,16 @@ static void sort(Walk *walk, void *of)
 	double error = 0;
 	read_line(walk, l);
 	for (int64_t i = 0; i < l->n; i++)
-		error = l->cells[i].error > error ? l->cells[i].error : error;
+		error = l->elements[i].error > error ? l->elements[i].error : error;
 	merge_sort(walk, l);
 	for (int64_t i = 0; i < l->kept; i++) {
-		RefCell *to = cell_to(walk, l, i);
-		*to = l->cells[l->order[i]];
+		RefElement *to = element_to(walk, l, i);
+		*to = l->elements[l->order[i]];
 		to->error = error;
 		if (!walk->node->along.ids)
 			continue;
 		bool moves = may_swap(l, i - 1, i, error) || may_swap(l, i, i + 1, error);
-		*to = (RefCell){
+		*to = (RefElement){
 			.x = l->order[i], .error = moves ? (double)l->n : 0, .jumps = moves};
 	}
 }
@@ -170,17 +171,17 @@ bool along_fill(Run *run, NodeId id, RefTensor *out)
 		l.n = run_size(run, proj->iters[l.along.from].extent);
 	if (l.along.to != UINT32_MAX)
 		l.kept = run_size(run, proj->iters[l.along.to].extent);
-	l.cells = held_alloc((size_t)l.n + 1, sizeof *l.cells);
+	l.elements = held_alloc((size_t)l.n + 1, sizeof *l.elements);
 	l.order = held_alloc((size_t)l.n + 1, sizeof *l.order);
 	l.spare = held_alloc((size_t)l.n + 1, sizeof *l.spare);
-	bool good = l.cells && l.order && l.spare;
+	bool good = l.elements && l.order && l.spare;
 	if (good && run_node(run, id)->kind == NODE_SORT)
 		walk_lines(run, id, sort, &l);
 	else if (good)
 		walk_lines(run, id, has_order(run, id) ? cumulate_in_order : cumulate, &l);
 	else
 		run->result->outcome = REF_TOO_MUCH;
-	held_free(l.cells);
+	held_free(l.elements);
 	held_free(l.order);
 	held_free(l.spare);
 	return good;

@@ -7,7 +7,7 @@
  *
  * Sums of multiples of 2^k that stay below 2^k * 2^digits are exact in every order.
  */
-#include "reference/cell.h"
+#include "reference/element.h"
 
 #include <tgmath.h>
 
@@ -30,11 +30,11 @@ static bool goes_on(Op op, Dtype dtype)
 void fold_start(Fold *fold, Op op, Dtype dtype)
 {
 	*fold = (Fold){.exact = true, .magnitude = op == OP_MUL, .least = 1, .upper = 1};
-	fold->value = cell_neutral(op, dtype);
+	fold->value = element_neutral(op, dtype);
 	fold->bits = op == OP_MUL ? 0 : INT32_MAX;
 }
 
-static void add_term(Fold *fold, const RefCell *term)
+static void add_term(Fold *fold, const RefElement *term)
 {
 	int bits, last;
 	fold->value.x += term->x;
@@ -47,7 +47,7 @@ static void add_term(Fold *fold, const RefCell *term)
 	fold->bits = last < fold->bits ? last : fold->bits;
 }
 
-static void multiply_term(Fold *fold, const RefCell *term)
+static void multiply_term(Fold *fold, const RefElement *term)
 {
 	int bits;
 	double size = (double)fabs(term->x), most = size + term->error;
@@ -63,16 +63,16 @@ static void multiply_term(Fold *fold, const RefCell *term)
 	fold->bits += bits;
 }
 
-void fold_add(Fold *fold, Op op, Dtype dtype, const RefCell *term)
+void fold_add(Fold *fold, Op op, Dtype dtype, const RefElement *term)
 {
 	static const Rules none = {0};
 	fold->n++;
 	if (goes_on(op, dtype)) {
 		fold->value =
-			cell_op(&none, op, dtype, (const RefCell[]){fold->value, *term});
+			element_op(&none, op, dtype, (const RefElement[]){fold->value, *term});
 		return;
 	}
-	fold->unknown |= cell_is_unknown(term);
+	fold->unknown |= element_is_unknown(term);
 	fold->exact &= term->error == 0;
 	fold->nan |= isnan(term->x);
 	if (isinf(term->x)) {
@@ -85,45 +85,45 @@ void fold_add(Fold *fold, Op op, Dtype dtype, const RefCell *term)
 		add_term(fold, term);
 }
 
-static RefCell sum_end(const Fold *fold, Dtype dtype)
+static RefElement sum_end(const Fold *fold, Dtype dtype)
 {
-	RefCell out = fold->value;
+	RefElement out = fold->value;
 	if (fold->nan || (fold->up && fold->down))
-		return cell_exact(NAN);
-	if (fold->magnitude > cell_most(dtype))
-		return cell_unknown();
+		return element_exact(NAN);
+	if (fold->magnitude > element_most(dtype))
+		return element_unknown();
 	if (fold->up || fold->down)
-		return cell_exact(fold->up ? INFINITY : -INFINITY);
+		return element_exact(fold->up ? INFINITY : -INFINITY);
 	if (fold->n > 1 &&
 	    (!fold->exact || (fold->magnitude > 0 &&
-			      fold->magnitude > ldexp(1.0, cell_digits(dtype) + fold->bits))))
-		out.error += (double)(fold->n + 4) * cell_unit(dtype) * fold->magnitude;
+			      fold->magnitude > ldexp(1.0, element_digits(dtype) + fold->bits))))
+		out.error += (double)(fold->n + 4) * element_unit(dtype) * fold->magnitude;
 	return out;
 }
 
-static RefCell product_end(const Fold *fold, Dtype dtype)
+static RefElement product_end(const Fold *fold, Dtype dtype)
 {
-	RefCell out = fold->value;
-	bool sinks = fold->least < ldexp(cell_least(dtype), cell_digits(dtype));
+	RefElement out = fold->value;
+	bool sinks = fold->least < ldexp(element_least(dtype), element_digits(dtype));
 	if (fold->nan)
-		return cell_exact(NAN);
+		return element_exact(NAN);
 	if (fold->up || fold->down)
-		return fold->exact && !sinks ? out : cell_unknown();
-	if (fold->magnitude > cell_most(dtype))
-		return cell_unknown();
-	if (fold->n <= 1 || (fold->exact && fold->bits <= cell_digits(dtype) && !sinks))
+		return fold->exact && !sinks ? out : element_unknown();
+	if (fold->magnitude > element_most(dtype))
+		return element_unknown();
+	if (fold->n <= 1 || (fold->exact && fold->bits <= element_digits(dtype) && !sinks))
 		return out;
 	out.error = fold->upper - (double)fabs(out.x) +
-		    (double)(fold->n + 4) * cell_unit(dtype) * fold->upper;
+		    (double)(fold->n + 4) * element_unit(dtype) * fold->upper;
 	if (sinks)
-		out.error += (double)fold->n * cell_least(dtype) * fold->magnitude;
+		out.error += (double)fold->n * element_least(dtype) * fold->magnitude;
 	return out;
 }
 
-RefCell fold_end(const Fold *fold, Op op, Dtype dtype)
+RefElement fold_end(const Fold *fold, Op op, Dtype dtype)
 {
 	if (fold->unknown)
-		return cell_unknown();
+		return element_unknown();
 	if (goes_on(op, dtype))
 		return fold->value;
 	return op == OP_MUL ? product_end(fold, dtype) : sum_end(fold, dtype);

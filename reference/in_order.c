@@ -1,8 +1,8 @@
 /* Sums of floats in a given order, bit for bit (sums/sums.h says what the orders are).
  *
- * Bits are known where every operand's are, which its cells say with an error of 0, and a term is
- * an operand, or a product of two of the type that is added in. Points come cell by cell, so one
- * cell is at hand at a time, with the partial sums that it has.
+ * Bits are known where every operand's are, which its elements say with an error of 0, and a term is
+ * an operand, or a product of two of the type that is added in. Points come element by element, so one
+ * element is at hand at a time, with the partial sums that it has.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { LANES_MOST = 128, LOGS = 7 };
 
-typedef struct Cell {
+typedef struct Element {
 	int64_t at;			   /* -1: none */
 	double acc[LANES_MOST];		   /* in turn: the first */
 	double half[LOGS][LANES_MOST / 2]; /* of what is left, by the logarithm of its lanes */
@@ -19,7 +19,7 @@ typedef struct Cell {
 	double rest;
 	int64_t part;
 	bool begun;
-} Cell;
+} Element;
 
 typedef struct Adding {
 	const SumMade *sum;
@@ -28,7 +28,7 @@ typedef struct Adding {
 	bool fused;
 	bool known;	/* is the last loop's extent a number? */
 	int64_t extent; /* of the last loop */
-	Cell cell;
+	Element element;
 } Adding;
 
 static double plus(const Adding *a, double x, double y)
@@ -53,14 +53,14 @@ static double in_pairs(const Adding *a, const double *from, int64_t n, int64_t s
 		    in_pairs(a, from + n / 2 * step, n / 2, step));
 }
 
-/* ---- the end of a cell ---- */
+/* ---- the end of an element ---- */
 
 static int64_t left_from(const Adding *a, int64_t by) { return a->extent / by * by; }
 
 static double end_lanes(Adding *a)
 {
 	const SumOrder *o = &a->sum->order;
-	Cell *c = &a->cell;
+	Element *c = &a->element;
 	int64_t at = left_from(a, o->lanes), lanes = o->lanes;
 	bool has = !a->known || a->extent >= lanes;
 	for (int64_t l = 0; o->wide && l < lanes; l++)
@@ -83,7 +83,7 @@ static double end_lanes(Adding *a)
 static void end_part(Adding *a)
 {
 	const SumOrder *o = &a->sum->order;
-	Cell *c = &a->cell;
+	Element *c = &a->element;
 	for (int64_t r = 0; r < o->rows; r++) {
 		c->total[r] = plus(a, c->total[r], c->acc[r]);
 		c->acc[r] = 0;
@@ -96,20 +96,20 @@ static double end_parts(Adding *a)
 	bool parts = !size_is_bad(o->nparts);
 	if (parts)
 		end_part(a);
-	double sum = in_pairs(a, parts ? a->cell.total : a->cell.acc, o->rows, 1);
+	double sum = in_pairs(a, parts ? a->element.total : a->element.acc, o->rows, 1);
 	bool rest = !a->known || a->extent % o->rows > 0;
-	return rest ? plus(a, sum, a->cell.rest) : sum;
+	return rest ? plus(a, sum, a->element.rest) : sum;
 }
 
-static void end_cell(Adding *a)
+static void end_element(Adding *a)
 {
 	SumForm form = a->sum->order.form;
-	if (a->cell.at < 0)
+	if (a->element.at < 0)
 		return;
 	double sum = form == SUM_IN_LANES   ? end_lanes(a)
 		     : form == SUM_IN_PARTS ? end_parts(a)
-					    : a->cell.acc[0];
-	a->out->cells[a->cell.at] = cell_exact(sum);
+					    : a->element.acc[0];
+	a->out->elements[a->element.at] = element_exact(sum);
 }
 
 /* ---- one term ---- */
@@ -120,27 +120,28 @@ static double *sum_of_lanes(Adding *a, int64_t step)
 	const SumOrder *o = &a->sum->order;
 	int64_t at = left_from(a, o->lanes), wide = o->wide ? left_from(a, o->wide) : 0;
 	if (step < at)
-		return &a->cell.acc[step % (step < wide ? o->wide : o->lanes)];
+		return &a->element.acc[step % (step < wide ? o->wide : o->lanes)];
 	for (int64_t lanes = o->lanes / 2; o->halves && a->known && lanes >= o->least; lanes /= 2) {
 		if (!((a->extent - at) & lanes))
 			continue;
 		if (step < at + lanes)
-			return &a->cell.half[__builtin_ctzll((unsigned long long)lanes)][step - at];
+			return &a->element.half[__builtin_ctzll((unsigned long long)lanes)]
+					       [step - at];
 		at += lanes;
 	}
-	return &a->cell.rest;
+	return &a->element.rest;
 }
 
 static double *sum_of_parts(Adding *a, int64_t step)
 {
 	const SumOrder *o = &a->sum->order;
 	if (step >= left_from(a, o->rows))
-		return &a->cell.rest;
-	if (!size_is_bad(o->nparts) && step / o->part_rows > a->cell.part) {
+		return &a->element.rest;
+	if (!size_is_bad(o->nparts) && step / o->part_rows > a->element.part) {
 		end_part(a);
-		a->cell.part = step / o->part_rows;
+		a->element.part = step / o->part_rows;
 	}
-	return &a->cell.acc[step % o->rows];
+	return &a->element.acc[step % o->rows];
 }
 
 static int64_t step_of(const Adding *a, const Walk *walk)
@@ -151,10 +152,10 @@ static int64_t step_of(const Adding *a, const Walk *walk)
 	return step;
 }
 
-static void begin(Adding *a, const Walk *walk, int64_t cell)
+static void begin(Adding *a, const Walk *walk, int64_t element)
 {
-	end_cell(a);
-	a->cell = (Cell){.at = cell};
+	end_element(a);
+	a->element = (Element){.at = element};
 	a->extent = 1;
 	for (uint32_t i = a->sum->niters - a->sum->last; i < a->sum->niters; i++)
 		a->extent *= walk->extents[a->sum->iters[i]];
@@ -164,22 +165,22 @@ static void add_term(Walk *walk, void *of)
 {
 	Adding *a = of;
 	double x[2] = {0, 1};
-	int64_t cell = walk_position(walk, &walk->result);
-	if (cell < 0)
+	int64_t element = walk_position(walk, &walk->result);
+	if (element < 0)
 		return;
-	if (cell != a->cell.at)
-		begin(a, walk, cell);
+	if (element != a->element.at)
+		begin(a, walk, element);
 	for (uint32_t i = 0; i < walk->node->nargs; i++) {
 		int64_t at = walk_position(walk, &walk->args[i]);
 		if (at < 0)
 			return;
-		x[i] = (double)walk->args[i].tensor->cells[at].x;
+		x[i] = (double)walk->args[i].tensor->elements[at].x;
 	}
 	int64_t step = step_of(a, walk);
 	SumForm form = a->sum->order.form;
 	double *sum = form == SUM_IN_LANES   ? sum_of_lanes(a, step)
 		      : form == SUM_IN_PARTS ? sum_of_parts(a, step)
-					     : &a->cell.acc[0];
+					     : &a->element.acc[0];
 	*sum = walk->node->nargs == 1 ? plus(a, *sum, x[0]) : add_product(a, *sum, x[0], x[1]);
 }
 
@@ -191,7 +192,7 @@ bool operand_is_exact(const Run *run, NodeId arg, Dtype dtype)
 	if (dtype_wide(tensor->dtype) != dtype)
 		return false;
 	for (int64_t i = 0; i < tensor->n; i++)
-		if (tensor->cells[i].error != 0 || !isfinite(tensor->cells[i].x))
+		if (tensor->elements[i].error != 0 || !isfinite(tensor->elements[i].x))
 			return false;
 	return true;
 }
@@ -210,7 +211,7 @@ static bool has_order(const Run *run, NodeId id)
 	       proj->npieces == 1 && !proj->linear;
 }
 
-/* Terms that are all outside give the neutral element, as cells without terms do. */
+/* Terms that are all outside give the neutral element, as elements without terms do. */
 bool operation_add_in_order(Run *run, NodeId id, RefTensor *out)
 {
 	const Node *node = run_node(run, id);
@@ -227,10 +228,10 @@ bool operation_add_in_order(Run *run, NodeId id, RefTensor *out)
 		    .single = dtype == DTYPE_F32,
 		    .fused = run->call->fused,
 		    .known = size_is_const(run->inference->sizes, sum->extent, &n),
-		    .cell = {.at = -1}};
+		    .element = {.at = -1}};
 	for (int64_t i = 0; i < out->n; i++)
-		out->cells[i] = cell_exact(0);
+		out->elements[i] = element_exact(0);
 	walk_in_order(run, id, sum->iters, sum->niters, add_term, &a);
-	end_cell(&a);
+	end_element(&a);
 	return true;
 }

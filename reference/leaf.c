@@ -9,21 +9,21 @@
 #include "base/threefry.h"
 #include "reference/run.h"
 
-static RefCell cell_of(Dtype dtype, Scalar value)
+static RefElement element_of(Dtype dtype, Scalar value)
 {
 	if (dtype == DTYPE_U4X32)
-		return (RefCell){.w = {value.w[0], value.w[1], value.w[2], value.w[3]}};
-	return cell_exact(dtype_is_float(dtype) ? (long double)value.f : (long double)value.i);
+		return (RefElement){.w = {value.w[0], value.w[1], value.w[2], value.w[3]}};
+	return element_exact(dtype_is_float(dtype) ? (long double)value.f : (long double)value.i);
 }
 
-static RefCell cell_read(Dtype dtype, const void *bytes, int64_t at)
+static RefElement element_read(Dtype dtype, const void *bytes, int64_t at)
 {
-	return cell_of(dtype, scalar_read(dtype, bytes, at));
+	return element_of(dtype, scalar_read(dtype, bytes, at));
 }
 
-static RefCell cell_of_integer(Dtype dtype, int64_t value)
+static RefElement element_of_integer(Dtype dtype, int64_t value)
 {
-	return cell_convert(cell_exact((long double)value), DTYPE_I64, dtype);
+	return element_convert(element_exact((long double)value), DTYPE_I64, dtype);
 }
 
 /* ---- numbers ---- */
@@ -46,20 +46,20 @@ static int64_t size_of(const Run *run, const SizeExpr *expr)
 	}
 }
 
-static RefCell number(const Node *node)
+static RefElement number(const Node *node)
 {
 	if (node->is_integer)
-		return cell_of_integer(node->dtype, node->integer);
-	return cell_convert(cell_exact(node->number), DTYPE_F64, node->dtype);
+		return element_of_integer(node->dtype, node->integer);
+	return element_convert(element_exact(node->number), DTYPE_F64, node->dtype);
 }
 
-static RefCell scalar(const Run *run, const Node *node)
+static RefElement scalar(const Run *run, const Node *node)
 {
 	if (node->dtype == DTYPE_U4X32) /* the seed of `init` */
-		return cell_of_integer(DTYPE_U4X32, (int64_t)run->seed);
+		return element_of_integer(DTYPE_U4X32, (int64_t)run->seed);
 	Dtype dtype = run->routine->scalars[node->scalar_index].dtype;
-	return cell_convert(cell_of(dtype, run->call->scalars[node->scalar_index]), dtype,
-			    node->dtype);
+	return element_convert(element_of(dtype, run->call->scalars[node->scalar_index]), dtype,
+			       node->dtype);
 }
 
 static const void *given_bytes(const Run *run, NodeId id)
@@ -80,11 +80,11 @@ void leaf_fill(Run *run, NodeId id, RefTensor *out)
 	const void *bytes = given			? given_bytes(run, id)
 			    : node->kind == NODE_CONST ? node->data->bytes
 						       : NULL;
-	RefCell same = cell_exact(0);
+	RefElement same = element_exact(0);
 	if (node->kind == NODE_NUMBER)
 		same = number(node);
 	else if (node->kind == NODE_SIZE)
-		same = cell_of_integer(node->dtype, size_of(run, node->size_expr));
+		same = element_of_integer(node->dtype, size_of(run, node->size_expr));
 	else if (node->kind == NODE_SCALAR)
 		same = scalar(run, node);
 	else
@@ -92,37 +92,38 @@ void leaf_fill(Run *run, NodeId id, RefTensor *out)
 			node->kind == NODE_OFFSETS);
 	bool counts = node->kind == NODE_RANGE || node->kind == NODE_OFFSETS;
 	for (int64_t i = 0; i < out->n; i++)
-		out->cells[i] = bytes	 ? cell_read(node->dtype, bytes, i)
-				: counts ? cell_of_integer(node->dtype, i)
-					 : same;
+		out->elements[i] = bytes    ? element_read(node->dtype, bytes, i)
+				   : counts ? element_of_integer(node->dtype, i)
+					    : same;
 }
 
 /* ---- streams ---- */
 
 static uint64_t hash_of(Sym place) { return XXH64(place, strlen(place), 0); }
 
-static RefCell apply(Op op, RefCell a, RefCell b)
+static RefElement apply(Op op, RefElement a, RefElement b)
 {
 	static const Rules rules = {0};
-	return cell_op(&rules, op, DTYPE_F32, (const RefCell[]){a, b});
+	return element_op(&rules, op, DTYPE_F32, (const RefElement[]){a, b});
 }
 
 /* sqrt(-2 log(1 - u)) times the cosine or the sine of 2 pi v. */
-static RefCell normal(float u, float v, Op function)
+static RefElement normal(float u, float v, Op function)
 {
 	long double turn = 6.28318530717958647692528676655900577L;
-	RefCell whole = {.x = turn, .error = (double)fabsl(turn - (float)turn)};
-	RefCell log = apply(OP_LOG, apply(OP_SUB, cell_exact(1), cell_exact(u)), cell_exact(0));
-	RefCell radius = apply(OP_SQRT, apply(OP_MUL, log, cell_exact(-2)), cell_exact(0));
-	RefCell angle = apply(OP_MUL, cell_exact(v), whole);
-	return apply(OP_MUL, radius, apply(function, angle, cell_exact(0)));
+	RefElement whole = {.x = turn, .error = (double)fabsl(turn - (float)turn)};
+	RefElement log =
+		apply(OP_LOG, apply(OP_SUB, element_exact(1), element_exact(u)), element_exact(0));
+	RefElement radius = apply(OP_SQRT, apply(OP_MUL, log, element_exact(-2)), element_exact(0));
+	RefElement angle = apply(OP_MUL, element_exact(v), whole);
+	return apply(OP_MUL, radius, apply(function, angle, element_exact(0)));
 }
 
-static RefCell stream_cell(const Node *node, uint64_t seed, int64_t i)
+static RefElement stream_element(const Node *node, uint64_t seed, int64_t i)
 {
 	uint64_t key = hash_of(node->place), first = (uint64_t)i / 2 * 2;
 	if (!node->normal)
-		return cell_exact(threefry_uniform(threefry_word(seed, key, (uint64_t)i)));
+		return element_exact(threefry_uniform(threefry_word(seed, key, (uint64_t)i)));
 	return normal(threefry_uniform(threefry_word(seed, key, first)),
 		      threefry_uniform(threefry_word(seed, key, first + 1)),
 		      i % 2 ? OP_SIN : OP_COS);
@@ -131,10 +132,11 @@ static RefCell stream_cell(const Node *node, uint64_t seed, int64_t i)
 void stream_fill(Run *run, NodeId id, RefTensor *out)
 {
 	const Node *node = run_node(run, id);
-	const RefCell *words = run_tensor(run, node->args[0])->cells;
+	const RefElement *words = run_tensor(run, node->args[0])->elements;
 	uint64_t seed = words->w[0] | (uint64_t)words->w[1] << 32;
 	for (int64_t i = 0; i < out->n; i++)
-		out->cells[i] = cell_is_unknown(words) ? cell_unknown() : stream_cell(node, seed, i);
+		out->elements[i] = element_is_unknown(words) ? element_unknown()
+							     : stream_element(node, seed, i);
 }
 
 /* ---- what parameters start with ---- */
@@ -149,15 +151,15 @@ static int64_t fan_in(const Run *run, NodeId id)
 }
 
 /* Uniform in +-1/sqrt(fan-in), computed in the parameter's type. */
-static RefCell uniform(const Run *run, NodeId id, int64_t i)
+static RefElement uniform(const Run *run, NodeId id, int64_t i)
 {
 	const Node *node = run_node(run, id);
 	Dtype wide = dtype_wide(node->dtype);
 	float u = threefry_uniform(threefry_word(run->seed, hash_of(node->name), (uint64_t)i));
-	RefCell bound = cell_exact(1 / sqrtl((long double)fan_in(run, id)));
-	bound.error = (double)fabsl(bound.x) * 2 * cell_unit(wide); /* a root and a quotient */
-	bound = cell_rounded(wide, (2 * (long double)u - 1) * bound.x, bound.error);
-	return cell_convert(bound, wide, node->dtype);
+	RefElement bound = element_exact(1 / sqrtl((long double)fan_in(run, id)));
+	bound.error = (double)fabsl(bound.x) * 2 * element_unit(wide); /* a root and a quotient */
+	bound = element_rounded(wide, (2 * (long double)u - 1) * bound.x, bound.error);
+	return element_convert(bound, wide, node->dtype);
 }
 
 void param_fill(Run *run, NodeId id, RefTensor *out)
@@ -166,6 +168,7 @@ void param_fill(Run *run, NodeId id, RefTensor *out)
 	bool random = node->init == INIT_UNIFORM && run->inference->shapes[id].rows[ROW_INPUT].n;
 	double value = node->init == INIT_CONSTANT ? node->init_value : 0;
 	for (int64_t i = 0; i < out->n; i++)
-		out->cells[i] = random ? uniform(run, id, i)
-				       : cell_convert(cell_exact(value), DTYPE_F64, node->dtype);
+		out->elements[i] =
+			random ? uniform(run, id, i)
+			       : element_convert(element_exact(value), DTYPE_F64, node->dtype);
 }

@@ -1,5 +1,5 @@
-/* Operations: what each point of the product space makes of the operands' cells, and what meets in
- * a cell of the result. A step of a routine computes the right side whole before the target takes
+/* Operations: what each point of the product space makes of the operands' elements, and what meets in
+ * an element of the result. A step of a routine computes the right side whole before the target takes
  * it in, so that it reads what the target held before.
  */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 typedef struct Filling {
 	RefTensor *out;
-	Fold *folds; /* by cell; NULL: each is written once */
+	Fold *folds; /* by element; NULL: each is written once */
 	Op reduce;
 	Dtype wide;  /* in which it is computed */
 	bool minus;  /* terms are taken away */
@@ -32,14 +32,14 @@ static Op op_of(const Node *node)
 
 /* Operands of one point: those that it has, but indices. */
 typedef struct Operands {
-	RefCell cells[OPERANDS_MOST];
+	RefElement elements[OPERANDS_MOST];
 	Dtype dtypes[OPERANDS_MOST];
 	uint32_t n;
 } Operands;
 
-static RefCell apply(const Walk *walk, Op op, Operands *x)
+static RefElement apply(const Walk *walk, Op op, Operands *x)
 {
-	static const RefCell zero;
+	static const RefElement zero;
 	Dtype dtype = walk->node->dtype;
 	if (op_gives_truth(op)) {
 		dtype = DTYPE_NONE;
@@ -48,38 +48,39 @@ static RefCell apply(const Walk *walk, Op op, Operands *x)
 	}
 	for (uint32_t i = 0; i < x->n; i++)
 		if (op == OP_WHERE && i == 0)
-			x->cells[i] = cell_op(&walk->run->rules, OP_NE, dtype_wide(x->dtypes[0]),
-					      (const RefCell[]){x->cells[0], zero});
+			x->elements[i] =
+				element_op(&walk->run->rules, OP_NE, dtype_wide(x->dtypes[0]),
+					   (const RefElement[]){x->elements[0], zero});
 		else if (x->dtypes[i] != dtype)
-			x->cells[i] = cell_convert(x->cells[i], x->dtypes[i], dtype);
-	return cell_op(&walk->run->rules, op, dtype, x->cells);
+			x->elements[i] = element_convert(x->elements[i], x->dtypes[i], dtype);
+	return element_op(&walk->run->rules, op, dtype, x->elements);
 }
 
 /* Of more operands than the operation takes, the first two, then that and the next. */
-static RefCell combined(const Walk *walk, Operands *x)
+static RefElement combined(const Walk *walk, Operands *x)
 {
 	Op op = op_of(walk->node);
 	Dtype dtype = walk->node->dtype;
 	uint32_t n = x->n;
 	if (op == OP_ID || (n == 1 && op_arity(op) != 1))
-		return cell_convert(x->cells[0], x->dtypes[0], dtype);
+		return element_convert(x->elements[0], x->dtypes[0], dtype);
 	if ((uint32_t)op_arity(op) == n)
 		return apply(walk, op, x);
 	REQUIRE(op_arity(op) == 2 && n > 2);
-	RefCell value = x->cells[0];
+	RefElement value = x->elements[0];
 	for (uint32_t i = 1; i < n; i++) {
 		Operands two = {
-			{value, x->cells[i]}, {i > 1 ? dtype : x->dtypes[0], x->dtypes[i]}, 2};
+			{value, x->elements[i]}, {i > 1 ? dtype : x->dtypes[0], x->dtypes[i]}, 2};
 		value = apply(walk, op, &two);
 	}
 	return value;
 }
 
 /* A product of which an operand is a subnormal bf16. */
-static void lose_subnormal(const Operands *x, RefCell *product)
+static void lose_subnormal(const Operands *x, RefElement *product)
 {
 	for (uint32_t i = 0; i < x->n; i++)
-		if (fabsl(x->cells[i].x) < 0x1p-126L)
+		if (fabsl(x->elements[i].x) < 0x1p-126L)
 			product->error += (double)fabsl(product->x);
 	product->error += fabsl(product->x) < 0x1p-100L ? 0x1p-126 : 0;
 }
@@ -90,7 +91,7 @@ static bool shows_padding(const Walk *walk, const Filling *f, const Operands *x)
 {
 	bool shows = false;
 	for (uint32_t i = 0; i < x->n; i++)
-		shows |= cell_is_unknown(&x->cells[i]) || !isfinite(x->cells[i].x);
+		shows |= element_is_unknown(&x->elements[i]) || !isfinite(x->elements[i].x);
 	return shows && op_of(walk->node) == OP_MUL && f->reduce == OP_ADD;
 }
 
@@ -109,7 +110,7 @@ static bool read_operands(const Walk *walk, Operands *x)
 		if (at < 0)
 			continue;
 		REQUIRE(x->n < OPERANDS_MOST);
-		x->cells[x->n] = walk->args[i].tensor->cells[at];
+		x->elements[x->n] = walk->args[i].tensor->elements[at];
 		x->dtypes[x->n++] = walk->args[i].tensor->dtype;
 	}
 	return inside;
@@ -127,7 +128,7 @@ static void visit(Walk *walk, void *of)
 			f->folds[to].unknown = true;
 		return;
 	}
-	RefCell value = combined(walk, &x);
+	RefElement value = combined(walk, &x);
 	if (f->pairs)
 		lose_subnormal(&x, &value);
 	if (f->folds) {
@@ -135,7 +136,7 @@ static void visit(Walk *walk, void *of)
 		value.x = f->minus ? -value.x : value.x;
 		fold_add(&f->folds[to], f->reduce, f->wide, &value);
 	} else {
-		f->out->cells[to] = value;
+		f->out->elements[to] = value;
 	}
 }
 
@@ -183,7 +184,8 @@ static bool folds_new(Run *run, NodeId id, Filling *f)
 	f->folds = held_alloc((size_t)f->out->n + 1, sizeof *f->folds);
 	f->minus = before && run_node(run, id)->acc == OP_SUB;
 	for (int64_t i = 0; f->folds && i < f->out->n; i++) {
-		RefCell first = before && !run_node(run, id)->clear ? before->cells[i] : cell_exact(0);
+		RefElement first = before && !run_node(run, id)->clear ? before->elements[i]
+								       : element_exact(0);
 		fold_start(&f->folds[i], f->reduce, f->wide);
 		if (before && !run_node(run, id)->clear)
 			fold_add(&f->folds[i], f->reduce, f->wide, &first);
@@ -198,17 +200,17 @@ static void fill_linear(Run *run, NodeId id, RefTensor *out)
 	const RefTensor *from = run_tensor(run, node->args[0]);
 	int64_t width = run->inference->projs[id]->width;
 	for (int64_t i = 0; i < out->n; i++) {
-		RefCell cell = from->cells[i / width];
+		RefElement element = from->elements[i / width];
 		if (width > 1)
-			cell.w[0] = cell.w[i % width];
-		out->cells[i] = cell_convert(cell, from->dtype, out->dtype);
+			element.w[0] = element.w[i % width];
+		out->elements[i] = element_convert(element, from->dtype, out->dtype);
 	}
 }
 
 static bool fill_points(Run *run, NodeId id, RefTensor *out)
 {
 	Filling f = filling_of(run, id, out);
-	RefCell none = cell_neutral(f.reduce, out->dtype);
+	RefElement none = element_neutral(f.reduce, out->dtype);
 	if (operation_add_in_order(run, id, out))
 		return true;
 	bool meet = !run->inference->projs[id]->injective && out->dtype != DTYPE_U4X32 &&
@@ -218,18 +220,18 @@ static bool fill_points(Run *run, NodeId id, RefTensor *out)
 		return false;
 	}
 	for (int64_t i = 0; i < out->n; i++)
-		out->cells[i] = none;
+		out->elements[i] = none;
 	walk_points(run, id, visit, &f);
 	for (int64_t i = 0; f.folds && i < out->n; i++)
-		out->cells[i] = cell_convert(fold_end(&f.folds[i], f.reduce, f.wide), f.wide,
-					     out->dtype);
+		out->elements[i] = element_convert(fold_end(&f.folds[i], f.reduce, f.wide), f.wide,
+						   out->dtype);
 	held_free(f.folds);
 	return true;
 }
 
 /* ---- the greatest ---- */
 
-/* Of one cell: the index that is found, and the first and the last that might be. */
+/* Of one element: the index that is found, and the first and the last that might be. */
 typedef struct Best {
 	long double value, surely; /* the greatest, and what is at least reached */
 	int64_t at, first, last;
@@ -240,26 +242,27 @@ typedef struct Best {
 static void find_best(Walk *walk, void *of)
 {
 	Best *best = &((Best *)of)[walk_position(walk, &walk->result)];
-	const RefCell *cell = &walk->args[0].tensor->cells[walk_position(walk, &walk->args[0])];
+	const RefElement *element =
+		&walk->args[0].tensor->elements[walk_position(walk, &walk->args[0])];
 	int64_t along = 0;
 	for (uint32_t i = 0; i < walk->piece->niters; i++)
 		if (walk->proj->iters[walk->piece->iters[i]].reduced)
 			along = walk->at[walk->piece->iters[i]];
 	if (best->second) {
-		bool equal = best->exact && along > best->at && cell->error == 0 &&
-			     cell->x == best->value;
-		bool may = !equal && cell->x + cell->error >= best->surely;
+		bool equal = best->exact && along > best->at && element->error == 0 &&
+			     element->x == best->value;
+		bool may = !equal && element->x + element->error >= best->surely;
 		best->first = may && along < best->first ? along : best->first;
 		best->last = may && along > best->last ? along : best->last;
 		return;
 	}
-	if (cell->x > best->value) {
-		best->value = cell->x;
-		best->exact = cell->error == 0;
+	if (element->x > best->value) {
+		best->value = element->x;
+		best->exact = element->error == 0;
 		best->at = along;
 	}
-	if (cell->x - cell->error > best->surely)
-		best->surely = cell->x - cell->error;
+	if (element->x - element->error > best->surely)
+		best->surely = element->x - element->error;
 }
 
 static bool fill_argmax(Run *run, NodeId id, RefTensor *out)
@@ -281,9 +284,9 @@ static bool fill_argmax(Run *run, NodeId id, RefTensor *out)
 	walk_points(run, id, find_best, best);
 	for (int64_t i = 0; i < out->n; i++) {
 		int64_t below = best[i].at - best[i].first, above = best[i].last - best[i].at;
-		out->cells[i] = (RefCell){.x = best[i].at,
-					  .error = (double)(below > above ? below : above),
-					  .jumps = below + above > 0};
+		out->elements[i] = (RefElement){.x = best[i].at,
+						.error = (double)(below > above ? below : above),
+						.jumps = below + above > 0};
 	}
 	held_free(best);
 	return true;
@@ -320,9 +323,9 @@ static bool indices_fit(Run *run, NodeId id, uint32_t arg)
 	const RefTensor *ids = run_tensor(run, node->args[arg]);
 	int64_t size = indexed_size(run, id, arg);
 	for (int64_t i = 0; i < ids->n; i++) {
-		RefCell at = ids->cells[i];
+		RefElement at = ids->elements[i];
 		if (!dtype_is_integer(ids->dtype))
-			at = cell_convert(at, ids->dtype, DTYPE_I32);
+			at = element_convert(at, ids->dtype, DTYPE_I32);
 		bool inside = node->mode != INDEX_CHECKED || (at.x >= 0 && at.x < size);
 		if (at.error == 0 && inside)
 			continue;
@@ -362,48 +365,50 @@ static void mark(Walk *walk, void *of)
 		((bool *)of)[to] = true;
 }
 
-/* All cells that a step writes, whether or not it adds anything up there. */
+/* All elements that a step writes, whether or not it adds anything up there. */
 static bool *written(Run *run, NodeId id, int64_t n)
 {
-	bool *cells = held_alloc((size_t)n + 1, sizeof *cells);
-	if (!cells)
+	bool *elements = held_alloc((size_t)n + 1, sizeof *elements);
+	if (!elements)
 		run->result->outcome = REF_TOO_MUCH;
 	else if (run->inference->projs[id]->linear)
-		memset(cells, true, (size_t)n);
+		memset(elements, true, (size_t)n);
 	else
-		walk_cells(run, id, mark, cells);
-	return cells;
+		walk_elements(run, id, mark, elements);
+	return elements;
 }
 
 /* In the target's wide type, rounded once. Quotients by many may be taken one after another. */
-static RefCell taken(const Run *run, NodeId id, RefCell old, RefCell value)
+static RefElement taken(const Run *run, NodeId id, RefElement old, RefElement value)
 {
 	const Node *node = run_node(run, id);
 	Dtype dtype = run_node(run, node->target)->dtype, wide = dtype_wide(dtype);
 	if (node->acc == OP_NONE)
-		return cell_convert(value, node->dtype, dtype);
-	const RefCell args[] = {cell_convert(old, dtype, wide),
-				cell_convert(value, node->dtype, wide)};
-	RefCell out = cell_op(&run->rules, node->acc, wide, args);
+		return element_convert(value, node->dtype, dtype);
+	const RefElement args[] = {element_convert(old, dtype, wide),
+				   element_convert(value, node->dtype, wide)};
+	RefElement out = element_op(&run->rules, node->acc, wide, args);
 	if (node->acc == OP_DIV && dtype_is_float(wide) && !run->inference->projs[id]->injective)
-		out.error += (double)walk_count(run, id) * cell_unit(wide) * (double)fabsl(out.x);
-	return cell_convert(out, wide, dtype);
+		out.error +=
+			(double)walk_count(run, id) * element_unit(wide) * (double)fabsl(out.x);
+	return element_convert(out, wide, dtype);
 }
 
 bool operation_assign(Run *run, NodeId id)
 {
 	const Node *node = run_node(run, id);
 	RefTensor *target = run_tensor(run, id), value = {.n = target->n, .dtype = node->dtype};
-	RefCell neutral = cell_neutral(node->acc, target->dtype);
+	RefElement neutral = element_neutral(node->acc, target->dtype);
 	bool *writes = NULL;
 	bool good = run_reserve(run, &value, id) && operation_fill(run, id, &value) &&
 		    (writes = written(run, id, target->n));
 	bool met = good && held_before(run, id, filling_of(run, id, &value).reduce);
 	for (int64_t i = 0; good && i < target->n; i++) {
-		RefCell old = node->clear ? neutral : target->cells[i];
-		target->cells[i] = !writes[i] ? old
-				   : met      ? cell_convert(value.cells[i], node->dtype, target->dtype)
-					      : taken(run, id, old, value.cells[i]);
+		RefElement old = node->clear ? neutral : target->elements[i];
+		target->elements[i] =
+			!writes[i] ? old
+			: met	   ? element_convert(value.elements[i], node->dtype, target->dtype)
+				   : taken(run, id, old, value.elements[i]);
 	}
 	run_release(run, &value);
 	held_free(writes);

@@ -38,21 +38,21 @@ RefTensor *run_tensor(Run *run, NodeId id) { return &run->tensors[held_in(run, i
 bool run_reserve(Run *run, RefTensor *tensor, NodeId id)
 {
 	int64_t n = run_elements(run, id);
-	bool fits = n <= run->call->most_cells - run->cells;
+	bool fits = n <= run->call->most_elements - run->elements;
 	*tensor = (RefTensor){.n = n, .dtype = run_node(run, id)->dtype};
-	tensor->cells = fits ? held_alloc((size_t)n + 1, sizeof *tensor->cells) : NULL;
-	if (tensor->cells)
-		run->cells += n;
+	tensor->elements = fits ? held_alloc((size_t)n + 1, sizeof *tensor->elements) : NULL;
+	if (tensor->elements)
+		run->elements += n;
 	else
 		run->result->outcome = REF_TOO_MUCH;
-	return tensor->cells != NULL;
+	return tensor->elements != NULL;
 }
 
 void run_release(Run *run, RefTensor *tensor)
 {
-	run->cells -= tensor->cells ? tensor->n : 0;
-	held_free(tensor->cells);
-	tensor->cells = NULL;
+	run->elements -= tensor->elements ? tensor->n : 0;
+	held_free(tensor->elements);
+	tensor->elements = NULL;
 }
 
 /* ---- nodes ---- */
@@ -148,10 +148,10 @@ static bool ends(Run *run, const GraphLoop *loop)
 {
 	if (loop->until == NODE_NONE || run->result->outcome != REF_DONE)
 		return false;
-	const RefCell *cell = run_tensor(run, loop->until)->cells;
-	if (cell->error != 0 || cell->jumps)
+	const RefElement *element = run_tensor(run, loop->until)->elements;
+	if (element->error != 0 || element->jumps)
 		run->result->outcome = REF_UNDECIDED;
-	return cell->x != 0;
+	return element->x != 0;
 }
 
 static void compute_loop(Run *run, NodeId *nodes, uint32_t n, uint32_t number)
@@ -316,9 +316,9 @@ int64_t reference_steps(const RefCall *call, uint32_t routine)
 static RefTensor copied(const RefTensor *from)
 {
 	RefTensor to = *from;
-	to.cells = held_alloc((size_t)from->n + 1, sizeof *to.cells);
-	REQUIRE(to.cells);
-	memcpy(to.cells, from->cells, (size_t)from->n * sizeof *to.cells);
+	to.elements = held_alloc((size_t)from->n + 1, sizeof *to.elements);
+	REQUIRE(to.elements);
+	memcpy(to.elements, from->elements, (size_t)from->n * sizeof *to.elements);
 	return to;
 }
 
@@ -336,7 +336,7 @@ static void take_results(Run *run)
 	for (uint32_t i = 0; i < r->noutputs && result->outcome == REF_DONE; i++)
 		result->outputs[i] = copied(run_tensor(run, r->outputs[i]));
 	for (size_t i = 0; i < nparams && result->outcome == REF_DONE; i++)
-		if (run->tensors[run->graph->params.at[i]].cells)
+		if (run->tensors[run->graph->params.at[i]].elements)
 			result->params[i] = copied(&run->tensors[run->graph->params.at[i]]);
 }
 
@@ -345,7 +345,7 @@ static RefResult *run_end(Run *run)
 	RefResult *result = run->result;
 	take_results(run);
 	for (size_t i = 0; i < run->graph->nodes.n; i++)
-		held_free(run->tensors[i].cells);
+		held_free(run->tensors[i].elements);
 	held_free(run->tensors);
 	held_free(run->readers);
 	held_free(run->order);
@@ -387,7 +387,7 @@ RefResult *reference_init(const RefCall *call, uint64_t seed)
 static void free_tensors(RefTensor *tensors, uint32_t n)
 {
 	for (uint32_t i = 0; tensors && i < n; i++)
-		held_free(tensors[i].cells);
+		held_free(tensors[i].elements);
 	held_free(tensors);
 }
 

@@ -2,10 +2,10 @@
  * product space after another, in the widest floating type. It shares nothing with lower/ and
  * codegen/, which are compared with it.
  *
- *   cell := a value and how far a back end may be from it
+ *   element := a value and how far a back end may be from it
  *
  * A back end may add in any order, round a*b + c once or twice, and compute functions within the
- * errors of docs/language.md. The error of a cell follows from the types, the number of terms and
+ * errors of docs/language.md. The error of an element follows from the types, the number of terms and
  * the errors of what it is made from; 0 where the arithmetic is exact in every order, as in sums of
  * small multiples of one power of two. Where rounding decides (a comparison of what is nearly
  * equal) or an overflow may happen on the way, the error covers what may come of it, and is
@@ -20,17 +20,17 @@
 
 typedef struct Inference Inference;
 
-typedef struct RefCell {
+typedef struct RefElement {
 	union {
 		long double x; /* a number of any type; integers are whole */
 		uint32_t w[4]; /* of u4x32 */
 	};
 	double error; /* INFINITY: anything */
 	bool jumps;   /* rounding has decided: back ends may differ by much */
-} RefCell;
+} RefElement;
 
 typedef struct RefTensor {
-	RefCell *cells; /* in storage order; NULL: no routine uses the parameter */
+	RefElement *elements; /* in storage order; NULL: no routine uses the parameter */
 	int64_t n;
 	Dtype dtype;
 } RefTensor;
@@ -43,10 +43,10 @@ typedef struct RefCall {
 	const Scalar *scalars;	   /* in the routine's order */
 	const void *const *inputs; /* likewise: elements in storage order, in their own types */
 	const void *const *params; /* by place in graph->params; NULL: not used */
-	int64_t most_cells;	   /* that it may hold at a time */
+	int64_t most_elements;	   /* that it may hold at a time */
 	bool fast;		   /* --fp=fast: functions may have larger errors */
 	bool pairs;		   /* products of bf16 may take subnormal numbers for 0 */
-	/* by NodeId: the order in which an operation adds, where its cells are to have exactly the
+	/* by NodeId: the order in which an operation adds, where its elements are to have exactly the
 	 * bits that follow from it; NULL entries, and NULL: any order. Products are added with one
 	 * rounding where `fused`. */
 	const SumMade *const *sums;
@@ -58,7 +58,7 @@ typedef enum RefOutcome {
 	REF_GUARD,     /* a guard does not hold: nothing is written */
 	REF_OUTSIDE,   /* an index that is read is outside its axis: nothing is written */
 	REF_UNDECIDED, /* rounding decides where something is read */
-	REF_TOO_MUCH   /* more cells than the call allows */
+	REF_TOO_MUCH   /* more elements than the call allows */
 } RefOutcome;
 
 typedef struct RefResult {
@@ -71,7 +71,7 @@ typedef struct RefResult {
 	uint32_t nparams;
 } RefResult;
 
-/* Points and cells that the routine of a number visits; past the last routine: `init`. Requires
+/* Points and elements that the routine of a number visits; past the last routine: `init`. Requires
  * that its guards hold. */
 int64_t reference_steps(const RefCall *call, uint32_t routine);
 /* The routine of a number. The result belongs to the caller. */
@@ -81,8 +81,8 @@ RefResult *reference_init(const RefCall *call, uint64_t seed);
 void reference_free(RefResult *result);
 
 /* May a back end give that number? `got` is of the type. */
-bool ref_allows(const RefCell *cell, Dtype dtype, Scalar got);
+bool ref_allows(const RefElement *element, Dtype dtype, Scalar got);
 /* Is there a number that it may not give? */
-bool ref_says_something(const RefCell *cell, Dtype dtype);
+bool ref_says_something(const RefElement *element, Dtype dtype);
 
 #endif

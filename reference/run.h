@@ -3,7 +3,7 @@
 #define TSR_REFERENCE_RUN_H
 
 #include "infer/infer.h"
-#include "reference/cell.h"
+#include "reference/element.h"
 
 typedef struct Run {
 	const RefCall *call;
@@ -12,11 +12,11 @@ typedef struct Run {
 	const Routine *routine;
 	Rules rules;
 	uint64_t seed;	    /* of `init` */
-	RefTensor *tensors; /* by NodeId; without cells: not computed, or not needed any more */
+	RefTensor *tensors; /* by NodeId; without elements: not computed, or not needed any more */
 	NodeId *order;	    /* operations, as they run */
 	uint32_t norder;
 	uint32_t *readers;  /* by NodeId: operations that are still to read it */
-	int64_t cells;	    /* that are held */
+	int64_t elements;   /* that are held */
 	RefResult *result;
 	int64_t *dims; /* by DimId: the call's, and the step that each loop is in */
 } Run;
@@ -39,7 +39,7 @@ void run_release(Run *run, RefTensor *tensor);
 /* Where an operand is read, or the result written. */
 typedef struct Position {
 	const RefTensor *tensor;
-	int64_t cell, *steps; /* at this point, and cells of one step of each iterator */
+	int64_t element, *steps; /* at this point, and elements of one step of each iterator */
 	struct PositionGuard *guards;
 	uint32_t nguards;
 	struct PositionRead *reads; /* indices that are read */
@@ -62,12 +62,12 @@ typedef void (*Visit)(Walk *walk, void *of);
 /* Every point of every piece in order. Of the result's iterators alone: as if nothing were
  * reduced. */
 void walk_points(Run *run, NodeId id, Visit visit, void *of);
-void walk_cells(Run *run, NodeId id, Visit visit, void *of);
-/* The points of the only piece, cell by cell, some reduced iterators innermost in the order given. */
+void walk_elements(Run *run, NodeId id, Visit visit, void *of);
+/* The points of the only piece, element by element, some reduced iterators innermost in the order given. */
 void walk_in_order(Run *run, NodeId id, const uint32_t *last, uint32_t n, Visit visit, void *of);
 /* One point of each line of what goes along an axis, at the beginning of the line. */
 void walk_lines(Run *run, NodeId id, Visit visit, void *of);
-/* The cell; -1: a guarded index is outside. */
+/* The element; -1: a guarded index is outside. */
 int64_t walk_position(const Walk *walk, const Position *position);
 /* How many points there are: INT64_MAX where that is more. */
 int64_t walk_count(const Run *run, NodeId id);
@@ -77,7 +77,7 @@ int64_t walk_count(const Run *run, NodeId id);
 void leaf_fill(Run *run, NodeId id, RefTensor *out);
 void stream_fill(Run *run, NodeId id, RefTensor *out);
 void param_fill(Run *run, NodeId id, RefTensor *out);
-/* The operation's result into cells of its own; false after a failed check. */
+/* The operation's result into elements of its own; false after a failed check. */
 bool operation_fill(Run *run, NodeId id, RefTensor *out);
 /* in_order.c: bit for bit, where the order of the operation's additions is known, and so are the bits
  * of what is added; false: nothing is done. */

@@ -1,7 +1,7 @@
-/* The points of a projection: all combinations of a piece's iterators, and the cells that its
+/* The points of a projection: all combinations of a piece's iterators, and the elements that its
  * accesses have there.
  *
- *   cell = offset + sum over iterators of steps[iterator] * value
+ *   element = offset + sum over iterators of steps[iterator] * value
  *   + stride * (the integer that another operand has at this point), for each axis so indexed
  *
  * The sum goes along with the iterators.
@@ -50,7 +50,7 @@ static void add_axis(const Walk *walk, Position *position, const Index *index, i
 		position->guards[position->nguards++] = (PositionGuard){index, offset, size};
 	else
 		check_inside(walk, index, offset, size);
-	position->cell += offset * stride;
+	position->element += offset * stride;
 	for (uint32_t t = 0; t < index->nterms; t++)
 		position->steps[index->terms[t].iter] += index->terms[t].coef * stride;
 }
@@ -84,7 +84,7 @@ static bool is_inside(const Walk *walk, const PositionGuard *guard)
 static int64_t index_read(const Walk *walk, const PositionRead *read)
 {
 	const Position *ids = &walk->args[read->ids];
-	int64_t at = (int64_t)ids->tensor->cells[walk_position(walk, ids)].x, n = read->size;
+	int64_t at = (int64_t)ids->tensor->elements[walk_position(walk, ids)].x, n = read->size;
 	switch (read->mode) {
 	case INDEX_CLAMPED: return at < 0 ? 0 : at >= n ? n - 1 : at;
 	case INDEX_WRAPPED: return (at % n + n) % n;
@@ -97,14 +97,14 @@ int64_t walk_position(const Walk *walk, const Position *position)
 	for (uint32_t i = 0; i < position->nguards; i++)
 		if (!is_inside(walk, &position->guards[i]))
 			return -1;
-	int64_t cell = position->cell;
+	int64_t element = position->element;
 	for (uint32_t i = 0; i < position->nreads; i++) {
 		int64_t index = index_read(walk, &position->reads[i]);
 		if (index < 0)
 			return -1;
-		cell += position->reads[i].stride * index;
+		element += position->reads[i].stride * index;
 	}
-	return cell;
+	return element;
 }
 
 /* ---- points ---- */
@@ -129,10 +129,10 @@ static bool set_up(Walk *walk, const Piece *piece)
 static void move(Walk *walk, IterId iter, int64_t by)
 {
 	walk->at[iter] += by;
-	walk->result.cell += walk->result.steps[iter] * by;
+	walk->result.element += walk->result.steps[iter] * by;
 	for (uint32_t i = 0; i < walk->node->nargs; i++)
 		if (walk->piece->args[i].present)
-			walk->args[i].cell += walk->args[i].steps[iter] * by;
+			walk->args[i].element += walk->args[i].steps[iter] * by;
 }
 
 static void visit_from(Walk *walk, uint32_t depth, Visit visit, void *of)
@@ -182,7 +182,7 @@ static Piece result_alone(const Walk *walk, const Piece *piece)
 	return alone;
 }
 
-void walk_cells(Run *run, NodeId id, Visit visit, void *of)
+void walk_elements(Run *run, NodeId id, Visit visit, void *of)
 {
 	Walk walk = walk_new(run, id);
 	for (uint32_t i = 0; i < walk.proj->npieces; i++) {

@@ -4,7 +4,7 @@
  *                load), 4 for any other stride (a gather), 8 where the index is not a sum
  *   the result   an iterator of the result: 2 at stride 1 (load and store), 8 otherwise
  *                a reduced iterator: 1, the sum stays in a register
- *                1 besides where all cells of a sum read the same (x[i] == k): registers hold several
+ *                1 besides where all elements of a sum read the same (x[i] == k): registers hold several
  *
  * An iterator with a constant extent below 8 fills no vector: its cost is scaled by 8/extent. Ties
  * go to an iterator of the result (no reassociation), and there to the last one, which is

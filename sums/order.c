@@ -5,16 +5,22 @@
 /* Lanes of partial sums are a cache line or four, whatever vectors a machine has, and halves of
  * them are added down to 16 bytes, which every machine's vectors have. */
 enum { LANES = 16, WIDE = 64, LEAST_BYTES = 16, LEAST_SUM = 64 };
-/* In parts: elements of a part; of a sum of one member that has parts (2 MiB of f32); cells and
+/* In parts: elements of a part; of a sum of one member that has parts (2 MiB of f32); elements and
  * lanes at most, lanes and steps of them at least. */
-enum { PART = 1 << 16, MEMBER_STEPS = 1 << 19, FEW_CELLS = 128, FEW_LANES = 128, WHOLE_LANES = 64 };
+enum {
+	PART = 1 << 16,
+	MEMBER_STEPS = 1 << 19,
+	FEW_ELEMENTS = 128,
+	FEW_LANES = 128,
+	WHOLE_LANES = 64
+};
 /* Of what is cumulated: places of a run, and of an axis without runs at most. */
 enum { RUN = 512, TURN_MOST = 4096 };
 /* Steps of a reduction's first stage, where they are known. */
 enum { LEAST_STEPS = 4, OUTER_LEAST = 8 };
 
-/* In steps: a cell of a pair where it stays in a cache, and where it may not; a kernel more. */
-enum { CELL_NEAR = 2, CELL_FAR = 16, FAR_CELLS = 1 << 16, ONE_MORE = 256 };
+/* In steps: an element of a pair where it stays in a cache, and where it may not; a kernel more. */
+enum { ELEMENT_NEAR = 2, ELEMENT_FAR = 16, FAR_ELEMENTS = 1 << 16, ONE_MORE = 256 };
 
 static const SumOrder in_turn = {.form = SUM_IN_TURN, .group = 1, .nparts = SIZE_BAD};
 
@@ -73,20 +79,20 @@ static bool has_long_members(const SumFacts *f)
 	return alone && is_known(f, f->loops[f->nresult].extent, &n) && n >= MEMBER_STEPS;
 }
 
-/* The least multiple of the cells and of whole vectors, and of at least four vectors where that
+/* The least multiple of the elements and of whole vectors, and of at least four vectors where that
  * takes few. */
 static bool choose_width(SumOrder *o)
 {
-	o->lanes = o->cells;
+	o->lanes = o->elements;
 	while (o->lanes % (WHOLE_LANES / 4))
-		o->lanes += o->cells;
+		o->lanes += o->elements;
 	while (o->lanes < WHOLE_LANES)
 		o->lanes *= 2;
-	o->rows = o->lanes / o->cells;
+	o->rows = o->lanes / o->elements;
 	return o->lanes <= FEW_LANES;
 }
 
-static bool choose_parts(const SumFacts *f, bool has_cells, SumOrder *o)
+static bool choose_parts(const SumFacts *f, bool has_elements, SumOrder *o)
 {
 	Size extent = f->loops[f->nresult].extent;
 	int64_t n;
@@ -99,56 +105,57 @@ static bool choose_parts(const SumFacts *f, bool has_cells, SumOrder *o)
 		o->nparts = size_ceil(f->sizes, extent, o->part_rows);
 		return !size_is_bad(o->nparts);
 	}
-	if (n > INT64_MAX / FEW_CELLS || n < LEAST_STEPS * o->rows)
+	if (n > INT64_MAX / FEW_ELEMENTS || n < LEAST_STEPS * o->rows)
 		return false;
-	int64_t pairs = (n * o->cells + 2 * PART - 1) / (2 * PART), steps = n / o->rows;
-	if (n * o->cells < 2 * PART)
-		return has_cells;
+	int64_t pairs = (n * o->elements + 2 * PART - 1) / (2 * PART), steps = n / o->rows;
+	if (n * o->elements < 2 * PART)
+		return has_elements;
 	o->part_rows = (steps + 2 * pairs - 1) / (2 * pairs) * o->rows;
 	o->nparts = size_const(f->sizes, (steps * o->rows + o->part_rows - 1) / o->part_rows);
 	return true;
 }
 
 /* Are the elements that lanes need neighbours, or all the same? */
-static bool read_fits(const SumFacts *f, const SumRead *read, bool has_cells, const SumOrder *o,
+static bool read_fits(const SumFacts *f, const SumRead *read, bool has_elements, const SumOrder *o,
 		      bool *moves)
 {
 	Size row = read->by[f->nresult];
-	Size cell = has_cells ? read->by[0] : size_const(f->sizes, 1);
-	bool stays = moves_by(f, row, 0) && (!has_cells || moves_by(f, cell, 0));
+	Size element = has_elements ? read->by[0] : size_const(f->sizes, 1);
+	bool stays = moves_by(f, row, 0) && (!has_elements || moves_by(f, element, 0));
 	*moves |= !stays;
-	if (stays || (moves_by(f, row, o->cells) && moves_by(f, cell, 1)))
+	if (stays || (moves_by(f, row, o->elements) && moves_by(f, element, 1)))
 		return true;
-	return o->rows == 1 && !size_is_bad(row) && (moves_by(f, cell, 0) || moves_by(f, cell, 1));
+	return o->rows == 1 && !size_is_bad(row) &&
+	       (moves_by(f, element, 0) || moves_by(f, element, 1));
 }
 
-static bool reads_fit(const SumFacts *f, bool has_cells, const SumOrder *o)
+static bool reads_fit(const SumFacts *f, bool has_elements, const SumOrder *o)
 {
-	bool moves = false, fit = !(f->counts && has_cells) && !f->words;
+	bool moves = false, fit = !(f->counts && has_elements) && !f->words;
 	for (uint32_t i = 0; i < f->nreads && fit; i++)
-		fit = read_fits(f, &f->reads[i], has_cells, o, &moves);
+		fit = read_fits(f, &f->reads[i], has_elements, o, &moves);
 	return fit && moves;
 }
 
 static SumOrder in_parts(const SumFacts *f)
 {
-	SumOrder o = {.form = SUM_IN_PARTS, .group = 1, .cells = 1, .nparts = SIZE_BAD};
+	SumOrder o = {.form = SUM_IN_PARTS, .group = 1, .elements = 1, .nparts = SIZE_BAD};
 	o.vectors = f->in_vectors && f->has_lanes;
 	static const SumOrder none = {0};
-	bool has_cells = f->nresult > 0 && !f->batched;
+	bool has_elements = f->nresult > 0 && !f->batched;
 	if (f->nloops != f->nresult + 1 || !op_accumulates(f->reduce) || f->nguards > 0 ||
 	    f->row_block || (f->batched ? !has_long_members(f) : f->nresult > 1))
 		return none;
-	if (has_cells && !is_known(f, f->loops[0].extent, &o.cells))
+	if (has_elements && !is_known(f, f->loops[0].extent, &o.elements))
 		return none;
-	bool few = o.cells > 0 && o.cells <= FEW_CELLS;
-	return few && choose_width(&o) && choose_parts(f, has_cells, &o) &&
-			       reads_fit(f, has_cells, &o)
+	bool few = o.elements > 0 && o.elements <= FEW_ELEMENTS;
+	return few && choose_width(&o) && choose_parts(f, has_elements, &o) &&
+			       reads_fit(f, has_elements, &o)
 		       ? o
 		       : none;
 }
 
-/* ---- in lanes, cell by cell ---- */
+/* ---- in lanes, element by element ---- */
 
 /* Reads that the loop moves to the next element, to one further on, not at all, and otherwise. */
 typedef struct Moves {
@@ -168,8 +175,8 @@ static Moves moves_of(const SumFacts *f, uint32_t loop)
 	return m;
 }
 
-/* As many cells of the innermost loop of the result as divide it, where they share an element. */
-static int64_t cells_together(const SumFacts *f)
+/* As many elements of the innermost loop of the result as divide it, where they share an element. */
+static int64_t elements_together(const SumFacts *f)
 {
 	uint32_t loop = f->nresult - 1;
 	int64_t n = f->together;
@@ -200,7 +207,7 @@ static SumOrder in_lanes(const SumFacts *f)
 	SumOrder o = {.form = SUM_IN_LANES, .group = 1, .lanes = LANES, .nparts = SIZE_BAD};
 	o.least = LEAST_BYTES / dtype_bytes(f->dtype);
 	o.far = moves.far > 0;
-	o.together = o.far ? 1 : cells_together(f);
+	o.together = o.far ? 1 : elements_together(f);
 	o.wide = o.together == 1 && !o.far && f->in_vectors && f->has_lanes ? WIDE : 0;
 	o.whole = sums_whole(f->sizes, extent, LANES);
 	return o;
@@ -261,9 +268,9 @@ bool sums_in_stages(Dtype dtype, int64_t last, int64_t outer)
 	return last > 1 && last < lanes && (outer < 0 || outer >= OUTER_LEAST);
 }
 
-double sums_pair_cost(double cells)
+double sums_pair_cost(double elements)
 {
-	return cells * (cells < FAR_CELLS ? CELL_NEAR : CELL_FAR) + ONE_MORE;
+	return elements * (elements < FAR_ELEMENTS ? ELEMENT_NEAR : ELEMENT_FAR) + ONE_MORE;
 }
 
 /* ---- along an axis ---- */

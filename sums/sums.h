@@ -12,10 +12,10 @@
  *     acc[l] = acc[l] + acc[l + 8], then + part8[l]; the same of 4       16 become 4
  *     sum    = ((acc[0] + acc[1]) + (acc[2] + acc[3])) + rest            the least are pairs
  *
- *   in parts   all cells side by side, `rows` steps of the one reduced loop at a time, in parts of
+ *   in parts   all elements side by side, `rows` steps of the one reduced loop at a time, in parts of
  *              `part_rows` steps each
  *
- *     lane[r*cells + c] += term of step s + r of cell c, for s in steps of `rows`
+ *     lane[r*elements + c] += term of step s + r of element c, for s in steps of `rows`
  *     lane[..] of all parts one after another; then of all r in pairs, pairs of pairs; then + rest
  *
  *   in runs    what a long axis comes to at each of its places: runs of `run` places, each in turn
@@ -66,21 +66,21 @@ typedef struct SumFacts {
 	 * once; it reads one element, however often; the loops' numbers are in it; random words
 	 * are */
 	bool in_vectors, shares, reads_one, counts, words;
-	int64_t together;   /* cells in lanes that are computed together, as far as they divide */
+	int64_t together; /* elements in lanes that are computed together, as far as they divide */
 	bool asked;	    /* who makes it is asked for, and need not pay */
 	uint32_t nelements; /* that a term reads, each once */
 	bool row_block;	    /* the loops are part of a block of rows */
-	bool apart;	    /* no cell is added to from two places of the loops of the result */
+	bool apart;	    /* no element is added to from two places of the loops of the result */
 } SumFacts;
 
 enum { SUM_ASSUMED = 32 }; /* of an extent that is not known, where work is counted */
 
 /* Who makes the loops. */
 typedef enum SumWay {
-	SUM_WAY_PARTS,	/* lanes_parts.c: few cells, side by side */
-	SUM_WAY_ACROSS, /* tiles whose lanes are cells of the result */
+	SUM_WAY_PARTS,	/* lanes_parts.c: few elements, side by side */
+	SUM_WAY_ACROSS, /* tiles whose lanes are elements of the result */
 	SUM_WAY_ALONG,	/* tiles whose lanes are steps of the last loop */
-	SUM_WAY_LANES,	/* lanes.c: the last loop in lanes, cell by cell */
+	SUM_WAY_LANES,	/* lanes.c: the last loop in lanes, element by element */
 	SUM_WAY_SHORT,	/* nest_short.c: one expression */
 	SUM_WAY_LOOPS,	/* plain loops */
 } SumWay;
@@ -91,17 +91,17 @@ typedef enum SumForm { SUM_NONE, SUM_IN_TURN, SUM_IN_LANES, SUM_IN_PARTS, SUM_IN
 typedef struct SumOrder {
 	SumForm form;
 	bool from_first;   /* IN_TURN: begins with the first term, not with the neutral element */
-	bool scattered;	   /* IN_TURN: cells are met from several places: all loops decide */
+	bool scattered;	   /* IN_TURN: elements are met from several places: all loops decide */
 	int64_t group;	   /* terms along the last loop that are added up before; 1: none are */
 	int64_t wide;	   /* IN_LANES: so many first, 0: none; then */
 	int64_t lanes;	   /* IN_LANES, IN_PARTS */
 	int64_t least;	   /* IN_LANES: halves of lanes end there, what is left is added in pairs */
 	bool halves;	   /* IN_LANES: of a known extent what is left goes in halves of lanes, down
 			    to the least */
-	int64_t together;  /* IN_LANES: cells that are computed together, each for itself */
+	int64_t together;  /* IN_LANES: elements that are computed together, each for itself */
 	bool far;	   /* IN_LANES: elements are no neighbours */
 	bool vectors;	   /* IN_PARTS: lanes are those of vector instructions */
-	int64_t cells;	   /* IN_PARTS: side by side */
+	int64_t elements;  /* IN_PARTS: side by side */
 	int64_t rows;	   /* IN_PARTS: steps that fill the lanes, a power of two */
 	int64_t part_rows; /* IN_PARTS: steps of a part */
 	Size whole;	   /* IN_LANES, IN_PARTS: steps in lanes, but for those in halves */
@@ -135,7 +135,7 @@ SumOrder sums_order(const SumFacts *facts, SumWay way, uint32_t along);
 SumOrder sums_cumulate(const Sizes *sizes, Size extent);
 /* May lanes of tiles run so along a loop, ACROSS or ALONG, as operands lie? */
 bool sums_runs(const SumFacts *facts, SumWay way, uint32_t loop);
-/* May tiles go over the loop? Cells that several tiles add to take these in an order that is every
+/* May tiles go over the loop? Elements that several tiles add to take these in an order that is every
  * member's of a batch. */
 bool sums_keeps(const SumFacts *facts, uint32_t loop);
 /* Do lanes along a sum become lanes across a loop of the result, where the one operand that this
@@ -159,9 +159,9 @@ int64_t sums_extent(const SumFacts *facts, uint32_t loop, int64_t otherwise);
 bool sums_in_stages(Dtype dtype, int64_t last, int64_t outer);
 
 /* Sums of products of several operands are those of pairs where that takes fewer steps: as many
- * steps as it takes to store so many cells of a pair, and to read them again. There an extent that is
+ * steps as it takes to store so many elements of a pair, and to read them again. There an extent that is
  * not known, or is that of a batch, counts SUM_ASSUMED. */
-double sums_pair_cost(double cells);
+double sums_pair_cost(double elements);
 
 /* A reduction as loops were made of it. */
 typedef struct SumMade {

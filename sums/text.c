@@ -96,6 +96,6 @@ const char *sum_text(Arena *arena, const Sizes *sizes, const SumMade *sum)
 	if (o->from_first)
 		add(&t, ", in one expression");
 	if (o->scattered)
-		add(&t, ", as cells are met");
+		add(&t, ", as elements are met");
 	return t.text;
 }

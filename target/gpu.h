@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a block computes of a product: `rows` x `columns` cells, a thread `thread_rows` x `thread_columns` of
+/* What a block computes of a product: `rows` x `columns` elements, a thread `thread_rows` x `thread_columns` of
  * them, `steps` of the sum at a time. The rest says how long it takes, in microseconds: `start` in all, and of
  * the blocks that one multiprocessor has at a time each step of the sum `alone`, or `share` for each of them
  * where that is more, and `end` behind all steps. */

@@ -1,10 +1,10 @@
 /* Equal tensors are one: what is written twice is computed once, as if it had a name.
  *
- * What may equal another gets a key, the words that say what its cells are: operation, type, shape,
+ * What may equal another gets a key, the words that say what its elements are: operation, type, shape,
  * index maps, and the node that stands for each operand. Nodes of one key are equal, and the first
  * of them stands for all. What reads the others reads the first instead, where that saves a sum or
  * a function (WORTH); what is cheap stays where it is, to be computed inside its users. What
- * follows a sum cell by cell goes with it, so that it still ends that sum's kernel.
+ * follows a sum element by element goes with it, so that it still ends that sum's kernel.
  *
  * Invariant: a node and the one that stands for it have the same bits whenever both are computed.
  * So nothing stands for an input, a parameter, a stream of random numbers or what a routine assigns
@@ -31,7 +31,7 @@ typedef struct Key {
 typedef struct Common {
 	TensorProgram *program;
 	NodeId *same;  /* by NodeId: the first that is equal */
-	uint32_t *cost; /* of its cells, from tensors that are computed anyway */
+	uint32_t *cost; /* of its elements, from tensors that are computed anyway */
 	bool *alone;   /* equal to nothing else */
 	Key *keys;
 	KeyMap *first; /* stb_ds table: by hash, the first of its keys */

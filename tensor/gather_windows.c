@@ -2,20 +2,20 @@
  * convolution with respect to its picture, is a convolution.
  *
  *   r[y + d*k + first] += g[y] * w[k]                      y in 0..Y, k in 0..K
- * writes cell q from one y at most for each k, so with the kernel from its end
+ * writes element q from one y at most for each k, so with the kernel from its end
  *   r[q] = sum over k of g[q + d*k - first - d*(K - 1)] * w[K - 1 - k]
  *
- * where a step outside of g is skipped: a padded read, which tiles, margins and threads know. Cells
- * that nothing is added to are an empty sum; what was written outside of r is no cell. A cell adds
+ * where a step outside of g is skipped: a padded read, which tiles, margins and threads know. Elements
+ * that nothing is added to are an empty sum; what was written outside of r is no element. An element adds
  * up from the last step of the kernel to the first.
  *
- * A picture that goes by in steps, r[s*y + d*k + first], is written by s kinds of cells, q*s +
+ * A picture that goes by in steps, r[s*y + d*k + first], is written by s kinds of elements, q*s +
  * phase, each of which meets steps of the kernel of its own: k0 + j*every, where the phase gives k0
- * and every = s / gcd(d, s). Each kind is a piece; cells that meet none are in no piece, and
+ * and every = s / gcd(d, s). Each kind is a piece; elements that meet none are in no piece, and
  * cleared before. So are those outside of the picture where a kind meets a single step.
  *
  * The projection is replaced before lowering. In every piece each axis of the result has
- * an iterator of its own, or nothing is changed. What is a copy, each cell from one place, stays as
+ * an iterator of its own, or nothing is changed. What is a copy, each element from one place, stays as
  * it is.
  */
 #include <string.h>
@@ -25,10 +25,10 @@
 
 enum { KERNEL_MOST = 32, PHASES_MOST = 16, WINDOWS_MOST = 8 };
 
-/* Cells at + q*stride, for the place q in 0..cells, are written by the picture's q + ahead -
+/* Elements at + q*stride, for the place q in 0..elements, are written by the picture's q + ahead -
  * j*apart at step k0 + j*every of the kernel, for j in 0..steps. */
 typedef struct Phase {
-	Size at, cells, steps, ahead;
+	Size at, elements, steps, ahead;
 	int64_t k0, every, apart;
 	IterId place, kernel; /* of the new projection; the kernel's goes backwards */
 	bool guarded;	      /* some of the picture's are outside */
@@ -42,7 +42,7 @@ typedef struct Window {
 	Size first;
 	Phase phases[PHASES_MOST];
 	uint32_t nphases;
-	bool covers; /* is every cell in one of them? */
+	bool covers; /* is every element in one of them? */
 } Window;
 
 typedef struct Gather {
@@ -99,7 +99,7 @@ static bool may_have_phases(const Gather *f, const Window *w)
 
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
-/* Leaves the cells outside of the picture away, where the phase has one step and they are known. */
+/* Leaves the elements outside of the picture away, where the phase has one step and they are known. */
 static bool narrow(const Gather *f, const Window *w, Phase *phase)
 {
 	Sizes *sizes = f->program->sizes;
@@ -109,19 +109,19 @@ static bool narrow(const Gather *f, const Window *w, Phase *phase)
 		return false;
 	lo = ahead < 0 ? -ahead : 0;
 	Size hi = size_plus(sizes, f->old->iters[w->place].extent, -ahead);
-	if (size_ge(sizes, hi, phase->cells))
-		hi = phase->cells;
-	Size cells = size_plus(sizes, hi, -lo);
-	if (!size_ge(sizes, phase->cells, hi) || !size_ge(sizes, cells, zero))
+	if (size_ge(sizes, hi, phase->elements))
+		hi = phase->elements;
+	Size elements = size_plus(sizes, hi, -lo);
+	if (!size_ge(sizes, phase->elements, hi) || !size_ge(sizes, elements, zero))
 		return false;
 	phase->at = size_plus(sizes, phase->at, lo * w->stride);
 	phase->ahead = size_plus(sizes, phase->ahead, lo);
-	phase->cells = cells;
+	phase->elements = elements;
 	phase->guarded = false;
 	return true;
 }
 
-/* The first step of the kernel that cells p + q*stride meet; -1: they meet none. */
+/* The first step of the kernel that elements p + q*stride meet; -1: they meet none. */
 static int64_t first_step(const Gather *f, const Window *w, int64_t p, int64_t every)
 {
 	int64_t first = 0, steps = 0;
@@ -133,11 +133,11 @@ static int64_t first_step(const Gather *f, const Window *w, int64_t p, int64_t e
 	return -1;
 }
 
-/* Of the cells p + q*stride; false: they meet no step. */
+/* Of the elements p + q*stride; false: they meet no step. */
 static bool phase_of(const Gather *f, const Window *w, int64_t p, Phase *phase)
 {
 	Sizes *sizes = f->program->sizes;
-	Size cells = shape_axis(f->shape, w->axis)->size;
+	Size elements = shape_axis(f->shape, w->axis)->size;
 	int64_t s = w->stride, common = gcd(w->dilation, s), steps = 0, first = 0;
 	int64_t k0 = first_step(f, w, p, s / common);
 	if (k0 < 0)
@@ -146,19 +146,19 @@ static bool phase_of(const Gather *f, const Window *w, int64_t p, Phase *phase)
 	size_is_const(sizes, w->first, &first);
 	*phase = (Phase){.k0 = k0, .every = s / common, .apart = w->dilation / common};
 	phase->at = size_const(sizes, p);
-	phase->cells = size_ceil(sizes, size_plus(sizes, cells, -p), s);
+	phase->elements = size_ceil(sizes, size_plus(sizes, elements, -p), s);
 	phase->steps = size_const(sizes, (steps - k0 + phase->every - 1) / phase->every);
 	phase->ahead = s == 1 ? size_scale(sizes, w->first, -1)
 			      : size_const(sizes, (p - first - w->dilation * k0) / s);
 	return true;
 }
 
-/* Of the picture's first and last, counted from a cell's place. */
+/* Of the picture's first and last, counted from an element's place. */
 static bool leaves_picture(const Gather *f, const Window *w, const Phase *phase)
 {
 	Sizes *sizes = f->program->sizes;
 	Size reach = size_scale(sizes, size_plus(sizes, phase->steps, -1), phase->apart);
-	Size last = size_add(sizes, phase->ahead, phase->cells);
+	Size last = size_add(sizes, phase->ahead, phase->elements);
 	return !size_ge(sizes, size_sub(sizes, phase->ahead, reach), size_const(sizes, 0)) ||
 	       !size_ge(sizes, f->old->iters[w->place].extent, last);
 }
@@ -251,7 +251,7 @@ static void add_iters(Gather *f)
 		for (uint32_t p = 0; p < f->windows[i].nphases; p++) {
 			Window *w = &f->windows[i];
 			Phase *phase = &w->phases[p];
-			phase->place = add_iter(f, w->place, phase->cells, false);
+			phase->place = add_iter(f, w->place, phase->elements, false);
 			phase->kernel = add_iter(f, w->kernel, phase->steps, true);
 		}
 }
@@ -282,7 +282,7 @@ static void add_factors(const Gather *f)
 	}
 }
 
-/* The places of the picture that a cell of the phase is written from. */
+/* The places of the picture that an element of the phase is written from. */
 static Index picture_index(const Gather *f, const Phase *phase)
 {
 	Sizes *sizes = f->program->sizes;

@@ -100,7 +100,7 @@ static bool suits(Materialize *e, Dtype dtype)
 	       is_read_again(e, lanes);
 }
 
-/* Is it a contraction, or what follows one cell by cell? */
+/* Is it a contraction, or what follows one element by element? */
 static bool follows_contraction(const TensorProgram *program, NodeId id, uint32_t depth)
 {
 	const Node *node = tensor_node(program, id);

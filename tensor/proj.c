@@ -1,7 +1,7 @@
 /* What lowering asks of a projection before it decides which kernel computes a node.
  *
  * A node may be computed inside another's kernel only where its result's index gives every iterator
- * back: from the cell that the reader asks for follows the iteration that computes it. So it is
+ * back: from the element that the reader asks for follows the iteration that computes it. So it is
  * where each result axis is one iterator of its own, or a fixed index that is the axis's only one
  * (surjective), and no axis is computed, read or bounded.
  */
@@ -32,7 +32,7 @@ bool proj_is_plain(const Proj *proj)
 	return nresult == 0 && proj->surjective;
 }
 
-bool proj_computes_cells(const Proj *proj)
+bool proj_computes_elements(const Proj *proj)
 {
 	return proj_is_plain(proj) || (proj->apart && proj->surjective);
 }

@@ -13,7 +13,7 @@
 #include "base/size_eval.h"
 #include "tensor/spec_name.h"
 
-enum { BETWEEN_BITS = 40 }; /* no more than 2^40 cells between */
+enum { BETWEEN_BITS = 40 }; /* no more than 2^40 elements between */
 
 /* ---- letters ---- */
 
@@ -131,9 +131,9 @@ static double cost_of(const Reassociation *s, uint32_t other)
 {
 	Letters pair = s->has[(other + 1) % 3] | s->has[(other + 2) % 3];
 	Letters between = letters_between(s, other);
-	double cells = reassociation_steps(s, between);
+	double elements = reassociation_steps(s, between);
 	return reassociation_steps(s, pair) + reassociation_steps(s, between | s->has[other]) +
-	       sums_pair_cost(cells);
+	       sums_pair_cost(elements);
 }
 
 /* Is what is between of a size that may be? */
@@ -141,12 +141,12 @@ static bool has_room(const Reassociation *s, uint32_t other)
 {
 	Sizes *sizes = s->program->sizes;
 	Letters between = letters_between(s, other);
-	Size cells = size_const(sizes, (int64_t)1 << (62 - BETWEEN_BITS));
+	Size elements = size_const(sizes, (int64_t)1 << (62 - BETWEEN_BITS));
 	int64_t n;
 	for (uint32_t i = 0; i < s->old->niters; i++)
 		if (between & letter_bit(i))
-			cells = size_mul(sizes, cells, s->old->iters[i].extent);
-	return !size_is_bad(cells) && (!size_is_const(sizes, cells, &n) || n > 0);
+			elements = size_mul(sizes, elements, s->old->iters[i].extent);
+	return !size_is_bad(elements) && (!size_is_const(sizes, elements, &n) || n > 0);
 }
 
 /* Does a pair sum along the last axis of its larger operand, which is read in line then? */

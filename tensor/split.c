@@ -207,7 +207,7 @@ static Split split_new(TensorProgram *program)
 	for (uint32_t i = program->graph->init.norder; i-- > 0;) {
 		NodeId id = program->graph->init.order[i];
 		const Node *node = &program->graph->nodes.at[id];
-		g.initial[id] |= node->cellwise;
+		g.initial[id] |= node->elementwise;
 		for (uint32_t k = 0; k < node->nargs && g.initial[id]; k++)
 			g.initial[node->args[k]] = true;
 	}

@@ -4,7 +4,7 @@
  *   program := graph: Graph, inference: Inference        shapes, projections and margins by node
  *
  * Invariant: inference->graph is the graph, args come before the nodes that read them, and every
- * projection that a pass has made is well formed, stays inside its axes and writes each cell as
+ * projection that a pass has made is well formed, stays inside its axes and writes each element as
  * often as it says (tensor_verify). A pass makes new tables; it changes none that it was given.
  */
 #ifndef TSR_TENSOR_TENSOR_H
@@ -77,8 +77,8 @@ bool node_is_copy(const Node *node);
 /* One piece, every result axis is one iterator of its own or index 0, and every iterator of the
  * result is there: the result's index gives the iterators. */
 bool proj_is_plain(const Proj *proj);
-/* The same, or pieces that go over all cells in steps, each over cells of its own (gather_windows.c)? */
-bool proj_computes_cells(const Proj *proj);
+/* The same, or pieces that go over all elements in steps, each over elements of its own (gather_windows.c)? */
+bool proj_computes_elements(const Proj *proj);
 /* Is an iterator reduced? */
 bool proj_reduces(const Proj *proj);
 /* Has an axis bounds that an index may leave: of any tensor, of the result? */

@@ -76,7 +76,7 @@ static const Value *next_at(const Tiling *g, const Side *side, const CopyIters *
 {
 	const Ix *ixs[] = {iter(g, i->outer), iter(g, i->inner), iter(g, i->time),
 			   iter(g, i->lane)};
-	return tiling_cell(g, side->next, ixs);
+	return tiling_element(g, side->next, ixs);
 }
 
 /* Sets what is on its way to the factor, or, where a condition does not hold, to 0. */

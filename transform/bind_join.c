@@ -2,7 +2,7 @@
  *
  * Two kernels are fused where their loops of the grid have the same extents and threads, there is a buffer that
  * one of them stores and the other touches, and every such buffer is touched by both at one index of the grid's iterators alone:
- * each thread has that cell for itself. A kernel goes to an earlier one past those between that share no
+ * each thread has that element for itself. A kernel goes to an earlier one past those between that share no
  * stored buffer with it; never past a check, and never into one. Then a temporary that no other kernel
  * touches, and that its thread stores before all else, becomes a local.
  */
@@ -103,19 +103,19 @@ static Block both(const Joins *j, Block a, Block b)
 }
 
 /* The index of the first store, or else load, of the buffer. */
-typedef struct CellPlace {
+typedef struct ElementPlace {
 	BufferId buffer;
 	const Ix *stored, *loaded;
-} CellPlace;
+} ElementPlace;
 
 static void see_load(void *of, const Value *value)
 {
-	CellPlace *place = of;
+	ElementPlace *place = of;
 	if (value->kind == VALUE_LOAD && value->buffer == place->buffer && !place->loaded)
 		place->loaded = value->ix;
 }
 
-static void find_place(const Block *block, CellPlace *place)
+static void find_place(const Block *block, ElementPlace *place)
 {
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
@@ -139,9 +139,9 @@ static bool of_grid(const Kernel *kernel, const Ix *ix)
 }
 
 /* The one index at which the block touches the buffer, the grid's own; NULL: there are others. */
-static const Ix *own_cell(const Kernel *kernel, const Block *block, BufferId buffer)
+static const Ix *own_element(const Kernel *kernel, const Block *block, BufferId buffer)
 {
-	CellPlace place = {.buffer = buffer};
+	ElementPlace place = {.buffer = buffer};
 	find_place(block, &place);
 	const Ix *at = place.stored ? place.stored : place.loaded;
 	bool own = at && of_grid(kernel, at) && block_touches_only_at(block, buffer, at);
@@ -165,7 +165,7 @@ static bool fuse_kernels(const Joins *j, const Kernel *a, const Kernel *b, Kerne
 		if (!use || (!use->stored && !others.at[i].stored))
 			continue;
 		common = true;
-		if (!own_cell(&kernel, &all, others.at[i].buffer))
+		if (!own_element(&kernel, &all, others.at[i].buffer))
 			return false;
 	}
 	kernel.body = grid_around(j->program->arena, &a->body, all, 0);
@@ -197,7 +197,7 @@ static bool stored_first(const Joins *j, const Block *body, BufferId buffer)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		const Stmt *stmt = body->stmts[i];
-		CellPlace place = {.buffer = buffer};
+		ElementPlace place = {.buffer = buffer};
 		if (stmt->kind == LOOP_STORE && stmt->buffer == buffer && stmt->acc == OP_NONE) {
 			value_each(stmt->value, see_load, &place);
 			return !place.loaded;
@@ -256,7 +256,7 @@ static void make_locals(const Joins *j, uint32_t number)
 		BufferId buffer = uses.at[i].buffer;
 		Block body = grid_body(kernel);
 		if (j->program->buffers.at[buffer].kind == BUFFER_TEMP &&
-		    stored_first(j, &body, buffer) && own_cell(kernel, &body, buffer) &&
+		    stored_first(j, &body, buffer) && own_element(kernel, &body, buffer) &&
 		    !touched_elsewhere(j, number, buffer))
 			make_local(j, kernel, buffer);
 	}

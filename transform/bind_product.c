@@ -192,7 +192,7 @@ static void measure(const Look *look, LoopGroup *group)
 			size_mul(look->program->sizes, group->extent, group->loops[i]->hi->size);
 }
 
-/* Leaves the innermost loops, as far as what is done with cells goes through them as through one; the others
+/* Leaves the innermost loops, as far as what is done with elements goes through them as through one; the others
  * are of the batch. */
 static void merge(const Look *look, LoopGroup *group)
 {

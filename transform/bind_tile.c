@@ -17,7 +17,7 @@
  * `rows` and `columns` are shared: steps of the sum, and along each the rows or columns of the tile, in fours of
  * which a thread takes one here and one half a tile further. Copies go along what lies side by side in the
  * operand, four elements at once where they begin at a multiple of four. Rows behind the last one are read as
- * the last one, and not stored: a sum has its own terms alone, in the order of the loops, for every cell.
+ * the last one, and not stored: a sum has its own terms alone, in the order of the loops, for every element.
  */
 #include "base/size_order.h"
 #include "transform/bind_tiling.h"
@@ -53,7 +53,7 @@ static LocalId read_part(Tiling *g, Body *body, const Side *side, IterVar thread
 	const Ix *along = plus(g, quad_at(g, side, thread, iter(g, quad)), iter(g, lane));
 	const Ix *from = tiling_shared(g, side, stage_step, along);
 	const Ix *to = plus(g, times(g, iter(g, quad), QUAD), iter(g, lane));
-	const Stmt *set = stmt_set_at(g->arena, tiling_cell(g, part, &to), OP_NONE,
+	const Stmt *set = stmt_set_at(g->arena, tiling_element(g, part, &to), OP_NONE,
 				      value_load(g->program, side->shared, from));
 	PUSH(g->arena, body->stmts, stmt_local(g->arena, part, zero(g)));
 	Block loop = loop_of(g, LOOP_VECTOR, lane, QUAD, block_one(g->arena, set));
@@ -80,18 +80,18 @@ static Block add_step(Tiling *g, IterVar row, IterVar column, const Ix *const *s
 	LocalId columns = read_part(g, &body, &g->columns, column, stage_step);
 	IterVar i = tiling_iter(g, "i"), j = tiling_iter(g, "j");
 	const Ix *ii = iter(g, i), *jj = iter(g, j);
-	const Value *factors[] = {tiling_cell(g, rows, &ii), tiling_cell(g, columns, &jj)};
+	const Value *factors[] = {tiling_element(g, rows, &ii), tiling_element(g, columns, &jj)};
 	const Value *swapped[] = {factors[1], factors[0]};
 	const Value *term = value_op(g->arena, OP_MUL, DTYPE_F32,
 				     g->product->columns_first ? swapped : factors, 2);
 	const Ix *at[] = {iter(g, row), iter(g, column), ii, jj};
-	const Stmt *set = stmt_set_at(g->arena, tiling_cell(g, g->sums, at), OP_ADD, term);
+	const Stmt *set = stmt_set_at(g->arena, tiling_element(g, g->sums, at), OP_ADD, term);
 	Block inner = loop_of(g, LOOP_UNROLL, j, g->tile->thread_columns, block_one(g->arena, set));
 	add(g, &body, loop_of(g, LOOP_UNROLL, i, g->tile->thread_rows, inner));
 	return body_block(&body);
 }
 
-/* Threads with no cell of the result do nothing. `steps`: SIZE_BAD: all that are shared. */
+/* Threads with no element of the result do nothing. `steps`: SIZE_BAD: all that are shared. */
 static Block add_steps(Tiling *g, const Ix *stage, Size steps)
 {
 	IterVar row = tiling_iter(g, "thread"), column = tiling_iter(g, "lane"),
@@ -196,14 +196,14 @@ static Block sums(Tiling *g)
 	return body_block(&body);
 }
 
-/* ---- cells ---- */
+/* ---- elements ---- */
 
-typedef struct CellIters {
+typedef struct ElementIters {
 	IterVar row, column, row_quad, column_quad, i, j;
-} CellIters;
+} ElementIters;
 
-/* The statements for a cell, with its sum in front. */
-static Block cell_body(const Tiling *g, const CellIters *c, const Ix *row, const Ix *column)
+/* The statements for an element, with its sum in front. */
+static Block element_body(const Tiling *g, const ElementIters *c, const Ix *row, const Ix *column)
 {
 	const Ix **iters = tiling_iters(g);
 	const Ix *at[] = {iter(g, c->row), iter(g, c->column),
@@ -213,7 +213,7 @@ static Block cell_body(const Tiling *g, const CellIters *c, const Ix *row, const
 	tiling_put(g, iters, &g->product->rows, row);
 	tiling_put(g, iters, &g->product->columns, column);
 	PUSH(g->arena, body.stmts,
-	     stmt_local(g->arena, g->product->declared->local, tiling_cell(g, g->sums, at)));
+	     stmt_local(g->arena, g->product->declared->local, tiling_element(g, g->sums, at)));
 	add(g, &body, tiling_rewrite(g, iters, body_block(&g->product->rest)));
 	return body_block(&body);
 }
@@ -225,16 +225,16 @@ static bool block_is_wide(const Tiling *g, Block block, IterVar lane)
 		bool store = stmt->kind == LOOP_STORE;
 		if (!tiling_value_is_wide(g, stmt->value, lane) ||
 		    (store && stmt->acc != OP_NONE) ||
-		    (store && !tiling_cell_is_wide(g, stmt->buffer, stmt->ix, lane)))
+		    (store && !tiling_element_is_wide(g, stmt->buffer, stmt->ix, lane)))
 			return false;
 	}
 	return true;
 }
 
-static Block cells(Tiling *g)
+static Block elements(Tiling *g)
 {
-	CellIters c = {tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "quad"),
-		       tiling_iter(g, "quad"),	 tiling_iter(g, "i"),	 tiling_iter(g, "j")};
+	ElementIters c = {tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "quad"),
+			  tiling_iter(g, "quad"),   tiling_iter(g, "i"),    tiling_iter(g, "j")};
 	const Ix *row =
 		side_at(g, &g->rows,
 			plus(g, quad_at(g, &g->rows, c.row, iter(g, c.row_quad)), iter(g, c.i)));
@@ -242,7 +242,7 @@ static Block cells(Tiling *g)
 		side_at(g, &g->columns, quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
 	const Ix *column = plus(g, quad, iter(g, c.j));
 	const Ix *end = sized(g, g->columns.group->extent);
-	Block body = cell_body(g, &c, row, column);
+	Block body = element_body(g, &c, row, column);
 	if (tiling_by_four(g, g->columns.group->extent) && block_is_wide(g, body, c.j))
 		body = if_below(g, plus(g, quad, number(g, QUAD - 1)), end,
 				loop_of(g, LOOP_VECTOR, c.j, QUAD, body));
@@ -310,7 +310,7 @@ static void make(Tiling *g)
 	declare(g, g->rows.next, zero(g));
 	declare(g, g->columns.next, zero(g));
 	add(g, &g->body, sums(g));
-	add(g, &g->body, cells(g));
+	add(g, &g->body, elements(g));
 	g->kernel->body = in_grid(g, body_block(&g->body));
 }
 

@@ -26,7 +26,7 @@ typedef struct ProductOperand {
 
 /* local acc = first
  * for ...: [if conditions of one of them:] acc += rows * columns
- * and statements for each cell, which the sum does not need */
+ * and statements for each element, which the sum does not need */
 typedef struct Product {
 	const Stmt *declared, *set;
 	const Stmt *guard; /* around `set`; NULL: none */
@@ -40,7 +40,7 @@ typedef struct Product {
 /* bind_product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
 bool product_of(Program *program, const Kernel *kernel, Product *product);
 /* bind_choose.c: the tile of the product, from what is asked, else by cost, written into the schedule; NULL: a
- * thread for each cell. */
+ * thread for each element. */
 const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const Product *product);
 
 typedef struct TileWanted {

@@ -15,7 +15,7 @@ LocalId tiling_local(Tiling *g, KernelLocal local)
 	return bind_local(g->program, g->kernel, local);
 }
 
-const Value *tiling_cell(const Tiling *g, LocalId local, const Ix *const *ixs)
+const Value *tiling_element(const Tiling *g, LocalId local, const Ix *const *ixs)
 {
 	uint32_t n = g->kernel->locals[local].rank;
 	const Ix **own = ARENA_ARRAY(g->arena, const Ix *, n + 1);
@@ -207,7 +207,7 @@ bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane)
 	return !wide.wrong;
 }
 
-bool tiling_cell_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane)
+bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane)
 {
 	Multiples multiples = multiples_of(g);
 	Wide wide = {g, &multiples, iter(g, lane), false};

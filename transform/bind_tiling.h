@@ -93,10 +93,10 @@ static inline void add_barrier(const Tiling *g, Body *body)
 	PUSH(g->arena, body->stmts, stmt_barrier(g->arena));
 }
 
-/* bind_tiling.c: another iterator, and another local of f32, of the kernel; a cell of a local. */
+/* bind_tiling.c: another iterator, and another local of f32, of the kernel; an element of a local. */
 IterVar tiling_iter(Tiling *g, const char *name);
 LocalId tiling_local(Tiling *g, KernelLocal local);
-const Value *tiling_cell(const Tiling *g, LocalId local, const Ix *const *ixs);
+const Value *tiling_element(const Tiling *g, LocalId local, const Ix *const *ixs);
 /* What stands for each iterator: itself; a group's place, for all loops of it; statements in such terms. */
 const Ix **tiling_iters(const Tiling *g);
 void tiling_put(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at);
@@ -108,7 +108,7 @@ bool tiling_is_held(const Tiling *g, const Side *side);
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last);
 /* May four lanes access at once all that the value reads, a buffer at an index? */
 bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane);
-bool tiling_cell_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane);
+bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane);
 /* Is the size a multiple of four? */
 bool tiling_by_four(const Tiling *g, Size extent);
 

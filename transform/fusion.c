@@ -7,9 +7,9 @@
  *   for i: for j: y[i*v + j] = e[i*v + j] / s[i]               for j: y[i*v + j] = y[i*v + j] / acc
  *
  * Two kernels are fused where each is one loop over the same rows, they touch a common buffer, and every
- * buffer that one of them writes is touched by both in the cells [i*c, i*c + c) of the present row
- * i only. A flat loop over rows*c cells is taken as rows of c; two flat loops of arithmetic over
- * the same cells are fused cell by cell, so that what one stores the other has at hand. A row holds
+ * buffer that one of them writes is touched by both in the elements [i*c, i*c + c) of the present row
+ * i only. A flat loop over rows*c elements is taken as rows of c; two flat loops of arithmetic over
+ * the same elements are fused element by element, so that what one stores the other has at hand. A row holds
  * vectors only (one loop deep, not counting short constant loops): matrices that every row reads
  * would push each other out of the cache. (What kernels touch is read off in fusion_touch.c.) Then
  * temporaries that no other kernel sees become locals, or take a result's place (fusion_private.c).
@@ -93,7 +93,7 @@ static bool may_join(const Rows *rows, const RowKernel *a, const RowKernel *b)
 		common = true;
 		if (!row_touches(a, buffer, true) && !row_touches(b, buffer, true))
 			continue;
-		Size c = row_cells_of(rows, a, buffer);
+		Size c = row_elements_of(rows, a, buffer);
 		if (size_is_bad(c) || !row_buffer_stays(rows, a, buffer, c) ||
 		    !row_buffer_stays(rows, b, buffer, c))
 			return false;
@@ -167,27 +167,27 @@ static RowKernel fuse_row_kernels(Rows *rows, const RowKernel *a, const RowKerne
 	return row;
 }
 
-/* A flat loop as rows of c cells, if its extent is that of `rows_like` times c: what it is then. */
+/* A flat loop as rows of c elements, if its extent is that of `rows_like` times c: what it is then. */
 static RowKernel split(Rows *rows, const RowKernel *flat, const RowKernel *like)
 {
 	Sizes *sizes = rows->program->sizes;
 	RowKernel no = {.kernel = flat->kernel};
-	int64_t cells;
+	int64_t elements;
 	if (!flat->loop || !like->loop || flat->joined || flat->depth > 0 || !flat->plain)
 		return no;
 	for (size_t i = 0; i < flat->touches.n; i++) {
-		Size c = row_cells_of(rows, like, flat->touches.at[i].buffer);
+		Size c = row_elements_of(rows, like, flat->touches.at[i].buffer);
 		if (size_is_bad(c) ||
-		    (size_is_const(sizes, c, &cells) &&
+		    (size_is_const(sizes, c, &elements) &&
 		     !schedule_is_complete(rows->transform->asked) &&
-		     cells < rows->program->options.target->split_cells) ||
+		     elements < rows->program->options.target->split_elements) ||
 		    !size_same(size_mul(sizes, like->loop->hi->size, c), flat->loop->hi->size))
 			continue;
 		Arena *arena = rows->program->arena;
 		Kernel kernel = flat->kernel;
-		KernelIter cell = {iter_unique(rows->program, kernel.iters, kernel.niters,
-					       kernel.iters[flat->loop->iter].name, NULL)};
-		Kernel more = {.iters = &cell, .niters = 1};
+		KernelIter element = {iter_unique(rows->program, kernel.iters, kernel.niters,
+						  kernel.iters[flat->loop->iter].name, NULL)};
+		Kernel more = {.iters = &element, .niters = 1};
 		kernel_append_tables(rows->program->arena, &kernel, &more);
 		const Ix **iters = rows_same_iters(rows, &flat->kernel, 0);
 		IterVar inner = flat->kernel.niters;

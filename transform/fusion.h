@@ -61,9 +61,9 @@ typedef struct Rows {
 /* The kernel with all its touches, if it is one loop over rows; `loop` is NULL else, and where
  * transposing its loops is worth more. */
 RowKernel row_kernel(Rows *rows, const Kernel *kernel);
-/* Cells a row of a buffer, by its first access; SIZE_BAD: it does not move with the row. */
-Size row_cells_of(const Rows *rows, const RowKernel *row, BufferId buffer);
-/* Is every access to the buffer in row i in the cells [i*c, i*c + c)? */
+/* Elements a row of a buffer, by its first access; SIZE_BAD: it does not move with the row. */
+Size row_elements_of(const Rows *rows, const RowKernel *row, BufferId buffer);
+/* Is every access to the buffer in row i in the elements [i*c, i*c + c)? */
 bool row_buffer_stays(const Rows *rows, const RowKernel *row, BufferId buffer, Size c);
 /* Does the kernel read or write the buffer; `stored`: write it? */
 bool row_touches(const RowKernel *row, BufferId buffer, bool stored);

@@ -1,6 +1,6 @@
 /* Temporaries that no kernel but a joined one sees.
  *
- * One with one cell a row becomes a local; one that has the place of a result, which is first
+ * One with one element a row becomes a local; one that has the place of a result, which is first
  * written where the temporary is read last, becomes the result, and what makes such a temporary
  * before, a product of rows, then stores it there.
  */
@@ -37,8 +37,8 @@ static bool is_once(const Rows *rows, const Touch *touch)
 	return true;
 }
 
-/* The access that sets the buffer's one cell a row before it is read; NULL: it is not so. */
-static const Touch *cell_store(const Rows *rows, const RowKernel *row, BufferId buffer)
+/* The access that sets the buffer's one element a row before it is read; NULL: it is not so. */
+static const Touch *element_store(const Rows *rows, const RowKernel *row, BufferId buffer)
 {
 	const Touch *first = NULL;
 	for (size_t i = 0; i < row->touches.n && !first; i++)
@@ -62,25 +62,25 @@ static const Touch *first_store(const RowKernel *row, BufferId buffer)
 	return NULL;
 }
 
-/* Do the loops around a store go through all of the row's c cells, one after the other? But for the
+/* Do the loops around a store go through all of the row's c elements, one after the other? But for the
  * room behind them. */
 static bool fills_row(const Rows *rows, const Touch *store, Size c)
 {
 	Sizes *sizes = rows->program->sizes;
-	Size cells = size_const(sizes, 1);
+	Size elements = size_const(sizes, 1);
 	for (const Around *around = store->around; around; around = around->outer) {
 		const Stmt *loop = around->loop;
 		if (loop->step != 1 || loop->lo->kind != IX_SIZE || loop->hi->kind != IX_SIZE ||
 		    !size_is(sizes, loop->lo->size, 0) ||
-		    !size_same(ix_stride(rows->program, store->ix, loop->iter), cells))
+		    !size_same(ix_stride(rows->program, store->ix, loop->iter), elements))
 			return false;
-		cells = size_mul(sizes, cells, loop->hi->size);
+		elements = size_mul(sizes, elements, loop->hi->size);
 	}
 	bool padded = rows->program->buffers.at[store->buffer].padded;
-	return size_same(cells, c) || (padded && size_ge(sizes, c, cells));
+	return size_same(elements, c) || (padded && size_ge(sizes, c, elements));
 }
 
-/* Is all of `to` first written by a statement that reads `from` at the same cell, for the last
+/* Is all of `to` first written by a statement that reads `from` at the same element, for the last
  * time? Where a part was, the rest would hold what `from` does. */
 static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, BufferId to)
 {
@@ -100,7 +100,7 @@ static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, Buf
 			return false;
 		read = true;
 	}
-	Size c = row_cells_of(rows, row, to);
+	Size c = row_elements_of(rows, row, to);
 	return read && !size_is_bad(c) && fills_row(rows, store, c) &&
 	       row_buffer_stays(rows, row, to, c) && row_buffer_stays(rows, row, from, c);
 }
@@ -143,7 +143,7 @@ static PlaceTaken find_place(const Rows *rows, const RowKernel *row, BufferId bu
 	Others others = others_of(rows, buffer);
 	if (rows->program->buffers.at[buffer].kind != BUFFER_TEMP || others.behind)
 		return none;
-	const Touch *store = others.before ? NULL : cell_store(rows, row, buffer);
+	const Touch *store = others.before ? NULL : element_store(rows, row, buffer);
 	if (store)
 		return (PlaceTaken){store, BUFFER_NONE};
 	for (size_t i = 0; i < row->touches.n; i++) {

@@ -1,6 +1,6 @@
 /* What a kernel over rows touches, and whether its rows are apart.
  *
- *   for i in 0..n { for j in 0..v { e[i*v + j] = x[i*v + j] - m[i] } }    e, x: v cells a row; m: one
+ *   for i in 0..n { for j in 0..v { e[i*v + j] = x[i*v + j] - m[i] } }    e, x: v elements a row; m: one
  *
  * Every access is kept with the loops around it, so that the greatest index that it reaches inside
  * a row is a size: offset + sum of coefficient * (last value of the iterator). An access stays in
@@ -131,7 +131,7 @@ static bool stays_in_row(const Rows *rows, const RowKernel *row, const Touch *to
 	       size_ge(sizes, size_plus(sizes, c, -1), most);
 }
 
-Size row_cells_of(const Rows *rows, const RowKernel *row, BufferId buffer)
+Size row_elements_of(const Rows *rows, const RowKernel *row, BufferId buffer)
 {
 	for (size_t i = 0; i < row->touches.n; i++)
 		if (row->touches.at[i].buffer == buffer) {

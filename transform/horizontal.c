@@ -7,7 +7,7 @@
  *                                                     h = piece: y[h] = f(q[h*64, ...])
  *
  * Two kernels join where each is one loop, both of the same number of iterations, and no piece of
- * the joint loop touches a cell that another one stores (independent.c): what a piece reads of the
+ * the joint loop touches an element that another one stores (independent.c): what a piece reads of the
  * first kernel it has stored itself, and what it stores no later piece of the first has to read. A
  * kernel that has nothing to do with those that are open may stand between; it goes before them.
  * parallel.c cuts the joint loop by the work of all.

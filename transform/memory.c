@@ -176,7 +176,7 @@ static const Stmt *only_store(const Block *block, BufferId buffer, uint32_t *n)
 	return found;
 }
 
-/* Does the store, which is in the block, meet a cell once at most? Every loop around it moves its
+/* Does the store, which is in the block, meet an element once at most? Every loop around it moves its
  * index; chunks of a parallel loop share out one that does. */
 static bool is_once(const Block *block, const Stmt *store)
 {
@@ -192,7 +192,7 @@ static bool is_once(const Block *block, const Stmt *store)
 }
 
 /* May the buffer be written over the operand `from`, both in one place? There is one store, no
- * accumulation, each cell once; every load of the operand is at the store's own index, and none
+ * accumulation, each element once; every load of the operand is at the store's own index, and none
  * comes behind the store. */
 static bool may_overwrite(const Plan *p, const Kernel *kernel, BufferId to, BufferId from)
 {

@@ -9,14 +9,14 @@
  *     if chunk == I*J - 1: what is left
  *
  * Of loops that are nested in each other, at the top of a kernel or under conditions there, at most
- * two are cut; what they contain is as it was, so every cell is computed by the same code in the same
+ * two are cut; what they contain is as it was, so every element is computed by the same code in the same
  * order. How many chunks there are follows from the work (work.c): never from threads.
  * An even number is wanted, for two threads; work for less than two chunks stays one loop. An
  * innermost loop of constant length is cut at multiples of BLOCK only. A schedule may say into
  * how many parts each loop is cut. Elements that a kernel copies beside its other loops count COPY
  * times: they wait for memory, and threads find near what they have copied.
  *
- * What stands behind a loop and stores other cells (`beside`) goes with its parts: a loop is cut as
+ * What stands behind a loop and stores other elements (`beside`) goes with its parts: a loop is cut as
  * often, the rest is a part's, the last one's or, where it is as long as some, one of its own.
  */
 #include "base/diag.h"
@@ -77,7 +77,7 @@ static bool depends(const Stmt *loop, const Stmt *const *outer, uint32_t n)
 	return false;
 }
 
-/* How many statements from the first on store other cells than what stands before them. */
+/* How many statements from the first on store other elements than what stands before them. */
 static uint32_t count_beside(const Stmt *const *stmts, uint32_t n)
 {
 	uint32_t i = 0;

@@ -14,7 +14,7 @@
  * while it is near. Where the stored lines of a tile would lie in a few sets of the cache, the
  * loops over tiles change places (vs inside us), so that stores run along rows. Other operands and
  * any arithmetic may take part; what is more than a few simple float operations reads the transposed
- * tile from memory in plain loops. Every cell is computed once from the same values as before.
+ * tile from memory in plain loops. Every element is computed once from the same values as before.
  */
 #include <string.h>
 
@@ -75,10 +75,11 @@ static int64_t extent_of(const Transpose *t, const Stmt *loop, int64_t guess)
 
 static bool is_small(const Transpose *t)
 {
-	int64_t cells = 1;
-	for (uint32_t i = 0; i < t->nloops && cells < transpose_target(t)->transpose_cells; i++)
-		cells *= extent_of(t, t->loops[i], transpose_target(t)->transpose_cells);
-	return cells < transpose_target(t)->transpose_cells;
+	int64_t elements = 1;
+	for (uint32_t i = 0; i < t->nloops && elements < transpose_target(t)->transpose_elements;
+	     i++)
+		elements *= extent_of(t, t->loops[i], transpose_target(t)->transpose_elements);
+	return elements < transpose_target(t)->transpose_elements;
 }
 
 static bool find_v(Transpose *t)
@@ -153,13 +154,13 @@ static bool is_transposed(Transpose *t, const Stmt *stmt)
 	return find_nest(t, stmt) && (t->replays || !is_small(t)) && find_v(t) && find_u(t);
 }
 
-/* The cost of an extent in tiles of n, in tenths of a cell: small tiles move fewer bytes at once,
- * and what is left goes cell by cell. */
+/* The cost of an extent in tiles of n, in tenths of an element: small tiles move fewer bytes at once,
+ * and what is left goes element by element. */
 static int64_t cost_of(const Transpose *t, const Stmt *loop, int64_t n)
 {
 	int64_t extent = extent_of(t, loop, TILE_MOST), whole = extent / n * n;
 	return whole * (transpose_target(t)->transpose_cost + 2 * (TILE_MOST / n - 1)) +
-	       (extent - whole) * transpose_target(t)->transpose_cost_cell;
+	       (extent - whole) * transpose_target(t)->transpose_cost_element;
 }
 
 /* The side of the square: of least cost for both extents together. */

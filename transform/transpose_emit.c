@@ -1,5 +1,5 @@
 /* The loops over the tiles that transpose.c chose: whole tiles, what is left beside them, what is left
- * of the loop around. Every cell is stored once.
+ * of the loop around. Every element is stored once.
  */
 #include "base/diag.h"
 #include "loops/linear.h"
@@ -64,9 +64,9 @@ static void read_tile(const Transpose *t, const TransposedLoad *load, Body *to)
 	Dtype dtype = load->load->dtype;
 	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->lane)),
 			       in_block(t, t->vs, t->nv, iter_ix(t, t->row)));
-	const Value *cell =
+	const Value *element =
 		value_local(t->arena, t->kernel, load->tile, place(t, t->row, t->lane), 2);
-	const Stmt *set = stmt_set_at(t->arena, cell, OP_NONE, load->load);
+	const Stmt *set = stmt_set_at(t->arena, element, OP_NONE, load->load);
 	declare(t, load->tile, dtype, to);
 	Block body = rewrite_block(&r, block_one(t->arena, set));
 	PUSH(t->arena, to->stmts, over_tile(t, t->nv, t->nu, LOOP_UNROLL, LOOP_VECTOR, body));
@@ -77,10 +77,10 @@ static void transpose_tile(const Transpose *t, const TransposedLoad *load, Body 
 {
 	const Value *from =
 		value_local(t->arena, t->kernel, load->tile, place(t, t->lane, t->row), 2);
-	const Value *cell =
+	const Value *element =
 		value_local(t->arena, t->kernel, load->wide, place(t, t->row, t->lane), 2);
 	declare(t, load->wide, load->load->dtype, to);
-	Block set = block_one(t->arena, stmt_set_at(t->arena, cell, OP_NONE, from));
+	Block set = block_one(t->arena, stmt_set_at(t->arena, element, OP_NONE, from));
 	PUSH(t->arena, to->stmts, over_tile(t, t->nu, t->nv, LOOP_UNROLL, LOOP_VECTOR, set));
 }
 
@@ -137,12 +137,12 @@ static Block tile_block(const Transpose *t)
 static Block whole_blocks(const Transpose *t, const TileLoop *outer, const TileLoop *inner)
 {
 	Body body = {0};
-	const Ix *cell = in_block(t, outer->tiles, outer->n, iter_ix(t, t->lane));
+	const Ix *element = in_block(t, outer->tiles, outer->n, iter_ix(t, t->lane));
 	const Ix *along = iter_ix(t, inner->loop->iter);
 	PUSH(t->arena, body.stmts,
 	     stmt_for(t->arena, inner->tiles, number(t, 0), blocks(t, inner->loop, inner->n),
 		      tile_block(t)));
-	Rewrite r = t->along ? rewrite_at(t, cell, along) : rewrite_at(t, along, cell);
+	Rewrite r = t->along ? rewrite_at(t, element, along) : rewrite_at(t, along, element);
 	const Stmt *lanes =
 		stmt_loop(t->program, LOOP_SERIAL, t->lane, outer->n, rewrite_block(&r, t->body));
 	const Stmt *rest = rest_of(t, inner->loop, inner->n, block_one(t->arena, lanes));

@@ -74,7 +74,7 @@ static RefCall reference_call(const VerifyCase *c)
 			 .scalars = call->scalars,
 			 .inputs = inputs,
 			 .params = params,
-			 .most_cells = c->task->cells,
+			 .most_elements = c->task->elements,
 			 .fast = c->task->fast,
 			 .sums = c->task->sums,
 			 .pairs = call->program->options.pairs};

@@ -44,7 +44,7 @@ static void compare_arrays(VerifyDifference *d, const Arrays *both)
 		if (x.i == y.i || (real && isnan(x.f) && isnan(y.f)))
 			continue;
 		d->bits = false;
-		if (both->right && both->right->cells[i].jumps)
+		if (both->right && both->right->elements[i].jumps)
 			continue;
 		double by = real ? difference(x.f, y.f, scale > 0 ? scale : 1) : INFINITY;
 		if (!d->where || by > d->largest) {
@@ -63,7 +63,7 @@ static const RefTensor *right_output(const VerifyRight *right, uint32_t i)
 static const RefTensor *right_param(const VerifyRight *right, size_t i)
 {
 	const RefTensor *param = right->result ? &right->result->params[right->params[i]] : NULL;
-	return param && param->cells ? param : NULL;
+	return param && param->elements ? param : NULL;
 }
 
 VerifyDifference verify_compare(const VerifyCall *expected, const VerifyCall *got,
@@ -98,17 +98,19 @@ static void hold_against(VerifyDifference *d, const VerifyRight *right, const Ar
 	bool real = dtype_is_float(got->dtype);
 	double scale = real ? magnitude(got) : 0;
 	for (int64_t i = 0; i < got->n; i++) {
-		const RefCell *cell = &both->right->cells[i];
+		const RefElement *element = &both->right->elements[i];
 		Scalar x = scalar_read(got->dtype, got->bytes, i);
-		double by = real && !cell->jumps ? difference(x.f, (double)cell->x, scale) : 0;
-		d->exact += real && cell->error == 0;
-		d->open += !ref_says_something(cell, got->dtype);
+		double by =
+			real && !element->jumps ? difference(x.f, (double)element->x, scale) : 0;
+		d->exact += real && element->error == 0;
+		d->open += !ref_says_something(element, got->dtype);
 		d->largest = isfinite(by) && by > d->largest ? by : d->largest;
-		if (d->wrong || ref_allows(cell, got->dtype, x))
+		if (d->wrong || ref_allows(element, got->dtype, x))
 			continue;
-		d->wrong = arena_printf(right->arena, "%s[%" PRId64 "] is %s, expected %.9g +- %.2g",
-					both->name, i, number_text(right->arena, got->dtype, x),
-					(double)cell->x, cell->error);
+		d->wrong =
+			arena_printf(right->arena, "%s[%" PRId64 "] is %s, expected %.9g +- %.2g",
+				     both->name, i, number_text(right->arena, got->dtype, x),
+				     (double)element->x, element->error);
 	}
 	d->values += got->n;
 }

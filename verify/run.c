@@ -156,15 +156,15 @@ static int invoke(const Contestant *c, VerifyCall *call, Order order)
 		return c->module->init(call->dims, call->state.bytes, (uint64_t)call->scalars[0].i);
 	Arena *arena = arena_new();
 	int64_t *dims = ARENA_ARRAY(arena, int64_t, r->ndims),
-		*cells = ARENA_ARRAY(arena, int64_t, r->nscalars);
+		*elements = ARENA_ARRAY(arena, int64_t, r->nscalars);
 	const void **scalars = ARENA_ARRAY(arena, const void *, r->nscalars);
 	const void **inputs = ARENA_ARRAY(arena, const void *, r->ninputs);
 	void **outputs = ARENA_ARRAY(arena, void *, r->noutputs);
 	for (uint32_t i = 0; i < r->ndims; i++)
 		dims[i] = call->dims[r->dims[i]];
 	for (uint32_t i = 0; i < r->nscalars; i++) {
-		scalar_write(r->scalars[i].dtype, &cells[i], 0, call->scalars[i]);
-		scalars[i] = &cells[i];
+		scalar_write(r->scalars[i].dtype, &elements[i], 0, call->scalars[i]);
+		scalars[i] = &elements[i];
 	}
 	for (uint32_t i = 0; i < r->ninputs; i++)
 		inputs[i] = call->inputs[i].bytes;
@@ -339,7 +339,7 @@ static VerifyTask task_of(const Emit *emit, const Inference *inference, FILE *re
 			    .steps_first = 1 << 25,
 			    .steps_more = 1 << 19,
 			    .bytes = 1 << 29,
-			    .cells = 1 << 24};
+			    .elements = 1 << 24};
 }
 
 static void run(const VerifyTask *task, const Emit *emit)

@@ -38,7 +38,7 @@ typedef struct VerifyTask {
 	/* points of the reference, and as many statements of the interpreter for each as
 	 * case.c says: of the first call of a routine, of others */
 	int64_t steps_first, steps_more;
-	int64_t bytes, cells; /* of arrays; of the reference, 32 bytes each */
+	int64_t bytes, elements; /* of arrays; of the reference, 32 bytes each */
 } VerifyTask;
 
 /* By node of the tensor program that the loops were made from: the one order that they add in,

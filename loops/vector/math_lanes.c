@@ -11,7 +11,7 @@
  * place of the second loop. A function is a long chain of instructions: one vector after another would wait
  * for each of them.
  *
- * Legal where cells are read at their own place, or where nothing is written: each is computed as it
+ * Legal where elements are read at their own place, or where nothing is written: each is computed as it
  * is alone, so the bits are the same wherever it stands. Only where the target can mask lanes.
  */
 #include "base/size_order.h"
@@ -38,7 +38,7 @@ static bool moves_by_one(const Ix *ix, IterVar iter)
 }
 
 /* Is what the body stores to the buffer, if it does, stored at this index? */
-static bool is_own_cell(const Search *s, BufferId buffer, const Ix *ix)
+static bool is_own_element(const Search *s, BufferId buffer, const Ix *ix)
 {
 	for (uint32_t i = 0; i < s->loop->body.n; i++) {
 		const Stmt *stmt = s->loop->body.stmts[i];
@@ -68,8 +68,8 @@ static const char *value_refused(Search *s, const Value *value)
 		    s->t->target->in_lanes[value->op];
 	if (value->ix && value->ix->reads)
 		return "an index is read from memory";
-	if (value->kind == VALUE_LOAD && !is_own_cell(s, value->buffer, value->ix))
-		return "a cell is read that another iteration stores";
+	if (value->kind == VALUE_LOAD && !is_own_element(s, value->buffer, value->ix))
+		return "an element is read that another iteration stores";
 	s->found |= call;
 	for (uint32_t i = 0; i < value->nargs; i++) {
 		const char *why = value_refused(s, value->args[i]);
@@ -104,8 +104,8 @@ static const char *stmt_refused(Search *s, const Stmt *stmt)
 		return "an index is read from memory";
 	if (stmt->acc != OP_NONE && !op_is_simple(stmt->acc))
 		return "an operation has no vectors";
-	if (!is_own_cell(s, stmt->buffer, stmt->ix))
-		return "a cell is stored that another iteration stores";
+	if (!is_own_element(s, stmt->buffer, stmt->ix))
+		return "an element is stored that another iteration stores";
 	if (!moves_by_one(stmt->ix, s->loop->iter))
 		return "a store is not contiguous";
 	return value_refused(s, stmt->value);

@@ -39,7 +39,7 @@ const Stmt *cumulate_store(const Lines *l, const Ix *i, const Value *value)
 
 const Value *cumulate_stored(const Lines *l, const Ix *i)
 {
-	return value_load(l->program, l->to, l->cell(l, place(l, i)));
+	return value_load(l->program, l->to, l->result_index(l, place(l, i)));
 }
 
 const Value *cumulate_neutral(const Lines *l)
@@ -168,7 +168,7 @@ void cumulate_fetch(const Lines *l, const Ix *lo, Body *body)
 	if (value->kind != VALUE_LOAD)
 		return;
 	lines_push(l, &line, stmt_prefetch(l->arena, value->buffer, value->ix, true));
-	lines_push(l, &line, stmt_prefetch(l->arena, l->to, l->cell(l, place(l, i)), true));
+	lines_push(l, &line, stmt_prefetch(l->arena, l->to, l->result_index(l, place(l, i)), true));
 	int64_t step = CACHE_LINE / (int64_t)dtype_bytes(l->dtype);
 	lines_push(l, body,
 		   lines_loop(l, t, lines_const(l, 0), lines_const(l, l->order.run), step, &line));
@@ -199,7 +199,7 @@ static bool are_columns(const Lines *l)
 	uint32_t next = 0;
 	IterVar var = l->beside[l->nbeside - 1]->iter;
 	const Value *value = cumulate_element(l, lines_const(l, 0), &body);
-	Size stride = ix_stride(l->program, l->cell(l, lines_const(l, 0)), var);
+	Size stride = ix_stride(l->program, l->result_index(l, lines_const(l, 0)), var);
 	return body.stmts.n == 0 && goes_on(l, var, value, &next) && next > 0 &&
 	       size_is(l->sizes, stride, 1);
 }

@@ -11,7 +11,7 @@
  *               for v in c..min(c + 256, C): sums[s, v] = what the run comes to
  *             then as lines, for all v in each step
  *
- * Every loop but the one that adds up `sums` has independent iterations, and each cell is added to in
+ * Every loop but the one that adds up `sums` has independent iterations, and each element is added to in
  * one order, whoever runs them.
  */
 #include "lower/along/cumulate.h"

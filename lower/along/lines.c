@@ -95,7 +95,7 @@ const Stmt *lines_if(const Lines *l, CondKind kind, const Ix *a, const Ix *b, co
 const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)
 {
 	Dtype dtype = l->program->buffers.at[l->to].dtype;
-	return stmt_store(l->arena, l->to, l->cell(l, at), OP_NONE,
+	return stmt_store(l->arena, l->to, l->result_index(l, at), OP_NONE,
 			  value_cast(l->arena, dtype, value));
 }
 
@@ -105,7 +105,7 @@ void lines_wrap(const Lines *l, uint32_t n, Body *body)
 		const Stmt *loop = lines_loop(l, l->beside[i]->iter, lines_const(l, 0),
 					      lines_size(l, l->extents[i]), 1, body);
 		*body = (Body){0};
-		/* each line has cells of its own, in temporaries too */
+		/* each line has elements of its own, in temporaries too */
 		lines_push(l, body, lines_independent(loop));
 	}
 }

@@ -23,8 +23,8 @@ struct Lines {
 	void *of; /* the caller's */
 	/* The operand's element at a place of the axis, and at `beside`; locals go to the body. */
 	const Value *(*element)(const Lines *lines, const Ix *at, Body *body);
-	/* The index of the result's cell there. */
-	const Ix *(*cell)(const Lines *lines, const Ix *at);
+	/* The index of the result's element there. */
+	const Ix *(*result_index)(const Lines *lines, const Ix *at);
 	IterVar (*iter)(void *of, const char *name);
 	/* A local of n elements; 0: a single one. */
 	LocalId (*local)(void *of, const char *name, Dtype dtype, uint32_t n);
@@ -75,13 +75,13 @@ void lines_push(const Lines *lines, Body *body, const Stmt *stmt);
 /* The body as a loop over lo, lo + step, ... below hi. */
 const Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
 		       const Body *body);
-/* The loop, of which no iteration stores a cell that another touches. */
+/* The loop, of which no iteration stores an element that another touches. */
 const Stmt *lines_independent(const Stmt *loop);
 /* Appends the body for each of [0, extent). */
 void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
 /* The body where the condition holds. */
 const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
-/* to[cell] = value, in the result's type. */
+/* to[element] = value, in the result's type. */
 const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
 /* The body for blocks of n lines along the last axis beside, which is at hand at the first of them;
  * where that block ends. */

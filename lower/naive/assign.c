@@ -2,9 +2,9 @@
  *
  *   value = right side             whole, aside, so that it reads what the target held before
  *   target = neutral of ACC        where the target is cleared
- *   target ACC= value              in all cells, or in those that the right side reaches
+ *   target ACC= value              in all elements, or in those that the right side reaches
  *
- * A cell that the right side does not reach keeps what it holds: it meets the neutral element of
+ * An element that the right side does not reach keeps what it holds: it meets the neutral element of
  * the right side where every number stays as it is by that, else nothing.
  */
 #include "lower/naive/builder.h"
@@ -53,7 +53,7 @@ static void emit_clear(Naive *naive, NodeId id)
 	build_end(&b);
 }
 
-static void emit_all_cells(Builder *b, BufferId from, BufferId to, Op acc)
+static void emit_all_elements(Builder *b, BufferId from, BufferId to, Op acc)
 {
 	IterVar e;
 	Body body = {0};
@@ -72,7 +72,7 @@ void assignment_emit(Naive *naive, NodeId id)
 		emit_clear(naive, id);
 	Builder b = build_new(naive, tables_name(t, id), node->span);
 	if (!proj || proj->surjective || keeps_numbers(node->acc))
-		emit_all_cells(&b, from, to, node->acc);
+		emit_all_elements(&b, from, to, node->acc);
 	else
 		reached_emit(&b, id, from, to, node->acc);
 	build_end(&b);

@@ -98,7 +98,7 @@ const Ix *index_of(const Builder *b, const Value *value);
 
 /* Is it nowhere in memory: a number, a size, a scalar, a range, each element's own offset? */
 bool node_is_expression(const Node *node);
-/* to[...] = the node, whole: cells that no point reaches are `neutral`. */
+/* to[...] = the node, whole: elements that no point reaches are `neutral`. */
 void operation_emit(Builder *b, NodeId node, BufferId to, Scalar neutral);
 /* Where the projection writes, and nowhere else: to[i] ACC= from[i]. */
 void reached_emit(Builder *b, NodeId node, BufferId from, BufferId to, Op acc);

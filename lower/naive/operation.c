@@ -1,9 +1,9 @@
 /* The loops of one operation, from its projection: piece by piece, the result's iterators in the
  * order of the projection and the reduced ones, K, inside them.
  *
- *   each cell once      for R: y[R] = value
- *   sum of a cell       for R: { acc = neutral; for K: acc += value; y[R] = acc }
- *   sums that scatter   for all cells: y = neutral; for R, K: y[index] += value; an index may be read
+ *   each element once      for R: y[R] = value
+ *   sum of an element       for R: { acc = neutral; for K: acc += value; y[R] = acc }
+ *   sums that scatter   for all elements: y = neutral; for R, K: y[index] += value; an index may be read
  *   greatest            for R: { best, at = -inf, 0; for k: best, at = value, k where greater }
  *   reshape             for e: y[e] = x[e]
  *
@@ -26,7 +26,7 @@ typedef struct Loops {
 	const Piece *piece;
 	const Ix **iters; /* by IterId: the loop's iterator, or 0 where one iteration is all */
 	IterVar *vars;	  /* by IterId */
-	const Ix *at;	  /* of the result's cell, in storage order */
+	const Ix *at;	  /* of the result's element, in storage order */
 	VEC(Guarded) guards;
 } Loops;
 
@@ -110,7 +110,7 @@ static void append(Builder *b, const Body *body)
 
 /* ---- which form ---- */
 
-/* Do steps meet in a cell? Words are only moved. */
+/* Do steps meet in an element? Words are only moved. */
 static bool adds_up(const Node *node, const Proj *proj)
 {
 	return node->kind == NODE_SCATTER ||
@@ -123,20 +123,20 @@ Scalar operation_neutral(const Node *node)
 					 : op_neutral(node_reduce_op(node), node->dtype);
 }
 
-/* Does a step store each cell, or a sum that starts with what it stores? */
+/* Does a step store each element, or a sum that starts with what it stores? */
 static bool needs_fill(const Node *node, const Proj *proj)
 {
 	if (!proj || proj->linear || node->along.letter || node->kind == NODE_RANDOM)
 		return false;
 	if (node->kind == NODE_ARGMAX)
 		return !proj->surjective;
-	return adds_up(node, proj) ? !proj_computes_cells(proj)
+	return adds_up(node, proj) ? !proj_computes_elements(proj)
 				   : !proj->surjective || proj_is_guarded(proj);
 }
 
 /* ---- the forms ---- */
 
-/* acc NONE: each cell once; else sums that scatter. */
+/* acc NONE: each element once; else sums that scatter. */
 static void emit_stores(Builder *b, NodeId id, const Piece *piece, BufferId to, Op acc)
 {
 	acc = acc == OP_ID ? OP_NONE : acc; /* the last one stays */
@@ -155,18 +155,18 @@ static void emit_sum(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	const Node *node = tables_node(b->t, id);
 	Loops l = steps_of(b, id, piece);
 	LocalId acc = build_local(b, "acc", node->dtype);
-	Body step = {0}, cell = {0};
+	Body step = {0}, element = {0};
 	const Value *value = step_value(b, id, piece, l.iters);
 	const Value *neutral = value_const(b->arena, node->dtype, operation_neutral(node));
 	build_add(b, &step, stmt_set(b->arena, acc, node_reduce_op(node), value));
 	guard_body(&l, &step);
 	wrap(&l, &step, true);
-	build_add(b, &cell, stmt_local(b->arena, acc, neutral));
+	build_add(b, &element, stmt_local(b->arena, acc, neutral));
 	for (size_t i = 0; i < step.stmts.n; i++)
-		build_add(b, &cell, step.stmts.at[i]);
-	build_add(b, &cell, build_store(b, to, l.at, OP_NONE, build_read(b, acc)));
-	wrap(&l, &cell, false);
-	append(b, &cell);
+		build_add(b, &element, step.stmts.at[i]);
+	build_add(b, &element, build_store(b, to, l.at, OP_NONE, build_read(b, acc)));
+	wrap(&l, &element, false);
+	append(b, &element);
 }
 
 static const Value *chosen(const Builder *b, const Value *is, const Value *yes, const Value *no)
@@ -192,7 +192,7 @@ static void emit_argmax(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	Dtype dtype = dtype_wide(from->dtype);
 	Loops l = steps_of(b, id, piece);
 	LocalId best = build_local(b, "best", dtype), at = build_local(b, "at", node->dtype);
-	Body step = {0}, cell = {0};
+	Body step = {0}, element = {0};
 	const Ix **axes = step_indices(b, id, piece, &piece->args[0], l.iters);
 	const Value *value = value_cast(arena, dtype, element_at(b, node->args[0], axes));
 	const Value *here = value_index(arena, node->dtype, place_along(&l));
@@ -203,16 +203,16 @@ static void emit_argmax(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	build_add(b, &step,
 		  stmt_set(arena, best, OP_NONE, chosen(b, greater, value, build_read(b, best))));
 	wrap(&l, &step, true);
-	build_add(b, &cell,
+	build_add(b, &element,
 		  stmt_local(arena, best, value_const(arena, dtype, op_neutral(OP_MAX, dtype))));
 	build_add(
-		b, &cell,
+		b, &element,
 		stmt_local(arena, at, value_const(arena, node->dtype, scalar_of(node->dtype, 0))));
 	for (size_t i = 0; i < step.stmts.n; i++)
-		build_add(b, &cell, step.stmts.at[i]);
-	build_add(b, &cell, build_store(b, to, l.at, OP_NONE, build_read(b, at)));
-	wrap(&l, &cell, false);
-	append(b, &cell);
+		build_add(b, &element, step.stmts.at[i]);
+	build_add(b, &element, build_store(b, to, l.at, OP_NONE, build_read(b, at)));
+	wrap(&l, &element, false);
+	append(b, &element);
 }
 
 static void emit_pieces(Builder *b, NodeId id, BufferId to)
@@ -225,7 +225,7 @@ static void emit_pieces(Builder *b, NodeId id, BufferId to)
 			emit_argmax(b, id, piece, to);
 		else if (!adds_up(node, proj))
 			emit_stores(b, id, piece, to, OP_NONE);
-		else if (proj_computes_cells(proj))
+		else if (proj_computes_elements(proj))
 			emit_sum(b, id, piece, to);
 		else
 			emit_stores(b, id, piece, to, node_reduce_op(node));

@@ -4,7 +4,7 @@
  *                a check of each index that is gathered, what it is computed from before that
  *                a kernel for each operation, into a buffer of its own
  *              copies of results that have another home
- *   init    := for each parameter that starts with an expression, a kernel over its cells; all that
+ *   init    := for each parameter that starts with an expression, a kernel over its elements; all that
  *              the expression is made of is a local there
  *
  * Numbers, sizes, scalars, ranges and offsets have no buffer: they are expressions where they are
@@ -212,7 +212,7 @@ static void emit_routine(Naive *naive, uint32_t routine)
 
 /* ---- what parameters start with ---- */
 
-/* for i, j, ...: w[i, j, ...] = the expression, at the cell's own index */
+/* for i, j, ...: w[i, j, ...] = the expression, at the element's own index */
 static void emit_initial(Naive *naive, NodeId id)
 {
 	Tables *t = &naive->tables;
@@ -242,7 +242,7 @@ static void emit_initial(Naive *naive, NodeId id)
 	build_end(&b);
 }
 
-static void emit_cells(Naive *naive, NodeId id)
+static void emit_elements(Naive *naive, NodeId id)
 {
 	Tables *t = &naive->tables;
 	for (uint32_t i = 0; i < t->routine->norder; i++) {
@@ -283,7 +283,7 @@ static void emit_init(Naive *naive)
 			continue;
 		one = tables_initial(t, id);
 		t->routine = &one;
-		tables_node(t, id)->cellwise ? emit_cells(naive, id) : emit_step(naive);
+		tables_node(t, id)->elementwise ? emit_elements(naive, id) : emit_step(naive);
 	}
 	t->routine = init;
 	tables_close_init(t, naive->kernels.at, (uint32_t)naive->kernels.n);

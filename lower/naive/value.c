@@ -193,7 +193,7 @@ const Value *element_expression(Builder *b, NodeId id, const Ix *const *axes)
 	}
 }
 
-/* In an initialiser, a local of the cell: what several operations read is computed once. */
+/* In an initialiser, a local of the element: what several operations read is computed once. */
 static const Value *held_value(Builder *b, NodeId id, const Ix *const *axes)
 {
 	uint32_t naxes = shape_naxes(tables_shape(b->t, id));

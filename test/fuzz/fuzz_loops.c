@@ -17,7 +17,7 @@ enum {
 	STEPS_FIRST = 1 << 15,
 	STEPS_MORE = 1 << 12,
 	BYTES = 1 << 22,
-	CELLS = 1 << 18,
+	ELEMENTS = 1 << 18,
 	DRAWN = 3
 };
 
@@ -130,7 +130,7 @@ static void check_numbers(Fuzz *f, Session *s)
 			   .steps_first = STEPS_FIRST,
 			   .steps_more = STEPS_MORE,
 			   .bytes = BYTES,
-			   .cells = CELLS};
+			   .elements = ELEMENTS};
 	bool right = verify_interpreter(&task);
 	const char *text = text_take(report, f->arena, NULL);
 	if (right)

@@ -6,7 +6,7 @@
 #include "base/held.h"
 #include "verify/verify.h"
 
-enum { BYTES = 1 << 22, CELLS = 1 << 18, REASON_LEAST = 20 };
+enum { BYTES = 1 << 22, ELEMENTS = 1 << 18, REASON_LEAST = 20 };
 
 typedef struct Try {
 	const ScheduledProgram *program;
@@ -72,7 +72,7 @@ static bool numbers_right(const Try *t, Session *s)
 			   .steps_first = t->program->steps,
 			   .steps_more = t->program->steps / 8,
 			   .bytes = BYTES,
-			   .cells = CELLS};
+			   .elements = ELEMENTS};
 	bool right = verify_interpreter(&task);
 	const char *text = text_take(report, t->program->arena, NULL);
 	if (!right)

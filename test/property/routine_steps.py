@@ -146,7 +146,7 @@ class Spec(indexed.Program):
         return np.prod([max(self.sizes[name].at(dims), 1) for name in indexed.letters(self.operands + [self.result])])
 
     def moves(self):
-        """Is every cell of the result one of an operand's, so that a type of storage stays as it is?"""
+        """Is every element of the result one of an operand's, so that a type of storage stays as it is?"""
         kept = {name for row in self.result for item in row for axis in item.axes for index in axis.indices
                 for name in index[0]}
         windows = any(len(index[0]) > 1 for axis in axes(self.result) for index in axis.indices)
@@ -183,13 +183,13 @@ class Spec(indexed.Program):
         return space, dict(zip(names, np.indices(space))) if names else {}
 
     def reached(self, shape, dims):
-        """The cells that the letters of the result reach."""
-        cells = np.zeros(shape, bool)
+        """The elements that the letters of the result reach."""
+        elements = np.zeros(shape, bool)
         for result, _ in self.pieces():
             space, grids = self.grids([result], dims)
             places, inside = places_of(shape, result, space, grids, dims)
-            cells[tuple(p[inside] for p in places)] |= inside.any()
-        return cells
+            elements[tuple(p[inside] for p in places)] |= inside.any()
+        return elements
 
     def fold(self, out, arrays, combine, dims):
         for result, operands in self.pieces():

@@ -218,7 +218,7 @@ def main():
                 break
     print("%d of %d programs ran, %d are wrong" % (ran, count, bad))
     if "-v" in sys.argv:
-        print("%d refused, %d of other shapes; %d cells, nothing known of %d" % (refused, open_sizes, compared, wild))
+        print("%d refused, %d of other shapes; %d elements, nothing known of %d" % (refused, open_sizes, compared, wild))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Arrays of the language's dtypes with what is known of their error, and its operations on them.
 
 Floats are held as float64 and rounded to their dtype after each operation, integers as int64 and wrapped. `err` bounds,
-cell by cell, how far a compiled program may be off: 0 where every result is exact, infinite where nothing can be said,
+element by element, how far a compiled program may be off: 0 where every result is exact, infinite where nothing can be said,
 as behind floor of a number that is not exact.
 """
 import os
@@ -173,7 +173,7 @@ def apply(op, *args, dtype=None):
         return settle(value, result, np.broadcast_to(err, value.shape))
 
 
-# ---- folds: the values that meet in one cell ----
+# ---- folds: the values that meet in one element ----
 
 FOLD = {":": "+", "+": "+", "-": "+", "*": "*", "/": "*", "**": "*", "max": "max", "min": "min", "&&": "&&", "||": "||"}
 
@@ -201,7 +201,7 @@ def bits(values):
 
 
 class Fold:
-    """Cells that values are folded into, as `acc` does before it meets the target."""
+    """Elements that values are folded into, as `acc` does before it meets the target."""
 
     def __init__(self, acc, dtype, shape):
         self.op, self.dtype = FOLD[acc], dtype
@@ -213,7 +213,7 @@ class Fold:
         self.short = True
 
     def add(self, places, a):
-        """a's cells, in a row, meet the cells at `places`, an array of indices an axis; () of one cell."""
+        """a's elements, in a row, meet the elements at `places`, an array of indices an axis; () of one element."""
         a = cast(a, self.dtype)
         self.short = self.short and short(a.values)
         function = {"+": np.add, "*": np.multiply, "max": np.maximum, "min": np.minimum, "&&": np.minimum,

@@ -73,7 +73,7 @@ void run_module(SmallProgram *s, const Loaded *l, Run *run)
 	int64_t bytes = 0;
 	assert_true(size_eval(s->program.sizes, r->workspace, run->dims, &bytes));
 	void *workspace = bytes ? aligned_alloc(64, (size_t)bytes) : NULL;
-	const void *scalars[] = {&run->cells[0], &run->cells[1]};
+	const void *scalars[] = {&run->elements[0], &run->elements[1]};
 	run->message = NULL;
 	tsr_call call = {.abi = TSR_ABI, .message = &run->message};
 	run->code = l->module->routines[0].invoke(&call, run->dims, scalars, run->inputs, run->got,

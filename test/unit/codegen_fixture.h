@@ -11,7 +11,7 @@ enum { ARRAYS_MAX = 4 };
 typedef struct Run {
 	int64_t dims[4];
 	Scalar scalars[2]; /* for the interpreter */
-	double cells[2];   /* for the module: the value in its own type */
+	double elements[2]; /* for the module: the value in its own type */
 	const void *inputs[ARRAYS_MAX];
 	void *expected[ARRAYS_MAX], *got[ARRAYS_MAX];
 	size_t bytes[ARRAYS_MAX]; /* of the outputs */

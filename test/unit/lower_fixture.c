@@ -206,7 +206,7 @@ RefResult *run_reference(Run *run)
 			.scalars = run->scalars,
 			.inputs = run->inputs,
 			.params = run->params,
-			.most_cells = 1 << 20};
+			.most_elements = 1 << 20};
 	return reference_run(&call, 0);
 }
 
@@ -215,12 +215,12 @@ static void compare(const Run *run, const RefResult *right)
 	assert_int_equal(right->outcome, REF_DONE);
 	for (uint32_t i = 0; i < right->noutputs; i++)
 		for (int64_t k = 0; k < right->outputs[i].n; k++) {
-			const RefCell *cell = &right->outputs[i].cells[k];
+			const RefElement *element = &right->outputs[i].elements[k];
 			Dtype dtype = right->outputs[i].dtype;
 			Scalar got = scalar_read(dtype, run->outputs[i], k);
-			if (!ref_allows(cell, dtype, got))
+			if (!ref_allows(element, dtype, got))
 				fail_msg("output %u, element %d: expected %g\n%s", i, (int)k,
-					 (double)cell->x, lowered_dump(run->s, run->program));
+					 (double)element->x, lowered_dump(run->s, run->program));
 		}
 }
 

@@ -1,8 +1,8 @@
 #include "test/unit/proj_run.h"
 
-int64_t proj_element(uint32_t arg, int64_t cell)
+int64_t proj_element(uint32_t arg, int64_t element)
 {
-	return 1 + (cell * 7919 + arg * 104729 + cell * cell * 31) % 1009;
+	return 1 + (element * 7919 + arg * 104729 + element * element * 31) % 1009;
 }
 
 static int64_t constant(const Small *s, Size size)
@@ -12,10 +12,10 @@ static int64_t constant(const Small *s, Size size)
 	return value;
 }
 
-static int64_t done_cell(const Small *s, const Access *access, NodeId id, const int64_t *values,
-			 Done *done)
+static int64_t done_element(const Small *s, const Access *access, NodeId id, const int64_t *values,
+			    Done *done)
 {
-	int64_t cell = 0;
+	int64_t element = 0;
 	for (uint32_t i = 0; i < access->naxes; i++) {
 		const Index *index = &access->axes[i];
 		int64_t at = constant(s, index->offset),
@@ -26,21 +26,21 @@ static int64_t done_cell(const Small *s, const Access *access, NodeId id, const 
 			done->outside |= !index->guarded;
 			return -1;
 		}
-		cell = cell * size + at;
+		element = element * size + at;
 	}
-	return cell;
+	return element;
 }
 
 static void done_point(const Small *s, NodeId id, const Piece *piece, const int64_t *values,
 		       Done *done)
 {
 	const Node *node = &s->graph.nodes.at[id];
-	int64_t to = done_cell(s, &piece->result, id, values, done), value = 1;
+	int64_t to = done_element(s, &piece->result, id, values, done), value = 1;
 	bool skip = false;
 	for (uint32_t arg = 0; arg < node->nargs; arg++) {
 		if (!piece->args[arg].present)
 			continue;
-		int64_t from = done_cell(s, &piece->args[arg], node->args[arg], values, done);
+		int64_t from = done_element(s, &piece->args[arg], node->args[arg], values, done);
 		skip |= from < 0;
 		value *= proj_element(arg, from);
 	}
@@ -75,7 +75,7 @@ void proj_run(const Small *s, NodeId id, Done *done)
 void done_count(const Done *done, bool *once, bool *all)
 {
 	*once = *all = true;
-	for (int64_t i = 0; i < done->ncells; i++) {
+	for (int64_t i = 0; i < done->nelements; i++) {
 		*once &= done->writes[i] < 2;
 		*all &= done->writes[i] > 0;
 	}

@@ -129,7 +129,7 @@ static int code_at(SmallProgram *s, int32_t k, size_t bytes, const char **messag
 {
 	const float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 	Run run = {.inputs = {x}, .bytes = {bytes}, .scalars = {{.i = k}}};
-	memcpy(&run.cells[0], &k, sizeof k);
+	memcpy(&run.elements[0], &k, sizeof k);
 	compare_run(s, &run);
 	*message = run.message;
 	return run.code;

@@ -232,8 +232,8 @@ static void reduction_and_scalars(void **state)
 		   .bytes = {20}};
 	float f = 1.5f;
 	int32_t three = -3;
-	memcpy(&run.cells[0], &f, sizeof f);
-	memcpy(&run.cells[1], &three, sizeof three);
+	memcpy(&run.elements[0], &f, sizeof f);
+	memcpy(&run.elements[1], &three, sizeof three);
 	compare_run(&s, &run);
 	run.dims[1] = 0;
 	compare_run(&s, &run);

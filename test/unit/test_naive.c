@@ -18,7 +18,7 @@ static void expect_loops(Small *s, NodeId node, const char *text)
 	expect_right(s, program);
 }
 
-static void cells_that_are_computed_once_are_stored(void **state)
+static void elements_that_are_computed_once_are_stored(void **state)
 {
 	Small *s = *state;
 	NodeId x = small_leaf(s, "n, 3"), b = small_leaf(s, "3");
@@ -80,7 +80,7 @@ static void a_padded_read_is_a_condition(void **state)
 		     "    out0[o] = acc\n\n");
 }
 
-static void cells_that_are_not_reached_are_neutral(void **state)
+static void elements_that_are_not_reached_are_neutral(void **state)
 {
 	Small *s = *state;
 	NodeId x = small_leaf(s, "n");
@@ -144,7 +144,7 @@ static void a_step_is_computed_whole_before_its_target_takes_it_in(void **state)
 	expect_right(s, program);
 }
 
-static void only_cells_that_a_step_reaches_meet_its_value(void **state)
+static void only_elements_that_a_step_reaches_meet_its_value(void **state)
 {
 	Small *s = *state;
 	NodeId x = small_leaf(s, "3"), t = small_param(s, "t", "6");
@@ -162,15 +162,15 @@ static void only_cells_that_a_step_reaches_meet_its_value(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(cells_that_are_computed_once_are_stored),
+		TEST(elements_that_are_computed_once_are_stored),
 		TEST(a_sum_is_added_up_in_a_local_term_by_term),
 		TEST(every_operation_has_a_kernel_and_a_buffer),
 		TEST(a_padded_read_is_a_condition),
-		TEST(cells_that_are_not_reached_are_neutral),
+		TEST(elements_that_are_not_reached_are_neutral),
 		TEST(pieces_go_one_after_another),
 		TEST(the_greatest_is_the_first_of_equals),
 		TEST(a_step_is_computed_whole_before_its_target_takes_it_in),
-		TEST(only_cells_that_a_step_reaches_meet_its_value),
+		TEST(only_elements_that_a_step_reaches_meet_its_value),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

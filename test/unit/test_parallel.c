@@ -56,16 +56,16 @@ static void test_independence(void **state)
 {
 	(void)state;
 	static const Case cases[] = {
-		{5, 7, 7, 1, 0, -1, true, true},    /* rows of a matrix */
-		{5, 7, 1, 5, 0, -1, true, true},    /* columns */
-		{5, 7, 8, 1, 3, -1, true, true},    /* a part of longer rows */
-		{5, 7, 14, 2, 0, 1, true, true},    /* even and odd cells */
-		{5, 7, 16, 2, 0, 2, true, false},   /* each with its neighbour: j meets j + 1 */
-		{5, 7, 6, 1, 0, -1, false, false},  /* rows that overlap by one */
-		{5, 7, 0, 1, 0, -1, false, true},   /* a sum over i */
-		{5, 7, 1, 0, 0, -1, true, false},   /* a sum over j */
-		{5, 7, 1, 1, 0, -1, false, false},  /* a convolution's scatter */
-		{5, 7, 7, 1, 0, 7, false, true},    /* each row and the next */
+		{5, 7, 7, 1, 0, -1, true, true},   /* rows of a matrix */
+		{5, 7, 1, 5, 0, -1, true, true},   /* columns */
+		{5, 7, 8, 1, 3, -1, true, true},   /* a part of longer rows */
+		{5, 7, 14, 2, 0, 1, true, true},   /* even and odd elements */
+		{5, 7, 16, 2, 0, 2, true, false},  /* each with its neighbour: j meets j + 1 */
+		{5, 7, 6, 1, 0, -1, false, false}, /* rows that overlap by one */
+		{5, 7, 0, 1, 0, -1, false, true},  /* a sum over i */
+		{5, 7, 1, 0, 0, -1, true, false},  /* a sum over j */
+		{5, 7, 1, 1, 0, -1, false, false}, /* a convolution's scatter */
+		{5, 7, 7, 1, 0, 7, false, true},   /* each row and the next */
 	};
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
 		SmallProgram s;

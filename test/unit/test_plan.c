@@ -115,7 +115,7 @@ static void stores_each_step_of_a_sum(Plans *p)
 {
 	nest_of(p, p->after)->plan.form = NEST_STORES;
 }
-static void lanes_along_cells(Plans *p)
+static void lanes_along_elements(Plans *p)
 {
 	nest_of(p, p->after)->nest.nloops = nest_of(p, p->after)->nest.nresult;
 	nest_of(p, p->after)->plan.form = NEST_LANES;
@@ -203,10 +203,10 @@ static void broken_plans_of_routines_are_refused(void **state)
 static void broken_plans_of_kernels_are_refused(void **state)
 {
 	static const Break breaks[] = {
-		kernel_of_another,  kernel_inside_another, stores_each_step_of_a_sum,
-		lanes_along_cells,  rows_are_columns,	   rows_of_another_nest,
-		tiles_leave_a_gap,  tiles_end_early,	   tile_of_no_columns,
-		tile_of_many_registers, block_of_no_rows,  block_of_one_kernel,
+		kernel_of_another,	kernel_inside_another, stores_each_step_of_a_sum,
+		lanes_along_elements,	rows_are_columns,      rows_of_another_nest,
+		tiles_leave_a_gap,	tiles_end_early,       tile_of_no_columns,
+		tile_of_many_registers, block_of_no_rows,      block_of_one_kernel,
 		block_and_kernel,
 	};
 	(void)state;

@@ -16,7 +16,7 @@
 enum { PIECES = 64, ROUNDS = 300 };
 
 typedef struct Sum {
-	int32_t times[PIECES]; /* each cell belongs to one chunk */
+	int32_t times[PIECES]; /* each element belongs to one chunk */
 	tsr_call call;         /* of the nested run */
 } Sum;
 

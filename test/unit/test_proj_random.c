@@ -15,7 +15,7 @@
 #include "test/unit/proj_run.h"
 #include "test/unit/small_graph.h"
 
-enum { LETTERS = 4, RANK = 3, CELLS = 1 << 14, PROGRAMS = 1500, DAMAGES = 12 };
+enum { LETTERS = 4, RANK = 3, ELEMENTS = 1 << 14, PROGRAMS = 1500, DAMAGES = 12 };
 
 typedef struct Random {
 	uint64_t state;
@@ -121,10 +121,10 @@ static Program random_program(Random *r)
 
 /* ---- what the specification says ---- */
 
-/* The cell at these values of the letters; -1: outside. */
-static int64_t said_cell(const Program *p, const RandomTensor *tensor, const int64_t *letters)
+/* The element at these values of the letters; -1: outside. */
+static int64_t said_element(const Program *p, const RandomTensor *tensor, const int64_t *letters)
 {
-	int64_t cell = 0;
+	int64_t element = 0;
 	for (uint32_t i = 0; i < tensor->n; i++) {
 		const RandomAxis *a = &tensor->axes[i];
 		int64_t at = a->offset + (a->over < 0 ? 0 : a->stride * letters[a->over]);
@@ -134,9 +134,9 @@ static int64_t said_cell(const Program *p, const RandomTensor *tensor, const int
 			at -= (1 + (p->extents[a->kernel] - 1) * a->dilation) / 2;
 		if (at < 0 || at >= a->size)
 			return -1;
-		cell = cell * a->size + at;
+		element = element * a->size + at;
 	}
-	return cell;
+	return element;
 }
 
 static void run_said(const Program *p, int64_t *out)
@@ -151,9 +151,9 @@ static void run_said(const Program *p, int64_t *out)
 			letters[i] = rest % n;
 			rest /= n;
 		}
-		int64_t to = said_cell(p, &p->result, letters);
+		int64_t to = said_element(p, &p->result, letters);
 		for (uint32_t arg = 0; arg < p->nargs && to >= 0; arg++) {
-			int64_t from = said_cell(p, &p->args[arg], letters);
+			int64_t from = said_element(p, &p->args[arg], letters);
 			to = from < 0 ? -1 : to;
 			value *= from < 0 ? 0 : proj_element(arg, from);
 		}
@@ -165,15 +165,15 @@ static void run_said(const Program *p, int64_t *out)
 /* ---- what the projection does ---- */
 
 typedef struct Buffers {
-	int64_t said[CELLS], out[CELLS];
-	uint32_t writes[CELLS];
+	int64_t said[ELEMENTS], out[ELEMENTS];
+	uint32_t writes[ELEMENTS];
 } Buffers;
 
-static Done fresh(Buffers *b, int64_t ncells)
+static Done fresh(Buffers *b, int64_t nelements)
 {
-	memset(b->out, 0, (size_t)ncells * sizeof *b->out);
-	memset(b->writes, 0, (size_t)ncells * sizeof *b->writes);
-	return (Done){.out = b->out, .writes = b->writes, .ncells = ncells};
+	memset(b->out, 0, (size_t)nelements * sizeof *b->out);
+	memset(b->writes, 0, (size_t)nelements * sizeof *b->writes);
+	return (Done){.out = b->out, .writes = b->writes, .nelements = nelements};
 }
 
 /* ---- breaking ---- */
@@ -260,7 +260,7 @@ static NodeId build(Small *s, const Program *p)
 	return id;
 }
 
-static int64_t ncells_of(const Program *p)
+static int64_t nelements_of(const Program *p)
 {
 	int64_t n = 1;
 	for (uint32_t i = 0; i < p->result.n; i++)
@@ -271,7 +271,7 @@ static int64_t ncells_of(const Program *p)
 static void compare(Small *s, const Program *p, NodeId id, Buffers *b)
 {
 	const Proj *proj = s->projs[id];
-	int64_t n = ncells_of(p);
+	int64_t n = nelements_of(p);
 	bool once, all;
 	Done done = fresh(b, n);
 	memset(b->said, 0, (size_t)n * sizeof *b->said);
@@ -305,10 +305,10 @@ static void damage_once(Small *s, const Program *p, NodeId id, Random *r, Buffer
 	damage(s, r, proj);
 	if (ask(s, id))
 		return;
-	Done done = fresh(b, ncells_of(p));
+	Done done = fresh(b, nelements_of(p));
 	proj_run(s, id, &done);
 	done_count(&done, &once, &all);
-	if (done.outside || memcmp(b->said, b->out, (size_t)done.ncells * sizeof *b->said) != 0)
+	if (done.outside || memcmp(b->said, b->out, (size_t)done.nelements * sizeof *b->said) != 0)
 		fail_msg("%s: accepted, but computes something else:\n%s", p->spec, small_dump(s));
 	if ((proj->injective && !once) || (proj->surjective && !all))
 		fail_msg("%s: a wrong claim is accepted", p->spec);
@@ -325,7 +325,7 @@ static void test_random(void **state)
 		Random r = {seed};
 		Small s;
 		Program p = random_program(&r);
-		if (ncells_of(&p) > CELLS)
+		if (nelements_of(&p) > ELEMENTS)
 			continue;
 		small_init(&s);
 		NodeId id = build(&s, &p);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/threefry.h"
-#include "reference/cell.h"
+#include "reference/element.h"
 
 static const Rules none;
 static uint64_t seed = 1, next_word;
@@ -32,7 +32,7 @@ static double number(Dtype dtype)
 	case 3: x = ((int)(word() % 33) - 16) / 2.0; break;
 	default: x = 8 * unit() - 4;
 	}
-	return (double)cell_round(dtype, x);
+	return (double)element_round(dtype, x);
 }
 
 static Scalar evaluated(Op op, Dtype dtype, const double *x)
@@ -41,13 +41,13 @@ static Scalar evaluated(Op op, Dtype dtype, const double *x)
 	return op_eval(op, dtype, args);
 }
 
-static void expect(Op op, Dtype dtype, const RefCell *args, const double *x)
+static void expect(Op op, Dtype dtype, const RefElement *args, const double *x)
 {
-	RefCell cell = cell_op(&none, op, dtype, args);
+	RefElement element = element_op(&none, op, dtype, args);
 	Scalar got = evaluated(op, dtype, x);
-	if (!ref_allows(&cell, dtype, got))
-		fail_msg("%s(%g, %g, %g) is %.17g, and %.17g +- %g is allowed", op_name(op), x[0], x[1],
-			 x[2], got.f, (double)cell.x, cell.error);
+	if (!ref_allows(&element, dtype, got))
+		fail_msg("%s(%g, %g, %g) is %.17g, and %.17g +- %g is allowed", op_name(op), x[0],
+			 x[1], x[2], got.f, (double)element.x, element.error);
 }
 
 static bool is_of_numbers(Op op) { return op != OP_THREEFRY && op != OP_ZIP && op != OP_TURN; }
@@ -59,14 +59,16 @@ static void operations_are_within_their_bounds(void **state)
 		for (int i = 0; i < 4000 && is_of_numbers(op); i++) {
 			Dtype dtype = i % 2 ? DTYPE_F32 : DTYPE_F64;
 			double x[3] = {number(dtype), number(dtype), number(dtype)};
-			RefCell args[3] = {cell_exact(x[0]), cell_exact(x[1]), cell_exact(x[2])};
+			RefElement args[3] = {element_exact(x[0]), element_exact(x[1]),
+					      element_exact(x[2])};
 			expect(op, dtype, args, x);
 			for (int k = 0; k < 3; k++) {
 				double error = isfinite(x[k]) && word() % 2
 						       ? fabs(x[k]) * ldexp(1, -(int)(word() % 30))
 						       : 0;
 				args[k].error = error;
-				x[k] = (double)cell_round(dtype, x[k] + (2 * unit() - 1) * error);
+				x[k] = (double)element_round(dtype,
+							     x[k] + (2 * unit() - 1) * error);
 				args[k].error = fmax(error, (double)fabsl(x[k] - args[k].x));
 			}
 			expect(op, dtype, args, x);
@@ -78,12 +80,13 @@ static void exact_arithmetic_has_no_error(void **state)
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		double x = ((int)(word() % 257) - 128) / 64.0, y = ((int)(word() % 257) - 128) / 64.0;
-		RefCell args[] = {cell_exact(x), cell_exact(y)};
+		RefElement args[] = {element_exact(x), element_exact(y)};
 		for (Op op = OP_ADD; op <= OP_MUL; op++) {
-			RefCell cell = cell_op(&none, op, DTYPE_F32, args);
-			assert_true(cell.error == 0);
+			RefElement element = element_op(&none, op, DTYPE_F32, args);
+			assert_true(element.error == 0);
 		}
-		RefCell third = cell_op(&none, OP_DIV, DTYPE_F32, (RefCell[]){args[0], cell_exact(3)});
+		RefElement third = element_op(&none, OP_DIV, DTYPE_F32,
+					      (RefElement[]){args[0], element_exact(3)});
 		assert_true(third.error <= fabs(x) * 0x1p-25);
 	}
 }
@@ -102,12 +105,12 @@ static float folded(Op op, const float *terms, int n, int order)
 	return op == OP_ADD ? a + b : a * b;
 }
 
-static RefCell fold_of(Op op, const float *terms, int n)
+static RefElement fold_of(Op op, const float *terms, int n)
 {
 	Fold fold;
 	fold_start(&fold, op, DTYPE_F32);
 	for (int i = 0; i < n; i++) {
-		RefCell term = cell_exact(terms[i]);
+		RefElement term = element_exact(terms[i]);
 		fold_add(&fold, op, DTYPE_F32, &term);
 	}
 	return fold_end(&fold, op, DTYPE_F32);
@@ -115,12 +118,12 @@ static RefCell fold_of(Op op, const float *terms, int n)
 
 static void expect_orders(Op op, const float *terms, int n)
 {
-	RefCell cell = fold_of(op, terms, n);
+	RefElement element = fold_of(op, terms, n);
 	for (int order = 0; order < 6; order++) {
 		Scalar got = {.f = folded(op, terms, n, order)};
-		if (!ref_allows(&cell, DTYPE_F32, got))
-			fail_msg("%s of %d terms is %.9g, and %.9g +- %g is allowed", op_name(op), n,
-				 got.f, (double)cell.x, cell.error);
+		if (!ref_allows(&element, DTYPE_F32, got))
+			fail_msg("%s of %d terms is %.9g, and %.9g +- %g is allowed", op_name(op),
+				 n, got.f, (double)element.x, element.error);
 	}
 }
 
@@ -153,8 +156,8 @@ static void sums_of_small_multiples_are_exact(void **state)
 	assert_true(fold_of(OP_ADD, terms, TERMS).error == 0);
 	expect_orders(OP_ADD, terms, TERMS);
 	terms[3] = 0x1p-40f;
-	RefCell cell = fold_of(OP_ADD, terms, TERMS);
-	assert_true(cell.error > 0 && cell.error < 1e-3);
+	RefElement element = fold_of(OP_ADD, terms, TERMS);
+	assert_true(element.error > 0 && element.error < 1e-3);
 }
 
 static void a_single_term_is_as_it_is(void **state)
@@ -163,10 +166,10 @@ static void a_single_term_is_as_it_is(void **state)
 	static const Op ops[] = {OP_ADD, OP_MUL, OP_MAX};
 	for (int i = 0; i < 3; i++) {
 		Fold fold;
-		RefCell term = {.x = 0.3L, .error = 1e-7};
+		RefElement term = {.x = 0.3L, .error = 1e-7};
 		fold_start(&fold, ops[i], DTYPE_F32);
 		fold_add(&fold, ops[i], DTYPE_F32, &term);
-		RefCell same = fold_end(&fold, ops[i], DTYPE_F32);
+		RefElement same = fold_end(&fold, ops[i], DTYPE_F32);
 		assert_true(same.x == term.x && same.error >= term.error && same.error < 1.1e-7);
 	}
 }
@@ -176,22 +179,24 @@ static void a_single_term_is_as_it_is(void **state)
 static void rounding_that_decides_shows(void **state)
 {
 	(void)state;
-	RefCell near = {.x = 2, .error = 1e-6}, two = cell_exact(2), below = cell_exact(1.5);
-	RefCell whole = cell_op(&none, OP_FLOOR, DTYPE_F32, &near);
+	RefElement near = {.x = 2, .error = 1e-6}, two = element_exact(2),
+		   below = element_exact(1.5);
+	RefElement whole = element_op(&none, OP_FLOOR, DTYPE_F32, &near);
 	assert_true(whole.jumps && whole.error == 1);
 	assert_true(ref_allows(&whole, DTYPE_F32, (Scalar){.f = 1}));
 	assert_false(ref_allows(&whole, DTYPE_F32, (Scalar){.f = 4}));
-	RefCell less = cell_op(&none, OP_LT, DTYPE_F32, (RefCell[]){near, two});
+	RefElement less = element_op(&none, OP_LT, DTYPE_F32, (RefElement[]){near, two});
 	assert_true(less.jumps && less.error == 1);
-	less = cell_op(&none, OP_LT, DTYPE_F32, (RefCell[]){below, near});
+	less = element_op(&none, OP_LT, DTYPE_F32, (RefElement[]){below, near});
 	assert_true(less.x == 1 && less.error == 0);
-	RefCell cast = cell_convert(near, DTYPE_F32, DTYPE_I32);
+	RefElement cast = element_convert(near, DTYPE_F32, DTYPE_I32);
 	assert_true(cast.jumps && ref_allows(&cast, DTYPE_I32, (Scalar){.i = 1}));
-	RefCell chosen = cell_op(&none, OP_WHERE, DTYPE_F32, (RefCell[]){whole, below, two});
+	RefElement chosen =
+		element_op(&none, OP_WHERE, DTYPE_F32, (RefElement[]){whole, below, two});
 	assert_false(chosen.jumps && chosen.error == 0);
-	RefCell zero = {.error = 1e-9};
-	zero = cell_op(&none, OP_RECIP, DTYPE_F32, &zero);
-	assert_true(cell_is_unknown(&zero));
+	RefElement zero = {.error = 1e-9};
+	zero = element_op(&none, OP_RECIP, DTYPE_F32, &zero);
+	assert_true(element_is_unknown(&zero));
 }
 
 static void conversions_are_those_of_the_types(void **state)
@@ -205,13 +210,13 @@ static void conversions_are_those_of_the_types(void **state)
 		bool real = dtype_is_float(from);
 		Scalar x = {.i = 0};
 		if (real)
-			x.f = (double)cell_round(from, number(from));
+			x.f = (double)element_round(from, number(from));
 		else
 			x = scalar_convert((Scalar){.i = (int32_t)word()}, DTYPE_I32, from);
-		RefCell cell = cell_exact(real ? (long double)x.f : (long double)x.i);
-		cell = cell_convert(cell, from, to);
-		assert_true(cell.error == 0 || from == to);
-		assert_true(ref_allows(&cell, to, scalar_convert(x, from, to)));
+		RefElement element = element_exact(real ? (long double)x.f : (long double)x.i);
+		element = element_convert(element, from, to);
+		assert_true(element.error == 0 || from == to);
+		assert_true(ref_allows(&element, to, scalar_convert(x, from, to)));
 	}
 }
 

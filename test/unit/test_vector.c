@@ -313,7 +313,7 @@ static void test_math_lanes_refused(void **state)
 		{no_function, "there are few iterations", 3},
 		{strided_load, "a load is not contiguous", 40},
 		{strided_store, "a store is not contiguous", 40},
-		{chain, "a cell is read that another iteration stores", 40},
+		{chain, "an element is read that another iteration stores", 40},
 		{other_function, "an operation has no vectors", 40},
 		{loop_inside, "the body is more than locals and stores", 40},
 	};

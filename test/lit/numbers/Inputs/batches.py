@@ -164,7 +164,7 @@ def permuted():
 
 
 def of_members(*shapes):
-    """What all members share, computed before, or once a cell."""
+    """What all members share, computed before, or once an element."""
     k = around(4, 16, 64)
     shared = pick("W .* W", "exp(W) .* W", "W + W .* 2", "(W + 1) .* 0.3")
     return [("X", "[n | %d]" % k), ("W", "[%d]" % k)], pick("X + %s", "X - %s", "X .* 2 + %s .* X") % shared
@@ -215,7 +215,7 @@ def pooled():
 
 
 def scattered():
-    """Cells that several places add to."""
+    """Elements that several places add to."""
     h, c, a = around(3, 8, 20), around(1, 4, 16), pick(2, 3)
     return ([("X", "[n | %d, %d]" % (h, c)), ("W", "[%d, %d]" % (a, c))],
             'einsum("n | h, c; a, c => n | %sh <+ a", X, W)' % pick("", "2*"))

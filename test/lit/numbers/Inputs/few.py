@@ -1,4 +1,4 @@
-"""Long sums of one cell and of few neighbours against NumPy in f64, around the widths of lanes and of parts; the
+"""Long sums of one element and of few neighbours against NumPy in f64, around the widths of lanes and of parts; the
 same bits on any number of threads, and of a member of a batch alone."""
 import random
 import sys
@@ -9,7 +9,7 @@ from tsrlib import Model, check, draw_cuts, in_rows, pool_call
 
 random.seed(5)
 RNG = np.random.default_rng(5)
-CELLS = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 16, 20, 24, 32, 48, 63, 64, 100, 128, 130]
+ELEMENTS = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 16, 20, 24, 32, 48, 63, 64, 100, 128, 130]
 ROWS = [0, 1, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 1000, 4097]
 MARCHES = ["x86-64", "x86-64-v3", "native"]
 
@@ -24,8 +24,8 @@ SUMS = [
 ]
 
 
-def program(text, dtype, cells):
-    axes, letters = (["n", cells], "ij") if cells else (["n"], "i")
+def program(text, dtype, elements):
+    axes, letters = (["n", elements], "ij") if elements else (["n"], "i")
     cuts = draw_cuts(random.randrange, len(axes))
     over = '"%s => %s"' % (in_rows(letters, cuts), letters[1:])
     t = "input t : %s [%s]\n" % (dtype, in_rows(axes[1:], [max(c - 1, 0) for c in cuts])) if "t)" in text else ""
@@ -36,22 +36,22 @@ def run(count):
     calls = [None, pool_call(2), pool_call(3)]
     for number in range(count):
         text, want = SUMS[number % len(SUMS)]
-        cells, dtype = random.choice([0, *CELLS]), random.choice(["f32", "f32", "f64"])
-        many = 300000 // max(cells, 1) + random.randrange(70)
+        elements, dtype = random.choice([0, *ELEMENTS]), random.choice(["f32", "f32", "f64"])
+        many = 300000 // max(elements, 1) + random.randrange(70)
         rows, symbolic = random.choice([*ROWS, many, many]), random.random() < 0.5
         head = "dim n\n" if symbolic else "dim n = %d\n" % rows
         march = MARCHES[number % 3]
-        model = Model(head + program(text, dtype, cells), ["-march=" + march])
+        model = Model(head + program(text, dtype, elements), ["-march=" + march])
         for rows in (rows, random.choice(ROWS)) if symbolic else (rows,):
             kind = np.float64 if dtype == "f64" else np.float32
-            x = RNG.standard_normal((rows, max(cells, 1))).astype(kind)
-            t = RNG.standard_normal(max(cells, 1)).astype(kind)
+            x = RNG.standard_normal((rows, max(elements, 1))).astype(kind)
+            t = RNG.standard_normal(max(elements, 1)).astype(kind)
             arrays = [x, t] if "t)" in text else [x]
             bits = set()
             for model.call in calls:
-                y, = model.forward([rows] if symbolic else [], arrays, [((cells,) if cells else (), kind)])
+                y, = model.forward([rows] if symbolic else [], arrays, [((elements,) if elements else (), kind)])
                 bits.add(y.tobytes())
-            name = "%s of %s [%d, %d] %s" % (text, dtype, rows, cells, march)
+            name = "%s of %s [%d, %d] %s" % (text, dtype, rows, elements, march)
             check(name, y.reshape(-1), want(x.astype(np.float64), t.astype(np.float64)), 1e-5)
             if len(bits) != 1:
                 print("%s: threads change bits" % name)

@@ -1,5 +1,5 @@
 """Products in tiles of a GPU's blocks: every tile and layout, sizes below, at and beyond tiles, 0 and 1, bit for bit. Under
---fp=strict each cell is what adding its terms in turn gives."""
+--fp=strict each element is what adding its terms in turn gives."""
 import os
 import sys
 
@@ -42,7 +42,7 @@ def transposed(array, as_it_is):
 
 
 def plain(tile, layout):
-    """Symbolic sizes, and what is done with each cell."""
+    """Symbolic sizes, and what is done with each element."""
     first, second = layout.split("; ")
     model = Model("""dim m
 dim n

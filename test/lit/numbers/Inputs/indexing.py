@@ -111,14 +111,14 @@ class Form:
         return True
 
     def place(self, tensor, at, read):
-        """The cell of a tensor; None: an index is outside and left out."""
-        cell = []
+        """The element of a tensor; None: an index is outside and left out."""
+        element = []
         for axis in tensor.axes:
             index = at[axis] if axis in at else read[axis]
             if index is None:
                 return None
-            cell.append(index)
-        return tuple(cell)
+            element.append(index)
+        return tuple(element)
 
     def index(self, k, at):
         index, size = int(self.indices[k][self.place(self.ids[k], at, {})]), self.sizes[self.order[k]]

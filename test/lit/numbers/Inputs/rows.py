@@ -49,8 +49,8 @@ PROGRAMS = [
 ]
 
 
-def model_of(program, rows, cells, symbolic, march):
-    head = "dim r\ndim n\n" if symbolic else "dim r = %d\ndim n = %d\n" % (rows, cells)
+def model_of(program, rows, elements, symbolic, march):
+    head = "dim r\ndim n\n" if symbolic else "dim r = %d\ndim n = %d\n" % (rows, elements)
     text = head + "input x : [r | n]\n" + program[1].replace("OVER", OVER) + "\n"
     return Model(text, ["-march=" + march])
 
@@ -65,36 +65,36 @@ def run_argmax():
     text = "input x : [r | n]\noutput y = argmax(\"b | v => b |\", x)\noutput z = argmax(\"b | v => | v\", -x)\n"
     for march in MARCHES:
         symbolic = Model("dim r\ndim n\n" + text, ["-march=" + march])
-        for cells in SIZES[1:]:
-            known = cells in (63, 64, 129, 257)
-            model = Model("dim r = 9\ndim n = %d\n" % cells + text, ["-march=" + march]) if known else symbolic
-            x = RNG.integers(-20, 4, (9, cells)).astype(np.float32)  # many equals
+        for elements in SIZES[1:]:
+            known = elements in (63, 64, 129, 257)
+            model = Model("dim r = 9\ndim n = %d\n" % elements + text, ["-march=" + march]) if known else symbolic
+            x = RNG.integers(-20, 4, (9, elements)).astype(np.float32)  # many equals
             x[RNG.random(x.shape) < 0.1] = np.nan
             x[RNG.random(x.shape) < 0.1] = -np.inf
             x[7], x[8] = np.nan, -np.inf
-            y, z = model.forward([] if known else [9, cells], [x], [((9,), np.int32), ((cells,), np.int32)])
-            check("argmax [9 | %d] %s" % (cells, march), y, first_greatest(x))
-            check("argmax over rows [9 | %d] %s" % (cells, march), z, first_greatest(-x.T))
+            y, z = model.forward([] if known else [9, elements], [x], [((9,), np.int32), ((elements,), np.int32)])
+            check("argmax [9 | %d] %s" % (elements, march), y, first_greatest(x))
+            check("argmax over rows [9 | %d] %s" % (elements, march), z, first_greatest(-x.T))
 
 
 def run(count):
     for number in range(count):
         program = PROGRAMS[number % len(PROGRAMS)]
-        rows, cells = random.choice(SIZES[:9]), random.choice(SIZES[1:])
+        rows, elements = random.choice(SIZES[:9]), random.choice(SIZES[1:])
         symbolic = random.random() < 0.5
-        model = model_of(program, rows, cells, symbolic, MARCHES[number % 3])
+        model = model_of(program, rows, elements, symbolic, MARCHES[number % 3])
         for _ in range(3 if symbolic else 1):
-            x = (RNG.standard_normal((rows, cells)) * 3).astype(np.float32)
-            dims = [rows, cells] if symbolic else []
+            x = (RNG.standard_normal((rows, elements)) * 3).astype(np.float32)
+            dims = [rows, elements] if symbolic else []
             y, = model.forward(dims, [x], [(x.shape, np.float32)])
             want = program[2](x.astype(np.float64)) if x.size else x
-            check("%s [%d | %d] %s" % (program[0], rows, cells, MARCHES[number % 3]), y, want, 2e-5)
+            check("%s [%d | %d] %s" % (program[0], rows, elements, MARCHES[number % 3]), y, want, 2e-5)
             if symbolic and rows > 1 and program[0] != "rows of another":
-                alone, = model.forward([1, cells], [x[1:2]], [((1, cells), np.float32)])
+                alone, = model.forward([1, elements], [x[1:2]], [((1, elements), np.float32)])
                 if alone.tobytes() != y[1:2].tobytes():
-                    print("%s: a row of %d alone has other bits" % (program[0], cells))
+                    print("%s: a row of %d alone has other bits" % (program[0], elements))
                     sys.exit(1)
-            rows, cells = random.choice(SIZES), random.choice(SIZES[1:])
+            rows, elements = random.choice(SIZES), random.choice(SIZES[1:])
     print("%d row programs agree with NumPy" % count)
 
 

@@ -87,7 +87,7 @@ VECTORS = [
 
 
 def four(number, march):
-    """Four numbers a cell of words, in storage order."""
+    """Four numbers an element of words, in storage order."""
     text, reference, use, shape = VECTORS[number % len(VECTORS)]
     columns = random.choice([1, 2, 5, 16, 33])
     shape = shape % columns

@@ -43,11 +43,11 @@ def reference(axes, g, w, deep, reduce, extents):
     result = np.full([g.shape[0], *sizes, w.shape[-1]], 0.0 if reduce == "sum" else -np.inf)
     for steps in itertools.product(*[range(a.steps) for a in axes]):
         for place in itertools.product(*[range(e) for e in extents]):
-            cell = [a.stride * p + a.dilation * k + a.first() for a, p, k in zip(axes, place, steps)]
-            if any(c < 0 or c >= s for c, s in zip(cell, sizes)):
+            element = [a.stride * p + a.dilation * k + a.first() for a, p, k in zip(axes, place, steps)]
+            if any(c < 0 or c >= s for c, s in zip(element, sizes)):
                 continue
             one, kernel = g[(slice(None), *place)], w[steps]
-            at = (slice(None), *cell)
+            at = (slice(None), *element)
             if reduce == "sum":
                 result[at] += one * kernel if deep else one @ kernel
             else:

@@ -42,7 +42,7 @@ def compare(name, models, dims, x, y, outputs):
             print("%s: %r and %r of %r, %r (%d of %d)" % (name, a[at], b[at], x[at], y[at], at, n))
             sys.exit(1)
         if not (a[n:] == 77).all():
-            print("%s: cells behind the %d that there are have been written" % (name, n))
+            print("%s: elements behind the %d that there are have been written" % (name, n))
             sys.exit(1)
 
 

@@ -295,7 +295,7 @@ typedef struct Launch {
 } Launch;
 typedef struct Node {
 	Launch launch;
-	long long cells[ARGS];
+	long long elements[ARGS];
 } Node;
 typedef struct Graph {
 	int n;
@@ -306,7 +306,7 @@ static void take(Node *node, const Launch *launch)
 {
 	node->launch = *launch;
 	for (int i = 0; i < launch->kernel->nargs; i++)
-		memcpy(&node->cells[i], launch->args[i], 8);
+		memcpy(&node->elements[i], launch->args[i], 8);
 }
 int cuGraphCreate(Graph **graph, unsigned flags)
 {
@@ -348,7 +348,7 @@ int cuGraphLaunch(Graph *exec, void *stream)
 	for (int i = 0; i < exec->n; i++) {
 		void *args[ARGS];
 		for (int k = 0; k < ARGS; k++)
-			args[k] = &exec->nodes[i]->cells[k];
+			args[k] = &exec->nodes[i]->elements[k];
 		const Launch *l = &exec->nodes[i]->launch;
 		launch(l->kernel, l->grid[0], l->block[0], args);
 	}

@@ -1,11 +1,11 @@
-/* One operation on cells.
+/* One operation on elements.
  *
  * Functions that rise or fall in each operand are computed at the ends of the operands' intervals:
  * the result's interval is between the least and the greatest. Steps (floor, a cast to an integer)
  * are among them, so what rounding decides shows as a wide interval. The others are treated one by
  * one. Integers without errors are base/ops.h's.
  */
-#include "reference/cell.h"
+#include "reference/element.h"
 
 #include <float.h>
 #include <tgmath.h>
@@ -14,22 +14,19 @@
 
 typedef long double Wide;
 
-RefCell cell_unknown(void)
-{
-	return (RefCell){.error = (double)INFINITY, .jumps = true};
-}
+RefElement element_unknown(void) { return (RefElement){.error = (double)INFINITY, .jumps = true}; }
 
-RefCell cell_neutral(Op op, Dtype dtype)
+RefElement element_neutral(Op op, Dtype dtype)
 {
 	Scalar neutral = op_neutral(op, dtype);
-	return cell_exact(dtype_is_float(dtype) ? (Wide)neutral.f : (Wide)neutral.i);
+	return element_exact(dtype_is_float(dtype) ? (Wide)neutral.f : (Wide)neutral.i);
 }
 
-bool cell_is_unknown(const RefCell *cell) { return isinf(cell->error); }
+bool element_is_unknown(const RefElement *element) { return isinf(element->error); }
 
 /* ---- the types ---- */
 
-int cell_digits(Dtype dtype)
+int element_digits(Dtype dtype)
 {
 	switch (dtype) {
 	case DTYPE_F64: return DBL_MANT_DIG;
@@ -41,7 +38,7 @@ int cell_digits(Dtype dtype)
 	}
 }
 
-double cell_unit(Dtype dtype)
+double element_unit(Dtype dtype)
 {
 	switch (dtype) {
 	case DTYPE_F64: return DBL_EPSILON / 2 + (double)LDBL_EPSILON;
@@ -53,7 +50,7 @@ double cell_unit(Dtype dtype)
 	}
 }
 
-double cell_least(Dtype dtype)
+double element_least(Dtype dtype)
 {
 	switch (dtype) {
 	case DTYPE_F64: return 0x1p-1074;
@@ -65,7 +62,7 @@ double cell_least(Dtype dtype)
 	}
 }
 
-double cell_most(Dtype dtype)
+double element_most(Dtype dtype)
 {
 	switch (dtype) {
 	case DTYPE_F64: return DBL_MAX;
@@ -83,7 +80,7 @@ static double normal(Dtype dtype)
 	return dtype == DTYPE_F64 ? DBL_MIN : dtype == DTYPE_F16 ? 0x1p-14 : (double)FLT_MIN;
 }
 
-long double cell_round(Dtype dtype, long double x)
+long double element_round(Dtype dtype, long double x)
 {
 	switch (dtype) {
 	case DTYPE_F64: return (double)x;
@@ -97,34 +94,34 @@ long double cell_round(Dtype dtype, long double x)
 }
 
 /* Infinite where all of it overflows, unknown where a part does. */
-static bool overflows(Dtype dtype, Wide x, double spread, RefCell *out)
+static bool overflows(Dtype dtype, Wide x, double spread, RefElement *out)
 {
-	Wide most = cell_most(dtype);
+	Wide most = element_most(dtype);
 	if (fabs(x) + spread <= most)
 		return false;
-	if (!isfinite(x) || fabs(x) - spread > most * (1 + cell_unit(dtype))) {
-		*out = cell_exact(isfinite(x) ? copysign((Wide)INFINITY, x) : x);
+	if (!isfinite(x) || fabs(x) - spread > most * (1 + element_unit(dtype))) {
+		*out = element_exact(isfinite(x) ? copysign((Wide)INFINITY, x) : x);
 		return true;
 	}
-	*out = cell_unknown();
+	*out = element_unknown();
 	return true;
 }
 
-RefCell cell_rounded(Dtype dtype, long double x, double spread)
+RefElement element_rounded(Dtype dtype, long double x, double spread)
 {
-	RefCell cell;
+	RefElement element;
 	if (!dtype_is_float(dtype))
-		return (RefCell){.x = x, .error = spread};
-	if (overflows(dtype, x, spread, &cell))
-		return cell;
-	Wide rounded = cell_round(dtype, x);
-	cell = cell_exact(x);
+		return (RefElement){.x = x, .error = spread};
+	if (overflows(dtype, x, spread, &element))
+		return element;
+	Wide rounded = element_round(dtype, x);
+	element = element_exact(x);
 	if (spread > 0)
-		cell.error = spread + cell_unit(dtype) * ((double)fabs(x) + spread) +
-			     cell_least(dtype);
+		element.error = spread + element_unit(dtype) * ((double)fabs(x) + spread) +
+				element_least(dtype);
 	else if (rounded != x)
-		cell.error = (double)(fabs(rounded - x) + fabs(x) * LDBL_EPSILON) + DBL_TRUE_MIN;
-	return cell;
+		element.error = (double)(fabs(rounded - x) + fabs(x) * LDBL_EPSILON) + DBL_TRUE_MIN;
+	return element;
 }
 
 /* ---- functions at the ends of intervals ---- */
@@ -133,8 +130,9 @@ static Wide real(Op op, Wide x, Wide y, Wide z)
 {
 	const Wide half_root = 0.707106781186547524400844362104849039L;
 	switch (op) {
-#define REAL(name, expression)                                                                     \
-	case OP_##name: return expression;
+#define REAL(name, expression) \
+	case OP_##name:        \
+		return expression;
 #include "base/ops_real.def"
 #undef REAL
 	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
@@ -155,13 +153,13 @@ static double apart(Wide a, Wide b)
 }
 
 /* The value, and how far it is from what the ends of the intervals give. */
-static RefCell over_ends(Op op, const RefCell *args)
+static RefElement over_ends(Op op, const RefElement *args)
 {
 	int n = op_arity(op);
 	Wide x[3] = {0};
 	for (int i = 0; i < n; i++)
 		x[i] = args[i].x;
-	RefCell out = cell_exact(real(op, x[0], x[1], x[2]));
+	RefElement out = element_exact(real(op, x[0], x[1], x[2]));
 	if (args[0].error == 0 && args[n / 2].error == 0 && args[n - 1].error == 0)
 		return out;
 	for (int ends = 0; ends < 1 << n; ends++) {
@@ -173,13 +171,13 @@ static RefCell over_ends(Op op, const RefCell *args)
 	return out;
 }
 
-static bool holds_zero(const RefCell *cell) { return fabs(cell->x) <= cell->error; }
+static bool holds_zero(const RefElement *element) { return fabs(element->x) <= element->error; }
 
 /* Does the function jump, or have no value, somewhere inside the operands' intervals? */
-static bool breaks(Op op, const RefCell *args)
+static bool breaks(Op op, const RefElement *args)
 {
 	const Wide quarter = 1.57079632679489661923132169163975144L;
-	const RefCell *x = &args[0], *y = &args[op_arity(op) - 1];
+	const RefElement *x = &args[0], *y = &args[op_arity(op) - 1];
 	switch (op) {
 	case OP_RECIP:
 	case OP_RSQRT: return holds_zero(x); /* the sign of a 0 may differ too */
@@ -200,46 +198,47 @@ static bool breaks(Op op, const RefCell *args)
 }
 
 /* What a function that is no single rounding adds; numbers below the normal ones may be lost. */
-static RefCell with_places(const Rules *rules, Op op, Dtype dtype, RefCell cell)
+static RefElement with_places(const Rules *rules, Op op, Dtype dtype, RefElement element)
 {
 	double places = op_ulp(op, rules->fast && dtype == DTYPE_F32);
-	double most = (double)fabs(cell.x) + cell.error;
+	double most = (double)fabs(element.x) + element.error;
 	bool fast = rules->fast && (op == OP_EXP || op == OP_EXP2);
-	RefCell over;
-	if (overflows(dtype, cell.x, cell.error, &over))
+	RefElement over;
+	if (overflows(dtype, element.x, element.error, &over))
 		return over;
 	if (fast && most > 0x1p127)
-		return cell_unknown();
-	cell.error += (2 * places + 1) * cell_unit(dtype) * most;
-	if (cell.x == 0 && cell.error == 0)
-		return cell;
-	if ((fast || op == OP_SIGMOID) && cell.x < 2 * normal(dtype))
-		cell.error += normal(dtype);
+		return element_unknown();
+	element.error += (2 * places + 1) * element_unit(dtype) * most;
+	if (element.x == 0 && element.error == 0)
+		return element;
+	if ((fast || op == OP_SIGMOID) && element.x < 2 * normal(dtype))
+		element.error += normal(dtype);
 	else
-		cell.error += (places + 1) * cell_least(dtype);
-	return cell;
+		element.error += (places + 1) * element_least(dtype);
+	return element;
 }
 
 /* ---- functions that neither rise nor fall, or are exact ---- */
 
-static RefCell smooth(Op op, Dtype dtype, const RefCell *args)
+static RefElement smooth(Op op, Dtype dtype, const RefElement *args)
 {
-	const RefCell *x = &args[0];
-	RefCell out = cell_exact(real(op, x->x, 0, 0));
-	double unit = cell_unit(dtype);
+	const RefElement *x = &args[0];
+	RefElement out = element_exact(real(op, x->x, 0, 0));
+	double unit = element_unit(dtype);
 	if (isnan(out.x))
-		return x->error > 0 ? cell_unknown() : out;
+		return x->error > 0 ? element_unknown() : out;
 	if (op == OP_GELU && isfinite(x->x)) /* in units of the argument */
-		out.error = 1.13 * x->error + 4.5 * unit * (double)fabs(x->x) + 4 * cell_least(dtype);
+		out.error = 1.13 * x->error + 4.5 * unit * (double)fabs(x->x) +
+			    4 * element_least(dtype);
 	else
 		out.error = op == OP_ABS || x->error < 2 ? x->error : 2;
 	return out;
 }
 
 /* An even power falls and rises. */
-static RefCell power(const RefCell *args)
+static RefElement power(const RefElement *args)
 {
-	RefCell out = over_ends(OP_POW, args);
+	RefElement out = over_ends(OP_POW, args);
 	bool turns = args[0].error > 0 && holds_zero(&args[0]) && args[1].x != 0;
 	if (turns && out.error < (double)fabs(out.x))
 		out.error = (double)fabs(out.x);
@@ -247,9 +246,9 @@ static RefCell power(const RefCell *args)
 }
 
 /* Falls before `turn` and rises behind it. */
-static RefCell with_turn(Op op, const RefCell *args, Wide turn)
+static RefElement with_turn(Op op, const RefElement *args, Wide turn)
 {
-	RefCell out = over_ends(op, args);
+	RefElement out = over_ends(op, args);
 	double by = (double)fabs(out.x - real(op, turn, 0, 0));
 	if (fabs(args[0].x - turn) <= args[0].error && by > out.error)
 		out.error = by;
@@ -257,24 +256,24 @@ static RefCell with_turn(Op op, const RefCell *args, Wide turn)
 }
 
 /* Neither grows by more than its operands do. */
-static RefCell distance(const RefCell *args)
+static RefElement distance(const RefElement *args)
 {
-	RefCell out = cell_exact(real(OP_HYPOT, args[0].x, args[1].x, 0));
+	RefElement out = element_exact(real(OP_HYPOT, args[0].x, args[1].x, 0));
 	out.error = args[0].error + args[1].error;
 	return out;
 }
 
 /* Either sign where the second operand may be 0, whose sign rounding decides. */
-static RefCell with_sign_of(const RefCell *args)
+static RefElement with_sign_of(const RefElement *args)
 {
-	RefCell out = cell_exact(real(OP_COPYSIGN, args[0].x, args[1].x, 0));
+	RefElement out = element_exact(real(OP_COPYSIGN, args[0].x, args[1].x, 0));
 	out.jumps = holds_zero(&args[1]);
 	out.error = args[0].error + (out.jumps ? 2 * (double)fabs(args[0].x) : 0);
-	return isnan(args[1].x) || (out.jumps && !isfinite(out.x)) ? cell_unknown() : out;
+	return isnan(args[1].x) || (out.jumps && !isfinite(out.x)) ? element_unknown() : out;
 }
 
 /* Functions that rise in some places and fall in others: the value before it is rounded. */
-static RefCell curved(Op op, Dtype dtype, const RefCell *args)
+static RefElement curved(Op op, Dtype dtype, const RefElement *args)
 {
 	switch (op) {
 	case OP_SIN:
@@ -288,43 +287,44 @@ static RefCell curved(Op op, Dtype dtype, const RefCell *args)
 	}
 }
 
-static RefCell remainder_of(Dtype dtype, const RefCell *args)
+static RefElement remainder_of(Dtype dtype, const RefElement *args)
 {
-	const RefCell *x = &args[0], *y = &args[1];
+	const RefElement *x = &args[0], *y = &args[1];
 	Wide value = real(OP_MOD, x->x, y->x, 0);
 	if (x->error == 0 && y->error == 0)
-		return cell_rounded(dtype, value, 0);
+		return element_rounded(dtype, value, 0);
 	if (holds_zero(y) || !isfinite(value))
-		return cell_unknown();
-	RefCell times = over_ends(OP_DIV, args);
+		return element_unknown();
+	RefElement times = over_ends(OP_DIV, args);
 	Wide whole = floor(times.x), by = times.error * (1 + 0x1p-30L);
 	if (floor(times.x - by) == whole && floor(times.x + by) == whole)
-		return cell_rounded(dtype, value, x->error + (double)fabs(whole) * y->error);
-	return (RefCell){.x = value, .error = (double)fabs(y->x) + y->error, .jumps = true};
+		return element_rounded(dtype, value, x->error + (double)fabs(whole) * y->error);
+	return (RefElement){.x = value, .error = (double)fabs(y->x) + y->error, .jumps = true};
 }
 
 typedef struct Truth {
 	bool no, yes; /* what it may be */
 } Truth;
 
-static RefCell truth_cell(Truth truth)
+static RefElement truth_element(Truth truth)
 {
 	bool open = truth.no && truth.yes;
-	return (RefCell){.x = !truth.no, .error = open, .jumps = open};
+	return (RefElement){.x = !truth.no, .error = open, .jumps = open};
 }
 
 /* Is it other than 0? NaN is. */
-static Truth is_true(const RefCell *x)
+static Truth is_true(const RefElement *x)
 {
-	if (cell_is_unknown(x))
+	if (element_is_unknown(x))
 		return (Truth){true, true};
 	return (Truth){holds_zero(x), x->x != 0 || x->error > 0};
 }
 
-static Truth is_less(const RefCell *a, const RefCell *b, bool or_equal)
+static Truth is_less(const RefElement *a, const RefElement *b, bool or_equal)
 {
-	Wide most = b->x + b->error - (a->x - a->error), least = b->x - b->error - (a->x + a->error);
-	if (cell_is_unknown(a) || cell_is_unknown(b))
+	Wide most = b->x + b->error - (a->x - a->error),
+	     least = b->x - b->error - (a->x + a->error);
+	if (element_is_unknown(a) || element_is_unknown(b))
 		return (Truth){true, true};
 	if (isinf(a->x) || isinf(b->x) || isnan(a->x) || isnan(b->x)) {
 		bool less = or_equal ? a->x <= b->x : a->x < b->x;
@@ -333,22 +333,22 @@ static Truth is_less(const RefCell *a, const RefCell *b, bool or_equal)
 	return or_equal ? (Truth){least < 0, most >= 0} : (Truth){least <= 0, most > 0};
 }
 
-static Truth is_equal(const RefCell *a, const RefCell *b)
+static Truth is_equal(const RefElement *a, const RefElement *b)
 {
 	Truth below = is_less(a, b, true), above = is_less(b, a, true);
-	if (cell_is_unknown(a) || cell_is_unknown(b))
+	if (element_is_unknown(a) || element_is_unknown(b))
 		return (Truth){true, true};
 	bool same = a->x == b->x && a->error == 0 && b->error == 0;
 	return (Truth){!same, below.yes && above.yes};
 }
 
 /* Is the number of the class that the exact one is of? What is unknown may be of any. */
-static Truth is_class(const RefCell *a, bool is)
+static Truth is_class(const RefElement *a, bool is)
 {
-	return cell_is_unknown(a) ? (Truth){true, true} : (Truth){!is, is};
+	return element_is_unknown(a) ? (Truth){true, true} : (Truth){!is, is};
 }
 
-static Truth compare(Op op, const RefCell *a, const RefCell *b)
+static Truth compare(Op op, const RefElement *a, const RefElement *b)
 {
 	Truth x, y;
 	switch (op) {
@@ -370,7 +370,7 @@ static Truth compare(Op op, const RefCell *a, const RefCell *b)
 }
 
 /* One of two, or what covers both. */
-static RefCell choose(Truth truth, RefCell yes, RefCell no)
+static RefElement choose(Truth truth, RefElement yes, RefElement no)
 {
 	if (!truth.no)
 		return yes;
@@ -379,14 +379,14 @@ static RefCell choose(Truth truth, RefCell yes, RefCell no)
 	double by = apart(yes.x, no.x) + no.error;
 	yes.error = by > yes.error ? by : yes.error;
 	yes.jumps = true;
-	return isfinite(yes.x) ? yes : cell_unknown();
+	return isfinite(yes.x) ? yes : element_unknown();
 }
 
-static RefCell gate(Op op, const RefCell *args)
+static RefElement gate(Op op, const RefElement *args)
 {
-	RefCell zero = cell_exact(0), one = cell_exact(1);
+	RefElement zero = element_exact(0), one = element_exact(1);
 	Truth open = is_less(&zero, &args[0], false);
-	RefCell out = choose(open, args[1], zero);
+	RefElement out = choose(open, args[1], zero);
 	return op == OP_RELU_GATE ? out : choose(is_less(&args[0], &one, false), out, zero);
 }
 
@@ -424,66 +424,66 @@ static bool is_rounded_once(Op op)
 	       op == OP_RECIP || op == OP_FMA;
 }
 
-static RefCell float_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
+static RefElement float_op(const Rules *rules, Op op, Dtype dtype, const RefElement *args)
 {
 	if (op <= OP_MUL && args[0].error == 0 && args[1].error == 0)
-		return cell_rounded(dtype, real(op, args[0].x, args[1].x, 0), 0);
+		return element_rounded(dtype, real(op, args[0].x, args[1].x, 0), 0);
 	if (op_gives_truth(op))
-		return truth_cell(compare(op, &args[0], &args[op_arity(op) - 1]));
+		return truth_element(compare(op, &args[0], &args[op_arity(op) - 1]));
 	if (op == OP_WHERE)
 		return choose(is_true(&args[0]), args[1], args[2]);
 	if (op == OP_RELU_GATE || op == OP_SAT01_GATE)
 		return gate(op, args);
 	for (int i = 0; i < op_arity(op); i++)
-		if (cell_is_unknown(&args[i]))
-			return cell_unknown();
+		if (element_is_unknown(&args[i]))
+			return element_unknown();
 	if (breaks(op, args))
-		return cell_unknown();
+		return element_unknown();
 	if (op == OP_MOD)
 		return remainder_of(dtype, args);
 	if (op == OP_ABS || op == OP_GELU)
 		return smooth(op, dtype, args);
-	RefCell out = curved(op, dtype, args);
+	RefElement out = curved(op, dtype, args);
 	out.jumps |= is_step(op);
-	if (needs_no_rounding(op) || cell_is_unknown(&out))
+	if (needs_no_rounding(op) || element_is_unknown(&out))
 		return out;
-	return is_rounded_once(op) ? cell_rounded(dtype, out.x, out.error)
+	return is_rounded_once(op) ? element_rounded(dtype, out.x, out.error)
 				   : with_places(rules, op, dtype, out);
 }
 
-static bool fits(Dtype dtype, const RefCell *cell)
+static bool fits(Dtype dtype, const RefElement *element)
 {
 	Wide least = op_neutral(OP_MAX, dtype).i, most = op_neutral(OP_MIN, dtype).i;
-	return cell->x - cell->error >= least && cell->x + cell->error <= most;
+	return element->x - element->error >= least && element->x + element->error <= most;
 }
 
 /* Integers that rounding has a say in, as if they were real; unknown where they may wrap, or where
  * a quotient is cut off. */
-static RefCell inexact_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
+static RefElement inexact_op(const Rules *rules, Op op, Dtype dtype, const RefElement *args)
 {
 	bool wraps_less = op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_FMA;
 	if (!wraps_less && !needs_no_rounding(op) && !op_gives_truth(op) && op != OP_WHERE)
-		return cell_unknown();
-	RefCell out = float_op(rules, op, DTYPE_F64, args);
-	if (op_gives_truth(op) || cell_is_unknown(&out))
+		return element_unknown();
+	RefElement out = float_op(rules, op, DTYPE_F64, args);
+	if (op_gives_truth(op) || element_is_unknown(&out))
 		return out;
-	return fits(dtype, &out) ? out : cell_unknown();
+	return fits(dtype, &out) ? out : element_unknown();
 }
 
-static RefCell words_op(Op op, const RefCell *args)
+static RefElement words_op(Op op, const RefElement *args)
 {
 	Scalar words[2];
 	for (int i = 0; i < op_arity(op); i++) {
-		if (cell_is_unknown(&args[i]))
-			return cell_unknown();
+		if (element_is_unknown(&args[i]))
+			return element_unknown();
 		for (int k = 0; k < 4; k++)
 			words[i].w[k] = args[i].w[k];
 	}
 	Scalar out = op_eval(op, DTYPE_U4X32, words);
-	return (RefCell){.w = {out.w[0], out.w[1], out.w[2], out.w[3]}};
+	return (RefElement){.w = {out.w[0], out.w[1], out.w[2], out.w[3]}};
 }
 
-static RefCell any_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
+static RefElement any_op(const Rules *rules, Op op, Dtype dtype, const RefElement *args)
 {
 	Scalar exact[3] = {{0}};
 	if (dtype == DTYPE_U4X32)
@@ -495,12 +495,12 @@ static RefCell any_op(const Rules *rules, Op op, Dtype dtype, const RefCell *arg
 			return inexact_op(rules, op, dtype, args);
 		exact[i].i = (int64_t)args[i].x;
 	}
-	return cell_exact((Wide)op_eval(op, dtype, exact).i);
+	return element_exact((Wide)op_eval(op, dtype, exact).i);
 }
 
-RefCell cell_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
+RefElement element_op(const Rules *rules, Op op, Dtype dtype, const RefElement *args)
 {
-	RefCell out = any_op(rules, op, dtype, args);
+	RefElement out = any_op(rules, op, dtype, args);
 	for (int i = 0; i < op_arity(op); i++)
 		out.jumps |= args[i].jumps;
 	out.jumps &= out.error > 0;
@@ -512,8 +512,9 @@ RefCell cell_op(const Rules *rules, Op op, Dtype dtype, const RefCell *args)
 static Wide converted(Wide x, Dtype from, Dtype to)
 {
 	Scalar s = {0};
-	if (dtype_is_float(to)) /* f64 and integers to bf16 and f16 by way of f32, as cell_round does */
-		return cell_round(to, x);
+	if (dtype_is_float(
+		    to)) /* f64 and integers to bf16 and f16 by way of f32, as element_round does */
+		return element_round(to, x);
 	if (dtype_is_float(from))
 		s.f = (double)x;
 	else
@@ -521,31 +522,32 @@ static Wide converted(Wide x, Dtype from, Dtype to)
 	return (Wide)scalar_convert(s, from, to).i;
 }
 
-RefCell cell_convert(RefCell cell, Dtype from, Dtype to)
+RefElement element_convert(RefElement element, Dtype from, Dtype to)
 {
 	if (from == to)
-		return cell;
+		return element;
 	if (to == DTYPE_U4X32) {
-		if (cell.error > 0)
-			return cell_unknown();
-		Scalar s = scalar_convert((Scalar){.i = (int64_t)cell.x}, from, to);
-		return (RefCell){.w = {s.w[0], s.w[1], s.w[2], s.w[3]}};
+		if (element.error > 0)
+			return element_unknown();
+		Scalar s = scalar_convert((Scalar){.i = (int64_t)element.x}, from, to);
+		return (RefElement){.w = {s.w[0], s.w[1], s.w[2], s.w[3]}};
 	}
 	if (from == DTYPE_U4X32) {
-		Scalar words = {.w = {cell.w[0], cell.w[1], cell.w[2], cell.w[3]}};
-		return cell_is_unknown(&cell) ? (RefCell){.x = 0.5, .error = 0.5, .jumps = true}
-					      : cell_exact(scalar_convert(words, from, to).f);
+		Scalar words = {.w = {element.w[0], element.w[1], element.w[2], element.w[3]}};
+		return element_is_unknown(&element)
+			       ? (RefElement){.x = 0.5, .error = 0.5, .jumps = true}
+			       : element_exact(scalar_convert(words, from, to).f);
 	}
 	bool holds_all = dtype_wide(from) == to || (to == DTYPE_F64 && from != DTYPE_I64);
-	if (holds_all || cell_is_unknown(&cell))
-		return cell;
+	if (holds_all || element_is_unknown(&element))
+		return element;
 	if (to == DTYPE_BOOL)
-		return truth_cell(is_true(&cell));
-	if (!dtype_is_float(from) && !dtype_is_float(to) && cell.error > 0)
-		return fits(to, &cell) ? cell : cell_unknown();
-	RefCell out = cell_exact(converted(cell.x, from, to));
-	double below = apart(out.x, converted(cell.x - cell.error, from, to)),
-	       above = apart(out.x, converted(cell.x + cell.error, from, to));
+		return truth_element(is_true(&element));
+	if (!dtype_is_float(from) && !dtype_is_float(to) && element.error > 0)
+		return fits(to, &element) ? element : element_unknown();
+	RefElement out = element_exact(converted(element.x, from, to));
+	double below = apart(out.x, converted(element.x - element.error, from, to)),
+	       above = apart(out.x, converted(element.x + element.error, from, to));
 	out.error = below > above ? below : above;
 	out.jumps = out.error > 0 && to != DTYPE_F32;
 	return out;
@@ -553,20 +555,20 @@ RefCell cell_convert(RefCell cell, Dtype from, Dtype to)
 
 /* ---- comparison ---- */
 
-bool ref_says_something(const RefCell *cell, Dtype dtype)
+bool ref_says_something(const RefElement *element, Dtype dtype)
 {
-	return dtype_is_float(dtype) ? !cell_is_unknown(cell) : cell->error < 0x1p31;
+	return dtype_is_float(dtype) ? !element_is_unknown(element) : element->error < 0x1p31;
 }
 
-bool ref_allows(const RefCell *cell, Dtype dtype, Scalar got)
+bool ref_allows(const RefElement *element, Dtype dtype, Scalar got)
 {
-	if (!ref_says_something(cell, dtype))
+	if (!ref_says_something(element, dtype))
 		return true;
 	if (!dtype_is_float(dtype))
-		return fabs((Wide)got.i - cell->x) <= cell->error;
-	if (isnan(cell->x) || isnan(got.f))
-		return isnan(cell->x) && isnan(got.f);
-	if (isinf(cell->x) || isinf(got.f))
-		return cell->x == got.f;
-	return fabs((Wide)got.f - cell->x) <= cell->error * (1 + 0x1p-20);
+		return fabs((Wide)got.i - element->x) <= element->error;
+	if (isnan(element->x) || isnan(got.f))
+		return isnan(element->x) && isnan(got.f);
+	if (isinf(element->x) || isinf(got.f))
+		return element->x == got.f;
+	return fabs((Wide)got.f - element->x) <= element->error * (1 + 0x1p-20);
 }
