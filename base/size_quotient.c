@@ -13,23 +13,9 @@
  * (The printer puts the -1 back under the bar.) Division by a symbolic size is polynomial
  * division where that comes out; else common factors are cancelled and the quotient is an atom.
  */
+#include "base/integer.h"
 #include "base/size_poly.h"
 #include "base/size_text.h"
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-	return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-static int64_t gcd64(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a < 0 ? -a : a;
-}
 
 bool atom_divisor(const Sizes *sizes, const Atom *atom, int64_t *den)
 {
@@ -41,7 +27,7 @@ static int64_t shared_divisor(const Term *terms, uint32_t n, int64_t k, bool flo
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (terms[i].mono != 0 || !floors)
-			k = gcd64(k, terms[i].coef);
+			k = greatest_divisor(k, terms[i].coef);
 	return k;
 }
 
@@ -50,7 +36,7 @@ static void divide_terms(Work *work, int64_t g)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < work->n; i++) {
-		work->at[i].coef = floor_div(work->at[i].coef, g);
+		work->at[i].coef = divide_down(work->at[i].coef, g);
 		if (work->at[i].coef)
 			work->at[kept++] = work->at[i];
 	}
@@ -232,7 +218,7 @@ static Size floor_work(Sizes *sizes, Work *work, int64_t k, bool joins)
 		clear_fractions(sizes, work, &k);
 	while (joins && join_floor(sizes, work, &k));
 	for (uint32_t i = 0; i < work->n && !work->bad; i++) {
-		int64_t q = floor_div(work->at[i].coef, k);
+		int64_t q = divide_down(work->at[i].coef, k);
 		work_add(sizes, &whole, q, work->at[i].mono);
 		work_add(sizes, &rest, work->at[i].coef - q * k, work->at[i].mono);
 	}

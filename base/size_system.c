@@ -22,6 +22,7 @@
 
 #include <string.h>
 
+#include "base/integer.h"
 #include "base/size_finite.h"
 #include "base/size_order.h"
 #include "base/size_poly.h"
@@ -62,27 +63,12 @@ SizeSystem *size_system_new(Sizes *sizes, Arena *arena)
 
 /* ---- rows ---- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	while (b != 0) {
-		int64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a < 0 ? -a : a;
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-	return a / b - (a % b < 0);
-}
-
 /* Divides by the common divisor. False when the row says nothing more. */
 static bool normalize(SizeSystem *s, Row *row)
 {
 	int64_t by = 0;
 	for (uint32_t i = 0; i < s->ncolumns; i++)
-		by = gcd(row->at[i], by);
+		by = greatest_divisor(row->at[i], by);
 	bool fails = by == 0 ? row->constant < 0 || (row->equation && row->constant > 0)
 			     : row->equation && row->constant % by != 0;
 	if (fails && !s->proved) {
@@ -93,7 +79,7 @@ static bool normalize(SizeSystem *s, Row *row)
 		return false;
 	for (uint32_t i = 0; i < s->ncolumns; i++)
 		row->at[i] /= by;
-	row->constant = floor_div(row->constant, by);
+	row->constant = divide_down(row->constant, by);
 	return true;
 }
 
@@ -326,7 +312,7 @@ static void reduce_equation(SizeSystem *s, Row *equation, uint32_t c)
 	int64_t times[COLUMNS] = {0};
 	uint32_t n = s->nrows;
 	for (uint32_t j = 0; j < s->ncolumns; j++)
-		times[j] = j == c ? 0 : floor_div(equation->at[j], equation->at[c]);
+		times[j] = j == c ? 0 : divide_down(equation->at[j], equation->at[c]);
 	s->nrows = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		Row row = s->rows[i];
@@ -399,7 +385,7 @@ static void remove_columns(SizeSystem *s)
 		}
 		for (uint32_t i = 0; i < n && s->work > 0; i++) {
 			for (uint32_t k = 0; k < n && old[i].at[c] > 0; k++) {
-				int64_t by = gcd(old[i].at[c], old[k].at[c]);
+				int64_t by = greatest_divisor(old[i].at[c], old[k].at[c]);
 				if (old[k].at[c] < 0 &&
 				    combine(s, &sum, &old[i], -old[k].at[c] / by, &old[k],
 					    old[i].at[c] / by))

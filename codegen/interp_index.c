@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 
+#include "base/integer.h"
 #include "codegen/interp.h"
 
 enum { MOST_TERMS = 8, KEPT = 1 << 12 };
@@ -32,12 +33,11 @@ void interp_indexes_forget(InterpIndexes *indexes)
 			indexes->kept[i]->of = NULL;
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
+static int64_t quotient(int64_t a, int64_t b)
 {
 	if (b <= 0)
 		BUG("an index is divided by %" PRId64, b);
-	int64_t q = a / b;
-	return q * b > a ? q - 1 : q;
+	return divide_down(a, b);
 }
 
 static int64_t combine(IxKind kind, int64_t a, int64_t b)
@@ -45,8 +45,8 @@ static int64_t combine(IxKind kind, int64_t a, int64_t b)
 	switch (kind) {
 	case IX_ADD: return a + b;
 	case IX_MUL: return a * b;
-	case IX_DIV: return floor_div(a, b);
-	case IX_MOD: return a - floor_div(a, b) * b;
+	case IX_DIV: return quotient(a, b);
+	case IX_MOD: return a - quotient(a, b) * b;
 	case IX_MIN: return a < b ? a : b;
 	case IX_MAX: return a > b ? a : b;
 	default: BUG("an index of kind %d", (int)kind);

@@ -5,6 +5,7 @@
  * require must hold. What holds for all values is no guard. guards_reduce.c keeps those that others
  * do not imply.
  */
+#include "base/integer.h"
 #include "base/size_eval.h"
 #include "base/size_order.h"
 #include "base/size_program.h"
@@ -23,8 +24,6 @@ typedef struct Collector {
 	Guards found;
 	int64_t *zeros; /* by DimId */
 } Collector;
-
-static int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
 
 /* The product of the numbers that a divides by; 0: by something that is no number, or too large. */
 static int64_t denominator(Collector *c, Size a, bool *quotient)
@@ -69,7 +68,7 @@ static void simplify_divides(Collector *c, Guard *g)
 		g->a = size_plus(sizes, g->a, (rest % by + by) % by - rest);
 	for (int64_t p = 2; p <= 64; p++) {
 		/* falls: coefficients */
-		while ((by % p == 0 || gcd(by, p) == 1) && !size_is(sizes, g->a, 0) &&
+		while ((by % p == 0 || greatest_divisor(by, p) == 1) && !size_is(sizes, g->a, 0) &&
 		       size_divides(sizes, size_const(sizes, p), g->a)) {
 			g->a = size_div(sizes, g->a, size_const(sizes, p));
 			by /= by % p == 0 ? p : 1;

@@ -14,6 +14,7 @@
  * A claim that is made holds for all admissible sizes; what is not known is not claimed.
  */
 #include "base/held.h"
+#include "base/integer.h"
 #include "base/size_order.h"
 #include "infer/project.h"
 
@@ -67,21 +68,11 @@ static bool is_mixed_radix(const Facts *f, const IndexTerm *terms, uint32_t n)
 	return true;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	while (b) { /* falls: b */
-		int64_t r = a % b;
-		a = b;
-		b = r;
-	}
-	return a;
-}
-
 static bool is_coprime_pair(const Facts *f, const IndexTerm *terms, uint32_t n)
 {
 	if (n != 2)
 		return false;
-	int64_t g = gcd(terms[0].coef, terms[1].coef);
+	int64_t g = greatest_divisor(terms[0].coef, terms[1].coef);
 	return at_most(f, extent(f, terms[0].iter), terms[1].coef / g) ||
 	       at_most(f, extent(f, terms[1].iter), terms[0].coef / g);
 }

@@ -9,6 +9,7 @@
  */
 #include "loops/digits.h"
 
+#include "base/integer.h"
 #include "base/size_order.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
@@ -47,8 +48,6 @@ IterRange iter_range(Program *program, const Stmt *loop)
 	range.known = !size_is_bad(range.span);
 	return range;
 }
-
-static int64_t gcd_of(int64_t a, int64_t b) { return b ? gcd_of(b, a % b) : a; }
 
 static bool at_least(const Program *program, Size a, Size b)
 {
@@ -138,7 +137,7 @@ static int64_t content(const Program *program, const Linear *sum)
 {
 	int64_t all = 0;
 	for (size_t i = 0; i < sum->terms.n; i++)
-		all = gcd_of(all, size_content(program->sizes, sum->terms.at[i].coef));
+		all = greatest_divisor(all, size_content(program->sizes, sum->terms.at[i].coef));
 	return all;
 }
 

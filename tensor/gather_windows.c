@@ -20,6 +20,7 @@
  */
 #include <string.h>
 
+#include "base/integer.h"
 #include "base/size_order.h"
 #include "tensor/passes.h"
 
@@ -97,8 +98,6 @@ static bool may_have_phases(const Gather *f, const Window *w)
 	       (w->stride == 1 || size_is_const(sizes, w->first, &first));
 }
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
-
 /* Leaves the elements outside of the picture away, where the phase has one step and they are known. */
 static bool narrow(const Gather *f, const Window *w, Phase *phase)
 {
@@ -138,7 +137,7 @@ static bool phase_of(const Gather *f, const Window *w, int64_t p, Phase *phase)
 {
 	Sizes *sizes = f->program->sizes;
 	Size elements = shape_axis(f->shape, w->axis)->size;
-	int64_t s = w->stride, common = gcd(w->dilation, s), steps = 0, first = 0;
+	int64_t s = w->stride, common = greatest_divisor(w->dilation, s), steps = 0, first = 0;
 	int64_t k0 = first_step(f, w, p, s / common);
 	if (k0 < 0)
 		return false;
