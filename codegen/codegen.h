@@ -29,7 +29,8 @@ typedef struct EmitReport {
 	/* functions: kernels that share none; cached: units */
 	uint32_t kernels, functions, units, cached;
 	double compile_ms, assemble_ms, link_ms;
-	const char *kernel_lines;  /* of a GPU: a line each; NULL: none */
+	bool wants_kernels; /* asked: what each kernel of a GPU takes, for which machine code is made */
+	const char *kernel_lines;  /* of them: a line each; NULL: none */
 	const char *cache_refused; /* why Emit.cache was not used; NULL: it was, or is NULL */
 } EmitReport;
 

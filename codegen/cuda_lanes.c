@@ -10,11 +10,12 @@
  *   }
  *   tsr_put4_f32(&y[i], tsr_w1);
  *
- * Four lanes of f32 are one access, others as many as there are lanes.
+ * Four lanes are one access, any other number of them as many accesses as there are lanes.
  */
 #include "base/diag.h"
 #include "codegen/cuda_text.h"
 #include "loops/build.h"
+#include "loops/verify_block.h"
 #include "loops/walk.h"
 
 enum { WIDE = 4 };
@@ -33,8 +34,30 @@ static Program *program_of(const Lanes *l) { return (Program *)l->k->m->program;
 
 static bool is_wide(const Lanes *l, BufferId buffer, const Ix *ix)
 {
-	return l->n == WIDE && program_of(l)->buffers.at[buffer].dtype == DTYPE_F32 &&
-	       ix_uses(ix, l->loop->iter);
+	return l->n == WIDE && ix_uses(ix, l->loop->iter) &&
+	       lanes_are_wide(program_of(l)->buffers.at[buffer].dtype, WIDE);
+}
+
+static Dtype dtype_of(const Lanes *l, BufferId buffer)
+{
+	return program_of(l)->buffers.at[buffer].dtype;
+}
+
+/* What stands behind tsr_take4_ and tsr_put4_ for the elements of a buffer. */
+static const char *wide_name(const Lanes *l, BufferId buffer)
+{
+	switch (dtype_of(l, buffer)) {
+	case DTYPE_F32: return "f32";
+	case DTYPE_I32: return "i32";
+	case DTYPE_U32: return "u32";
+	default: return "u16"; /* bf16, f16: their bits */
+	}
+}
+
+static void declare_wide(Lanes *l, BufferId buffer, const char *name)
+{
+	c_kernel_indent(l->k);
+	fprintf(l->k->out, "%s %s[%d];\n", c_type(dtype_of(l, buffer)), name, WIDE);
 }
 
 static const char *new_name(Lanes *l)
@@ -60,10 +83,9 @@ static void put_load(void *of, const Value *value)
 		if (l->loads[i] == value)
 			return;
 	const char *name = new_name(l);
+	declare_wide(l, value->buffer, name);
 	c_kernel_indent(l->k);
-	fprintf(l->k->out, "float %s[%d];\n", name, WIDE);
-	c_kernel_indent(l->k);
-	fprintf(l->k->out, "tsr_take4_f32(%s, &%s);\n", name,
+	fprintf(l->k->out, "tsr_take4_%s(%s, &%s);\n", wide_name(l, value->buffer), name,
 		first_element(l, value->buffer, value->ix));
 	l->loads[l->nloads] = value;
 	l->names[l->nloads++] = arena_printf(l->k->arena, "%s[%s]", name, l->lane);
@@ -115,14 +137,12 @@ static void put_stmt(Lanes *l, const Stmt *stmt)
 	value_each(stmt->value, put_load, l);
 	if (stmt->kind == LOOP_LOCAL)
 		declare(l, stmt);
-	if (wide) {
-		c_kernel_indent(l->k);
-		fprintf(l->k->out, "float %s[%d];\n", name, WIDE);
-	}
+	if (wide)
+		declare_wide(l, stmt->buffer, name);
 	put_lanes(l, stmt, name);
 	if (wide) {
 		c_kernel_indent(l->k);
-		fprintf(l->k->out, "tsr_put4_f32(&%s, %s);\n",
+		fprintf(l->k->out, "tsr_put4_%s(&%s, %s);\n", wide_name(l, stmt->buffer),
 			first_element(l, stmt->buffer, stmt->ix), name);
 	}
 }

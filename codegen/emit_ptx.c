@@ -1,6 +1,6 @@
 /* A module as PTX: the CUDA C of emit_cuda.c through nvrtc, in a child, behind the plan.
  *
- * nvrtc writes the newest version of PTX that it knows, which only the newest drivers load; nothing here
+ * PTX is asked for alone: machine code takes as long again, and tells -v what kernels take. nvrtc writes the newest version of PTX that it knows, which only the newest drivers load; nothing here
  * needs more than the GPU itself, so the version is lowered to that, and pragmas that are hints of later
  * versions go. Variables are made visible: a driver finds no others by name.
  */
@@ -73,9 +73,20 @@ static bool put_ptx(const Assembly *a, const char *version, const char *ptx)
 	return fclose(out) == 0 && good;
 }
 
-static void tell_resources(const Assembly *a, const NvrtcOutput *made)
+static NvrtcOutput compiled(const Assembly *a, const Nvrtc *nvrtc, const char *architecture)
 {
-	CubinKernels kernels = cubin_kernels(a->arena, made->cubin, made->ncubin);
+	return nvrtc_compile(a->arena, nvrtc, a->text, architecture,
+			     !a->emit->options->strict_fp);
+}
+
+/* Of machine code, which is made for nothing else. */
+static void tell_resources(const Assembly *a, const Nvrtc *nvrtc)
+{
+	const EmitReport *report = a->emit->report;
+	if (!report || !report->wants_kernels)
+		return;
+	NvrtcOutput made = compiled(a, nvrtc, a->emit->program->options.gpu->name);
+	CubinKernels kernels = cubin_kernels(a->arena, made.cubin, made.ncubin);
 	for (size_t i = 0; i < kernels.n; i++) {
 		const CubinKernel *k = &kernels.at[i];
 		printf("kernel %s: %u registers, %u bytes of stack, %u instructions on it\n",
@@ -93,15 +104,15 @@ static int assemble(void *of)
 		printf("%s\n", why);
 		return STATUS_ABSENT;
 	}
+	const char *gpu = a->emit->program->options.gpu->name;
 	NvrtcOutput made =
-		nvrtc_compile(a->arena, nvrtc, a->text, a->emit->program->options.gpu->name,
-			      !a->emit->options->strict_fp);
+		compiled(a, nvrtc, arena_printf(a->arena, "compute_%s", strchr(gpu, '_') + 1));
 	const char *version = nvrtc_version(a->arena, nvrtc);
 	if (!made.good) {
 		printf("nvrtc %s: %s\n", version, made.log ? made.log : "");
 		return STATUS_REFUSED;
 	}
-	tell_resources(a, &made);
+	tell_resources(a, nvrtc);
 	if (put_ptx(a, version, made.ptx))
 		return 0;
 	printf("%s\n", strerror(errno));

@@ -154,11 +154,11 @@ static char *take_output(Arena *arena, NvrtcProgram program, int (*size_of)(Nvrt
 	return text_of(program, text) == 0 ? text : NULL;
 }
 
-NvrtcOutput nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, const char *gpu,
-			  bool fmad)
+NvrtcOutput nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text,
+			  const char *architecture, bool fmad)
 {
 	/* 177: a helper that no kernel calls */
-	const char *const options[] = {arena_printf(arena, "--gpu-architecture=%s", gpu),
+	const char *const options[] = {arena_printf(arena, "--gpu-architecture=%s", architecture),
 				       fmad ? "--fmad=true" : "--fmad=false",
 				       "--diag-suppress=177"};
 	NvrtcOutput out = {0};

@@ -164,7 +164,7 @@ static bool write_job(const Options *o, Session *s, const Job *job)
 	if (o->dry_run)
 		return true;
 	double start = now_ms();
-	EmitReport report = {0};
+	EmitReport report = {.wants_kernels = o->verbose};
 	const Backend *backend = backend_named(job->kind);
 	if (backend && backend->kind <= OUTPUT_ASM) /* stages were printed before it takes its time */
 		fflush(stdout);

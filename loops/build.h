@@ -37,6 +37,7 @@ typedef struct Body {
 	VEC(const Stmt *) stmts;
 } Body;
 Block body_block(const Body *body);
+void body_append(Arena *arena, Body *body, Block block);
 /* A block of one statement. */
 Block block_one(Arena *arena, const Stmt *stmt);
 const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);

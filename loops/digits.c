@@ -173,14 +173,53 @@ static bool shares_terms(const Digits *d, const Linear *sum)
 	return false;
 }
 
+/* What the term comes to at most, from 0 on; -1: that is no constant, or it may be less than 0. */
+static int64_t most_of(Program *program, const LinearTerm *term, const IterRange *ranges)
+{
+	const IterRange *range = term->atom->kind == IX_ITER ? &ranges[term->atom->iter] : NULL;
+	int64_t most;
+	bool natural = range && range->known && size_is(program->sizes, range->first, 0);
+	bool known = natural && size_is_const(program->sizes,
+					      size_mul(program->sizes, term->coef, range->span), &most);
+	return known && most >= 0 ? most : -1;
+}
+
+/* The sum that the condition keeps below a size, with those terms of the index that its offset leaves room for: where
+ * 4*four + 3 is below, so is 4*four + lane, for lanes below 4. */
+static Linear sum_below(Program *program, const ElementAccess *access, const Linear *index,
+			const Cond *cond)
+{
+	Linear sum = ix_linear(program, cond->a);
+	int64_t room;
+	if (!size_is_const(program->sizes, sum.offset, &room) ||
+	    !size_is(program->sizes, factor_of(program, &sum, index), 1))
+		return sum;
+	for (size_t i = 0; i < index->terms.n; i++) {
+		const LinearTerm *term = &index->terms.at[i];
+		int64_t most = most_of(program, term, access->ranges);
+		if (term_of(&sum, term->atom) || most <= 0 || most > room)
+			continue;
+		PUSH(program->arena, sum.terms, *term);
+		room -= most;
+	}
+	sum.offset = size_const(program->sizes, room);
+	return sum;
+}
+
+/* Does the condition keep such a sum, of more than one term, below a size? */
+static bool bounds_sum(Program *program, const Cond *cond, const Linear *sum, const Linear *index)
+{
+	return cond->kind == COND_LT && cond->b->kind == IX_SIZE && sum->terms.n >= 2 &&
+	       !size_is_bad(factor_of(program, sum, index));
+}
+
 /* Makes one digit of a sum that the condition bounds, where the index has it; false: it has it, and its own
  * digits do not tell it. */
 static bool take_sum(Digits *d, const Cond *cond)
 {
-	Linear sum = ix_linear(d->program, cond->a);
+	Linear sum = sum_below(d->program, d->access, &d->index, cond);
 	Size factor = factor_of(d->program, &sum, &d->index);
-	if (cond->kind != COND_LT || cond->b->kind != IX_SIZE || sum.terms.n < 2 ||
-	    size_is_bad(factor) || shares_terms(d, &sum) ||
+	if (!bounds_sum(d->program, cond, &sum, &d->index) || shares_terms(d, &sum) ||
 	    !is_natural(d->program, &sum, d->access->ranges))
 		return true;
 	DigitList own = {0};
@@ -208,19 +247,89 @@ bool digits_are_apart(Program *program, const Kernel *kernel, const ElementAcces
 	return apart;
 }
 
-static bool has_cond(const ElementAccess *access, const Cond *cond)
+/* Two accesses whose iterators may have other names: by term of the second index, that of the first. */
+typedef struct Alike {
+	Program *program;
+	const Kernel *kernel;
+	const ElementAccess *a, *b;
+	Linear first, second;
+	const LinearTerm **twins;
+} Alike;
+
+static bool ranges_are_same(const Alike *k, IterVar i, IterVar j)
 {
-	for (uint32_t i = 0; i < access->nconds; i++)
-		if (access->conds[i]->kind == cond->kind && ix_same(access->conds[i]->a, cond->a) &&
-		    ix_same(access->conds[i]->b, cond->b))
-			return true;
-	return false;
+	const IterRange *first = &k->a->ranges[i], *second = &k->b->ranges[j];
+	return first->known == second->known && first->open == second->open &&
+	       size_same(first->first, second->first) && size_same(first->span, second->span);
 }
 
-bool digits_are_alike(const ElementAccess *a, const ElementAccess *b)
+/* Is it an iterator of the one index alone, which another one of the same values may stand for? */
+static bool is_alone(const LinearTerm *term, const Linear *other)
 {
-	bool alike = ix_same(a->ix, b->ix) && a->ranges == b->ranges && a->nconds == b->nconds;
-	for (uint32_t i = 0; alike && i < a->nconds; i++)
-		alike = has_cond(b, a->conds[i]);
+	return term->atom->kind == IX_ITER && !term_of(other, term->atom);
+}
+
+static const LinearTerm *twin_of(const Alike *k, const LinearTerm *term)
+{
+	const LinearTerm *same = term_of(&k->first, term->atom);
+	for (size_t i = 0; !same && is_alone(term, &k->first) && i < k->first.terms.n; i++)
+		if (is_alone(&k->first.terms.at[i], &k->second) &&
+		    size_same(k->first.terms.at[i].coef, term->coef))
+			same = &k->first.terms.at[i];
+	bool alike = same && size_same(same->coef, term->coef);
+	if (alike && term->atom->kind == IX_ITER)
+		return ranges_are_same(k, same->atom->iter, term->atom->iter) ? same : NULL;
+	for (IterVar i = 0; alike && i < k->kernel->niters; i++)
+		alike = !ix_uses(term->atom, i) || ranges_are_same(k, i, i);
+	return alike ? same : NULL;
+}
+
+static bool find_twins(Alike *k)
+{
+	bool found = k->first.terms.n == k->second.terms.n &&
+		     size_same(k->first.offset, k->second.offset);
+	k->twins = ARENA_ARRAY(k->program->arena, const LinearTerm *, k->second.terms.n + 1);
+	for (size_t i = 0; found && i < k->second.terms.n; i++) {
+		k->twins[i] = twin_of(k, &k->second.terms.at[i]);
+		found = k->twins[i] != NULL;
+	}
+	return found;
+}
+
+/* A sum of terms of the first index, and one of the second. */
+static bool sums_are_same(const Alike *k, const Linear *a, const Linear *b)
+{
+	bool same = a->terms.n == b->terms.n;
+	for (size_t i = 0; same && i < k->second.terms.n; i++) {
+		const LinearTerm *in_a = term_of(a, k->twins[i]->atom);
+		const LinearTerm *in_b = term_of(b, k->second.terms.at[i].atom);
+		same = in_a && in_b ? size_same(in_a->coef, in_b->coef) : !in_a && !in_b;
+	}
+	return same;
+}
+
+/* Does a condition of the second access keep the sum below the size, too? */
+static bool keeps_below(const Alike *k, const Linear *sum, Size end)
+{
+	bool kept = false;
+	for (uint32_t i = 0; i < k->b->nconds && !kept; i++) {
+		const Cond *cond = k->b->conds[i];
+		Linear own = sum_below(k->program, k->b, &k->second, cond);
+		kept = bounds_sum(k->program, cond, &own, &k->second) &&
+		       size_same(cond->b->size, end) && sums_are_same(k, sum, &own);
+	}
+	return kept;
+}
+
+bool digits_are_alike(Program *program, const Kernel *kernel, const ElementAccess *a,
+		      const ElementAccess *b)
+{
+	Alike k = {program, kernel, a, b, ix_linear(program, a->ix), ix_linear(program, b->ix), NULL};
+	bool alike = find_twins(&k);
+	for (uint32_t i = 0; alike && i < a->nconds; i++) {
+		Linear sum = sum_below(program, a, &k.first, a->conds[i]);
+		alike = !bounds_sum(program, a->conds[i], &sum, &k.first) ||
+			keeps_below(&k, &sum, a->conds[i]->b->size);
+	}
 	return alike;
 }

@@ -26,6 +26,7 @@ typedef struct ElementAccess {
  * known) */
 bool digits_are_apart(Program *program, const Kernel *kernel, const ElementAccess *access);
 /* Is what tells the elements of one access apart true of the other, too? */
-bool digits_are_alike(const ElementAccess *a, const ElementAccess *b);
+bool digits_are_alike(Program *program, const Kernel *kernel, const ElementAccess *a,
+		      const ElementAccess *b);
 
 #endif

@@ -375,12 +375,12 @@ static bool index_says_iteration(const Proof *p, BufferId buffer)
 		const ElementAccess *access = &p->accesses.at[i];
 		if (access->buffer != buffer)
 			continue;
-		if (first && !digits_are_alike(first, access))
+		if (!ix_uses(access->ix, p->loop->iter) ||
+		    (first && !digits_are_alike(p->program, p->kernel, first, access)))
 			return false;
-		first = access;
+		first = first ? first : access;
 	}
-	return first && ix_uses(first->ix, p->loop->iter) &&
-	       digits_are_apart(p->program, p->kernel, first);
+	return first && digits_are_apart(p->program, p->kernel, first);
 }
 
 /* What is read where nothing is stored does not matter; it is looked for where the rest does not do. */

@@ -272,6 +272,12 @@ Block body_block(const Body *body)
 	return (Block){body->stmts.at, (uint32_t)body->stmts.n};
 }
 
+void body_append(Arena *arena, Body *body, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		PUSH(arena, body->stmts, block.stmts[i]);
+}
+
 static Stmt *stmt_new(Arena *arena, LoopStmtKind kind)
 {
 	Stmt *stmt = ARENA_NEW(arena, Stmt);

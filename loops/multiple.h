@@ -9,10 +9,14 @@ enum { MULTIPLE_MOST = 64 };
 typedef struct Multiples {
 	const Sizes *sizes;
 	int64_t *iters; /* by IterVar: what divides it in every iteration */
+	Size whole;	/* a size that the power of two `by` divides; SIZE_BAD: none is known */
+	int64_t by;
 } Multiples;
 
 /* Finds what divides the iterators of the kernel. */
 Multiples multiples_new(Arena *arena, const Program *program, const Kernel *kernel);
+/* Notes what the conditions of an IF say: `if c % 4 == 0`. */
+void multiples_suppose(Multiples *m, const Stmt *stmt);
 /* A power of two, MULTIPLE_MOST at most, that divides the index. */
 int64_t ix_multiple(const Multiples *m, const Ix *ix);
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "loops/walk.h"
+
 static const Value *rewrite_value(Rewrite *r, const Value *value);
 
 static const Ix *new_ix(Rewrite *r, const Ix *ix);
@@ -55,6 +57,14 @@ static BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
 	return NULL;
 }
 
+static const Value *load_twin(const Rewrite *r, const Value *value)
+{
+	for (uint32_t i = 0; i < r->nloads && value->kind == VALUE_LOAD; i++)
+		if (value_same(r->loads[i].load, value))
+			return r->loads[i].twin;
+	return NULL;
+}
+
 static LocalId new_local(const Rewrite *r, LocalId local)
 {
 	return r->locals ? r->locals[local] : local + r->first_local;
@@ -65,6 +75,9 @@ static const Value *rewrite_value(Rewrite *r, const Value *value)
 	uint64_t known = *pointer_map_at(&r->known, value);
 	if (known)
 		return (const Value *)(uintptr_t)known;
+	const Value *twin_load = load_twin(r, value);
+	if (twin_load)
+		return twin_load;
 	Value *copy = ARENA_NEW(r->program->arena, Value);
 	*copy = *value;
 	for (uint32_t i = 0; i < value->nargs; i++)

@@ -8,11 +8,17 @@
 
 typedef struct Lanes {
 	Program *program;
-	const Multiples *multiples;
+	Multiples *multiples;
 	const Stmt *loop;
 	int64_t n;
 	bool wrong;
 } Lanes;
+
+bool lanes_are_wide(Dtype dtype, int64_t n)
+{
+	int64_t bytes = dtype_is_packed(dtype) ? 0 : n * (int64_t)dtype_bytes(dtype);
+	return bytes == 8 || bytes == 16;
+}
 
 /* Where the first lane is. */
 static const Ix *first_of(const Lanes *l, const Ix *ix)
@@ -25,12 +31,11 @@ static const Ix *first_of(const Lanes *l, const Ix *ix)
 static void see_access(Lanes *l, BufferId buffer, const Ix *ix)
 {
 	const Sizes *sizes = l->program->sizes;
-	int64_t bytes = l->n * (int64_t)dtype_bytes(l->program->buffers.at[buffer].dtype);
 	if (!ix_uses(ix, l->loop->iter))
 		return;
 	Size stride = ix_stride(l->program, ix, l->loop->iter);
 	bool beside = !size_is_bad(stride) && size_is(sizes, stride, 1);
-	l->wrong |= !beside || (bytes != 8 && bytes != 16) ||
+	l->wrong |= !beside || !lanes_are_wide(l->program->buffers.at[buffer].dtype, l->n) ||
 		    ix_multiple(l->multiples, first_of(l, ix)) % l->n != 0;
 }
 
@@ -61,8 +66,11 @@ static const Stmt *search(Lanes *l, const Block *block)
 	for (uint32_t i = 0; i < block->n && !found; i++) {
 		const Stmt *stmt = block->stmts[i];
 		bool lanes = stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR;
+		Multiples before = *l->multiples;
 		l->loop = stmt;
+		multiples_suppose(l->multiples, stmt);
 		found = lanes && !fits(l) ? stmt : search(l, &stmt->body);
+		*l->multiples = before;
 	}
 	return found;
 }

@@ -15,13 +15,19 @@ static const GpuTile tiles[] = {
 	{16, 64, 4, 4, 16, 10, 2.08, .275, .123, .04},
 };
 #define TILES tiles, sizeof tiles / sizeof *tiles
+#define COLUMNS 8, 64, 64, 4
 
 static const GpuTarget gpus[] = {
-	{"sm_80", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 108, TILES, 16, 1024, 70},
-	{"sm_90", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 132, TILES, 16, 1024, 78},
-	{"sm_90a", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 132, TILES, 16, 1024, 80},
-	{"sm_100", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 148, TILES, 16, 1024, 86},
-	{"sm_120", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 170, TILES, 16, 1024, 87},
+	{"sm_80", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 108, TILES, 16, 1024,
+	 70},
+	{"sm_90", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 132, TILES, 16, 1024,
+	 78},
+	{"sm_90a", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 132, TILES, 16, 1024,
+	 80},
+	{"sm_100", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 148, TILES, 16, 1024,
+	 86},
+	{"sm_120", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 170, TILES, 16, 1024,
+	 87},
 };
 enum { NGPUS = sizeof gpus / sizeof *gpus };
 

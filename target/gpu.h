@@ -25,6 +25,10 @@ typedef struct GpuTarget {
 	int64_t statements;   /* of a thread, that kernels are joined up to: registers end */
 	int64_t row_threads,
 		row_least; /* of a block that shares a sum; ... a short one: as many terms at least */
+	int64_t column_threads, /* that share a column of a sum, of a block of `warp` columns */
+		column_least,	/* ... rows of it, and of a slice, at least */
+		slices_most;	/* of the rows */
+	int64_t waves;		/* blocks for each processor that slices are made for */
 	int64_t processors; /* that run blocks */
 	const GpuTile *tiles;
 	int64_t ntiles;

@@ -68,28 +68,40 @@ static int64_t power_below(int64_t n)
 	return power;
 }
 
-/* Of `left` threads; `last`: the outermost loop takes all. An extent that is not known may be short: where
- * there is another loop to share with, it gets a warp. */
-static int64_t threads_along(const Bind *b, const Stmt *loop, int64_t left, bool last)
+/* Of `left` threads. An extent that is not known may be short: where there is another loop to share with, it gets
+ * a warp. */
+static int64_t threads_along(const Sizes *sizes, const GpuTarget *gpu, Size size, int64_t left)
 {
 	int64_t extent;
-	if (size_is_const(b->program->sizes, loop->hi->size, &extent))
+	if (size_is_const(sizes, size, &extent))
 		return extent < 1 ? 1 : extent <= left ? extent : power_below(left);
 	int64_t power = power_below(left);
-	return last || power < b->gpu->warp ? power : b->gpu->warp;
+	return power < gpu->warp ? power : gpu->warp;
+}
+
+/* The outermost of which the extent is not known takes all. */
+void grid_shape(const Sizes *sizes, const GpuTarget *gpu, const Size *extents, uint32_t n,
+		int64_t *threads)
+{
+	int64_t left = gpu->threads, known;
+	for (uint32_t i = n; i-- > 0; left /= threads[i]) {
+		bool all = i == 0 && !size_is_const(sizes, extents[i], &known);
+		threads[i] = all ? power_below(left) : threads_along(sizes, gpu, extents[i], left);
+	}
 }
 
 static void block_shape(const Bind *b, Chain *c)
 {
-	int64_t left = b->gpu->threads;
-	uint32_t seen = 0;
-	for (size_t i = c->links.n; i-- > 0;) {
-		Link *link = &c->links.at[i];
-		if (!link->bound)
-			continue;
-		link->threads = threads_along(b, link->loop, left, ++seen == c->nbound);
-		left /= link->threads;
-	}
+	uint32_t n = 0;
+	Size *extents = ARENA_ARRAY(b->program->arena, Size, c->nbound + 1);
+	int64_t *threads = ARENA_ARRAY(b->program->arena, int64_t, c->nbound + 1);
+	for (size_t i = 0; i < c->links.n; i++)
+		if (c->links.at[i].bound)
+			extents[n++] = c->links.at[i].loop->hi->size;
+	grid_shape(b->program->sizes, b->gpu, extents, n, threads);
+	for (size_t i = c->links.n; i-- > 0;)
+		if (c->links.at[i].bound)
+			c->links.at[i].threads = threads[--n];
 }
 
 /* ---- grids ---- */
@@ -186,19 +198,82 @@ static void bind_kernel(Bind *b, const Kernel *kernel)
 		add_part(b, kernel, body_block(&rest), &nparts);
 }
 
-/* What threads of a block do together: a product, or sums, or nothing. */
-static void bind_threads(const Transform *t, Kernel *kernel, uint32_t routine)
+bool is_elementwise(const Kernel *kernel, const Block *body)
 {
+	bool stores = false;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const Stmt *stmt = body->stmts[i];
+		bool local = (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&
+			     kernel->locals[stmt->local].rank == 0;
+		bool store = stmt->kind == LOOP_STORE && stmt->acc == OP_NONE;
+		if (!local && !store)
+			return false;
+		stores |= store;
+	}
+	return stores;
+}
+
+/* A kernel that is made one of two. */
+typedef struct Parted {
+	Kernel *kernel, *before;
+	uint32_t routine;
+	bool parted; /* there is one before */
+} Parted;
+
+/* What threads of a block do together, or one does for several elements, where it is no product. */
+static void bind_others(const Transform *t, Parted *p)
+{
+	if (slices_pay(t, p->kernel) && !rows_pay(t, p->kernel)) {
+		p->parted = true;
+		bind_slices(t, p->kernel, p->routine, p->before);
+		if (columns_pay(t, p->before))
+			bind_columns(t, p->before, p->routine);
+	}
+	if (rows_pay(t, p->kernel))
+		bind_rows(t, p->kernel, p->routine);
+	else if (columns_pay(t, p->kernel))
+		bind_columns(t, p->kernel, p->routine);
+	else if (squares_pay(t, p->kernel))
+		bind_squares(t, p->kernel, p->routine);
+	else if (wide_pays(t, p->kernel))
+		bind_wide(t, p->kernel);
+}
+
+/* A product in tiles, or one of the others. */
+static void bind_threads(const Transform *t, Parted *p)
+{
+	Kernel *kernel = p->kernel;
 	Product product;
 	if (!product_of(t->program, kernel, &product)) {
-		bind_rows(t, kernel, routine);
 		PUSH(t->program->arena, t->program->made->entries,
 		     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+		bind_others(t, p);
 		return;
 	}
 	const GpuTile *tile = gpu_tile_choose(t, kernel, &product);
 	if (tile)
-		bind_tile(t, kernel, &(TileWanted){&product, tile, routine});
+		bind_tile(t, kernel, &(TileWanted){&product, tile, p->routine});
+	else
+		bind_others(t, p);
+}
+
+/* Kernels from `first` on, each with what is made to stand before it. */
+static void bind_all_threads(const Transform *t, Bind *b, KernelId first, uint32_t routine)
+{
+	VEC(Kernel) kernels = {0};
+	for (size_t i = first; i < b->kernels.n; i++)
+		PUSH(t->scratch, kernels, b->kernels.at[i]);
+	b->kernels.n = first;
+	for (size_t i = 0; i < kernels.n; i++) {
+		Kernel before = {0};
+		Parted p = {.kernel = &kernels.at[i], .before = &before, .routine = routine};
+		bind_threads(t, &p);
+		uint32_t nparts = 1;
+		before.name = sym_printf(b->program->symbols, "%s_slices", kernels.at[i].name);
+		if (p.parted)
+			add_part(b, &before, before.body, &nparts);
+		PUSH(b->program->arena, b->kernels, kernels.at[i]);
+	}
 }
 
 static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, uint32_t number)
@@ -217,8 +292,9 @@ static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, u
 	if (!serial)
 		routine->nkernels = bind_join(t, b->kernels.at + first, routine->nkernels);
 	b->kernels.n = first + routine->nkernels;
-	for (uint32_t i = 0; i < routine->nkernels && !serial; i++)
-		bind_threads(t, &b->kernels.at[first + i], number);
+	if (!serial)
+		bind_all_threads(t, b, first, number);
+	routine->nkernels = (uint32_t)b->kernels.n - first;
 	routine->kernels = ARENA_ARRAY(program->arena, KernelId, routine->nkernels + 1);
 	for (uint32_t i = 0; i < routine->nkernels; i++)
 		routine->kernels[i] = first + i;

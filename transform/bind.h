@@ -2,12 +2,19 @@
 #ifndef TSR_TRANSFORM_BIND_H
 #define TSR_TRANSFORM_BIND_H
 
+#include "target/gpu.h"
 #include "transform/transform.h"
 
 /* bind.c: what each thread of the grid does; the kernel's body where there is no grid. */
 Block grid_body(const Kernel *kernel);
 /* The loops of a grid around another body, with so many threads along each; 0: as they have. */
 Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads);
+
+/* How many threads of a block lie along each of n loops, outermost first, of these extents. */
+void grid_shape(const Sizes *sizes, const GpuTarget *gpu, const Size *extents, uint32_t n,
+		int64_t *threads);
+/* Locals and stores alone, of which at least one stores: what a thread does is one element's. */
+bool is_elementwise(const Kernel *kernel, const Block *body);
 
 /* bind_tables.c: a new iterator or local of the kernel, its name made unique there. */
 IterVar bind_iter(Program *program, Kernel *kernel, const char *name);
@@ -16,9 +23,27 @@ LocalId bind_local(Program *program, Kernel *kernel, KernelLocal local);
 BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, Buffer shared,
 		     const char *name);
 
+/* ... of all blocks. */
+BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
+		   const char *name);
+
 /* bind_join.c: joins kernels of a routine that have one grid, in place; how many are left. */
 uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
-/* bind_rows.c: lets the threads of a block share the sums of the kernel, where they read what lies side by
+/* What follows is chosen by X_pays, which each requires.
+ * bind_rows.c: lets the threads of a block share the sums of the kernel, where they read what lies side by
  * side. */
+bool rows_pay(const Transform *t, Kernel *kernel);
 void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine);
+/* bind_columns.c: lets more threads than there are columns share sums down columns. */
+bool columns_pay(const Transform *t, Kernel *kernel);
+void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine);
+/* ... makes the kernel add up slices, of which the one before it makes the sums. */
+bool slices_pay(const Transform *t, Kernel *kernel);
+void bind_slices(const Transform *t, Kernel *kernel, uint32_t routine, Kernel *before);
+/* bind_square.c: lets elementwise kernels that read across memory do so through shared memory. */
+bool squares_pay(const Transform *t, Kernel *kernel);
+void bind_squares(const Transform *t, Kernel *kernel, uint32_t routine);
+/* bind_wide.c: lets a thread of an elementwise kernel compute four neighbours, in wide accesses. */
+bool wide_pays(const Transform *t, Kernel *kernel);
+void bind_wide(const Transform *t, Kernel *kernel);
 #endif

@@ -273,16 +273,26 @@ static void add_stmt(Rows *r, const Stmt *stmt)
 		add(r, &r->body, stmt);
 }
 
+static Rows rows_of(const Transform *t, Kernel *kernel)
+{
+	return (Rows){.program = t->program,
+		      .arena = t->program->arena,
+		      .gpu = t->options->gpu,
+		      .kernel = kernel};
+}
+
+bool rows_pay(const Transform *t, Kernel *kernel)
+{
+	Rows r = rows_of(t, kernel);
+	Block body = grid_body(kernel);
+	return all_pay(&r, &body);
+}
+
 void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine)
 {
-	Rows r = {.program = t->program,
-		  .arena = t->program->arena,
-		  .gpu = t->options->gpu,
-		  .kernel = kernel,
-		  .routine = routine};
+	Rows r = rows_of(t, kernel);
 	Block body = grid_body(kernel);
-	if (!all_pay(&r, &body))
-		return;
+	r.routine = routine;
 	for (uint32_t i = 0; i < body.n; i++)
 		add_stmt(&r, body.stmts[i]);
 	kernel->body = grid_around(r.arena, &kernel->body, body_block(&r.body), 1);

@@ -19,18 +19,24 @@ LocalId bind_local(Program *program, Kernel *kernel, KernelLocal local)
 	return kernel->nlocals - 1;
 }
 
+BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
+		   const char *name)
+{
+	BufferId id = (BufferId)program->buffers.n;
+	temp.kind = BUFFER_TEMP;
+	temp.name = sym_printf(program->symbols, "%s_%s", kernel->name, name);
+	temp.span = kernel->span;
+	temp.site = kernel->site;
+	temp.home = id;
+	temp.offset = size_const(program->sizes, 0);
+	temp.routine = routine;
+	PUSH(program->arena, program->buffers, temp);
+	return id;
+}
+
 BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, Buffer shared,
 		     const char *name)
 {
-	BufferId id = (BufferId)program->buffers.n;
-	shared.kind = BUFFER_TEMP;
-	shared.name = sym_printf(program->symbols, "%s_%s", kernel->name, name);
-	shared.span = kernel->span;
-	shared.site = kernel->site;
-	shared.home = id;
-	shared.offset = size_const(program->sizes, 0);
-	shared.routine = routine;
 	shared.scratch = shared.shared = true;
-	PUSH(program->arena, program->buffers, shared);
-	return id;
+	return bind_temp(program, kernel, routine, shared, name);
 }

@@ -193,7 +193,8 @@ static void see_wide_load(void *of, const Value *value)
 /* Nothing is known of the new iterators but that k goes in steps. */
 static Multiples multiples_of(const Tiling *g)
 {
-	Multiples m = {g->program->sizes, ARENA_ARRAY(g->arena, int64_t, g->kernel->niters + 1)};
+	Multiples m = {.sizes = g->program->sizes,
+		       .iters = ARENA_ARRAY(g->arena, int64_t, g->kernel->niters + 1)};
 	for (IterVar i = 0; i < g->kernel->niters; i++)
 		m.iters[i] = i == g->k ? g->tile->steps : 1;
 	return m;

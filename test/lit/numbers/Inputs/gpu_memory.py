@@ -1,0 +1,103 @@
+"""gpu_memory.py SEED: what is bound by memory on a GPU: chains in wide accesses, copies through squares, sums down columns, in rows
+and in slices, vectors times matrices; sizes 0, 1, odd, whole multiples of what threads take at once, known and not."""
+import sys
+
+import numpy as np
+
+from tsrlib import Model, check, from_bf16, to_bf16
+
+rng = np.random.default_rng(int(sys.argv[1]))
+LENGTHS = [0, 1, 3, 4, 5, 31, 32, 33, 100, 130]
+
+
+def draw(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def some(n):
+    """Pairs of lengths, each length once among them."""
+    first, second = list(rng.permutation(LENGTHS)), list(rng.permutation(LENGTHS))
+    return list(zip(map(int, first), map(int, second)))[:n]
+
+
+def chains():
+    """Flat, in rows of any length, in rows that begin anywhere, of known sizes; numbers of 2 and 4 bytes; results that are rows of
+    something longer."""
+    model = Model("""dim n
+dim c
+input x : [n | c]
+input b : [c]
+input s : [n | 1]
+input h : bf16 [n | c]
+input i : i32 [n | c]
+output flat = exp(x) * 2 + x
+output rows = (x + b) .* s - exp(b)
+output narrow = bf16(f32(h) * 2)
+output whole = (i + 3) .* i
+""")
+    for n, c in some(8):
+        x, b, s = draw(n, c), draw(c), draw(n, 1)
+        h, i = to_bf16(draw(n, c)), rng.integers(-100, 100, (n, c)).astype(np.int32)
+        got = model.forward([n, c], [x, b, s, h, i], [((n, c), np.float32)] * 2 + [((n, c), np.uint16), ((n, c), np.int32)])
+        check("flat", got[0], np.exp(x) * 2 + x)
+        check("rows", got[1], (x + b) * s - np.exp(b))
+        check("narrow", from_bf16(got[2]), from_bf16(h) * 2)
+        check("whole", got[3], (i + 3) * i)
+    known = Model("""dim n
+input x : [n | 3, 12]
+input b : [12]
+input w : [n | 3, 10]
+output y = x * 2 + b
+output z = w .* w
+""")
+    for n in (0, 1, 5):
+        x, b, w = draw(n, 3, 12), draw(12), draw(n, 3, 10)
+        y, z = known.forward([n], [x, b, w], [((n, 3, 12), np.float32), ((n, 3, 10), np.float32)])
+        check("known", y, x * 2 + b)
+        check("flat of known", z, w * w)
+
+
+def squares():
+    """One operand across, two of them with another one beside, batches, numbers of two bytes."""
+    model = Model("""dim n
+dim m
+input x : [n | m]
+input z : [n | m]
+input b : [m | n]
+input h : bf16 [3 | n, m]
+output y = exp(einsum("i | j => j | i", x)) * 2 - b .* einsum("i | j => j | i", z)
+output t = permute("b | i, j => b | j, i", h)
+""")
+    for n, m in some(8):
+        x, z, b, h = draw(n, m), draw(n, m), draw(m, n), to_bf16(draw(3, n, m))
+        y, t = model.forward([n, m], [x, z, b, h], [((m, n), np.float32), ((3, m, n), np.uint16)])
+        check("across", y, np.exp(x.T) * 2 - b * z.T)
+        check("batches", t.astype(np.int32), h.swapaxes(1, 2).astype(np.int32))
+
+
+def columns():
+    """Sums, maxima and products with one row, of few and many rows, in slices and not, with something before and behind."""
+    model = Model("""dim n
+dim c
+input x : [n | c]
+input y : [n, 2 | c]
+input v : [n]
+input w : [n | 40]
+output sums = exp(sum("i | j => j", x) / 8) + 1
+output most = reduce(max, "i, k | j => j", y)
+output vector = einsum("i; i | j => j", v, w)
+""")
+    for n, c in some(6) + [(700, 40), (513, 1)]:
+        x, y, v, w = draw(n, c), draw(n, 2, c), draw(n), draw(n, 40)
+        got = model.forward([n, c], [x, y, v, w], [((c,), np.float32)] * 2 + [((40,), np.float32)])
+        check("sums", got[0], np.exp(x.sum(0, dtype=np.float64) / 8) + 1)
+        check("most", got[1], y.max((0, 1), initial=-np.inf))
+        check("vector", got[2], v.astype(np.float64) @ w)
+        again = model.forward([n, c], [x, y, v, w], [((c,), np.float32)] * 2 + [((40,), np.float32)])
+        assert all(np.array_equal(a.view(np.uint32), b.view(np.uint32)) for a, b in zip(got, again)), "another order"
+
+
+chains()
+squares()
+columns()
+print("all have their numbers")

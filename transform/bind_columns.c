@@ -1,0 +1,429 @@
+/* Sums down columns, by more threads than there are columns.
+ *
+ *   grid j in 0..c of 256            grid columns in 0..ceil(c/32)
+ *     local acc = 0                    block thread in 0..8
+ *     for k in 0..n                      block lane in 0..32
+ *       acc += x[k*c + j]      ->          local part = 0
+ *     y[j] = acc                           if 32*columns + lane < c
+ *                                            for k in thread..n step 8
+ *                                              part += x[k*c + 32*columns + lane]
+ *                                          parts[32*thread + lane] = part
+ *                                      barrier
+ *                                      block lane1 in 0..32
+ *                                        if 32*columns + lane1 < c
+ *                                          local acc = 0
+ *                                          for row in 0..8
+ *                                            acc += parts[32*row + lane1]
+ *                                          y[32*columns + lane1] = acc
+ *
+ * Where these are few blocks, the sum goes in slices before, each a sum of the same form, which another kernel adds up:
+ *
+ *   grid j                             grid slice in 0..s               grid j
+ *     local acc = 0                      grid j                           local acc = 0
+ *     for k in 0..n           ->           local acc = 0          and     for slice in 0..s
+ *       acc += x[k*c + j]                  for k in of the slice            acc += slices[slice*c + j]
+ *     y[j] = acc                             acc += x[k*c + j]            y[j] = acc
+ *                                          slices[slice*c + j] = acc
+ *
+ * parts is shared. The order of additions follows from the sizes and from what the GPU's row in target/gpu.c says, and
+ * is one in every run. Chosen for sums that move all they read by one element or by none along the innermost loop of the
+ * grid: columns of a matrix, and products with few rows, whose columns lie side by side.
+ */
+#include "base/diag.h"
+#include "base/size_order.h"
+#include "loops/linear.h"
+#include "loops/rewrite.h"
+#include "loops/verify_gpu.h"
+#include "loops/walk.h"
+#include "transform/bind.h"
+
+enum { LOOPS_MOST = 8 };
+
+typedef struct Columns {
+	Program *program;
+	Arena *arena;
+	const GpuTarget *gpu;
+	Kernel *kernel;
+	const Stmt *loops[LOOPS_MOST]; /* of the grid, outermost first */
+	uint32_t n;
+	Block body;
+	uint32_t at;	     /* of the sum in it */
+	const Stmt *rows;    /* the loop of the sum that is shared out */
+	const Stmt *set;
+	bool beside, wrong;
+} Columns;
+
+static const Stmt *column_loop(const Columns *c) { return c->loops[c->n - 1]; }
+
+/* ---- decided ---- */
+
+static int64_t size_of(const Columns *c, const Ix *ix)
+{
+	int64_t n;
+	bool known = ix->kind == IX_SIZE && size_is_const(c->program->sizes, ix->size, &n);
+	return known ? n : c->gpu->unknown;
+}
+
+/* The loop of the sum that is longest, the outermost of several. */
+static void find_rows(Columns *c, const Stmt *stmt)
+{
+	for (; stmt->kind == LOOP_FOR; stmt = stmt->body.stmts[0])
+		if (!c->rows || size_of(c, stmt->hi) > size_of(c, c->rows->hi))
+			c->rows = stmt;
+	c->set = stmt;
+}
+
+static bool is_sum(const Stmt *stmt)
+{
+	bool any = stmt->kind == LOOP_FOR;
+	for (; stmt->kind == LOOP_FOR; stmt = stmt->body.stmts[0])
+		if (stmt->loop != LOOP_SERIAL || stmt->step != 1 || stmt->body.n != 1)
+			return false;
+	bool folds = stmt->kind == LOOP_SET && stmt->nixs == 0 &&
+		     (stmt->acc == OP_ADD || stmt->acc == OP_MUL || stmt->acc == OP_MAX ||
+		      stmt->acc == OP_MIN);
+	return any && folds;
+}
+
+/* Locals, one sum, and behind it what is done with an element. */
+static bool has_form(Columns *c)
+{
+	uint32_t sums = 0;
+	for (uint32_t i = 0; i < c->body.n; i++) {
+		const Stmt *stmt = c->body.stmts[i];
+		bool local = (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&
+			     c->kernel->locals[stmt->local].rank == 0;
+		bool store = stmt->kind == LOOP_STORE && stmt->acc == OP_NONE && sums > 0;
+		if (is_sum(stmt)) {
+			sums++;
+			c->at = i;
+		} else if (!store && !(local && (sums > 0 || stmt->kind == LOOP_LOCAL))) {
+			return false;
+		}
+	}
+	return sums == 1;
+}
+
+static void see_read(void *of, const Value *value)
+{
+	Columns *c = of;
+	c->wrong |= value->kind == VALUE_LOCAL && value->local == c->set->local;
+	if (value->kind != VALUE_LOAD)
+		return;
+	Size by = ix_stride(c->program, value->ix, column_loop(c)->iter);
+	bool next = !size_is_bad(by) && size_is(c->program->sizes, by, 1);
+	c->beside |= next;
+	c->wrong |= !next && (size_is_bad(by) || !size_is(c->program->sizes, by, 0));
+}
+
+static int64_t columns_of(const Columns *c)
+{
+	int64_t all = 1;
+	for (uint32_t i = 0; i < c->n; i++)
+		all *= size_of(c, c->loops[i]->hi);
+	return all;
+}
+
+static bool collect(Columns *c)
+{
+	const Stmt *s = grid_loop(&c->kernel->body);
+	for (; s && c->n < LOOPS_MOST; s = grid_loop(&s->body))
+		c->loops[c->n++] = s;
+	c->body = grid_body(c->kernel);
+	return !s && c->n > 0;
+}
+
+/* Enough rows to share, and few columns beside the threads that a GPU has. */
+static bool pays(Columns *c)
+{
+	if (!collect(c) || !has_form(c))
+		return false;
+	find_rows(c, c->body.stmts[c->at]);
+	value_each(c->set->value, see_read, c);
+	Dtype dtype = c->set->value->dtype;
+	return c->beside && !c->wrong && dtype == dtype_wide(dtype) && dtype != DTYPE_U4X32 &&
+	       size_of(c, column_loop(c)->hi) >= c->gpu->warp &&
+	       size_of(c, c->rows->hi) >= c->gpu->column_least &&
+	       columns_of(c) < c->gpu->processors * c->gpu->threads * c->gpu->column_threads;
+}
+
+/* ---- made ---- */
+
+static const Ix *number(const Columns *c, int64_t n)
+{
+	return ix_const(c->arena, c->program->sizes, n);
+}
+
+static const Ix *iter(const Columns *c, IterVar i) { return ix_iter(c->arena, i); }
+
+static const Ix *times_plus(const Columns *c, const Ix *a, int64_t n, const Ix *b)
+{
+	return ix_add(c->program, ix_mul(c->program, a, number(c, n)), b);
+}
+
+static const Value *neutral(const Columns *c)
+{
+	Dtype dtype = c->set->value->dtype;
+	return value_const(c->arena, dtype, op_neutral(c->set->acc, dtype));
+}
+
+/* The sum's loops, that of the rows in these bounds, around `set`. */
+static Block sum_of_rows(const Columns *c, const Stmt *stmt, const Stmt *bounds, const Stmt *set)
+{
+	if (stmt == c->set)
+		return block_one(c->arena, set);
+	Stmt *loop = ARENA_NEW(c->arena, Stmt);
+	*loop = *stmt;
+	loop->independent = false;
+	if (stmt == c->rows) {
+		loop->lo = bounds->lo;
+		loop->hi = bounds->hi;
+		loop->step = bounds->step;
+	}
+	loop->body = sum_of_rows(c, stmt->body.stmts[0], bounds, set);
+	return block_one(c->arena, loop);
+}
+
+/* Locals in front of the sum, then the sum in these bounds, in `local`. */
+static Block before_and_sum(const Columns *c, const Stmt *bounds, LocalId local)
+{
+	Body body = {0};
+	for (uint32_t i = 0; i < c->at; i++)
+		if (c->body.stmts[i]->local != c->set->local)
+			PUSH(c->arena, body.stmts, c->body.stmts[i]);
+	body_append(c->arena, &body,
+		    sum_of_rows(c, c->body.stmts[c->at], bounds,
+				stmt_set(c->arena, local, c->set->acc, c->set->value)));
+	return body_block(&body);
+}
+
+/* The kernel's statements, where the sum is over n values of `from`, at `at` with the iterator `i`. */
+static Block with_sum_of(const Columns *c, IterVar i, int64_t n, const Value *from)
+{
+	Body body = {0};
+	for (uint32_t k = 0; k < c->body.n; k++) {
+		const Stmt *stmt = c->body.stmts[k];
+		const Stmt *set = stmt_set(c->arena, c->set->local, c->set->acc, from);
+		PUSH(c->arena, body.stmts,
+		     k == c->at ? stmt_loop(c->program, LOOP_SERIAL, i, n, block_one(c->arena, set))
+				: stmt);
+	}
+	return body_block(&body);
+}
+
+/* With fresh locals, at a column. */
+static Block at_column(const Columns *c, const Ix *column, Block body)
+{
+	const Ix **iters = ARENA_ARRAY(c->arena, const Ix *, c->kernel->niters + 1);
+	LocalId *locals = ARENA_ARRAY(c->arena, LocalId, c->kernel->nlocals + 1);
+	for (LocalId i = 0, n = c->kernel->nlocals; i < n; i++)
+		locals[i] = bind_local(c->program, c->kernel, c->kernel->locals[i]);
+	for (IterVar i = 0; i < c->kernel->niters; i++)
+		iters[i] = iter(c, i);
+	iters[column_loop(c)->iter] = column;
+	Rewrite rewrite = {.program = c->program,
+			   .iters = iters,
+			   .locals = locals,
+			   .span = c->kernel->span};
+	Cond *inside = ARENA_NEW(c->arena, Cond);
+	*inside = (Cond){COND_LT, column, column_loop(c)->hi};
+	return block_one(c->arena,
+			 stmt_if(c->arena, inside, 1, rewrite_block(&rewrite, body)));
+}
+
+static Block threads(const Columns *c, IterVar i, int64_t n, Block body)
+{
+	return block_one(c->arena, stmt_loop(c->program, LOOP_BLOCK, i, n, body));
+}
+
+static const Ix *column_of(const Columns *c, IterVar columns, IterVar lane)
+{
+	return times_plus(c, iter(c, columns), c->gpu->warp, iter(c, lane));
+}
+
+/* parts[32*thread + lane] = the sum of every eighth row */
+static Block add_rows(Columns *c, IterVar columns, BufferId parts)
+{
+	IterVar thread = bind_iter(c->program, c->kernel, "thread");
+	IterVar lane = bind_iter(c->program, c->kernel, "lane");
+	Dtype dtype = c->set->value->dtype;
+	LocalId part = bind_local(c->program, c->kernel,
+				  (KernelLocal){.name = "part", .dtype = dtype});
+	const Stmt bounds = {.lo = ix_add(c->program, c->rows->lo, iter(c, thread)),
+			     .hi = c->rows->hi,
+			     .step = c->gpu->column_threads};
+	Body body = {0};
+	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, neutral(c)));
+	body_append(c->arena, &body, before_and_sum(c, &bounds, part));
+	PUSH(c->arena, body.stmts,
+	     stmt_store(c->arena, parts,
+			times_plus(c, iter(c, thread), c->gpu->warp, iter(c, lane)), OP_NONE,
+			value_local(c->arena, c->kernel, part, NULL, 0)));
+	Block own = at_column(c, column_of(c, columns, lane), body_block(&body));
+	return threads(c, thread, c->gpu->column_threads, threads(c, lane, c->gpu->warp, own));
+}
+
+static Block add_parts(Columns *c, IterVar columns, BufferId parts)
+{
+	IterVar lane = bind_iter(c->program, c->kernel, "lane");
+	IterVar row = bind_iter(c->program, c->kernel, "row");
+	const Value *part = value_load(c->program, parts,
+				       times_plus(c, iter(c, row), c->gpu->warp, iter(c, lane)));
+	return threads(c, lane, c->gpu->warp,
+		       at_column(c, column_of(c, columns, lane),
+				 with_sum_of(c, row, c->gpu->column_threads, part)));
+}
+
+/* The grid's loops, the innermost one over blocks of columns. */
+static Block in_grid(const Columns *c, IterVar columns, Block body)
+{
+	for (uint32_t i = c->n; i-- > 0;) {
+		Stmt *loop = ARENA_NEW(c->arena, Stmt);
+		*loop = *c->loops[i];
+		loop->threads = 1;
+		loop->body = body;
+		if (i + 1 == c->n) {
+			loop->iter = columns;
+			loop->hi = ix_size(c->arena, size_ceil(c->program->sizes, loop->hi->size,
+							       c->gpu->warp));
+		}
+		body = block_one(c->arena, loop);
+	}
+	return body;
+}
+
+static Columns columns_in(const Transform *t, Kernel *kernel)
+{
+	return (Columns){.program = t->program,
+			 .arena = t->program->arena,
+			 .gpu = t->options->gpu,
+			 .kernel = kernel};
+}
+
+bool columns_pay(const Transform *t, Kernel *kernel)
+{
+	Columns c = columns_in(t, kernel);
+	return pays(&c);
+}
+
+void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine)
+{
+	Columns c = columns_in(t, kernel);
+	REQUIRE(pays(&c));
+	Body body = {0};
+	IterVar columns = bind_iter(c.program, kernel, "columns");
+	Size elements = size_const(c.program->sizes, c.gpu->warp * c.gpu->column_threads);
+	BufferId parts = bind_shared(c.program, kernel, routine,
+				     (Buffer){.dtype = c.set->value->dtype, .elements = elements},
+				     "parts");
+	body_append(c.arena, &body, add_rows(&c, columns, parts));
+	PUSH(c.arena, body.stmts, stmt_barrier(c.arena));
+	body_append(c.arena, &body, add_parts(&c, columns, parts));
+	kernel->body = in_grid(&c, columns, body_block(&body));
+}
+
+/* ---- slices ---- */
+
+/* So many that blocks are `waves` for each processor; 1: there are enough, or too few rows. */
+static int64_t slices_of(const Columns *c)
+{
+	int64_t blocks = (columns_of(c) + c->gpu->warp - 1) / c->gpu->warp,
+		rows = size_of(c, c->rows->hi);
+	int64_t wanted = c->gpu->processors * c->gpu->waves / blocks,
+		most = rows / c->gpu->column_least;
+	int64_t slices = wanted < most ? wanted : most;
+	return slices < 1 ? 1 : slices > c->gpu->slices_most ? c->gpu->slices_most : slices;
+}
+
+/* The number of the grid's iteration among all. */
+static const Ix *element_of(const Columns *c, Size *all)
+{
+	const Ix *element = number(c, 0);
+	*all = size_const(c->program->sizes, 1);
+	for (uint32_t i = c->n; i-- > 0;) {
+		const Ix *at = ix_mul(c->program, iter(c, c->loops[i]->iter),
+				      ix_size(c->arena, *all));
+		element = ix_add(c->program, element, at);
+		*all = size_mul(c->program->sizes, *all, c->loops[i]->hi->size);
+	}
+	return element;
+}
+
+static const Ix *slice_element(const Columns *c, IterVar slice)
+{
+	Size all;
+	const Ix *element = element_of(c, &all);
+	return ix_add(c->program, ix_mul(c->program, iter(c, slice), ix_size(c->arena, all)),
+		      element);
+}
+
+/* slices[slice*c + j] = the sum of a slice of the rows */
+static void make_slices(Columns *c, BufferId slices, int64_t n)
+{
+	Sizes *sizes = c->program->sizes;
+	IterVar slice = bind_iter(c->program, c->kernel, "slice");
+	LocalId part = bind_local(c->program, c->kernel,
+				  (KernelLocal){.name = "part", .dtype = c->set->value->dtype});
+	Size rows = c->rows->hi->size, each = size_ceil(sizes, rows, n);
+	const Ix *lo = ix_mul(c->program, iter(c, slice), ix_size(c->arena, each));
+	const Ix *end = ix_add(c->program, lo, ix_size(c->arena, each));
+	const Stmt bounds = {.lo = lo,
+			     .hi = size_divides(sizes, size_const(sizes, n), rows)
+					   ? end
+					   : ix_binary(c->program, IX_MIN, end, c->rows->hi),
+			     .step = 1};
+	Body body = {0};
+	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, neutral(c)));
+	body_append(c->arena, &body, before_and_sum(c, &bounds, part));
+	PUSH(c->arena, body.stmts,
+	     stmt_store(c->arena, slices, slice_element(c, slice), OP_NONE,
+			value_local(c->arena, c->kernel, part, NULL, 0)));
+	Stmt *loop = ARENA_NEW(c->arena, Stmt);
+	*loop = *c->loops[0];
+	loop->iter = slice;
+	loop->hi = number(c, n);
+	loop->threads = 1;
+	loop->body = grid_around(c->arena, &c->kernel->body, body_block(&body), 0);
+	c->kernel->body = block_one(c->arena, loop);
+}
+
+/* The kernel adds up the slices. */
+static void make_sum_of_slices(Columns *c, BufferId slices, int64_t n)
+{
+	IterVar slice = bind_iter(c->program, c->kernel, "slice");
+	const Value *part = value_load(c->program, slices, slice_element(c, slice));
+	c->kernel->body = grid_around(c->arena, &c->kernel->body, with_sum_of(c, slice, n, part), 0);
+}
+
+static bool slices_fit(Columns *c)
+{
+	Size all = SIZE_BAD;
+	bool whole = pays(c) && c->rows->lo->kind == IX_SIZE && c->rows->hi->kind == IX_SIZE &&
+		     size_is(c->program->sizes, c->rows->lo->size, 0) && slices_of(c) > 1;
+	if (whole)
+		element_of(c, &all);
+	return !size_is_bad(all);
+}
+
+bool slices_pay(const Transform *t, Kernel *kernel)
+{
+	Columns c = columns_in(t, kernel);
+	return slices_fit(&c);
+}
+
+void bind_slices(const Transform *t, Kernel *kernel, uint32_t routine, Kernel *before)
+{
+	Columns c = columns_in(t, kernel);
+	REQUIRE(slices_fit(&c));
+	int64_t n = slices_of(&c);
+	Size all;
+	element_of(&c, &all);
+	Buffer buffer = {.dtype = c.set->value->dtype,
+			 .elements = size_scale(c.program->sizes, all, n)};
+	BufferId slices = bind_temp(c.program, kernel, routine, buffer, "slices");
+	Columns first = c;
+	*before = *kernel;
+	first.kernel = before;
+	make_slices(&first, slices, n);
+	make_sum_of_slices(&c, slices, n);
+}
