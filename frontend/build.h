@@ -75,6 +75,7 @@ struct Build {
 	VEC(Span) entry_spans;
 	VEC(ParsedFile) parsed;
 	uint32_t main_file;
+	VEC(Name) missing_dims;	  /* (missing_dims.c) */
 	VEC(struct Local) locals; /* (inside.h) */
 	VEC(NodeId) outputs;
 	VEC(Sym) output_names;

@@ -125,7 +125,7 @@ static bool is_size(const Build *b, const Value *value)
 		graph_node(b->graph, value->node)->kind == NODE_SCALAR);
 }
 
-static Sym nearest_visible(Build *b, Sym name)
+static Sym nearest_visible(Build *b, Sym name, bool sizes)
 {
 	Sym candidates[CANDIDATES_MAX];
 	if (b->diags->overflow)
@@ -133,11 +133,11 @@ static Sym nearest_visible(Build *b, Sym name)
 	uint32_t n = 0, limit = UINT32_MAX;
 	for (Scope *scope = b->at.scope; scope; limit = scope->limit, scope = scope->parent) {
 		for (uint32_t i = 0; i < scope->names.n && i < limit && n < CANDIDATES_MAX; i++) {
-			if (!b->wants_size || is_size(b, &scope->names.at[i].value))
+			if (!sizes || is_size(b, &scope->names.at[i].value))
 				candidates[n++] = scope->names.at[i].name;
 		}
 	}
-	if (b->wants_size)
+	if (sizes)
 		return name_nearest(name, candidates, n);
 	for (uint32_t i = 0; form_name(i) && n < CANDIDATES_MAX; i++)
 		candidates[n++] = form_name(i);
@@ -147,6 +147,8 @@ static Sym nearest_visible(Build *b, Sym name)
 	}
 	return name_nearest(name, candidates, n);
 }
+
+Sym scope_nearest_size(Build *b, Sym name) { return nearest_visible(b, name, true); }
 
 /* The name where a statement further down in the same file declares it, or NULL. */
 static const Name *declared_later(const Build *b, Name name)
@@ -229,7 +231,7 @@ void scope_report_unknown(Build *b, Name name)
 	}
 	if (!b->diags->overflow && note_inline(b, name))
 		return;
-	Sym nearest = foreign_explain(b, name) ? NULL : nearest_visible(b, name.sym);
+	Sym nearest = foreign_explain(b, name) ? NULL : nearest_visible(b, name.sym, b->wants_size);
 	if (!nearest)
 		return;
 	diag_fix(b->diags, name.span, nearest, "did you mean '%s'?", nearest);

@@ -53,11 +53,18 @@ Binding *scope_here(Scope *scope, Sym name);
 Binding *scope_find(Scope *scope, Sym name);
 /* Does a statement further down in the same file declare it? */
 bool scope_declares_later(const Build *b, Name name);
+/* The size in scope that is spelled nearly so, or NULL. */
+Sym scope_nearest_size(Build *b, Sym name);
 /* Reports that `name` is unknown, defined only later, or recursive. */
 void scope_report_unknown(Build *b, Name name);
 /* What the unknown name of the last diagnostic is called here: a word of other languages, or an
  * axis of a specification. False where there is nothing to say (foreign.c). */
 bool foreign_explain(Build *b, Name name);
+/* Adds to the last diagnostic, of a size in a shape whose name is unknown, how dims are declared: that
+ * one, and all that the shapes below it in the file lack, which are told by it (missing_dims.c). */
+void missing_dims_tell(Build *b, Name name);
+/* Did a diagnostic tell of it? */
+bool missing_dim_is_told(const Build *b, Name name);
 /* Registers an input, dim, parameter or scalar by full name; reports a clash. */
 bool entry_declare(Build *b, Sym full, Span span);
 

@@ -95,17 +95,15 @@ static bool check_exact(Build *b, const AstShapeAxis *axis, const SizeExpr *size
 	return false;
 }
 
-/* A size with a name that nothing has is most likely a dim that was forgotten. */
 static const SizeExpr *axis_size(Build *b, const AstExpr *expr)
 {
+	bool unknown = expr->kind == AST_NAME && !scope_find(b->at.scope, expr->name.sym);
+	if (unknown && missing_dim_is_told(b, expr->name))
+		return NULL;
 	int before = b->diags->nerrors;
 	const SizeExpr *size = eval_size(b, expr);
-	if (expr->kind == AST_NAME && b->diags->nerrors > before &&
-	    !scope_find(b->at.scope, expr->name.sym))
-		diag_note(b->diags, expr->span,
-			  "a size is declared before its use: 'dim %s' is known when "
-			  "the program runs",
-			  expr->name.sym);
+	if (unknown && b->diags->nerrors > before)
+		missing_dims_tell(b, expr->name);
 	return size;
 }
 

@@ -173,8 +173,9 @@ static bool word_operator(const Fault *f)
 static const char *meant_keyword(const Fault *f, const char *word)
 {
 	static const char *const words[][2] = {
-		{"def", "fn"},        {"func", "fn"}, {"function", "fn"},
-		{"return", "output"}, {"var", "let"}, {"val", "let"},
+		{"def", "fn"},	      {"func", "fn"},	   {"function", "fn"},
+		{"return", "output"}, {"var", "let"},	   {"val", "let"},
+		{"use", "import"},    {"using", "import"}, {"include", "import"},
 	};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(words[i][0], word) == 0)

@@ -1,0 +1,89 @@
+/* Sizes of shapes whose names nothing declares: most likely dims that were forgotten.
+ *
+ *   input q : [b, t | d]        nothing is called 'b' here
+ *   input k : [b, s | d]        help: write 'dim b, t, d, s' before it
+ *
+ * One error tells of all of a file, each name once.
+ */
+#include "frontend/build.h"
+#include "frontend/scope.h"
+
+enum { MOST_MISSING = 32 };
+
+static bool is_told(const Build *b, Name name)
+{
+	for (size_t i = 0; i < b->missing_dims.n; i++) {
+		const Name *told = &b->missing_dims.at[i];
+		if (told->sym == name.sym && told->span.file == name.span.file)
+			return true;
+	}
+	return false;
+}
+
+static bool is_missing(Build *b, Name name)
+{
+	return !scope_find(b->at.scope, name.sym) && !scope_declares_later(b, name) &&
+	       !scope_nearest_size(b, name.sym) && !is_told(b, name);
+}
+
+static void add_shape(Build *b, const AstShape *shape)
+{
+	for (RowKind kind = 0; shape && kind < ROW_KINDS; kind++) {
+		const AstShapeRow *row = &shape->rows[kind];
+		for (uint32_t i = 0; i < row->naxes && b->missing_dims.n < MOST_MISSING; i++) {
+			const AstExpr *size = row->axes[i].size;
+			if (size && size->kind == AST_NAME && is_missing(b, size->name))
+				PUSH(b->arena, b->missing_dims, size->name);
+		}
+	}
+}
+
+/* The statement that a place stands in, and those behind it: the shapes of what they declare. */
+static Span add_file(Build *b, const AstFile *file, Span at)
+{
+	Span from = at;
+	for (uint32_t i = 0; i < file->nstmts; i++) {
+		const AstStmt *stmt = &file->stmts[i];
+		if (stmt->span.end <= at.start)
+			continue;
+		if (stmt->span.start <= at.start)
+			from.start = from.end = stmt->span.start;
+		if (stmt->kind == STMT_INPUT || stmt->kind == STMT_PARAM)
+			add_shape(b, stmt->shape);
+	}
+	return from;
+}
+
+static const AstFile *file_of(const Build *b, Name name)
+{
+	for (size_t i = 0; i < b->parsed.n; i++)
+		if (b->parsed.at[i].ast->file == name.span.file)
+			return b->parsed.at[i].ast;
+	return NULL;
+}
+
+bool missing_dim_is_told(const Build *b, Name name)
+{
+	return is_told(b, name);
+}
+
+void missing_dims_tell(Build *b, Name name)
+{
+	size_t first = b->missing_dims.n;
+	const AstFile *file = file_of(b, name);
+	if (!file || b->diags->overflow || !is_missing(b, name))
+		return;
+	PUSH(b->arena, b->missing_dims, name);
+	Span at = add_file(b, file, name.span);
+	if (b->missing_dims.n == first + 1) {
+		diag_note(b->diags, name.span,
+			  "a size is declared before its use: 'dim %s' is known when the program runs",
+			  name.sym);
+		return;
+	}
+	const char *list = name.sym;
+	for (size_t i = first + 1; i < b->missing_dims.n; i++)
+		list = arena_printf(b->arena, "%s, %s", list, b->missing_dims.at[i].sym);
+	diag_fix(b->diags, at, arena_printf(b->arena, "dim %s\n", list),
+		 "sizes are declared before their use; dims are known when the program runs");
+}
