@@ -10,6 +10,16 @@
 bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *root,
 			 const Stmt *loop);
 
+/* A loop that is its kernel's only statement, from one size to another. */
+typedef struct WholeLoop {
+	const Kernel *kernel;
+	const Stmt *loop;
+} WholeLoop;
+
+/* Do different iterations of loops that make equally many never touch the same element of a buffer that one of them
+ * stores into, where the k-th ones of all run one after another? (false: not known) */
+bool loops_are_independent(Program *program, const WholeLoop *loops, uint32_t n);
+
 /* The same of a loop of a GPU's grid, with nothing taken from what was noted on it. */
 bool loop_is_of_grid(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
 

@@ -20,6 +20,7 @@ typedef struct ElementAccess {
 	const IterRange *ranges;  /* by IterVar, in the loops around it */
 	const Cond *const *conds; /* that hold where it stands */
 	uint32_t nconds;
+	uint32_t part; /* of the loops that are looked at together (independent.c) */
 } ElementAccess;
 
 /* Do different values of any iterator in the index, of a loop that is open, mean different elements? (false: not

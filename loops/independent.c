@@ -9,6 +9,9 @@
  * and L digits of one number: the same element means the same j. An offset counts in L, less what U
  * divides. An integer that is read may stand in H, whatever it is. A part of a buffer that is read only
  * does not count. What cannot be shown is taken for dependent.
+ *
+ * Loops of several kernels are looked at as one, whose k-th iteration is that of each: an index over a loop from
+ * `first` by `step` has c*step in the place of c, and c*first more.
  */
 #include <string.h>
 
@@ -23,8 +26,12 @@
 typedef struct Proof {
 	Program *program;
 	Arena *arena;
+	const WholeLoop *parts; /* of several kernels; NULL: of one loop, as it is */
+	uint32_t part;		/* that the walk is in */
 	const Kernel *kernel;
 	const Stmt *loop;
+	IterRange range; /* of the loop, or of the one that all are */
+	int64_t step;
 	IterRange *ranges;     /* by IterVar, in the loops around */
 	const IterRange *kept; /* a copy of them as they are; NULL: there is none */
 	bool *declared;	       /* by LocalId: inside the root */
@@ -50,7 +57,7 @@ static void see_element(Proof *p, BufferId buffer, const Ix *ix, bool stores)
 	for (size_t i = 0; i < p->conds.n; i++)
 		conds[i] = p->conds.at[i];
 	PUSH(p->arena, p->accesses,
-	     ((ElementAccess){buffer, stores, ix, p->kept, conds, (uint32_t)p->conds.n}));
+	     ((ElementAccess){buffer, stores, ix, p->kept, conds, (uint32_t)p->conds.n, p->part}));
 }
 
 static void see_local(Proof *p, LocalId local, bool sets)
@@ -135,6 +142,34 @@ static void see_block(Proof *p, const Block *block)
 	}
 }
 
+/* ---- indices ---- */
+
+/* An index as a sum, where the loop's iterator counts from 0 by one in loops of several kernels. */
+typedef struct Index {
+	Linear linear;
+	const IterRange *ranges;
+	IterVar iter;	/* of the loop */
+	IterVar niters; /* of the kernel */
+} Index;
+
+static Index index_of(const Proof *p, const ElementAccess *access)
+{
+	Sizes *sizes = p->program->sizes;
+	const WholeLoop *part = p->parts ? &p->parts[access->part] : NULL;
+	Index index = {ix_linear(p->program, access->ix), access->ranges,
+		       part ? part->loop->iter : p->loop->iter,
+		       part ? part->kernel->niters : p->kernel->niters};
+	for (size_t i = 0; part && i < index.linear.terms.n; i++) {
+		LinearTerm *term = &index.linear.terms.at[i];
+		if (term->atom->kind != IX_ITER || term->atom->iter != index.iter)
+			continue;
+		Size before = size_mul(sizes, term->coef, part->loop->lo->size);
+		index.linear.offset = size_add(sizes, index.linear.offset, before);
+		term->coef = size_scale(sizes, term->coef, part->loop->step);
+	}
+	return index;
+}
+
 /* ---- one buffer ---- */
 
 typedef struct Digits {
@@ -193,20 +228,18 @@ static Size low_offset(const Proof *p, const Digits *digits, Size offset)
 	return offset;
 }
 
-static Size loop_coef(const Proof *p, const Linear *linear)
+/* The term of the loop's own iterator has no part in H and L. */
+static bool is_other(const Index *index, const LinearTerm *term)
 {
-	for (size_t i = 0; i < linear->terms.n; i++) {
-		const Ix *atom = linear->terms.at[i].atom;
-		if (atom->kind == IX_ITER && atom->iter == p->loop->iter)
-			return linear->terms.at[i].coef;
-	}
-	return SIZE_BAD;
+	return term->atom->kind != IX_ITER || term->atom->iter != index->iter;
 }
 
-/* The term of the loop's own iterator has no part in H and L. */
-static bool is_other(const Proof *p, const LinearTerm *term)
+static Size loop_coef(const Index *index)
 {
-	return term->atom->kind != IX_ITER || term->atom->iter != p->loop->iter;
+	for (size_t i = 0; i < index->linear.terms.n; i++)
+		if (!is_other(index, &index->linear.terms.at[i]))
+			return index->linear.terms.at[i].coef;
+	return SIZE_BAD;
 }
 
 /* Is the coefficient a multiple of all that the loop moves by? */
@@ -216,17 +249,19 @@ static bool is_above(const Proof *p, const LinearTerm *term, Size loop_span)
 }
 
 /* Is the size no less than 0 wherever the loops around run? */
-static bool is_natural(const Proof *p, const IterRange *ranges, Size size)
+static bool is_natural(const Proof *p, const Index *index, Size size)
 {
+	const IterRange *ranges = index->ranges;
 	bool natural = at_least(p, size, size_const(p->program->sizes, 0));
-	for (IterVar i = 0; i < p->kernel->niters && !natural; i++)
+	for (IterVar i = 0; i < index->niters && !natural; i++)
 		natural = ranges[i].known && ranges[i].open && size_same(ranges[i].span, size);
 	return natural;
 }
 
 /* Of an iterator, or of an index that is held in [0, size]; not known of others. */
-static IterRange atom_range(const Proof *p, const IterRange *ranges, const Ix *atom)
+static IterRange atom_range(const Proof *p, const Index *index, const Ix *atom)
 {
+	const IterRange *ranges = index->ranges;
 	const Sizes *sizes = p->program->sizes;
 	IterRange none = {.first = SIZE_BAD, .span = SIZE_BAD};
 	if (atom->kind == IX_ITER)
@@ -234,23 +269,21 @@ static IterRange atom_range(const Proof *p, const IterRange *ranges, const Ix *a
 	const Ix *most = atom->kind == IX_MIN ? atom->b : NULL;
 	const Ix *held = most && atom->a->kind == IX_MAX ? atom->a->b : NULL;
 	if (!held || most->kind != IX_SIZE || held->kind != IX_SIZE ||
-	    !size_is(sizes, held->size, 0) || !is_natural(p, ranges, most->size))
+	    !size_is(sizes, held->size, 0) || !is_natural(p, index, most->size))
 		return none;
 	return (IterRange){.known = true, .first = held->size, .span = most->size};
 }
 
 /* What the terms but the loop's, and those above, move by in all; SIZE_BAD: not known. */
-static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ranges, Size above)
+static Size whole_span(const Proof *p, const Index *index, Size above)
 {
 	Sizes *sizes = p->program->sizes;
 	Size all = size_const(sizes, 0);
-	for (size_t i = 0; i < linear->terms.n; i++) {
-		const LinearTerm *term = &linear->terms.at[i];
-		if (is_above(p, term, above))
+	for (size_t i = 0; i < index->linear.terms.n; i++) {
+		const LinearTerm *term = &index->linear.terms.at[i];
+		if (is_above(p, term, above) || !is_other(index, term))
 			continue;
-		if (!is_other(p, term))
-			continue;
-		IterRange range = atom_range(p, ranges, term->atom);
+		IterRange range = atom_range(p, index, term->atom);
 		if (!range.known || !at_least(p, term->coef, size_const(sizes, 0)))
 			return SIZE_BAD;
 		all = size_add(sizes, all, size_mul(sizes, term->coef, range.span));
@@ -262,10 +295,9 @@ static Size whole_span(const Proof *p, const Linear *linear, const IterRange *ra
 static Size loop_span(const Proof *p, Size coef)
 {
 	Sizes *sizes = p->program->sizes;
-	const IterRange *range = &p->ranges[p->loop->iter];
-	if (!range->known)
+	if (!p->range.known)
 		return SIZE_BAD;
-	return size_mul(sizes, coef, size_plus(sizes, range->span, p->loop->step));
+	return size_mul(sizes, coef, size_plus(sizes, p->range.span, p->step));
 }
 
 /* First the units of all accesses (`units`), then their digits. Terms that fit into L together do
@@ -274,24 +306,24 @@ static Size loop_span(const Proof *p, Size coef)
 static bool add_access(const Proof *p, Digits *digits, const ElementAccess *access, bool units)
 {
 	Sizes *sizes = p->program->sizes;
-	Linear linear = ix_linear(p->program, access->ix);
-	Size coef = loop_coef(p, &linear), least = low_offset(p, digits, linear.offset),
-	     most = least, whole = whole_span(p, &linear, access->ranges, SIZE_BAD);
+	Index index = index_of(p, access);
+	Size coef = loop_coef(&index), least = low_offset(p, digits, index.linear.offset),
+	     most = least, whole = whole_span(p, &index, SIZE_BAD);
 	if (size_is_bad(coef) || !at_least(p, coef, size_const(sizes, 0)) ||
 	    (!size_is_bad(digits->coef) && !size_same(coef, digits->coef)))
 		return false;
 	digits->coef = coef;
-	Size step = size_scale(sizes, coef, p->loop->step);
+	Size step = size_scale(sizes, coef, p->step);
 	bool fits = at_least(p, step, size_plus(sizes, whole, 1));
-	Size above = loop_span(p, coef), below = whole_span(p, &linear, access->ranges, above);
+	Size above = loop_span(p, coef), below = whole_span(p, &index, above);
 	if (size_is_bad(whole) && size_is_bad(below))
 		return false;
 	bool rest_fits = at_least(p, step, size_plus(sizes, below, 1));
-	for (size_t i = 0; i < linear.terms.n; i++) {
-		const LinearTerm *term = &linear.terms.at[i];
-		if (!is_other(p, term))
+	for (size_t i = 0; i < index.linear.terms.n; i++) {
+		const LinearTerm *term = &index.linear.terms.at[i];
+		if (!is_other(&index, term))
 			continue;
-		IterRange range = atom_range(p, access->ranges, term->atom);
+		IterRange range = atom_range(p, &index, term->atom);
 		Size first = size_mul(sizes, term->coef, range.first);
 		Size span = size_mul(sizes, term->coef, range.span);
 		if (fits || (rest_fits && !is_above(p, term, above)) ||
@@ -313,12 +345,12 @@ static bool add_access(const Proof *p, Digits *digits, const ElementAccess *acce
 static Size reach(const Proof *p, const ElementAccess *access, Size *most)
 {
 	Sizes *sizes = p->program->sizes;
-	Linear linear = ix_linear(p->program, access->ix);
-	Size least = linear.offset;
+	Index index = index_of(p, access);
+	Size least = index.linear.offset;
 	*most = least;
-	for (size_t i = 0; i < linear.terms.n; i++) {
-		const LinearTerm *term = &linear.terms.at[i];
-		IterRange range = atom_range(p, access->ranges, term->atom);
+	for (size_t i = 0; i < index.linear.terms.n; i++) {
+		const LinearTerm *term = &index.linear.terms.at[i];
+		IterRange range = atom_range(p, &index, term->atom);
 		if (!range.known || !at_least(p, term->coef, size_const(sizes, 0)))
 			return SIZE_BAD;
 		least = size_add(sizes, least, size_mul(sizes, term->coef, range.first));
@@ -356,15 +388,14 @@ static bool accesses_are_apart(const Proof *p, BufferId buffer, const bool *away
 		    !add_access(p, &digits, access, i < p->accesses.n))
 			return false;
 	}
-	const IterRange *range = &p->ranges[p->loop->iter];
 	Size least = extreme(p, &digits.leasts, false), most = extreme(p, &digits.mosts, true);
 	Size width = size_plus(sizes, size_sub(sizes, most, least), 1);
-	if (!at_least(p, size_scale(sizes, digits.coef, p->loop->step), width))
+	if (!at_least(p, size_scale(sizes, digits.coef, p->step), width))
 		return false;
 	if (size_is_bad(digits.unit))
 		return true;
-	Size all = size_add(sizes, size_mul(sizes, digits.coef, range->span), width);
-	return range->known && at_least(p, digits.unit, all);
+	Size all = size_add(sizes, size_mul(sizes, digits.coef, p->range.span), width);
+	return p->range.known && at_least(p, digits.unit, all);
 }
 
 /* Do all accesses have one index, which says the iteration? */
@@ -408,17 +439,32 @@ static void range_around(Proof *p, const Block *block)
 	}
 }
 
-static bool prove(Proof *p, const Stmt *root)
+static void begin_kernel(Proof *p, const Kernel *kernel)
 {
-	p->arena = arena_new();
-	p->ranges = ARENA_ARRAY(p->arena, IterRange, p->kernel->niters + 1);
-	p->declared = ARENA_ARRAY(p->arena, bool, p->kernel->nlocals + 1);
-	if (p->threads)
-		range_around(p, &p->kernel->body);
-	see_block(p, &(Block){&root, 1});
+	p->kernel = kernel;
+	p->ranges = ARENA_ARRAY(p->arena, IterRange, kernel->niters + 1);
+	p->declared = ARENA_ARRAY(p->arena, bool, kernel->nlocals + 1);
+	p->kept = NULL;
+}
+
+static bool all_are_apart(const Proof *p)
+{
 	bool good = !p->failed && (p->stored.n > 0 || p->privates);
 	for (size_t i = 0; good && i < p->stored.n; i++)
 		good = buffer_is_apart(p, p->stored.at[i]);
+	return good;
+}
+
+static bool prove(Proof *p, const Stmt *root)
+{
+	p->arena = arena_new();
+	p->step = p->loop->step;
+	begin_kernel(p, p->kernel);
+	if (p->threads)
+		range_around(p, &p->kernel->body);
+	see_block(p, &(Block){&root, 1});
+	p->range = p->ranges[p->loop->iter];
+	bool good = all_are_apart(p);
 	arena_free(p->arena);
 	return good;
 }
@@ -427,6 +473,34 @@ bool loop_is_independent(Program *program, const Kernel *kernel, const Stmt *roo
 {
 	Proof p = {.program = program, .kernel = kernel, .loop = loop};
 	return loop->independent || prove(&p, root);
+}
+
+/* All loops go from 0 to `last` as one. */
+static void see_part(Proof *p, uint32_t part)
+{
+	const Stmt *loop = p->parts[part].loop;
+	p->part = part;
+	begin_kernel(p, p->parts[part].kernel);
+	p->ranges[loop->iter] = p->range;
+	see_block(p, &loop->body);
+}
+
+bool loops_are_independent(Program *program, const WholeLoop *loops, uint32_t n)
+{
+	Sizes *sizes = program->sizes;
+	const Stmt *loop = loops[0].loop;
+	Size span = size_sub(sizes, loop->hi->size, loop->lo->size);
+	Size last = size_plus(sizes, size_ceil(sizes, span, loop->step), -1);
+	Proof p = {.program = program,
+		   .arena = arena_new(),
+		   .parts = loops,
+		   .range = {!size_is_bad(last), true, size_const(sizes, 0), last},
+		   .step = 1};
+	for (uint32_t part = 0; part < n; part++)
+		see_part(&p, part);
+	bool good = all_are_apart(&p);
+	arena_free(p.arena);
+	return good;
 }
 
 bool loop_is_of_grid(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop)

@@ -173,6 +173,13 @@ const Value *rewrite_alone(Rewrite *r, const Value *value)
 	return rewrite_value(r, value);
 }
 
+const Ix *rewrite_ix(Rewrite *r, const Ix *ix)
+{
+	r->known.arena = r->program->arena;
+	pointer_map_clear(&r->known);
+	return new_ix(r, ix);
+}
+
 /* memcpy that takes the NULL of an empty array. */
 static void copy(void *to, const void *from, size_t bytes)
 {

@@ -51,8 +51,9 @@ typedef struct Rewrite {
 /* Adds the iterators and locals of a kernel to those of another. */
 void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from);
 Block rewrite_block(Rewrite *rewrite, Block block);
-/* A value that stands in no statement of theirs. */
+/* A value, or an index, that stands in no statement of theirs. */
 const Value *rewrite_alone(Rewrite *rewrite, const Value *value);
+const Ix *rewrite_ix(Rewrite *rewrite, const Ix *ix);
 
 /* NAME, NAME1, NAME2, ...: the first that none of the iterators, and no dim, has; none of the
  * locals. `taken` is 0, or what an earlier call left there for the same name and fewer iterators; NULL: 0. */

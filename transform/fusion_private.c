@@ -86,7 +86,7 @@ static bool may_share(const Rows *rows, const RowKernel *row, BufferId from, Buf
 {
 	const Buffer *a = &rows->program->buffers.at[from], *b = &rows->program->buffers.at[to];
 	const Touch *store = first_store(row, to);
-	if (row->kernel.loop) /* the next step may read what `to` held */
+	if (row->kernel->loop) /* the next step may read what `to` held */
 		return false;
 	if (from == to || a->dtype != b->dtype || !size_same(a->elements, b->elements) || !store)
 		return false;
@@ -112,22 +112,22 @@ static bool is_new(const Rows *rows, BufferId buffer)
 	       !others_of(rows, buffer).before;
 }
 
-/* A local of the row, declared by its first store, or in front where that is inside loops of one
- * round. */
-static void become_local(Rows *rows, RowKernel *row, const Touch *store, BufferTwin *twin)
+/* A local of the row, declared by its first store, or in front, by what is returned, where that is inside
+ * loops of one round. */
+static const Stmt *become_local(const Rows *rows, Kernel *kernel, const Touch *store,
+				BufferTwin *twin)
 {
 	Arena *arena = rows->program->arena;
 	const Buffer *b = &rows->program->buffers.at[store->buffer];
 	KernelLocal local = {.name = b->name, .dtype = b->dtype};
 	Kernel more = {.locals = &local, .nlocals = 1};
 	twin->kind = TWIN_LOCAL;
-	twin->id = row->kernel.nlocals;
+	twin->id = kernel->nlocals;
 	twin->declared = store->around;
-	kernel_append_tables(rows->program->arena, &row->kernel, &more);
-	row->declared = store->around
-				? stmt_local(arena, twin->id,
-					     value_const(arena, b->dtype, scalar_of(b->dtype, 0)))
-				: NULL;
+	kernel_append_tables(arena, kernel, &more);
+	return store->around ? stmt_local(arena, twin->id,
+					  value_const(arena, b->dtype, scalar_of(b->dtype, 0)))
+			     : NULL;
 }
 
 /* What takes the place of a temporary: a local, set first by `store`, or else the buffer `to`, if there
@@ -163,29 +163,34 @@ static void move_before(Rows *rows, const BufferTwin *twin)
 	PUSH(rows->arena, rows->moves, *twin);
 }
 
-/* Replaces temporaries one at a time, since each changes what is true of the others. */
-void rows_make_private(Rows *rows, RowKernel *row)
+static void take_place(Rows *rows, Kernel *kernel, BufferId buffer, PlaceTaken place)
 {
-	for (size_t i = 0; i < row->touches.n; i++) {
-		BufferId buffer = row->touches.at[i].buffer;
-		PlaceTaken place = find_place(rows, row, buffer);
-		BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = buffer, .id = place.to};
+	Arena *arena = rows->program->arena;
+	const Stmt *loop = kernel->body.stmts[0];
+	BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = buffer, .id = place.to};
+	const Stmt *declared = place.store ? become_local(rows, kernel, place.store, &twin) : NULL;
+	Block body = rows_with_twins(rows, kernel, loop->body, &twin, 1);
+	if (declared)
+		body = rows_both(rows, block_one(arena, declared), body);
+	kernel->body = block_one(arena, rows_loop_over(rows, loop, body));
+	if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
+		move_before(rows, &twin);
+	if (twin.kind == TWIN_BUFFER)
+		rows->program->buffers.at[buffer].home = twin.id;
+	buffer_forget(rows->program, buffer);
+}
+
+/* Replaces temporaries one at a time, since each changes what is true of the others. */
+void rows_make_private(Rows *rows, Kernel *kernel)
+{
+	RowKernel row = row_kernel(rows, kernel);
+	for (size_t i = 0; i < row.touches.n; i++) {
+		BufferId buffer = row.touches.at[i].buffer;
+		PlaceTaken place = find_place(rows, &row, buffer);
 		if (!place.store && place.to == BUFFER_NONE)
 			continue;
-		if (place.store)
-			become_local(rows, row, place.store, &twin);
-		Block body = rows_with_twins(rows, &row->kernel, row->loop->body, &twin, 1);
-		if (row->declared)
-			body = rows_both(rows, block_one(rows->program->arena, row->declared),
-					 body);
-		row->kernel.body =
-			block_one(rows->program->arena, rows_loop_over(rows, row->loop, body));
-		if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
-			move_before(rows, &twin);
-		if (twin.kind == TWIN_BUFFER)
-			rows->program->buffers.at[buffer].home = twin.id;
-		buffer_forget(rows->program, buffer);
-		*row = row_kernel(rows, &row->kernel);
+		take_place(rows, kernel, buffer, place);
+		row = row_kernel(rows, kernel);
 		i = (size_t)-1;
 	}
 }

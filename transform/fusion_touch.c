@@ -6,12 +6,14 @@
  * a row is a size: offset + sum of coefficient * (last value of the iterator). An access stays in
  * its row where the row's own iterator has the coefficient c, nothing is negative, and that
  * greatest index is below c. Anything else (an index that is read, a coefficient of unknown sign)
- * counts as leaving the row: kernels that might see each other's other rows are never joined.
+ * counts as leaving the row: kernels that might see each other's other rows are never fused.
  */
 #include "base/size_order.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
 #include "transform/fusion.h"
+
+#include <string.h>
 
 enum { SHORT_LOOP = 64 }; /* constant rounds: such a loop does not make a row a matrix */
 
@@ -23,13 +25,23 @@ typedef struct Reads {
 	const Stmt *stmt;
 } Reads;
 
+static void see_touch(const Reads *r, BufferId buffer, const Ix *ix, bool stored)
+{
+	PUSH(r->rows->arena, r->row->touches,
+	     ((Touch){.buffer = buffer,
+		      .ix = ix,
+		      .row = r->row->loop->iter,
+		      .stmt = r->stmt,
+		      .around = r->rows->around,
+		      .top = r->rows->top,
+		      .stored = stored}));
+}
+
 static void see_value(void *of, const Value *value)
 {
 	const Reads *r = of;
 	if (value->kind == VALUE_LOAD)
-		PUSH(r->rows->arena, r->row->touches,
-		     ((Touch){value->buffer, value->ix, r->stmt, r->rows->around, r->rows->top,
-			      false}));
+		see_touch(r, value->buffer, value->ix, false);
 }
 
 static bool is_short_loop(const Rows *rows, const Stmt *loop)
@@ -47,17 +59,17 @@ static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth)
 		if (!rows->around)
 			rows->top = i;
 		row->nstmts++;
-		row->plain = row->plain && stmt->kind != LOOP_IF && stmt->kind != LOOP_CHECK;
+		if (stmt->kind == LOOP_IF || stmt->kind == LOOP_CHECK)
+			row->unfit = "has conditions or checks";
+		Reads reads = {rows, row, stmt};
 		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
 		for (size_t k = 0; k < sizeof ixs / sizeof *ixs; k++)
 			if (ixs[k])
-				ix_each_value(ixs[k], see_value, &(Reads){rows, row, stmt});
+				ix_each_value(ixs[k], see_value, &reads);
 		if (stmt->value)
-			value_each(stmt->value, see_value, &(Reads){rows, row, stmt});
+			value_each(stmt->value, see_value, &reads);
 		if (stmt->kind == LOOP_STORE)
-			PUSH(rows->arena, row->touches,
-			     ((Touch){stmt->buffer, stmt->ix, stmt, rows->around, rows->top,
-				      true}));
+			see_touch(&reads, stmt->buffer, stmt->ix, true);
 		if (stmt->kind != LOOP_FOR)
 			continue;
 		uint32_t inside = depth + !is_short_loop(rows, stmt);
@@ -71,22 +83,92 @@ static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth)
 	}
 }
 
-static bool is_row_loop(const Stmt *stmt)
+/* ---- whether it waits for memory ---- */
+
+static bool is_arithmetic(const Value *value)
+{
+	bool is = value->kind != VALUE_OP || op_is_simple(value->op);
+	for (uint32_t i = 0; i < value->nargs && is; i++)
+		is = is_arithmetic(value->args[i]);
+	return is;
+}
+
+/* Of a type that is no storage of a wider one, whose loops have forms of their own. */
+static bool is_neighbour(const Rows *rows, const Touch *touch)
+{
+	Size step = ix_stride(rows->program, touch->ix, touch->row);
+	Dtype dtype = rows->program->buffers.at[touch->buffer].dtype;
+	return !size_is_bad(step) && dtype_wide(dtype) == dtype &&
+	       (size_is(rows->program->sizes, step, 1) || size_is(rows->program->sizes, step, 0));
+}
+
+/* Is it a flat loop of arithmetic on neighbouring elements? Functions keep loops of their own. */
+static bool is_stream(const Rows *rows, const RowKernel *row)
+{
+	Block body = row->loop->body;
+	for (uint32_t i = 0; i < body.n; i++) {
+		const Stmt *stmt = body.stmts[i];
+		bool sets = stmt->kind == LOOP_LOCAL ||
+			    (stmt->kind == LOOP_STORE &&
+			     (stmt->acc == OP_NONE || op_is_simple(stmt->acc)));
+		if (!sets || !is_arithmetic(stmt->value))
+			return false;
+	}
+	for (size_t i = 0; i < row->touches.n; i++)
+		if (!is_neighbour(rows, &row->touches.at[i]))
+			return false;
+	return row->touches.n > 0;
+}
+
+/* ---- kernels ---- */
+
+static bool is_over_rows(const Rows *rows, const Stmt *stmt)
 {
 	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->step == 1 &&
-	       stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE;
+	       stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE &&
+	       size_is(rows->program->sizes, stmt->lo->size, 0);
 }
 
 RowKernel row_kernel(Rows *rows, const Kernel *kernel)
 {
-	RowKernel row = {.kernel = *kernel, .plain = true};
+	RowKernel row = {.kernel = kernel};
 	const Stmt *only = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
-	if (!only || kernel->alone || !is_row_loop(only) ||
-	    !size_is(rows->program->sizes, only->lo->size, 0) ||
-	    kernel_transposes(rows->transform, kernel))
+	if (!only || !is_over_rows(rows, only)) {
+		row.unfit = "is not one loop over rows";
 		return row;
+	}
 	row.loop = only;
 	see_block(rows, &row, only->body, 0);
+	row.unfit = kernel->alone ? "is to stay alone" : row.unfit;
+	row.streams = is_stream(rows, &row);
+	return row;
+}
+
+/* The loops around with one more outside of them. */
+static const Around *put_outside(const Rows *rows, const Around *around, const Stmt *loop)
+{
+	Around *copy = ARENA_NEW(rows->arena, Around);
+	*copy = around ? (Around){around->loop, put_outside(rows, around->outer, loop)}
+		       : (Around){.loop = loop};
+	return copy;
+}
+
+RowKernel row_kernel_split(Rows *rows, const RowKernel *flat, const LoopSplit *split)
+{
+	RowKernel row = *flat;
+	Rewrite rewrite = {.program = rows->program, .iters = split->iters};
+	row.loop = split->outer;
+	row.split = split;
+	row.nstmts++;
+	row.depth = !is_short_loop(rows, split->inner);
+	row.streams = false;
+	memset(&row.touches, 0, sizeof row.touches);
+	for (size_t i = 0; i < flat->touches.n; i++) {
+		Touch touch = flat->touches.at[i];
+		touch.ix = rewrite_ix(&rewrite, touch.ix);
+		touch.around = put_outside(rows, touch.around, split->inner);
+		PUSH(rows->arena, row.touches, touch);
+	}
 	return row;
 }
 
@@ -108,7 +190,7 @@ static Size greatest(const Rows *rows, const Around *around, IterVar iter)
 }
 
 /* ix = i*c + rest with 0 <= rest < c, over all rounds of the loops inside. */
-static bool stays_in_row(const Rows *rows, const RowKernel *row, const Touch *touch, Size c)
+static bool stays_in_row(const Rows *rows, const Touch *touch, Size c)
 {
 	Sizes *sizes = rows->program->sizes;
 	Linear linear = ix_linear(rows->program, touch->ix);
@@ -118,7 +200,7 @@ static bool stays_in_row(const Rows *rows, const RowKernel *row, const Touch *to
 		const LinearTerm *term = &linear.terms.at[t];
 		if (term->atom->kind != IX_ITER)
 			return false;
-		if (term->atom->iter == row->loop->iter) {
+		if (term->atom->iter == touch->row) {
 			has_row = size_same(term->coef, c);
 			continue;
 		}
@@ -133,11 +215,13 @@ static bool stays_in_row(const Rows *rows, const RowKernel *row, const Touch *to
 
 Size row_elements_of(const Rows *rows, const RowKernel *row, BufferId buffer)
 {
-	for (size_t i = 0; i < row->touches.n; i++)
-		if (row->touches.at[i].buffer == buffer) {
-			Size c = ix_stride(rows->program, row->touches.at[i].ix, row->loop->iter);
+	for (size_t i = 0; i < row->touches.n; i++) {
+		const Touch *touch = &row->touches.at[i];
+		if (touch->buffer == buffer) {
+			Size c = ix_stride(rows->program, touch->ix, touch->row);
 			return size_is(rows->program->sizes, c, 0) ? SIZE_BAD : c;
 		}
+	}
 	return SIZE_BAD;
 }
 
@@ -145,7 +229,7 @@ bool row_buffer_stays(const Rows *rows, const RowKernel *row, BufferId buffer, S
 {
 	for (size_t i = 0; i < row->touches.n; i++)
 		if (row->touches.at[i].buffer == buffer &&
-		    !stays_in_row(rows, row, &row->touches.at[i], c))
+		    !stays_in_row(rows, &row->touches.at[i], c))
 			return false;
 	return true;
 }

@@ -3,7 +3,8 @@
  *
  *   exchange    exchange.c     places in memory instead of copies from step to step of a loop
  *   fusion      fusion.c       kernels over the same rows as one (fusion_touch.c reads off what they
- *                              touch, fusion_private.c removes what no other kernel sees)
+ *                              touch, fusion_choose.c decides, fusion_private.c removes what no
+ *                              other kernel sees)
  *   transpose   transpose.c    copies that run along other axes than they store, in tiles
  *                              (transpose_emit.c)
  *   horizontal  horizontal.c   small kernels as one loop for threads
@@ -59,8 +60,15 @@ void transform_memory(Transform *t);
 /* Joins neighbours among n kernels over the same rows, in place; how many are left. The first
  * `nshared` iterators of each are bound outside of them. */
 uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t nshared);
-/* Would kernel_transpose change it? */
-bool kernel_transposes(const Transform *t, const Kernel *kernel);
+/* A loop that is to become two: these without their bodies, and by IterVar what stands for the iterators
+ * then. */
+typedef struct LoopSplit {
+	const Stmt *outer, *inner; /* `outer` has the iterator of the loop */
+	const Ix *const *iters;
+} LoopSplit;
+
+/* Would kernel_transpose change it, with an outermost loop split before? NULL: as it is. */
+bool kernel_transposes(const Transform *t, const Kernel *kernel, const LoopSplit *split);
 /* Copies and elementwise loops whose operands run along other axes than the result, in tiles. Where
  * there are none the kernel keeps its body. */
 void kernel_transpose(const Transform *t, Kernel *kernel);

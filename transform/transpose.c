@@ -21,6 +21,7 @@
 #include "base/diag.h"
 #include "loops/dependence.h"
 #include "loops/linear.h"
+#include "loops/rewrite.h"
 #include "transform/transpose.h"
 
 enum { TILE_MOST = 16, TILE_LEAST = 4 };
@@ -30,6 +31,18 @@ enum { TILE_MOST = 16, TILE_LEAST = 4 };
 static bool is_zero(const Transpose *t, const Ix *ix)
 {
 	return ix->kind == IX_SIZE && size_is(t->program->sizes, ix->size, 0);
+}
+
+/* The two loops in the place of the outermost one. */
+static bool split_outermost(Transpose *t)
+{
+	if (t->nloops == 0 || t->nloops == NEST_MAX)
+		return false;
+	memmove(t->loops + 2, t->loops + 1, (t->nloops - 1) * sizeof *t->loops);
+	t->loops[0] = t->split->outer;
+	t->loops[1] = t->split->inner;
+	t->nloops++;
+	return true;
 }
 
 static bool find_nest(Transpose *t, const Stmt *stmt)
@@ -44,7 +57,7 @@ static bool find_nest(Transpose *t, const Stmt *stmt)
 		if (stmt->body.n > 1 && stmt->body.stmts[0]->kind == LOOP_FOR)
 			return false;
 	}
-	if (t->nloops < 2)
+	if ((t->split && !split_outermost(t)) || t->nloops < 2)
 		return false;
 	for (uint32_t i = 0; i + 1 < t->body.n; i++)
 		if (t->body.stmts[i]->kind != LOOP_LOCAL)
@@ -58,7 +71,9 @@ typedef enum Step { STEP_NONE, STEP_ONE, STEP_FAR, STEP_UNKNOWN } Step;
 
 static Step step_of(const Transpose *t, const Ix *ix, const Stmt *loop)
 {
-	Size size = ix_stride(t->program, ix, loop->iter);
+	Rewrite rewrite = {.program = t->program, .iters = t->split ? t->split->iters : NULL};
+	const Ix *now = t->split ? rewrite_ix(&rewrite, ix) : ix;
+	Size size = ix_stride(t->program, now, loop->iter);
 	if (size_is_bad(size))
 		return STEP_UNKNOWN;
 	if (size_is(t->program->sizes, size, 0))
@@ -324,7 +339,7 @@ static const ScheduleClause *asked_transpose(const Transform *t, const Kernel *k
 	return schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_TRANSPOSE_TILE);
 }
 
-bool kernel_transposes(const Transform *transform, const Kernel *kernel)
+bool kernel_transposes(const Transform *transform, const Kernel *kernel, const LoopSplit *split)
 {
 	bool transposes = false;
 	if (asks_off(asked_transpose(transform, kernel)))
@@ -332,6 +347,7 @@ bool kernel_transposes(const Transform *transform, const Kernel *kernel)
 	for (uint32_t i = 0; i < kernel->body.n && !transposes; i++) {
 		Transpose t = {.program = transform->program,
 			       .arena = transform->program->arena,
+			       .split = split,
 			       .replays = schedule_is_complete(transform->asked)};
 		transposes = is_transposed(&t, kernel->body.stmts[i]);
 	}
@@ -346,7 +362,7 @@ void kernel_transpose(const Transform *transform, Kernel *kernel)
 	if (says_off(clause))
 		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TRANSPOSE_TILE,
 			   true);
-	if (!kernel_transposes(transform, kernel))
+	if (!kernel_transposes(transform, kernel, NULL))
 		return;
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		Transpose t = {.program = program,

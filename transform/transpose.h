@@ -18,6 +18,7 @@ typedef struct Transpose {
 	Kernel *kernel;
 	const ScheduleClause *asked; /* NULL: nothing */
 	bool replays;		     /* what is asked for is all that is chosen */
+	const LoopSplit *split; /* of the outermost, which is not made yet; NULL: there is none */
 	const Stmt *loops[NEST_MAX]; /* outermost first */
 	uint32_t nloops;
 	Block body; /* of the innermost: locals, then one store */

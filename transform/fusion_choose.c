@@ -1,0 +1,235 @@
+/* Which neighbours are fused: from what is known of them as loops over rows, before any loop is made.
+ *
+ * Legal is what keeps every row's values: one loop each over the same rows, and every buffer that either
+ * writes is touched by both in the elements [i*c, i*c + c) of the present row i only. A flat loop over
+ * rows*c elements counts as rows of c. Worth it is what has buffers in common and little in a row: vectors
+ * (one loop deep, not counting short constant loops), since matrices that every row reads would push each
+ * other out of the cache; two flat loops where both are arithmetic that waits for memory. What is asked for is made
+ * where it is legal.
+ */
+#include <inttypes.h>
+
+#include "transform/fusion.h"
+
+enum { MOST_STMTS = 128, MOST_BUFFERS = 16 };
+
+static const char transposed[] = "goes in tiles that are transposed";
+
+#define TEXT(rows, ...) arena_printf((rows)->program->arena, __VA_ARGS__)
+
+/* ---- legal? ---- */
+
+static const char *unfit_text(const Rows *rows, const RowKernel *row)
+{
+	return row->unfit ? TEXT(rows, "%s %s", row->kernel->name, row->unfit) : NULL;
+}
+
+static const char *rows_text(const Rows *rows, const RowKernel *row)
+{
+	return size_text(rows->program->arena, rows->program->sizes, row->loop->hi->size);
+}
+
+/* Do both stay in the row at hand in all that they touch of the buffer? */
+static bool both_stay(const Rows *rows, const RowKernel *a, const RowKernel *b, BufferId buffer)
+{
+	Size c = row_elements_of(rows, a, buffer);
+	return !size_is_bad(c) && row_buffer_stays(rows, a, buffer, c) &&
+	       row_buffer_stays(rows, b, buffer, c);
+}
+
+/* Why the two, one right behind the other, cannot go row by row together; NULL: they can. */
+static const char *fusion_illegal(const Rows *rows, const RowKernel *a, const RowKernel *b)
+{
+	if (a->unfit || b->unfit)
+		return unfit_text(rows, a->unfit ? a : b);
+	if (a->kernel->loop != b->kernel->loop)
+		return "one of them runs in another loop of steps";
+	if (!size_same(a->loop->hi->size, b->loop->hi->size))
+		return TEXT(rows, "%s has %s rows, and %s %s", a->kernel->name, rows_text(rows, a),
+			    b->kernel->name, rows_text(rows, b));
+	for (size_t i = 0; i < b->touches.n; i++) {
+		BufferId buffer = b->touches.at[i].buffer;
+		bool stored = row_touches(a, buffer, true) || row_touches(b, buffer, true);
+		if (stored && row_touches(a, buffer, false) && !both_stay(rows, a, b, buffer))
+			return TEXT(rows, "a row of %s and %s would touch another row of %s",
+				    a->kernel->name, b->kernel->name,
+				    rows->program->buffers.at[buffer].name);
+	}
+	return NULL;
+}
+
+/* ---- worth it? ---- */
+
+static bool has_common(const RowKernel *a, const RowKernel *b)
+{
+	bool common = false;
+	for (size_t i = 0; i < b->buffers.n; i++)
+		common |= row_touches(a, b->buffers.at[i], false);
+	return common;
+}
+
+/* Why the two do not gain by it; NULL: they do. */
+static const char *fusion_unwanted(const RowKernel *a, const RowKernel *b)
+{
+	if (a->depth > 1 || b->depth > 1)
+		return "a row of one of them goes through a matrix";
+	if (a->depth == 0 && b->depth == 0 && !(a->streams && b->streams))
+		return "element by element one of them waits for more than memory";
+	if (a->nstmts + b->nstmts > MOST_STMTS || a->buffers.n + b->buffers.n > MOST_BUFFERS)
+		return "a row would have too many statements or buffers";
+	return has_common(a, b) ? NULL : "they have no buffer in common";
+}
+
+/* ---- flat loops as rows ---- */
+
+/* The loop over a row's elements gets the next number. */
+static LoopSplit *split_loop(const Rows *rows, const RowKernel *flat, const RowKernel *like, Size c)
+{
+	Program *program = rows->program;
+	Arena *arena = program->arena;
+	LoopSplit *split = ARENA_NEW(rows->arena, LoopSplit);
+	const Kernel *kernel = flat->kernel;
+	IterVar row = flat->loop->iter, inner = kernel->niters;
+	const Ix **iters = rows_same_iters(rows, kernel, 0), *zero = ix_const(arena, program->sizes, 0);
+	iters[row] = ix_add(program, ix_mul(program, ix_iter(arena, row), ix_size(arena, c)),
+			    ix_iter(arena, inner));
+	*split = (LoopSplit){.iters = iters,
+			     .outer = stmt_for(arena, row, zero, like->loop->hi, (Block){0}),
+			     .inner = stmt_for(arena, inner, zero, ix_size(arena, c), (Block){0})};
+	return split;
+}
+
+/* What `flat` is as rows like those of another one; its `split` is NULL: it cannot be. Rows of few elements
+ * stay whole where nothing is asked for. */
+static RowKernel in_rows_like(Rows *rows, const RowKernel *flat, const RowKernel *like, bool asked)
+{
+	Sizes *sizes = rows->program->sizes;
+	RowKernel row = *flat;
+	int64_t few;
+	if (flat->unfit || like->unfit || flat->several || flat->depth > 0)
+		return row;
+	for (size_t i = 0; i < flat->touches.n && !row.split; i++) {
+		Size c = row_elements_of(rows, like, flat->touches.at[i].buffer);
+		bool known = !size_is_bad(c) && size_is_const(sizes, c, &few);
+		bool short_row = known && few < rows->program->options.target->split_elements;
+		if (!size_is_bad(c) && (asked || !short_row) &&
+		    size_same(size_mul(sizes, like->loop->hi->size, c), flat->loop->hi->size))
+			row = row_kernel_split(rows, flat, split_loop(rows, flat, like, c));
+	}
+	if (row.split && kernel_transposes(rows->transform, flat->kernel, row.split))
+		row.unfit = transposed;
+	return row;
+}
+
+/* ---- neighbours ---- */
+
+static void add_buffer(const Rows *rows, RowKernel *row, BufferId buffer)
+{
+	for (size_t i = 0; i < row->buffers.n; i++)
+		if (row->buffers.at[i] == buffer)
+			return;
+	PUSH(rows->arena, row->buffers, buffer);
+}
+
+/* What is known of two neighbours as one. */
+static RowKernel both_of(const Rows *rows, const RowKernel *a, const RowKernel *b)
+{
+	RowKernel both = {.kernel = b->kernel,
+			  .loop = a->loop,
+			  .nstmts = a->nstmts + b->nstmts,
+			  .depth = a->depth > b->depth ? a->depth : b->depth,
+			  .streams = a->streams && b->streams,
+			  .several = true};
+	const RowKernel *of[] = {a, b};
+	for (int k = 0; k < 2; k++) {
+		for (size_t i = 0; i < of[k]->touches.n; i++)
+			PUSH(rows->arena, both.touches, of[k]->touches.at[i]);
+		for (size_t i = 0; i < of[k]->buffers.n; i++)
+			add_buffer(rows, &both, of[k]->buffers.at[i]);
+	}
+	return both;
+}
+
+static const char *why_not(const Rows *rows, const RowKernel *a, const RowKernel *b, bool asked)
+{
+	const char *illegal = fusion_illegal(rows, a, b);
+	return illegal || asked ? illegal : fusion_unwanted(a, b);
+}
+
+/* Why `next` is not fused with those before it; NULL: it is, with one of the two in rows where that
+ * helps. */
+static const char *decide(Rows *rows, RowKernel *open, RowKernel *next, bool asked)
+{
+	const char *why = why_not(rows, open, next, asked);
+	RowKernel split = why ? in_rows_like(rows, next, open, asked) : *next;
+	if (why && split.split) {
+		why = why_not(rows, open, &split, asked);
+		*next = why ? *next : split;
+	}
+	split = why ? in_rows_like(rows, open, next, asked) : *open;
+	if (why && split.split) {
+		why = why_not(rows, &split, next, asked);
+		*open = why ? *open : split;
+	}
+	return why;
+}
+
+static void describe(const Rows *rows, const RowKernel *row, const RowKernel *before)
+{
+	Arena *arena = rows->program->arena;
+	ScheduleEntry *entry = schedule_entry(rows->program->made, row->kernel->name);
+	ScheduleClause *made = entry_make(arena, entry, CHOICE_FUSE_ROWS, before == NULL);
+	if (before)
+		clause_add(arena, made, before->kernel->name, NULL, 0);
+}
+
+/* Why `next` is not fused with those before it, which the schedule is told where it is asked for; NULL: it is,
+ * as is written there. */
+static const char *join(Rows *rows, RowKernel *open, RowKernel *next)
+{
+	const Kernel *kernel = next->kernel;
+	ScheduleClause *asked = schedule_asked(rows->transform->asked, rows->program, kernel->name,
+					       kernel->span, CHOICE_FUSE_ROWS);
+	if (says_off(asked))
+		describe(rows, next, NULL);
+	if (asks_off(asked))
+		return "nothing is to be fused with it";
+	const char *why = asks_name(asked, 0, open->kernel->name)
+				  ? decide(rows, open, next, asked != NULL)
+				  : TEXT(rows, "%s is the one before", open->kernel->name);
+	if (!why)
+		describe(rows, next, open);
+	else if (asked)
+		asked->refused = why;
+	return why;
+}
+
+static RowKernel facts_of(Rows *rows, uint32_t k)
+{
+	RowKernel row = row_kernel(rows, &rows->kernels[k]);
+	if (!row.unfit && kernel_transposes(rows->transform, row.kernel, NULL))
+		row.unfit = transposed;
+	for (size_t i = 0; i < rows->uses[k].n; i++)
+		add_buffer(rows, &row, rows->uses[k].at[i].buffer);
+	return row;
+}
+
+void rows_choose(Rows *rows)
+{
+	for (uint32_t k = 0; k < rows->n; k++)
+		rows->all[k] = facts_of(rows, k);
+	RowKernel open = rows->all[0];
+	RowGroup group = {0, 1};
+	for (uint32_t k = 1; k < rows->n; k++) {
+		bool more = !join(rows, &open, &rows->all[k]);
+		if (group.to == group.from + 1) /* it may be split for the next one */
+			rows->all[group.from] = open;
+		open = more ? both_of(rows, &open, &rows->all[k]) : rows->all[k];
+		if (!more) {
+			PUSH(rows->arena, rows->groups, group);
+			group.from = k;
+		}
+		group.to = k + 1;
+	}
+	PUSH(rows->arena, rows->groups, group);
+}
