@@ -1,11 +1,12 @@
 /* schedules SEED COUNT FILE...: any legal schedule is right.
  *
- * COUNT programs, half of them those of the files and half random ones (programs.h), each compiled for a processor
- * and with options of its own, then under a few random schedules (draw.h), one from what another has made; lines of
- * a file behind "#: " are a schedule to begin with. Each is right, as scheduled.h says, or refused with a reason; of
- * one in a few the machine code and the C as well. While some word of schedule.def was not made there are more
- * programs of the files. Prints how many schedules were made, and the words that were not. Status 1:
- * something is wrong.
+ * First what is chosen for each file, and what each of its lines behind "#: " asks for, which is legal: as a whole, as
+ * dumped, it is made again with no policy at work. So every word of schedule.def is made. Then COUNT programs, half of
+ * them those of the files and half random ones (programs.h), each compiled for a processor and with options of its own,
+ * then under a few random schedules (draw.h), one from what another has made; the lines of a file are a schedule to
+ * begin with. Each is right, as scheduled.h says, or refused with a reason; of one in a few the machine code and the C
+ * as well. Prints how many schedules were made. Status 1: something is wrong, or files are given and a word was not
+ * made.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,12 @@
 
 enum { DRAWN = 16, MOST = 4096, STEPS = 1 << 17, NODES_MOST = 200, WRONG_MOST = 30, SECONDS = 60 };
 enum {
-	ARTEFACTS = 40, /* of one schedule in so many */
-	MORE = 2	/* times as many programs, of the files, until each word was made */
+	ARTEFACTS = 40 /* of one schedule in so many */
 };
 
 typedef struct Tally {
 	int64_t made[CHOICE_COUNT]; /* clauses that are on, by word */
-	int64_t good, refused, wrong, programs, rounds, count;
+	int64_t good, refused, wrong, programs;
 } Tally;
 
 typedef struct Run {
@@ -100,16 +100,91 @@ static Session *compiled(Run *r, const char *schedule)
 	return NULL;
 }
 
-/* What stands behind "#: " in the program: clauses to begin with, where the processor can have them. */
+/* Longer files are cut. */
+static void read_program(Run *r, const char *path)
+{
+	char *text = arena_alloc(r->arena, MOST + 1);
+	FILE *file = fopen(path, "r");
+	REQUIRE(file);
+	r->program.size = fread(text, 1, MOST, file);
+	fclose(file);
+	text[r->program.size] = 0;
+	r->program.text = text;
+}
+
+/* The next line of the program behind "#: ", from *at on; NULL: there is none. */
+static const char *next_line(Run *r, const char **at)
+{
+	static const char mark[] = "\n#: ";
+	const char *found = strstr(*at, mark);
+	if (!found)
+		return NULL;
+	found += strlen(mark);
+	*at = found + strcspn(found, "\n");
+	return arena_printf(r->arena, "%.*s\n", (int)(*at - found), found);
+}
+
+/* All of them: clauses to begin with, where the processor can have them. */
 static const char *first_schedule(Run *r)
 {
-	const char *text = "", *mark = "\n#: ", *at = r->program.text;
-	while ((at = strstr(at, mark))) {
-		at += strlen(mark);
-		text = arena_printf(r->arena, "%s%.*s\n", text, (int)strcspn(at, "\n"), at);
-	}
+	const char *text = "", *at = r->program.text, *line;
+	while ((line = next_line(r, &at)))
+		text = arena_printf(r->arena, "%s%s", text, line);
 	return text;
 }
+
+/* ---- what is known to be legal ---- */
+
+static void count_words(Tally *tally, const Schedule *made)
+{
+	for (size_t i = 0; i < made->entries.n; i++)
+		for (size_t k = 0; k < made->entries.at[i].clauses.n; k++) {
+			const ScheduleClause *clause = &made->entries.at[i].clauses.at[k];
+			tally->made[clause->choice] += !clause->off;
+		}
+}
+
+/* Does all that is made with a schedule, or without, ask for itself? */
+static bool asks_for_itself(Run *r, const char *schedule)
+{
+	Session *s = compiled(r, schedule), *other;
+	if (!s)
+		return false;
+	DrawnSchedule whole = {.text = session_dump_text(s, "schedule", NULL), .complete = true};
+	bool made = scheduled_try(&r->program, &whole, stdout, &other) == SCHEDULED_MADE;
+	if (made)
+		count_words(r->tally, session_program(s)->made);
+	session_close(other);
+	session_close(s);
+	return made;
+}
+
+static void try_known(Tally *tally, const char *path)
+{
+	Run r = {.arena = arena_new(), .tally = tally};
+	read_program(&r, path);
+	session_options_init(&r.options);
+	r.options.frontend.no_files = true;
+	r.options.repairs = false;
+	r.options.march = "x86-64-v4";
+	r.program.options = r.options;
+	r.program.steps = STEPS;
+	r.program.arena = r.arena;
+	const char *at = r.program.text, *line = NULL;
+	do {
+		alarm(SECONDS);
+		if (!asks_for_itself(&r, line)) {
+			printf("%s: refused, or not made again: %s\n", path,
+			       line ? line : "what is chosen");
+			tally->wrong++;
+		}
+		alarm(0);
+		line = next_line(&r, &at);
+	} while (line);
+	arena_free(r.arena);
+}
+
+/* ---- what is drawn ---- */
 
 static void try_program(Run *r)
 {
@@ -129,23 +204,10 @@ static void try_program(Run *r)
 	session_close(s);
 }
 
-/* Longer files are cut. */
-static void read_program(Run *r, const char *path)
-{
-	char *text = arena_alloc(r->arena, MOST + 1);
-	FILE *file = fopen(path, "r");
-	REQUIRE(file);
-	r->program.size = fread(text, 1, MOST, file);
-	fclose(file);
-	text[r->program.size] = 0;
-	r->program.text = text;
-}
-
 static void run(Tally *tally, uint64_t seed, char **files, uint32_t nfiles)
 {
 	Run r = {.arena = arena_new(), .choices = {seed * 0x9E3779B97F4A7C15u}, .tally = tally};
-	bool more = tally->rounds++ >= tally->count;
-	if (nfiles && (more || chance(&r.choices, 2))) {
+	if (nfiles && chance(&r.choices, 2)) {
 		read_program(&r, files[choose(&r.choices, nfiles)]);
 	} else {
 		char *text = arena_alloc(r.arena, MOST + 1);
@@ -157,22 +219,16 @@ static void run(Tally *tally, uint64_t seed, char **files, uint32_t nfiles)
 	arena_free(r.arena);
 }
 
-static bool all_made(const Tally *tally)
+/* How many words were never made. */
+static uint32_t missing(const Tally *tally)
 {
-	bool all = true;
-	for (Choice choice = 0; choice < CHOICE_COUNT; choice++)
-		all &= tally->made[choice] > 0;
-	return all;
-}
-
-static int report(const Tally *tally)
-{
-	for (Choice choice = 0; choice < CHOICE_COUNT; choice++)
+	uint32_t n = 0;
+	for (Choice choice = 0; choice < CHOICE_COUNT; choice++) {
 		if (tally->made[choice] == 0)
 			printf("%s was never made\n", choice_word(choice));
-	printf("%lld programs: %lld schedules made, %lld refused, %lld wrong\n", (long long)tally->programs,
-	       (long long)tally->good, (long long)tally->refused, (long long)tally->wrong);
-	return tally->wrong > 0;
+		n += tally->made[choice] == 0;
+	}
+	return n;
 }
 
 int main(int argc, char **argv)
@@ -182,13 +238,17 @@ int main(int argc, char **argv)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	uint64_t seed = strtoull(argv[1], NULL, 10);
-	tally.count = atol(argv[2]);
-	while (tally.wrong < WRONG_MOST &&
-	       (tally.rounds < tally.count ||
-		(tally.rounds < MORE * tally.count && !all_made(&tally)))) {
+	int64_t count = atol(argv[2]);
+	for (int i = 3; i < argc; i++)
+		try_known(&tally, argv[i]);
+	for (int64_t round = 0; round < count && tally.wrong < WRONG_MOST; round++) {
 		if (getenv("SCHEDULES_VERBOSE"))
-			fprintf(stderr, "%lld\n", (long long)tally.rounds);
-		run(&tally, seed + (uint64_t)tally.rounds, argv + 3, (uint32_t)(argc - 3));
+			fprintf(stderr, "%lld\n", (long long)round);
+		run(&tally, seed + (uint64_t)round, argv + 3, (uint32_t)(argc - 3));
 	}
-	return report(&tally);
+	printf("%lld programs: %lld schedules made, %lld refused, %lld wrong\n",
+	       (long long)tally.programs, (long long)tally.good, (long long)tally.refused,
+	       (long long)tally.wrong);
+	uint32_t never = argc > 3 ? missing(&tally) : 0;
+	return tally.wrong > 0 || never > 0;
 }
