@@ -49,7 +49,7 @@ OBJ_runtime  := $(filter-out $(OBJ_tsr),$(call objs,runtime))
 OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))
 GEN_H        := $(patsubst grammar/%.y,$(B)/gen/%.h,$(wildcard grammar/*.y))
 # the parts of runtime/tsr.h that generated C carries, as string literals
-GEN_H        += $(B)/gen/tsr_call.inc $(B)/gen/tsr_table.inc
+GEN_H        += $(B)/gen/tsr_call.inc $(B)/gen/tsr_table.inc $(B)/gen/cuda_matrix.inc
 
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@;)
 
@@ -104,6 +104,9 @@ $(B)/gen/tsr_call.inc: runtime/tsr.h
 $(B)/gen/tsr_table.inc: runtime/tsr.h
 	@mkdir -p $(@D)
 	@sed -n '/^\/\* ---- the exported table/,/^} tsr_module;/p' $< | $(AS_STRINGS)
+$(B)/gen/cuda_matrix.inc: codegen/cuda_matrix.cuh
+	@mkdir -p $(@D)
+	@cat $< | $(AS_STRINGS)
 
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)
 

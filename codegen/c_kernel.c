@@ -4,6 +4,7 @@
 
 #include "codegen/cuda_text.h"
 #include "codegen/gaps.h"
+#include "loops/fragment.h"
 
 void c_kernel_indent(KernelText *k)
 {
@@ -42,6 +43,8 @@ const char *c_kernel_ix(KernelText *k, const Ix *ix)
 const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
 	const char *text = k->locals[local];
+	if (k->kernel->locals[local].role != ROLE_NONE)
+		return cuda_fragment_at(k, local, ixs, NULL);
 	for (uint32_t i = 0; i < nixs; i++)
 		text = arena_printf(k->arena,
 				    i < k->kernel->locals[local].nthreads ? "%s[TSR_OWN(%s)]"
@@ -163,7 +166,7 @@ static int64_t threads_inside(const KernelText *k, const Stmt *loop)
 	for (; s && s->kind == LOOP_FOR && s->loop == LOOP_BLOCK;
 	     s = s->body.n == 1 ? s->body.stmts[0] : NULL)
 		inside *= size_is_const(k->m->program->sizes, s->hi->size, &n) ? n : 1;
-	return inside;
+	return block_has_warp_loops(&loop->body) ? inside * WARP : inside;
 }
 
 static void put_threads(KernelText *k, const Stmt *stmt)
@@ -237,6 +240,10 @@ static void put_local(KernelText *k, const Stmt *stmt)
 {
 	const KernelLocal *local = &k->kernel->locals[stmt->local];
 	const char *name = k->locals[stmt->local], *value = c_kernel_value(k, stmt->value);
+	if (local->role != ROLE_NONE) {
+		cuda_fragment_declare(k, stmt);
+		return;
+	}
 	c_kernel_indent(k);
 	if (local->rank == 0) {
 		fprintf(k->out, "%s %s = %s;\n", c_type(local->dtype), name, value);
@@ -328,6 +335,10 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		put_threads(k, stmt);
 		return;
 	}
+	if (is_warp_loop(stmt)) {
+		cuda_warp_loop(k, stmt);
+		return;
+	}
 	switch (stmt->kind) {
 	case LOOP_FOR:
 		if (stmt->loop == LOOP_UNROLL)
@@ -338,6 +349,10 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 	case LOOP_IF: put_if(k, stmt); break;
 	case LOOP_LOCAL: put_local(k, stmt); return;
 	case LOOP_SET:
+		if (k->kernel->locals[stmt->local].role != ROLE_NONE) {
+			cuda_fragment_set(k, stmt);
+			return;
+		}
 		c_kernel_assign(k, c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
 		return;
 	case LOOP_STORE:

@@ -27,6 +27,13 @@ void cuda_put_launchers(FILE *out, const Module *module);
 void cuda_lanes_loop(KernelText *k, const Stmt *loop);
 void cuda_lanes_fill(KernelText *k, LocalId local, const char *value);
 
+/* cuda_fragment.c: a nest of loops of a warp; of a local of matrices its declaration, an assignment, and what a thread has
+ * of a matrix at an element; NULL: at that of the nest around. */
+void cuda_warp_loop(KernelText *k, const Stmt *loop);
+void cuda_fragment_declare(KernelText *k, const Stmt *stmt);
+void cuda_fragment_set(KernelText *k, const Stmt *stmt);
+const char *cuda_fragment_at(KernelText *k, LocalId local, const Ix *const *ixs, const char *at);
+
 /* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *
  *   plan     := "//tsr: plan 2" [digest] target prefix source producer dim* place* step* state check* const* param*

@@ -10,6 +10,20 @@ static const char *const table_text =
 #include "gen/tsr_table.inc"
 	;
 
+static const char *const matrix_text =
+#include "gen/cuda_matrix.inc"
+	;
+
+/* Does a kernel have matrices that warps hold? */
+static bool has_matrices(const Module *m)
+{
+	bool any = false;
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		for (uint32_t i = 0; i < m->program->kernels.at[k].nlocals; i++)
+			any |= m->program->kernels.at[k].locals[i].role != ROLE_NONE;
+	return any;
+}
+
 /* Written C whose functions and tables are the device's too. */
 static void put_for_device(FILE *out, const char *text)
 {
@@ -32,6 +46,8 @@ static void put_for_device(FILE *out, const char *text)
 static void put_device(FILE *out, const Module *m, const char *kernels)
 {
 	Text helpers = text_new();
+	if (has_matrices(m))
+		fputs(matrix_text, out);
 	fputc('\n', helpers.out);
 	c_put_helpers(helpers.out, m);
 	c_put_checked(helpers.out);

@@ -8,6 +8,7 @@
 
 #include "base/held.h"
 #include "codegen/interp_race.h"
+#include "loops/fragment.h"
 #include "loops/steps.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
@@ -25,6 +26,34 @@ static void run_threads(Interp *in, const Stmt *stmt)
 		run_block(in, &stmt->body);
 	}
 	race_thread(in->race, around);
+}
+
+static float element_of(Interp *in, const Value *value) { return (float)interp_value(in, value).f; }
+
+/* Tensor cores add the terms of one instruction at once. */
+static void run_product(Interp *in, const Stmt *loop)
+{
+	WarpNest nest;
+	const char *rule = warp_nest((Program *)in->program, in->kernel, NULL, loop, &nest);
+	if (rule)
+		BUG("kernel %s: %s", in->kernel->name, rule);
+	const Value *const *factors = nest.set->value->args;
+	const MatrixRow *matrix = matrix_row(nest.op);
+	for (int64_t i = 0; i < matrix->m; i++)
+		for (int64_t j = 0; j < matrix->n; j++) {
+			double products[MATRIX_K_MOST];
+			in->iters[nest.row->iter] = i;
+			in->iters[nest.column->iter] = j;
+			for (int64_t k = 0; k < matrix->k; k++) {
+				in->iters[nest.step->iter] = k;
+				products[k] = (double)element_of(in, factors[0]) *
+					      (double)element_of(in, factors[1]);
+			}
+			Scalar *sum =
+				interp_local(in, nest.set->local, nest.set->ixs, nest.set->nixs);
+			sum->f = (double)matrix_sum((float)sum->f, products, (int)matrix->k);
+		}
+	in->steps -= (int64_t)matrix->m * matrix->n * matrix->k;
 }
 
 static void run_for(Interp *in, const Stmt *stmt)
@@ -94,6 +123,10 @@ static void run_set(Interp *in, const Stmt *stmt)
 	Scalar value = interp_value(in, stmt->value);
 	Scalar *place = interp_local(in, stmt->local, stmt->ixs, stmt->nixs);
 	*place = accumulated(stmt->acc, stmt->value->dtype, *place, value);
+	const KernelLocal *local = &in->kernel->locals[stmt->local];
+	bool operand = local->role == ROLE_A || local->role == ROLE_B;
+	if (operand && matrix_row(local->matrix)->format == FORMAT_TF32)
+		place->f = (double)matrix_tf32((float)place->f);
 }
 
 static void run_store(Interp *in, const Stmt *stmt)
@@ -126,6 +159,8 @@ static void run_block(Interp *in, const Block *block)
 		case LOOP_FOR:
 			if (stmt->loop == LOOP_BLOCK)
 				run_threads(in, stmt);
+			else if (is_warp_product(stmt))
+				run_product(in, stmt);
 			else
 				run_for(in, stmt);
 			break;

@@ -176,6 +176,8 @@ Digest kernel_identity(const Program *program, const Kernel *kernel, const Kerne
 		put(&w, (uint64_t)kernel->locals[i].dtype);
 		put(&w, kernel->locals[i].rank);
 		put(&w, kernel->locals[i].nthreads);
+		put(&w, (uint64_t)kernel->locals[i].role);
+		put(&w, (uint64_t)kernel->locals[i].matrix);
 		for (uint32_t axis = 0; axis < kernel->locals[i].rank; axis++)
 			put(&w, kernel->locals[i].extent[axis]);
 	}

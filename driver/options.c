@@ -85,10 +85,11 @@ static const struct argp_option option_table[] = {
 	{"fp", KEY_FP, "strict|default|fast", 0,
 	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
 	{"f32-matmul", KEY_F32_MATMUL, "ieee|3xtf32|tf32", 0,
-	 "Products of f32 on a GPU: ieee, as on a CPU (default); the others are on tensor cores",
+	 "Products of f32 on a GPU: ieee, as on a CPU (default); by tensor cores: 3xtf32, nearly as exact; tf32, of 11 bits",
 	 2},
 	{"gpu-promote", KEY_GPU_PROMOTE, "N", 0,
-	 "Add what tensor cores have summed to sums in f32 every N terms", 2},
+	 "Add what tensor cores have summed to sums in f32 every N terms (0: at the end; default 0, of 3xtf32 64)",
+	 2},
 	{"grain", KEY_GRAIN, "N", 0,
 	 "Operations worth a thread's while (default 131072; 0: one thread only)", 2},
 	{"schedule", KEY_SCHEDULE, "FILE.sched", 0,
@@ -366,16 +367,16 @@ static void set_fp(Options *o, struct argp_state *state, const char *arg)
 	o->session.code.fast_fp = arg[0] == 'f';
 }
 
-/* What all products have is asked for; the others are not there. */
-static void check_f32_matmul(struct argp_state *state, const char *arg)
+static void set_f32_matmul(Options *o, struct argp_state *state, const char *arg)
 {
-	if (strcmp(arg, "3xtf32") == 0 || strcmp(arg, "tf32") == 0)
-		argp_error(
-			state,
-			"--f32-matmul=%s: there are no products on tensor cores yet; all are ieee",
-			arg);
-	if (strcmp(arg, "ieee") != 0)
-		argp_error(state, "--f32-matmul wants ieee, 3xtf32 or tf32, not '%s'", arg);
+	static const char *const names[] = {
+		[F32_IEEE] = "ieee", [F32_3XTF32] = "3xtf32", [F32_TF32] = "tf32"};
+	for (F32Matmul how = F32_IEEE; how <= F32_TF32; how++)
+		if (strcmp(arg, names[how]) == 0) {
+			o->session.f32_matmul = how;
+			return;
+		}
+	argp_error(state, "--f32-matmul wants ieee, 3xtf32 or tf32, not '%s'", arg);
 }
 
 static void set_policy(Options *o, struct argp_state *state, const char *arg)
@@ -459,11 +460,8 @@ static error_t parse_code(Options *o, int key, const char *arg, struct argp_stat
 	case KEY_POLICY: set_policy(o, state, arg); break;
 	case KEY_TUNE: set_tune(o, state, arg); break;
 	case KEY_TUNE_WITH: set_tune_with(o, state, arg); break;
-	case KEY_F32_MATMUL: check_f32_matmul(state, arg); break;
-	case KEY_GPU_PROMOTE:
-		number_arg(state, "--gpu-promote", arg);
-		argp_error(state, "--gpu-promote=%s: there are no products on tensor cores yet", arg);
-		break;
+	case KEY_F32_MATMUL: set_f32_matmul(o, state, arg); break;
+	case KEY_GPU_PROMOTE: o->session.promote = number_arg(state, "--gpu-promote", arg); break;
 	default: return parse_deps(o, key, arg);
 	}
 	return 0;
@@ -497,12 +495,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_TARGET: set_target(o, arg); break;
 	case KEY_MEASURE_TARGET: o->measure_target = true; break;
 	case KEY_TARGET_FILE: o->session.target_file = arg; break;
-	case KEY_F32_MATMUL: check_f32_matmul(state, arg); break;
-	case KEY_GPU_PROMOTE:
-		number_arg(state, "--gpu-promote", arg);
-		argp_error(state, "--gpu-promote=%s: there are no products on tensor cores yet",
-			   arg);
-		break;
+	case KEY_F32_MATMUL: set_f32_matmul(o, state, arg); break;
+	case KEY_GPU_PROMOTE: o->session.promote = number_arg(state, "--gpu-promote", arg); break;
 	case KEY_NO_CACHE: o->no_cache = true; break;
 	case KEY_CACHE_DIR: o->session.cache_dir = arg; break;
 	case KEY_KEEP: words_split(o->arena, &o->kept, arg); break;

@@ -36,6 +36,9 @@ LowerOptions session_lower_options(const Session *s)
 			      .grain = o->checked ? 0 : grain,
 			      .prepack = !o->no_prepack,
 			      .pairs = s->target.bf16_pairs && !o->code.strict_fp,
+			      .tensor_cores = !o->code.strict_fp,
+			      .f32_matmul = o->f32_matmul,
+			      .promote = o->promote,
 			      .max_workspace = o->max_workspace >= 0 ? &o->max_workspace : NULL};
 }
 

@@ -23,6 +23,7 @@ void session_options_init(SessionOptions *options)
 				    .code = {.opt_level = 2},
 				    .repairs = true,
 				    .grain = -1,
+				    .promote = -1,
 				    .max_workspace = -1,
 				    .memory = MEMORY_USUAL};
 	diag_options_init(&options->diag);

@@ -53,6 +53,8 @@ typedef struct SessionOptions {
 	const char *from; /* the source is what --dump prints of this stage (session_reads); NULL: a program */
 	const struct GpuTarget
 		*gpu;	/* loops are bound to its threads; NULL: for the CPU of `march` */
+	F32Matmul f32_matmul; /* of a GPU */
+	int64_t promote;      /* terms of a sum by tensor cores; 0: all; -1: what is usual */
 	bool no_policy; /* compiles the loops of stage `naive` as they are; takes no schedule */
 	int64_t grain, max_workspace; /* -1: the target's; any */
 	bool checked, no_prepack;

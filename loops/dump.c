@@ -213,7 +213,8 @@ static void dump_conds(const Dump *d, const Stmt *stmt)
 
 static void dump_for(const Dump *d, const Stmt *stmt)
 {
-	static const char *const kinds[] = {"for", "unroll", "vector", "parallel", "grid", "block"};
+	static const char *const kinds[] = {"for",  "unroll", "vector", "parallel",
+					    "grid", "block",  "warp"};
 	fprintf(d->out, "%s %s in ", kinds[stmt->loop], dump_iter(d, stmt->iter));
 	dump_ix(d, stmt->lo, 2);
 	fprintf(d->out, "..");
@@ -250,8 +251,12 @@ static void dump_local(const Dump *d, const Stmt *stmt)
 			: i == local->nthreads ? " | "
 					       : ", ",
 			local->extent[i]);
-	fprintf(d->out, "%s%s = ", local->rank && local->nthreads == local->rank ? " |" : "",
+	fprintf(d->out, "%s%s", local->rank && local->nthreads == local->rank ? " |" : "",
 		local->rank ? "]" : "");
+	if (local->role != ROLE_NONE)
+		fprintf(d->out, " %s of %s", matrix_role_name(local->role),
+			matrix_row(local->matrix)->text);
+	fprintf(d->out, " = ");
 	dump_value(d, stmt->value, 0);
 }
 

@@ -62,7 +62,8 @@ static void see_element(Proof *p, BufferId buffer, const Ix *ix, bool stores)
 
 static void see_local(Proof *p, LocalId local, bool sets)
 {
-	bool private = p->threads && p->kernel->locals[local].nthreads > 0;
+	const KernelLocal *own = &p->kernel->locals[local];
+	bool private = p->threads && (own->nthreads > 0 || own->role != ROLE_NONE);
 	p->privates |= sets && private && !p->declared[local];
 	p->failed = p->failed || (!p->declared[local] && !private && (sets || !p->threads));
 }

@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "base/source.h"
 #include "base/symbol.h"
+#include "target/matrix.h"
 
 typedef uint32_t IterVar;  /* index into kernel.iters */
 typedef uint32_t LocalId;  /* index into kernel.locals */
@@ -86,7 +87,8 @@ typedef enum LoopKind {
 	LOOP_VECTOR,
 	LOOP_PARALLEL,
 	LOOP_GRID,
-	LOOP_BLOCK
+	LOOP_BLOCK,
+	LOOP_WARP
 } LoopKind;
 
 typedef enum LoopStmtKind {
@@ -142,12 +144,17 @@ typedef struct KernelIter {
 	Sym name;
 } KernelIter;
 
+enum { LOCAL_AXES = 6 };
+
 typedef struct KernelLocal {
 	Sym name;
 	Dtype dtype;
 	uint32_t rank;	    /* 0: one scalar */
-	uint32_t extent[4]; /* constants: registers, not memory */
-	uint32_t nthreads;  /* the first axes that number threads of a block, each with its own */
+	uint32_t extent[LOCAL_AXES]; /* constants: registers, not memory */
+	uint32_t nthreads; /* the first axes that number threads of a block, each with its own */
+	MatrixRole
+		role; /* the last two axes are a matrix that the threads of a warp hold; NONE: not */
+	MatrixOp matrix; /* ... an operand or the sums of that instruction */
 } KernelLocal;
 
 typedef struct Kernel {

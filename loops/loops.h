@@ -11,10 +11,12 @@
  *            | vector ITER in [0, hi) of n stmt*          lanes from hi <= n on do nothing
  *            | grid ITER in [0, hi) [of n] stmt*          threads of a GPU, n of a block side by side
  *            | block ITER in [0, n) stmt*                 threads of one block of a GPU
+ *            | warp ITER in [0, n) stmt*                  threads of a warp of a GPU
  *            | barrier                                    threads of a block wait for each other
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | local L : DTYPE [t, ... | d, ...] = value   each thread of a block has one
+ *            | local L : DTYPE [..., m, n] ROLE of MATRIX = value   the threads of a warp hold each matrix together
  *            | L[ix, ...] (ACC)= value
  *            | BUF[ix] (ACC)= value
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
@@ -75,6 +77,13 @@
  * A local with axes in front of a bar is private: each thread of a block has one, and BLOCK loops with those
  * numbers of threads touch their own, at their iterators. It stands outside of BLOCK loops, and nothing
  * outside of them touches it.
+ *
+ * A local with a ROLE is matrices, its last two axes: an operand or the sums of an instruction of target/matrix.def.
+ * What is set to an operand is rounded to the instruction's format. WARP loops stand in loops of a block, two or three of
+ * them each the only statement of the one around, and alone touch such locals; 32 threads share out their iterations. With two a
+ * nest is for each element of matrices, which it has at its iterators, or a load of one from shared memory; with
+ * three it adds a product of matrices to sums, as tensor cores add (matrix_sum). No two threads touch one element
+ * that either stores: fragment.h.
  *
  * On a GPU a VECTOR loop stands in a loop of a block or of a grid, and its lanes are 16 bytes of what they
  * touch, or 8; of buffers those begin at a multiple of as many.
@@ -227,6 +236,9 @@ typedef struct ProgramLoop {
 
 enum { PACK_STAMP = 0x70735254 };
 
+/* Products of f32: as on a CPU, of sums of two numbers of tf32, of numbers rounded to tf32. */
+typedef enum F32Matmul { F32_IEEE, F32_3XTF32, F32_TF32 } F32Matmul;
+
 /* What is asked of the loops, beside a schedule. */
 typedef struct LowerOptions {
 	const Target *target;
@@ -234,6 +246,11 @@ typedef struct LowerOptions {
 	int64_t grain; /* operations worth a thread's while; 0: one thread */
 	bool prepack;  /* may the state hold copies of parameters? */
 	bool pairs; /* may sums of bf16 be of pairs? Where the target has them and --fp allows it */
+	/* of products on a GPU: may tensor cores add terms? What are those of f32? After how many terms do sums go to f32
+	 * additions (0: never; -1: what is usual)? */
+	bool tensor_cores;
+	F32Matmul f32_matmul;
+	int64_t promote;
 	const int64_t *max_workspace; /* bytes that a routine may ask for; NULL: any */
 } LowerOptions;
 

@@ -4,7 +4,7 @@
 #include "loops/dump.h"
 #include "loops/parse_text.h"
 
-enum { LOCAL_AXES = 4, LOCAL_MOST = 1 << 20 }; /* elements */
+enum { LOCAL_MOST = 1 << 20 }; /* elements */
 
 /* A word of the same line. */
 static bool take_here(LoopsParser *p, const char *word)
@@ -139,6 +139,22 @@ static void parse_extents(LoopsParser *p, KernelLocal *local)
 	lex_want(p, "]");
 }
 
+/* "matrix_a of m16n8k16_bf16", or nothing */
+static void parse_role(LoopsParser *p, KernelLocal *local)
+{
+	for (MatrixRole role = ROLE_A; role < ROLE_COUNT && local->role == ROLE_NONE; role++)
+		local->role = take_here(p, matrix_role_name(role)) ? role : ROLE_NONE;
+	if (local->role == ROLE_NONE)
+		return;
+	lex_want(p, "of");
+	for (MatrixOp op = 0; op < MATRIX_COUNT; op++)
+		if (!p->failed && lex_take(p, matrix_row(op)->text)) {
+			local->matrix = op;
+			return;
+		}
+	lex_fail(p, "a matrix instruction is expected here");
+}
+
 static Stmt *parse_local(LoopsParser *p)
 {
 	Stmt *stmt = stmt_empty(p, LOOP_LOCAL);
@@ -147,6 +163,7 @@ static Stmt *parse_local(LoopsParser *p)
 	lex_want(p, ":");
 	local.dtype = lex_dtype(p);
 	parse_extents(p, &local);
+	parse_role(p, &local);
 	lex_want(p, "=");
 	stmt->value = parse_value(p, local.dtype);
 	stmt->local = (LocalId)p->locals.n;
@@ -258,13 +275,14 @@ static bool is_word(const LoopsParser *p)
 
 static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 {
-	static const char *const loops[] = {"for", "unroll", "vector", "parallel", "grid", "block"};
+	static const char *const loops[] = {"for",  "unroll", "vector", "parallel",
+					    "grid", "block",  "warp"};
 	const Lex *lex = lex_now(p), *next = lex_next(p);
 	if (lex_is(p, lex, "barrier") && (lex_first(next) || next->kind == LEX_END))
 		return parse_barrier(p);
 	if (!is_word(p))
 		return parse_set(p);
-	for (int kind = LOOP_SERIAL; kind <= LOOP_BLOCK; kind++)
+	for (int kind = LOOP_SERIAL; kind <= LOOP_WARP; kind++)
 		if (lex_is(p, lex, loops[kind]))
 			return parse_for(p, (LoopKind)kind, indent);
 	return lex_is(p, lex, "if")	    ? parse_if(p, indent)

@@ -93,6 +93,9 @@ static const Value *rewrite_value(Rewrite *r, const Value *value)
 		const BufferTwin *twin = twin_of(r, value->buffer);
 		if (twin && twin->kind == TWIN_BUFFER)
 			copy->buffer = twin->id;
+		else if (twin && twin->kind == TWIN_CAST)
+			*copy = *value_cast(r->program->arena, value->dtype,
+					    value_load(r->program, twin->id, copy->ix));
 		else if (twin)
 			*copy = (Value){.kind = VALUE_LOCAL,
 					.dtype = value->dtype,

@@ -6,15 +6,15 @@
 #include "base/pointer_map.h"
 #include "loops/build.h"
 
-typedef enum TwinKind { TWIN_NONE, TWIN_BUFFER, TWIN_LOCAL } TwinKind;
+typedef enum TwinKind { TWIN_NONE, TWIN_BUFFER, TWIN_LOCAL, TWIN_CAST } TwinKind;
 
 /* What stands for a buffer. A local of rank 0 replaces a buffer of which one element is in use: the
  * first store becomes its declaration, and must come before every other access, in a block around
- * them. */
+ * them. CAST: what is loaded, and nothing stores, is loaded from another buffer and cast. */
 typedef struct BufferTwin {
 	TwinKind kind;
 	BufferId buffer;
-	uint32_t id; /* BufferId or LocalId */
+	uint32_t id; /* BufferId, of BUFFER and CAST, or LocalId */
 	bool declared;
 	/* LOCAL that has axes and is loaded only: the element, in the new terms */
 	const Ix *const *ixs;

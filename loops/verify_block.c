@@ -13,6 +13,7 @@
 #include "base/size_order.h"
 #include "loops/dependence.h"
 #include "loops/digits.h"
+#include "loops/fragment.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
 
@@ -97,7 +98,7 @@ static bool is_of_one_thread(const Meet *m, const Touch *touch)
 	const Stmt *by = touch->by;
 	int64_t n;
 	return by && size_is_const(m->program->sizes, by->hi->size, &n) && n == 1 &&
-	       by->body.stmts[0]->loop != LOOP_BLOCK;
+	       by->body.stmts[0]->loop != LOOP_BLOCK && !block_has_warp_loops(&by->body);
 }
 
 static bool may_meet(const Meet *m, const Touch *a, const Touch *b)

@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "loops/dependence.h"
+#include "loops/fragment.h"
 #include "loops/verify_block.h"
 #include "loops/walk.h"
 #include "loops/work.h"
@@ -59,7 +60,8 @@ static int64_t most_threads(const Sizes *sizes, const Block *block)
 	int64_t most = 0;
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
-		int64_t inside = most_threads(sizes, &stmt->body), n = 0;
+		int64_t inside = is_warp_loop(stmt) ? WARP : most_threads(sizes, &stmt->body),
+			n = 0;
 		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK &&
 		    size_is_const(sizes, stmt->hi->size, &n))
 			inside = inside && n > INT32_MAX / inside ? INT32_MAX
@@ -103,7 +105,8 @@ static bool is_cpu_loop(const Stmt *stmt)
 static bool is_gpu_stmt(const Stmt *stmt)
 {
 	return stmt->kind == LOOP_BARRIER ||
-	       (stmt->kind == LOOP_FOR && (stmt->loop == LOOP_BLOCK || stmt->loop == LOOP_GRID));
+	       (stmt->kind == LOOP_FOR &&
+		(stmt->loop == LOOP_BLOCK || stmt->loop == LOOP_GRID || stmt->loop == LOOP_WARP));
 }
 
 static const Stmt *first_stmt(const Block *block, bool (*is)(const Stmt *))
@@ -171,6 +174,7 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 	const Stmt *root = grid_loop(&kernel->body);
 	const Stmt *other = first_stmt(&kernel->body, gpu ? is_cpu_loop : is_gpu_stmt);
 	int64_t together = block_threads(program->sizes, kernel);
+	const char *rule;
 	if (other)
 		return (LoopsFault){kernel, other,
 				    gpu ? "a loop of a CPU's threads on a GPU"
@@ -184,6 +188,8 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 				    "lanes that are no 8 or 16 bytes at a multiple of as many"};
 	if (together && (other = wrong_threads(program, kernel, &kernel->body)))
 		return (LoopsFault){kernel, other, "threads of a block that may meet"};
+	if (gpu && (other = warp_fault(program, kernel, &rule)))
+		return (LoopsFault){kernel, other, rule};
 	if (together && (other = block_meeting(program, kernel)))
 		return (LoopsFault){kernel, other,
 				    "threads of a block that may meet without a barrier between"};

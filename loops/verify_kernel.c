@@ -63,6 +63,17 @@ static void check_threads(Verify *v, const Stmt *stmt)
 	v->blocks[v->nblocks++] = stmt;
 }
 
+static void check_warp(const Verify *v, const Stmt *stmt)
+{
+	const Sizes *sizes = v->program->sizes;
+	int64_t n;
+	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
+		      stmt->hi->kind == IX_SIZE && size_is_const(sizes, stmt->hi->size, &n) &&
+		      n > 0 && stmt->step == 1;
+	FAIL_UNLESS(v, counts, "a loop of a warp that does not count from 0 to a constant");
+	FAIL_UNLESS(v, v->nblocks > 0, "a loop of a warp outside of the threads of a block");
+}
+
 /* Lanes of which some are masked: what they compute is seen in memory alone. */
 static void check_masked(const Verify *v, const Stmt *stmt)
 {
@@ -118,12 +129,16 @@ static void check_for(Verify *v, const Stmt *stmt)
 		check_grid(v, stmt);
 	if (stmt->loop == LOOP_BLOCK)
 		check_threads(v, stmt);
+	if (stmt->loop == LOOP_WARP)
+		check_warp(v, stmt);
+	v->nwarps += stmt->loop == LOOP_WARP;
 	v->iter_open[stmt->iter] = true;
 	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
 	bool apart = v->apart;
 	v->apart = apart || stmt->loop != LOOP_GRID || stmt->body.n != 1;
 	check_block(v, &stmt->body);
 	v->nblocks -= stmt->loop == LOOP_BLOCK && v->nblocks > 0;
+	v->nwarps -= stmt->loop == LOOP_WARP;
 	v->apart = apart;
 	v->vector = NULL;
 	v->unrolled -= stmt->loop == LOOP_UNROLL;
@@ -148,12 +163,22 @@ static void check_if(Verify *v, const Stmt *stmt)
 	v->apart = apart;
 }
 
+static bool is_of_matrices(const KernelLocal *local)
+{
+	return local->dtype == DTYPE_F32 && local->rank >= 2 &&
+	       local->nthreads + 2 <= local->rank &&
+	       local->extent[local->rank - 2] == matrix_rows(local->matrix, local->role) &&
+	       local->extent[local->rank - 1] == matrix_columns(local->matrix, local->role);
+}
+
 static void check_local(Verify *v, const Stmt *stmt)
 {
 	FAIL_UNLESS(v, stmt->local < v->kernel->nlocals, "an unknown local");
 	FAIL_UNLESS(v, !v->local_open[stmt->local], "a local declared twice");
 	const KernelLocal *local = &v->kernel->locals[stmt->local];
-	FAIL_UNLESS(v, local->rank <= 4, "a local with too many axes");
+	FAIL_UNLESS(v, local->rank <= LOCAL_AXES, "a local with too many axes");
+	FAIL_UNLESS(v, local->role == ROLE_NONE || is_of_matrices(local),
+		    "a local of matrices that are not its instruction's");
 	FAIL_UNLESS(v, !v->vector || local->rank == 0, "a local with axes inside lanes");
 	for (uint32_t i = 0; i < local->rank; i++)
 		FAIL_UNLESS(v, local->extent[i] > 0, "an empty local");

@@ -85,6 +85,8 @@ void verify_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t n
 	FAIL_UNLESS(v, !v->parallel || !v->outside[local], "a local of another thread");
 	FAIL_UNLESS(v, !v->outlined || !v->around[local], "a local of another function");
 	FAIL_UNLESS(v, v->kernel->locals[local].rank == nixs, "a local with a wrong rank");
+	FAIL_UNLESS(v, v->nwarps > 0 || v->kernel->locals[local].role == ROLE_NONE,
+		    "a matrix outside of the loops of a warp");
 	check_private(v, local, ixs);
 	for (uint32_t i = 0; i < nixs; i++) {
 		verify_ix(v, ixs[i]);

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "target/matrix.h"
+
 /* What a block computes of a product: `rows` x `columns` elements, a thread `thread_rows` x `thread_columns` of
  * them, `steps` of the sum at a time. The rest says how long it takes, in microseconds: `start` in all, and of
  * the blocks that one multiprocessor has at a time each step of the sum `alone`, or `share` for each of them
@@ -14,6 +16,11 @@ typedef struct GpuTile {
 	int64_t together; /* blocks that fit on a multiprocessor */
 	double start, alone, share, end;
 } GpuTile;
+
+typedef struct GpuTiles {
+	const GpuTile *at;
+	int64_t n;
+} GpuTiles;
 
 typedef struct GpuTarget {
 	const char *name;     /* "sm_90a": what nvrtc calls it */
@@ -30,8 +37,11 @@ typedef struct GpuTarget {
 		slices_most;	/* of the rows */
 	int64_t waves;		/* blocks for each processor that slices are made for */
 	int64_t processors; /* that run blocks */
-	const GpuTile *tiles;
-	int64_t ntiles;
+	GpuTiles tiles;	    /* of f32 products by threads */
+	GpuTiles matrix_tiles
+		[MATRIX_COUNT]; /* by matrix instructions; none: the GPU has not that one */
+	int64_t registers;	/* of sums, that a thread may have */
+	int64_t cut; /* terms of split operands that tensor cores add up before their cut sums lose more than f32's */
 	int64_t tile_least;   /* rows and columns, and steps of a sum, from which on tiles pay */
 	int64_t unknown;      /* what a size is taken for that is known at run time only */
 	int64_t ptx;	      /* the first version of PTX that has it, 70 for 7.0 */

@@ -250,6 +250,7 @@ static void bind_threads(const Transform *t, Parted *p)
 		bind_others(t, p);
 		return;
 	}
+	product.tensor = product_tensor(t, &product);
 	const GpuTile *tile = gpu_tile_choose(t, kernel, &product);
 	if (tile)
 		bind_tile(t, kernel, &(TileWanted){&product, tile, p->routine});
@@ -281,6 +282,8 @@ static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, u
 	bool serial = number >= b->program->routines.n;
 	const Program *program = b->program;
 	KernelId first = (KernelId)b->kernels.n;
+	if (!serial)
+		bind_casts(t, routine);
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
 		if (serial)

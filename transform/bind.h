@@ -27,6 +27,9 @@ BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, B
 BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
 		   const char *name);
 
+/* bind_casts.c: kernels of the routine read narrow tensors where they read those in a wider type, and kernels
+ * that made these go. */
+void bind_casts(const Transform *t, ProgramRoutine *routine);
 /* bind_join.c: joins kernels of a routine that have one grid, in place; how many are left. */
 uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
 /* What follows is chosen by X_pays, which each requires.

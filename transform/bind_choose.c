@@ -13,12 +13,50 @@
 
 #include "transform/bind_tile.h"
 
+enum { SPLIT_PRODUCTS = 3 }; /* of the operands' parts */
+
 typedef struct Choose {
 	const Transform *t;
 	const GpuTarget *gpu;
 	const Kernel *kernel;
 	const Product *product;
 } Choose;
+
+/* Of an operand that has the numbers of a format of 16 bits. */
+static bool is_of(const ProductOperand *operand, Dtype dtype)
+{
+	const Value *value = operand->value;
+	return value->kind == VALUE_CAST && value->args[0]->dtype == dtype;
+}
+
+TensorUse product_tensor(const Transform *t, const Product *product)
+{
+	static const Dtype dtypes[] = {[MATRIX_BF16] = DTYPE_BF16, [MATRIX_F16] = DTYPE_F16};
+	const LowerOptions *options = t->options;
+	TensorUse use = {.op = MATRIX_TF32, .used = options->f32_matmul != F32_IEEE};
+	use.split = options->f32_matmul == F32_3XTF32;
+	for (MatrixOp op = MATRIX_BF16; op <= MATRIX_F16; op++)
+		if (options->tensor_cores && is_of(&product->row_operand, dtypes[op]) &&
+		    is_of(&product->column_operand, dtypes[op]))
+			use = (TensorUse){.op = op, .used = true};
+	use.used = use.used && options->gpu->matrix_tiles[use.op].n > 0;
+	use.promote = options->promote >= 0 ? options->promote : use.split ? options->gpu->cut : 0;
+	return use;
+}
+
+static GpuTiles tiles_of(const Choose *c)
+{
+	const TensorUse *tensor = &c->product->tensor;
+	return tensor->used ? c->gpu->matrix_tiles[tensor->op] : c->gpu->tiles;
+}
+
+/* Do the sums of a thread fit into its registers, twice where they are added up twice? */
+static bool has_registers(const Choose *c, const GpuTile *tile)
+{
+	const TensorUse *tensor = &c->product->tensor;
+	int64_t sums = tile->thread_rows * tile->thread_columns / WARP;
+	return !tensor->used || sums * (tensor->promote ? 2 : 1) <= c->gpu->registers;
+}
 
 static int64_t size_of(const Choose *c, Size size)
 {
@@ -39,6 +77,7 @@ static double blocks_of(const Choose *c, const GpuTile *tile)
 static double wave(const Choose *c, const GpuTile *tile, double blocks)
 {
 	double steps = ceil((double)size_of(c, c->product->sum.extent) / (double)tile->steps);
+	steps *= c->product->tensor.split ? SPLIT_PRODUCTS : 1;
 	return blocks > 0 ? steps * fmax(tile->alone, tile->share * blocks) + tile->end * blocks
 			  : 0;
 }
@@ -113,8 +152,9 @@ static const char *no_tile(const Choose *c)
 {
 	Arena *arena = c->t->program->arena;
 	const char *text = "a GPU has tiles of";
-	for (int64_t i = 0; i < c->gpu->ntiles; i++) {
-		const GpuTile *tile = &c->gpu->tiles[i];
+	GpuTiles tiles = tiles_of(c);
+	for (int64_t i = 0; i < tiles.n; i++) {
+		const GpuTile *tile = &tiles.at[i];
 		text = arena_printf(arena, "%s%s %lld %lld, %lld %lld", text, i ? " or" : "",
 				    (long long)tile->rows, (long long)tile->thread_rows,
 				    (long long)tile->columns, (long long)tile->thread_columns);
@@ -128,9 +168,11 @@ const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const P
 	const GpuTile *best = NULL;
 	ScheduleClause *sides = asked(&c, CHOICE_TILE);
 	bool open = asks_on(sides) || (!asks_off(sides) && pays(&c));
-	for (int64_t i = 0; open && i < c.gpu->ntiles; i++) {
-		const GpuTile *tile = &c.gpu->tiles[i];
-		if (is_asked(&c, tile) && (!best || time_of(&c, tile) < time_of(&c, best)))
+	GpuTiles tiles = tiles_of(&c);
+	for (int64_t i = 0; open && i < tiles.n; i++) {
+		const GpuTile *tile = &tiles.at[i];
+		if (is_asked(&c, tile) && has_registers(&c, tile) &&
+		    (!best || time_of(&c, tile) < time_of(&c, best)))
 			best = tile;
 	}
 	if (!best && asks_on(sides))

@@ -57,12 +57,20 @@ static TilePlace source_of(const Tiling *g, const Side *side, const CopyIters *i
 	return place;
 }
 
+/* What one stage has in shared memory. */
+static int64_t stage_elements(const Tiling *g, const Side *side)
+{
+	return side->pitch * (side->steps_beside ? side->width : g->tile->steps);
+}
+
 const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stage_step,
 			const Ix *along)
 {
-	const Ix *at = plus(g, times(g, stage_step[0], g->tile->steps * side->pitch),
-			    times(g, stage_step[1], side->pitch));
-	return plus(g, at, along);
+	const Ix *far = side->steps_beside ? along : stage_step[1];
+	const Ix *near = side->steps_beside ? stage_step[1] : along;
+	const Ix *at = plus(g, times(g, stage_step[0], stage_elements(g, side)),
+			    times(g, far, side->pitch));
+	return plus(g, at, near);
 }
 
 static Block threads_of(const Tiling *g, const Side *side, const CopyIters *i, Block body)
@@ -116,18 +124,31 @@ Block tiling_store(Tiling *g, const Side *side, const Ix *stage)
 	const Ix *stage_step[] = {stage, plus(g, place.step, place.step_element)};
 	const Ix *at =
 		tiling_shared(g, side, stage_step, plus(g, place.along, place.along_element));
-	const Stmt *store = stmt_store(g->arena, side->shared, at, OP_NONE, next_at(g, side, &i));
-	LoopKind lanes = side->operand->sum_first ? LOOP_UNROLL : LOOP_VECTOR;
+	Dtype dtype = g->program->buffers.at[side->shared].dtype;
+	const Value *next = next_at(g, side, &i);
+	next = dtype == DTYPE_F32 ? next : value_cast(g->arena, dtype, next);
+	const Stmt *store = stmt_store(g->arena, side->shared, at, OP_NONE, next);
+	bool beside = side->steps_beside == side->operand->sum_first;
+	LoopKind lanes = beside ? LOOP_VECTOR : LOOP_UNROLL;
 	return threads_of(g, side, &i, loop_of(g, lanes, i.lane, QUAD, block_one(g->arena, store)));
 }
 
 /* ---- set up ---- */
 
+static Dtype shared_dtype(const Tiling *g)
+{
+	static const Dtype dtypes[] = {
+		[FORMAT_BF16] = DTYPE_BF16, [FORMAT_F16] = DTYPE_F16, [FORMAT_TF32] = DTYPE_F32};
+	const TensorUse *tensor = &g->product->tensor;
+	return tensor->used ? dtypes[matrix_row(tensor->op)->format] : DTYPE_F32;
+}
+
 static BufferId new_shared(const Tiling *g, const char *name, int64_t n)
 {
 	return bind_shared(
 		g->program, g->kernel, g->routine,
-		(Buffer){.dtype = DTYPE_F32, .elements = size_const(g->program->sizes, n)}, name);
+		(Buffer){.dtype = shared_dtype(g), .elements = size_const(g->program->sizes, n)},
+		name);
 }
 
 /* Four elements along what lies side by side, that begin at a multiple of four, of which all are read or none. */
@@ -145,13 +166,21 @@ static bool reads_wide(Tiling *g, const Side *side)
 	       tiling_value_is_wide(g, taken.value, i.lane);
 }
 
+/* Matrices lie as the operand does. The rooms between rows let 8 of them be read at once, from different banks. */
+static void lay_out_matrices(const Tiling *g, Side *side)
+{
+	bool wide = shared_dtype(g) == DTYPE_F32;
+	side->steps_beside = side->operand->sum_first;
+	side->pitch = side->steps_beside ? g->tile->steps + (wide ? 4 : 8) : side->width + 8;
+}
+
 Side tiling_side(Tiling *g, bool rows)
 {
 	const ProductOperand *operand =
 		rows ? &g->product->row_operand : &g->product->column_operand;
 	const LoopGroup *group = rows ? &g->product->rows : &g->product->columns;
-	int64_t threads =
-		g->tile->rows / g->tile->thread_rows * g->tile->columns / g->tile->thread_columns;
+	int64_t threads = g->tile->rows / g->tile->thread_rows * g->tile->columns /
+			  g->tile->thread_columns * (g->product->tensor.used ? WARP : 1);
 	Side side = {.operand = operand, .group = group};
 	side.width = rows ? g->tile->rows : g->tile->columns;
 	side.tile = tiling_iter(g, rows ? "rows" : "columns");
@@ -159,15 +188,18 @@ Side tiling_side(Tiling *g, bool rows)
 	side.threads[0] = operand->sum_first ? threads / along : along;
 	side.threads[1] = operand->sum_first ? along : threads / along;
 	side.times = side.width * g->tile->steps / (threads * QUAD);
+	side.rows = rows;
 	side.pitch = side.width + (operand->sum_first ? QUAD : 0);
+	if (g->product->tensor.used)
+		lay_out_matrices(g, &side);
 	return side;
 }
 
 void tiling_finish_side(Tiling *g, Side *side)
 {
-	const char *name = side == &g->rows ? "rows" : "columns";
+	const char *name = side->rows ? "rows" : "columns";
 	side->wide = reads_wide(g, side);
-	side->shared = new_shared(g, name, STAGES * g->tile->steps * side->pitch);
+	side->shared = new_shared(g, name, STAGES * stage_elements(g, side));
 	side->next = tiling_local(
 		g, (KernelLocal){.name = "next",
 				 .rank = 4,

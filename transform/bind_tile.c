@@ -26,13 +26,13 @@
 
 static int64_t threads_along(const Tiling *g, const Side *side)
 {
-	return side == &g->rows ? g->tile->rows / g->tile->thread_rows
-				: g->tile->columns / g->tile->thread_columns;
+	return side->rows ? g->tile->rows / g->tile->thread_rows
+			  : g->tile->columns / g->tile->thread_columns;
 }
 
 static int64_t thread_width(const Tiling *g, const Side *side)
 {
-	return side == &g->rows ? g->tile->thread_rows : g->tile->thread_columns;
+	return side->rows ? g->tile->thread_rows : g->tile->thread_columns;
 }
 
 /* Where a thread's four number `quad` begin in the tile. */
@@ -47,7 +47,7 @@ static LocalId read_part(Tiling *g, Body *body, const Side *side, IterVar thread
 			 const Ix *const *stage_step)
 {
 	IterVar quad = tiling_iter(g, "quad"), lane = tiling_iter(g, "element");
-	LocalId part = tiling_local(g, (KernelLocal){.name = side == &g->rows ? "row" : "column",
+	LocalId part = tiling_local(g, (KernelLocal){.name = side->rows ? "row" : "column",
 						     .rank = 1,
 						     .extent = {(uint32_t)thread_width(g, side)}});
 	const Ix *along = plus(g, quad_at(g, side, thread, iter(g, quad)), iter(g, lane));
@@ -94,6 +94,8 @@ static Block add_step(Tiling *g, IterVar row, IterVar column, const Ix *const *s
 /* Threads with no element of the result do nothing. `steps`: SIZE_BAD: all that are shared. */
 static Block add_steps(Tiling *g, const Ix *stage, Size steps)
 {
+	if (g->product->tensor.used)
+		return mma_steps(g, stage);
 	IterVar row = tiling_iter(g, "thread"), column = tiling_iter(g, "lane"),
 		step = tiling_iter(g, "step");
 	const Ix *stage_step[] = {stage, iter(g, step)};
@@ -161,6 +163,8 @@ static void add_rounds(Tiling *g, Body *body)
 	}
 	add(g, &loop, if_below(g, last, end, body_block(&ahead)));
 	add(g, &loop, add_steps(g, stage, SIZE_BAD));
+	if (g->parts != g->sums)
+		add(g, &loop, mma_promote(g, round));
 	add(g, &loop, if_below(g, last, end, body_block(&behind)));
 	add_barrier(g, &loop);
 	Size hi = size_plus(sizes, g->product->sum.extent, 1 - steps);
@@ -193,6 +197,8 @@ static Block sums(Tiling *g)
 	}
 	if (!is_whole(g))
 		add_rest(g, &body);
+	if (g->parts != g->sums)
+		add(g, &body, mma_promote(g, NULL));
 	return body_block(&body);
 }
 
@@ -202,20 +208,23 @@ typedef struct ElementIters {
 	IterVar row, column, row_quad, column_quad, i, j;
 } ElementIters;
 
-/* The statements for an element, with its sum in front. */
-static Block element_body(const Tiling *g, const ElementIters *c, const Ix *row, const Ix *column)
+Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column)
 {
 	const Ix **iters = tiling_iters(g);
-	const Ix *at[] = {iter(g, c->row), iter(g, c->column),
-			  plus(g, times(g, iter(g, c->row_quad), QUAD), iter(g, c->i)),
-			  plus(g, times(g, iter(g, c->column_quad), QUAD), iter(g, c->j))};
 	Body body = {0};
 	tiling_put(g, iters, &g->product->rows, row);
 	tiling_put(g, iters, &g->product->columns, column);
-	PUSH(g->arena, body.stmts,
-	     stmt_local(g->arena, g->product->declared->local, tiling_element(g, g->sums, at)));
+	PUSH(g->arena, body.stmts, stmt_local(g->arena, g->product->declared->local, sum));
 	add(g, &body, tiling_rewrite(g, iters, body_block(&g->product->rest)));
 	return body_block(&body);
+}
+
+static Block element_body(const Tiling *g, const ElementIters *c, const Ix *row, const Ix *column)
+{
+	const Ix *at[] = {iter(g, c->row), iter(g, c->column),
+			  plus(g, times(g, iter(g, c->row_quad), QUAD), iter(g, c->i)),
+			  plus(g, times(g, iter(g, c->column_quad), QUAD), iter(g, c->j))};
+	return tiling_finish(g, tiling_element(g, g->sums, at), row, column);
 }
 
 static bool block_is_wide(const Tiling *g, Block block, IterVar lane)
@@ -265,13 +274,18 @@ static void set_up(Tiling *g)
 	g->columns = tiling_side(g, false);
 	tiling_finish_side(g, &g->rows);
 	tiling_finish_side(g, &g->columns);
-	g->sums = tiling_local(g, (KernelLocal){.name = "sums",
-						.rank = 4,
-						.extent = {(uint32_t)threads_along(g, &g->rows),
-							   (uint32_t)threads_along(g, &g->columns),
-							   (uint32_t)g->tile->thread_rows,
-							   (uint32_t)g->tile->thread_columns},
-						.nthreads = 2});
+	if (g->product->tensor.used) {
+		mma_sums(g);
+		return;
+	}
+	g->sums = g->parts =
+		tiling_local(g, (KernelLocal){.name = "sums",
+					      .rank = 4,
+					      .extent = {(uint32_t)threads_along(g, &g->rows),
+							 (uint32_t)threads_along(g, &g->columns),
+							 (uint32_t)g->tile->thread_rows,
+							 (uint32_t)g->tile->thread_columns},
+					      .nthreads = 2});
 }
 
 static Block grid_loop_of(const Tiling *g, IterVar i, Size extent, Block body)
@@ -307,10 +321,12 @@ static void make(Tiling *g)
 {
 	set_up(g);
 	declare(g, g->sums, g->product->declared->value);
+	if (g->parts != g->sums)
+		declare(g, g->parts, zero(g));
 	declare(g, g->rows.next, zero(g));
 	declare(g, g->columns.next, zero(g));
 	add(g, &g->body, sums(g));
-	add(g, &g->body, elements(g));
+	add(g, &g->body, g->product->tensor.used ? mma_elements(g) : elements(g));
 	g->kernel->body = in_grid(g, body_block(&g->body));
 }
 

@@ -24,6 +24,15 @@ typedef struct ProductOperand {
 	const char *name; /* of the buffer that it reads first */
 } ProductOperand;
 
+/* Products by matrix instructions: which one, whether each factor is the sum of two numbers, and after how many
+ * terms sums go to f32 additions; 0: never. */
+typedef struct TensorUse {
+	bool used;
+	MatrixOp op;
+	bool split;
+	int64_t promote;
+} TensorUse;
+
 /* local acc = first
  * for ...: [if conditions of one of them:] acc += rows * columns
  * and statements for each element, which the sum does not need */
@@ -33,13 +42,16 @@ typedef struct Product {
 	LoopGroup rows, columns, sum;
 	LoopGroup batch; /* of the grid, that both operands walk through, or none does */
 	ProductOperand row_operand, column_operand;
+	TensorUse tensor;
 	bool columns_first; /* of the two factors the columns' is the first */
 	Body rest;
 } Product;
 
 /* bind_product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
 bool product_of(Program *program, const Kernel *kernel, Product *product);
-/* bind_choose.c: the tile of the product, from what is asked, else by cost, written into the schedule; NULL: a
+/* bind_choose.c: which matrix instruction, if any, computes the product. */
+TensorUse product_tensor(const Transform *t, const Product *product);
+/* The tile of the product, from what is asked, else by cost, written into the schedule; NULL: a
  * thread for each element. */
 const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const Product *product);
 

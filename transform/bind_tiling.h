@@ -15,7 +15,9 @@ typedef struct Side {
 	int64_t width;	    /* rows or columns of the tile */
 	int64_t threads[2]; /* that copy: along rows and steps, or steps and rows */
 	int64_t times;	    /* fours that each of them copies */
-	int64_t pitch;	    /* from one step to the next in what is shared */
+	int64_t pitch; /* from one step to the next in what is shared, or from one row or column */
+	bool rows;     /* or columns */
+	bool steps_beside;  /* neighbours in what is shared are steps */
 	bool wide;	    /* reads are of four elements */
 	BufferId shared;
 	LocalId next;
@@ -29,7 +31,8 @@ typedef struct Tiling {
 	const Product *product;
 	const GpuTile *tile;
 	Side rows, columns;
-	LocalId sums; /* acc of each thread */
+	LocalId sums;  /* acc of each thread, or warp */
+	LocalId parts; /* ... that are not added yet; or the sums */
 	IterVar k;
 	Body body;
 } Tiling;
@@ -121,5 +124,15 @@ const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stag
 /* next = the steps from k on, or, of the `last` ones, as far as there are any; shared[stage] = next */
 Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last);
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
+
+/* bind_mma.c: the sums of a tile by matrix instructions; the steps of a stage added to them; what was added since
+ * the last time to f32 sums, where that many rounds are over (`round` NULL: in any case); all elements. */
+void mma_sums(Tiling *g);
+Block mma_steps(Tiling *g, const Ix *stage);
+Block mma_promote(Tiling *g, const Ix *round);
+Block mma_elements(Tiling *g);
+
+/* bind_tile.c: the statements for an element, with its sum in front. */
+Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column);
 
 #endif

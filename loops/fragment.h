@@ -1,0 +1,60 @@
+/* Nests of loops that the threads of a warp run together, over matrices that they hold together.
+ *
+ *   elements  warp i in 0..16              load  warp i in 0..16            product  warp i in 0..16
+ *               warp j in 0..8                     warp k in 0..16                     warp j in 0..8
+ *                 y[i*n + j] = sums[i, j]            a[i, k] = f32(rows[i*p + k])        warp k in 0..16
+ *                                                                                          sums[i, j] += a[i, k]*b[k, j]
+ *
+ * In a nest of elements each thread has those iterations whose elements it holds; a load is one instruction
+ * from shared memory, of elements of 16 bits, eight of them side by side at a multiple of eight; a product is
+ * one instruction.
+ */
+#ifndef TSR_LOOPS_FRAGMENT_H
+#define TSR_LOOPS_FRAGMENT_H
+
+#include "loops/multiple.h"
+
+typedef enum WarpNestKind { NEST_ELEMENTS, NEST_LOAD, NEST_PRODUCT } WarpNestKind;
+
+typedef struct WarpNest {
+	WarpNestKind kind;
+	const Stmt *row, *column, *step; /* loops; step: PRODUCT */
+	MatrixOp op;
+	MatrixRole role; /* of what ELEMENTS go through, and of what a LOAD sets */
+	const Stmt *set; /* LOAD, PRODUCT */
+	/* LOAD: where the matrix begins in the buffer, and how far what is not side by side is apart; do neighbours
+	 * lie along k? */
+	BufferId buffer;
+	const Ix *from;
+	int64_t pitch;
+	bool along_k;
+} WarpNest;
+
+/* Is the statement the outermost loop of such a nest? */
+static inline bool is_warp_loop(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_WARP;
+}
+/* The loop that is all another one holds; NULL: there is none. */
+static inline const Stmt *warp_loop_in(const Stmt *loop)
+{
+	return loop && loop->body.n == 1 && is_warp_loop(loop->body.stmts[0]) ? loop->body.stmts[0]
+									      : NULL;
+}
+/* Is it a product's outermost loop? */
+static inline bool is_warp_product(const Stmt *stmt)
+{
+	return is_warp_loop(stmt) && warp_loop_in(warp_loop_in(stmt));
+}
+/* Is there such a loop in the block? */
+bool block_has_warp_loops(const Block *block);
+/* Are elements of the matrix two in 32 bits? They are only loaded and multiplied. */
+bool fragment_is_paired(const KernelLocal *local);
+
+/* What a nest is; a rule that it breaks, else NULL. `multiples`: NULL: where elements begin was shown before. */
+const char *warp_nest(Program *program, const Kernel *kernel, const Multiples *multiples,
+		      const Stmt *loop, WarpNest *nest);
+/* verify_fragment.c: the first statement that breaks a rule of such nests, and the rule; NULL: there is none. */
+const Stmt *warp_fault(Program *program, const Kernel *kernel, const char **rule);
+
+#endif

@@ -1,0 +1,127 @@
+/* The rules of loops of a warp: each nest is one of those that fragment.h has, no two threads meet, and what the
+ * threads of a warp store in one nest no other one in the loop of a block touches, as other threads run it. */
+#include "loops/dependence.h"
+#include "loops/fragment.h"
+#include "loops/walk.h"
+
+typedef struct WarpCheck {
+	Program *program;
+	const Kernel *kernel;
+	Arena *arena;
+	const Multiples *multiples;
+	const Stmt *block;    /* the outermost loop of a block around; NULL: none */
+	const Stmt **touched; /* by buffer: the nest that touched it in the loop of a block */
+	bool *stored;	      /* ... and stored to it? */
+	const Stmt *nest;
+	const Stmt *at;
+	const char *rule;
+} WarpCheck;
+
+static void fail(WarpCheck *c, const Stmt *at, const char *rule)
+{
+	if (c->rule)
+		return;
+	c->at = at;
+	c->rule = rule;
+}
+
+/* ---- one nest beside others ---- */
+
+static void touch(WarpCheck *c, BufferId buffer, bool stores)
+{
+	const Stmt *before = c->touched[buffer];
+	if (before && before != c->nest && (stores || c->stored[buffer]))
+		fail(c, c->nest, "threads of a warp that may meet in two nests");
+	c->touched[buffer] = c->nest;
+	c->stored[buffer] |= stores;
+}
+
+static void see_value(void *of, const Value *value)
+{
+	if (value->kind == VALUE_LOAD)
+		touch(of, value->buffer, false);
+}
+
+static void see_touched(WarpCheck *c, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (stmt->value)
+			value_each(stmt->value, see_value, c);
+		if (stmt->kind == LOOP_STORE)
+			touch(c, stmt->buffer, true);
+		see_touched(c, &stmt->body);
+	}
+}
+
+static void check_nest_of(WarpCheck *c, const Stmt *loop)
+{
+	WarpNest nest;
+	const char *rule = warp_nest(c->program, c->kernel, c->multiples, loop, &nest);
+	if (rule) {
+		fail(c, loop, rule);
+		return;
+	}
+	bool apart = nest.kind != NEST_ELEMENTS ||
+		     (loop_is_of_threads(c->program, c->kernel, loop, nest.row) &&
+		      loop_is_of_threads(c->program, c->kernel, loop, nest.column));
+	if (!apart)
+		fail(c, loop, "threads of a warp that may meet");
+	c->nest = loop;
+	see_touched(c, &loop->body);
+}
+
+/* ---- what is around ---- */
+
+static void walk(WarpCheck *c, const Block *block);
+
+/* Of a loop of a block that holds loops of a warp: what is not in one of them all its threads do. */
+static void walk_warps(WarpCheck *c, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n && !c->rule; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (is_warp_loop(stmt))
+			check_nest_of(c, stmt);
+		else if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_CHECK ||
+			 stmt->kind == LOOP_SET)
+			fail(c, stmt, "a statement of all threads of a warp");
+		else
+			walk_warps(c, &stmt->body);
+	}
+}
+
+static void enter(WarpCheck *c, const Stmt *stmt)
+{
+	size_t n = c->program->buffers.n + 1;
+	c->block = stmt;
+	c->touched = ARENA_ARRAY(c->arena, const Stmt *, n);
+	c->stored = ARENA_ARRAY(c->arena, bool, n);
+	walk_warps(c, &stmt->body);
+	c->block = NULL;
+}
+
+static void walk(WarpCheck *c, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n && !c->rule; i++) {
+		const Stmt *stmt = block->stmts[i];
+		bool threads = stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK;
+		if (is_warp_loop(stmt))
+			fail(c, stmt, "a loop of a warp outside of the threads of a block");
+		else if (threads && block_has_warp_loops(&stmt->body))
+			enter(c, stmt);
+		else
+			walk(c, &stmt->body);
+	}
+}
+
+const Stmt *warp_fault(Program *program, const Kernel *kernel, const char **rule)
+{
+	Arena *arena = arena_new();
+	Multiples multiples = multiples_new(arena, program, kernel);
+	WarpCheck c = {
+		.program = program, .kernel = kernel, .arena = arena, .multiples = &multiples};
+	walk(&c, &kernel->body);
+	arena_free(arena);
+	*rule = c.rule;
+	return c.at;
+}

@@ -1,0 +1,45 @@
+"""ptx_tensor.py TSRC FOLDER: what the PTX of each tile by tensor cores has in a round: how many products of matrices, by how many
+loads of them, and whether something is on a stack; with operands as they lie in a file, and transposed."""
+import os
+import re
+import subprocess
+import sys
+
+tsrc, folder = sys.argv[1:]
+NARROW = [(128, 64, 128, 64), (64, 32, 64, 32), (32, 16, 64, 32), (16, 16, 64, 16)]
+SIZES = str.maketrans("ijk", "mns")
+WIDE = [(64, 32, 128, 64), (64, 32, 64, 32), (16, 16, 64, 16)]
+
+
+def compiled(kind, tile, layout):
+    source, wanted, made = (os.path.join(folder, "t." + suffix) for suffix in ("tsr", "sched", "ptx"))
+    first, second = layout.split("; ")
+    dtype = "f32" if "tf32" in kind else kind
+    options = ["--f32-matmul=" + kind] if "tf32" in kind else []
+    with open(source, "w") as out:
+        out.write('dim m\ndim n\ndim s\ninput a : %s [%s]\ninput b : %s [%s]\ninput c : [n]\n'
+                  'output y = relu(einsum("%s => i, j", a, b) + c)\n' % (
+                      dtype, first.translate(SIZES), dtype, second.translate(SIZES), layout))
+    with open(wanted, "w") as out:
+        out.write("y: tile i %d %d, j %d %d\n" % tile)
+    run = subprocess.run([tsrc, "-v", "--target=cuda:sm_80", source, "--schedule=" + wanted, "-o", made, *options],
+                         capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(run.stderr)
+    registers, *stack = map(int, re.search(r"(\d+) registers, (\d+) bytes of stack, (\d+) instr", run.stderr).groups())
+    with open(made) as text:
+        return text.read(), registers, stack
+
+
+def count(text, instruction):
+    return len(re.findall(r"^\s*%s" % re.escape(instruction), text, re.M))
+
+
+for kind, tile, layout in ([("bf16", tile, "i, k; k, j") for tile in NARROW] + [("f16", NARROW[0], "k, i; j, k")] +
+                           [(kind, tile, "i, k; j, k") for kind in ("tf32", "3xtf32") for tile in WIDE]):
+    text, registers, stack = compiled(kind, tile, layout)
+    assert stack == [0, 0] and registers < 255, (kind, tile, layout, registers, stack)
+    assert ".local" not in text, (kind, tile, layout)
+    print("%s %d x %d of %s: %d products, %d + %d loads" % (
+        kind, tile[0], tile[2], layout, count(text, "mma.sync.aligned"), count(text, "ldmatrix.sync.aligned.m8n8.x4"),
+        count(text, "ldmatrix.sync.aligned.m8n8.x2")))

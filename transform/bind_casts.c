@@ -1,0 +1,111 @@
+/* Tensors that are another one in a wider type are read from that one.
+ *
+ *   kernel cast  for i, k: cast[i*n + k] = f32(x[i*n + k])      (gone)
+ *   kernel y     ... acc += cast[i*n + k] * ...            ->   ... acc += f32(x[i*n + k]) * ...
+ *
+ * Where every element is stored, by one kernel that does nothing else, from the same place of a buffer that no
+ * kernel stores to up to the last one that reads the copy.
+ */
+#include "loops/dependence.h"
+#include "loops/rewrite.h"
+#include "loops/steps.h"
+#include "loops/walk.h"
+#include "transform/bind.h"
+
+typedef struct Casts {
+	Program *program;
+	Arena *scratch;
+	ProgramRoutine *routine;
+} Casts;
+
+static Kernel *kernel_at(const Casts *c, uint32_t i)
+{
+	return &c->program->kernels.at[c->routine->kernels[i]];
+}
+
+static const BufferUse *use_in(const Casts *c, uint32_t i, BufferId buffer)
+{
+	BufferUses uses = kernel_buffers(c->scratch, kernel_at(c, i));
+	for (size_t u = 0; u < uses.n; u++)
+		if (uses.at[u].buffer == buffer)
+			return &uses.at[u];
+	return NULL;
+}
+
+/* Does the kernel do nothing but widen a buffer element by element? Its store. */
+static const Stmt *cast_store(const Casts *c, const Kernel *kernel)
+{
+	const Block *body = &kernel->body;
+	while (body->n == 1 && body->stmts[0]->kind == LOOP_FOR)
+		body = &body->stmts[0]->body;
+	const Stmt *stmt = body->n == 1 ? body->stmts[0] : NULL;
+	if (!stmt || stmt->kind != LOOP_STORE || stmt->acc != OP_NONE ||
+	    stmt->value->kind != VALUE_CAST || stmt->value->args[0]->kind != VALUE_LOAD)
+		return NULL;
+	const Value *load = stmt->value->args[0];
+	const Buffer *from = &c->program->buffers.at[load->buffer];
+	const Buffer *to = &c->program->buffers.at[stmt->buffer];
+	bool widens = dtype_is_float(from->dtype) && dtype_is_float(to->dtype) &&
+		      dtype_bytes(from->dtype) < dtype_bytes(to->dtype);
+	return widens && to->kind == BUFFER_TEMP && size_same(from->elements, to->elements) &&
+			       ix_same(load->ix, stmt->ix)
+		       ? stmt
+		       : NULL;
+}
+
+/* Do all kernels behind only read what was stored, in the same loop, while its source stays? Those in front do not
+ * touch it. */
+static bool may_go(const Casts *c, uint32_t at, const Stmt *store)
+{
+	BufferId from = store->value->args[0]->buffer;
+	bool changed = false;
+	if (program_loops_use(c->program, store->buffer))
+		return false;
+	for (uint32_t i = 0; i < c->routine->nkernels; i++) {
+		const BufferUse *use = i == at ? NULL : use_in(c, i, store->buffer);
+		const BufferUse *source = i < at ? NULL : use_in(c, i, from);
+		if (use && (i < at || use->stored || changed ||
+			    kernel_at(c, i)->loop != kernel_at(c, at)->loop))
+			return false;
+		changed |= source && source->stored;
+		if (use && changed)
+			return false;
+	}
+	return true;
+}
+
+static void read_source(const Casts *c, Kernel *kernel, const Stmt *store)
+{
+	const Ix **iters = ARENA_ARRAY(c->program->arena, const Ix *, kernel->niters + 1);
+	BufferTwin twin = {
+		.kind = TWIN_CAST, .buffer = store->buffer, .id = store->value->args[0]->buffer};
+	for (IterVar i = 0; i < kernel->niters; i++)
+		iters[i] = ix_iter(c->program->arena, i);
+	Rewrite rewrite = {.program = c->program,
+			   .iters = iters,
+			   .renames = true,
+			   .twins = &twin,
+			   .ntwins = 1,
+			   .span = kernel->span};
+	kernel->body = rewrite_block(&rewrite, kernel->body);
+}
+
+void bind_casts(const Transform *t, ProgramRoutine *routine)
+{
+	Casts c = {t->program, t->scratch, routine};
+	KernelId *left = ARENA_ARRAY(t->program->arena, KernelId, routine->nkernels + 1);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		const Stmt *store = cast_store(&c, kernel_at(&c, i));
+		if (!store || !may_go(&c, i, store)) {
+			left[n++] = routine->kernels[i];
+			continue;
+		}
+		for (uint32_t k = i + 1; k < routine->nkernels; k++)
+			if (use_in(&c, k, store->buffer))
+				read_source(&c, kernel_at(&c, k), store);
+		buffer_forget(t->program, store->buffer);
+	}
+	routine->kernels = left;
+	routine->nkernels = n;
+}
