@@ -232,9 +232,10 @@ fuzz-loops: $(B)/fuzz_loops
 	@mkdir -p $(B)/corpus-loops
 	$(B)/fuzz_loops $(call FUZZ_OPTIONS,2) -entropic=0 -artifact_prefix=$(B)/loops- $(B)/corpus-loops test/fuzz/corpus
 
+# make bench SUITE=readable: one table of bench/run.py, or several, as `products,conv`.
 bench: all
-	$(PYTHON) bench/inference.py $(B)/tsrc
-	$(PYTHON) bench/run.py --build $(B)
+	$(if $(SUITE),,$(PYTHON) bench/inference.py $(B)/tsrc)
+	$(PYTHON) bench/run.py --build $(B) $(if $(SUITE),--suite $(SUITE))
 
 # On a machine with a GPU: what is emitted for it, confirmed and measured; PYTHON has PyTorch. Leaves build/bench-gpu.txt.
 bench-gpu: all
@@ -323,7 +324,7 @@ help:
 	@echo 'make fuzz       random programs to shapes, and to loops, C and numbers; random loops (FUZZ_SECONDS=40)'
 	@echo 'make check-aarch64  programs run as code for aarch64, in an emulator'
 	@echo 'make check-loops  dumps of loops of all programs are read back, and make the same'
-	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them'
+	@echo 'make bench      what is emitted against its peers (bench/README.md); make bench-peers installs them; SUITE=conv: one table'
 	@echo 'make bench-gpu  code for a GPU on a machine that has one, beside PyTorch (PYTHON=...)'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'

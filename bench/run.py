@@ -27,10 +27,11 @@ import ends
 import machine
 import models
 import programs
+import readable
 import suites
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ALONE = {"ends": ends.rows, "compilation": compilation.rows}  # without peers
+ALONE = {"ends": ends.rows, "compilation": compilation.rows, "readable": readable.rows}  # without peers
 SUITES = {**suites.OPERATIONS, **models.SUITES, **ALONE}
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -13,25 +13,16 @@
  * A value that is the same in all lanes stays a scalar, which operators of C spread. C has no choice
  * between vectors: a comparison gives lanes of all bits or none, which choose bits.
  */
-#include "codegen/c_kernel.h"
+#include "codegen/c_lanes.h"
+
 #include "loops/linear.h"
 #include "loops/walk.h"
 
 enum { LEAST_BYTES = 16, FILL_MOST = 64 };
 
-typedef struct LanesText {
-	KernelText *k;
-	const Stmt *loop;
-	Dtype dtype;
-	int lanes;	     /* of the vectors at hand */
-	const char *type;    /* "tsr_f32x16" */
-	const char *integer; /* of the same width: "tsr_i32x16" */
-	bool *own;	     /* by LocalId: declared in the loop */
-} LanesText;
-
 /* ---- what fits ---- */
 
-static bool varies(const LanesText *l, const Value *value)
+bool c_lanes_vary(const LanesText *l, const Value *value)
 {
 	if (value->kind == VALUE_LOCAL && value->nixs == 0)
 		return l->own[value->local];
@@ -39,7 +30,7 @@ static bool varies(const LanesText *l, const Value *value)
 	for (uint32_t i = 0; i < value->nixs && !differs; i++)
 		differs = ix_uses(value->ixs[i], l->loop->iter);
 	for (uint32_t i = 0; i < value->nargs && !differs; i++)
-		differs = varies(l, value->args[i]);
+		differs = c_lanes_vary(l, value->args[i]);
 	return differs;
 }
 
@@ -58,36 +49,18 @@ static bool local_fits(const LanesText *l, const Ix *const *ixs, uint32_t nixs)
 	return nixs > 0 && moves_by_one(l, ixs[nixs - 1]);
 }
 
-static bool is_call(const LanesText *l, const Value *value)
+/* Those of choice() and the operators of C. C has no square root of vectors of f64. */
+static bool op_fits(Op op, Dtype dtype)
 {
-	return value->kind == VALUE_OP && value->dtype == DTYPE_F32 &&
-	       c_has_lanes(l->k->m, value->op);
-}
-
-static bool op_fits(Op op)
-{
-	switch (op) {
-	case OP_ADD:
-	case OP_SUB:
-	case OP_MUL:
-	case OP_DIV:
-	case OP_NEG:
-	case OP_ID:
-	case OP_RECIP:
-	case OP_MAX:
-	case OP_MIN:
-	case OP_RELU:
-	case OP_RELU_GATE:
-	case OP_WHERE: return true;
-	default: return false;
-	}
+	bool root = op == OP_SQRT || op == OP_RSQRT;
+	return op_is_simple(op) && (!root || dtype == DTYPE_F32);
 }
 
 static bool value_fits(const LanesText *l, const Value *value)
 {
 	if (value->dtype != l->dtype)
 		return false;
-	if (!varies(l, value))
+	if (!c_lanes_vary(l, value))
 		return true;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (!value_fits(l, value->args[i]))
@@ -95,7 +68,7 @@ static bool value_fits(const LanesText *l, const Value *value)
 	switch (value->kind) {
 	case VALUE_LOAD: return moves_by_one(l, value->ix);
 	case VALUE_LOCAL: return value->nixs == 0 || local_fits(l, value->ixs, value->nixs);
-	case VALUE_OP: return op_fits(value->op) || is_call(l, value);
+	case VALUE_OP: return op_fits(value->op, value->dtype) || c_lanes_call_fits(l, value);
 	default: return false;
 	}
 }
@@ -107,9 +80,9 @@ static bool stmt_fits(LanesText *l, const Stmt *stmt)
 	bool fits = value_fits(l, stmt->value);
 	if (stmt->kind == LOOP_STORE)
 		return fits && moves_by_one(l, stmt->ix) &&
-		       (stmt->acc == OP_NONE || op_fits(stmt->acc));
+		       (stmt->acc == OP_NONE || op_fits(stmt->acc, l->dtype));
 	if (stmt->kind == LOOP_SET)
-		return fits && (stmt->acc == OP_NONE || op_fits(stmt->acc)) &&
+		return fits && (stmt->acc == OP_NONE || op_fits(stmt->acc, l->dtype)) &&
 		       (stmt->nixs ? local_fits(l, stmt->ixs, stmt->nixs) : l->own[stmt->local]);
 	return fits && stmt->kind == LOOP_LOCAL;
 }
@@ -173,8 +146,6 @@ static const char *vector_type(const KernelText *k, Dtype dtype, int lanes)
 			    8 * (int)dtype_bytes(dtype), lanes);
 }
 
-static const char *value_text(LanesText *l, const Value *value);
-
 /* A constant of its own, which may be read several times. */
 static const char *named(LanesText *l, const char *text)
 {
@@ -193,15 +164,15 @@ static const char *spread(LanesText *l, const char *text)
 
 static const char *vector_text(LanesText *l, const Value *value)
 {
-	const char *text = value_text(l, value);
-	return varies(l, value) ? text : spread(l, text);
+	const char *text = c_lanes_value(l, value);
+	return c_lanes_vary(l, value) ? text : spread(l, text);
 }
 
 /* A vector that an operation reads several times. */
 static const char *named_value(LanesText *l, const Value *value)
 {
 	uint64_t known = *pointer_map_at(&l->k->names, value);
-	if (known && varies(l, value))
+	if (known && c_lanes_vary(l, value))
 		return (const char *)(uintptr_t)known;
 	return named(l, vector_text(l, value));
 }
@@ -212,18 +183,70 @@ static const char *chosen(LanesText *l, const char *condition, const char *yes, 
 			    condition, yes, no);
 }
 
+/* 1 where the condition holds, else 0. */
+static const char *truth(LanesText *l, const char *condition)
+{
+	return arena_printf(l->k->arena, "(%s)((%s) & (%s)%s)", l->type, condition, l->integer,
+			    named(l, spread(l, "1")));
+}
+
+/* x where the condition holds, else 0. */
+static const char *gated(LanesText *l, const char *condition, const char *x)
+{
+	return arena_printf(l->k->arena, "(%s)((%s) & (%s)%s)", l->type, condition, l->integer, x);
+}
+
+static const char *root(LanesText *l, const char *x)
+{
+	l->k->m->c_vectors->roots |= (uint64_t)1 << l->lanes;
+	return arena_printf(l->k->arena, "TSR_ROOT_%d(%s)", l->lanes, x);
+}
+
+/* Conditions on vectors x and y that are names; NULL: the operation is none. */
+static const char *condition(LanesText *l, Op op, const char *x, const char *y)
+{
+	Arena *arena = l->k->arena;
+	switch (op) {
+	case OP_LT:
+	case OP_LE:
+	case OP_GT:
+	case OP_GE:
+	case OP_EQ:
+	case OP_NE: return arena_printf(arena, "%s %s %s", x, op_symbol(op), y);
+	case OP_AND: return arena_printf(arena, "(%s != 0) & (%s != 0)", x, y);
+	case OP_OR: return arena_printf(arena, "(%s != 0) | (%s != 0)", x, y);
+	case OP_NOT: return arena_printf(arena, "%s == 0", x);
+	case OP_ISNAN: return arena_printf(arena, "%s != %s", x, x);
+	case OP_ISINF: return arena_printf(arena, "(%s == %s) & (%s - %s != 0)", x, x, x, x);
+	default: return NULL;
+	}
+}
+
 /* Operations of vectors x, y, z that are names. */
 static const char *choice(LanesText *l, Op op, const char *x, const char *y, const char *z)
 {
 	Arena *arena = l->k->arena;
+	const char *holds = condition(l, op, x, y);
+	if (holds)
+		return truth(l, holds);
 	switch (op) {
 	case OP_MAX: return chosen(l, arena_printf(arena, "(%s > %s) | (%s != %s)", x, y, x, x), x, y);
 	case OP_MIN: return chosen(l, arena_printf(arena, "(%s < %s) | (%s != %s)", x, y, x, x), x, y);
-	case OP_RELU:
-		return arena_printf(arena, "(%s)(~(%s < 0) & (%s)%s)", l->type, x, l->integer, x);
-	case OP_RELU_GATE:
-		return arena_printf(arena, "(%s)((%s > 0) & (%s)%s)", l->type, x, l->integer, y);
+	case OP_RELU: return gated(l, arena_printf(arena, "~(%s < 0)", x), x);
+	case OP_SAT01:
+		return chosen(l, arena_printf(arena, "%s > 1", x), named(l, spread(l, "1")),
+			      gated(l, arena_printf(arena, "~(%s < 0)", x), x));
+	case OP_RELU_GATE: return gated(l, arena_printf(arena, "%s > 0", x), y);
+	case OP_SAT01_GATE: return gated(l, arena_printf(arena, "(%s > 0) & (%s < 1)", x, x), y);
 	case OP_WHERE: return chosen(l, arena_printf(arena, "%s != 0", x), y, z);
+	case OP_ABS:
+		return arena_printf(arena, "(%s)((%s)%s & %s)", l->type, l->integer, x,
+				    l->dtype == DTYPE_F32 ? "INT32_MAX" : "INT64_MAX");
+	case OP_SIGN:
+		return arena_printf(arena, "(%s - %s)", truth(l, arena_printf(arena, "%s > 0", x)),
+				    truth(l, arena_printf(arena, "%s < 0", x)));
+	case OP_SQRT: return root(l, x);
+	case OP_RSQRT: return arena_printf(arena, "(1 / %s)", root(l, x));
 	default: BUG("vectors of C for %s", op_name(op));
 	}
 }
@@ -248,30 +271,16 @@ static bool is_operator(Op op)
 	       op == OP_ID;
 }
 
-/* A function in place, of a variable of its own. */
-static const char *call_text(LanesText *l, const Value *value)
-{
-	KernelText *k = l->k;
-	const char *arg = value_text(l, value->args[0]);
-	const char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
-	c_kernel_indent(k);
-	fprintf(k->out, "%s %s = %s;\n", l->type, name, arg);
-	c_kernel_indent(k);
-	fprintf(k->out, "tsr_%s_f32x%d(&%s);\n", op_name(value->op), l->lanes, name);
-	k->m->c_vectors->math[value->op] |= (uint64_t)1 << l->lanes;
-	return name;
-}
-
 static const char *op_text(LanesText *l, const Value *value)
 {
 	const char *args[3] = {NULL};
 	Op op = value->op;
-	if (!op_fits(op))
-		return call_text(l, value);
+	if (!op_fits(op, value->dtype))
+		return c_lanes_call(l, value);
 	if (op == OP_RECIP)
-		return arena_printf(l->k->arena, "(1 / %s)", value_text(l, value->args[0]));
+		return arena_printf(l->k->arena, "(1 / %s)", c_lanes_value(l, value->args[0]));
 	for (uint32_t i = 0; i < value->nargs; i++)
-		args[i] = is_operator(op) ? value_text(l, value->args[i])
+		args[i] = is_operator(op) ? c_lanes_value(l, value->args[i])
 					  : named_value(l, value->args[i]);
 	if (is_operator(op))
 		return c_op(l->k->arena, op, value->dtype, args);
@@ -301,13 +310,13 @@ static const char *fresh_text(LanesText *l, const Value *value)
 	}
 }
 
-static const char *value_text(LanesText *l, const Value *value)
+const char *c_lanes_value(LanesText *l, const Value *value)
 {
 	KernelText *k = l->k;
 	uint64_t known = *pointer_map_at(&k->names, value);
 	if (known)
 		return (const char *)(uintptr_t)known;
-	if (!varies(l, value)) {
+	if (!c_lanes_vary(l, value)) {
 		c_kernel_shared(k, value);
 		return c_kernel_value(k, value);
 	}
@@ -334,7 +343,7 @@ static const char *accumulated(LanesText *l, const char *target, const Stmt *stm
 	if (stmt->acc != OP_MAX && stmt->acc != OP_MIN && !is_operator(stmt->acc))
 		return choice(l, stmt->acc, named(l, target), named_value(l, stmt->value), NULL);
 	if (is_operator(stmt->acc)) {
-		const char *args[] = {target, value_text(l, stmt->value)};
+		const char *args[] = {target, c_lanes_value(l, stmt->value)};
 		return c_op(l->k->arena, stmt->acc, l->dtype, args);
 	}
 	const char *value = named_value(l, stmt->value);
@@ -344,7 +353,6 @@ static const char *accumulated(LanesText *l, const char *target, const Stmt *stm
 static void put_stmt(LanesText *l, const Stmt *stmt)
 {
 	KernelText *k = l->k;
-	c_kernel_count(k, stmt->value);
 	if (stmt->kind == LOOP_LOCAL) {
 		const char *value = vector_text(l, stmt->value);
 		c_kernel_indent(k);
@@ -361,7 +369,7 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 	}
 	const char *target = target_text(l, stmt), *sign = stmt->acc == OP_ADD ? "+=" : "=";
 	const char *value = stmt->acc == OP_NONE  ? vector_text(l, stmt->value)
-			    : stmt->acc == OP_ADD ? value_text(l, stmt->value)
+			    : stmt->acc == OP_ADD ? c_lanes_value(l, stmt->value)
 						  : accumulated(l, target, stmt);
 	c_kernel_indent(k);
 	fprintf(k->out, "%s %s %s;\n", target, sign, value);
@@ -384,21 +392,34 @@ static void set_width(LanesText *l, int lanes)
 	k->m->c_vectors->used[l->dtype == DTYPE_F64] |= (uint64_t)1 << lanes;
 }
 
-/* Lanes from `lo` on, as many vectors as there are before `hi`; returns where the next lane is. */
-static int64_t put_vectors(LanesText *l, int64_t lo, int64_t hi)
+static void put_body(LanesText *l)
+{
+	for (uint32_t i = 0; i < l->loop->body.n; i++) {
+		c_lanes_calls(l, l->loop->body.stmts[i]->value);
+		for (uint32_t v = 0; v < l->vectors; v++) {
+			c_lanes_enter(l, v);
+			put_stmt(l, l->loop->body.stmts[i]);
+		}
+	}
+}
+
+/* Lanes from `lo` on, as many times so many vectors as there are before `hi`; returns where the next
+ * lane is. */
+static int64_t put_vectors(LanesText *l, int64_t lo, int64_t hi, uint32_t vectors)
 {
 	KernelText *k = l->k;
 	const char *lane = k->iters[l->loop->iter];
-	int64_t n = (hi - lo) / l->lanes, end = lo + n * l->lanes;
+	int64_t step = (int64_t)vectors * l->lanes, n = (hi - lo) / step, end = lo + n * step;
 	if (n == 0)
 		return lo;
 	c_put_unroll(k, n);
 	c_kernel_indent(k);
-	fprintf(k->out, "for (int64_t %s = %lld; %s < %lld; %s += %d) {\n", lane, (long long)lo,
-		lane, (long long)end, lane, l->lanes);
+	fprintf(k->out, "for (int64_t %s = %lld; %s < %lld; %s += %lld) {\n", lane, (long long)lo,
+		lane, (long long)end, lane, (long long)step);
 	k->indent++;
-	for (uint32_t i = 0; i < l->loop->body.n; i++)
-		put_stmt(l, l->loop->body.stmts[i]);
+	c_lanes_begin(l, vectors);
+	put_body(l);
+	c_lanes_end(l);
 	k->indent--;
 	c_kernel_indent(k);
 	fprintf(k->out, "}\n");
@@ -416,8 +437,8 @@ static void masked_lanes(LanesText *l)
 	k->indent++;
 	c_kernel_indent(k);
 	fprintf(k->out, "const int64_t %s = 0;\n", k->iters[l->loop->iter]);
-	for (uint32_t i = 0; i < l->loop->body.n; i++)
-		put_stmt(l, l->loop->body.stmts[i]);
+	c_lanes_begin(l, 1);
+	put_body(l);
 	k->indent--;
 	c_kernel_indent(k);
 	fprintf(k->out, "}\n");
@@ -440,7 +461,9 @@ void c_lanes_loop(KernelText *k, const Stmt *loop)
 	}
 	for (int lanes = most; lanes * dtype_bytes(l.dtype) >= LEAST_BYTES; lanes /= 2) {
 		set_width(&l, lanes);
-		lo = put_vectors(&l, lo, hi);
+		if (c_lanes_has_calls(&l))
+			lo = put_vectors(&l, lo, hi, C_TOGETHER);
+		lo = put_vectors(&l, lo, hi, 1);
 	}
 	if (lo < hi) {
 		c_kernel_indent(k);

@@ -2,8 +2,11 @@
  * lane those of c_math.c's function. SCALE is one instruction of AVX-512, elsewhere two products.
  *
  *   static inline void tsr_exp_f32x16(tsr_f32x16 *y)
+ *   static inline void tsr_exp_2_f32x16(tsr_f32x16 *y)      of y[0] and y[1]
  *
- * By address: how vectors are passed depends on the processor that the text is compiled for.
+ * By address: how vectors are passed depends on the processor that the text is compiled for. Of two
+ * vectors each step is computed for both before the next one: a chain of steps takes four cycles each,
+ * and a processor does not look far enough ahead to find the next vector's.
  */
 #include "codegen/c_text.h"
 
@@ -13,6 +16,7 @@ typedef struct LanesFunction {
 	Arena *arena;
 	const MathFunction *fn;
 	int lanes;
+	uint32_t vectors, at;		      /* how many, and the one at hand */
 	const char *type, *integer, *natural; /* of f32, i32, u32 */
 } LanesFunction;
 
@@ -30,6 +34,14 @@ static const char *constant(const LanesFunction *l, const MathStep *step)
 			    c_constant(l->arena, step->dtype, value), type_of(l, step->dtype));
 }
 
+/* The constant that holds the step; all vectors share those of constants. */
+static const char *name_of(const LanesFunction *l, uint32_t step)
+{
+	bool shared = l->vectors == 1 || l->fn->steps.at[step].code == MATH_CONST;
+	return shared ? arena_printf(l->arena, "t%u", step)
+		      : arena_printf(l->arena, "t%u_%u", step, l->at);
+}
+
 /* Is it a product in a sum of floats? */
 static bool stands_inside(const LanesFunction *l, const MathStep *step, int i)
 {
@@ -40,11 +52,11 @@ static bool stands_inside(const LanesFunction *l, const MathStep *step, int i)
 /* By step: does another one read it by its name? */
 static const bool *steps_read(const LanesFunction *l)
 {
-	static const int arity[] = {[MATH_ADD] = 2,   [MATH_SUB] = 2,  [MATH_MUL] = 2,
-				    [MATH_DIV] = 2,   [MATH_AND] = 2,  [MATH_OR] = 2,
-				    [MATH_SHL] = 1,   [MATH_SHR] = 1,  [MATH_USHR] = 1,
-				    [MATH_BITS] = 1,  [MATH_LESS] = 4, [MATH_EQUAL] = 4,
-				    [MATH_SCALE] = 2, [MATH_CONVERT] = 1};
+	static const int arity[] = {
+		[MATH_ADD] = 2,	 [MATH_SUB] = 2,   [MATH_MUL] = 2,    [MATH_DIV] = 2,
+		[MATH_AND] = 2,	 [MATH_OR] = 2,	   [MATH_SHL] = 1,    [MATH_SHR] = 1,
+		[MATH_USHR] = 1, [MATH_BITS] = 1,  [MATH_LESS] = 4,   [MATH_EQUAL] = 4,
+		[MATH_SQRT] = 1, [MATH_SCALE] = 2, [MATH_CONVERT] = 1};
 	bool *read = ARENA_ARRAY(l->arena, bool, l->fn->steps.n);
 	for (size_t i = 0; i < l->fn->steps.n; i++) {
 		const MathStep *step = &l->fn->steps.at[i];
@@ -63,8 +75,9 @@ static const char *operand(const LanesFunction *l, const MathStep *step, int i)
 {
 	const MathStep *of = &l->fn->steps.at[step->arg[i]];
 	if (stands_inside(l, step, i))
-		return arena_printf(l->arena, "(t%u * t%u)", of->arg[0], of->arg[1]);
-	return arena_printf(l->arena, "t%u", step->arg[i]);
+		return arena_printf(l->arena, "(%s * %s)", name_of(l, of->arg[0]),
+				    name_of(l, of->arg[1]));
+	return name_of(l, step->arg[i]);
 }
 
 /* Integers are computed in their unsigned types, where they wrap. */
@@ -76,24 +89,28 @@ static const char *infix(const LanesFunction *l, const MathStep *step, const cha
 		return arena_printf(l->arena, "%s %s %s", operand(l, step, 0), symbol,
 				    operand(l, step, 1));
 	if (shift)
-		return arena_printf(l->arena, "(%s)((%s)t%u %s %u)", l->integer, l->natural, arg[0],
-				    symbol, arg[1]);
-	return arena_printf(l->arena, "(%s)((%s)t%u %s (%s)t%u)", l->integer, l->natural, arg[0],
-			    symbol, l->natural, arg[1]);
+		return arena_printf(l->arena, "(%s)((%s)%s %s %u)", l->integer, l->natural,
+				    name_of(l, arg[0]), symbol, arg[1]);
+	return arena_printf(l->arena, "(%s)((%s)%s %s (%s)%s)", l->integer, l->natural,
+			    name_of(l, arg[0]), symbol, l->natural, name_of(l, arg[1]));
 }
 
 /* Both choices are of the step's type; the condition's lanes have its width. */
 static const char *chosen(const LanesFunction *l, const MathStep *step)
 {
 	const uint32_t *arg = step->arg;
-	bool less = step->code == MATH_LESS && step->dtype == DTYPE_F32;
-	if (less && arg[0] == arg[2] && arg[1] == arg[3])
-		return arena_printf(l->arena, "TSR_LESSER_%d(t%u, t%u)", l->lanes, arg[0], arg[1]);
-	if (less && arg[0] == arg[3] && arg[1] == arg[2])
-		return arena_printf(l->arena, "TSR_GREATER_%d(t%u, t%u)", l->lanes, arg[1], arg[0]);
-	return arena_printf(l->arena, "TSR_CHOOSE(%s, %s, t%u %s t%u, t%u, t%u)",
-			    type_of(l, step->dtype), l->integer, arg[0],
-			    step->code == MATH_LESS ? "<" : "==", arg[1], arg[2], arg[3]);
+	const char *a = name_of(l, arg[0]), *b = name_of(l, arg[1]);
+	bool real = step->dtype == DTYPE_F32, less = step->code == MATH_LESS;
+	if (less && real && arg[0] == arg[2] && arg[1] == arg[3])
+		return arena_printf(l->arena, "TSR_LESSER_%d(%s, %s)", l->lanes, a, b);
+	if (less && real && arg[0] == arg[3] && arg[1] == arg[2])
+		return arena_printf(l->arena, "TSR_GREATER_%d(%s, %s)", l->lanes, b, a);
+	if (real && l->fn->steps.at[arg[0]].dtype == DTYPE_F32)
+		return arena_printf(l->arena, "TSR_%s_%d(%s, %s, %s, %s)", less ? "LESS" : "EQUAL",
+				    l->lanes, a, b, name_of(l, arg[2]), name_of(l, arg[3]));
+	return arena_printf(l->arena, "TSR_CHOOSE(%s, %s, %s %s %s, %s, %s)",
+			    type_of(l, step->dtype), l->integer, a, less ? "<" : "==", b,
+			    name_of(l, arg[2]), name_of(l, arg[3]));
 }
 
 static const char *step_text(const LanesFunction *l, const MathStep *step)
@@ -105,37 +122,74 @@ static const char *step_text(const LanesFunction *l, const MathStep *step)
 	const uint32_t *arg = step->arg;
 	const char *type = type_of(l, step->dtype);
 	switch (step->code) {
-	case MATH_ARG: return "*y";
+	case MATH_ARG: return l->vectors == 1 ? "*y" : arena_printf(l->arena, "y[%u]", l->at);
 	case MATH_CONST: return constant(l, step);
-	case MATH_SHR: return arena_printf(l->arena, "t%u >> %u", arg[0], arg[1]);
-	case MATH_BITS: return arena_printf(l->arena, "(%s)t%u", type, arg[0]);
+	case MATH_SQRT:
+		return arena_printf(l->arena, "TSR_ROOT_%d(%s)", l->lanes, name_of(l, arg[0]));
+	case MATH_SHR: return arena_printf(l->arena, "%s >> %u", name_of(l, arg[0]), arg[1]);
+	case MATH_BITS: return arena_printf(l->arena, "(%s)%s", type, name_of(l, arg[0]));
 	case MATH_CONVERT:
-		return arena_printf(l->arena, "__builtin_convertvector(t%u, %s)", arg[0], type);
+		return arena_printf(l->arena, "__builtin_convertvector(%s, %s)", name_of(l, arg[0]),
+				    type);
 	case MATH_LESS:
 	case MATH_EQUAL: return chosen(l, step);
 	case MATH_SCALE:
-		return arena_printf(l->arena, "TSR_SCALE_%d(t%u, t%u, %s)", l->lanes, arg[0], arg[1],
+		return arena_printf(l->arena, "TSR_SCALE_%d(%s, %s, %s)", l->lanes,
+				    name_of(l, arg[0]), name_of(l, arg[1]),
 				    c_constant(l->arena, DTYPE_F32, (Scalar){.f = step->number}));
 	default: return infix(l, step, symbols[step->code]);
 	}
 }
 
+/* C has no square root of vectors. */
+static void put_roots(FILE *out, int lanes)
+{
+	static const struct {
+		int lanes;
+		const char *with, *name, *type;
+	} widths[] = {{16, "__AVX512F__", "_mm512", "__m512"},
+		      {8, "__AVX__", "_mm256", "__m256"},
+		      {4, "__SSE__", "_mm", "__m128"}};
+	const char *end = "";
+	for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+		if (widths[i].lanes == lanes) {
+			fprintf(out,
+				"#ifdef %s\n#define TSR_ROOT_%d(a) ((tsr_f32x%d)%s_sqrt_ps((%s)(a)))\n#else\n",
+				widths[i].with, lanes, lanes, widths[i].name, widths[i].type);
+			end = "#endif\n";
+		}
+	fprintf(out,
+		"static inline tsr_f32x%d *tsr_roots_%d(tsr_f32x%d *y)\n{\n"
+		"\tfor (int i = 0; i < %d; i++)\n\t\t(*y)[i] = sqrt((*y)[i]);\n\treturn y;\n}\n"
+		"#define TSR_ROOT_%d(a) (*tsr_roots_%d(&(tsr_f32x%d[1]){(a)}[0]))\n%s",
+		lanes, lanes, lanes, lanes, lanes, lanes, lanes, end);
+}
+
 /* What vectors of C cannot say in as few instructions: AVX-512 says it. */
 static void put_helpers(FILE *out, int lanes)
 {
-	fprintf(out, "/* a < b ? a : b, a > b ? a : b; a 2^n, rounded once, or 0 where n < least, for whole numbers n. */\n");
+	fprintf(out,
+		"/* a < b ? a : b, a > b ? a : b; a < b ? yes : no, a == b ? yes : no; a 2^n, rounded once, or 0 where n < least, for whole numbers n. */\n");
 	if (lanes == WIDEST)
-		fprintf(out, "#ifdef __AVX512F__\n"
-			     "#define TSR_LESSER_16(a, b) ((tsr_f32x16)_mm512_min_ps((__m512)(a), (__m512)(b)))\n"
-			     "#define TSR_GREATER_16(a, b) ((tsr_f32x16)_mm512_max_ps((__m512)(a), (__m512)(b)))\n"
-			     "#define TSR_SCALE_16(a, n, least) \\\n"
-			     "\t((tsr_f32x16)_mm512_maskz_scalef_ps( \\\n"
-			     "\t\t_mm512_cmp_ps_mask((__m512)(n), _mm512_set1_ps(least), _CMP_NLT_UQ), \\\n"
-			     "\t\t(__m512)(a), (__m512)(n)))\n#else\n");
+		fprintf(out,
+			"#ifdef __AVX512F__\n"
+			"#define TSR_LESSER_16(a, b) ((tsr_f32x16)_mm512_min_ps((__m512)(a), (__m512)(b)))\n"
+			"#define TSR_GREATER_16(a, b) ((tsr_f32x16)_mm512_max_ps((__m512)(a), (__m512)(b)))\n"
+			"#define TSR_LESS_16(a, b, yes, no) TSR_BLEND_16(a, b, _CMP_LT_OQ, yes, no)\n"
+			"#define TSR_EQUAL_16(a, b, yes, no) TSR_BLEND_16(a, b, _CMP_EQ_OQ, yes, no)\n"
+			"#define TSR_BLEND_16(a, b, how, yes, no) \\\n"
+			"\t((tsr_f32x16)_mm512_mask_blend_ps( \\\n"
+			"\t\t_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), how), (__m512)(no), (__m512)(yes)))\n"
+			"#define TSR_SCALE_16(a, n, least) \\\n"
+			"\t((tsr_f32x16)_mm512_maskz_scalef_ps( \\\n"
+			"\t\t_mm512_cmp_ps_mask((__m512)(n), _mm512_set1_ps(least), _CMP_NLT_UQ), \\\n"
+			"\t\t(__m512)(a), (__m512)(n)))\n#else\n");
 	fprintf(out,
 		"#define TSR_LESSER_%d(a, b) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) < (b), a, b)\n"
-		"#define TSR_GREATER_%d(a, b) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) > (b), a, b)\n",
-		lanes, lanes, lanes, lanes, lanes, lanes);
+		"#define TSR_GREATER_%d(a, b) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) > (b), a, b)\n"
+		"#define TSR_LESS_%d(a, b, yes, no) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) < (b), yes, no)\n"
+		"#define TSR_EQUAL_%d(a, b, yes, no) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) == (b), yes, no)\n",
+		lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes);
 	fprintf(out,
 		"#define TSR_POWER_%d(n) ((tsr_f32x%d)(((n) + 127) << 23))\n"
 		"#define TSR_HALF_%d(n) \\\n\t(__builtin_convertvector( \\\n"
@@ -147,7 +201,9 @@ static void put_helpers(FILE *out, int lanes)
 		"\t\t\tTSR_POWER_%d(TSR_HALF_%d(n) - (TSR_HALF_%d(n) >> 1)))))\n",
 		lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes,
 		lanes, lanes, lanes);
-	fprintf(out, "%s\n", lanes == WIDEST ? "#endif\n" : "");
+	fprintf(out, "%s", lanes == WIDEST ? "#endif\n" : "");
+	put_roots(out, lanes);
+	fprintf(out, "\n");
 }
 
 static MathFunction function_of(const Module *m, Op op)
@@ -156,42 +212,47 @@ static MathFunction function_of(const Module *m, Op op)
 	return math_function(m->arena, op, DTYPE_F32, form);
 }
 
-static void put_function(FILE *out, const Module *m, Op op, int lanes)
+/* Of all vectors before the next step. */
+static void put_step(FILE *out, LanesFunction *l, uint32_t i, bool last)
+{
+	const MathStep *step = &l->fn->steps.at[i];
+	uint32_t n = step->code == MATH_CONST ? 1 : l->vectors;
+	for (l->at = 0; l->at < n; l->at++)
+		if (!last)
+			fprintf(out, "\tconst %s %s = %s;\n", type_of(l, step->dtype),
+				name_of(l, i), step_text(l, step));
+		else if (n == 1)
+			fprintf(out, "\t*y = %s;\n", step_text(l, step));
+		else
+			fprintf(out, "\ty[%u] = %s;\n", l->at, step_text(l, step));
+}
+
+static void put_function(FILE *out, const Module *m, Op op, int lanes, uint32_t vectors)
 {
 	MathFunction fn = function_of(m, op);
 	Arena *arena = m->arena;
-	LanesFunction l = {.arena = arena, .fn = &fn, .lanes = lanes};
+	LanesFunction l = {.arena = arena, .fn = &fn, .lanes = lanes, .vectors = vectors};
 	l.type = arena_printf(arena, "tsr_f32x%d", lanes);
 	l.integer = arena_printf(arena, "tsr_i32x%d", lanes);
 	l.natural = arena_printf(arena, "tsr_u32x%d", lanes);
-	fprintf(out, "static inline void tsr_%s_f32x%d(tsr_f32x%d *y)\n{\n", op_name(op), lanes,
-		lanes);
+	fprintf(out, "static inline void %s(tsr_f32x%d *y)\n{\n",
+		c_lanes_function(arena, op, lanes, vectors), lanes);
 	const bool *read = steps_read(&l);
-	for (uint32_t i = 0; i < fn.steps.n; i++) {
-		const MathStep *step = &fn.steps.at[i];
-		if (i + 1 < fn.steps.n && !read[i])
-			continue;
-		if (i + 1 < fn.steps.n)
-			fprintf(out, "\tconst %s t%u = %s;\n", type_of(&l, step->dtype), i,
-				step_text(&l, step));
-		else
-			fprintf(out, "\t*y = %s;\n}\n\n", step_text(&l, step));
-	}
+	for (uint32_t i = 0; i < fn.steps.n; i++)
+		if (i + 1 == fn.steps.n || read[i])
+			put_step(out, &l, i, i + 1 == fn.steps.n);
+	fprintf(out, "}\n\n");
 }
 
-/* C has no square root of vectors. */
-static bool takes_roots(const Module *m, Op op)
+const char *c_lanes_function(Arena *arena, Op op, int lanes, uint32_t vectors)
 {
-	MathFunction fn = function_of(m, op);
-	bool takes = false;
-	for (size_t i = 0; i < fn.steps.n; i++)
-		takes |= fn.steps.at[i].code == MATH_SQRT;
-	return takes;
+	const char *number = vectors == 1 ? "" : arena_printf(arena, "%u_", vectors);
+	return arena_printf(arena, "tsr_%s_%sf32x%d", op_name(op), number, lanes);
 }
 
 bool c_has_lanes(const Module *m, Op op)
 {
-	return !m->emit->options->strict_fp && math_has(op, DTYPE_F32) && !takes_roots(m, op) &&
+	return !m->emit->options->strict_fp && math_has(op, DTYPE_F32) &&
 	       math_fits_lanes(m->arena, op,
 			       (MathForm){.fast = m->emit->options->fast_fp, .scales = true});
 }
@@ -217,30 +278,32 @@ static void put_some(FILE *out, int lanes)
 		masks ? store : "", lanes, end);
 }
 
-/* Are there vectors for which it does? */
-static bool uses_masks(const Module *m)
+/* Vectors that functions are computed of, by number of lanes. */
+static uint64_t lanes_of(const Module *m, Op op)
 {
-	uint64_t lanes = m->c_vectors->masked;
+	return m->c_vectors->math[op][0] | m->c_vectors->math[op][1];
+}
+
+static void put_functions(FILE *out, const Module *m, int lanes)
+{
 	for (Op op = 0; op < OP_COUNT; op++)
-		lanes |= m->c_vectors->math[op];
-	return lanes >> WIDEST & 1;
+		for (uint32_t i = 0; i < C_TOGETHER; i++)
+			if (m->c_vectors->math[op][i] >> lanes & 1)
+				put_function(out, m, op, lanes, i + 1);
 }
 
 void c_put_lanes_math(FILE *out, const Module *m)
 {
-	if (uses_masks(m))
-		fprintf(out, "#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n\n");
-	for (int lanes = 2; lanes < 64; lanes *= 2)
-		if (m->c_vectors->masked >> lanes & 1)
-			put_some(out, lanes);
-	uint64_t helped = 0;
+	uint64_t helped = m->c_vectors->roots, masked = m->c_vectors->masked;
 	for (Op op = 0; op < OP_COUNT; op++)
-		for (int lanes = 2; lanes < 64; lanes *= 2) {
-			if (!(m->c_vectors->math[op] >> lanes & 1))
-				continue;
-			if (!(helped >> lanes & 1))
-				put_helpers(out, lanes);
-			helped |= (uint64_t)1 << lanes;
-			put_function(out, m, op, lanes);
-		}
+		helped |= lanes_of(m, op);
+	if (helped || masked >> WIDEST & 1)
+		fprintf(out, "#ifdef __SSE__\n#include <immintrin.h>\n#endif\n\n");
+	for (int lanes = 2; lanes < 64; lanes *= 2) {
+		if (masked >> lanes & 1)
+			put_some(out, lanes);
+		if (helped >> lanes & 1)
+			put_helpers(out, lanes);
+		put_functions(out, m, lanes);
+	}
 }

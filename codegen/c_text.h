@@ -42,16 +42,21 @@ struct CSizes {
 	CSizeList totals;    /* tsr_total_N, of the function that is being written */
 };
 
+enum { C_TOGETHER = 2 }; /* vectors that a function is computed for side by side */
+
 /* What c_lanes.c keeps: which vectors there are, of f32 and of f64, bit by number of lanes. */
 struct CVectors {
 	uint64_t used[2];
-	uint64_t masked;	 /* of f32, of which some lanes are loaded and stored */
-	uint64_t math[OP_COUNT]; /* functions of f32 */
+	uint64_t masked;		     /* of f32, of which some lanes are loaded and stored */
+	uint64_t math[OP_COUNT][C_TOGETHER]; /* functions of f32, by number of vectors less 1 */
+	uint64_t roots;			     /* of f32, whose square roots are taken */
 };
 /* Their types, once all that uses them is written. */
 void c_put_vectors(FILE *out, const Module *module);
 /* c_math_lanes.c: has the function of f32 a form for vectors of C? */
 bool c_has_lanes(const Module *module, Op op);
+/* Its name, of so many vectors. */
+const char *c_lanes_function(Arena *arena, Op op, int lanes, uint32_t vectors);
 /* Those that are used. */
 void c_put_lanes_math(FILE *out, const Module *module);
 

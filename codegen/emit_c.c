@@ -51,15 +51,32 @@ static void put_functions(FILE *out, const Module *m)
 	fwrite(text, 1, len, out);
 }
 
+/* As the modules of libgccjit are compiled. GCC knows at the first declaration whether square roots set
+ * errno, which is before any option of the text. */
+static const char options_text[] =
+	"/* Nothing here reads errno or floating-point exceptions. The sums of a tile are in registers, which\n"
+	" * what goes from step to step would take. Choices stay as they are written: one is one instruction. */\n"
+	"#if defined __GNUC__ && !defined __clang__\n"
+	"#pragma GCC optimize(\"no-math-errno\", \"no-trapping-math\")\n"
+	"#pragma GCC optimize(\"no-predictive-commoning\", \"no-thread-jumps\")\n"
+	"#endif\n";
+
+static const char roots_text[] =
+	"#ifdef __GNUC__\n"
+	"float (sqrtf)(float) __attribute__((const));\ndouble (sqrt)(double) __attribute__((const));\n"
+	"#endif\n\n";
+
 static void put_module(FILE *out, const Module *m)
 {
 	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
 		c_comment(m->arena, module_source(m)), TSR_VERSION);
+	fputs(options_text, out);
 	fprintf(out, "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 		     "#include <string.h>\n#include <tgmath.h>\n\n"
 		     "#ifdef __clang__\n"
 		     "#pragma clang diagnostic ignored \"-Wunused-function\"\n"
 		     "#endif\n\n");
+	fputs(roots_text, out);
 	fprintf(out, "%s\n%s\n", tsr_call_text, table_text);
 	for (uint32_t i = 0; i < m->program->routines.n; i++)
 		fprintf(out, "%s;\n%s;\n", module_signature(m, i),

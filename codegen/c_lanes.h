@@ -1,0 +1,42 @@
+/* A loop of lanes in C on its way, shared by c_lanes.c, c_lanes_calls.c and c_lanes_groups.c. */
+#ifndef TSR_CODEGEN_C_LANES_H
+#define TSR_CODEGEN_C_LANES_H
+
+#include "codegen/c_kernel.h"
+
+typedef struct LanesText {
+	KernelText *k;
+	const Stmt *loop;
+	Dtype dtype;
+	int lanes;	     /* of the vectors at hand */
+	const char *type;    /* "tsr_f32x16" */
+	const char *integer; /* of the same width: "tsr_i32x16" */
+	bool *own;	     /* by LocalId: declared in the loop */
+	/* Vectors side by side, and the one at hand; what differs between them: names of values and
+	 * locals, and the lane. */
+	uint32_t vectors, at;
+	PointerMap names[C_TOGETHER];
+	const char **locals[C_TOGETHER];
+	const char *lane[C_TOGETHER];
+} LanesText;
+
+/* Does it differ between lanes? */
+bool c_lanes_vary(const LanesText *lanes, const Value *value);
+/* A vector, or an expression that is the same in all lanes, where the value does not vary. */
+const char *c_lanes_value(LanesText *lanes, const Value *value);
+
+/* c_lanes_calls.c */
+/* Is it a function that has a form for vectors? */
+bool c_lanes_call_fits(const LanesText *lanes, const Value *value);
+bool c_lanes_has_calls(const LanesText *lanes);
+/* The function of one vector. */
+const char *c_lanes_call(LanesText *lanes, const Value *value);
+/* Begins with so many vectors side by side, the first one at hand; ends with one. */
+void c_lanes_begin(LanesText *lanes, uint32_t vectors);
+void c_lanes_end(LanesText *lanes);
+/* Takes that vector in hand. */
+void c_lanes_enter(LanesText *lanes, uint32_t vector);
+/* Begins a statement: the functions in its value, of all vectors. */
+void c_lanes_calls(LanesText *lanes, const Value *value);
+
+#endif
