@@ -12,12 +12,20 @@
  *
  * where `-l` goes through a part from its end, `0*l` stays, and `_` is the rest. So each copies a box
  * without a check, and that the axis is long enough is what any part of an axis asks for.
+ *
+ * Without margins a mark that pads has windows whose middles stand on the axis, so of what they reach beyond
+ * their first element, (k - 1)*dilation, a half is before it, rounded up, and the rest behind it; and of `=+` the
+ * axis is the stride times as long as there are windows.
+ *
+ * Margins that are sizes, or stand beside coefficients that are, are a border of the number that changes no
+ * result, where nothing else is said.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "frontend/border.h"
 #include "frontend/eval.h"
+#include "frontend/letter_size.h"
 #include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
@@ -38,12 +46,26 @@ bool border_is_word(Sym name) { return strcmp(border_words[border_of_word(name)]
 
 /* ---- which axes have one ---- */
 
-static bool has_border(const SpecAxis *axis) { return axis->padded && axis->before + axis->after > 0; }
-
-static bool is_padded(const SpecAxis *axis)
+static bool is_centred(const SpecAxis *axis)
 {
 	return axis->kernel && (axis->mark == MARK_PADDED || axis->mark == MARK_PADDED_CEIL);
 }
+
+static bool has_sizes(const SpecAxis *axis)
+{
+	return axis->stride_size || axis->dilation_size || axis->before_size || axis->after_size;
+}
+
+static bool has_margins(const SpecAxis *axis)
+{
+	return axis->padded &&
+	       (axis->before + axis->after > 0 || axis->before_size || axis->after_size);
+}
+
+static bool has_border(const SpecAxis *axis) { return has_margins(axis) || is_centred(axis); }
+
+/* Windows that read nothing where they leave the axis, but are none that projections have. */
+static bool has_sized_border(const SpecAxis *axis) { return has_border(axis) && has_sizes(axis); }
 
 /* The first axis of the tensor for which that holds, or NULL. */
 static const SpecAxis *find_axis(const SpecTensor *tensor, bool (*holds)(const SpecAxis *))
@@ -55,29 +77,37 @@ static const SpecAxis *find_axis(const SpecTensor *tensor, bool (*holds)(const S
 	return NULL;
 }
 
-static bool has_margins(const SpecAxis *axis) { return axis->padded; }
+static bool pads_any(const SpecAxis *axis) { return axis->padded || is_centred(axis); }
 
-static bool pads_any(const SpecAxis *axis) { return axis->padded || is_padded(axis); }
+static bool is_placed_and_centred(const SpecAxis *axis) { return is_centred(axis) && axis->shift; }
+
+static bool refuse_place(Build *b, const SpecAxis *axis)
+{
+	diag(b->diags, E0246, axis->span, "beside a place by name the margins of a border are written");
+	diag_note(b->diags, axis->span, "they stand behind the mark: '=+[1]', '=+?[1, 2]'");
+	return false;
+}
 
 /* Is there an axis that the border could stand around, and none that it could not? */
 static bool check_border(Build *b, const Spec *spec, const Border *border)
 {
-	const SpecAxis *open = NULL, *written = find_axis(&spec->result, pads_any);
-	bool any = false;
+	const SpecAxis *written = find_axis(&spec->result, pads_any), *any = NULL;
+	for (uint32_t i = 0; i < spec->noperands && !any; i++)
+		any = find_axis(&spec->operands[i], pads_any);
 	for (uint32_t i = 0; i < spec->noperands; i++) {
-		open = open ? open : find_axis(&spec->operands[i], is_padded);
-		any |= find_axis(&spec->operands[i], has_margins) != NULL;
+		const SpecAxis *placed = find_axis(&spec->operands[i], is_placed_and_centred);
+		if (placed)
+			return refuse_place(b, placed);
 	}
-	if (any && !open && !written)
+	if (any && !written)
 		return true;
 	diag(b->diags, E0246, border->span,
 	     written ? "a border is read, and this specification writes across one"
-	     : open  ? "a border has as many elements as the margins, and these are not written"
-		     : "a border stands around an axis with margins, and there is none here");
-	if (written || open)
-		diag_note(b->diags, written ? written->span : open->span,
-			  written ? "what falls outside here is not written"
-				  : "margins stand behind the mark: '=+[1]', '=+?[1, 2]'");
+		     : "a border stands around an axis whose mark pads, and there is none here");
+	diag_note(
+		b->diags, written ? written->span : spec->span,
+		written ? "what falls outside here is not written"
+			: "marks that pad are '=+' and '=+?', with margins or without: '=+[1, 2]'");
 	return false;
 }
 
@@ -88,11 +118,14 @@ typedef struct Bordered { /* an axis with a border */
 	RowKind row;
 	uint32_t at;		    /* of the row's axes */
 	Sym inside, before, after; /* letters: the elements themselves, and those around them */
+	const SizeExpr *size_before, *size_after; /* NULL: there are none */
 } Bordered;
 
 typedef struct Larger {
 	Build *b;
+	SpecParts *parts;
 	const Border *border;
+	bool (*has)(const SpecAxis *); /* which axes have one */
 	SpecTensor letters; /* the operand with a letter of its own for each axis */
 	Bordered axes[AXES_MOST];
 	uint32_t naxes;
@@ -133,7 +166,7 @@ static bool name_axes(Larger *l, const SpecTensor *tensor)
 			row->axes[i] = letter_axis(
 				own ? axis->letter : sym_printf(l->b->symbols, "_%" PRIu32, ++n),
 				axis->span);
-			if (!has_border(axis))
+			if (!l->has(axis))
 				continue;
 			if (l->naxes == AXES_MOST)
 				return false;
@@ -150,11 +183,52 @@ static bool name_axes(Larger *l, const SpecTensor *tensor)
 	return true;
 }
 
+static const SizeExpr *margin(Build *b, const SizeExpr *size, int64_t number, Span span)
+{
+	return size || number == 0 ? size : size_expr_number(b, number, span);
+}
+
+/* Half of what a window reaches beyond its first element, rounded up, and the rest. */
+static void centre(const Larger *l, Bordered *axis)
+{
+	Build *b = l->b;
+	const SpecAxis *from = axis->axis;
+	Span span = from->span;
+	const SizeExpr *one = size_expr_number(b, 1, span), *two = size_expr_number(b, 2, span),
+		       *dilation = from->dilation_size ? from->dilation_size
+						       : size_expr_number(b, from->dilation, span),
+		       *kernel = letter_size(b, l->parts, from->kernel, span),
+		       *reach = size_expr_of(b, SX_MUL, size_expr_of(b, SX_SUB, kernel, one),
+					     dilation);
+	int64_t number;
+	axis->size_before = size_expr_of(b, SX_CEIL, reach, two);
+	axis->size_after = size_expr_of(b, SX_SUB, reach, axis->size_before);
+	if (from->offset > 0)
+		axis->size_after = size_expr_of(b, SX_ADD, axis->size_after,
+						size_expr_number(b, from->offset, span));
+	if (size_expr_value(axis->size_before, &number) && number <= 0)
+		axis->size_before = NULL;
+	if (size_expr_value(axis->size_after, &number) && number <= 0)
+		axis->size_after = NULL;
+}
+
+static void size_margins(Larger *l)
+{
+	for (uint32_t i = 0; i < l->naxes; i++) {
+		Bordered *axis = &l->axes[i];
+		const SpecAxis *from = axis->axis;
+		axis->size_before = margin(l->b, from->before_size, from->before, from->span);
+		axis->size_after = margin(l->b, from->after_size, from->after, from->span);
+		if (is_centred(from))
+			centre(l, axis);
+	}
+}
+
 typedef enum Side { SIDE_INSIDE, SIDE_BEFORE, SIDE_AFTER, SIDES } Side;
 
-static int64_t count_of(const Bordered *axis, Side side)
+static const SizeExpr *size_of(const Bordered *axis, Side side)
 {
-	return side == SIDE_BEFORE ? axis->axis->before : axis->axis->after;
+	return side == SIDE_BEFORE ? axis->size_before : axis->size_after;
 }
 
 static Sym letter_of(const Bordered *axis, Side side)
@@ -269,7 +343,7 @@ static void add_boxes(Larger *l)
 		if (at == l->naxes)
 			return;
 		for (uint32_t i = 0; i < l->naxes; i++)
-			some &= sides[i] == SIDE_INSIDE || count_of(&l->axes[i], sides[i]) > 0;
+			some &= sides[i] == SIDE_INSIDE || size_of(&l->axes[i], sides[i]);
 		if (some)
 			add_box(l, sides);
 		at = 0;
@@ -284,10 +358,10 @@ static SpecTensor larger_tensor(const Larger *l)
 		const Bordered *axis = &l->axes[i];
 		SpecPart parts[3];
 		uint32_t n = 0;
-		if (axis->axis->before > 0)
+		if (axis->size_before)
 			parts[n++] = (SpecPart){.letter = axis->before};
 		parts[n++] = (SpecPart){.letter = axis->inside};
-		if (axis->axis->after > 0)
+		if (axis->size_after)
 			parts[n++] = (SpecPart){.letter = axis->after};
 		out.rows[axis->row].axes[axis->at] = concat_axis(l->b, parts, n, axis->axis->span);
 	}
@@ -300,13 +374,30 @@ static void bind_sizes(const Larger *l, NodeId id)
 	for (uint32_t i = 0; i < l->naxes; i++)
 		for (Side side = SIDE_BEFORE; side < SIDES; side++) {
 			const Bordered *axis = &l->axes[i];
-			int64_t n = count_of(axis, side);
-			Span span = axis->axis->span;
-			Bind bind = {id, letter_of(axis, side), span, size_expr_number(b, n, span),
-				     CAPTURE_NONE};
-			if (n > 0)
+			Bind bind = {id, letter_of(axis, side), axis->axis->span,
+				     size_of(axis, side), CAPTURE_NONE};
+			if (bind.size)
 				PUSH(b->arena, b->graph->binds, bind);
 		}
+}
+
+/* Of `stride*o =+ k` the axis has stride*o elements. */
+static void bind_strides(const Larger *l, NodeId id)
+{
+	Build *b = l->b;
+	for (uint32_t i = 0; i < l->naxes; i++) {
+		const SpecAxis *axis = l->axes[i].axis;
+		if (!is_centred(axis) || axis->mark != MARK_PADDED ||
+		    (axis->stride == 1 && !axis->stride_size))
+			continue;
+		const SizeExpr *stride = axis->stride_size
+						 ? axis->stride_size
+						 : size_expr_number(b, axis->stride, axis->span);
+		const SizeExpr *windows = letter_size(b, l->parts, axis->letter, axis->span);
+		Bind bind = {id, l->axes[i].inside, axis->span,
+			     size_expr_of(b, SX_MUL, stride, windows), CAPTURE_NONE};
+		PUSH(b->arena, b->graph->binds, bind);
+	}
 }
 
 static const Spec *larger_spec(const Larger *l)
@@ -340,54 +431,107 @@ static NodeId larger_node(Larger *l)
 	node->spec = larger_spec(l);
 	node->dtype = dtype;
 	bind_sizes(l, id);
+	bind_strides(l, id);
 	return id;
 }
 
 /* ---- operands ---- */
 
 /* Whole windows of the axis with its border. */
-static SpecTensor without_margins(Build *b, const SpecTensor *tensor)
+static SpecAxis without_margins(const SpecAxis *axis)
+{
+	SpecAxis out = *axis;
+	bool padded = axis->mark == MARK_PADDED, sized = axis->stride_size || axis->dilation_size;
+	if (is_centred(axis) && !(padded && sized))
+		out.mark = padded && axis->stride == 1 ? MARK_VALID : MARK_VALID_FLOOR;
+	out.padded = false;
+	out.before = out.after = 0;
+	out.before_size = out.after_size = NULL;
+	return out;
+}
+
+static SpecTensor tensor_without(Build *b, const SpecTensor *tensor, bool (*has)(const SpecAxis *))
 {
 	SpecTensor out = *tensor;
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		SpecRow *row = &out.rows[kind];
 		row->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
 		for (uint32_t i = 0; i < row->naxes; i++) {
-			row->axes[i] = tensor->rows[kind].axes[i];
-			row->axes[i].padded = false;
-			row->axes[i].before = row->axes[i].after = 0;
+			const SpecAxis *axis = &tensor->rows[kind].axes[i];
+			row->axes[i] = has(axis) ? without_margins(axis) : *axis;
 		}
 	}
 	return out;
 }
 
-static bool put_around(Build *b, const SpecParts *parts, uint32_t arg)
+/* The number that a reduction's result does not change by. */
+static NodeId neutral_number(Build *b, const SpecParts *parts, Span span)
 {
-	Larger l = {.b = b, .border = parts->border, .arg = parts->args[arg], .span = parts->spans[arg]};
-	if (!find_axis(&parts->spec->operands[arg], has_border))
+	Dtype dtype = dtype_wide(node_dtype(b, parts->args[0]));
+	Op reduce = parts->reduce == OP_NONE ? OP_ADD : parts->reduce;
+	NodeId id = node_new(b, NODE_NUMBER, span, span);
+	Node *node = graph_node(b->graph, id);
+	Scalar neutral = op_neutral(reduce, dtype == DTYPE_NONE ? DTYPE_F32 : dtype);
+	node->is_integer = dtype != DTYPE_NONE && dtype_is_integer(dtype);
+	node->integer = node->is_integer ? neutral.i : 0;
+	node->number = node->is_integer ? (double)neutral.i : neutral.f;
+	return id;
+}
+
+/* What skips where margins are sizes. Of several operands the number is multiplied by the others, so that
+ * a sum of products alone has one. */
+static const Border *skipping(Build *b, const SpecParts *parts, const SpecAxis *axis)
+{
+	bool one = parts->nargs == 1, products = parts->op == OP_MUL && parts->reduce == OP_ADD;
+	if (!one && !products) {
+		diag(b->diags, E0246, axis->span,
+		     "margins that are sizes are skipped in a sum of products, or of one operand");
+		diag_note(b->diags, parts->span, "'border =' says what stands in them here");
+		return NULL;
+	}
+	Border *border = ARENA_NEW(b->arena, Border);
+	*border = (Border){BORDER_NUMBER, neutral_number(b, parts, axis->span), axis->span};
+	return border;
+}
+
+static bool put_around(Build *b, SpecParts *parts, uint32_t arg, SpecTensor *out)
+{
+	bool skips = !parts->border || parts->border->kind == BORDER_SKIP;
+	const SpecTensor *tensor = &parts->spec->operands[arg];
+	Larger l = {.b = b,
+		    .parts = parts,
+		    .border = parts->border,
+		    .has = skips ? has_sized_border : has_border,
+		    .arg = parts->args[arg],
+		    .span = parts->spans[arg]};
+	const SpecAxis *axis = find_axis(tensor, l.has);
+	*out = tensor_without(b, tensor, l.has);
+	if (!axis)
 		return true;
-	if (!name_axes(&l, &parts->spec->operands[arg])) {
-		diag(b->diags, E0932, parts->border->span,
+	if (skips && !(l.border = skipping(b, parts, axis)))
+		return false;
+	if (skips) /* the number is one of the wide dtype */
+		l.arg = node_cast(b, l.arg, dtype_wide(node_dtype(b, l.arg)), l.span);
+	if (!name_axes(&l, tensor)) {
+		diag(b->diags, E0932, l.border->span,
 		     "borders of more than %d axes at once are not supported yet", AXES_MOST);
 		return false;
 	}
+	size_margins(&l);
 	parts->args[arg] = larger_node(&l);
 	return parts->args[arg] != NODE_NONE;
 }
 
-const Spec *border_put(Build *b, const SpecParts *parts)
+const Spec *border_put(Build *b, SpecParts *parts)
 {
-	if (!parts->border || parts->border->kind == BORDER_SKIP)
-		return parts->spec;
-	if (!check_border(b, parts->spec, parts->border))
+	bool written = parts->border && parts->border->kind != BORDER_SKIP;
+	if (written && !check_border(b, parts->spec, parts->border))
 		return NULL;
 	Spec *out = ARENA_NEW(b->arena, Spec);
 	*out = *parts->spec;
 	out->operands = ARENA_ARRAY(b->arena, SpecTensor, out->noperands);
-	for (uint32_t i = 0; i < out->noperands; i++) {
-		if (!put_around(b, parts, i))
+	for (uint32_t i = 0; i < out->noperands; i++)
+		if (!put_around(b, parts, i, &out->operands[i]))
 			return NULL;
-		out->operands[i] = without_margins(b, &parts->spec->operands[i]);
-	}
 	return out;
 }

@@ -15,6 +15,7 @@ typedef struct With {
 	struct With *outer;
 	VEC(NodeId) nodes;
 	const AstExpr *expr;
+	const struct Bind *binds; /* those of the expression, as many */
 	size_t first; /* bind of the graph that was made in it */
 	bool partial; /* a branch of an `if` in it was left out */
 } With;

@@ -204,6 +204,7 @@ Value eval_with(Build *b, const AstExpr *expr)
 		if (expr->binds[i].value)
 			binds[i].size = eval_size(b, expr->binds[i].value);
 	}
+	with.binds = binds;
 	b->at.withs = &with;
 	Value value = b->named == expr ? eval_named(b, expr->args[0], b->named_as)
 				       : eval(b, expr->args[0]);

@@ -67,6 +67,7 @@ typedef struct SpecParts {
 	bool permutes, joins; /* permute: elements of any dtype; concat */
 	bool keeps;	      /* the dtype of the one operand */
 	struct Border *border; /* frontend/border.h */
+	VEC(Bind) binds;       /* of the node that is made (frontend/letter_size.h) */
 } SpecParts;
 /* NODE_NONE after an error. */
 NodeId form_spec_node(Build *b, const SpecParts *parts);

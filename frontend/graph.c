@@ -76,6 +76,11 @@ static void size_expr_print(FILE *out, const Graph *graph, const SizeExpr *expr)
 	case SX_SUB: size_binary(out, graph, expr, " - "); break;
 	case SX_MUL: size_binary(out, graph, expr, "*"); break;
 	case SX_DIV: size_binary(out, graph, expr, "/"); break;
+	case SX_CEIL:
+		fputs("ceil(", out);
+		size_binary(out, graph, expr, "/");
+		fputc(')', out);
+		break;
 	}
 }
 

@@ -91,6 +91,9 @@ typedef struct SpecAxis {
 	 * is then VALID or VALID_FLOOR, of the axis with these around it */
 	bool padded;
 	int64_t before, after;
+	/* AFFINE, until what is computed has them as numbers (frontend/border.h, strides.h): coefficients
+	 * and margins that are sizes; NULL: the numbers above */
+	const SizeExpr *stride_size, *dilation_size, *before_size, *after_size;
 	/* CONCAT; JOIN: letters, the outer first. A strided axis whose stride is a size is joined as well,
 	 * until it is taken apart: a part without a letter, of `extent`, stays at its place `size` */
 	SpecPart *parts;
@@ -236,6 +239,7 @@ typedef struct Node {
 	/* In an initialiser: RANDOM, OFFSETS, what is made of them element by element, and the assignment
 	 * have exactly the shape of the parameter, which is this one; NODE_NONE: others */
 	NodeId like;
+	NodeId packs; /* of bytes: the tensor of i4 or u4 that a result is; NODE_NONE: it is itself */
 	NodeId target;         /* NODE_NONE, or the tensor that this assignment writes */
 	/* SPEC with a target: `reduce` folds the axes that the target omits before `acc` meets the
 	 * target. That happens in the target's wide type; the dtype above is the right side's. */

@@ -45,12 +45,19 @@ static void set_number(Build *b, NodeId param, double number, Span span)
 
 /* ---- what an initialiser may be made of ---- */
 
-typedef enum Part { PART_ELEMENTS, PART_WHOLE, PART_LATER, PART_STEPS } Part;
+typedef enum Part { PART_ELEMENTS, PART_WHOLE, PART_LATER } Part;
 
-static Part part_of(const Node *node)
+/* Is it computed in the steps of a loop, or set by them or before them? */
+static bool is_of_loop(const Build *b, const Node *node)
 {
-	if (node->loop || node->carried)
-		return PART_STEPS;
+	return node->loop || node->carried ||
+	       (node->target != NODE_NONE && graph_node(b->graph, node->target)->carried);
+}
+
+static Part part_of(const Build *b, const Node *node)
+{
+	if (is_of_loop(b, node))
+		return PART_WHOLE;
 	switch (node->kind) {
 	case NODE_INPUT:
 	case NODE_ZEROS: return PART_LATER;
@@ -70,18 +77,12 @@ static Part part_of(const Node *node)
 	}
 }
 
-static void report_part(Build *b, Part part, const Node *node, Span whole)
+static void report_part(Build *b, const Node *node, Span whole)
 {
 	const char *name = node->name ? node->name : "this";
-	Span span = node->name ? whole : node->span;
-	if (part == PART_LATER)
-		diag(b->diags, E0243, span,
-		     "a parameter starts before any routine runs, and this depends on '%s'", name);
-	else
-		diag(b->diags, E0915, node->span,
-		     "an initialiser in which a loop runs in steps is not supported yet: iterate() "
-		     "makes a number of copies");
-	if (part == PART_LATER && node->name)
+	diag(b->diags, E0243, node->name ? whole : node->span,
+	     "a parameter starts before any routine runs, and this depends on '%s'", name);
+	if (node->name)
 		diag_note(b->diags, node->name_span, "'%s' is declared here", name);
 }
 
@@ -108,6 +109,15 @@ static void list_operands(Build *b, Parts *parts, NodeId id)
 	const Node *node = graph_node(b->graph, id);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		list_part(b, parts, node->args[i]);
+	if (node->carried) {
+		const Carried *carried = &b->graph->carried.at[node->carried - 1];
+		if (carried->first != NODE_NONE)
+			list_part(b, parts, carried->first);
+		if (carried->step != NODE_NONE)
+			list_part(b, parts, carried->step);
+	}
+	if (node->loop && b->graph->loops.at[node->loop].until != NODE_NONE)
+		list_part(b, parts, b->graph->loops.at[node->loop].until);
 }
 
 static bool is_elementwise(const Node *node)
@@ -145,17 +155,16 @@ static bool check_parts(Build *b, NodeId param, NodeId value, Span whole, bool *
 	*elementwise = true;
 	for (size_t i = 0; i < parts.all.n && bad == NODE_NONE; i++) {
 		NodeId id = parts.all.at[i];
-		Part part = part_of(graph_node(b->graph, id));
+		Part part = part_of(b, graph_node(b->graph, id));
 		*elementwise = *elementwise && part == PART_ELEMENTS;
-		if (part == PART_LATER || part == PART_STEPS)
+		if (part == PART_LATER)
 			bad = id;
 		else
 			list_operands(b, &parts, id);
 	}
 	b->work += parts.all.n;
 	if (bad != NODE_NONE)
-		report_part(b, part_of(graph_node(b->graph, bad)), graph_node(b->graph, bad),
-			    whole);
+		report_part(b, graph_node(b->graph, bad), whole);
 	return bad == NODE_NONE;
 }
 

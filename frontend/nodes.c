@@ -27,6 +27,7 @@ NodeId node_new(Build *b, NodeKind kind, Span span, Span op_span)
 		     .op_span = op_span,
 		     .site = b->at.site,
 		     .like = NODE_NONE,
+		     .packs = NODE_NONE,
 		     .target = NODE_NONE,
 		     .acc = OP_NONE};
 	PUSH(b->arena, b->graph->nodes, node);

@@ -6,8 +6,8 @@
 
 #include "frontend/build.h"
 #include "frontend/eval.h"
-#include "frontend/half_bytes.h"
 #include "frontend/nodes.h"
+#include "frontend/packed_result.h"
 
 static void reach_add(Build *b, Reach *reach, NodeId id)
 {
@@ -92,10 +92,19 @@ static void refuse_words_out(Build *b, const Routine *routine, uint32_t i)
 		     routine->output_names[i]);
 }
 
-static void refuse_half_bytes_out(Build *b, const Routine *routine, uint32_t i)
+/* The routine with bytes for results of which two elements share one; roots are its results first. */
+static NodeIds pack_results(Build *b, Routine *routine, const NodeId *roots, size_t nroots)
 {
-	refuses_half_bytes(b, node_dtype(b, routine->outputs[i]), routine->output_spans[i],
-			   arena_printf(b->arena, "'%s'", routine->output_names[i]));
+	NodeIds all = {0};
+	NodeId *outputs = ARENA_ARRAY(b->arena, NodeId, routine->noutputs);
+	for (uint32_t i = 0; i < routine->noutputs; i++) {
+		outputs[i] = packed_result(b, routine->outputs[i], routine->output_spans[i]);
+		PUSH(b->arena, all, outputs[i]);
+	}
+	for (size_t i = 0; i < nroots; i++)
+		PUSH(b->arena, all, roots[i]);
+	routine->outputs = outputs;
+	return all;
 }
 
 static void fill_routine(Build *b, Routine *routine, const NodeId *roots, size_t nroots)
@@ -112,9 +121,8 @@ void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots)
 {
 	for (uint32_t i = 0; i < routine.noutputs; i++)
 		refuse_words_out(b, &routine, i);
-	for (uint32_t i = 0; i < routine.noutputs; i++)
-		refuse_half_bytes_out(b, &routine, i);
-	fill_routine(b, &routine, roots, nroots);
+	NodeIds all = pack_results(b, &routine, roots, nroots);
+	fill_routine(b, &routine, all.at, all.n);
 	name_index_set(b->arena, &b->routines, routine.name, (uint32_t)b->graph->routines.n);
 	PUSH(b->arena, b->graph->routines, routine);
 }
@@ -143,20 +151,12 @@ static void mark_used(Build *b, const Routine *routine)
 		graph_node(b->graph, routine->order[k])->used = true;
 }
 
-/* The parameters that an initialiser reads are used. Falls: each node is used once. */
+/* The parameters that an initialiser reads are used. */
 static void mark_read(Build *b, NodeId id)
 {
-	NodeIds open = {0};
-	PUSH(b->arena, open, id);
-	while (open.n) {
-		Node *node = graph_node(b->graph, open.at[--open.n]);
-		for (uint32_t i = 0; i < node->nargs; i++) {
-			Node *arg = graph_node(b->graph, node->args[i]);
-			if (!arg->used)
-				PUSH(b->arena, open, node->args[i]);
-			arg->used = true;
-		}
-	}
+	Reach reach = reach_from(b, &id, 1);
+	for (size_t i = 0; i < reach.nodes.n; i++)
+		graph_node(b->graph, reach.nodes.at[i])->used = true;
 }
 
 /* The initialisers of the parameters that some routine uses, and of those that they read, which stand

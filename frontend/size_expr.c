@@ -72,6 +72,25 @@ const SizeExpr *size_expr_number(Build *b, int64_t number, Span span)
 	return size_expr_new(b, (SizeExpr){.kind = SX_NUMBER, .span = span, .number = number});
 }
 
+static int64_t combined(SizeExprKind kind, int64_t a, int64_t c)
+{
+	switch (kind) {
+	case SX_ADD: return a + c;
+	case SX_SUB: return a - c;
+	case SX_CEIL: return (a + c - 1) / c;
+	default: REQUIRE(kind == SX_MUL); return a * c;
+	}
+}
+
+const SizeExpr *size_expr_of(Build *b, SizeExprKind kind, const SizeExpr *a, const SizeExpr *c)
+{
+	bool numbers = a->kind == SX_NUMBER && c->kind == SX_NUMBER &&
+		       (kind != SX_MUL || (a->number <= INT32_MAX && c->number <= INT32_MAX));
+	if (numbers)
+		return size_expr_number(b, combined(kind, a->number, c->number), a->span);
+	return size_expr_new(b, (SizeExpr){.kind = kind, .span = a->span, .a = a, .b = c});
+}
+
 bool size_expr_value(const SizeExpr *expr, int64_t *out)
 {
 	*out = expr->number;

@@ -12,11 +12,22 @@
 typedef uint32_t CaptureId;
 #define CAPTURE_NONE UINT32_MAX
 
-typedef enum SizeExprKind { SX_NUMBER, SX_DIM, SX_FIXED, SX_CAPTURE, SX_ADD, SX_SUB, SX_MUL, SX_DIV } SizeExprKind;
+typedef enum SizeExprKind {
+	SX_NUMBER,
+	SX_DIM,
+	SX_FIXED,
+	SX_CAPTURE,
+	SX_ADD,
+	SX_SUB,
+	SX_MUL,
+	SX_DIV,
+	SX_CEIL
+} SizeExprKind;
 
 /* sx := number | symbolic dim
  *     | fixed dim             its value; spelled through a name, so it never broadcasts
- *     | captured size | sx (+ - * /) sx      where / is exact (a guard where undecided) */
+ *     | captured size | sx (+ - * /) sx      where / is exact (a guard where undecided)
+ *     | ceil(sx / number)                   which no program writes */
 typedef struct SizeExpr SizeExpr;
 struct SizeExpr {
 	SizeExprKind kind;

@@ -205,6 +205,17 @@ static void take_sizes(Build *b, const AstSpec *spec, const AstSpecAxis *axis, u
 		}
 }
 
+/* The coefficient where it is a size that is not known here; NULL: it is a number, or wrong. */
+static const SizeExpr *size_of_coef(Build *b, const AstCoef *coef)
+{
+	const Binding *binding = coef->name.sym ? scope_find(b->at.scope, coef->name.sym) : NULL;
+	Value value = binding ? value_as_passed(binding->value) : value_error();
+	int64_t number;
+	if (value.kind != VALUE_SIZE || value_get_integer(&value, &number))
+		return NULL;
+	return size_of_name(b, coef->name, "a coefficient");
+}
+
 /* The margins of a mark that pads: whole windows of the axis with these around it. */
 static bool resolve_margins(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 {
@@ -217,34 +228,36 @@ static bool resolve_margins(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 	}
 	out->padded = true;
 	out->mark = axis->mark == MARK_PADDED ? MARK_VALID : MARK_VALID_FLOOR;
-	return resolve_number(b, &axis->before, 0, &out->before) &&
-	       resolve_number(b, &axis->after, 0, &out->after);
+	out->before_size = size_of_coef(b, &axis->before);
+	out->after_size = size_of_coef(b, &axis->after);
+	return (out->before_size || resolve_number(b, &axis->before, 0, &out->before)) &&
+	       (out->after_size || resolve_number(b, &axis->after, 0, &out->after));
 }
 
-/* The stride where it is a size that is not known here; NULL: it is a number, or wrong. */
-static const SizeExpr *size_of_stride(Build *b, const AstCoef *coef)
+/* Coefficients that are sizes stand without a place that is one, and strides of windows with marks that leave
+ * out no rest. */
+static bool check_sizes(Build *b, const AstCoef *coefs[2], const AstSpecAxis *axis,
+			const SpecAxis *out)
 {
-	const Binding *binding = coef->name.sym ? scope_find(b->at.scope, coef->name.sym) : NULL;
-	Value value = binding ? value_as_passed(binding->value) : value_error();
-	int64_t number;
-	if (value.kind != VALUE_SIZE || value_get_integer(&value, &number))
-		return NULL;
-	return size_of_name(b, coef->name, "a coefficient");
-}
-
-/* A stride that is a size stands without a window, and without a place that is one. */
-static bool refuse_stride(Build *b, const AstSpecAxis *axis, const AstCoef *coef, bool window)
-{
-	diag(b->diags, E0217, coef->span, "'%s' is a size, and the stride %s is a number",
-	     coef->name.sym, window ? "of a window" : "beside a place by name");
-	Sym g = coef->name.sym, o = axis->name.sym, k = axis->kernel.sym;
-	if (!window) {
-		diag_note(b->diags, axis->span, "without it the stride may be any size: '%s*i + 1'", g);
+	const AstCoef *coef = coefs[out->stride_size ? 0 : 1];
+	bool rest = out->mark == MARK_VALID_FLOOR || out->mark == MARK_PADDED_CEIL;
+	if (!out->stride_size && !out->dilation_size)
+		return true;
+	if (out->shift) {
+		diag(b->diags, E0217, coef->span,
+		     "'%s' is a size, and a coefficient beside a place by name is a number",
+		     coef->name.sym);
+		diag_note(b->diags, axis->span, "without the place it may be any size: '%s*%s + 1'",
+			  coef->name.sym, out->letter);
 		return false;
 	}
-	diag_note(b->diags, axis->span, "windows side by side are '(%s %s)' with (%s = %s)", o, k, k, g);
-	diag_note(b->diags, coef->span,
-		  "others have strides that are known now: a number, a configuration's value, or -D %s=2", g);
+	if (!out->stride_size || !rest)
+		return true;
+	const char *exact = out->mark == MARK_VALID_FLOOR && !out->padded ? "<+" : "=+";
+	diag(b->diags, E0217, coef->span,
+	     "'%s' is a size, and the stride of a window that leaves out a rest is a number",
+	     coef->name.sym);
+	diag_fix(b->diags, axis->mark_span, exact, "'%s': the stride divides", exact);
 	return false;
 }
 
@@ -258,6 +271,26 @@ static void join_stride(Build *b, const AstSpecAxis *axis, const SizeExpr *strid
 	out->parts[1] = (SpecPart){.extent = stride, .size = axis->offset, .span = axis->span};
 }
 
+/* stride*letter [MARK dilation*kernel], of the summands that are letters. */
+static bool resolve_stride(Build *b, const Summands *list, const AstSpecAxis *axis, SpecAxis *out)
+{
+	const AstCoef *coefs[2] = {&list->at[0].coef, out->kernel ? &list->at[1].coef : NULL};
+	out->stride_size = size_of_coef(b, coefs[0]);
+	if (!out->stride_size && !resolve_coef(b, coefs[0], &out->stride))
+		return false;
+	if (out->kernel) {
+		out->dilation_size = size_of_coef(b, coefs[1]);
+		return (out->dilation_size || resolve_coef(b, coefs[1], &out->dilation)) &&
+		       resolve_margins(b, axis, out) && check_sizes(b, coefs, axis, out);
+	}
+	if (!check_sizes(b, coefs, axis, out))
+		return false;
+	if (out->stride_size)
+		join_stride(b, axis, out->stride_size, out);
+	out->stride_size = NULL;
+	return true;
+}
+
 static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axis, SpecAxis *out)
 {
 	Summands list = summands_of(b, axis);
@@ -266,19 +299,10 @@ static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axi
 	take_sizes(b, spec, axis, most, &list, out);
 	out->offset = axis->offset;
 	out->letter = list.at[0].name.sym;
-	const SizeExpr *stride = list.n == most ? size_of_stride(b, &list.at[0].coef) : NULL;
-	if (stride && (most == 2 || out->shift))
-		return refuse_stride(b, axis, &list.at[0].coef, most == 2);
-	if (stride) {
-		join_stride(b, axis, stride, out);
-		return true;
-	}
 	if (list.n == most) {
 		out->kernel = most == 2 ? list.at[1].name.sym : NULL;
 		out->mark = most == 2 ? axis->mark : MARK_NONE;
-		return resolve_coef(b, &list.at[0].coef, &out->stride) &&
-		       (most == 1 || (resolve_coef(b, &list.at[1].coef, &out->dilation) &&
-				      resolve_margins(b, axis, out)));
+		return resolve_stride(b, &list, axis, out);
 	}
 	if (b->diags->nerrors > errors)
 		return false;

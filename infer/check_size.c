@@ -195,6 +195,7 @@ Size check_size_expr(Checker *c, const SizeExpr *expr)
 		return size_mul(c->sizes, check_size_expr(c, expr->a), check_size_expr(c, expr->b));
 	case SX_DIV:
 		return size_div(c->sizes, check_size_expr(c, expr->a), check_size_expr(c, expr->b));
+	case SX_CEIL: return size_ceil(c->sizes, check_size_expr(c, expr->a), expr->b->number);
 	}
 	return SIZE_BAD;
 }

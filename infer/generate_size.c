@@ -62,6 +62,7 @@ static Size evaluate(Solver *s, const SizeExpr *e, bool *spelled, bool *captured
 	case SX_ADD: return size_add(s->sizes, a, b);
 	case SX_SUB: return size_sub(s->sizes, a, b);
 	case SX_MUL: return size_mul(s->sizes, a, b);
+	case SX_CEIL: return size_ceil(s->sizes, a, e->b->number);
 	default: return quotient(s, a, b, e->span);
 	}
 }
@@ -110,6 +111,27 @@ static CellId relation(Solver *s, ConKind kind, CellId result, CellId a, CellId 
 }
 
 static CellId tree_cell(Solver *s, const SizeExpr *e);
+
+/* ceil(a / number) is how often a stride fits into a padded axis. */
+static CellId ceil_cell(Solver *s, const SizeExpr *e)
+{
+	SpecAxis *axis = ARENA_NEW(s->arena, SpecAxis);
+	*axis = (SpecAxis){.kind = SPEC_AFFINE,
+			   .span = e->span,
+			   .stride = e->b->number,
+			   .dilation = 1,
+			   .mark = MARK_PADDED_CEIL};
+	CellId *cells = ARENA_ARRAY(s->arena, CellId, 3);
+	cells[0] = tree_cell(s, e->a), cells[1] = cell_new(s, NULL, e->span), cells[2] = NONE;
+	con_new(s, (Con){.kind = CON_AFFINE,
+			 .node = NODE_NONE,
+			 .arg = -1,
+			 .span = e->span,
+			 .axis = axis,
+			 .cells = cells,
+			 .ncells = 3});
+	return cells[1];
+}
 
 static bool has_capture(const SizeExpr *e)
 {
@@ -182,6 +204,8 @@ static CellId tree_cell(Solver *s, const SizeExpr *e)
 	CellId total = e->kind == SX_MUL ? total_cell(s, e) : NONE;
 	if (total != NONE)
 		return total;
+	if (e->kind == SX_CEIL)
+		return ceil_cell(s, e);
 	CellId a = tree_cell(s, e->a), b = tree_cell(s, e->b);
 	CellId cell = cell_new(s, NULL, e->span);
 	switch (e->kind) {

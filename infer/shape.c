@@ -90,6 +90,7 @@ Size infer_size(const Inference *inference, const SizeExpr *expr)
 	case SX_ADD: return size_add(sizes, a, b);
 	case SX_SUB: return size_sub(sizes, a, b);
 	case SX_MUL: return size_mul(sizes, a, b);
+	case SX_CEIL: return size_ceil(sizes, a, expr->b->number);
 	default: return size_div(sizes, a, b);
 	}
 }

@@ -14,7 +14,8 @@ static void check_args(const Program *program, const TensorArg *args, uint32_t n
 		REQUIRE(args[i].buffer < program->buffers.n);
 		const Buffer *buffer = &program->buffers.at[args[i].buffer];
 		REQUIRE(buffer->kind == kind && buffer->arg == i);
-		REQUIRE(buffer->dtype == args[i].type.dtype);
+		bool packed = kind == BUFFER_OUTPUT && dtype_is_packed(args[i].type.dtype);
+		REQUIRE(buffer->dtype == (packed ? DTYPE_U8 : args[i].type.dtype));
 	}
 }
 

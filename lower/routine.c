@@ -219,7 +219,7 @@ void lower_init(Lower *lower)
 	begin_kernels(lower);
 	tables_begin_init(&lower->tables);
 	for (uint32_t i = 0; i < init->norder; i++)
-		if (lower_node(lower, init->order[i])->target != NODE_NONE)
+		if (tables_is_initial(&lower->tables, init->order[i]))
 			lower_initial(lower, init->order[i]);
 	lower->tables.routine = init;
 	lower->options = options;

@@ -117,6 +117,8 @@ BufferId tables_output(const Tables *t, NodeId node);
 /* The same for the routine that sets the parameters that start with an expression; without kernels
  * there is none. */
 void tables_begin_init(Tables *t);
+/* Of that routine: does it set a parameter? Other assignments are steps of loops. */
+bool tables_is_initial(const Tables *t, NodeId id);
 /* Of that routine, what one of its assignments needs, in order: the assignment is the last. */
 Routine tables_initial(Tables *t, NodeId assignment);
 void tables_close_init(Tables *t, const KernelId *kernels, uint32_t nkernels);

@@ -159,7 +159,7 @@ static TensorArg *make_args(Tables *t, const NodeId *nodes, const Sym *names, co
 		const Node *node = tables_node(t, nodes[i]);
 		args[i].name = names ? names[i] : node->name;
 		args[i].span = spans ? spans[i] : SPAN_NONE;
-		args[i].type = tables_type(t, nodes[i]);
+		args[i].type = tables_type(t, node->packs != NODE_NONE ? node->packs : nodes[i]);
 		args[i].buffer =
 			tables_buffer(t, (Buffer){.kind = kind,
 						  .name = args[i].name,
@@ -260,20 +260,61 @@ void tables_begin_init(Tables *t)
 	t->routine_id = (uint32_t)t->program->routines.n + 1;
 	init->name = t->routine->name;
 	init->workspace = size_const(t->sizes, 0);
+	memset(t->loops, 0, t->graph->loops.n * sizeof *t->loops);
+}
+
+/* Nodes that are needed, each once; falls: those that are not yet. */
+typedef struct Needed {
+	const Tables *t;
+	bool *has;
+	NodeId *open;
+	uint32_t nopen;
+} Needed;
+
+static void need(Needed *needed, NodeId id)
+{
+	if (id == NODE_NONE || needed->has[id])
+		return;
+	needed->has[id] = true;
+	needed->open[needed->nopen++] = id;
+}
+
+/* Operands, what is assigned to, and what sets a tensor of a loop or ends a loop. */
+static void need_all_of(Needed *needed, NodeId id)
+{
+	const Graph *graph = needed->t->graph;
+	const Node *node = tables_node(needed->t, id);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		need(needed, node->args[i]);
+	need(needed, node->target);
+	if (node->carried) {
+		need(needed, graph->carried.at[node->carried - 1].first);
+		need(needed, graph->carried.at[node->carried - 1].step);
+	}
+	for (uint32_t loop = node->loop; loop; loop = graph->loops.at[loop].parent)
+		need(needed, graph->loops.at[loop].until);
+}
+
+bool tables_is_initial(const Tables *t, NodeId id)
+{
+	NodeId target = tables_node(t, id)->target;
+	return target != NODE_NONE && tables_node(t, target)->kind == NODE_PARAM;
 }
 
 Routine tables_initial(Tables *t, NodeId id)
 {
 	Routine one = t->graph->init;
-	bool *needed = ARENA_ARRAY(t->scratch, bool, id + 1);
-	needed[id] = needed[tables_node(t, id)->target] = true;
+	size_t n = t->graph->nodes.n;
+	Needed needed = {.t = t,
+			 .has = ARENA_ARRAY(t->scratch, bool, n),
+			 .open = ARENA_ARRAY(t->scratch, NodeId, n)};
+	need(&needed, id);
+	while (needed.nopen > 0)
+		need_all_of(&needed, needed.open[--needed.nopen]);
 	one.order = ARENA_ARRAY(t->scratch, NodeId, one.norder + 1);
 	one.norder = 0;
-	for (NodeId at = id + 1; at-- > 0;)
-		for (uint32_t i = 0; needed[at] && i < tables_node(t, at)->nargs; i++)
-			needed[tables_node(t, at)->args[i]] = true;
 	for (NodeId at = 0; at <= id; at++)
-		if (needed[at])
+		if (needed.has[at])
 			one.order[one.norder++] = at;
 	return one;
 }

@@ -279,7 +279,7 @@ static void emit_init(Naive *naive)
 	for (uint32_t i = 0; i < init->norder; i++) {
 		NodeId id = init->order[i];
 		Routine one;
-		if (tables_node(t, id)->target == NODE_NONE)
+		if (!tables_is_initial(t, id))
 			continue;
 		one = tables_initial(t, id);
 		t->routine = &one;

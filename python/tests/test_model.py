@@ -311,6 +311,14 @@ def test_two_elements_a_byte():
     np.testing.assert_array_equal(model.forward(a=a[:0]).z, w.sum(1))
     with pytest.raises(tsr.ArgumentError, match="one of -8 to 7"):
         model.forward(a=[8])
+    given = tsr.compile("dim n; input a : i4 [n]; output y = a; output z = u4(a + 8)")
+    np.testing.assert_array_equal(given.forward(a).y, a)
+    np.testing.assert_array_equal(given.forward(a).z, a + 8)
+    into = tsr.Packed(np.zeros(3, np.uint8), [5])
+    given.forward.run({"a": a}, into={"y": into})
+    np.testing.assert_array_equal(into.data, tsr.pack(a).data)
+    with pytest.raises(tsr.ArgumentError, match="tsr.Packed of shape"):
+        given.forward.run({"a": a}, into={"y": np.zeros(5, np.int8)})
     with pytest.raises(ValueError, match="3 bytes"):
         tsr.Packed([1, 2], [5])
     with pytest.raises(ValueError, match="whole numbers"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import inspect
 import keyword
+import math
 import os
 import threading
 import weakref
@@ -215,7 +216,7 @@ class _Plan(NamedTuple):
 
     state: _State
     dims: Any  # of the routine, in its order, as C takes them
-    outputs: tuple[tuple[tuple[int, ...], np.dtype], ...]
+    outputs: tuple[tuple[tuple[int, ...], np.dtype | None], ...]  # no dtype: two elements a byte
     workspace: int
     spare: list[np.ndarray]  # scratch memory of calls that are over
 
@@ -286,7 +287,14 @@ class Routine:
         arrays = [result(i, plan, into) for i in range(len(self.outputs))]
         invoke = self._invoke_device if on_device else self._invoke
         invoke(plan, inputs, self._cells(arguments), arrays)
+        if not on_device:
+            arrays = [self._unpacked(i, array, into) for i, array in enumerate(arrays)]
         return arrays[0] if len(arrays) == 1 else Outputs(self._names, arrays)
+
+    def _unpacked(self, i: int, array: np.ndarray, into: Mapping[str, Any]) -> np.ndarray:
+        """A new result of i4 or u4 with a byte for each element; others, and those of the caller's, as they are."""
+        given = isinstance(array, Packed) and into.get(self._names[i]) is None
+        return array.unpacked(self.outputs[i].dtype) if given else array
 
     def _input(self, tensor: Tensor, arguments: Mapping[str, Any], on_device: bool) -> np.ndarray | DeviceArray:
         if tensor.name not in arguments:
@@ -345,17 +353,26 @@ class Routine:
     def _expected(self, session: _Session, tensor: Tensor) -> tuple[tuple[int, ...], np.dtype]:
         entry = ArrayEntry()
         session.call("tsr_expected", tensor.name.encode(), ctypes.byref(entry))
-        return tuple(entry.extents[: entry.rank]), DTYPES[tensor.dtype]
+        return tuple(entry.extents[: entry.rank]), DTYPES.get(tensor.dtype)
 
     def _result(self, i: int, plan: _Plan, into: Mapping[str, np.ndarray]) -> np.ndarray:
         extents, dtype = plan.outputs[i]
         array = into.get(self._names[i])
+        if dtype is None:
+            return self._packed_result(i, extents, array)
         if array is None:
             return empty(extents, dtype)
         if array.shape != extents or array.dtype != dtype or not array.flags.carray:
             raise ArgumentError(
                 f"the array for '{self._names[i]}' must be {dtype} of shape {extents}, row by row and writeable"
             )
+        return array
+
+    def _packed_result(self, i: int, extents: tuple[int, ...], array: Any) -> Packed:
+        if array is None:
+            return Packed(empty(((math.prod(extents) + 1) // 2,), np.dtype(np.uint8)), extents)
+        if not isinstance(array, Packed) or array.shape != extents or not array.data.flags.writeable:
+            raise ArgumentError(f"the array for '{self._names[i]}' must be a writeable tsr.Packed of shape {extents}")
         return array
 
     def _invoke(self, plan: _Plan, inputs: list, cells: list, outputs: list[np.ndarray]) -> None:

@@ -36,6 +36,10 @@ output bj = u8(u4(j))
 output al = i8(i4(l))
 output bk = u8(u4(k))
 output sum_ = a .* b + a
+output px = i4(x)
+output pb = b
+output pj = u4(j)
+output pt = i4(einsum("i; k => k -> i", a, range(3)))
 """
 
 
@@ -63,7 +67,8 @@ def main():
                   b.astype(np.uint8), a, a != 0, wrapped(b, -8).astype(np.int8), wrapped(a, 0).astype(np.uint8),
                   clipped(x, -8, 7).astype(np.int8), clipped(x, 0, 15).astype(np.uint8), clipped(y, -8, 7).astype(np.int8),
                   clipped(y, 0, 15).astype(np.uint8), wrapped(j, -8).astype(np.int8), wrapped(j, 0).astype(np.uint8),
-                  wrapped(l, -8).astype(np.int8), wrapped(k, 0).astype(np.uint8), (a * b + a).astype(np.int32)]
+                  wrapped(l, -8).astype(np.int8), wrapped(k, 0).astype(np.uint8), (a * b + a).astype(np.int32),
+                  packed(clipped(x, -8, 7)), packed(b), packed(wrapped(j, 0)), packed(wrapped(np.outer(a, [0, 1, 2]), -8))]
         inputs = [packed(a), packed(b), x, y, j.astype(np.int32), l, k.astype(np.uint32)]
         results = model.forward([n], inputs, [(w.shape, w.dtype) for w in wanted])
         for i, (got, want) in enumerate(zip(results, wanted)):

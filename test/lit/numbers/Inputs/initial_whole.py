@@ -24,11 +24,14 @@ param grown : [%s | %s -> %s] = cumulate(sum, "b | [i] -> o => b | i -> o", base
 param gram : [%s | %s -> %s] = einsum("b | i -> o; b | i -> u => b | o -> u", base, same)
 param low : [%s | %s -> %s] = einsum("b | k -> o; b | i -> k; b => b | i -> o", uniform(), uniform(), flat) with (k = 3)
 param first : [%s -> %s] = base @ 0
+param steps : [%s | %s -> %s] = scan(3, h = base, i) { 0.5 * h + i .* sum("b | i -> o => b | i -> 0", same) }
+param rooted : [] = let (h, k) = scan(9, h = 2.0 * sum(flat) + 1) until (h > 1e6) { 10 * h } in h + k
 fn gate()(x) = x .* {g : [] = sum(base)}
 let l = gate()
 param after : [] = 2 * l.g
 output y = x
 output base_ = base, half_ = half, same_ = same, unit_ = unit, drawn_ = drawn, centred_ = centred, soft_ = soft
+output steps_ = steps, rooted_ = rooted
 output flat_ = flat, ranked_ = ranked, grown_ = grown, gram_ = gram, low_ = low
 %soutput g_ = l(1), after_ = after
 """
@@ -46,8 +49,13 @@ def expected(b, i, o, seed):
     flat = (base ** 2).sum((1, 2))
     gram = F(0.5) * np.einsum("boi,bui->buo", base, base)
     low = np.einsum("bok,bki,b->boi", drawn("low", b, o, 3)[0], drawn("low_2", b, 3, i)[0], flat)
+    steps, rooted = base, F(2) * flat.sum() + F(1)
+    for k in range(3):
+        steps = F(0.5) * steps + F(0.5) * F(k) * base.sum(1, keepdims=True)
+    count = next(k for k in range(1, 10) if k == 9 or rooted * F(10) ** k > 1e6)
+    rooted = rooted * F(10) ** count + count
     results = [base, base / F(2), base / F(2), r / np.sqrt(F(1e-9) + (r ** 2).sum()), uniform,
-               uniform - uniform.sum(1, keepdims=True) / F(max(o, 1)), e / e.sum(2, keepdims=True), flat,
+               uniform - uniform.sum(1, keepdims=True) / F(max(o, 1)), e / e.sum(2, keepdims=True), steps, rooted, flat,
                np.sort(base, 1), base.cumsum(2), gram, low]
     return results + ([base[0]] if b else []) + [base.sum(), 2 * base.sum()]
 
@@ -59,7 +67,7 @@ def run(number):
     shape, gram = [*names], [names[0], names[2], names[2]]
     first = "param first : [%s -> %s] = base @ 0\n" % tuple(names[1:])
     source = SOURCE.replace("param first : [%s -> %s] = base @ 0\n", first if b and not symbolic else "")
-    fields = ["dim b, i, o\n" if symbolic else "", 2, *(6 * shape), max(o, 1), *shape, names[0], *(2 * shape), *gram, *shape,
+    fields = ["dim b, i, o\n" if symbolic else "", 2, *(6 * shape), max(o, 1), *shape, names[0], *(2 * shape), *gram, *shape, *shape,
               "output first_ = first\n" if b and not symbolic else ""]
     options = random.choice([[], ["--no-prepack"], ["--policy=none"], ["--fp=strict"], ["--shuffle=3"], ["-march=x86-64-v3"]])
     model = Model(source % tuple(fields), ["-Wno-all", *options])

@@ -1,5 +1,6 @@
 """Random programs of windows over axes with borders, whose larger tensors NumPy's pad makes: any rows, sizes 0, 1 and
-others under one dim, margins on either side, sums, products with a kernel and greatest elements."""
+others under one dim, margins on either side, as numbers, as dims or as the mark has them, dilations that are dims, sums,
+products with a kernel and greatest elements."""
 import itertools
 import random
 import sys
@@ -13,16 +14,17 @@ MODES = {"edge": "edge", "reflect": "reflect", "wrap": "wrap", "skip": "constant
 SIZES = (0, 1, 2, 4, 9)
 
 
-def least(border, before, after):
-    """The shortest axis that has these elements."""
-    most = max(before, after)
-    return {"edge": min(most, 1), "reflect": most + (most > 0), "wrap": most}.get(border, 0)
+def least(border, axis):
+    """The shortest axis that has these elements. Sizes that are not known at once may be 0, and are read from somewhere."""
+    most = max(axis["before"], axis["after"])
+    some = most > 0 or axis["open"]
+    return {"edge": int(some), "reflect": most + some, "wrap": most}.get(border, 0)
 
 
 class Windows:
     """One output: windows of one to three axes of a tensor, of which others are left as they are."""
 
-    def __init__(self, rng, name):
+    def __init__(self, rng, name, dims):
         self.name, self.border = name, rng.choice(list(MODES))
         self.form = rng.choice(["einsum", "sum", "max"])
         if self.form == "max" and self.border == "skip":
@@ -34,12 +36,28 @@ class Windows:
             most = rng.choice([1, 2, 3]) if padded else 0
             axis = {"letter": "abc"[i], "padded": padded, "before": rng.randint(0, most), "after": rng.randint(0, most),
                     "k": rng.randint(1, 3), "stride": rng.randint(1, 3), "dilation": rng.randint(1, 2)}
+            self.choose_margins(rng, axis, dims)
             window = (axis["k"] - 1) * axis["dilation"] + 1 - axis["before"] - axis["after"]
-            fits = max(least(self.border, axis["before"], axis["after"]), window, 1)
-            axis["size"] = rng.choice(["n", "n + 1", rng.randint(fits, 6)])
+            fits = max(least(self.border, axis), window, 1)
+            axis["size"] = rng.choice(["n", "n + 1", rng.randint(fits, max(fits, 6))])
             self.rows[rng.randrange(3)].append(axis)
         self.axes = [axis for row in (0, 2, 1) for axis in self.rows[row]]
         self.twice = rng.random() < 0.3  # what is read is computed
+
+    def choose_margins(self, rng, axis, dims):
+        """How they are written: numbers, dims, or none, which centres the windows; the same of a dilation."""
+        axis["open"], axis["margins"], axis["by"] = False, "[%d, %d]" % (axis["before"], axis["after"]), axis["dilation"]
+        if axis["before"] == axis["after"] and rng.random() < 0.5:
+            axis["margins"] = "[%d]" % axis["before"]
+        if rng.random() < 0.2:
+            axis["dilation"], axis["by"] = dims["g"], "g"
+        how = rng.choice(["number", "number", "dim", "none"])
+        if how == "dim":
+            axis["before"], axis["open"], axis["margins"] = dims["p"], True, "[p, %d]" % axis["after"]
+        elif how == "none":
+            reach = (axis["k"] - 1) * axis["dilation"]
+            axis["before"], axis["after"], axis["margins"] = (reach + 1) // 2, reach // 2, ""
+            axis["open"] = self.form == "einsum" or axis["by"] == "g"
 
     def spec(self):
         def row(axes, index):
@@ -48,8 +66,8 @@ class Windows:
         def read(a):
             if not a["padded"]:
                 return a["letter"]
-            margins = "[%d]" % a["before"] if a["before"] == a["after"] else "[%d, %d]" % (a["before"], a["after"])
-            return "%d*%s =+?%s %d*k%s" % (a["stride"], a["letter"], margins, a["dilation"], a["letter"])
+            mark = "=+" if a["stride"] == 1 and not a["margins"] else "=+?"
+            return "%d*%s %s%s %s*k%s" % (a["stride"], a["letter"], mark, a["margins"], a["by"], a["letter"])
 
         operand, result = ("%s | %s -> %s" % tuple(row(axes, index) for axes in self.rows)
                            for index in (read, lambda a: a["letter"]))
@@ -71,7 +89,7 @@ class Windows:
         return text + (" with (%s)\n" % sizes if self.form != "einsum" else "\n")
 
     def fits(self, n):
-        return all(self.length(a, n) >= least(self.border, a["before"], a["after"]) and self.steps(a, n) >= 0
+        return all(self.length(a, n) >= least(self.border, a) and self.steps(a, n) >= 0
                    for a in self.axes if a["padded"])
 
     @staticmethod
@@ -113,21 +131,24 @@ class Windows:
 def check(seed, options):
     """One program; its failures and how many calls gave numbers."""
     rng, data = random.Random(seed), np.random.default_rng(seed)
-    outputs = [Windows(rng, str(i)) for i in range(6)]
-    text = "dim n\n" + "".join(output.text() for output in outputs)
+    dims = {"p": rng.randint(0, 2), "g": rng.randint(1, 3)}
+    outputs = [Windows(rng, str(i), dims) for i in range(6)]
+    text = "dim n, p, g\n" + "".join(output.text() for output in outputs)
+    text += "input used : [p, g]\noutput used_ = used\n"
     model, calls, wrong = Model(text, options), 0, 0
     for n in SIZES:
         inputs = [output.inputs(data, n) for output in outputs]
-        arrays, fit = sum(inputs, []), all(output.fits(n) for output in outputs)
+        used = np.ones((dims["p"], dims["g"]), np.float32)
+        arrays, fit = [*sum(inputs, []), used], all(output.fits(n) for output in outputs)
         if not fit:  # a code, and nothing is written
             try:
-                model.forward([n], arrays, [([64], np.float32)] * len(outputs))
+                model.forward([n, *dims.values()], arrays, [([64], np.float32)] * (len(outputs) + 1))
                 wrong += 1
                 print("seed %d, n %d: no guard\n%s" % (seed, n, text))
             except RuntimeError:
                 continue
-        want = [output.expected(own, n) for output, own in zip(outputs, inputs)]
-        got = model.forward([n], arrays, [(value.shape, np.float32) for value in want])
+        want = [*(output.expected(own, n) for output, own in zip(outputs, inputs)), used]
+        got = model.forward([n, *dims.values()], arrays, [(value.shape, np.float32) for value in want])
         calls += 1
         for output, a, b in zip(outputs, got, want):
             if not np.allclose(a, b, rtol=1e-5, atol=1e-5):
