@@ -110,6 +110,22 @@ static void see_expressions(Proof *p, const Stmt *stmt)
 		value_each(stmt->value, see_value, p);
 }
 
+/* A loop from where another iterator is on runs over no more than from where that begins. */
+static IterRange range_of(const Proof *p, const Stmt *loop)
+{
+	IterRange range = iter_range(p->program, loop);
+	const IterRange *from = loop->lo->kind == IX_ITER ? &p->ranges[loop->lo->iter] : NULL;
+	Size end;
+	if (range.known || !from || !from->known ||
+	    !ix_bounding_size(p->program->sizes, loop->hi, IX_MIN, &end))
+		return range;
+	range.first = from->first;
+	range.span =
+		size_plus(p->program->sizes, size_sub(p->program->sizes, end, from->first), -1);
+	range.known = !size_is_bad(range.span);
+	return range;
+}
+
 static void see_block(Proof *p, const Block *block)
 {
 	for (uint32_t i = 0; i < block->n; i++) {
@@ -121,7 +137,7 @@ static void see_block(Proof *p, const Block *block)
 		if (stmt->kind == LOOP_CHECK)
 			p->failed = true;
 		if (stmt->kind == LOOP_FOR) {
-			p->ranges[stmt->iter] = iter_range(p->program, stmt);
+			p->ranges[stmt->iter] = range_of(p, stmt);
 			p->ranges[stmt->iter].open = true;
 			p->kept = NULL;
 		}

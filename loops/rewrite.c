@@ -57,11 +57,12 @@ static BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
 	return NULL;
 }
 
-static const Value *load_twin(const Rewrite *r, const Value *value)
+static const Value *value_twin(const Rewrite *r, const Value *value)
 {
-	for (uint32_t i = 0; i < r->nloads && value->kind == VALUE_LOAD; i++)
-		if (value_same(r->loads[i].load, value))
-			return r->loads[i].twin;
+	bool may = value->kind == VALUE_LOAD || value->kind == VALUE_LOCAL;
+	for (uint32_t i = 0; may && i < r->nvalues; i++)
+		if (value_same(r->values[i].value, value))
+			return r->values[i].twin;
 	return NULL;
 }
 
@@ -75,9 +76,9 @@ static const Value *rewrite_value(Rewrite *r, const Value *value)
 	uint64_t known = *pointer_map_at(&r->known, value);
 	if (known)
 		return (const Value *)(uintptr_t)known;
-	const Value *twin_load = load_twin(r, value);
-	if (twin_load)
-		return twin_load;
+	const Value *other = value_twin(r, value);
+	if (other)
+		return other;
 	Value *copy = ARENA_NEW(r->program->arena, Value);
 	*copy = *value;
 	for (uint32_t i = 0; i < value->nargs; i++)

@@ -21,10 +21,10 @@ typedef struct BufferTwin {
 	uint32_t nixs;
 } BufferTwin;
 
-/* What stands for loads of one element, in the new terms. */
-typedef struct LoadTwin {
-	const Value *load, *twin;
-} LoadTwin;
+/* What stands for loads of one element, or for a local, in the new terms. */
+typedef struct ValueTwin {
+	const Value *value, *twin;
+} ValueTwin;
 
 /* What is added to the indices into a buffer. */
 typedef struct BufferOffset {
@@ -40,8 +40,8 @@ typedef struct Rewrite {
 	LocalId first_local;	/* added to the locals' ids */
 	BufferTwin *twins;	/* few; of other buffers nothing stands in the place */
 	uint32_t ntwins;
-	const LoadTwin *loads; /* few */
-	uint32_t nloads;
+	const ValueTwin *values; /* few */
+	uint32_t nvalues;
 	const BufferOffset *offsets; /* few */
 	uint32_t noffsets;
 	Span span;	  /* of statements without one */

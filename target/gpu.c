@@ -40,16 +40,16 @@ static const GpuTile tiles_tf32[] = {
 #define TILES LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 64
 
 static const GpuTarget gpus[] = {
-	{"sm_80", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 108, TILES, 16, 1024,
-	 70},
-	{"sm_90", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 132, TILES, 16, 1024,
-	 78},
-	{"sm_90a", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 132, TILES, 16, 1024,
-	 80},
-	{"sm_100", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 148, TILES, 16, 1024,
-	 86},
-	{"sm_120", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, COLUMNS, 170, TILES, 16, 1024,
-	 87},
+	{"sm_80", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 108, TILES, 16,
+	 1024, 70},
+	{"sm_90", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 132, TILES, 16,
+	 1024, 78},
+	{"sm_90a", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 132, TILES, 16,
+	 1024, 80},
+	{"sm_100", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 148, TILES, 16,
+	 1024, 86},
+	{"sm_120", 1024, 48 << 10, BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 170, TILES, 16,
+	 1024, 87},
 };
 enum { NGPUS = sizeof gpus / sizeof *gpus };
 

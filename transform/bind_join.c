@@ -6,7 +6,7 @@
  * stored buffer with it; never past a check, and never into one. Then a temporary that no other kernel
  * touches, and that its thread stores before all else, becomes a local.
  */
-#include "transform/bind.h"
+#include "transform/bind_join.h"
 
 #include <string.h>
 
@@ -15,14 +15,6 @@
 #include "loops/steps.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-
-typedef struct Joins {
-	Program *program;
-	Arena *scratch;
-	Kernel *made; /* those of the routine that there are so far */
-	uint32_t n;
-	int64_t most; /* statements of a kernel that is joined */
-} Joins;
 
 /* ---- what a kernel does ---- */
 
@@ -148,8 +140,7 @@ static const Ix *own_element(const Kernel *kernel, const Block *block, BufferId 
 	return own ? at : NULL;
 }
 
-/* A kernel of both, under b's name, whose result is the last; false: they stay apart. */
-static bool fuse_kernels(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+bool join_bodies(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 {
 	uint32_t na = count_stmts(&a->body), nb = count_stmts(&b->body);
 	if (a->loop != b->loop || !same_grid(a, b) || na == UINT32_MAX || nb == UINT32_MAX ||
@@ -158,29 +149,46 @@ static bool fuse_kernels(const Joins *j, const Kernel *a, const Kernel *b, Kerne
 	Kernel kernel = *a;
 	Block first = grid_body(a), second = rewritten(j, &kernel, b);
 	Block all = both(j, first, second);
-	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
-	bool common = false;
-	for (size_t i = 0; i < others.n; i++) {
-		const BufferUse *use = use_of(&uses, others.at[i].buffer);
-		if (!use || (!use->stored && !others.at[i].stored))
-			continue;
-		common = true;
-		if (!own_element(&kernel, &all, others.at[i].buffer))
-			return false;
-	}
 	kernel.body = grid_around(j->program->arena, &a->body, all, 0);
 	kernel.name = b->name;
 	kernel.span = b->span;
 	kernel.site = b->site;
 	*made = kernel;
-	return common;
+	return true;
 }
 
-static void fuse_with_made(Joins *j, const Kernel *kernel)
+bool join_shares(const Joins *j, const Kernel *a, const Kernel *b)
+{
+	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
+	bool shares = false;
+	for (size_t i = 0; i < others.n && !shares; i++) {
+		const BufferUse *use = use_of(&uses, others.at[i].buffer);
+		shares = use && (use->stored || others.at[i].stored);
+	}
+	return shares;
+}
+
+/* Does each thread have what they share for itself? The result is the last one's. */
+static bool join_own(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+{
+	if (!join_shares(j, a, b) || !join_bodies(j, a, b, made))
+		return false;
+	Block all = grid_body(made);
+	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
+	for (size_t i = 0; i < others.n; i++) {
+		const BufferUse *use = use_of(&uses, others.at[i].buffer);
+		bool shared = use && (use->stored || others.at[i].stored);
+		if (shared && !own_element(made, &all, others.at[i].buffer))
+			return false;
+	}
+	return true;
+}
+
+static void join_with_made(Joins *j, const Kernel *kernel, JoinTwo join)
 {
 	for (uint32_t i = j->n; i-- > 0;) {
 		Kernel made;
-		if (fuse_kernels(j, &j->made[i], kernel, &made)) {
+		if (join(j, &j->made[i], kernel, &made)) {
 			j->made[i] = made;
 			return;
 		}
@@ -188,6 +196,15 @@ static void fuse_with_made(Joins *j, const Kernel *kernel)
 			break;
 	}
 	j->made[j->n++] = *kernel;
+}
+
+void join_all(Joins *j, uint32_t n, JoinTwo join)
+{
+	j->n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		Kernel kernel = j->made[i];
+		join_with_made(j, &kernel, join);
+	}
 }
 
 /* ---- locals ---- */
@@ -210,7 +227,7 @@ static bool stored_first(const Joins *j, const Block *body, BufferId buffer)
 	return false;
 }
 
-static bool touched_elsewhere(const Joins *j, uint32_t kernel, BufferId buffer)
+bool join_touched_elsewhere(const Joins *j, uint32_t kernel, BufferId buffer)
 {
 	if (program_loops_use(j->program, buffer))
 		return true;
@@ -246,7 +263,7 @@ static void make_local(const Joins *j, Kernel *kernel, BufferId buffer)
 	buffer_forget(j->program, buffer);
 }
 
-static void make_locals(const Joins *j, uint32_t number)
+void join_locals(const Joins *j, uint32_t number)
 {
 	Kernel *kernel = &j->made[number];
 	if (!grid_loop(&kernel->body))
@@ -257,20 +274,22 @@ static void make_locals(const Joins *j, uint32_t number)
 		Block body = grid_body(kernel);
 		if (j->program->buffers.at[buffer].kind == BUFFER_TEMP &&
 		    stored_first(j, &body, buffer) && own_element(kernel, &body, buffer) &&
-		    !touched_elsewhere(j, number, buffer))
+		    !join_touched_elsewhere(j, number, buffer))
 			make_local(j, kernel, buffer);
 	}
 }
 
 uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n)
 {
-	Joins j = {.program = t->program, .scratch = t->scratch, .made = kernels};
+	Joins j = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels};
 	j.most = t->options->gpu->statements;
-	for (uint32_t i = 0; i < n; i++) {
-		Kernel kernel = kernels[i];
-		fuse_with_made(&j, &kernel);
-	}
+	join_all(&j, n, join_own);
 	for (uint32_t i = 0; i < j.n; i++)
-		make_locals(&j, i);
+		join_locals(&j, i);
+	join_all(&j, j.n, join_rows);
+	for (uint32_t i = 0; i < j.n; i++) {
+		join_locals(&j, i);
+		join_row_values(&j, i);
+	}
 	return j.n;
 }

@@ -18,11 +18,11 @@
  *                                        s[i] = acc
  *
  * parts and columns are shared. The order of additions is one, whatever runs when. Chosen where all that the
- * sum reads lies side by side along its loop, of which neighbouring threads read neighbours then, and each
- * row is read by one sum alone: a product reads rows many times, and keeps its threads. A barrier stands
+ * sum reads lies side by side along its loop, of which neighbouring threads read neighbours then, and of something
+ * each row is read by few sums alone: a product of many rows and columns reads both many times, and keeps its threads. A barrier stands
  * between a store, which is the first thread's, and what all of them read of it, in whatever order.
  */
-#include "transform/bind.h"
+#include "transform/bind_wide.h"
 
 #include <string.h>
 
@@ -39,6 +39,7 @@ typedef struct Rows {
 	Kernel *kernel;
 	uint32_t routine;
 	Body body;  /* what is made */
+	bool wide;  /* are all loops in fours? */
 	Body since; /* the statements of the row behind the last barrier */
 } Rows;
 
@@ -67,12 +68,18 @@ typedef struct Reads {
 	bool beside, wrong;
 } Reads;
 
-static bool of_every_row(const Rows *r, const Ix *ix)
+/* So many iterations of the grid read the same elements; a size that is not known is as many as may be. */
+static int64_t readers(const Rows *r, const Ix *ix)
 {
-	for (const Stmt *s = grid_loop(&r->kernel->body); s; s = grid_loop(&s->body))
-		if (!ix_uses(ix, s->iter))
-			return false;
-	return true;
+	int64_t all = 1, n;
+	for (const Stmt *s = grid_loop(&r->kernel->body); s; s = grid_loop(&s->body)) {
+		if (ix_uses(ix, s->iter))
+			continue;
+		if (!size_is_const(r->program->sizes, s->hi->size, &n) ||
+		    __builtin_mul_overflow(all, n, &all))
+			return INT64_MAX;
+	}
+	return all;
 }
 
 static void see_read(void *of, const Value *value)
@@ -87,8 +94,8 @@ static void see_read(void *of, const Value *value)
 	if (!size_is_bad(step) && size_is(r->program->sizes, step, 0))
 		return;
 	bool next = !size_is_bad(step) && size_is(r->program->sizes, step, 1);
-	reads->beside |= next;
-	reads->wrong |= !next || !of_every_row(r, value->ix);
+	reads->beside |= next && readers(r, value->ix) < r->gpu->tile_least;
+	reads->wrong |= !next;
 }
 
 static int64_t threads_of(const Rows *r, const Stmt *loop)
@@ -110,7 +117,26 @@ static bool pays(const Rows *r, const Sum *sum)
 	       threads_of(r, sum->inner) > 0;
 }
 
-/* Is every statement a local, a store, or a sum that pays, and is there one? */
+static bool counts(const Rows *r, const Stmt *loop)
+{
+	return loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
+	       size_is(r->program->sizes, loop->lo->size, 0);
+}
+
+/* The innermost of loops over elements, each stored; NULL: it is none. */
+static const Stmt *row_of(const Rows *r, const Stmt *stmt)
+{
+	for (; stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->step == 1;
+	     stmt = stmt->body.stmts[0]) {
+		if (counts(r, stmt) && is_elementwise(r->kernel, &stmt->body))
+			return threads_of(r, stmt) > 0 ? stmt : NULL;
+		if (!counts(r, stmt) || stmt->body.n != 1)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Is every statement a local, a store, a row, or a sum that pays, and is there one? */
 static bool all_pay(const Rows *r, const Block *body)
 {
 	bool any = false;
@@ -119,7 +145,8 @@ static bool all_pay(const Rows *r, const Block *body)
 		if (stmt->kind == LOOP_LOCAL && r->kernel->locals[stmt->local].rank == 0)
 			continue;
 		Sum sum = sum_of(stmt);
-		if (stmt->kind != LOOP_STORE && (!sum.inner || !pays(r, &sum)))
+		bool shared = sum.inner ? pays(r, &sum) : row_of(r, stmt) != NULL;
+		if (stmt->kind != LOOP_STORE && !shared)
 			return false;
 		any |= sum.inner != NULL;
 	}
@@ -158,31 +185,71 @@ static const Value *neutral(const Rows *r, const Stmt *set)
 	return value_const(r->arena, dtype, op_neutral(set->acc, dtype));
 }
 
-/* The sum's loops, the innermost one from `first` on in steps, into another local. */
-static const Stmt *shared_out(const Rows *r, const Stmt *stmt, const Sum *sum, LocalId part,
-			      const Ix *first, int64_t threads)
+static Block single_element(const Rows *r, const Stmt *inner, Block body, const Ix *at)
 {
-	if (stmt == sum->set)
-		return stmt_set(r->arena, part, sum->set->acc, sum->set->value);
+	const Ix **iters = ARENA_ARRAY(r->arena, const Ix *, r->kernel->niters + 1);
+	for (IterVar i = 0; i < r->kernel->niters; i++)
+		iters[i] = i == inner->iter ? at : ix_iter(r->arena, i);
+	Rewrite rewrite = {.program = r->program, .iters = iters, .span = r->kernel->span};
+	Cond *inside = ARENA_NEW(r->arena, Cond);
+	*inside = (Cond){COND_LT, at, inner->hi};
+	return block_one(r->arena, stmt_if(r->arena, inside, 1, rewrite_block(&rewrite, body)));
+}
+
+static Wide wide_of(const Rows *r, const Stmt *inner)
+{
+	return (Wide){.program = r->program,
+		      .kernel = r->kernel,
+		      .loops = {inner},
+		      .n = 1,
+		      .body = inner->body,
+		      .steps = QUAD * threads_of(r, inner)};
+}
+
+/* What a thread does of the innermost loop: in rounds of all threads, an element or four of them in each. */
+static Block in_rounds(Rows *r, const Stmt *inner, Block body, IterVar thread)
+{
+	Sizes *sizes = r->program->sizes;
+	int64_t threads = threads_of(r, inner), each = r->wide ? QUAD : 1;
+	IterVar round = new_iter(r, "round");
+	const Ix *rounds = ix_size(r->arena, size_ceil(sizes, inner->hi->size, each * threads));
+	const Ix *at = ix_add(
+		r->program, ix_mul(r->program, ix_iter(r->arena, round), number(r, each * threads)),
+		ix_mul(r->program, ix_iter(r->arena, thread), number(r, each)));
+	Wide wide = wide_of(r, inner);
+	wide.body = body;
+	if (r->wide && wide_fits(&wide))
+		body = wide_elements(&wide, at, new_iter(r, r->kernel->iters[inner->iter].name));
+	else
+		body = single_element(r, inner, body, at);
+	return block_one(r->arena, stmt_for(r->arena, round, number(r, 0), rounds, body));
+}
+
+/* The loops, the innermost one as far as it is the thread's; in it the body. */
+static Block shared_out(Rows *r, const Stmt *stmt, const Stmt *inner, Block body, IterVar thread)
+{
 	Stmt *loop = ARENA_NEW(r->arena, Stmt);
 	*loop = *stmt;
 	loop->independent = false;
-	if (stmt == sum->inner) {
-		loop->lo = ix_add(r->program, stmt->lo, first);
-		loop->step = threads;
+	if (stmt == inner && counts(r, inner))
+		return in_rounds(r, inner, body, thread);
+	if (stmt == inner) {
+		loop->lo = ix_add(r->program, stmt->lo, ix_iter(r->arena, thread));
+		loop->step = threads_of(r, inner);
+		loop->body = body;
+	} else {
+		loop->body = shared_out(r, stmt->body.stmts[0], inner, body, thread);
 	}
-	loop->body =
-		block_one(r->arena, shared_out(r, stmt->body.stmts[0], sum, part, first, threads));
-	return loop;
+	return block_one(r->arena, loop);
 }
 
 /* `local part = neutral; loop; to[at] = part` by `threads` threads. */
-static void add_parts(Rows *r, const Sum *sum, const Stmt *loop, LocalId part, IterVar thread,
+static void add_parts(Rows *r, const Sum *sum, Block loop, LocalId part, IterVar thread,
 		      BufferId to, int64_t threads)
 {
 	Body body = {0};
 	add(r, &body, stmt_local(r->arena, part, neutral(r, sum->set)));
-	add(r, &body, loop);
+	body_append(r->arena, &body, loop);
 	add(r, &body,
 	    stmt_store(r->arena, to, ix_iter(r->arena, thread), OP_NONE,
 		       value_local(r->arena, r->kernel, part, NULL, 0)));
@@ -219,27 +286,35 @@ static void add_sum(Rows *r, const Stmt *stmt, const Sum *sum)
 	const Ix *at =
 		ix_add(r->program, ix_mul(r->program, ix_iter(r->arena, row), number(r, columns)),
 		       ix_iter(r->arena, column));
-	add_parts(r, sum, shared_out(r, stmt, sum, part, ix_iter(r->arena, thread), threads), part,
+	const Stmt *set = stmt_set(r->arena, part, sum->set->acc, sum->set->value);
+	add_parts(r, sum, shared_out(r, stmt, sum->inner, block_one(r->arena, set), thread), part,
 		  thread, parts, threads);
-	add_parts(r, sum, fold(r, sum, second, row, threads / columns, parts, at), second, column,
-		  sums, columns);
+	const Stmt *of_columns = fold(r, sum, second, row, threads / columns, parts, at);
+	add_parts(r, sum, block_one(r->arena, of_columns), second, column, sums, columns);
 	IterVar last = new_iter(r, "column");
 	add(r, &r->body,
 	    fold(r, sum, sum->set->local, last, columns, sums, ix_iter(r->arena, last)));
 	r->since = (Body){0};
 }
 
-/* Is one a store, the first thread's, and of what the other loads in all threads? */
-static bool meet(Rows *r, const Stmt *store, const Stmt *other)
+static BufferUses buffers_of(const Rows *r, const Stmt *stmt)
 {
-	if (store->kind != LOOP_STORE || other->kind == LOOP_STORE)
-		return false;
 	Kernel alone = *r->kernel;
-	alone.body = block_one(r->arena, other);
-	BufferUses uses = kernel_buffers(r->arena, &alone);
-	for (size_t i = 0; i < uses.n; i++)
-		if (uses.at[i].buffer == store->buffer)
-			return true;
+	alone.body = block_one(r->arena, stmt);
+	return kernel_buffers(r->arena, &alone);
+}
+
+/* Does one of them store what the other touches? Stores alone are the first thread's. */
+static bool meet(Rows *r, const Stmt *a, const Stmt *b)
+{
+	if (a->kind == LOOP_STORE && b->kind == LOOP_STORE)
+		return false;
+	BufferUses first = buffers_of(r, a), second = buffers_of(r, b);
+	for (size_t i = 0; i < first.n; i++)
+		for (size_t k = 0; k < second.n; k++)
+			if (first.at[i].buffer == second.at[k].buffer &&
+			    (first.at[i].stored || second.at[k].stored))
+				return true;
 	return false;
 }
 
@@ -247,7 +322,7 @@ static bool meet(Rows *r, const Stmt *store, const Stmt *other)
 static void wait_for(Rows *r, const Stmt *stmt)
 {
 	for (size_t i = 0; i < r->since.stmts.n; i++)
-		if (meet(r, r->since.stmts.at[i], stmt) || meet(r, stmt, r->since.stmts.at[i])) {
+		if (meet(r, r->since.stmts.at[i], stmt)) {
 			add(r, &r->body, stmt_barrier(r->arena));
 			r->since = (Body){0};
 			break;
@@ -261,12 +336,22 @@ static void add_store(Rows *r, const Stmt *stmt)
 	add(r, &r->body, stmt_loop(r->program, LOOP_BLOCK, one, 1, block_one(r->arena, stmt)));
 }
 
+static void add_row(Rows *r, const Stmt *stmt, const Stmt *inner)
+{
+	IterVar thread = new_iter(r, "thread");
+	Block body = shared_out(r, stmt, inner, inner->body, thread);
+	add(r, &r->body, stmt_loop(r->program, LOOP_BLOCK, thread, threads_of(r, inner), body));
+}
+
 static void add_stmt(Rows *r, const Stmt *stmt)
 {
 	Sum sum = sum_of(stmt);
+	const Stmt *row = row_of(r, stmt);
 	wait_for(r, stmt);
 	if (sum.inner)
 		add_sum(r, stmt, &sum);
+	else if (row)
+		add_row(r, stmt, row);
 	else if (stmt->kind == LOOP_STORE)
 		add_store(r, stmt);
 	else
@@ -281,6 +366,19 @@ static Rows rows_of(const Transform *t, Kernel *kernel)
 		      .kernel = kernel};
 }
 
+/* Do all loops that count go in fours? What one of them stores another one reads by the same threads' numbers. */
+static bool all_are_wide(const Rows *r, const Block *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		Sum sum = sum_of(body->stmts[i]);
+		const Stmt *inner = sum.inner ? sum.inner : row_of(r, body->stmts[i]);
+		Wide wide = inner ? wide_of(r, inner) : (Wide){0};
+		if (inner && (!counts(r, inner) || !wide_fits(&wide)))
+			return false;
+	}
+	return true;
+}
+
 bool rows_pay(const Transform *t, Kernel *kernel)
 {
 	Rows r = rows_of(t, kernel);
@@ -293,6 +391,7 @@ void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine)
 	Rows r = rows_of(t, kernel);
 	Block body = grid_body(kernel);
 	r.routine = routine;
+	r.wide = all_are_wide(&r, &body);
 	for (uint32_t i = 0; i < body.n; i++)
 		add_stmt(&r, body.stmts[i]);
 	kernel->body = grid_around(r.arena, &kernel->body, body_block(&r.body), 1);

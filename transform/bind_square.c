@@ -194,14 +194,14 @@ static const Stmt *store_elements(const Square *q)
 	const Ix *row = times_plus(q, iter(q, q->row_square), q->side, across_at(q, &i));
 	const Ix *column = times_plus(q, iter(q, q->column_square), q->side, iter(q, i.lane));
 	Rewrite rewrite = rewrite_at(q, row, column);
-	LoadTwin *twins = ARENA_ARRAY(q->arena, LoadTwin, q->nacross + 1);
+	ValueTwin *twins = ARENA_ARRAY(q->arena, ValueTwin, q->nacross + 1);
 	for (uint32_t k = 0; k < q->nacross; k++)
-		twins[k] = (LoadTwin){
+		twins[k] = (ValueTwin){
 			q->across[k].load,
 			value_load(q->program, q->across[k].square,
 				   times_plus(q, iter(q, i.lane), pitch(q), across_at(q, &i)))};
-	rewrite.loads = twins;
-	rewrite.nloads = q->nacross;
+	rewrite.values = twins;
+	rewrite.nvalues = q->nacross;
 	Block inside = rewrite_block(&rewrite, grid_body(q->kernel));
 	inside = if_below(q, column, column_loop(q), inside);
 	return in_threads(q, &i, if_below(q, row, row_loop(q), inside));

@@ -18,36 +18,18 @@
 #include "base/diag.h"
 #include "base/size_order.h"
 #include "loops/linear.h"
-#include "loops/multiple.h"
 #include "loops/rewrite.h"
 #include "loops/verify_block.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-#include "transform/bind.h"
-
-enum { QUAD = 4, LOOPS_MOST = 8 };
-
-/* Where fours begin at multiples of four. */
-typedef enum Begin { BEGIN_NOWHERE, BEGIN_WHOLE_ROWS, BEGIN_EVERYWHERE } Begin;
-
-typedef struct Wide {
-	Program *program;
-	Arena *arena;
-	Kernel *kernel;
-	const Stmt *loops[LOOPS_MOST]; /* of the grid, outermost first */
-	uint32_t n;
-	uint32_t first; /* the loops from this one on are one */
-	Size extent;	/* of that */
-	Multiples multiples;
-	Begin begin;
-} Wide;
+#include "transform/bind_wide.h"
 
 /* ---- decided ---- */
 
 static bool collect_loops(Wide *w)
 {
 	const Stmt *s = grid_loop(&w->kernel->body);
-	for (; s && w->n < LOOPS_MOST; s = grid_loop(&s->body))
+	for (; s && w->n < QUAD_LOOPS; s = grid_loop(&s->body))
 		w->loops[w->n++] = s;
 	return w->n > 0 && !s;
 }
@@ -95,13 +77,13 @@ static const Ix *row_of(const Wide *w, const Ix *ix)
 		Size by = ix_stride(w->program, ix, w->loops[i]->iter);
 		Size back = size_scale(w->program->sizes, by, -1);
 		ix = ix_add(w->program, ix,
-			    ix_mul(w->program, ix_iter(w->arena, w->loops[i]->iter),
-				   ix_size(w->arena, back)));
+			    ix_mul(w->program, ix_iter(w->program->arena, w->loops[i]->iter),
+				   ix_size(w->program->arena, back)));
 	}
 	return ix;
 }
 
-static Begin begin_of(Wide *w, const Ix *row)
+static WideBegin begin_of(Wide *w, const Ix *row)
 {
 	w->multiples.whole = SIZE_BAD;
 	if (ix_multiple(&w->multiples, row) % QUAD == 0)
@@ -115,7 +97,7 @@ static void see_access(Wide *w, BufferId buffer, const Ix *ix)
 {
 	Dtype dtype = w->program->buffers.at[buffer].dtype;
 	Size by = ix_stride(w->program, ix, innermost(w)->iter);
-	Begin begin = BEGIN_NOWHERE;
+	WideBegin begin = BEGIN_NOWHERE;
 	if (!size_is_bad(by) && size_is(w->program->sizes, by, 0))
 		return;
 	if (!size_is_bad(by) && size_is(w->program->sizes, by, 1) &&
@@ -130,54 +112,58 @@ static void see_load(void *of, const Value *value)
 		see_access(of, value->buffer, value->ix);
 }
 
-/* Do fours of all that the kernel touches lie side by side, and is there more than one of them? */
-static bool pays(Wide *w)
+bool wide_fits(Wide *w)
 {
-	Block body = grid_body(w->kernel);
 	int64_t n;
-	if (!collect_loops(w) || !is_elementwise(w->kernel, &body))
-		return false;
-	merge_loops(w, &body);
-	bool few = size_is_const(w->program->sizes, w->extent, &n) && n < QUAD;
-	if (few || size_is_bad(w->extent))
+	merge_loops(w, &w->body);
+	bool known = size_is_const(w->program->sizes, w->extent, &n);
+	if (size_is_bad(w->extent) || (known && n < QUAD))
 		return false;
 	w->multiples.sizes = w->program->sizes;
-	w->multiples.iters = ARENA_ARRAY(w->arena, int64_t, w->kernel->niters + 1);
+	w->multiples.iters = ARENA_ARRAY(w->program->arena, int64_t, w->kernel->niters + 1);
 	for (IterVar i = 0; i < w->kernel->niters; i++)
 		w->multiples.iters[i] = 1;
 	w->begin = BEGIN_EVERYWHERE;
-	for (uint32_t i = 0; i < body.n; i++) {
-		const Stmt *stmt = body.stmts[i];
+	for (uint32_t i = 0; i < w->body.n; i++) {
+		const Stmt *stmt = w->body.stmts[i];
 		if (stmt->kind == LOOP_STORE)
 			see_access(w, stmt->buffer, stmt->ix);
 		value_each(stmt->value, see_load, w);
 	}
-	int64_t whole;
-	bool known = size_is_const(w->program->sizes, w->extent, &whole);
 	return w->begin == BEGIN_EVERYWHERE || (w->begin == BEGIN_WHOLE_ROWS && !known);
+}
+
+static bool pays(Wide *w)
+{
+	w->body = grid_body(w->kernel);
+	return collect_loops(w) && is_elementwise(w->kernel, &w->body) && wide_fits(w);
 }
 
 /* ---- made ---- */
 
 typedef struct Quads {
-	IterVar four, lane;
+	IterVar lane;
 	const Ix *first, *at; /* of the four; the element at hand */
 } Quads;
 
 static const Ix *number(const Wide *w, int64_t n)
 {
-	return ix_const(w->arena, w->program->sizes, n);
+	return ix_const(w->program->arena, w->program->sizes, n);
 }
 
-/* The kernel's statements for one element, with locals of their own. */
+/* The statements for one element, with locals of their own. */
 static Block element(const Wide *w, const Quads *q)
 {
-	const Ix **iters = ARENA_ARRAY(w->arena, const Ix *, w->kernel->niters + 1);
-	LocalId *locals = ARENA_ARRAY(w->arena, LocalId, w->kernel->nlocals + 1);
-	for (LocalId i = 0, n = w->kernel->nlocals; i < n; i++)
-		locals[i] = bind_local(w->program, w->kernel, w->kernel->locals[i]);
+	const Ix **iters = ARENA_ARRAY(w->program->arena, const Ix *, w->kernel->niters + 1);
+	LocalId *locals = ARENA_ARRAY(w->program->arena, LocalId, w->kernel->nlocals + 1);
+	for (LocalId i = 0; i < w->kernel->nlocals; i++)
+		locals[i] = i;
+	for (uint32_t i = 0; i < w->body.n; i++)
+		if (w->body.stmts[i]->kind == LOOP_LOCAL)
+			locals[w->body.stmts[i]->local] = bind_local(
+				w->program, w->kernel, w->kernel->locals[w->body.stmts[i]->local]);
 	for (IterVar i = 0; i < w->kernel->niters; i++)
-		iters[i] = ix_iter(w->arena, i);
+		iters[i] = ix_iter(w->program->arena, i);
 	for (uint32_t i = w->first; i < w->n; i++)
 		iters[w->loops[i]->iter] = number(w, 0);
 	iters[innermost(w)->iter] = q->at;
@@ -185,26 +171,27 @@ static Block element(const Wide *w, const Quads *q)
 			   .iters = iters,
 			   .locals = locals,
 			   .span = w->kernel->span};
-	return rewrite_block(&rewrite, grid_body(w->kernel));
+	return rewrite_block(&rewrite, w->body);
 }
 
 /* Where there are conditions, only if they hold. */
 static Block when(const Wide *w, const Cond *conds, uint32_t n, Block body)
 {
-	Cond *own = ARENA_ARRAY(w->arena, Cond, n + 1);
+	Cond *own = ARENA_ARRAY(w->program->arena, Cond, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		own[i] = conds[i];
-	return n ? block_one(w->arena, stmt_if(w->arena, own, n, body)) : body;
+	return n ? block_one(w->program->arena, stmt_if(w->program->arena, own, n, body)) : body;
 }
 
 static Block lanes(const Wide *w, const Quads *q, LoopKind kind, Block body)
 {
-	return block_one(w->arena, stmt_loop(w->program, kind, q->lane, QUAD, body));
+	return block_one(w->program->arena, stmt_loop(w->program, kind, q->lane, QUAD, body));
 }
 
 static const Ix *left_over(const Wide *w)
 {
-	return ix_binary(w->program, IX_MOD, ix_size(w->arena, w->extent), number(w, QUAD));
+	return ix_binary(w->program, IX_MOD, ix_size(w->program->arena, w->extent),
+			 number(w, QUAD));
 }
 
 static Block whole_four(const Wide *w, const Quads *q)
@@ -214,16 +201,16 @@ static Block whole_four(const Wide *w, const Quads *q)
 	uint32_t n = 0;
 	if (w->begin == BEGIN_WHOLE_ROWS)
 		conds[n++] = (Cond){COND_EQ, left_over(w), number(w, 0)};
-	if (!size_divides(sizes, size_const(sizes, QUAD), w->extent))
+	if (!size_divides(sizes, size_const(sizes, w->steps), w->extent))
 		conds[n++] = (Cond){COND_LT, ix_add(w->program, q->first, number(w, QUAD - 1)),
-				    ix_size(w->arena, w->extent)};
+				    ix_size(w->program->arena, w->extent)};
 	return when(w, conds, n, lanes(w, q, LOOP_VECTOR, element(w, q)));
 }
 
 /* Those behind the last whole four or, where rows begin anywhere, all of them. */
 static Block single_elements(const Wide *w, const Quads *q)
 {
-	const Ix *end = ix_size(w->arena, w->extent);
+	const Ix *end = ix_size(w->program->arena, w->extent);
 	const Cond any = {COND_LT, number(w, 0), left_over(w)}, inside = {COND_LT, q->at, end},
 		   last = {COND_LT, end, ix_add(w->program, q->first, number(w, QUAD))};
 	Block body = lanes(w, q, LOOP_UNROLL, when(w, &inside, 1, element(w, q)));
@@ -233,42 +220,48 @@ static Block single_elements(const Wide *w, const Quads *q)
 /* The loops of the grid, that over fours innermost, around the body. */
 static Block in_grid(const Wide *w, const GpuTarget *gpu, IterVar four, Block body)
 {
-	Size extents[LOOPS_MOST];
-	int64_t threads[LOOPS_MOST];
+	Size extents[QUAD_LOOPS];
+	int64_t threads[QUAD_LOOPS];
 	for (uint32_t i = 0; i < w->first; i++)
 		extents[i] = w->loops[i]->hi->size;
 	extents[w->first] = size_ceil(w->program->sizes, w->extent, QUAD);
 	grid_shape(w->program->sizes, gpu, extents, w->first + 1, threads);
 	for (uint32_t i = w->first + 1; i-- > 0;) {
-		Stmt *loop = ARENA_NEW(w->arena, Stmt);
+		Stmt *loop = ARENA_NEW(w->program->arena, Stmt);
 		*loop = *innermost(w);
 		loop->iter = i == w->first ? four : w->loops[i]->iter;
-		loop->hi = ix_size(w->arena, extents[i]);
+		loop->hi = ix_size(w->program->arena, extents[i]);
 		loop->threads = threads[i];
 		loop->body = body;
-		body = block_one(w->arena, loop);
+		body = block_one(w->program->arena, loop);
 	}
 	return body;
 }
 
-static void make(Wide *w, const GpuTarget *gpu)
+Block wide_elements(const Wide *w, const Ix *first, IterVar lane)
 {
 	Sizes *sizes = w->program->sizes;
-	Sym name = w->kernel->iters[innermost(w)->iter].name;
-	Quads q = {.four = bind_iter(w->program, w->kernel, "four"),
-		   .lane = bind_iter(w->program, w->kernel, name)};
-	q.first = ix_mul(w->program, ix_iter(w->arena, q.four), number(w, QUAD));
-	q.at = ix_add(w->program, q.first, ix_iter(w->arena, q.lane));
+	const Ix *at = ix_add(w->program, first, ix_iter(w->program->arena, lane));
+	Quads q = {lane, first, at};
 	Body body = {0};
-	body_append(w->arena, &body, whole_four(w, &q));
+	body_append(w->program->arena, &body, whole_four(w, &q));
 	if (!size_divides(sizes, size_const(sizes, QUAD), w->extent))
-		body_append(w->arena, &body, single_elements(w, &q));
-	w->kernel->body = in_grid(w, gpu, q.four, body_block(&body));
+		body_append(w->program->arena, &body, single_elements(w, &q));
+	return body_block(&body);
+}
+
+static void make(Wide *w, const GpuTarget *gpu)
+{
+	Sym name = w->kernel->iters[innermost(w)->iter].name;
+	IterVar four = bind_iter(w->program, w->kernel, "four");
+	IterVar lane = bind_iter(w->program, w->kernel, name);
+	const Ix *first = ix_mul(w->program, ix_iter(w->program->arena, four), number(w, QUAD));
+	w->kernel->body = in_grid(w, gpu, four, wide_elements(w, first, lane));
 }
 
 static Wide wide_of(const Transform *t, Kernel *kernel)
 {
-	return (Wide){.program = t->program, .arena = t->program->arena, .kernel = kernel};
+	return (Wide){.program = t->program, .kernel = kernel, .steps = QUAD};
 }
 
 bool wide_pays(const Transform *t, Kernel *kernel)

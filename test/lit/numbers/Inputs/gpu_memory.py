@@ -76,28 +76,78 @@ output t = permute("b | i, j => b | j, i", h)
 
 
 def columns():
-    """Sums, maxima and products with one row, of few and many rows, in slices and not, with something before and behind."""
+    """Sums, maxima and products with one row and three, of few and many rows, in slices and not, with something before and behind."""
     model = Model("""dim n
 dim c
 input x : [n | c]
 input y : [n, 2 | c]
 input v : [n]
 input w : [n | 40]
+input z : [3, c]
 output sums = exp(sum("i | j => j", x) / 8) + 1
 output most = reduce(max, "i, k | j => j", y)
 output vector = einsum("i; i | j => j", v, w)
+output dots = einsum("a, k; n | k => a, n", z, x)
 """)
     for n, c in some(6) + [(700, 40), (513, 1)]:
-        x, y, v, w = draw(n, c), draw(n, 2, c), draw(n), draw(n, 40)
-        got = model.forward([n, c], [x, y, v, w], [((c,), np.float32)] * 2 + [((40,), np.float32)])
+        arrays = x, y, v, w, z = draw(n, c), draw(n, 2, c), draw(n), draw(n, 40), draw(3, c)
+        results = [(shape, np.float32) for shape in ((c,), (c,), (40,), (3, n))]
+        got = model.forward([n, c], arrays, results)
         check("sums", got[0], np.exp(x.sum(0, dtype=np.float64) / 8) + 1)
         check("most", got[1], y.max((0, 1), initial=-np.inf))
         check("vector", got[2], v.astype(np.float64) @ w)
-        again = model.forward([n, c], [x, y, v, w], [((c,), np.float32)] * 2 + [((40,), np.float32)])
+        check("dots", got[3], z.astype(np.float64) @ x.T)
+        again = model.forward([n, c], arrays, results)
         assert all(np.array_equal(a.view(np.uint32), b.view(np.uint32)) for a, b in zip(got, again)), "another order"
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True, initial=-np.inf))
+    return e / e.sum(-1, keepdims=True)
+
+
+def rows():
+    """Sums of rows and what is computed with them: a softmax, of two parts too, and norms over one axis and two, where rows are
+    kept or not."""
+    model = Model("""dim n
+dim c
+dim p
+input x : [n | c]
+input z : [n | p]
+input u : [n, 2 | 132]
+input w : [n | 3, 77]
+input g : [132]
+let most = reduce(max, "... | v => ... | 0", x)
+let e = exp(x - most)
+output soft = e / sum("... | v => ... | 0", e)
+let both = max(most, reduce(max, "... | v => ... | 0", z))
+let a = exp(x - both)
+let b = exp(z - both)
+let all = sum("... | v => ... | 0", a) + sum("... | v => ... | 0", b)
+output first = a / all
+output second = b / all
+let d = u - sum("... | v => ... | 0", u) / 132
+output norm = d / sqrt(sum("... | v => ... | 0", d .* d) / 132 + 1e-5) .* g
+output kept = d
+let f = w - sum("... | k, v => ... | 0, 0", w) / 231
+output whole = f / sqrt(sum("... | k, v => ... | 0, 0", f .* f) / 231 + 1e-5)
+""")
+    for n, c, p in [(0, 3, 4), (2, 1, 1), (3, 70, 130), (1, 1028, 5), (2, 33, 2050), (2, 2050, 1024)]:
+        x, z, u, w, g = draw(n, c), draw(n, p), draw(n, 2, 132), draw(n, 3, 77), draw(132)
+        shapes = [(n, c), (n, c), (n, p), (n, 2, 132), (n, 2, 132), (n, 3, 77)]
+        got = model.forward([n, c, p], [x, z, u, w, g], [(shape, np.float32) for shape in shapes])
+        joined = softmax(np.concatenate([x, z], 1).astype(np.float64))
+        d, f = u - u.mean(-1, keepdims=True, dtype=np.float64), w - w.mean((1, 2), keepdims=True, dtype=np.float64)
+        check("softmax", got[0], softmax(x.astype(np.float64)))
+        check("first part", got[1], joined[:, :c])
+        check("second part", got[2], joined[:, c:])
+        check("norm", got[3], d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-5) * g)
+        check("kept", got[4], d)
+        check("two axes", got[5], f / np.sqrt((f * f).mean((1, 2), keepdims=True) + 1e-5))
 
 
 chains()
 squares()
 columns()
+rows()
 print("all have their numbers")

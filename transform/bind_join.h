@@ -1,0 +1,36 @@
+/* What joins kernels of one grid, and rows of them. */
+#ifndef TSR_TRANSFORM_BIND_JOIN_H
+#define TSR_TRANSFORM_BIND_JOIN_H
+
+#include "transform/bind.h"
+
+typedef struct Joins {
+	const Transform *t;
+	Program *program;
+	Arena *scratch;
+	Kernel *made; /* those of the routine that there are so far */
+	uint32_t n;
+	int64_t most; /* statements of a kernel that is joined */
+} Joins;
+
+/* Makes one kernel of two, under b's name; false: they stay apart. */
+typedef bool (*JoinTwo)(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
+/* Joins each kernel to the last one before it that it can be joined to, past those that it does not depend on. */
+void join_all(Joins *joins, uint32_t n, JoinTwo join);
+
+/* The kernels one after another in a's grid, not more statements than a joined kernel has; false: their grids are
+ * not the same, there is a check, or there are too many. */
+bool join_bodies(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
+/* Does the one store a buffer that the other touches? */
+bool join_shares(const Joins *joins, const Kernel *a, const Kernel *b);
+/* Does any other kernel of the routine touch the buffer? */
+bool join_touched_elsewhere(const Joins *joins, uint32_t kernel, BufferId buffer);
+/* Temporaries of one element of the grid's own, which no other kernel touches, become locals. */
+void join_locals(const Joins *joins, uint32_t kernel);
+
+/* bind_row_join.c: the same of kernels whose first loops are rows. Rows that nothing needs in memory are computed where they are
+ * read. */
+bool join_rows(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
+void join_row_values(const Joins *joins, uint32_t kernel);
+
+#endif

@@ -1,0 +1,439 @@
+/* Kernels over the same rows as one: a block goes through a row again and again, and only the first time through memory.
+ *
+ *   grid i in 0..n: m[i] = max of x[i, ...]            grid i in 0..n of 1
+ *   grid i in 0..n                                       local m = max of x[i, ...]
+ *     grid j in 0..c                               ->    local s = sum of exp(x[i, ...] - m)
+ *       e[i*c + j] = exp(x[i*c + j] - m[i])              for j in 0..c
+ *   grid i in 0..n: s[i] = sum of e[i, ...]                y[i*c + j] = exp(x[i*c + j] - m)/s
+ *   grid i in 0..n
+ *     grid j in 0..c
+ *       y[i*c + j] = e[i*c + j]/s[i]
+ *
+ * Two kernels are joined whose first loops of the grid have the same extents, with the other loops of each in the thread,
+ * where they share what one of them stores, no two rows meet, and threads of a block can share out what is left
+ * (bind_rows.c). An elementwise row that no other kernel touches is not stored: what reads an element of it computes it
+ * again, from what lies in the first cache by then. So long as rows are fewer than processors they are joined only where
+ * they are short.
+ */
+#include "loops/rewrite.h"
+#include "loops/verify_gpu.h"
+#include "loops/walk.h"
+#include "transform/bind_join.h"
+
+enum { NEST_LOOPS = 8 };
+
+/* ---- joined ---- */
+
+static uint32_t grid_rank(const Kernel *kernel)
+{
+	uint32_t n = 0;
+	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
+		n++;
+	return n;
+}
+
+/* The loops of the grid behind the first n ones as the thread's own. */
+static Block rows_block(Arena *arena, const Block *body, uint32_t n)
+{
+	const Stmt *s = grid_loop(body);
+	if (!s)
+		return *body;
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = *s;
+	loop->loop = n ? LOOP_GRID : LOOP_SERIAL;
+	loop->threads = n ? 1 : 0;
+	loop->body = rows_block(arena, &s->body, n ? n - 1 : 0);
+	return block_one(arena, loop);
+}
+
+/* Of the extents of loops inside each other; one that is not known counts as the GPU's row says. */
+static int64_t iterations(const Joins *j, const Stmt *loop, bool grid)
+{
+	int64_t all = 1, n;
+	for (; loop && loop->kind == LOOP_FOR && (loop->loop == LOOP_GRID) == grid;
+	     loop = loop->body.n == 1 ? loop->body.stmts[0] : NULL) {
+		bool known = loop->hi->kind == IX_SIZE &&
+			     size_is_const(j->program->sizes, loop->hi->size, &n);
+		n = known ? n : j->t->options->gpu->unknown;
+		if (__builtin_mul_overflow(all, n, &all))
+			return INT64_MAX;
+	}
+	return all;
+}
+
+/* Are there blocks for all processors, or is there little to do in each? */
+static bool enough_rows(const Joins *j, const Kernel *kernel)
+{
+	const GpuTarget *gpu = j->t->options->gpu;
+	Block body = grid_body(kernel);
+	bool enough = iterations(j, grid_loop(&kernel->body), true) >= gpu->processors;
+	for (uint32_t i = 0; i < body.n && !enough; i++)
+		if (iterations(j, body.stmts[i], false) > gpu->row_short)
+			return false;
+	return true;
+}
+
+static bool rows_are_apart(const Joins *j, const Kernel *kernel)
+{
+	const Stmt *root = grid_loop(&kernel->body);
+	bool apart = true;
+	for (const Stmt *s = root; s && apart; s = grid_loop(&s->body))
+		apart = gpu_independent(j->program, kernel, root, s);
+	return apart;
+}
+
+/* ---- one element, one thread ---- */
+
+/* Loops inside each other, and what is in the innermost. */
+typedef struct Nest {
+	const Stmt *loops[NEST_LOOPS];
+	uint32_t n;
+	Block body;
+} Nest;
+
+static Nest nest_of(const Stmt *stmt)
+{
+	Nest nest = {.body = {0}};
+	for (; stmt->kind == LOOP_FOR && nest.n < NEST_LOOPS; stmt = stmt->body.stmts[0]) {
+		nest.loops[nest.n++] = stmt;
+		nest.body = stmt->body;
+		if (stmt->body.n != 1)
+			break;
+	}
+	return nest;
+}
+
+static bool loops_are_same(const Nest *a, const Nest *b)
+{
+	bool same = a->n == b->n;
+	for (uint32_t i = 0; same && i < a->n; i++)
+		same = ix_same(a->loops[i]->lo, b->loops[i]->lo) &&
+		       ix_same(a->loops[i]->hi, b->loops[i]->hi) &&
+		       a->loops[i]->step == b->loops[i]->step;
+	return same;
+}
+
+static const Ix **same_iters(const Joins *j, const Kernel *kernel)
+{
+	Arena *arena = j->program->arena;
+	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
+	for (IterVar i = 0; i < kernel->niters; i++)
+		iters[i] = ix_iter(arena, i);
+	return iters;
+}
+
+/* A value of one nest in the terms of another. */
+typedef struct Carry {
+	const Joins *j;
+	const Kernel *kernel;
+	const Nest *from, *to;
+} Carry;
+
+static const Value *carried(const Carry *c, const Value *value)
+{
+	const Ix **iters = same_iters(c->j, c->kernel);
+	for (uint32_t i = 0; i < c->from->n; i++)
+		iters[c->from->loops[i]->iter] =
+			ix_iter(c->j->program->arena, c->to->loops[i]->iter);
+	Rewrite rewrite = {.program = c->j->program, .iters = iters};
+	return rewrite_alone(&rewrite, value);
+}
+
+/* The first access to a buffer that the kernel stores, and whether all others are at the same place of the same
+ * loops. */
+typedef struct Places {
+	const Joins *j;
+	const Kernel *kernel;
+	BufferId buffer;
+	Nest nest, first_nest;
+	const Value *first;
+	bool differ;
+} Places;
+
+static void see_place(void *of, const Value *value)
+{
+	Places *p = of;
+	if (value->kind != VALUE_LOAD || value->buffer != p->buffer)
+		return;
+	if (!p->first) {
+		p->first = value;
+		p->first_nest = p->nest;
+		return;
+	}
+	if (value_same(p->first, value))
+		return;
+	const Carry carry = {p->j, p->kernel, &p->first_nest, &p->nest};
+	p->differ = p->differ || !loops_are_same(&p->first_nest, &p->nest) ||
+		    !value_same(carried(&carry, p->first), value);
+}
+
+static void see_places(Places *p, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (stmt->kind == LOOP_STORE && stmt->buffer == p->buffer)
+			see_place(p, value_load(p->j->program, stmt->buffer, stmt->ix));
+		if (stmt->value)
+			value_each(stmt->value, see_place, p);
+		see_places(p, &stmt->body);
+	}
+}
+
+/* Does one thread of a row touch each element that is stored, in whatever loop? */
+static bool elements_are_own(const Joins *j, const Kernel *kernel)
+{
+	Block body = grid_body(kernel);
+	BufferUses uses = kernel_buffers(j->scratch, kernel);
+	Places p = {.j = j, .kernel = kernel};
+	for (size_t u = 0; u < uses.n && !p.differ; u++) {
+		p.buffer = uses.at[u].buffer;
+		p.first = NULL;
+		for (uint32_t i = 0; i < body.n && uses.at[u].stored; i++) {
+			p.nest = nest_of(body.stmts[i]);
+			see_places(&p, &(Block){&body.stmts[i], 1});
+		}
+	}
+	return !p.differ;
+}
+
+bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+{
+	uint32_t first = grid_rank(a), second = grid_rank(b), n = first < second ? first : second;
+	Arena *arena = j->program->arena;
+	Kernel rows[] = {*a, *b};
+	if (n == 0 || !join_shares(j, a, b))
+		return false;
+	rows[0].body = rows_block(arena, &a->body, n);
+	rows[1].body = rows_block(arena, &b->body, n);
+	return join_bodies(j, &rows[0], &rows[1], made) && rows_pay(j->t, made) &&
+	       enough_rows(j, made) && elements_are_own(j, made) && rows_are_apart(j, made);
+}
+
+/* ---- rows that are not stored ---- */
+
+/* A row that is computed element by element. */
+typedef struct Row {
+	const Joins *j;
+	Kernel *kernel;
+	Nest nest;
+	uint32_t at; /* of the store in the nest */
+	const Stmt *store;
+	const Value *value; /* that is stored, of nothing that the nest declares or stores */
+} Row;
+
+static bool is_row(const Kernel *kernel, const Nest *nest)
+{
+	bool row = nest->n > 0 && is_elementwise(kernel, &nest->body);
+	for (uint32_t i = 0; i < nest->body.n && row; i++)
+		row = nest->body.stmts[i]->kind != LOOP_SET;
+	return row;
+}
+
+static const Value *load_of(const Row *r, const Stmt *store)
+{
+	return value_load(r->j->program, store->buffer, store->ix);
+}
+
+/* With what the nest has declared and stored as what that is set to. */
+static void find_value(Row *r)
+{
+	Arena *arena = r->j->program->arena;
+	ValueTwin *twins = ARENA_ARRAY(arena, ValueTwin, r->nest.body.n + 1);
+	Rewrite rewrite = {.program = r->j->program, .iters = same_iters(r->j, r->kernel), .values = twins};
+	for (uint32_t i = 0; i <= r->at; i++) {
+		const Stmt *stmt = r->nest.body.stmts[i];
+		bool local = stmt->kind == LOOP_LOCAL;
+		r->value = rewrite_alone(&rewrite, stmt->value);
+		twins[rewrite.nvalues++] = (ValueTwin){
+			local ? value_local(arena, r->kernel, stmt->local, NULL, 0) : load_of(r, stmt),
+			r->value};
+	}
+}
+
+static const Value *at_nest(const Row *r, const Nest *nest, const Value *value)
+{
+	return carried(&(Carry){r->j, r->kernel, &r->nest, nest}, value);
+}
+
+typedef struct Loads {
+	const Value *at; /* the one element */
+	BufferId buffer;
+	bool elsewhere;
+} Loads;
+
+static void see_load(void *of, const Value *value)
+{
+	Loads *loads = of;
+	if (value->kind == VALUE_LOAD && value->buffer == loads->buffer)
+		loads->elsewhere |= !loads->at || !value_same(value, loads->at);
+}
+
+static bool loads_elsewhere(const Block *block, Loads *loads)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
+		for (int k = 0; k < 3; k++)
+			if (ixs[k])
+				ix_each_value(ixs[k], see_load, loads);
+		if (stmt->value)
+			value_each(stmt->value, see_load, loads);
+		loads_elsewhere(&stmt->body, loads);
+	}
+	return loads->elsewhere;
+}
+
+/* What a value is made of, and whether a statement changes any of it. */
+typedef struct Changes {
+	const Stmt *stmt;
+	const BufferUses *uses;
+	bool any;
+} Changes;
+
+static bool sets_local(const Stmt *stmt, LocalId local)
+{
+	bool sets = (stmt->kind == LOOP_SET || stmt->kind == LOOP_LOCAL) && stmt->local == local;
+	for (uint32_t i = 0; i < stmt->body.n && !sets; i++)
+		sets = sets_local(stmt->body.stmts[i], local);
+	return sets;
+}
+
+static void see_change(void *of, const Value *value)
+{
+	Changes *c = of;
+	for (size_t i = 0; value->kind == VALUE_LOAD && i < c->uses->n; i++)
+		c->any |= c->uses->at[i].buffer == value->buffer && c->uses->at[i].stored;
+	if (value->kind == VALUE_LOCAL)
+		c->any |= sets_local(c->stmt, value->local);
+}
+
+static bool changes(const Row *r, const Stmt *stmt, const BufferUses *uses)
+{
+	Changes c = {stmt, uses, false};
+	value_each(r->value, see_change, &c);
+	return c.any;
+}
+
+/* Can the statement, the row's own or one behind it, do without the row in memory? */
+static bool does_without(const Row *r, const Stmt *stmt, bool own)
+{
+	Kernel alone = {.body = {&stmt, 1}};
+	BufferUses uses = kernel_buffers(r->j->scratch, &alone);
+	Nest nest = nest_of(stmt);
+	Loads loads = {NULL, r->store->buffer, false};
+	for (size_t i = 0; i < uses.n && !own; i++)
+		if (uses.at[i].buffer == r->store->buffer && uses.at[i].stored)
+			return false;
+	if (changes(r, stmt, &uses))
+		return false;
+	if (loops_are_same(&r->nest, &nest))
+		loads.at = at_nest(r, &nest, load_of(r, r->store));
+	return !loads_elsewhere(&alone.body, &loads);
+}
+
+static bool touches(const Row *r, const Stmt *stmt)
+{
+	Kernel alone = {.body = {&stmt, 1}};
+	BufferUses uses = kernel_buffers(r->j->scratch, &alone);
+	for (size_t i = 0; i < uses.n; i++)
+		if (uses.at[i].buffer == r->store->buffer)
+			return true;
+	return false;
+}
+
+/* Is the row stored there, once, and needed nowhere in memory? */
+static bool is_unneeded(const Row *r, uint32_t number, const Block *body, uint32_t at)
+{
+	BufferId buffer = r->store->buffer;
+	bool without = r->j->program->buffers.at[buffer].kind == BUFFER_TEMP &&
+		       !join_touched_elsewhere(r->j, number, buffer);
+	for (uint32_t i = 0; i < r->nest.body.n && without; i++)
+		without = i < r->at ? !touches(r, r->nest.body.stmts[i])
+				    : i == r->at || r->nest.body.stmts[i]->kind != LOOP_STORE ||
+					      r->nest.body.stmts[i]->buffer != buffer;
+	for (uint32_t i = 0; i < body->n && without; i++)
+		without = i < at ? !touches(r, body->stmts[i])
+				 : does_without(r, body->stmts[i], i == at);
+	return without;
+}
+
+static bool find_unneeded(const Joins *j, uint32_t number, Row *found, uint32_t *at)
+{
+	Kernel *kernel = &j->made[number];
+	Block body = grid_body(kernel);
+	for (*at = 0; *at < body.n; ++*at) {
+		Row row = {.j = j, .kernel = kernel, .nest = nest_of(body.stmts[*at])};
+		bool is = is_row(kernel, &row.nest);
+		for (row.at = 0; is && row.at < row.nest.body.n; row.at++) {
+			row.store = row.nest.body.stmts[row.at];
+			if (row.store->kind != LOOP_STORE)
+				continue;
+			find_value(&row);
+			*found = row;
+			if (is_unneeded(&row, number, &body, *at))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The nest without the store. */
+static Block without_store(const Row *r)
+{
+	Arena *arena = r->j->program->arena;
+	Body inner = {0};
+	bool stores = false;
+	for (uint32_t i = 0; i < r->nest.body.n; i++) {
+		const Stmt *stmt = r->nest.body.stmts[i];
+		stores |= stmt->kind == LOOP_STORE && i != r->at;
+		if (i != r->at)
+			PUSH(arena, inner.stmts, stmt);
+	}
+	Block body = body_block(&inner);
+	for (uint32_t i = r->nest.n; i-- > 0 && stores;) {
+		Stmt *loop = ARENA_NEW(arena, Stmt);
+		*loop = *r->nest.loops[i];
+		loop->body = body;
+		body = block_one(arena, loop);
+	}
+	return stores ? body : (Block){0};
+}
+
+/* What reads the row computes it. */
+static Block without_row(const Row *r, Block block)
+{
+	Nest nest = nest_of(block.stmts[0]);
+	ValueTwin twin = {0};
+	if (loops_are_same(&r->nest, &nest))
+		twin = (ValueTwin){at_nest(r, &nest, load_of(r, r->store)),
+				   at_nest(r, &nest, r->value)};
+	Rewrite rewrite = {.program = r->j->program,
+			   .iters = same_iters(r->j, r->kernel),
+			   .values = &twin,
+			   .nvalues = twin.value != NULL,
+			   .span = r->kernel->span};
+	return rewrite_block(&rewrite, block);
+}
+
+static void remove_row(const Row *r, uint32_t at)
+{
+	Arena *arena = r->j->program->arena;
+	Block body = grid_body(r->kernel);
+	Body rest = {0};
+	for (uint32_t i = 0; i < body.n; i++) {
+		Block block = i == at ? without_store(r) : (Block){&body.stmts[i], 1};
+		if (i >= at && block.n)
+			block = without_row(r, block);
+		body_append(arena, &rest, block);
+	}
+	buffer_forget(r->j->program, r->store->buffer);
+	r->kernel->body = grid_around(arena, &r->kernel->body, body_block(&rest), 0);
+}
+
+void join_row_values(const Joins *j, uint32_t number)
+{
+	Row row;
+	uint32_t at;
+	while (grid_loop(&j->made[number].body) && find_unneeded(j, number, &row, &at))
+		remove_row(&row, at);
+}

@@ -1,0 +1,31 @@
+/* Loops over elements in wide accesses, of the grid (bind_wide.c) or of the threads of a block (bind_rows.c). */
+#ifndef TSR_TRANSFORM_BIND_WIDE_H
+#define TSR_TRANSFORM_BIND_WIDE_H
+
+#include "loops/multiple.h"
+#include "transform/bind.h"
+
+enum { QUAD = 4, QUAD_LOOPS = 8 };
+
+/* Where fours begin at multiples of four. */
+typedef enum WideBegin { BEGIN_NOWHERE, BEGIN_WHOLE_ROWS, BEGIN_EVERYWHERE } WideBegin;
+
+typedef struct Wide {
+	Program *program;
+	Kernel *kernel;
+	const Stmt *loops[QUAD_LOOPS]; /* outermost first */
+	uint32_t n;
+	int64_t steps;	/* elements that all threads take at a time: fours end with a multiple of it, or beyond the extent */
+	Block body;	/* of an element: locals, what they are set to, stores */
+	uint32_t first; /* found: the loops from this one on are one */
+	Size extent;	/* ... of that, */
+	WideBegin begin;
+	Multiples multiples;
+} Wide;
+
+/* Finds whether fours of all that the body touches lie side by side. Requires loops that count from 0 to sizes. */
+bool wide_fits(Wide *wide);
+/* The body for the four elements from `first` on, as far as there are any; `lane` is a new iterator. */
+Block wide_elements(const Wide *wide, const Ix *first, IterVar lane);
+
+#endif
