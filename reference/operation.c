@@ -116,6 +116,16 @@ static bool read_operands(const Walk *walk, Operands *x)
 	return inside;
 }
 
+/* Several operands are multiplied and added up in pairs: a pair's sum of infinities may be one, where the sum
+ * of all products is no number (docs/language.md, "What the numbers do"). */
+static bool depends_on_pairs(const Filling *f, const Operands *x)
+{
+	bool infinite = false;
+	for (uint32_t i = 0; i < x->n; i++)
+		infinite |= isinf(x->elements[i].x);
+	return infinite && !f->narrow;
+}
+
 static void visit(Walk *walk, void *of)
 {
 	Filling *f = of;
@@ -133,6 +143,7 @@ static void visit(Walk *walk, void *of)
 		lose_subnormal(&x, &value);
 	if (f->folds) {
 		f->folds[to].exact &= f->narrow;
+		f->folds[to].unknown |= depends_on_pairs(f, &x);
 		value.x = f->minus ? -value.x : value.x;
 		fold_add(&f->folds[to], f->reduce, f->wide, &value);
 	} else {
