@@ -7,6 +7,8 @@
 #include "base/size_eval.h"
 #include "base/size_order.h"
 #include "base/size_program.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
 
 /* SHORT: numbers, dims and operations of a formula. */
 enum { TRIPS_GUESS = 8, DIM_GUESS = 32, SHORT = 16 };
@@ -54,6 +56,37 @@ bool loop_of_rest(Program *program, const Stmt *loop, Size *lo, Size *hi)
 	       size_same(*lo, size_scale(sizes, size_floor(sizes, *hi, loop->step), loop->step));
 }
 
+/* ---- loads that wait for memory ---- */
+
+/* Loads of large buffers whose places follow from what is read in the innermost loop around. */
+typedef struct Anywhere {
+	Program *program;
+	IterVar inner;
+	int64_t n;
+} Anywhere;
+
+static void count_load(void *of, const Value *value)
+{
+	Anywhere *a = of;
+	int64_t elements;
+	if (value->kind != VALUE_LOAD)
+		return;
+	const Buffer *buffer = &a->program->buffers.at[value->buffer];
+	if (!size_is_const(a->program->sizes, buffer->elements, &elements) ||
+	    elements * (int64_t)dtype_bytes(buffer->dtype) < a->program->options.target->l2_bytes)
+		return;
+	a->n += size_is_bad(ix_stride(a->program, value->ix, a->inner));
+}
+
+/* What such loads of the statement, in the loop, cost more than others. */
+static int64_t cost_anywhere(Program *program, const Stmt *stmt, const Stmt *loop)
+{
+	Anywhere a = {program, loop ? loop->iter : 0, 0};
+	if (loop && stmt->value)
+		value_each(stmt->value, count_load, &a);
+	return a.n * (program->options.target->load_anywhere - 1);
+}
+
 int64_t stmt_cost(const Stmt *stmt) { return stmt->value ? 1 + value_cost(stmt->value) : 0; }
 
 Size loop_trips(Program *program, const Stmt *loop)
@@ -66,21 +99,24 @@ Size loop_trips(Program *program, const Stmt *loop)
 	return size_is_bad(n) ? size_const(sizes, TRIPS_GUESS) : n;
 }
 
-Size block_size(Program *program, Block block)
+static Size size_in_loop(Program *program, Block block, const Stmt *loop)
 {
 	Sizes *sizes = program->sizes;
 	Size work = size_const(sizes, 0);
 	for (uint32_t i = 0; i < block.n; i++) {
 		const Stmt *stmt = block.stmts[i];
-		Size inside = size_const(sizes, stmt_cost(stmt));
+		const Stmt *inner = stmt->kind == LOOP_FOR ? stmt : loop;
+		Size inside = size_const(sizes, stmt_cost(stmt) + cost_anywhere(program, stmt, loop));
 		if (stmt->body.n)
-			inside = block_size(program, stmt->body);
+			inside = size_in_loop(program, stmt->body, inner);
 		if (stmt->kind == LOOP_FOR)
 			inside = size_mul(sizes, inside, loop_trips(program, stmt));
 		work = size_add(sizes, work, inside);
 	}
 	return work;
 }
+
+Size block_size(Program *program, Block block) { return size_in_loop(program, block, NULL); }
 
 int64_t typical_work(Program *program, const Kernel *kernel)
 {

@@ -113,6 +113,7 @@ static void emit_all(Lower *lower)
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
 		lower->loop = tables_loop(&lower->tables, id);
+		lower->tables.own_check[id] = lower->plan[id].own_check;
 		for (uint32_t arg = 1; arg < lower_node(lower, id)->nargs; arg++)
 			if (node_checks(&lower->tables, id, arg))
 				kernel_emit_check(lower, id, arg);

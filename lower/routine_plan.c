@@ -15,6 +15,10 @@
 bool routine_decide(Lower *lower)
 {
 	fuse_plan(lower);
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodeId id = lower->needed[k];
+		lower->plan[id].own_check = lower->tables.own_check[id] = scatter_checks(lower, id);
+	}
 	if (!tables_find_pre_checks(&lower->tables, lower->needed, lower->nneeded))
 		return false;
 	for (uint32_t k = 0; k < lower->nneeded; k++)

@@ -180,14 +180,26 @@ static void add_conds(const Scatter *s, ScatterStep *step, const Ix *index, Size
 	PUSH(arena, step->conds, ((Cond){COND_LT, index, ix_size(arena, size)}));
 }
 
+static void add_check(Scatter *s, ScatterStep *step, uint32_t arg, const Ix *at)
+{
+	Gen *gen = s->gen;
+	Size size;
+	CheckId check = tables_index_check(&gen->lower->tables, s->id, arg, &size);
+	PUSH(gen->arena, step->body.stmts,
+	     stmt_check(gen->program, at, ix_size(gen->arena, size), check));
+}
+
 /* Of an axis of one place there is nothing to read. */
 static void read_axis(Scatter *s, ScatterStep *step, uint32_t axis)
 {
 	Program *program = s->gen->program;
 	const Index *index = &s->piece->result.axes[axis];
 	Size size = shape_axis(lower_shape(s->gen->lower, s->id), axis)->size;
-	bool one = !index->guarded && size_is(program->sizes, size, 1);
+	bool own = s->gen->lower->plan[s->id].own_check;
+	bool one = !own && !index->guarded && size_is(program->sizes, size, 1);
 	const Ix *at = one ? zero_ix(s->gen) : read_index(s, (uint32_t)index->gather, &step->body);
+	if (own)
+		add_check(s, step, (uint32_t)index->gather, at);
 	step->axes[axis] = index_in_axis(program, at, index->mode, size);
 	step->row = ix_add(program, ix_mul(program, step->row, ix_size(program->arena, size)),
 			   step->axes[axis]);

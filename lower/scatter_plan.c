@@ -9,6 +9,8 @@
  *             more threads share the lists than making and following them costs
  */
 #include "base/size_dims.h"
+#include "base/size_order.h"
+#include "lower/node_plan.h"
 #include "lower/scatter.h"
 
 static bool is_at_least(const Scatter *s, Size size, int64_t least)
@@ -71,6 +73,52 @@ static bool buckets_pay(const Scatter *s)
 	return is_worth_threads(s) && 10 * target->scatter_threads > target->scatter_lists &&
 	       is_at_least(s, s->row, target->scatter_row / (int64_t)dtype_bytes(to->dtype)) &&
 	       is_at_least(s, s->rows, 2 * target->scatter_bucket);
+}
+
+/* ---- who checks the indices ---- */
+
+enum { GIVEN_DEPTH = 6 };
+
+/* Is it there before the routine writes anything: what the caller gives, or a value of that which is computed
+ * where it is read? */
+static bool is_given(const Lower *lower, NodeId id, int depth)
+{
+	const Node *node = lower_node(lower, id);
+	const NodePlan *plan = &lower->plan[id];
+	bool given = !plan->mutated && node->loop == 0 && depth > 0;
+	given = given && (node->nargs == 0 || (plan->fused && !node_kind_indexes(node->kind)));
+	for (uint32_t i = 0; given && i < node->nargs; i++)
+		given = is_given(lower, node->args[i], depth - 1);
+	return given;
+}
+
+/* Single elements that add up in few, whose steps' indices leave the second cache: there reading them twice
+ * costs more than a temporary. */
+static bool check_pays(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Target *target = lower->target;
+	int64_t n, elements, bytes = (int64_t)dtype_bytes(node->dtype);
+	Size steps = node_elements(lower, node->args[1]);
+	if (!size_is_const(lower->sizes, node_elements(lower, id), &elements) ||
+	    elements * bytes > target->l2_between || size_is_bad(steps) ||
+	    !size_ge(lower->sizes, steps, node_elements(lower, node->args[0])))
+		return false;
+	return !size_is_const(lower->sizes, steps, &n) ||
+	       (n >= target->scatter_steps * elements && n * 4 > target->l2_between);
+}
+
+bool scatter_checks(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const NodePlan *plan = &lower->plan[id];
+	bool may = node->kind == NODE_SCATTER && node->mode == INDEX_CHECKED &&
+		   dtype_is_float(node->dtype) && node->loop == 0 && node->target == NODE_NONE &&
+		   lower_has_kernel(lower, id) && !plan->mutated && !lower->options->gpu &&
+		   !asks_on(fuse_asked(lower, id, CHOICE_BUCKET));
+	for (uint32_t i = 0; may && i < node->nargs; i++)
+		may = is_given(lower, node->args[i], GIVEN_DEPTH);
+	return may && check_pays(lower, id);
 }
 
 /* ---- which ---- */

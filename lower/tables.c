@@ -329,6 +329,7 @@ Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *p
 		    .shared = ARENA_ARRAY(perm, BufferId, n),
 		    .checks = ARENA_ARRAY(perm, CheckId, n),
 		    .pre_check = ARENA_ARRAY(perm, bool, n),
+		    .own_check = ARENA_ARRAY(perm, bool, n),
 		    .loops = ARENA_ARRAY(perm, uint32_t, tensors->graph->loops.n + 1),
 		    .names = ARENA_ARRAY(perm, Sym, n)};
 	t.program = ARENA_NEW(perm, Program);

@@ -35,6 +35,9 @@ typedef struct Tables {
 	/* by NodeId: a gathered index depends on it, so that it is computed before anything is
 	 * written that the caller can see */
 	bool *pre_check;
+	/* by NodeId: of the routine at hand, a scatter that checks its indices in its own loop, and so
+	 * stores a temporary before anything else is written */
+	bool *own_check;
 	Sym *names;	  /* by NodeId: NULL: it has none yet; cleared where a routine begins */
 	NameCount *taken; /* stb_ds table of the C identifiers in use, with the last suffix given */
 	uint32_t *loops; /* by number among the graph's: that of the program, in the routine at hand; 0: none */
@@ -94,7 +97,7 @@ CheckId tables_index_check(Tables *t, NodeId node, uint32_t arg, Size *size);
 /* ---- one routine (tables_routine.c) ---- */
 
 /* Does operand `arg` hold indices that only the run knows, and that are to be inside? (That a size lies
- * inside is a guard.) */
+ * inside is a guard, and what checks them itself needs no check elsewhere.) */
 bool node_checks(const Tables *t, NodeId node, uint32_t arg);
 /* Finds which of the nodes, ascending and all that the routine needs, a gathered index depends on.
  * False after an error: the routine assigns to one. */

@@ -11,7 +11,7 @@
 bool node_checks(const Tables *t, NodeId id, uint32_t arg)
 {
 	const Node *node = tables_node(t, id);
-	if (arg == 0 || arg >= node->nargs || !node_kind_indexes(node->kind))
+	if (arg == 0 || arg >= node->nargs || !node_kind_indexes(node->kind) || t->own_check[id])
 		return false;
 	return node->kind == NODE_SLICE || node->mode == INDEX_CHECKED;
 }
@@ -74,7 +74,7 @@ static bool pre_check_loops(Tables *t, const NodeId *nodes, uint32_t n)
 bool tables_find_pre_checks(Tables *t, const NodeId *nodes, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
-		t->pre_check[nodes[k]] = false;
+		t->pre_check[nodes[k]] = t->own_check[nodes[k]];
 	do { /* falls: nodes that are no pre-checks */
 		for (uint32_t k = n; k-- > 0;) {
 			NodeId id = nodes[k];

@@ -21,6 +21,8 @@ FORMS += [("f32", "n t d", ["n t"], "[v] d", "sum"), ("f64", "n t d", ["t"], "[v
 FORMS += [(dtype, "n", ["n"], "[w]", words) for dtype, words in (
     ("i32", "sum"), ("i64", "sum, mode = skip"), ("u32", "prod"), ("i32", "max, mode = wrap"), ("i64", "min"), ("i32", "set"))]
 FORMS += [("i32", "n k", ["n"], "[w] k", "sum")]
+FORMS += [(dtype, "n", ["n"], "[w]", words) for dtype, words in (("f32", "sum"), ("f64", "min"), ("bf16", "set"))]
+FORMS += [("f32", "n", ["n", "n"], "[w] [t]", "sum")]
 FIXED = {"d": 20, "t": 3, "k": 2, "w": 9}
 
 
