@@ -101,6 +101,15 @@ static int64_t elements_together(const Nest *nest)
 	return n <= nest_target(nest)->registers ? n : 1;
 }
 
+/* Terms of a sum that is one expression, at most: as are asked for, or as pay. */
+static int64_t most_terms(const Nest *nest)
+{
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_UNROLL);
+	if (!asked || nest->nloops == nest->nresult)
+		return nest_target(nest)->short_steps;
+	return asks_on(asked) ? FEW_ELEMENTS : 0;
+}
+
 SumFacts nest_facts(const Nest *nest, Op reduce)
 {
 	Facts f = {.nest = nest, .arena = nest->gen->lower->scratch};
@@ -118,6 +127,7 @@ SumFacts nest_facts(const Nest *nest, Op reduce)
 			  .has_lanes = tile_has_lanes(reduce, dtype),
 			  .reads_one = true,
 			  .row_block = nest->gen->lower->row_block != NULL,
+			  .short_most = most_terms(nest),
 			  .together = elements_together(nest),
 			  .asked = lower_replays(nest->gen->lower),
 			  .apart = nest->apart};

@@ -79,12 +79,18 @@ static void move_loop(Nest *nest, uint32_t from, uint32_t to)
 	nest->loops[to] = moved;
 }
 
-/* An order that is asked for means lanes only where it says so. */
+/* Loops that are asked for, in an order or as one expression, mean lanes and tiles only where these are asked
+ * for, too. */
+static bool asks_loops(const Gen *gen)
+{
+	return asks_on(gen_asked(gen, CHOICE_ORDER)) || asks_on(gen_asked(gen, CHOICE_UNROLL));
+}
+
 static bool takes_lanes(Nest *nest, SumOrder order)
 {
 	Gen *gen = nest->gen;
 	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
-	bool off = asks_off(asked) || (!asked && asks_on(gen_asked(gen, CHOICE_ORDER)));
+	bool off = asks_off(asked) || (!asked && asks_loops(gen));
 	if (off || order.form == SUM_NONE)
 		return false;
 	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
@@ -102,6 +108,15 @@ static void describe_elements(const Nest *nest, int64_t elements)
 			   gen->iters.at[nest->loops[nest->nresult - 1].var].name, &elements, 1);
 }
 
+static void describe_unrolled(const Nest *nest)
+{
+	Gen *gen = nest->gen;
+	ScheduleClause *made =
+		nest->nloops > nest->nresult ? gen_make(gen, CHOICE_UNROLL, false) : NULL;
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
+		clause_add(gen->arena, made, gen->iters.at[nest->loops[i].var].name, NULL, 0);
+}
+
 /* Sums of which each is complete before the next begins: in lanes, written out or in turn. */
 static void plan_elements(Nest *nest, NestPlan *plan)
 {
@@ -115,8 +130,10 @@ static void plan_elements(Nest *nest, NestPlan *plan)
 	plan->form = NEST_SHORT;
 	plan->order = sums_order(&facts, SUM_WAY_SHORT, 0);
 	plan->steps = sums_short_steps(&facts);
-	if (plan->order.form != SUM_NONE)
+	if (plan->order.form != SUM_NONE) {
+		describe_unrolled(nest);
 		return;
+	}
 	plan->form = NEST_LOCAL;
 	plan->order = sums_order(&facts, SUM_WAY_LOOPS, 0);
 }
@@ -127,7 +144,7 @@ static bool plan_parts(Nest *nest, NestPlan *plan)
 	Gen *gen = nest->gen;
 	const ScheduleClause *asked = gen_asked(gen, CHOICE_VECTOR);
 	bool off = asks_off(asked) || asks_on(gen_asked(gen, CHOICE_TILE)) ||
-		   (!asked && asks_on(gen_asked(gen, CHOICE_ORDER)));
+		   (!asked && asks_loops(gen));
 	SumFacts facts = nest_facts(nest, plan->reduce);
 	SumOrder order = sums_order(&facts, SUM_WAY_PARTS, 0);
 	if (off || order.form == SUM_NONE)
@@ -167,8 +184,7 @@ static bool plan_tiles(Nest *nest, NestPlan *plan)
 static bool plan_contraction(Nest *nest, NestPlan *plan)
 {
 	bool replays = lower_replays(nest->gen->lower), adds = plan->reduce == OP_ADD;
-	bool tiled =
-		!asks_on(gen_asked(nest->gen, CHOICE_ORDER)) && !proj_writes_guarded(nest->proj);
+	bool tiled = !asks_loops(nest->gen) && !proj_writes_guarded(nest->proj);
 	if (adds && replays && !nest_pad(nest))
 		nest_pack_operands(nest, false);
 	if (tiled && plan_tiles(nest, plan))
@@ -181,8 +197,9 @@ static bool plan_contraction(Nest *nest, NestPlan *plan)
 /* Puts the loops in the order that is asked for, or the cheapest; is the sum kept in a local? */
 static bool choose_order(Nest *nest, const SumFacts *facts, bool reduces)
 {
+	bool unrolled = asks_on(gen_asked(nest->gen, CHOICE_UNROLL)) && sums_short_steps(facts);
 	bool local = !nest->scattered && reduces &&
-		     (!nest_sums_in_place(nest) || sums_short_rows(facts));
+		     (!nest_sums_in_place(nest) || unrolled || sums_short_rows(facts));
 	if (nest->nloops == 0)
 		return local;
 	uint32_t last =

@@ -294,7 +294,7 @@ SumOrder sums_cumulate(const Sizes *sizes, Size extent)
 
 int64_t sums_short_steps(const SumFacts *facts)
 {
-	int64_t steps = 1, n, most = facts->target->short_steps;
+	int64_t steps = 1, n, most = facts->short_most;
 	if ((facts->nresult == 0 && !facts->batched) || facts->nguards > 0 || facts->shares)
 		return 0;
 	for (uint32_t i = facts->nresult; i < facts->nloops; i++) {

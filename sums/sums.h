@@ -66,6 +66,7 @@ typedef struct SumFacts {
 	 * once; it reads one element, however often; the loops' numbers are in it; random words
 	 * are */
 	bool in_vectors, shares, reads_one, counts, words;
+	int64_t short_most; /* terms of a sum that is one expression, as far as elements that it reads */
 	int64_t together; /* elements in lanes that are computed together, as far as they divide */
 	bool asked;	    /* who makes it is asked for, and need not pay */
 	uint32_t nelements; /* that a term reads, each once */

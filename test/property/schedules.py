@@ -25,7 +25,7 @@ TSRC = os.environ.get("TSRC", "tsrc")
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 CODES = {"E0605", "E0606", "E0607"}
 OFF = ["tile", "vector", "pack", "block", "order", "transpose_tile", "fuse_rows", "parallel", "fuse", "stage", "pad", "group", "over_read",
-       "store_along", "inline", "transpose", "interleave", "row_block", "halo", "horizontal"]
+       "store_along", "inline", "transpose", "interleave", "unroll", "row_block", "halo", "horizontal"]
 
 # Program, shapes of the inputs, shapes of the outputs; n is 5.
 PROGRAMS = [
@@ -49,7 +49,7 @@ PROGRAMS = [
 MACHINES = ["x86-64-v4", "x86-64-v3", "x86-64"]
 # Numbers of a target that are no cost: what instructions there are, and how the code of a choice is made.
 FACTS = {"vector_bytes", "registers", "bf16_pairs", "masked_bytes", "grain", "grain_copies", "load_anywhere", "prefetch_ahead",
-         "prefetch_height", "scatter_ahead", "near_strip", "near_trips", "wide_trips", "short_steps", "transpose_nodes",
+         "prefetch_height", "scatter_ahead", "near_strip", "near_trips", "wide_trips", "transpose_nodes",
          "sort_ranks", "sort_digits", "sort_bits", "sort_bits_long", "select_group", "select_group_least",
          "row_block_transposed", "thread_block", "thread_parts", "thread_rest", "thread_slots"}
 
