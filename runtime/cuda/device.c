@@ -26,16 +26,27 @@ int device_check(Gpu *gpu, CUresult result, const char *what)
 	return TSR_BAD_DEVICE;
 }
 
-/* How well code for a target suits a device, of compute capability `have` / 10; 0: not at all. "sm_90a" is of that GPU
- * alone, "sm_90" of it and all later ones. */
-static long suits(const char *target, int have)
+/* Of a target: "sm_90a" is of that GPU alone, "sm_90" of it and all later ones. */
+typedef struct Capability {
+	long wanted; /* times 10; 0: it is no GPU */
+	bool alone;
+} Capability;
+
+static Capability capability_of(const char *target)
 {
 	char *end = NULL;
-	long wanted = strncmp(target, "sm_", 3) == 0 ? strtol(target + 3, &end, 10) : 0;
-	bool alone = wanted > 0 && strcmp(end, "a") == 0;
-	if (wanted <= 0 || (*end && !alone) || (alone ? have != wanted : have < wanted))
+	Capability c = {strncmp(target, "sm_", 3) == 0 ? strtol(target + 3, &end, 10) : 0, false};
+	c.alone = c.wanted > 0 && strcmp(end, "a") == 0;
+	return c.wanted > 0 && (!*end || c.alone) ? c : (Capability){0};
+}
+
+/* How well code for a target suits a device, of compute capability `have` / 10; 0: not at all. */
+static long suits(const char *target, int have)
+{
+	Capability c = capability_of(target);
+	if (c.wanted <= 0 || (c.alone ? have != c.wanted : have < c.wanted))
 		return 0;
-	return 2 * wanted + alone;
+	return 2 * c.wanted + c.alone;
 }
 
 /* The code that suits the device best, of those that do so less than `below`; NULL: there is none. */
@@ -64,10 +75,10 @@ static void targets_text(const Gpu *gpu, char *text, size_t room)
 
 static int no_code(Gpu *gpu, CUdevice device, int have)
 {
-	char name[100] = "", targets[200], *end;
+	char name[100] = "", targets[200];
 	const char *target = gpu->plan->target;
-	long wanted = strncmp(target, "sm_", 3) == 0 ? strtol(target + 3, &end, 10) : 0;
-	if (gpu->ncodes == 1 && (wanted <= 0 || (*end && strcmp(end, "a") != 0)))
+	Capability c = capability_of(target);
+	if (gpu->ncodes == 1 && !c.wanted)
 		return device_fail(gpu, TSR_NO_DEVICE, "%s: there is no GPU '%.40s'", gpu->path,
 				   target);
 	gpu->driver.cuDeviceGetName(name, sizeof name - 1, device);
@@ -80,8 +91,8 @@ static int no_code(Gpu *gpu, CUdevice device, int have)
 	return device_fail(
 		gpu, TSR_NO_DEVICE,
 		"the code is for %s, of compute capability %ld.%ld%s, and the device, %s, has %d.%d",
-		target, wanted / 10, wanted % 10, *end ? " alone" : " or later", name, have / 10,
-		have % 10);
+		target, c.wanted / 10, c.wanted % 10, c.alone ? " alone" : " or later", name,
+		have / 10, have % 10);
 }
 
 static int first_device(Gpu *gpu, CUdevice *device)

@@ -46,6 +46,8 @@ typedef struct DeviceRun {
 	CUdeviceptr *places; /* of the plan's buffers, now */
 	int64_t *sizes;	     /* bytes of the inputs, then of the results */
 	CUdeviceptr *arrays; /* lent: likewise, where they were last */
+	uint64_t inputs_end, arrays_end; /* else: of inputs, and results, from the arena's start */
+	char *staged; /* pinned, where they are on their way, and one word; NULL: they are not */
 	bool called;
 	struct DeviceGraph *graph; /* of its launches; NULL: none yet */
 } DeviceRun;
@@ -140,8 +142,11 @@ typedef struct RunArguments {
 /* Values of dims by the module's order. */
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *arguments);
 void run_free(Gpu *gpu, const DeviceContext *in, DeviceRun *run);
-/* The integer that a scalar of a routine is, from its cell. */
+/* The integer that a scalar of a routine is, from its cell; its bytes, with zeros behind. */
 int64_t scalar_value(const tsr_scalar *scalar, const void *cell);
+int64_t scalar_bits(const tsr_scalar *scalar, const void *cell);
+/* Scalars that say places are values of sizes, too. */
+void scalar_places(const PlanRoutine *routine, const void *const *scalars, int64_t *values);
 
 /* graph.c */
 void graph_free(Gpu *gpu, const DeviceContext *in, struct DeviceGraph *graph);

@@ -28,6 +28,13 @@ typedef struct CUlaunch {
 	void *kernel;
 	CUcontext context;
 } CUlaunch;
+/* Of a row of elements set in a graph: CUDA_MEMSET_NODE_PARAMS. */
+typedef struct CUmemset {
+	CUdeviceptr at;
+	size_t pitch;
+	unsigned value, element_bytes;
+	size_t width, height;
+} CUmemset;
 enum {
 	CUDA_SUCCESS = 0,
 	CU_STREAM_NON_BLOCKING = 1,

@@ -218,15 +218,6 @@ bool gpu_workspace_bytes(const Gpu *gpu, int32_t number, const int64_t *dims, in
 	return good;
 }
 
-/* Scalars that say places are values of sizes, too. */
-static void note_places(const Call *c)
-{
-	for (uint32_t i = 0; c->values && i < c->routine->nscalars; i++)
-		if (c->routine->places[i] != PLAN_NONE)
-			c->values[c->routine->places[i]] =
-				scalar_value(&c->routine->scalars[i], c->with->scalars[i]);
-}
-
 /* The lock is held from here on: device_enter has taken it, whatever it says. */
 static int invoke_entered(const Call *c, int code)
 {
@@ -255,7 +246,8 @@ static int invoke(Call *c, const tsr_call *call)
 		return TSR_BAD_CALL;
 	c->no_graph = call && call->flags;
 	c->values = new_values(gpu->plan, c->table, c->with->dims);
-	note_places(c);
+	if (c->values)
+		scalar_places(c->routine, c->with->scalars, c->values);
 	int code = c->values ? TSR_OK : TSR_BAD_DEVICE;
 	pthread_mutex_lock(&gpu->lock);
 	if (code == TSR_OK)
@@ -271,22 +263,24 @@ static int invoke(Call *c, const tsr_call *call)
 	return code;
 }
 
+static Call call_of(Gpu *gpu, int32_t number, const tsr_arguments *with)
+{
+	return (Call){.gpu = gpu,
+		      .table = &gpu->plan->module.routines[number],
+		      .routine = &gpu->plan->routines[number],
+		      .with = with};
+}
+
 int gpu_invoke(Gpu *gpu, int32_t number, const tsr_call *call, const tsr_arguments *with)
 {
-	Call c = {.gpu = gpu,
-		  .table = &gpu->plan->module.routines[number],
-		  .routine = &gpu->plan->routines[number],
-		  .with = with};
+	Call c = call_of(gpu, number, with);
 	return invoke(&c, call);
 }
 
 int gpu_invoke_lent(Gpu *gpu, int32_t number, const tsr_call *call, const tsr_arguments *with)
 {
-	Call c = {.gpu = gpu,
-		  .table = &gpu->plan->module.routines[number],
-		  .routine = &gpu->plan->routines[number],
-		  .with = with,
-		  .lent = true};
+	Call c = call_of(gpu, number, with);
+	c.lent = true;
 	return invoke(&c, call);
 }
 

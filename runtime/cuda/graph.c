@@ -13,6 +13,7 @@ struct DeviceGraph {
 	CUgraphExec exec;
 	CUgraphNode *nodes;
 	uint32_t n;
+	bool resets; /* is the first node no launch, but sets what kernels note failed checks in? */
 	CUdeviceptr state, workspace; /* that its nodes point into */
 	int64_t *scalars;	      /* that they have */
 	CUdeviceptr *arrays;	      /* likewise, lent: inputs, then results */
@@ -95,7 +96,8 @@ CUresult graph_add(Runner *r, const CUlaunch *launch)
 CUresult graph_set(Runner *r, const CUlaunch *launch)
 {
 	const struct DeviceGraph *g = r->run->graph;
-	return r->gpu->driver.cuGraphExecKernelNodeSetParams_v2(g->exec, g->nodes[r->node], launch);
+	return r->gpu->driver.cuGraphExecKernelNodeSetParams_v2(
+		g->exec, g->nodes[r->node + g->resets], launch);
 }
 
 /* The values of the routine's scalars, each in a cell; do they differ from those that are there? */
@@ -103,10 +105,7 @@ static bool take_scalars(const Runner *r, int64_t *cells)
 {
 	bool changed = false;
 	for (uint32_t i = 0; i < r->routine->nscalars; i++) {
-		const char *dtype = r->routine->scalars[i].dtype;
-		int64_t cell = 0;
-		memcpy(&cell, r->with->scalars[i],
-		       dtype_bytes(dtype_from_name(dtype, strlen(dtype))));
+		int64_t cell = scalar_bits(&r->routine->scalars[i], r->with->scalars[i]);
 		changed |= cell != cells[i];
 		cells[i] = cell;
 	}
@@ -125,11 +124,27 @@ static bool take_arrays(Runner *r, CUdeviceptr *arrays)
 	return any;
 }
 
+/* What launch_reset does, as the first node; an older driver has none. */
+static int add_reset(Runner *r, struct DeviceGraph *g)
+{
+	const DeviceContext *in = r->gpu->in;
+	const Driver *d = &r->gpu->driver;
+	const CUmemset set = {
+		.at = in->status, .element_bytes = sizeof r->status, .width = 1, .height = 1};
+	if (!in->code->plan->checks || !d->cuGraphAddMemsetNode)
+		return TSR_OK;
+	g->resets = true;
+	return device_check(
+		r->gpu,
+		d->cuGraphAddMemsetNode(&g->nodes[g->n++], g->graph, NULL, 0, &set, in->handle),
+		"a graph");
+}
+
 static int fill(Runner *r, struct DeviceGraph *g)
 {
 	const Driver *d = &r->gpu->driver;
 	int64_t room = count_nodes(r, r->routine->from, r->routine->to);
-	g->nodes = calloc((size_t)room + 1, sizeof *g->nodes);
+	g->nodes = calloc((size_t)room + 2, sizeof *g->nodes);
 	g->scalars = calloc((size_t)r->routine->nscalars + 1, sizeof *g->scalars);
 	g->arrays =
 		calloc((size_t)r->routine->ninputs + r->routine->noutputs + 1, sizeof *g->arrays);
@@ -141,6 +156,8 @@ static int fill(Runner *r, struct DeviceGraph *g)
 	take_arrays(r, g->arrays);
 	r->to = TO_GRAPH;
 	int code = device_check(r->gpu, d->cuGraphCreate(&g->graph, 0), "a graph");
+	if (code == TSR_OK)
+		code = add_reset(r, g);
 	if (code == TSR_OK)
 		code = launch_lines(r, r->routine->from, r->routine->to);
 	if (code == TSR_OK)
@@ -182,6 +199,10 @@ int graph_run(Runner *r)
 		r->run->graph = NULL;
 		return code;
 	}
+	if (!r->run->graph->resets)
+		code = launch_reset(r);
+	if (code != TSR_OK)
+		return code;
 	char what[200];
 	snprintf(what, sizeof what, "the graph of routine %.100s",
 		 r->routine->name ? r->routine->name : "");

@@ -27,9 +27,7 @@ static int set_cell(const Runner *r, const PlanArg *arg, int64_t *cell)
 	switch (arg->kind) {
 	case ARG_DIM: *cell = r->run->values[arg->index]; return TSR_OK;
 	case ARG_SCALAR:
-		memcpy(cell, r->with->scalars[arg->index],
-		       dtype_bytes(dtype_from_name(r->routine->scalars[arg->index].dtype,
-						   strlen(r->routine->scalars[arg->index].dtype))));
+		*cell = scalar_bits(&r->routine->scalars[arg->index], r->with->scalars[arg->index]);
 		return TSR_OK;
 	case ARG_BUFFER: break;
 	}
@@ -114,6 +112,17 @@ static int launch(Runner *r, uint32_t number)
 		return TSR_OK;
 	launch_name(line, name, sizeof name);
 	return device_check(gpu, result, name);
+}
+
+int launch_reset(Runner *r)
+{
+	const Gpu *gpu = r->gpu;
+	if (!gpu->in->code->plan->checks)
+		return TSR_OK;
+	return device_check(
+		r->gpu,
+		gpu->driver.cuMemsetD8Async(gpu->in->status, 0, sizeof r->status, r->stream),
+		"tsr_status");
 }
 
 int launch_wait(Runner *r)

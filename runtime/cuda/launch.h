@@ -29,6 +29,9 @@ int launch_wait(Runner *runner);
 /* ... and reads the i32 there. */
 int launch_read(Runner *runner, CUdeviceptr from, int32_t *word);
 
+/* Sets what kernels note failed checks in to 0, where there are checks. */
+int launch_reset(Runner *runner);
+
 /* graph.c. Launches of the routine as one graph, made by the second call for these dims and used by all behind it.
  * The first one launches: each kernel is loaded at its first launch. False: they are no graph, as their number
  * depends on what they compute or on scalars, is 1, or is large; or the driver is too old. */

@@ -4,7 +4,9 @@
 
 #include "runtime/cuda/launch.h"
 
-enum { RUNS_KEPT = 16 };
+/* Arrays of more bytes than STAGED_MOST in all are copied from and to where they are: what goes through pinned memory is
+ * copied twice. */
+enum { RUNS_KEPT = 16, STAGED_MOST = 1 << 20 };
 
 /* ---- memory ---- */
 
@@ -18,6 +20,8 @@ void run_free(Gpu *gpu, const DeviceContext *in, DeviceRun *run)
 	graph_free(gpu, in, run->graph);
 	if (in->handle && run->arena)
 		gpu->driver.cuMemFree_v2(run->arena);
+	if (in->handle && run->staged)
+		gpu->driver.cuMemFreeHost(run->staged);
 	free(run->values);
 	free(run->offsets);
 	free(run->places);
@@ -69,6 +73,9 @@ static int lay_out_arrays(Gpu *gpu, DeviceRun *run)
 					   &run->bytes))
 			return device_fail(gpu, TSR_BAD_DIM,
 					   "all inputs and results are too large");
+		run->arrays_end = run->bytes;
+		if (i < r->ninputs)
+			run->inputs_end = run->bytes;
 	}
 	return TSR_OK;
 }
@@ -121,6 +128,10 @@ static int run_allocate(Gpu *gpu)
 	snprintf(what, sizeof what, "routine %.100s", name ? name : "of the initialisers");
 	*runs = run->next;
 	int code = device_allocate(gpu, run->bytes + DEVICE_ALIGNMENT, what, &run->arena);
+	bool staged = code == TSR_OK && !run->lent && run->arrays_end <= STAGED_MOST;
+	if (staged &&
+	    gpu->driver.cuMemHostAlloc((void **)&run->staged, run->arrays_end + sizeof(int32_t), 0))
+		run->staged = NULL;
 	run->next = *runs;
 	*runs = run;
 	return code;
@@ -199,35 +210,104 @@ static void place_buffers(const Runner *r, const CUdeviceptr *arrays)
 
 /* ---- copies ---- */
 
+static int copy_input(const Runner *r, uint32_t i)
+{
+	size_t bytes = (size_t)r->run->sizes[i];
+	uint32_t b = array_buffer(r->routine, i);
+	if (!bytes)
+		return TSR_OK;
+	return device_check(r->gpu,
+			    r->gpu->driver.cuMemcpyHtoDAsync_v2(
+				    r->run->places[b], r->with->inputs[i], bytes, r->stream),
+			    r->gpu->in->code->plan->buffers[b].name);
+}
+
+/* Through pinned memory all of them are one copy, which nothing waits for. */
+static int copy_staged(const Runner *r)
+{
+	DeviceRun *run = r->run;
+	for (uint32_t i = 0; i < r->routine->ninputs; i++)
+		if (run->sizes[i])
+			memcpy(run->staged + run->offsets[array_buffer(r->routine, i)],
+			       r->with->inputs[i], (size_t)run->sizes[i]);
+	if (!run->inputs_end)
+		return TSR_OK;
+	return device_check(r->gpu,
+			    r->gpu->driver.cuMemcpyHtoDAsync_v2(run->arena, run->staged,
+								(size_t)run->inputs_end, r->stream),
+			    "the inputs");
+}
+
 static int copy_inputs(const Runner *r)
 {
-	int code = TSR_OK;
-	for (uint32_t i = 0; i < r->routine->ninputs && code == TSR_OK; i++) {
-		size_t bytes = (size_t)r->run->sizes[i];
-		uint32_t b = array_buffer(r->routine, i);
-		if (bytes)
-			code = device_check(r->gpu,
-					    r->gpu->driver.cuMemcpyHtoDAsync_v2(r->run->places[b],
-										r->with->inputs[i],
-										bytes, r->stream),
-					    r->gpu->in->code->plan->buffers[b].name);
-	}
+	int code = r->run->staged ? copy_staged(r) : TSR_OK;
+	for (uint32_t i = 0; i < r->routine->ninputs && code == TSR_OK && !r->run->staged; i++)
+		code = copy_input(r, i);
 	return code;
 }
 
-static int copy_outputs(Runner *r)
+/* A result, to where it is wanted or to its place in pinned memory. */
+static void *place_of_result(const Runner *r, uint32_t i)
+{
+	return r->run->staged ? r->run->staged + r->run->offsets[r->routine->outputs + i]
+			      : r->with->outputs[i];
+}
+
+static int copy_outputs(const Runner *r)
 {
 	int code = TSR_OK;
 	for (uint32_t i = 0; i < r->routine->noutputs && code == TSR_OK; i++) {
 		size_t bytes = (size_t)r->run->sizes[r->routine->ninputs + i];
 		uint32_t b = r->routine->outputs + i;
 		if (bytes)
-			code = device_check(r->gpu,
-					    r->gpu->driver.cuMemcpyDtoHAsync_v2(r->with->outputs[i],
-										r->run->places[b],
-										bytes, r->stream),
-					    r->gpu->in->code->plan->buffers[b].name);
+			code = device_check(
+				r->gpu,
+				r->gpu->driver.cuMemcpyDtoHAsync_v2(
+					place_of_result(r, i), r->run->places[b], bytes, r->stream),
+				r->gpu->in->code->plan->buffers[b].name);
 	}
+	return code;
+}
+
+/* What the checks say, and the results, behind one wait. */
+static int take_staged(Runner *r)
+{
+	DeviceRun *run = r->run;
+	bool checks = r->gpu->in->code->plan->checks;
+	char *word = run->staged + run->arrays_end;
+	int code = TSR_OK;
+	if (checks)
+		code = device_check(r->gpu,
+				    r->gpu->driver.cuMemcpyDtoHAsync_v2(
+					    word, r->gpu->in->status, sizeof r->status, r->stream),
+				    "tsr_status");
+	if (code == TSR_OK)
+		code = copy_outputs(r);
+	if (code == TSR_OK)
+		code = launch_wait(r);
+	if (code == TSR_OK && checks)
+		memcpy(&r->status, word, sizeof r->status);
+	if (code == TSR_OK)
+		code = note_code(r->gpu, r->status);
+	for (uint32_t i = 0; i < r->routine->noutputs && code == TSR_OK; i++)
+		if (run->sizes[r->routine->ninputs + i])
+			memcpy(r->with->outputs[i], place_of_result(r, i),
+			       (size_t)run->sizes[r->routine->ninputs + i]);
+	return code;
+}
+
+/* Nothing is written where a check has failed. */
+static int take_results(Runner *r)
+{
+	if (r->run->staged)
+		return take_staged(r);
+	int code = TSR_OK;
+	if (r->gpu->in->code->plan->checks)
+		code = launch_read(r, r->gpu->in->status, &r->status);
+	if (code == TSR_OK)
+		code = note_code(r->gpu, r->status);
+	if (code == TSR_OK)
+		code = copy_outputs(r);
 	return code == TSR_OK ? launch_wait(r) : code;
 }
 
@@ -239,23 +319,12 @@ static void note_assigned(const Runner *r)
 		r->with->state->assigned[r->routine->assigns[i]] = true;
 }
 
-/* Behind all earlier calls. */
-static int begin(const Runner *r)
-{
-	Gpu *gpu = r->gpu;
-	int code = device_order(gpu, r->stream);
-	return code == TSR_OK
-		       ? device_check(gpu,
-				      gpu->driver.cuMemsetD8Async(gpu->in->status, 0,
-								  sizeof r->status, r->stream),
-				      "tsr_status")
-		       : code;
-}
-
 static int launch_all(Runner *r)
 {
-	int code =
-		graph_wanted(r) ? graph_run(r) : launch_lines(r, r->routine->from, r->routine->to);
+	bool graph = graph_wanted(r);
+	int code = graph ? graph_run(r) : launch_reset(r);
+	if (code == TSR_OK && !graph)
+		code = launch_lines(r, r->routine->from, r->routine->to);
 	r->run->called = true;
 	return code;
 }
@@ -263,20 +332,17 @@ static int launch_all(Runner *r)
 /* With arrays of the host. */
 static int execute(Runner *r)
 {
-	Gpu *gpu = r->gpu;
 	place_buffers(r, NULL);
-	int code = begin(r);
+	int code = device_order(r->gpu, r->stream);
 	if (code == TSR_OK)
 		code = copy_inputs(r);
 	if (code == TSR_OK)
 		code = launch_all(r);
-	if (code == TSR_OK && gpu->in->code->plan->checks)
-		code = launch_read(r, gpu->in->status, &r->status);
 	if (code == TSR_OK)
-		code = note_code(gpu, r->status);
+		code = take_results(r);
 	if (code == TSR_OK)
 		note_assigned(r);
-	return code == TSR_OK ? copy_outputs(r) : code;
+	return code;
 }
 
 /* Bytes from there to the end of the allocation; as many as can be where the driver does not tell. */
@@ -366,7 +432,7 @@ static int execute_lent(Runner *r)
 		code = note_reserve(r->gpu);
 	if (code == TSR_OK) {
 		place_buffers(r, r->run->arrays);
-		code = begin(r);
+		code = device_order(r->gpu, r->stream);
 		if (code == TSR_OK)
 			code = launch_all(r);
 		int end = finish(r);
@@ -398,13 +464,18 @@ int64_t scalar_value(const tsr_scalar *scalar, const void *cell)
 	return value;
 }
 
-/* Sizes of memory depend on no scalar: a run serves all. */
-static void set_places(const Runner *r)
+int64_t scalar_bits(const tsr_scalar *scalar, const void *cell)
 {
-	for (uint32_t i = 0; i < r->routine->nscalars; i++)
-		if (r->routine->places[i] != PLAN_NONE)
-			r->run->values[r->routine->places[i]] =
-				scalar_value(&r->routine->scalars[i], r->with->scalars[i]);
+	int64_t bits = 0;
+	memcpy(&bits, cell, dtype_bytes(dtype_from_name(scalar->dtype, strlen(scalar->dtype))));
+	return bits;
+}
+
+void scalar_places(const PlanRoutine *routine, const void *const *scalars, int64_t *values)
+{
+	for (uint32_t i = 0; i < routine->nscalars; i++)
+		if (routine->places[i] != PLAN_NONE)
+			values[routine->places[i]] = scalar_value(&routine->scalars[i], scalars[i]);
 }
 
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
@@ -419,7 +490,8 @@ int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArgu
 		    .routine = &gpu->in->code->plan->routines[routine],
 		    .with = with,
 		    .stream = with->lent ? with->stream : gpu->in->stream};
-	set_places(&r);
+	/* sizes of memory depend on no scalar: a run serves all */
+	scalar_places(r.routine, with->scalars, r.run->values);
 	if (with->lent)
 		code = accept_lent(&r);
 	if (code == TSR_OK && !with->workspace)

@@ -16,6 +16,13 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_v2 {
 	CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS_v2;
 
+typedef struct CUDA_MEMSET_NODE_PARAMS {
+	CUdeviceptr dst;
+	size_t pitch;
+	unsigned value, elementSize;
+	size_t width, height;
+} CUDA_MEMSET_NODE_PARAMS;
+
 typedef struct CUlaunchAttribute {
 	int id;
 	char pad[4];
@@ -114,6 +121,8 @@ CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 			      const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
 				 size_t n, const CUDA_KERNEL_NODE_PARAMS_v2 *params);
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n,
+			      const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *n);
 CUresult cuGraphNodeGetType(CUgraphNode node, int *type);
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *params);

@@ -187,6 +187,22 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, CUstream
 	EMU_CALL(true, submit(stream, set(to, value, 1, n)));
 }
 
+static CUresult add_set(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n,
+			const CUDA_MEMSET_NODE_PARAMS *p)
+{
+	if (graph == NULL || graph->tag != TAG_GRAPH || p == NULL || p->height != 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	return emu_graph_add(graph, node, after, n,
+			     set(p->dst, p->value, p->elementSize, p->width));
+}
+
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n,
+			      const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+{
+	(void)context;
+	EMU_CALL(true, add_set(node, graph, after, n, params));
+}
+
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream stream)
 {
 	EMU_CALL(true, to % 4 ? CUDA_ERROR_INVALID_VALUE : submit(stream, set(to, value, 4, n)));

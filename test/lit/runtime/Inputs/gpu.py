@@ -64,6 +64,13 @@ routine step(pos : i64) -> total, row {
 }
 routine back(pos : i32) -> row { row =: sum("pos^i, d => d", cache) }
 """
+TAKEN = """dim n
+input a : [n]
+input b : [n]
+input c : [n]
+input at : i32 [n]
+output y = gather("[i]; b => b", a + b .* c, at)
+"""
 # name, program, runs: words of each; a state goes from each to the next
 CASES = [
     ("softmax", SOFTMAX, [["x=random:3", "n=9"], ["x=random:4", "n=1"], ["x=zeros", "n=0"]]),
@@ -73,6 +80,7 @@ CASES = [
     ("first", FIRST, [["x=random:1", "--seed=7"]]),
     ("whole", WHOLE, [["x=random:1", "--seed=7"], ["x=random:1"]]),
     ("steps", STEPS, [["x=random:1", "n=5", "steps=4"], ["x=random:1", "n=5", "steps=0"]]),
+    ("taken", TAKEN, [["a=random:1", "b=random:2", "c=random:3", "at=zeros", "n=5"]]),
     ("until", UNTIL, [["x=random:1", "n=5"]]),
     ("placed", PLACED, [["step", "k=random:1", "n=9", "s=2", "pos=0"], ["step", "k=random:2", "n=9", "s=3", "pos=6"],
                         ["step", "k=zeros", "n=9", "s=0", "pos=9"], ["back", "n=9", "pos=7"], ["back", "n=9", "pos=9"]]),
@@ -130,7 +138,10 @@ def against_numpy():
         sys.exit("softmax: other numbers than NumPy's")
 
 
-def again(name, calls):
+COUNTED = ("graph", "set", "launch graph", "allocate")
+
+
+def again(name, calls, words=COUNTED):
     """Call after call of one model: the first launches, the second makes a graph, those behind use it."""
     log = at(name, "log")
     os.environ.update(TSR_LIBCUDA=at(name, "libcuda.so"), LOG=log)
@@ -143,7 +154,7 @@ def again(name, calls):
             sys.exit("%s.%s: %s" % (name, routine, pairs))
     del os.environ["LOG"]
     lines = open(log, encoding="utf8").read().splitlines()
-    return [sum(line.startswith(word + " ") for line in lines) for word in ("graph", "set", "launch graph", "allocate")]
+    return [sum(line.startswith(word + " ") for line in lines) for word in words]
 
 
 def repeated():
@@ -159,6 +170,17 @@ def repeated():
     print("placed: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("placed", calls)))
     calls = [("forward", {"x": line})] * 3
     print("until: %d graphs, %d nodes set, %d launches of graphs, %d blocks" % tuple(again("until", calls)))
+
+
+def staged():
+    """Small arrays of the host go to the device in one copy, large ones each by itself; what checks note is set to 0 by a node."""
+    for n, calls in ((5, 4), (200000, 1)):
+        rng = np.random.default_rng(3)
+        arrays = {name: rng.standard_normal(n).astype(np.float32) for name in "abc"}
+        arrays["at"] = rng.integers(0, n, n).astype(np.int32)
+        open(at("taken", "log"), "w", encoding="utf8").close()
+        counts = again("taken", [("forward", arrays)] * calls, ("to device", "to host", "reset", "launch graph"))
+        print("%d calls: %d copies to the device, %d back, %d resets, %d launches of graphs" % (calls, *counts))
 
 
 class OnDevice:
@@ -212,6 +234,7 @@ for case in CASES:
     compare(*case)
 against_numpy()
 repeated()
+staged()
 lent()
 without_graph()
 print("%d programs agree" % len(CASES))

@@ -210,6 +210,7 @@ int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *stream)
 int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, void *stream)
 {
 	(void)stream;
+	note("reset", (long long)bytes, 0);
 	memset((void *)(uintptr_t)to, value, bytes);
 	return 0;
 }
@@ -294,6 +295,8 @@ typedef struct Launch {
 	void *unused, *context;
 } Launch;
 typedef struct Node {
+	void *set; /* NULL: a launch */
+	size_t bytes;
 	Launch launch;
 	long long elements[ARGS];
 } Node;
@@ -325,6 +328,24 @@ int cuGraphAddKernelNode_v2(Node **node, Graph *graph, Node *const *behind, size
 	take(*node = graph->nodes[graph->n++] = calloc(1, sizeof **node), launch);
 	return 0;
 }
+typedef struct Set {
+	unsigned long long at;
+	size_t pitch;
+	unsigned value, element_bytes;
+	size_t width, height;
+} Set;
+int cuGraphAddMemsetNode(Node **node, Graph *graph, Node *const *behind, size_t n, const Set *set,
+			 void *context)
+{
+	ENTER("cuGraphAddMemsetNode");
+	(void)behind;
+	if (graph->n || n || set->value || set->height != 1 || context != current)
+		return INVALID;
+	*node = graph->nodes[graph->n++] = calloc(1, sizeof **node);
+	(*node)->set = (void *)(size_t)set->at;
+	(*node)->bytes = set->width * set->element_bytes;
+	return 0;
+}
 int cuGraphInstantiateWithFlags(Graph **exec, Graph *graph, unsigned long long flags)
 {
 	ENTER("cuGraphInstantiateWithFlags");
@@ -350,7 +371,10 @@ int cuGraphLaunch(Graph *exec, void *stream)
 		for (int k = 0; k < ARGS; k++)
 			args[k] = &exec->nodes[i]->elements[k];
 		const Launch *l = &exec->nodes[i]->launch;
-		launch(l->kernel, l->grid[0], l->block[0], args);
+		if (exec->nodes[i]->set)
+			memset(exec->nodes[i]->set, 0, exec->nodes[i]->bytes);
+		else
+			launch(l->kernel, l->grid[0], l->block[0], args);
 	}
 	return 0;
 }
