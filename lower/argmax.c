@@ -23,6 +23,8 @@
  *   for part in 0..P: which, greatest = part, parts_y[part] where that is greater
  *   the search of x[which*65536 ...]
  */
+#include <string.h>
+
 #include "base/diag.h"
 #include "loops/linear.h"
 #include "lower/kernel.h"
@@ -40,6 +42,9 @@ typedef struct Argmax {
 	LocalId best, at;
 	const Ix *from, *extent; /* of what is searched along it, and of a multiple of lanes */
 	const Ix *whole;
+	bool in_lanes;	/* elements along the axis are neighbours */
+	IterId columns; /* of neighbours where those are none; UINT32_MAX: there are none */
+	BufferId parts; /* of a long axis, the greatest of each; BUFFER_NONE: it goes as a whole */
 	uint32_t lanes; /* of these; 0: they are single elements */
 	StoreTarget to;
 } Argmax;
@@ -245,7 +250,7 @@ static Block search(Argmax *a)
 	Gen *gen = a->gen;
 	Body element = {0};
 	search_all(a);
-	a->lanes = a->along != UINT32_MAX && lanes_help(a, a->along) ? LANES : 0;
+	a->lanes = a->in_lanes ? LANES : 0;
 	declare(a, &element);
 	if (a->lanes) {
 		search_lanes(a, &element);
@@ -261,9 +266,10 @@ static Block search(Argmax *a)
 }
 
 /* COLUMNS columns side by side, and those that are left one by one. */
-static Block search_columns(Argmax *a, IterId col)
+static Block search_columns(Argmax *a)
 {
 	Gen *gen = a->gen;
+	IterId col = a->columns;
 	Sizes *sizes = gen->program->sizes;
 	Body element = {0}, done = {0}, all = {0};
 	Size extent = a->proj->iters[col].extent;
@@ -299,7 +305,7 @@ static bool has_parts(Argmax *a)
 	bool known = a->along != UINT32_MAX &&
 		     size_is_const(a->gen->program->sizes, a->proj->iters[a->along].extent, &n);
 	return a->along != UINT32_MAX && a->piece->niters == 1 && !a->gen->lower->row_block &&
-	       (!known || n >= 2 * PART) && lanes_help(a, a->along);
+	       (!known || n >= 2 * PART) && a->in_lanes;
 }
 
 static bool is_vector(const Value *value)
@@ -373,16 +379,6 @@ static const Value *part_greatest(Argmax *a, const Ix *first, Dtype dtype, Body 
 	return read_local(a, last, NULL);
 }
 
-static BufferId parts_buffer(const Argmax *a, Dtype dtype, Size nparts)
-{
-	Gen *gen = a->gen;
-	Sym name =
-		lower_unique(gen->lower, sym_printf(gen->program->symbols, "parts_%s", gen->name));
-	return lower_buffer(
-		gen->lower,
-		(Buffer){.kind = BUFFER_TEMP, .name = name, .dtype = dtype, .elements = nparts});
-}
-
 /* The first part that has the greatest of all is what is searched. */
 static void choose_part(Argmax *a, const Value *greatest, IterVar part, const Ix *parts)
 {
@@ -416,7 +412,7 @@ static void search_parts(Argmax *a)
 	const Node *operand = lower_node(gen->lower, lower_node(gen->lower, a->node)->args[0]);
 	Dtype dtype = dtype_wide(operand->dtype);
 	Size nparts = size_ceil(program->sizes, a->proj->iters[a->along].extent, PART);
-	BufferId buffer = parts_buffer(a, dtype, nparts);
+	BufferId buffer = a->parts;
 	IterVar part = gen_iter(gen, sym_cstr(program->symbols, "part"));
 	const Ix *number = ix_iter(gen->arena, part), *parts = ix_size(gen->arena, nparts);
 	const Value *greatest =
@@ -431,42 +427,76 @@ static void search_parts(Argmax *a)
 	store(a, &gen->top, one_place(a, constant(a, 0)));
 }
 
-void argmax_emit(Gen *gen, NodeId node, StoreTarget to)
+static BufferId declare_parts(const Argmax *a)
 {
-	const Proj *proj = lower_proj(gen->lower, node);
-	Argmax a = {.gen = gen,
-		    .node = node,
-		    .proj = proj,
-		    .piece = &proj->pieces[0],
-		    .along = UINT32_MAX,
-		    .to = to};
-	a.by_iter = ARENA_ARRAY(gen->arena, const Ix *, proj->niters + 1);
+	Gen *gen = a->gen;
+	const Node *operand = lower_node(gen->lower, lower_node(gen->lower, a->node)->args[0]);
+	return gen_temporary(
+		gen, "parts", gen->name,
+		(Buffer){.dtype = dtype_wide(operand->dtype),
+			 .elements = size_ceil(gen->program->sizes, a->proj->iters[a->along].extent,
+					       PART)});
+}
+
+/* Iterators of all axes; the last one of columns. */
+static IterId open_loops(Argmax *a)
+{
 	IterId col = UINT32_MAX;
-	for (uint32_t i = 0; i < a.piece->niters; i++) {
-		IterId id = a.piece->iters[i];
-		IterVar var = gen_iter(gen, proj->iters[id].name);
-		a.by_iter[id] = ix_iter(gen->arena, var);
-		if (proj->iters[id].reduced) {
-			REQUIRE(a.along == UINT32_MAX);
-			a.along = id;
-			a.var = var;
+	for (uint32_t i = 0; i < a->piece->niters; i++) {
+		IterId id = a->piece->iters[i];
+		IterVar var = gen_iter(a->gen, a->proj->iters[id].name);
+		a->by_iter[id] = ix_iter(a->gen->arena, var);
+		if (a->proj->iters[id].reduced) {
+			REQUIRE(a->along == UINT32_MAX);
+			a->along = id;
+			a->var = var;
 		} else {
 			col = id;
 		}
 	}
-	if (has_parts(&a)) {
+	return col;
+}
+
+struct Argmax *argmax_plan(Gen *gen, NodeId node, StoreTarget to)
+{
+	const Proj *proj = lower_proj(gen->lower, node);
+	Argmax *a = ARENA_NEW(gen->arena, Argmax);
+	*a = (Argmax){.gen = gen,
+		      .node = node,
+		      .proj = proj,
+		      .piece = &proj->pieces[0],
+		      .by_iter = ARENA_ARRAY(gen->arena, const Ix *, proj->niters + 1),
+		      .along = UINT32_MAX,
+		      .columns = UINT32_MAX,
+		      .parts = BUFFER_NONE,
+		      .to = to};
+	IterId col = open_loops(a);
+	a->in_lanes = a->along != UINT32_MAX && lanes_help(a, a->along);
+	if (has_parts(a))
+		a->parts = declare_parts(a);
+	else if (a->along != UINT32_MAX && col != UINT32_MAX && !a->in_lanes && lanes_help(a, col))
+		a->columns = col;
+	return a;
+}
+
+void argmax_emit(Gen *gen, const struct Argmax *plan)
+{
+	Argmax a = *plan;
+	a.gen = gen;
+	a.by_iter = ARENA_ARRAY(gen->arena, const Ix *, a.proj->niters + 1);
+	memcpy(a.by_iter, plan->by_iter, a.proj->niters * sizeof *a.by_iter);
+	if (a.parts != BUFFER_NONE) {
 		search_parts(&a);
 		return;
 	}
-	bool columns = a.along != UINT32_MAX && col != UINT32_MAX && !lanes_help(&a, a.along) &&
-		       lanes_help(&a, col);
-	Block block = columns ? search_columns(&a, col) : search(&a);
+	Block block = a.columns != UINT32_MAX ? search_columns(&a) : search(&a);
 	for (uint32_t i = a.piece->niters; i-- > 0;) {
 		IterId id = a.piece->iters[i];
-		if (id != a.along && !(columns && id == col))
+		if (id != a.along && id != a.columns)
 			block = block_one(gen->arena,
 					  loop(&a, a.by_iter[id]->iter, constant(&a, 0),
-					       ix_size(gen->arena, proj->iters[id].extent), block));
+					       ix_size(gen->arena, a.proj->iters[id].extent),
+					       block));
 	}
 	append(gen, &gen->top, block);
 }

@@ -1,66 +1,70 @@
-/* Kernels that are dropped: nothing reads what they make any more, since copies and reads compute it
- * (inline_producer.c).
+/* Kernels that are not made: nothing reads what they would, since the one kernel that reads it computes it
+ * where it copies or reads it (inline_producer.c). Decided once that kernel is planned.
  */
 #include "loops/walk.h"
-#include "lower/kernel.h"
+#include "lower/kernel_plan.h"
+#include "lower/tile_plan.h"
 
-/* The kernel of a name, of the routine's, which are the program's last ones. The last of them are
- * asked for. */
-static size_t find_kernel(const Lower *lower, Sym name)
+typedef struct Search {
+	BufferId buffer;
+	bool found;
+} Search;
+
+static void see(void *of, const Value *value)
 {
-	size_t i = lower->program->kernels.n - 1;
-	while (lower->program->kernels.at[i].name != name)
-		i--; /* falls: there is one */
-	return i;
+	Search *search = of;
+	search->found |= value->kind == VALUE_LOAD && value->buffer == search->buffer;
 }
 
-/* Does the kernel of a number, or one behind it, read the buffer? */
-static bool is_read(const Lower *lower, BufferId buffer, size_t from)
+static void search_locals(Search *search, const SharedLocals *shared)
 {
-	for (size_t i = from; i < lower->program->kernels.n; i++) {
-		BufferUses uses = kernel_buffers(lower->scratch, &lower->program->kernels.at[i]);
-		for (size_t k = 0; k < uses.n; k++)
-			if (uses.at[k].buffer == buffer && uses.at[k].loaded)
-				return true;
+	for (size_t i = 0; i < shared->n; i++)
+		value_each(shared->at[i].value, see, search);
+}
+
+static void search_copies(Search *search, const CopyLoops *loops, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (loops[i].value)
+			value_each(loops[i].value, see, search);
+		search_copies(search, loops[i].inner, loops[i].ninner);
 	}
-	return false;
 }
 
-static void drop_kernel(Lower *lower, size_t at)
+/* The sum, but for an operand that is packed as what computes it. */
+static const Value *read_value(const PlannedNest *planned)
 {
-	Program *program = lower->program;
-	program->kernels.n--;
-	lower->kernels.n--;
-	for (size_t i = at; i < program->kernels.n; i++)
-		program->kernels.at[i] = program->kernels.at[i + 1];
+	const Nest *nest = &planned->nest;
+	if (planned->plan.form != NEST_TILES || !planned->plan.tile->inlined)
+		return nest->value;
+	const Value *load = tile_packed_load(planned->plan.tile);
+	const Value *none = value_const(nest->gen->arena, load->dtype, scalar_of(load->dtype, 0));
+	return tile_replaced(nest->gen->arena, nest->value, load, none);
 }
 
-/* Its line says that copies and reads compute it. */
-static void describe(Lower *lower, Sym name)
+bool kernel_plan_reads(const KernelPlan *plan, BufferId buffer)
 {
-	ScheduleEntry *entry = schedule_entry(lower->program->made, name);
-	const ScheduleClause *node = entry_clause(entry, CHOICE_NODE);
-	ScheduleClause kept = node ? *node : (ScheduleClause){0};
-	entry->clauses.n = 0;
-	entry_make(lower->program->arena, entry, CHOICE_PACK, false);
-	if (node)
-		PUSH(lower->program->arena, entry->clauses, kept);
-}
-
-void inline_producer_drop(Lower *lower)
-{
-	for (size_t i = 0; i < lower->produced.n; i++) {
-		NodeId id = lower->produced.at[i];
-		if (!lower->plan[id].own)
-			continue;
-		Sym name = kernel_name(lower, id);
-		size_t kernel = find_kernel(lower, name);
-		if (is_read(lower, lower->plan[id].buffer, kernel))
-			continue;
-		lower->plan[id].own = false;
-		drop_kernel(lower, kernel);
-		describe(lower, name);
-		buffer_forget(lower->program, lower->plan[id].buffer);
+	Search search = {.buffer = buffer};
+	for (uint32_t i = 0; i < plan->nnests && !search.found; i++) {
+		const Nest *nest = &plan->nests[i].nest;
+		value_each(read_value(&plan->nests[i]), see, &search);
+		value_each(nest->finished, see, &search);
+		search_locals(&search, &nest->inner);
+		search_locals(&search, &nest->epilogue);
+		ix_each_value(nest->at, see, &search);
+		for (size_t k = 0; k < nest->copies.n; k++)
+			search_copies(&search, nest->copies.at[k].loops, nest->copies.at[k].nloops);
 	}
-	lower->produced.n = 0;
+	return search.found;
+}
+
+void producers_drop(Lower *lower, const KernelPlan *plan)
+{
+	for (size_t i = 0; i < plan->gen.produced.n; i++) {
+		NodePlan *node = &lower->plan[plan->gen.produced.at[i]];
+		if (!node->own || kernel_plan_reads(plan, node->buffer))
+			continue;
+		node->own = false;
+		node->inlined = plan->node;
+	}
 }

@@ -103,6 +103,25 @@ const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value
 	return stmt_store(gen->arena, to.buffer, at, to.acc, value_cast(gen->arena, dtype, value));
 }
 
+void gen_owns(Gen *gen, BufferId buffer) { PUSH(gen->arena, gen->buffers, buffer); }
+
+BufferId gen_temporary(Gen *gen, const char *prefix, const char *of, Buffer buffer)
+{
+	Sym name = sym_printf(gen->program->symbols, "%s_%s", prefix, of);
+	REQUIRE(!gen->emits);
+	buffer.kind = BUFFER_TEMP;
+	if (gen->looks) {
+		buffer.name = tables_free_name(&gen->lower->tables, name);
+		buffer.dtype = dtype_alone(buffer.dtype);
+		PUSH(gen->arena, gen->program->buffers, buffer);
+		return (BufferId)gen->program->buffers.n - 1;
+	}
+	buffer.name = lower_unique(gen->lower, name);
+	BufferId id = lower_buffer(gen->lower, buffer);
+	gen_owns(gen, id);
+	return id;
+}
+
 IterVar gen_iter(Gen *gen, Sym name)
 {
 	gen->names.arena = gen->arena;
@@ -238,15 +257,4 @@ bool lower_has_kernel(const Lower *lower, NodeId id)
 	const NodePlan *plan = &lower->plan[id];
 	return plan->needed && !plan->fused && !plan->hoisted &&
 	       !is_caller_data(lower_node(lower, id)) && !lower_is_alias(lower, id);
-}
-
-/* Copies of parameters in the state have kernels elsewhere. */
-void lower_forget_from(Lower *lower, BufferId first)
-{
-	for (BufferId b = first; b < lower->program->buffers.n; b++)
-		if (lower->program->buffers.at[b].kind == BUFFER_TEMP)
-			buffer_forget(lower->program, b);
-	for (uint32_t k = 0; k < lower->nneeded; k++)
-		if (lower->plan[lower->needed[k]].padded >= first)
-			lower->plan[lower->needed[k]].padded = BUFFER_NONE;
 }

@@ -49,11 +49,14 @@ typedef struct Gen {
 	VEC(SharedValue) shared; /* what these are */
 	bool in_line;		 /* they are no locals */
 	bool looks;		 /* nothing of it stays (NestLook): no tensor gets its name */
+	bool emits;		 /* it is planned: statements are made of it */
 	const Schedule *asked;	 /* the lower's; NULL: nothing is */
 	Sym name;		 /* the kernel's */
 	Span span;
 	VEC(ScheduleEntry) made; /* what was chosen, a nest each */
 	uint32_t entry;		 /* of these, the one of the nest at hand */
+	VEC(BufferId) buffers;	 /* that are declared for it while it is planned */
+	VEC(NodeId) produced;	 /* what copies and reads of it may compute (inline_producer.c) */
 	NodeId bound;		 /* a reduction whose value is at hand */
 	const Value *bound_value;
 	NodeId inside; /* is computed where the nest reads it, not loaded (inline_producer.c) */
@@ -88,6 +91,11 @@ void gen_nest(Gen *gen);
 Gen gen_new(Lower *lower, Sym name, Span span);
 Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span);
 void kernel_finish(Gen *gen);
+/* A temporary of the kernel, called PREFIX_OF. Requires: the kernel is planned, not emitted. Of a nest that is only
+ * looked at it is one of the look's program, and nobody's else. */
+BufferId gen_temporary(Gen *gen, const char *prefix, const char *of, Buffer buffer);
+/* Adds a buffer to those that were declared for the kernel. */
+void gen_owns(Gen *gen, BufferId buffer);
 IterVar gen_iter(Gen *gen, Sym name);
 LocalId gen_local(Gen *gen, const char *name, Dtype dtype);
 const Value *gen_local_value(Gen *gen, LocalId local);

@@ -8,6 +8,7 @@
  * computed so where it is cheap. An operand of a routine has its kernel before, which is dropped
  * once all that reads it are such copies; one of the state is dropped in prepack_value.c.
  */
+#include "base/diag.h"
 #include "loops/walk.h"
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
@@ -138,13 +139,26 @@ const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *ax
 		value = load;
 	gen->in_line = in_line;
 	if (value != load && gen->lower->plan[read->node].sinkable)
-		PUSH(gen->lower->scratch, gen->lower->produced, read->node);
+		PUSH(gen->arena, gen->produced, read->node);
 	return value;
 }
 
 const Value *nest_produced(Nest *nest, const Value *load, bool again)
 {
 	return nest_produced_at(nest, load, NULL, again);
+}
+
+const Value *nest_producer(Nest *nest, const Value *load)
+{
+	Gen *gen = nest->gen;
+	bool in_line = gen->in_line;
+	gen->in_line = true;
+	SeenList seen = reads_of(nest);
+	const Seen *read = find_read(gen, &seen, load);
+	REQUIRE(read);
+	const Value *value = node_compute(gen, read->node, read->axes);
+	gen->in_line = in_line;
+	return value;
 }
 
 void nest_note_produced(Nest *nest, const Value *load, const Value *value)

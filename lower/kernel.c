@@ -84,9 +84,11 @@ static void emit_along(Gen *gen, NodeId id, StoreTarget to)
 }
 
 /* What is no nest. */
-static void emit_node(Gen *gen, NodeId id, StoreTarget to)
+static void emit_node(Gen *gen, const KernelPlan *plan)
 {
 	Lower *lower = gen->lower;
+	NodeId id = plan->node;
+	StoreTarget to = plan->to;
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj)
@@ -98,13 +100,13 @@ static void emit_node(Gen *gen, NodeId id, StoreTarget to)
 	else if (proj->linear)
 		emit_flat_copy(gen, lower->plan[node->args[0]].buffer, to);
 	else if (node->kind == NODE_ARGMAX)
-		argmax_emit(gen, id, to);
+		argmax_emit(gen, plan->argmax);
 	else if (node->along.letter)
 		emit_along(gen, id, to);
 	else if (node->kind == NODE_RANDOM)
 		random_emit(gen, id, to);
 	else
-		scatter_emit(gen, id, to.buffer);
+		scatter_emit(gen, plan);
 }
 
 static void clear_target(Lower *lower, NodeId id)
@@ -137,6 +139,7 @@ static bool meets_all(const Lower *lower, NodeId id)
 static Gen gen_of(const KernelPlan *plan)
 {
 	Gen gen = plan->gen;
+	gen.emits = true;
 	memset(&gen.made, 0, sizeof gen.made);
 	for (size_t i = 0; i < plan->gen.made.n; i++)
 		PUSH(gen.arena, gen.made, plan->gen.made.at[i]);
@@ -151,9 +154,7 @@ static void emit_planned(Gen *gen, const KernelPlan *plan)
 	if (plan->nests)
 		nests_emit(gen, plan);
 	else
-		emit_node(gen, plan->node, plan->to);
-	for (size_t i = 0; i < plan->produced.n; i++)
-		PUSH(gen->lower->scratch, gen->lower->produced, plan->produced.at[i]);
+		emit_node(gen, plan);
 }
 
 /* The target takes in what is aside. */
@@ -196,6 +197,24 @@ void kernel_emit(Lower *lower, const KernelPlan *plan)
 		halo_describe(&gen, plan->node);
 	fuse_describe_node(&gen, plan->node);
 	kernel_finish(&gen);
+}
+
+void kernel_describe_inlined(Lower *lower, const KernelPlan *plan)
+{
+	Gen gen = gen_of(plan);
+	ScheduleEntry *entry = &gen.made.at[0];
+	memset(&entry->clauses, 0, sizeof entry->clauses);
+	entry_make(gen.arena, entry, CHOICE_PACK, false);
+	for (uint32_t i = 0; i < plan->nnests; i++) {
+		Nest nest = plan->nests[i].nest;
+		nest.gen = &gen;
+		gen.entry = plan->nests[i].entry;
+		nest_note_names(&nest);
+	}
+	fuse_describe_node(&gen, plan->node);
+	for (size_t i = 0; i < gen.made.n; i++)
+		PUSH(gen.arena, lower->program->made->entries, gen.made.at[i]);
+	buffer_forget(lower->program, lower->plan[plan->node].buffer);
 }
 
 /* ---- checks of gathered indices ---- */

@@ -28,14 +28,16 @@ void random_emit(Gen *gen, NodeId node, StoreTarget to);
 void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
 
 /* scatter.c: the loops of a scatter, to elements that were set to the neutral element. */
-void scatter_emit(Gen *gen, NodeId node, BufferId to);
+void scatter_emit(Gen *gen, const KernelPlan *plan);
 /* argmax.c: to[i] (acc)= the index of the greatest element along the reduced axis. */
-void argmax_emit(Gen *gen, NodeId node, StoreTarget to);
+void argmax_emit(Gen *gen, const struct Argmax *plan);
 /* along_lines.c: the lines of what goes along an axis. Requires that nothing is added to the
  * target, and that nothing in it is read. */
 Lines along_lines(Gen *gen, NodeId node, StoreTarget to);
-/* Kernels of one node, appended to the routine, once. */
+/* Kernels of one node, appended to the routine, once; of one that another kernel computes instead, what a schedule
+ * says of it. */
 void kernel_emit(Lower *lower, const KernelPlan *plan);
+void kernel_describe_inlined(Lower *lower, const KernelPlan *plan);
 /* ... where it has one; the margins of its buffer. */
 void lower_emit_node(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
@@ -53,9 +55,6 @@ void lower_init(Lower *lower);
 void initial_emit(Lower *lower, NodeId id);
 /* The routine that packs the state, from the kernels that the others asked for. */
 void lower_pack(Lower *lower);
-/* inline_producer.c: drops the kernels of what copies of the kernel at hand computed, and nothing
- * reads (drop_producer.c). */
-void inline_producer_drop(Lower *lower);
 /* prepack_value_emit.c: a function of parameters' buffer in the state; the kernels of those that are
  * new in the routine. Once all routines are there: functions that are read in panels alone go, the
  * last first, which may read others. */

@@ -8,6 +8,7 @@
 
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
+#include "lower/tile_plan.h"
 
 /* ---- assignments ---- */
 
@@ -62,11 +63,9 @@ static bool reads_buffer(const Lower *lower, NodeId id, BufferId buffer)
 }
 
 /* Would a piece of an assignment read elements of its target that it has stored: others than the one
- * that is stored next, or that one behind a part of its sum? The nest is planned, and what the plan
- * takes is given back. */
+ * that is stored next, or that one behind a part of its sum? */
 static bool piece_reads_stored(Lower *lower, NodeId id, uint32_t piece, StoreTarget to)
 {
-	BufferId nbuffers = (BufferId)lower->program->buffers.n;
 	NestLook look;
 	NestPlan plan;
 	nest_look_at(&look, lower, id, piece, lower_name(lower, id), to);
@@ -74,7 +73,6 @@ static bool piece_reads_stored(Lower *lower, NodeId id, uint32_t piece, StoreTar
 	if (place != READ_AT || look.nest.nloops == look.nest.nresult)
 		return place == READ_ELSEWHERE;
 	nest_plan(&look.nest, &plan);
-	lower_forget_from(lower, nbuffers);
 	return !nest_stores_once(&plan);
 }
 
@@ -159,6 +157,8 @@ static void plan_nest(KernelPlan *plan, uint32_t piece)
 	gen->inside = NODE_NONE;
 	nest_set_up(&planned->nest);
 	nest_plan(&planned->nest, &planned->plan);
+	if (planned->plan.form == NEST_TILES)
+		tile_plan_copies(planned->plan.tile);
 	planned->entry = gen->entry;
 	planned->nlocals = (uint32_t)gen->locals.n;
 	planned->inside = gen->inside;
@@ -174,14 +174,6 @@ static void plan_nests(Lower *lower, KernelPlan *plan)
 	plan->nnests = proj->npieces;
 	for (uint32_t i = 0; i < plan->nnests; i++)
 		plan_nest(plan, i);
-}
-
-/* The copies that the kernel makes compute operands: moved from the kernel at hand to its plan. */
-static void take_produced(Lower *lower, KernelPlan *plan)
-{
-	for (size_t i = 0; i < lower->produced.n; i++)
-		PUSH(lower->arena, plan->produced, lower->produced.at[i]);
-	lower->produced.n = 0;
 }
 
 static KernelPlan *plan_as(Lower *lower, NodeId id, Sym name, StoreTarget to)
@@ -205,6 +197,7 @@ static KernelPlan *plan_assignment(Lower *lower, NodeId id)
 	to = (StoreTarget){declare_aside(lower, id), OP_NONE};
 	KernelPlan *plan = plan_as(lower, id, lower->program->buffers.at[to.buffer].name, to);
 	plan->aside = true;
+	gen_owns(&plan->gen, to.buffer);
 	plan->clears_later = clears_later;
 	return plan;
 }
@@ -220,6 +213,20 @@ static KernelPlan *plan_tensor(Lower *lower, NodeId id)
 	return plan_as(lower, id, name, (StoreTarget){to, OP_NONE});
 }
 
+/* ---- kernels of other kinds ---- */
+
+static void plan_other(Lower *lower, KernelPlan *plan)
+{
+	const Node *node = lower_node(lower, plan->node);
+	const Proj *proj = lower_proj(lower, plan->node);
+	if (!proj || proj->linear)
+		return;
+	if (node->kind == NODE_SCATTER)
+		plan->scatter = scatter_plan(&plan->gen, plan->node, plan->to);
+	else if (node->kind == NODE_ARGMAX)
+		plan->argmax = argmax_plan(&plan->gen, plan->node, plan->to);
+}
+
 KernelPlan *kernel_plan(Lower *lower, NodeId id)
 {
 	bool assigns = lower_node(lower, id)->target != NODE_NONE;
@@ -229,6 +236,7 @@ KernelPlan *kernel_plan(Lower *lower, NodeId id)
 	if (fills)
 		plan->fill = gen_iter(&plan->gen, sym_cstr(lower->program->symbols, "e"));
 	plan_nests(lower, plan);
-	take_produced(lower, plan);
+	plan_other(lower, plan);
+	producers_drop(lower, plan);
 	return plan;
 }

@@ -15,6 +15,21 @@ typedef struct PlannedNest {
 	NodeId inside;	  /* computed where the nest reads it; NODE_NONE: nothing is */
 } PlannedNest;
 
+/* Who takes the steps of a scatter. Each gives the same bits: what meets in an element does so in the order
+ * of the operand, or, of integers, in an order that makes no difference. */
+typedef enum ScatterForm {
+	SCATTER_IN_TURN,
+	SCATTER_PRIVATE, /* scatter_private.c: steps in parts, each with a target of its own */
+	SCATTER_BUCKETS, /* scatter_buckets.c: steps by the rows of the target that they add to */
+} ScatterForm;
+
+typedef struct ScatterPlan {
+	ScatterForm form;
+	int64_t by;		       /* PRIVATE: parts; BUCKETS: rows of the target in a bucket */
+	BufferId targets;	       /* PRIVATE: of all parts */
+	BufferId counts, starts, list; /* BUCKETS */
+} ScatterPlan;
+
 typedef struct KernelPlan {
 	Gen gen; /* with which emission goes on, in a copy */
 	NodeId node;
@@ -25,13 +40,23 @@ typedef struct KernelPlan {
 	Scalar neutral;
 	PlannedNest *nests; /* NULL: it is none */
 	uint32_t nnests;
-	VEC(NodeId) produced; /* what copies and reads compute */
+	/* of a kernel of another kind: */
+	ScatterPlan scatter;
+	struct Argmax *argmax;
 } KernelPlan;
 
 /* The plan of a node that has a kernel, of the routine at hand and, if there is one, in the row block at hand.
  * Temporaries that it copies into are declared. Requires: buffers are bound, and what it reads of the
  * routine is planned. Lives as long as the program. */
 KernelPlan *kernel_plan(Lower *lower, NodeId id);
+/* scatter_plan.c: who takes the steps, from the sizes and the target alone; argmax.c: how the greatest is looked
+ * for. What is chosen is written into the kernel's schedule, and temporaries are declared. */
+ScatterPlan scatter_plan(Gen *gen, NodeId node, StoreTarget to);
+struct Argmax *argmax_plan(Gen *gen, NodeId node, StoreTarget to);
+/* drop_producer.c: marks what the kernel computes itself, and does not read: it needs no kernel. */
+void producers_drop(Lower *lower, const KernelPlan *plan);
+/* Do nests of the kernel read the buffer? */
+bool kernel_plan_reads(const KernelPlan *plan, BufferId buffer);
 /* Aborts with BUG where loops do not suit the form of their nest, or tiles do not cover their loops or
  * need more registers than the target has. */
 void kernel_plan_verify(const KernelPlan *plan);

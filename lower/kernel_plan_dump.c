@@ -22,29 +22,57 @@ static void dump_loops(FILE *out, const Nest *nest)
 }
 
 /* The order of loops is that in which they are printed. */
-static void dump_choices(FILE *out, const KernelPlan *plan, const PlannedNest *planned)
+static void dump_choices(FILE *out, const KernelPlan *plan, uint32_t number)
 {
-	const ScheduleEntry *entry = &plan->gen.made.at[planned->entry];
+	const ScheduleEntry *entry = &plan->gen.made.at[number];
 	if (plan->aside)
 		fprintf(out, "; for %s", lower_text(plan->gen.lower, plan->node));
 	for (size_t i = 0; i < entry->clauses.n; i++)
 		if (entry->clauses.at[i].choice != CHOICE_ORDER)
 			fprintf(out, "; %s",
 				schedule_clause_text(plan->gen.arena, &entry->clauses.at[i]));
+	fputc('\n', out);
+}
+
+/* What is declared for the kernel, and how long it lasts. */
+static void dump_buffers(FILE *out, const Gen *gen)
+{
+	for (size_t i = 0; i < gen->buffers.n; i++) {
+		const Buffer *buffer = &gen->program->buffers.at[gen->buffers.at[i]];
+		fprintf(out, "    %s %s [%s], %s\n", buffer->name, dtype_name(buffer->dtype),
+			size_text(gen->arena, gen->program->sizes, buffer->elements),
+			buffer->kind == BUFFER_PACKED  ? "in the state"
+			: buffer->kind == BUFFER_CONST ? "a constant"
+			: buffer->scratch	       ? "of each thread"
+						       : "of the call");
+	}
 }
 
 void kernel_plan_dump(FILE *out, const KernelPlan *plan)
 {
-	if (plan->nnests == 0)
-		fprintf(out, "  %s: loops of its own kind\n", plan->gen.name);
+	if (plan->nnests == 0) {
+		fprintf(out, "  %s: loops of its own kind", plan->gen.name);
+		dump_choices(out, plan, 0);
+	}
 	for (uint32_t i = 0; i < plan->nnests; i++) {
 		const PlannedNest *planned = &plan->nests[i];
 		fprintf(out, "  %s: %s", plan->gen.made.at[planned->entry].name,
 			forms[planned->plan.form]);
 		dump_loops(out, &planned->nest);
-		dump_choices(out, plan, planned);
-		fputc('\n', out);
+		dump_choices(out, plan, planned->entry);
 	}
+	dump_buffers(out, &plan->gen);
+}
+
+static void dump_node(FILE *out, const RoutinePlan *plan, const NodePlan *node)
+{
+	if (node->inlined == NODE_NONE) {
+		kernel_plan_dump(out, node->kernel);
+		return;
+	}
+	const NodePlan *reader = routine_plan_node(plan, node->inlined);
+	fprintf(out, "  %s: computed where %s reads it\n", node->kernel->gen.name,
+		reader->kernel->gen.name);
 }
 
 static void dump_row_block(FILE *out, const Lower *lower, const RowBlock *row_block)
@@ -64,7 +92,7 @@ void lower_nests_dump(FILE *out, const LowerPlan *lower)
 			if (plan->nodes[k].row_block)
 				dump_row_block(out, lower, plan->nodes[k].row_block);
 			else if (plan->nodes[k].kernel)
-				kernel_plan_dump(out, plan->nodes[k].kernel);
+				dump_node(out, plan, &plan->nodes[k]);
 		}
 	}
 }

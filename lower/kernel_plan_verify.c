@@ -2,11 +2,13 @@
  *
  * Loops suit the form of their nest; the parts of a tile's rows and columns follow each other from 0 to the
  * extent of their loop; the sums of a tile fit the target's registers beside an operand; what a row
- * block computes has no kernel elsewhere.
+ * block computes has no kernel elsewhere. Copies have room, which is declared for the one kernel that fills
+ * them, and what is computed where a kernel reads it is read there alone.
  */
 #include <inttypes.h>
 
 #include "base/diag.h"
+#include "base/size_order.h"
 #include "lower/kernel_plan.h"
 #include "lower/lower.h"
 #include "lower/row_block.h"
@@ -100,6 +102,48 @@ static void verify_tile(const Nest *nest, const Tile *tile)
 	}
 }
 
+/* ---- buffers ---- */
+
+static bool owns(const Gen *gen, BufferId buffer)
+{
+	bool found = false;
+	for (size_t i = 0; i < gen->buffers.n; i++)
+		found |= gen->buffers.at[i] == buffer;
+	return found;
+}
+
+static void verify_room(const Gen *gen, BufferId buffer, Size elements)
+{
+	if (buffer >= gen->program->buffers.n)
+		BUG("%s has no room for a copy", gen->name);
+	const Buffer *room = &gen->program->buffers.at[buffer];
+	if (!size_ge(gen->program->sizes, room->elements, elements))
+		BUG("%s has too little room in %s", gen->name, room->name);
+}
+
+/* Copies and sums are planned where the code fills them. */
+static void verify_tile_buffers(const Gen *gen, const Tile *tile)
+{
+	if (tile->pack >= 0) {
+		Size panels = size_mul(gen->program->sizes, tile_packed_columns(tile),
+				       tile_packed_steps(tile));
+		verify_room(gen, tile->packed, panels);
+	}
+	if ((tile->pack >= 0 && tile->fills && !owns(gen, tile->packed)) ||
+	    (tile->has_sums && !owns(gen, tile->sums)))
+		BUG("%s fills a copy that is not planned with it", gen->name);
+}
+
+static void verify_parts_buffer(const Gen *gen, const NestPlan *plan)
+{
+	if (size_is_bad(plan->order.nparts))
+		return;
+	if (!owns(gen, plan->parts))
+		BUG("%s has parts, and no room for them is planned", gen->name);
+	verify_room(gen, plan->parts,
+		    size_scale(gen->program->sizes, plan->order.nparts, plan->order.lanes));
+}
+
 void kernel_plan_verify(const KernelPlan *plan)
 {
 	for (uint32_t i = 0; i < plan->nnests; i++) {
@@ -107,8 +151,12 @@ void kernel_plan_verify(const KernelPlan *plan)
 		const NestPlan *form = &plan->nests[i].plan;
 		if (!suits_form(nest, form))
 			BUG("the loops of %s are not those of its form", plan->gen.name);
-		if (form->form == NEST_TILES)
+		if (form->form == NEST_TILES) {
 			verify_tile(nest, form->tile);
+			verify_tile_buffers(&plan->gen, form->tile);
+		}
+		if (form->form == NEST_PARTS)
+			verify_parts_buffer(&plan->gen, form);
 	}
 }
 
@@ -126,7 +174,29 @@ static void verify_row_block(const RoutinePlan *plan, const RowBlock *row_block)
 	}
 }
 
-static void verify_node(const RoutinePlan *plan, uint32_t k)
+/* What is computed where another kernel reads it is in no memory. */
+static void verify_inlined(const RoutinePlan *plan, uint32_t k)
+{
+	const NodePlan *node = &plan->nodes[k], *reader = routine_plan_node(plan, node->inlined);
+	if (!reader || !reader->kernel || node->inlined <= plan->ids[k] || node->output)
+		BUG("node %" PRIu32 " is computed where no kernel reads it", plan->ids[k]);
+	if (kernel_plan_reads(reader->kernel, node->buffer))
+		BUG("%s reads node %" PRIu32 ", which has no kernel", reader->kernel->gen.name,
+		    plan->ids[k]);
+}
+
+/* Each is declared for one kernel. */
+static void verify_owners(const Gen *gen, bool *owned)
+{
+	for (size_t i = 0; i < gen->buffers.n; i++) {
+		if (owned[gen->buffers.at[i]])
+			BUG("%s is declared for two kernels",
+			    gen->program->buffers.at[gen->buffers.at[i]].name);
+		owned[gen->buffers.at[i]] = true;
+	}
+}
+
+static void verify_node(const RoutinePlan *plan, uint32_t k, bool *owned)
 {
 	const NodePlan *node = &plan->nodes[k];
 	if (node->row_block)
@@ -137,11 +207,16 @@ static void verify_node(const RoutinePlan *plan, uint32_t k)
 		BUG("node %" PRIu32 " has another one's kernel, or is inside another",
 		    plan->ids[k]);
 	kernel_plan_verify(node->kernel);
+	verify_owners(&node->kernel->gen, owned);
+	if (node->inlined != NODE_NONE)
+		verify_inlined(plan, k);
 }
 
 void lower_nests_verify(const LowerPlan *lower)
 {
+	bool *owned =
+		ARENA_ARRAY(lower->scratch, bool, lower->program->buffers.n + 1); /* by BufferId */
 	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
 		for (uint32_t k = 0; k < lower->routines[i].n; k++)
-			verify_node(&lower->routines[i], k);
+			verify_node(&lower->routines[i], k, owned);
 }

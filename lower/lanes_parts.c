@@ -33,6 +33,7 @@ typedef struct Few {
 	Lanes lanes;
 	const Loop *elements; /* NULL: one element, of each member of a batch */
 	uint32_t members;  /* loops over these */
+	BufferId parts;	   /* the lanes of each part; BUFFER_NONE: there are none */
 } Few;
 
 static Program *program_of(const Few *f) { return f->lanes.nest->gen->program; }
@@ -71,22 +72,6 @@ static const Stmt *row_loop(Few *f, const Ix *first, const Ix *hi, LocalId acc)
 			 f->lanes.order.rows);
 }
 
-static BufferId parts_buffer(const Few *f)
-{
-	const Nest *nest = f->lanes.nest;
-	Gen *gen = nest->gen;
-	Sizes *sizes = gen->program->sizes;
-	Size elements = size_scale(sizes, f->lanes.order.nparts, f->lanes.order.lanes);
-	Sym name =
-		lower_unique(gen->lower, sym_printf(gen->program->symbols, "parts_%s", gen->name));
-	for (uint32_t i = 0; i < f->members; i++)
-		elements = size_mul(sizes, elements, nest->loops[i].extent);
-	return lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
-						 .name = name,
-						 .dtype = f->lanes.nest->value->dtype,
-						 .elements = elements});
-}
-
 /* A part's place among those of all members. */
 static const Ix *part_number(const Few *f, IterVar part)
 {
@@ -115,7 +100,6 @@ static LocalId sum_parts(Few *f, Body *before)
 	Gen *gen = l->nest->gen;
 	Program *program = gen->program;
 	Body body = {0};
-	BufferId parts = parts_buffer(f);
 	IterVar part = gen_iter(gen, sym_cstr(program->symbols, "part"));
 	const Ix *number = ix_iter(gen->arena, part), *lane = ix_iter(gen->arena, l->lane);
 	const Ix *first = ix_mul(program, number, lanes_constant(l, f->lanes.order.part_rows));
@@ -129,12 +113,13 @@ static LocalId sum_parts(Few *f, Body *before)
 	const Ix *hi =
 		ix_binary(program, IX_MIN, lanes_constant(l, f->lanes.order.part_rows), rest);
 	PUSH(gen->arena, body.stmts, row_loop(f, first, hi, acc));
-	const Stmt *store = stmt_store(gen->arena, parts, at, OP_NONE, lanes_element(l, acc, lane));
+	const Stmt *store =
+		stmt_store(gen->arena, f->parts, at, OP_NONE, lanes_element(l, acc, lane));
 	gen_append(gen, &body, lanes_over(l, f->lanes.order.lanes, block_of(gen, store)));
 	const Stmt *loop = stmt_for(gen->arena, part, zero_ix(gen), end, body_block(&body));
 	gen_append(gen, before, over_members(f, block_of(gen, loop)));
 	LocalId sum = lanes_declare(l, &gen->top, "sum", f->lanes.order.lanes);
-	Block add = set_lanes(f, sum, l->reduce, value_load(program, parts, at));
+	Block add = set_lanes(f, sum, l->reduce, value_load(program, f->parts, at));
 	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, part, zero_ix(gen), end, add));
 	return sum;
 }
@@ -203,10 +188,11 @@ static void finish(Few *f, LocalId acc, LocalId rest)
 	gen_append(gen, &gen->top, over_elements(f, body_block(&element)));
 }
 
-void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order)
+void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order, BufferId parts)
 {
 	Few f = {.lanes = {.nest = nest, .reduce = reduce, .order = order, .nelements = 1},
-		 .members = nest->batched ? nest->nresult : 0};
+		 .members = nest->batched ? nest->nresult : 0,
+		 .parts = parts};
 	f.lanes.along = &nest->loops[nest->nloops - 1];
 	f.elements = nest->nresult > f.members ? &nest->loops[0] : NULL;
 	Lanes *l = &f.lanes;
@@ -216,7 +202,7 @@ void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order)
 	l->wide = order.vectors;
 	Body all = gen->top;
 	gen->top = (Body){0};
-	LocalId acc = size_is_bad(f.lanes.order.nparts) ? sum_at_once(&f) : sum_parts(&f, &all);
+	LocalId acc = parts == BUFFER_NONE ? sum_at_once(&f) : sum_parts(&f, &all);
 	LocalId rest = size_same(f.lanes.order.whole, l->along->extent) ? acc : sum_rest(&f);
 	finish(&f, acc, rest);
 	gen_append(gen, &all, over_members(&f, body_block(&gen->top)));

@@ -12,15 +12,17 @@
  *             nest_facts.c what sums/ decides from; kernel_plan.c and routine_kernels.c plan those of
  *             all kernels before one is emitted; nest_plan.c what each is computed as:
  *             pack_operand.c, pad*.c operands that are copied first, inline_producer.c and computed
- *             there, nest_order.c loops as asked for; nest.c its code, nest_bounds.c bounds of
- *             loops, nest_border.c loops cut where windows leave an axis, nest_short.c, lanes*.c forms of sums
+ *             there, drop_producer.c so that they have no kernel, nest_order.c loops as asked for;
+ *             nest.c its code, nest_bounds.c bounds of loops, nest_border.c loops cut where windows leave
+ *             an axis, nest_short.c, lanes*.c forms of sums
  *   tiles     tile_plan.c whether and in which, tile_loops.c and tile_facts.h by which loops,
- *             tile_choose_*.c, tile_size.c, tile_cache.c, tile_read.c the rest; tile.c their code,
- *             tile_one.c of one of them, tile_build.h what it is made of, tile_pack.h copies
+ *             tile_choose_*.c, tile_size.c, tile_cache.c, tile_read.c the rest, tile_copies.c what they
+ *             fill first; tile.c their code, tile_one.c of one of them, tile_build.h what it is made
+ *             of, tile_pack.h copies
  *   rows      row_block*.c kernels that share rows, a block at a time
  *             Kernels of a loop are its own: across its border only what is free is computed inside others
  *   kernels   kernel.c of one node by its kind, argmax.c, scatter*.c, along/, initial.c,
- *             prepack_value_emit.c, halo_frame.c, drop_producer.c; routine.c of a routine, lower.c of the program
+ *             prepack_value_emit.c, halo_frame.c; routine.c of a routine, lower.c of the program
  *
  * Who decides makes no statement and includes no *_emit.h; who emits may look at what was decided.
  */
@@ -75,6 +77,7 @@ typedef struct NodePlan {
 	bool index_only; /* from indices alone, cheaply, wherever it is read */
 	bool sinkable; /* may be computed where the one kernel that reads it copies or reads it (inline_producer.c) */
 	bool own;      /* its kernel is planned, and makes nothing else */
+	NodeId inlined; /* what is computed instead: the kernel's that reads it; NODE_NONE: none */
 	bool optional;	/* it has a kernel, and could be computed inside others */
 	bool pre_check; /* a gathered index depends on it: computed before anything is written */
 	bool own_check; /* ... a scatter into a temporary, whose loop checks its indices itself */
@@ -158,7 +161,6 @@ typedef struct Lower {
 	Use *uses;
 	VEC(KernelId) kernels;
 	uint32_t loop; /* of the program, that the kernel at hand is in; 0: none */
-	VEC(NodeId) produced; /* what copies of the kernel at hand compute */
 	RowBlockPassedList passed;
 	struct RowBlock
 		*row_block; /* of the kernel at hand (row_block.h); NULL: it is for itself */
@@ -235,10 +237,6 @@ static inline const char *lower_text(const Lower *lower, NodeId node)
 /* The node's name as an identifier; the name of the kernel that computes it into its buffer. */
 Sym lower_name(Lower *lower, NodeId node);
 Sym kernel_name(Lower *lower, NodeId node);
-/* Nothing touches the temporary; ... nor those from `first` on, as the kernels that would fill them
- * are dropped. */
-void lower_forget_from(Lower *lower, BufferId first);
-
 /* margins.c: those that the sums over a tensor's products ask for, as far as they are known for all dims;
  * NULL: none. */
 const Margins *margins_known(const Lower *lower, NodeId node);

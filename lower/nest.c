@@ -131,7 +131,7 @@ static void emit_planned(Nest *nest, NestPlan *plan)
 	case NEST_ROW_LOCAL: nest_emit_row(nest, plan->reduce, plan->lanes); break;
 	case NEST_SHORT: nest_emit_short(nest, plan->reduce, plan->steps); break;
 	case NEST_LANES: lanes_emit(nest, plan->reduce, plan->order); break;
-	case NEST_PARTS: lanes_parts_emit(nest, plan->reduce, plan->order); break;
+	case NEST_PARTS: lanes_parts_emit(nest, plan->reduce, plan->order, plan->parts); break;
 	}
 }
 

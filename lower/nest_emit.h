@@ -28,7 +28,7 @@ void nest_emit_short(Nest *nest, Op reduce, int64_t steps);
 void nest_emit_row(Nest *nest, Op reduce, int64_t lanes);
 /* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
 void lanes_emit(Nest *nest, Op reduce, SumOrder order);
-/* A long sum of one element or of few neighbours (lanes_parts.c). */
-void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order);
+/* A long sum of one element or of few neighbours (lanes_parts.c). `parts`: where parts are kept, BUFFER_NONE of one. */
+void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order, BufferId parts);
 
 #endif

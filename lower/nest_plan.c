@@ -138,6 +138,20 @@ static void plan_elements(Nest *nest, NestPlan *plan)
 	plan->order = sums_order(&facts, SUM_WAY_LOOPS, 0);
 }
 
+/* The lanes of each part, of each member of a batch. */
+static BufferId declare_parts(const Nest *nest, SumOrder order)
+{
+	Gen *gen = nest->gen;
+	Sizes *sizes = gen->program->sizes;
+	if (size_is_bad(order.nparts))
+		return BUFFER_NONE;
+	Size elements = size_scale(sizes, order.nparts, order.lanes);
+	for (uint32_t i = 0; nest->batched && i < nest->nresult; i++)
+		elements = size_mul(sizes, elements, nest->loops[i].extent);
+	return gen_temporary(gen, "parts", gen->name,
+			     (Buffer){.dtype = nest->value->dtype, .elements = elements});
+}
+
 /* A long sum of few elements runs in lanes and parts, rather than in tiles that reuse nothing. */
 static bool plan_parts(Nest *nest, NestPlan *plan)
 {
@@ -156,6 +170,7 @@ static bool plan_parts(Nest *nest, NestPlan *plan)
 	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
 	plan->form = NEST_PARTS;
 	plan->order = order;
+	plan->parts = declare_parts(nest, order);
 	return true;
 }
 

@@ -23,6 +23,7 @@ typedef struct NestPlan {
 	int64_t steps;	   /* NEST_SHORT: of the sum */
 	int64_t lanes;	   /* NEST_ROW_LOCAL */
 	struct Tile *tile; /* NEST_TILES (tile.h) */
+	BufferId parts;	   /* NEST_PARTS: what each part adds up to; BUFFER_NONE: there is one */
 } NestPlan;
 
 /* Decides how the nest is computed: its loops, values and copies become those that are emitted, and

@@ -160,9 +160,9 @@ void nest_set_up(Nest *nest)
 
 /* ---- loops to look at ---- */
 
-static void begin_look(NestLook *look, Lower *lower, Sym name, Span span)
+static void begin_look(NestLook *look, Lower *lower, const Program *program, Sym name, Span span)
 {
-	look->program = *lower->program;
+	look->program = *program;
 	look->program.arena = lower->scratch;
 	look->gen = gen_new_in(lower, &look->program, name, span);
 	look->gen.looks = true;
@@ -175,7 +175,7 @@ void nest_look_at(NestLook *look, Lower *lower, NodeId root, uint32_t piece, Sym
 	NodeId node = reduction != NODE_NONE ? reduction : root;
 	const Proj *proj = lower_proj(lower, node);
 	REQUIRE(proj && piece < proj->npieces);
-	begin_look(look, lower, name, lower_node(lower, root)->span);
+	begin_look(look, lower, lower->program, name, lower_node(lower, root)->span);
 	look->nest = (Nest){.gen = &look->gen,
 			    .node = node,
 			    .root = root,
@@ -188,7 +188,7 @@ void nest_look_at(NestLook *look, Lower *lower, NodeId root, uint32_t piece, Sym
 void nest_look_again(NestLook *look, const Nest *nest)
 {
 	const Gen *gen = nest->gen;
-	begin_look(look, gen->lower, gen->name, gen->span);
+	begin_look(look, gen->lower, gen->program, gen->name, gen->span);
 	look->gen.asked = gen->asked;
 	look->gen.made = gen->made;
 	look->gen.entry = gen->entry;

@@ -328,12 +328,9 @@ static void copy(PackedOperand *s, uint32_t load)
 		packed_operand->strides[nest->loops[order.loops[i]].iter] = elements;
 		elements = size_mul(sizes, elements, nest->loops[order.loops[i]].extent);
 	}
-	Sym name =
-		lower_unique(gen->lower, sym_printf(s->program->symbols, "staged_%s", from->name));
-	packed_operand->buffer = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
-								   .name = name,
-								   .dtype = from->dtype,
-								   .elements = elements});
+	packed_operand->buffer = gen_temporary(
+		gen, "staged", from->name, (Buffer){.dtype = from->dtype, .elements = elements});
+	from = &s->program->buffers.at[s->loads[load]->buffer];
 	const Ix *to = nest_packed_operand_ix(nest, packed_operand);
 	bool again = from->kind == BUFFER_PACKED || !size_ge(sizes, from->elements, elements);
 	gen_make_operand(gen, CHOICE_STAGE, s->loads[load]->buffer);

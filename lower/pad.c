@@ -379,13 +379,8 @@ Size pad_lay_out(Pad *p, PackedOperandLoad *packed_operand)
 
 static BufferId make_buffer(const Pad *p, Size elements)
 {
-	Lower *lower = p->nest->gen->lower;
-	const char *from = p->program->buffers.at[p->load->buffer].name;
-	Sym name = lower_unique(lower, sym_printf(p->program->symbols, "padded_%s", from));
-	return lower_buffer(lower, (Buffer){.kind = BUFFER_TEMP,
-					    .name = name,
-					    .dtype = p->load->dtype,
-					    .elements = elements});
+	return gen_temporary(p->nest->gen, "padded", p->program->buffers.at[p->load->buffer].name,
+			     (Buffer){.dtype = p->load->dtype, .elements = elements});
 }
 
 void pad_drop_guards(Pad *p)
@@ -500,7 +495,7 @@ bool nest_pad(Nest *nest)
 		packed_operand->buffer = p.buffer = made ? plan->padded : make_buffer(&p, elements);
 		if (!made)
 			PUSH(nest->gen->arena, nest->copies, pad_copy(&p));
-		if (p.margins)
+		if (p.margins && !nest->gen->looks)
 			plan->padded = p.buffer;
 	}
 	pad_drop_guards(&p);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/tile_pack.h"
+#include "lower/tile_plan.h"
 
 typedef struct Panels {
 	const Tile *tile;

@@ -35,14 +35,9 @@ void prepack_emit_values(Lower *lower)
 	Program *program = lower->program;
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
-		BufferId buffer = lower->tables.shared[id];
 		if (!prepack_is_new(lower, id))
 			continue;
-		BufferId first = (BufferId)program->buffers.n;
-		lower->packing = true;
 		kernel_emit(lower, lower->plan[id].kernel);
-		lower->packing = false;
-		prepack_keep_temporaries(lower, first, buffer);
 		ScheduleEntry *made = schedule_entry(
 			program->made, program->kernels.at[program->kernels.n - 1].name);
 		entry_make(program->arena, made, CHOICE_PREPACK, false);

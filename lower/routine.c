@@ -96,15 +96,17 @@ static NodeId emit_next(Lower *lower, NodeId id)
 	RowBlock *row_block = lower->plan[id].row_block;
 	if (row_block) {
 		emit_row_block(lower, row_block);
-		inline_producer_drop(lower);
 		return row_block->roots[row_block->nroots - 1].root;
+	}
+	if (lower->plan[id].inlined != NODE_NONE) {
+		kernel_describe_inlined(lower, lower->plan[id].kernel);
+		return id;
 	}
 	size_t nmade = lower->program->made->entries.n, nkernels = lower->kernels.n;
 	lower_emit_node(lower, id);
 	REQUIRE(!lower->plan[id].own || lower->kernels.n == nkernels + 1);
 	if (lower->program->made->entries.n > nmade)
 		row_block_describe_off(lower, id);
-	inline_producer_drop(lower);
 	return id;
 }
 
@@ -147,11 +149,7 @@ static void end_loops(Lower *lower)
 	}
 }
 
-static void begin_kernels(Lower *lower)
-{
-	memset(&lower->kernels, 0, sizeof lower->kernels);
-	memset(&lower->produced, 0, sizeof lower->produced);
-}
+static void begin_kernels(Lower *lower) { memset(&lower->kernels, 0, sizeof lower->kernels); }
 
 /* Buffers of the routine at hand, which is planned and has those of arguments, and how its kernels are
  * computed. */

@@ -134,16 +134,6 @@ const Stmt *scatter_loop(Scatter *s, IterVar var, const Ix *end, const Body *bod
 	return loop;
 }
 
-BufferId scatter_buffer(Scatter *s, const char *name, Dtype dtype, Size elements)
-{
-	Sym unique = lower_unique(
-		s->gen->lower, sym_printf(s->gen->program->symbols, "%s_%s", name, s->gen->name));
-	return lower_buffer(s->gen->lower, (Buffer){.kind = BUFFER_TEMP,
-						    .name = unique,
-						    .dtype = dtype,
-						    .elements = elements});
-}
-
 void scatter_set_steps(Scatter *s, const Ix *at)
 {
 	Program *program = s->gen->program;
@@ -287,7 +277,7 @@ static void in_turn(Scatter *s)
 	gen_append(s->gen, &s->gen->top, wrap(s, 0, s->first, steps, true));
 }
 
-void scatter_emit(Gen *gen, NodeId id, BufferId buffer)
+Scatter scatter_of(Gen *gen, NodeId id, StoreTarget to)
 {
 	const Proj *proj = lower_proj(gen->lower, id);
 	const Piece *piece = &proj->pieces[0];
@@ -299,17 +289,21 @@ void scatter_emit(Gen *gen, NodeId id, BufferId buffer)
 		     .loops = ARENA_ARRAY(gen->arena, ScatterLoop, piece->niters + 1),
 		     .by_iter = ARENA_ARRAY(gen->arena, const Ix *, proj->niters + 1)};
 	Op reduce = node_reduce_op(s.node);
-	s.to = (StoreTarget){buffer, reduce == OP_ID ? OP_NONE : reduce};
-	gen_nest(gen);
+	s.to = (StoreTarget){to.buffer, reduce == OP_ID ? OP_NONE : reduce};
 	add_loops(&s);
 	s.steps = extents(&s, s.first, s.behind);
 	s.row = extents(&s, s.behind, s.nloops);
 	s.rows = count_rows(&s);
 	s.inner = indices_vary(&s) ? s.nloops : s.behind;
-	ScatterPlan plan = scatter_plan(&s);
-	switch (plan.form) {
-	case SCATTER_PRIVATE: scatter_private(&s, plan.by); break;
-	case SCATTER_BUCKETS: scatter_buckets(&s, plan.by); break;
+	return s;
+}
+
+void scatter_emit(Gen *gen, const KernelPlan *plan)
+{
+	Scatter s = scatter_of(gen, plan->node, plan->to);
+	switch (plan->scatter.form) {
+	case SCATTER_PRIVATE: scatter_private(&s, &plan->scatter); break;
+	case SCATTER_BUCKETS: scatter_buckets(&s, &plan->scatter); break;
 	case SCATTER_IN_TURN: in_turn(&s); break;
 	}
 }

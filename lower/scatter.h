@@ -13,19 +13,6 @@
 
 enum { SCATTER_MOST = 1 << 16 }; /* parts, or rows of a bucket, that are asked for */
 
-/* Each gives the same bits: what meets in an element does so in the order of the operand, or, of
- * integers, in an order that makes no difference. */
-typedef enum ScatterForm {
-	SCATTER_IN_TURN,
-	SCATTER_PRIVATE, /* scatter_private.c: steps in parts, each with a target of its own */
-	SCATTER_BUCKETS, /* scatter_buckets.c: steps by the rows of the target that they add to */
-} ScatterForm;
-
-typedef struct ScatterPlan {
-	ScatterForm form;
-	int64_t by; /* PRIVATE: parts; BUCKETS: rows of the target in a bucket */
-} ScatterPlan;
-
 typedef struct ScatterLoop {
 	IterId id;
 	Sym name;
@@ -57,11 +44,10 @@ typedef struct ScatterStep {
 	Body body;
 } ScatterStep;
 
-/* scatter_plan.c: decides from the sizes and the target alone, and writes it into the schedule. */
-ScatterPlan scatter_plan(const Scatter *scatter);
-
 /* ---- scatter.c: what all forms are made of ---- */
 
+/* The scatter's loops, and none open. */
+Scatter scatter_of(Gen *gen, NodeId node, StoreTarget to);
 /* Begins a step: its indices are read in its body. Requires that by_iter has R and K. */
 void scatter_step(Scatter *scatter, ScatterStep *step);
 /* Appends the step with `inside` where the indices are inside. */
@@ -79,11 +65,10 @@ const Stmt *scatter_loop(Scatter *scatter, IterVar var, const Ix *end, const Bod
 IterVar scatter_iter(Scatter *scatter, const char *name);
 const Ix *scatter_const(const Scatter *scatter, int64_t value);
 const Ix *scatter_at(const Scatter *scatter, IterVar var);
-BufferId scatter_buffer(Scatter *scatter, const char *name, Dtype dtype, Size elements);
 
 /* ---- forms: append the loops to the kernel ---- */
 
-void scatter_private(Scatter *scatter, int64_t parts);
-void scatter_buckets(Scatter *scatter, int64_t rows);
+void scatter_private(Scatter *scatter, const ScatterPlan *plan);
+void scatter_buckets(Scatter *scatter, const ScatterPlan *plan);
 
 #endif

@@ -190,18 +190,21 @@ static void take_buckets(const Buckets *b)
 	push(b, &s->gen->top, scatter_loop(s, v, size(b, b->n), &bucket, true));
 }
 
-void scatter_buckets(Scatter *s, int64_t rows)
+void scatter_buckets(Scatter *s, const ScatterPlan *plan)
 {
 	Program *program = s->gen->program;
 	Sizes *sizes = program->sizes;
-	Buckets b = {.s = s, .program = program, .arena = program->arena, .rows = rows};
+	Buckets b = {.s = s,
+		     .program = program,
+		     .arena = program->arena,
+		     .rows = plan->by,
+		     .counts = plan->counts,
+		     .starts = plan->starts,
+		     .list = plan->list};
 	b.parts = s->gen->lower->target->thread_slots;
 	b.ahead = s->gen->lower->target->scatter_ahead;
-	b.n = size_ceil(sizes, s->rows, rows);
+	b.n = size_ceil(sizes, s->rows, plan->by);
 	b.length = size_ceil(sizes, s->steps, b.parts);
-	b.counts = scatter_buffer(s, "counts", DTYPE_I64, size_scale(sizes, b.n, b.parts));
-	b.starts = scatter_buffer(s, "starts", DTYPE_I64, size_plus(sizes, b.n, 1));
-	b.list = scatter_buffer(s, "steps", DTYPE_I64, s->steps);
 	parts(&b, true, count_step);
 	begin(&b);
 	parts(&b, false, list_step);

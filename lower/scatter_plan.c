@@ -135,22 +135,52 @@ static int64_t choose(const Scatter *s, Choice choice, bool may, bool pays, int6
 	return pays ? by : 0;
 }
 
-static ScatterPlan make(const Scatter *s, ScatterForm form, Choice choice, int64_t by)
+static void describe(const Scatter *s, Choice choice, int64_t by)
 {
 	clause_add(s->gen->arena, gen_make(s->gen, choice, false), s->loops[0].name, &by, 1);
-	return (ScatterPlan){form, by};
 }
 
-ScatterPlan scatter_plan(const Scatter *s)
+static BufferId declare(const Scatter *s, const char *name, Dtype dtype, Size elements)
 {
-	const Target *target = s->gen->lower->target;
-	bool may = may_be_private(s);
-	int64_t parts = choose(s, CHOICE_PRIVATE, may, may && private_pays(s), target->thread_slots);
+	return gen_temporary(s->gen, name, s->gen->name,
+			     (Buffer){.dtype = dtype, .elements = elements});
+}
+
+static ScatterPlan plan_private(const Scatter *s, int64_t parts)
+{
+	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
+	describe(s, CHOICE_PRIVATE, parts);
+	Size all = size_scale(s->gen->program->sizes, to->elements, parts);
+	return (ScatterPlan){.form = SCATTER_PRIVATE,
+			     .by = parts,
+			     .targets = declare(s, "private", to->dtype, all)};
+}
+
+static ScatterPlan plan_buckets(const Scatter *s, int64_t rows)
+{
+	Sizes *sizes = s->gen->program->sizes;
+	Size n = size_ceil(sizes, s->rows, rows);
+	ScatterPlan plan = {.form = SCATTER_BUCKETS, .by = rows};
+	describe(s, CHOICE_BUCKET, rows);
+	plan.counts = declare(s, "counts", DTYPE_I64,
+			      size_scale(sizes, n, s->gen->lower->target->thread_slots));
+	plan.starts = declare(s, "starts", DTYPE_I64, size_plus(sizes, n, 1));
+	plan.list = declare(s, "steps", DTYPE_I64, s->steps);
+	return plan;
+}
+
+ScatterPlan scatter_plan(Gen *gen, NodeId id, StoreTarget to)
+{
+	const Scatter s = scatter_of(gen, id, to);
+	const Target *target = gen->lower->target;
+	gen_nest(gen);
+	bool may = may_be_private(&s);
+	int64_t parts =
+		choose(&s, CHOICE_PRIVATE, may, may && private_pays(&s), target->thread_slots);
 	if (parts)
-		return make(s, SCATTER_PRIVATE, CHOICE_PRIVATE, parts);
-	may = may_share(s);
-	int64_t rows = choose(s, CHOICE_BUCKET, may, may && buckets_pay(s), target->scatter_bucket);
-	if (rows)
-		return make(s, SCATTER_BUCKETS, CHOICE_BUCKET, rows);
-	return (ScatterPlan){SCATTER_IN_TURN, 0};
+		return plan_private(&s, parts);
+	may = may_share(&s);
+	int64_t rows =
+		choose(&s, CHOICE_BUCKET, may, may && buckets_pay(&s), target->scatter_bucket);
+	return rows ? plan_buckets(&s, rows) : (ScatterPlan){.form = SCATTER_IN_TURN};
 }

@@ -103,14 +103,11 @@ static void add_up(const Private *p)
 	     scatter_loop(s, var, scatter_const(s, p->parts), &all, false));
 }
 
-void scatter_private(Scatter *s, int64_t parts)
+void scatter_private(Scatter *s, const ScatterPlan *plan)
 {
-	Program *program = s->gen->program;
-	const Buffer *to = &program->buffers.at[s->to.buffer];
-	Private p = {.s = s, .parts = parts, .elements = to->elements};
-	p.length = length_of(s, p.elements, parts);
-	p.buffer = scatter_buffer(s, "private", to->dtype,
-				  size_scale(program->sizes, p.elements, parts));
+	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
+	Private p = {.s = s, .parts = plan->by, .buffer = plan->targets, .elements = to->elements};
+	p.length = length_of(s, p.elements, plan->by);
 	take_parts(&p);
 	add_up(&p);
 }

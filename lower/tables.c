@@ -45,6 +45,20 @@ Sym tables_identifier(const Tables *t, const char *text)
 
 /* NAME, NAME_2, NAME_3 ...: `taken` holds the last number that a name got, so many equal names
  * stay cheap. */
+Sym tables_free_name(const Tables *t, const char *text)
+{
+	Symbols *symbols = t->program->symbols;
+	const char *base = as_identifier(t->arena, text);
+	NameCount *taken = t->taken;
+	Sym name = sym_cstr(symbols, base);
+	uint32_t n = (uint32_t)shget(taken, name);
+	while (shgeti(taken, name) >= 0) { /* falls: names that are taken */
+		n = n < 2 ? 2 : n + 1;
+		name = sym_printf(symbols, "%s_%" PRIu32, base, n);
+	}
+	return name;
+}
+
 Sym tables_unique(Tables *t, const char *text)
 {
 	Symbols *symbols = t->program->symbols;

@@ -73,6 +73,8 @@ Size tables_elements(const Tables *t, NodeId node);
 /* As it is, or _ for what C does not know; ... and that nothing else has: NAME, NAME_2, ... */
 Sym tables_identifier(const Tables *t, const char *text);
 Sym tables_unique(Tables *t, const char *text);
+/* The name that it would be, which stays free. */
+Sym tables_free_name(const Tables *t, const char *text);
 /* What a tensor without a name is called. */
 const char *tables_op_text(const Tables *t, NodeId id);
 /* The name of a node in the routine at hand, for kernels and buffers; ... which it has from a text

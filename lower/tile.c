@@ -13,55 +13,30 @@
  * goes through them in blocks where operands do not stay in the caches. Sums of one element are added
  * in the order of the loops, whatever tile the element is in.
  */
-#include "lower/tile_emit.h"
+#include <string.h>
 
-#include "base/diag.h"
+#include "lower/tile_emit.h"
 
 /* ---- tiles ---- */
 
-/* Where a loop stands: what moves the packed operand, columns, what does not, rows, sums, and last
- * the one that lanes run along. Without packing all but rows stand before the columns. */
-static int rank_of(const Tile *tile, const Loop *loop)
+/* A kernel of packing: the copy of a parameter. */
+static void emit_packing(const Tile *tile, Block copy)
 {
-	if (loop == tile->traversal)
-		return 1;
-	if (loop == tile->col)
-		return 2;
-	if (loop == tile->row)
-		return 4;
-	if (loop->reduced)
-		return loop == tile->along ? 6 : 5;
-	return tile->pack >= 0 && !(tile->movers >> loop->iter & 1) ? 3 : 0;
-}
-
-/* Sorts the loops by rank, otherwise as they are; returns how many stand before the columns. */
-static uint32_t order_loops(Tile *tile)
-{
-	Nest *nest = tile->nest;
-	Loop *sorted = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops + 1);
-	uint32_t n = 0, before = 0;
-	Loop *row = NULL, *col = NULL, *along = NULL, *window = NULL, *traversal = NULL;
-	for (int rank = 0; rank <= 6; rank++)
-		for (uint32_t i = 0; i < nest->nloops; i++) {
-			Loop *loop = &nest->loops[i];
-			if (rank_of(tile, loop) != rank)
-				continue;
-			before += rank == 0;
-			if (loop == tile->window)
-				window = &sorted[n];
-			*(rank == 1   ? &traversal
-			  : rank == 2 ? &col
-			  : rank == 4 ? &row
-				      : &along) = &sorted[n];
-			sorted[n++] = *loop;
-		}
-	nest->loops = sorted;
-	tile->row = tile->row ? row : NULL;
-	tile->col = tile->col ? col : NULL;
-	tile->along = tile->along ? along : NULL;
-	tile->window = window;
-	tile->traversal = traversal;
-	return before;
+	const Gen *gen = tile->nest->gen;
+	Program *program = gen->program;
+	const char *from = program->buffers.at[tile_packed_load(tile)->buffer].name;
+	Kernel kernel = {
+		.name = lower_unique(gen->lower, sym_printf(program->symbols, "pack_%s", from)),
+		.span = SPAN_NONE,
+		.niters = (uint32_t)gen->iters.n,
+		.nlocals = (uint32_t)gen->locals.n,
+		.body = copy};
+	kernel.iters = ARENA_ARRAY(gen->arena, KernelIter, kernel.niters + 1);
+	memcpy(kernel.iters, gen->iters.at, kernel.niters * sizeof *kernel.iters);
+	kernel.locals = ARENA_ARRAY(gen->arena, KernelLocal, kernel.nlocals + 1);
+	if (kernel.nlocals)
+		memcpy(kernel.locals, gen->locals.at, kernel.nlocals * sizeof *kernel.locals);
+	PUSH(gen->arena, gen->lower->packs, kernel);
 }
 
 static void emit_copy(Tile *tile, Block copy)
@@ -71,7 +46,7 @@ static void emit_copy(Tile *tile, Block copy)
 		gen_append(gen, &gen->top, copy);
 		return;
 	}
-	prepack_emit(tile->nest, copy);
+	emit_packing(tile, copy);
 	gen->locals.n = tile->nest->first_local;
 }
 
@@ -93,12 +68,10 @@ void tile_emit(Tile *tile)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	uint32_t outer = order_loops(tile);
-	bool fills = tile->pack >= 0 && tile_pack_declare(tile);
-	tile_group_declare_sums(tile);
+	uint32_t outer = tile->outer;
 	gen->locals.n = nest->first_local;
 	declare_iters(tile);
-	if (fills && !tile->by_blocks)
+	if (tile->fills && !tile->by_blocks)
 		emit_copy(tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(tile)));
 	if (tile->has_sums)
 		gen_append(gen, &gen->top, tile_group_fill_sums(tile));

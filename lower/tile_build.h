@@ -23,7 +23,6 @@ Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, B
 Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first,
 		  int64_t block, Block body);
 Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body);
-bool tile_rows_blocked(const Tile *tile, const TilePart *part);
 bool tile_cols_blocked(const Tile *tile, const TilePart *part);
 /* Where blocks end: behind the whole tiles, or behind all of an extent that is not known. */
 const Ix *tile_blocks_end(const Tile *tile, const Loop *loop, const TileParts *parts);

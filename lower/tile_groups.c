@@ -67,18 +67,17 @@ static const Value *source(const Tile *tile)
 	return widened->args[0];
 }
 
-static const Value *rows_load(const Tile *tile)
+const Value *tile_group_rows(const Tile *tile)
 {
 	return tile->nest->value->args[!tile->pack]->args[0];
 }
 
-/* What is added to the bytes that are copied; 0: they keep their type. */
-static int64_t moved_by(const Tile *tile)
+int64_t tile_group_moved(const Tile *tile)
 {
 	Dtype dtype = source(tile)->dtype;
 	if (dtype_is_float(dtype))
 		return 0;
-	return dtype != rows_load(tile)->dtype ? 0 : dtype == DTYPE_I8 ? 128 : -128;
+	return dtype != tile_group_rows(tile)->dtype ? 0 : dtype == DTYPE_I8 ? 128 : -128;
 }
 
 static const Value *integer(const Tile *tile, int64_t n)
@@ -94,34 +93,11 @@ static const Value *in_i32(const Tile *tile, Op op, const Value *a, const Value 
 const Value *tile_group_copied(const Tile *tile, const Value *element)
 {
 	Arena *arena = tile->nest->gen->arena;
-	if (moved_by(tile) == 0)
+	if (tile_group_moved(tile) == 0)
 		return element;
 	const Value *moved = in_i32(tile, OP_ADD, value_cast(arena, DTYPE_I32, element),
-				    integer(tile, moved_by(tile)));
+				    integer(tile, tile_group_moved(tile)));
 	return value_cast(arena, element->dtype == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8, moved);
-}
-
-void tile_group_declare_sums(Tile *tile)
-{
-	const Nest *nest = tile->nest;
-	if (tile->form != TILE_ACROSS || tile->group == 1 || moved_by(tile) == 0)
-		return;
-	Gen *gen = nest->gen;
-	Size elements = size_const(gen->program->sizes, 1);
-	for (uint32_t i = 0; i < nest->nresult; i++)
-		if (&nest->loops[i] != tile->col)
-			elements = size_mul(gen->program->sizes, elements, nest->loops[i].extent);
-	const char *name = gen->program->buffers.at[rows_load(tile)->buffer].name;
-	tile->has_sums = true;
-	tile->sums = lower_buffer(
-		gen->lower,
-		(Buffer){
-			.kind = BUFFER_TEMP,
-			.name = lower_unique(gen->lower,
-					     sym_printf(gen->program->symbols, "sums_%s", name)),
-			.dtype = DTYPE_I32,
-			.elements = elements,
-		});
 }
 
 /* The row's place among the sums. */
@@ -149,13 +125,13 @@ Block tile_group_fill_sums(Tile *tile)
 		nest->by_iter[nest->loops[i].iter] = ix_iter(gen->arena, nest->loops[i].var);
 	nest_values(nest);
 	LocalId sum = gen_local(gen, "sum", DTYPE_I32);
-	const Value *byte = value_cast(gen->arena, DTYPE_I32, rows_load(tile));
+	const Value *byte = value_cast(gen->arena, DTYPE_I32, tile_group_rows(tile));
 	Block add = block_of(gen, stmt_set(gen->arena, sum, OP_ADD, byte));
 	Body row = {0};
 	PUSH(gen->arena, row.stmts, stmt_local(gen->arena, sum, integer(tile, 0)));
 	gen_append(gen, &row, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
-	const Value *all =
-		in_i32(tile, OP_MUL, gen_local_value(gen, sum), integer(tile, -moved_by(tile)));
+	const Value *all = in_i32(tile, OP_MUL, gen_local_value(gen, sum),
+				  integer(tile, -tile_group_moved(tile)));
 	PUSH(gen->arena, row.stmts,
 	     stmt_store(gen->arena, tile->sums, sums_ix(tile), OP_NONE, all));
 	Block rows = body_block(&row);
@@ -219,12 +195,10 @@ static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t 
 		nest->by_iter[tile->along->iter] = ix_add(gen->program, along, tile_const(tile, q));
 		nest_values(nest);
 		const Value *load = source(tile);
-		bool again = tile->by_blocks || tile_reads_again(tile, load->buffer, tile->movers);
-		const Value *element = nest_produced(nest, load, again),
+		const Value *element = tile->inlined ? nest_producer(nest, load) : load,
 			    *value = tile_group_copied(tile, element),
 			    *none = value_const(gen->arena, value->dtype,
 						scalar_of(value->dtype, 0));
-		nest_note_produced(nest, load, element);
 		const Ix *at = ix_add(gen->program, word, tile_const(tile, q));
 		const Stmt *set = stmt_store(gen->arena, tile->packed, at, OP_NONE, value),
 			   *zero = stmt_store(gen->arena, tile->packed, at, OP_NONE, none);

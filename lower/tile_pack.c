@@ -19,84 +19,29 @@
 #include "loops/walk.h"
 #include "lower/tile_emit.h"
 
-static const Value *packed_load(const Tile *tile)
-{
-	const Value *load = tile_load(tile->nest->value, (uint32_t)tile->pack);
-	bool narrow = tile->prepacked || tile->group > 1;
-	return narrow && load->nargs ? load->args[0] : load;
-}
-
-/* Are lanes neighbours in everything that is read, or the same? */
-static bool reads_by_lanes(const Tile *tile, const Value *value)
-{
-	Program *program = tile->nest->gen->program;
-	Size by = value->kind == VALUE_LOAD ? ix_stride(program, value->ix, tile->lane)
-					    : size_const(program->sizes, 0);
-	bool lanes = !size_is_bad(by) &&
-		     (size_is(program->sizes, by, 0) || size_is(program->sizes, by, 1));
-	for (uint32_t i = 0; i < value->nargs && lanes; i++)
-		lanes = reads_by_lanes(tile, value->args[i]);
-	return lanes;
-}
-
-/* What is copied: that load, or what computes it, in vectors along the panel's columns or along the
- * sum where a kernel of its own would be as fast. */
+/* What is copied: that load, or what computes it. */
 static const Value *source(Tile *tile)
 {
-	const Nest *nest = tile->nest;
-	const Value *packed = packed_load(tile), *load = packed->nargs ? packed->args[0] : packed;
-	bool again = (tile->by_blocks && tile_rows_blocked(tile, &tile->rows.at[0])) ||
-		     tile_reads_again(tile, load->buffer, tile->movers);
-	const Value *value = nest_produced(tile->nest, load, again);
-	bool fast = tile->pack_kind == LOOP_VECTOR ? reads_by_lanes(tile, value)
-						   : tile_transposes(tile, value);
-	if (value == load || (!tile->prepacked && !fast))
+	const Value *packed = tile_packed_load(tile),
+		    *load = packed->nargs ? packed->args[0] : packed;
+	if (!tile->inlined)
 		return packed;
-	nest_note_produced(tile->nest, load, value);
-	return packed->nargs ? value_cast(nest->gen->arena, packed->dtype, value) : value;
+	const Value *value = nest_producer(tile->nest, load);
+	return packed->nargs ? value_cast(tile->nest->gen->arena, packed->dtype, value) : value;
 }
 
 /* How the lanes of a panel are copied: what computes them only where vectors do. */
 static LoopKind copy_kind(const Tile *tile, const Value *value)
 {
-	bool load = value_same(value, packed_load(tile));
+	bool load = value_same(value, tile_packed_load(tile));
 	bool vectors = tile->pack_kind == LOOP_VECTOR && tile_in_vectors(value) &&
-		       reads_by_lanes(tile, value);
+		       tile_reads_by_lanes(tile, value, tile->lane);
 	return load || vectors ? tile->pack_kind : LOOP_SERIAL;
-}
-
-/* Steps of the sum, all loops counted through. */
-static Size all_steps(const Tile *tile)
-{
-	const Nest *nest = tile->nest;
-	Sizes *sizes = nest->gen->program->sizes;
-	Size steps = size_const(sizes, 1);
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
-		steps = size_mul(sizes, steps, tile_group_extent(tile, &nest->loops[i]));
-	return steps;
 }
 
 Size tile_panel_elements(const Tile *tile, int64_t width)
 {
-	return size_scale(tile->nest->gen->program->sizes, all_steps(tile), width);
-}
-
-static bool moves(const Tile *tile, const Loop *loop)
-{
-	return loop != tile->col && (tile->movers >> loop->iter & 1);
-}
-
-/* All columns, or those of the largest block, the last ones filled up. */
-static Size all_columns(const Tile *tile)
-{
-	Sizes *sizes = tile->nest->gen->program->sizes;
-	const TilePart *last = &tile->cols.at[tile->cols.n - 1];
-	int64_t more = tile_width(tile, last->step) - last->step, hi;
-	if (!tile->by_blocks)
-		return size_plus(sizes, last->hi, more);
-	REQUIRE(size_is_const(sizes, last->hi, &hi));
-	int64_t columns = hi - tile_last_block(tile) + more;
-	return size_const(sizes, columns > tile->blocks.cols ? columns : tile->blocks.cols);
+	return size_scale(tile->nest->gen->program->sizes, tile_packed_steps(tile), width);
 }
 
 /* Where the panel that begins at a column of the operand begins in the copy. */
@@ -128,11 +73,11 @@ static const Ix *panel_ix(const Tile *tile, const Ix *first)
 	Program *program = nest->gen->program;
 	const Ix *outer = tile_const(tile, 0);
 	for (uint32_t i = 0; i < nest->nresult; i++)
-		if (!tile->by_blocks && moves(tile, &nest->loops[i]))
+		if (tile_moves_panels(tile, &nest->loops[i]))
 			outer = counted(tile, outer, &nest->loops[i]);
-	outer = ix_mul(program, outer, ix_size(program->arena, all_columns(tile)));
+	outer = ix_mul(program, outer, ix_size(program->arena, tile_packed_columns(tile)));
 	outer = ix_add(program, outer, first);
-	return ix_mul(program, outer, ix_size(program->arena, all_steps(tile)));
+	return ix_mul(program, outer, ix_size(program->arena, tile_packed_steps(tile)));
 }
 
 const Ix *tile_step_number(const Tile *tile)
@@ -152,30 +97,6 @@ static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
 	const Ix *lane =
 		ix_mul(program, ix_iter(program->arena, tile->lane), tile_const(tile, tile->group));
 	return ix_add(program, panel_ix(tile, first), ix_add(program, step, lane));
-}
-
-bool tile_pack_declare(Tile *tile)
-{
-	Gen *gen = tile->nest->gen;
-	Sizes *sizes = gen->program->sizes;
-	const Nest *nest = tile->nest;
-	Size elements = size_mul(sizes, all_columns(tile), all_steps(tile));
-	for (uint32_t i = 0; i < nest->nresult; i++)
-		if (!tile->by_blocks && moves(tile, &nest->loops[i]))
-			elements = size_mul(sizes, elements, nest->loops[i].extent);
-	const Value *packed = packed_load(tile), *load = packed->nargs ? packed->args[0] : packed;
-	Dtype dtype = tile->group > 1 ? tile_group_copied(tile, load)->dtype : packed->dtype;
-	if (tile->prepacked)
-		return prepack_declare(tile, load, dtype, elements);
-	const Buffer *from = &gen->program->buffers.at[load->buffer];
-	Sym name = lower_unique(gen->lower,
-				sym_printf(gen->program->symbols, "packed_%s", from->name));
-	tile->packed = lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
-							 .name = name,
-							 .dtype = dtype,
-							 .elements = elements,
-							 .scratch = tile->by_blocks});
-	return true;
 }
 
 /* Lanes of a panel from `from` on: columns copied, or zeros. */
@@ -271,27 +192,18 @@ Block tile_pack_fill(Tile *tile)
 	return body_block(&all);
 }
 
-/* Is the operand computed where it is copied? */
-static bool is_computed(Tile *tile)
-{
-	Nest *nest = tile->nest;
-	nest->by_iter[tile->col->iter] = ix_iter(nest->gen->arena, tile->lane);
-	nest_values(nest);
-	return !value_same(source(tile), packed_load(tile));
-}
-
 bool tile_may_copy(Tile *tile)
 {
 	const TilePart *col = &tile->cols.at[0];
 	return tile->pack_kind == LOOP_VECTOR && tile->group == 1 && !tile->window &&
-	       tile_width(tile, col->step) == col->step && !is_computed(tile);
+	       tile_width(tile, col->step) == col->step && !tile->inlined;
 }
 
 Block tile_pack_columns(Tile *tile)
 {
 	nest_values(tile->nest);
 	return set_lanes(tile, tile_pack_ix(tile, tile->at_col), LOOP_VECTOR, 0, tile->at_col->step,
-			 packed_load(tile));
+			 tile_packed_load(tile));
 }
 
 Block tile_pack_block(Tile *tile, bool behind)
@@ -335,7 +247,7 @@ static const Value *tile_pack_value(const Tile *tile, const TilePart *col)
 {
 	Gen *gen = tile->nest->gen;
 	const Value *load = value_load(gen->program, tile->packed, tile_pack_ix(tile, col));
-	return tile_replaced(gen->arena, tile->nest->value, packed_load(tile), load);
+	return tile_replaced(gen->arena, tile->nest->value, tile_packed_load(tile), load);
 }
 
 Block tile_add(Tile *tile, const Value *element)

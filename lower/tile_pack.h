@@ -6,16 +6,7 @@
 
 #include "lower/tile_build.h"
 
-/* prepack_emit.c: finds the copy in the state; false: there was none, and code for it is to be
- * emitted. */
-bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements);
-void prepack_emit(const Nest *nest, Block body);
-/* prepack_const.c: the panels of a constant. `to`: zeros. */
-void prepack_constant(const Tile *tile, const PackedParam *packed, const ProgramConst *from,
-		      void *to);
-
-/* tile_pack.c: the copy's buffer (false: it is there already), its code. */
-bool tile_pack_declare(Tile *tile);
+/* tile_pack.c: the code of the copy. */
 Block tile_pack_fill(Tile *tile);
 /* The same of the block of columns at hand; `behind`: of what is left behind the whole tiles
  * alone. */
@@ -37,27 +28,19 @@ Size tile_panel_elements(const Tile *tile, int64_t width);
 /* The value over the loops as by_iter has them, added to the element. */
 Block tile_add(Tile *tile, const Value *element);
 
-/* tile_transpose.c: does the last loop of the sum move all that a value of the column `lane` reads
- * by one element, or leave it where it is? Is there a square of it, of known steps? Then the copy of
- * `cols` columns over that loop. `value` and `to` are those of one element, at the loop's iterator
- * and the column `lane`. */
-bool tile_transposes(Tile *tile, const Value *value);
+/* tile_transpose.c: is there a square of known steps? Then the copy of `cols` columns over the last loop of the
+ * sum. `value` and `to` are those of one element, at the loop's iterator and the column `lane`. */
 bool tile_fits_squares(Tile *tile, const Value *value, const Ix *to, int64_t cols);
 Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols);
 
-/* tile_groups.c: an element as it stands in a copy in groups; a panel of the part of the
- * columns. */
-const Value *tile_group_copied(const Tile *tile, const Value *element);
+/* tile_groups.c: a panel of the part of the columns. */
 Block tile_group_fill(Tile *tile, const TilePart *part);
-/* Steps of a loop of the sum in the copy. */
-Size tile_group_extent(const Tile *tile, const Loop *loop);
 /* The loops over the sum, which add to the elements of a tile, `prefetch` in each. */
 Block tile_group_steps(Tile *tile, const Value *element, Block prefetch);
 /* ... along the loop of the groups alone, for the first rows of the element's. */
 Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block prefetch);
 /* What elements begin with: the buffer, its code, what those of the present row begin with. Where the
  * tile has sums. */
-void tile_group_declare_sums(Tile *tile);
 Block tile_group_fill_sums(Tile *tile);
 const Value *tile_group_begin(const Tile *tile);
 

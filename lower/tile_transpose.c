@@ -18,6 +18,7 @@
 typedef struct Transposing {
 	Tile *tile;
 	Program *program;
+	IterVar lane;	    /* a column of the operand */
 	const Loop *along;  /* the sum that moves the operand by one */
 	const Value *value; /* at that loop's step, of the column `lane` */
 	const Ix *to;
@@ -114,7 +115,7 @@ static bool is_along(const Transposing *t, const Value *value, bool *moves)
 	Sizes *sizes = t->program->sizes;
 	bool along = value->kind != VALUE_INDEX;
 	if (value->kind == VALUE_LOAD) {
-		Size column = ix_stride(t->program, value->ix, t->tile->lane);
+		Size column = ix_stride(t->program, value->ix, t->lane);
 		Size step = ix_stride(t->program, value->ix, t->along->var);
 		if (size_is_bad(column) || size_is_bad(step))
 			return false;
@@ -126,10 +127,10 @@ static bool is_along(const Transposing *t, const Value *value, bool *moves)
 	return along;
 }
 
-bool tile_transposes(Tile *tile, const Value *value)
+bool tile_transposes(Tile *tile, const Value *value, IterVar lane)
 {
 	const Nest *nest = tile->nest;
-	Transposing t = {.tile = tile, .program = nest->gen->program};
+	Transposing t = {.tile = tile, .program = nest->gen->program, .lane = lane};
 	bool moves = false;
 	t.along = nest->nloops > nest->nresult ? &nest->loops[nest->nloops - 1] : NULL;
 	return t.along && is_along(&t, value, &moves) && moves;
@@ -140,7 +141,7 @@ bool tile_fits_squares(Tile *tile, const Value *value, const Ix *to, int64_t col
 	const Nest *nest = tile->nest;
 	Program *program = nest->gen->program;
 	int64_t side = tile->lanes, extent;
-	if (!tile_transposes(tile, value))
+	if (!tile_transposes(tile, value, tile->lane))
 		return false;
 	const Loop *along = &nest->loops[nest->nloops - 1];
 	return !size_is_bad(ix_stride(program, to, along->var)) &&

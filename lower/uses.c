@@ -32,6 +32,7 @@ void plans_clear(Lower *lower)
 					     .reduction = NODE_NONE,
 					     .buffer = BUFFER_NONE,
 					     .padded = BUFFER_NONE,
+					     .inlined = NODE_NONE,
 					     .last = NODE_NONE};
 	}
 	lower->nneeded = 0;

@@ -23,6 +23,7 @@ typedef struct Plans {
 	LowerPlan *lower;
 	RoutinePlan *plan;
 	NodeId product, after, value, first; /* `after` finishes the product; the state's; begins a block */
+	NodeId total, shares, mean; /* of rows; what reads those; of a long line, in parts */
 } Plans;
 
 static NodeId attention(Small *s, NodeId *first)
@@ -47,7 +48,11 @@ static void plans_init(Plans *p)
 	p->value = small_pointwise(s, OP_EXP, "80, 70", 1, (NodeId[]){w});
 	p->product = small_einsum(s, "i, k; k, j => i, j", "48, 70", 2, (NodeId[]){x, p->value});
 	p->after = small_pointwise(s, OP_RELU, "48, 70", 1, (NodeId[]){p->product});
-	small_routine(s, 2, (NodeId[]){heads, p->after});
+	NodeId line = small_leaf(s, "1000000, 2");
+	p->total = small_einsum(s, "i, k => i", "48", 1, (NodeId[]){x});
+	p->shares = small_einsum(s, "i, k; i => i, k", "48, 80", 2, (NodeId[]){x, p->total});
+	p->mean = small_einsum(s, "i, j => j", "2", 1, (NodeId[]){line});
+	small_routine(s, 4, (NodeId[]){heads, p->after, p->shares, p->mean});
 	LowerOptions *options = ARENA_NEW(s->arena, LowerOptions);
 	*options = (LowerOptions){.target = small_target(s), .prepack = true};
 	p->lower = lower_plan(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
@@ -137,6 +142,25 @@ static void tile_of_many_registers(Plans *p)
 {
 	tile_of(p)->rows.at[0].step *= 8;
 }
+static void copy_that_is_not_planned(Plans *p) { nest_of(p, p->after)->nest.gen->buffers.n = 0; }
+static void copy_without_room(Plans *p)
+{
+	Buffer *packed = &p->lower->program->buffers.at[tile_of(p)->packed];
+	packed->elements = size_const(p->s.inference.sizes, 64);
+}
+static void copy_in_no_buffer(Plans *p) { tile_of(p)->packed = BUFFER_NONE; }
+static void parts_without_room(Plans *p)
+{
+	assert_int_equal(nest_of(p, p->mean)->plan.form, NEST_PARTS);
+	nest_of(p, p->mean)->plan.parts = tile_of(p)->packed;
+}
+static void buffer_of_two_kernels(Plans *p)
+{
+	gen_owns(nest_of(p, p->total)->nest.gen, tile_of(p)->packed);
+}
+static void inlined_and_read(Plans *p) { node_of(p, p->total)->inlined = p->shares; }
+static void inlined_in_what_comes_before(Plans *p) { node_of(p, p->mean)->inlined = p->total; }
+static void inlined_in_no_kernel(Plans *p) { node_of(p, p->value)->inlined = p->product; }
 static void block_of_no_rows(Plans *p) { node_of(p, p->first)->row_block->block = 0; }
 static void block_of_one_kernel(Plans *p) { node_of(p, p->first)->row_block->nroots = 1; }
 static void block_and_kernel(Plans *p)
@@ -203,11 +227,17 @@ static void broken_plans_of_routines_are_refused(void **state)
 static void broken_plans_of_kernels_are_refused(void **state)
 {
 	static const Break breaks[] = {
-		kernel_of_another,	kernel_inside_another, stores_each_step_of_a_sum,
-		lanes_along_elements,	rows_are_columns,      rows_of_another_nest,
-		tiles_leave_a_gap,	tiles_end_early,       tile_of_no_columns,
-		tile_of_many_registers, block_of_no_rows,      block_of_one_kernel,
-		block_and_kernel,
+		kernel_of_another,	   kernel_inside_another,
+		stores_each_step_of_a_sum, lanes_along_elements,
+		rows_are_columns,	   rows_of_another_nest,
+		tiles_leave_a_gap,	   tiles_end_early,
+		tile_of_no_columns,	   tile_of_many_registers,
+		block_of_no_rows,	   block_of_one_kernel,
+		block_and_kernel,	   copy_that_is_not_planned,
+		copy_without_room,	   copy_in_no_buffer,
+		parts_without_room,	   buffer_of_two_kernels,
+		inlined_and_read,	   inlined_in_what_comes_before,
+		inlined_in_no_kernel,
 	};
 	(void)state;
 	refuses(breaks, sizeof breaks / sizeof *breaks, true);

@@ -1,11 +1,9 @@
-/* Copies of parameters in the state, and of constants: which there are, and the kernels that make
- * them.
- */
+/* Copies of parameters in the state, and of constants: which there are. */
 #include <string.h>
 
 #include "base/diag.h"
 #include "loops/linear.h"
-#include "lower/tile_pack.h"
+#include "lower/tile_plan.h"
 
 static PackedParam describe(const Tile *tile, const Value *load, Dtype dtype)
 {
@@ -103,26 +101,7 @@ bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements)
 	tile->packed = same    ? same->buffer
 		       : param ? add_buffer(lower, &packed, elements)
 			       : add_constant(tile, &packed, elements);
+	if (!same)
+		gen_owns(tile->nest->gen, tile->packed);
 	return param && !same;
-}
-
-void prepack_emit(const Nest *nest, Block body)
-{
-	const Gen *gen = nest->gen;
-	Lower *lower = gen->lower;
-	Program *program = gen->program;
-	const PackedParam *packed = &lower->packed.at[lower->packed.n - 1];
-	const Buffer *from = &program->buffers.at[packed->param];
-	Kernel kernel = {
-		.name = lower_unique(lower, sym_printf(program->symbols, "pack_%s", from->name)),
-		.span = SPAN_NONE,
-		.niters = (uint32_t)gen->iters.n,
-		.nlocals = (uint32_t)gen->locals.n,
-		.body = body};
-	kernel.iters = ARENA_ARRAY(gen->arena, KernelIter, kernel.niters + 1);
-	memcpy(kernel.iters, gen->iters.at, kernel.niters * sizeof *kernel.iters);
-	kernel.locals = ARENA_ARRAY(gen->arena, KernelLocal, kernel.nlocals + 1);
-	if (kernel.nlocals)
-		memcpy(kernel.locals, gen->locals.at, kernel.nlocals * sizeof *kernel.locals);
-	PUSH(gen->arena, lower->packs, kernel);
 }
