@@ -44,11 +44,14 @@ void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
 void kernel_emit_check(Lower *lower, NodeId node, uint32_t arg);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 
-/* Of a routine of the graph, for which RoutinePlan says which nodes have kernels: buffers, and how each
- * kernel is computed, which goes into that plan; then its kernels. */
+/* Of a routine of the graph, in this order: which nodes have kernels, as its plan; buffers, and how each kernel
+ * is computed, which goes into that plan; its kernels. */
+void lower_decide_routine(Lower *lower, uint32_t routine);
 void lower_plan_routine(Lower *lower, uint32_t routine);
 void lower_routine(Lower *lower, uint32_t routine);
-/* The routine that sets the parameters that start with an expression. */
+/* The same of the routine that sets the parameters that start with an expression: a plan for each. */
+void lower_decide_init(Lower *lower);
+void lower_plan_init(Lower *lower);
 void lower_init(Lower *lower);
 /* initial.c: the kernel of an assignment of `init` whose elements follow from their own places; the routine
  * at hand is of what that needs. */

@@ -8,7 +8,7 @@
 
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
-#include "lower/tile_plan.h"
+#include "lower/tile_copies.h"
 
 /* ---- assignments ---- */
 
@@ -206,10 +206,7 @@ static KernelPlan *plan_tensor(Lower *lower, NodeId id)
 {
 	const RowBlockPlace *place = row_block_place(lower, id, NULL);
 	BufferId to = place ? place->buffer : lower->plan[id].buffer;
-	const RowBlockRoot *root = lower->row_block ? row_block_root(lower->row_block, id) : NULL;
-	Sym name = place  ? lower->program->buffers.at[to].name
-		   : root ? root->name
-			  : kernel_name(lower, id);
+	Sym name = lower->row_block ? row_block_name(lower->row_block, id) : kernel_name(lower, id);
 	return plan_as(lower, id, name, (StoreTarget){to, OP_NONE});
 }
 

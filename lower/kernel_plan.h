@@ -57,10 +57,4 @@ struct Argmax *argmax_plan(Gen *gen, NodeId node, StoreTarget to);
 void producers_drop(Lower *lower, const KernelPlan *plan);
 /* Do nests of the kernel read the buffer? */
 bool kernel_plan_reads(const KernelPlan *plan, BufferId buffer);
-/* Aborts with BUG where loops do not suit the form of their nest, or tiles do not cover their loops or
- * need more registers than the target has. */
-void kernel_plan_verify(const KernelPlan *plan);
-/* A line for each nest, as docs/ir.md says. */
-void kernel_plan_dump(FILE *out, const KernelPlan *plan);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "lower/kernel_plan.h"
 #include "lower/lower.h"
+#include "lower/routine_plan.h"
 #include "lower/row_block.h"
 
 static const char *const forms[] = {
@@ -34,45 +35,56 @@ static void dump_choices(FILE *out, const KernelPlan *plan, uint32_t number)
 	fputc('\n', out);
 }
 
-/* What is declared for the kernel, and how long it lasts. */
-static void dump_buffers(FILE *out, const Gen *gen)
+/* What is filled on the way, and how long it lasts. */
+static void dump_buffer(FILE *out, const Program *program, BufferId id, const char *indent)
 {
-	for (size_t i = 0; i < gen->buffers.n; i++) {
-		const Buffer *buffer = &gen->program->buffers.at[gen->buffers.at[i]];
-		fprintf(out, "    %s %s [%s], %s\n", buffer->name, dtype_name(buffer->dtype),
-			size_text(gen->arena, gen->program->sizes, buffer->elements),
-			buffer->kind == BUFFER_PACKED  ? "in the state"
-			: buffer->kind == BUFFER_CONST ? "a constant"
-			: buffer->scratch	       ? "of each thread"
-						       : "of the call");
-	}
+	const Buffer *buffer = &program->buffers.at[id];
+	fprintf(out, "%s  %s %s [%s], %s\n", indent, buffer->name, dtype_name(buffer->dtype),
+		size_text(program->arena, program->sizes, buffer->elements),
+		buffer->kind == BUFFER_PACKED  ? "in the state"
+		: buffer->kind == BUFFER_CONST ? "a constant"
+		: buffer->scratch	       ? "of each thread"
+					       : "of the call");
 }
 
-void kernel_plan_dump(FILE *out, const KernelPlan *plan)
+static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)
 {
 	if (plan->nnests == 0) {
-		fprintf(out, "  %s: loops of its own kind", plan->gen.name);
+		fprintf(out, "%s%s: loops of its own kind", indent, plan->gen.name);
 		dump_choices(out, plan, 0);
 	}
 	for (uint32_t i = 0; i < plan->nnests; i++) {
 		const PlannedNest *planned = &plan->nests[i];
-		fprintf(out, "  %s: %s", plan->gen.made.at[planned->entry].name,
+		fprintf(out, "%s%s: %s", indent, plan->gen.made.at[planned->entry].name,
 			forms[planned->plan.form]);
 		dump_loops(out, &planned->nest);
 		dump_choices(out, plan, planned->entry);
 	}
-	dump_buffers(out, &plan->gen);
+	for (size_t i = 0; i < plan->gen.buffers.n; i++)
+		dump_buffer(out, plan->gen.program, plan->gen.buffers.at[i], indent);
 }
 
 static void dump_node(FILE *out, const RoutinePlan *plan, const NodePlan *node)
 {
 	if (node->inlined == NODE_NONE) {
-		kernel_plan_dump(out, node->kernel);
+		dump_kernel(out, node->kernel, "  ");
 		return;
 	}
 	const NodePlan *reader = routine_plan_node(plan, node->inlined);
 	fprintf(out, "  %s: computed where %s reads it\n", node->kernel->gen.name,
 		reader->kernel->gen.name);
+}
+
+/* Rows of one height: what lies between the kernels, and these. */
+static void dump_part(FILE *out, const Lower *lower, const RowBlock *row_block,
+		      const RowBlockPart *part)
+{
+	fprintf(out, "    rows %s to %s\n", size_text(lower->arena, lower->sizes, part->lo),
+		size_text(lower->arena, lower->sizes, part->hi));
+	for (uint32_t i = 0; i < part->nplaces; i++)
+		dump_buffer(out, lower->program, part->places[i].buffer, "    ");
+	for (uint32_t i = 0; i < row_block->nroots; i++)
+		dump_kernel(out, part->kernels[i], "      ");
 }
 
 static void dump_row_block(FILE *out, const Lower *lower, const RowBlock *row_block)
@@ -81,18 +93,24 @@ static void dump_row_block(FILE *out, const Lower *lower, const RowBlock *row_bl
 		fprintf(out, "%s%s", i ? ", " : "  ", lower_text(lower, row_block->roots[i].root));
 	fprintf(out, ": %" PRId64 " rows of %s at a time\n", row_block->block,
 		row_block->dims[row_block->rows].name);
+	for (uint32_t i = 0; i < row_block->nparts; i++)
+		dump_part(out, lower, row_block, &row_block->parts[i]);
+}
+
+static void dump_routine(FILE *out, const Lower *lower, const RoutinePlan *plan)
+{
+	for (uint32_t k = 0; k < plan->n; k++) {
+		if (plan->nodes[k].row_block)
+			dump_row_block(out, lower, plan->nodes[k].row_block);
+		else if (plan->nodes[k].kernel)
+			dump_node(out, plan, &plan->nodes[k]);
+	}
 }
 
 void lower_nests_dump(FILE *out, const LowerPlan *lower)
 {
-	for (uint32_t i = 0; i < lower->graph->routines.n; i++) {
-		const RoutinePlan *plan = &lower->routines[i];
-		fprintf(out, "nests %s\n", lower->graph->routines.at[i].name);
-		for (uint32_t k = 0; k < plan->n; k++) {
-			if (plan->nodes[k].row_block)
-				dump_row_block(out, lower, plan->nodes[k].row_block);
-			else if (plan->nodes[k].kernel)
-				dump_node(out, plan, &plan->nodes[k]);
-		}
+	for (uint32_t i = 0; i < lower->nroutines; i++) {
+		routine_plan_dump_name(out, lower, "nests", i);
+		dump_routine(out, lower, &lower->routines[i]);
 	}
 }

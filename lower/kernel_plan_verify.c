@@ -2,8 +2,9 @@
  *
  * Loops suit the form of their nest; the parts of a tile's rows and columns follow each other from 0 to the
  * extent of their loop; the sums of a tile fit the target's registers beside an operand; what a row
- * block computes has no kernel elsewhere. Copies have room, which is declared for the one kernel that fills
- * them, and what is computed where a kernel reads it is read there alone.
+ * block computes has no kernel elsewhere, and its parts go over all rows. Copies have room, which is
+ * declared for the one kernel that fills them, and what is computed where a kernel reads it is in no
+ * memory.
  */
 #include <inttypes.h>
 
@@ -12,7 +13,7 @@
 #include "lower/kernel_plan.h"
 #include "lower/lower.h"
 #include "lower/row_block.h"
-#include "lower/tile.h"
+#include "lower/tile_copies.h"
 
 /* ---- nests ---- */
 
@@ -124,28 +125,41 @@ static void verify_room(const Gen *gen, BufferId buffer, Size elements)
 /* Copies and sums are planned where the code fills them. */
 static void verify_tile_buffers(const Gen *gen, const Tile *tile)
 {
-	if (tile->pack >= 0) {
-		Size panels = size_mul(gen->program->sizes, tile_packed_columns(tile),
-				       tile_packed_steps(tile));
-		verify_room(gen, tile->packed, panels);
-	}
+	if (tile->pack >= 0)
+		verify_room(gen, tile->packed, tile_packed_elements(tile));
 	if ((tile->pack >= 0 && tile->fills && !owns(gen, tile->packed)) ||
 	    (tile->has_sums && !owns(gen, tile->sums)))
 		BUG("%s fills a copy that is not planned with it", gen->name);
 }
 
-static void verify_parts_buffer(const Gen *gen, const NestPlan *plan)
+/* Of each member of a batch. */
+static void verify_parts_buffer(const Gen *gen, const PlannedNest *planned)
 {
+	const NestPlan *plan = &planned->plan;
+	const Nest *nest = &planned->nest;
+	Sizes *sizes = gen->program->sizes;
 	if (size_is_bad(plan->order.nparts))
 		return;
 	if (!owns(gen, plan->parts))
 		BUG("%s has parts, and no room for them is planned", gen->name);
-	verify_room(gen, plan->parts,
-		    size_scale(gen->program->sizes, plan->order.nparts, plan->order.lanes));
+	Size all = size_scale(sizes, plan->order.nparts, plan->order.lanes);
+	for (uint32_t i = 0; nest->batched && i < nest->nresult; i++)
+		all = size_mul(sizes, all, nest->loops[i].extent);
+	verify_room(gen, plan->parts, all);
 }
 
-void kernel_plan_verify(const KernelPlan *plan)
+/* Each is declared for one kernel. */
+static void verify_owner(const Program *program, BufferId buffer, bool *owned)
 {
+	if (owned[buffer])
+		BUG("%s is declared for two kernels", program->buffers.at[buffer].name);
+	owned[buffer] = true;
+}
+
+static void verify_kernel(const KernelPlan *plan, bool *owned)
+{
+	for (size_t i = 0; i < plan->gen.buffers.n; i++)
+		verify_owner(plan->gen.program, plan->gen.buffers.at[i], owned);
 	for (uint32_t i = 0; i < plan->nnests; i++) {
 		const Nest *nest = &plan->nests[i].nest;
 		const NestPlan *form = &plan->nests[i].plan;
@@ -156,13 +170,60 @@ void kernel_plan_verify(const KernelPlan *plan)
 			verify_tile_buffers(&plan->gen, form->tile);
 		}
 		if (form->form == NEST_PARTS)
-			verify_parts_buffer(&plan->gen, form);
+			verify_parts_buffer(&plan->gen, &plan->nests[i]);
 	}
 }
 
 /* ---- routines ---- */
 
-static void verify_row_block(const RoutinePlan *plan, const RowBlock *row_block)
+/* What of a root stays in the block has room there for a block of rows. */
+static void verify_root(const RowBlock *row_block, const RowBlockPart *part, uint32_t i)
+{
+	const KernelPlan *kernel = part->kernels[i];
+	if (!kernel || kernel->node != row_block->roots[i].root)
+		BUG("a block of rows has no kernel for node %" PRIu32, row_block->roots[i].root);
+	const RowBlockPlace *place = NULL;
+	for (uint32_t k = 0; k < part->nplaces; k++)
+		if (part->places[k].node == kernel->node && !part->places[k].fixed)
+			place = &part->places[k];
+	if ((place != NULL) == (row_block->roots[i].kept || i + 1 == row_block->nroots))
+		BUG("%s is in a block of rows, and elsewhere", kernel->gen.name);
+	if (!place)
+		return;
+	if (kernel->to.buffer != place->buffer)
+		BUG("%s is not stored in its block of rows", kernel->gen.name);
+	verify_room(&kernel->gen, place->buffer, place->elements);
+}
+
+static void verify_part(const Lower *lower, const RowBlock *row_block, const RowBlockPart *part,
+			bool *owned)
+{
+	if (row_block_ncopies(row_block) > part->nplaces)
+		BUG("a block of rows has no room for the operands that it transposes");
+	for (uint32_t i = 0; i < part->nplaces; i++)
+		verify_owner(lower->program, part->places[i].buffer, owned);
+	for (uint32_t i = 0; i < row_block->nroots; i++) {
+		verify_root(row_block, part, i);
+		verify_kernel(part->kernels[i], owned);
+	}
+}
+
+/* Its parts follow each other from the first row to the last. */
+static void verify_parts_of(const Lower *lower, const RowBlock *row_block, bool *owned)
+{
+	Size end = size_const(lower->sizes, 0);
+	for (uint32_t i = 0; i < row_block->nparts; i++) {
+		if (!size_same(row_block->parts[i].lo, end))
+			BUG("blocks of rows leave a gap");
+		end = row_block->parts[i].hi;
+		verify_part(lower, row_block, &row_block->parts[i], owned);
+	}
+	if (!size_same(end, row_block->dims[row_block->rows].extent))
+		BUG("blocks of rows end before the rows, or behind them");
+}
+
+static void verify_row_block(const Lower *lower, const RoutinePlan *plan, const RowBlock *row_block,
+			     bool *owned)
 {
 	if (row_block->nroots < 2 || row_block->rows >= row_block->ndims || row_block->block < 1)
 		BUG("a block of rows has no rows, or one kernel");
@@ -172,6 +233,7 @@ static void verify_row_block(const RoutinePlan *plan, const RowBlock *row_block)
 			BUG("node %" PRIu32 " is in a block of rows, and elsewhere",
 			    row_block->roots[i].root);
 	}
+	verify_parts_of(lower, row_block, owned);
 }
 
 /* What is computed where another kernel reads it is in no memory. */
@@ -185,29 +247,17 @@ static void verify_inlined(const RoutinePlan *plan, uint32_t k)
 		    plan->ids[k]);
 }
 
-/* Each is declared for one kernel. */
-static void verify_owners(const Gen *gen, bool *owned)
-{
-	for (size_t i = 0; i < gen->buffers.n; i++) {
-		if (owned[gen->buffers.at[i]])
-			BUG("%s is declared for two kernels",
-			    gen->program->buffers.at[gen->buffers.at[i]].name);
-		owned[gen->buffers.at[i]] = true;
-	}
-}
-
-static void verify_node(const RoutinePlan *plan, uint32_t k, bool *owned)
+static void verify_node(const Lower *lower, const RoutinePlan *plan, uint32_t k, bool *owned)
 {
 	const NodePlan *node = &plan->nodes[k];
 	if (node->row_block)
-		verify_row_block(plan, node->row_block);
+		verify_row_block(lower, plan, node->row_block, owned);
 	if (!node->kernel)
 		return;
 	if (node->fused || node->kernel->node != plan->ids[k])
 		BUG("node %" PRIu32 " has another one's kernel, or is inside another",
 		    plan->ids[k]);
-	kernel_plan_verify(node->kernel);
-	verify_owners(&node->kernel->gen, owned);
+	verify_kernel(node->kernel, owned);
 	if (node->inlined != NODE_NONE)
 		verify_inlined(plan, k);
 }
@@ -216,7 +266,7 @@ void lower_nests_verify(const LowerPlan *lower)
 {
 	bool *owned =
 		ARENA_ARRAY(lower->scratch, bool, lower->program->buffers.n + 1); /* by BufferId */
-	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
+	for (uint32_t i = 0; i < lower->nroutines; i++)
 		for (uint32_t k = 0; k < lower->routines[i].n; k++)
-			verify_node(&lower->routines[i], k, owned);
+			verify_node(lower, &lower->routines[i], k, owned);
 }

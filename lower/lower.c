@@ -51,23 +51,20 @@ static Lower lower_new(const Tables *tables)
 
 static void plan_all(Lower *lower)
 {
-	uint32_t n = lower->graph->routines.n;
 	if (!tables_fill(&lower->tables))
 		return;
 	lower->kept = prepack_kept(lower);
-	lower->routines = ARENA_ARRAY(lower->arena, RoutinePlan, n + 1);
-	for (uint32_t i = 0; i < n; i++) {
-		plans_clear(lower);
-		lower->routines[i] = routine_plan(lower, i);
-		arena_reset(lower->scratch);
-	}
+	lower->routines = ARENA_ARRAY(lower->arena, RoutinePlan,
+				      lower->graph->routines.n + lower->graph->init.norder + 1);
+	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
+		lower_decide_routine(lower, i);
+	lower_decide_init(lower);
 }
 
 static void lower_all(Lower *lower)
 {
 	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
 		lower_routine(lower, i);
-	arena_reset(lower->scratch);
 	lower_pack(lower);
 	plans_clear(lower);
 	lower_init(lower);
@@ -118,6 +115,7 @@ void lower_plan_kernels(LowerPlan *lower)
 {
 	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
 		lower_plan_routine(lower, i);
+	lower_plan_init(lower);
 }
 
 Program *lower_kernels(LowerPlan *lower)

@@ -117,17 +117,15 @@ typedef struct RowBlockPassed {
 	NodeId first, last;
 } RowBlockPassed;
 
-typedef VEC(RowBlockPassed) RowBlockPassedList;
-
-/* What is decided about the nodes that a routine needs, ascending; `first_use`: of each, into uses. */
+/* What is decided about the nodes that a routine, or what a parameter starts with, needs, ascending; `first_use`: of each, into uses. */
 typedef struct RoutinePlan {
+	NodeId initial; /* the assignment that a parameter starts with; NODE_NONE: a routine of the graph */
 	NodePlan *nodes;
 	NodeId *ids;
 	uint32_t n;
 	uint32_t *first_use;
 	Use *uses;
 	Sym *names; /* NULL: not taken so far */
-	RowBlockPassedList passed;
 } RoutinePlan;
 
 /* NULL: the routine does not need the node. */
@@ -152,7 +150,10 @@ typedef struct Lower {
 	bool packing;			/* the kernel at hand makes one of them: it runs once */
 	NodeId kept;			/* prepack_kept */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
-	RoutinePlan *routines; /* of each routine of the graph */
+	/* of each routine of the graph, then of each parameter that starts with an expression; empty where each
+	 * of its elements follows from its own place (initial.c) */
+	RoutinePlan *routines;
+	uint32_t nroutines;
 	/* the routine at hand */
 	NodePlan *plan; /* by NodeId */
 	NodeId *needed; /* the nodes that it needs, ascending */
@@ -161,7 +162,7 @@ typedef struct Lower {
 	Use *uses;
 	VEC(KernelId) kernels;
 	uint32_t loop; /* of the program, that the kernel at hand is in; 0: none */
-	RowBlockPassedList passed;
+	VEC(RowBlockPassed) passed; /* while kernels are planned */
 	struct RowBlock
 		*row_block; /* of the kernel at hand (row_block.h); NULL: it is for itself */
 } Lower;

@@ -36,7 +36,7 @@ static void add_loops(Nest *nest, bool reduced)
 		const RowBlock *row_block = nest->gen->lower->row_block;
 		int dim = row_block_dim_of(nest, id);
 		bool blocked = dim >= 0 && (uint32_t)dim == row_block->rows;
-		Size extent = blocked ? row_block->height : iter->extent;
+		Size extent = blocked ? row_block->part->height : iter->extent;
 		Size own = is_batch(nest, id) ? size_const(nest->gen->program->sizes, 1) : extent;
 		nest->by_iter[id] = dim >= 0 && !blocked ? ix_iter(nest->gen->arena, (IterVar)dim)
 							 : zero_ix(nest->gen);

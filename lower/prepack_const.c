@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "lower/tile_plan.h"
+#include "lower/tile_copies.h"
 
 typedef struct Panels {
 	const Tile *tile;

@@ -3,7 +3,7 @@
 
 #include "base/diag.h"
 #include "loops/linear.h"
-#include "lower/tile_plan.h"
+#include "lower/tile_copies.h"
 
 static PackedParam describe(const Tile *tile, const Value *load, Dtype dtype)
 {

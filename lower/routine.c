@@ -173,6 +173,22 @@ static void emit_kernels(Lower *lower)
 	fuse_describe(lower);
 }
 
+/* ---- routines of the graph ---- */
+
+/* The plan of what was decided, behind those that are there. */
+static void add_plan(Lower *lower, RoutinePlan plan)
+{
+	lower->routines[lower->nroutines++] = plan;
+	arena_reset(lower->scratch);
+}
+
+void lower_decide_routine(Lower *lower, uint32_t id)
+{
+	plans_clear(lower);
+	tables_begin(&lower->tables, id);
+	add_plan(lower, routine_plan(lower));
+}
+
 void lower_plan_routine(Lower *lower, uint32_t id)
 {
 	tables_begin(&lower->tables, id);
@@ -191,38 +207,79 @@ void lower_routine(Lower *lower, uint32_t id)
 	tables_close(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
 }
 
-static void lower_initial(Lower *lower, NodeId id)
-{
-	Routine one = tables_initial(&lower->tables, id);
-	lower->tables.routine = &one;
-	plans_clear(lower);
-	if (lower_node(lower, id)->elementwise) {
-		initial_emit(lower, id);
-		return;
-	}
-	if (!routine_decide(lower))
-		return;
-	plan_kernels(lower);
-	emit_kernels(lower);
-}
+/* ---- what parameters start with ---- */
+
+/* Of the n-th assignment of `init`. */
+typedef void EachInitial(Lower *lower, NodeId assignment, uint32_t n);
 
 /* Parameters in their order, each for itself; what is copied out of the state is not there yet. */
-void lower_init(Lower *lower)
+static void each_initial(Lower *lower, EachInitial *each)
 {
 	const Routine *init = &lower->graph->init;
 	const LowerOptions *options = lower->options;
 	LowerOptions own = *options;
+	NodeId kept = lower->kept;
+	uint32_t n = 0;
 	own.prepack = lower->program->options.prepack = false;
 	lower->options = &own;
 	lower->kept = NODE_NONE;
-	begin_kernels(lower);
 	tables_begin_init(&lower->tables);
-	for (uint32_t i = 0; i < init->norder; i++)
-		if (tables_is_initial(&lower->tables, init->order[i]))
-			lower_initial(lower, init->order[i]);
+	for (uint32_t i = 0; i < init->norder; i++) {
+		if (!tables_is_initial(&lower->tables, init->order[i]))
+			continue;
+		Routine one = tables_initial(&lower->tables, init->order[i]);
+		lower->tables.routine = &one;
+		plans_clear(lower);
+		each(lower, init->order[i], n++);
+	}
 	lower->tables.routine = init;
 	lower->options = options;
+	lower->kept = kept;
 	lower->program->options.prepack = options->prepack;
+}
+
+static RoutinePlan *plan_of_initial(const Lower *lower, uint32_t n)
+{
+	return &lower->routines[lower->graph->routines.n + n];
+}
+
+static void decide_initial(Lower *lower, NodeId id, uint32_t n)
+{
+	(void)n; /* plans are added in this order */
+	RoutinePlan plan = {0};
+	if (!lower_node(lower, id)->elementwise)
+		plan = routine_plan(lower);
+	plan.initial = id;
+	add_plan(lower, plan);
+}
+
+static void plan_initial(Lower *lower, NodeId id, uint32_t n)
+{
+	if (lower_node(lower, id)->elementwise)
+		return;
+	routine_plan_begin(lower, plan_of_initial(lower, n));
+	plan_kernels(lower);
+	routine_plan_end(lower, plan_of_initial(lower, n));
+}
+
+static void emit_initial(Lower *lower, NodeId id, uint32_t n)
+{
+	if (lower_node(lower, id)->elementwise) {
+		initial_emit(lower, id);
+		return;
+	}
+	routine_plan_begin(lower, plan_of_initial(lower, n));
+	emit_kernels(lower);
+}
+
+void lower_decide_init(Lower *lower) { each_initial(lower, decide_initial); }
+
+void lower_plan_init(Lower *lower) { each_initial(lower, plan_initial); }
+
+void lower_init(Lower *lower)
+{
+	begin_kernels(lower);
+	each_initial(lower, emit_initial);
 	tables_close_init(&lower->tables, lower->kernels.at, (uint32_t)lower->kernels.n);
 }
 

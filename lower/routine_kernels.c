@@ -60,6 +60,7 @@ static NodeId plan_next(Lower *lower, NodeId id)
 	}
 	for (uint32_t i = 0; i < row_block->nbefore; i++)
 		plan_node(lower, row_block->before[i]);
+	row_block_plan(lower, row_block);
 	return row_block->roots[row_block->nroots - 1].root;
 }
 
@@ -75,4 +76,7 @@ void routine_plan_kernels(Lower *lower)
 		if (id >= planned && !lower->plan[id].pre_check)
 			planned = plan_next(lower, id) + 1;
 	}
+	for (uint32_t k = 0; k < lower->nneeded; k++)
+		if (lower->plan[lower->needed[k]].row_block)
+			row_block_find_passed(lower, lower->plan[lower->needed[k]].row_block);
 }

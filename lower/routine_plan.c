@@ -26,10 +26,9 @@ bool routine_decide(Lower *lower)
 	return true;
 }
 
-RoutinePlan routine_plan(Lower *lower, uint32_t routine)
+RoutinePlan routine_plan(Lower *lower)
 {
-	RoutinePlan plan = {0};
-	tables_begin(&lower->tables, routine);
+	RoutinePlan plan = {.initial = NODE_NONE};
 	if (!routine_decide(lower))
 		return plan;
 	uint32_t nuses = 0;
@@ -55,7 +54,6 @@ void routine_plan_end(const Lower *lower, RoutinePlan *plan)
 		plan->nodes[k] = lower->plan[plan->ids[k]];
 		plan->names[k] = lower->tables.names[plan->ids[k]];
 	}
-	plan->passed = lower->passed;
 }
 
 void routine_plan_begin(Lower *lower, const RoutinePlan *plan)
@@ -69,7 +67,6 @@ void routine_plan_begin(Lower *lower, const RoutinePlan *plan)
 	}
 	lower->nneeded = plan->n;
 	lower->uses = plan->uses;
-	lower->passed = plan->passed;
 }
 
 /* ---- verified ---- */
@@ -138,7 +135,7 @@ static void verify_routine(const Lower *lower, const RoutinePlan *plan)
 
 void lower_plan_verify(const LowerPlan *lower)
 {
-	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
+	for (uint32_t i = 0; i < lower->nroutines; i++)
 		verify_routine(lower, &lower->routines[i]);
 }
 
@@ -172,11 +169,23 @@ static void dump_node(FILE *out, const Lower *lower, NodeId id, const NodePlan *
 	fputc('\n', out);
 }
 
+void routine_plan_dump_name(FILE *out, const Lower *lower, const char *stage, uint32_t i)
+{
+	NodeId initial = lower->routines[i].initial;
+	if (initial == NODE_NONE)
+		fprintf(out, "%s %s\n", stage, lower->graph->routines.at[i].name);
+	else
+		fprintf(out, "%s init %s\n", stage,
+			lower_text(lower, lower_node(lower, initial)->target));
+	if (initial != NODE_NONE && lower_node(lower, initial)->elementwise)
+		fputs("  each element where it is set\n", out);
+}
+
 void lower_plan_dump(FILE *out, const LowerPlan *lower)
 {
-	for (uint32_t i = 0; i < lower->graph->routines.n; i++) {
+	for (uint32_t i = 0; i < lower->nroutines; i++) {
 		const RoutinePlan *plan = &lower->routines[i];
-		fprintf(out, "plan %s\n", lower->graph->routines.at[i].name);
+		routine_plan_dump_name(out, lower, "plan", i);
 		for (uint32_t k = 0; k < plan->n; k++)
 			if (lower_proj(lower, plan->ids[k]))
 				dump_node(out, lower, plan->ids[k], &plan->nodes[k]);

@@ -348,20 +348,27 @@ static bool would_end_at(Lower *lower, NodeId first, NodeId last, bool wide,
 	       row_block_choose(lower, &row_block, asked);
 }
 
+void row_block_find_passed(Lower *lower, RowBlock *row_block)
+{
+	NodeId last = row_block->roots[row_block->nroots - 1].root;
+	ScheduleClause asked = {.choice = CHOICE_ROW_BLOCK};
+	clause_add(lower->arena, &asked, row_block->dims[row_block->rows].name, &row_block->block,
+		   1);
+	for (size_t i = 0, n = lower->passed.n; i < n; i++) {
+		RowBlockPassed passed = lower->passed.at[i];
+		if (passed.last == last &&
+		    (would_end_at(lower, passed.first, last, false, &asked) ||
+		     would_end_at(lower, passed.first, last, true, &asked)))
+			PUSH(lower->arena, row_block->passed, passed.first);
+	}
+}
+
 void row_block_describe_passed(Lower *lower, const RowBlock *row_block)
 {
-	Schedule *made = lower->program->made;
-	NodeId last = row_block->roots[row_block->nroots - 1].root;
-	const ScheduleClause *asked =
-		entry_clause(schedule_entry(made, kernel_name(lower, last)), CHOICE_ROW_BLOCK);
-	for (size_t i = 0; i < lower->passed.n; i++) {
-		const RowBlockPassed *passed = &lower->passed.at[i];
-		if (passed->last != last)
-			continue;
-		ScheduleEntry *first = schedule_entry(made, kernel_name(lower, passed->first));
-		if (first && !entry_clause(first, CHOICE_ROW_BLOCK) &&
-		    (would_end_at(lower, passed->first, last, false, asked) ||
-		     would_end_at(lower, passed->first, last, true, asked)))
+	for (size_t i = 0; i < row_block->passed.n; i++) {
+		Sym name = kernel_name(lower, row_block->passed.at[i]);
+		ScheduleEntry *first = schedule_entry(lower->program->made, name);
+		if (first && !entry_clause(first, CHOICE_ROW_BLOCK))
 			entry_make(lower->arena, first, CHOICE_ROW_BLOCK, true);
 	}
 }

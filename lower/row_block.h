@@ -35,7 +35,6 @@ typedef struct RowBlockRoot {
 	NodeId root, nest; /* what it computes; the node whose projection its loops follow */
 	int *dims;	   /* by axis of the result: a dim, or -1 */
 	bool kept; /* others read it too: an element a row, which is stored where it always is */
-	Sym name;  /* of the kernel at hand, where it is stored there */
 } RowBlockRoot;
 
 /* An operand that is read, with an index an axis. */
@@ -79,10 +78,16 @@ typedef struct RowBlockPlace {
 	const Ix *const *fixed; /* by axis: the index of those that are BAND_FIXED */
 } RowBlockPlace;
 
-/* Rows that go in blocks of one height. */
-typedef struct RowBlockRows {
+/* Rows that go in blocks of one height: where tensors are, and a kernel for each root. */
+typedef struct RowBlockPart {
 	Size lo, hi, height;
-} RowBlockRows;
+	RowBlockPlace places[ROW_BLOCK_PLACES]; /* those of copies first */
+	uint32_t nplaces;
+	Sym names[ROW_BLOCK_ROOTS]; /* of buffers, or of kernels that store where they always do */
+	struct KernelPlan *kernels[ROW_BLOCK_ROOTS];
+} RowBlockPart;
+
+enum { ROW_BLOCK_PARTS = 2 };
 
 typedef struct RowBlock {
 	RowBlockDim dims[ROW_BLOCK_DIMS];
@@ -90,7 +95,6 @@ typedef struct RowBlock {
 	bool single;   /* no kernel has a loop over the rows: there is one */
 	uint32_t rows; /* the dim that goes in blocks; the others have one element at a time */
 	int64_t block; /* rows of a block */
-	Size height;   /* rows of the blocks at hand */
 	RowBlockRoot roots[ROW_BLOCK_ROOTS];
 	uint32_t nroots;
 	NodeId before
@@ -103,8 +107,11 @@ typedef struct RowBlock {
 	uint32_t ntransposed, ntransposes; /* contractions that read these */
 	const ScheduleClause *copies;	   /* that are asked for; NULL: nothing is */
 	bool in_place; /* there are few rows: tiles transpose what others read a copy of */
-	RowBlockPlace places[ROW_BLOCK_PLACES];
-	uint32_t nplaces;
+	RowBlockPart parts[ROW_BLOCK_PARTS]; /* whole blocks, then the rows that are left */
+	uint32_t nparts;
+	RowBlockPart *part; /* at hand, while its kernels are planned or emitted */
+	VEC(NodeId)
+	passed; /* roots that could begin it and do not: what asks for it would begin it there */
 } RowBlock;
 
 /* The longest row block that begins with a root; false: none. */
@@ -127,23 +134,34 @@ bool row_block_has_few(const Lower *lower, const RowBlock *row_block);
 /* Fills in whether tiles transpose squares of all that is to be transposed as they read it, so that few rows
  * wait for no copy. Looks at the contractions of blocks of each height. */
 void row_block_choose_in_place(Lower *lower, RowBlock *row_block);
-/* Whole blocks, then the rows that are left; how many of the two there are. */
-uint32_t row_block_rows(const Lower *lower, const RowBlock *row_block, RowBlockRows rows[2]);
+/* Whole blocks, then the rows that are left, without places and kernels; how many of the two there are. */
+uint32_t row_block_parts(const Lower *lower, const RowBlock *row_block,
+			 RowBlockPart parts[ROW_BLOCK_PARTS]);
+/* Of operands that are transposed for all rows of a part. */
+static inline uint32_t row_block_ncopies(const RowBlock *row_block)
+{
+	return row_block->in_place ? 0 : row_block->ntransposed;
+}
 /* Are the rows a batch axis of the first contraction's result? */
 bool row_block_is_batch(const Lower *lower, const RowBlock *row_block);
 /* The root of the row block that a node is; NULL: it is none. */
 const RowBlockRoot *row_block_root(const RowBlock *row_block, NodeId node);
-/* Its kernels, appended to the routine in place of those of its roots. Requires that
- * row_block_find found it. */
+/* The name of the kernel of a root in the part at hand. */
+Sym row_block_name(const RowBlock *row_block, NodeId root);
+/* row_block_plan.c: fills in its parts. Requires that row_block_find found it, and that what comes before it
+ * is planned. */
+void row_block_plan(Lower *lower, RowBlock *row_block);
+/* Finds those that could have begun a planned row block and did not. */
+void row_block_find_passed(Lower *lower, RowBlock *row_block);
+/* Its kernels, appended to the routine in place of those of its roots, as they are planned. */
 void row_block_emit(Lower *lower, RowBlock *row_block);
 
 /* Writes down that the kernel of a root is asked to be in no row block, where it is. */
 void row_block_describe_off(Lower *lower, NodeId root);
-/* Writes `row block off` down for those that could have begun the row block and did not: a schedule
- * that asks for the row block would begin it there. */
+/* Writes `row_block off` down for those that could have begun the row block and did not. */
 void row_block_describe_passed(Lower *lower, const RowBlock *row_block);
 
-/* ---- while a kernel of the row block at hand (lower.row block) is emitted ---- */
+/* ---- while a kernel of the row block at hand (lower.row_block) is planned or emitted ---- */
 
 /* The dim that an iterator of the nest runs along; -1: none. */
 int row_block_dim_of(const Nest *nest, IterId iter);

@@ -14,12 +14,12 @@
 
 RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, const int *dims)
 {
-	RowBlockPlace *place = &lower->row_block->places[lower->row_block->nplaces++];
+	RowBlockPlace *place = &lower->row_block->part->places[lower->row_block->part->nplaces++];
 	uint32_t naxes = shape_naxes(lower_shape(lower, node));
 	*place = (RowBlockPlace){.node = node,
 				 .buffer = BUFFER_NONE,
-				 .dims = ARENA_ARRAY(lower->scratch, int, naxes + 1),
-				 .strides = ARENA_ARRAY(lower->scratch, Size, naxes + 1)};
+				 .dims = ARENA_ARRAY(lower->arena, int, naxes + 1),
+				 .strides = ARENA_ARRAY(lower->arena, Size, naxes + 1)};
 	if (naxes)
 		memcpy(place->dims, dims, naxes * sizeof *dims);
 	return place;

@@ -25,29 +25,11 @@ typedef struct Emit {
 	Lower *lower;
 	Program *program;
 	RowBlock *row_block;
-	Size lo, hi;	   /* rows of the blocks at hand */
-	size_t first;	   /* of lower.kernels: the first kernel of a block */
-	uint32_t nkernels; /* that are done */
+	const RowBlockPart *part; /* at hand */
+	size_t first;		  /* of lower.kernels: the first kernel of a block */
 } Emit;
 
-/* Of operands that are transposed for all rows of the blocks at hand. */
-static uint32_t ncopies(const RowBlock *row_block)
-{
-	return row_block->in_place ? 0 : row_block->ntransposed;
-}
-
-static const RowBlockRoot *last_root(const Emit *e)
-{
-	return &e->row_block->roots[e->row_block->nroots - 1];
-}
-
-/* ---- places ---- */
-
-/* The name itself in the first kernel, another in the second. */
-static Sym name_of(Emit *e, Sym name)
-{
-	return e->nkernels == 0 ? name : lower_unique(e->lower, name);
-}
+static Sym name_of(const Emit *e) { return e->part->names[e->row_block->nroots - 1]; }
 
 /* ---- putting together ---- */
 
@@ -99,7 +81,7 @@ static void describe(Emit *e)
 {
 	RowBlock *row_block = e->row_block;
 	Arena *arena = e->program->arena;
-	ScheduleEntry *entry = schedule_entry(e->program->made, last_root(e)->name);
+	ScheduleEntry *entry = schedule_entry(e->program->made, name_of(e));
 	ScheduleClause *clause = entry_make(arena, entry, CHOICE_ROW_BLOCK, false);
 	clause_add(arena, clause, row_block->dims[row_block->rows].name, &row_block->block, 1);
 	row_block_describe_transposed(e->lower, row_block, entry);
@@ -110,9 +92,9 @@ static Size any_blocks(const Emit *e)
 {
 	Sizes *sizes = e->lower->sizes;
 	int64_t block = e->row_block->block;
-	bool whole = size_is(sizes, e->lo, 0);
-	return whole ? size_ceil(sizes, size_floor(sizes, e->hi, block), BLOCKS_MOST)
-		     : size_ceil(sizes, size_sub(sizes, e->hi, e->lo), block);
+	bool whole = size_is(sizes, e->part->lo, 0);
+	return whole ? size_ceil(sizes, size_floor(sizes, e->part->hi, block), BLOCKS_MOST)
+		     : size_ceil(sizes, size_sub(sizes, e->part->hi, e->part->lo), block);
 }
 
 /* Copies that blocks read, where there are blocks: `for once in 0..floor(..)`. */
@@ -138,15 +120,14 @@ static void put_together(Emit *e)
 	Lower *lower = e->lower;
 	Program *program = e->program;
 	Arena *arena = program->arena;
-	const RowBlockRoot *last = last_root(e);
-	const Node *node = lower_node(lower, last->root);
-	Kernel whole = {.name = last->name, .span = node->span, .site = node->site};
+	const Node *node = lower_node(lower, e->row_block->roots[e->row_block->nroots - 1].root);
+	Kernel whole = {.name = name_of(e), .span = node->span, .site = node->site};
 	Body transposed = {0}, rows = {0};
 	for (size_t i = e->first; i < lower->kernels.n; i++)
 		append_kernel(e, &whole, &program->kernels.at[lower->kernels.at[i]],
-		     i < e->first + ncopies(e->row_block) ? &transposed : &rows);
-	const Stmt *blocks = stmt_for(arena, e->row_block->rows, ix_size(arena, e->lo),
-				      ix_size(arena, e->hi), body_block(&rows));
+			      i < e->first + row_block_ncopies(e->row_block) ? &transposed : &rows);
+	const Stmt *blocks = stmt_for(arena, e->row_block->rows, ix_size(arena, e->part->lo),
+				      ix_size(arena, e->part->hi), body_block(&rows));
 	Block copies = where_needed(e, &whole, body_block(&transposed));
 	Body all = {0};
 	for (uint32_t i = 0; i < copies.n; i++)
@@ -158,18 +139,6 @@ static void put_together(Emit *e)
 	PUSH(arena, program->kernels, whole);
 	PUSH(lower->scratch, lower->kernels, (KernelId)program->kernels.n - 1);
 	describe(e);
-	e->nkernels++;
-}
-
-/* What each block fills anew, and copies that each round of the outermost loop fills; those in the
- * state are filled before. */
-static void mark_scratch(Emit *e, size_t from)
-{
-	const RowBlock *row_block = e->row_block;
-	for (BufferId b = (BufferId)from; b < e->program->buffers.n; b++)
-		e->program->buffers.at[b].scratch = e->program->buffers.at[b].kind == BUFFER_TEMP;
-	for (uint32_t i = 0; i < ncopies(row_block) && row_block->ndims == 1; i++)
-		e->program->buffers.at[row_block->places[i].buffer].scratch = false;
 }
 
 /* The kernels of the routine from number `first` on, which are the program's last, row by row. */
@@ -186,32 +155,16 @@ static void fuse_block(Emit *e, size_t first)
 }
 
 /* All blocks of one height. */
-static void emit_blocks(Emit *e, const RowBlockRows *rows)
+static void emit_part(Emit *e)
 {
 	Lower *lower = e->lower;
-	RowBlock *row_block = e->row_block;
-	e->lo = rows->lo;
-	e->hi = rows->hi;
+	const RowBlock *row_block = e->row_block;
 	e->first = lower->kernels.n;
-	size_t nbuffers = e->program->buffers.n;
-	row_block->height = rows->height;
-	row_block->nplaces = 0;
-	for (uint32_t i = 0; i < ncopies(row_block); i++)
-		row_block_place_transposed(lower, &row_block->transposed[i]);
-	for (uint32_t i = 0; i < row_block->nroots; i++) {
-		RowBlockRoot *root = &row_block->roots[i];
-		if (root->kept || i + 1 == row_block->nroots)
-			root->name = name_of(e, kernel_name(lower, root->root));
-		else
-			row_block_declare(lower, row_block_lay_out(lower, root),
-					  name_of(e, lower_name(lower, root->root)));
-	}
-	for (uint32_t i = 0; i < ncopies(row_block); i++)
-		row_block_emit_transposed(lower, &row_block->transposed[i], &row_block->places[i]);
+	for (uint32_t i = 0; i < row_block_ncopies(row_block); i++)
+		row_block_emit_transposed(lower, &row_block->transposed[i], &e->part->places[i]);
 	size_t first = lower->kernels.n;
 	for (uint32_t i = 0; i < row_block->nroots; i++)
-		kernel_emit(lower, kernel_plan(lower, row_block->roots[i].root));
-	mark_scratch(e, nbuffers);
+		kernel_emit(lower, e->part->kernels[i]);
 	fuse_block(e, first);
 	put_together(e);
 }
@@ -219,13 +172,13 @@ static void emit_blocks(Emit *e, const RowBlockRows *rows)
 void row_block_emit(Lower *lower, RowBlock *row_block)
 {
 	Emit e = {.lower = lower, .program = lower->program, .row_block = row_block};
-	RowBlockRows rows[2];
-	uint32_t n = row_block_rows(lower, row_block, rows);
 	for (uint32_t i = 0; i < row_block->nbefore; i++)
 		lower_emit_node(lower, row_block->before[i]);
 	lower->row_block = row_block;
-	for (uint32_t i = 0; i < n; i++)
-		emit_blocks(&e, &rows[i]);
+	for (uint32_t i = 0; i < row_block->nparts; i++) {
+		e.part = row_block->part = &row_block->parts[i];
+		emit_part(&e);
+	}
 	lower->row_block = NULL;
 	for (uint32_t i = 0; i + 1 < row_block->nroots; i++)
 		if (!row_block->roots[i].kept)

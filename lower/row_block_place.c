@@ -65,11 +65,10 @@ static bool is_there(const Lower *lower, const RowBlockPlace *place, const Ix *c
 
 const RowBlockPlace *row_block_place(const Lower *lower, NodeId node, const Ix *const *axes)
 {
-	const RowBlock *row_block = lower->row_block;
-	for (uint32_t i = 0; row_block && i < row_block->nplaces; i++)
-		if (row_block->places[i].node == node &&
-		    is_there(lower, &row_block->places[i], axes))
-			return &row_block->places[i];
+	const RowBlockPart *part = lower->row_block ? lower->row_block->part : NULL;
+	for (uint32_t i = 0; part && i < part->nplaces; i++)
+		if (part->places[i].node == node && is_there(lower, &part->places[i], axes))
+			return &part->places[i];
 	return NULL;
 }
 
@@ -103,4 +102,9 @@ const RowBlockRoot *row_block_root(const RowBlock *row_block, NodeId node)
 		if (row_block->roots[i].root == node)
 			return &row_block->roots[i];
 	return NULL;
+}
+
+Sym row_block_name(const RowBlock *row_block, NodeId root)
+{
+	return row_block->part->names[row_block_root(row_block, root) - row_block->roots];
 }

@@ -193,7 +193,8 @@ void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlo
 
 /* ---- few rows ---- */
 
-uint32_t row_block_rows(const Lower *lower, const RowBlock *row_block, RowBlockRows rows[2])
+uint32_t row_block_parts(const Lower *lower, const RowBlock *row_block,
+			 RowBlockPart parts[ROW_BLOCK_PARTS])
 {
 	Sizes *sizes = lower->sizes;
 	Size extent = row_block->dims[row_block->rows].extent, zero = size_const(sizes, 0);
@@ -201,9 +202,11 @@ uint32_t row_block_rows(const Lower *lower, const RowBlock *row_block, RowBlockR
 		size_scale(sizes, size_floor(sizes, extent, row_block->block), row_block->block);
 	uint32_t n = 0;
 	if (!size_same(whole, zero))
-		rows[n++] = (RowBlockRows){zero, whole, size_const(sizes, row_block->block)};
+		parts[n++] = (RowBlockPart){
+			.lo = zero, .hi = whole, .height = size_const(sizes, row_block->block)};
 	if (!size_same(whole, extent))
-		rows[n++] = (RowBlockRows){whole, extent, size_sub(sizes, extent, whole)};
+		parts[n++] = (RowBlockPart){
+			.lo = whole, .hi = extent, .height = size_sub(sizes, extent, whole)};
 	return n;
 }
 
@@ -216,13 +219,12 @@ static bool transposes_squares(Lower *lower, NodeId root)
 	return tile_transposes_squares(&look.nest);
 }
 
-/* Contractions of blocks of a height that transpose what they read. Tensors between kernels are looked
+/* Contractions of a part's blocks that transpose what they read. Tensors between kernels are looked
  * at as they will lie, in the buffers of all of their rows. */
-static uint32_t count_squares(Lower *lower, RowBlock *row_block, Size height)
+static uint32_t count_squares(Lower *lower, RowBlock *row_block, RowBlockPart *part)
 {
 	uint32_t n = 0;
-	row_block->height = height;
-	row_block->nplaces = 0;
+	row_block->part = part;
 	lower->row_block = row_block;
 	for (uint32_t i = 0; i + 1 < row_block->nroots; i++) {
 		const RowBlockRoot *root = &row_block->roots[i];
@@ -237,13 +239,13 @@ static uint32_t count_squares(Lower *lower, RowBlock *row_block, Size height)
 
 void row_block_choose_in_place(Lower *lower, RowBlock *row_block)
 {
-	RowBlockRows rows[2];
-	uint32_t n = row_block_rows(lower, row_block, rows);
+	RowBlockPart parts[ROW_BLOCK_PARTS];
+	uint32_t n = row_block_parts(lower, row_block, parts);
 	const ScheduleClause *asked = row_block->copies;
 	bool few = asks_on(asked) && asked->items.n ? asked->items.at[0].n > 0
 						    : row_block_has_few(lower, row_block);
 	row_block->in_place = row_block->ntransposed > 0 && few;
 	for (uint32_t i = 0; i < n && row_block->in_place; i++)
 		row_block->in_place =
-			count_squares(lower, row_block, rows[i].height) >= row_block->ntransposes;
+			count_squares(lower, row_block, &parts[i]) >= row_block->ntransposes;
 }

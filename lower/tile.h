@@ -159,25 +159,6 @@ bool tile_is_narrow(const Tile *tile, BufferId from);
  * element of the buffer several times, as those of a window do? */
 bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers);
 int64_t tile_ceil_div(int64_t a, int64_t b);
-/* tile_copies.c: the load of the operand that is packed, as it is copied; steps of the sum and columns
- * of the copy, all loops counted through and the last columns filled up. */
-const Value *tile_packed_load(const Tile *tile);
-Size tile_packed_steps(const Tile *tile);
-Size tile_packed_columns(const Tile *tile);
-/* Has the copy other panels for each iteration of the loop? */
-bool tile_moves_panels(const Tile *tile, const Loop *loop);
-/* Are lanes neighbours in everything that is read, or the same? */
-bool tile_reads_by_lanes(const Tile *tile, const Value *value, IterVar lane);
-/* tile_transpose.c: does the last loop of the sum move all that a value of the column `lane` reads
- * by one element, or leave it where it is? */
-bool tile_transposes(Tile *tile, const Value *value, IterVar lane);
-/* tile_groups.c: steps of a loop of the sum in the copy; an element as it stands there; what is added to
- * bytes that are copied (0: they keep their type); the load of the rows. */
-Size tile_group_extent(const Tile *tile, const Loop *loop);
-const Value *tile_group_copied(const Tile *tile, const Value *element);
-int64_t tile_group_moved(const Tile *tile);
-const Value *tile_group_rows(const Tile *tile);
-bool tile_rows_blocked(const Tile *tile, const TilePart *part);
 /* A number as an index; an index plus an iterator. */
 const Ix *tile_const(const Tile *tile, int64_t value);
 const Ix *tile_plus(const Tile *tile, const Ix *ix, IterVar iter);

@@ -9,6 +9,7 @@
  */
 #include "loops/linear.h"
 #include "loops/walk.h"
+#include "lower/tile_copies.h"
 #include "lower/tile_plan.h"
 
 /* ---- the order of loops ---- */
@@ -95,6 +96,17 @@ Size tile_packed_columns(const Tile *tile)
 	return size_const(sizes, columns > tile->blocks.cols ? columns : tile->blocks.cols);
 }
 
+Size tile_packed_elements(const Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	Sizes *sizes = nest->gen->program->sizes;
+	Size elements = size_mul(sizes, tile_packed_columns(tile), tile_packed_steps(tile));
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (tile_moves_panels(tile, &nest->loops[i]))
+			elements = size_mul(sizes, elements, nest->loops[i].extent);
+	return elements;
+}
+
 bool tile_reads_by_lanes(const Tile *tile, const Value *value, IterVar lane)
 {
 	Program *program = tile->nest->gen->program;
@@ -142,11 +154,7 @@ static bool declare_packed(Tile *tile)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	Sizes *sizes = gen->program->sizes;
-	Size elements = size_mul(sizes, tile_packed_columns(tile), tile_packed_steps(tile));
-	for (uint32_t i = 0; i < nest->nresult; i++)
-		if (tile_moves_panels(tile, &nest->loops[i]))
-			elements = size_mul(sizes, elements, nest->loops[i].extent);
+	Size elements = tile_packed_elements(tile);
 	const Value *packed = tile_packed_load(tile),
 		    *load = packed->nargs ? packed->args[0] : packed;
 	Dtype dtype = tile->group > 1 ? tile_group_copied(tile, load)->dtype : packed->dtype;
@@ -180,7 +188,7 @@ static void declare_sums(Tile *tile)
 void tile_plan_copies(Tile *tile)
 {
 	order_loops(tile);
-	tile->inlined = tile->pack >= 0 && inlines(tile);
 	tile->fills = tile->pack >= 0 && declare_packed(tile);
+	tile->inlined = tile->fills && inlines(tile);
 	declare_sums(tile);
 }

@@ -5,6 +5,7 @@
 #define TSR_LOWER_TILE_PACK_H
 
 #include "lower/tile_build.h"
+#include "lower/tile_copies.h"
 
 /* tile_pack.c: the code of the copy. */
 Block tile_pack_fill(Tile *tile);

@@ -75,13 +75,4 @@ bool tile_choose_read(Tile *tile);
  * itself. */
 BufferId tile_read_buffer(Tile *tile, BufferId operand);
 
-/* tile_copies.c: the order of the loops, and the buffers of copies and sums. Requires: what else is chosen is
- * decided, and the nest is no look. */
-void tile_plan_copies(Tile *tile);
-/* prepack_declare.c: finds the copy in the state, or declares it: is it new, so that a kernel is to fill it? */
-bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements);
-/* prepack_const.c: the panels of a constant. `to`: zeros. */
-void prepack_constant(const Tile *tile, const PackedParam *packed, const ProgramConst *from,
-		      void *to);
-
 #endif

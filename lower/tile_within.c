@@ -1,5 +1,6 @@
 /* Where tiles and blocks of tiles begin and end: loops over them, and conditions. */
 #include "lower/tile_build.h"
+#include "lower/tile_copies.h"
 
 bool tile_rows_blocked(const Tile *tile, const TilePart *part)
 {

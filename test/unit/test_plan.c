@@ -24,6 +24,7 @@ typedef struct Plans {
 	RoutinePlan *plan;
 	NodeId product, after, value, first; /* `after` finishes the product; the state's; begins a block */
 	NodeId total, shares, mean; /* of rows; what reads those; of a long line, in parts */
+	NodeId start;		    /* what a parameter starts with */
 } Plans;
 
 static NodeId attention(Small *s, NodeId *first)
@@ -39,11 +40,25 @@ static NodeId attention(Small *s, NodeId *first)
 	return small_einsum(s, "h, a, b; h, b, d => h, a, d", "4, 1024, 64", 2, (NodeId[]){p, v});
 }
 
+/* param = einsum of w and w */
+static void start_with(Plans *p, NodeId param, NodeId w)
+{
+	Small *s = &p->s;
+	Routine *init = &s->graph.init;
+	p->start = small_einsum(s, "k, i; k, j => i, j", "70, 70", 2, (NodeId[]){w, w});
+	assert_non_null(small_derive(s, p->start));
+	small_assign(s, p->start, param, OP_NONE, false);
+	init->name = sym_cstr(s->symbols, "init");
+	init->order = ARENA_ARRAY(s->arena, NodeId, 1);
+	init->order[init->norder++] = p->start;
+}
+
 static void plans_init(Plans *p)
 {
 	Small *s = &p->s;
 	small_init(s);
 	NodeId x = small_leaf(s, "48, 80"), w = small_param(s, "w", "80, 70");
+	NodeId param = small_param(s, "param", "70, 70");
 	NodeId heads = attention(s, &p->first);
 	p->value = small_pointwise(s, OP_EXP, "80, 70", 1, (NodeId[]){w});
 	p->product = small_einsum(s, "i, k; k, j => i, j", "48, 70", 2, (NodeId[]){x, p->value});
@@ -53,6 +68,7 @@ static void plans_init(Plans *p)
 	p->shares = small_einsum(s, "i, k; i => i, k", "48, 80", 2, (NodeId[]){x, p->total});
 	p->mean = small_einsum(s, "i, j => j", "2", 1, (NodeId[]){line});
 	small_routine(s, 4, (NodeId[]){heads, p->after, p->shares, p->mean});
+	start_with(p, param, w);
 	LowerOptions *options = ARENA_NEW(s->arena, LowerOptions);
 	*options = (LowerOptions){.target = small_target(s), .prepack = true};
 	p->lower = lower_plan(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
@@ -106,7 +122,24 @@ static void operand_is_not_needed(Plans *p)
 	p->plan->ids[ids_from(p->plan->ids, p->plan->n, p->value)]--;
 }
 
+static NodePlan *start_of(Plans *p)
+{
+	assert_int_equal(p->lower->nroutines, 2);
+	NodePlan *node = (NodePlan *)routine_plan_node(&p->lower->routines[1], p->start);
+	assert_non_null(node);
+	return node;
+}
+static void start_is_in_the_state(Plans *p) { start_of(p)->hoisted = true; }
+static void start_finishes_nothing(Plans *p) { start_of(p)->reduction = p->product; }
+
 /* ---- broken plans of kernels ---- */
+
+static void start_stores_each_step(Plans *p)
+{
+	assert_non_null(start_of(p)->kernel);
+	start_of(p)->kernel->nests[0].plan.form = NEST_STORES;
+}
+static void start_has_kernel_of_another(Plans *p) { start_of(p)->kernel->node = p->product; }
 
 static void kernel_of_another(Plans *p)
 {
@@ -163,6 +196,39 @@ static void inlined_in_what_comes_before(Plans *p) { node_of(p, p->mean)->inline
 static void inlined_in_no_kernel(Plans *p) { node_of(p, p->value)->inlined = p->product; }
 static void block_of_no_rows(Plans *p) { node_of(p, p->first)->row_block->block = 0; }
 static void block_of_one_kernel(Plans *p) { node_of(p, p->first)->row_block->nroots = 1; }
+static RowBlockPart *part_of(Plans *p, uint32_t i)
+{
+	RowBlock *row_block = node_of(p, p->first)->row_block;
+	assert_non_null(row_block);
+	assert_true(i < row_block->nparts);
+	return &row_block->parts[i];
+}
+static void block_leaves_a_gap(Plans *p)
+{
+	part_of(p, 0)->lo = size_const(p->s.inference.sizes, 1);
+}
+static void block_ends_early(Plans *p) { part_of(p, 0)->hi = size_const(p->s.inference.sizes, 64); }
+static void block_without_parts(Plans *p) { node_of(p, p->first)->row_block->nparts = 0; }
+static void block_with_kernel_of_another(Plans *p)
+{
+	part_of(p, 0)->kernels[0] = part_of(p, 0)->kernels[1];
+}
+static void block_without_kernel(Plans *p) { part_of(p, 0)->kernels[1] = NULL; }
+static void block_with_broken_nest(Plans *p)
+{
+	part_of(p, 0)->kernels[0]->nests[0].plan.form = NEST_STORES;
+}
+static void block_without_place(Plans *p) { part_of(p, 0)->nplaces = 0; }
+static void block_stores_elsewhere(Plans *p)
+{
+	part_of(p, 0)->kernels[0]->to.buffer = p->lower->plan[p->after].buffer;
+}
+static void block_with_small_place(Plans *p)
+{
+	const RowBlockPart *part = part_of(p, 0);
+	Buffer *place = &p->lower->program->buffers.at[part->kernels[0]->to.buffer];
+	place->elements = size_const(p->s.inference.sizes, 1);
+}
 static void block_and_kernel(Plans *p)
 {
 	node_of(p, p->first)->kernel = node_of(p, p->after)->kernel;
@@ -218,7 +284,7 @@ static void broken_plans_of_routines_are_refused(void **state)
 		inside_itself,		inside_what_is_inside,	inside_what_comes_before,
 		inside_and_a_result,	inside_and_assigned_to, finishes_what_is_elsewhere,
 		in_the_state_of_a_call, before_its_operand,	used_by_another,
-		operand_is_not_needed,
+		operand_is_not_needed,	start_is_in_the_state,	start_finishes_nothing,
 	};
 	(void)state;
 	refuses(breaks, sizeof breaks / sizeof *breaks, false);
@@ -227,16 +293,37 @@ static void broken_plans_of_routines_are_refused(void **state)
 static void broken_plans_of_kernels_are_refused(void **state)
 {
 	static const Break breaks[] = {
-		kernel_of_another,	   kernel_inside_another,
-		stores_each_step_of_a_sum, lanes_along_elements,
-		rows_are_columns,	   rows_of_another_nest,
-		tiles_leave_a_gap,	   tiles_end_early,
-		tile_of_no_columns,	   tile_of_many_registers,
-		block_of_no_rows,	   block_of_one_kernel,
-		block_and_kernel,	   copy_that_is_not_planned,
-		copy_without_room,	   copy_in_no_buffer,
-		parts_without_room,	   buffer_of_two_kernels,
-		inlined_and_read,	   inlined_in_what_comes_before,
+		kernel_of_another,
+		kernel_inside_another,
+		stores_each_step_of_a_sum,
+		lanes_along_elements,
+		rows_are_columns,
+		rows_of_another_nest,
+		tiles_leave_a_gap,
+		tiles_end_early,
+		tile_of_no_columns,
+		tile_of_many_registers,
+		block_of_no_rows,
+		block_of_one_kernel,
+		start_stores_each_step,
+		start_has_kernel_of_another,
+		block_leaves_a_gap,
+		block_ends_early,
+		block_without_parts,
+		block_with_kernel_of_another,
+		block_without_kernel,
+		block_with_broken_nest,
+		block_without_place,
+		block_stores_elsewhere,
+		block_with_small_place,
+		block_and_kernel,
+		copy_that_is_not_planned,
+		copy_without_room,
+		copy_in_no_buffer,
+		parts_without_room,
+		buffer_of_two_kernels,
+		inlined_and_read,
+		inlined_in_what_comes_before,
 		inlined_in_no_kernel,
 	};
 	(void)state;

@@ -1,0 +1,40 @@
+/* What tiles fill before they read it: panels of an operand, sums of rows. tile_copies.c decides, once the tiles are
+ * chosen; tile_pack.h is the code.
+ */
+#ifndef TSR_LOWER_TILE_COPIES_H
+#define TSR_LOWER_TILE_COPIES_H
+
+#include "lower/tile.h"
+
+/* Decides the order of the loops, and the buffers of copies and sums. Requires: what else is chosen is
+ * decided, and the nest is no look. */
+void tile_plan_copies(Tile *tile);
+/* prepack_declare.c: finds the copy in the state, or declares it: is it new, so that a kernel is to fill it? */
+bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements);
+/* prepack_const.c: the panels of a constant. `to`: zeros. */
+void prepack_constant(const Tile *tile, const PackedParam *packed, const ProgramConst *from,
+		      void *to);
+
+/* The load of the operand that is packed, as it is copied; steps of the sum and columns
+ * of the copy, all loops counted through and the last columns filled up. */
+const Value *tile_packed_load(const Tile *tile);
+Size tile_packed_steps(const Tile *tile);
+Size tile_packed_columns(const Tile *tile);
+/* Elements of the copy: of all panels, or of those of a block of columns. */
+Size tile_packed_elements(const Tile *tile);
+/* Has the copy other panels for each iteration of the loop? */
+bool tile_moves_panels(const Tile *tile, const Loop *loop);
+/* Are lanes neighbours in everything that is read, or the same? */
+bool tile_reads_by_lanes(const Tile *tile, const Value *value, IterVar lane);
+/* tile_transpose.c: does the last loop of the sum move all that a value of the column `lane` reads
+ * by one element, or leave it where it is? */
+bool tile_transposes(Tile *tile, const Value *value, IterVar lane);
+/* tile_groups.c: steps of a loop of the sum in the copy; an element as it stands there; what is added to
+ * bytes that are copied (0: they keep their type); the load of the rows. */
+Size tile_group_extent(const Tile *tile, const Loop *loop);
+const Value *tile_group_copied(const Tile *tile, const Value *element);
+int64_t tile_group_moved(const Tile *tile);
+const Value *tile_group_rows(const Tile *tile);
+bool tile_rows_blocked(const Tile *tile, const TilePart *part);
+
+#endif
