@@ -8,15 +8,15 @@ typedef struct LineSource {
 	const Proj *proj;
 	AlongIters along;
 	const Ix **by_iter;
-	IterId *beside; /* which iterators Lines.beside are */
-	bool many;	/* Are there axes beside? */
+	IterId *outer; /* which iterators Lines.outer are */
+	bool many;     /* Are there outer axes? */
 } LineSource;
 
 static const Ix **line_indices(const Lines *lines, IterId along, const Ix *at, const Access *access)
 {
 	const LineSource *from = lines->of;
-	for (uint32_t i = 0; i < lines->nbeside; i++)
-		from->by_iter[from->beside[i]] = lines->beside[i];
+	for (uint32_t i = 0; i < lines->nouter; i++)
+		from->by_iter[from->outer[i]] = lines->outer[i];
 	if (along != UINT32_MAX)
 		from->by_iter[along] = at;
 	return access_indices(from->gen, from->node, &from->proj->pieces[0], access, from->by_iter);
@@ -69,14 +69,9 @@ static const Value *line_read(void *of, LocalId local, const Ix *at)
 static BufferId line_temporary(void *of, const char *name, Dtype dtype, Size elements, bool all)
 {
 	const LineSource *from = of;
-	Gen *gen = from->gen;
-	Sym unique = lower_unique(gen->lower,
-				  sym_printf(gen->program->symbols, "%s_%s", name, gen->name));
-	return lower_buffer(gen->lower, (Buffer){.kind = BUFFER_TEMP,
-						 .name = unique,
-						 .dtype = dtype,
-						 .elements = elements,
-						 .scratch = from->many && !all});
+	return gen_temporary(
+		from->gen, name, from->gen->name,
+		(Buffer){.dtype = dtype, .elements = elements, .scratch = from->many && !all});
 }
 
 static Size line_extent(const LineSource *from, IterId iter)
@@ -85,21 +80,21 @@ static Size line_extent(const LineSource *from, IterId iter)
 				  : from->proj->iters[iter].extent;
 }
 
-static void find_beside(LineSource *from, Lines *lines)
+static void find_outer(LineSource *from, Lines *lines)
 {
 	Gen *gen = from->gen;
 	const Piece *piece = &from->proj->pieces[0];
-	from->beside = ARENA_ARRAY(gen->arena, IterId, piece->niters + 1);
-	lines->beside = ARENA_ARRAY(gen->arena, const Ix *, piece->niters + 1);
+	from->outer = ARENA_ARRAY(gen->arena, IterId, piece->niters + 1);
+	lines->outer = ARENA_ARRAY(gen->arena, const Ix *, piece->niters + 1);
 	lines->extents = ARENA_ARRAY(gen->arena, Size, piece->niters + 1);
 	for (uint32_t i = 0; i < piece->niters; i++) {
 		IterId iter = piece->iters[i];
 		if (iter == from->along.from || iter == from->along.to)
 			continue;
-		from->beside[lines->nbeside] = iter;
-		lines->beside[lines->nbeside] =
+		from->outer[lines->nouter] = iter;
+		lines->outer[lines->nouter] =
 			ix_iter(gen->arena, gen_iter(gen, from->proj->iters[iter].name));
-		lines->extents[lines->nbeside++] = from->proj->iters[iter].extent;
+		lines->extents[lines->nouter++] = from->proj->iters[iter].extent;
 	}
 }
 
@@ -127,7 +122,7 @@ static SumOrder cumulate_order(const LineSource *from, Size extent)
 	return made.order;
 }
 
-Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
+static Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 {
 	const Node *node = lower_node(gen->lower, id);
 	LineSource *from = ARENA_NEW(gen->arena, LineSource);
@@ -146,11 +141,10 @@ Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 		       .read = line_read,
 		       .temporary = line_temporary};
 	lines.extent = line_extent(from, from->along.from);
-	lines.kept = line_extent(from, from->along.to);
+	lines.results = line_extent(from, from->along.to);
 	lines.from = lower_node(gen->lower, node->args[0])->dtype;
 	lines.dtype = node->dtype;
 	lines.to = to.buffer;
-	lines.top = &gen->top;
 	lines.reduce = node->reduce;
 	if (node->kind == NODE_CUMULATE)
 		lines.order = cumulate_order(from, lines.extent);
@@ -158,7 +152,33 @@ Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 	lines.reverse = node->along.reverse;
 	lines.descending = node->along.descending;
 	lines.ids = node->along.ids;
-	find_beside(from, &lines);
-	from->many = lines.nbeside > 0;
+	find_outer(from, &lines);
+	from->many = lines.nouter > 0;
 	return lines;
+}
+
+Lines *along_plan(Gen *gen, NodeId id, StoreTarget to)
+{
+	Lines *lines = ARENA_NEW(gen->arena, Lines);
+	*lines = along_lines(gen, id, to);
+	size_t nlocals = gen->locals.n;
+	if (lower_node(gen->lower, id)->kind == NODE_SORT)
+		sort_plan(lines);
+	else
+		cumulate_plan(lines);
+	gen->locals.n = nlocals; /* elements were only looked at */
+	return lines;
+}
+
+void along_emit(Gen *gen, NodeId id, const Lines *plan)
+{
+	LineSource from = *(const LineSource *)plan->of;
+	Lines lines = *plan;
+	from.gen = gen;
+	lines.of = &from;
+	lines.top = &gen->top;
+	if (lower_node(gen->lower, id)->kind == NODE_SORT)
+		sort_lines(&lines);
+	else
+		cumulate_lines(&lines);
 }

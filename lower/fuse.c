@@ -344,13 +344,13 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
  * only, and each of the others would go through memory. */
 static bool is_window(const Lower *lower, NodeId id, const Reader *reader)
 {
-	uint32_t terms = fuse_window_terms(lower, id);
+	uint32_t terms = lower->plan[id].terms;
 	if (terms == 0 || !reads_each_element(lower, id, reader) ||
 	    lower_node(lower, reader->root)->kind != NODE_POINTWISE)
 		return false;
 	const NodePlan *root = &lower->plan[reader->root];
-	uint32_t others = root->reduction != NODE_NONE ? fuse_window_terms(lower, root->reduction)
-						       : root->nwindows;
+	uint32_t others =
+		root->reduction != NODE_NONE ? lower->plan[root->reduction].terms : root->nwindows;
 	return others > 0 && terms + others <= WINDOW_FEW;
 }
 
@@ -373,10 +373,9 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 static void write_out(Lower *lower, NodeId id)
 {
 	NodePlan *plan = &lower->plan[id];
-	uint32_t terms = fuse_window_terms(lower, id);
 	plan->window = true;
-	plan->cost = terms;
-	lower->plan[plan->root].nwindows += terms;
+	plan->cost = plan->terms;
+	lower->plan[plan->root].nwindows += plan->terms;
 }
 
 /* The sum that the root would finish is written out as well. */
@@ -428,6 +427,7 @@ static void fuse(Lower *lower, NodeId id)
 		if (plan->index_only)
 			plan->cost = COST_FREE; /* in line, wherever it is read */
 	} else if (!lower_replays(lower) || is_asked_inside(lower, id, asked)) {
+		plan->terms = fuse_window_terms(lower, id);
 		if (is_epilogue(lower, id, &reader)) {
 			lower->plan[reader.root].reduction = id;
 			fuse_into(lower, id, &reader);

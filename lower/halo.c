@@ -63,8 +63,7 @@ static bool rows_are_short(const Lower *lower, NodeId id, const Margins *margins
  * NODE_NONE: there is none. */
 static NodeId copied_operand(Lower *lower, NodeId root)
 {
-	NodeId reduction = lower->plan[root].reduction;
-	NodeId id = reduction != NODE_NONE ? reduction : root;
+	NodeId id = lower_nest_node(lower, root);
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	bool candidate = false;

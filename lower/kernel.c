@@ -74,39 +74,22 @@ void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name)
 
 /* ---- nodes ---- */
 
-static void emit_along(Gen *gen, NodeId id, StoreTarget to)
+static void emit_kind(Gen *gen, const KernelPlan *plan)
 {
-	const Lines lines = along_lines(gen, id, to);
-	if (lower_node(gen->lower, id)->kind == NODE_SORT)
-		sort_lines(&lines);
-	else
-		cumulate_lines(&lines);
-}
-
-/* What is no nest. */
-static void emit_node(Gen *gen, const KernelPlan *plan)
-{
-	Lower *lower = gen->lower;
-	NodeId id = plan->node;
-	StoreTarget to = plan->to;
-	const Node *node = lower_node(lower, id);
-	const Proj *proj = lower_proj(lower, id);
-	if (!proj)
-		emit_over_shape(gen, id, to);
-	else if (proj->linear && proj->width > 1)
-		random_emit_numbers(gen, id, to);
-	else if (proj->linear && lower->plan[node->args[0]].fused)
-		emit_reshaped_leaf(gen, node->args[0], to);
-	else if (proj->linear)
-		emit_flat_copy(gen, lower->plan[node->args[0]].buffer, to);
-	else if (node->kind == NODE_ARGMAX)
-		argmax_emit(gen, plan->argmax);
-	else if (node->along.letter)
-		emit_along(gen, id, to);
-	else if (node->kind == NODE_RANDOM)
-		random_emit(gen, id, to);
-	else
-		scatter_emit(gen, plan);
+	const Lower *lower = gen->lower;
+	const Node *node = lower_node(lower, plan->node);
+	switch (plan->kind) {
+	case KERNEL_NESTS: nests_emit(gen, plan); break;
+	case KERNEL_SCATTER: scatter_emit(gen, plan); break;
+	case KERNEL_ARGMAX: argmax_emit(gen, plan->argmax); break;
+	case KERNEL_SORT:
+	case KERNEL_CUMULATE: along_emit(gen, plan->node, plan->lines); break;
+	case KERNEL_WORDS: random_emit(gen, plan->node, plan->to); break;
+	case KERNEL_NUMBERS: random_emit_numbers(gen, plan->node, plan->to); break;
+	case KERNEL_COPY: emit_flat_copy(gen, lower->plan[node->args[0]].buffer, plan->to); break;
+	case KERNEL_RESHAPED: emit_reshaped_leaf(gen, node->args[0], plan->to); break;
+	case KERNEL_LEAF: emit_over_shape(gen, plan->node, plan->to); break;
+	}
 }
 
 static void clear_target(Lower *lower, NodeId id)
@@ -151,10 +134,7 @@ static void emit_planned(Gen *gen, const KernelPlan *plan)
 {
 	if (plan->fill != UINT32_MAX)
 		nest_fill_over(gen, plan->fill, plan->to.buffer, plan->neutral);
-	if (plan->nests)
-		nests_emit(gen, plan);
-	else
-		emit_node(gen, plan);
+	emit_kind(gen, plan);
 }
 
 /* The target takes in what is aside. */

@@ -31,9 +31,8 @@ void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
 void scatter_emit(Gen *gen, const KernelPlan *plan);
 /* argmax.c: to[i] (acc)= the index of the greatest element along the reduced axis. */
 void argmax_emit(Gen *gen, const struct Argmax *plan);
-/* along_lines.c: the lines of what goes along an axis. Requires that nothing is added to the
- * target, and that nothing in it is read. */
-Lines along_lines(Gen *gen, NodeId node, StoreTarget to);
+/* along_lines.c: the loops of what goes along an axis. */
+void along_emit(Gen *gen, NodeId node, const Lines *plan);
 /* Kernels of one node, appended to the routine, once; of one that another kernel computes instead, what a schedule
  * says of it. */
 void kernel_emit(Lower *lower, const KernelPlan *plan);

@@ -38,13 +38,22 @@ static bool is_direct(const Lower *lower, NodeId id)
 	return nest_is_direct(lower, id) && (plain || !sums);
 }
 
-/* Has the node loops of a nest? */
-static bool has_nest(const Lower *lower, NodeId id)
+static KernelKind kind_of(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
-	return proj && !proj->linear && node->kind != NODE_ARGMAX && node->kind != NODE_RANDOM &&
-	       !node->along.letter;
+	if (!proj)
+		return KERNEL_LEAF;
+	if (proj->linear && proj->width > 1)
+		return KERNEL_NUMBERS;
+	if (proj->linear)
+		return lower->plan[node->args[0]].fused ? KERNEL_RESHAPED : KERNEL_COPY;
+	if (node->along.letter)
+		return node->kind == NODE_SORT ? KERNEL_SORT : KERNEL_CUMULATE;
+	return node->kind == NODE_ARGMAX    ? KERNEL_ARGMAX
+	       : node->kind == NODE_RANDOM  ? KERNEL_WORDS
+	       : node->kind == NODE_SCATTER ? KERNEL_SCATTER
+					    : KERNEL_NESTS;
 }
 
 /* Does what the node's kernel computes, inside it too, read the buffer? */
@@ -80,14 +89,10 @@ static bool piece_reads_stored(Lower *lower, NodeId id, uint32_t piece, StoreTar
  * each element where it is stored. */
 static bool reads_stored(Lower *lower, NodeId id, StoreTarget to)
 {
-	NodeId reduction = lower->plan[id].reduction;
-	const Proj *proj = lower_proj(lower, reduction != NODE_NONE ? reduction : id);
-	if (!has_nest(lower, id)) {
-		const Node *node = lower_node(lower, id);
-		bool copies = proj && proj->linear && proj->width == 1 &&
-			      !lower->plan[node->args[0]].fused;
-		return !copies && reads_buffer(lower, id, to.buffer);
-	}
+	const Proj *proj = lower_proj(lower, lower_nest_node(lower, id));
+	KernelKind kind = kind_of(lower, id);
+	if (kind != KERNEL_NESTS && kind != KERNEL_SCATTER)
+		return kind != KERNEL_COPY && reads_buffer(lower, id, to.buffer);
 	bool reads = false;
 	for (uint32_t i = 0; i < proj->npieces && !reads; i++)
 		reads = piece_reads_stored(lower, id, i, to);
@@ -144,8 +149,7 @@ static Scalar neutral_of(const Lower *lower, NodeId id, bool aside)
 static void plan_nest(KernelPlan *plan, uint32_t piece)
 {
 	Gen *gen = &plan->gen;
-	NodeId reduction = gen->lower->plan[plan->node].reduction;
-	NodeId node = reduction != NODE_NONE ? reduction : plan->node;
+	NodeId node = lower_nest_node(gen->lower, plan->node);
 	const Proj *proj = lower_proj(gen->lower, node);
 	PlannedNest *planned = &plan->nests[piece];
 	planned->nest = (Nest){.gen = gen,
@@ -166,10 +170,7 @@ static void plan_nest(KernelPlan *plan, uint32_t piece)
 
 static void plan_nests(Lower *lower, KernelPlan *plan)
 {
-	NodeId reduction = lower->plan[plan->node].reduction;
-	const Proj *proj = lower_proj(lower, reduction != NODE_NONE ? reduction : plan->node);
-	if (!has_nest(lower, plan->node) || lower_node(lower, plan->node)->kind == NODE_SCATTER)
-		return;
+	const Proj *proj = lower_proj(lower, lower_nest_node(lower, plan->node));
 	plan->nests = ARENA_ARRAY(lower->arena, PlannedNest, proj->npieces + 1);
 	plan->nnests = proj->npieces;
 	for (uint32_t i = 0; i < plan->nnests; i++)
@@ -210,18 +211,23 @@ static KernelPlan *plan_tensor(Lower *lower, NodeId id)
 	return plan_as(lower, id, name, (StoreTarget){to, OP_NONE});
 }
 
-/* ---- kernels of other kinds ---- */
+/* ---- kernels ---- */
 
-static void plan_other(Lower *lower, KernelPlan *plan)
+static void plan_kind(Lower *lower, KernelPlan *plan)
 {
-	const Node *node = lower_node(lower, plan->node);
-	const Proj *proj = lower_proj(lower, plan->node);
-	if (!proj || proj->linear)
-		return;
-	if (node->kind == NODE_SCATTER)
-		plan->scatter = scatter_plan(&plan->gen, plan->node, plan->to);
-	else if (node->kind == NODE_ARGMAX)
-		plan->argmax = argmax_plan(&plan->gen, plan->node, plan->to);
+	Gen *gen = &plan->gen;
+	switch (plan->kind) {
+	case KERNEL_NESTS: plan_nests(lower, plan); break;
+	case KERNEL_SCATTER: plan->scatter = scatter_plan(gen, plan->node, plan->to); break;
+	case KERNEL_ARGMAX: plan->argmax = argmax_plan(gen, plan->node, plan->to); break;
+	case KERNEL_SORT:
+	case KERNEL_CUMULATE: plan->lines = along_plan(gen, plan->node, plan->to); break;
+	case KERNEL_WORDS:
+	case KERNEL_NUMBERS:
+	case KERNEL_COPY:
+	case KERNEL_RESHAPED:
+	case KERNEL_LEAF: break;
+	}
 }
 
 KernelPlan *kernel_plan(Lower *lower, NodeId id)
@@ -229,11 +235,11 @@ KernelPlan *kernel_plan(Lower *lower, NodeId id)
 	bool assigns = lower_node(lower, id)->target != NODE_NONE;
 	KernelPlan *plan = assigns ? plan_assignment(lower, id) : plan_tensor(lower, id);
 	bool fills = (!assigns || plan->aside) && fills_first(lower, id);
+	plan->kind = kind_of(lower, id);
 	plan->neutral = neutral_of(lower, id, plan->aside);
 	if (fills)
 		plan->fill = gen_iter(&plan->gen, sym_cstr(lower->program->symbols, "e"));
-	plan_nests(lower, plan);
-	plan_other(lower, plan);
+	plan_kind(lower, plan);
 	producers_drop(lower, plan);
 	return plan;
 }

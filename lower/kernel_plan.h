@@ -30,7 +30,21 @@ typedef struct ScatterPlan {
 	BufferId counts, starts, list; /* BUCKETS */
 } ScatterPlan;
 
+typedef enum KernelKind {
+	KERNEL_NESTS,
+	KERNEL_SCATTER,
+	KERNEL_ARGMAX,
+	KERNEL_SORT,
+	KERNEL_CUMULATE,
+	KERNEL_WORDS,	 /* random words */
+	KERNEL_NUMBERS,	 /* of random words */
+	KERNEL_COPY,	 /* of elements as they are stored */
+	KERNEL_RESHAPED, /* elements of what has no buffer, in storage order */
+	KERNEL_LEAF,	 /* ... at their own indices */
+} KernelKind;
+
 typedef struct KernelPlan {
+	KernelKind kind;
 	Gen gen; /* with which emission goes on, in a copy */
 	NodeId node;
 	StoreTarget to;
@@ -43,6 +57,7 @@ typedef struct KernelPlan {
 	/* of a kernel of another kind: */
 	ScatterPlan scatter;
 	struct Argmax *argmax;
+	Lines *lines;
 } KernelPlan;
 
 /* The plan of a node that has a kernel, of the routine at hand and, if there is one, in the row block at hand.
@@ -53,6 +68,9 @@ KernelPlan *kernel_plan(Lower *lower, NodeId id);
  * for. What is chosen is written into the kernel's schedule, and temporaries are declared. */
 ScatterPlan scatter_plan(Gen *gen, NodeId node, StoreTarget to);
 struct Argmax *argmax_plan(Gen *gen, NodeId node, StoreTarget to);
+/* along_lines.c: how lines are gone through. Requires that nothing is added to the target, and that nothing in
+ * it is read. */
+Lines *along_plan(Gen *gen, NodeId node, StoreTarget to);
 /* drop_producer.c: marks what the kernel computes itself, and does not read: it needs no kernel. */
 void producers_drop(Lower *lower, const KernelPlan *plan);
 /* Do nests of the kernel read the buffer? */

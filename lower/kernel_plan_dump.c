@@ -13,6 +13,14 @@ static const char *const forms[] = {
 	[NEST_PARTS] = "each sum in lanes and parts", [NEST_TILES] = "tiles",
 };
 
+static const char *const kinds[] = {
+	[KERNEL_SCATTER] = "a scatter",	 [KERNEL_ARGMAX] = "places of the greatest",
+	[KERNEL_SORT] = "a sort",	 [KERNEL_CUMULATE] = "sums up to each place",
+	[KERNEL_WORDS] = "random words", [KERNEL_NUMBERS] = "numbers of random words",
+	[KERNEL_COPY] = "a copy",	 [KERNEL_RESHAPED] = "elements in storage order",
+	[KERNEL_LEAF] = "elements",
+};
+
 static void dump_loops(FILE *out, const Nest *nest)
 {
 	const Gen *gen = nest->gen;
@@ -49,8 +57,8 @@ static void dump_buffer(FILE *out, const Program *program, BufferId id, const ch
 
 static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)
 {
-	if (plan->nnests == 0) {
-		fprintf(out, "%s%s: loops of its own kind", indent, plan->gen.name);
+	if (plan->kind != KERNEL_NESTS) {
+		fprintf(out, "%s%s: %s", indent, plan->gen.name, kinds[plan->kind]);
 		dump_choices(out, plan, 0);
 	}
 	for (uint32_t i = 0; i < plan->nnests; i++) {

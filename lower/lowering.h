@@ -87,6 +87,7 @@ typedef struct NodePlan {
 	bool no_row_block;    /* begins none: more rows have it beside one (row_block_choose.c) */
 	/* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
 	NodeId root;
+	uint32_t terms;	   /* of a sum over a window that may be written out; 0: it may not */
 	bool window;	   /* a sum of few terms, written out where the root reads it */
 	uint32_t nwindows; /* of a root: terms of those that are computed inside it */
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
@@ -203,6 +204,12 @@ static inline Sym lower_unique(Lower *lower, const char *text)
 static inline Sym lower_identifier(const Lower *lower, const char *text)
 {
 	return tables_identifier(&lower->tables, text);
+}
+/* The node whose loops the kernel of a root has: the reduction that it finishes, or itself. */
+static inline NodeId lower_nest_node(const Lower *lower, NodeId root)
+{
+	NodeId reduction = lower->plan[root].reduction;
+	return reduction != NODE_NONE ? reduction : root;
 }
 static inline Size node_elements(const Lower *lower, NodeId node)
 {

@@ -171,8 +171,7 @@ static void begin_look(NestLook *look, Lower *lower, const Program *program, Sym
 void nest_look_at(NestLook *look, Lower *lower, NodeId root, uint32_t piece, Sym name,
 		  StoreTarget target)
 {
-	NodeId reduction = lower->plan[root].reduction;
-	NodeId node = reduction != NODE_NONE ? reduction : root;
+	NodeId node = lower_nest_node(lower, root);
 	const Proj *proj = lower_proj(lower, node);
 	REQUIRE(proj && piece < proj->npieces);
 	begin_look(look, lower, lower->program, name, lower_node(lower, root)->span);

@@ -26,8 +26,7 @@ static bool is_row_block_root(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
 	const Node *node = lower_node(lower, id);
-	NodeId nest = plan->reduction != NODE_NONE ? plan->reduction : id;
-	const Proj *proj = lower_proj(lower, nest);
+	const Proj *proj = lower_proj(lower, lower_nest_node(lower, id));
 	return plan->needed && !plan->fused && !plan->pre_check && !plan->mutated &&
 	       node->target == NODE_NONE && node->kind != NODE_ARGMAX && !node->along.letter &&
 	       node->kind != NODE_ZEROS && node->kind != NODE_RANDOM && proj && !proj->linear &&
@@ -35,15 +34,9 @@ static bool is_row_block_root(const Lower *lower, NodeId id)
 	       lower->program->buffers.at[plan->buffer].routine == lower->tables.routine_id;
 }
 
-static NodeId nest_of(const Lower *lower, NodeId root)
-{
-	NodeId reduction = lower->plan[root].reduction;
-	return reduction != NODE_NONE ? reduction : root;
-}
-
 static bool is_contraction(const Lower *lower, NodeId root)
 {
-	NodeId nest = nest_of(lower, root);
+	NodeId nest = lower_nest_node(lower, root);
 	const Node *node = lower_node(lower, nest);
 	return proj_reduces(lower_proj(lower, nest)) && node->nargs >= 2 &&
 	       node_reduce_op(node) == OP_ADD;
@@ -56,7 +49,7 @@ static bool is_contraction(const Lower *lower, NodeId root)
 static void look(Finder *f, NodeId root)
 {
 	Lower *lower = f->lower;
-	NodeId nest = nest_of(lower, root);
+	NodeId nest = lower_nest_node(lower, root);
 	const Proj *proj = f->proj = lower_proj(lower, nest);
 	Gen gen = {.lower = lower,
 		   .program = lower->program,
@@ -126,7 +119,7 @@ static void add_root(Finder *f, NodeId root)
 	RowBlockRoot *added = &row_block->roots[row_block->nroots++];
 	const Access *result = &f->proj->pieces[0].result;
 	*added = (RowBlockRoot){.root = root,
-				.nest = nest_of(lower, root),
+				.nest = lower_nest_node(lower, root),
 				.dims = ARENA_ARRAY(lower->arena, int, result->naxes + 1)};
 	for (uint32_t axis = 0; axis < result->naxes; axis++)
 		added->dims[axis] = result->axes[axis].nterms == 1
@@ -151,7 +144,7 @@ static int *no_dims(const Finder *f)
 static void keep_end(Finder *f, NodeId root)
 {
 	f->row_block->ends[f->row_block->nends++] =
-		(RowBlockEnd){nest_of(f->lower, root), f->sum, f->dim_of};
+		(RowBlockEnd){lower_nest_node(f->lower, root), f->sum, f->dim_of};
 }
 
 /* The first contraction: each axis of its result may be a dim. */

@@ -122,6 +122,8 @@ bool row_block_choose(Lower *lower, RowBlock *row_block, const ScheduleClause *a
  * that are transposed, where that pays; its axes are `dims` of the row block, as in RowBlockTransposed. */
 void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlockEnd *end,
 				 const Seen *seen, int *dims);
+/* Axes of a node of one element, from axis `first` on. */
+uint32_t row_block_ones(const Lower *lower, NodeId node, uint32_t first);
 /* Writes down which copies there are. */
 void row_block_describe_transposed(const Lower *lower, const RowBlock *row_block,
 				   ScheduleEntry *entry);

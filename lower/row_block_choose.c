@@ -60,21 +60,12 @@ static bool has_columns(const Chooser *c, const RowBlockEnd *end, const Seen *se
 	return false;
 }
 
-static uint32_t count_ones(const Chooser *c, NodeId node)
-{
-	const Shape *shape = lower_shape(c->lower, node);
-	uint32_t n = 0;
-	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
-		n += size_is(c->lower->sizes, shape_axis(shape, axis)->size, 1);
-	return n;
-}
-
 /* Has the operand columns, which the first contraction's alone must, and fewer axes of one element
  * than the result? The single row is one of these, which no iterator shows. */
 static bool may_rest(const Chooser *c, const RowBlockEnd *end, const Seen *seen)
 {
 	return (end != &c->row_block->ends[0] || has_columns(c, end, seen)) &&
-	       count_ones(c, seen->node) < count_ones(c, end->nest);
+	       row_block_ones(c->lower, seen->node, 0) < row_block_ones(c->lower, end->nest, 0);
 }
 
 /* The operand of a contraction that a dim leaves where it is; NULL: none. */
@@ -113,9 +104,8 @@ static bool has_beside(const Chooser *c)
 	const RowBlockEnd *first = &row_block->ends[0];
 	const SeenList *seen = &first->seen;
 	for (uint32_t i = 0; i < row_block->nbefore; i++) {
-		NodeId reduction = c->lower->plan[row_block->before[i]].reduction;
-		const Node *node = lower_node(
-			c->lower, reduction != NODE_NONE ? reduction : row_block->before[i]);
+		const Node *node =
+			lower_node(c->lower, lower_nest_node(c->lower, row_block->before[i]));
 		for (uint32_t k = 0; k < node->nargs; k++)
 			for (size_t j = 0; j < seen->n && node->nargs > 1; j++)
 				if (seen->at[j].node == node->args[k] &&
@@ -130,8 +120,8 @@ static bool choose_single(Chooser *c)
 {
 	RowBlock *row_block = c->row_block;
 	Sym row = sym_cstr(c->lower->program->symbols, "row");
-	row_block->single =
-		asks_name(c->asked, 0, row) && count_ones(c, row_block->roots[0].root) > 0;
+	row_block->single = asks_name(c->asked, 0, row) &&
+			    row_block_ones(c->lower, row_block->roots[0].root, 0) > 0;
 	if (!row_block->single || row_block->ndims == ROW_BLOCK_DIMS || has_beside(c))
 		return false;
 	row_block->rows = row_block->ndims++;

@@ -77,8 +77,7 @@ static bool has_whole_lanes(const Lower *lower, const RowBlockEnd *end)
 	return whole;
 }
 
-/* Axes of one element, from one on. */
-static uint32_t count_ones(const Lower *lower, NodeId node, uint32_t first)
+uint32_t row_block_ones(const Lower *lower, NodeId node, uint32_t first)
 {
 	const Shape *shape = lower_shape(lower, node);
 	uint32_t n = 0;
@@ -98,8 +97,8 @@ static bool hides_rows(const Lower *lower, const RowBlock *row_block, const RowB
 	uint32_t naxes = shape_naxes(lower_shape(lower, row_block->roots[root].root));
 	while (axis < naxes && row_block->roots[root].dims[axis] != (int)row_block->rows)
 		axis++;
-	return count_ones(lower, end->nest, 0) > count_ones(lower, seen->node, 0) &&
-	       count_ones(lower, row_block->roots[root].root, axis) > 0;
+	return row_block_ones(lower, end->nest, 0) > row_block_ones(lower, seen->node, 0) &&
+	       row_block_ones(lower, row_block->roots[root].root, axis) > 0;
 }
 
 /* Has the operand as many keys, columns of what is between, as there are rows? */

@@ -60,9 +60,9 @@ LocalId cumulate_sums(const Lines *l, Body *body, const char *name, uint32_t n)
 static void take(const Lines *l, Body *body, const Value *acc, const Ix *i)
 {
 	const Stmt *sum = stmt_set_at(l->arena, acc, l->reduce, cumulate_element(l, i, body));
-	const Stmt *kept = cumulate_store(l, i, acc);
-	lines_push(l, body, l->exclusive ? kept : sum);
-	lines_push(l, body, l->exclusive ? sum : kept);
+	const Stmt *store = cumulate_store(l, i, acc);
+	lines_push(l, body, l->exclusive ? store : sum);
+	lines_push(l, body, l->exclusive ? sum : store);
 }
 
 const Value *cumulate_range(const Lines *l, const Ix *lo, const Ix *n, Body *body)
@@ -81,12 +81,12 @@ static void one_line(const Lines *l, Body *body)
 	cumulate_range(l, lines_const(l, 0), lines_size(l, l->extent), body);
 }
 
-/* SIDE lines side by side, which follow one another along the last axis beside. */
+/* SIDE lines side by side, which follow one another along the last outer axis. */
 static void side_by_side(const Lines *l, Body *body)
 {
 	Body step = {0}, lanes = {0};
 	IterVar t = lines_iter(l, "t"), lane = lines_iter(l, "lane");
-	const Ix **last = &l->beside[l->nbeside - 1], *first = *last;
+	const Ix **last = &l->outer[l->nouter - 1], *first = *last;
 	LocalId acc = cumulate_sums(l, body, "acc", SIDE);
 	*last = lines_add(l, first, lines_at(l, lane));
 	take(l, &lanes, l->read(l->of, acc, lines_at(l, lane)), lines_at(l, t));
@@ -124,7 +124,7 @@ static void column_step(const Lines *l, const Ix *i, const Ix *before, Body *bod
 void cumulate_columns(const Lines *l, const Ix *end, const Ix *lo, const Ix *n, Body *body)
 {
 	Body top = {0}, rest = {0}, step = {0};
-	const Ix **last = &l->beside[l->nbeside - 1], *first = *last, *one = lines_const(l, 1);
+	const Ix **last = &l->outer[l->nouter - 1], *first = *last, *one = lines_const(l, 1);
 	IterVar u = lines_iter(l, "v"), v = lines_iter(l, "v"), t = lines_iter(l, "t");
 	const Ix *i = lines_add(l, lo, lines_at(l, t));
 	*last = lines_at(l, u);
@@ -197,50 +197,62 @@ static bool are_columns(const Lines *l)
 {
 	Body body = {0};
 	uint32_t next = 0;
-	IterVar var = l->beside[l->nbeside - 1]->iter;
+	IterVar var = l->outer[l->nouter - 1]->iter;
 	const Value *value = cumulate_element(l, lines_const(l, 0), &body);
 	Size stride = ix_stride(l->program, l->result_index(l, lines_const(l, 0)), var);
 	return body.stmts.n == 0 && goes_on(l, var, value, &next) && next > 0 &&
 	       size_is(l->sizes, stride, 1);
 }
 
-/* Are they columns, and not so few that lines alone are as fast? */
+/* Are columns not so few that lines alone are as fast? */
 static bool are_many_columns(const Lines *l)
 {
 	int64_t n;
-	if (l->nbeside == 0 || !are_columns(l))
-		return false;
-	return !size_is_const(l->sizes, l->extents[l->nbeside - 1], &n) || n >= FEW_COLUMNS;
+	return !size_is_const(l->sizes, l->extents[l->nouter - 1], &n) || n >= FEW_COLUMNS;
 }
 
 /* Do threads have enough to share among lines, or blocks of columns? */
 static bool are_many_lines(const Lines *l, bool columns)
 {
 	int64_t most = l->program->options.target->thread_parts, units = 1, n;
-	for (uint32_t i = 0; i < l->nbeside && units < most; i++) {
+	for (uint32_t i = 0; i < l->nouter && units < most; i++) {
 		if (!size_is_const(l->sizes, l->extents[i], &n))
 			return false;
-		bool blocks = columns && i == l->nbeside - 1;
+		bool blocks = columns && i == l->nouter - 1;
 		units *= blocks ? (n + RUN_COLUMNS - 1) / RUN_COLUMNS : n;
 	}
 	return units >= most;
 }
 
-/* Lines in turn, in the loop of the last axis beside. */
+void cumulate_plan(Lines *l)
+{
+	CumulatePlan *plan = &l->cumulate;
+	plan->columns = l->nouter > 0 && are_columns(l);
+	if (l->order.form == SUM_IN_TURN)
+		return;
+	plan->runs_columns = plan->columns && are_many_columns(l);
+	plan->whole = are_many_lines(l, plan->runs_columns);
+	if (!plan->whole)
+		cumulate_plan_phases(l);
+	else if (plan->runs_columns)
+		cumulate_plan_runs(l);
+}
+
+/* Lines in turn, in the loop of the last outer axis. */
 static void lines_in_turn(const Lines *l, Body *body)
 {
 	Body some = {0}, one = {0};
-	if (l->nbeside == 0) {
+	if (l->nouter == 0) {
 		one_line(l, body);
 		return;
 	}
-	if (are_columns(l)) {
+	if (l->cumulate.columns) {
 		columns(l, body);
 		return;
 	}
-	Size rows = l->extents[l->nbeside - 1];
+	Size rows = l->extents[l->nouter - 1];
 	Size whole = size_scale(l->sizes, size_floor(l->sizes, rows, SIDE), SIDE);
-	IterVar var = l->beside[l->nbeside - 1]->iter;
+	IterVar var = l->outer[l->nouter - 1]->iter;
 	side_by_side(l, &some);
 	lines_push(l, body,
 		   lines_loop(l, var, lines_const(l, 0), lines_size(l, whole), SIDE, &some));
@@ -251,16 +263,15 @@ static void lines_in_turn(const Lines *l, Body *body)
 static void in_turn(const Lines *l, Body *body)
 {
 	lines_in_turn(l, body);
-	lines_wrap(l, l->nbeside ? l->nbeside - 1 : 0, body);
+	lines_wrap(l, l->nouter ? l->nouter - 1 : 0, body);
 }
 
 static void in_runs(const Lines *l, Body *body)
 {
-	bool columns = are_many_columns(l);
-	if (are_many_lines(l, columns))
-		cumulate_runs(l, columns, body);
+	if (l->cumulate.whole)
+		cumulate_runs(l, body);
 	else
-		cumulate_phases(l, columns, body);
+		cumulate_phases(l, body);
 }
 
 void cumulate_lines(const Lines *l)

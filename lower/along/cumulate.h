@@ -10,7 +10,7 @@
 #include "lower/along/lines.h"
 
 /* Lines, or runs of one, that are added up side by side; columns of a block, and of one whose sums
- * are kept beside. */
+ * are kept. */
 enum { SIDE = 4, COLUMNS = 256, RUN_COLUMNS = 64 };
 
 /* The operand's element that is the i-th to be added, in the result's type. */
@@ -32,8 +32,11 @@ void cumulate_raise(const Lines *lines, const Value *before, const Ix *lo, const
 /* Fetches what is read and stored a few runs behind the one from `lo` on. */
 void cumulate_fetch(const Lines *lines, const Ix *lo, Body *body);
 
-/* All lines, of several runs; `columns`: they lie side by side. */
-void cumulate_runs(const Lines *lines, bool columns, Body *body);
-void cumulate_phases(const Lines *lines, bool columns, Body *body);
+/* Declare what columns of a block, or all runs, come to. */
+void cumulate_plan_runs(Lines *lines);
+void cumulate_plan_phases(Lines *lines);
+/* All lines, of several runs. */
+void cumulate_runs(const Lines *lines, Body *body);
+void cumulate_phases(const Lines *lines, Body *body);
 
 #endif

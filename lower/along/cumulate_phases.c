@@ -29,14 +29,14 @@ static const Ix *sum_index(const Phases *p, const Ix *run)
 {
 	const Lines *l = p->l;
 	const Ix *at = lines_const(l, 0);
-	uint32_t nlines = l->nbeside - p->columns;
+	uint32_t nlines = l->nouter - p->columns;
 	for (uint32_t i = 0; i < nlines; i++)
 		at = lines_add(l, ix_mul(l->program, at, lines_size(l, l->extents[i])),
-			       l->beside[i]);
+			       l->outer[i]);
 	at = lines_add(l, ix_mul(l->program, at, lines_size(l, p->whole)), run);
 	if (p->columns)
 		at = lines_add(l, ix_mul(l->program, at, lines_size(l, l->extents[nlines])),
-			       l->beside[nlines]);
+			       l->outer[nlines]);
 	return at;
 }
 
@@ -50,15 +50,14 @@ static const Stmt *keep_sum(const Phases *p, const Ix *run, const Value *value)
 	return stmt_store(p->l->arena, p->sums, sum_index(p, run), OP_NONE, value);
 }
 
-static Phases phases_of(const Lines *l, bool columns)
+static Size whole_runs(const Lines *l) { return size_floor(l->sizes, l->extent, l->order.run); }
+
+void cumulate_plan_phases(Lines *l)
 {
-	Phases p = {.l = l, .columns = columns};
-	p.whole = size_floor(l->sizes, l->extent, l->order.run);
-	Size all = p.whole;
-	for (uint32_t i = 0; i < l->nbeside; i++)
+	Size all = whole_runs(l);
+	for (uint32_t i = 0; i < l->nouter; i++)
 		all = size_mul(l->sizes, all, l->extents[i]);
-	p.sums = l->temporary(l->of, "sums", l->dtype, all, true);
-	return p;
+	l->cumulate.sums = l->temporary(l->of, "sums", l->dtype, all, true);
 }
 
 /* ---- the loops of a phase ---- */
@@ -72,7 +71,7 @@ static void add_lines(const Phases *p, Body *phase, Body *into)
 		*phase = (Body){0};
 		lines_push(l, phase, blocks);
 	}
-	lines_wrap(l, l->nbeside - p->columns, phase);
+	lines_wrap(l, l->nouter - p->columns, phase);
 	for (size_t i = 0; i < phase->stmts.n; i++)
 		lines_push(l, into, phase->stmts.at[i]);
 	*phase = (Body){0};
@@ -85,7 +84,7 @@ static const Stmt *each_run(const Phases *p, IterVar run, Size lo, Size hi, cons
 	return lines_independent(lines_loop(l, run, lines_size(l, lo), lines_size(l, hi), 1, body));
 }
 
-/* One column of the block at hand, which begins at the last axis beside; of lines there is none. */
+/* One column of the block at hand, which begins at the last outer axis; of lines there is none. */
 typedef struct Column {
 	IterVar at;
 	const Ix *first;
@@ -98,8 +97,8 @@ static Column column_enter(const Phases *p)
 	if (!p->columns)
 		return c;
 	c.at = lines_iter(l, "v");
-	c.first = l->beside[l->nbeside - 1];
-	l->beside[l->nbeside - 1] = lines_at(l, c.at);
+	c.first = l->outer[l->nouter - 1];
+	l->outer[l->nouter - 1] = lines_at(l, c.at);
 	return c;
 }
 
@@ -109,7 +108,7 @@ static void column_leave(const Phases *p, Column c, Body *body)
 	const Lines *l = p->l;
 	if (!p->columns)
 		return;
-	l->beside[l->nbeside - 1] = c.first;
+	l->outer[l->nouter - 1] = c.first;
 	const Stmt *all = lines_independent(
 		lines_loop(l, c.at, c.first, lines_block_end(l, COLUMNS), 1, body));
 	*body = (Body){0};
@@ -254,10 +253,13 @@ static void raise(const Phases *p, Body *into)
 	add_lines(p, &phase, into);
 }
 
-void cumulate_phases(const Lines *l, bool columns, Body *body)
+void cumulate_phases(const Lines *l, Body *body)
 {
-	Phases p = phases_of(l, columns);
-	if (columns)
+	const Phases p = {.l = l,
+			  .columns = l->cumulate.runs_columns,
+			  .whole = whole_runs(l),
+			  .sums = l->cumulate.sums};
+	if (p.columns)
 		sum_columns(&p, body);
 	else
 		sum_lines(&p, body);

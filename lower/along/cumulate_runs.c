@@ -75,7 +75,7 @@ static void each_column(const Columns *c, const Ix *i, EachColumn *each, Body *i
 {
 	const Lines *l = c->l;
 	Body body = {0};
-	const Ix **last = &l->beside[l->nbeside - 1];
+	const Ix **last = &l->outer[l->nouter - 1];
 	IterVar v = lines_iter(l, "v");
 	*last = lines_add(l, c->lo, lines_at(l, v));
 	each(c, lines_at(l, v), i, &body);
@@ -83,7 +83,7 @@ static void each_column(const Columns *c, const Ix *i, EachColumn *each, Body *i
 	lines_push(l, into, lines_independent(lines_loop(l, v, lines_const(l, 0), c->n, 1, &body)));
 }
 
-static void push_kept(const Columns *c, BufferId to, const Ix *u, const Value *value, Body *body)
+static void push_sum(const Columns *c, BufferId to, const Ix *u, const Value *value, Body *body)
 {
 	lines_push(c->l, body, stmt_store(c->l->arena, to, u, OP_NONE, value));
 }
@@ -91,13 +91,13 @@ static void push_kept(const Columns *c, BufferId to, const Ix *u, const Value *v
 static void column_begin(const Columns *c, const Ix *u, const Ix *i, Body *body)
 {
 	(void)i;
-	push_kept(c, c->before, u, cumulate_neutral(c->l), body);
+	push_sum(c, c->before, u, cumulate_neutral(c->l), body);
 }
 
 static void column_run_begin(const Columns *c, const Ix *u, const Ix *i, Body *body)
 {
 	(void)i;
-	push_kept(c, c->acc, u, cumulate_neutral(c->l), body);
+	push_sum(c, c->acc, u, cumulate_neutral(c->l), body);
 }
 
 static void column_take(const Columns *c, const Ix *u, const Ix *i, Body *body)
@@ -106,7 +106,7 @@ static void column_take(const Columns *c, const Ix *u, const Ix *i, Body *body)
 	const Value *acc = value_load(l->program, c->acc, u);
 	const Value *sum = lines_binary(l, l->reduce, acc, cumulate_element(l, i, body));
 	lines_push(l, body, cumulate_store(l, i, l->exclusive ? acc : sum));
-	push_kept(c, c->acc, u, sum, body);
+	push_sum(c, c->acc, u, sum, body);
 }
 
 static void column_raise(const Columns *c, const Ix *u, const Ix *i, Body *body)
@@ -123,7 +123,7 @@ static void column_run_end(const Columns *c, const Ix *u, const Ix *i, Body *bod
 	const Lines *l = c->l;
 	const Value *before = value_load(l->program, c->before, u);
 	const Value *acc = value_load(l->program, c->acc, u);
-	push_kept(c, c->before, u, lines_binary(l, l->reduce, before, acc), body);
+	push_sum(c, c->before, u, lines_binary(l, l->reduce, before, acc), body);
 }
 
 /* For each place of the run and each column. */
@@ -140,13 +140,10 @@ static void each_in_run(const Columns *c, const Ix *first, const Ix *size, EachC
 static void column_runs(const Lines *l, Body *body)
 {
 	Body block = {0}, run = {0};
-	const Ix *lo = l->beside[l->nbeside - 1], *n = lines_size(l, l->extent);
-	Size room = size_const(l->sizes, RUN_COLUMNS);
-	Columns c = {.l = l, .lo = lo};
-	const Ix *end = lines_size(l, l->extents[l->nbeside - 1]);
+	const Ix *lo = l->outer[l->nouter - 1], *n = lines_size(l, l->extent);
+	Columns c = {.l = l, .lo = lo, .before = l->cumulate.before, .acc = l->cumulate.acc};
+	const Ix *end = lines_size(l, l->extents[l->nouter - 1]);
 	c.n = lines_min(l, lines_const(l, RUN_COLUMNS), lines_sub(l, end, lo));
-	c.before = l->temporary(l->of, "before", l->dtype, room, false);
-	c.acc = l->temporary(l->of, "acc", l->dtype, room, false);
 	IterVar at = lines_iter(l, "first");
 	const Ix *first = lines_at(l, at);
 	const Ix *size = lines_min(l, lines_const(l, l->order.run), lines_sub(l, n, first));
@@ -159,11 +156,19 @@ static void column_runs(const Lines *l, Body *body)
 	lines_push(l, body, lines_blocks(l, RUN_COLUMNS, &block));
 }
 
-void cumulate_runs(const Lines *l, bool columns, Body *body)
+void cumulate_plan_runs(Lines *l)
 {
+	Size room = size_const(l->sizes, RUN_COLUMNS);
+	l->cumulate.before = l->temporary(l->of, "before", l->dtype, room, false);
+	l->cumulate.acc = l->temporary(l->of, "acc", l->dtype, room, false);
+}
+
+void cumulate_runs(const Lines *l, Body *body)
+{
+	bool columns = l->cumulate.runs_columns;
 	if (columns)
 		column_runs(l, body);
 	else
 		line_runs(l, body);
-	lines_wrap(l, columns ? l->nbeside - 1 : l->nbeside, body);
+	lines_wrap(l, columns ? l->nouter - 1 : l->nouter, body);
 }

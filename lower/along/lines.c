@@ -68,15 +68,15 @@ const Stmt *lines_independent(const Stmt *loop)
 
 const Stmt *lines_blocks(const Lines *l, int64_t n, const Body *body)
 {
-	const Ix *first = l->beside[l->nbeside - 1];
-	const Ix *end = lines_size(l, l->extents[l->nbeside - 1]);
+	const Ix *first = l->outer[l->nouter - 1];
+	const Ix *end = lines_size(l, l->extents[l->nouter - 1]);
 	return lines_independent(lines_loop(l, first->iter, lines_const(l, 0), end, n, body));
 }
 
 const Ix *lines_block_end(const Lines *l, int64_t n)
 {
-	const Ix *first = l->beside[l->nbeside - 1];
-	const Ix *end = lines_size(l, l->extents[l->nbeside - 1]);
+	const Ix *first = l->outer[l->nouter - 1];
+	const Ix *end = lines_size(l, l->extents[l->nouter - 1]);
 	return lines_min(l, lines_add(l, first, lines_const(l, n)), end);
 }
 
@@ -102,7 +102,7 @@ const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)
 void lines_wrap(const Lines *l, uint32_t n, Body *body)
 {
 	for (uint32_t i = n; i-- > 0;) {
-		const Stmt *loop = lines_loop(l, l->beside[i]->iter, lines_const(l, 0),
+		const Stmt *loop = lines_loop(l, l->outer[i]->iter, lines_const(l, 0),
 					      lines_size(l, l->extents[i]), 1, body);
 		*body = (Body){0};
 		/* each line has elements of its own, in temporaries too */

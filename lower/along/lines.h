@@ -6,7 +6,7 @@
  *   select.c    the first few of them
  *   lines.c     small things that both are built of
  *
- * A line is all places of the axis at one index of each axis beside it. How an element is read and
+ * A line is all places of the axis at one index of each outer axis. How an element is read and
  * where one is stored is the caller's: these files know indices and values, and no tensors.
  */
 #ifndef TSR_LOWER_ALONG_LINES_H
@@ -15,13 +15,33 @@
 #include "loops/build.h"
 #include "sums/sums.h"
 
+typedef enum SortBy { BY_RANKS, BY_SELECTION, BY_SHORT_DIGITS, BY_LONG_DIGITS, SORT_WAYS } SortBy;
+
+/* One way in which lines are sorted, of those sizes that meet the conditions. */
+typedef struct SortWay {
+	bool never; /* there are no such sizes */
+	Cond *conds;
+	uint32_t nconds;
+	int64_t bits,
+		group; /* of a digit, at most; elements of a group of those that are selected from */
+	BufferId items, counts, least;
+} SortWay;
+
+/* How sums at each place are made that are not all in turn. */
+typedef struct CumulatePlan {
+	bool columns;	   /* lines lie side by side */
+	bool runs_columns; /* ... and are so many that runs go along these */
+	bool whole;	   /* each line goes over its runs, else all runs at a time */
+	BufferId sums, before, acc;
+} CumulatePlan;
+
 typedef struct Lines Lines;
 struct Lines {
 	Program *program;
 	Arena *arena;
 	Sizes *sizes;
 	void *of; /* the caller's */
-	/* The operand's element at a place of the axis, and at `beside`; locals go to the body. */
+	/* The operand's element at a place of the axis, and at `outer`; locals go to the body. */
 	const Value *(*element)(const Lines *lines, const Ix *at, Body *body);
 	/* The index of the result's element there. */
 	const Ix *(*result_index)(const Lines *lines, const Ix *at);
@@ -32,11 +52,11 @@ struct Lines {
 	const Value *(*read)(void *of, LocalId local, const Ix *at);
 	/* A temporary that holds what is kept for one line, while that is at hand, or for `all`. */
 	BufferId (*temporary)(void *of, const char *name, Dtype dtype, Size elements, bool all);
-	/* The axes beside, outermost first: the iterator of each, or what stands for it, and its extent */
-	const Ix **beside;
+	/* The outer axes, outermost first: the iterator of each, or what stands for it, and its extent */
+	const Ix **outer;
 	Size *extents;
-	uint32_t nbeside;
-	Size extent, kept; /* places of the operand's axis, and of the result's */
+	uint32_t nouter;
+	Size extent, results; /* places of the operand's axis, and of the result's */
 	Dtype from, dtype; /* of the operand's elements, and of the result's */
 	BufferId to;
 	Body *top;		 /* where the loops go */
@@ -44,15 +64,23 @@ struct Lines {
 	SumOrder order;		 /* cumulate */
 	bool exclusive, reverse; /* cumulate */
 	bool descending, ids;	 /* sort */
+	CumulatePlan cumulate;
+	SortWay sort[SORT_WAYS];
 };
 
-/* Appends the loops that store the whole result. */
+/* Decide how lines are gone through, and declare temporaries. */
+void cumulate_plan(Lines *lines);
+void sort_plan(Lines *lines);
+/* Append the loops that store the whole result, as they are planned. */
 void cumulate_lines(const Lines *lines);
 void sort_lines(const Lines *lines);
-/* Appends the loops that sort one line, of at least one element, by digits of so many bits at most. */
-void sort_by_digits(const Lines *lines, int64_t bits, Body *line);
-/* The same of the result's first few, by the least keys of groups of so many elements. */
-void select_first(const Lines *lines, int64_t size, int64_t bits, Body *line);
+/* Appends the loops that sort one line, of at least one element, by digits. */
+void sort_by_digits(const Lines *lines, const SortWay *way, Body *line);
+/* The same of the result's first few, by the least keys of groups. */
+void select_first(const Lines *lines, const SortWay *way, Body *line);
+/* Declare the temporaries of these. */
+void sort_plan_digits(const Lines *lines, SortWay *way);
+void select_plan(const Lines *lines, SortWay *way);
 
 /* ---- lines.c: for these two ---- */
 
@@ -83,11 +111,11 @@ void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const 
 const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
 /* to[element] = value, in the result's type. */
 const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
-/* The body for blocks of n lines along the last axis beside, which is at hand at the first of them;
+/* The body for blocks of n lines along the last outer axis, which is at hand at the first of them;
  * where that block ends. */
 const Stmt *lines_blocks(const Lines *lines, int64_t n, const Body *body);
 const Ix *lines_block_end(const Lines *lines, int64_t n);
-/* The body in the loops of the first n axes beside. */
+/* The body in the loops of the first n outer axes. */
 void lines_wrap(const Lines *lines, uint32_t n, Body *body);
 /* Appends the body to the loops. */
 void lines_finish(const Lines *lines, const Body *body);

@@ -285,22 +285,29 @@ static void keep(const Radix *r, Body *line)
 				    ix_binary(l->program, IX_MOD, ix_value(l->arena, value),
 					      lines_const(l, INT64_C(1) << HALF)));
 	lines_push(l, &body, lines_store(l, at, value));
-	lines_each(l, line, t, l->kept, &body);
+	lines_each(l, line, t, l->results, &body);
 }
 
-Radix radix_new(const Lines *l, int64_t width)
+Radix radix_new(const Lines *l, const SortWay *way)
 {
 	Radix r = {.l = l, .counts_down = l->descending && !dtype_is_float(l->from)};
 	r.pairs = l->ids && dtype_bytes(l->from) < 8;
 	/* a pair of u32 has its key with a sign (pair_of) */
 	r.has_sign = !dtype_is_unsigned(l->from) || (r.pairs && l->from == DTYPE_U32);
-	find_digits(&r, width);
-	Dtype dtype = r.pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
-	r.items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2), false);
-	r.counts =
-		l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, count_of(&r)), false);
+	find_digits(&r, way->bits);
+	r.items = way->items;
+	r.counts = way->counts;
 	r.n = lines_size(l, l->extent);
 	return r;
+}
+
+void sort_plan_digits(const Lines *l, SortWay *way)
+{
+	const Radix r = radix_new(l, way);
+	Dtype dtype = r.pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
+	way->items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2), false);
+	way->counts =
+		l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, count_of(&r)), false);
 }
 
 /* By all digits, which are counted. */
@@ -321,9 +328,9 @@ void sort_items(Radix *r, Body *line)
 	sort_counted(r, line);
 }
 
-void sort_by_digits(const Lines *l, int64_t width, Body *line)
+void sort_by_digits(const Lines *l, const SortWay *way, Body *line)
 {
-	Radix r = radix_new(l, width);
+	Radix r = radix_new(l, way);
 	clear(&r, line);
 	fill(&r, line);
 	sort_counted(&r, line);

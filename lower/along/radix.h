@@ -23,8 +23,8 @@ typedef struct Radix {
 	uint32_t ndigits;
 } Radix;
 
-/* With its temporaries; digits have at most so many bits; n is the line. */
-Radix radix_new(const Lines *lines, int64_t bits);
+/* n is the line. */
+Radix radix_new(const Lines *lines, const SortWay *way);
 /* What moves, of the element at a place; the element is not read where items are places alone. */
 const Value *radix_item(const Radix *radix, const Value *element, const Ix *at);
 /* Appends the loops that sort the first n items and store those of the result. */

@@ -95,7 +95,7 @@ static void raise_bound(const Select *s, const Value *key, Body *body)
 	Body raised = {0};
 	const Ix *count = ix_value(l->arena, count_below(s, key, body));
 	lines_push(l, &raised, stmt_set(l->arena, s->bound, OP_NONE, key));
-	lines_push(l, body, lines_if(l, COND_LT, count, lines_size(l, l->kept), &raised));
+	lines_push(l, body, lines_if(l, COND_LT, count, lines_size(l, l->results), &raised));
 }
 
 static void find_bound(Select *s, Body *line)
@@ -137,7 +137,7 @@ static void count_item(const Select *s, const Value *key, Body *body)
 {
 	const Lines *l = s->l;
 	const Value *bound = lines_read(s->l, s->bound);
-	const Value *kept = value_index(l->arena, s->dtype, lines_size(l, l->kept));
+	const Value *kept = value_index(l->arena, s->dtype, lines_size(l, l->results));
 	LocalId at = lines_local(s->l, body, "at", lines_binary(l, OP_EQ, key, bound));
 	const Value *more = lines_binary(l, OP_LT, lines_read(s->l, s->equal), kept);
 	const Value *taken = lines_binary(l, OP_ADD, lines_binary(l, OP_LT, key, bound),
@@ -167,12 +167,23 @@ static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi
 		lines_if(l, COND_LE, least, ix_value(l->arena, lines_read(s->l, s->bound)), &some));
 }
 
-void select_first(const Lines *l, int64_t size, int64_t bits, Body *line)
+static Size whole_groups(const Lines *l, const SortWay *way)
 {
-	Select s = {.l = l, .size = size, .dtype = sort_key_dtype(l)};
-	s.groups = size_floor(l->sizes, l->extent, size);
-	s.radix = radix_new(l, bits);
-	s.least = l->temporary(l->of, "least", s.dtype, size_plus(l->sizes, s.groups, 1), false);
+	return size_floor(l->sizes, l->extent, way->group);
+}
+
+void select_plan(const Lines *l, SortWay *way)
+{
+	sort_plan_digits(l, way);
+	way->least = l->temporary(l->of, "least", sort_key_dtype(l),
+				  size_plus(l->sizes, whole_groups(l, way), 1), false);
+}
+
+void select_first(const Lines *l, const SortWay *way, Body *line)
+{
+	Select s = {.l = l, .size = way->group, .dtype = sort_key_dtype(l), .least = way->least};
+	s.groups = whole_groups(l, way);
+	s.radix = radix_new(l, way);
 	each_group(&s, group_least, line);
 	find_bound(&s, line);
 	s.n = lines_local(l, line, "n", whole(&s, DTYPE_I64, 0));

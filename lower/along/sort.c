@@ -48,8 +48,8 @@ static const Stmt *count(const Lines *l, LocalId rank, const Value *own, const I
 static const Stmt *store_ranked(const Lines *l, LocalId rank, const Value *value)
 {
 	const Ix *at = ix_value(l->arena, lines_read(l, rank)), *none = lines_const(l, 0);
-	const Ix *kept = lines_size(l, l->kept);
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->kept, -1));
+	const Ix *kept = lines_size(l, l->results);
+	const Ix *last = lines_size(l, size_plus(l->sizes, l->results, -1));
 	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
 	conds[0] = (Cond){COND_LT, none, kept};
 	conds[1] = (Cond){COND_LT, at, kept};
@@ -76,105 +76,114 @@ static void by_ranks(const Lines *l, Body *line)
 
 /* ---- all of it ---- */
 
-typedef enum Way { BY_RANKS, BY_SELECTION, BY_SHORT_DIGITS, BY_LONG_DIGITS, WAYS } Way;
-
 /* Elements of a group of lines from which few are selected: fewer where more are kept, so that there are
  * several groups for each. */
 static int64_t group_size(const Lines *l)
 {
 	const Target *target = l->program->options.target;
 	int64_t n, k, size = target->select_group;
-	if (!size_is_const(l->sizes, l->extent, &n) || !size_is_const(l->sizes, l->kept, &k))
+	if (!size_is_const(l->sizes, l->extent, &n) || !size_is_const(l->sizes, l->results, &k))
 		return size;
 	while (size > target->select_group_least && 4 * size * k > n)
 		size /= 2;
 	return size;
 }
 
-/* The conditions on sizes under which lines are sorted so: those that do not always hold. */
-typedef struct When {
-	Cond *conds;
-	uint32_t n;
-	bool never;
-} When;
-
-static void require(const Lines *l, When *when, CondKind kind, Size a, Size b)
+/* A condition on sizes under which lines are sorted so, if it does not always hold. */
+static void require(const Lines *l, SortWay *way, CondKind kind, Size a, Size b)
 {
 	int64_t apart;
 	if (!size_is_const(l->sizes, size_sub(l->sizes, b, a), &apart))
-		when->conds[when->n++] = (Cond){kind, lines_size(l, a), lines_size(l, b)};
+		way->conds[way->nconds++] = (Cond){kind, lines_size(l, a), lines_size(l, b)};
 	else if (apart < (kind == COND_LT))
-		when->never = true;
+		way->never = true;
 }
 
 /* above < n <= most; 0: of any length */
-static void require_length(const Lines *l, When *when, int64_t above, int64_t most)
+static void require_length(const Lines *l, SortWay *way, int64_t above, int64_t most)
 {
-	require(l, when, COND_LT, size_const(l->sizes, above), l->extent);
+	require(l, way, COND_LT, size_const(l->sizes, above), l->extent);
 	if (most)
-		require(l, when, COND_LE, l->extent, size_const(l->sizes, most));
+		require(l, way, COND_LE, l->extent, size_const(l->sizes, most));
 }
 
 /* Few are kept of a line, or not; twice as many groups as those are enough. */
-static void require_few(const Lines *l, When *when, bool few)
+static void require_few(const Lines *l, SortWay *way, bool few)
 {
-	Size groups = size_scale(l->sizes, l->kept, 2 * group_size(l));
-	if (size_same(l->kept, l->extent)) {
-		when->never |= few;
+	Size groups = size_scale(l->sizes, l->results, 2 * group_size(l));
+	if (size_same(l->results, l->extent)) {
+		way->never |= few;
 		return;
 	}
 	if (few) {
-		require(l, when, COND_LT, size_const(l->sizes, 0), l->kept);
-		require(l, when, COND_LE, groups, l->extent);
+		require(l, way, COND_LT, size_const(l->sizes, 0), l->results);
+		require(l, way, COND_LE, groups, l->extent);
 	} else {
-		require(l, when, COND_LT, l->extent, groups);
+		require(l, way, COND_LT, l->extent, groups);
 	}
 }
 
-static When when_by(const Lines *l, Way way)
+static void find_conditions(const Lines *l, SortBy by, SortWay *way)
 {
 	const Target *target = l->program->options.target;
-	When when = {.conds = ARENA_ARRAY(l->arena, Cond, 4)};
-	switch (way) {
-	case BY_RANKS: require_length(l, &when, 0, target->sort_ranks); break;
-	case BY_SELECTION: require_length(l, &when, target->sort_ranks, 0); break;
+	way->conds = ARENA_ARRAY(l->arena, Cond, 4);
+	switch (by) {
+	case BY_RANKS: require_length(l, way, 0, target->sort_ranks); break;
+	case BY_SELECTION: require_length(l, way, target->sort_ranks, 0); break;
 	case BY_SHORT_DIGITS:
-		require_length(l, &when, target->sort_ranks, target->sort_digits);
+		require_length(l, way, target->sort_ranks, target->sort_digits);
 		break;
-	case BY_LONG_DIGITS: require_length(l, &when, target->sort_digits, 0); break;
-	case WAYS: BUG("no way of sorting");
+	case BY_LONG_DIGITS: require_length(l, way, target->sort_digits, 0); break;
+	case SORT_WAYS: BUG("no way of sorting");
 	}
-	if (way != BY_RANKS)
-		require_few(l, &when, way == BY_SELECTION);
-	return when;
+	if (by != BY_RANKS)
+		require_few(l, way, by == BY_SELECTION);
 }
 
-static void sort_line(const Lines *l, Way way, Body *line)
+static void plan_way(Lines *l, SortBy by)
 {
 	const Target *target = l->program->options.target;
-	if (way == BY_RANKS)
-		by_ranks(l, line);
-	else if (way == BY_SELECTION)
-		select_first(l, group_size(l), target->sort_bits, line);
+	SortWay *way = &l->sort[by];
+	find_conditions(l, by, way);
+	way->group = group_size(l);
+	way->bits = by == BY_LONG_DIGITS ? target->sort_bits_long : target->sort_bits;
+	if (way->never || by == BY_RANKS)
+		return;
+	if (by == BY_SELECTION)
+		select_plan(l, way);
 	else
-		sort_by_digits(l,
-			       way == BY_LONG_DIGITS ? target->sort_bits_long : target->sort_bits,
-			       line);
+		sort_plan_digits(l, way);
+}
+
+void sort_plan(Lines *l)
+{
+	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++)
+		plan_way(l, by);
+}
+
+static void sort_line(const Lines *l, SortBy by, Body *line)
+{
+	if (by == BY_RANKS)
+		by_ranks(l, line);
+	else if (by == BY_SELECTION)
+		select_first(l, &l->sort[by], line);
+	else
+		sort_by_digits(l, &l->sort[by], line);
 }
 
 void sort_lines(const Lines *l)
 {
 	Body line = {0};
-	for (Way way = BY_RANKS; way < WAYS; way++) {
+	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++) {
+		const SortWay *way = &l->sort[by];
 		Body body = {0};
-		When when = when_by(l, way);
-		if (when.never)
+		if (way->never)
 			continue;
-		sort_line(l, way, when.n ? &body : &line);
-		if (when.n)
+		sort_line(l, by, way->nconds ? &body : &line);
+		if (way->nconds)
 			lines_push(l, &line,
-				   stmt_if(l->arena, when.conds, when.n, body_block(&body)));
+				   stmt_if(l->arena, way->conds, way->nconds, body_block(&body)));
 	}
-	lines_wrap(l, l->nbeside, &line);
+	lines_wrap(l, l->nouter, &line);
 	lines_finish(l, &line);
 }
