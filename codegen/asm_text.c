@@ -309,6 +309,14 @@ static void hide_symbols(Writer *w)
 		fprintf(w->out, "\t.hidden\t%s__run_chunks\n", m->prefix);
 }
 
+static void put_tiles(Writer *w)
+{
+	const Module *m = w->module;
+	const char *ok = arena_printf(m->arena, "%s__tiles_ok", m->prefix);
+	cpu_tiles_asm(w->out, m->program->options.target, ok);
+	cpu_ask_tiles_asm(w->out, arena_printf(m->arena, "%s_use_tiles", m->prefix), ok);
+}
+
 static bool put_all(Writer *w)
 {
 	const Module *m = w->module;
@@ -318,6 +326,8 @@ static bool put_all(Writer *w)
 	const Target *target = m->program->options.target;
 	if (target->features)
 		cpu_check_asm(w->out, target, arena_printf(m->arena, "%s__cpu_ok", m->prefix));
+	if (module_has_tiles(m))
+		put_tiles(w);
 	for (uint32_t i = 0; i < w->parts->units->n; i++) {
 		Naming naming = {.index = i};
 		if (!m->emit->options->debug) {

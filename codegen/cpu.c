@@ -22,14 +22,16 @@ unsigned cpu_extras(const Target *target)
 	       (target->features & BIT(AVX512VBMI) ? CPU_VBMI : 0) |
 	       ((target->features & vnni) == vnni ? CPU_VNNI : 0) |
 	       ((target->features & bf16) == bf16 ? CPU_BF16 : 0) |
-	       (target->features & (BIT(FMA) | BIT(NEON)) ? CPU_FMA : 0);
+	       (target->features & (BIT(FMA) | BIT(NEON)) ? CPU_FMA : 0) |
+	       (target_has_matrix(target, true) ? CPU_TILES_BF16 : 0) |
+	       (target_has_matrix(target, false) ? CPU_TILES_INT8 : 0);
 }
 
 const char *cpu_feature_names(Arena *arena, const Target *target)
 {
 	const char *text = "";
 	for (int f = 0; f < FEATURE_COUNT; f++)
-		if (target->features >> f & 1)
+		if ((target->features & ~features_of_tiles()) >> f & 1)
 			text = arena_printf(arena, "%s%s%s", text, *text ? " " : "",
 					    feature_rows[f].name);
 	return text;
@@ -70,15 +72,15 @@ static void test_leaf(FILE *out, CpuidLeaf leaf, const uint32_t masks[4])
 		test_bits(out, names[r], masks[r]);
 }
 
-/* The check is an indirect function: the dynamic loader runs its resolver once, and a call costs a
- * jump. cpuid at every call would cost microseconds inside a virtual machine, a cached answer would
- * be a mutable global, and libgcc's __cpu_model would be a dependency. Nothing but baseline
- * instructions runs here. */
-void cpu_check_asm(FILE *out, const Target *target, const char *symbol)
+/* An indirect function: the dynamic loader runs its resolver once, and a call costs a jump. cpuid at every
+ * call would cost microseconds inside a virtual machine, a cached answer would be a mutable global, and
+ * libgcc's __cpu_model would be a dependency. Nothing but baseline instructions runs here. Label 2 is the
+ * function where the machine has the features, 3 where it has not; the caller writes these. */
+static void resolver_asm(FILE *out, uint64_t features, const char *symbol)
 {
 	uint32_t masks[LEAF_COUNT][4] = {{0}}, xcr0 = 0;
 	for (int f = 0; f < FEATURE_COUNT; f++)
-		if (target->features >> f & 1) {
+		if (features >> f & 1) {
 			masks[feature_rows[f].leaf][feature_rows[f].reg] |= (uint32_t)1
 									    << feature_rows[f].bit;
 			xcr0 |= feature_rows[f].state;
@@ -97,6 +99,41 @@ void cpu_check_asm(FILE *out, const Target *target, const char *symbol)
 	}
 	fprintf(out, "\tleaq\t2f(%%rip), %%rax\n\tpopq\t%%rbx\n\tret\n");
 	fprintf(out, "1:\tleaq\t3f(%%rip), %%rax\n\tpopq\t%%rbx\n\tret\n");
-	fprintf(out, "2:\tmovl\t$1, %%eax\n\tret\n3:\txorl\t%%eax, %%eax\n\tret\n");
-	fprintf(out, "\t.size\t%s, .-%s\n", symbol, symbol);
+}
+
+static void resolver_end(FILE *out, const char *symbol)
+{
+	fprintf(out, "3:\txorl\t%%eax, %%eax\n\tret\n\t.size\t%s, .-%s\n", symbol, symbol);
+}
+
+void cpu_check_asm(FILE *out, const Target *target, const char *symbol)
+{
+	resolver_asm(out, target->features & ~features_of_tiles(), symbol);
+	fprintf(out, "2:\tmovl\t$1, %%eax\n\tret\n");
+	resolver_end(out, symbol);
+}
+
+/* arch_prctl(ARCH_GET_XCOMP_PERM, &mask), whose bit 18 stands for the data of tiles. */
+void cpu_tiles_asm(FILE *out, const Target *target, const char *symbol)
+{
+	resolver_asm(out, target->features & features_of_tiles(), symbol);
+	fprintf(out, "2:\tsubq\t$24, %%rsp\n\tmovq\t$0, 8(%%rsp)\n\tmovl\t$158, %%edi\n"
+		     "\tmovl\t$0x1022, %%esi\n\tleaq\t8(%%rsp), %%rdx\n\txorl\t%%eax, %%eax\n"
+		     "\tcall\tsyscall@PLT\n\tmovq\t8(%%rsp), %%rax\n\tshrq\t$18, %%rax\n"
+		     "\tandl\t$1, %%eax\n\taddq\t$24, %%rsp\n\tret\n");
+	resolver_end(out, symbol);
+}
+
+/* arch_prctl(ARCH_REQ_XCOMP_PERM, 18) */
+void cpu_ask_tiles_asm(FILE *out, const char *ask, const char *symbol)
+{
+	fprintf(out,
+		"\t.text\n\t.p2align 4\n\t.globl\t%s\n\t.weak\ttsr_use_tiles\n\t.type\t%s, @function\n"
+		"\t.type\ttsr_use_tiles, @function\n%s:\ntsr_use_tiles:\n",
+		ask, ask, ask);
+	fprintf(out,
+		"\tsubq\t$8, %%rsp\n\tmovl\t$158, %%edi\n\tmovl\t$0x1023, %%esi\n\tmovl\t$18, %%edx\n"
+		"\txorl\t%%eax, %%eax\n\tcall\tsyscall@PLT\n\tcall\t%s\n\taddq\t$8, %%rsp\n\tret\n"
+		"\t.size\t%s, .-%s\n\t.size\ttsr_use_tiles, .-%s\n",
+		symbol, ask, ask, ask);
 }

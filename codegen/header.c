@@ -173,6 +173,14 @@ static void put_header(FILE *out, const Module *m)
 	fprintf(out, "%s;\n%s;\n\n", module_state_signature(m), module_init_signature(m));
 	c_put_pack_comment(out, m);
 	fprintf(out, "%s;\n\n", module_signature(m, (uint32_t)m->program->routines.n));
+	if (module_has_tiles(m))
+		fprintf(out,
+			"/* Asks the system for the permission to multiply matrices in tiles of AMX, for this\n"
+			" * process from now on, and returns 1 where the routines do so then. Without it, and\n"
+			" * where this returns 0, they use vectors; sums of bf16 are rounded otherwise in tiles.\n"
+			" * tsr_open asks by itself. */\n"
+			"int %s_use_tiles(void);\n\n",
+			m->prefix);
 	if (m->program->options.gpu)
 		put_device_comment(out, m);
 	fprintf(out, "/* The table that describes all of this; its type is in tsr.h. */\n");

@@ -20,6 +20,9 @@ static gcc_jit_function *outlined_function(Jit *jit, const Kernel *kernel, const
 		PUSH(jit->arena, params, own[i]);
 	for (size_t i = 0; i < use->iters.n; i++)
 		PUSH(jit->arena, params, ((JitParam){jit->i64, "iterator"}));
+	bool tiles = jit_needs_tiles(jit, kernel->body);
+	if (tiles)
+		PUSH(jit->arena, params, ((JitParam){jit->int_, "tiles_ok"}));
 	const char *name = arena_printf(jit->arena, "%s__p_%s_part%zu", jit->module->prefix,
 					kernel->name, jit->outlined.n);
 	JitFunction f =
@@ -30,6 +33,7 @@ static gcc_jit_function *outlined_function(Jit *jit, const Kernel *kernel, const
 	jit_kernel_open(&part, f, values);
 	for (size_t i = 0; i < use->iters.n; i++)
 		jit_set(&part.f, part.iters[use->iters.at[i]], values[nown + i]);
+	part.tiles.given = tiles ? values[params.n - 1] : NULL;
 	jit_kernel_block(&part, kernel->body);
 	jit_return(&part.f, NULL);
 	jit_entry_end(&part.f);
@@ -48,7 +52,8 @@ static void outline(Jit *jit, const Kernel *kernel, const Stmt *loop)
 		kernel_use(jit->module->program, part, (KernelBases){0}, jit->module->arena);
 	REQUIRE(!use->needs_locals && use->checks.n == 0);
 	gcc_jit_function *function = outlined_function(jit, part, use);
-	PUSH(jit->arena, jit->outlined, ((JitOutlined){loop, use, function}));
+	PUSH(jit->arena, jit->outlined,
+	     ((JitOutlined){loop, use, function, jit_needs_tiles(jit, part->body)}));
 }
 
 static void outline_block(Jit *jit, const Kernel *kernel, Block block)

@@ -20,7 +20,7 @@
 #include "codegen/jit_simd.h"
 #include "loops/build.h"
 #include "loops/linear.h"
-#include "loops/walk.h"
+#include "loops/matrix.h"
 
 enum { QUAD = 4 };
 
@@ -33,69 +33,12 @@ typedef struct Groups {
 	IterVar lane;
 } Groups;
 
-/* ---- which statements ---- */
-
-static uint32_t list_products(const Value *value, const Value **out, uint32_t n)
-{
-	if (n <= QUAD && value->kind == VALUE_OP && value->op == OP_ADD)
-		return list_products(value->args[1], out, list_products(value->args[0], out, n));
-	if (n < QUAD)
-		out[n] = value;
-	return n + 1;
-}
-
-static const Value *narrow_load(const Value *product, uint32_t arg)
-{
-	if (product->kind != VALUE_OP || product->op != OP_MUL)
-		return NULL;
-	const Value *cast = product->args[arg];
-	if (cast->kind != VALUE_CAST || cast->args[0]->kind != VALUE_LOAD)
-		return NULL;
-	Dtype dtype = cast->args[0]->dtype;
-	return dtype_is_byte(dtype) || dtype == DTYPE_BF16 ? cast->args[0] : NULL;
-}
-
-/* Does a lane move the load by a word? `by` 0: do all lanes share one? */
-static bool moves_by(const KernelJit *k, const Value *load, IterVar lane, int64_t by)
+/* Is the word the same in all lanes? */
+static bool is_shared(const KernelJit *k, const Groups *g, const Value *load)
 {
 	Program *program = (Program *)k->program;
-	Size stride = ix_stride(program, load->ix, lane);
-	return !size_is_bad(stride) && size_is(program->sizes, stride, by);
+	return size_is(program->sizes, ix_stride(program, load->ix, g->lane), 0);
 }
-
-/* Does `load` read element q of the words that `first` begins? */
-static bool is_element(const KernelJit *k, const Groups *g, const Value *first, const Value *load,
-		       uint32_t q)
-{
-	Program *program = (Program *)k->program;
-	if (!first || !load || first->buffer != load->buffer ||
-	    !(moves_by(k, load, g->lane, g->all) || moves_by(k, load, g->lane, 0)))
-		return false;
-	const Ix *moved = ix_add(program, first->ix, ix_const(program->arena, program->sizes, q));
-	return ix_same(moved, load->ix);
-}
-
-static bool matches(const KernelJit *k, const Stmt *stmt, Groups *g)
-{
-	const Value *products[QUAD];
-	g->n = list_products(stmt->value, products, 0);
-	if (g->n > QUAD)
-		return false;
-	g->a = narrow_load(products[0], 0);
-	g->b = narrow_load(products[0], 1);
-	if (!g->a || !g->b || jit_is_packed(k, g->a) || jit_is_packed(k, g->b) ||
-	    dtype_bytes(g->a->dtype) != dtype_bytes(g->b->dtype))
-		return false;
-	g->all = QUAD / (uint32_t)dtype_bytes(g->a->dtype);
-	for (uint32_t i = 0; i < g->n; i++)
-		if (!is_element(k, g, g->a, narrow_load(products[i], 0), i) ||
-		    !is_element(k, g, g->b, narrow_load(products[i], 1), i))
-			return false;
-	uint32_t shared = moves_by(k, g->a, g->lane, 0) + moves_by(k, g->b, g->lane, 0);
-	return g->n == g->all ? shared < 2 : g->n < g->all && shared == 1;
-}
-
-/* ---- code ---- */
 
 static Rvalue *as(const Groups *g, Rvalue *value, Type *type)
 {
@@ -146,7 +89,7 @@ static Rvalue *shared_word(KernelJit *k, const Groups *g, const Value *load)
 static Rvalue *words_at(KernelJit *k, const Groups *g, const Value *load)
 {
 	Jit *jit = g->f->jit;
-	if (moves_by(k, load, g->lane, 0))
+	if (is_shared(k, g, load))
 		return shared_word(k, g, load);
 	Type *elements = jit_vector_type(jit, load->dtype, g->log + (g->all == 2 ? 1 : 2));
 	Lvalue *element = jit_buffer_element(k, load->buffer, load->ix);
@@ -242,15 +185,19 @@ static Rvalue *added_bytes(const Groups *g, Rvalue *sum, Rvalue *a, Rvalue *b)
 
 bool jit_adds_groups(const KernelJit *k, const Stmt *stmt, IterVar lane, int log)
 {
-	Groups g = {.lane = lane};
-	return log > 0 && stmt->acc == OP_ADD && matches(k, stmt, &g);
+	LaneProducts products;
+	return log > 0 && stmt->acc == OP_ADD &&
+	       lane_products((Program *)k->program, stmt, lane, &products);
 }
 
 Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before)
 {
 	Jit *jit = k->f.jit;
-	Groups g = {.f = &k->f, .log = log, .lane = lane};
-	REQUIRE(matches(k, stmt, &g));
+	LaneProducts products;
+	REQUIRE(lane_products((Program *)k->program, stmt, lane, &products));
+	Groups g = {.f = &k->f, .log = log, .lane = lane, .n = products.n, .all = products.all};
+	g.a = products.factors[0];
+	g.b = products.factors[1];
 	g.words = jit_vector_type(jit, DTYPE_I32, log);
 	g.sums = jit_vector_type(jit, stmt->value->dtype, log);
 	g.halves = jit_short_vector(jit, log + 1);

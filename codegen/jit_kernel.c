@@ -178,6 +178,8 @@ static void call_outlined(KernelJit *k, const JitOutlined *outlined)
 		PUSH(arena, args, k->buffers[kernel_use_buffer(k->use, use->buffers.at[i].buffer)]);
 	for (size_t i = 0; i < use->iters.n; i++)
 		PUSH(arena, args, gcc_jit_lvalue_as_rvalue(k->iters[use->iters.at[i]]));
+	if (outlined->tiles)
+		PUSH(arena, args, gcc_jit_lvalue_as_rvalue(k->tiles.ok));
 	gcc_jit_block_add_eval(k->f.block, k->f.location,
 			       jit_call(&k->f, outlined->function, args.at, args.n));
 }
@@ -192,12 +194,18 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_vector_loop(k, stmt);
 		return;
 	}
+	if (stmt->loop == LOOP_MATRIX && k->tiles.used) {
+		jit_matrix_loop(k, stmt);
+		return;
+	}
 	if (stmt->loop == LOOP_PARALLEL) {
 		jit_parallel_loop(k, stmt);
+		jit_tiles_forget(k);
 		return;
 	}
 	if (stmt->outlined && jit_outlined(k->f.jit, stmt)) {
 		call_outlined(k, jit_outlined(k->f.jit, stmt));
+		jit_tiles_forget(k);
 		return;
 	}
 	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
@@ -295,6 +303,8 @@ static void prefetch_code(KernelJit *k, const Stmt *stmt)
 
 static void stmt_code(KernelJit *k, const Stmt *stmt)
 {
+	if (jit_matrix_stmt(k, stmt, stmt_code))
+		return;
 	pointer_map_clear(&k->values);
 	jit_place(k, span_is_none(stmt->span) ? k->kernel->span : stmt->span);
 	switch (stmt->kind) {
@@ -413,4 +423,9 @@ void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params)
 	declare_locals(k);
 }
 
-void jit_kernel_block(KernelJit *k, Block block) { block_code(k, block); }
+void jit_kernel_block(KernelJit *k, Block block)
+{
+	jit_tiles_begin(k, block);
+	block_code(k, block);
+	jit_tiles_end(k);
+}

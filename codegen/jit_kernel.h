@@ -14,6 +14,7 @@ typedef struct JitOutlined {
 	const Stmt *loop;
 	const KernelUse *use;
 	gcc_jit_function *function;
+	bool tiles; /* its last parameter is whether it may use tiles */
 } JitOutlined;
 
 /* A local that lives in variables of its own, `nsegments` for each combination of its axes but the
@@ -25,6 +26,15 @@ typedef struct Registers {
 	Lvalue **segments;
 	Rvalue **transposed; /* its columns, in the straight code at hand; NULL: not made */
 } Registers;
+
+/* Tiles of a function that multiplies matrices (jit_matrix.c); ok NULL: it does not. */
+typedef struct JitTiles {
+	Lvalue *ok;	/* may they be used? */
+	Rvalue *given;	/* that, where the caller knows; NULL: it does not */
+	Lvalue *config; /* rows of each, a byte each; 0: not set */
+	bool open;	/* the code is of products whose sums are in tiles, or may be */
+	bool used;	/* the sums are in tiles */
+} JitTiles;
 
 typedef struct KernelJit {
 	JitFunction f;
@@ -46,6 +56,7 @@ typedef struct KernelJit {
 	int64_t *at;
 	Registers *registers; /* by LocalId */
 	struct Tasks *tasks;  /* of its parallel loops; NULL: none */
+	JitTiles tiles;
 } KernelJit;
 
 /* jit_kernel.c */
@@ -89,6 +100,19 @@ Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log,
 /* One element of a local in registers; the variable itself where elements are variables. */
 Rvalue *jit_vector_element(KernelJit *k, const Value *value);
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
+
+/* jit_matrix.c */
+/* Asks, in front of a block of a function, whether tiles may be used, where it has products of matrices;
+ * releases them behind it; what functions that were called leave of them is nothing. */
+bool jit_needs_tiles(const Jit *jit, Block block);
+void jit_tiles_begin(KernelJit *k, Block block);
+void jit_tiles_end(KernelJit *k);
+void jit_tiles_forget(KernelJit *k);
+/* A statement that holds nothing but products of matrices, with their sums in tiles, where the function may
+ * use these, else as it is; `code` makes its code. False, and nothing made: it is another statement. */
+bool jit_matrix_stmt(KernelJit *k, const Stmt *stmt, void (*code)(KernelJit *, const Stmt *));
+/* One LOOP_MATRIX. Requires that its sums are in tiles. */
+void jit_matrix_loop(KernelJit *k, const Stmt *loop);
 
 /* jit_transpose.c */
 /* Can a local of rows by lanes be transposed in registers? */

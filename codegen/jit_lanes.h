@@ -52,7 +52,7 @@ typedef struct RegisterLane {
 } RegisterLane;
 RegisterLane jit_register_lane(const KernelJit *k, const Value *value);
 
-/* jit_gather.c */
+/* jit_strided.c */
 /* Lanes of a local that each have an index of their own. */
 Rvalue *jit_gathered_lanes(Lanes *l, const Value *value);
 

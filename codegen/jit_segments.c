@@ -2,7 +2,7 @@
  *
  * The kernel is walked once: a local is in registers where every access names its row by unrolled
  * iterators and constants, and its last index is the lane of a vector loop or is fixed likewise, or
- * where lanes are gathered (jit_gather.c).
+ * where lanes are gathered (jit_strided.c).
  * Such a local gets a variable for each row and segment; any other is an array in memory.
  */
 #include "codegen/jit_segments.h"

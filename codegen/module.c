@@ -8,6 +8,7 @@
 #include <stb/stb_ds.h>
 #include <string.h>
 
+#include "loops/matrix.h"
 #include "runtime/tsr.h"
 
 /* Dims keep the names that the module's table has for them, whatever else the routine has; the
@@ -424,6 +425,15 @@ bool module_has_slots(const Module *m)
 		if (m->kernels[k].use->slots)
 			return true;
 	return false;
+}
+
+bool module_has_tiles(const Module *m)
+{
+	const Program *p = m->program;
+	bool found = false;
+	for (KernelId k = 0; k < p->kernels.n && !found; k++)
+		found = block_has_matrix(p->kernels.at[k].body, true);
+	return found && !p->options.gpu && p->options.target->matrix_tiles > 0;
 }
 
 bool module_has_fetches(const Module *m)

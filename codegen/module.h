@@ -46,7 +46,7 @@ typedef struct Module {
 Module *module_new(const Emit *emit);
 
 /* What every module exports behind its prefix. */
-enum { MODULE_NOWN = 4 };
+enum { MODULE_NOWN = 5 };
 extern const char *const module_own[MODULE_NOWN];
 
 /* module_names.c */
@@ -98,6 +98,8 @@ bool module_has_chunks(const Module *module);
 /* ... whose number at a time is limited? */
 bool module_has_slots(const Module *module);
 bool module_has_fetches(const Module *module);
+/* Does it multiply matrices in tiles where it may? Then it has PREFIX_use_tiles. */
+bool module_has_tiles(const Module *module);
 /* What a routine returns when a check fails: TSR_CHECK_FIRST + check. */
 int module_check_code(CheckId check);
 /* The message for a dim out of its range. */

@@ -8,7 +8,7 @@
 
 #include "codegen/module.h"
 
-const char *const module_own[MODULE_NOWN] = {"init", "pack", "state_size", "module"};
+const char *const module_own[MODULE_NOWN] = {"init", "pack", "state_size", "module", "use_tiles"};
 
 /* clang-format off */
 static const char *const reserved[] = {

@@ -31,11 +31,12 @@ LowerOptions session_lower_options(const Session *s)
 {
 	const SessionOptions *o = &s->options;
 	int64_t grain = o->grain >= 0 ? o->grain : s->target.grain;
+	bool pairs = s->target.bf16_pairs || target_has_matrix(&s->target, true);
 	return (LowerOptions){.target = &s->target,
 			      .gpu = o->gpu,
 			      .grain = o->checked ? 0 : grain,
 			      .prepack = !o->no_prepack,
-			      .pairs = s->target.bf16_pairs && !o->code.strict_fp,
+			      .pairs = pairs && !o->code.strict_fp,
 			      .tensor_cores = !o->code.strict_fp,
 			      .f32_matmul = o->f32_matmul,
 			      .promote = o->promote,

@@ -214,7 +214,7 @@ static void dump_conds(const Dump *d, const Stmt *stmt)
 static void dump_for(const Dump *d, const Stmt *stmt)
 {
 	static const char *const kinds[] = {"for",  "unroll", "vector", "parallel",
-					    "grid", "block",  "warp"};
+					    "grid", "block",  "warp", "matrix"};
 	fprintf(d->out, "%s %s in ", kinds[stmt->loop], dump_iter(d, stmt->iter));
 	dump_ix(d, stmt->lo, 2);
 	fprintf(d->out, "..");

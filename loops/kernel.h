@@ -88,7 +88,8 @@ typedef enum LoopKind {
 	LOOP_PARALLEL,
 	LOOP_GRID,
 	LOOP_BLOCK,
-	LOOP_WARP
+	LOOP_WARP,
+	LOOP_MATRIX
 } LoopKind;
 
 typedef enum LoopStmtKind {

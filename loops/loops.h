@@ -12,6 +12,7 @@
  *            | grid ITER in [0, hi) [of n] stmt*          threads of a GPU, n of a block side by side
  *            | block ITER in [0, n) stmt*                 threads of one block of a GPU
  *            | warp ITER in [0, n) stmt*                  threads of a warp of a GPU
+ *            | matrix ITER in [0, n) stmt                 rows of a product of matrices (loops/matrix.h)
  *            | barrier                                    threads of a block wait for each other
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
@@ -49,6 +50,11 @@
  *
  * With `of n` a VECTOR loop has n lanes, and hi is any index: the lanes behind it are masked. Its body
  * is locals and stores of floats.
+ *
+ * A MATRIX loop, over rows, holds one loop over words that is unrolled, and that one VECTOR loop of one
+ * statement: each lane adds the products of a word, 4 of bytes or 2 of bf16, of a row's word that lanes share
+ * and of the lane's own, to acc[r, lane]. Back ends may run it as instructions that multiply matrices, where
+ * the loops around it that hold nothing else leave acc in the processor.
  *
  * What is OUTLINED takes no local from outside, has no check, and is in no loop that is unrolled or
  * outlined.

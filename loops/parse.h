@@ -18,7 +18,7 @@
  * A statement's body stands below it, further right; statements, values and indices are written as in
  * loops.h, with
  *
- *   loop     := ("for" | "unroll" | "vector" | "parallel" | "grid" | "block" | "warp") NAME "in" ix ".." ix ["step" N] [SLOT "of" N]
+ *   loop     := ("for" | "unroll" | "vector" | "parallel" | "grid" | "block" | "warp" | "matrix") NAME "in" ix ".." ix ["step" N] [SLOT "of" N]
  *               ["outlined"] ["of" N] ["independent"]
  *   any statement ends with ["disjoint"]
  *

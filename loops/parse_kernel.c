@@ -276,13 +276,13 @@ static bool is_word(const LoopsParser *p)
 static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 {
 	static const char *const loops[] = {"for",  "unroll", "vector", "parallel",
-					    "grid", "block",  "warp"};
+					    "grid", "block",  "warp", "matrix"};
 	const Lex *lex = lex_now(p), *next = lex_next(p);
 	if (lex_is(p, lex, "barrier") && (lex_first(next) || next->kind == LEX_END))
 		return parse_barrier(p);
 	if (!is_word(p))
 		return parse_set(p);
-	for (int kind = LOOP_SERIAL; kind <= LOOP_WARP; kind++)
+	for (int kind = LOOP_SERIAL; kind <= LOOP_MATRIX; kind++)
 		if (lex_is(p, lex, loops[kind]))
 			return parse_for(p, (LoopKind)kind, indent);
 	return lex_is(p, lex, "if")	    ? parse_if(p, indent)

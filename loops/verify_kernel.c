@@ -1,4 +1,5 @@
 /* The rules of the grammar of loops.h for statements: what may stand in which loop. */
+#include "loops/matrix.h"
 #include "loops/verify_walk.h"
 #include "loops/walk.h"
 
@@ -94,6 +95,13 @@ static void check_masked(const Verify *v, const Stmt *stmt)
 	}
 }
 
+static void check_matrix(const Verify *v, const Stmt *stmt)
+{
+	MatrixProduct product;
+	FAIL_UNLESS(v, matrix_product((Program *)v->program, stmt, &product),
+		    "a matrix that is no product of rows and columns");
+}
+
 static void check_outlined(Verify *v, const Stmt *stmt)
 {
 	FAIL_UNLESS(v, stmt->loop == LOOP_SERIAL, "a function of another loop");
@@ -145,6 +153,8 @@ static void check_for(Verify *v, const Stmt *stmt)
 	v->outlined = v->outlined && !stmt->outlined;
 	v->parallel = v->parallel && stmt->loop != LOOP_PARALLEL;
 	v->iter_open[stmt->iter] = false;
+	if (stmt->loop == LOOP_MATRIX && !v->fault->rule)
+		check_matrix(v, stmt);
 	if (stmt->nslots)
 		v->iter_open[stmt->slot] = false;
 }

@@ -77,8 +77,25 @@ static int64_t sum_vectors(const Tile *tile, int64_t rows, int64_t cols)
 					 : rows * cols * (tile->lanes / tile->native);
 }
 
+/* Sums in matrix tiles, which leave as many for the operands. */
+static void verify_matrix(const Tile *tile, const TileParts *rows, const TilePart *col)
+{
+	const Target *t = tile_target(tile);
+	for (uint32_t i = 0; i < rows->n; i++)
+		if (2 * tile_ceil_div(rows->at[i].step, t->matrix_rows) *
+			    tile_ceil_div(col->step, tile->native) >
+		    t->matrix_tiles)
+			BUG("a tile of %s, %" PRId64 " by %" PRId64 ", does not fit %" PRId64
+			    " matrix tiles",
+			    tile->nest->gen->name, rows->at[i].step, col->step, t->matrix_tiles);
+}
+
 static void verify_registers(const Tile *tile, const TileParts *rows, const TilePart *col)
 {
+	if (tile->matrix) {
+		verify_matrix(tile, rows, col);
+		return;
+	}
 	int64_t registers = tile_target(tile)->registers;
 	for (uint32_t i = 0; i < rows->n; i++)
 		if (!rows->at[i].transposed &&

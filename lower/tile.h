@@ -44,6 +44,7 @@ typedef struct Tile {
 	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand,
 	 * along `along` */
 	int64_t group;
+	bool matrix; /* groups: whole rounds of steps are products of matrices (tile_choose_matrix.c) */
 	SumOrder order; /* in which an element adds */
 	int64_t lanes;	/* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	int64_t native; /* of one vector of the machine */
@@ -155,6 +156,9 @@ int64_t tile_last_steps(int64_t more, int64_t apart);
 bool tile_is_of_rows(const Tile *tile, const Loop *loop);
 /* Is the buffer, of panels, of a type of storage that is computed with in a wide one? */
 bool tile_is_narrow(const Tile *tile, BufferId from);
+/* tile_choose_matrix.c: steps of the sum in a product of matrices; is a tile of so many columns one? */
+int64_t tile_matrix_steps(const Tile *tile);
+bool tile_is_matrix(const Tile *tile, int64_t cols);
 /* tile_read.c: do the loops of the sum and those of the result whose iterators are `movers` meet an
  * element of the buffer several times, as those of a window do? */
 bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers);

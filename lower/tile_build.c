@@ -32,6 +32,8 @@ Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt)
 	return tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes, block_of(tile->nest->gen, stmt));
 }
 
+LoopKind tile_rows_kind(const Tile *tile) { return tile->matrix ? LOOP_SERIAL : LOOP_UNROLL; }
+
 Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body)
 {
 	body = tile_unroll(tile, lanes, tile->lane, tile->width, body);
@@ -42,5 +44,5 @@ Block tile_over_elements(const Tile *tile, Block body)
 {
 	body = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->at_col->step),
 			   body);
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, body);
+	return tile_unroll(tile, tile_rows_kind(tile), tile->r, tile->height, body);
 }

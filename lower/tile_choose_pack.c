@@ -206,6 +206,7 @@ static bool pack_groups(Planner *p)
 	p->tile->prepacked = hoisted;
 	p->tile->along = along;
 	p->tile->group = group;
+	p->tile->matrix = tile_may_be_matrix(p);
 	return true;
 }
 

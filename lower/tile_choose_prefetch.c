@@ -173,7 +173,7 @@ static bool is_named(const Planner *p, BufferId buffer)
  * where nothing is? */
 static bool is_prefetched(const Planner *p, int load, bool pays)
 {
-	if (load < 0 || asks_off(p->prefetches))
+	if (load < 0 || asks_off(p->prefetches) || p->tile->matrix)
 		return false;
 	BufferId buffer = p->sum.from.at[load];
 	return (is_named(p, buffer) || is_named(p, tile_read_buffer(p->tile, buffer))) &&

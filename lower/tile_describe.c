@@ -81,6 +81,18 @@ static Sym operand_name(const Planner *p, int load)
 	return lower_identifier(p->tile->nest->gen->lower, name);
 }
 
+static void describe_matrix(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	Gen *gen = tile->nest->gen;
+	int64_t steps = tile_matrix_steps(tile);
+	if (tile->matrix)
+		clause_add(gen->arena, gen_make(gen, CHOICE_MATRIX, false), name_of(p, tile->along),
+			   &steps, 1);
+	else if (says_off(p->matrices))
+		gen_make(gen, CHOICE_MATRIX, true);
+}
+
 void tile_describe(const Planner *p)
 {
 	const Tile *tile = p->tile;
@@ -99,6 +111,7 @@ void tile_describe(const Planner *p)
 		made = gen_make(gen, CHOICE_GROUP, false);
 		clause_add(gen->arena, made, name_of(p, tile->along), &tile->group, 1);
 	}
+	describe_matrix(p);
 	if (tile->over_read >= 0)
 		gen_make_operand(gen, CHOICE_OVER_READ, p->sum.from.at[tile->over_read]);
 	if (tile->stores_rows) {

@@ -85,6 +85,8 @@ TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step)
 
 int64_t tile_smaller_step(int64_t step)
 {
+	if (step > 14)
+		return step / 2;
 	return step % 2 == 0 && step > 4 ? (step == 6 ? 2 : 4) : step / 2;
 }
 

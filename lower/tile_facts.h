@@ -19,7 +19,7 @@ typedef struct Planner {
 	uint64_t cost;	      /* of the cheapest sizes so far: cycles, and lines of panels */
 	/* asked; NULL: nothing */
 	ScheduleClause *tiles, *lanes, *packs, *prepacks, *blocks, *prefetches, *windows,
-		*remainders, *traversals, *groups, *stores, *collapses;
+		*remainders, *traversals, *groups, *stores, *collapses, *matrices;
 } Planner;
 
 /* tile_parts.c: extents. */

@@ -56,7 +56,8 @@ static const Value *done_part(Fission *p, const Value *value)
 			return done_at(p, p->parts.at[i].done, true);
 	LocalId id = declare_done(p, value->dtype);
 	const Stmt *set = stmt_set_at(gen->arena, done_at(p, id, false), OP_NONE, value);
-	gen_append(gen, p->body, tile_over(p->tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, set)));
+	gen_append(gen, p->body,
+		   tile_over(p->tile, tile_rows_kind(p->tile), LOOP_VECTOR, block_of(gen, set)));
 	PUSH(gen->arena, p->parts, ((Part){value, id}));
 	return done_at(p, id, true);
 }
@@ -163,7 +164,8 @@ static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 	const Value *done = done_elements(&passes, &element, value);
 	const Stmt *store =
 		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);
-	gen_append(gen, &body, tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(gen, store)));
+	gen_append(gen, &body,
+		   tile_over(tile, tile_rows_kind(tile), LOOP_VECTOR, block_of(gen, store)));
 	return body_block(&body);
 }
 
@@ -180,7 +182,7 @@ static Block store_elements(Tile *tile, const Value *sum, Body *body)
 	PUSH(gen->arena, element.stmts,
 	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
 	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&element));
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, store);
+	return tile_unroll(tile, tile_rows_kind(tile), tile->r, tile->height, store);
 }
 
 Block tile_finish(Tile *tile, const Value *element)

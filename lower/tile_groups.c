@@ -293,9 +293,8 @@ Block tile_group_fill(Tile *tile, const TilePart *part)
 
 /* ---- what is added ---- */
 
-/* The first `steps` products of the group from `along` on, added to the elements of some rows. */
-static Block add_group(Tile *tile, const Value *element, int64_t rows, const Ix *along,
-		       int64_t steps)
+/* The first `steps` products of the group from `along` on, added to the elements of a row. */
+static Block add_lanes(Tile *tile, const Value *element, const Ix *along, int64_t steps)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -316,8 +315,27 @@ static Block add_group(Tile *tile, const Value *element, int64_t rows, const Ix 
 	}
 	Block add = block_of(gen, stmt_set_at(gen->arena, element, OP_ADD, sum));
 	int64_t width = tile_width(tile, tile->at_col->step);
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, rows,
-			   tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add));
+	return tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add);
+}
+
+/* The same of some rows. */
+static Block add_group(Tile *tile, const Value *element, int64_t rows, const Ix *along,
+		       int64_t steps)
+{
+	return tile_unroll(tile, tile_rows_kind(tile), tile->r, rows,
+			   add_lanes(tile, element, along, steps));
+}
+
+/* As many groups from `along` on as a product of matrices takes. */
+static Block add_matrix(Tile *tile, const Value *element, int64_t rows)
+{
+	Gen *gen = tile->nest->gen;
+	const Ix *word =
+		ix_mul(gen->program, ix_iter(gen->arena, tile->q), tile_const(tile, tile->group));
+	const Ix *along = ix_add(gen->program, along_at(tile, 0), word);
+	Block words = tile_unroll(tile, LOOP_UNROLL, tile->q, tile_matrix_steps(tile) / tile->group,
+				  add_lanes(tile, element, along, tile->group));
+	return tile_unroll(tile, LOOP_MATRIX, tile->r, rows, words);
 }
 
 /* What is left behind the whole groups. */
@@ -343,14 +361,19 @@ Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block pre
 {
 	Gen *gen = tile->nest->gen;
 	Body whole = {0}, all = {0};
-	Size end = whole_end(tile);
+	Size first = size_const(gen->program->sizes, 0), end = whole_end(tile);
 	Block rest = add_left(tile, element, rows);
+	if (tile_is_matrix(tile, tile->at_col->step)) {
+		int64_t steps = tile_matrix_steps(tile);
+		first = whole_steps(tile, tile->along->extent, steps);
+		gen_append(gen, &all,
+			   over_steps(tile, size_const(gen->program->sizes, 0), first, steps,
+				      add_matrix(tile, element, rows)));
+	}
 	gen_append(gen, &whole, add_group(tile, element, rows, along_at(tile, 0), tile->group));
 	tile->nest->by_iter[tile->along->iter] = along_at(tile, 0);
 	gen_append(gen, &whole, prefetch);
-	gen_append(gen, &all,
-		   over_steps(tile, size_const(gen->program->sizes, 0), end, tile->group,
-			      body_block(&whole)));
+	gen_append(gen, &all, over_steps(tile, first, end, tile->group, body_block(&whole)));
 	gen_append(gen, &all, rest);
 	return body_block(&all);
 }

@@ -4,7 +4,7 @@
 /* The sums of a tile set, or what follows from them stored. */
 static Block each_vector(const Tile *tile, const Stmt *stmt)
 {
-	return tile_over(tile, LOOP_UNROLL, LOOP_VECTOR, block_of(tile->nest->gen, stmt));
+	return tile_over(tile, tile_rows_kind(tile), LOOP_VECTOR, block_of(tile->nest->gen, stmt));
 }
 
 /* The sum so far, kept in the result between blocks of steps. */

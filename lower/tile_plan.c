@@ -160,6 +160,7 @@ static Planner planner_new(Tile *tile)
 		.groups = gen_asked(gen, CHOICE_GROUP),
 		.stores = gen_asked(gen, CHOICE_STORE_ALONG),
 		.collapses = gen_asked(gen, CHOICE_COLLAPSE),
+		.matrices = gen_asked(gen, CHOICE_MATRIX),
 		.replays = lower_replays(gen->lower),
 	};
 }
@@ -184,6 +185,7 @@ static bool takes_order(Planner *p)
 	tile->order = sums_order(&p->facts, along ? SUM_WAY_ALONG : SUM_WAY_ACROSS,
 				 along ? tile_place(p, tile->along) : 0);
 	tile->order.group = tile->group;
+	tile->order.matrix = tile->matrix ? tile_matrix_steps(tile) : 0;
 	return tile->order.form != SUM_NONE;
 }
 

@@ -29,6 +29,12 @@ void tile_choose_pack(Planner *p, bool found);
 /* Finds rows along which the result lies, and columns of an operand that can be packed, for lanes
  * across these; false: there are none. */
 bool tile_choose_transposed(Planner *p);
+/* tile_choose_matrix.c: may groups be products of matrices; do so many rows and columns fit the registers;
+ * half cycles of the steps of a word; rows of `at` matrix tiles, no more than there are. */
+bool tile_may_be_matrix(const Planner *p);
+bool tile_fits_matrix(const Planner *p, int64_t rows, int64_t cols);
+uint64_t tile_matrix_half_cycles(const Planner *p, int64_t rows, int64_t cols);
+int64_t tile_matrix_rows(const Planner *p, int64_t at);
 /* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the
  * state? */
 bool tile_may_prepack(const Planner *p, int load);

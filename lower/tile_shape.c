@@ -29,7 +29,7 @@ int64_t tile_width(const Tile *tile, int64_t cols)
 	int64_t vectors = (cols + tile->lanes - 1) / tile->lanes;
 	bool fills = tile->pack >= 0 || tile->over_read >= 0;
 	bool filled = fills && !tile->blocks.steps && !tile_is_open(tile) &&
-		      (tile->stores_rows || tile_vectors(tile, cols) > vectors);
+		      (tile->stores_rows || tile->matrix || tile_vectors(tile, cols) > vectors);
 	return filled ? vectors * tile->lanes : cols;
 }
 

@@ -32,6 +32,8 @@ static int64_t tile_loads(const Planner *p, int64_t rows, int64_t cols)
 static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 {
 	int64_t vectors = column_vectors(p, cols);
+	if (p->tile->matrix)
+		return tile_fits_matrix(p, rows, cols);
 	int64_t operands = p->tile->form == TILE_ACROSS ? vectors + 1
 			   : rows < cols		? rows + 1
 							: cols + 1;
@@ -108,14 +110,16 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 		moved += col_vectors * bytes;
 	if (p->streams && tile_extent(p, p->tile->row, 0) > 0)
 		loads += col_vectors;
-	uint64_t most = busy_half_cycles(p->target, adds, row_vectors + col_vectors);
+	uint64_t most = p->tile->matrix
+				? tile_matrix_half_cycles(p, rows, cols)
+				: busy_half_cycles(p->target, adds, row_vectors + col_vectors);
 	uint64_t move =
 		(uint64_t)(p->tile->prepacked ? p->target->line_cost_panel : p->target->line_cost);
 	if (moved * move > most * CACHE_LINE)
 		most = moved * move / CACHE_LINE;
 	if (p->tile->pack < 0 && tile_extent(p, p->tile->row, INT32_MAX) <= p->target->tile_rows)
 		loads += moved * (uint64_t)p->target->line_cost_few / CACHE_LINE;
-	uint64_t waits = 2 * (uint64_t)p->target->fma_latency;
+	uint64_t waits = p->tile->matrix ? 0 : 2 * (uint64_t)p->target->fma_latency;
 	return 4 * (most > waits ? most : waits) + loads + tile_strided_cycles(p, rows);
 }
 
@@ -274,6 +278,8 @@ static bool is_step(const Planner *p, const Loop *loop, int64_t step)
 		return step <= extent;
 	if (loop == p->tile->row && !p->tile->inside.from && tile_is_whole(p, loop->extent, step))
 		return true;
+	if (p->tile->matrix && step % p->target->matrix_rows == 0)
+		return true;
 	return step == 1 || step == 2 || step == 4 || step == 6 || step == 8 || step == 12;
 }
 
@@ -418,15 +424,11 @@ static void consider_squares(Planner *p)
 				consider(p, rows, vectors * p->native, false);
 }
 
-void tile_choose_sizes(Planner *p)
+/* Sizes for vectors. */
+static void choose_lanes(Planner *p)
 {
-	Tile *tile = p->tile;
-	consider_asked(p);
-	if (tile->rows.n == 0 && tile->square_operand >= 0)
-		consider_squares(p);
-	if (p->replays || tile->square_operand >= 0)
-		return;
-	if (tile->rows.n == 0 && tile->prepacked)
+	const Tile *tile = p->tile;
+	if (tile->prepacked)
 		consider_panels(p);
 	if (tile->rows.n > 0)
 		return;
@@ -445,4 +447,48 @@ void tile_choose_sizes(Planner *p)
 			if (is_step(p, tile->col, cols))
 				consider(p, rows, cols, false);
 	}
+}
+
+/* Of whole matrix tiles; the panels of a parameter are the same whatever the rows are. */
+static void consider_matrix(Planner *p)
+{
+	int64_t extent = tile_extent(p, p->tile->col, INT32_MAX),
+		most = p->target->matrix_tiles / 2;
+	int64_t panel = most / 2;
+	for (int64_t c = 1; c <= most; c++)
+		for (int64_t r = 1; r * c <= most; r++)
+			if ((!p->tile->prepacked || c == panel) &&
+			    (c == 1 || c == panel || (c - 1) * p->native < extent))
+				consider(p, tile_matrix_rows(p, r), c * p->native, false);
+}
+
+/* Integers are exact in any order: the cheaper way for the rows that there are. */
+static void choose_matrix(Planner *p)
+{
+	Tile *tile = p->tile;
+	bool exact = !dtype_is_float(tile->nest->value->dtype) && !asks_on(p->matrices);
+	consider_matrix(p);
+	if (tile->rows.n > 0 && !exact)
+		return;
+	Tile matrix = *tile;
+	uint64_t cost = p->cost;
+	tile->matrix = false;
+	tile->rows.n = 0;
+	choose_lanes(p);
+	if (matrix.rows.n > 0 && (tile->rows.n == 0 || cost < p->cost))
+		*tile = matrix;
+}
+
+void tile_choose_sizes(Planner *p)
+{
+	Tile *tile = p->tile;
+	consider_asked(p);
+	if (tile->rows.n == 0 && tile->square_operand >= 0)
+		consider_squares(p);
+	if (p->replays || tile->square_operand >= 0 || tile->rows.n > 0)
+		return;
+	if (tile->matrix)
+		choose_matrix(p);
+	else
+		choose_lanes(p);
 }

@@ -146,6 +146,9 @@ static tsr_model *open_module(const char *path, tsr_error *error)
 		return NULL;
 	}
 	model->handle = handle;
+	int (*use_tiles)(void) = (int (*)(void))dlsym(handle, "tsr_use_tiles");
+	if (use_tiles)
+		use_tiles(); /* where it may not, it does without */
 	if (add_gpu(path, model, error) == TSR_OK)
 		return model;
 	tsr_close(model);

@@ -94,6 +94,7 @@ typedef struct SumOrder {
 	bool from_first;   /* IN_TURN: begins with the first term, not with the neutral element */
 	bool scattered;	   /* IN_TURN: elements are met from several places: all loops decide */
 	int64_t group;	   /* terms along the last loop that are added up before; 1: none are */
+	int64_t matrix;	   /* ... as many where an instruction takes them at once; 0: none does */
 	int64_t wide;	   /* IN_LANES: so many first, 0: none; then */
 	int64_t lanes;	   /* IN_LANES, IN_PARTS */
 	int64_t least;	   /* IN_LANES: halves of lanes end there, what is left is added in pairs */

@@ -93,6 +93,8 @@ const char *sum_text(Arena *arena, const Sizes *sizes, const SumMade *sum)
 	}
 	if (o->group > 1)
 		add_number(&t, ", ", o->group, " at a time");
+	if (o->matrix)
+		add_number(&t, ", ", o->matrix, " in a matrix");
 	if (o->from_first)
 		add(&t, ", in one expression");
 	if (o->scattered)

@@ -63,7 +63,12 @@ uint64_t features_here(void)
 		if (regs[row->leaf][row->reg] >> row->bit & 1 && (xcr0 & row->state) == row->state)
 			set |= (uint64_t)1 << f;
 	}
-	return set & ~(FEATURE_BIT(AMXTILE) | FEATURE_BIT(AMXBF16) | FEATURE_BIT(AMXINT8));
+	return set;
+}
+
+uint64_t features_of_tiles(void)
+{
+	return FEATURE_BIT(AMXTILE) | FEATURE_BIT(AMXBF16) | FEATURE_BIT(AMXINT8);
 }
 
 bool cpu_made_by(const char *maker)

@@ -49,9 +49,11 @@ bool features_add(uint64_t *features, const char *name, size_t len);
 bool features_are_arm(uint64_t features);
 /* Are some of them of x86-64, and others of aarch64? */
 bool features_are_mixed(uint64_t features);
-/* Those of this machine that code can use: AMX is left out, since the system gives it on request
- * only. */
+/* Those of this machine that code can use. */
 uint64_t features_here(void);
+/* Those of AMX, which the system gives to a process on request only: code that may use them asks, and has
+ * another way. */
+uint64_t features_of_tiles(void);
 /* Is this machine's processor of that maker ("AuthenticAMD")? */
 bool cpu_made_by(const char *maker);
 

@@ -147,6 +147,7 @@ bool target_find(const char *march, Target *target)
 	found.vector_bytes = features_vector_bytes(found.features);
 	found.registers = features_registers(found.features);
 	found.bf16_pairs &= features_have_pairs(found.features);
+	found.matrix_tiles = features_matrix_tiles(found.features);
 	*target = found;
 	return true;
 }
@@ -168,6 +169,19 @@ bool features_have_pairs(uint64_t features)
 {
 	uint64_t bf16 = BIT(AVX512BF16) | BIT(AVX512VL);
 	return (features & bf16) == bf16;
+}
+
+int64_t features_matrix_tiles(uint64_t features)
+{
+	bool some = features & (BIT(AMXBF16) | BIT(AMXINT8)) && features & BIT(AMXTILE);
+	return some && features_vector_bytes(features) == 64 ? 8 : 0;
+}
+
+bool target_has_matrix(const Target *target, bool bf16)
+{
+	bool has = bf16 ? target->features & BIT(AMXBF16) && features_have_pairs(target->features)
+			: (target->features & BIT(AMXINT8)) != 0;
+	return has && target->matrix_tiles > 0;
 }
 
 const char *target_triple(const Target *target)

@@ -61,5 +61,9 @@ int64_t features_vector_bytes(uint64_t features);
 int64_t features_registers(uint64_t features);
 /* Have they vdpbf16ps, for vectors of every width? */
 bool features_have_pairs(uint64_t features);
+/* Registers for tiles of matrices: 0 without AMX, or without vectors of 64 bytes for what goes beside them. */
+int64_t features_matrix_tiles(uint64_t features);
+/* Does the processor multiply matrices in tiles, of bf16 or of bytes? */
+bool target_has_matrix(const Target *target, bool bf16);
 
 #endif

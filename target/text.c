@@ -127,6 +127,10 @@ static const char *why_not(const Target *target, const NumberRow *row, Arena *ar
 	if (row->at == offsetof(Target, bf16_pairs) && value &&
 	    !features_have_pairs(target->features))
 		return "the features have no vdpbf16ps: that needs avx512bf16 and avx512vl";
+	if (row->at == offsetof(Target, matrix_tiles) && value &&
+	    value != features_matrix_tiles(target->features))
+		return "there are 8 tiles of matrices with amx-tile, amx-bf16 or amx-int8, and avx512f, "
+		       "avx512dq, avx512bw and avx512vl; else 0";
 	return NULL;
 }
 
@@ -256,6 +260,7 @@ static void read_features(Reader *r, Span first)
 	r->target->vector_bytes = features_vector_bytes(set);
 	r->target->registers = features_registers(set);
 	r->target->bf16_pairs &= features_have_pairs(set);
+	r->target->matrix_tiles = features_matrix_tiles(set);
 }
 
 /* Digits, K or M. */

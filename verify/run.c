@@ -60,6 +60,10 @@ static bool open_module(Verify *v, Contestant *to, const char *path)
 	if (to->handle)
 		to->module = dlsym(to->handle,
 				   arena_printf(v->emit->arena, "%s_module", v->emit->prefix));
+	int (*use_tiles)(void) =
+		to->handle ? (int (*)(void))dlsym(to->handle, "tsr_use_tiles") : NULL;
+	if (use_tiles)
+		use_tiles();
 	if (!to->module)
 		diag(v->emit->diags, E0520, SPAN_NONE, "cannot load what was made: %s", dlerror());
 	return to->module != NULL;

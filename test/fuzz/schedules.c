@@ -34,7 +34,8 @@ typedef struct Run {
 
 static void choose_options(Run *r)
 {
-	static const char *const processors[] = {"x86-64", "x86-64-v3", "x86-64-v4", "znver4"};
+	static const char *const processors[] = {"x86-64", "x86-64-v3", "x86-64-v4",
+						 "znver4+amx-tile+amx-bf16+amx-int8"};
 	static const int64_t grains[] = {0, 1, 1, 100, 1 << 17};
 	static const Define fixed[] = {{"n", 5}, {"m", 16}};
 	SessionOptions *o = &r->options;
@@ -166,7 +167,7 @@ static void try_known(Tally *tally, const char *path)
 	session_options_init(&r.options);
 	r.options.frontend.no_files = true;
 	r.options.repairs = false;
-	r.options.march = "x86-64-v4";
+	r.options.march = "x86-64-v4+amx-tile+amx-int8";
 	r.program.options = r.options;
 	r.program.steps = STEPS;
 	r.program.arena = r.arena;

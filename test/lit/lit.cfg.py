@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
         config.available_features.add("nvrtc")
 with open("/proc/cpuinfo") as info:
     flags = info.read()
-for flag in ("avx2", "avx512f"):
+for flag in ("avx2", "avx512f", "avx512_bf16"):
     if flag in flags:
         config.available_features.add(flag)
 try:

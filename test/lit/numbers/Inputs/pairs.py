@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from prepack_state import new_state, pack, write
-from tsrlib import Model, from_bf16, to_bf16
+from tsrlib import TILES, Model, from_bf16, to_bf16
 
 random.seed(7)
 RNG = np.random.default_rng(7)
@@ -84,6 +84,8 @@ def layer(march):
 
 FLAGS = open("/proc/cpuinfo").read().split()
 marches = ["native", "x86-64"] + ["znver4"] * ("avx512_bf16" in FLAGS)  # whatever processor of them this is
+if TILES:
+    marches = ["znver4+amx-tile+amx-bf16+amx-int8"]
 total = int(sys.argv[1])
 count = sum(einsum(i, marches[i % len(marches)]) for i in range(total)) + sum(layer(m) for m in marches for _ in range(2))
 print("%d wrong products of bf16" % count)

@@ -1,0 +1,68 @@
+/* Whether a tile's groups of steps (tile_groups.c) are products of matrices, for processors that multiply
+ * these in tiles of registers, and how large tiles are then.
+ *
+ *   a word's steps of rows x columns cost the most of
+ *     products * matrix_product       of tiles of matrix_rows rows and a vector of columns
+ *     loads * matrix_load             of tiles of rows and of columns
+ *
+ * Sums of floats are added in another order: there the choice depends on what all members of a batch
+ * have in common, and few rows wait for the columns' operand either way.
+ */
+#include "lower/tile_plan.h"
+
+/* Bytes of a word, of as many steps as a lane adds at once. */
+enum { WORD = 4 };
+
+int64_t tile_matrix_steps(const Tile *tile)
+{
+	return tile->group * (tile_target(tile)->matrix_row_bytes / WORD);
+}
+
+bool tile_is_matrix(const Tile *tile, int64_t cols)
+{
+	int64_t columns = tile_target(tile)->matrix_row_bytes / WORD;
+	return tile->matrix && tile_width(tile, cols) % columns == 0;
+}
+
+bool tile_may_be_matrix(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	bool bf16 = dtype_is_float(tile->nest->value->dtype);
+	return tile->group > 1 && tile->form == TILE_ACROSS && !asks_off(p->matrices) &&
+	       (!p->replays || asks_on(p->matrices)) && target_has_matrix(p->target, bf16) &&
+	       p->native * WORD == p->target->matrix_row_bytes &&
+	       tile_extent(p, tile->along, INT32_MAX) >= tile_matrix_steps(tile);
+}
+
+/* Matrix tiles of rows and of columns. */
+static int64_t row_tiles(const Planner *p, int64_t rows)
+{
+	return tile_ceil_div(rows, p->target->matrix_rows);
+}
+
+static int64_t column_tiles(const Planner *p, int64_t cols)
+{
+	return tile_ceil_div(cols, p->native);
+}
+
+/* Half of the registers hold sums. */
+bool tile_fits_matrix(const Planner *p, int64_t rows, int64_t cols)
+{
+	return row_tiles(p, rows) * column_tiles(p, cols) <= p->target->matrix_tiles / 2;
+}
+
+uint64_t tile_matrix_half_cycles(const Planner *p, int64_t rows, int64_t cols)
+{
+	const Target *t = p->target;
+	int64_t r = row_tiles(p, rows), c = column_tiles(p, cols);
+	int64_t multiplies = r * c * t->matrix_product, loads = (r + c) * t->matrix_load;
+	int64_t words = t->matrix_row_bytes / WORD;
+	return (uint64_t)(2 * (multiplies > loads ? multiplies : loads) / words);
+}
+
+int64_t tile_matrix_rows(const Planner *p, int64_t at)
+{
+	int64_t rows = at * p->target->matrix_rows, extent;
+	bool known = p->tile->row && tile_is_const(p, p->tile->row->extent, &extent);
+	return !p->tile->row ? 1 : known && extent < rows ? extent : rows;
+}
