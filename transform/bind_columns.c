@@ -120,7 +120,8 @@ static int64_t columns_of(const Columns *c)
 {
 	int64_t all = 1;
 	for (uint32_t i = 0; i < c->n; i++)
-		all *= size_of(c, c->loops[i]->hi);
+		if (__builtin_mul_overflow(all, size_of(c, c->loops[i]->hi), &all))
+			return INT64_MAX;
 	return all;
 }
 
@@ -324,12 +325,12 @@ void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine)
 
 /* ---- slices ---- */
 
-/* So many that blocks are `waves` for each processor; 1: there are enough, or too few rows. */
+/* So many that blocks are `waves` for each processor; 1: there are enough, too few rows, or no columns. */
 static int64_t slices_of(const Columns *c)
 {
 	int64_t blocks = (columns_of(c) + c->gpu->warp - 1) / c->gpu->warp,
 		rows = size_of(c, c->rows->hi);
-	int64_t wanted = c->gpu->processors * c->gpu->waves / blocks,
+	int64_t wanted = blocks ? c->gpu->processors * c->gpu->waves / blocks : 1,
 		most = rows / c->gpu->column_least;
 	int64_t slices = wanted < most ? wanted : most;
 	return slices < 1 ? 1 : slices > c->gpu->slices_most ? c->gpu->slices_most : slices;

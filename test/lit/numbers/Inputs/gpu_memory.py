@@ -101,6 +101,20 @@ output dots = einsum("a, k; n | k => a, n", z, x)
         assert all(np.array_equal(a.view(np.uint32), b.view(np.uint32)) for a, b in zip(got, again)), "another order"
 
 
+def none():
+    """Of known sizes, some of them 0."""
+    model = Model("""dim n
+input x : [n, 0 | 64]
+input z : [0 | n]
+output sums = sum("i, k | j => k | j", x)
+output rows = z - sum("... | v => ... | 0", z)
+output whole = exp(x)
+output turned = permute("i, k | j => j | i, k", x)
+""")
+    shapes = [(0, 64), (0, 70), (70, 0, 64), (64, 70, 0)]
+    model.forward([70], [draw(70, 0, 64), draw(0, 70)], [(shape, np.float32) for shape in shapes])
+
+
 def softmax(x):
     e = np.exp(x - x.max(-1, keepdims=True, initial=-np.inf))
     return e / e.sum(-1, keepdims=True)
@@ -149,5 +163,6 @@ output whole = f / sqrt(sum("... | k, v => ... | 0, 0", f .* f) / 231 + 1e-5)
 chains()
 squares()
 columns()
+none()
 rows()
 print("all have their numbers")
