@@ -1,8 +1,9 @@
 """Products in the tiles of AMX: COUNT random ones of each kind.
 
 Of bf16, whose steps are whole tiles, all bits are those of the order that the manual gives: in each tile terms of even
-numbers and those of odd ones one after another, then both, then the sum so far. Of bytes all are exact. With TSR_AMX=denied
-the same code computes them without tiles. A processor that has tiles is not asked how many it used."""
+numbers and those of odd ones one after another, then both, then the sum so far. Of bytes all are exact. libtsr asks for
+the permission; with TSR_AMX=denied the same code computes them without tiles. A processor that has tiles is not asked how
+many it used."""
 import ctypes
 import os
 import random
@@ -11,7 +12,7 @@ import sys
 import numpy as np
 
 from prepack_state import new_state, pack, write
-from tsrlib import Model, from_bf16, to_bf16
+from tsrlib import TSRC, Model, compile_once, from_bf16, to_bf16
 
 MARCH = "-march=znver4+amx-tile+amx-bf16+amx-int8"
 AMX = ctypes.CDLL(None)  # the library that was loaded before
@@ -82,8 +83,27 @@ def byte_product():
     return 1
 
 
+def permitted():
+    mask = ctypes.c_uint64()
+    AMX.syscall(ctypes.c_long(158), ctypes.c_long(0x1022), ctypes.byref(mask))  # arch_prctl(ARCH_GET_XCOMP_PERM, &mask)
+    return mask.value >> 18 & 1 == 1
+
+
+def not_asked():
+    """libtsr asks for the permission when it opens a module that has use for it, and nothing asks before."""
+    path, _ = compile_once("input x : u8 [64, 128]\ninput w : i8 [128, 64]\noutput y = einsum(\"m, k; k, n => m, n\", x, w)\n",
+                           (MARCH,))
+    library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(TSRC)), "libtsr.so"))
+    library.tsr_open.restype = ctypes.c_void_p
+    before = permitted()
+    if not before and library.tsr_open(path.encode(), None) and permitted() == (not DENIED):
+        return 0
+    print("permitted before %s, behind tsr_open %s" % (before, permitted()))
+    return 1
+
+
 count = int(sys.argv[1])
-wrong = sum(bf16_product() + byte_product() for _ in range(count))
+wrong = not_asked() + sum(bf16_product() + byte_product() for _ in range(count))
 if not AMX.amx_is_real() and not DENIED:
     wrong += AMX.amx_count(INT8) == 0 or AMX.amx_count(CONFIGURE) == 0 or AMX.amx_count(RELEASE) == 0
 print("%d wrong products in tiles" % wrong)
