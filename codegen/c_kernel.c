@@ -186,10 +186,10 @@ static void put_threads(KernelText *k, const Stmt *stmt)
 	fprintf(k->out, "}\n");
 }
 
-static void put_barrier(KernelText *k)
+static void put_line(KernelText *k, const char *text)
 {
 	c_kernel_indent(k);
-	fprintf(k->out, "TSR_BARRIER;\n");
+	fprintf(k->out, "%s;\n", text);
 }
 
 static void put_for(KernelText *k, const Stmt *stmt)
@@ -360,7 +360,11 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		return;
 	case LOOP_CHECK: put_check(k, stmt); return;
 	case LOOP_PREFETCH: put_prefetch(k, stmt); return;
-	case LOOP_BARRIER: put_barrier(k); return;
+	case LOOP_BARRIER: put_line(k, "TSR_BARRIER"); return;
+	case LOOP_COMMIT: put_line(k, "TSR_COMMIT"); return;
+	case LOOP_WAIT:
+		put_line(k, arena_printf(k->arena, "TSR_WAIT(%lld)", (long long)stmt->pending));
+		return;
 	}
 	k->indent++;
 	c_kernel_block(k, stmt->body);

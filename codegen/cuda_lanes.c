@@ -129,8 +129,20 @@ static void declare(Lanes *l, const Stmt *stmt)
 	l->k->locals[stmt->local] = arena_printf(l->k->arena, "%s[%s]", name, l->lane);
 }
 
+/* All lanes are one copy, of 16 bytes. */
+static void put_async(Lanes *l, const Stmt *stmt)
+{
+	c_kernel_indent(l->k);
+	fprintf(l->k->out, "tsr_copy_async(&%s, &%s);\n", first_element(l, stmt->buffer, stmt->ix),
+		first_element(l, stmt->value->buffer, stmt->value->ix));
+}
+
 static void put_stmt(Lanes *l, const Stmt *stmt)
 {
+	if (stmt->kind == LOOP_STORE && stmt->async) {
+		put_async(l, stmt);
+		return;
+	}
 	bool wide = stmt->kind == LOOP_STORE && is_wide(l, stmt->buffer, stmt->ix);
 	const char *name = wide ? new_name(l) : NULL;
 	l->nloads = 0;

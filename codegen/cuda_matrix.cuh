@@ -14,7 +14,18 @@
 #define TSR_B_ROW(e, n) (TSR_LANE % 4 + (e) * 4)
 #define TSR_B_COLUMN(e, n) (TSR_LANE / 4)
 
+/* Copies of 16 bytes to shared memory, from and to multiples of as many; TSR_WAIT(n): all but those of the n groups that
+ * were committed last have come, for the thread that waits. */
+#define TSR_COMMIT asm volatile("cp.async.commit_group;" : : : "memory")
+#define TSR_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
+
 TSR_DEVICE uint32_t tsr_shared_at(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+
+TSR_DEVICE void tsr_copy_async(void *to, const void *from)
+{
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(tsr_shared_at(to)), "l"(__cvta_generic_to_global(from))
+		     : "memory");
+}
 
 /* Each thread gives where a row of 8 elements begins, which lie side by side. */
 TSR_DEVICE void tsr_load_a(uint32_t *to, const uint16_t *from, int32_t pitch)
@@ -81,6 +92,11 @@ TSR_DEVICE float tsr_tf32(float x)
 #define TSR_A_COLUMN TSR_SUM_COLUMN
 #define TSR_B_ROW TSR_SUM_ROW
 #define TSR_B_COLUMN TSR_SUM_COLUMN
+
+#define TSR_COMMIT ((void)0)
+#define TSR_WAIT(n) ((void)0)
+
+static inline void tsr_copy_async(void *to, const void *from) { memcpy(to, from, 16); }
 
 static inline void tsr_pair_set(uint32_t *pair, int32_t k, uint16_t x)
 {

@@ -3,6 +3,7 @@
  * claim, which is tested. Every other back end is compared with this one; read it to learn the loop
  * IR.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,14 +130,58 @@ static void run_set(Interp *in, const Stmt *stmt)
 		place->f = (double)matrix_tf32((float)place->f);
 }
 
+/* ---- copies that come when they are waited for ---- */
+
+typedef struct Copy {
+	BufferId buffer;
+	int64_t at, group;
+	Scalar value;
+} Copy;
+
+typedef struct InterpCopies {
+	VEC(Copy) pending; /* in order */
+	int64_t group;	   /* that copies are of; those before are committed */
+} InterpCopies;
+
+static Scalar nothing(Dtype dtype)
+{
+	return dtype_is_float(dtype) ? (Scalar){.f = (double)NAN} : (Scalar){.i = -1};
+}
+
+/* Until then there is nothing in the place. */
+static void start_copy(Interp *in, const Stmt *stmt, int64_t at, Scalar value)
+{
+	InterpCopies *copies = in->copies;
+	Copy copy = {stmt->buffer, at, copies->group, value};
+	PUSH(in->arena, copies->pending, copy);
+	interp_store(in, stmt->buffer, at, nothing(stmt->value->dtype));
+}
+
+static void run_wait(Interp *in, int64_t but)
+{
+	InterpCopies *copies = in->copies;
+	size_t left = 0;
+	for (size_t i = 0; i < copies->pending.n; i++) {
+		Copy *copy = &copies->pending.at[i];
+		if (copy->group < copies->group - but)
+			interp_store(in, copy->buffer, copy->at, copy->value);
+		else
+			copies->pending.at[left++] = *copy;
+	}
+	copies->pending.n = left;
+}
+
 static void run_store(Interp *in, const Stmt *stmt)
 {
 	int64_t at = interp_ix(in, stmt->ix);
 	Scalar value = interp_value(in, stmt->value), before = {.i = 0};
 	if (stmt->acc != OP_NONE)
 		before = interp_load(in, stmt->buffer, at);
-	interp_store(in, stmt->buffer, at,
-		     accumulated(stmt->acc, stmt->value->dtype, before, value));
+	if (stmt->async)
+		start_copy(in, stmt, at, value);
+	else
+		interp_store(in, stmt->buffer, at,
+			     accumulated(stmt->acc, stmt->value->dtype, before, value));
 	race_touch(in->race, stmt->buffer, at, true);
 }
 
@@ -171,6 +216,8 @@ static void run_block(Interp *in, const Block *block)
 		case LOOP_CHECK: run_check(in, stmt); break;
 		case LOOP_PREFETCH: break;
 		case LOOP_BARRIER: race_barrier(in->race); break;
+		case LOOP_COMMIT: in->copies->group++; break;
+		case LOOP_WAIT: run_wait(in, stmt->pending); break;
 		}
 	}
 }
@@ -182,6 +229,7 @@ static void run_kernel(Interp *in, const Kernel *kernel)
 	in->locals = ARENA_ARRAY(in->arena, Scalar *, kernel->nlocals + 1);
 	for (uint32_t i = 0; i < kernel->nlocals; i++)
 		in->locals[i] = ARENA_ARRAY(in->arena, Scalar, local_elements(&kernel->locals[i]));
+	in->copies = ARENA_NEW(in->arena, InterpCopies);
 	bool alone = !grid_loop(&kernel->body) && block_threads(in->program->sizes, kernel);
 	in->race = alone ? race_start(in, kernel) : NULL;
 	race_iteration(in->race);

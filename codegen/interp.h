@@ -24,6 +24,7 @@ typedef struct Interp {
 	bool *known;
 	uint32_t nsizes;
 	InterpIndexes *indexes;
+	struct InterpCopies *copies; /* of the kernel, that are asynchronous */
 	InterpBuffer *buffers; /* by BufferId */
 	int64_t *iters;        /* by IterVar */
 	Scalar **locals;       /* by LocalId */

@@ -317,7 +317,9 @@ static void stmt_code(KernelJit *k, const Stmt *stmt)
 	case LOOP_STORE: assign(k, jit_buffer_element(k, stmt->buffer, stmt->ix), stmt); break;
 	case LOOP_CHECK: check_code(k, stmt); break;
 	case LOOP_PREFETCH: prefetch_code(k, stmt); break;
-	case LOOP_BARRIER: BUG("kernel %s: a barrier on a CPU", k->kernel->name);
+	case LOOP_BARRIER:
+	case LOOP_COMMIT:
+	case LOOP_WAIT: BUG("kernel %s: a barrier on a CPU", k->kernel->name);
 	}
 }
 

@@ -152,6 +152,10 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 		put(w, stmt->check);
 	if (stmt->kind == LOOP_PREFETCH)
 		put(w, stmt->near);
+	if (stmt->kind == LOOP_STORE)
+		put(w, stmt->async);
+	if (stmt->kind == LOOP_WAIT)
+		put(w, (uint64_t)stmt->pending);
 	if (stmt->value)
 		put_value(w, stmt->value);
 	if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH)

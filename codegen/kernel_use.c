@@ -164,7 +164,9 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 		use_buffer(w, stmt->buffer, false);
 		w->use->fetches = true;
 		break;
-	case LOOP_BARRIER: break;
+	case LOOP_BARRIER:
+	case LOOP_COMMIT:
+	case LOOP_WAIT: break;
 	}
 	if (stmt->kind == LOOP_FOR || stmt->kind == LOOP_IF)
 		walk_block(w, stmt->body);

@@ -253,7 +253,9 @@ static void walk_one(Bounds *b, const Stmt *stmt)
 		break;
 	case LOOP_CHECK: walk_check(b, stmt); break;
 	case LOOP_PREFETCH: see_ix(b, stmt->ix); break;
-	case LOOP_BARRIER: break;
+	case LOOP_BARRIER:
+	case LOOP_COMMIT:
+	case LOOP_WAIT: break;
 	}
 }
 

@@ -124,7 +124,9 @@ static uint64_t of_stmt(Hasher *h, const Stmt *stmt)
 		key = hash_mix(key, of_buffer(h, stmt->buffer, stmt->ix));
 		return of_value(h, key, stmt->value);
 	case LOOP_CHECK: return of_check(h, key, stmt);
-	case LOOP_BARRIER: return key;
+	case LOOP_BARRIER:
+	case LOOP_COMMIT:
+	case LOOP_WAIT: return key;
 	default: return hash_mix(key, of_ix(h, stmt->ix));
 	}
 }

@@ -49,6 +49,9 @@ const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 /* a VALUE_LOCAL */
 const Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value);
 const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
+const Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load);
+const Stmt *stmt_commit(Arena *arena);
+const Stmt *stmt_wait(Arena *arena, int64_t pending);
 const Stmt *stmt_barrier(Arena *arena);
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near);
 /* 0 <= ix < hi */

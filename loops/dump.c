@@ -302,7 +302,8 @@ static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
 		dump_value(d, stmt->value, 0);
 		break;
 	case LOOP_STORE:
-		fprintf(d->out, "%s[", dump_buffer_name(d, stmt->buffer));
+		fprintf(d->out, "%s%s[", stmt->async ? "async " : "",
+			dump_buffer_name(d, stmt->buffer));
 		dump_ix(d, stmt->ix, 0);
 		fprintf(d->out, "]");
 		dump_acc(d, stmt->acc);
@@ -316,6 +317,8 @@ static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
 		fprintf(d->out, "]");
 		break;
 	case LOOP_BARRIER: fprintf(d->out, "barrier"); break;
+	case LOOP_COMMIT: fprintf(d->out, "commit"); break;
+	case LOOP_WAIT: fprintf(d->out, "wait %" PRId64, stmt->pending); break;
 	}
 	fprintf(d->out, "%s\n", stmt->disjoint ? " disjoint" : "");
 	dump_block(d, &stmt->body, depth + 1);

@@ -100,7 +100,8 @@ static void see_block(Recognize *r, const Block *block)
 		const Stmt *stmt = block->stmts[i];
 		bool loop = stmt->kind == LOOP_FOR && stmt->loop != LOOP_SERIAL &&
 			    stmt->loop != LOOP_UNROLL;
-		if (loop || stmt->kind == LOOP_CHECK || stmt->kind == LOOP_BARRIER)
+		if (loop || stmt->kind == LOOP_CHECK || stmt->kind == LOOP_BARRIER ||
+		    (stmt->kind == LOOP_STORE && stmt->async))
 			r->rule = "a loop, a check or a barrier in what a thread of a warp does";
 		if (stmt->kind == LOOP_SET)
 			see_fragment(r, stmt->local, stmt->ixs, stmt->nixs);

@@ -100,7 +100,9 @@ typedef enum LoopStmtKind {
 	LOOP_STORE,
 	LOOP_CHECK,
 	LOOP_PREFETCH,
-	LOOP_BARRIER
+	LOOP_BARRIER,
+	LOOP_COMMIT,
+	LOOP_WAIT
 } LoopStmtKind;
 
 enum { SLOTS_MAX = 64, LANES_APART = 16, LANES_MASKED = 4, LANES_OF = 64 };
@@ -135,6 +137,8 @@ struct Stmt {
 	uint32_t nixs;
 	BufferId buffer;    /* STORE, PREFETCH */
 	const Ix *ix;	    /* STORE, CHECK, PREFETCH */
+	bool async;	    /* STORE: of what is loaded, there behind a WAIT for its group */
+	int64_t pending;    /* WAIT: groups that may not have come */
 	bool near;	    /* PREFETCH: to the first cache, not to the second */
 	Op acc;		    /* SET, STORE: OP_NONE or an operation */
 	const Value *value; /* LOCAL, SET, STORE */

@@ -359,6 +359,26 @@ const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, cons
 	return stmt;
 }
 
+const Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_STORE);
+	stmt->buffer = buffer;
+	stmt->ix = ix;
+	stmt->acc = OP_NONE;
+	stmt->value = load;
+	stmt->async = true;
+	return stmt;
+}
+
+const Stmt *stmt_commit(Arena *arena) { return stmt_new(arena, LOOP_COMMIT); }
+
+const Stmt *stmt_wait(Arena *arena, int64_t pending)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_WAIT);
+	stmt->pending = pending;
+	return stmt;
+}
+
 const Stmt *stmt_barrier(Arena *arena) { return stmt_new(arena, LOOP_BARRIER); }
 
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near)

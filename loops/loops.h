@@ -14,6 +14,9 @@
  *            | warp ITER in [0, n) stmt*                  threads of a warp of a GPU
  *            | matrix ITER in [0, n) stmt                 rows of a product of matrices (loops/matrix.h)
  *            | barrier                                    threads of a block wait for each other
+ *            | async BUF[ix] = BUF[ix]                    a copy to shared memory
+ *            | commit                                     ends a group of a thread's copies
+ *            | wait N                                     all but the last N groups have come
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | local L : DTYPE [t, ... | d, ...] = value   each thread of a block has one
@@ -79,6 +82,9 @@
  *
  * BARRIER stands outside of BLOCK loops. Between two barriers, or the ends of the grid's iteration, what one
  * thread stores no other touches; where a loop holds barriers, its rounds follow each other.
+ *
+ * An ASYNC store, of 16 bytes by a VECTOR loop in a loop of a block, may be made at any time until its thread waits for its group:
+ * what it stores nobody touches before that, and no other thread before a BARRIER behind.
  *
  * A local with axes in front of a bar is private: each thread of a block has one, and BLOCK loops with those
  * numbers of threads touch their own, at their iterators. It stands outside of BLOCK loops, and nothing

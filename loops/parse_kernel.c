@@ -196,6 +196,20 @@ static Stmt *parse_barrier(LoopsParser *p)
 	return stmt_empty(p, LOOP_BARRIER);
 }
 
+static Stmt *parse_commit(LoopsParser *p)
+{
+	p->at++;
+	return stmt_empty(p, LOOP_COMMIT);
+}
+
+static Stmt *parse_wait(LoopsParser *p)
+{
+	Stmt *stmt = stmt_empty(p, LOOP_WAIT);
+	p->at++;
+	stmt->pending = lex_number(p);
+	return stmt;
+}
+
 static BufferId buffer_wanted(LoopsParser *p)
 {
 	const Lex *lex = lex_now(p);
@@ -265,6 +279,14 @@ static Stmt *parse_set(LoopsParser *p)
 	return stmt;
 }
 
+static Stmt *parse_async(LoopsParser *p)
+{
+	p->at++;
+	Stmt *stmt = parse_set(p);
+	stmt->async = true;
+	return stmt;
+}
+
 /* Is the name at hand a word of the grammar, and not of what is stored to? */
 static bool is_word(const LoopsParser *p)
 {
@@ -280,6 +302,8 @@ static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 	const Lex *lex = lex_now(p), *next = lex_next(p);
 	if (lex_is(p, lex, "barrier") && (lex_first(next) || next->kind == LEX_END))
 		return parse_barrier(p);
+	if (lex_is(p, lex, "commit") && (lex_first(next) || next->kind == LEX_END))
+		return parse_commit(p);
 	if (!is_word(p))
 		return parse_set(p);
 	for (int kind = LOOP_SERIAL; kind <= LOOP_MATRIX; kind++)
@@ -289,6 +313,8 @@ static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 	       : lex_is(p, lex, "local")    ? parse_local(p)
 	       : lex_is(p, lex, "check")    ? parse_check(p)
 	       : lex_is(p, lex, "prefetch") ? parse_prefetch(p)
+	       : lex_is(p, lex, "wait")	    ? parse_wait(p)
+	       : lex_is(p, lex, "async")    ? parse_async(p)
 					    : parse_set(p);
 }
 

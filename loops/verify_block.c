@@ -5,7 +5,8 @@
  * condition may not run, and takes no barrier's word for what is in front.
  *
  * Threads of one loop of a block are apart by loop_is_of_threads; here loops meet each other. Two loops of one
- * iteration are the first thread's, and never meet. Any others are apart in rings alone, `ring[(k % 2)*n + a]` and `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one
+ * iteration are the first thread's, and never meet. Copies that are asynchronous are on their way until their group is
+ * awaited and a barrier follows, and meet whatever touches them in rounds before. Any others are apart in rings alone, `ring[(k % 2)*n + a]` and `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one
  * round of all loops around.
  */
 #include "loops/verify_block.h"
@@ -21,6 +22,11 @@ typedef struct Touch {
 	ElementAccess access;
 	const Stmt *by; /* the loop of a block; NULL: all threads */
 	uint32_t round;
+	const Stmt *
+		loop; /* the innermost of those whose rounds follow each other, in its round `turn` */
+	uint32_t turn;
+	bool async, arrived;
+	uint32_t groups; /* of copies, that ended since; its own is the first */
 } Touch;
 
 typedef VEC(Touch) TouchList;
@@ -33,7 +39,10 @@ typedef struct Meet {
 	BufferUses uses;
 	TouchList touched;
 	const Stmt *by;
-	uint32_t round, rounds, barriers;
+	uint32_t round, rounds,
+		events; /* events: barriers, and what ends or awaits groups of copies */
+	const Stmt *loop;
+	uint32_t turn;
 	const Stmt *stmt, *found;
 } Meet;
 
@@ -62,9 +71,26 @@ static bool rest_is_below(const Meet *m, const ElementAccess *access, const Line
 	return below && !size_is_bad(most) && size_ge(sizes, size, size_plus(sizes, most, 1));
 }
 
-/* Are they remainders of one number, of indices that differ by what is none of its multiples? */
-static bool remainders_differ(const Meet *m, const Ix *a, const Ix *b)
+/* How far the index of an earlier round of the loop is behind; false: not known. */
+static bool moved(const Meet *m, const Touch *a, const Touch *b, const Ix *ix, int64_t *by)
 {
+	*by = 0;
+	if (a->round == b->round)
+		return true;
+	if (!a->async || a->loop != b->loop || !a->loop || a->loop->step != 1)
+		return false;
+	Size stride = ix_stride(m->program, ix, a->loop->iter);
+	bool known = !size_is_bad(stride) && size_is_const(m->program->sizes, stride, by);
+	*by *= (int64_t)b->turn - (int64_t)a->turn;
+	return known;
+}
+
+/* Are they remainders of one number, of indices that differ by what is none of its multiples? b is `moved` by so
+ * much. */
+static bool remainders_differ(const Meet *m, const Touch *from, const Touch *to, const Ix *a,
+			      const Ix *b)
+{
+	int64_t by;
 	const Sizes *sizes = m->program->sizes;
 	int64_t n, apart;
 	if (a->kind != IX_MOD || b->kind != IX_MOD || !ix_same(a->b, b->b) ||
@@ -74,17 +100,19 @@ static bool remainders_differ(const Meet *m, const Ix *a, const Ix *b)
 	Linear between =
 		ix_linear(m->program, ix_add(m->program, b->a, ix_mul(m->program, a->a, minus)));
 	return between.terms.n == 0 && size_is_const(sizes, between.offset, &apart) &&
-	       apart % n != 0;
+	       moved(m, from, to, b->a, &by) && (apart + by) % n != 0;
 }
 
-static bool are_in_a_ring(const Meet *m, const ElementAccess *a, const ElementAccess *b)
+static bool are_in_a_ring(const Meet *m, const Touch *from, const Touch *to)
 {
+	const ElementAccess *a = &from->access, *b = &to->access;
 	Linear first = ix_linear(m->program, a->ix), second = ix_linear(m->program, b->ix);
 	for (size_t i = 0; i < first.terms.n; i++)
 		for (size_t k = 0; k < second.terms.n; k++) {
 			Size coef = first.terms.at[i].coef;
 			if (size_same(coef, second.terms.at[k].coef) &&
-			    remainders_differ(m, first.terms.at[i].atom, second.terms.at[k].atom) &&
+			    remainders_differ(m, from, to, first.terms.at[i].atom,
+					      second.terms.at[k].atom) &&
 			    rest_is_below(m, a, &first, i, coef) &&
 			    rest_is_below(m, b, &second, k, coef))
 				return true;
@@ -107,12 +135,12 @@ static bool may_meet(const Meet *m, const Touch *a, const Touch *b)
 	    (a->by == b->by && a->round == b->round) ||
 	    (is_of_one_thread(m, a) && is_of_one_thread(m, b)))
 		return false;
-	return a->round != b->round || !are_in_a_ring(m, &a->access, &b->access);
+	return !are_in_a_ring(m, a, b);
 }
 
 /* ---- the walk ---- */
 
-static void touch(Meet *m, BufferId buffer, const Ix *ix, bool stores)
+static void touch(Meet *m, BufferId buffer, const Ix *ix, bool stores, bool async)
 {
 	size_t n = m->kernel->niters + 1;
 	bool stored = false;
@@ -125,8 +153,14 @@ static void touch(Meet *m, BufferId buffer, const Ix *ix, bool stores)
 		for (size_t i = 0; i < n; i++)
 			m->kept[i] = m->ranges[i];
 	}
-	Touch own = {
-		{.buffer = buffer, .stores = stores, .ix = ix, .ranges = m->kept}, m->by, m->round};
+	Touch own = {{.buffer = buffer, .stores = stores, .ix = ix, .ranges = m->kept},
+		     m->by,
+		     m->round,
+		     m->loop,
+		     m->turn,
+		     async,
+		     false,
+		     0};
 	for (size_t i = 0; i < m->touched.n && !m->found; i++)
 		if (may_meet(m, &m->touched.at[i], &own))
 			m->found = m->stmt;
@@ -136,7 +170,7 @@ static void touch(Meet *m, BufferId buffer, const Ix *ix, bool stores)
 static void see_value(void *of, const Value *value)
 {
 	if (value->kind == VALUE_LOAD)
-		touch(of, value->buffer, value->ix, false);
+		touch(of, value->buffer, value->ix, false, false);
 }
 
 static void see_stmt(Meet *m, const Stmt *stmt)
@@ -155,20 +189,62 @@ static void see_stmt(Meet *m, const Stmt *stmt)
 	if (stmt->value)
 		value_each(stmt->value, see_value, m);
 	if (stmt->kind == LOOP_STORE)
-		touch(m, stmt->buffer, stmt->ix, true);
+		touch(m, stmt->buffer, stmt->ix, true, stmt->async);
 }
 
 static void walk_block(Meet *m, const Block *block);
 
-/* Once more, where rounds follow each other. */
+/* Two rounds follow each other; copies that are awaited rounds later meet those too. */
+static uint32_t turns_of(const Stmt *loop)
+{
+	int64_t turns = 2;
+	for (uint32_t i = 0; i < loop->body.n; i++) {
+		const Stmt *stmt = loop->body.stmts[i];
+		if (stmt->kind == LOOP_WAIT && stmt->pending + 3 > turns)
+			turns = stmt->pending + 3;
+	}
+	return (uint32_t)turns;
+}
+
+/* Behind the last round nothing of the first one may be on its way. */
 static void walk_rounds(Meet *m, const Stmt *loop)
 {
-	uint32_t around = m->round;
-	for (int round = 0; round < 2; round++) {
+	uint32_t around = m->round, turn = m->turn, turns = turns_of(loop);
+	const Stmt *outer = m->loop;
+	for (m->turn = 0; m->turn < turns; m->turn++) {
+		m->loop = loop;
 		m->round = ++m->rounds;
 		walk_block(m, &loop->body);
 	}
+	for (size_t i = 0; i < m->touched.n && !m->found; i++) {
+		const Touch *left = &m->touched.at[i];
+		if (left->async && left->loop == loop && left->turn == 0)
+			m->found = loop;
+	}
 	m->round = around;
+	m->turn = turn;
+	m->loop = outer;
+}
+
+/* Copies that have not come are so behind a barrier, too. */
+static void walk_barrier(Meet *m)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < m->touched.n; i++)
+		if (m->touched.at[i].async && !m->touched.at[i].arrived)
+			m->touched.at[left++] = m->touched.at[i];
+	m->touched.n = left;
+	m->events++;
+}
+
+static void walk_groups(Meet *m, const Stmt *stmt)
+{
+	for (size_t i = 0; i < m->touched.n; i++) {
+		Touch *touched = &m->touched.at[i];
+		touched->groups += stmt->kind == LOOP_COMMIT;
+		touched->arrived |= stmt->kind == LOOP_WAIT && touched->groups > stmt->pending;
+	}
+	m->events++;
 }
 
 static void walk_for(Meet *m, const Stmt *stmt)
@@ -189,12 +265,12 @@ static void walk_for(Meet *m, const Stmt *stmt)
 static void walk_stmt(Meet *m, const Stmt *stmt)
 {
 	TouchList before = {0};
-	uint32_t barriers = m->barriers;
+	uint32_t events = m->events;
 	see_stmt(m, stmt);
-	if (stmt->kind == LOOP_BARRIER) {
-		m->touched.n = 0;
-		m->barriers++;
-	}
+	if (stmt->kind == LOOP_BARRIER)
+		walk_barrier(m);
+	if (stmt->kind == LOOP_COMMIT || stmt->kind == LOOP_WAIT)
+		walk_groups(m, stmt);
 	bool may =
 		stmt->body.n > 0 && !m->by && stmt->loop != LOOP_BLOCK && stmt->loop != LOOP_GRID;
 	for (size_t i = 0; may && i < m->touched.n; i++)
@@ -203,7 +279,7 @@ static void walk_stmt(Meet *m, const Stmt *stmt)
 		walk_for(m, stmt);
 	else
 		walk_block(m, &stmt->body);
-	for (size_t i = 0; m->barriers != barriers && i < before.n; i++)
+	for (size_t i = 0; m->events != events && i < before.n; i++)
 		PUSH(m->arena, m->touched, before.at[i]);
 }
 

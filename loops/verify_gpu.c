@@ -104,7 +104,8 @@ static bool is_cpu_loop(const Stmt *stmt)
 
 static bool is_gpu_stmt(const Stmt *stmt)
 {
-	return stmt->kind == LOOP_BARRIER ||
+	return stmt->kind == LOOP_BARRIER || stmt->kind == LOOP_COMMIT || stmt->kind == LOOP_WAIT ||
+	       (stmt->kind == LOOP_STORE && stmt->async) ||
 	       (stmt->kind == LOOP_FOR &&
 		(stmt->loop == LOOP_BLOCK || stmt->loop == LOOP_GRID || stmt->loop == LOOP_WARP));
 }

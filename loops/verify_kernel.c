@@ -3,7 +3,7 @@
 #include "loops/verify_walk.h"
 #include "loops/walk.h"
 
-enum { UNROLL_LIMIT = 1024 };
+enum { UNROLL_LIMIT = 1024, WAIT_MOST = 16 };
 
 static void check_block(Verify *v, const Block *block);
 
@@ -169,7 +169,9 @@ static void check_if(Verify *v, const Stmt *stmt)
 	}
 	bool apart = v->apart;
 	v->apart = true;
+	v->nconds++;
 	check_block(v, &stmt->body);
+	v->nconds--;
 	v->apart = apart;
 }
 
@@ -222,6 +224,10 @@ static void check_store(Verify *v, const Stmt *stmt)
 			    (first && v->program->params.at[buffer->arg].init == PARAM_COMPUTED),
 		    "a store into a parameter that does not change");
 	check_acc(v, stmt->acc);
+	FAIL_UNLESS(v,
+		    !stmt->async || (buffer->shared && v->vector && v->nblocks > 0 &&
+				     stmt->acc == OP_NONE && stmt->value->kind == VALUE_LOAD),
+		    "a copy that no instruction makes");
 	verify_ix(v, stmt->ix);
 	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter),
 		    "one element stored by all lanes");
@@ -260,6 +266,12 @@ static void check_stmt(Verify *v, const Stmt *stmt)
 		verify_buffer(v, stmt->buffer);
 		verify_ix(v, stmt->ix);
 		break;
+	case LOOP_COMMIT:
+	case LOOP_WAIT:
+		FAIL_UNLESS(v, stmt->pending >= 0 && stmt->pending < WAIT_MOST,
+			    "a wait for no groups");
+		FAIL_UNLESS(v, v->nconds == 0, "a group of copies that not all threads end");
+		/* fall through */
 	case LOOP_BARRIER:
 		FAIL_UNLESS(v, !v->nblocks && !v->vector && !v->parallel && !v->outlined,
 			    "a barrier that some threads may not come to");

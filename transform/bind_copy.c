@@ -57,8 +57,7 @@ static TilePlace source_of(const Tiling *g, const Side *side, const CopyIters *i
 	return place;
 }
 
-/* What one stage has in shared memory. */
-static int64_t stage_elements(const Tiling *g, const Side *side)
+int64_t tiling_stage_elements(const Tiling *g, const Side *side)
 {
 	return side->pitch * (side->steps_beside ? side->width : g->tile->steps);
 }
@@ -68,7 +67,7 @@ const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stag
 {
 	const Ix *far = side->steps_beside ? along : stage_step[1];
 	const Ix *near = side->steps_beside ? stage_step[1] : along;
-	const Ix *at = plus(g, times(g, stage_step[0], stage_elements(g, side)),
+	const Ix *at = plus(g, times(g, stage_step[0], tiling_stage_elements(g, side)),
 			    times(g, far, side->pitch));
 	return plus(g, at, near);
 }
@@ -199,7 +198,7 @@ void tiling_finish_side(Tiling *g, Side *side)
 {
 	const char *name = side->rows ? "rows" : "columns";
 	side->wide = reads_wide(g, side);
-	side->shared = new_shared(g, name, STAGES * stage_elements(g, side));
+	side->shared = new_shared(g, name, STAGES * tiling_stage_elements(g, side));
 	side->next = tiling_local(
 		g, (KernelLocal){.name = "next",
 				 .rank = 4,

@@ -191,7 +191,9 @@ static void add_rest(Tiling *g, Body *body)
 static Block sums(Tiling *g)
 {
 	Body body = {0};
-	if (!is_short(g)) {
+	if (!is_short(g) && g->async) {
+		async_rounds(g, &body);
+	} else if (!is_short(g)) {
 		add_first(g, &body);
 		add_rounds(g, &body);
 	}
@@ -275,6 +277,7 @@ static void set_up(Tiling *g)
 	tiling_finish_side(g, &g->rows);
 	tiling_finish_side(g, &g->columns);
 	if (g->product->tensor.used) {
+		async_set_up(g);
 		mma_sums(g);
 		return;
 	}
@@ -323,8 +326,10 @@ static void make(Tiling *g)
 	declare(g, g->sums, g->product->declared->value);
 	if (g->parts != g->sums)
 		declare(g, g->parts, zero(g));
-	declare(g, g->rows.next, zero(g));
-	declare(g, g->columns.next, zero(g));
+	if (!g->async || !is_whole(g)) {
+		declare(g, g->rows.next, zero(g));
+		declare(g, g->columns.next, zero(g));
+	}
 	add(g, &g->body, sums(g));
 	add(g, &g->body, g->product->tensor.used ? mma_elements(g) : elements(g));
 	g->kernel->body = in_grid(g, body_block(&g->body));
@@ -337,6 +342,7 @@ void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
 		    .kernel = kernel,
 		    .routine = wanted->routine,
 		    .product = wanted->product,
-		    .tile = wanted->tile};
+		    .tile = wanted->tile,
+		    .shared_most = t->options->gpu->shared_most};
 	make(&g);
 }

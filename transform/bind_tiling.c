@@ -129,6 +129,11 @@ bool tiling_is_held(const Tiling *g, const Side *side)
 	return goes_through_one(g, side->operand, side->group);
 }
 
+bool tiling_sum_is_one(const Tiling *g, const Side *side)
+{
+	return goes_through_one(g, side->operand, &g->product->sum);
+}
+
 static const Ix *ix_at(Rewrite *rewrite, const Ix *ix)
 {
 	const Value *holder = value_index(rewrite->program->arena, DTYPE_I64, ix);

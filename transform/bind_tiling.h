@@ -33,7 +33,10 @@ typedef struct Tiling {
 	Side rows, columns;
 	LocalId sums;  /* acc of each thread, or warp */
 	LocalId parts; /* ... that are not added yet; or the sums */
-	IterVar k;
+	IterVar k; /* of the loop over the sum: steps; with copies that are asynchronous rounds */
+	int64_t shared_most; /* bytes of a block */
+	int64_t stages;	     /* that are shared */
+	bool async;
 	Body body;
 } Tiling;
 
@@ -107,6 +110,8 @@ Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block);
 /* Does the operand go through the loops of its side as through one? Then places behind the last one are held to
  * it; else they are not read. */
 bool tiling_is_held(const Tiling *g, const Side *side);
+/* ... through the loops of the sum? */
+bool tiling_sum_is_one(const Tiling *g, const Side *side);
 /* The operand's factor at a place; `last`: where there is such a step. */
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last);
 /* May four lanes access at once all that the value reads, a buffer at an index? */
@@ -118,6 +123,8 @@ bool tiling_by_four(const Tiling *g, Size extent);
 /* bind_copy.c: of a side, by which threads and how it is copied, with what is shared and what is on its way. */
 Side tiling_side(Tiling *g, bool rows);
 void tiling_finish_side(Tiling *g, Side *side);
+/* What one stage of a side has in shared memory. */
+int64_t tiling_stage_elements(const Tiling *g, const Side *side);
 /* Where a place along the side is in what is shared. */
 const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stage_step,
 			const Ix *along);
@@ -131,6 +138,11 @@ void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
 Block mma_elements(Tiling *g);
+
+/* bind_async.c: lets both operands be copied as they are, 16 bytes at a time, where they can be; all whole rounds of
+ * the sum then. */
+void async_set_up(Tiling *g);
+void async_rounds(Tiling *g, Body *body);
 
 /* bind_tile.c: the statements for an element, with its sum in front. */
 Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column);

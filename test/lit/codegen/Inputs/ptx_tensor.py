@@ -1,5 +1,6 @@
 """ptx_tensor.py TSRC FOLDER: what the PTX of each tile by tensor cores has in a round: how many products of matrices, by how many
-loads of them, and whether something is on a stack; with operands as they lie in a file, and transposed."""
+loads of them, and whether something is on a stack; with operands as they lie in a file, and transposed; and, where sizes
+are known, whether copies are asynchronous."""
 import os
 import re
 import subprocess
@@ -7,19 +8,20 @@ import sys
 
 tsrc, folder = sys.argv[1:]
 NARROW = [(128, 64, 128, 64), (64, 32, 64, 32), (32, 16, 64, 32), (16, 16, 64, 16)]
-SIZES = str.maketrans("ijk", "mns")
+DIMS = {"i": "m", "j": "n", "k": "s"}
+KNOWN = {"i": "256", "j": "256", "k": "256"}
 WIDE = [(64, 32, 128, 64), (64, 32, 64, 32), (16, 16, 64, 16)]
 
 
-def compiled(kind, tile, layout):
+def compiled(kind, tile, layout, sizes):
     source, wanted, made = (os.path.join(folder, "t." + suffix) for suffix in ("tsr", "sched", "ptx"))
     first, second = layout.split("; ")
     dtype = "f32" if "tf32" in kind else kind
     options = ["--f32-matmul=" + kind] if "tf32" in kind else []
     with open(source, "w") as out:
-        out.write('dim m\ndim n\ndim s\ninput a : %s [%s]\ninput b : %s [%s]\ninput c : [n]\n'
-                  'output y = relu(einsum("%s => i, j", a, b) + c)\n' % (
-                      dtype, first.translate(SIZES), dtype, second.translate(SIZES), layout))
+        out.write('%sinput a : %s [%s]\ninput b : %s [%s]\ninput c : [%s]\noutput y = relu(einsum("%s => i, j", a, b) + c)\n' % (
+            "".join("dim %s\n" % size for size in sizes.values() if size.isalpha()), dtype, first.translate(str.maketrans(sizes)), dtype,
+            second.translate(str.maketrans(sizes)), sizes["j"], layout))
     with open(wanted, "w") as out:
         out.write("y: tile i %d %d, j %d %d\n" % tile)
     run = subprocess.run([tsrc, "-v", "--target=cuda:sm_80", source, "--schedule=" + wanted, "-o", made, *options],
@@ -35,11 +37,12 @@ def count(text, instruction):
     return len(re.findall(r"^\s*%s" % re.escape(instruction), text, re.M))
 
 
-for kind, tile, layout in ([("bf16", tile, "i, k; k, j") for tile in NARROW] + [("f16", NARROW[0], "k, i; j, k")] +
-                           [(kind, tile, "i, k; j, k") for kind in ("tf32", "3xtf32") for tile in WIDE]):
-    text, registers, stack = compiled(kind, tile, layout)
+for kind, tile, layout, sizes in ([("bf16", tile, "i, k; k, j", DIMS) for tile in NARROW] + [("f16", NARROW[0], "k, i; j, k", DIMS)] +
+                                  [(kind, tile, "i, k; j, k", DIMS) for kind in ("tf32", "3xtf32") for tile in WIDE] +
+                                  [("bf16", tile, "i, k; k, j", KNOWN) for tile in NARROW] + [("3xtf32", WIDE[0], "i, k; j, k", KNOWN)]):
+    text, registers, stack = compiled(kind, tile, layout, sizes)
     assert stack == [0, 0] and registers < 255, (kind, tile, layout, registers, stack)
     assert ".local" not in text, (kind, tile, layout)
-    print("%s %d x %d of %s: %d products, %d + %d loads" % (
+    print("%s %d x %d of %s: %d products, %d + %d loads, %s" % (
         kind, tile[0], tile[2], layout, count(text, "mma.sync.aligned"), count(text, "ldmatrix.sync.aligned.m8n8.x4"),
-        count(text, "ldmatrix.sync.aligned.m8n8.x2")))
+        count(text, "ldmatrix.sync.aligned.m8n8.x2"), "asynchronous" if "cp.async.cg.shared.global" in text else "by threads"))

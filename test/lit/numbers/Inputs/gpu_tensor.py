@@ -89,6 +89,21 @@ output y = relu(einsum("%s => i, j", %s, %s) + c)
         near("%s %s %s" % (t, layout, (m, n, k)), kind, got, a64, b64, lambda y: np.maximum(y + c, 0))
 
 
+def known(kind, t, layout, n, k):
+    """Sizes that show where elements begin: operands are copied while others are added up."""
+    first, second = layout.split("; ")
+    rows = "m" if first == "i, k" else "40"
+    model = Model("""%sinput a : %s [%s]
+input b : %s [%s]
+output y = einsum("%s => i, j", %s, %s)
+""" % ("dim m\n" if rows == "m" else "", dtype_of(kind), first.replace("i", rows).replace("k", str(k)), dtype_of(kind), second.replace("j", str(n)).replace("k", str(k)),
+       layout, wide(kind, "a"), wide(kind, "b")), schedule(tile(t) % ("i", "j"), kind))
+    for m in (0, 1, 40, 70) if rows == "m" else (40,):
+        (a, a64), (b, b64) = draw(kind, m, k), draw(kind, k, n)
+        got = run(model, [m] if rows == "m" else [], [transposed(a, first == "i, k"), transposed(b, second == "k, j")], (m, n))
+        near("%s %s %s" % (t, layout, (m, n, k)), kind, got, a64, b64)
+
+
 def batched(kind, t, m, n, k):
     """Known sizes, batches of both operands, several loops as rows and in the sum."""
     model = Model("""dim t
@@ -124,6 +139,7 @@ for kind in parts:
     tiles = WIDE if "tf32" in kind else NARROW
     for number, layout in enumerate(LAYOUTS):
         plain(kind, tiles[number % len(tiles)], layout)
+        known(kind, tiles[(number + 1) % len(tiles)], layout, 72, (104, 128, 32, 320)[number])
     batched(kind, tiles[1], 23, 68, 24)
     convolved(kind, tiles[-1], 8, 3, 9)
     convolved(kind, tiles[0], 3, 5, 6)

@@ -1,0 +1,198 @@
+/* Products whose operands are copied to shared memory as they are, 16 bytes at a time, while threads add up.
+ *
+ *   for round in 0..floor(s/32) + 3        a ring of 4 stages
+ *     wait 2                                 round - 3 has come
+ *     barrier                                for all threads; and stage round % 4 is read no more
+ *     if round*32 + 31 < s
+ *       block thread in 0..32, lane in 0..4
+ *         vector element in 0..8
+ *           async rows[round % 4, ...] = x[...]
+ *     commit
+ *     if 2 < round
+ *       ... sums += rows[(round + 1) % 4] * columns[(round + 1) % 4]
+ *   wait 0
+ *   barrier
+ *
+ * Where both operands have elements of the shared type that lie side by side, 16 bytes of them at multiples of
+ * 16 bytes, without conditions; what a round has less of is left to copies by threads.
+ */
+#include "base/size_order.h"
+#include "loops/linear.h"
+#include "loops/multiple.h"
+#include "loops/walk.h"
+#include "transform/bind_tiling.h"
+
+enum { RING_MOST = 4 }; /* stages */
+
+/* Elements in as many bytes as four of f32. */
+static int64_t chunk_of(const Tiling *g, const Side *side)
+{
+	Dtype dtype = g->program->buffers.at[side->shared].dtype;
+	return QUAD * (int64_t)(dtype_bytes(DTYPE_F32) / dtype_bytes(dtype));
+}
+
+/* Threads along what is not side by side and along chunks, and how many chunks each copies. */
+typedef struct Chunks {
+	int64_t elements, outer, inner, times;
+} Chunks;
+
+static Chunks chunks_of(const Tiling *g, const Side *side)
+{
+	Chunks c = {.elements = chunk_of(g, side)};
+	int64_t beside = side->steps_beside ? g->tile->steps : side->width;
+	int64_t lines = side->steps_beside ? side->width : g->tile->steps;
+	int64_t threads = side->threads[0] * side->threads[1];
+	c.inner = beside / c.elements;
+	c.outer = threads / c.inner < lines ? threads / c.inner : lines;
+	c.times = lines / c.outer;
+	return c;
+}
+
+typedef struct CopyIters {
+	IterVar outer, inner, time, lane;
+} CopyIters;
+
+static CopyIters copy_iters(Tiling *g)
+{
+	return (CopyIters){tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "part"),
+			   tiling_iter(g, "element")};
+}
+
+/* In a stage; `along` is where the chunk begins where neighbours are along the side. */
+static TilePlace place_of(const Tiling *g, const Side *side, const Chunks *c, const CopyIters *i)
+{
+	const Ix *line = plus(g, times(g, iter(g, i->time), c->outer), iter(g, i->outer));
+	const Ix *chunk = times(g, iter(g, i->inner), c->elements), *none = number(g, 0);
+	if (side->steps_beside)
+		return (TilePlace){line, none, chunk, iter(g, i->lane)};
+	return (TilePlace){chunk, iter(g, i->lane), line, none};
+}
+
+/* Behind the last place is the last one, or the last chunk. */
+static TilePlace source_of(const Tiling *g, const Side *side, const Chunks *c, const CopyIters *i,
+			   const Ix *k)
+{
+	TilePlace place = place_of(g, side, c, i);
+	int64_t back = side->steps_beside ? 1 : c->elements;
+	const Ix *last = sized(g, size_plus(g->program->sizes, side->group->extent, -back));
+	const Ix *from = times(g, iter(g, side->tile), side->width);
+	place.along = ix_binary(g->program, IX_MIN, plus(g, from, place.along), last);
+	place.step = plus(g, k, place.step);
+	return place;
+}
+
+/* What the operand is made of, in the shared type. */
+static const Value *source_value(const Tiling *g, const Side *side, const Value *value)
+{
+	Dtype dtype = g->program->buffers.at[side->shared].dtype;
+	const Value *load = value->kind == VALUE_CAST ? value->args[0] : value;
+	return load->kind == VALUE_LOAD && g->program->buffers.at[load->buffer].dtype == dtype
+		       ? load
+		       : NULL;
+}
+
+static Taken taken_at(const Tiling *g, const Side *side, const CopyIters *i, const Ix *k)
+{
+	Chunks c = chunks_of(g, side);
+	TilePlace place = source_of(g, side, &c, i, k);
+	place.along = plus(g, place.along, place.along_element);
+	place.step = plus(g, place.step, place.step_element);
+	place.along_element = place.step_element = number(g, 0);
+	return tiling_take(g, side, &place, false);
+}
+
+static const Ix *first_step(const Tiling *g) { return times(g, iter(g, g->k), g->tile->steps); }
+
+/* Are chunks of the side 16 bytes at a multiple of as many, all of them read or none? */
+static bool has_chunks(Tiling *g, const Side *side)
+{
+	CopyIters i = copy_iters(g);
+	Chunks c = chunks_of(g, side);
+	Sizes *sizes = g->program->sizes;
+	Size elements = size_const(sizes, c.elements);
+	if (!tiling_is_held(g, side) || !tiling_sum_is_one(g, side) || c.outer * c.times == 0 ||
+	    (!side->steps_beside && !size_divides(sizes, elements, side->group->extent)))
+		return false;
+	Taken taken = taken_at(g, side, &i, first_step(g));
+	const Value *load = taken.nconds ? NULL : source_value(g, side, taken.value);
+	if (!load || load->ix->reads)
+		return false;
+	Multiples multiples = {.sizes = sizes};
+	multiples.iters = ARENA_ARRAY(g->arena, int64_t, g->kernel->niters + 1);
+	for (IterVar n = 0; n < g->kernel->niters; n++)
+		multiples.iters[n] = 1;
+	Size stride = ix_stride(g->program, load->ix, i.lane);
+	const Ix *first = plus(g, load->ix, times(g, iter(g, i.lane), -1));
+	return !size_is_bad(stride) && size_is(sizes, stride, 1) &&
+	       ix_multiple(&multiples, first) % c.elements == 0;
+}
+
+static int64_t stage_bytes(const Tiling *g, const Side *side)
+{
+	Dtype dtype = g->program->buffers.at[side->shared].dtype;
+	return tiling_stage_elements(g, side) * (int64_t)dtype_bytes(dtype);
+}
+
+static void set_stages(const Tiling *g, const Side *side)
+{
+	g->program->buffers.at[side->shared].elements =
+		size_const(g->program->sizes, g->stages * tiling_stage_elements(g, side));
+}
+
+void async_set_up(Tiling *g)
+{
+	int64_t most = g->shared_most / (stage_bytes(g, &g->rows) + stage_bytes(g, &g->columns));
+	if (most < 2 || !has_chunks(g, &g->rows) || !has_chunks(g, &g->columns))
+		return;
+	g->async = true;
+	g->k = tiling_iter(g, "round");
+	g->stages = most < RING_MOST ? most : RING_MOST;
+	set_stages(g, &g->rows);
+	set_stages(g, &g->columns);
+}
+
+static Block copy(Tiling *g, const Side *side, const Ix *stage)
+{
+	CopyIters i = copy_iters(g);
+	Chunks c = chunks_of(g, side);
+	TilePlace place = place_of(g, side, &c, &i);
+	Taken taken = taken_at(g, side, &i, first_step(g));
+	const Ix *stage_step[] = {stage, plus(g, place.step, place.step_element)};
+	const Ix *at =
+		tiling_shared(g, side, stage_step, plus(g, place.along, place.along_element));
+	const Stmt *store =
+		stmt_async(g->arena, side->shared, at, source_value(g, side, taken.value));
+	Block body = loop_of(g, LOOP_VECTOR, i.lane, c.elements, block_one(g->arena, store));
+	body = loop_of(g, LOOP_UNROLL, i.time, c.times, body);
+	body = loop_of(g, LOOP_BLOCK, i.inner, c.inner, body);
+	return loop_of(g, LOOP_BLOCK, i.outer, c.outer, body);
+}
+
+static const Ix *stage_at(const Tiling *g, int64_t behind)
+{
+	return ix_binary(g->program, IX_MOD, plus(g, iter(g, g->k), number(g, behind)),
+			 number(g, g->stages));
+}
+
+void async_rounds(Tiling *g, Body *body)
+{
+	int64_t steps = g->tile->steps, ahead = g->stages - 1;
+	Sizes *sizes = g->program->sizes;
+	const Ix *round = iter(g, g->k), *last = plus(g, first_step(g), number(g, steps - 1));
+	Body loop = {0}, copies = {0}, adds = {0};
+	PUSH(g->arena, loop.stmts, stmt_wait(g->arena, ahead - 1));
+	add_barrier(g, &loop);
+	add(g, &copies, copy(g, &g->rows, stage_at(g, 0)));
+	add(g, &copies, copy(g, &g->columns, stage_at(g, 0)));
+	add(g, &loop, if_below(g, last, sized(g, g->product->sum.extent), body_block(&copies)));
+	PUSH(g->arena, loop.stmts, stmt_commit(g->arena));
+	add(g, &adds, mma_steps(g, stage_at(g, 1)));
+	if (g->parts != g->sums)
+		add(g, &adds, mma_promote(g, plus(g, round, number(g, -ahead))));
+	add(g, &loop, if_below(g, number(g, ahead - 1), round, body_block(&adds)));
+	Size rounds = size_plus(sizes, size_floor(sizes, g->product->sum.extent, steps), ahead);
+	PUSH(g->arena, body->stmts,
+	     stmt_for(g->arena, g->k, number(g, 0), sized(g, rounds), body_block(&loop)));
+	PUSH(g->arena, body->stmts, stmt_wait(g->arena, 0));
+	add_barrier(g, body);
+}
