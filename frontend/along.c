@@ -277,6 +277,8 @@ static AlongSpec chosen_spec(Build *b, const AstExpr *call, Sym *own_letter)
 	if (!letters || (marked.n > 0 && (marked.n > 1 || marked.axis != gone.axis))) {
 		diag(b->diags, E0261, spec.written->span,
 		     "topk goes along the one axis that its result leaves out, and its result has one axis of its own");
+		diag_note(b->diags, spec.written->span,
+			  "of \"i, j => i, k\" that is j, and k is its result's own");
 		spec.apart = NULL;
 		return spec;
 	}

@@ -117,6 +117,8 @@ static void name_local(Build *b, Name name, Value *value)
 		graph_node(b->graph, value->node)->name_span = name.span;
 }
 
+void bind_in_scope(Build *b, const AstBind *bind) { bind_names(b, bind, name_local); }
+
 Value eval_let_in(Build *b, const AstExpr *expr)
 {
 	Scope *outer = b->at.scope;

@@ -39,6 +39,8 @@ Value eval_with(Build *b, const AstExpr *expr);
 /* Binds one name, or takes a tuple apart; each value goes through `each`. */
 typedef void BindEach(Build *b, Name name, Value *value);
 void bind_names(Build *b, const AstBind *bind, BindEach *each);
+/* Binds names that are known to the end of the scope at hand. */
+void bind_in_scope(Build *b, const AstBind *bind);
 /* A name in the current scope for a size that only inference knows. */
 CaptureId declare_capture(Build *b, Name name);
 

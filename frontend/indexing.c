@@ -100,6 +100,51 @@ static uint32_t count_brackets(const SpecTensor *tensor, const SpecAxis **first)
 	return n;
 }
 
+/* A letter of the tensor that no other has, where there is one: what is likely to be indexed. */
+static const SpecAxis *likely_indexed(const Spec *spec, const SpecTensor *indexed)
+{
+	const SpecAxis *found = NULL;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < indexed->rows[kind].naxes; i++) {
+			const SpecAxis *axis = &indexed->rows[kind].axes[i];
+			bool letter = axis->kind == SPEC_LETTER && !axis->bracketed;
+			uint32_t n = letter ? spec_tensor_count(&spec->result, axis->letter) : 0;
+			for (uint32_t k = 0; letter && k < spec->noperands; k++)
+				n += spec_tensor_count(&spec->operands[k], axis->letter);
+			if (letter && n == 1 && !found)
+				found = axis;
+		}
+	return found;
+}
+
+/* What stands in brackets is no letter elsewhere: an operand says where it is. */
+static bool check_bracket_letters(Build *b, const Spec *spec, const SpecTensor *indexed)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < indexed->rows[kind].naxes; i++) {
+			const SpecAxis *axis = &indexed->rows[kind].axes[i];
+			const SpecTensor *other = indexed;
+			uint32_t n = axis->bracketed
+					     ? spec_tensor_count(&spec->result, axis->letter)
+					     : 0;
+			if (n > 0)
+				other = &spec->result;
+			for (uint32_t k = 0; axis->bracketed && k < spec->noperands; k++) {
+				uint32_t here = spec_tensor_count(&spec->operands[k], axis->letter);
+				n += here;
+				other = here && other == indexed ? &spec->operands[k] : other;
+			}
+			if (n <= 1)
+				continue;
+			diag(b->diags, E0252, axis->span,
+			     "'%s' is in brackets, where an operand of indices says its place, and a letter elsewhere",
+			     axis->letter);
+			diag_note(b->diags, other->span, "it is here");
+			return false;
+		}
+	return true;
+}
+
 /* Brackets stand in one tensor, as many as there are operands of indices. */
 static bool check_brackets(Build *b, const Spec *spec, const SpecTensor *indexed, const char *form)
 {
@@ -116,7 +161,7 @@ static bool check_brackets(Build *b, const Spec *spec, const SpecTensor *indexed
 	}
 	uint32_t n = count_brackets(indexed, &axis);
 	if (n == spec->noperands - 1)
-		return true;
+		return check_bracket_letters(b, spec, indexed);
 	Span span = span_is_none(indexed->span) ? spec->span : indexed->span;
 	diag(b->diags, E0252, span,
 	     "%" PRIu32 " %s of %s %s in brackets, for %" PRIu32 " operand%s of indices", n,
@@ -124,6 +169,10 @@ static bool check_brackets(Build *b, const Spec *spec, const SpecTensor *indexed
 	     spec->noperands == 2 ? "" : "s");
 	diag_note(b->diags, spec->span,
 		  "each operand behind the first is the index of one axis in brackets");
+	const SpecAxis *likely = n < spec->noperands - 1 ? likely_indexed(spec, indexed) : NULL;
+	if (likely)
+		diag_fix(b->diags, likely->span, arena_printf(b->arena, "[%s]", likely->letter),
+			 "brackets mark it, such as this one");
 	return false;
 }
 

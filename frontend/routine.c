@@ -122,6 +122,33 @@ static void eval_forward(Build *b, const AstStep *step)
 	PUSH(b->arena, b->routine->roots, id);
 }
 
+/* What a name of the step stands for is computed here, before later steps write what it depends on. */
+static void keep_value(Build *b, const Value *value)
+{
+	for (uint32_t i = 0; value->kind == VALUE_TUPLE && i < value->nitems; i++)
+		keep_value(b, &value->items[i]);
+	if (value->kind != VALUE_TENSOR)
+		return;
+	PUSH(b->arena, b->routine->forward, value->node);
+	PUSH(b->arena, b->routine->roots, value->node);
+}
+
+static void eval_let(Build *b, const AstStep *step)
+{
+	NodeId first = (NodeId)b->graph->nodes.n;
+	for (uint32_t i = 0; i < step->nbinds; i++)
+		bind_in_scope(b, &step->binds[i]);
+	if (!routine_check_step(b, first, step->span))
+		return;
+	for (uint32_t i = 0; i < step->nbinds; i++)
+		for (uint32_t k = 0; k < step->binds[i].nnames; k++) {
+			const Binding *binding =
+				scope_here(b->at.scope, step->binds[i].names[k].sym);
+			if (binding)
+				keep_value(b, &binding->value);
+		}
+}
+
 /* The place and the target, as it is written. */
 static Sym target_place(Build *b, Sym place, const AstExpr *target)
 {
@@ -145,6 +172,7 @@ static void eval_step(Build *b, const AstStep *step)
 {
 	switch (step->kind) {
 	case STEP_ASSIGN: eval_placed(b, step); break;
+	case STEP_LET: eval_let(b, step); break;
 	case STEP_FORWARD: eval_forward(b, step); break;
 	case STEP_BACKWARD:
 		diag(b->diags, E0913, step->span, "'backward' is not supported yet");

@@ -380,8 +380,8 @@ static bool end_until(Build *b, Scan *scan)
 		b, (SizeExpr){.kind = SX_ADD, .span = span, .a = step,
 			      .b = size_expr_number(b, 1, span)});
 	NodeId count = value_to_node(b, value_size(next, span));
-	node_settle(b, count, DTYPE_I32);
-	NodeId steps = own_number(b, scan, "steps", count, span);
+	node_settle(b, count, DTYPE_I64); /* which holds any number of steps */
+	NodeId steps = own_number(b, scan, "steps", node_cast(b, count, DTYPE_I32, span), span);
 	if (until == NODE_NONE || steps == NODE_NONE)
 		return false;
 	loop_of(b, scan)->until = until;

@@ -119,6 +119,10 @@ static void mention_steps(Mentions *m, const AstStep *steps, uint32_t nsteps)
 		mention_expr(m, steps[i].target);
 		mention_expr(m, steps[i].expr);
 		mention_expr(m, steps[i].via);
+		for (uint32_t k = 0; k < steps[i].nbinds; k++) {
+			mention_shape(m, steps[i].binds[k].shape);
+			mention_expr(m, steps[i].binds[k].value);
+		}
 		mention_steps(m, steps[i].steps, steps[i].nsteps);
 	}
 }

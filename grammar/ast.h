@@ -203,6 +203,7 @@ typedef struct AstParam { /* of functions: a configuration or a tensor argument 
 
 typedef enum AstStepKind {
 	STEP_ASSIGN,   /* target ACC= expr via spec; clear for `=:` forms */
+	STEP_LET,      /* let a = E, (b, c) = E */
 	STEP_FORWARD,  /* forward t */
 	STEP_BACKWARD, /* backward t */
 	STEP_INIT,     /* init */
@@ -220,6 +221,8 @@ struct AstStep {
 	Op acc;     /* OP_NONE: set */
 	bool clear; /* a colon before the accumulation: clear first */
 	AstExpr *via; /* an AST_STRING, or NULL */
+	AstBind *binds; /* LET */
+	uint32_t nbinds;
 	AstStep *steps;
 	uint32_t nsteps;
 };

@@ -390,6 +390,12 @@ static void dump_step(FILE *out, const AstStep *step)
 {
 	switch (step->kind) {
 	case STEP_ASSIGN: dump_assign(out, step); break;
+	case STEP_LET:
+		fputs("(let", out);
+		for (uint32_t i = 0; i < step->nbinds; i++)
+			dump_bind(out, &step->binds[i]);
+		fputc(')', out);
+		break;
 	case STEP_FORWARD: fprintf(out, "(forward %s)", step->name.sym); break;
 	case STEP_BACKWARD: fprintf(out, "(backward %s)", step->name.sym); break;
 	case STEP_INIT: fputs("(init)", out); break;

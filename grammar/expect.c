@@ -61,12 +61,11 @@ const char *expect_text(Arena *arena, const bool *set, const TokenInfo *(*info)(
 	            .operators = count_class(set, info, ntokens, 'O') > 3,
 	            .axes = count_class(set, info, ntokens, 'A') > 2,
 	            .steps = programs && set[TOKEN_FOR]};
-	bool hides[TOKEN_COUNT] = {[TOKEN_EQ] = g.operators,
-				   [TOKEN_COLON] = g.operators,
-				   [TOKEN_END] = g.statements,
-				   [TOKEN_FOR] = g.steps,
-				   [TOKEN_COMMA] = g.operators && g.statements,
-				   [TOKEN_SEMI] = true};
+	bool hides[TOKEN_COUNT] = {
+		[TOKEN_EQ] = g.operators,   [TOKEN_COLON] = g.operators,
+		[TOKEN_END] = g.statements, [TOKEN_FOR] = g.steps,
+		[TOKEN_LET] = g.steps,	    [TOKEN_COMMA] = g.operators && g.statements,
+		[TOKEN_SEMI] = true};
 	Words words = {.n = 0};
 	for (int k = 0; k < ntokens; k++) {
 		bool hidden = programs && hides[k];

@@ -71,6 +71,7 @@
 %type scalarlist {Params *}
 %type withbinds  {Binds *}
 %type letbinds   {Binds *}
+%type stepbinds  {Binds *}
 %type steps      {Steps *}
 %type step       {AstStep}
 %type at_least   {AstExpr *}
@@ -271,6 +272,11 @@ step(R) ::= place(P) ASSIGN(A) expr(E) via(V). {
 	R = (AstStep){.kind = STEP_ASSIGN, .span = P->span, .op_span = A.span, .target = P, .expr = E,
 	              .via = V};
 }
+step(R) ::= LET(K) stepbinds(L). {
+	R = (AstStep){.kind = STEP_LET, .span = K.span, .op_span = K.span};
+	R.binds = L->items.at;
+	R.nbinds = (uint32_t)L->items.n;
+}
 step(R) ::= FORWARD(K) name(N). {
 	R = (AstStep){.kind = STEP_FORWARD, .span = K.span, .op_span = K.span, .name = N};
 }
@@ -397,6 +403,8 @@ withbinds(R) ::= withbinds(L) COMMA withbind(B). { R = tree_binds(t, L, B); }
 withbind(R) ::= name(N).            { R = tree_bind(t, tree_names(t, NULL, N), NULL); }
 withbind(R) ::= name(N) EQ expr(E). { R = tree_bind(t, tree_names(t, NULL, N), E); }
 
+stepbinds(R) ::= letbind(B).                    { R = tree_binds(t, NULL, B); }
+stepbinds(R) ::= stepbinds(L) COMMA letbind(B). { R = tree_binds(t, L, B); }
 letbinds(R) ::= letbind(B).                   { R = tree_binds(t, NULL, B); }
 letbinds(R) ::= letbinds(L) COMMA letbind(B). { R = tree_binds(t, L, B); }
 letbinds(R) ::= letbinds(L) LET letbind(B).   { R = tree_binds(t, L, B); }

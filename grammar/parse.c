@@ -78,12 +78,15 @@ static void recover(Driver *d, bool misused)
 	d->tree.failed = d->tree.too_deep = false;
 }
 
-/* Does a `let` stand where statements begin, though an expression's own could go on with it? */
+/* Does a `let` stand where statements begin, though an expression's own could go on with it, or the steps of a
+ * routine? */
 static bool is_statement(const Driver *d)
 {
 	const Feed *feed = &d->feed;
+	bool goes_on =
+		file_parse_accepts(d->parser, TOKEN_IN) || file_parse_accepts(d->parser, TOKEN_FOR);
 	return feed->token.kind == TOKEN_LET && feed->token.first && feed_at_statement(feed) &&
-	       file_parse_accepts(d->parser, TOKEN_IN);
+	       goes_on;
 }
 
 /* Feeds the current token, or reports it and recovers. */

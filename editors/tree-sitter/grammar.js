@@ -116,7 +116,7 @@ module.exports = grammar({
 
     steps: ($) => seq('{', repeat(choice($._step, ';')), '}'),
     _step: ($) =>
-      choice($.assignment, $.call_step, $.forward_step, $.backward_step, $.init_step, $.for_step),
+      choice($.assignment, $.let_step, $.call_step, $.forward_step, $.backward_step, $.init_step, $.for_step),
     assignment: ($) =>
       seq(
         field('target', $._place),
@@ -125,6 +125,7 @@ module.exports = grammar({
         optional(seq('via', field('via', $.string))),
       ),
     call_step: ($) => seq(field('function', $.name), field('arguments', $.arguments)),
+    let_step: ($) => seq('let', $.binding, repeat(seq(',', $.binding))),
     forward_step: ($) => seq('forward', $.name),
     backward_step: ($) => seq('backward', $.name),
     init_step: ($) => 'init',

@@ -6,11 +6,13 @@ import sys
 
 import numpy as np
 
+from data_forms import SMALL
 from generate import Generator
 from reference import ASSIGNMENTS, DIMS, RUNS, parse_shape
 from runner import tsrc
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lit", "numbers", "Inputs"))
+from nibbles import RANGES, packed  # noqa: E402
 from tsrlib import DTYPES, CompileError, Model  # noqa: E402
 
 UNSCHEDULED = 4  # of so many programs one is compiled without a schedule too
@@ -65,7 +67,7 @@ def wrong_numbers(program, *options):
         dims = [v for d, v in zip(DIMS, assignment) if d in taken]
         outputs = [(t.shape(k), DTYPES[t.dtype]) for t in program.outputs]
         state = model.init() if "m_state_size" in model.header else None
-        arrays = [t.values[k].astype(DTYPES[t.dtype]) for t in inputs]
+        arrays = [stored(t.values[k], t.dtype) for t in inputs]
         try:
             got = model.forward(dims, arrays, outputs, state)
         except RuntimeError as error:
@@ -76,6 +78,15 @@ def wrong_numbers(program, *options):
         if not program.dims:
             break
     return None
+
+
+def stored(values, dtype):
+    """As they lie in memory."""
+    if dtype in RANGES:
+        return packed(values)
+    if dtype in SMALL:
+        values = np.vectorize(SMALL[dtype].get, otypes=[np.uint8])(values) if values.size else np.zeros(values.shape)
+    return values.astype(DTYPES[dtype])
 
 
 def close(got, want):

@@ -233,7 +233,7 @@ def form_literal(g):
     if g.rng.random() < 0.5:
         return Tensor(text, rows, values)
     other = g.add_input([[], [], [axis_of("2"), axis_of(str(values[0].size // 2))]])
-    return Tensor("reshape(%s) + %s" % (text, other.text), other.rows,
+    return Tensor('sum("a, b => a, b", reshape(%s) + %s)' % (text, other.text), other.rows,
                   [v.reshape(o.shape) + o for v, o in zip(values, other.values)])
 
 

@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 
+import data_forms
 import forms
 import specs
 from reference import (BATCH, DIMS, INPUT, OUTPUT, RUNS, Axis, Tensor, axis_of, broadcast_rows, flat, pointwise,
@@ -50,17 +51,19 @@ class Generator:
             rows[self.rng.choice([BATCH, INPUT, OUTPUT, OUTPUT])].append(self.axis())
         return rows
 
-    def add_input(self, rows, integers=None):
-        """A new input; integers: i32 values below this."""
+    def add_input(self, rows, drawn=None, dtype="i32"):
+        """A new input. drawn: of another dtype than f32, a pair of ends, a list of numbers, or the upper end."""
         name = self.fresh("x")
         shapes = [tuple(a.size[k] for row in (0, 2, 1) for a in rows[row]) for k in range(len(RUNS))]
-        if integers is not None:
-            values = [self.data.integers(0, integers, s) for s in shapes]
+        if isinstance(drawn, list):
+            values = [self.data.choice(drawn, s) for s in shapes]
+        elif drawn is not None:
+            ends = drawn if isinstance(drawn, tuple) else (0, drawn)
+            values = [self.data.integers(*ends, s) for s in shapes]
         else:
             values = [self.data.integers(-8, 9, s) / 4 for s in shapes]
-        dtype = "f32" if integers is None else "i32"
-        tensor = Tensor(name, rows, values, dtype, raw=True)
-        self.lines.append("input %s : %s%s" % (name, "i32 " if integers is not None else "", shape_text(rows)))
+        tensor = Tensor(name, rows, values, "f32" if drawn is None else dtype, raw=True)
+        self.lines.append("input %s : %s%s" % (name, dtype + " " if drawn is not None else "", shape_text(rows)))
         self.inputs.append(tensor)
         self.tensors.append(tensor)
         self.shapes[name] = tuples(rows)
@@ -378,4 +381,4 @@ FORMS = ([form_unary, form_binary, form_binary, form_compare, form_several, form
           form_compose, form_compose, form_layer, form_bias, form_function, form_iterate, form_stack, form_reshape,
           form_left_over, form_gather, form_range, form_constant] + [specs.form_einsum] * 5 + [specs.form_reduce] * 3 + [specs.form_affine] * 3 +
          [specs.form_concat] * 2 + [specs.form_part, specs.form_argmax, specs.form_mean] +
-         forms.FORMS)
+         forms.FORMS + data_forms.FORMS)
