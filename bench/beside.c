@@ -1,4 +1,4 @@
-/* A routine that waits for memory, beside what memory delivers: beside THREADS BYTES MODULE [DIM=VALUE...]
+/* A routine that waits for memory, beside what memory delivers: beside THREADS BYTES MODULE ROUTINE [DIM=VALUE...]
  *
  * Memory serves other machines as well, and its rate doubles and halves within seconds. So the
  * routine and reads of as many bytes, in 1 to 8 streams with and without prefetching, take turns in
@@ -43,11 +43,12 @@ static void *room(size_t bytes)
 	return memset(x, 0, whole);
 }
 
-static tsr_session *prepared(const tsr_model *model, char **dims)
+/* `words`: the routine, and its dims */
+static tsr_session *prepared(const tsr_model *model, char **words)
 {
-	tsr_session *s = tsr_session_new(model, "forward", &error);
+	tsr_session *s = tsr_session_new(model, *words, &error);
 	need(s != NULL);
-	for (; *dims; dims++) {
+	for (char **dims = words + 1; *dims; dims++) {
 		const char *name = strtok(*dims, "="), *value = strtok(NULL, "=");
 		need(value && tsr_set_dim(s, name, atoll(value), &error) == TSR_OK);
 	}
@@ -90,7 +91,7 @@ static void take_turns(tsr_session *s, tsr_pool *pool, Read *read, double ns[NTI
 int main(int argc, char **argv)
 {
 	static double ns[NTIMED][TURNS];
-	int threads = argc > 3 ? atoi(argv[1]) : 0;
+	int threads = argc > 4 ? atoi(argv[1]) : 0;
 	if (threads < 1)
 		return 2;
 	size_t share = strtoull(argv[2], NULL, 10) / sizeof(Vec) / (size_t)threads;

@@ -63,7 +63,7 @@ class Machine:
     def share_of_memory(tool, threads, case):
         """Of what memory delivers, by a model that waits for it, measured in turn (beside.c)"""
         dims = [word for word in case.arguments if "=" in word]
-        words = [tool, str(threads), str(int(case.nbytes)), case.artefact, *dims]
+        words = [tool, str(threads), str(int(case.nbytes)), case.artefact, case.routine, *dims]
         times = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
         return times["read_ns"] / times["routine_ns"]
 

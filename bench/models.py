@@ -9,7 +9,8 @@ WEIGHTS = os.path.join(ROOT, "tools", "make_weights.py")
 
 @dataclasses.dataclass
 class ModelCase:
-    """`peer` are the numbers that peer_model.py makes the same inputs from; `defines` fix dims."""
+    """`peer` are the numbers that peer_model.py makes the same inputs from; `defines` fix dims. `like`: the model whose
+    weights and peers it has, if not its own; `routine`: which is measured."""
     name: str
     model: str
     arguments: tuple
@@ -19,28 +20,31 @@ class ModelCase:
     defines: tuple = ()
     bounded: bool = True
     rounds: int = 1
+    like: str = ""
+    routine: str = "forward"
 
-    def stem(self, folder):
-        return os.path.join(folder, self.model)
+    def weights(self, folder):
+        return os.path.join(folder, self.like or self.model) + ".safetensors"
 
     @property
     def peers(self):
-        return tuple(("model", who, self.stem(self.folder) + ".safetensors", way, self.model, *self.peer)
+        return tuple(("model", who, self.weights(self.folder), way, self.like or self.model, *self.peer)
                      for who, way in (("PyTorch", "eager"), ("PyTorch compiled", "compile"),
                                       ("ONNX Runtime", "onnx")))
 
     def module(self, build, folder, python):
         """The words for tsr bench; compiles, and makes the weights on the first call, with a Python that has NumPy."""
         self.folder = folder
-        stem = self.stem(folder) + "".join("_" + define for define in self.defines)
+        stem = os.path.join(folder, self.model) + "".join("_" + define for define in self.defines)
         self.artefact = stem + ".so"
         words = [word for define in self.defines for word in ("-D", define)]
-        source = f"{ROOT}/examples/models/{self.model}"
-        subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, source + ".tsr", "-o", stem + ".so"], check=True)
-        weights = self.stem(folder) + ".safetensors"
+        source = f"{ROOT}/examples/models/{self.model}.tsr"
+        subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, source, "-o", stem + ".so"], check=True)
+        weights, like = self.weights(folder), self.like or self.model
         if not os.path.exists(weights) or os.path.getmtime(weights) < os.path.getmtime(WEIGHTS):
-            subprocess.run([python, WEIGHTS, self.model, weights], check=True)
-        return [stem + ".so", "--params=" + weights, f"--params-map={source}.map", *self.arguments]
+            subprocess.run([python, WEIGHTS, like, weights], check=True)
+        return [stem + ".so", "--params=" + weights, f"--params-map={ROOT}/examples/models/{like}.map", self.routine,
+                *self.arguments]
 
 
 def whole():
@@ -56,6 +60,11 @@ def whole():
                     flops=s * 2 * (body + 50257 * 768) + 12 * 4.0 * s * s * 768)
     yield ModelCase("GPT-2 124M, a token after 64", "gpt2", ("past=64",), (1, 64), defines=("s=1",),
                     nbytes=4 * (body + 50257 * 768), rounds=3)
+    long = 4 * (body + 50257 * 768 + 2 * 12 * 1000 * 768)
+    yield ModelCase("GPT-2 124M, a token after 1000", "gpt2", ("past=1000",), (1, 1000), defines=("s=1",), nbytes=long,
+                    rounds=3)
+    yield ModelCase("GPT-2 124M, the same with its cache in the state", "gpt2_decode", ("past=1000",), (1, 1000),
+                    defines=("s=1",), nbytes=long, rounds=3, like="gpt2", routine="decode")
     yield ModelCase("LeNet, 1 picture", "lenet", ("n=1",), (1,), flops=0.833e6)
 
 

@@ -223,6 +223,8 @@ INDEXED = [
             numpy="np.sort(x)"),
     Program("order of 64 rows of 4096", ALONG % ("64, 4096", "argsort", "r, [t] => r, t"), {"x": "64x4096"},
             "x.argsort(1)", 2 * M, numpy="np.argsort(x, 1)"),
+    Program("top 64 of 64 rows of 4096", "input x : [64, 4096]\nlet (v, i) = topk(64, \"r, t => r, k\", x)\noutput v\noutput i\n",
+            {"x": "64x4096"}, "x.topk(64, 1)", M, numpy="np.argpartition(x, -64, 1)[:, -64:]"),
     Program("5-point stencil 512x512, 1000 steps", "input x : [512, 512]\n"
             "fn flow(u) = (sum(\"y =+[1, 1] a, x => y, x\", u) with (a = 3)) + "
             "(sum(\"y, x =+[1, 1] b => y, x\", u) with (b = 3)) - 6 * u\n"

@@ -38,7 +38,9 @@ def torch():
     module = importlib.import_module("torch")
     parts = re.findall(r"(Math Kernel Library|MKL-DNN) (?:Version )?v?([\d.]+)", module.__config__.show())
     names = {"Math Kernel Library": "MKL", "MKL-DNN": "oneDNN"}
-    return module.__version__ + "".join(", %s %s" % (names[name], number) for name, number in parts)
+    orders = ", opt_einsum %s" % importlib.import_module("opt_einsum").__version__ if (
+        module.backends.opt_einsum.is_available()) else ""
+    return module.__version__ + "".join(", %s %s" % (names[name], number) for name, number in parts) + orders
 
 
 def numpy():
