@@ -60,13 +60,14 @@ static bool open_module(Verify *v, Contestant *to, const char *path)
 	if (to->handle)
 		to->module = dlsym(to->handle,
 				   arena_printf(v->emit->arena, "%s_module", v->emit->prefix));
-	int (*use_tiles)(void) =
-		to->handle ? (int (*)(void))dlsym(to->handle, "tsr_use_tiles") : NULL;
-	if (use_tiles)
-		use_tiles();
-	if (!to->module)
+	if (!to->module) {
 		diag(v->emit->diags, E0520, SPAN_NONE, "cannot load what was made: %s", dlerror());
-	return to->module != NULL;
+		return false;
+	}
+	int (*use_tiles)(void) = (int (*)(void))dlsym(to->handle, "tsr_use_tiles");
+	if (use_tiles)
+		use_tiles(); /* where it may not, it does without */
+	return true;
 }
 
 /* The C of a file as a shared object; false after a diagnostic. */
