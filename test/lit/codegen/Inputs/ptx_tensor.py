@@ -41,7 +41,7 @@ for kind, tile, layout, sizes in ([("bf16", tile, "i, k; k, j", DIMS) for tile i
                                   [(kind, tile, "i, k; j, k", DIMS) for kind in ("tf32", "3xtf32") for tile in WIDE] +
                                   [("bf16", tile, "i, k; k, j", KNOWN) for tile in NARROW] + [("3xtf32", WIDE[0], "i, k; j, k", KNOWN)]):
     text, registers, stack = compiled(kind, tile, layout, sizes)
-    assert stack == [0, 0] and registers < 255, (kind, tile, layout, registers, stack)
+    assert stack == [0, 0] and registers <= 255, (kind, tile, layout, registers, stack)
     assert ".local" not in text, (kind, tile, layout)
     print("%s %d x %d of %s: %d products, %d + %d loads, %s" % (
         kind, tile[0], tile[2], layout, count(text, "mma.sync.aligned"), count(text, "ldmatrix.sync.aligned.m8n8.x4"),
