@@ -1,4 +1,4 @@
-/* A routine that waits for memory, beside what memory delivers: beside THREADS BYTES MODULE ROUTINE [DIM=VALUE...]
+/* A routine that waits for memory, beside what memory delivers: beside THREADS BYTES MODULE ROUTINE [NAME=VALUE...]
  *
  * Memory serves other machines as well, and its rate doubles and halves within seconds. So the
  * routine and reads of as many bytes, in 1 to 8 streams with and without prefetching, take turns in
@@ -43,14 +43,15 @@ static void *room(size_t bytes)
 	return memset(x, 0, whole);
 }
 
-/* `words`: the routine, and its dims */
+/* `words`: the routine, its dims and scalars */
 static tsr_session *prepared(const tsr_model *model, char **words)
 {
 	tsr_session *s = tsr_session_new(model, *words, &error);
 	need(s != NULL);
 	for (char **dims = words + 1; *dims; dims++) {
 		const char *name = strtok(*dims, "="), *value = strtok(NULL, "=");
-		need(value && tsr_set_dim(s, name, atoll(value), &error) == TSR_OK);
+		need(value && (tsr_set_dim(s, name, atoll(value), &error) == TSR_OK ||
+			       tsr_set_scalar(s, name, atof(value), &error) == TSR_OK));
 	}
 	need(tsr_resolve(s, &error) == TSR_OK);
 	const tsr_routine *r = tsr_session_routine(s);
