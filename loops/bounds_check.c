@@ -103,9 +103,7 @@ static void add_stmt(Inserter *in, Body *to, const Stmt *stmt)
 	Stmt *copy = ARENA_NEW(arena, Stmt);
 	*copy = *stmt;
 	if (stmt->kind == LOOP_IF) {
-		Block block = checked_if(in, stmt);
-		for (uint32_t i = 0; i < block.n; i++)
-			PUSH(arena, to->stmts, block.stmts[i]);
+		body_append(arena, to, checked_if(in, stmt));
 		return;
 	}
 	add_checks(in, to, stmt, NULL, 0);

@@ -170,6 +170,26 @@ Block rewrite_block(Rewrite *r, Block block)
 	return (Block){stmts, block.n};
 }
 
+Block rewrite_twins(Program *program, const Kernel *kernel, Block block, BufferTwin *twins,
+		    uint32_t ntwins)
+{
+	Rewrite rewrite = {.program = program,
+			   .iters = kernel_iters(program->arena, kernel, 0),
+			   .renames = true,
+			   .twins = twins,
+			   .ntwins = ntwins,
+			   .span = kernel->span};
+	return rewrite_block(&rewrite, block);
+}
+
+const Ix **kernel_iters(Arena *arena, const Kernel *kernel, IterVar first)
+{
+	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
+	for (IterVar i = 0; i < kernel->niters; i++)
+		iters[i] = ix_iter(arena, first + i);
+	return iters;
+}
+
 const Value *rewrite_alone(Rewrite *r, const Value *value)
 {
 	r->known.arena = r->program->arena;
@@ -203,4 +223,16 @@ void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from)
 	to->locals = locals;
 	to->niters += from->niters;
 	to->nlocals += from->nlocals;
+}
+
+Block kernel_append(Program *program, Kernel *to, const Kernel *from, Block block,
+		    const Ix *const *iters)
+{
+	Rewrite rewrite = {.program = program,
+			   .iters = iters,
+			   .renames = true,
+			   .first_local = to->nlocals,
+			   .span = from->span};
+	kernel_append_tables(program->arena, to, from);
+	return rewrite_block(&rewrite, block);
 }

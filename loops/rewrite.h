@@ -50,7 +50,16 @@ typedef struct Rewrite {
 
 /* Adds the iterators and locals of a kernel to those of another. */
 void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from);
+/* The same; a block of that kernel in terms of the other, with `iters` for its iterators: kernel_iters from
+ * to->niters on, as they were, some of which may be others of `to`. */
+Block kernel_append(Program *program, Kernel *to, const Kernel *from, Block block,
+		    const Ix *const *iters);
 Block rewrite_block(Rewrite *rewrite, Block block);
+/* A block of the kernel with twins in the place of buffers. */
+Block rewrite_twins(Program *program, const Kernel *kernel, Block block, BufferTwin *twins,
+		    uint32_t ntwins);
+/* The iterators of a kernel as those from number `first` on, by IterVar; the caller may change some. */
+const Ix **kernel_iters(Arena *arena, const Kernel *kernel, IterVar first);
 /* A value, or an index, that stands in no statement of theirs. */
 const Value *rewrite_alone(Rewrite *rewrite, const Value *value);
 const Ix *rewrite_ix(Rewrite *rewrite, const Ix *ix);

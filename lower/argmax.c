@@ -128,12 +128,6 @@ static const Stmt *loop(const Argmax *a, IterVar iter, const Ix *lo, const Ix *h
 	return stmt_for(a->gen->arena, iter, lo, hi, body);
 }
 
-static void append(Gen *gen, Body *body, Block block)
-{
-	for (uint32_t i = 0; i < block.n; i++)
-		PUSH(gen->arena, body->stmts, block.stmts[i]);
-}
-
 static void declare(Argmax *a, Body *element)
 {
 	Gen *gen = a->gen;
@@ -214,11 +208,11 @@ static void search_lanes(Argmax *a, Body *element)
 	inner = block_one(gen->arena, loop(a, lane, constant(a, 0), constant(a, LANES), inner));
 	Stmt *outer = (Stmt *)loop(a, a->var, constant(a, 0), a->whole, inner);
 	outer->step = LANES;
-	append(gen, element, block_one(gen->arena, outer));
-	append(gen, element,
-	       block_one(gen->arena,
-			 loop(a, a->var, a->whole, a->extent, step(a, i, constant(a, 0)))));
-	append(gen, element, join_lanes(a, lane));
+	gen_append(gen, element, block_one(gen->arena, outer));
+	gen_append(gen, element,
+		   block_one(gen->arena,
+			     loop(a, a->var, a->whole, a->extent, step(a, i, constant(a, 0)))));
+	gen_append(gen, element, join_lanes(a, lane));
 }
 
 /* ---- all of it ---- */
@@ -255,11 +249,11 @@ static Block search(Argmax *a)
 	if (a->lanes) {
 		search_lanes(a, &element);
 	} else if (a->along == UINT32_MAX) {
-		append(gen, &element, step(a, constant(a, 0), NULL));
+		gen_append(gen, &element, step(a, constant(a, 0), NULL));
 	} else {
 		Block body = step(a, ix_iter(gen->arena, a->var), NULL);
-		append(gen, &element,
-		       block_one(gen->arena, loop(a, a->var, a->from, a->extent, body)));
+		gen_append(gen, &element,
+			   block_one(gen->arena, loop(a, a->var, a->from, a->extent, body)));
 	}
 	store(a, &element, a->lanes ? one_place(a, constant(a, 0)) : NULL);
 	return body_block(&element);
@@ -283,17 +277,18 @@ static Block search_columns(Argmax *a)
 	Block inner = block_one(
 		gen->arena, loop(a, lane, none, lanes, step(a, ix_iter(gen->arena, a->var), l)));
 	const Ix *steps = ix_size(gen->arena, a->proj->iters[a->along].extent);
-	append(gen, &element, block_one(gen->arena, loop(a, a->var, none, steps, inner)));
+	gen_append(gen, &element, block_one(gen->arena, loop(a, a->var, none, steps, inner)));
 	store(a, &done, one_place(a, l));
-	append(gen, &element, block_one(gen->arena, loop(a, lane, none, lanes, body_block(&done))));
+	gen_append(gen, &element,
+		   block_one(gen->arena, loop(a, lane, none, lanes, body_block(&done))));
 	const Stmt *columns =
 		loop(a, first->iter, none, ix_size(gen->arena, whole), body_block(&element));
-	append(gen, &all, block_one(gen->arena, stmt_step(gen->arena, columns, COLUMNS)));
+	gen_append(gen, &all, block_one(gen->arena, stmt_step(gen->arena, columns, COLUMNS)));
 	a->by_iter[col] = first;
 	if (!size_same(whole, extent))
-		append(gen, &all,
-		       block_one(gen->arena, loop(a, first->iter, ix_size(gen->arena, whole),
-						  ix_size(gen->arena, extent), search(a))));
+		gen_append(gen, &all,
+			   block_one(gen->arena, loop(a, first->iter, ix_size(gen->arena, whole),
+						      ix_size(gen->arena, extent), search(a))));
 	return body_block(&all);
 }
 
@@ -364,18 +359,18 @@ static const Value *part_greatest(Argmax *a, const Ix *first, Dtype dtype, Body 
 	take_greater(a, &lanes, acc, place, value);
 	Block inner =
 		block_one(gen->arena, stmt_loop(program, kind, lane, WIDE, body_block(&lanes)));
-	append(gen, body,
-	       block_one(
-		       gen->arena,
-		       stmt_step(gen->arena, loop(a, a->var, constant(a, 0), wide, inner), WIDE)));
+	gen_append(gen, body,
+		   block_one(gen->arena,
+			     stmt_step(gen->arena, loop(a, a->var, constant(a, 0), wide, inner),
+				       WIDE)));
 	take_greater(a, &rest, last, NULL, element_in(a, i, &rest));
-	append(gen, body,
-	       block_one(gen->arena,
-			 loop(a, a->var, wide, part_end(a, first, extent), body_block(&rest))));
+	gen_append(gen, body,
+		   block_one(gen->arena,
+			     loop(a, a->var, wide, part_end(a, first, extent), body_block(&rest))));
 	take_greater(a, &all, last, NULL, read_local(a, acc, place));
-	append(gen, body,
-	       block_one(gen->arena,
-			 loop(a, lane, constant(a, 0), constant(a, WIDE), body_block(&all))));
+	gen_append(gen, body,
+		   block_one(gen->arena,
+			     loop(a, lane, constant(a, 0), constant(a, WIDE), body_block(&all))));
 	return read_local(a, last, NULL);
 }
 
@@ -396,8 +391,8 @@ static void choose_part(Argmax *a, const Value *greatest, IterVar part, const Ix
 	const Value *greater = compare(gen, OP_GT, greatest, read_local(a, top, NULL));
 	set_local(a, &each, which, NULL, select_value(gen, greater, here, old));
 	take_greater(a, &each, top, NULL, greatest);
-	append(gen, &gen->top,
-	       block_one(gen->arena, loop(a, part, constant(a, 0), parts, body_block(&each))));
+	gen_append(gen, &gen->top,
+		   block_one(gen->arena, loop(a, part, constant(a, 0), parts, body_block(&each))));
 	a->from = ix_mul(program, ix_value(gen->arena, old), constant(a, PART));
 	a->extent = part_end(a, a->from, extent);
 	a->whole = ix_mul(program, ix_binary(program, IX_DIV, a->extent, constant(a, LANES)),
@@ -418,8 +413,8 @@ static void search_parts(Argmax *a)
 	const Value *greatest =
 		part_greatest(a, ix_mul(program, number, constant(a, PART)), dtype, &body);
 	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, buffer, number, OP_NONE, greatest));
-	append(gen, &gen->top,
-	       block_one(gen->arena, loop(a, part, constant(a, 0), parts, body_block(&body))));
+	gen_append(gen, &gen->top,
+		   block_one(gen->arena, loop(a, part, constant(a, 0), parts, body_block(&body))));
 	choose_part(a, value_load(program, buffer, number), part, parts);
 	a->lanes = LANES;
 	declare(a, &gen->top);
@@ -498,5 +493,5 @@ void argmax_emit(Gen *gen, const struct Argmax *plan)
 					       ix_size(gen->arena, a.proj->iters[id].extent),
 					       block));
 	}
-	append(gen, &gen->top, block);
+	gen_append(gen, &gen->top, block);
 }

@@ -162,11 +162,7 @@ void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared)
 
 const Ix *zero_ix(Gen *gen) { return ix_const(gen->arena, gen->program->sizes, 0); }
 
-void gen_append(Gen *gen, Body *body, Block block)
-{
-	for (uint32_t i = 0; i < block.n; i++)
-		PUSH(gen->arena, body->stmts, block.stmts[i]);
-}
+void gen_append(Gen *gen, Body *body, Block block) { body_append(gen->arena, body, block); }
 
 Block block_of(Gen *gen, const Stmt *stmt)
 {

@@ -37,19 +37,10 @@ static Sym name_of(const Emit *e) { return e->part->names[e->row_block->nroots -
 static void append_kernel(Emit *e, Kernel *whole, const Kernel *part, Body *body)
 {
 	Arena *arena = e->program->arena;
-	const Ix **iters = ARENA_ARRAY(arena, const Ix *, part->niters + 1);
-	IterVar offset = whole->niters;
-	for (IterVar i = 0; i < part->niters; i++)
-		iters[i] = ix_iter(arena, i < e->row_block->ndims ? i : offset + i);
-	Rewrite rewrite = {.program = e->program,
-			   .iters = iters,
-			   .renames = true,
-			   .first_local = whole->nlocals,
-			   .span = part->span};
-	Block block = rewrite_block(&rewrite, part->body);
-	kernel_append_tables(arena, whole, part);
-	for (uint32_t i = 0; i < block.n; i++)
-		PUSH(arena, body->stmts, block.stmts[i]);
+	const Ix **iters = kernel_iters(arena, part, whole->niters);
+	for (IterVar i = 0; i < e->row_block->ndims && i < part->niters; i++)
+		iters[i] = ix_iter(arena, i);
+	body_append(arena, body, kernel_append(e->program, whole, part, part->body, iters));
 }
 
 /* Rounds of a dim store elements of their own: the last kernel's, and those of scratch buffers. */
@@ -130,8 +121,7 @@ static void put_together(Emit *e)
 				      ix_size(arena, e->part->hi), body_block(&rows));
 	Block copies = where_needed(e, &whole, body_block(&transposed));
 	Body all = {0};
-	for (uint32_t i = 0; i < copies.n; i++)
-		PUSH(arena, all.stmts, copies.stmts[i]);
+	body_append(arena, &all, copies);
 	PUSH(arena, all.stmts, apart(arena, stmt_step(arena, blocks, e->row_block->block)));
 	whole.body = over_dims(e, body_block(&all));
 	program->kernels.n -= lower->kernels.n - e->first;

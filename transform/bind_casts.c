@@ -76,18 +76,9 @@ static bool may_go(const Casts *c, uint32_t at, const Stmt *store)
 
 static void read_source(const Casts *c, Kernel *kernel, const Stmt *store)
 {
-	const Ix **iters = ARENA_ARRAY(c->program->arena, const Ix *, kernel->niters + 1);
 	BufferTwin twin = {
 		.kind = TWIN_CAST, .buffer = store->buffer, .id = store->value->args[0]->buffer};
-	for (IterVar i = 0; i < kernel->niters; i++)
-		iters[i] = ix_iter(c->program->arena, i);
-	Rewrite rewrite = {.program = c->program,
-			   .iters = iters,
-			   .renames = true,
-			   .twins = &twin,
-			   .ntwins = 1,
-			   .span = kernel->span};
-	kernel->body = rewrite_block(&rewrite, kernel->body);
+	kernel->body = rewrite_twins(c->program, kernel, kernel->body, &twin, 1);
 }
 
 void bind_casts(const Transform *t, ProgramRoutine *routine)

@@ -70,20 +70,11 @@ static bool same_grid(const Kernel *a, const Kernel *b)
 static Block rewritten(const Joins *j, Kernel *a, const Kernel *b)
 {
 	Arena *arena = j->program->arena;
-	const Ix **iters = ARENA_ARRAY(arena, const Ix *, b->niters + 1);
-	for (IterVar i = 0; i < b->niters; i++)
-		iters[i] = ix_iter(arena, a->niters + i);
+	const Ix **iters = kernel_iters(arena, b, a->niters);
 	const Stmt *s = grid_loop(&a->body), *t = grid_loop(&b->body);
 	for (; t; s = grid_loop(&s->body), t = grid_loop(&t->body))
 		iters[t->iter] = ix_iter(arena, s->iter);
-	Rewrite rewrite = {.program = j->program,
-			   .iters = iters,
-			   .renames = true,
-			   .first_local = a->nlocals,
-			   .span = b->span};
-	Block body = rewrite_block(&rewrite, grid_body(b));
-	kernel_append_tables(arena, a, b);
-	return body;
+	return kernel_append(j->program, a, b, grid_body(b), iters);
 }
 
 static Block both(const Joins *j, Block a, Block b)
@@ -248,18 +239,9 @@ static void make_local(const Joins *j, Kernel *kernel, BufferId buffer)
 		.dtype = b->dtype};
 	Kernel more = {.locals = &local, .nlocals = 1};
 	BufferTwin twin = {.kind = TWIN_LOCAL, .buffer = buffer, .id = kernel->nlocals};
-	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
-	for (IterVar i = 0; i < kernel->niters; i++)
-		iters[i] = ix_iter(arena, i);
 	kernel_append_tables(arena, kernel, &more);
-	Rewrite rewrite = {.program = j->program,
-			   .iters = iters,
-			   .renames = true,
-			   .twins = &twin,
-			   .ntwins = 1,
-			   .span = kernel->span};
-	kernel->body =
-		grid_around(arena, &kernel->body, rewrite_block(&rewrite, grid_body(kernel)), 0);
+	Block body = rewrite_twins(j->program, kernel, grid_body(kernel), &twin, 1);
+	kernel->body = grid_around(arena, &kernel->body, body, 0);
 	buffer_forget(j->program, buffer);
 }
 

@@ -113,15 +113,6 @@ static bool loops_are_same(const Nest *a, const Nest *b)
 	return same;
 }
 
-static const Ix **same_iters(const Joins *j, const Kernel *kernel)
-{
-	Arena *arena = j->program->arena;
-	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
-	for (IterVar i = 0; i < kernel->niters; i++)
-		iters[i] = ix_iter(arena, i);
-	return iters;
-}
-
 /* A value of one nest in the terms of another. */
 typedef struct Carry {
 	const Joins *j;
@@ -131,7 +122,7 @@ typedef struct Carry {
 
 static const Value *carried(const Carry *c, const Value *value)
 {
-	const Ix **iters = same_iters(c->j, c->kernel);
+	const Ix **iters = kernel_iters(c->j->program->arena, c->kernel, 0);
 	for (uint32_t i = 0; i < c->from->n; i++)
 		iters[c->from->loops[i]->iter] =
 			ix_iter(c->j->program->arena, c->to->loops[i]->iter);
@@ -239,7 +230,9 @@ static void find_value(Row *r)
 {
 	Arena *arena = r->j->program->arena;
 	ValueTwin *twins = ARENA_ARRAY(arena, ValueTwin, r->nest.body.n + 1);
-	Rewrite rewrite = {.program = r->j->program, .iters = same_iters(r->j, r->kernel), .values = twins};
+	Rewrite rewrite = {.program = r->j->program,
+			   .iters = kernel_iters(r->j->program->arena, r->kernel, 0),
+			   .values = twins};
 	for (uint32_t i = 0; i <= r->at; i++) {
 		const Stmt *stmt = r->nest.body.stmts[i];
 		bool local = stmt->kind == LOOP_LOCAL;
@@ -408,7 +401,7 @@ static Block without_row(const Row *r, Block block)
 		twin = (ValueTwin){at_nest(r, &nest, load_of(r, r->store)),
 				   at_nest(r, &nest, r->value)};
 	Rewrite rewrite = {.program = r->j->program,
-			   .iters = same_iters(r->j, r->kernel),
+			   .iters = kernel_iters(r->j->program->arena, r->kernel, 0),
 			   .values = &twin,
 			   .nvalues = twin.value != NULL,
 			   .span = r->kernel->span};

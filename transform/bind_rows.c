@@ -187,9 +187,8 @@ static const Value *neutral(const Rows *r, const Stmt *set)
 
 static Block single_element(const Rows *r, const Stmt *inner, Block body, const Ix *at)
 {
-	const Ix **iters = ARENA_ARRAY(r->arena, const Ix *, r->kernel->niters + 1);
-	for (IterVar i = 0; i < r->kernel->niters; i++)
-		iters[i] = i == inner->iter ? at : ix_iter(r->arena, i);
+	const Ix **iters = kernel_iters(r->arena, r->kernel, 0);
+	iters[inner->iter] = at;
 	Rewrite rewrite = {.program = r->program, .iters = iters, .span = r->kernel->span};
 	Cond *inside = ARENA_NEW(r->arena, Cond);
 	*inside = (Cond){COND_LT, at, inner->hi};

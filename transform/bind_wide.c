@@ -154,7 +154,7 @@ static const Ix *number(const Wide *w, int64_t n)
 /* The statements for one element, with locals of their own. */
 static Block element(const Wide *w, const Quads *q)
 {
-	const Ix **iters = ARENA_ARRAY(w->program->arena, const Ix *, w->kernel->niters + 1);
+	const Ix **iters = kernel_iters(w->program->arena, w->kernel, 0);
 	LocalId *locals = ARENA_ARRAY(w->program->arena, LocalId, w->kernel->nlocals + 1);
 	for (LocalId i = 0; i < w->kernel->nlocals; i++)
 		locals[i] = i;
@@ -162,8 +162,6 @@ static Block element(const Wide *w, const Quads *q)
 		if (w->body.stmts[i]->kind == LOOP_LOCAL)
 			locals[w->body.stmts[i]->local] = bind_local(
 				w->program, w->kernel, w->kernel->locals[w->body.stmts[i]->local]);
-	for (IterVar i = 0; i < w->kernel->niters; i++)
-		iters[i] = ix_iter(w->program->arena, i);
 	for (uint32_t i = w->first; i < w->n; i++)
 		iters[w->loops[i]->iter] = number(w, 0);
 	iters[innermost(w)->iter] = q->at;

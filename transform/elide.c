@@ -210,10 +210,9 @@ static void move_kernel(const Elide *e, uint32_t k)
 {
 	Kernel *kernel = &e->kernels[k];
 	const BufferUses *uses = &e->uses[k];
-	Arena *arena = e->program->arena, *scratch = e->transform->scratch;
+	Arena *scratch = e->transform->scratch;
 	BufferTwin *twins = ARENA_ARRAY(scratch, BufferTwin, uses->n + 1);
 	BufferOffset *offsets = ARENA_ARRAY(scratch, BufferOffset, uses->n + 1);
-	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
 	uint32_t n = 0;
 	for (size_t u = 0; u < uses->n; u++) {
 		BufferId buffer = uses->at[u].buffer;
@@ -224,10 +223,8 @@ static void move_kernel(const Elide *e, uint32_t k)
 	}
 	if (n == 0)
 		return;
-	for (IterVar i = 0; i < kernel->niters; i++)
-		iters[i] = ix_iter(arena, i);
 	Rewrite rewrite = {.program = e->program,
-			   .iters = iters,
+			   .iters = kernel_iters(e->program->arena, kernel, 0),
 			   .renames = true,
 			   .twins = twins,
 			   .ntwins = n,

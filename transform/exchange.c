@@ -104,17 +104,7 @@ static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 static void read_instead(const Exchange *x, Kernel *kernel, WholeCopy copy)
 {
 	BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = copy.to, .id = copy.from};
-	Arena *arena = x->program->arena;
-	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
-	for (IterVar i = 0; i < kernel->niters; i++)
-		iters[i] = ix_iter(arena, i);
-	Rewrite rewrite = {.program = x->program,
-			   .iters = iters,
-			   .renames = true,
-			   .twins = &twin,
-			   .ntwins = 1,
-			   .span = kernel->span};
-	kernel->body = rewrite_block(&rewrite, kernel->body);
+	kernel->body = rewrite_twins(x->program, kernel, kernel->body, &twin, 1);
 }
 
 static void exchange(Exchange *x, uint32_t at, WholeCopy copy)

@@ -18,14 +18,6 @@
 
 /* ---- one kernel of several ---- */
 
-const Ix **rows_same_iters(const Rows *rows, const Kernel *kernel, IterVar first)
-{
-	const Ix **iters = ARENA_ARRAY(rows->program->arena, const Ix *, kernel->niters + 1);
-	for (IterVar i = 0; i < kernel->niters; i++)
-		iters[i] = ix_iter(rows->program->arena, first + i);
-	return iters;
-}
-
 Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body)
 {
 	Stmt *loop = ARENA_NEW(rows->program->arena, Stmt);
@@ -40,18 +32,6 @@ Block rows_both(const Rows *rows, Block a, Block b)
 	for (uint32_t i = 0; i < a.n + b.n; i++)
 		stmts[i] = i < a.n ? a.stmts[i] : b.stmts[i - a.n];
 	return (Block){stmts, a.n + b.n};
-}
-
-Block rows_with_twins(const Rows *rows, const Kernel *kernel, Block block, BufferTwin *twins,
-		      uint32_t ntwins)
-{
-	Rewrite rewrite = {.program = rows->program,
-			   .iters = rows_same_iters(rows, kernel, 0),
-			   .renames = true,
-			   .twins = twins,
-			   .ntwins = ntwins,
-			   .span = kernel->span};
-	return rewrite_block(&rewrite, block);
 }
 
 /* A kernel as it is to be fused: as it is, or its flat loop in rows. */
@@ -80,17 +60,12 @@ static Kernel fuse_two(const Rows *rows, const Kernel *a, const Kernel *b)
 	Arena *arena = rows->program->arena;
 	Kernel kernel = *a;
 	const Stmt *first = a->body.stmts[0], *second = b->body.stmts[0];
-	const Ix **iters = rows_same_iters(rows, b, a->niters);
+	const Ix **iters = kernel_iters(arena, b, a->niters);
 	for (IterVar i = 0; i < rows->nshared; i++)
 		iters[i] = ix_iter(arena, i);
 	iters[second->iter] = ix_iter(arena, first->iter);
-	Rewrite rewrite = {.program = rows->program,
-			   .iters = iters,
-			   .renames = true,
-			   .first_local = a->nlocals,
-			   .span = b->span};
-	kernel_append_tables(arena, &kernel, b);
-	Block body = rows_both(rows, first->body, rewrite_block(&rewrite, second->body));
+	Block more = kernel_append(rows->program, &kernel, b, second->body, iters);
+	Block body = rows_both(rows, first->body, more);
 	kernel.name = b->name;
 	kernel.span = b->span;
 	kernel.site = b->site;
@@ -130,8 +105,8 @@ static void move_all(Rows *rows)
 		}
 		Kernel *kernel = &rows->kernels[rows->places[k]];
 		if (twins.n)
-			kernel->body = rows_with_twins(rows, kernel, kernel->body, twins.at,
-						       (uint32_t)twins.n);
+			kernel->body = rewrite_twins(rows->program, kernel, kernel->body, twins.at,
+						     (uint32_t)twins.n);
 	}
 }
 

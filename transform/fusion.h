@@ -89,13 +89,9 @@ void rows_choose(Rows *rows);
 
 /* ---- fusion.c ---- */
 
-/* Iterators of a kernel as numbers from `first` on; a loop like one with another body; blocks; a block with
- * twins in the place of buffers. */
-const Ix **rows_same_iters(const Rows *rows, const Kernel *kernel, IterVar first);
+/* A loop like one with another body; two blocks as one. */
 Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body);
 Block rows_both(const Rows *rows, Block a, Block b);
-Block rows_with_twins(const Rows *rows, const Kernel *kernel, Block block, BufferTwin *twins,
-		      uint32_t ntwins);
 
 /* ---- fusion_private.c ---- */
 

@@ -90,7 +90,8 @@ static LoopSplit *split_loop(const Rows *rows, const RowKernel *flat, const RowK
 	LoopSplit *split = ARENA_NEW(rows->arena, LoopSplit);
 	const Kernel *kernel = flat->kernel;
 	IterVar row = flat->loop->iter, inner = kernel->niters;
-	const Ix **iters = rows_same_iters(rows, kernel, 0), *zero = ix_const(arena, program->sizes, 0);
+	const Ix **iters = kernel_iters(arena, kernel, 0),
+		 *zero = ix_const(arena, program->sizes, 0);
 	iters[row] = ix_add(program, ix_mul(program, ix_iter(arena, row), ix_size(arena, c)),
 			    ix_iter(arena, inner));
 	*split = (LoopSplit){.iters = iters,

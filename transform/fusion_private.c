@@ -169,7 +169,7 @@ static void take_place(Rows *rows, Kernel *kernel, BufferId buffer, PlaceTaken p
 	const Stmt *loop = kernel->body.stmts[0];
 	BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = buffer, .id = place.to};
 	const Stmt *declared = place.store ? become_local(rows, kernel, place.store, &twin) : NULL;
-	Block body = rows_with_twins(rows, kernel, loop->body, &twin, 1);
+	Block body = rewrite_twins(rows->program, kernel, loop->body, &twin, 1);
 	if (declared)
 		body = rows_both(rows, block_one(arena, declared), body);
 	kernel->body = block_one(arena, rows_loop_over(rows, loop, body));

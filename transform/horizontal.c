@@ -261,9 +261,7 @@ static Block piece_body(const Horizontal *r, const Kernel *kernel, IterVar first
 {
 	Program *program = r->program;
 	const Stmt *loop = kernel->body.stmts[0];
-	const Ix **iters = ARENA_ARRAY(program->arena, const Ix *, kernel->niters + 1);
-	for (IterVar i = 0; i < kernel->niters; i++)
-		iters[i] = ix_iter(program->arena, first_iter + i);
+	const Ix **iters = kernel_iters(program->arena, kernel, first_iter);
 	const Ix *step = ix_const(program->arena, program->sizes, loop->step);
 	iters[loop->iter] =
 		ix_add(program, loop->lo, ix_mul(program, ix_iter(program->arena, piece), step));
@@ -289,8 +287,7 @@ static Kernel joint_kernel(const Horizontal *r, const Group *group)
 	for (size_t i = 0; i < group->members.n; i++) {
 		const Kernel *kernel = member(r, group, i);
 		Block part = piece_body(r, kernel, first_iter, first_local, piece);
-		for (uint32_t k = 0; k < part.n; k++)
-			PUSH(arena, body.stmts, part.stmts[k]);
+		body_append(arena, &body, part);
 		if (i > 0)
 			kernel_append_tables(arena, &joint, kernel);
 		first_iter += kernel->niters;

@@ -441,8 +441,7 @@ static const Stmt *in_chunks(Chunks *p, const ChunkPlan *plan)
 	if (root.n > 1)
 		whole.parts = n == 1 ? cuts[0].parts : named(p, "chunks", count, &body);
 	Block cut = cut_loops(p, root, cuts, n, &whole);
-	for (uint32_t i = 0; i < cut.n; i++)
-		PUSH(p->arena, body.stmts, cut.stmts[i]);
+	body_append(p->arena, &body, cut);
 	Stmt *loop = ARENA_NEW(p->arena, Stmt);
 	*loop = *stmt_for(p->arena, iter, number(p, 0), plus(p, count, p->own), body_block(&body));
 	loop->span = root.stmts[0]->span;

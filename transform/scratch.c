@@ -56,11 +56,8 @@ void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop)
 			ix_mul(program, ix_iter(arena, loop->slot), ix_size(arena, elements));
 		buffer->elements = size_scale(program->sizes, elements, loop->nslots);
 	}
-	const Ix **iters = ARENA_ARRAY(arena, const Ix *, kernel->niters + 1);
-	for (IterVar i = 0; i < kernel->niters; i++)
-		iters[i] = ix_iter(arena, i);
 	Rewrite rewrite = {.program = program,
-			   .iters = iters,
+			   .iters = kernel_iters(arena, kernel, 0),
 			   .renames = true,
 			   .offsets = offsets,
 			   .noffsets = noffsets,

@@ -373,8 +373,7 @@ void kernel_transpose(const Transform *transform, Kernel *kernel)
 		Block block = {kernel->body.stmts + i, 1};
 		if (is_transposed(&t, kernel->body.stmts[i]))
 			block = transpose_stmt(&t);
-		for (uint32_t s = 0; s < block.n; s++)
-			PUSH(program->arena, body.stmts, block.stmts[s]);
+		body_append(program->arena, &body, block);
 	}
 	kernel->body = body_block(&body);
 }

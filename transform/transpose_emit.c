@@ -29,9 +29,7 @@ static const Ix *in_block(const Transpose *t, IterVar block, int64_t n, const Ix
 /* Statements in terms of other iterators: u and v as given, the rest as they are. */
 static Rewrite rewrite_at(const Transpose *t, const Ix *u, const Ix *v)
 {
-	const Ix **iters = ARENA_ARRAY(t->arena, const Ix *, t->kernel->niters);
-	for (IterVar i = 0; i < t->kernel->niters; i++)
-		iters[i] = iter_ix(t, i);
+	const Ix **iters = kernel_iters(t->arena, t->kernel, 0);
 	iters[t->u->iter] = u;
 	iters[t->v->iter] = v;
 	return (Rewrite){.program = t->program, .iters = iters, .span = t->kernel->span};

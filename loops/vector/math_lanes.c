@@ -251,9 +251,7 @@ void math_lanes(Vectoring *t, const Stmt *of, Body *to)
 	Vectors v = {.t = t, .loop = loop, .lane = vector_iter(t, "lane")};
 	int64_t step = (int64_t)t->target->side_by_side * t->target->lanes,
 		trips = constant_trips(t->program, loop);
-	v.iters = ARENA_ARRAY(arena, const Ix *, t->kernel->niters);
-	for (IterVar i = 0; i < t->kernel->niters; i++)
-		v.iters[i] = ix_iter(arena, i);
+	v.iters = kernel_iters(arena, t->kernel, 0);
 	const Ix *i = ix_iter(arena, loop->iter);
 	bool once = trips >= step && trips < 2 * step;
 	const Stmt *whole = trips >= 0 && trips < step
