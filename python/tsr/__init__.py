@@ -13,8 +13,10 @@ from tsr._compiler import CompileWarning, compile, graph, shapes
 from tsr._device import DeviceArray
 from tsr._errors import ArgumentError, CheckError, CompileError, Diagnostic, Error, FileError, Place
 from tsr._half_bytes import Packed, pack
-from tsr._model import Model, Outputs, Parameters, Routine, Tensor, load
+from tsr._model import Model, load
+from tsr._parameters import Parameters
 from tsr._picture import Graph
+from tsr._routine import Routine
 from tsr._small_floats import (
     bf16_to_f32,
     f8e4m3_to_f32,
@@ -23,6 +25,7 @@ from tsr._small_floats import (
     f32_to_f8e4m3,
     f32_to_f8e5m2,
 )
+from tsr._tensors import Outputs, Tensor
 
 __version__ = "0.1.0"
 

@@ -1,4 +1,4 @@
-"""Holds base/diag.def against the compiler: --explain has a text for every code, the failing example gives the
+"""Holds the rows of base/diag.def, in one file, against the compiler: --explain has a text for every code, the failing example gives the
 code, and the mended one compiles without it."""
 import re
 import subprocess

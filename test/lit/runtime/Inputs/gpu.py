@@ -11,7 +11,7 @@ import tsr
 from host_driver import make
 from tsr._arrays import empty, entry_of
 from tsr._library import library
-from tsr._model import _Module, _Session
+from tsr._session import Module, Session
 
 TSRC, TSR, FOLDER = sys.argv[1:4]
 SOFTMAX = """dim n
@@ -218,7 +218,7 @@ def lent():
 def without_graph():
     """A session that asks for none."""
     os.environ.update(TSR_LIBCUDA=at("steps", "libcuda.so"), LOG=at("log"))
-    session = _Session(_Module(at("steps", "m.ptx")), "forward")
+    session = Session(Module(at("steps", "m.ptx")), "forward")
     x = np.ones(3, np.float32)
     session.set_dims({"steps": 2})
     session.call("tsr_set_input", b"x", ctypes.byref(entry_of(x, "f32")))
