@@ -198,8 +198,22 @@ static const char *gated(LanesText *l, const char *condition, const char *x)
 
 static const char *root(LanesText *l, const char *x)
 {
-	l->k->m->c_vectors->roots |= (uint64_t)1 << l->lanes;
+	l->k->m->c_vectors->helped |= (uint64_t)1 << l->lanes;
 	return arena_printf(l->k->arena, "TSR_ROOT_%d(%s)", l->lanes, x);
+}
+
+/* max(x, y), min(x, y): x where that is no number. */
+static const char *either(LanesText *l, Op op, const char *x, const char *y)
+{
+	Arena *arena = l->k->arena;
+	if (l->dtype != DTYPE_F32)
+		return chosen(l,
+			      arena_printf(arena, "(%s %s %s) | (%s != %s)", x,
+					   op == OP_MAX ? ">" : "<", y, x, x),
+			      x, y);
+	l->k->m->c_vectors->helped |= (uint64_t)1 << l->lanes;
+	return arena_printf(arena, "TSR_%s_%d(%s, %s)", op == OP_MAX ? "MOST" : "LEAST", l->lanes,
+			    x, y);
 }
 
 /* Conditions on vectors x and y that are names; NULL: the operation is none. */
@@ -230,8 +244,8 @@ static const char *choice(LanesText *l, Op op, const char *x, const char *y, con
 	if (holds)
 		return truth(l, holds);
 	switch (op) {
-	case OP_MAX: return chosen(l, arena_printf(arena, "(%s > %s) | (%s != %s)", x, y, x, x), x, y);
-	case OP_MIN: return chosen(l, arena_printf(arena, "(%s < %s) | (%s != %s)", x, y, x, x), x, y);
+	case OP_MAX:
+	case OP_MIN: return either(l, op, x, y);
 	case OP_RELU: return gated(l, arena_printf(arena, "~(%s < 0)", x), x);
 	case OP_SAT01:
 		return chosen(l, arena_printf(arena, "%s > 1", x), named(l, spread(l, "1")),

@@ -169,12 +169,18 @@ static void put_roots(FILE *out, int lanes)
 static void put_helpers(FILE *out, int lanes)
 {
 	fprintf(out,
-		"/* a < b ? a : b, a > b ? a : b; a < b ? yes : no, a == b ? yes : no; a 2^n, rounded once, or 0 where n < least, for whole numbers n. */\n");
+		"/* a < b ? a : b, a > b ? a : b; the extremes, NaN where a is; yes where a < b, or a == b, else no;\n"
+		" * a 2^n, rounded once, or 0 where n < least, for whole numbers n. */\n");
 	if (lanes == WIDEST)
 		fprintf(out,
 			"#ifdef __AVX512F__\n"
 			"#define TSR_LESSER_16(a, b) ((tsr_f32x16)_mm512_min_ps((__m512)(a), (__m512)(b)))\n"
 			"#define TSR_GREATER_16(a, b) ((tsr_f32x16)_mm512_max_ps((__m512)(a), (__m512)(b)))\n"
+			"#define TSR_MOST_16(a, b) TSR_UNLESS_NAN_16(a, _mm512_max_ps((__m512)(a), (__m512)(b)))\n"
+			"#define TSR_LEAST_16(a, b) TSR_UNLESS_NAN_16(a, _mm512_min_ps((__m512)(a), (__m512)(b)))\n"
+			"#define TSR_UNLESS_NAN_16(a, other) \\\n"
+			"\t((tsr_f32x16)_mm512_mask_mov_ps( \\\n"
+			"\t\tother, _mm512_cmp_ps_mask((__m512)(a), (__m512)(a), _CMP_UNORD_Q), (__m512)(a)))\n"
 			"#define TSR_LESS_16(a, b, yes, no) TSR_BLEND_16(a, b, _CMP_LT_OQ, yes, no)\n"
 			"#define TSR_EQUAL_16(a, b, yes, no) TSR_BLEND_16(a, b, _CMP_EQ_OQ, yes, no)\n"
 			"#define TSR_BLEND_16(a, b, how, yes, no) \\\n"
@@ -190,6 +196,12 @@ static void put_helpers(FILE *out, int lanes)
 		"#define TSR_LESS_%d(a, b, yes, no) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) < (b), yes, no)\n"
 		"#define TSR_EQUAL_%d(a, b, yes, no) TSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (a) == (b), yes, no)\n",
 		lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes);
+	fprintf(out,
+		"#define TSR_MOST_%d(a, b) \\\n"
+		"\tTSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, ((a) > (b)) | ((a) != (a)), a, b)\n"
+		"#define TSR_LEAST_%d(a, b) \\\n"
+		"\tTSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, ((a) < (b)) | ((a) != (a)), a, b)\n",
+		lanes, lanes, lanes, lanes, lanes, lanes);
 	fprintf(out,
 		"#define TSR_POWER_%d(n) ((tsr_f32x%d)(((n) + 127) << 23))\n"
 		"#define TSR_HALF_%d(n) \\\n\t(__builtin_convertvector( \\\n"
@@ -294,7 +306,7 @@ static void put_functions(FILE *out, const Module *m, int lanes)
 
 void c_put_lanes_math(FILE *out, const Module *m)
 {
-	uint64_t helped = m->c_vectors->roots, masked = m->c_vectors->masked;
+	uint64_t helped = m->c_vectors->helped, masked = m->c_vectors->masked;
 	for (Op op = 0; op < OP_COUNT; op++)
 		helped |= lanes_of(m, op);
 	if (helped || masked >> WIDEST & 1)

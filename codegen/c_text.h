@@ -49,7 +49,7 @@ struct CVectors {
 	uint64_t used[2];
 	uint64_t masked;		     /* of f32, of which some lanes are loaded and stored */
 	uint64_t math[OP_COUNT][C_TOGETHER]; /* functions of f32, by number of vectors less 1 */
-	uint64_t roots;			     /* of f32, whose square roots are taken */
+	uint64_t helped;		     /* of f32, with square roots, extremes */
 };
 /* Their types, once all that uses them is written. */
 void c_put_vectors(FILE *out, const Module *module);

@@ -186,16 +186,25 @@ static bool saturates(Dtype from, Dtype to)
 	return dtype_is_float(from) && dtype_is_integer(to) && to != DTYPE_BOOL;
 }
 
+/* One choice after the other, each an instruction of vectors. The greatest number may be rounded up to one
+ * that does not fit. */
 static void put_saturating(FILE *out, const Module *m, Dtype from, Dtype to)
 {
 	const char *least = int_constant(m->arena, to, op_neutral(OP_MAX, to).i);
 	const char *greatest = int_constant(m->arena, to, op_neutral(OP_MIN, to).i);
-	const char *type = c_type(from);
+	const char *real = c_type(from), *type = c_type(to);
 	fprintf(out,
 		"static inline %s tsr_%s_from_%s(%s x)\n{\n"
-		"\treturn x != x ? 0 : x <= (%s)%s ? %s : x >= (%s)%s ? %s : (%s)x;\n}\n\n",
-		c_type(to), dtype_name(to), dtype_name(from), type, type, least, least, type,
-		greatest, greatest, c_type(to));
+		"\tx = x != x ? 0 : x;\n\tx = x < (%s)%s ? (%s)%s : x;\n",
+		type, dtype_name(to), dtype_name(from), real, real, least, real, least);
+	if (dtype_is_byte(to))
+		fprintf(out, "\tx = x > %s ? %s : x;\n\treturn (%s)(int32_t)x;\n}\n\n", greatest,
+			greatest, type);
+	else
+		fprintf(out,
+			"\tconst %s whole = (%s)(x >= (%s)%s ? 0 : x);\n"
+			"\treturn x >= (%s)%s ? %s : whole;\n}\n\n",
+			type, type, real, greatest, real, greatest, greatest);
 }
 
 static void put_index_helpers(FILE *out)
