@@ -323,6 +323,10 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		cuda_lanes_loop(k, stmt);
 		return;
 	}
+	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && c_lanes_groups_fit(k, stmt)) {
+		c_lanes_groups(k, stmt);
+		return;
+	}
 	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && c_lanes_fit(k, stmt)) {
 		c_lanes_loop(k, stmt);
 		return;

@@ -51,6 +51,10 @@ bool c_lanes_fit(const KernelText *k, const Stmt *loop);
 void c_lanes_loop(KernelText *k, const Stmt *loop);
 /* Writes the loop that sets the elements of a local with axes to one value, a C expression. */
 void c_lanes_fill(KernelText *k, LocalId local, const char *value);
+/* c_lanes_groups.c: is it a sum of products of neighbours, as the instructions of a processor have it? */
+bool c_lanes_groups_fit(const KernelText *k, const Stmt *loop);
+/* Writes the loop. Requires that it fits. */
+void c_lanes_groups(KernelText *k, const Stmt *loop);
 /* Asks the compiler to write out the loop that follows. */
 void c_put_unroll(KernelText *k, int64_t times);
 

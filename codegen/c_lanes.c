@@ -68,9 +68,17 @@ static bool value_fits(const LanesText *l, const Value *value)
 	switch (value->kind) {
 	case VALUE_LOAD: return moves_by_one(l, value->ix);
 	case VALUE_LOCAL: return value->nixs == 0 || local_fits(l, value->ixs, value->nixs);
-	case VALUE_OP: return op_fits(value->op, value->dtype) || c_lanes_call_fits(l, value);
+	case VALUE_OP:
+		return dtype_is_float(l->dtype) &&
+		       (op_fits(value->op, value->dtype) || c_lanes_call_fits(l, value));
 	default: return false;
 	}
+}
+
+/* Integers are moved; their operations wrap, which those of C's vectors need not. */
+static bool acc_fits(const LanesText *l, Op acc)
+{
+	return acc == OP_NONE || (dtype_is_float(l->dtype) && op_fits(acc, l->dtype));
 }
 
 static bool stmt_fits(LanesText *l, const Stmt *stmt)
@@ -80,9 +88,9 @@ static bool stmt_fits(LanesText *l, const Stmt *stmt)
 	bool fits = value_fits(l, stmt->value);
 	if (stmt->kind == LOOP_STORE)
 		return fits && moves_by_one(l, stmt->ix) &&
-		       (stmt->acc == OP_NONE || op_fits(stmt->acc, l->dtype));
+		       acc_fits(l, stmt->acc);
 	if (stmt->kind == LOOP_SET)
-		return fits && (stmt->acc == OP_NONE || op_fits(stmt->acc, l->dtype)) &&
+		return fits && acc_fits(l, stmt->acc) &&
 		       (stmt->nixs ? local_fits(l, stmt->ixs, stmt->nixs) : l->own[stmt->local]);
 	return fits && stmt->kind == LOOP_LOCAL;
 }
@@ -101,7 +109,8 @@ bool c_lanes_fit(const KernelText *k, const Stmt *loop)
 	if (loop->body.n == 0 || !loop->body.stmts[0]->value)
 		return false;
 	LanesText l = lanes_new(k, loop);
-	if (l.dtype != DTYPE_F32 && (l.dtype != DTYPE_F64 || loop->lanes))
+	bool whole = l.dtype == DTYPE_F64 || l.dtype == DTYPE_I32;
+	if (l.dtype != DTYPE_F32 && (!whole || loop->lanes))
 		return false;
 	int64_t bytes = vector_lanes(k->m->program, loop) * dtype_bytes(l.dtype);
 	if (bytes < LEAST_BYTES || k->m->program->options.target->vector_bytes < LEAST_BYTES)
@@ -402,8 +411,9 @@ static void set_width(LanesText *l, int lanes)
 	KernelText *k = l->k;
 	l->lanes = lanes;
 	l->type = vector_type(k, l->dtype, lanes);
-	l->integer = vector_type(k, l->dtype == DTYPE_F32 ? DTYPE_I32 : DTYPE_I64, lanes);
-	k->m->c_vectors->used[l->dtype == DTYPE_F64] |= (uint64_t)1 << lanes;
+	bool wide = dtype_bytes(l->dtype) == dtype_bytes(DTYPE_F64);
+	l->integer = vector_type(k, wide ? DTYPE_I64 : DTYPE_I32, lanes);
+	k->m->c_vectors->used[wide] |= (uint64_t)1 << lanes;
 }
 
 static void put_body(LanesText *l)
@@ -501,8 +511,8 @@ void c_lanes_fill(KernelText *k, LocalId id, const char *value)
 		n *= local->extent[i];
 		first = arena_printf(k->arena, "%s[0]", first);
 	}
-	bool floats = l.dtype == DTYPE_F32 || l.dtype == DTYPE_F64;
-	int lanes = floats ? (int)k->m->program->options.target->vector_bytes / dtype_bytes(l.dtype)
+	bool vector = l.dtype == DTYPE_F32 || l.dtype == DTYPE_F64 || l.dtype == DTYPE_I32;
+	int lanes = vector ? (int)k->m->program->options.target->vector_bytes / dtype_bytes(l.dtype)
 			   : 0;
 	while (lanes && last % lanes)
 		lanes /= 2;
@@ -535,11 +545,11 @@ void c_put_vectors(FILE *out, const Module *m)
 			if (v->used[wide] >> lanes & 1)
 				fprintf(out,
 					"typedef %s tsr_f%dx%d __attribute__((vector_size(%d), aligned(%d), may_alias));\n"
-					"typedef int%d_t tsr_i%dx%d __attribute__((vector_size(%d)));\n"
+					"typedef int%d_t tsr_i%dx%d __attribute__((vector_size(%d), aligned(%d), may_alias));\n"
 					"typedef uint%d_t tsr_u%dx%d __attribute__((vector_size(%d)));\n",
 					wide ? "double" : "float", bits, lanes, lanes * bits / 8,
-					bits / 8, bits, bits, lanes, lanes * bits / 8, bits, bits,
-					lanes, lanes * bits / 8);
+					bits / 8, bits, bits, lanes, lanes * bits / 8, bits / 8,
+					bits, bits, lanes, lanes * bits / 8);
 	fprintf(out, "/* Of each lane a where the condition has all bits, b where it has none. */\n"
 		     "#define TSR_CHOOSE(type, integer, condition, a, b) \\\n"
 		     "\t((type)(((condition) & (integer)(a)) | (~(condition) & (integer)(b))))\n\n");

@@ -49,10 +49,13 @@ struct CVectors {
 	uint64_t used[2];
 	uint64_t masked;		     /* of f32, of which some lanes are loaded and stored */
 	uint64_t math[OP_COUNT][C_TOGETHER]; /* functions of f32, by number of vectors less 1 */
+	bool groups[DTYPE_COUNT][DTYPE_COUNT]; /* sums of products of neighbours, by dtypes */
 	uint64_t helped;		     /* of f32, with square roots, extremes */
 };
 /* Their types, once all that uses them is written. */
 void c_put_vectors(FILE *out, const Module *module);
+/* c_lanes_groups.c: the functions of sums of products that are used. */
+void c_put_groups(FILE *out, const Module *module);
 /* c_math_lanes.c: has the function of f32 a form for vectors of C? */
 bool c_has_lanes(const Module *module, Op op);
 /* Its name, of so many vectors. */

@@ -25,7 +25,7 @@ def compile_text(source, name):
         with open(path, "w", encoding="utf8", newline="") as out:
             out.write(source)
         options = ["-Wall", "-O0"] + (["-W" + name] if name else [])
-        run = subprocess.run([tsrc, *options, path, "-o", directory + "/m.so"], capture_output=True, text=True,
+        run = subprocess.run([tsrc, *options, path, "-o", directory + "/m.c"], capture_output=True, text=True,
                              cwd=directory)
         return run.returncode, run.stderr
 

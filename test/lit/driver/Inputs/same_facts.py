@@ -26,7 +26,7 @@ def value(field):
 
 def messages(path, form, name):
     options = ["-Wall", "-O0"] + (["-W" + name] if name else []) + ["-ferror-limit=0"]
-    run = subprocess.run([tsrc, *options, "-fdiagnostics-format=" + form, "-o", path + ".so", path],
+    run = subprocess.run([tsrc, *options, "-fdiagnostics-format=" + form, "-o", path + ".c", path],
                          capture_output=True, cwd=os.path.dirname(path))
     return run.stderr.decode("utf8", "replace")
 
