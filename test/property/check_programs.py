@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from data_forms import SMALL
+import data_forms
 from generate import Generator
 from reference import ASSIGNMENTS, DIMS, RUNS, parse_shape
 from runner import tsrc
@@ -84,8 +84,8 @@ def stored(values, dtype):
     """As they lie in memory."""
     if dtype in RANGES:
         return packed(values)
-    if dtype in SMALL:
-        values = np.vectorize(SMALL[dtype].get, otypes=[np.uint8])(values) if values.size else np.zeros(values.shape)
+    if dtype in data_forms.SMALL:
+        values = np.vectorize(data_forms.SMALL[dtype].get, otypes=[np.uint8])(values) if values.size else np.zeros(values.shape)
     return values.astype(DTYPES[dtype])
 
 
@@ -99,7 +99,7 @@ def main():
     numbers = "--shapes" not in sys.argv
     failures = 0
     for trial in range(seed, seed + count):
-        program = Generator(trial).program()
+        program = Generator(trial, more=data_forms.FORMS).program()
         verify = tsrc(program.text, "--verify")
         wrong = (wrong_shapes(program) or wrong_fixed(program) or (verify.returncode and verify.stderr)
                  or (numbers and wrong_numbers(program))

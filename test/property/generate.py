@@ -8,7 +8,6 @@ import random
 
 import numpy as np
 
-import data_forms
 import forms
 import specs
 from reference import (BATCH, DIMS, INPUT, OUTPUT, RUNS, Axis, Tensor, axis_of, broadcast_rows, flat, pointwise,
@@ -25,10 +24,12 @@ LARGEST = 4000  # elements of a tensor
 
 
 class Generator:
-    def __init__(self, seed, symbolic=None):
+    def __init__(self, seed, symbolic=None, more=()):
+        """more: forms that are drawn beside FORMS."""
         self.rng = random.Random(seed)
         self.data = np.random.default_rng(seed)
         self.symbolic = self.rng.random() < 0.6 if symbolic is None else symbolic
+        self.forms = [*FORMS, *more]
         self.lines, self.tensors, self.inputs = [], [], []
         self.shapes = {}    # name -> three lists of sizes
         self.used = set()
@@ -111,7 +112,7 @@ class Generator:
     # ---- statements ----
 
     def statement(self):
-        form = self.rng.choice(FORMS)
+        form = self.rng.choice(self.forms)
         result = form(self)
         if result is None or any(v.size > LARGEST for v in result.values):
             return False
@@ -381,4 +382,4 @@ FORMS = ([form_unary, form_binary, form_binary, form_compare, form_several, form
           form_compose, form_compose, form_layer, form_bias, form_function, form_iterate, form_stack, form_reshape,
           form_left_over, form_gather, form_range, form_constant] + [specs.form_einsum] * 5 + [specs.form_reduce] * 3 + [specs.form_affine] * 3 +
          [specs.form_concat] * 2 + [specs.form_part, specs.form_argmax, specs.form_mean] +
-         forms.FORMS + data_forms.FORMS)
+         forms.FORMS)
