@@ -119,7 +119,7 @@ dim hidden = 10
 input x : [5, n | 4]
 fn cell(size)(h, v) = tanh({u : [size -> size]} * h + {w : [... -> size]} * v + {b : [size] = 0})
 let start = sum("t, n | i => n | 0", x) .* {init : [hidden]}
-let (last, all) = iterate(5, h = start, i) { let c = element(hidden), next = c(h, x @ i) in (next, next) }
+let (last, all) = iterate(5, h = start, i) { let c = cell(hidden), next = c(h, x @ i) in (next, next) }
 output y = {out : [hidden -> 2]} * last
 output states = all
 """
