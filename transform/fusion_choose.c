@@ -195,9 +195,10 @@ static const char *join(Rows *rows, RowKernel *open, RowKernel *next)
 		describe(rows, next, NULL);
 	if (asks_off(asked))
 		return "nothing is to be fused with it";
-	const char *why = asks_name(asked, 0, open->kernel->name)
-				  ? decide(rows, open, next, asked != NULL)
-				  : TEXT(rows, "%s is the one before", open->kernel->name);
+	const char *why =
+		asks_name(asked, 0, open->kernel->name)
+			? decide(rows, open, next, asked != NULL)
+			: TEXT(rows, "the kernel right before it is %s", open->kernel->name);
 	if (!why)
 		describe(rows, next, open);
 	else if (asked)

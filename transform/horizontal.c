@@ -172,10 +172,10 @@ static bool joins(const Horizontal *r, const Group *group, uint32_t k)
 	bool cut = asked_of(r, open, CHOICE_PARALLEL) || asked_of(r, kernel, CHOICE_PARALLEL);
 	if (asks_off(asked) || (!asked && (cut || !group->suffices || !is_worth(r, group, k))))
 		return false;
-	const char *why =
-		asks_name(asked, 0, open->name)
-			? horizontal_illegal(r, group, k)
-			: arena_printf(r->program->arena, "%s is the one before", open->name);
+	const char *why = asks_name(asked, 0, open->name)
+				  ? horizontal_illegal(r, group, k)
+				  : arena_printf(r->program->arena,
+						 "the kernel right before it is %s", open->name);
 	if (asked && why)
 		asked->refused = why;
 	return !why;

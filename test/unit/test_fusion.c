@@ -80,9 +80,11 @@ static void run_case(uint32_t pass, const Case *c)
 static void rows_are_fused_or_refused(void **state)
 {
 	static const Case cases[] = {
-		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80 + j]"), "fuse_rows a", NULL},
+		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80 + j]"),
+		 "fuse_rows a", NULL},
 		/* another element of the row; a flat loop becomes rows, whichever it is */
-		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80]"), "fuse_rows", NULL},
+		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80]"), "fuse_rows",
+		 NULL},
 		{FLAT("t[i] = x[i]"), ROWS("y[i*80 + j] = t[i*80 + j]"), "fuse_rows", NULL},
 		{ROWS("t[i*80 + j] = x[i*80 + j]"), FLAT("y[i] = t[i]"), "fuse_rows", NULL},
 		/* what does not pay is made where it is asked for */
@@ -99,10 +101,10 @@ static void rows_are_fused_or_refused(void **state)
 		 ROWS("if j < 40\n        y[i*80 + j] = t[i*80 + j]"), "fuse_rows a",
 		 "b has conditions or checks"},
 		{ROWS("t[i*80 + j] = x[i*80 + j]"),
-		 "  for i in 0..80\n    for j in 0..48\n      y[j + i*48] = t[i + j*80]\n", "fuse_rows a",
-		 "b goes in tiles that are transposed"},
-		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80 + j]"), "fuse_rows b",
-		 "a is the one before"},
+		 "  for i in 0..80\n    for j in 0..48\n      y[j + i*48] = t[i + j*80]\n",
+		 "fuse_rows a", "b goes in tiles that are transposed"},
+		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80 + j]"),
+		 "fuse_rows b", "the kernel right before it is a"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -112,8 +114,8 @@ static void rows_are_fused_or_refused(void **state)
 static void pieces_go_together_or_are_refused(void **state)
 {
 	static const Case cases[] = {
-		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80 + j]"), "horizontal a",
-		 NULL},
+		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80 + j]"),
+		 "horizontal a", NULL},
 		/* pieces of another step and another beginning */
 		{ROWS("t[i*80 + j] = x[i*80 + j]"),
 		 "  for i in 80..3920 step 80\n    for j in 0..80\n      y[i + j - 80] = t[i + j - 80]\n",
@@ -129,8 +131,8 @@ static void pieces_go_together_or_are_refused(void **state)
 		{ROWS("t[i*80 + j] = x[i*80 + j]"),
 		 "  for i in 0..3840 step 80\n    for j in 0..79\n      y[i + j] = t[i + j + 2]\n",
 		 "horizontal a", "a piece of it touches what another stores"},
-		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80 + j]"), "horizontal b",
-		 "a is the one before"},
+		{ROWS("t[i*80 + j] = x[i*80 + j]"), ROWS("y[i*80 + j] = t[i*80 + j]"),
+		 "horizontal b", "the kernel right before it is a"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
