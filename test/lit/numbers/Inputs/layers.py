@@ -29,7 +29,7 @@ let gru = nn.gru(7)
 let unit = nn.gru_cell(7)
 let (lh, lc, la) = lstm(sequence, first, first)
 let (gh, ga) = gru(sequence, first)
-let (ch, cc) = element(x_now, first, first)
+let (ch, cc) = cell(x_now, first, first)
 let moe = nn.mixture(6, 24, k = 3, act = relu)
 routine norm() -> normal { normal =: nn.group_norm(4)(x) }
 routine rotate() -> turned { turned =: nn.rotary()(q, p) }
@@ -37,7 +37,7 @@ routine mix() -> y, gate, up, down { y =: moe(e); gate =: moe.gate; up =: moe.up
 routine long() -> state, c, a, wx, wh, b { state =: lh; c =: lc; a =: la; wx =: lstm.wx; wh =: lstm.wh; b =: lstm.b }
 routine gated() -> state, a, wx, wh, bx, bh { state =: gh; a =: ga; wx =: gru.wx; wh =: gru.wh; bx =: gru.bx; bh =: gru.bh }
 routine once() -> state, c, u, wx, wh, vx, vh {
-  state =: ch; c =: cc; u =: unit(x_now, first); wx =: element.wx; wh =: element.wh; vx =: unit.wx; vh =: unit.wh
+  state =: ch; c =: cc; u =: unit(x_now, first); wx =: cell.wx; wh =: cell.wh; vx =: unit.wx; vh =: unit.wh
 }
 routine draw() -> ids { ids =: nn.sample(10)(logits, seed, temperature, mass) }
 """
