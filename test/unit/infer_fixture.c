@@ -16,7 +16,10 @@ Set *set_new(void)
 	t->graph.sizes = sizes_new(t->arena);
 	for (int i = 0; i < TENSORS; i++)
 		PUSH(t->arena, t->graph.nodes,
-		     ((Node){.kind = NODE_NUMBER, .like = NODE_NONE, .target = NODE_NONE}));
+		     ((Node){.kind = NODE_NUMBER,
+			     .like = NODE_NONE,
+			     .target = NODE_NONE,
+			     .packs = NODE_NONE}));
 	t->s = solver_new(&t->graph, t->arena);
 	for (int i = 0; i < TENSORS; i++) {
 		for (int k = 0; k < ROW_KINDS; k++)

@@ -299,7 +299,7 @@ static NodeId add(Small *s, Node node, const char *shape)
 	NodeId id = (NodeId)s->graph.nodes.n;
 	REQUIRE(id < SMALL_NODES);
 	s->shapes[id] = small_shape(s, shape);
-	node.like = node.target = NODE_NONE;
+	node.like = node.target = node.packs = NODE_NONE;
 	node.used = true;
 	PUSH(s->arena, s->graph.nodes, node);
 	return id;
