@@ -199,6 +199,7 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		return;
 	}
 	if (stmt->loop == LOOP_PARALLEL) {
+		jit_tiles_end(k); /* what runs the parts is the caller's */
 		jit_parallel_loop(k, stmt);
 		jit_tiles_forget(k);
 		return;

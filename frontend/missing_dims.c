@@ -20,36 +20,56 @@ static bool is_told(const Build *b, Name name)
 	return false;
 }
 
-static bool is_missing(Build *b, Name name)
+static bool is_captured(const AstExpr *expr, Sym name)
 {
-	return !scope_find(b->at.scope, name.sym) && !scope_declares_later(b, name) &&
-	       !scope_nearest_size(b, name.sym) && !is_told(b, name);
+	bool found = false;
+	for (uint32_t i = 0; expr && i < expr->nargs && !found; i++)
+		found = is_captured(expr->args[i], name);
+	for (uint32_t i = 0; expr && i < expr->nbinds && !found; i++) {
+		const AstBind *bind = &expr->binds[i];
+		found = is_captured(bind->value, name);
+		for (uint32_t k = 0; expr->kind == AST_WITH && k < bind->nnames; k++)
+			found |= bind->names[k].sym == name;
+	}
+	return found;
 }
 
-static void add_shape(Build *b, const AstShape *shape)
+/* Is nothing of that name declared or captured, in what stands behind the place neither? */
+static bool is_missing(Build *b, const AstFile *file, Name name, Span place)
+{
+	Name from = {.sym = name.sym, .span = place};
+	bool has = scope_find(b->at.scope, name.sym) || scope_declares_later(b, from) ||
+		   scope_nearest_size(b, name.sym) || is_told(b, name);
+	for (uint32_t i = 0; i < file->nstmts && !has; i++)
+		has = is_captured(file->stmts[i].expr, name.sym);
+	return !has;
+}
+
+static void add_shape(Build *b, const AstFile *file, const AstShape *shape, Span place)
 {
 	for (RowKind kind = 0; shape && kind < ROW_KINDS; kind++) {
 		const AstShapeRow *row = &shape->rows[kind];
 		for (uint32_t i = 0; i < row->naxes && b->missing_dims.n < MOST_MISSING; i++) {
 			const AstExpr *size = row->axes[i].size;
-			if (size && size->kind == AST_NAME && is_missing(b, size->name))
+			if (size && size->kind == AST_NAME &&
+			    is_missing(b, file, size->name, place))
 				PUSH(b->arena, b->missing_dims, size->name);
 		}
 	}
 }
 
 /* The statement that a place stands in, and those behind it: the shapes of what they declare. */
-static Span add_file(Build *b, const AstFile *file, Span at)
+static Span add_file(Build *b, const AstFile *file, Span place)
 {
-	Span from = at;
+	Span from = place;
 	for (uint32_t i = 0; i < file->nstmts; i++) {
 		const AstStmt *stmt = &file->stmts[i];
-		if (stmt->span.end <= at.start)
+		if (stmt->span.end <= place.start)
 			continue;
-		if (stmt->span.start <= at.start)
+		if (stmt->span.start <= place.start)
 			from.start = from.end = stmt->span.start;
 		if (stmt->kind == STMT_INPUT || stmt->kind == STMT_PARAM)
-			add_shape(b, stmt->shape);
+			add_shape(b, file, stmt->shape, place);
 	}
 	return from;
 }
@@ -71,7 +91,7 @@ void missing_dims_tell(Build *b, Name name)
 {
 	size_t first = b->missing_dims.n;
 	const AstFile *file = file_of(b, name);
-	if (!file || b->diags->overflow || !is_missing(b, name))
+	if (!file || b->diags->overflow || !is_missing(b, file, name, name.span))
 		return;
 	PUSH(b->arena, b->missing_dims, name);
 	Span at = add_file(b, file, name.span);

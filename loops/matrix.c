@@ -26,7 +26,7 @@ static const Value *narrow_load(const Program *program, const Value *product, ui
 	const Value *load = cast->args[0];
 	bool packed = dtype_is_packed(program->buffers.at[load->buffer].dtype);
 	bool narrow = dtype_is_byte(load->dtype) || load->dtype == DTYPE_BF16;
-	return narrow && !packed ? load : NULL;
+	return narrow && !packed && cast->dtype == dtype_wide(load->dtype) ? load : NULL;
 }
 
 static bool moves_by(Program *program, const Ix *ix, IterVar iter, int64_t by)
