@@ -267,7 +267,7 @@ static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 	NodeId id = target->kind == AST_NAME || target->kind == AST_MEMBER ? eval_node(b, target)
 									   : NODE_NONE;
 	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
-	if (node && (node->kind == NODE_PARAM || node->kind == NODE_ZEROS))
+	if (node && (node->kind == NODE_PARAM || (node->kind == NODE_ZEROS && !node->carried)))
 		return id;
 	if (!node && (target->kind == AST_NAME || target->kind == AST_MEMBER))
 		return NODE_NONE;

@@ -122,13 +122,45 @@ static void eval_forward(Build *b, const AstStep *step)
 	PUSH(b->arena, b->routine->roots, id);
 }
 
-/* What a name of the step stands for is computed here, before later steps write what it depends on. */
-static void keep_value(Build *b, const Value *value)
+/* Can a later step write the tensor, or what a tensor of the file depends on? */
+static bool may_change(const Build *b, NodeId id)
 {
-	for (uint32_t i = 0; value->kind == VALUE_TUPLE && i < value->nitems; i++)
-		keep_value(b, &value->items[i]);
+	const Node *node = graph_node(b->graph, id);
+	if (node->kind == NODE_ZEROS)
+		return !node->carried;
+	bool packed = node->dtype != DTYPE_NONE && dtype_is_packed(node->dtype);
+	return !packed && (node->kind == NODE_PARAM || (id < b->routine->start && node->nargs > 0));
+}
+
+/* Where the value stands in what a `let` gives; all of that where it was written elsewhere. */
+static Span place_in(Span given, Span value)
+{
+	bool inside =
+		value.file == given.file && value.start >= given.start && value.end <= given.end;
+	return inside ? value : given;
+}
+
+/* A name of a `let` stands for what its value holds here, whatever later steps write: what can
+ * change is copied. */
+static void keep_value(Build *b, Value *value, Span given)
+{
+	Span span = place_in(given, value->span);
+	if (value->kind == VALUE_TUPLE) {
+		Value *items = ARENA_ARRAY(b->arena, Value, value->nitems);
+		for (uint32_t i = 0; i < value->nitems; i++) {
+			items[i] = value->items[i];
+			keep_value(b, &items[i], span);
+		}
+		value->items = items;
+	}
 	if (value->kind != VALUE_TENSOR)
 		return;
+	if (!check_fresh(b, value->node, span)) {
+		*value = value_error();
+		return;
+	}
+	if (may_change(b, value->node))
+		value->node = node_pointwise(b, OP_ID, &value->node, &span, 1, span, span);
 	PUSH(b->arena, b->routine->forward, value->node);
 	PUSH(b->arena, b->routine->roots, value->node);
 }
@@ -142,10 +174,9 @@ static void eval_let(Build *b, const AstStep *step)
 		return;
 	for (uint32_t i = 0; i < step->nbinds; i++)
 		for (uint32_t k = 0; k < step->binds[i].nnames; k++) {
-			const Binding *binding =
-				scope_here(b->at.scope, step->binds[i].names[k].sym);
+			Binding *binding = scope_here(b->at.scope, step->binds[i].names[k].sym);
 			if (binding)
-				keep_value(b, &binding->value);
+				keep_value(b, &binding->value, step->binds[i].value->span);
 		}
 }
 
