@@ -8,7 +8,15 @@
 #include "frontend/build.h"
 #include "frontend/scope.h"
 
-enum { MOST_MISSING = 32 };
+enum { MOST_MISSING = 32, MOST_LOOKS = 64, MOST_TOLD = 256 };
+
+/* What is looked through: a file from a place on, so many sizes of it at most. */
+typedef struct Search {
+	Build *b;
+	const AstFile *file;
+	Span place;
+	uint32_t looks;
+} Search;
 
 static bool is_told(const Build *b, Name name)
 {
@@ -35,41 +43,44 @@ static bool is_captured(const AstExpr *expr, Sym name)
 }
 
 /* Is nothing of that name declared or captured, in what stands behind the place neither? */
-static bool is_missing(Build *b, const AstFile *file, Name name, Span place)
+static bool is_missing(Search *search, Name name)
 {
-	Name from = {.sym = name.sym, .span = place};
-	bool has = scope_find(b->at.scope, name.sym) || scope_declares_later(b, from) ||
-		   scope_nearest_size(b, name.sym) || is_told(b, name);
-	for (uint32_t i = 0; i < file->nstmts && !has; i++)
-		has = is_captured(file->stmts[i].expr, name.sym);
+	Build *b = search->b;
+	Name from = {.sym = name.sym, .span = search->place};
+	if (search->looks++ >= MOST_LOOKS || is_told(b, name) || scope_find(b->at.scope, name.sym))
+		return false;
+	bool has = scope_declares_later(b, from) || scope_nearest_size(b, name.sym);
+	for (uint32_t i = 0; i < search->file->nstmts && !has; i++)
+		has = is_captured(search->file->stmts[i].expr, name.sym);
 	return !has;
 }
 
-static void add_shape(Build *b, const AstFile *file, const AstShape *shape, Span place)
+static void add_shape(Search *search, const AstShape *shape)
 {
+	Build *b = search->b;
 	for (RowKind kind = 0; shape && kind < ROW_KINDS; kind++) {
 		const AstShapeRow *row = &shape->rows[kind];
 		for (uint32_t i = 0; i < row->naxes && b->missing_dims.n < MOST_MISSING; i++) {
 			const AstExpr *size = row->axes[i].size;
-			if (size && size->kind == AST_NAME &&
-			    is_missing(b, file, size->name, place))
+			if (size && size->kind == AST_NAME && is_missing(search, size->name))
 				PUSH(b->arena, b->missing_dims, size->name);
 		}
 	}
 }
 
-/* The statement that a place stands in, and those behind it: the shapes of what they declare. */
-static Span add_file(Build *b, const AstFile *file, Span place)
+/* The statement that the place stands in, and those behind it: the shapes of what they declare. Returns where
+ * that statement begins. */
+static Span add_file(Search *search)
 {
-	Span from = place;
-	for (uint32_t i = 0; i < file->nstmts; i++) {
-		const AstStmt *stmt = &file->stmts[i];
+	Span place = search->place, from = place;
+	for (uint32_t i = 0; i < search->file->nstmts && search->looks < MOST_LOOKS; i++) {
+		const AstStmt *stmt = &search->file->stmts[i];
 		if (stmt->span.end <= place.start)
 			continue;
 		if (stmt->span.start <= place.start)
 			from.start = from.end = stmt->span.start;
 		if (stmt->kind == STMT_INPUT || stmt->kind == STMT_PARAM)
-			add_shape(b, file, stmt->shape, place);
+			add_shape(search, stmt->shape);
 	}
 	return from;
 }
@@ -90,11 +101,11 @@ bool missing_dim_is_told(const Build *b, Name name)
 void missing_dims_tell(Build *b, Name name)
 {
 	size_t first = b->missing_dims.n;
-	const AstFile *file = file_of(b, name);
-	if (!file || b->diags->overflow || !is_missing(b, file, name, name.span))
+	Search search = {.b = b, .file = file_of(b, name), .place = name.span};
+	if (!search.file || b->diags->overflow || first >= MOST_TOLD || !is_missing(&search, name))
 		return;
 	PUSH(b->arena, b->missing_dims, name);
-	Span at = add_file(b, file, name.span);
+	Span at = add_file(&search);
 	if (b->missing_dims.n == first + 1) {
 		diag_note(b->diags, name.span,
 			  "a size is declared before its use: 'dim %s' is known when the program runs",

@@ -83,10 +83,9 @@ static void recover(Driver *d, bool misused)
 static bool is_statement(const Driver *d)
 {
 	const Feed *feed = &d->feed;
-	bool goes_on =
-		file_parse_accepts(d->parser, TOKEN_IN) || file_parse_accepts(d->parser, TOKEN_FOR);
 	return feed->token.kind == TOKEN_LET && feed->token.first && feed_at_statement(feed) &&
-	       goes_on;
+	       (file_parse_accepts(d->parser, TOKEN_IN) ||
+		file_parse_accepts(d->parser, TOKEN_FOR));
 }
 
 /* Feeds the current token, or reports it and recovers. */
