@@ -1,8 +1,8 @@
 /* Drives the program parser: one token at a time, asking before each whether it is accepted. After
  * an error the statement is dropped: tokens are skipped to the next keyword that starts a
- * statement (inside a routine: to the next line at the level of its steps, or to the brace that
- * ends them), and the parser's stack is unwound to where such a token can go on. Every error costs
- * at least one token, so this ends.
+ * statement (inside a routine: to the next line or `; let` at the level of its steps, or to the
+ * brace that ends them), and the parser's stack is unwound to where such a token can go on. Every
+ * error costs at least one token, so this ends.
  *
  * The parser's stack grows with nesting alone, so a limit on it bounds memory before any tree is
  * made. */
@@ -23,22 +23,29 @@ typedef struct Driver {
 	void *parser;
 } Driver;
 
-static bool at_end(const Feed *feed)
+/* Is the token the end of the file, or the start of a statement? Among steps a `let` that does not
+ * start its line belongs to a step. */
+static bool at_end(const Feed *feed, bool steps)
 {
-	return feed->token.kind == TOKEN_END || feed_at_statement(feed);
+	bool of_step = steps && feed->token.kind == TOKEN_LET && !feed->token.first;
+	return feed->token.kind == TOKEN_END || (!of_step && feed_at_statement(feed));
+}
+
+/* Does the token look like the start of a step: the first of its line, or a `let` behind ';'? */
+static bool at_step(const Feed *feed)
+{
+	int kind = feed->token.kind;
+	return (kind == TOKEN_LET && feed->before.kind == TOKEN_SEMI) ||
+	       (feed->token.first && kind != TOKEN_ERROR && !token_closes(kind));
 }
 
 /* Skips to a token that can start a step, where `level` brackets are open, or that ends the steps
  * or starts a statement. */
 static void skip_to_step(Feed *feed, size_t level)
 {
-	for (;; feed_next(feed)) {
-		if (at_end(feed) || feed->open.n < level)
-			return;
-		if (feed->open.n == level && feed->token.first && feed->token.kind != TOKEN_ERROR &&
-		    !token_closes(feed->token.kind))
-			return;
-	}
+	while (!at_end(feed, true) && feed->open.n >= level &&
+	       !(feed->open.n == level && at_step(feed)))
+		feed_next(feed);
 }
 
 static void skip_to_statement(Feed *feed)
@@ -65,11 +72,11 @@ static void recover(Driver *d, bool misused)
 	feed_forget(feed, true);
 	bool steps = feed_in_steps(feed);
 	size_t level = feed->open.n;
-	if (misused || !at_end(feed))
+	if (misused || !at_end(feed, steps))
 		feed_next(feed);
 	if (steps && unwind_to_steps(d)) {
 		skip_to_step(feed, level);
-		if (!at_end(feed))
+		if (!at_end(feed, true))
 			return;
 	}
 	skip_to_statement(feed);
