@@ -102,21 +102,33 @@ static void put_instructions(FILE *out, Arena *arena, Dtype a, Dtype b)
 	fprintf(out, "\t_mm512_storeu_si512(sum, y);\n");
 }
 
+/* Without such instructions, lane after lane: integers wrap around. */
+static void put_loop(FILE *out, Arena *arena, Dtype a, Dtype b)
+{
+	bool real = a == DTYPE_BF16;
+	Dtype to = real ? DTYPE_F32 : DTYPE_I32;
+	int n = real ? 2 : 4;
+	fprintf(out, "\tfor (int lane = 0; lane < %d; lane++)\n\t\t", WORDS);
+	fprintf(out,
+		real ? "sum[lane] += " : "sum[lane] = (int32_t)((uint32_t)sum[lane] + (uint32_t)(");
+	for (int i = 0; i < n; i++)
+		fprintf(out, "%s%s * %s", i ? " + " : "",
+			c_cast(arena, a, to, arena_printf(arena, "a[%d]", i)),
+			c_cast(arena, b, to, arena_printf(arena, "b[%d * lane + %d]", n, i)));
+	fprintf(out, real ? ";\n" : "));\n");
+}
+
 static void put_group(FILE *out, Arena *arena, Dtype a, Dtype b)
 {
 	Dtype to = a == DTYPE_BF16 ? DTYPE_F32 : DTYPE_I32;
-	int n = a == DTYPE_BF16 ? 2 : 4;
 	fprintf(out, "static inline void tsr_add_%s_%s(%s *sum, const %s *a, const %s *b)\n{\n",
 		dtype_name(a), dtype_name(b), c_type(to), c_type(a), c_type(b));
 	fprintf(out, a == DTYPE_BF16 ? "#ifdef __AVX512BF16__\n"
 				     : "#if defined __AVX512VNNI__ && defined __AVX512BW__\n");
 	put_instructions(out, arena, a, b);
-	fprintf(out, "#else\n\tfor (int lane = 0; lane < %d; lane++)\n\t\tsum[lane] += ", WORDS);
-	for (int i = 0; i < n; i++)
-		fprintf(out, "%s%s * %s", i ? " + " : "",
-			c_cast(arena, a, to, arena_printf(arena, "a[%d]", i)),
-			c_cast(arena, b, to, arena_printf(arena, "b[%d * lane + %d]", n, i)));
-	fprintf(out, ";\n#endif\n}\n\n");
+	fprintf(out, "#else\n");
+	put_loop(out, arena, a, b);
+	fprintf(out, "#endif\n}\n\n");
 }
 
 void c_put_groups(FILE *out, const Module *m)

@@ -495,8 +495,6 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_TARGET: set_target(o, arg); break;
 	case KEY_MEASURE_TARGET: o->measure_target = true; break;
 	case KEY_TARGET_FILE: o->session.target_file = arg; break;
-	case KEY_F32_MATMUL: set_f32_matmul(o, state, arg); break;
-	case KEY_GPU_PROMOTE: o->session.promote = number_arg(state, "--gpu-promote", arg); break;
 	case KEY_NO_CACHE: o->no_cache = true; break;
 	case KEY_CACHE_DIR: o->session.cache_dir = arg; break;
 	case KEY_KEEP: words_split(o->arena, &o->kept, arg); break;

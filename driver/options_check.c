@@ -70,6 +70,17 @@ static void check_tune(const Options *o, struct argp_state *state)
 			argp_error(state, "--tune and %s exclude each other", rows[i].option);
 }
 
+/* What only loops of a GPU are made by; --f32-matmul=ieee is what a CPU does. */
+static void check_products(const Options *o, struct argp_state *state)
+{
+	if (o->session.gpu)
+		return;
+	if (o->session.f32_matmul != F32_IEEE)
+		argp_error(state, "--f32-matmul is for a GPU: --target=cuda has it");
+	if (o->session.promote >= 0)
+		argp_error(state, "--gpu-promote is for a GPU: --target=cuda has it");
+}
+
 void options_check(const Options *o, struct argp_state *state)
 {
 	const char *target = o->session.target_file;
@@ -79,6 +90,7 @@ void options_check(const Options *o, struct argp_state *state)
 	if (target && o->input && strcmp(target, "-") == 0 && strcmp(o->input, "-") == 0)
 		argp_error(state, "the program and the target file cannot both be standard input");
 	check_tune(o, state);
+	check_products(o, state);
 	if (o->session.from)
 		check_from(o, state);
 	if (o->session.gpu && o->session.checked)

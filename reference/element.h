@@ -12,6 +12,7 @@
 /* How back ends may compute. */
 typedef struct Rules {
 	bool fast, pairs;
+	double product_error;
 } Rules;
 
 static inline RefElement element_exact(long double x) { return (RefElement){.x = x}; }

@@ -18,6 +18,7 @@ typedef struct Filling {
 	bool minus;  /* terms are taken away */
 	bool narrow; /* at most two operands: their products are exact where the type holds them */
 	bool pairs;  /* products of two bf16, which may take subnormal numbers for 0 */
+	double product_error; /* of products of f32, relative; 0: none but rounding */
 } Filling;
 
 static Op op_of(const Node *node)
@@ -85,6 +86,31 @@ static void lose_subnormal(const Operands *x, RefElement *product)
 	product->error += fabsl(product->x) < 0x1p-100L ? 0x1p-126 : 0;
 }
 
+static bool is_tf32(const RefElement *x)
+{
+	int exponent;
+	long double digits = ldexpl(frexpl(x->x, &exponent), 11);
+	return x->error == 0 && (x->x == 0 || exponent > -126) && digits == truncl(digits);
+}
+
+/* A product whose factors are taken for one number of tf32 each, or the sum of two, of which the second of a small
+ * number is none. The greatest numbers become infinite. */
+static void lose_digits(const Filling *f, const Operands *x, RefElement *product)
+{
+	bool exact = true;
+	for (uint32_t i = 0; i < x->n; i++) {
+		const RefElement *factor = &x->elements[i];
+		double size = (double)fabsl(factor->x);
+		exact &= is_tf32(factor);
+		if (size + factor->error >= 0x1.ffep127)
+			*product = element_unknown();
+		else if (size > 0 && size < 0x1p-100)
+			product->error += (double)fabsl(product->x) + product->error;
+	}
+	if (!exact && !isnan(product->x))
+		product->error += f->product_error * ((double)fabsl(product->x) + product->error);
+}
+
 /* A padded read that is skipped may be a 0 that is multiplied, which shows beside what is no
  * finite number. */
 static bool shows_padding(const Walk *walk, const Filling *f, const Operands *x)
@@ -141,6 +167,8 @@ static void visit(Walk *walk, void *of)
 	RefElement value = combined(walk, &x);
 	if (f->pairs)
 		lose_subnormal(&x, &value);
+	if (f->product_error > 0)
+		lose_digits(f, &x, &value);
 	if (f->folds) {
 		f->folds[to].exact &= f->narrow;
 		f->folds[to].unknown |= depends_on_pairs(f, &x);
@@ -171,6 +199,8 @@ static Filling filling_of(const Run *run, NodeId id, RefTensor *out)
 		     .narrow = node->nargs < 3};
 	f.pairs = run->rules.pairs && op_of(node) == OP_MUL && node->nargs == 2 &&
 		  is_bf16(run, node->args[0]) && is_bf16(run, node->args[1]);
+	if (op_of(node) == OP_MUL && node->nargs > 1 && node->dtype == DTYPE_F32)
+		f.product_error = run->rules.product_error;
 	return f;
 }
 

@@ -270,7 +270,7 @@ static Run *run_new(const RefCall *call, const Routine *routine)
 	run->inference = call->inference;
 	run->graph = call->inference->graph;
 	run->routine = routine;
-	run->rules = (Rules){call->fast, call->pairs};
+	run->rules = (Rules){call->fast, call->pairs, call->product_error};
 	run->tensors = held_alloc(run->graph->nodes.n + 1, sizeof *run->tensors);
 	run->readers = held_alloc(run->graph->nodes.n + 1, sizeof *run->readers);
 	run->result = held_alloc(1, sizeof *run->result);

@@ -16,7 +16,8 @@
  *                                            acc += parts[32*row + lane1]
  *                                          y[32*columns + lane1] = acc
  *
- * Where these are few blocks, the sum goes in slices before, each a sum of the same form, which another kernel adds up:
+ * Where these are few blocks, of a known number of columns, the sum goes in slices before, each a sum of the same form,
+ * which another kernel adds up:
  *
  *   grid j                             grid slice in 0..s               grid j
  *     local acc = 0                      grid j                           local acc = 0
@@ -396,14 +397,16 @@ static void make_sum_of_slices(Columns *c, BufferId slices, int64_t n)
 	c->kernel->body = grid_around(c->arena, &c->kernel->body, with_sum_of(c, slice, n, part), 0);
 }
 
+/* Of a known number of columns: their sums by slices are temporaries, of at most `slices_most` times the result. */
 static bool slices_fit(Columns *c)
 {
 	Size all = SIZE_BAD;
 	bool whole = pays(c) && c->rows->lo->kind == IX_SIZE && c->rows->hi->kind == IX_SIZE &&
 		     size_is(c->program->sizes, c->rows->lo->size, 0) && slices_of(c) > 1;
+	int64_t known;
 	if (whole)
 		element_of(c, &all);
-	return !size_is_bad(all);
+	return !size_is_bad(all) && size_is_const(c->program->sizes, all, &known);
 }
 
 bool slices_pay(const Transform *t, Kernel *kernel)

@@ -239,7 +239,8 @@ Block mma_promote(Tiling *g, const Ix *round)
 {
 	Warps w = warps_of(g);
 	SumIters s = sum_iters(g);
-	int64_t rounds = (g->product->tensor.promote + g->tile->steps - 1) / g->tile->steps;
+	int64_t terms = g->product->tensor.promote, steps = g->tile->steps;
+	int64_t rounds = terms / steps + (terms % steps != 0);
 	const Value *parts = sum_at(&w, g->parts, &s);
 	Body body = {0};
 	PUSH(g->arena, body.stmts, set(&w, sum_at(&w, g->sums, &s), OP_ADD, parts));

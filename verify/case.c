@@ -55,6 +55,17 @@ static void interpret(const VerifyCase *c, VerifyCall *call, int *code)
 	arena_free(arena);
 }
 
+/* Two factors rounded to 11 bits, 2^-11 of each; or what two such numbers leave of each, 2^-22, the product of the
+ * second ones, which is left out, and the three that are added instead of one. */
+static double product_error(const LowerOptions *options)
+{
+	switch (options->f32_matmul) {
+	case F32_TF32: return 0x1.01p-10;
+	case F32_3XTF32: return 0x1p-20;
+	default: return 0;
+	}
+}
+
 static RefCall reference_call(const VerifyCase *c)
 {
 	const VerifyCall *call = c->before;
@@ -77,7 +88,8 @@ static RefCall reference_call(const VerifyCase *c)
 			 .most_elements = c->task->elements,
 			 .fast = c->task->fast,
 			 .sums = c->task->sums,
-			 .pairs = call->program->options.pairs};
+			 .pairs = call->program->options.pairs,
+			 .product_error = product_error(&call->program->options)};
 }
 
 static void run_reference(VerifyCase *c)
