@@ -108,7 +108,7 @@ NodeId split_first(Split *g, const Node *node, const char *prefix, const NodeId 
 	Node first = with_args(g, node, args, nargs);
 	first.name =
 		sym_printf(g->graph->symbols, "%s_%s", prefix, node->name ? node->name : "sum");
-	first.target = NODE_NONE;
+	first.target = first.packs = NODE_NONE;
 	first.acc = OP_NONE;
 	first.clear = false;
 	return made(g, add_node(g, first, shape, proj, NULL));
@@ -138,6 +138,7 @@ static Node renumbered(const Split *g, const Node *old)
 	node.args = all_now(g, old->args, old->nargs);
 	node.target = now(g, old->target);
 	node.like = now(g, old->like);
+	node.packs = now(g, old->packs);
 	return node;
 }
 
