@@ -18,7 +18,7 @@ typedef struct Search {
 	uint32_t looks;
 } Search;
 
-static bool is_told(const Build *b, Name name)
+bool missing_dim_is_told(const Build *b, Name name)
 {
 	for (size_t i = 0; i < b->missing_dims.n; i++) {
 		const Name *told = &b->missing_dims.at[i];
@@ -47,7 +47,8 @@ static bool is_missing(Search *search, Name name)
 {
 	Build *b = search->b;
 	Name from = {.sym = name.sym, .span = search->place};
-	if (search->looks++ >= MOST_LOOKS || is_told(b, name) || scope_find(b->at.scope, name.sym))
+	if (search->looks++ >= MOST_LOOKS || missing_dim_is_told(b, name) ||
+	    scope_find(b->at.scope, name.sym))
 		return false;
 	bool has = scope_declares_later(b, from) || scope_nearest_size(b, name.sym);
 	for (uint32_t i = 0; i < search->file->nstmts && !has; i++)
@@ -91,11 +92,6 @@ static const AstFile *file_of(const Build *b, Name name)
 		if (b->parsed.at[i].ast->file == name.span.file)
 			return b->parsed.at[i].ast;
 	return NULL;
-}
-
-bool missing_dim_is_told(const Build *b, Name name)
-{
-	return is_told(b, name);
 }
 
 void missing_dims_tell(Build *b, Name name)

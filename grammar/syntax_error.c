@@ -369,6 +369,16 @@ static void note_application(const Fault *f)
 		  text);
 }
 
+/* `E with (n) / 2` */
+static void note_with(const Fault *f)
+{
+	if (f->expected[TOKEN_WITH] && !f->expected[TOKEN_PLUS] && class_of(f->token.kind) == 'O')
+		diag_note(
+			f->parse->diags, f->token.span,
+			"'with' ends an expression; what goes on is written (... with (...)) %.*s ...",
+			(int)(f->token.span.end - f->token.span.start), f->text);
+}
+
 static bool expected(const Fault *f)
 {
 	Arena *arena = f->parse->perm;
@@ -379,6 +389,7 @@ static bool expected(const Fault *f)
 	note_string(f);
 	note_subscript(f);
 	note_argument(f);
+	note_with(f);
 	if (!note_iterate(f) && !note_let_names(f) && !note_choice(f))
 		note_shape(f);
 	note_application(f);
