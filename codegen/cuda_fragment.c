@@ -6,7 +6,7 @@
  *       y[i*n + j] = sums[a, b, i, j]                              const int64_t j = TSR_SUM_COLUMN(tsr_e, 8);
  *                                                                  y[i * n + j] = sums[a][b][tsr_e];
  *
- * Where a thread holds an element, and which, only the layer knows (cuda_matrix_layer.c).
+ * Where a thread holds an element, and which, only the layer knows (cuda_matrix.cuh).
  */
 #include "codegen/cuda_text.h"
 #include "loops/fragment.h"

@@ -14,7 +14,7 @@
  */
 #include "base/diag.h"
 #include "codegen/cuda_text.h"
-#include "loops/build.h"
+#include "loops/linear.h"
 #include "loops/verify_block.h"
 #include "loops/walk.h"
 
@@ -32,15 +32,15 @@ typedef struct Lanes {
 
 static Program *program_of(const Lanes *l) { return (Program *)l->k->m->program; }
 
-static bool is_wide(const Lanes *l, BufferId buffer, const Ix *ix)
-{
-	return l->n == WIDE && ix_uses(ix, l->loop->iter) &&
-	       lanes_are_wide(program_of(l)->buffers.at[buffer].dtype, WIDE);
-}
-
 static Dtype dtype_of(const Lanes *l, BufferId buffer)
 {
 	return program_of(l)->buffers.at[buffer].dtype;
+}
+
+static bool is_wide(const Lanes *l, BufferId buffer, const Ix *ix)
+{
+	return l->n == WIDE && ix_uses(ix, l->loop->iter) &&
+	       lanes_are_wide(dtype_of(l, buffer), WIDE);
 }
 
 /* What stands behind tsr_take4_ and tsr_put4_ for the elements of a buffer. */
@@ -68,10 +68,7 @@ static const char *new_name(Lanes *l)
 /* The element of the first lane. */
 static const char *first_element(const Lanes *l, BufferId buffer, const Ix *ix)
 {
-	Program *program = program_of(l);
-	const Ix *lane = ix_iter(l->k->arena, l->loop->iter);
-	const Ix *minus = ix_const(l->k->arena, program->sizes, -1);
-	return c_buffer_element(l->k, buffer, ix_add(program, ix, ix_mul(program, lane, minus)));
+	return c_buffer_element(l->k, buffer, ix_of_first_lane(program_of(l), ix, l->loop->iter));
 }
 
 static void put_load(void *of, const Value *value)

@@ -1,6 +1,7 @@
 /* A module as PTX: the CUDA C of emit_cuda.c through nvrtc, in a child, behind the plan.
  *
- * PTX is asked for alone: machine code takes as long again, and tells -v what kernels take. nvrtc writes the newest version of PTX that it knows, which only the newest drivers load; nothing here
+ * Only PTX is asked for: machine code takes as long again, and is made only for -v, which tells what kernels take.
+ * nvrtc writes the newest version of PTX that it knows, which only the newest drivers load; nothing here
  * needs more than the GPU itself, so the version is lowered to that, and pragmas that are hints of later
  * versions go. Variables are made visible: a driver finds no others by name.
  */

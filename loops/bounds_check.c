@@ -85,11 +85,9 @@ static Block checked_if(Inserter *in, const Stmt *stmt)
 	Block inside = checked_block(in, stmt->body);
 	for (uint32_t i = stmt->nconds; i-- > 0;) {
 		Body body = {0};
-		Stmt *copy = ARENA_NEW(arena, Stmt);
-		*copy = *stmt;
+		Stmt *copy = stmt_with(arena, stmt, inside);
 		copy->conds = stmt->conds + i;
 		copy->nconds = 1;
-		copy->body = inside;
 		add_checks(in, &body, stmt, NULL, i);
 		PUSH(arena, body.stmts, copy);
 		inside = body_block(&body);
@@ -100,8 +98,6 @@ static Block checked_if(Inserter *in, const Stmt *stmt)
 static void add_stmt(Inserter *in, Body *to, const Stmt *stmt)
 {
 	Arena *arena = in->program->arena;
-	Stmt *copy = ARENA_NEW(arena, Stmt);
-	*copy = *stmt;
 	if (stmt->kind == LOOP_IF) {
 		body_append(arena, to, checked_if(in, stmt));
 		return;
@@ -111,9 +107,8 @@ static void add_stmt(Inserter *in, Body *to, const Stmt *stmt)
 	for (uint32_t i = 0; lanes && i < stmt->body.n; i++)
 		add_checks(in, to, stmt->body.stmts[i], stmt, 0);
 	REQUIRE(stmt->kind != LOOP_FOR || stmt->loop != LOOP_PARALLEL);
-	if (!lanes)
-		copy->body = checked_block(in, stmt->body);
-	PUSH(arena, to->stmts, copy);
+	Block body = lanes ? stmt->body : checked_block(in, stmt->body);
+	PUSH(arena, to->stmts, stmt_with(arena, stmt, body));
 }
 
 static Block checked_block(Inserter *in, Block block)

@@ -42,8 +42,11 @@ void body_append(Arena *arena, Body *body, Block block);
 Block block_one(Arena *arena, const Stmt *stmt);
 const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);
 const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body);
+/* A copy with another body; the caller may change what else is in it. */
+Stmt *stmt_with(Arena *arena, const Stmt *stmt, Block body);
 const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step); /* the same loop with a step */
 const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body);
+const Stmt *stmt_if_one(Arena *arena, Cond cond, Block body);
 const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
 const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 /* a VALUE_LOCAL */

@@ -23,8 +23,8 @@ bool loops_are_independent(Program *program, const WholeLoop *loops, uint32_t n)
 /* The same of a loop of a GPU's grid, with nothing taken from what was noted on it. */
 bool loop_is_of_grid(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
 
-/* The same of threads of a block, `root` the outermost of its loops around, with nothing taken from what was noted on it: locals of outside may be
- * read, and scratch buffers count too. */
+/* The same of threads of a block, `root` the outermost of its loops around, with nothing taken from what was noted
+ * on it: locals of outside may be read, and scratch buffers count too. */
 bool loop_is_of_threads(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
 
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */

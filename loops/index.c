@@ -197,6 +197,26 @@ Size ix_stride(Program *program, const Ix *ix, IterVar iter)
 	return stride;
 }
 
+bool ix_moves_by(Program *program, const Ix *ix, IterVar iter, int64_t by)
+{
+	Size stride = ix_stride(program, ix, iter);
+	return !size_is_bad(stride) && size_is(program->sizes, stride, by);
+}
+
+const Ix *ix_of_first_lane(Program *program, const Ix *ix, IterVar lane)
+{
+	const Ix *minus = ix_const(program->arena, program->sizes, -1);
+	return ix_add(program, ix, ix_mul(program, ix_iter(program->arena, lane), minus));
+}
+
+bool ix_goes_on(Program *program, const Ix *ix, const Stmt *outer, const Stmt *inner)
+{
+	Size near = ix_stride(program, ix, inner->iter);
+	Size far = ix_stride(program, ix, outer->iter);
+	return !size_is_bad(near) && !size_is_bad(far) &&
+	       size_same(far, size_mul(program->sizes, near, inner->hi->size));
+}
+
 /* ---- quotients and extremes ---- */
 
 /* a / b where the constant b > 1 divides every coefficient; the offset takes the floor. NULL: it

@@ -23,5 +23,11 @@ bool ix_divides(const Ix *ix);
 /* How far the index moves when the iterator moves by one, where that is a size; SIZE_BAD: it is
  * not. */
 Size ix_stride(Program *program, const Ix *ix, IterVar iter);
+/* Does it move by so many? */
+bool ix_moves_by(Program *program, const Ix *ix, IterVar iter, int64_t by);
+/* Of an index that moves by one with the iterator of lanes: where the first lane is. */
+const Ix *ix_of_first_lane(Program *program, const Ix *ix, IterVar lane);
+/* Does the index go through a loop and the one around it as through one? */
+bool ix_goes_on(Program *program, const Ix *ix, const Stmt *outer, const Stmt *inner);
 
 #endif

@@ -307,10 +307,17 @@ const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t ext
 	return stmt;
 }
 
+Stmt *stmt_with(Arena *arena, const Stmt *stmt, Block body)
+{
+	Stmt *copy = ARENA_NEW(arena, Stmt);
+	*copy = *stmt;
+	copy->body = body;
+	return copy;
+}
+
 const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step)
 {
-	Stmt *stmt = stmt_new(arena, LOOP_FOR);
-	*stmt = *loop;
+	Stmt *stmt = stmt_with(arena, loop, loop->body);
 	stmt->step = step;
 	return stmt;
 }
@@ -322,6 +329,13 @@ const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body
 	stmt->nconds = nconds;
 	stmt->body = body;
 	return stmt;
+}
+
+const Stmt *stmt_if_one(Arena *arena, Cond cond, Block body)
+{
+	Cond *kept = ARENA_NEW(arena, Cond);
+	*kept = cond;
+	return stmt_if(arena, kept, 1, body);
 }
 
 const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value)
@@ -361,11 +375,7 @@ const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, cons
 
 const Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load)
 {
-	Stmt *stmt = stmt_new(arena, LOOP_STORE);
-	stmt->buffer = buffer;
-	stmt->ix = ix;
-	stmt->acc = OP_NONE;
-	stmt->value = load;
+	Stmt *stmt = (Stmt *)stmt_store(arena, buffer, ix, OP_NONE, load);
 	stmt->async = true;
 	return stmt;
 }

@@ -29,12 +29,6 @@ static const Value *narrow_load(const Program *program, const Value *product, ui
 	return narrow && !packed && cast->dtype == dtype_wide(load->dtype) ? load : NULL;
 }
 
-static bool moves_by(Program *program, const Ix *ix, IterVar iter, int64_t by)
-{
-	Size stride = ix_stride(program, ix, iter);
-	return !size_is_bad(stride) && size_is(program->sizes, stride, by);
-}
-
 /* Does `load` read element q of the words that `first` begins? */
 static bool is_element(Program *program, const Value *first, const Value *load, uint32_t q)
 {
@@ -49,7 +43,8 @@ static bool is_word(Program *program, const Value *const *products, const LanePr
 		    uint32_t at, IterVar lane)
 {
 	const Value *first = p->factors[at];
-	if (!moves_by(program, first->ix, lane, p->all) && !moves_by(program, first->ix, lane, 0))
+	if (!ix_moves_by(program, first->ix, lane, p->all) &&
+	    !ix_moves_by(program, first->ix, lane, 0))
 		return false;
 	for (uint32_t q = 0; q < p->n; q++)
 		if (!is_element(program, first, narrow_load(program, products[q], at), q))
@@ -72,7 +67,7 @@ bool lane_products(Program *program, const Stmt *stmt, IterVar lane, LaneProduct
 	p->all = QUAD / (uint32_t)dtype_bytes(a->dtype);
 	if (!is_word(program, products, p, 0, lane) || !is_word(program, products, p, 1, lane))
 		return false;
-	int shared = moves_by(program, a->ix, lane, 0) + moves_by(program, b->ix, lane, 0);
+	int shared = ix_moves_by(program, a->ix, lane, 0) + ix_moves_by(program, b->ix, lane, 0);
 	return p->n == p->all ? shared < 2 : p->n < p->all && shared == 1;
 }
 
@@ -99,18 +94,18 @@ static bool adds_to_elements(Program *program, const MatrixProduct *m)
 	const Stmt *set = m->set;
 	IterVar r = m->rows->iter, q = m->words->iter, lane = m->lanes->iter;
 	return set->kind == LOOP_SET && set->acc == OP_ADD && set->nixs == 2 &&
-	       moves_by(program, set->ixs[0], r, 1) && !ix_uses(set->ixs[0], q) &&
-	       !ix_uses(set->ixs[0], lane) && !set->ixs[0]->reads &&
-	       set->ixs[1]->kind == IX_ITER && set->ixs[1]->iter == lane;
+	       ix_moves_by(program, set->ixs[0], r, 1) && !ix_uses(set->ixs[0], q) &&
+	       !ix_uses(set->ixs[0], lane) && !set->ixs[0]->reads && set->ixs[1]->kind == IX_ITER &&
+	       set->ixs[1]->iter == lane;
 }
 
 /* Rows share no word of the columns, columns none of the rows. */
 static bool has_matrices(Program *program, const MatrixProduct *m, uint32_t all)
 {
 	IterVar r = m->rows->iter, q = m->words->iter, lane = m->lanes->iter;
-	return moves_by(program, m->a->ix, lane, 0) && moves_by(program, m->a->ix, q, all) &&
-	       has_stride(program, m->a->ix, r) && moves_by(program, m->b->ix, lane, all) &&
-	       moves_by(program, m->b->ix, r, 0) && has_stride(program, m->b->ix, q);
+	return ix_moves_by(program, m->a->ix, lane, 0) && ix_moves_by(program, m->a->ix, q, all) &&
+	       has_stride(program, m->a->ix, r) && ix_moves_by(program, m->b->ix, lane, all) &&
+	       ix_moves_by(program, m->b->ix, r, 0) && has_stride(program, m->b->ix, q);
 }
 
 bool matrix_product(Program *program, const Stmt *loop, MatrixProduct *m)
@@ -125,7 +120,7 @@ bool matrix_product(Program *program, const Stmt *loop, MatrixProduct *m)
 	    !lane_products(program, m->set, m->lanes->iter, &products) ||
 	    products.n != products.all)
 		return false;
-	bool second = moves_by(program, products.factors[0]->ix, m->lanes->iter, 0);
+	bool second = ix_moves_by(program, products.factors[0]->ix, m->lanes->iter, 0);
 	m->a = products.factors[!second];
 	m->b = products.factors[second];
 	return has_matrices(program, m, products.all);

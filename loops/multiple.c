@@ -58,6 +58,15 @@ Multiples multiples_new(Arena *arena, const Program *program, const Kernel *kern
 	return m;
 }
 
+Multiples multiples_unknown(Arena *arena, const Program *program, const Kernel *kernel)
+{
+	Multiples m = {.sizes = program->sizes,
+		       .iters = ARENA_ARRAY(arena, int64_t, kernel->niters + 1)};
+	for (IterVar i = 0; i < kernel->niters; i++)
+		m.iters[i] = 1;
+	return m;
+}
+
 void multiples_suppose(Multiples *m, const Stmt *stmt)
 {
 	for (uint32_t i = 0; i < stmt->nconds; i++) {

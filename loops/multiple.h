@@ -15,6 +15,8 @@ typedef struct Multiples {
 
 /* Finds what divides the iterators of the kernel. */
 Multiples multiples_new(Arena *arena, const Program *program, const Kernel *kernel);
+/* Knows nothing of them. */
+Multiples multiples_unknown(Arena *arena, const Program *program, const Kernel *kernel);
 /* Notes what the conditions of an IF say: `if c % 4 == 0`. */
 void multiples_suppose(Multiples *m, const Stmt *stmt);
 /* A power of two, MULTIPLE_MOST at most, that divides the index. */

@@ -6,8 +6,8 @@
  *
  * Threads of one loop of a block are apart by loop_is_of_threads; here loops meet each other. Two loops of one
  * iteration are the first thread's, and never meet. Copies that are asynchronous are on their way until their group is
- * awaited and a barrier follows, and meet whatever touches them in rounds before. Any others are apart in rings alone, `ring[(k % 2)*n + a]` and `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one
- * round of all loops around.
+ * awaited and a barrier follows, and meet whatever touches them in rounds before. Any others are apart in rings
+ * alone, `ring[(k % 2)*n + a]` and `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one round of all loops around.
  */
 #include "loops/verify_block.h"
 

@@ -20,23 +20,14 @@ bool lanes_are_wide(Dtype dtype, int64_t n)
 	return bytes == 8 || bytes == 16;
 }
 
-/* Where the first lane is. */
-static const Ix *first_of(const Lanes *l, const Ix *ix)
-{
-	const Ix *lane = ix_iter(l->program->arena, l->loop->iter);
-	const Ix *minus = ix_const(l->program->arena, l->program->sizes, -1);
-	return ix_add(l->program, ix, ix_mul(l->program, lane, minus));
-}
-
 static void see_access(Lanes *l, BufferId buffer, const Ix *ix)
 {
-	const Sizes *sizes = l->program->sizes;
 	if (!ix_uses(ix, l->loop->iter))
 		return;
-	Size stride = ix_stride(l->program, ix, l->loop->iter);
-	bool beside = !size_is_bad(stride) && size_is(sizes, stride, 1);
+	bool beside = ix_moves_by(l->program, ix, l->loop->iter, 1);
+	const Ix *first = ix_of_first_lane(l->program, ix, l->loop->iter);
 	l->wrong |= !beside || !lanes_are_wide(l->program->buffers.at[buffer].dtype, l->n) ||
-		    ix_multiple(l->multiples, first_of(l, ix)) % l->n != 0;
+		    ix_multiple(l->multiples, first) % l->n != 0;
 }
 
 static void see_value(void *of, const Value *value)

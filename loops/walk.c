@@ -125,6 +125,24 @@ BufferUses kernel_buffers(Arena *arena, const Kernel *kernel)
 	return w.uses;
 }
 
+const BufferUse *buffer_use(const BufferUses *uses, BufferId buffer)
+{
+	for (size_t i = 0; i < uses->n; i++)
+		if (uses->at[i].buffer == buffer)
+			return &uses->at[i];
+	return NULL;
+}
+
+bool buffer_uses_meet(const BufferUses *a, const BufferUses *b)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		const BufferUse *other = buffer_use(b, a->at[i].buffer);
+		if (other && (other->stored || a->at[i].stored))
+			return true;
+	}
+	return false;
+}
+
 SizeList kernel_sizes(Arena *arena, const Kernel *kernel)
 {
 	Walk w = {.arena = arena, .for_sizes = true};

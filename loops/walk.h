@@ -23,5 +23,8 @@ typedef struct BufferUses {
 	size_t n, cap;
 } BufferUses;
 BufferUses kernel_buffers(Arena *arena, const Kernel *kernel);
+const BufferUse *buffer_use(const BufferUses *uses, BufferId buffer); /* NULL: there is none */
+/* Does one store a buffer that the other touches? */
+bool buffer_uses_meet(const BufferUses *a, const BufferUses *b);
 
 #endif

@@ -114,15 +114,22 @@ Block grid_body(const Kernel *kernel)
 	return body;
 }
 
+uint32_t grid_loops(const Kernel *kernel, const Stmt **loops)
+{
+	uint32_t n = 0;
+	const Stmt *s = grid_loop(&kernel->body);
+	for (; s && n < GRID_LOOPS; s = grid_loop(&s->body))
+		loops[n++] = s;
+	return s ? 0 : n;
+}
+
 Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads)
 {
 	const Stmt *like = grid_loop(grid);
 	if (!like)
 		return body;
-	Stmt *loop = ARENA_NEW(arena, Stmt);
-	*loop = *like;
+	Stmt *loop = stmt_with(arena, like, grid_around(arena, &like->body, body, threads));
 	loop->threads = threads ? threads : like->threads;
-	loop->body = grid_around(arena, &like->body, body, threads);
 	return block_one(arena, loop);
 }
 
@@ -136,11 +143,9 @@ static const Stmt *bound_nest(Bind *b, const Chain *c)
 			const Link *link = &c->links.at[i];
 			if (link->bound != (pass == 1))
 				continue;
-			Stmt *loop = ARENA_NEW(b->program->arena, Stmt);
-			*loop = *link->loop;
+			Stmt *loop = stmt_with(b->program->arena, link->loop, inside);
 			loop->loop = link->bound ? LOOP_GRID : LOOP_SERIAL;
 			loop->threads = link->bound ? link->threads : 0;
-			loop->body = inside;
 			inside = block_one(b->program->arena, loop);
 		}
 	return inside.stmts[0];
@@ -213,6 +218,19 @@ bool is_elementwise(const Kernel *kernel, const Block *body)
 	return stores;
 }
 
+bool is_fold(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_SET && stmt->nixs == 0 &&
+	       (stmt->acc == OP_ADD || stmt->acc == OP_MUL || stmt->acc == OP_MAX ||
+		stmt->acc == OP_MIN);
+}
+
+const Value *fold_neutral(Arena *arena, const Stmt *fold)
+{
+	Dtype dtype = fold->value->dtype;
+	return value_const(arena, dtype, op_neutral(fold->acc, dtype));
+}
+
 /* A kernel that is made one of two. */
 typedef struct Parted {
 	Kernel *kernel, *before;
@@ -258,6 +276,13 @@ static void bind_threads(const Transform *t, Parted *p)
 		bind_others(t, p);
 }
 
+static void add_slices(Bind *b, Kernel *before, Sym of)
+{
+	uint32_t nparts = 1;
+	before->name = sym_printf(b->program->symbols, "%s_slices", of);
+	add_part(b, before, before->body, &nparts);
+}
+
 /* Kernels from `first` on, each with what is made to stand before it. */
 static void bind_all_threads(const Transform *t, Bind *b, KernelId first, uint32_t routine)
 {
@@ -269,10 +294,8 @@ static void bind_all_threads(const Transform *t, Bind *b, KernelId first, uint32
 		Kernel before = {0};
 		Parted p = {.kernel = &kernels.at[i], .before = &before, .routine = routine};
 		bind_threads(t, &p);
-		uint32_t nparts = 1;
-		before.name = sym_printf(b->program->symbols, "%s_slices", kernels.at[i].name);
 		if (p.parted)
-			add_part(b, &before, before.body, &nparts);
+			add_slices(b, &before, kernels.at[i].name);
 		PUSH(b->program->arena, b->kernels, kernels.at[i]);
 	}
 }

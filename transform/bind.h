@@ -7,6 +7,9 @@
 
 /* bind.c: what each thread of the grid does; the kernel's body where there is no grid. */
 Block grid_body(const Kernel *kernel);
+enum { GRID_LOOPS = 8 };
+/* Its loops, outermost first, GRID_LOOPS at most, and how many; 0: there are none, or more. */
+uint32_t grid_loops(const Kernel *kernel, const Stmt **loops);
 /* The loops of a grid around another body, with so many threads along each; 0: as they have. */
 Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads);
 
@@ -15,6 +18,9 @@ void grid_shape(const Sizes *sizes, const GpuTarget *gpu, const Size *extents, u
 		int64_t *threads);
 /* Locals and stores alone, of which at least one stores: what a thread does is one element's. */
 bool is_elementwise(const Kernel *kernel, const Block *body);
+/* Is it `local op= value`, of which parts may be made apart; and the value that each part begins with. */
+bool is_fold(const Stmt *stmt);
+const Value *fold_neutral(Arena *arena, const Stmt *fold);
 
 /* bind_tables.c: a new iterator or local of the kernel, its name made unique there. */
 IterVar bind_iter(Program *program, Kernel *kernel, const char *name);
@@ -22,7 +28,6 @@ LocalId bind_local(Program *program, Kernel *kernel, KernelLocal local);
 /* A buffer of a block's threads, of the dtype and the elements that are given; called KERNEL_NAME. */
 BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, Buffer shared,
 		     const char *name);
-
 /* ... of all blocks. */
 BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
 		   const char *name);
@@ -49,4 +54,5 @@ void bind_squares(const Transform *t, Kernel *kernel, uint32_t routine);
 /* bind_wide.c: lets a thread of an elementwise kernel compute four neighbours, in wide accesses. */
 bool wide_pays(const Transform *t, Kernel *kernel);
 void bind_wide(const Transform *t, Kernel *kernel);
+
 #endif

@@ -48,16 +48,6 @@ static Chunks chunks_of(const Tiling *g, const Side *side)
 	return c;
 }
 
-typedef struct CopyIters {
-	IterVar outer, inner, time, lane;
-} CopyIters;
-
-static CopyIters copy_iters(Tiling *g)
-{
-	return (CopyIters){tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "part"),
-			   tiling_iter(g, "element")};
-}
-
 /* In a stage; `along` is where the chunk begins where neighbours are along the side. */
 static TilePlace place_of(const Tiling *g, const Side *side, const Chunks *c, const CopyIters *i)
 {
@@ -106,7 +96,7 @@ static const Ix *first_step(const Tiling *g) { return times(g, iter(g, g->k), g-
 /* Are chunks of the side 16 bytes at a multiple of as many, all of them read or none? */
 static bool has_chunks(Tiling *g, const Side *side)
 {
-	CopyIters i = copy_iters(g);
+	CopyIters i = tiling_copy_iters(g);
 	Chunks c = chunks_of(g, side);
 	Sizes *sizes = g->program->sizes;
 	Size elements = size_const(sizes, c.elements);
@@ -117,13 +107,9 @@ static bool has_chunks(Tiling *g, const Side *side)
 	const Value *load = taken.nconds ? NULL : source_value(g, side, taken.value);
 	if (!load || load->ix->reads)
 		return false;
-	Multiples multiples = {.sizes = sizes};
-	multiples.iters = ARENA_ARRAY(g->arena, int64_t, g->kernel->niters + 1);
-	for (IterVar n = 0; n < g->kernel->niters; n++)
-		multiples.iters[n] = 1;
-	Size stride = ix_stride(g->program, load->ix, i.lane);
-	const Ix *first = plus(g, load->ix, times(g, iter(g, i.lane), -1));
-	return !size_is_bad(stride) && size_is(sizes, stride, 1) &&
+	Multiples multiples = multiples_unknown(g->arena, g->program, g->kernel);
+	const Ix *first = ix_of_first_lane(g->program, load->ix, i.lane);
+	return ix_moves_by(g->program, load->ix, i.lane, 1) &&
 	       ix_multiple(&multiples, first) % c.elements == 0;
 }
 
@@ -153,7 +139,7 @@ void async_set_up(Tiling *g)
 
 static Block copy(Tiling *g, const Side *side, const Ix *stage)
 {
-	CopyIters i = copy_iters(g);
+	CopyIters i = tiling_copy_iters(g);
 	Chunks c = chunks_of(g, side);
 	TilePlace place = place_of(g, side, &c, &i);
 	Taken taken = taken_at(g, side, &i, first_step(g));

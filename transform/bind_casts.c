@@ -26,10 +26,7 @@ static Kernel *kernel_at(const Casts *c, uint32_t i)
 static const BufferUse *use_in(const Casts *c, uint32_t i, BufferId buffer)
 {
 	BufferUses uses = kernel_buffers(c->scratch, kernel_at(c, i));
-	for (size_t u = 0; u < uses.n; u++)
-		if (uses.at[u].buffer == buffer)
-			return &uses.at[u];
-	return NULL;
+	return buffer_use(&uses, buffer);
 }
 
 /* Does the kernel do nothing but widen a buffer element by element? Its store. */

@@ -20,6 +20,7 @@ typedef struct Choose {
 	const GpuTarget *gpu;
 	const Kernel *kernel;
 	const Product *product;
+	ScheduleClause *sides, *steps; /* that are asked for */
 } Choose;
 
 /* Of an operand that has the numbers of a format of 16 bits. */
@@ -101,14 +102,13 @@ static ScheduleClause *asked(const Choose *c, Choice choice)
 
 static bool is_asked(const Choose *c, const GpuTile *tile)
 {
-	ScheduleClause *sides = asked(c, CHOICE_TILE), *steps = asked(c, CHOICE_BLOCK);
 	const int64_t rows[] = {tile->rows, tile->thread_rows};
 	const int64_t columns[] = {tile->columns, tile->thread_columns};
-	return asks_name(sides, 0, name_of(c, &c->product->rows)) &&
-	       asks_name(sides, 1, name_of(c, &c->product->columns)) &&
-	       asks_numbers(sides, 0, rows, 2) && asks_numbers(sides, 1, columns, 2) &&
-	       asks_name(steps, 0, name_of(c, &c->product->sum)) &&
-	       asks_numbers(steps, 0, &tile->steps, 1);
+	return asks_name(c->sides, 0, name_of(c, &c->product->rows)) &&
+	       asks_name(c->sides, 1, name_of(c, &c->product->columns)) &&
+	       asks_numbers(c->sides, 0, rows, 2) && asks_numbers(c->sides, 1, columns, 2) &&
+	       asks_name(c->steps, 0, name_of(c, &c->product->sum)) &&
+	       asks_numbers(c->steps, 0, &tile->steps, 1);
 }
 
 static void note(const Choose *c, const GpuTile *tile)
@@ -121,7 +121,7 @@ static void note(const Choose *c, const GpuTile *tile)
 		PUSH(arena, entry.loops, name_of(c, groups[i]));
 	PUSH(arena, entry.operands, c->product->row_operand.name);
 	PUSH(arena, entry.operands, c->product->column_operand.name);
-	if (tile || says_off(asked(c, CHOICE_TILE)))
+	if (tile || says_off(c->sides))
 		entry_make(arena, &entry, CHOICE_TILE, !tile);
 	if (tile) {
 		ScheduleClause *made = entry_clause(&entry, CHOICE_TILE);
@@ -164,10 +164,11 @@ static const char *no_tile(const Choose *c)
 
 const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const Product *product)
 {
-	Choose c = {t, t->options->gpu, kernel, product};
+	Choose c = {.t = t, .gpu = t->options->gpu, .kernel = kernel, .product = product};
 	const GpuTile *best = NULL;
-	ScheduleClause *sides = asked(&c, CHOICE_TILE);
-	bool open = asks_on(sides) || (!asks_off(sides) && pays(&c));
+	c.sides = asked(&c, CHOICE_TILE);
+	c.steps = asked(&c, CHOICE_BLOCK);
+	bool open = asks_on(c.sides) || (!asks_off(c.sides) && pays(&c));
 	GpuTiles tiles = tiles_of(&c);
 	for (int64_t i = 0; open && i < tiles.n; i++) {
 		const GpuTile *tile = &tiles.at[i];
@@ -175,8 +176,8 @@ const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const P
 		    (!best || time_of(&c, tile) < time_of(&c, best)))
 			best = tile;
 	}
-	if (!best && asks_on(sides))
-		sides->refused = no_tile(&c);
+	if (!best && asks_on(c.sides))
+		c.sides->refused = no_tile(&c);
 	note(&c, best);
 	return best;
 }

@@ -38,14 +38,12 @@
 #include "loops/walk.h"
 #include "transform/bind.h"
 
-enum { LOOPS_MOST = 8 };
-
 typedef struct Columns {
 	Program *program;
 	Arena *arena;
 	const GpuTarget *gpu;
 	Kernel *kernel;
-	const Stmt *loops[LOOPS_MOST]; /* of the grid, outermost first */
+	const Stmt *loops[GRID_LOOPS]; /* of the grid, outermost first */
 	uint32_t n;
 	Block body;
 	uint32_t at;	     /* of the sum in it */
@@ -80,10 +78,7 @@ static bool is_sum(const Stmt *stmt)
 	for (; stmt->kind == LOOP_FOR; stmt = stmt->body.stmts[0])
 		if (stmt->loop != LOOP_SERIAL || stmt->step != 1 || stmt->body.n != 1)
 			return false;
-	bool folds = stmt->kind == LOOP_SET && stmt->nixs == 0 &&
-		     (stmt->acc == OP_ADD || stmt->acc == OP_MUL || stmt->acc == OP_MAX ||
-		      stmt->acc == OP_MIN);
-	return any && folds;
+	return any && is_fold(stmt);
 }
 
 /* Locals, one sum, and behind it what is done with an element. */
@@ -111,10 +106,10 @@ static void see_read(void *of, const Value *value)
 	c->wrong |= value->kind == VALUE_LOCAL && value->local == c->set->local;
 	if (value->kind != VALUE_LOAD)
 		return;
-	Size by = ix_stride(c->program, value->ix, column_loop(c)->iter);
-	bool next = !size_is_bad(by) && size_is(c->program->sizes, by, 1);
+	IterVar column = column_loop(c)->iter;
+	bool next = ix_moves_by(c->program, value->ix, column, 1);
 	c->beside |= next;
-	c->wrong |= !next && (size_is_bad(by) || !size_is(c->program->sizes, by, 0));
+	c->wrong |= !next && !ix_moves_by(c->program, value->ix, column, 0);
 }
 
 static int64_t columns_of(const Columns *c)
@@ -126,19 +121,12 @@ static int64_t columns_of(const Columns *c)
 	return all;
 }
 
-static bool collect(Columns *c)
-{
-	const Stmt *s = grid_loop(&c->kernel->body);
-	for (; s && c->n < LOOPS_MOST; s = grid_loop(&s->body))
-		c->loops[c->n++] = s;
-	c->body = grid_body(c->kernel);
-	return !s && c->n > 0;
-}
-
 /* Enough rows to share, and few columns beside the threads that a GPU has. */
 static bool pays(Columns *c)
 {
-	if (!collect(c) || !has_form(c))
+	c->n = grid_loops(c->kernel, c->loops);
+	c->body = grid_body(c->kernel);
+	if (c->n == 0 || !has_form(c))
 		return false;
 	find_rows(c, c->body.stmts[c->at]);
 	value_each(c->set->value, see_read, c);
@@ -163,26 +151,19 @@ static const Ix *times_plus(const Columns *c, const Ix *a, int64_t n, const Ix *
 	return ix_add(c->program, ix_mul(c->program, a, number(c, n)), b);
 }
 
-static const Value *neutral(const Columns *c)
-{
-	Dtype dtype = c->set->value->dtype;
-	return value_const(c->arena, dtype, op_neutral(c->set->acc, dtype));
-}
-
 /* The sum's loops, that of the rows in these bounds, around `set`. */
 static Block sum_of_rows(const Columns *c, const Stmt *stmt, const Stmt *bounds, const Stmt *set)
 {
 	if (stmt == c->set)
 		return block_one(c->arena, set);
-	Stmt *loop = ARENA_NEW(c->arena, Stmt);
-	*loop = *stmt;
+	Block body = sum_of_rows(c, stmt->body.stmts[0], bounds, set);
+	Stmt *loop = stmt_with(c->arena, stmt, body);
 	loop->independent = false;
 	if (stmt == c->rows) {
 		loop->lo = bounds->lo;
 		loop->hi = bounds->hi;
 		loop->step = bounds->step;
 	}
-	loop->body = sum_of_rows(c, stmt->body.stmts[0], bounds, set);
 	return block_one(c->arena, loop);
 }
 
@@ -216,21 +197,17 @@ static Block with_sum_of(const Columns *c, IterVar i, int64_t n, const Value *fr
 /* With fresh locals, at a column. */
 static Block at_column(const Columns *c, const Ix *column, Block body)
 {
-	const Ix **iters = ARENA_ARRAY(c->arena, const Ix *, c->kernel->niters + 1);
+	const Ix **iters = kernel_iters(c->arena, c->kernel, 0);
 	LocalId *locals = ARENA_ARRAY(c->arena, LocalId, c->kernel->nlocals + 1);
 	for (LocalId i = 0, n = c->kernel->nlocals; i < n; i++)
 		locals[i] = bind_local(c->program, c->kernel, c->kernel->locals[i]);
-	for (IterVar i = 0; i < c->kernel->niters; i++)
-		iters[i] = iter(c, i);
 	iters[column_loop(c)->iter] = column;
 	Rewrite rewrite = {.program = c->program,
 			   .iters = iters,
 			   .locals = locals,
 			   .span = c->kernel->span};
-	Cond *inside = ARENA_NEW(c->arena, Cond);
-	*inside = (Cond){COND_LT, column, column_loop(c)->hi};
-	return block_one(c->arena,
-			 stmt_if(c->arena, inside, 1, rewrite_block(&rewrite, body)));
+	Cond inside = {COND_LT, column, column_loop(c)->hi};
+	return block_one(c->arena, stmt_if_one(c->arena, inside, rewrite_block(&rewrite, body)));
 }
 
 static Block threads(const Columns *c, IterVar i, int64_t n, Block body)
@@ -255,7 +232,7 @@ static Block add_rows(Columns *c, IterVar columns, BufferId parts)
 			     .hi = c->rows->hi,
 			     .step = c->gpu->column_threads};
 	Body body = {0};
-	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, neutral(c)));
+	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, fold_neutral(c->arena, c->set)));
 	body_append(c->arena, &body, before_and_sum(c, &bounds, part));
 	PUSH(c->arena, body.stmts,
 	     stmt_store(c->arena, parts,
@@ -280,10 +257,8 @@ static Block add_parts(Columns *c, IterVar columns, BufferId parts)
 static Block in_grid(const Columns *c, IterVar columns, Block body)
 {
 	for (uint32_t i = c->n; i-- > 0;) {
-		Stmt *loop = ARENA_NEW(c->arena, Stmt);
-		*loop = *c->loops[i];
+		Stmt *loop = stmt_with(c->arena, c->loops[i], body);
 		loop->threads = 1;
-		loop->body = body;
 		if (i + 1 == c->n) {
 			loop->iter = columns;
 			loop->hi = ix_size(c->arena, size_ceil(c->program->sizes, loop->hi->size,
@@ -375,17 +350,16 @@ static void make_slices(Columns *c, BufferId slices, int64_t n)
 					   : ix_binary(c->program, IX_MIN, end, c->rows->hi),
 			     .step = 1};
 	Body body = {0};
-	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, neutral(c)));
+	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, fold_neutral(c->arena, c->set)));
 	body_append(c->arena, &body, before_and_sum(c, &bounds, part));
 	PUSH(c->arena, body.stmts,
 	     stmt_store(c->arena, slices, slice_element(c, slice), OP_NONE,
 			value_local(c->arena, c->kernel, part, NULL, 0)));
-	Stmt *loop = ARENA_NEW(c->arena, Stmt);
-	*loop = *c->loops[0];
+	Block grid = grid_around(c->arena, &c->kernel->body, body_block(&body), 0);
+	Stmt *loop = stmt_with(c->arena, c->loops[0], grid);
 	loop->iter = slice;
 	loop->hi = number(c, n);
 	loop->threads = 1;
-	loop->body = grid_around(c->arena, &c->kernel->body, body_block(&body), 0);
 	c->kernel->body = block_one(c->arena, loop);
 }
 

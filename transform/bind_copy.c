@@ -2,14 +2,9 @@
 #include "loops/walk.h"
 #include "transform/bind_tiling.h"
 
-/* Iterators of the loops in a copy. */
-typedef struct CopyIters {
-	IterVar outer, inner, time, lane;
-} CopyIters;
-
 /* ---- copies ---- */
 
-static CopyIters copy_iters(Tiling *g)
+CopyIters tiling_copy_iters(Tiling *g)
 {
 	return (CopyIters){tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "part"),
 			   tiling_iter(g, "element")};
@@ -108,7 +103,7 @@ static Block set_next(const Tiling *g, const Side *side, const CopyIters *i, con
 
 Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last)
 {
-	CopyIters i = copy_iters(g);
+	CopyIters i = tiling_copy_iters(g);
 	Side own = *side;
 	own.wide = side->wide && !last;
 	TilePlace place = source_of(g, &own, &i, plus(g, k, step_along(g, side, &i)));
@@ -118,7 +113,7 @@ Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last)
 
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage)
 {
-	CopyIters i = copy_iters(g);
+	CopyIters i = tiling_copy_iters(g);
 	TilePlace place = place_of(g, side, &i, step_along(g, side, &i));
 	const Ix *stage_step[] = {stage, plus(g, place.step, place.step_element)};
 	const Ix *at =
@@ -153,7 +148,7 @@ static BufferId new_shared(const Tiling *g, const char *name, int64_t n)
 /* Four elements along what lies side by side, that begin at a multiple of four, of which all are read or none. */
 static bool reads_wide(Tiling *g, const Side *side)
 {
-	CopyIters i = copy_iters(g);
+	CopyIters i = tiling_copy_iters(g);
 	Side wide = *side;
 	wide.wide = true;
 	TilePlace place = source_of(g, &wide, &i, plus(g, iter(g, g->k), step_along(g, side, &i)));

@@ -1,8 +1,8 @@
 /* Kernels of one grid as one: what a thread has stored it reads again at once.
  *
  * Two kernels are fused where their loops of the grid have the same extents and threads, there is a buffer that
- * one of them stores and the other touches, and every such buffer is touched by both at one index of the grid's iterators alone:
- * each thread has that element for itself. A kernel goes to an earlier one past those between that share no
+ * one of them stores and the other touches, and every such buffer is touched by both at one index of the grid's
+ * iterators alone: each thread has that element for itself. A kernel goes to an earlier one past those between that share no
  * stored buffer with it; never past a check, and never into one. Then a temporary that no other kernel
  * touches, and that its thread stores before all else, becomes a local.
  */
@@ -31,26 +31,11 @@ static uint32_t count_stmts(const Block *block)
 	return n;
 }
 
-static const BufferUse *use_of(const BufferUses *uses, BufferId buffer)
-{
-	for (size_t i = 0; i < uses->n; i++)
-		if (uses->at[i].buffer == buffer)
-			return &uses->at[i];
-	return NULL;
-}
-
 /* Does the order of the two matter? */
 static bool depends(const Joins *j, const Kernel *a, const Kernel *b)
 {
-	if (a->loop != b->loop || count_stmts(&a->body) == UINT32_MAX || count_stmts(&b->body) == UINT32_MAX)
-		return true;
-	BufferUses first = kernel_buffers(j->scratch, a), second = kernel_buffers(j->scratch, b);
-	for (size_t i = 0; i < second.n; i++) {
-		const BufferUse *other = use_of(&first, second.at[i].buffer);
-		if (other && (other->stored || second.at[i].stored))
-			return true;
-	}
-	return false;
+	return a->loop != b->loop || count_stmts(&a->body) == UINT32_MAX ||
+	       count_stmts(&b->body) == UINT32_MAX || join_shares(j, a, b);
 }
 
 /* ---- joining two ---- */
@@ -80,8 +65,8 @@ static Block rewritten(const Joins *j, Kernel *a, const Kernel *b)
 static Block both(const Joins *j, Block a, Block b)
 {
 	Body body = {0};
-	for (uint32_t i = 0; i < a.n + b.n; i++)
-		PUSH(j->program->arena, body.stmts, i < a.n ? a.stmts[i] : b.stmts[i - a.n]);
+	body_append(j->program->arena, &body, a);
+	body_append(j->program->arena, &body, b);
 	return body_block(&body);
 }
 
@@ -151,12 +136,7 @@ bool join_bodies(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 bool join_shares(const Joins *j, const Kernel *a, const Kernel *b)
 {
 	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
-	bool shares = false;
-	for (size_t i = 0; i < others.n && !shares; i++) {
-		const BufferUse *use = use_of(&uses, others.at[i].buffer);
-		shares = use && (use->stored || others.at[i].stored);
-	}
-	return shares;
+	return buffer_uses_meet(&uses, &others);
 }
 
 /* Does each thread have what they share for itself? The result is the last one's. */
@@ -167,7 +147,7 @@ static bool join_own(const Joins *j, const Kernel *a, const Kernel *b, Kernel *m
 	Block all = grid_body(made);
 	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
 	for (size_t i = 0; i < others.n; i++) {
-		const BufferUse *use = use_of(&uses, others.at[i].buffer);
+		const BufferUse *use = buffer_use(&uses, others.at[i].buffer);
 		bool shared = use && (use->stored || others.at[i].stored);
 		if (shared && !own_element(made, &all, others.at[i].buffer))
 			return false;
@@ -212,7 +192,7 @@ static bool stored_first(const Joins *j, const Block *body, BufferId buffer)
 		}
 		Kernel part = {.body = {&stmt, 1}};
 		BufferUses uses = kernel_buffers(j->scratch, &part);
-		if (use_of(&uses, buffer))
+		if (buffer_use(&uses, buffer))
 			return false;
 	}
 	return false;
@@ -224,7 +204,7 @@ bool join_touched_elsewhere(const Joins *j, uint32_t kernel, BufferId buffer)
 		return true;
 	for (uint32_t i = 0; i < j->n; i++) {
 		BufferUses uses = kernel_buffers(j->scratch, &j->made[i]);
-		if (i != kernel && use_of(&uses, buffer))
+		if (i != kernel && buffer_use(&uses, buffer))
 			return true;
 	}
 	return false;
@@ -232,16 +212,12 @@ bool join_touched_elsewhere(const Joins *j, uint32_t kernel, BufferId buffer)
 
 static void make_local(const Joins *j, Kernel *kernel, BufferId buffer)
 {
-	Arena *arena = j->program->arena;
 	const Buffer *b = &j->program->buffers.at[buffer];
-	KernelLocal local = {
-		.name = local_unique(j->program, kernel->locals, kernel->nlocals, b->name),
-		.dtype = b->dtype};
-	Kernel more = {.locals = &local, .nlocals = 1};
-	BufferTwin twin = {.kind = TWIN_LOCAL, .buffer = buffer, .id = kernel->nlocals};
-	kernel_append_tables(arena, kernel, &more);
+	LocalId local =
+		bind_local(j->program, kernel, (KernelLocal){.name = b->name, .dtype = b->dtype});
+	BufferTwin twin = {.kind = TWIN_LOCAL, .buffer = buffer, .id = local};
 	Block body = rewrite_twins(j->program, kernel, grid_body(kernel), &twin, 1);
-	kernel->body = grid_around(arena, &kernel->body, body, 0);
+	kernel->body = grid_around(j->program->arena, &kernel->body, body, 0);
 	buffer_forget(j->program, buffer);
 }
 

@@ -28,8 +28,8 @@ bool join_touched_elsewhere(const Joins *joins, uint32_t kernel, BufferId buffer
 /* Temporaries of one element of the grid's own, which no other kernel touches, become locals. */
 void join_locals(const Joins *joins, uint32_t kernel);
 
-/* bind_row_join.c: the same of kernels whose first loops are rows. Rows that nothing needs in memory are computed where they are
- * read. */
+/* bind_row_join.c: the same of kernels whose first loops are rows. Rows that nothing needs in memory are computed
+ * where they are read. */
 bool join_rows(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
 void join_row_values(const Joins *joins, uint32_t kernel);
 

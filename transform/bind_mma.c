@@ -247,10 +247,9 @@ Block mma_promote(Tiling *g, const Ix *round)
 	PUSH(g->arena, body.stmts, set(&w, parts, OP_NONE, zero(g)));
 	Block all = each_sum(&w, &s, body_block(&body));
 	if (round && rounds > 1) {
-		Cond *cond = ARENA_NEW(g->arena, Cond);
-		*cond = (Cond){COND_EQ, ix_binary(g->program, IX_MOD, round, number(g, rounds)),
-			       number(g, rounds - 1)};
-		all = block_one(g->arena, stmt_if(g->arena, cond, 1, all));
+		Cond last = {COND_EQ, ix_binary(g->program, IX_MOD, round, number(g, rounds)),
+			     number(g, rounds - 1)};
+		all = block_one(g->arena, stmt_if_one(g->arena, last, all));
 	}
 	return in_warps(&w, all);
 }

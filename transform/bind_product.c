@@ -25,6 +25,7 @@ typedef struct Look {
 	Program *program;
 	const Kernel *kernel;
 	Product *product;
+	LoopGroup grid;
 } Look;
 
 /* ---- the form ---- */
@@ -118,28 +119,17 @@ typedef struct Factor {
 	const Value *load;
 } Factor;
 
-static LoopGroup grid_of(const Kernel *kernel)
-{
-	LoopGroup grid = {0};
-	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body)) {
-		if (grid.n == PRODUCT_LOOPS)
-			return (LoopGroup){0};
-		grid.loops[grid.n++] = s;
-	}
-	return grid;
-}
-
 static void see_factor(void *of, const Value *value)
 {
 	Factor *factor = of;
 	const Look *look = factor->look;
 	const Body *rest = &look->product->rest;
-	LoopGroup grid = grid_of(look->kernel);
+	const LoopGroup *grid = &look->grid;
 	factor->wrong |= value->kind == VALUE_LOCAL;
 	if (value->kind != VALUE_LOAD && value->kind != VALUE_INDEX)
 		return;
-	for (uint32_t i = 0; i < grid.n; i++)
-		factor->uses[i] |= ix_uses(value->ix, grid.loops[i]->iter);
+	for (uint32_t i = 0; i < grid->n; i++)
+		factor->uses[i] |= ix_uses(value->ix, grid->loops[i]->iter);
 	if (value->kind != VALUE_LOAD)
 		return;
 	factor->load = factor->load ? factor->load : value;
@@ -166,15 +156,10 @@ typedef struct Merge {
 
 static void see_index(Merge *m, const Ix *ix)
 {
-	Sizes *sizes = m->program->sizes;
-	for (uint32_t i = m->group->n; ix && i-- > m->first + 1;) {
-		const Stmt *inner = m->group->loops[i], *outer = m->group->loops[i - 1];
-		Size near = ix_stride(m->program, ix, inner->iter);
-		Size far = ix_stride(m->program, ix, outer->iter);
-		if (size_is_bad(near) || size_is_bad(far) ||
-		    !size_same(far, size_mul(sizes, near, inner->hi->size)))
+	const Stmt *const *loops = m->group->loops;
+	for (uint32_t i = m->group->n; ix && i-- > m->first + 1;)
+		if (!ix_goes_on(m->program, ix, loops[i - 1], loops[i]))
 			m->first = i;
-	}
 }
 
 static void see_value(void *of, const Value *value)
@@ -246,8 +231,7 @@ static bool sort_conds(const Look *look)
 
 static bool moves_by_one(const Look *look, const Ix *ix, const LoopGroup *group)
 {
-	Size stride = ix_stride(look->program, ix, group->loops[group->n - 1]->iter);
-	return !size_is_bad(stride) && size_is(look->program->sizes, stride, 1);
+	return ix_moves_by(look->program, ix, group->loops[group->n - 1]->iter, 1);
 }
 
 /* The one index at which all stores are; NULL: there are none, or several. */
@@ -269,12 +253,12 @@ static const Ix *stored_at(const Product *p)
 static void sort_loops(const Look *look, const Factor *first, const Factor *second)
 {
 	Product *p = look->product;
-	LoopGroup grid = grid_of(look->kernel);
-	for (uint32_t i = 0; i < grid.n; i++) {
+	const LoopGroup *grid = &look->grid;
+	for (uint32_t i = 0; i < grid->n; i++) {
 		LoopGroup *to = first->uses[i] == second->uses[i] ? &p->batch
 				: first->uses[i]		  ? &p->rows
 								  : &p->columns;
-		to->loops[to->n++] = grid.loops[i];
+		to->loops[to->n++] = grid->loops[i];
 	}
 }
 
@@ -310,10 +294,11 @@ static bool sort_factors(const Look *look, const Factor *factors, const Value *c
 
 bool product_of(Program *program, const Kernel *kernel, Product *product)
 {
-	Look look = {program, kernel, product};
+	Look look = {.program = program, .kernel = kernel, .product = product};
 	Block body = grid_body(kernel);
 	memset(product, 0, sizeof *product);
-	if (!grid_of(kernel).n || !has_form(&look, &body))
+	look.grid.n = grid_loops(kernel, look.grid.loops);
+	if (!look.grid.n || !has_form(&look, &body))
 		return false;
 	const Value *const *args = product->set->value->args;
 	Factor factors[] = {factor_of(&look, args[0]), factor_of(&look, args[1])};

@@ -38,11 +38,9 @@ static Block rows_block(Arena *arena, const Block *body, uint32_t n)
 	const Stmt *s = grid_loop(body);
 	if (!s)
 		return *body;
-	Stmt *loop = ARENA_NEW(arena, Stmt);
-	*loop = *s;
+	Stmt *loop = stmt_with(arena, s, rows_block(arena, &s->body, n ? n - 1 : 0));
 	loop->loop = n ? LOOP_GRID : LOOP_SERIAL;
 	loop->threads = n ? 1 : 0;
-	loop->body = rows_block(arena, &s->body, n ? n - 1 : 0);
 	return block_one(arena, loop);
 }
 
@@ -231,7 +229,7 @@ static void find_value(Row *r)
 	Arena *arena = r->j->program->arena;
 	ValueTwin *twins = ARENA_ARRAY(arena, ValueTwin, r->nest.body.n + 1);
 	Rewrite rewrite = {.program = r->j->program,
-			   .iters = kernel_iters(r->j->program->arena, r->kernel, 0),
+			   .iters = kernel_iters(arena, r->kernel, 0),
 			   .values = twins};
 	for (uint32_t i = 0; i <= r->at; i++) {
 		const Stmt *stmt = r->nest.body.stmts[i];
@@ -294,8 +292,9 @@ static bool sets_local(const Stmt *stmt, LocalId local)
 static void see_change(void *of, const Value *value)
 {
 	Changes *c = of;
-	for (size_t i = 0; value->kind == VALUE_LOAD && i < c->uses->n; i++)
-		c->any |= c->uses->at[i].buffer == value->buffer && c->uses->at[i].stored;
+	const BufferUse *use =
+		value->kind == VALUE_LOAD ? buffer_use(c->uses, value->buffer) : NULL;
+	c->any |= use && use->stored;
 	if (value->kind == VALUE_LOCAL)
 		c->any |= sets_local(c->stmt, value->local);
 }
@@ -314,10 +313,8 @@ static bool does_without(const Row *r, const Stmt *stmt, bool own)
 	BufferUses uses = kernel_buffers(r->j->scratch, &alone);
 	Nest nest = nest_of(stmt);
 	Loads loads = {NULL, r->store->buffer, false};
-	for (size_t i = 0; i < uses.n && !own; i++)
-		if (uses.at[i].buffer == r->store->buffer && uses.at[i].stored)
-			return false;
-	if (changes(r, stmt, &uses))
+	const BufferUse *use = buffer_use(&uses, r->store->buffer);
+	if ((!own && use && use->stored) || changes(r, stmt, &uses))
 		return false;
 	if (loops_are_same(&r->nest, &nest))
 		loads.at = at_nest(r, &nest, load_of(r, r->store));
@@ -328,10 +325,7 @@ static bool touches(const Row *r, const Stmt *stmt)
 {
 	Kernel alone = {.body = {&stmt, 1}};
 	BufferUses uses = kernel_buffers(r->j->scratch, &alone);
-	for (size_t i = 0; i < uses.n; i++)
-		if (uses.at[i].buffer == r->store->buffer)
-			return true;
-	return false;
+	return buffer_use(&uses, r->store->buffer) != NULL;
 }
 
 /* Is the row stored there, once, and needed nowhere in memory? */
@@ -383,12 +377,8 @@ static Block without_store(const Row *r)
 			PUSH(arena, inner.stmts, stmt);
 	}
 	Block body = body_block(&inner);
-	for (uint32_t i = r->nest.n; i-- > 0 && stores;) {
-		Stmt *loop = ARENA_NEW(arena, Stmt);
-		*loop = *r->nest.loops[i];
-		loop->body = body;
-		body = block_one(arena, loop);
-	}
+	for (uint32_t i = r->nest.n; i-- > 0 && stores;)
+		body = block_one(arena, stmt_with(arena, r->nest.loops[i], body));
 	return stores ? body : (Block){0};
 }
 

@@ -19,8 +19,9 @@
  *
  * parts and columns are shared. The order of additions is one, whatever runs when. Chosen where all that the
  * sum reads lies side by side along its loop, of which neighbouring threads read neighbours then, and of something
- * each row is read by few sums alone: a product of many rows and columns reads both many times, and keeps its threads. A barrier stands
- * between a store, which is the first thread's, and what all of them read of it, in whatever order.
+ * each row is read by few sums alone: a product of many rows and columns reads both many times, and keeps its
+ * threads. A barrier stands between a store, which is the first thread's, and what all of them read of it, in
+ * whatever order.
  */
 #include "transform/bind_wide.h"
 
@@ -56,10 +57,7 @@ static Sum sum_of(const Stmt *stmt)
 	for (; stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->body.n == 1;
 	     stmt = stmt->body.stmts[0])
 		inner = stmt;
-	bool folds = stmt->kind == LOOP_SET && stmt->nixs == 0 &&
-		     (stmt->acc == OP_ADD || stmt->acc == OP_MUL || stmt->acc == OP_MAX ||
-		      stmt->acc == OP_MIN);
-	return inner && folds && inner->step == 1 ? (Sum){inner, stmt} : (Sum){0};
+	return inner && is_fold(stmt) && inner->step == 1 ? (Sum){inner, stmt} : (Sum){0};
 }
 
 typedef struct Reads {
@@ -90,10 +88,10 @@ static void see_read(void *of, const Value *value)
 		reads->wrong = true;
 	if (value->kind != VALUE_LOAD)
 		return;
-	Size step = ix_stride(r->program, value->ix, reads->sum->inner->iter);
-	if (!size_is_bad(step) && size_is(r->program->sizes, step, 0))
+	IterVar column = reads->sum->inner->iter;
+	if (ix_moves_by(r->program, value->ix, column, 0))
 		return;
-	bool next = !size_is_bad(step) && size_is(r->program->sizes, step, 1);
+	bool next = ix_moves_by(r->program, value->ix, column, 1);
 	reads->beside |= next && readers(r, value->ix) < r->gpu->tile_least;
 	reads->wrong |= !next;
 }
@@ -179,20 +177,13 @@ static const Ix *number(const Rows *r, int64_t n)
 
 static void add(const Rows *r, Body *body, const Stmt *stmt) { PUSH(r->arena, body->stmts, stmt); }
 
-static const Value *neutral(const Rows *r, const Stmt *set)
-{
-	Dtype dtype = set->value->dtype;
-	return value_const(r->arena, dtype, op_neutral(set->acc, dtype));
-}
-
 static Block single_element(const Rows *r, const Stmt *inner, Block body, const Ix *at)
 {
 	const Ix **iters = kernel_iters(r->arena, r->kernel, 0);
 	iters[inner->iter] = at;
 	Rewrite rewrite = {.program = r->program, .iters = iters, .span = r->kernel->span};
-	Cond *inside = ARENA_NEW(r->arena, Cond);
-	*inside = (Cond){COND_LT, at, inner->hi};
-	return block_one(r->arena, stmt_if(r->arena, inside, 1, rewrite_block(&rewrite, body)));
+	Cond inside = {COND_LT, at, inner->hi};
+	return block_one(r->arena, stmt_if_one(r->arena, inside, rewrite_block(&rewrite, body)));
 }
 
 static Wide wide_of(const Rows *r, const Stmt *inner)
@@ -227,17 +218,15 @@ static Block in_rounds(Rows *r, const Stmt *inner, Block body, IterVar thread)
 /* The loops, the innermost one as far as it is the thread's; in it the body. */
 static Block shared_out(Rows *r, const Stmt *stmt, const Stmt *inner, Block body, IterVar thread)
 {
-	Stmt *loop = ARENA_NEW(r->arena, Stmt);
-	*loop = *stmt;
-	loop->independent = false;
 	if (stmt == inner && counts(r, inner))
 		return in_rounds(r, inner, body, thread);
+	if (stmt != inner)
+		body = shared_out(r, stmt->body.stmts[0], inner, body, thread);
+	Stmt *loop = stmt_with(r->arena, stmt, body);
+	loop->independent = false;
 	if (stmt == inner) {
 		loop->lo = ix_add(r->program, stmt->lo, ix_iter(r->arena, thread));
 		loop->step = threads_of(r, inner);
-		loop->body = body;
-	} else {
-		loop->body = shared_out(r, stmt->body.stmts[0], inner, body, thread);
 	}
 	return block_one(r->arena, loop);
 }
@@ -247,7 +236,7 @@ static void add_parts(Rows *r, const Sum *sum, Block loop, LocalId part, IterVar
 		      BufferId to, int64_t threads)
 {
 	Body body = {0};
-	add(r, &body, stmt_local(r->arena, part, neutral(r, sum->set)));
+	add(r, &body, stmt_local(r->arena, part, fold_neutral(r->arena, sum->set)));
 	body_append(r->arena, &body, loop);
 	add(r, &body,
 	    stmt_store(r->arena, to, ix_iter(r->arena, thread), OP_NONE,
@@ -309,12 +298,7 @@ static bool meet(Rows *r, const Stmt *a, const Stmt *b)
 	if (a->kind == LOOP_STORE && b->kind == LOOP_STORE)
 		return false;
 	BufferUses first = buffers_of(r, a), second = buffers_of(r, b);
-	for (size_t i = 0; i < first.n; i++)
-		for (size_t k = 0; k < second.n; k++)
-			if (first.at[i].buffer == second.at[k].buffer &&
-			    (first.at[i].stored || second.at[k].stored))
-				return true;
-	return false;
+	return buffer_uses_meet(&first, &second);
 }
 
 /* Threads wait in front of a statement that loads what was stored, or stores what was loaded, since they did. */

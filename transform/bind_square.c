@@ -27,7 +27,7 @@
 #include "loops/walk.h"
 #include "transform/bind.h"
 
-enum { PARTS = 4, SQUARES_MOST = 4, LOOPS_MOST = 8 };
+enum { PARTS = 4, SQUARES_MOST = 4 };
 
 /* An operand that is read across, and where it is kept. */
 typedef struct Across {
@@ -41,7 +41,7 @@ typedef struct Square {
 	Kernel *kernel;
 	uint32_t routine;
 	int64_t side;
-	const Stmt *loops[LOOPS_MOST]; /* of the grid, outermost first */
+	const Stmt *loops[GRID_LOOPS]; /* of the grid, outermost first */
 	uint32_t n, row;	       /* row: the loop that operands lie along */
 	Across across[SQUARES_MOST];
 	uint32_t nacross;
@@ -56,8 +56,7 @@ static const Stmt *column_loop(const Square *q) { return q->loops[q->n - 1]; }
 
 static bool moves_by(const Square *q, const Ix *ix, const Stmt *loop, int64_t by)
 {
-	Size stride = ix_stride(q->program, ix, loop->iter);
-	return !size_is_bad(stride) && size_is(q->program->sizes, stride, by);
+	return ix_moves_by(q->program, ix, loop->iter, by);
 }
 
 /* The loop other than the innermost that moves the index by one; q->n: there is none. */
@@ -97,10 +96,8 @@ static bool is_long(const Square *q, const Stmt *loop)
 static bool pays(Square *q)
 {
 	Block body = grid_body(q->kernel);
-	const Stmt *s = grid_loop(&q->kernel->body);
-	for (; s && q->n < LOOPS_MOST; s = grid_loop(&s->body))
-		q->loops[q->n++] = s;
-	if (s || q->n < 2 || !is_elementwise(q->kernel, &body))
+	q->n = grid_loops(q->kernel, q->loops);
+	if (q->n < 2 || !is_elementwise(q->kernel, &body))
 		return false;
 	for (uint32_t i = 0; i < body.n && !q->wrong; i++) {
 		const Stmt *stmt = body.stmts[i];
@@ -147,9 +144,7 @@ static const Ix *across_at(const Square *q, const SquareIters *i)
 /* With these places of the row and column loops. */
 static Rewrite rewrite_at(const Square *q, const Ix *row, const Ix *column)
 {
-	const Ix **iters = ARENA_ARRAY(q->arena, const Ix *, q->kernel->niters + 1);
-	for (IterVar i = 0; i < q->kernel->niters; i++)
-		iters[i] = iter(q, i);
+	const Ix **iters = kernel_iters(q->arena, q->kernel, 0);
 	iters[row_loop(q)->iter] = row;
 	iters[column_loop(q)->iter] = column;
 	return (Rewrite){.program = q->program, .iters = iters, .span = q->kernel->span};
@@ -157,9 +152,8 @@ static Rewrite rewrite_at(const Square *q, const Ix *row, const Ix *column)
 
 static Block if_below(const Square *q, const Ix *at, const Stmt *loop, Block body)
 {
-	Cond *cond = ARENA_NEW(q->arena, Cond);
-	*cond = (Cond){COND_LT, at, loop->hi};
-	return block_one(q->arena, stmt_if(q->arena, cond, 1, body));
+	Cond inside = {COND_LT, at, loop->hi};
+	return block_one(q->arena, stmt_if_one(q->arena, inside, body));
 }
 
 static const Stmt *in_threads(const Square *q, const SquareIters *i, Block body)
@@ -211,10 +205,8 @@ static Block in_grid(const Square *q, Block body)
 {
 	for (uint32_t i = q->n; i-- > 0;) {
 		bool row = i == q->row, column = i + 1 == q->n;
-		Stmt *loop = ARENA_NEW(q->arena, Stmt);
-		*loop = *q->loops[i];
+		Stmt *loop = stmt_with(q->arena, q->loops[i], body);
 		loop->threads = 1;
-		loop->body = body;
 		if (row || column) {
 			loop->iter = row ? q->row_square : q->column_square;
 			loop->hi = ix_size(q->arena,

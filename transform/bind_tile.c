@@ -212,7 +212,7 @@ typedef struct ElementIters {
 
 Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column)
 {
-	const Ix **iters = tiling_iters(g);
+	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
 	Body body = {0};
 	tiling_put(g, iters, &g->product->rows, row);
 	tiling_put(g, iters, &g->product->columns, column);

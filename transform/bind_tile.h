@@ -5,7 +5,7 @@
 #include "target/gpu.h"
 #include "transform/bind.h"
 
-enum { PRODUCT_LOOPS = 8 };
+enum { PRODUCT_LOOPS = GRID_LOOPS };
 
 /* Neighbouring loops as one, from 0 to `extent`: what is stored goes through them as through one loop, that of
  * the innermost, operands perhaps not. */

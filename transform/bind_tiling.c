@@ -30,14 +30,6 @@ void tiling_put(const Tiling *g, const Ix **iters, const LoopGroup *group, const
 		iters[group->loops[i]->iter] = i + 1 < group->n ? number(g, 0) : at;
 }
 
-const Ix **tiling_iters(const Tiling *g)
-{
-	const Ix **iters = ARENA_ARRAY(g->arena, const Ix *, g->kernel->niters + 1);
-	for (IterVar i = 0; i < g->kernel->niters; i++)
-		iters[i] = iter(g, i);
-	return iters;
-}
-
 Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block)
 {
 	Rewrite rewrite = {.program = g->program, .iters = iters, .span = g->kernel->span};
@@ -55,14 +47,9 @@ typedef struct Through {
 /* Does the index go through the loops of the group as through one? */
 static void see_index(Through *t, const Ix *ix)
 {
-	Program *program = t->g->program;
-	for (uint32_t i = 1; i < t->group->n; i++) {
-		const Stmt *inner = t->group->loops[i], *outer = t->group->loops[i - 1];
-		Size near = ix_stride(program, ix, inner->iter);
-		Size far = ix_stride(program, ix, outer->iter);
-		t->apart |= size_is_bad(near) || size_is_bad(far) ||
-			    !size_same(far, size_mul(program->sizes, near, inner->hi->size));
-	}
+	const Stmt *const *loops = t->group->loops;
+	for (uint32_t i = 1; i < t->group->n; i++)
+		t->apart |= !ix_goes_on(t->g->program, ix, loops[i - 1], loops[i]);
 }
 
 static void see_read(void *of, const Value *value)
@@ -134,16 +121,10 @@ bool tiling_sum_is_one(const Tiling *g, const Side *side)
 	return goes_through_one(g, side->operand, &g->product->sum);
 }
 
-static const Ix *ix_at(Rewrite *rewrite, const Ix *ix)
-{
-	const Value *holder = value_index(rewrite->program->arena, DTYPE_I64, ix);
-	return rewrite_alone(rewrite, holder)->ix;
-}
-
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last)
 {
 	const ProductOperand *operand = side->operand;
-	const Ix **iters = tiling_iters(g);
+	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
 	const Ix *along[] = {place->along, place->along_element};
 	const Ix *step[] = {place->step, place->step_element};
 	put_operand(g, iters, operand, side->group, along);
@@ -159,7 +140,8 @@ Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, boo
 				    sized(g, g->product->sum.extent)};
 	for (uint32_t i = 0; i < operand->nconds; i++) {
 		const Cond *cond = &operand->conds[i];
-		conds[n++] = (Cond){cond->kind, ix_at(&rewrite, cond->a), ix_at(&rewrite, cond->b)};
+		conds[n++] = (Cond){cond->kind, rewrite_ix(&rewrite, cond->a),
+				    rewrite_ix(&rewrite, cond->b)};
 	}
 	return (Taken){rewrite_alone(&rewrite, operand->value), conds, n};
 }
@@ -169,7 +151,7 @@ Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, boo
 typedef struct Wide {
 	const Tiling *g;
 	const Multiples *multiples;
-	const Ix *lane;
+	IterVar lane;
 	bool wrong;
 } Wide;
 
@@ -178,11 +160,10 @@ static void see_wide(Wide *w, BufferId buffer, const Ix *ix)
 {
 	const Tiling *g = w->g;
 	int64_t bytes = QUAD * (int64_t)dtype_bytes(g->program->buffers.at[buffer].dtype);
-	Size stride = ix_stride(g->program, ix, w->lane->iter);
-	if (!ix_uses(ix, w->lane->iter))
+	if (!ix_uses(ix, w->lane))
 		return;
-	bool beside = !size_is_bad(stride) && size_is(g->program->sizes, stride, 1);
-	const Ix *first = plus(g, ix, times(g, w->lane, -1));
+	bool beside = ix_moves_by(g->program, ix, w->lane, 1);
+	const Ix *first = ix_of_first_lane(g->program, ix, w->lane);
 	w->wrong |= !beside || (bytes != 8 && bytes != 16) ||
 		    ix_multiple(w->multiples, first) % QUAD != 0;
 }
@@ -192,23 +173,21 @@ static void see_wide_load(void *of, const Value *value)
 	Wide *w = of;
 	if (value->kind == VALUE_LOAD)
 		see_wide(w, value->buffer, value->ix);
-	w->wrong |= value->kind == VALUE_INDEX && ix_uses(value->ix, w->lane->iter);
+	w->wrong |= value->kind == VALUE_INDEX && ix_uses(value->ix, w->lane);
 }
 
 /* Nothing is known of the new iterators but that k goes in steps. */
 static Multiples multiples_of(const Tiling *g)
 {
-	Multiples m = {.sizes = g->program->sizes,
-		       .iters = ARENA_ARRAY(g->arena, int64_t, g->kernel->niters + 1)};
-	for (IterVar i = 0; i < g->kernel->niters; i++)
-		m.iters[i] = i == g->k ? g->tile->steps : 1;
+	Multiples m = multiples_unknown(g->arena, g->program, g->kernel);
+	m.iters[g->k] = g->tile->steps;
 	return m;
 }
 
 bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane)
 {
 	Multiples multiples = multiples_of(g);
-	Wide wide = {g, &multiples, iter(g, lane), false};
+	Wide wide = {g, &multiples, lane, false};
 	value_each(value, see_wide_load, &wide);
 	return !wide.wrong;
 }
@@ -216,7 +195,7 @@ bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane)
 bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane)
 {
 	Multiples multiples = multiples_of(g);
-	Wide wide = {g, &multiples, iter(g, lane), false};
+	Wide wide = {g, &multiples, lane, false};
 	see_wide(&wide, buffer, ix);
 	return !wide.wrong;
 }

@@ -83,15 +83,12 @@ static inline Block loop_of(const Tiling *g, LoopKind kind, IterVar i, int64_t n
 
 static inline Block if_below(const Tiling *g, const Ix *a, const Ix *end, Block body)
 {
-	Cond *cond = ARENA_NEW(g->arena, Cond);
-	*cond = (Cond){COND_LT, a, end};
-	return block_one(g->arena, stmt_if(g->arena, cond, 1, body));
+	return block_one(g->arena, stmt_if_one(g->arena, (Cond){COND_LT, a, end}, body));
 }
 
 static inline void add(const Tiling *g, Body *body, Block block)
 {
-	for (uint32_t i = 0; i < block.n; i++)
-		PUSH(g->arena, body->stmts, block.stmts[i]);
+	body_append(g->arena, body, block);
 }
 
 static inline void add_barrier(const Tiling *g, Body *body)
@@ -103,8 +100,7 @@ static inline void add_barrier(const Tiling *g, Body *body)
 IterVar tiling_iter(Tiling *g, const char *name);
 LocalId tiling_local(Tiling *g, KernelLocal local);
 const Value *tiling_element(const Tiling *g, LocalId local, const Ix *const *ixs);
-/* What stands for each iterator: itself; a group's place, for all loops of it; statements in such terms. */
-const Ix **tiling_iters(const Tiling *g);
+/* Lets a group's place stand for all loops of it; statements in such terms. */
 void tiling_put(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at);
 Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block);
 /* Does the operand go through the loops of its side as through one? Then places behind the last one are held to
@@ -120,7 +116,12 @@ bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, Iter
 /* Is the size a multiple of four? */
 bool tiling_by_four(const Tiling *g, Size extent);
 
-/* bind_copy.c: of a side, by which threads and how it is copied, with what is shared and what is on its way. */
+/* bind_copy.c: iterators of the loops in a copy. */
+typedef struct CopyIters {
+	IterVar outer, inner, time, lane;
+} CopyIters;
+CopyIters tiling_copy_iters(Tiling *g);
+/* Of a side, by which threads and how it is copied, with what is shared and what is on its way. */
 Side tiling_side(Tiling *g, bool rows);
 void tiling_finish_side(Tiling *g, Side *side);
 /* What one stage of a side has in shared memory. */

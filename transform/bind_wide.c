@@ -26,25 +26,7 @@
 
 /* ---- decided ---- */
 
-static bool collect_loops(Wide *w)
-{
-	const Stmt *s = grid_loop(&w->kernel->body);
-	for (; s && w->n < QUAD_LOOPS; s = grid_loop(&s->body))
-		w->loops[w->n++] = s;
-	return w->n > 0 && !s;
-}
-
 static const Stmt *innermost(const Wide *w) { return w->loops[w->n - 1]; }
-
-/* Does the index go through this loop and the one around it as through one? */
-static bool goes_on(const Wide *w, const Ix *ix, uint32_t loop)
-{
-	const Stmt *inner = w->loops[loop], *outer = w->loops[loop - 1];
-	Size near = ix_stride(w->program, ix, inner->iter);
-	Size far = ix_stride(w->program, ix, outer->iter);
-	return !size_is_bad(near) && !size_is_bad(far) &&
-	       size_same(far, size_mul(w->program->sizes, near, inner->hi->size));
-}
 
 static void see_one_loop(void *of, const Value *value)
 {
@@ -52,7 +34,7 @@ static void see_one_loop(void *of, const Value *value)
 	if (value->kind != VALUE_LOAD && value->kind != VALUE_INDEX)
 		return;
 	for (uint32_t i = w->n - 1; i > w->first; i--)
-		if (!goes_on(w, value->ix, i))
+		if (!ix_goes_on(w->program, value->ix, w->loops[i - 1], w->loops[i]))
 			w->first = i;
 }
 
@@ -96,12 +78,11 @@ static WideBegin begin_of(Wide *w, const Ix *row)
 static void see_access(Wide *w, BufferId buffer, const Ix *ix)
 {
 	Dtype dtype = w->program->buffers.at[buffer].dtype;
-	Size by = ix_stride(w->program, ix, innermost(w)->iter);
+	IterVar next = innermost(w)->iter;
 	WideBegin begin = BEGIN_NOWHERE;
-	if (!size_is_bad(by) && size_is(w->program->sizes, by, 0))
+	if (ix_moves_by(w->program, ix, next, 0))
 		return;
-	if (!size_is_bad(by) && size_is(w->program->sizes, by, 1) &&
-	    lanes_are_wide(dtype, QUAD))
+	if (ix_moves_by(w->program, ix, next, 1) && lanes_are_wide(dtype, QUAD))
 		begin = begin_of(w, row_of(w, ix));
 	w->begin = begin < w->begin ? begin : w->begin;
 }
@@ -119,10 +100,7 @@ bool wide_fits(Wide *w)
 	bool known = size_is_const(w->program->sizes, w->extent, &n);
 	if (size_is_bad(w->extent) || (known && n < QUAD))
 		return false;
-	w->multiples.sizes = w->program->sizes;
-	w->multiples.iters = ARENA_ARRAY(w->program->arena, int64_t, w->kernel->niters + 1);
-	for (IterVar i = 0; i < w->kernel->niters; i++)
-		w->multiples.iters[i] = 1;
+	w->multiples = multiples_unknown(w->program->arena, w->program, w->kernel);
 	w->begin = BEGIN_EVERYWHERE;
 	for (uint32_t i = 0; i < w->body.n; i++) {
 		const Stmt *stmt = w->body.stmts[i];
@@ -136,7 +114,8 @@ bool wide_fits(Wide *w)
 static bool pays(Wide *w)
 {
 	w->body = grid_body(w->kernel);
-	return collect_loops(w) && is_elementwise(w->kernel, &w->body) && wide_fits(w);
+	w->n = grid_loops(w->kernel, w->loops);
+	return w->n > 0 && is_elementwise(w->kernel, &w->body) && wide_fits(w);
 }
 
 /* ---- made ---- */
@@ -218,19 +197,17 @@ static Block single_elements(const Wide *w, const Quads *q)
 /* The loops of the grid, that over fours innermost, around the body. */
 static Block in_grid(const Wide *w, const GpuTarget *gpu, IterVar four, Block body)
 {
-	Size extents[QUAD_LOOPS];
-	int64_t threads[QUAD_LOOPS];
+	Size extents[GRID_LOOPS];
+	int64_t threads[GRID_LOOPS];
 	for (uint32_t i = 0; i < w->first; i++)
 		extents[i] = w->loops[i]->hi->size;
 	extents[w->first] = size_ceil(w->program->sizes, w->extent, QUAD);
 	grid_shape(w->program->sizes, gpu, extents, w->first + 1, threads);
 	for (uint32_t i = w->first + 1; i-- > 0;) {
-		Stmt *loop = ARENA_NEW(w->program->arena, Stmt);
-		*loop = *innermost(w);
+		Stmt *loop = stmt_with(w->program->arena, innermost(w), body);
 		loop->iter = i == w->first ? four : w->loops[i]->iter;
 		loop->hi = ix_size(w->program->arena, extents[i]);
 		loop->threads = threads[i];
-		loop->body = body;
 		body = block_one(w->program->arena, loop);
 	}
 	return body;

@@ -5,7 +5,7 @@
 #include "loops/multiple.h"
 #include "transform/bind.h"
 
-enum { QUAD = 4, QUAD_LOOPS = 8 };
+enum { QUAD = 4 };
 
 /* Where fours begin at multiples of four. */
 typedef enum WideBegin { BEGIN_NOWHERE, BEGIN_WHOLE_ROWS, BEGIN_EVERYWHERE } WideBegin;
@@ -13,9 +13,10 @@ typedef enum WideBegin { BEGIN_NOWHERE, BEGIN_WHOLE_ROWS, BEGIN_EVERYWHERE } Wid
 typedef struct Wide {
 	Program *program;
 	Kernel *kernel;
-	const Stmt *loops[QUAD_LOOPS]; /* outermost first */
+	const Stmt *loops[GRID_LOOPS]; /* outermost first */
 	uint32_t n;
-	int64_t steps;	/* elements that all threads take at a time: fours end with a multiple of it, or beyond the extent */
+	/* elements that all threads take at a time: fours end with a multiple of it, or beyond the extent */
+	int64_t steps;
 	Block body;	/* of an element: locals, what they are set to, stores */
 	uint32_t first; /* found: the loops from this one on are one */
 	Size extent;	/* ... of that, */

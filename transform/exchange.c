@@ -59,21 +59,14 @@ static bool is_whole_copy(const Program *program, const Kernel *kernel, WholeCop
 
 /* ---- what else touches them ---- */
 
-static const BufferUse *use_of(const BufferUses *uses, BufferId buffer)
-{
-	for (size_t i = 0; i < uses->n; i++)
-		if (uses->at[i].buffer == buffer)
-			return &uses->at[i];
-	return NULL;
-}
-
 static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 {
 	uint32_t loop = x->kernels[at].loop;
 	bool stored = false, read = false, carried = false;
 	for (uint32_t k = 0; k < x->n; k++) {
 		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
-		const BufferUse *to = use_of(&uses, copy.to), *from = use_of(&uses, copy.from);
+		const BufferUse *to = buffer_use(&uses, copy.to),
+				*from = buffer_use(&uses, copy.from);
 		bool inside = program_loop_in(x->program, x->kernels[k].loop, loop);
 		if (k == at || x->gone[k])
 			continue;
@@ -92,7 +85,7 @@ static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
 		if (x->kernels[k].loop != loop &&
 		    program_loop_in(x->program, x->kernels[k].loop, loop) &&
-		    use_of(&uses, copy.to))
+		    buffer_use(&uses, copy.to))
 			return false;
 	}
 	return stored && carried && !program_loops_use(x->program, copy.to) &&
@@ -117,7 +110,7 @@ static void exchange(Exchange *x, uint32_t at, WholeCopy copy)
 	loop->exchanges = pairs;
 	for (uint32_t k = at + 1; k < x->n; k++) {
 		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
-		if (x->kernels[k].loop == x->kernels[at].loop && use_of(&uses, copy.to))
+		if (x->kernels[k].loop == x->kernels[at].loop && buffer_use(&uses, copy.to))
 			read_instead(x, &x->kernels[k], copy);
 	}
 	x->gone[at] = true;

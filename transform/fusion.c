@@ -18,14 +18,6 @@
 
 /* ---- one kernel of several ---- */
 
-Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body)
-{
-	Stmt *loop = ARENA_NEW(rows->program->arena, Stmt);
-	*loop = *like;
-	loop->body = body;
-	return loop;
-}
-
 Block rows_both(const Rows *rows, Block a, Block b)
 {
 	const Stmt **stmts = ARENA_ARRAY(rows->program->arena, const Stmt *, a.n + b.n + 1);
@@ -49,8 +41,8 @@ static Kernel in_rows(const Rows *rows, const RowKernel *row)
 	kernel_append_tables(arena, &kernel, &more);
 	Rewrite rewrite = {.program = rows->program, .iters = split->iters, .span = kernel.span};
 	Block body = rewrite_block(&rewrite, flat->body);
-	body = block_one(arena, rows_loop_over(rows, split->inner, body));
-	kernel.body = block_one(arena, rows_loop_over(rows, split->outer, body));
+	body = block_one(arena, stmt_with(arena, split->inner, body));
+	kernel.body = block_one(arena, stmt_with(arena, split->outer, body));
 	return kernel;
 }
 
@@ -69,7 +61,7 @@ static Kernel fuse_two(const Rows *rows, const Kernel *a, const Kernel *b)
 	kernel.name = b->name;
 	kernel.span = b->span;
 	kernel.site = b->site;
-	Stmt *loop = rows_loop_over(rows, first, body);
+	Stmt *loop = stmt_with(arena, first, body);
 	loop->independent = first->independent && second->independent;
 	kernel.body = block_one(arena, loop);
 	return kernel;

@@ -90,7 +90,6 @@ void rows_choose(Rows *rows);
 /* ---- fusion.c ---- */
 
 /* A loop like one with another body; two blocks as one. */
-Stmt *rows_loop_over(const Rows *rows, const Stmt *like, Block body);
 Block rows_both(const Rows *rows, Block a, Block b);
 
 /* ---- fusion_private.c ---- */

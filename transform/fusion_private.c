@@ -172,7 +172,7 @@ static void take_place(Rows *rows, Kernel *kernel, BufferId buffer, PlaceTaken p
 	Block body = rewrite_twins(rows->program, kernel, loop->body, &twin, 1);
 	if (declared)
 		body = rows_both(rows, block_one(arena, declared), body);
-	kernel->body = block_one(arena, rows_loop_over(rows, loop, body));
+	kernel->body = block_one(arena, stmt_with(arena, loop, body));
 	if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
 		move_before(rows, &twin);
 	if (twin.kind == TWIN_BUFFER)

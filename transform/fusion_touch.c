@@ -96,10 +96,10 @@ static bool is_arithmetic(const Value *value)
 /* Of a type that is no storage of a wider one, whose loops have forms of their own. */
 static bool is_neighbour(const Rows *rows, const Touch *touch)
 {
-	Size step = ix_stride(rows->program, touch->ix, touch->row);
 	Dtype dtype = rows->program->buffers.at[touch->buffer].dtype;
-	return !size_is_bad(step) && dtype_wide(dtype) == dtype &&
-	       (size_is(rows->program->sizes, step, 1) || size_is(rows->program->sizes, step, 0));
+	return dtype_wide(dtype) == dtype &&
+	       (ix_moves_by(rows->program, touch->ix, touch->row, 1) ||
+		ix_moves_by(rows->program, touch->ix, touch->row, 0));
 }
 
 /* Is it a flat loop of arithmetic on neighbouring elements? Functions keep loops of their own. */

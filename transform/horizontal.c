@@ -106,12 +106,7 @@ static const Kernel *last_of(const Horizontal *r, const Group *group)
 static bool are_strangers(const Horizontal *r, const Kernel *a, const Kernel *b)
 {
 	BufferUses mine = kernel_buffers(r->arena, a), theirs = kernel_buffers(r->arena, b);
-	for (size_t i = 0; i < mine.n; i++)
-		for (size_t k = 0; k < theirs.n; k++)
-			if (mine.at[i].buffer == theirs.at[k].buffer &&
-			    (mine.at[i].stored || theirs.at[k].stored))
-				return false;
-	return true;
+	return !buffer_uses_meet(&mine, &theirs);
 }
 
 /* Why kernel k cannot go piece by piece with the group; NULL: it can. */

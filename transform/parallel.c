@@ -226,9 +226,8 @@ static void add_rest(const Chunks *p, Body *body, Block rest, const Cut *of, boo
 	}
 	if (last.stmts.n == 0)
 		return;
-	Cond *cond = ARENA_NEW(p->arena, Cond);
-	*cond = (Cond){COND_EQ, of->part, plus(p, of->parts, own ? 0 : -1)};
-	PUSH(p->arena, body->stmts, stmt_if(p->arena, cond, 1, body_block(&last)));
+	Cond cond = {COND_EQ, of->part, plus(p, of->parts, own ? 0 : -1)};
+	PUSH(p->arena, body->stmts, stmt_if_one(p->arena, cond, body_block(&last)));
 }
 
 /* The loops, `whole` as one that is cut like all of them. */
@@ -239,12 +238,11 @@ static Block cut_loops(const Chunks *p, Block block, const Cut *cuts, uint32_t n
 		return block;
 	const Stmt *stmt = block.stmts[0];
 	bool cut = stmt == cuts->loop;
-	Stmt *copy = ARENA_NEW(p->arena, Stmt);
-	*copy = cut ? *cut_loop(p, stmt, cuts) : *stmt;
+	const Stmt *loop = cut ? cut_loop(p, stmt, cuts) : stmt;
 	const Cut *inner = cut ? cuts + 1 : whole;
-	copy->body = cut_loops(p, stmt->body, cuts + cut, ncuts - cut, inner);
+	Block inside = cut_loops(p, stmt->body, cuts + cut, ncuts - cut, inner);
 	Body all = {0};
-	PUSH(p->arena, all.stmts, copy);
+	PUSH(p->arena, all.stmts, stmt_with(p->arena, loop, inside));
 	Block rest = {block.stmts + 1, block.n - 1};
 	add_rest(p, &all, rest, whole, p->own && whole->loop == NULL);
 	return body_block(&all);
@@ -467,12 +465,7 @@ static Block cut_block(Chunks *p, Block block);
 static const Stmt *cut_if(Chunks *p, const Stmt *stmt)
 {
 	Block body = cut_block(p, stmt->body);
-	if (body.stmts == stmt->body.stmts)
-		return stmt;
-	Stmt *copy = ARENA_NEW(p->arena, Stmt);
-	*copy = *stmt;
-	copy->body = body;
-	return copy;
+	return body.stmts == stmt->body.stmts ? stmt : stmt_with(p->arena, stmt, body);
 }
 
 /* The block at the top of a kernel, or under conditions there; the same where nothing is cut. */

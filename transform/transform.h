@@ -41,7 +41,8 @@ enum { PASS_FUSION = 1, PASS_BIND = 6, PASS_MEMORY = 7, TRANSFORM_PASSES = 8 };
 extern const TransformPass transform_passes[TRANSFORM_PASSES];
 
 /* The program that a pass makes of another, which stays as it is, but for the schedule of what was
- * chosen, which is one for both; `changed` says whether it differs. Errors are in diags: sizes that pass a bound, memory that passes --max-workspace.
+ * chosen, which is one for both; `changed` says whether it differs. Errors are in diags: sizes that pass a bound,
+ * memory that passes --max-workspace.
  * Requires: loops_verify_grammar passes, and the passes before it, as far as they run, have run. Ensures:
  * loops_verify passes, if there was no error. */
 Program *transform_run(uint32_t pass, const Program *program, const Schedule *asked, Diags *diags);

@@ -6,8 +6,8 @@
  *                                                 if 0 < n
  *                                                   check 0 <= int(greatest) < size, check 0
  *
- * Where n is known to be more than 0 the condition is left out. An integer below 0 is a large one without sign. Of 8 bytes the least and the greatest are both
- * looked at.
+ * Where n is known to be more than 0 the condition is left out. An integer below 0 is a large one without sign.
+ * Of 8 bytes the least and the greatest are both looked at.
  *
  * Legal where the loop does nothing else: a check that fails ends the kernel, whichever it is.
  */
@@ -67,16 +67,11 @@ void checks(Vectoring *t, const Stmt *loop, Body *to)
 	check(t, each, meets(t, OP_MAX, value, to, &inside), &behind);
 	if (long_one)
 		check(t, each, meets(t, OP_MIN, value, to, &inside), &behind);
-	Stmt *all = ARENA_NEW(arena, Stmt);
-	*all = *loop;
-	all->body = body_block(&inside);
-	PUSH(arena, to->stmts, all);
+	PUSH(arena, to->stmts, stmt_with(arena, loop, body_block(&inside)));
 	if (runs(t->program, loop)) {
-		for (size_t i = 0; i < behind.stmts.n; i++)
-			PUSH(arena, to->stmts, behind.stmts.at[i]);
+		body_append(arena, to, body_block(&behind));
 		return;
 	}
-	Cond *any = ARENA_NEW(arena, Cond);
-	*any = (Cond){COND_LT, loop->lo, loop->hi};
-	PUSH(arena, to->stmts, stmt_if(arena, any, 1, body_block(&behind)));
+	Cond any = {COND_LT, loop->lo, loop->hi};
+	PUSH(arena, to->stmts, stmt_if_one(arena, any, body_block(&behind)));
 }

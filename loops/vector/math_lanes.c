@@ -186,14 +186,10 @@ static const Stmt *around(const Vectors *v, const Ix *lo, const Ix *hi, int64_t 
 			  const Stmt *inner)
 {
 	Arena *arena = v->t->program->arena;
-	Body body = {0};
-	PUSH(arena, body.stmts, inner);
-	Stmt *loop = ARENA_NEW(arena, Stmt);
-	*loop = *v->loop;
+	Stmt *loop = stmt_with(arena, v->loop, block_one(arena, inner));
 	loop->lo = lo;
 	loop->hi = hi;
 	loop->step = step;
-	loop->body = body_block(&body);
 	return loop;
 }
 

@@ -177,12 +177,9 @@ typedef struct Strips {
 /* for i in first..last: body */
 static const Stmt *strip_loop(const Strips *s, Block body)
 {
-	Arena *arena = s->t->program->arena;
-	Stmt *loop = ARENA_NEW(arena, Stmt);
-	*loop = *s->loop;
+	Stmt *loop = stmt_with(s->t->program->arena, s->loop, body);
 	loop->lo = s->first;
 	loop->hi = s->last;
-	loop->body = body;
 	loop->disjoint = false;
 	return loop;
 }
@@ -225,11 +222,7 @@ static Block shorter_body(const Strips *s, bool all)
 static const Stmt *where(const Strips *s, Cond cond, Block body)
 {
 	Arena *arena = s->t->program->arena;
-	Body inside = {0};
-	Cond *kept = ARENA_NEW(arena, Cond);
-	*kept = cond;
-	PUSH(arena, inside.stmts, strip_loop(s, body));
-	return stmt_if(arena, kept, 1, body_block(&inside));
+	return stmt_if_one(arena, cond, block_one(arena, strip_loop(s, body)));
 }
 
 void near_strips(Vectoring *t, const Stmt *loop, Body *to)

@@ -120,9 +120,7 @@ static const Stmt *outline_stmt(const Vectoring *t, const Stmt *stmt)
 	Block body = here || copied ? stmt->body : outline_block(t, stmt->body, &inside);
 	if (!here && !inside)
 		return stmt;
-	Stmt *copy = ARENA_NEW(t->program->arena, Stmt);
-	*copy = *stmt;
-	copy->body = body;
+	Stmt *copy = stmt_with(t->program->arena, stmt, body);
 	copy->outlined = here;
 	return copy;
 }

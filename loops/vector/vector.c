@@ -37,10 +37,7 @@ static void vector_stmt(Vectoring *t, const Stmt *stmt, Body *to, bool *changed)
 	stmt = shorter;
 	Block body = vector_block(t, stmt->body, &inside);
 	if (inside) {
-		Stmt *copy = ARENA_NEW(t->program->arena, Stmt);
-		*copy = *stmt;
-		copy->body = body;
-		stmt = copy;
+		stmt = stmt_with(t->program->arena, stmt, body);
 		*changed = true;
 	}
 	PUSH(t->program->arena, to->stmts, stmt);

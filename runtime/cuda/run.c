@@ -240,8 +240,10 @@ static int copy_staged(const Runner *r)
 
 static int copy_inputs(const Runner *r)
 {
-	int code = r->run->staged ? copy_staged(r) : TSR_OK;
-	for (uint32_t i = 0; i < r->routine->ninputs && code == TSR_OK && !r->run->staged; i++)
+	int code = TSR_OK;
+	if (r->run->staged)
+		return copy_staged(r);
+	for (uint32_t i = 0; i < r->routine->ninputs && code == TSR_OK; i++)
 		code = copy_input(r, i);
 	return code;
 }
@@ -371,7 +373,7 @@ static int check_memory(Gpu *gpu, const char *name, CUdeviceptr at, uint64_t byt
 				 name, (unsigned long long)bytes, (unsigned long long)there);
 }
 
-/* What is where an array of the call before was is taken to be as large. */
+/* An array at the place that it had in the call before is taken to have room, as it had then. */
 static int take_array(const Runner *r, uint32_t i, CUdeviceptr at)
 {
 	const char *name = r->gpu->in->code->plan->buffers[array_buffer(r->routine, i)].name;
