@@ -1,15 +1,17 @@
-/* A routine that waits for memory, beside what memory delivers: beside THREADS BYTES MODULE ROUTINE [NAME=VALUE...]
+/* A routine that waits for memory, beside what memory delivers:
+ * beside THREADS BYTES MODULE ROUTINE [NAME=VALUE...]
  *
  * Memory serves other machines as well, and its rate doubles and halves within seconds. So the
  * routine and reads of as many bytes, in 1 to 8 streams with and without prefetching, take turns in
  * one process on the same threads, a call each. Of each the median counts, and of the ways to read
  * the fastest: prints both times as JSON. Inputs are zeros, parameters what initialisers make.
  * Compiled with -O2 -march=native. */
+#define TOOL "beside"
 #include <string.h>
 #include <sys/mman.h>
 
+#include "module.h"
 #include "peer_timing.h"
-#include "runtime/tsr.h"
 #include "streams.h"
 
 enum { TURNS = 25, NWAYS = 7, NTIMED = NWAYS + 1 };
@@ -22,16 +24,6 @@ typedef struct Read {
 	size_t vectors; /* of a thread */
 	Way way;
 } Read;
-
-static tsr_error error;
-
-static void need(bool good)
-{
-	if (good)
-		return;
-	fprintf(stderr, "beside: %s\n", error.text);
-	exit(1);
-}
 
 /* In huge pages, as the state is */
 static void *room(size_t bytes)

@@ -4,13 +4,13 @@
  * element. All elements are one of the arguments below, which take turns; of each the least time of a
  * call counts. Prints {ROUTINE: [[argument, kind of the result, nanoseconds], ...], ...}, the usual
  * argument first. */
+#define TOOL "ends"
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "module.h"
 #include "peer_timing.h"
-#include "runtime/tsr.h"
 
 enum { TURNS = 25 };
 
@@ -30,28 +30,10 @@ static const Argument arguments[] = {
 };
 enum { NARGUMENTS = sizeof arguments / sizeof *arguments };
 
-static tsr_error error;
-
-static void need(bool good)
-{
-	if (good)
-		return;
-	fprintf(stderr, "ends: %s\n", error.text);
-	exit(1);
-}
-
-static size_t count(const tsr_array *a)
-{
-	size_t n = 1;
-	for (int32_t i = 0; i < a->rank; i++)
-		n *= (size_t)a->extents[i];
-	return n;
-}
-
 static void fill(const tsr_array *a, double value)
 {
 	bool wide = strcmp(a->dtype, "f64") == 0;
-	for (size_t i = 0, n = count(a); i < n; i++)
+	for (int64_t i = 0, n = count(a); i < n; i++)
 		if (wide)
 			((double *)a->data)[i] = value;
 		else

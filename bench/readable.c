@@ -1,21 +1,19 @@
 /* Two modules of one program in turn: readable MODULE MODULE [DIM=VALUE...] [INPUT<LIMIT...]
  *
- * Both run the routine forward on one thread, on the same inputs: floats from -1 to 1, whole numbers from 0 to below
- * LIMIT (2); parameters are what initialisers make. A sample is as many calls as take a millisecond of the processor's
- * time, and the two take turns in being first. Prints the least time of a call of each, and the greatest
- * difference of two results relative to the greatest element of their array, as JSON. */
+ * Both run the routine forward on one thread, on the same inputs: floats from -1 to 1, whole numbers
+ * from 0 to below LIMIT (2); parameters are what initialisers make. A sample is as many calls as take
+ * a millisecond of the processor's time, and the two take turns in being first. Prints the least time
+ * of a call of each, and the greatest difference of two results relative to the greatest element of
+ * their array, as JSON. */
 #define _GNU_SOURCE
+#define TOOL "readable"
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/element.h"
 #include "base/threefry.h"
-#include "runtime/tsr.h"
+#include "module.h"
 
 enum { TURNS_LEAST = 5, TURNS_MOST = 200, LIMIT = 2 };
 #define SAMPLE_NS 1e6
@@ -25,24 +23,6 @@ typedef struct Side {
 	tsr_session *session;
 	double least; /* ns of a call */
 } Side;
-
-static tsr_error error;
-
-static void need(bool good)
-{
-	if (good)
-		return;
-	fprintf(stderr, "readable: %s\n", error.text);
-	exit(1);
-}
-
-static int64_t count(const tsr_array *a)
-{
-	int64_t n = 1;
-	for (int32_t i = 0; i < a->rank; i++)
-		n *= a->extents[i];
-	return n;
-}
 
 static Dtype dtype_of(const tsr_array *a) { return dtype_from_name(a->dtype, strlen(a->dtype)); }
 

@@ -13,12 +13,12 @@
  * where `-l` goes through a part from its end, `0*l` stays, and `_` is the rest. So each copies a box
  * without a check, and that the axis is long enough is what any part of an axis asks for.
  *
- * Without margins a mark that pads has windows whose middles stand on the axis, so of what they reach beyond
- * their first element, (k - 1)*dilation, a half is before it, rounded up, and the rest behind it; and of `=+` the
- * axis is the stride times as long as there are windows.
+ * Without margins a mark that pads has windows whose middles stand on the axis, so of what they reach
+ * beyond their first element, (k - 1)*dilation, a half is before it, rounded up, and the rest behind
+ * it; and of `=+` the axis is the stride times as long as there are windows.
  *
- * Margins that are sizes, or stand beside coefficients that are, are a border of the number that changes no
- * result, where nothing else is said.
+ * Margins that are sizes, or stand beside coefficients that are, are a border of the number that
+ * changes no result, where nothing else is said.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -137,11 +137,6 @@ typedef struct Larger {
 	uint32_t nargs;
 } Larger;
 
-static SpecAxis letter_axis(Sym letter, Span span)
-{
-	return (SpecAxis){.kind = SPEC_LETTER, .span = span, .letter = letter, .stride = 1, .dilation = 1};
-}
-
 /* A letter that the tensor does not have. */
 static Sym new_letter(const Larger *l, Sym stem, const char *suffix)
 {
@@ -163,7 +158,7 @@ static bool name_axes(Larger *l, const SpecTensor *tensor)
 			const SpecAxis *axis = &tensor->rows[kind].axes[i];
 			bool own = axis->kind == SPEC_LETTER &&
 				   spec_tensor_count(tensor, axis->letter) == 1;
-			row->axes[i] = letter_axis(
+			row->axes[i] = spec_letter(
 				own ? axis->letter : sym_printf(l->b->symbols, "_%" PRIu32, ++n),
 				axis->span);
 			if (!l->has(axis))
@@ -183,9 +178,11 @@ static bool name_axes(Larger *l, const SpecTensor *tensor)
 	return true;
 }
 
-static const SizeExpr *margin(Build *b, const SizeExpr *size, int64_t number, Span span)
+/* The size of a margin; NULL: it has no elements. */
+static const SizeExpr *margin(const SizeExpr *size)
 {
-	return size || number == 0 ? size : size_expr_number(b, number, span);
+	int64_t number;
+	return size_expr_value(size, &number) && number <= 0 ? NULL : size;
 }
 
 /* Half of what a window reaches beyond its first element, rounded up, and the rest. */
@@ -195,21 +192,16 @@ static void centre(const Larger *l, Bordered *axis)
 	const SpecAxis *from = axis->axis;
 	Span span = from->span;
 	const SizeExpr *one = size_expr_number(b, 1, span), *two = size_expr_number(b, 2, span),
-		       *dilation = from->dilation_size ? from->dilation_size
-						       : size_expr_number(b, from->dilation, span),
+		       *dilation = size_expr_or(b, from->dilation_size, from->dilation, span),
 		       *kernel = letter_size(b, l->parts, from->kernel, span),
 		       *reach = size_expr_of(b, SX_MUL, size_expr_of(b, SX_SUB, kernel, one),
-					     dilation);
-	int64_t number;
-	axis->size_before = size_expr_of(b, SX_CEIL, reach, two);
-	axis->size_after = size_expr_of(b, SX_SUB, reach, axis->size_before);
+					     dilation),
+		       *before = size_expr_of(b, SX_CEIL, reach, two),
+		       *after = size_expr_of(b, SX_SUB, reach, before);
 	if (from->offset > 0)
-		axis->size_after = size_expr_of(b, SX_ADD, axis->size_after,
-						size_expr_number(b, from->offset, span));
-	if (size_expr_value(axis->size_before, &number) && number <= 0)
-		axis->size_before = NULL;
-	if (size_expr_value(axis->size_after, &number) && number <= 0)
-		axis->size_after = NULL;
+		after = size_expr_of(b, SX_ADD, after, size_expr_number(b, from->offset, span));
+	axis->size_before = margin(before);
+	axis->size_after = margin(after);
 }
 
 static void size_margins(Larger *l)
@@ -217,10 +209,14 @@ static void size_margins(Larger *l)
 	for (uint32_t i = 0; i < l->naxes; i++) {
 		Bordered *axis = &l->axes[i];
 		const SpecAxis *from = axis->axis;
-		axis->size_before = margin(l->b, from->before_size, from->before, from->span);
-		axis->size_after = margin(l->b, from->after_size, from->after, from->span);
-		if (is_centred(from))
+		if (is_centred(from)) {
 			centre(l, axis);
+			continue;
+		}
+		axis->size_before =
+			margin(size_expr_or(l->b, from->before_size, from->before, from->span));
+		axis->size_after =
+			margin(size_expr_or(l->b, from->after_size, from->after, from->span));
 	}
 }
 
@@ -285,15 +281,10 @@ static SpecTensor copy_letters(const Larger *l)
 /* One number at all places of these sides: an array of its own that nothing stores. */
 static SpecTensor number_tensor(const Larger *l, const Side *sides)
 {
-	SpecTensor out = {.span = l->border->span};
-	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
-		out.rows[kind] = (SpecRow){.var_at = -1, .span = out.span};
-	SpecRow *row = &out.rows[ROW_OUTPUT];
-	row->written = true;
-	row->axes = ARENA_ARRAY(l->b->arena, SpecAxis, l->naxes);
+	SpecAxis axes[AXES_MOST];
 	for (uint32_t i = 0; i < l->naxes; i++)
-		row->axes[row->naxes++] = letter_axis(letter_of(&l->axes[i], sides[i]), out.span);
-	return out;
+		axes[i] = spec_letter(letter_of(&l->axes[i], sides[i]), l->border->span);
+	return spec_outputs(l->b, axes, l->naxes, l->border->span);
 }
 
 /* Another node of the number: each has a shape of its own. */
@@ -390,9 +381,8 @@ static void bind_strides(const Larger *l, NodeId id)
 		if (!is_centred(axis) || axis->mark != MARK_PADDED ||
 		    (axis->stride == 1 && !axis->stride_size))
 			continue;
-		const SizeExpr *stride = axis->stride_size
-						 ? axis->stride_size
-						 : size_expr_number(b, axis->stride, axis->span);
+		const SizeExpr *stride =
+			size_expr_or(b, axis->stride_size, axis->stride, axis->span);
 		const SizeExpr *windows = letter_size(b, l->parts, axis->letter, axis->span);
 		Bind bind = {id, l->axes[i].inside, axis->span,
 			     size_expr_of(b, SX_MUL, stride, windows), CAPTURE_NONE};
@@ -478,8 +468,8 @@ static NodeId neutral_number(Build *b, const SpecParts *parts, Span span)
 	return id;
 }
 
-/* What skips where margins are sizes. Of several operands the number is multiplied by the others, so that
- * a sum of products alone has one. */
+/* What skips where margins are sizes; NULL after an error. The number is an operand as others are, so
+ * of several operands a sum of products alone has one. */
 static const Border *skipping(Build *b, const SpecParts *parts, const SpecAxis *axis)
 {
 	bool one = parts->nargs == 1, products = parts->op == OP_MUL && parts->reduce == OP_ADD;

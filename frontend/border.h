@@ -20,10 +20,10 @@ bool border_is_word(Sym name);
 /* What the word says; SKIP for another name. */
 BorderKind border_of_word(Sym name);
 /* Puts the border around each operand that is read with margins: args become tensors that have these
- * elements, and the specification that is returned reads whole windows of them; NULL after an error. No axis of
- * an operand has margins that are sizes then; one whose coefficients are has the mark `=+` where it was `=+`
- * without margins: the axis of the larger tensor has the stride times as many elements as there are windows, and
- * what a window reaches beyond its first. The specification joins no axes. */
+ * elements, and the specification that is returned reads whole windows of them; NULL after an error.
+ * No margins are sizes then. Where coefficients are, `=+` without margins stays: the larger axis has
+ * the stride times as many elements as there are windows, and what a window reaches beyond its first.
+ * Requires: the specification joins no axes. */
 const Spec *border_put(Build *b, SpecParts *parts);
 
 #endif

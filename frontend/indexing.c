@@ -100,21 +100,29 @@ static uint32_t count_brackets(const SpecTensor *tensor, const SpecAxis **first)
 	return n;
 }
 
-/* A letter of the tensor that no other has, where there is one: what is likely to be indexed. */
+/* A tensor that has the letter of an axis of `indexed` too, that one where it has it twice; NULL: none
+ * has. */
+static const SpecTensor *letter_elsewhere(const Spec *spec, const SpecTensor *indexed, Sym letter)
+{
+	if (indexed != &spec->result && spec_tensor_count(&spec->result, letter))
+		return &spec->result;
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		if (indexed != &spec->operands[i] && spec_tensor_count(&spec->operands[i], letter))
+			return &spec->operands[i];
+	return spec_tensor_count(indexed, letter) > 1 ? indexed : NULL;
+}
+
+/* The first letter of the tensor that stands nowhere else, which is likely to be indexed; or NULL. */
 static const SpecAxis *likely_indexed(const Spec *spec, const SpecTensor *indexed)
 {
-	const SpecAxis *found = NULL;
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
 		for (uint32_t i = 0; i < indexed->rows[kind].naxes; i++) {
 			const SpecAxis *axis = &indexed->rows[kind].axes[i];
-			bool letter = axis->kind == SPEC_LETTER && !axis->bracketed;
-			uint32_t n = letter ? spec_tensor_count(&spec->result, axis->letter) : 0;
-			for (uint32_t k = 0; letter && k < spec->noperands; k++)
-				n += spec_tensor_count(&spec->operands[k], axis->letter);
-			if (letter && n == 1 && !found)
-				found = axis;
+			if (axis->kind == SPEC_LETTER && !axis->bracketed &&
+			    !letter_elsewhere(spec, indexed, axis->letter))
+				return axis;
 		}
-	return found;
+	return NULL;
 }
 
 /* What stands in brackets is no letter elsewhere: an operand says where it is. */
@@ -123,18 +131,10 @@ static bool check_bracket_letters(Build *b, const Spec *spec, const SpecTensor *
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
 		for (uint32_t i = 0; i < indexed->rows[kind].naxes; i++) {
 			const SpecAxis *axis = &indexed->rows[kind].axes[i];
-			const SpecTensor *other = indexed;
-			uint32_t n = axis->bracketed
-					     ? spec_tensor_count(&spec->result, axis->letter)
-					     : 0;
-			if (n > 0)
-				other = &spec->result;
-			for (uint32_t k = 0; axis->bracketed && k < spec->noperands; k++) {
-				uint32_t here = spec_tensor_count(&spec->operands[k], axis->letter);
-				n += here;
-				other = here && other == indexed ? &spec->operands[k] : other;
-			}
-			if (n <= 1)
+			const SpecTensor *other =
+				axis->bracketed ? letter_elsewhere(spec, indexed, axis->letter)
+						: NULL;
+			if (!other)
 				continue;
 			diag(b->diags, E0252, axis->span,
 			     "'%s' is in brackets, where an operand of indices says its place, and a letter elsewhere",

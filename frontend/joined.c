@@ -47,11 +47,7 @@ static SpecAxis axis_apart(const SpecPart *part)
 	if (!part->letter)
 		return (SpecAxis){
 			.kind = SPEC_INDEX, .span = part->span, .index = part->size, .among = true};
-	return (SpecAxis){.kind = SPEC_LETTER,
-			  .span = part->span,
-			  .letter = part->letter,
-			  .stride = 1,
-			  .dilation = 1};
+	return spec_letter(part->letter, part->span);
 }
 
 /* The row with an axis for each letter of a joined one. */

@@ -44,6 +44,8 @@ void listing_add(Build *b, Sym name, NodeId node, Span span);
 
 const SizeExpr *size_expr_number(Build *b, int64_t number, Span span);
 const SizeExpr *size_expr_new(Build *b, SizeExpr expr);
+/* The size, or the number where it is NULL. */
+const SizeExpr *size_expr_or(Build *b, const SizeExpr *size, int64_t number, Span span);
 /* a KIND c, a number where both are. */
 const SizeExpr *size_expr_of(Build *b, SizeExprKind kind, const SizeExpr *a, const SizeExpr *c);
 /* Is it known now? Then *out is it. */

@@ -1,5 +1,5 @@
-/* The bytes of results of i4 and u4: windows of two elements over all of them, the last one perhaps with one
- * behind it.
+/* The bytes of results of i4 and u4: windows of two elements over all of them, of which the last one may
+ * end behind them.
  *
  *   u8(einsum("2*i =+?[0, 1] half; half => i", i32(reshape(x)) % 16, 1 + 15*range(2)))
  */
@@ -7,40 +7,27 @@
 
 #include "frontend/eval.h"
 #include "frontend/nodes.h"
-
-static SpecTensor output_axis(Build *b, SpecAxis axis, Span span)
-{
-	SpecTensor out = {.span = span};
-	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
-		out.rows[kind] = (SpecRow){.var_at = -1, .span = span};
-	out.rows[ROW_OUTPUT].axes = ARENA_NEW(b->arena, SpecAxis);
-	out.rows[ROW_OUTPUT].axes[0] = axis;
-	out.rows[ROW_OUTPUT].naxes = 1;
-	out.rows[ROW_OUTPUT].written = true;
-	return out;
-}
+#include "frontend/specs.h"
 
 /* "2*i =+?[0, 1] half; half => i" */
 static const Spec *pairs_spec(Build *b, Span span)
 {
-	Sym i = sym_cstr(b->symbols, "i"), half = sym_cstr(b->symbols, "half");
+	SpecAxis i = spec_letter(sym_cstr(b->symbols, "i"), span),
+		 half = spec_letter(sym_cstr(b->symbols, "half"), span);
 	SpecAxis pairs = {.kind = SPEC_AFFINE,
 			  .span = span,
-			  .letter = i,
-			  .kernel = half,
+			  .letter = i.letter,
+			  .kernel = half.letter,
 			  .stride = 2,
 			  .dilation = 1,
 			  .mark = MARK_VALID_FLOOR,
 			  .padded = true,
 			  .after = 1};
-	SpecAxis letters[2] = {
-		{.kind = SPEC_LETTER, .span = span, .letter = half, .stride = 1, .dilation = 1},
-		{.kind = SPEC_LETTER, .span = span, .letter = i, .stride = 1, .dilation = 1}};
 	Spec *spec = ARENA_NEW(b->arena, Spec);
-	*spec = (Spec){.span = span, .noperands = 2, .result = output_axis(b, letters[1], span)};
+	*spec = (Spec){.span = span, .noperands = 2, .result = spec_outputs(b, &i, 1, span)};
 	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, 2);
-	spec->operands[0] = output_axis(b, pairs, span);
-	spec->operands[1] = output_axis(b, letters[0], span);
+	spec->operands[0] = spec_outputs(b, &pairs, 1, span);
+	spec->operands[1] = spec_outputs(b, &half, 1, span);
 	return spec;
 }
 

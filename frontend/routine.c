@@ -122,7 +122,7 @@ static void eval_forward(Build *b, const AstStep *step)
 	PUSH(b->arena, b->routine->roots, id);
 }
 
-/* Can a later step write the tensor, or what a tensor of the file depends on? */
+/* Can a later step write the tensor, or a parameter that it is computed from? */
 static bool may_change(const Build *b, NodeId id)
 {
 	const Node *node = graph_node(b->graph, id);

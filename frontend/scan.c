@@ -376,9 +376,7 @@ static bool end_until(Build *b, Scan *scan)
 	node_settle(b, ends, DTYPE_I32);
 	NodeId until = own_number(b, scan, "until", node_cast(b, ends, DTYPE_I32, span), span);
 	const SizeExpr *step = step_of(b, scan, span);
-	const SizeExpr *next = size_expr_new(
-		b, (SizeExpr){.kind = SX_ADD, .span = span, .a = step,
-			      .b = size_expr_number(b, 1, span)});
+	const SizeExpr *next = size_expr_of(b, SX_ADD, step, size_expr_number(b, 1, span));
 	NodeId count = value_to_node(b, value_size(next, span));
 	node_settle(b, count, DTYPE_I64); /* which holds any number of steps */
 	NodeId steps = own_number(b, scan, "steps", node_cast(b, count, DTYPE_I32, span), span);

@@ -72,6 +72,11 @@ const SizeExpr *size_expr_number(Build *b, int64_t number, Span span)
 	return size_expr_new(b, (SizeExpr){.kind = SX_NUMBER, .span = span, .number = number});
 }
 
+const SizeExpr *size_expr_or(Build *b, const SizeExpr *size, int64_t number, Span span)
+{
+	return size ? size : size_expr_number(b, number, span);
+}
+
 static int64_t combined(SizeExprKind kind, int64_t a, int64_t c)
 {
 	switch (kind) {

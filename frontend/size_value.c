@@ -48,8 +48,8 @@ static SizeExprKind size_kind(Op op)
 
 enum { SCALAR_TERMS = 64 }; /* of a size: nodes are shared, and terms are not */
 
-/* A number of scalars, sizes and whole numbers, added up and multiplied, as a size of so many terms at most;
- * NULL: it is something else, or longer. */
+/* A number of scalars, sizes and whole numbers, added up and multiplied, as a size of so many terms at
+ * most; NULL: it is something else, or longer. */
 static const SizeExpr *size_of_node(Build *b, NodeId id, Span span, uint32_t *terms)
 {
 	const Node node = *graph_node(b->graph, id);

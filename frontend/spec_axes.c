@@ -234,8 +234,8 @@ static bool resolve_margins(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 	       (out->after_size || resolve_number(b, &axis->after, 0, &out->after));
 }
 
-/* Coefficients that are sizes stand without a place that is one, and strides of windows with marks that leave
- * out no rest. */
+/* Coefficients that are sizes stand without a place by name, and strides of windows that are with a mark
+ * that leaves out no rest. */
 static bool check_sizes(Build *b, const AstCoef *coefs[2], const AstSpecAxis *axis,
 			const SpecAxis *out)
 {

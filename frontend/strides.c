@@ -1,9 +1,9 @@
-/* Windows whose coefficients are sizes, as gathers: an index map has numbers for coefficients, so where they
- * are none the places of a window are computed.
+/* Windows whose coefficients are sizes, as gathers: an index map has numbers for coefficients, so
+ * these places are computed.
  *
  *   sum("g*s <+ d*k => s", x)   is   sum("s, k => s", gather("[v]; s, k => s, k", x, g*s + d*k))
  *
- * That every place is inside follows from the size of the axis, which is said of v:
+ * Every place is inside, which follows from what binds say of the axis v:
  *
  *   <+    v = g*(s - 1) + d*(k - 1) + 1 + offset
  *   =+    v = g*s + d*(k - 1)                      with the margins of frontend/border.c
@@ -27,12 +27,6 @@ const SpecAxis *spec_find_sized(const SpecTensor *tensor)
 	return NULL;
 }
 
-static SpecAxis letter_axis(Sym letter, Span span)
-{
-	return (SpecAxis){
-		.kind = SPEC_LETTER, .span = span, .letter = letter, .stride = 1, .dilation = 1};
-}
-
 /* ---- the places of a window ---- */
 
 typedef struct Window {
@@ -46,10 +40,8 @@ static Window window_of(Build *b, SpecParts *parts, const SpecAxis *axis)
 	Span span = axis->span;
 	return (Window){.b = b,
 			.axis = axis,
-			.stride = axis->stride_size ? axis->stride_size
-						    : size_expr_number(b, axis->stride, span),
-			.dilation = axis->dilation_size ? axis->dilation_size
-							: size_expr_number(b, axis->dilation, span),
+			.stride = size_expr_or(b, axis->stride_size, axis->stride, span),
+			.dilation = size_expr_or(b, axis->dilation_size, axis->dilation, span),
 			.windows = letter_size(b, parts, axis->letter, span),
 			.kernel = letter_size(b, parts, axis->kernel, span)};
 }
@@ -73,19 +65,6 @@ static NodeId multiples(const Window *w, const SizeExpr *step, const SizeExpr *c
 	return node_pointwise(b, OP_MUL, args, spans, 2, spans[0], spans[0]);
 }
 
-static SpecTensor output_letters(Build *b, const Sym *letters, uint32_t n, Span span)
-{
-	SpecTensor out = {.span = span};
-	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
-		out.rows[kind] = (SpecRow){.var_at = -1, .span = span};
-	SpecRow *row = &out.rows[ROW_OUTPUT];
-	row->written = true;
-	row->axes = ARENA_ARRAY(b->arena, SpecAxis, n);
-	for (uint32_t i = 0; i < n; i++)
-		row->axes[row->naxes++] = letter_axis(letters[i], span);
-	return out;
-}
-
 /* "s; k => s, k": stride*s + offset + dilation*k. */
 static NodeId places(const Window *w, const Sym letters[2])
 {
@@ -93,10 +72,11 @@ static NodeId places(const Window *w, const Sym letters[2])
 	Span span = w->axis->span;
 	Span spans[2] = {span, span};
 	Spec *spec = ARENA_NEW(b->arena, Spec);
-	*spec = (Spec){.span = span, .noperands = 2, .result = output_letters(b, letters, 2, span)};
+	SpecAxis axes[2] = {spec_letter(letters[0], span), spec_letter(letters[1], span)};
+	*spec = (Spec){.span = span, .noperands = 2, .result = spec_outputs(b, axes, 2, span)};
 	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, 2);
 	for (uint32_t i = 0; i < 2; i++)
-		spec->operands[i] = output_letters(b, &letters[i], 1, span);
+		spec->operands[i] = spec_outputs(b, &axes[i], 1, span);
 	NodeId args[2] = {multiples(w, w->stride, w->windows),
 			  multiples(w, w->dilation, w->kernel)};
 	NodeId first[2] = {args[0], size_node(w, size_expr_number(b, w->axis->offset, span))};
@@ -144,8 +124,7 @@ static const SizeExpr *extent(const Window *w)
 typedef struct Gathered {
 	Build *b;
 	SpecParts *parts;
-	SpecTensor
-		read; /* of the tensor: a letter for each axis, in brackets where there is a window */
+	SpecTensor read;    /* a letter for each axis, in brackets where there is a window */
 	SpecTensor made;    /* of what is gathered: two letters for each window */
 	SpecTensor instead; /* what the specification reads of that */
 	const SpecAxis **windows;
@@ -159,7 +138,7 @@ static void add_axis(Gathered *g, RowKind kind, const SpecAxis *axis)
 {
 	SpecRow *read = &g->read.rows[kind], *made = &g->made.rows[kind],
 		*instead = &g->instead.rows[kind];
-	SpecAxis letter = letter_axis(new_letter(g), axis->span);
+	SpecAxis letter = spec_letter(new_letter(g), axis->span);
 	if (!is_sized(axis)) {
 		read->axes[read->naxes++] = made->axes[made->naxes++] = letter;
 		instead->axes[instead->naxes++] = *axis;
@@ -171,10 +150,10 @@ static void add_axis(Gathered *g, RowKind kind, const SpecAxis *axis)
 	read->axes[read->naxes++] = letter;
 	for (uint32_t i = 1; i <= 2; i++) {
 		letters[i] = new_letter(g);
-		made->axes[made->naxes++] = letter_axis(letters[i], axis->span);
+		made->axes[made->naxes++] = spec_letter(letters[i], axis->span);
 	}
-	instead->axes[instead->naxes++] = letter_axis(axis->letter, axis->span);
-	instead->axes[instead->naxes++] = letter_axis(axis->kernel, axis->span);
+	instead->axes[instead->naxes++] = spec_letter(axis->letter, axis->span);
+	instead->axes[instead->naxes++] = spec_letter(axis->kernel, axis->span);
 	g->windows[g->nwindows++] = axis;
 }
 
@@ -236,7 +215,7 @@ static NodeId gather_node(Gathered *g, NodeId arg, Span span)
 		windows[i] = window_of(b, g->parts, g->windows[i - 1]);
 		args[i] = places(&windows[i], letters);
 		spans[i] = g->windows[i - 1]->span;
-		spec->operands[i] = output_letters(b, letters, 2, spans[i]);
+		spec->operands[i] = graph_node(b->graph, args[i])->spec->result;
 	}
 	node_settle(b, arg, DTYPE_NONE);
 	NodeId id = node_new(b, NODE_GATHER, span, span);

@@ -4,10 +4,10 @@
 
 #include "frontend/eval.h"
 
-/* Gathers what such windows of each operand read: args become tensors with an axis for each letter, and the
- * specification that is returned reads these; NULL after an error. Requires: border_put has been there. */
+/* Gathers what such windows of each operand read: args become tensors with an axis for each letter,
+ * and the specification that is returned reads these. Requires: it is border_put's. */
 const Spec *strides_gather(Build *b, SpecParts *parts);
-/* Is there such a window in the tensor? The first, or NULL. */
+/* The first such window of the tensor, or NULL. */
 const SpecAxis *spec_find_sized(const SpecTensor *tensor);
 
 #endif

@@ -85,8 +85,8 @@ static void recover(Driver *d, bool misused)
 	d->tree.failed = d->tree.too_deep = false;
 }
 
-/* Does a `let` stand where statements begin, though an expression's own could go on with it, or the steps of a
- * routine? */
+/* Does a `let` stand where statements begin, though an expression's own could go on with it, or the
+ * steps of a routine? */
 static bool is_statement(const Driver *d)
 {
 	const Feed *feed = &d->feed;

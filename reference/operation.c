@@ -93,8 +93,8 @@ static bool is_tf32(const RefElement *x)
 	return x->error == 0 && (x->x == 0 || exponent > -126) && digits == truncl(digits);
 }
 
-/* A product whose factors are taken for one number of tf32 each, or the sum of two, of which the second of a small
- * number is none. The greatest numbers become infinite. */
+/* A product whose factors are taken for one number of tf32 each, or for the sum of two, of which the
+ * second is 0 where the factor is small. The greatest numbers become infinite. */
 static void lose_digits(const Filling *f, const Operands *x, RefElement *product)
 {
 	bool exact = true;

@@ -46,7 +46,8 @@ typedef struct RefCall {
 	int64_t most_elements;	   /* that it may hold at a time */
 	bool fast;		   /* --fp=fast: functions may have larger errors */
 	bool pairs;		   /* products of bf16 may take subnormal numbers for 0 */
-	/* what products of f32 may be off by, relative to them, where tensor cores take factors of fewer bits; 0: they do not */
+	/* what products of f32 may be off by, relative to them, where tensor cores take factors of
+	 * fewer bits; 0: they do not */
 	double product_error;
 	/* by NodeId: the order in which an operation adds, where its elements are to have exactly the
 	 * bits that follow from it; NULL entries, and NULL: any order. Products are added with one

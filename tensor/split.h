@@ -11,7 +11,7 @@ typedef struct Split {
 	Graph *graph;
 	Inference *inference;
 	NodeId *now; /* by old number: the new one */
-	bool *initial; /* by old number: of an initialiser that is computed element by element: it stays as it is */
+	bool *initial; /* by old number: it is of an initialiser that is elementwise, and stays as it is */
 } Split;
 
 /* A projection of one piece: iterators of `old`, of at most SPLIT_ITERS, as the accesses mention

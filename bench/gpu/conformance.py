@@ -2,9 +2,8 @@
 conformance.py TSRC FOLDER PROGRAM...
 
 Dims get small numbers, several sets of them until the program takes one; arrays are random. Every routine is called three
-times, so that the second makes a graph and the third replays it, on arrays of the host and, where there are no
-parameters, on some of the device. A line for
-each program; the exit status is 1 where one differs.
+times, so that the second makes a graph and the third replays it, on arrays of the host and, where there are no parameters, on
+some of the device. A line for each program; the exit status is 1 where one differs.
 """
 import os
 import subprocess

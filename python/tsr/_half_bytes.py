@@ -11,13 +11,18 @@ import numpy as np
 RANGES = {"i4": (-8, 7), "u4": (0, 15)}
 
 
+def packed_bytes(shape: Sequence[int]) -> int:
+    """How many bytes elements of that shape take."""
+    return (math.prod(shape) + 1) // 2
+
+
 class Packed:
     """Elements that lie two a byte, in `data`, and the shape that they have. `data` is not copied where it is a C array."""
 
     def __init__(self, data: Any, shape: Sequence[int]) -> None:
         self.data = np.require(data, np.uint8, ["C", "A"]).reshape(-1)
         self.shape = tuple(int(extent) for extent in shape)
-        need = (math.prod(self.shape) + 1) // 2
+        need = packed_bytes(self.shape)
         if self.data.size != need:
             raise ValueError(f"elements of shape {self.shape} take {need} bytes, and the data have {self.data.size}")
         self.ndim, self.nbytes, self.ctypes = len(self.shape), self.data.nbytes, self.data.ctypes

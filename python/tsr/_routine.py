@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import inspect
 import keyword
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +18,7 @@ import numpy as np
 from tsr._arrays import DTYPES, as_array, empty, entry_of
 from tsr._device import DeviceArray, device_array, is_on_device
 from tsr._errors import ArgumentError, CheckError
-from tsr._half_bytes import Packed
+from tsr._half_bytes import Packed, packed_bytes
 from tsr._library import ABI, Arguments, ArrayEntry, Call, RoutineEntry, library
 from tsr._session import Session, State, pools
 from tsr._tensors import Outputs, Tensor, scalar_of, tensor_of
@@ -110,8 +109,8 @@ class Routine:
 
     def _unpacked(self, i: int, array: np.ndarray, into: Mapping[str, Any]) -> np.ndarray:
         """A new result of i4 or u4 with a byte for each element; others, and those of the caller's, as they are."""
-        given = isinstance(array, Packed) and into.get(self._names[i]) is None
-        return array.unpacked(self.outputs[i].dtype) if given else array
+        new = isinstance(array, Packed) and into.get(self._names[i]) is None
+        return array.unpacked(self.outputs[i].dtype) if new else array
 
     def _input(self, tensor: Tensor, arguments: Mapping[str, Any], on_device: bool) -> np.ndarray | DeviceArray:
         if tensor.name not in arguments:
@@ -167,7 +166,7 @@ class Routine:
         workspace = self._model._size(self._entry.workspace, found)
         return _Plan(state, values, tuple(self._expected(session, t) for t in self.outputs), workspace, [])
 
-    def _expected(self, session: Session, tensor: Tensor) -> tuple[tuple[int, ...], np.dtype]:
+    def _expected(self, session: Session, tensor: Tensor) -> tuple[tuple[int, ...], np.dtype | None]:
         entry = ArrayEntry()
         session.call("tsr_expected", tensor.name.encode(), ctypes.byref(entry))
         return tuple(entry.extents[: entry.rank]), DTYPES.get(tensor.dtype)
@@ -187,7 +186,7 @@ class Routine:
 
     def _packed_result(self, i: int, extents: tuple[int, ...], array: Any) -> Packed:
         if array is None:
-            return Packed(empty(((math.prod(extents) + 1) // 2,), np.dtype(np.uint8)), extents)
+            return Packed(empty((packed_bytes(extents),), np.dtype(np.uint8)), extents)
         if not isinstance(array, Packed) or array.shape != extents or not array.data.flags.writeable:
             raise ArgumentError(f"the array for '{self._names[i]}' must be a writeable tsr.Packed of shape {extents}")
         return array

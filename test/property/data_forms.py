@@ -84,7 +84,7 @@ def form_sort(g):
     if a is None:
         return None
     letters, along = pick_axis(g, a)
-    at, down, places = letters.at(along), g.rng.random() < 0.5, a.raw and g.rng.random() < 0.3
+    at, down, places = letters.at(along), g.rng.random() < 0.5, g.rng.random() < 0.3
     values = [ordered(v, at, down) if places else np.take_along_axis(v, ordered(v, at, down), at) for v in a.values]
     text = '%s("%s => %s", %s%s)' % ("argsort" if places else "sort", letters.text({along: "[%s]" % along}), letters.text(),
                                      a.text, ", descending" * down)
@@ -136,8 +136,8 @@ def form_gather(g):
         n = v.shape[at]
         inside = (i >= 0) & (i < n)
         taken = np.take(v, MODES.get(mode, MODES["clamp"])(i, n), at)
-        cells = inside.reshape([1] * at + list(i.shape) + [1] * (v.ndim - at - 1))
-        values.append(np.where(cells, taken, 0) if mode == "skip" else taken)
+        inside = inside.reshape([1] * at + list(i.shape) + [1] * (v.ndim - at - 1))
+        values.append(np.where(inside, taken, 0) if mode == "skip" else taken)
     ids_text = row_text(*(", ".join(name for name, _ in row) for row in ids_rows))
     result = letters.text({along: ", ".join(name for name, _ in order) or None})
     text = 'gather("%s; %s => %s", %s, %s%s)' % (letters.text({along: "[%s]" % along}), ids_text, result, a.text, ids.text,

@@ -60,17 +60,17 @@ class Specification:
         """Letters for the axes of a tensor; sizes that are known already rather take the same letter."""
         rows = []
         for row in tensor.rows:
-            elements = []
+            entries = []
             for axis in row:
                 rng, known = self.g.rng, [n for n, a in self.sizes.items() if a.size == axis.size and a.one == axis.one]
                 if axis.literal and axis.size[0] > 0 and rng.random() < 0.08:
                     i = rng.randrange(axis.size[0])
-                    elements.append((str(i), Index({}, i)))
+                    entries.append((str(i), Index({}, i)))
                     self.multi = True
                 else:
                     name = rng.choice(known) if known and rng.random() < repeat else self.new(axis)
-                    elements.append((name, letter(name)))
-            rows.append(elements)
+                    entries.append((name, letter(name)))
+            rows.append(entries)
         self.operands.append((tensor, rows))
 
     def too_large(self):
@@ -97,7 +97,7 @@ class Specification:
 
 
 def keep_rows(spec, first):
-    """Replaces the first rows of operand 0 that nothing else mentions by '...'. Returns the kinds and elements."""
+    """Replaces the first rows of operand 0 that nothing else mentions by '...'. Returns the kinds and their entries."""
     rng, kept = spec.g.rng, {}
     tensor, rows = spec.operands[0]
     for kind in range(3):
@@ -172,12 +172,12 @@ def form_reduce(g):
     spec.covers(operand, repeat=0.0)
     kept, kept_axes, keep = [[], [], []], [[], [], []], rng.random() < 0.5
     for kind in STORAGE:
-        for element in spec.operands[0][1][kind]:
+        for entry in spec.operands[0][1][kind]:
             keep = not keep if rng.random() < 0.8 else keep
-            if keep and element[0] in spec.sizes:
+            if keep and entry[0] in spec.sizes:
                 to = kind if rng.random() < 0.7 else rng.choice([BATCH, INPUT, OUTPUT])
-                kept[to].append(element)
-                kept_axes[to].append(spec.sizes[element[0]])
+                kept[to].append(entry)
+                kept_axes[to].append(spec.sizes[entry[0]])
     fold = rng.choice(["sum", "sum", "max", "min"])
     values = spec.values(kept, kept_axes, fold=fold)
     if any(np.isinf(v).any() for v in values):
@@ -186,7 +186,7 @@ def form_reduce(g):
 
 
 def random_result(g, spec, hidden):
-    """Rows of elements and of axes. What is kept lands in any row, in any order."""
+    """Rows of entries, each its text and Index, and of axes. What is kept lands in any row, in any order."""
     result, axes = [[], [], []], [[], [], []]
     names = [n for n in spec.sizes if n not in hidden]
     g.rng.shuffle(names)

@@ -1,39 +1,24 @@
 """ptx_products.py TSRC FOLDER: what the PTX of each tile of a product has in a round over 16 steps of the sum: how many products are
 added, by how many reads of shared memory, of four elements all of them; bytes of shared memory, and whether something is on a
 stack; with both operands along the tile, and along the sum."""
-import os
 import re
-import subprocess
 import sys
+
+from ptx_text import compiled, count
 
 tsrc, folder = sys.argv[1:]
 TILES = [(128, 8, 128, 8), (64, 8, 128, 8), (64, 8, 64, 4), (32, 4, 64, 4), (16, 4, 64, 4)]
 
 
-def compiled(tile, layout):
-    source, wanted, made = (os.path.join(folder, "m." + suffix) for suffix in ("tsr", "sched", "ptx"))
-    first, second = layout.split("; ")
+def compiled_tile(tile, layout):
     sizes = {"i": "256", "j": "256", "k": "64"}
-    shapes = [", ".join(sizes[letter] for letter in row.split(", ")) for row in (first, second)]
-    with open(source, "w") as out:
-        out.write('input a : [%s]\ninput b : [%s]\noutput y = einsum("%s => i, j", a, b)\n' % (*shapes, layout))
-    with open(wanted, "w") as out:
-        out.write("y: tile i %d %d, j %d %d\n" % tile)
-    run = subprocess.run([tsrc, "-v", "--target=cuda:sm_90", source, "--schedule=" + wanted, "-o", made], capture_output=True,
-                         text=True)
-    if run.returncode:
-        sys.exit(run.stderr)
-    registers, *stack = map(int, re.search(r"(\d+) registers, (\d+) bytes of stack, (\d+) instr", run.stderr).groups())
-    with open(made) as text:
-        return text.read(), registers, stack
-
-
-def count(text, instruction):
-    return len(re.findall(r"^\s*%s\s" % re.escape(instruction), text, re.M))
+    shapes = [", ".join(sizes[letter] for letter in row.split(", ")) for row in layout.split("; ")]
+    program = 'input a : [%s]\ninput b : [%s]\noutput y = einsum("%s => i, j", a, b)\n' % (*shapes, layout)
+    return compiled(tsrc, folder, program, "y: tile i %d %d, j %d %d\n" % tile, "--target=cuda:sm_90")
 
 
 for tile, layout in [(tile, "k, i; k, j") for tile in TILES] + [(TILES[1], "i, k; j, k")]:
-    text, registers, stack = compiled(tile, layout)
+    text, registers, stack = compiled_tile(tile, layout)
     assert stack == [0, 0] and registers <= 168, (tile, layout, registers, stack)
     # nvrtc, which orders by addresses in its process, may read an element or two again, other ones from run to run
     assert ".local" not in text and len(re.findall(r"ld\.shared\.[fu]32", text)) <= 3, (tile, layout)

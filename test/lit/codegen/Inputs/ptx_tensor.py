@@ -1,10 +1,9 @@
 """ptx_tensor.py TSRC FOLDER: what the PTX of each tile by tensor cores has in a round: how many products of matrices, by how many
 loads of them, and whether something is on a stack; with operands as they lie in a file, and transposed; and, where sizes
 are known, whether copies are asynchronous."""
-import os
-import re
-import subprocess
 import sys
+
+from ptx_text import compiled, count
 
 tsrc, folder = sys.argv[1:]
 NARROW = [(128, 64, 128, 64), (64, 32, 64, 32), (32, 16, 64, 32), (16, 16, 64, 16)]
@@ -13,34 +12,19 @@ KNOWN = {"i": "256", "j": "256", "k": "256"}
 WIDE = [(64, 32, 128, 64), (64, 32, 64, 32), (16, 16, 64, 16)]
 
 
-def compiled(kind, tile, layout, sizes):
-    source, wanted, made = (os.path.join(folder, "t." + suffix) for suffix in ("tsr", "sched", "ptx"))
-    first, second = layout.split("; ")
+def compiled_tile(kind, tile, layout, sizes):
+    first, second = (row.translate(str.maketrans(sizes)) for row in layout.split("; "))
     dtype = "f32" if "tf32" in kind else kind
     options = ["--f32-matmul=" + kind] if "tf32" in kind else []
-    with open(source, "w") as out:
-        out.write('%sinput a : %s [%s]\ninput b : %s [%s]\ninput c : [%s]\noutput y = relu(einsum("%s => i, j", a, b) + c)\n' % (
-            "".join("dim %s\n" % size for size in sizes.values() if size.isalpha()), dtype, first.translate(str.maketrans(sizes)), dtype,
-            second.translate(str.maketrans(sizes)), sizes["j"], layout))
-    with open(wanted, "w") as out:
-        out.write("y: tile i %d %d, j %d %d\n" % tile)
-    run = subprocess.run([tsrc, "-v", "--target=cuda:sm_80", source, "--schedule=" + wanted, "-o", made, *options],
-                         capture_output=True, text=True)
-    if run.returncode:
-        sys.exit(run.stderr)
-    registers, *stack = map(int, re.search(r"(\d+) registers, (\d+) bytes of stack, (\d+) instr", run.stderr).groups())
-    with open(made) as text:
-        return text.read(), registers, stack
-
-
-def count(text, instruction):
-    return len(re.findall(r"^\s*%s" % re.escape(instruction), text, re.M))
+    program = '%sinput a : %s [%s]\ninput b : %s [%s]\ninput c : [%s]\noutput y = relu(einsum("%s => i, j", a, b) + c)\n' % (
+        "".join("dim %s\n" % size for size in sizes.values() if size.isalpha()), dtype, first, dtype, second, sizes["j"], layout)
+    return compiled(tsrc, folder, program, "y: tile i %d %d, j %d %d\n" % tile, "--target=cuda:sm_80", *options)
 
 
 for kind, tile, layout, sizes in ([("bf16", tile, "i, k; k, j", DIMS) for tile in NARROW] + [("f16", NARROW[0], "k, i; j, k", DIMS)] +
                                   [(kind, tile, "i, k; j, k", DIMS) for kind in ("tf32", "3xtf32") for tile in WIDE] +
                                   [("bf16", tile, "i, k; k, j", KNOWN) for tile in NARROW] + [("3xtf32", WIDE[0], "i, k; j, k", KNOWN)]):
-    text, registers, stack = compiled(kind, tile, layout, sizes)
+    text, registers, stack = compiled_tile(kind, tile, layout, sizes)
     assert stack == [0, 0] and registers <= 255, (kind, tile, layout, registers, stack)
     assert ".local" not in text, (kind, tile, layout)
     print("%s %d x %d of %s: %d products, %d + %d loads, %s" % (

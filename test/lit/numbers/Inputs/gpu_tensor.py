@@ -56,7 +56,6 @@ def near(name, kind, got, a, b, finish=lambda y: y):
     assert np.all(np.isfinite(got)), name
     worst = float((np.abs(got - want) / (size + 1)).max(initial=0))
     assert worst <= ERRORS[kind], (name, kind, worst)
-    return worst
 
 
 def transposed(array, as_it_is):

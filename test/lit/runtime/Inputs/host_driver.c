@@ -298,7 +298,7 @@ typedef struct Node {
 	void *set; /* NULL: a launch */
 	size_t bytes;
 	Launch launch;
-	long long elements[ARGS];
+	long long values[ARGS]; /* of its arguments */
 } Node;
 typedef struct Graph {
 	int n;
@@ -309,7 +309,7 @@ static void take(Node *node, const Launch *launch)
 {
 	node->launch = *launch;
 	for (int i = 0; i < launch->kernel->nargs; i++)
-		memcpy(&node->elements[i], launch->args[i], 8);
+		memcpy(&node->values[i], launch->args[i], 8);
 }
 int cuGraphCreate(Graph **graph, unsigned flags)
 {
@@ -369,7 +369,7 @@ int cuGraphLaunch(Graph *exec, void *stream)
 	for (int i = 0; i < exec->n; i++) {
 		void *args[ARGS];
 		for (int k = 0; k < ARGS; k++)
-			args[k] = &exec->nodes[i]->elements[k];
+			args[k] = &exec->nodes[i]->values[k];
 		const Launch *l = &exec->nodes[i]->launch;
 		if (exec->nodes[i]->set)
 			memset(exec->nodes[i]->set, 0, exec->nodes[i]->bytes);
