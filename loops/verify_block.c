@@ -71,9 +71,15 @@ static bool rest_is_below(const Meet *m, const ElementAccess *access, const Line
 	return below && !size_is_bad(most) && size_ge(sizes, size, size_plus(sizes, most, 1));
 }
 
-/* How far the index of an earlier round of the loop is behind; false: not known. */
-static bool moved(const Meet *m, const Touch *a, const Touch *b, const Ix *ix, int64_t *by)
+/* Two accesses to a buffer, the earlier one first. */
+typedef struct Pair {
+	const Touch *first, *second;
+} Pair;
+
+/* How much further the index is in the round of the second access; false: not known. */
+static bool moved(const Meet *m, const Pair *pair, const Ix *ix, int64_t *by)
 {
+	const Touch *a = pair->first, *b = pair->second;
 	*by = 0;
 	if (a->round == b->round)
 		return true;
@@ -85,14 +91,11 @@ static bool moved(const Meet *m, const Touch *a, const Touch *b, const Ix *ix, i
 	return known;
 }
 
-/* Are they remainders of one number, of indices that differ by what is none of its multiples? b is `moved` by so
- * much. */
-static bool remainders_differ(const Meet *m, const Touch *from, const Touch *to, const Ix *a,
-			      const Ix *b)
+/* Are they remainders of one number, of indices that differ by what is none of its multiples, each in its round? */
+static bool remainders_differ(const Meet *m, const Pair *pair, const Ix *a, const Ix *b)
 {
-	int64_t by;
 	const Sizes *sizes = m->program->sizes;
-	int64_t n, apart;
+	int64_t n, apart, by;
 	if (a->kind != IX_MOD || b->kind != IX_MOD || !ix_same(a->b, b->b) ||
 	    a->b->kind != IX_SIZE || !size_is_const(sizes, a->b->size, &n) || n < 1)
 		return false;
@@ -100,18 +103,18 @@ static bool remainders_differ(const Meet *m, const Touch *from, const Touch *to,
 	Linear between =
 		ix_linear(m->program, ix_add(m->program, b->a, ix_mul(m->program, a->a, minus)));
 	return between.terms.n == 0 && size_is_const(sizes, between.offset, &apart) &&
-	       moved(m, from, to, b->a, &by) && (apart + by) % n != 0;
+	       moved(m, pair, b->a, &by) && (apart + by) % n != 0;
 }
 
-static bool are_in_a_ring(const Meet *m, const Touch *from, const Touch *to)
+static bool are_in_a_ring(const Meet *m, const Pair *pair)
 {
-	const ElementAccess *a = &from->access, *b = &to->access;
+	const ElementAccess *a = &pair->first->access, *b = &pair->second->access;
 	Linear first = ix_linear(m->program, a->ix), second = ix_linear(m->program, b->ix);
 	for (size_t i = 0; i < first.terms.n; i++)
 		for (size_t k = 0; k < second.terms.n; k++) {
 			Size coef = first.terms.at[i].coef;
 			if (size_same(coef, second.terms.at[k].coef) &&
-			    remainders_differ(m, from, to, first.terms.at[i].atom,
+			    remainders_differ(m, pair, first.terms.at[i].atom,
 					      second.terms.at[k].atom) &&
 			    rest_is_below(m, a, &first, i, coef) &&
 			    rest_is_below(m, b, &second, k, coef))
@@ -135,7 +138,7 @@ static bool may_meet(const Meet *m, const Touch *a, const Touch *b)
 	    (a->by == b->by && a->round == b->round) ||
 	    (is_of_one_thread(m, a) && is_of_one_thread(m, b)))
 		return false;
-	return !are_in_a_ring(m, a, b);
+	return !are_in_a_ring(m, &(Pair){a, b});
 }
 
 /* ---- the walk ---- */

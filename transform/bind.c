@@ -128,8 +128,10 @@ Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads)
 	const Stmt *like = grid_loop(grid);
 	if (!like)
 		return body;
-	Stmt *loop = stmt_with(arena, like, grid_around(arena, &like->body, body, threads));
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = *like;
 	loop->threads = threads ? threads : like->threads;
+	loop->body = grid_around(arena, &like->body, body, threads);
 	return block_one(arena, loop);
 }
 

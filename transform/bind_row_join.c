@@ -38,9 +38,11 @@ static Block rows_block(Arena *arena, const Block *body, uint32_t n)
 	const Stmt *s = grid_loop(body);
 	if (!s)
 		return *body;
-	Stmt *loop = stmt_with(arena, s, rows_block(arena, &s->body, n ? n - 1 : 0));
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = *s;
 	loop->loop = n ? LOOP_GRID : LOOP_SERIAL;
 	loop->threads = n ? 1 : 0;
+	loop->body = rows_block(arena, &s->body, n ? n - 1 : 0);
 	return block_one(arena, loop);
 }
 
