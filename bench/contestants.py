@@ -23,22 +23,24 @@ def base(name):
 
 
 class Contestants:
-    def __init__(self, work, python, wanted):
+    def __init__(self, work, python, wanted, march="native"):
         """`wanted`: names, or none for all"""
-        self.work, self.python, self.servers = work, python, {}
+        self.work, self.python, self.servers, self.march = work, python, {}, march
         self.log = open(os.path.join(work, "peers.log"), "w", encoding="utf8")
         self.preload = {}
         for name in ("peer_gemm", "peer_narrow"):
             self.build(name, name)
-        if machine.CPUINFO.get("vendor_id") == "AuthenticAMD":
+        if machine.CPUINFO.get("vendor_id") == "AuthenticAMD" and march not in machine.NARROWER:
             self.preload = {"LD_PRELOAD": self.build("peer_mkl", "peer_mkl.so", "-shared", "-fPIC")}
         known = json.loads(self.output([python, os.path.join(HERE, "versions.py"), *wanted], 1) or "{}")
         self.versions = {name: version for name, version in known.items() if version}
+        if march in machine.NARROWER:  # its kernels are those of the processor alone
+            self.versions.pop("ONNX Runtime", None)
         self.missing = [name for name in known if name not in self.versions]
 
     def build(self, source, name, *options):
         out = os.path.join(self.work, name)
-        subprocess.run(["gcc", "-O2", "-march=native", *options, "-o", out, os.path.join(HERE, source + ".c"), "-ldl"],
+        subprocess.run(["gcc", "-O2", "-march=" + self.march, *options, "-o", out, os.path.join(HERE, source + ".c"), "-ldl"],
                        check=True)
         return out
 
@@ -47,7 +49,7 @@ class Contestants:
         print("$", *command, file=self.log, flush=True)
         others = self.preload if command[0] == self.python else {}
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
-                              env=machine.environment(threads, **others))
+                              env=machine.environment(threads, self.march, **others))
         return done.stdout if done.returncode == 0 else None
 
     def served(self, command, threads):
@@ -56,7 +58,7 @@ class Contestants:
         if threads not in self.servers:
             self.servers[threads] = subprocess.Popen(
                 [self.python, os.path.join(HERE, "peer_server.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=self.log, text=True, env=machine.environment(threads, **self.preload))
+                stderr=self.log, text=True, env=machine.environment(threads, self.march, **self.preload))
         server, answer = self.servers[threads], ""
         try:
             server.stdin.write(json.dumps(command[1:]) + "\n")

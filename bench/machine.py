@@ -14,16 +14,19 @@ CPUS = len(os.sched_getaffinity(0))
 WAITS, SLOWER, SPINS_MOST = 40, 1.25, 8
 # Instructions, and the kernels for them: also on processors that these libraries do not know
 KERNELS = {"avx512bw": ("SkylakeX", "skx", "avx512"), "avx2": ("Haswell", "haswell", "avx2")}
+NARROWER = {"x86-64-v3": "avx2"}  # than the processor's own: what --march asks of tsrc, of GCC and of the peers
 LIBTSR_NEEDS = ("-ljansson", "-lxxhash", "-lzip", "-lpthread", "-ldl", "-lm")
 LIBRARIES = ("OPENBLAS_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "DNNL_", "ONEDNN_", "ATEN_", "TORCH")
 with open("/proc/cpuinfo", encoding="utf8") as info:
     CPUINFO = dict((part.strip() for part in line.split(":", 1)) for line in info if ":" in line)
 
 
-def environment(threads, **others):
+def environment(threads, march, **others):
     """Of every contestant; what the caller's environment sets of the libraries is left out"""
-    flags = CPUINFO.get("flags", "").split()
+    flags = [NARROWER[march]] if march in NARROWER else CPUINFO.get("flags", "").split()
     kernels = next((found for flag, found in KERNELS.items() if flag in flags), ())
+    if march in NARROWER:
+        others = {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", **others}
     names = ("OPENBLAS_CORETYPE", "BLIS_ARCH_TYPE", "ATEN_CPU_CAPABILITY")
     counts = {name + "_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "BLIS", "MKL")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(LIBRARIES)}
@@ -31,10 +34,10 @@ def environment(threads, **others):
 
 
 class Machine:
-    def __init__(self, build, work, attempts):
+    def __init__(self, build, work, attempts, march="native"):
         """`attempts` at an undisturbed run; 1 takes each run as it is"""
         self.build, self.work, self.attempts, self.tool = build, work, attempts, os.path.join(work, "limits")
-        subprocess.run(["gcc", "-O2", "-march=native", "-o", self.tool, os.path.join(HERE, "limits.c"), "-lpthread"],
+        subprocess.run(["gcc", "-O2", "-march=" + march, "-o", self.tool, os.path.join(HERE, "limits.c"), "-lpthread"],
                        check=True)
         self.spins, self.rates, self.peaks = {}, {}, {}
 

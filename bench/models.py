@@ -32,14 +32,15 @@ class ModelCase:
                      for who, way in (("PyTorch", "eager"), ("PyTorch compiled", "compile"),
                                       ("ONNX Runtime", "onnx")))
 
-    def module(self, build, folder, python):
+    def module(self, build, folder, python, march="native"):
         """The words for tsr bench; compiles, and makes the weights on the first call, with a Python that has NumPy."""
         self.folder = folder
         stem = os.path.join(folder, self.model) + "".join("_" + define for define in self.defines)
         self.artefact = stem + ".so"
         words = [word for define in self.defines for word in ("-D", define)]
         source = f"{ROOT}/examples/models/{self.model}.tsr"
-        subprocess.run([f"{build}/tsrc", "-I", f"{ROOT}/lib", *words, source, "-o", stem + ".so"], check=True)
+        words += ["-march=" + march, "-I", f"{ROOT}/lib"]
+        subprocess.run([f"{build}/tsrc", *words, source, "-o", stem + ".so"], check=True)
         weights, like = self.weights(folder), self.like or self.model
         if not os.path.exists(weights) or os.path.getmtime(weights) < os.path.getmtime(WEIGHTS):
             subprocess.run([python, WEIGHTS, like, weights], check=True)

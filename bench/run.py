@@ -1,7 +1,7 @@
 """What tsrc emits against what one would use instead.
 
     bench/run.py [--suite NAMES] [--case TEXT] [--threads 1,2] [--rounds N] [--peers NAMES] [--peer-python PATH]
-                 [--attempts N] [--build DIR] [--work DIR]
+                 [--attempts N] [--march NAME] [--build DIR] [--work DIR]
 
 Every contestant runs in a process of its own, in turn, for several rounds; the median of the rounds counts, and
 the ratio to the best peer of the same run is what to quote: machines are noisy. A run beside which a CPU was away is
@@ -42,6 +42,8 @@ options.add_argument("--threads", default="1,2" if machine.CPUS > 1 else "1")
 options.add_argument("--attempts", type=int, default=5, help="at a run that is not disturbed; 1: each counts")
 options.add_argument("--peers", default="", help="names, such as OpenBLAS,PyTorch; all that are installed")
 options.add_argument("--peer-python", help="of PyTorch, NumPy and ONNX Runtime; that of make bench-peers, or this one")
+options.add_argument("--march", default="native", choices=["native", *machine.NARROWER],
+                     help="narrower instructions than the processor's, for tsrc and for the peers that can be told")
 options.add_argument("--build", default=os.path.join(HERE, "..", "build"))
 options.add_argument("--work", help="a directory; BUILD/bench")
 options = options.parse_args()
@@ -52,11 +54,12 @@ COUNTS = [int(threads) for threads in options.threads.split(",")]
 
 def compiled(name, case):
     if isinstance(case, models.ModelCase):
-        return case.module(BUILD, WORK, NUMPY)
+        return case.module(BUILD, WORK, NUMPY, options.march)
     stem = os.path.join(WORK, name)
     with open(stem + ".tsr", "w", encoding="utf8") as out:
         out.write(case.program)
-    subprocess.run([os.path.join(BUILD, "tsrc"), stem + ".tsr", "-o", stem + ".so"], check=True)
+    words = ["-march=" + options.march, stem + ".tsr", "-o", stem + ".so"]
+    subprocess.run([os.path.join(BUILD, "tsrc"), *words], check=True)
     return [stem + ".so", *case.arguments, *(indices(stem, name, text) for name, text in case.indices.items())]
 
 
@@ -185,8 +188,8 @@ if not NUMPY and models.SUITES.keys() & options.suite.split(","):
     sys.exit("run.py: the weights of models are made with NumPy, which is not there for %s: apt-get install "
              "python3-numpy, or make bench-peers" % " or ".join(dict.fromkeys((sys.executable, PYTHON))))
 os.makedirs(WORK, exist_ok=True)
-HOST = machine.Machine(BUILD, WORK, options.attempts)
-PEERS = contestants.Contestants(WORK, PYTHON, [name for name in options.peers.split(",") if name])
+HOST = machine.Machine(BUILD, WORK, options.attempts, options.march)
+PEERS = contestants.Contestants(WORK, PYTHON, [name for name in options.peers.split(",") if name], options.march)
 with open(WORK + ".md", "w", encoding="utf8") as out:
     def write(text):
         print(text, flush=True)
