@@ -40,8 +40,8 @@ class Contestants:
 
     def build(self, source, name, *options):
         out = os.path.join(self.work, name)
-        subprocess.run(["gcc", "-O2", "-march=" + self.march, *options, "-o", out, os.path.join(HERE, source + ".c"), "-ldl"],
-                       check=True)
+        words = ["-march=" + self.march, *options, "-o", out, os.path.join(HERE, source + ".c"), "-ldl"]
+        subprocess.run(["gcc", "-O2", *words], check=True)
         return out
 
     def output(self, command, threads):
