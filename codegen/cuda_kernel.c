@@ -114,13 +114,23 @@ static void put_grid(KernelText *k, const GridLoops *loops)
 	fprintf(k->out, "\t}\n");
 }
 
+/* One after another in what the launch asks for, or each for itself. */
 static void put_shared(const KernelText *k)
 {
+	const Program *program = k->m->program;
+	bool asked = gpu_shared_asked(program, k->kernel) > 0;
+	int64_t at = 0;
 	for (size_t i = 0; i < k->use->buffers.n; i++) {
-		const Buffer *buffer = &k->m->program->buffers.at[k->use->buffers.at[i].buffer];
-		if (buffer->shared)
-			fprintf(k->out, "\tTSR_SHARED %s %s[%s];\n", c_type(buffer->dtype),
-				k->buffers[i], c_size(k->m, buffer->elements));
+		const Buffer *buffer = &program->buffers.at[k->use->buffers.at[i].buffer];
+		if (!buffer->shared)
+			continue;
+		const char *type = c_type(buffer->dtype), *n = c_size(k->m, buffer->elements);
+		if (asked)
+			fprintf(k->out, "\tTSR_SHARED_AT(%s, %s, %s, %lld);\n", type, k->buffers[i],
+				n, (long long)at);
+		else
+			fprintf(k->out, "\tTSR_SHARED %s %s[%s];\n", type, k->buffers[i], n);
+		at += buffer_shared_bytes(program, buffer);
 	}
 }
 

@@ -160,9 +160,13 @@ static void put_launch(FILE *out, const Module *m, const ProgramRoutine *r, Kern
 {
 	const Kernel *kernel = &m->kernels[id].kernel;
 	const char *place = place_words(m, kernel->span);
-	fprintf(out, "//tsr: launch %s blocks %s threads %lld args ", m->kernels[id].function,
+	int64_t shared = gpu_shared_asked(m->program, kernel);
+	fprintf(out, "//tsr: launch %s blocks %s threads %lld ", m->kernels[id].function,
 		size_words(m, grid_blocks(m->program->sizes, kernel)),
 		(long long)grid_threads(m->program->sizes, kernel));
+	if (shared)
+		fprintf(out, "shared %lld ", (long long)shared);
+	fputs("args ", out);
 	put_args(out, m, r, m->kernels[id].use);
 	fprintf(out, "%s%s\n", *place ? " from " : "", place);
 }

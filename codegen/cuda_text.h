@@ -63,7 +63,8 @@ const char *cuda_fragment_at(KernelText *k, LocalId local, const Ix *const *ixs,
  *   assigns  := "//tsr: assigns" ID                         ... that it writes
  *   guard    := "//tsr: guard" CODE ("eq" | "ge" | "divides") SIZE "," SIZE  is a = b, a >= b, does b divide a?
  *   line     := launch | loop
- *   launch   := "//tsr: launch" FUNCTION "blocks" SIZE "threads" NUMBER "args" [ARG ("," ARG)*] ["from" PLACE]
+ *   launch   := "//tsr: launch" FUNCTION "blocks" SIZE "threads" NUMBER ["shared" NUMBER]  bytes that it asks for
+ *               "args" [ARG ("," ARG)*] ["from" PLACE]
  *   loop     := "//tsr: for" STEP ("count" SIZE | "scalar" NAME) ["until" ID] ["exchange" ID ID ("," ID ID)*]
  *               line* "//tsr: end"
  *   ARG      := NAME | "$" NAME | ID ["+" SIZE]        a dim, place or step; a scalar; elements from the buffer's start

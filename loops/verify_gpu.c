@@ -152,22 +152,33 @@ static const Stmt *wrong_threads(Program *program, const Kernel *kernel, const B
 	return NULL;
 }
 
-/* INT64_MAX: not a constant. */
-static int64_t shared_bytes(const Program *program, const Kernel *kernel)
+int64_t buffer_shared_bytes(const Program *program, const Buffer *buffer)
+{
+	int64_t n, each = dtype_bytes(buffer->dtype);
+	if (!size_is_const(program->sizes, buffer->elements, &n) || n < 0 || n > INT32_MAX)
+		return INT64_MAX;
+	return (n * each + SHARED_ALIGNED - 1) / SHARED_ALIGNED * SHARED_ALIGNED;
+}
+
+int64_t gpu_shared_bytes(const Program *program, const Kernel *kernel)
 {
 	Arena *arena = arena_new();
 	BufferUses uses = kernel_buffers(arena, kernel);
-	int64_t all = 0, n;
+	int64_t all = 0;
 	for (size_t i = 0; i < uses.n; i++) {
 		const Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
-		if (!buffer->shared)
-			continue;
-		bool known = size_is_const(program->sizes, buffer->elements, &n) && n <= INT32_MAX;
-		all = known && all < INT64_MAX ? all + n * (int64_t)dtype_bytes(buffer->dtype)
-					       : INT64_MAX;
+		int64_t own = buffer->shared ? buffer_shared_bytes(program, buffer) : 0;
+		if (__builtin_add_overflow(all, own, &all))
+			all = INT64_MAX;
 	}
 	arena_free(arena);
 	return all;
+}
+
+int64_t gpu_shared_asked(const Program *program, const Kernel *kernel)
+{
+	int64_t bytes = gpu_shared_bytes(program, kernel);
+	return bytes > program->options.gpu->shared_usual ? bytes : 0;
 }
 
 static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const GpuTarget *gpu)
@@ -180,7 +191,7 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return (LoopsFault){kernel, other,
 				    gpu ? "a loop of a CPU's threads on a GPU"
 					: "a loop of a grid without --target=cuda"};
-	if (shared_bytes(program, kernel) > (gpu ? gpu->shared_most : 0))
+	if (gpu_shared_bytes(program, kernel) > (gpu ? gpu->shared_most : 0))
 		return (LoopsFault){kernel, root,
 				    gpu ? "more shared memory than a block has"
 					: "shared memory without --target=cuda"};

@@ -25,7 +25,10 @@ typedef struct GpuTiles {
 typedef struct GpuTarget {
 	const char *name;     /* "sm_90a": what nvrtc calls it */
 	int64_t threads_most; /* of a block */
-	int64_t shared_most;  /* bytes of shared memory that a block has without being asked for */
+	int64_t shared_usual; /* bytes of shared memory that a block has without being asked for */
+	int64_t shared_most; /* ... that it has when asked for, on every device that runs the code */
+	int64_t shared_processor; /* of all blocks on a multiprocessor, each of which takes `shared_each` more */
+	int64_t shared_each;
 	int64_t blocks_most;  /* of a grid along its first axis */
 	int64_t threads;      /* that a block of independent iterations gets */
 	int64_t warp;	      /* threads that run one instruction together */

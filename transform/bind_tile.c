@@ -335,6 +335,14 @@ static void make(Tiling *g)
 	g->kernel->body = in_grid(g, body_block(&g->body));
 }
 
+/* What each block has anyway, or its part of what those together have. */
+static int64_t shared_most(const GpuTarget *gpu, const GpuTile *tile)
+{
+	int64_t part = gpu->shared_processor / tile->together - gpu->shared_each;
+	part = part < gpu->shared_most ? part : gpu->shared_most;
+	return part > gpu->shared_usual ? part : gpu->shared_usual;
+}
+
 void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
 {
 	Tiling g = {.program = t->program,
@@ -343,6 +351,6 @@ void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
 		    .routine = wanted->routine,
 		    .product = wanted->product,
 		    .tile = wanted->tile,
-		    .shared_most = t->options->gpu->shared_most};
+		    .shared_most = shared_most(t->options->gpu, wanted->tile)};
 	make(&g);
 }

@@ -34,7 +34,7 @@ typedef struct Tiling {
 	LocalId sums;  /* acc of each thread, or warp */
 	LocalId parts; /* ... that are not added yet; or the sums */
 	IterVar k; /* of the loop over the sum: steps; with copies that are asynchronous rounds */
-	int64_t shared_most; /* bytes of a block */
+	int64_t shared_most; /* bytes of a block, so that as many fit on a multiprocessor as the tile says */
 	int64_t stages;	     /* that are shared */
 	bool async;
 	Body body;

@@ -136,14 +136,16 @@ static int load_text(Gpu *gpu, DeviceContext *in)
 	return code;
 }
 
-/* A driver may be too old for the code that suits best, and know an earlier one. */
+/* A driver may be too old for the code that suits best, or a block have less shared memory, and an earlier one do. */
 static int load_code(Gpu *gpu, DeviceContext *in, int have)
 {
 	int code = TSR_NO_DEVICE;
 	for (const GpuCode *best = best_code(gpu, have, LONG_MAX); best && code != TSR_OK;
 	     best = best_code(gpu, have, suits(best->plan->target, have))) {
 		in->code = best;
-		code = load_text(gpu, in);
+		code = shared_fits(gpu, in->device, best->plan);
+		if (code == TSR_OK)
+			code = load_text(gpu, in);
 	}
 	return code;
 }
@@ -295,6 +297,8 @@ static int context_fill(Gpu *gpu, DeviceContext *in)
 		code = load_code(gpu, in, have);
 	if (code == TSR_OK)
 		code = find_functions(gpu, in);
+	if (code == TSR_OK)
+		code = shared_ask(gpu, in);
 	return code == TSR_OK ? find_consts(gpu, in) : code;
 }
 

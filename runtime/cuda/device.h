@@ -107,6 +107,11 @@ int device_settle(Gpu *gpu);
 int device_allocate(Gpu *gpu, size_t bytes, const char *what, CUdeviceptr *at);
 void device_close(Gpu *gpu);
 
+/* shared.c: TSR_OK where blocks of the device have the shared memory that the plan's kernels ask for, else TSR_NO_DEVICE;
+ * asks for it. */
+int shared_fits(Gpu *gpu, CUdevice device, const Plan *plan);
+int shared_ask(Gpu *gpu, const DeviceContext *in);
+
 /* notes.c: failed checks of calls that are not waited for. note_status copies what the kernels have noted by then to the
  * host, in the stream, behind note_reserve, which makes room; note_seen takes what has come. */
 int note_reserve(Gpu *gpu);

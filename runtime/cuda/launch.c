@@ -80,8 +80,8 @@ static CUresult hand_over(Runner *r, const CUlaunch *l)
 	case TO_GRAPH: return graph_add(r, l);
 	case TO_NODE: return graph_set(r, l);
 	}
-	return r->gpu->driver.cuLaunchKernel(l->function, l->grid[0], 1, 1, l->block[0], 1, 1, 0,
-					     r->stream, l->args, NULL);
+	return r->gpu->driver.cuLaunchKernel(l->function, l->grid[0], 1, 1, l->block[0], 1, 1,
+					     l->shared_bytes, r->stream, l->args, NULL);
 }
 
 static int launch(Runner *r, uint32_t number)
@@ -105,6 +105,7 @@ static int launch(Runner *r, uint32_t number)
 	const CUlaunch l = {.function = gpu->in->functions[number],
 			    .grid = {grid, 1, 1},
 			    .block = {line->threads, 1, 1},
+			    .shared_bytes = line->shared,
 			    .args = gpu->args};
 	CUresult result = same ? CUDA_SUCCESS : hand_over(r, &l);
 	r->node++;

@@ -60,7 +60,7 @@ typedef struct PlanLine {
 	const char *place; /* of a launch: in the program; "" */
 	const char *function;
 	tsr_size blocks, count; /* of a launch; of a loop, unless `scalar` has it */
-	uint32_t threads;
+	uint32_t threads, shared; /* of a launch: ... bytes of shared memory that are asked for */
 	const PlanArg *args;
 	uint32_t nargs;
 	/* of a loop: */

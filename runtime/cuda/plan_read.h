@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/plan_text.h"
 
-enum { IDS = 1 << 22, DIMS = 4096, NEST = 64, LINE_ARGS = 4096 };
+enum { IDS = 1 << 22, DIMS = 4096, NEST = 64, LINE_ARGS = 4096, SHARED_MOST = 1 << 20 };
 
 struct PlanMemory {
 	char *room;

@@ -222,6 +222,8 @@ static void read_launch(Reader *r)
 		line->blocks = text_size(&r->text);
 	if (text_expect(&r->text, "threads"))
 		line->threads = (uint32_t)text_number(&r->text, 1024);
+	if (text_takes(&r->text, "shared"))
+		line->shared = (uint32_t)text_number(&r->text, SHARED_MOST);
 	text_expect(&r->text, "args");
 	line->args = r->memory->args + r->nargs;
 	text_skip(&r->text);

@@ -94,7 +94,10 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 	const char *asked = getenv("CAPABILITY");
 	int capability = asked ? atoi(asked) : 90;
 	(void)device;
-	*value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
+	*value = attribute == 75   ? capability / 10
+		 : attribute == 76 ? capability % 10
+		 : attribute == 97 ? 99 << 10
+				   : 0;
 	return 0;
 }
 int cuDevicePrimaryCtxRetain(void **context, int device)
@@ -146,6 +149,11 @@ int cuModuleGetFunction(const Kernel **function, void *module, const char *name)
 		if (strcmp((*function)->name, name) == 0)
 			return 0;
 	return NOT_FOUND;
+}
+int cuFuncSetAttribute(const Kernel *function, int attribute, int value)
+{
+	(void)function;
+	return attribute == 8 && value > 0 && value <= 99 << 10 ? 0 : INVALID;
 }
 int cuModuleGetGlobal_v2(Address *at, size_t *bytes, void *module, const char *name)
 {
