@@ -72,7 +72,7 @@ bool gen_asks_operand(const Gen *gen, Choice choice, BufferId operand)
 	return asks_on(asked) && asks_any(asked, operand_name(gen, operand));
 }
 
-void kernel_finish(Gen *gen)
+Kernel kernel_finish(Gen *gen)
 {
 	Program *program = gen->program;
 	Kernel kernel = {.name = gen->name,
@@ -86,8 +86,7 @@ void kernel_finish(Gen *gen)
 	kernel.body = body_block(&gen->top);
 	for (size_t i = 0; i < gen->made.n; i++)
 		PUSH(gen->arena, program->made->entries, gen->made.at[i]);
-	PUSH(gen->arena, program->kernels, kernel);
-	PUSH(gen->lower->scratch, gen->lower->kernels, (KernelId)program->kernels.n - 1);
+	return kernel;
 }
 
 const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value)

@@ -90,7 +90,8 @@ void gen_nest(Gen *gen);
  * or a copy of it. */
 Gen gen_new(Lower *lower, Sym name, Span span);
 Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span);
-void kernel_finish(Gen *gen);
+/* What was chosen for it goes into the schedule that was made; the kernel itself is the caller's. */
+Kernel kernel_finish(Gen *gen);
 /* A temporary of the kernel, called PREFIX_OF. Requires: the kernel is planned, not emitted. Of a nest that is only
  * looked at it is one of the look's program, and nobody's else. */
 BufferId gen_temporary(Gen *gen, const char *prefix, const char *of, Buffer buffer);

@@ -50,10 +50,8 @@ static Block fill_around(const Filler *f, uint32_t axis, const Ix *first)
 	return body_block(&body);
 }
 
-void halo_emit_frame(Lower *lower, NodeId id)
+Kernel halo_frame(Lower *lower, NodeId id)
 {
-	if (!lower->plan[id].halo)
-		return;
 	const Buffer *buffer = &lower->program->buffers.at[lower->plan[id].buffer];
 	Sym name =
 		lower_unique(lower, sym_printf(lower->program->symbols, "frame_%s", buffer->name));
@@ -61,6 +59,7 @@ void halo_emit_frame(Lower *lower, NodeId id)
 	Filler f = {.gen = &gen, .node = id, .margins = lower->plan[id].halo};
 	f.zero = value_const(gen.arena, buffer->dtype, scalar_of(buffer->dtype, 0));
 	gen_append(&gen, &gen.top, fill_around(&f, 0, zero_ix(&gen)));
-	kernel_finish(&gen);
-	lower->program->kernels.at[lower->program->kernels.n - 1].alone = true;
+	Kernel kernel = kernel_finish(&gen);
+	kernel.alone = true;
+	return kernel;
 }

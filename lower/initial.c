@@ -169,5 +169,5 @@ void initial_emit(Lower *lower, NodeId id)
 	Initial in = {.gen = &gen, .id = id, .shape = lower_shape(lower, id)};
 	find_streams(&in, id, ARENA_ARRAY(lower->scratch, bool, id + 1));
 	in.streams.n ? emit_in_blocks(&in) : emit_over_axes(&in);
-	kernel_finish(&gen);
+	lower_add_kernel(lower, kernel_finish(&gen));
 }

@@ -7,6 +7,12 @@
 
 /* ---- a kernel's frame ---- */
 
+void lower_add_kernel(Lower *lower, Kernel kernel)
+{
+	PUSH(lower->program->arena, lower->program->kernels, kernel);
+	PUSH(lower->scratch, lower->kernels, (KernelId)lower->program->kernels.n - 1);
+}
+
 /* to[i] (acc)= the node's value, over its own shape. */
 static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
 {
@@ -58,7 +64,7 @@ void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
 						  lower->program->buffers.at[buffer].name));
 	Gen gen = gen_new(lower, name, span);
 	nest_fill(&gen, buffer, value);
-	kernel_finish(&gen);
+	lower_add_kernel(lower, kernel_finish(&gen));
 }
 
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name)
@@ -69,7 +75,7 @@ void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name)
 		emit_flat_copy(&gen, plan->buffer, (StoreTarget){to, OP_NONE});
 	else
 		emit_over_shape(&gen, node, (StoreTarget){to, OP_NONE});
-	kernel_finish(&gen);
+	lower_add_kernel(lower, kernel_finish(&gen));
 }
 
 /* ---- nodes ---- */
@@ -148,7 +154,7 @@ static void emit_taking(Lower *lower, const KernelPlan *plan)
 		emit_flat_copy(&gen, plan->to.buffer, to);
 	else
 		nest_emit_reached(&gen, plan->node, plan->to.buffer, to);
-	kernel_finish(&gen);
+	lower_add_kernel(lower, kernel_finish(&gen));
 }
 
 /* target ACC= node: at once, or by way of a tensor that is computed before. */
@@ -158,25 +164,30 @@ static void emit_assignment(Lower *lower, const KernelPlan *plan)
 		clear_target(lower, plan->node);
 	Gen gen = gen_of(plan);
 	emit_planned(&gen, plan);
-	kernel_finish(&gen);
+	lower_add_kernel(lower, kernel_finish(&gen));
 	if (plan->clears_later)
 		clear_target(lower, plan->node);
 	if (plan->aside)
 		emit_taking(lower, plan);
 }
 
-void kernel_emit(Lower *lower, const KernelPlan *plan)
+Kernel kernel_of_tensor(Lower *lower, const KernelPlan *plan)
 {
-	if (lower_node(lower, plan->node)->target != NODE_NONE) {
-		emit_assignment(lower, plan);
-		return;
-	}
+	REQUIRE(lower_node(lower, plan->node)->target == NODE_NONE);
 	Gen gen = gen_of(plan);
 	emit_planned(&gen, plan);
 	if (!row_block_place(lower, plan->node, NULL))
 		halo_describe(&gen, plan->node);
 	fuse_describe_node(&gen, plan->node);
-	kernel_finish(&gen);
+	return kernel_finish(&gen);
+}
+
+void kernel_emit(Lower *lower, const KernelPlan *plan)
+{
+	if (lower_node(lower, plan->node)->target != NODE_NONE)
+		emit_assignment(lower, plan);
+	else
+		lower_add_kernel(lower, kernel_of_tensor(lower, plan));
 }
 
 void kernel_describe_inlined(Lower *lower, const KernelPlan *plan)
@@ -221,33 +232,13 @@ void kernel_emit_check(Lower *lower, NodeId id, uint32_t arg)
 	PUSH(gen.arena, body.stmts,
 	     stmt_check(program, ix_value(gen.arena, value), ix_size(gen.arena, size), check));
 	wrap_shape(&gen, shape, vars, &body);
-	kernel_finish(&gen);
+	lower_add_kernel(lower, kernel_finish(&gen));
 }
 
-/* Is all of a routine's own tensor set, or cleared by an assignment, before anything reads it? Then
- * it need not be cleared where it begins. */
-static bool is_set_first(const Lower *lower, NodeId own)
+void kernel_emit_frame(Lower *lower, NodeId id)
 {
-	if (graph_sets_whole(lower->graph, own))
-		return true;
-	for (uint32_t k = needed_from(lower, own + 1); k < lower->nneeded; k++) {
-		NodeId id = lower->needed[k];
-		const Node *node = lower_node(lower, id);
-		bool reads = false;
-		for (uint32_t i = 0; i < node->nargs; i++)
-			reads |= node->args[i] == own;
-		if (reads)
-			return false;
-		if (node->target != own)
-			continue;
-		if (node->loop != lower_node(lower, own)->loop)
-			return false; /* there may be no step */
-		const Proj *proj = lower_proj(lower, id);
-		bool whole = node->acc == OP_NONE && (!proj || proj->surjective) &&
-			     size_same(node_elements(lower, id), node_elements(lower, own));
-		return whole || node->clear;
-	}
-	return false;
+	if (lower->plan[id].halo)
+		lower_add_kernel(lower, halo_frame(lower, id));
 }
 
 void lower_emit_node(Lower *lower, NodeId id)
@@ -257,8 +248,8 @@ void lower_emit_node(Lower *lower, NodeId id)
 		return;
 	if (node->kind != NODE_ZEROS)
 		kernel_emit(lower, lower->plan[id].kernel);
-	else if (!is_set_first(lower, id))
+	else if (lower->plan[id].cleared)
 		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0),
 				 node->span);
-	halo_emit_frame(lower, id);
+	kernel_emit_frame(lower, id);
 }

@@ -1,4 +1,4 @@
-/* What appends kernels to a routine: of each kind of node, and of whole routines. */
+/* Kernels as they are planned: of each kind of node, and of whole routines. */
 #ifndef TSR_LOWER_KERNEL_H
 #define TSR_LOWER_KERNEL_H
 
@@ -9,8 +9,8 @@
 /* Writes down which node the kernel computes, where its name does not say so and it could be computed
  * inside others. */
 void fuse_describe_node(Gen *gen, NodeId id);
-/* Appends the kernel that sets the margins of the node's buffer, where it has any. */
-void halo_emit_frame(Lower *lower, NodeId node);
+/* The kernel that sets the margins of the node's buffer. Requires: it has some. */
+Kernel halo_frame(Lower *lower, NodeId node);
 /* Writes down that the node's kernel stores between margins. */
 void halo_describe(Gen *gen, NodeId node);
 
@@ -33,12 +33,17 @@ void scatter_emit(Gen *gen, const KernelPlan *plan);
 void argmax_emit(Gen *gen, const struct Argmax *plan);
 /* along_lines.c: the loops of what goes along an axis. */
 void along_emit(Gen *gen, NodeId node, const Lines *plan);
+/* Appends a kernel to the program and to the routine. */
+void lower_add_kernel(Lower *lower, Kernel kernel);
+/* The kernel of a node. Requires: it is no assignment. */
+Kernel kernel_of_tensor(Lower *lower, const KernelPlan *plan);
 /* Kernels of one node, appended to the routine, once; of one that another kernel computes instead, what a schedule
  * says of it. */
 void kernel_emit(Lower *lower, const KernelPlan *plan);
 void kernel_describe_inlined(Lower *lower, const KernelPlan *plan);
-/* ... where it has one; the margins of its buffer. */
+/* ... where it has one; the margins of its buffer, where it has any. */
 void lower_emit_node(Lower *lower, NodeId node);
+void kernel_emit_frame(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
 void kernel_emit_check(Lower *lower, NodeId node, uint32_t arg);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);

@@ -81,6 +81,7 @@ typedef struct NodePlan {
 	bool optional;	/* it has a kernel, and could be computed inside others */
 	bool pre_check; /* a gathered index depends on it: computed before anything is written */
 	bool own_check; /* ... a scatter into a temporary, whose loop checks its indices itself */
+	bool cleared;	/* the routine's own tensor: a kernel sets it to 0 before all else */
 	/* a product reads it, through what is fused between; one with a batch */
 	bool in_product, in_batch;
 	bool reads_row_block; /* that is looked for, through nodes without a kernel (row_block.c) */

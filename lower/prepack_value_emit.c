@@ -37,12 +37,10 @@ void prepack_emit_values(Lower *lower)
 		NodeId id = lower->needed[k];
 		if (!prepack_is_new(lower, id))
 			continue;
-		kernel_emit(lower, lower->plan[id].kernel);
-		ScheduleEntry *made = schedule_entry(
-			program->made, program->kernels.at[program->kernels.n - 1].name);
+		Kernel kernel = kernel_of_tensor(lower, lower->plan[id].kernel);
+		ScheduleEntry *made = schedule_entry(program->made, kernel.name);
 		entry_make(program->arena, made, CHOICE_PREPACK, false);
-		PUSH(lower->arena, lower->packs, program->kernels.at[--program->kernels.n]);
-		lower->kernels.n--;
+		PUSH(lower->arena, lower->packs, kernel);
 	}
 }
 

@@ -87,7 +87,7 @@ static void emit_row_block(Lower *lower, RowBlock *row_block)
 	row_block_emit(lower, row_block);
 	for (uint32_t i = 0; i < row_block->nroots; i++)
 		if (row_block->roots[i].kept || i + 1 == row_block->nroots)
-			halo_emit_frame(lower, row_block->roots[i].root);
+			kernel_emit_frame(lower, row_block->roots[i].root);
 }
 
 /* The node's kernel, or that of the row block that it begins; the last node that is done then. */

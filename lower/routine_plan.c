@@ -10,6 +10,43 @@
 #include "lower/node_plan.h"
 #include "lower/routine_plan.h"
 
+/* ---- a routine's own tensors ---- */
+
+/* Does the assignment set all elements of its target, or clear them first? */
+static bool sets_whole(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	return node->clear ||
+	       (node->acc == OP_NONE && (!proj || proj->surjective) &&
+		size_same(node_elements(lower, id), node_elements(lower, node->target)));
+}
+
+static bool reads(const Node *node, NodeId tensor)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < node->nargs; i++)
+		found |= node->args[i] == tensor;
+	return found;
+}
+
+/* Are there elements of a routine's own tensor that something reads, or adds to, before an assignment sets
+ * them? These begin with 0. */
+static bool is_cleared(const Lower *lower, NodeId own)
+{
+	if (lower_node(lower, own)->kind != NODE_ZEROS || graph_sets_whole(lower->graph, own))
+		return false;
+	for (uint32_t k = needed_from(lower, own + 1); k < lower->nneeded; k++) {
+		const Node *node = lower_node(lower, lower->needed[k]);
+		if (reads(node, own))
+			return true;
+		if (node->target == own) /* of a loop there may be no step */
+			return node->loop != lower_node(lower, own)->loop ||
+			       !sets_whole(lower, lower->needed[k]);
+	}
+	return true;
+}
+
 /* ---- made, and taken up again ---- */
 
 bool routine_decide(Lower *lower)
@@ -18,6 +55,7 @@ bool routine_decide(Lower *lower)
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodeId id = lower->needed[k];
 		lower->plan[id].own_check = lower->tables.own_check[id] = scatter_checks(lower, id);
+		lower->plan[id].cleared = is_cleared(lower, id);
 	}
 	if (!tables_find_pre_checks(&lower->tables, lower->needed, lower->nneeded))
 		return false;
@@ -115,6 +153,28 @@ static void verify_uses(const Lower *lower, const RoutinePlan *plan, uint32_t k)
 	}
 }
 
+/* What begins with no zeros is not read and not added to before an assignment that sets it. */
+static void verify_cleared(const Lower *lower, const RoutinePlan *plan, uint32_t k)
+{
+	NodeId own = plan->ids[k];
+	bool set = plan->nodes[k].cleared || graph_sets_whole(lower->graph, own);
+	if (lower_node(lower, own)->kind != NODE_ZEROS) {
+		if (plan->nodes[k].cleared)
+			BUG("node %" PRIu32 " is cleared, and no tensor of the routine's own", own);
+		return;
+	}
+	for (uint32_t i = k + 1; i < plan->n && !set; i++) {
+		const Node *node = lower_node(lower, plan->ids[i]);
+		if (reads(node, own))
+			BUG("node %" PRIu32 " reads %" PRIu32 ", which nothing has set",
+			    plan->ids[i], own);
+		set = node->target == own && node->loop == lower_node(lower, own)->loop;
+		if (node->target == own && (!set || !sets_whole(lower, plan->ids[i])))
+			BUG("node %" PRIu32 " goes on with %" PRIu32 ", which nothing has set",
+			    plan->ids[i], own);
+	}
+}
+
 static void verify_routine(const Lower *lower, const RoutinePlan *plan)
 {
 	for (uint32_t k = 0; k < plan->n; k++) {
@@ -122,6 +182,7 @@ static void verify_routine(const Lower *lower, const RoutinePlan *plan)
 		verify_fused(plan, plan->ids[k], node);
 		verify_operands(lower, plan, k);
 		verify_uses(lower, plan, k);
+		verify_cleared(lower, plan, k);
 		const NodePlan *sum = node->reduction == NODE_NONE
 					      ? NULL
 					      : routine_plan_node(plan, node->reduction);
@@ -141,7 +202,7 @@ void lower_plan_verify(const LowerPlan *lower)
 
 /* ---- printed ---- */
 
-static void dump_place(FILE *out, const NodePlan *node)
+static void dump_place(FILE *out, const Node *of, const NodePlan *node)
 {
 	if (node->hoisted)
 		fputs("when the state is packed", out);
@@ -149,6 +210,8 @@ static void dump_place(FILE *out, const NodePlan *node)
 		fputs("inside all that read it", out);
 	else if (node->fused)
 		fprintf(out, "inside %%%" PRIu32, node->root);
+	else if (of->kind == NODE_ZEROS)
+		fputs(node->cleared ? "kernel of zeros" : "set before it is read", out);
 	else
 		fputs("kernel", out);
 }
@@ -157,7 +220,7 @@ static void dump_node(FILE *out, const Lower *lower, NodeId id, const NodePlan *
 {
 	const Node *node = lower_node(lower, id);
 	fprintf(out, "  %%%" PRIu32 " %s: ", id, lower_text(lower, id));
-	dump_place(out, plan);
+	dump_place(out, node, plan);
 	if (plan->reduction != NODE_NONE)
 		fprintf(out, ", finishes %%%" PRIu32, plan->reduction);
 	if (node->target != NODE_NONE)
@@ -181,13 +244,19 @@ void routine_plan_dump_name(FILE *out, const Lower *lower, const char *stage, ui
 		fputs("  each element where it is set\n", out);
 }
 
+/* Operations, and what steps of the routine assign to. */
+static bool is_listed(const Lower *lower, NodeId id, const NodePlan *plan)
+{
+	return lower_proj(lower, id) || (lower_node(lower, id)->kind == NODE_ZEROS && !plan->fused);
+}
+
 void lower_plan_dump(FILE *out, const LowerPlan *lower)
 {
 	for (uint32_t i = 0; i < lower->nroutines; i++) {
 		const RoutinePlan *plan = &lower->routines[i];
 		routine_plan_dump_name(out, lower, "plan", i);
 		for (uint32_t k = 0; k < plan->n; k++)
-			if (lower_proj(lower, plan->ids[k]))
+			if (is_listed(lower, plan->ids[k], &plan->nodes[k]))
 				dump_node(out, lower, plan->ids[k], &plan->nodes[k]);
 	}
 }

@@ -185,7 +185,7 @@ void row_block_declare(Lower *lower, RowBlockPlace *place, Sym name);
 Size row_block_row_stride(const Lower *lower, Size row, Dtype dtype);
 /* The place of a copy; the kernel that fills it. */
 void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transposed);
-void row_block_emit_transposed(Lower *lower, const RowBlockTransposed *transposed,
-			       const RowBlockPlace *place);
+Kernel row_block_transposing(Lower *lower, const RowBlockTransposed *transposed,
+			     const RowBlockPlace *place);
 
 #endif

@@ -155,8 +155,8 @@ static const Ix **copy_indices(Gen *gen, const RowBlockTransposed *transposed, u
 }
 
 /* transposed[..] = operand[..], over the axes that are no dims, in the order of the copy. */
-void row_block_emit_transposed(Lower *lower, const RowBlockTransposed *transposed,
-			       const RowBlockPlace *place)
+Kernel row_block_transposing(Lower *lower, const RowBlockTransposed *transposed,
+			     const RowBlockPlace *place)
 {
 	NodeId node = transposed->node;
 	const Shape *shape = lower_shape(lower, node);
@@ -175,8 +175,8 @@ void row_block_emit_transposed(Lower *lower, const RowBlockTransposed *transpose
 	}
 	gen_append(&gen, &gen.top, body);
 	fill_room(&gen, transposed, place);
-	kernel_finish(&gen);
-	KernelId id = lower->kernels.at[lower->kernels.n - 1];
+	Kernel kernel = kernel_finish(&gen);
 	Transform t = lower_transform(lower);
-	kernel_transpose(&t, &lower->program->kernels.at[id]);
+	kernel_transpose(&t, &kernel);
+	return kernel;
 }

@@ -26,7 +26,6 @@ typedef struct Emit {
 	Program *program;
 	RowBlock *row_block;
 	const RowBlockPart *part; /* at hand */
-	size_t first;		  /* of lower.kernels: the first kernel of a block */
 } Emit;
 
 static Sym name_of(const Emit *e) { return e->part->names[e->row_block->nroots - 1]; }
@@ -105,58 +104,47 @@ static Block where_needed(Emit *e, Kernel *whole, Block copies)
 	return body_block(&body);
 }
 
-/* One kernel of the kernels from e->first on, the first ones of which fill copies. */
-static void put_together(Emit *e)
+/* The kernels' texts, one after another. */
+static Block texts_of(Emit *e, Kernel *whole, const Kernel *kernels, uint32_t n)
 {
-	Lower *lower = e->lower;
-	Program *program = e->program;
-	Arena *arena = program->arena;
-	const Node *node = lower_node(lower, e->row_block->roots[e->row_block->nroots - 1].root);
-	Kernel whole = {.name = name_of(e), .span = node->span, .site = node->site};
-	Body transposed = {0}, rows = {0};
-	for (size_t i = e->first; i < lower->kernels.n; i++)
-		append_kernel(e, &whole, &program->kernels.at[lower->kernels.at[i]],
-			      i < e->first + row_block_ncopies(e->row_block) ? &transposed : &rows);
-	const Stmt *blocks = stmt_for(arena, e->row_block->rows, ix_size(arena, e->part->lo),
-				      ix_size(arena, e->part->hi), body_block(&rows));
-	Block copies = where_needed(e, &whole, body_block(&transposed));
-	Body all = {0};
-	body_append(arena, &all, copies);
-	PUSH(arena, all.stmts, apart(arena, stmt_step(arena, blocks, e->row_block->block)));
-	whole.body = over_dims(e, body_block(&all));
-	program->kernels.n -= lower->kernels.n - e->first;
-	lower->kernels.n = e->first;
-	PUSH(arena, program->kernels, whole);
-	PUSH(lower->scratch, lower->kernels, (KernelId)program->kernels.n - 1);
-	describe(e);
+	Body body = {0};
+	for (uint32_t i = 0; i < n; i++)
+		append_kernel(e, whole, &kernels[i], &body);
+	return body_block(&body);
 }
 
-/* The kernels of the routine from number `first` on, which are the program's last, row by row. */
-static void fuse_block(Emit *e, size_t first)
+/* One kernel of those that fill copies and those of a block, row by row. */
+static Kernel put_together(Emit *e, const Kernel *copies, const Kernel *kernels, uint32_t n)
 {
 	Lower *lower = e->lower;
-	Program *program = e->program;
-	uint32_t n = (uint32_t)(lower->kernels.n - first);
-	Transform t = lower_transform(lower);
-	uint32_t left = kernels_fuse(&t, program->kernels.at + program->kernels.n - n, n,
-				     e->row_block->ndims);
-	program->kernels.n -= n - left;
-	lower->kernels.n -= n - left;
+	RowBlock *row_block = e->row_block;
+	Arena *arena = e->program->arena;
+	const Node *node = lower_node(lower, row_block->roots[row_block->nroots - 1].root);
+	Kernel whole = {.name = name_of(e), .span = node->span, .site = node->site};
+	Block transposed = texts_of(e, &whole, copies, row_block_ncopies(row_block));
+	const Stmt *blocks = stmt_for(arena, row_block->rows, ix_size(arena, e->part->lo),
+				      ix_size(arena, e->part->hi), texts_of(e, &whole, kernels, n));
+	Body all = {0};
+	body_append(arena, &all, where_needed(e, &whole, transposed));
+	PUSH(arena, all.stmts, apart(arena, stmt_step(arena, blocks, row_block->block)));
+	whole.body = over_dims(e, body_block(&all));
+	return whole;
 }
 
 /* All blocks of one height. */
-static void emit_part(Emit *e)
+static Kernel part_kernel(Emit *e)
 {
 	Lower *lower = e->lower;
 	const RowBlock *row_block = e->row_block;
-	e->first = lower->kernels.n;
+	Transform t = lower_transform(lower);
+	Kernel copies[ROW_BLOCK_ENDS], kernels[ROW_BLOCK_ROOTS];
 	for (uint32_t i = 0; i < row_block_ncopies(row_block); i++)
-		row_block_emit_transposed(lower, &row_block->transposed[i], &e->part->places[i]);
-	size_t first = lower->kernels.n;
+		copies[i] = row_block_transposing(lower, &row_block->transposed[i],
+						  &e->part->places[i]);
 	for (uint32_t i = 0; i < row_block->nroots; i++)
-		kernel_emit(lower, e->part->kernels[i]);
-	fuse_block(e, first);
-	put_together(e);
+		kernels[i] = kernel_of_tensor(lower, e->part->kernels[i]);
+	uint32_t n = kernels_fuse(&t, kernels, row_block->nroots, row_block->ndims);
+	return put_together(e, copies, kernels, n);
 }
 
 void row_block_emit(Lower *lower, RowBlock *row_block)
@@ -167,7 +155,8 @@ void row_block_emit(Lower *lower, RowBlock *row_block)
 	lower->row_block = row_block;
 	for (uint32_t i = 0; i < row_block->nparts; i++) {
 		e.part = row_block->part = &row_block->parts[i];
-		emit_part(&e);
+		lower_add_kernel(lower, part_kernel(&e));
+		describe(&e);
 	}
 	lower->row_block = NULL;
 	for (uint32_t i = 0; i + 1 < row_block->nroots; i++)

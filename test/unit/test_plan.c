@@ -25,6 +25,7 @@ typedef struct Plans {
 	NodeId product, after, value, first; /* `after` finishes the product; the state's; begins a block */
 	NodeId total, shares, mean; /* of rows; what reads those; of a long line, in parts */
 	NodeId start;		    /* what a parameter starts with */
+	NodeId own, own_set, own_read; /* of the routine, a step that sets it, and who reads it */
 } Plans;
 
 static NodeId attention(Small *s, NodeId *first)
@@ -53,6 +54,18 @@ static void start_with(Plans *p, NodeId param, NodeId w)
 	init->order[init->norder++] = p->start;
 }
 
+/* own = -x; own_read = own + own */
+static void assign_own(Plans *p, NodeId x)
+{
+	Small *s = &p->s;
+	p->own = small_leaf(s, "48, 80");
+	graph_node(&s->graph, p->own)->kind = NODE_ZEROS;
+	graph_node(&s->graph, p->own)->name = sym_cstr(s->symbols, "own");
+	p->own_set = small_pointwise(s, OP_NEG, "48, 80", 1, &x);
+	small_assign(s, p->own_set, p->own, OP_NONE, false);
+	p->own_read = small_pointwise(s, OP_ADD, "48, 80", 2, (NodeId[]){p->own, p->own});
+}
+
 static void plans_init(Plans *p)
 {
 	Small *s = &p->s;
@@ -67,7 +80,8 @@ static void plans_init(Plans *p)
 	p->total = small_einsum(s, "i, k => i", "48", 1, (NodeId[]){x});
 	p->shares = small_einsum(s, "i, k; i => i, k", "48, 80", 2, (NodeId[]){x, p->total});
 	p->mean = small_einsum(s, "i, j => j", "2", 1, (NodeId[]){line});
-	small_routine(s, 4, (NodeId[]){heads, p->after, p->shares, p->mean});
+	assign_own(p, x);
+	small_routine(s, 6, (NodeId[]){heads, p->after, p->shares, p->mean, p->own, p->own_read});
 	start_with(p, param, w);
 	LowerOptions *options = ARENA_NEW(s->arena, LowerOptions);
 	*options = (LowerOptions){.target = small_target(s), .prepack = true};
@@ -121,6 +135,17 @@ static void operand_is_not_needed(Plans *p)
 {
 	p->plan->ids[ids_from(p->plan->ids, p->plan->n, p->value)]--;
 }
+
+static void no_zeros_before_a_sum(Plans *p) { graph_node(&p->s.graph, p->own_set)->acc = OP_ADD; }
+static void no_zeros_before_a_step_that_may_not_run(Plans *p)
+{
+	graph_node(&p->s.graph, p->own_set)->loop = 1;
+}
+static void no_zeros_before_a_reader(Plans *p)
+{
+	graph_node(&p->s.graph, p->own_set)->target = NODE_NONE;
+}
+static void zeros_in_an_operation(Plans *p) { node_of(p, p->after)->cleared = true; }
 
 static NodePlan *start_of(Plans *p)
 {
@@ -281,10 +306,22 @@ static void refuses(const Break *breaks, size_t n, bool kernels)
 static void broken_plans_of_routines_are_refused(void **state)
 {
 	static const Break breaks[] = {
-		inside_itself,		inside_what_is_inside,	inside_what_comes_before,
-		inside_and_a_result,	inside_and_assigned_to, finishes_what_is_elsewhere,
-		in_the_state_of_a_call, before_its_operand,	used_by_another,
-		operand_is_not_needed,	start_is_in_the_state,	start_finishes_nothing,
+		inside_itself,
+		inside_what_is_inside,
+		inside_what_comes_before,
+		inside_and_a_result,
+		inside_and_assigned_to,
+		finishes_what_is_elsewhere,
+		in_the_state_of_a_call,
+		before_its_operand,
+		used_by_another,
+		operand_is_not_needed,
+		start_is_in_the_state,
+		start_finishes_nothing,
+		no_zeros_before_a_sum,
+		no_zeros_before_a_reader,
+		zeros_in_an_operation,
+		no_zeros_before_a_step_that_may_not_run,
 	};
 	(void)state;
 	refuses(breaks, sizeof breaks / sizeof *breaks, false);
