@@ -167,6 +167,8 @@ stmt ::= FN(K) name(N) LPAREN params(C) RPAREN LPAREN params(P) RPAREN EQ expr(E
 stmt ::= outputs.
 outputs ::= OUTPUT(K) an_output(S).      { tree_stmt(t, K, S); }
 outputs ::= outputs COMMA an_output(S).  { tree_stmt(t, (Token){.span = S.name.span}, S); }
+outputs ::= OUTPUT(K) LPAREN names(L) RPAREN EQ expr(E).          { tree_outputs(t, K, L, E); }
+outputs ::= outputs COMMA LPAREN(K) names(L) RPAREN EQ expr(E).   { tree_outputs(t, K, L, E); }
 an_output(R) ::= name(N) ascribed(T) opt_init(E). {
 	R = (AstStmt){.kind = STMT_OUTPUT, .name = N, .dtype = T.dtype, .type_span = T.span,
 	              .shape = T.shape, .expr = E};

@@ -105,6 +105,22 @@ void tree_stmt(Tree *tree, Token start, AstStmt stmt)
 	tree->failed = tree->too_deep = false;
 }
 
+void tree_outputs(Tree *tree, Token start, const Names *names, AstExpr *value)
+{
+	bool failed = tree->failed;
+	tree_stmt(tree, start,
+		  (AstStmt){.kind = STMT_LET,
+			    .names = names->items.at,
+			    .nnames = (uint32_t)names->items.n,
+			    .dtype = DTYPE_NONE,
+			    .expr = value});
+	for (size_t i = 0; i < names->items.n && !failed; i++) {
+		Name name = names->items.at[i];
+		tree_stmt(tree, (Token){.span = name.span},
+			  (AstStmt){.kind = STMT_OUTPUT, .name = name, .dtype = DTYPE_NONE});
+	}
+}
+
 int64_t tree_at_least(Tree *tree, const AstExpr *number)
 {
 	if (!number)

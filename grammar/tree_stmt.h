@@ -32,6 +32,8 @@ AstShape *tree_shape(Tree *tree, Token start, Row *const rows[ROW_KINDS]);
 
 /* Ends a statement: appends it, unless it failed. */
 void tree_stmt(Tree *tree, Token start, AstStmt stmt);
+/* `output (A, B) = VALUE`: a let of the tuple, then an output of each name. */
+void tree_outputs(Tree *tree, Token start, const Names *names, AstExpr *value);
 /* The N of `>= N`: -1 and an error unless it is a whole number. */
 int64_t tree_at_least(Tree *tree, const AstExpr *number);
 void tree_require(Tree *tree, Token start, RequireOp op, AstExpr *const sides[2]);

@@ -59,7 +59,11 @@ module.exports = grammar({
     const_statement: ($) => seq('const', $._const, repeat(seq(',', $._const))),
     _const: ($) => seq(field('name', $.name), optional($._type), $._value),
     output_statement: ($) => seq('output', $._output, repeat(seq(',', $._output))),
-    _output: ($) => seq(field('name', $.name), optional($._ascribed), optional($._value)),
+    _output: ($) =>
+      choice(
+        seq(field('name', $.name), optional($._ascribed), optional($._value)),
+        seq(field('name', $.names), $._value),
+      ),
     let_statement: ($) => seq('let', $._let, repeat(seq(',', $._let))),
     _let: ($) =>
       choice(
