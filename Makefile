@@ -212,7 +212,7 @@ FUZZ_SEED    = 1
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
 # All but what needs libgccjit, or other processes.
 FUZZ_OBJ     = $(filter-out $(OBJ_tune) $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/variants.o $(B)/driver/jobs.o $(B)/driver/lists.o \
-  $(B)/driver/options.o $(B)/driver/options_check.o $(B)/driver/options_given.o $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o emit_cross.o emit_gpu_so.o emit_ptx.o gccjit.o subprocess.o tools.o),$(OBJ_all)) \
+  $(B)/driver/options.o $(B)/driver/options_check.o $(B)/driver/options_given.o $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o emit_cross.o emit_gpu_so.o emit_ptx.o gccjit.o nvrtc_process.o subprocess.o tools.o),$(OBJ_all)) \
   $(OBJ_programs)
 fuzz_objs    = $(patsubst $(B)/%,$(B)/fuzz/%,$(1))
 $(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)

@@ -6,6 +6,7 @@
 
 #include "base/stack.h"
 #include "base/temporary.h"
+#include "codegen/nvrtc_process.h"
 #include "driver/jobs.h"
 #include "driver/lists.h"
 #include "driver/variants.h"
@@ -193,11 +194,14 @@ static int finish(const Client *c)
 
 int main(int argc, char **argv)
 {
+	if (argc == 1 && strcmp(argv[0], NVRTC_WORKER) == 0)
+		nvrtc_worker();
 	Client client = {.start = now_ms()};
 	stack_require("tsrc");
 	temporary_guard();
 	Arena *arena = arena_new();
 	options_parse(&client.options, arena, argc, argv);
+	client.options.session.code.nvrtc_worker = "/proc/self/exe";
 	client.options.session.code.parts = &client.variants.parts;
 	client.session = session_open(&client.options.session);
 	if (!client.session)

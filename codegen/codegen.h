@@ -21,6 +21,8 @@ typedef struct CodeOptions {
 	bool debug;           /* line information of the .tsr */
 	bool strict_fp;       /* no contraction of a*b+c */
 	bool fast_fp;         /* functions with larger errors */
+	const char *
+		nvrtc_worker; /* the program that runs nvrtc (NvrtcJob); NULL: a fork of this one */
 	const GpuParts *parts; /* NULL: none; filled before outputs are made */
 } CodeOptions;
 

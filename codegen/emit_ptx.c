@@ -1,4 +1,4 @@
-/* A module as PTX: the CUDA C of emit_cuda.c through nvrtc, in a child, behind the plan.
+/* A module as PTX: the CUDA C of emit_cuda.c through nvrtc, behind the plan.
  *
  * Only PTX is asked for: machine code takes as long again, and is made only for -v, which tells what kernels take.
  * nvrtc writes the newest version of PTX that it knows, which only the newest drivers load; nothing here
@@ -13,11 +13,8 @@
 #include "base/held.h"
 #include "codegen/cubin.h"
 #include "codegen/cuda_text.h"
-#include "codegen/nvrtc.h"
-#include "codegen/subprocess.h"
+#include "codegen/nvrtc_process.h"
 #include "target/gpu.h"
-
-enum { STATUS_ABSENT = 10, STATUS_REFUSED, STATUS_WRITE };
 
 typedef struct Assembly {
 	const Emit *emit;
@@ -74,71 +71,44 @@ static bool put_ptx(const Assembly *a, const char *version, const char *ptx)
 	return fclose(out) == 0 && good;
 }
 
-static NvrtcOutput compiled(const Assembly *a, const Nvrtc *nvrtc, const char *architecture)
+static NvrtcAnswer compiled(const Assembly *a, const char *architecture)
 {
-	return nvrtc_compile(a->arena, nvrtc, a->text, architecture,
-			     !a->emit->options->strict_fp);
+	const CodeOptions *options = a->emit->options;
+	NvrtcJob job = {a->text, architecture, !options->strict_fp, options->nvrtc_worker};
+	return nvrtc_run(a->arena, &job);
 }
 
 /* Of machine code, which is made for nothing else. */
-static void tell_resources(const Assembly *a, const Nvrtc *nvrtc)
+static void tell_resources(const Assembly *a)
 {
-	const EmitReport *report = a->emit->report;
+	EmitReport *report = a->emit->report;
 	if (!report || !report->wants_kernels)
 		return;
-	NvrtcOutput made = compiled(a, nvrtc, a->emit->program->options.gpu->name);
+	NvrtcOutput made = compiled(a, a->emit->program->options.gpu->name).output;
 	CubinKernels kernels = cubin_kernels(a->arena, made.cubin, made.ncubin);
+	Text text = text_new();
 	for (size_t i = 0; i < kernels.n; i++) {
 		const CubinKernel *k = &kernels.at[i];
-		printf("kernel %s: %u registers, %u bytes of stack, %u instructions on it\n",
-		       k->name, k->registers, k->stack, k->local);
+		fprintf(text.out,
+			"kernel %s: %u registers, %u bytes of stack, %u instructions on it\n",
+			k->name, k->registers, k->stack, k->local);
 	}
+	report->kernel_lines = text_take(text, a->emit->arena, NULL);
 }
 
-/* In the child. */
-static int assemble(void *of)
+static void report(const Emit *emit, const NvrtcAnswer *answer)
 {
-	const Assembly *a = of;
-	const char *why = NULL;
-	Nvrtc *nvrtc = nvrtc_open(a->arena, &why);
-	if (!nvrtc) {
-		printf("%s\n", why);
-		return STATUS_ABSENT;
-	}
-	const char *gpu = a->emit->program->options.gpu->name;
-	NvrtcOutput made =
-		compiled(a, nvrtc, arena_printf(a->arena, "compute_%s", strchr(gpu, '_') + 1));
-	const char *version = nvrtc_version(a->arena, nvrtc);
-	if (!made.good) {
-		printf("nvrtc %s: %s\n", version, made.log ? made.log : "");
-		return STATUS_REFUSED;
-	}
-	tell_resources(a, nvrtc);
-	if (put_ptx(a, version, made.ptx))
-		return 0;
-	printf("%s\n", strerror(errno));
-	return STATUS_WRITE;
-}
-
-static void report(const Emit *emit, const ChildResult *result)
-{
-	const char *ended =
-		arena_printf(emit->arena, "its process ended with status %d", result->status);
-	const char *text = *result->text ? result->text : ended;
-	int n = (int)strcspn(text, "\n");
-	if (result->ran && result->status == STATUS_ABSENT) {
-		diag(emit->diags, E0522, SPAN_NONE, "PTX is made by nvrtc: %.*s", n, text);
+	int n = (int)strcspn(answer->why, "\n");
+	if (answer->end == NVRTC_ABSENT) {
+		diag(emit->diags, E0522, SPAN_NONE, "PTX is made by nvrtc: %.*s", n, answer->why);
 		diag_note(
 			emit->diags, SPAN_NONE,
 			"-o STEM.cu needs none; TSRC_NVRTC names a libnvrtc.so, './bootstrap gpu' "
 			"installs one");
-	} else if (result->ran && result->status == STATUS_WRITE) {
-		diag(emit->diags, E0602, SPAN_NONE, "cannot write '%s': %.*s", emit_name(emit), n,
-		     text);
 	} else {
 		diag(emit->diags, E0523, SPAN_NONE,
 		     "nvrtc makes no code of the kernels for %s: %.*s",
-		     emit->program->options.gpu->name, n, text);
+		     emit->program->options.gpu->name, n, answer->why);
 	}
 }
 
@@ -152,12 +122,19 @@ bool ptx_emit(const Emit *emit)
 	Assembly a = {.emit = emit, .arena = emit->arena};
 	a.plan = text_take(plan, emit->arena, NULL);
 	a.text = cuda_text(m);
-	ChildResult result = child_fork(emit->arena, assemble, &a);
-	if (!result.ran || result.status != 0) {
-		report(emit, &result);
+	const char *gpu = emit->program->options.gpu->name;
+	NvrtcAnswer made = compiled(&a, arena_printf(a.arena, "compute_%s", strchr(gpu, '_') + 1));
+	if (made.end != NVRTC_MADE) {
+		report(emit, &made);
 		return false;
 	}
-	if (emit->report)
-		emit->report->kernel_lines = result.text;
-	return true;
+	if (emit->options->nvrtc_worker && !made.fixed)
+		diag(emit->diags, W0501, SPAN_NONE,
+		     "nvrtc ran at random addresses: another run may order PTX otherwise");
+	tell_resources(&a);
+	if (put_ptx(&a, made.version, made.output.ptx))
+		return true;
+	diag(emit->diags, E0602, SPAN_NONE, "cannot write '%s': %s", emit_name(emit),
+	     strerror(errno));
+	return false;
 }

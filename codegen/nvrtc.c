@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,21 +31,27 @@ typedef const char *const *Words;
 	NAME(int, cubin, (NvrtcProgram program, char *to), "nvrtcGetCUBIN")
 
 struct Nvrtc {
+	void *library;
 #define NAME(result, field, parameters, symbol) result(*field) parameters;
 	NVRTC_FUNCTIONS(NAME)
 #undef NAME
 };
 
-/* The symbol that the library lacks; NULL: none. */
-static const char *fill(Nvrtc *nvrtc, void *library)
+/* NULL where the library lacks a function, or is NULL. */
+static Nvrtc *fill(Arena *arena, void *library, const char **why)
 {
-#define NAME(result, field, parameters, symbol)           \
-	*(void **)&nvrtc->field = dlsym(library, symbol); \
-	if (!nvrtc->field)                                \
-		return symbol;
+	Nvrtc *nvrtc = ARENA_NEW(arena, Nvrtc);
+	const char *lacks = NULL;
+	nvrtc->library = library;
+#define NAME(result, field, parameters, symbol)                  \
+	*(void **)&nvrtc->field = dlsym(nvrtc->library, symbol); \
+	if (!nvrtc->field && !lacks)                             \
+		lacks = symbol;
 	NVRTC_FUNCTIONS(NAME)
 #undef NAME
-	return NULL;
+	if (lacks)
+		*why = arena_printf(arena, "this nvrtc is too old, or none: it has no %s", lacks);
+	return lacks ? NULL : nvrtc;
 }
 
 /* ---- where it is ---- */
@@ -64,20 +71,19 @@ static const char *found(Arena *arena, const char *pattern)
 	return path;
 }
 
-static void load_builtins(Arena *arena, const char *path)
+const char *nvrtc_builtins(Arena *arena, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	if (!slash)
-		return;
-	const char *beside = found(arena, arena_printf(arena, "%.*s/libnvrtc-builtins.so.*",
-						       (int)(slash - path), path));
-	if (beside)
-		dlopen(beside, RTLD_NOW | RTLD_GLOBAL);
+	return slash ? found(arena, arena_printf(arena, "%.*s/libnvrtc-builtins.so.*",
+						 (int)(slash - path), path))
+		     : NULL;
 }
 
 static void *load(Arena *arena, const char *path)
 {
-	load_builtins(arena, path);
+	const char *beside = nvrtc_builtins(arena, path);
+	if (beside)
+		dlopen(beside, RTLD_NOW | RTLD_GLOBAL);
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -127,11 +133,24 @@ Nvrtc *nvrtc_open(Arena *arena, const char **why)
 				 : arena_printf(arena, "TSRC_NVRTC: %s", error ? error : asked);
 		return NULL;
 	}
-	Nvrtc *nvrtc = ARENA_NEW(arena, Nvrtc);
-	const char *lacks = fill(nvrtc, library);
-	if (lacks)
-		*why = arena_printf(arena, "this nvrtc is too old, or none: it has no %s", lacks);
-	return lacks ? NULL : nvrtc;
+	return fill(arena, library, why);
+}
+
+const char *nvrtc_path(const Nvrtc *nvrtc)
+{
+	struct link_map *map = NULL;
+	bool told = dlinfo(nvrtc->library, RTLD_DI_LINKMAP, &map) == 0;
+	return told && map->l_name && *map->l_name ? map->l_name : NULL;
+}
+
+Nvrtc *nvrtc_load(Arena *arena, const char *path, const char *builtins, const char **why)
+{
+	if (builtins)
+		dlopen(builtins, RTLD_NOW | RTLD_GLOBAL);
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		*why = arena_printf(arena, "%s", dlerror());
+	return library ? fill(arena, library, why) : NULL;
 }
 
 /* ---- what it does ---- */

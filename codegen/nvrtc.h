@@ -21,6 +21,11 @@ typedef struct Nvrtc Nvrtc;
  * CUDA_HOME or /usr/local/cuda, or of a wheel beside the program. NULL: `*why` says what was looked for. It
  * stays loaded: call it in a child. */
 Nvrtc *nvrtc_open(Arena *arena, const char **why);
+/* Files of it, and of the libnvrtc-builtins that lies beside it; NULL: there is none, or ld.so does not tell. */
+const char *nvrtc_path(const Nvrtc *nvrtc);
+const char *nvrtc_builtins(Arena *arena, const char *path);
+/* The library of these files, `builtins` first where it is not NULL. NULL with `*why`, as above. */
+Nvrtc *nvrtc_load(Arena *arena, const char *path, const char *builtins, const char **why);
 /* "13.0" */
 const char *nvrtc_version(Arena *arena, const Nvrtc *nvrtc);
 /* Code as PTX and, for a real architecture, "sm_90a", as machine code too, which takes a third of the time or more; a

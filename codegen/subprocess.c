@@ -112,6 +112,13 @@ static void save_counts(void) { __gcov_dump(); }
 static void save_counts(void) {}
 #endif
 
+void child_leave(int status)
+{
+	fflush(stdout);
+	save_counts();
+	_exit(status);
+}
+
 typedef struct Work {
 	int (*run)(void *arg);
 	void *arg;
@@ -145,9 +152,7 @@ static _Noreturn void child_side(int out, int (*work)(void *arg), void *arg)
 		failure_print(stderr, &failure);
 		all.status = failure_status(&failure);
 	}
-	fflush(stdout);
-	save_counts();
-	_exit(all.status);
+	child_leave(all.status);
 }
 
 Child child_start(Arena *arena, int (*work)(void *arg), void *arg)

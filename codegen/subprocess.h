@@ -34,6 +34,8 @@ ChildResult child_end(Arena *arena, const Child *child);
  * in all, or what it was allowed before where that is less. Beyond, allocations fail and SIGXCPU
  * ends it. */
 void child_limit(uint64_t bytes, uint64_t seconds);
+/* The end of a program that is a child's work: as exit, without exit handlers. */
+_Noreturn void child_leave(int status);
 /* Waits until one of n > 0 children has something to say or has ended: its index. */
 size_t child_any(const Child *children, size_t n);
 /* How many CPUs this process may use, at least 1. */
