@@ -1,11 +1,13 @@
 /* A step of a routine, `target ACC= right side`: kernels in this order.
  *
- *   value = right side             whole, aside, so that it reads what the target held before
+ *   value = right side             aside, so that it reads what the target held before
  *   target = neutral of ACC        where the target is cleared
- *   target ACC= value              in all elements, or in those that the right side reaches
+ *   target ACC= value              in the elements that the right side reaches, or in all
  *
- * An element that the right side does not reach keeps what it holds: it meets the neutral element of
- * the right side where every number stays as it is by that, else nothing.
+ * An element that the right side does not reach keeps what it holds. So the value is whole, and the neutral element
+ * where nothing reaches it, only where all elements take it in: where every number stays as it is that meets the
+ * neutral element, and an element may be reached several times. A step costs what it reaches then, however large the
+ * target is.
  */
 #include "lower/naive/builder.h"
 
@@ -14,6 +16,30 @@
 static bool keeps_numbers(Op acc)
 {
 	return acc == OP_ADD || acc == OP_SUB || acc == OP_MUL || acc == OP_DIV || acc == OP_POW;
+}
+
+/* Has each iterator of the result an axis to itself, so that its loops come to an element once? */
+static bool meets_once(const Proj *proj)
+{
+	uint32_t loops = 0, alone = 0;
+	if (proj->injective || proj->npieces != 1)
+		return proj->injective;
+	const Piece *piece = &proj->pieces[0];
+	for (uint32_t i = 0; i < piece->niters; i++)
+		loops += !proj->iters[piece->iters[i]].reduced;
+	for (uint32_t i = 0; i < piece->result.naxes; i++) {
+		const Index *index = &piece->result.axes[i];
+		if (index->nterms > 1 || index->gather >= 0)
+			return false;
+		alone += index->nterms;
+	}
+	return loops == alone;
+}
+
+/* Do all elements of the target take the value in? */
+static bool takes_all(const Node *node, const Proj *proj)
+{
+	return !proj || proj->surjective || (keeps_numbers(node->acc) && !meets_once(proj));
 }
 
 /* -0 + 0 is 0, -0 + -0 is -0. */
@@ -36,7 +62,11 @@ static BufferId emit_aside(Naive *naive, NodeId id)
 						   .dtype = node->dtype,
 						   .elements = tables_elements(t, id)});
 	Builder b = build_new(naive, name, node->span);
-	operation_emit(&b, id, aside, neutral_of(node));
+	if (takes_all(node, tables_proj(t, id)))
+		whole_fill(&b, id, aside, neutral_of(node));
+	else
+		reached_fill(&b, id, aside, neutral_of(node));
+	operation_emit(&b, id, aside);
 	build_end(&b);
 	return aside;
 }
@@ -66,12 +96,11 @@ void assignment_emit(Naive *naive, NodeId id)
 {
 	Tables *t = &naive->tables;
 	const Node *node = tables_node(t, id);
-	const Proj *proj = tables_proj(t, id);
 	BufferId to = naive->buffers[node->target], from = emit_aside(naive, id);
 	if (node->clear)
 		emit_clear(naive, id);
 	Builder b = build_new(naive, tables_name(t, id), node->span);
-	if (!proj || proj->surjective || keeps_numbers(node->acc))
+	if (takes_all(node, tables_proj(t, id)))
 		emit_all_elements(&b, from, to, node->acc);
 	else
 		reached_emit(&b, id, from, to, node->acc);

@@ -98,8 +98,12 @@ const Ix *index_of(const Builder *b, const Value *value);
 
 /* Is it nowhere in memory: a number, a size, a scalar, a range, each element's own offset? */
 bool node_is_expression(const Node *node);
-/* to[...] = the node, whole: elements that no point reaches are `neutral`. */
-void operation_emit(Builder *b, NodeId node, BufferId to, Scalar neutral);
+/* to[...] = the node: elements that no point reaches stay as they are, and what is added up is added to what is
+ * there. Before it, whole_fill makes all elements `neutral` where that is needed, reached_fill those that the
+ * projection reaches. */
+void operation_emit(Builder *b, NodeId node, BufferId to);
+void whole_fill(Builder *b, NodeId node, BufferId to, Scalar neutral);
+void reached_fill(Builder *b, NodeId node, BufferId to, Scalar neutral);
 /* Where the projection writes, and nowhere else: to[i] ACC= from[i]. */
 void reached_emit(Builder *b, NodeId node, BufferId from, BufferId to, Op acc);
 Scalar operation_neutral(const Node *node);

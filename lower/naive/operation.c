@@ -249,12 +249,16 @@ static void emit_flat(Builder *b, NodeId id, BufferId to)
 	build_wrap_flat(b, e, b->program->buffers.at[to].elements, &body);
 }
 
-void operation_emit(Builder *b, NodeId id, BufferId to, Scalar neutral)
+void whole_fill(Builder *b, NodeId id, BufferId to, Scalar neutral)
+{
+	if (needs_fill(tables_node(b->t, id), tables_proj(b->t, id)))
+		build_fill(b, to, neutral);
+}
+
+void operation_emit(Builder *b, NodeId id, BufferId to)
 {
 	const Node *node = tables_node(b->t, id);
 	const Proj *proj = tables_proj(b->t, id);
-	if (needs_fill(node, proj))
-		build_fill(b, to, neutral);
 	if (proj && proj->linear && proj->width > 1)
 		uniforms_emit(b, id, to);
 	else if (!proj || proj->linear || node->kind == NODE_RANDOM)
@@ -267,16 +271,50 @@ void operation_emit(Builder *b, NodeId id, BufferId to, Scalar neutral)
 		emit_pieces(b, id, to);
 }
 
+/* ---- elements that the projection reaches ---- */
+
+/* Of one piece: to[i] ACC= from[i], or a constant where `from` is BUFFER_NONE. */
+typedef struct Take {
+	BufferId from, to;
+	Op acc;
+	Scalar constant;
+} Take;
+
+static void take_piece(Builder *b, NodeId id, const Piece *piece, const Take *take)
+{
+	Loops l = loops_of(b, id, piece);
+	Body body = {0};
+	Dtype dtype = b->program->buffers.at[take->to].dtype;
+	const Value *value = take->from == BUFFER_NONE
+				     ? value_const(b->arena, dtype, take->constant)
+				     : value_load(b->program, take->from, l.at);
+	build_add(b, &body, build_store(b, take->to, l.at, take->acc, value));
+	guard_body(&l, &body);
+	wrap(&l, &body, false);
+	append(b, &body);
+}
+
 void reached_emit(Builder *b, NodeId id, BufferId from, BufferId to, Op acc)
 {
 	const Proj *proj = tables_proj(b->t, id);
-	for (uint32_t i = 0; i < proj->npieces; i++) {
-		Loops l = loops_of(b, id, &proj->pieces[i]);
-		Body body = {0};
-		const Value *value = value_load(b->program, from, l.at);
-		build_add(b, &body, build_store(b, to, l.at, acc, value));
-		guard_body(&l, &body);
-		wrap(&l, &body, false);
-		append(b, &body);
-	}
+	const Take take = {.from = from, .to = to, .acc = acc};
+	for (uint32_t i = 0; i < proj->npieces; i++)
+		take_piece(b, id, &proj->pieces[i], &take);
+}
+
+/* Do steps leave out one that is reached, or add to what is there? */
+static bool reached_needs_fill(const Node *node, const Proj *proj)
+{
+	if (node->kind == NODE_ARGMAX)
+		return false;
+	return adds_up(node, proj) ? !proj_computes_elements(proj) : proj_is_guarded(proj);
+}
+
+void reached_fill(Builder *b, NodeId id, BufferId to, Scalar neutral)
+{
+	const Proj *proj = tables_proj(b->t, id);
+	const Take take = {.from = BUFFER_NONE, .to = to, .acc = OP_NONE, .constant = neutral};
+	for (uint32_t i = 0; i < proj->npieces && reached_needs_fill(tables_node(b->t, id), proj);
+	     i++)
+		take_piece(b, id, &proj->pieces[i], &take);
 }

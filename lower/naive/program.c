@@ -144,10 +144,12 @@ static void emit_node(Naive *naive, NodeId id)
 	const Buffer *buffer = &t->program->buffers.at[to];
 	Builder b = build_new(
 		naive, buffer->kind == BUFFER_TEMP ? buffer->name : tables_name(t, id), node->span);
-	if (node->kind == NODE_ZEROS)
+	if (node->kind == NODE_ZEROS) {
 		build_fill(&b, to, scalar_of(node->dtype, 0));
-	else
-		operation_emit(&b, id, to, operation_neutral(node));
+	} else {
+		whole_fill(&b, id, to, operation_neutral(node));
+		operation_emit(&b, id, to);
+	}
 	build_end(&b);
 }
 
