@@ -280,7 +280,10 @@ int tsr_run_routine(const tsr_model *model, const tsr_routine *routine, const ts
  * the library has its own. The state is the host's, as above; its copy on the device is what the routine uses. Dims, guards
  * and pointers are checked at once. A check of indices is made on the device: where it fails the call writes nothing, and
  * tsr_wait_device has its code. Calls of a model in one context run one after another, whatever their streams. A loop that
- * ends by a number (`until`) waits. TSR_NO_DEVICE for code of a CPU. */
+ * ends by a number (`until`) waits. In a stream that is being captured, launches go to the caller's graph: TSR_BAD_CALL where
+ * the routine was not called before with these dims and this state, assigns to parameters, waits, or has temporaries and the
+ * workspace is NULL; the caller orders replays with other calls, and tsr_wait_device tells of the last one. TSR_NO_DEVICE for
+ * code of a CPU. */
 int tsr_run_device(const tsr_model *model, const tsr_routine *routine, const tsr_call *call,
 		   const tsr_arguments *arguments);
 /* Waits for the stream: TSR_OK, or the code of the first call of the model in this context that has failed since the last

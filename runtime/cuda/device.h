@@ -116,6 +116,8 @@ int shared_ask(Gpu *gpu, const DeviceContext *in);
  * host, in the stream, behind note_reserve, which makes room; note_seen takes what has come. */
 int note_reserve(Gpu *gpu);
 int note_status(Gpu *gpu, CUstream stream);
+/* The same of a graph that is captured: the last of its replays is told. Requires: note_reserve was called. */
+int note_replays(Gpu *gpu, CUstream stream);
 void note_seen(DeviceContext *in);
 /* TSR_OK, or the code that a kernel has noted, with its text. */
 int note_code(Gpu *gpu, int32_t status);

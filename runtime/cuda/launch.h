@@ -18,6 +18,7 @@ typedef struct Runner {
 	LaunchTo to;
 	bool rescaled;	/* TO_NODE: scalars have changed, */
 	bool *moved;	/* and these of the caller's arrays: inputs, then results */
+	bool captured;	/* the stream is: launches go to a graph of the caller's */
 	uint32_t node;	/* of the next launch */
 	int32_t status; /* as the kernels left it when it was last read */
 } Runner;
@@ -28,6 +29,27 @@ int launch_lines(Runner *runner, uint32_t from, uint32_t to);
 int launch_wait(Runner *runner);
 /* ... and reads the i32 there. */
 int launch_read(Runner *runner, CUdeviceptr from, int32_t *word);
+
+/* The buffer of an input or, behind them, a result. */
+static inline uint32_t array_buffer(const PlanRoutine *r, uint32_t i)
+{
+	return i < r->ninputs ? r->inputs + i : r->outputs + i - r->ninputs;
+}
+
+/* run.c: where the plan's buffers are, `arrays` of inputs and results, or else in the arena; all launches, one by one or
+ * as a graph; notes what the routine assigns to; gives the first run an arena, for which others may have to go. */
+void run_place(const Runner *runner, const CUdeviceptr *arrays);
+int run_launches(Runner *runner);
+void run_assigned(const Runner *runner);
+int run_allocate(Runner *runner);
+/* The one with arrays of the device's for these dims; NULL: none. */
+const DeviceRun *run_known(const Gpu *gpu, uint32_t routine, const int64_t *values);
+
+/* lent.c */
+int lent_captured(Gpu *gpu, CUstream stream, bool *captured);
+int lent_check_captured(Gpu *gpu, uint32_t routine, const int64_t *values,
+			const RunArguments *with);
+int lent_run(Runner *runner);
 
 /* Sets what kernels note failed checks in to 0, where there are checks. */
 int launch_reset(Runner *runner);

@@ -4,8 +4,19 @@
 
 enum { NOTES = 64, PENDING = -1 }; /* no code is noted as PENDING */
 
+/* The word behind those of calls is that of replays. */
+static void replays_seen(DeviceContext *in)
+{
+	volatile int32_t *word = in->notes ? &in->notes[NOTES] : NULL;
+	if (word && !in->failed)
+		in->failed = *word;
+	if (word)
+		*word = 0;
+}
+
 void note_seen(DeviceContext *in)
 {
+	replays_seen(in);
 	for (; in->seen != in->noted; in->seen++) {
 		int32_t word = *(volatile int32_t *)&in->notes[in->seen % NOTES];
 		if (word == PENDING)
@@ -19,11 +30,13 @@ int note_reserve(Gpu *gpu)
 {
 	DeviceContext *in = gpu->in;
 	int code = TSR_OK;
-	if (!in->notes)
-		code = device_check(
-			gpu,
-			gpu->driver.cuMemHostAlloc((void **)&in->notes, NOTES * sizeof *in->notes, 0),
-			"memory of the host");
+	if (!in->notes) {
+		size_t bytes = (NOTES + 1) * sizeof *in->notes;
+		code = device_check(gpu, gpu->driver.cuMemHostAlloc((void **)&in->notes, bytes, 0),
+				    "memory of the host");
+		if (code == TSR_OK)
+			in->notes[NOTES] = 0;
+	}
 	if (code == TSR_OK)
 		note_seen(in);
 	if (code == TSR_OK && in->noted - in->seen == NOTES) {
@@ -43,6 +56,15 @@ int note_status(Gpu *gpu, CUstream stream)
 		"tsr_status");
 	in->noted += code == TSR_OK;
 	return code;
+}
+
+int note_replays(Gpu *gpu, CUstream stream)
+{
+	DeviceContext *in = gpu->in;
+	return device_check(gpu,
+			    gpu->driver.cuMemcpyDtoHAsync_v2(&in->notes[NOTES], in->status,
+							     sizeof *in->notes, stream),
+			    "tsr_status");
 }
 
 int note_code(Gpu *gpu, int32_t status)

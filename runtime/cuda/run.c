@@ -49,12 +49,6 @@ static DeviceRun *run_new(const Plan *plan, uint32_t routine, const int64_t *val
 	return run;
 }
 
-/* The buffer of an input or, behind them, a result. */
-static uint32_t array_buffer(const PlanRoutine *r, uint32_t i)
-{
-	return i < r->ninputs ? r->inputs + i : r->outputs + i - r->ninputs;
-}
-
 /* Sizes of inputs and results and, unless they are the caller's, their places in the arena. */
 static int lay_out_arrays(Gpu *gpu, DeviceRun *run)
 {
@@ -118,11 +112,13 @@ static int lay_out(Gpu *gpu, DeviceRun *run)
 }
 
 /* Memory for the arena of the first run, for which the others may have to go. */
-static int run_allocate(Gpu *gpu)
+int run_allocate(Runner *r)
 {
+	Gpu *gpu = r->gpu;
 	char what[200];
 	DeviceRun **runs = &gpu->in->runs, *run = *runs;
 	const char *name = gpu->in->code->plan->routines[run->routine].name;
+	r->workspace = run->arena;
 	if (run->arena)
 		return TSR_OK;
 	snprintf(what, sizeof what, "routine %.100s", name ? name : "of the initialisers");
@@ -134,12 +130,22 @@ static int run_allocate(Gpu *gpu)
 		run->staged = NULL;
 	run->next = *runs;
 	*runs = run;
+	r->workspace = run->arena;
 	return code;
 }
 
-static bool same_values(const Plan *plan, const DeviceRun *run, const int64_t *values)
+static bool is_run(const Gpu *gpu, const DeviceRun *run, uint32_t routine, const int64_t *values)
 {
-	return memcmp(run->values, values, (size_t)plan->module.ndims * sizeof *values) == 0;
+	size_t n = (size_t)gpu->in->code->plan->module.ndims;
+	return run->routine == routine && memcmp(run->values, values, n * sizeof *values) == 0;
+}
+
+const DeviceRun *run_known(const Gpu *gpu, uint32_t routine, const int64_t *values)
+{
+	const DeviceRun *run = gpu->in->runs;
+	while (run && !(run->lent && is_run(gpu, run, routine, values)))
+		run = run->next;
+	return run;
 }
 
 /* Those behind `at` go, which were used the longest ago. */
@@ -173,8 +179,7 @@ static int find_run(Gpu *gpu, uint32_t routine, const int64_t *values, bool lent
 	int kept = 0, code = TSR_OK;
 	DeviceRun **at = &gpu->in->runs;
 	while (code == TSR_OK && *at &&
-	       !((*at)->routine == routine && (*at)->lent == lent &&
-		 same_values(gpu->in->code->plan, *at, values))) {
+	       !((*at)->lent == lent && is_run(gpu, *at, routine, values))) {
 		at = &(*at)->next;
 		if (++kept == RUNS_KEPT)
 			code = drop_runs(gpu, at);
@@ -192,7 +197,7 @@ static int find_run(Gpu *gpu, uint32_t routine, const int64_t *values, bool lent
 }
 
 /* Where the plan's buffers are: `arrays` of inputs and results, or else in the arena. */
-static void place_buffers(const Runner *r, const CUdeviceptr *arrays)
+void run_place(const Runner *r, const CUdeviceptr *arrays)
 {
 	const Plan *plan = r->gpu->in->code->plan;
 	DeviceRun *run = r->run;
@@ -315,13 +320,13 @@ static int take_results(Runner *r)
 
 /* ---- calls ---- */
 
-static void note_assigned(const Runner *r)
+void run_assigned(const Runner *r)
 {
 	for (uint32_t i = 0; r->with->state && i < r->routine->nassigns; i++)
 		r->with->state->assigned[r->routine->assigns[i]] = true;
 }
 
-static int launch_all(Runner *r)
+int run_launches(Runner *r)
 {
 	bool graph = graph_wanted(r);
 	int code = graph ? graph_run(r) : launch_reset(r);
@@ -334,120 +339,26 @@ static int launch_all(Runner *r)
 /* With arrays of the host. */
 static int execute(Runner *r)
 {
-	place_buffers(r, NULL);
+	run_place(r, NULL);
 	int code = device_order(r->gpu, r->stream);
 	if (code == TSR_OK)
 		code = copy_inputs(r);
 	if (code == TSR_OK)
-		code = launch_all(r);
+		code = run_launches(r);
 	if (code == TSR_OK)
 		code = take_results(r);
 	if (code == TSR_OK)
-		note_assigned(r);
-	return code;
-}
-
-/* Bytes from there to the end of the allocation; as many as can be where the driver does not tell. */
-static uint64_t bytes_behind(const Driver *d, CUdeviceptr at)
-{
-	CUdeviceptr start = 0;
-	size_t bytes = 0;
-	bool told = d->cuPointerGetAttribute(&start, CU_POINTER_RANGE_START, at) == CUDA_SUCCESS &&
-		    d->cuPointerGetAttribute(&bytes, CU_POINTER_RANGE_BYTES, at) == CUDA_SUCCESS;
-	return told && at >= start ? bytes - (at - start) : UINT64_MAX;
-}
-
-/* Memory of the device's, or of the host's that is pinned, with all its bytes. */
-static int check_memory(Gpu *gpu, const char *name, CUdeviceptr at, uint64_t bytes)
-{
-	const Driver *d = &gpu->driver;
-	unsigned type;
-	if (d->cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, at) != CUDA_SUCCESS)
-		return device_fail(gpu, TSR_BAD_POINTER, "%s is no memory of a device", name);
-	uint64_t there = bytes_behind(d, at);
-	return there >= bytes
-		       ? TSR_OK
-		       : device_fail(
-				 gpu, TSR_BAD_POINTER,
-				 "%s takes %llu bytes, and the memory that it is in ends behind %llu",
-				 name, (unsigned long long)bytes, (unsigned long long)there);
-}
-
-/* An array at the place that it had in the call before is taken to have room, as it had then. */
-static int take_array(const Runner *r, uint32_t i, CUdeviceptr at)
-{
-	const char *name = r->gpu->in->code->plan->buffers[array_buffer(r->routine, i)].name;
-	uint64_t bytes = (uint64_t)r->run->sizes[i];
-	bool known = bytes == 0 || at == r->run->arrays[i];
-	int code = known ? TSR_OK : check_memory(r->gpu, name, at, bytes);
-	if (code == TSR_OK)
-		r->run->arrays[i] = at;
-	return code;
-}
-
-/* A graph cannot tell of a later replay which checks have failed, nor keep memory from being given to others. */
-static int check_stream(const Runner *r)
-{
-	int capturing = 0;
-	int code = device_check(r->gpu, r->gpu->driver.cuStreamIsCapturing(r->stream, &capturing),
-				"the stream");
-	return code != TSR_OK || !capturing
-		       ? code
-		       : device_fail(
-				 r->gpu, TSR_BAD_CALL,
-				 "the stream is being captured: routines make graphs of their own");
-}
-
-/* The stream, and where the caller's arrays and workspace are. */
-static int accept_lent(const Runner *r)
-{
-	const PlanRoutine *routine = r->routine;
-	int code = check_stream(r);
-	for (uint32_t i = 0; i < routine->ninputs && code == TSR_OK; i++)
-		code = take_array(r, i, (CUdeviceptr)(uintptr_t)r->with->inputs[i]);
-	for (uint32_t i = 0; i < routine->noutputs && code == TSR_OK; i++)
-		code = take_array(r, routine->ninputs + i,
-				  (CUdeviceptr)(uintptr_t)r->with->outputs[i]);
-	if (code == TSR_OK && r->with->workspace && r->run->bytes)
-		code = check_memory(r->gpu, "the workspace", r->with->workspace, r->run->bytes);
-	return code;
-}
-
-/* The call is behind the last one. */
-static int finish(Runner *r)
-{
-	Gpu *gpu = r->gpu;
-	int code = gpu->in->code->plan->checks ? note_status(gpu, r->stream) : TSR_OK;
-	CUresult result = gpu->driver.cuEventRecord(gpu->in->last, r->stream);
-	gpu->in->busy |= result == CUDA_SUCCESS;
-	note_assigned(r);
-	return code == TSR_OK ? device_check(gpu, result, "the order of calls") : code;
-}
-
-/* With arrays of the device, not waited for. What failed on the way leaves launches in the stream. */
-static int execute_lent(Runner *r)
-{
-	size_t n = (size_t)r->routine->ninputs + r->routine->noutputs + 1;
-	r->moved = calloc(n, sizeof *r->moved);
-	int code = r->moved ? TSR_OK : device_fail(r->gpu, TSR_BAD_DEVICE, "out of memory");
-	if (code == TSR_OK && r->gpu->in->code->plan->checks)
-		code = note_reserve(r->gpu);
-	if (code == TSR_OK) {
-		place_buffers(r, r->run->arrays);
-		code = device_order(r->gpu, r->stream);
-		if (code == TSR_OK)
-			code = launch_all(r);
-		int end = finish(r);
-		code = code == TSR_OK ? end : code;
-	}
-	free(r->moved);
+		run_assigned(r);
 	return code;
 }
 
 /* The stream of host arrays is the context's. */
 static int run_host(Runner *r)
 {
-	int code = execute(r);
+	int code = run_allocate(r);
+	if (code != TSR_OK)
+		return code;
+	code = execute(r);
 	if (code == TSR_OK)
 		r->gpu->in->busy = false;
 	else /* copies may still come */
@@ -482,7 +393,12 @@ void scalar_places(const PlanRoutine *routine, const void *const *scalars, int64
 
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
 {
-	int code = with->state ? state_upload(gpu, with->state) : TSR_OK;
+	bool captured = false;
+	int code = with->lent ? lent_captured(gpu, with->stream, &captured) : TSR_OK;
+	if (code == TSR_OK && captured)
+		code = lent_check_captured(gpu, routine, values, with);
+	if (code == TSR_OK && with->state)
+		code = state_upload(gpu, with->state);
 	if (code == TSR_OK)
 		code = find_run(gpu, routine, values, with->lent);
 	if (code != TSR_OK)
@@ -491,15 +407,10 @@ int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArgu
 		    .run = gpu->in->runs,
 		    .routine = &gpu->in->code->plan->routines[routine],
 		    .with = with,
-		    .stream = with->lent ? with->stream : gpu->in->stream};
+		    .stream = with->lent ? with->stream : gpu->in->stream,
+		    .captured = captured,
+		    .workspace = with->workspace};
 	/* sizes of memory depend on no scalar: a run serves all */
 	scalar_places(r.routine, with->scalars, r.run->values);
-	if (with->lent)
-		code = accept_lent(&r);
-	if (code == TSR_OK && !with->workspace)
-		code = run_allocate(gpu);
-	if (code != TSR_OK)
-		return code;
-	r.workspace = with->workspace ? with->workspace : r.run->arena;
-	return with->lent ? execute_lent(&r) : run_host(&r);
+	return with->lent ? lent_run(&r) : run_host(&r);
 }

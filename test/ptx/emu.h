@@ -106,6 +106,7 @@ typedef struct CUstream_st {
 	unsigned flags;
 	EmuQueue queue;
 	struct CUgraph_st *capturing; /* NULL: it runs */
+	int mode;		      /* of the capture */
 	struct CUgraphNode_st *last;  /* of the graph that is captured */
 	struct CUstream_st *next;
 } * CUstream;
@@ -175,6 +176,9 @@ void emu_tell(const char *text);
 
 /* emu_stream.c */
 bool emu_is_stream(CUstream stream);
+enum { CAPTURE_GLOBAL };
+/* An error while a stream is captured in the mode that forbids all that may wait: allocations and loading. */
+CUresult emu_may_wait(void);
 /* Adds to the stream's queue or to the graph that it captures; takes what the work owns. */
 CUresult emu_submit(CUstream stream, EmuWork work);
 /* Does what the stream's queue holds. */

@@ -305,19 +305,16 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) { EMU_CALL(true, launch(exec, stream)); }
 
-static CUresult begin(CUstream stream)
+static CUresult begin(CUstream stream, int mode)
 {
 	if (stream == NULL || !emu_is_stream(stream) || stream->capturing != NULL)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	stream->last = NULL;
+	stream->mode = mode;
 	return create(&stream->capturing);
 }
 
-CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
-{
-	(void)mode;
-	EMU_CALL(true, begin(stream));
-}
+CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) { EMU_CALL(true, begin(stream, mode)); }
 
 static CUresult end(CUstream stream, CUgraph *graph)
 {

@@ -8,6 +8,8 @@ static CUresult new_memory(CUdeviceptr *at, size_t bytes)
 {
 	if (bytes == 0 || at == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (emu_may_wait() != CUDA_SUCCESS)
+		return emu_may_wait();
 	*at = emu_fails(FAIL_ALLOC) ? 0 : ptx_memory_new(&emu.memory, bytes, 0);
 	return *at == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
@@ -17,7 +19,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes) { EMU_CALL(true, new_memor
 /* Waits for all work, as the driver does. */
 static CUresult drop(CUdeviceptr at)
 {
-	CUresult result = emu_finish_all();
+	CUresult result = emu_may_wait() != CUDA_SUCCESS ? emu_may_wait() : emu_finish_all();
 	if (result != CUDA_SUCCESS || at == 0)
 		return result;
 	return ptx_memory_drop(&emu.memory, at) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -33,6 +35,9 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 
 static CUresult new_pinned(void **at, size_t bytes)
 {
+	*at = NULL;
+	if (emu_may_wait() != CUDA_SUCCESS)
+		return emu_may_wait();
 	*at = emu_fails(FAIL_HOST) || bytes == 0 ? NULL : malloc(bytes);
 	if (*at == NULL)
 		return bytes == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;

@@ -131,7 +131,9 @@ static CUresult load_with_log(CUmodule *module, const void *image, unsigned n, i
 	char why[600] = "";
 	if (module == NULL || image == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	CUresult result = load(module, image, why, sizeof why);
+	CUresult result = emu_may_wait();
+	if (result == CUDA_SUCCESS)
+		result = load(module, image, why, sizeof why);
 	if (result != CUDA_SUCCESS)
 		put_log(why, n, options, values);
 	return result;

@@ -123,6 +123,14 @@ bool emu_is_stream(CUstream stream)
 				  (stream->context == NULL || stream->context == emu_context()));
 }
 
+CUresult emu_may_wait(void)
+{
+	for (CUstream s = &emu.stream; s != NULL; s = s->next)
+		if (s->capturing != NULL && s->mode == CAPTURE_GLOBAL)
+			return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	return CUDA_SUCCESS;
+}
+
 static CUresult enqueue(CUstream stream, EmuWork work)
 {
 	EmuQueue *queue = &stream->queue;

@@ -168,12 +168,78 @@ def refusals(gpu, cpu):
     refused(tsr.CheckError, lambda: cpu.forward.run({"x": device, "at": index}, {"y": Interface(np.zeros((5, 7), np.float32)),
             "picked": Interface(np.zeros((4, 40), np.float32))}), "code of a CPU takes arrays of the host")
     refused(tsr.ArgumentError, lambda: gpu.forward.run({"x": device, "at": index}, {"y": device}), "must be of shape (5, 7)")
-    captured = stream()
-    DRIVER.call("cuStreamBeginCapture_v2", ctypes.c_void_p(captured), 0)
-    gpu.stream = captured
-    refused(tsr.CheckError, lambda: gpu.forward(device, index), "the stream is being captured")
-    DRIVER.call("cuStreamEndCapture", ctypes.c_void_p(captured), ctypes.byref(ctypes.c_void_p()))
-    gpu.stream = 0
+
+
+def capture(line, *calls):
+    """The graph that a stream's calls make, and what each call has returned."""
+    graph, ready = ctypes.c_void_p(), ctypes.c_void_p()
+    DRIVER.call("cuStreamBeginCapture_v2", ctypes.c_void_p(line), 0)
+    try:
+        results = [call() for call in calls]
+    finally:
+        DRIVER.call("cuStreamEndCapture", ctypes.c_void_p(line), ctypes.byref(graph))
+    DRIVER.call("cuGraphInstantiateWithFlags", ctypes.byref(ready), graph, ctypes.c_ulonglong(0))
+    return ready, results
+
+
+def captured_refusals():
+    """What a graph of the caller's cannot have is refused, and what was captured before stays."""
+    gpu, _ = models()
+    x, at = arguments(5, 4)
+    device, index = gpu.to_device(x), gpu.to_device(at)
+    places = {"y": Interface(np.zeros((5, 7), np.float32)), "picked": Interface(np.zeros((4, 40), np.float32))}
+    s = {"s": Interface(np.zeros((5, 7), np.float32))}
+    gpu.stream = stream()
+    words = "the stream is being captured, and routine %s cannot be: "
+    forward, biased = words % "forward", words % "biased"
+    capture(gpu.stream, lambda: refused(tsr.CheckError, lambda: gpu.forward.run({"x": device, "at": index}, places), forward + "call it once before"))
+    gpu.forward.run({"x": device, "at": index}, places)
+    gpu.biased.run({"x": device, "rate": 1}, s)
+    capture(gpu.stream, lambda: refused(tsr.CheckError, lambda: gpu.forward.run({"x": device, "at": index}, places), forward + "it needs a workspace"),
+            lambda: refused(tsr.CheckError, lambda: gpu.biased.run({"x": device, "rate": 1}, s), biased + "it assigns to parameters"))
+    gpu.params["b"] = np.zeros(7, np.float32)
+    capture(gpu.stream, lambda: refused(tsr.CheckError, lambda: gpu.forward.run({"x": device, "at": index}, places), forward + "call it once before"))
+    gpu.wait()
+
+
+def captured_calls():
+    """Two calls in a graph of the caller's: its replays compute what the arrays hold then; a check that fails is told by the wait."""
+    module = ctypes.CDLL(os.path.join(FOLDER, "gpu.so"))
+    module.m_state_size.restype = module.m_forward_device_workspace.restype = ctypes.c_size_t
+    cpu, message = tsr.load(os.path.join(FOLDER, "cpu.so")), ctypes.c_char_p()
+    call = ctypes.byref(Call(2, 0, ctypes.addressof(message), None, None))
+    raw = np.zeros(module.m_state_size() + 64, np.uint8)
+    state = raw[-raw.ctypes.data % 64:].ctypes.data_as(ctypes.c_void_p)
+    module.m_init(state, ctypes.c_uint64(0))
+    n, k, line = ctypes.c_int64(5), ctypes.c_int64(4), ctypes.c_void_p(stream())
+    space = ctypes.c_void_p(DRIVER.alloc(module.m_forward_device_workspace(n, k)))
+    x, at = arguments(5, 4)
+    first = [Interface(a) for a in (x, at, np.zeros((5, 7), np.float32), np.full((4, 40), 7, np.float32))]
+    second = [Interface(a) for a in (x[::-1].copy(), at, np.zeros((5, 7), np.float32), np.zeros((4, 40), np.float32))]
+
+    def forward(arrays):
+        return module.m_forward_device(call, n, k, *[ctypes.c_void_p(a.at) for a in arrays], state, space, line)
+
+    codes = [forward(first), module.m_wait_device(call, line)]
+    graph, more = capture(line.value, lambda: forward(first), lambda: forward(second))
+    codes += more
+    for step in range(3):
+        x, at = arguments(5, 4)
+        DRIVER.put(first[0].at, x)
+        DRIVER.put(second[1].at, at)
+        DRIVER.put(second[3].at, np.zeros((4, 40), np.float32))
+        DRIVER.call("cuGraphLaunch", graph, line)
+        codes.append(module.m_wait_device(call, line))
+        near(first[2].get(), cpu.forward(x, at).y)
+        near(second[3].get(), second[0].get()[at])
+        if step == 0:  # calls outside of it go on
+            codes += [forward(second), module.m_wait_device(call, line)]
+    DRIVER.put(second[1].at, np.array([0, 1, 5, 2], np.int32))
+    DRIVER.put(second[3].at, np.full((4, 40), 9, np.float32))
+    DRIVER.call("cuGraphLaunch", graph, line)
+    codes += [module.m_wait_device(call, line), module.m_wait_device(call, line)]
+    assert np.all(second[3].get() == 9) and "outside" in message.value.decode()
+    print("captured: %s" % codes)
 
 
 def contexts():
@@ -263,6 +329,8 @@ chain(*both)
 checks(*both)
 refusals(*both)
 contexts()
+captured_refusals()
 if "LD_LIBRARY_PATH" in os.environ:
     c_functions()
+    captured_calls()
 print("arrays of the device: all agree")
