@@ -161,12 +161,10 @@ Lines *along_plan(Gen *gen, NodeId id, StoreTarget to)
 {
 	Lines *lines = ARENA_NEW(gen->arena, Lines);
 	*lines = along_lines(gen, id, to);
-	size_t nlocals = gen->locals.n;
 	if (lower_node(gen->lower, id)->kind == NODE_SORT)
 		sort_plan(lines);
 	else
 		cumulate_plan(lines);
-	gen->locals.n = nlocals; /* elements were only looked at */
 	return lines;
 }
 

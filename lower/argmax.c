@@ -172,9 +172,7 @@ static bool lanes_help(Argmax *a, IterId iter)
 	int64_t n;
 	if (size_is_const(a->gen->program->sizes, a->proj->iters[iter].extent, &n) && n < LEAST)
 		return false;
-	size_t nlocals = a->gen->locals.n;
 	const Value *value = element(a, ix_iter(a->gen->arena, a->var), &shared);
-	a->gen->locals.n = nlocals;
 	return shared.n == 0 && goes_on(a, a->by_iter[iter]->iter, value, &next) && next > 0;
 }
 

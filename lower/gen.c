@@ -1,6 +1,8 @@
 /* A kernel under construction: its iterators and locals, what is asked of it and what was chosen,
  * and statements that all kernels are made of.
  */
+#include <string.h>
+
 #include "loops/rewrite.h"
 #include "lower/row_block.h"
 
@@ -27,6 +29,27 @@ Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span)
 Gen gen_new(Lower *lower, Sym name, Span span)
 {
 	return gen_new_in(lower, lower->program, name, span);
+}
+
+Gen gen_look(const Gen *gen)
+{
+	Gen look = *gen;
+	look.iters.cap = look.iters.n; /* what is pushed stands in other memory */
+	look.locals.cap = look.locals.n;
+	memset(&look.shared, 0, sizeof look.shared);
+	memset(&look.borders, 0, sizeof look.borders);
+	return look;
+}
+
+Gen gen_emit(const Gen *planned)
+{
+	Gen gen = gen_look(planned);
+	gen.emits = true;
+	memset(&gen.locals, 0, sizeof gen.locals);
+	memset(&gen.made, 0, sizeof gen.made);
+	for (size_t i = 0; i < planned->made.n; i++)
+		PUSH(gen.arena, gen.made, planned->made.at[i]);
+	return gen;
 }
 
 /* A kernel of several nests has an entry of the schedule for each that chose something: NAME,

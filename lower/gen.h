@@ -43,7 +43,7 @@ typedef struct Gen {
 	Arena *arena;
 	VEC(KernelIter) iters;
 	PointerMap names; /* of iterators: how many of a name were taken */
-	VEC(KernelLocal) locals;
+	VEC(KernelLocal) locals; /* while it is planned: of values that are looked at */
 	Body top;
 	SharedLocals *locals_of; /* the present body: values used more than once are its locals */
 	VEC(SharedValue) shared; /* what these are */
@@ -90,6 +90,10 @@ void gen_nest(Gen *gen);
  * or a copy of it. */
 Gen gen_new(Lower *lower, Sym name, Span span);
 Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span);
+/* A copy for values that are only looked at: nothing that is added to it reaches `gen`. */
+Gen gen_look(const Gen *gen);
+/* A copy that a kernel is emitted with, which has the iterators and choices that are planned, and no locals. */
+Gen gen_emit(const Gen *planned);
 /* What was chosen for it goes into the schedule that was made; the kernel itself is the caller's. */
 Kernel kernel_finish(Gen *gen);
 /* A temporary of the kernel, called PREFIX_OF. Requires: the kernel is planned, not emitted. Of a nest that is only

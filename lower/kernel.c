@@ -4,6 +4,7 @@
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
+#include "lower/tile.h"
 
 /* ---- a kernel's frame ---- */
 
@@ -124,23 +125,27 @@ static bool meets_all(const Lower *lower, NodeId id)
 	return !proj || proj->surjective || cleared || keeps_numbers(node->acc);
 }
 
-/* What goes on with the plan's iterators and choices, which stay as they are. */
-static Gen gen_of(const KernelPlan *plan)
-{
-	Gen gen = plan->gen;
-	gen.emits = true;
-	memset(&gen.made, 0, sizeof gen.made);
-	for (size_t i = 0; i < plan->gen.made.n; i++)
-		PUSH(gen.arena, gen.made, plan->gen.made.at[i]);
-	return gen;
-}
-
 /* The loops of the kernel, as they are planned. */
 static void emit_planned(Gen *gen, const KernelPlan *plan)
 {
 	if (plan->fill != UINT32_MAX)
 		nest_fill_over(gen, plan->fill, plan->to.buffer, plan->neutral);
 	emit_kind(gen, plan);
+}
+
+/* Does the nest read a copy in the state that it is the first to read? */
+static bool is_packed_for(const PlannedNest *planned)
+{
+	const Tile *tile = planned->plan.tile;
+	return planned->plan.form == NEST_TILES && tile->fills && tile->prepacked;
+}
+
+/* The kernels that fill copies in the state, which are the packing routine's. */
+static void add_packing(Lower *lower, const KernelPlan *plan)
+{
+	for (uint32_t i = 0; i < plan->nnests; i++)
+		if (is_packed_for(&plan->nests[i]))
+			PUSH(lower->arena, lower->packs, nest_packing(plan, &plan->nests[i]));
 }
 
 /* The target takes in what is aside. */
@@ -162,7 +167,8 @@ static void emit_assignment(Lower *lower, const KernelPlan *plan)
 {
 	if (lower_node(lower, plan->node)->clear && !plan->clears_later)
 		clear_target(lower, plan->node);
-	Gen gen = gen_of(plan);
+	add_packing(lower, plan);
+	Gen gen = gen_emit(&plan->gen);
 	emit_planned(&gen, plan);
 	lower_add_kernel(lower, kernel_finish(&gen));
 	if (plan->clears_later)
@@ -174,7 +180,8 @@ static void emit_assignment(Lower *lower, const KernelPlan *plan)
 Kernel kernel_of_tensor(Lower *lower, const KernelPlan *plan)
 {
 	REQUIRE(lower_node(lower, plan->node)->target == NODE_NONE);
-	Gen gen = gen_of(plan);
+	add_packing(lower, plan);
+	Gen gen = gen_emit(&plan->gen);
 	emit_planned(&gen, plan);
 	if (!row_block_place(lower, plan->node, NULL))
 		halo_describe(&gen, plan->node);
@@ -192,7 +199,7 @@ void kernel_emit(Lower *lower, const KernelPlan *plan)
 
 void kernel_describe_inlined(Lower *lower, const KernelPlan *plan)
 {
-	Gen gen = gen_of(plan);
+	Gen gen = gen_emit(&plan->gen);
 	ScheduleEntry *entry = &gen.made.at[0];
 	memset(&entry->clauses, 0, sizeof entry->clauses);
 	entry_make(gen.arena, entry, CHOICE_PACK, false);

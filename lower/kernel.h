@@ -16,6 +16,8 @@ void halo_describe(Gen *gen, NodeId node);
 
 /* Appends the loops of a kernel that is nests. */
 void nests_emit(Gen *gen, const KernelPlan *plan);
+/* The kernel that copies a parameter into the state, where the nest is the first to read that copy. Requires: it is. */
+Kernel nest_packing(const KernelPlan *plan, const PlannedNest *nest);
 /* buffer[i] = constant for every element; by an iterator of its own. */
 void nest_fill(Gen *gen, BufferId buffer, Scalar value);
 void nest_fill_over(Gen *gen, IterVar iter, BufferId buffer, Scalar value);

@@ -164,7 +164,6 @@ static void plan_nest(KernelPlan *plan, uint32_t piece)
 	if (planned->plan.form == NEST_TILES)
 		tile_plan_copies(planned->plan.tile);
 	planned->entry = gen->entry;
-	planned->nlocals = (uint32_t)gen->locals.n;
 	planned->inside = gen->inside;
 }
 

@@ -10,9 +10,8 @@
 typedef struct PlannedNest {
 	Nest nest;
 	NestPlan plan;
-	uint32_t entry;	  /* of the kernel's schedule */
-	uint32_t nlocals; /* of the kernel, up to those that the nest reads */
-	NodeId inside;	  /* computed where the nest reads it; NODE_NONE: nothing is */
+	uint32_t entry; /* of the kernel's schedule */
+	NodeId inside;	/* computed where the nest reads it; NODE_NONE: nothing is */
 } PlannedNest;
 
 /* Who takes the steps of a scatter. Each gives the same bits: what meets in an element does so in the order

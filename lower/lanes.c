@@ -170,7 +170,6 @@ static void declare(Lanes *l, Body *body)
 {
 	Nest *nest = l->nest;
 	Gen *gen = nest->gen;
-	gen->locals.n = nest->first_local; /* those of the value as it was */
 	l->acc = lanes_declare(l, body, "acc", l->wide ? l->order.wide : l->order.lanes);
 	l->rest = l->has_rest ? lanes_declare(l, body, "rest", 0) : l->acc;
 	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));

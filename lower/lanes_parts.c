@@ -197,7 +197,6 @@ void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order, BufferId parts)
 	f.elements = nest->nresult > f.members ? &nest->loops[0] : NULL;
 	Lanes *l = &f.lanes;
 	Gen *gen = nest->gen;
-	gen->locals.n = nest->first_local; /* those of the value as it was */
 	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
 	l->wide = order.vectors;
 	Body all = gen->top;

@@ -13,6 +13,8 @@
  * A nest is built for each piece of a projection: loops and values (nest_set_up.c), then a plan
  * (nest_plan.c), which is one of these forms, or tiles (tile.c). Here it is emitted.
  */
+#include <string.h>
+
 #include "lower/kernel.h"
 #include "lower/nest_emit.h"
 #include "lower/nest_plan.h"
@@ -148,44 +150,62 @@ static void place_block(Block block, Span sum, Span rest)
 	}
 }
 
-/* Locals of the nests before are there by now: those that this one reads stand behind them. */
-static void move_locals(Nest *nest)
-{
-	nest->first_local = nest->gen->locals.n;
-	if (nest->inner.n > 0)
-		nest_values(nest);
-}
-
-/* Emits a copy of what is planned: the plan stays as it is. */
-static void emit_nest(Gen *gen, const PlannedNest *planned, bool first)
-{
-	Nest nest = planned->nest;
-	NestPlan plan = planned->plan;
+/* A planned nest that is emitted: a copy, since the plan stays as it is. */
+typedef struct Emission {
+	Nest nest;
+	NestPlan plan;
 	Tile tile;
-	size_t begin = gen->top.stmts.n;
-	nest.gen = gen;
-	if (plan.form == NEST_TILES) {
-		tile = *plan.tile;
-		tile.nest = &nest;
-		plan.tile = &tile;
-	}
+} Emission;
+
+static void begin_nest(Emission *e, Gen *gen, const PlannedNest *planned)
+{
+	const Nest *nest = &planned->nest;
+	*e = (Emission){.nest = *nest, .plan = planned->plan};
+	e->nest.gen = gen;
+	e->nest.by_iter = ARENA_ARRAY(gen->arena, const Ix *, nest->proj->niters + 1);
+	memcpy(e->nest.by_iter, nest->by_iter, nest->proj->niters * sizeof *nest->by_iter);
 	gen->entry = planned->entry;
 	gen->inside = planned->inside;
-	if (first)
-		gen->locals.n = planned->nlocals;
-	else
-		move_locals(&nest);
-	emit_planned(&nest, &plan);
-	nest_note_names(&nest);
+	if (planned->plan.form != NEST_TILES)
+		return;
+	e->tile = *planned->plan.tile;
+	e->tile.nest = &e->nest;
+	e->plan.tile = &e->tile;
+}
+
+/* Is the value that is planned a step's, as it is? Other forms have values of their own. */
+static bool steps_by_loops(const Nest *nest, const NestPlan *plan)
+{
+	return plan->form == NEST_LOCAL || plan->form == NEST_ROWS ||
+	       (plan->form == NEST_STORES && !nest->nborders);
+}
+
+static void emit_nest(Gen *gen, const PlannedNest *planned)
+{
+	Emission e;
+	size_t begin = gen->top.stmts.n;
+	begin_nest(&e, gen, planned);
+	if (e.nest.inner.n > 0 && steps_by_loops(&e.nest, &e.plan))
+		nest_values(&e.nest); /* with locals of the kernel */
+	emit_planned(&e.nest, &e.plan);
+	nest_note_names(&e.nest);
 	Block block = {gen->top.stmts.at + begin, (uint32_t)(gen->top.stmts.n - begin)};
-	place_block(block, lower_node(gen->lower, nest.node)->span,
-		    lower_node(gen->lower, nest.root)->span);
+	place_block(block, lower_node(gen->lower, e.nest.node)->span,
+		    lower_node(gen->lower, e.nest.root)->span);
+}
+
+Kernel nest_packing(const KernelPlan *plan, const PlannedNest *planned)
+{
+	Emission e;
+	Gen gen = gen_emit(&plan->gen);
+	begin_nest(&e, &gen, planned);
+	return tile_packing(&e.tile);
 }
 
 void nests_emit(Gen *gen, const KernelPlan *plan)
 {
 	for (uint32_t i = 0; i < plan->nnests; i++)
-		emit_nest(gen, &plan->nests[i], i == 0);
+		emit_nest(gen, &plan->nests[i]);
 }
 
 void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to)

@@ -76,8 +76,7 @@ typedef struct Nest {
 		*borders; /* indices of windows in the value that may be outside (window_value.c) */
 	size_t nborders;
 	bool in_line;	 /* what it shares is part of it instead, as one value in several places */
-	const Value *value; /* of the operands: what is stored or added */
-	size_t first_local; /* locals of the kernel before this nest's */
+	const Value *value;    /* of the operands: what is stored or added */
 	SharedLocals epilogue; /* only looked at: what the root computes from the finished sum */
 	const Value *finished;
 	PackedOperandLoad packed_operand[2]; /* by the load's place in the value */
@@ -110,6 +109,9 @@ void nest_set_up_result(Nest *nest);
 /* The result's index, the operands' value and its shared locals over the iterators as by_iter has
  * them. */
 void nest_values(Nest *nest);
+/* What would be stored of the finished sum, at the iterators as they are: to be looked at, with locals that
+ * are nobody's. */
+const Value *nest_look_stored(const Nest *nest, const Value *sum, SharedLocals *shared);
 /* The root's value from the finished sum, and locals that it reads. */
 const Value *nest_finished(Nest *nest, const Value *sum, SharedLocals *shared);
 /* What the reduction starts from. */

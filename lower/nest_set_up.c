@@ -104,7 +104,7 @@ static void number_loops(Nest *nest)
 }
 
 /* Indices and values over the loops as they are now. The epilogue is built from a sum that does
- * not exist yet, for those who ask what it reads; its locals go again. */
+ * not exist yet, for those who ask what it reads. */
 static void build_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
@@ -112,10 +112,17 @@ static void build_values(Nest *nest)
 	nest_values(nest);
 	nest->borders = gen->borders.at;
 	nest->nborders = gen->borders.n;
-	size_t nlocals = gen->locals.n;
 	nest->epilogue = (SharedLocals){0};
 	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);
-	gen->locals.n = nlocals;
+}
+
+const Value *nest_look_stored(const Nest *nest, const Value *sum, SharedLocals *shared)
+{
+	Gen gen = gen_look(nest->gen);
+	Nest look = *nest;
+	look.gen = &gen;
+	nest_values(&look);
+	return nest_finished(&look, sum, shared);
 }
 
 void nest_rebuild(Nest *nest)
@@ -124,7 +131,6 @@ void nest_rebuild(Nest *nest)
 	size_t niters = gen->iters.n;
 	do {
 		gen->iters.n = niters;
-		gen->locals.n = nest->first_local;
 		build_values(nest);
 	} while (nest_collapse(nest));
 }
@@ -150,7 +156,6 @@ void nest_set_up_result(Nest *nest)
 
 void nest_set_up(Nest *nest)
 {
-	nest->first_local = nest->gen->locals.n;
 	nest->batched = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n > 0;
 	add_result(nest);
 	add_loops(nest, true);

@@ -13,42 +13,9 @@
  * goes through them in blocks where operands do not stay in the caches. Sums of one element are added
  * in the order of the loops, whatever tile the element is in.
  */
-#include <string.h>
-
 #include "lower/tile_emit.h"
 
 /* ---- tiles ---- */
-
-/* A kernel of packing: the copy of a parameter. */
-static void emit_packing(const Tile *tile, Block copy)
-{
-	const Gen *gen = tile->nest->gen;
-	Program *program = gen->program;
-	const char *from = program->buffers.at[tile_packed_load(tile)->buffer].name;
-	Kernel kernel = {
-		.name = lower_unique(gen->lower, sym_printf(program->symbols, "pack_%s", from)),
-		.span = SPAN_NONE,
-		.niters = (uint32_t)gen->iters.n,
-		.nlocals = (uint32_t)gen->locals.n,
-		.body = copy};
-	kernel.iters = ARENA_ARRAY(gen->arena, KernelIter, kernel.niters + 1);
-	memcpy(kernel.iters, gen->iters.at, kernel.niters * sizeof *kernel.iters);
-	kernel.locals = ARENA_ARRAY(gen->arena, KernelLocal, kernel.nlocals + 1);
-	if (kernel.nlocals)
-		memcpy(kernel.locals, gen->locals.at, kernel.nlocals * sizeof *kernel.locals);
-	PUSH(gen->arena, gen->lower->packs, kernel);
-}
-
-static void emit_copy(Tile *tile, Block copy)
-{
-	Gen *gen = tile->nest->gen;
-	if (!tile->prepacked) {
-		gen_append(gen, &gen->top, copy);
-		return;
-	}
-	emit_packing(tile, copy);
-	gen->locals.n = tile->nest->first_local;
-}
 
 static void declare_iters(Tile *tile)
 {
@@ -64,15 +31,38 @@ static void declare_iters(Tile *tile)
 	tile->panel = gen_iter(gen, sym_cstr(symbols, "panel"));
 }
 
+/* The packed operand of all columns. */
+static Block copy_of_operand(Tile *tile)
+{
+	Nest *nest = tile->nest;
+	return nest_wrap(nest, 0, tile->outer, nest->nloops, tile_pack_fill(tile));
+}
+
+Kernel tile_packing(Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const char *from = gen->program->buffers.at[tile_packed_load(tile)->buffer].name;
+	declare_iters(tile);
+	Kernel kernel = {.name = lower_unique(gen->lower,
+					      sym_printf(gen->program->symbols, "pack_%s", from)),
+			 .span = SPAN_NONE,
+			 .body = copy_of_operand(tile)};
+	kernel.iters = gen->iters.at;
+	kernel.niters = (uint32_t)gen->iters.n;
+	kernel.locals = gen->locals.at;
+	kernel.nlocals = (uint32_t)gen->locals.n;
+	return kernel;
+}
+
 void tile_emit(Tile *tile)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	uint32_t outer = tile->outer;
-	gen->locals.n = nest->first_local;
 	declare_iters(tile);
-	if (tile->fills && !tile->by_blocks)
-		emit_copy(tile, nest_wrap(nest, 0, outer, nest->nloops, tile_pack_fill(tile)));
+	if (tile->fills && !tile->by_blocks && !tile->prepacked)
+		gen_append(gen, &gen->top, copy_of_operand(tile));
 	if (tile->has_sums)
 		gen_append(gen, &gen->top, tile_group_fill_sums(tile));
 	uint32_t inner = outer + (tile->traversal != NULL) + (tile->col != NULL);

@@ -8,6 +8,8 @@
 
 /* tile.c: the copies and all tiles of a nest, at the kernel's end. */
 void tile_emit(Tile *tile);
+/* The kernel that fills the copy in the state. Requires: the plan has it fill one, and the kernel is new. */
+Kernel tile_packing(Tile *tile);
 /* tile_block.c: all tiles, in blocks or not. `inner`: loops of the result from there on run inside
  * the columns. */
 Block tile_all(Tile *tile, uint32_t inner);

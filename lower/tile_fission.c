@@ -140,14 +140,10 @@ static const Value *done_elements(Fission *p, const SharedLocals *element, const
 	return done_at(p, id, false);
 }
 
-static bool tile_needs_fission(Tile *tile, const Value *sum)
+static bool tile_needs_fission(const Tile *tile, const Value *sum)
 {
-	Nest *nest = tile->nest;
 	SharedLocals element = {0};
-	size_t nlocals = nest->gen->locals.n;
-	nest_values(nest);
-	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &element));
-	nest->gen->locals.n = nlocals; /* only looked at */
+	const Value *value = tile_numbers(tile, nest_look_stored(tile->nest, sum, &element));
 	return !stays_in_vectors(tile, &element, value);
 }
 

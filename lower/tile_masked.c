@@ -148,17 +148,14 @@ static void find_masks(Masked *h, const Value *value)
 
 Block tile_unless_masked(const Tile *tile, Block steps)
 {
-	Nest *nest = tile->nest;
+	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(nest)->dtype};
 	Masked h = {.tile = tile, .sum = &sum};
 	SharedLocals shared = {0};
-	size_t nlocals = gen->locals.n;
 	if (tile->copies || nest->root == nest->node)
 		return steps;
-	nest_values(nest);
-	const Value *value = nest_finished(nest, &sum, &shared);
-	gen->locals.n = nlocals; /* only looked at */
+	const Value *value = nest_look_stored(nest, &sum, &shared);
 	for (size_t i = 0; i < shared.n; i++)
 		if (reads_sum(&h, shared.at[i].value))
 			return steps;

@@ -370,7 +370,6 @@ enum { IN_LINE = 2 };
 static void share_in_line(Nest *nest, bool in_line)
 {
 	nest->in_line = in_line;
-	nest->gen->locals.n = nest->first_local;
 	nest_values(nest);
 }
 
