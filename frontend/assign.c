@@ -16,6 +16,7 @@
 #include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
+#include "frontend/strides.h"
 
 /* ---- the right side ---- */
 
@@ -97,11 +98,6 @@ static Sym placed_letter(const SpecAxis *axis)
 	return axis->kind == SPEC_LETTER || axis->kind == SPEC_AFFINE ? axis->letter : NULL;
 }
 
-static bool is_strided(const SpecAxis *axis)
-{
-	return axis->kind == SPEC_JOIN && !axis->parts[axis->nparts - 1].letter;
-}
-
 /* A result with joined axes is made first and then written: its other axes are letters, which stand
  * once, and places. */
 static bool check_joined(Build *b, const Spec *spec)
@@ -111,15 +107,14 @@ static bool check_joined(Build *b, const Spec *spec)
 		for (uint32_t i = 0; i < result->rows[kind].naxes; i++) {
 			const SpecAxis *axis = &result->rows[kind].axes[i];
 			bool one = axis->kind == SPEC_LETTER ||
-				   (axis->kind == SPEC_AFFINE && !axis->kernel);
+				   (axis->kind == SPEC_AFFINE && !axis->kernel &&
+				    !spec_axis_is_sized(axis));
 			bool good = one ? spec_tensor_count(result, axis->letter) == 1
 					: axis->kind == SPEC_INDEX || axis->kind == SPEC_JOIN;
-			if (good && !is_strided(axis))
+			if (good)
 				continue;
 			diag(b->diags, E0910, axis->span,
-			     is_strided(axis)
-				     ? "what a step writes has strides that are numbers"
-				     : "where 'via' joins axes, all others of its result are letters, each once, or places");
+			     "where 'via' joins axes, all others of its result are letters, each once, or places");
 			return false;
 		}
 	return true;
@@ -207,8 +202,26 @@ static NodeId write_joined_part(Build *b, const SpecParts *parts)
 	return form_spec_node(b, &second);
 }
 
-/* *joins: the result is a tensor of its own, which is still to be assigned. */
-static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype, bool *joins)
+/* Where places are computed, values that meet are folded as scatter does. */
+static bool check_scatters(Build *b, const AstStep *step, const Spec *spec)
+{
+	const SpecAxis *axis = spec_find_sized(&spec->result);
+	if (!axis || (step->acc != OP_AND && step->acc != OP_OR))
+		return true;
+	diag(b->diags, E0910, step->op_span, "'%s' does not write in steps that a size says yet",
+	     step->acc == OP_AND ? "=&&" : "=||");
+	diag_note(b->diags, axis->span, "these");
+	return false;
+}
+
+/* How the result of a step with `via` is still to be assigned. */
+typedef enum Via {
+	VIA_WRITES,  /* it is: the node writes where its specification says */
+	VIA_JOINS,   /* it is all of the left side */
+	VIA_SCATTERS /* likewise, with what folding begins with where nothing is written */
+} Via;
+
+static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype, bool fresh, Via *via)
 {
 	AstExpr *const *args;
 	uint32_t nargs;
@@ -224,15 +237,19 @@ static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype, bool *joins)
 		good = good && nodes[i] != NODE_NONE;
 	}
 	parts.spec = step->via->kind == AST_STRING ? spec_resolve(b, step->via) : NULL;
+	parts.spec = parts.spec ? spec_strides_as_windows(b, parts.spec) : NULL;
+	parts.into = !fresh;
 	if (!good || !parts.spec || !spec_check_count(b, parts.spec, nargs, step->expr->span) ||
 	    !check_combines(b, step, &parts) || refuses_words(b, nodes, spans, nargs))
 		return NODE_NONE;
 	if (nargs == 1)
 		settle_right(b, nodes[0], dtype);
-	if (!check_joined(b, parts.spec))
+	if (!check_joined(b, parts.spec) || !check_scatters(b, step, parts.spec))
 		return NODE_NONE;
 	bool part = joins_a_part(parts.spec);
-	*joins = !part && spec_result_joins(parts.spec);
+	*via = spec_find_sized(&parts.spec->result)	? VIA_SCATTERS
+	       : !part && spec_result_joins(parts.spec) ? VIA_JOINS
+							: VIA_WRITES;
 	parts.keeps = nargs == 1 && spec_only_moves(spec_apart(b, parts.spec));
 	NodeId id = part ? write_joined_part(b, &parts) : form_spec_node(b, &parts);
 	if (id == NODE_NONE)
@@ -351,9 +368,10 @@ void eval_assign(Build *b, const AstStep *step)
 	if (target == NODE_NONE && !fresh)
 		return;
 	Dtype dtype = fresh ? DTYPE_NONE : step_dtype(step, node_dtype(b, target));
-	bool joins = false;
-	NodeId id = step->via ? eval_via(b, step, dtype, &joins) : eval_right(b, step, dtype);
-	bool via = step->via && !joins;
+	Via kind = VIA_JOINS;
+	NodeId id = step->via ? eval_via(b, step, dtype, fresh, &kind) : eval_right(b, step, dtype);
+	bool via = step->via && kind == VIA_WRITES;
+	NodeId scattered = id;
 	if (id == NODE_NONE)
 		return;
 	if (fresh) {
@@ -367,7 +385,11 @@ void eval_assign(Build *b, const AstStep *step)
 	if (!check_target_dtype(b, step, id, target) || !check_target_bytes(b, step, target))
 		return;
 	if (!via)
-		id = copy_node(b, step, node_cast(b, id, dtype, step->expr->span));
+		id = node_cast(b, id, dtype, step->expr->span);
+	if (kind == VIA_SCATTERS && step->acc == OP_NONE && !fresh)
+		id = strides_keep(b, scattered, id, target);
+	if (!via)
+		id = copy_node(b, step, id);
 	if (!routine_check_step(b, first, step->span))
 		return;
 	Node *node = graph_node(b->graph, id);

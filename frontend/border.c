@@ -29,6 +29,7 @@
 #include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
+#include "frontend/windows.h"
 
 enum { AXES_MOST = 6 }; /* with a border at once: 3^6 boxes */
 
@@ -198,6 +199,7 @@ static void centre(const Larger *l, Bordered *axis)
 					     dilation),
 		       *before = size_expr_of(b, SX_CEIL, reach, two),
 		       *after = size_expr_of(b, SX_SUB, reach, before);
+	size_require_least(b, kernel, 1, "the elements of a window with a border");
 	if (from->offset > 0)
 		after = size_expr_of(b, SX_ADD, after, size_expr_number(b, from->offset, span));
 	axis->size_before = margin(before);

@@ -183,7 +183,7 @@ static void apply_bind(Build *b, const With *with, Bind bind)
 CaptureId declare_capture(Build *b, Name name)
 {
 	CaptureId id = (CaptureId)b->graph->captures.n;
-	PUSH(b->arena, b->graph->captures, ((Capture){name.sym, name.span}));
+	PUSH(b->arena, b->graph->captures, ((Capture){name.sym, name.span, false}));
 	const SizeExpr *size = size_expr_new(b, (SizeExpr){.kind = SX_CAPTURE, .span = name.span,
 							   .capture = id});
 	scope_declare(b, b->at.scope, name, value_size(size, name.span));

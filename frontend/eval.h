@@ -68,6 +68,7 @@ typedef struct SpecParts {
 	Span span, op_span;
 	bool permutes, joins; /* permute: elements of any dtype; concat */
 	bool keeps;	      /* the dtype of the one operand */
+	bool into;	      /* a step's, which writes a tensor that is there */
 	struct Border *border; /* frontend/border.h */
 	VEC(Bind) binds;       /* of the node that is made (frontend/letter_size.h) */
 } SpecParts;

@@ -156,37 +156,22 @@ static NodeId plain_spec_node(Build *b, const SpecParts *parts)
 	return id;
 }
 
-/* Windows that are written have numbers for coefficients. */
-static bool reads_sizes(Build *b, const Spec *spec)
-{
-	const SpecAxis *axis = spec_find_sized(&spec->result);
-	if (!axis)
-		return true;
-	diag(b->diags, E0217, axis->span,
-	     "the coefficients of a window that is written are numbers, and here one is a size");
-	diag_note(b->diags, axis->span,
-		  "'%s' and '%s' as axes of their own, a reshape and what is read of it write "
-		  "the same",
-		  axis->letter, axis->kernel);
-	return false;
-}
-
 NodeId form_spec_node(Build *b, const SpecParts *parts)
 {
 	SpecParts apart = *parts;
-	apart.spec = spec_apart(b, parts->spec);
+	const Spec *spec = spec_apart(b, parts->spec);
+	apart.spec = spec;
 	joined_take_apart(b, parts->spec, apart.args, apart.spans, apart.nargs);
-	if (!reads_sizes(b, parts->spec))
-		return NODE_NONE;
 	apart.spec = border_put(b, &apart);
-	apart.spec = apart.spec ? strides_gather(b, &apart) : NULL;
+	apart.spec = apart.spec ? strides_apart(b, strides_gather(b, &apart)) : NULL;
 	NodeId id = apart.spec ? plain_spec_node(b, &apart) : NODE_NONE;
 	if (id == NODE_NONE)
 		return id;
+	NodeId whole = strides_scatter(b, &apart, spec, id);
 	letter_sizes_settle(b, &apart, id);
 	spec_report_to_withs(b, id);
 	spec_note_namesakes(b, id);
-	return joined_result(b, parts->spec, id);
+	return joined_result(b, parts->spec, whole);
 }
 
 static Value finish_spec(Build *b, const AstExpr *call, uint32_t first, SpecParts *parts)

@@ -310,12 +310,15 @@ typedef struct Ascription {
 typedef struct Capture {
 	Sym name;
 	Span span;
+	bool counts; /* windows, of which there may be fewer than fit: something says how many */
 } Capture;
 
 typedef struct Require {
 	RequireOp op;
 	const SizeExpr *a, *b;
 	Span span;
+	bool numbers;	/* either side may be negative: it is no size */
+	const char *as; /* GE: what a is in the program, "a stride"; NULL: a size */
 } Require;
 
 /* A function application: messages inside a function's body add "in NAME, applied here". */

@@ -17,7 +17,7 @@ static const SizeExpr *bound_by_with(const Build *b, Sym letter)
 static const SizeExpr *new_capture(Build *b, Sym letter, Span span)
 {
 	CaptureId id = (CaptureId)b->graph->captures.n;
-	PUSH(b->arena, b->graph->captures, ((Capture){letter, span}));
+	PUSH(b->arena, b->graph->captures, ((Capture){letter, span, false}));
 	return size_expr_new(b, (SizeExpr){.kind = SX_CAPTURE, .span = span, .capture = id});
 }
 

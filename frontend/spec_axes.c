@@ -16,6 +16,7 @@
 #include "frontend/nodes.h"
 #include "frontend/passed.h"
 #include "frontend/specs.h"
+#include "frontend/windows.h"
 
 /* ---- coefficients ---- */
 
@@ -29,16 +30,14 @@ static void refuse_coef(Build *b, const AstCoef *coef, const Binding *binding)
 {
 	Sym name = coef->name.sym;
 	bool scalar = is_scalar(b, &binding->value);
+	const char *what = scalar ? arena_printf(b->arena, "a scalar of %s",
+						 dtype_name(node_dtype(b, binding->value.node)))
+				  : value_describe(&binding->value);
 	diag(b->diags, E0217, coef->name.span,
-	     "a coefficient is a whole number known when the program is compiled, and '%s' is %s",
-	     name, scalar ? "a scalar of the routine" : value_describe(&binding->value));
-	if (scalar)
-		diag_note(
-			b->diags, binding->span,
-			"declared by 'dim %s' instead, it is an argument of the routine too, and may be a stride",
-			name);
-	else
-		diag_note(b->diags, binding->span, "'%s' is declared here", name);
+	     "a coefficient is a whole number, a size or an integer scalar, and '%s' is %s", name,
+	     what);
+	diag_note(b->diags, binding->span,
+		  scalar ? "'%s : i32' may be a coefficient" : "'%s' is declared here", name);
 }
 
 static bool resolve_number(Build *b, const AstCoef *coef, int64_t least, int64_t *out)
@@ -205,13 +204,14 @@ static void take_sizes(Build *b, const AstSpec *spec, const AstSpecAxis *axis, u
 		}
 }
 
-/* The coefficient where it is a size that is not known here; NULL: it is a number, or wrong. */
+/* The coefficient where it is a size or a scalar, not known here; NULL: it is a number, or wrong. */
 static const SizeExpr *size_of_coef(Build *b, const AstCoef *coef)
 {
 	const Binding *binding = coef->name.sym ? scope_find(b->at.scope, coef->name.sym) : NULL;
 	Value value = binding ? value_as_passed(binding->value) : value_error();
 	int64_t number;
-	if (value.kind != VALUE_SIZE || value_get_integer(&value, &number))
+	if ((value.kind != VALUE_SIZE && !is_scalar(b, &value)) ||
+	    value_get_integer(&value, &number))
 		return NULL;
 	return size_of_name(b, coef->name, "a coefficient");
 }
@@ -234,30 +234,17 @@ static bool resolve_margins(Build *b, const AstSpecAxis *axis, SpecAxis *out)
 	       (out->after_size || resolve_number(b, &axis->after, 0, &out->after));
 }
 
-/* Coefficients that are sizes stand without a place by name, and strides of windows that are with a mark
- * that leaves out no rest. */
-static bool check_sizes(Build *b, const AstCoef *coefs[2], const AstSpecAxis *axis,
-			const SpecAxis *out)
+/* Beside a place by name an axis has no margins. */
+static bool check_sizes(Build *b, const AstCoef *coef, const AstSpecAxis *axis, const SpecAxis *out)
 {
-	const AstCoef *coef = coefs[out->stride_size ? 0 : 1];
-	bool rest = out->mark == MARK_VALID_FLOOR || out->mark == MARK_PADDED_CEIL;
-	if (!out->stride_size && !out->dilation_size)
+	bool sized = out->stride_size || out->dilation_size;
+	bool pads = out->padded || out->mark == MARK_PADDED || out->mark == MARK_PADDED_CEIL;
+	if (!sized || !pads || !out->shift)
 		return true;
-	if (out->shift) {
-		diag(b->diags, E0217, coef->span,
-		     "'%s' is a size, and a coefficient beside a place by name is a number",
-		     coef->name.sym);
-		diag_note(b->diags, axis->span, "without the place it may be any size: '%s*%s + 1'",
-			  coef->name.sym, out->letter);
-		return false;
-	}
-	if (!out->stride_size || !rest)
-		return true;
-	const char *exact = out->mark == MARK_VALID_FLOOR && !out->padded ? "<+" : "=+";
 	diag(b->diags, E0217, coef->span,
-	     "'%s' is a size, and the stride of a window that leaves out a rest is a number",
+	     "'%s' is a size, and where windows reach beyond their axis no place by name stands beside it",
 	     coef->name.sym);
-	diag_fix(b->diags, axis->mark_span, exact, "'%s': the stride divides", exact);
+	diag_fix(b->diags, axis->mark_span, "<+", "'<+': only whole windows, from the place on");
 	return false;
 }
 
@@ -269,6 +256,8 @@ static void join_stride(Build *b, const AstSpecAxis *axis, const SizeExpr *strid
 	out->parts = ARENA_ARRAY(b->arena, SpecPart, 2);
 	out->parts[0] = (SpecPart){.letter = out->letter, .span = axis->span};
 	out->parts[1] = (SpecPart){.extent = stride, .size = axis->offset, .span = axis->span};
+	out->stride_size = NULL;
+	size_require_least(b, stride, axis->offset + 1, "a stride");
 }
 
 /* stride*letter [MARK dilation*kernel], of the summands that are letters. */
@@ -281,13 +270,11 @@ static bool resolve_stride(Build *b, const Summands *list, const AstSpecAxis *ax
 	if (out->kernel) {
 		out->dilation_size = size_of_coef(b, coefs[1]);
 		return (out->dilation_size || resolve_coef(b, coefs[1], &out->dilation)) &&
-		       resolve_margins(b, axis, out) && check_sizes(b, coefs, axis, out);
+		       resolve_margins(b, axis, out) &&
+		       check_sizes(b, coefs[out->stride_size ? 0 : 1], axis, out);
 	}
-	if (!check_sizes(b, coefs, axis, out))
-		return false;
-	if (out->stride_size)
+	if (out->stride_size && !out->shift && !size_is_late(out->stride_size))
 		join_stride(b, axis, out->stride_size, out);
-	out->stride_size = NULL;
 	return true;
 }
 

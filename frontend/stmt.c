@@ -82,7 +82,7 @@ static const SizeExpr *dim_size(Build *b, const AstStmt *stmt, Sym full)
 		PUSH(b->arena, b->graph->requires,
 		     ((Require){REQUIRE_GE, size,
 				size_expr_number(b, stmt->at_least, stmt->at_least_span),
-				stmt->at_least_span}));
+				stmt->at_least_span, false, NULL}));
 	SizeExpr *named = ARENA_NEW(b->arena, SizeExpr);
 	*named = *size;
 	named->divides = false; /* a dim is a size: what it is divided by divides it */
@@ -117,7 +117,8 @@ static void eval_require(Build *b, const AstStmt *stmt)
 	if (!a || !c)
 		return;
 	if (!size_expr_value(a, &x) || !size_expr_value(c, &y)) {
-		PUSH(b->arena, b->graph->requires, ((Require){stmt->require_op, a, c, stmt->span}));
+		PUSH(b->arena, b->graph->requires,
+		     ((Require){stmt->require_op, a, c, stmt->span, false, NULL}));
 		return;
 	}
 	if (!require_holds(stmt->require_op, x, y))

@@ -1,13 +1,10 @@
-/* Windows whose coefficients are sizes, as gathers: an index map has numbers for coefficients, so
- * these places are computed.
+/* Windows whose coefficients are sizes, as gathers and scatters at places that are computed
+ * (frontend/windows.c):
  *
  *   sum("g*s <+ d*k => s", x)   is   sum("s, k => s", gather("[v]; s, k => s, k", x, g*s + d*k))
+ *   sum("s, k => g*s <+ d*k", x)   is   scatter("s, k; s, k => [v]", x, g*s + d*k)
  *
- * Every place is inside, which follows from what binds say of the axis v:
- *
- *   <+    v = g*(s - 1) + d*(k - 1) + 1 + offset
- *   =+    v = g*s + d*(k - 1)                      with the margins of frontend/border.c
- *   <+?   s = ceil((v - d*(k - 1) - offset)/g)     where g is a number
+ * Of a result its other axes are made first, with an axis for each letter of its windows.
  */
 #include <inttypes.h>
 
@@ -15,217 +12,163 @@
 #include "frontend/nodes.h"
 #include "frontend/specs.h"
 #include "frontend/strides.h"
+#include "frontend/windows.h"
 
-static bool is_sized(const SpecAxis *axis) { return axis->stride_size || axis->dilation_size; }
+bool spec_axis_is_sized(const SpecAxis *axis)
+{
+	return axis->kind == SPEC_AFFINE &&
+	       (axis->stride_size || axis->dilation_size || axis->before_size || axis->after_size);
+}
 
 const SpecAxis *spec_find_sized(const SpecTensor *tensor)
 {
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
 		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++)
-			if (is_sized(&tensor->rows[kind].axes[i]))
+			if (spec_axis_is_sized(&tensor->rows[kind].axes[i]))
 				return &tensor->rows[kind].axes[i];
 	return NULL;
 }
 
-/* ---- the places of a window ---- */
+static SpecAxis as_window(const SpecAxis *axis)
+{
+	if (axis->kind != SPEC_JOIN || axis->parts[axis->nparts - 1].letter)
+		return *axis;
+	return (SpecAxis){.kind = SPEC_AFFINE,
+			  .span = axis->span,
+			  .letter = axis->parts[0].letter,
+			  .stride = 1,
+			  .dilation = 1,
+			  .stride_size = axis->parts[1].extent,
+			  .offset = axis->parts[1].size};
+}
 
-typedef struct Window {
+const Spec *spec_strides_as_windows(Build *b, const Spec *spec)
+{
+	Spec *out = ARENA_NEW(b->arena, Spec);
+	*out = *spec;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		SpecRow *row = &out->result.rows[kind];
+		row->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
+		for (uint32_t i = 0; i < row->naxes; i++)
+			row->axes[i] = as_window(&spec->result.rows[kind].axes[i]);
+	}
+	return out;
+}
+
+/* ---- a tensor and what is indexed of it ---- */
+
+typedef struct Indexed {
 	Build *b;
-	const SpecAxis *axis;
-	const SizeExpr *stride, *dilation, *windows, *kernel; /* kernel: elements of a window */
-} Window;
-
-static Window window_of(Build *b, SpecParts *parts, const SpecAxis *axis)
-{
-	Span span = axis->span;
-	return (Window){.b = b,
-			.axis = axis,
-			.stride = size_expr_or(b, axis->stride_size, axis->stride, span),
-			.dilation = size_expr_or(b, axis->dilation_size, axis->dilation, span),
-			.windows = letter_size(b, parts, axis->letter, span),
-			.kernel = letter_size(b, parts, axis->kernel, span)};
-}
-
-static NodeId size_node(const Window *w, const SizeExpr *size)
-{
-	NodeId id = value_to_node(w->b, value_size(size, w->axis->span));
-	node_settle(w->b, id, DTYPE_I64);
-	return id;
-}
-
-/* step*0, step*1, ... */
-static NodeId multiples(const Window *w, const SizeExpr *step, const SizeExpr *count)
-{
-	Build *b = w->b;
-	Span spans[2] = {w->axis->span, w->axis->span};
-	NodeId range = node_new(b, NODE_RANGE, spans[0], spans[0]);
-	graph_node(b->graph, range)->size_expr = count;
-	graph_node(b->graph, range)->dtype = DTYPE_I32;
-	NodeId args[2] = {node_cast(b, range, DTYPE_I64, spans[0]), size_node(w, step)};
-	return node_pointwise(b, OP_MUL, args, spans, 2, spans[0], spans[0]);
-}
-
-/* "s; k => s, k": stride*s + offset + dilation*k. */
-static NodeId places(const Window *w, const Sym letters[2])
-{
-	Build *b = w->b;
-	Span span = w->axis->span;
-	Span spans[2] = {span, span};
-	Spec *spec = ARENA_NEW(b->arena, Spec);
-	SpecAxis axes[2] = {spec_letter(letters[0], span), spec_letter(letters[1], span)};
-	*spec = (Spec){.span = span, .noperands = 2, .result = spec_outputs(b, axes, 2, span)};
-	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, 2);
-	for (uint32_t i = 0; i < 2; i++)
-		spec->operands[i] = spec_outputs(b, &axes[i], 1, span);
-	NodeId args[2] = {multiples(w, w->stride, w->windows),
-			  multiples(w, w->dilation, w->kernel)};
-	NodeId first[2] = {args[0], size_node(w, size_expr_number(b, w->axis->offset, span))};
-	if (w->axis->offset != 0)
-		args[0] = node_pointwise(b, OP_ADD, first, spans, 2, span, span);
-	NodeId id = node_new(b, NODE_SPEC, span, span);
-	node_set_args(b, id, args, spans, 2);
-	Node *node = graph_node(b->graph, id);
-	node->op = OP_ADD;
-	node->reduce = OP_ADD;
-	node->spec = spec;
-	node->dtype = DTYPE_I64;
-	return id;
-}
-
-/* Where the mark leaves out a rest: how many windows an axis of that size has. */
-static const SizeExpr *windows_in(const Window *w, const SizeExpr *size)
-{
-	Build *b = w->b;
-	const SizeExpr *reach = size_expr_of(b, SX_SUB,
-					     size_expr_of(b, SX_MUL, w->dilation, w->kernel),
-					     w->dilation),
-		       *offset = size_expr_number(b, w->axis->offset, w->axis->span);
-	size = size_expr_of(b, SX_SUB, size, size_expr_of(b, SX_ADD, reach, offset));
-	return size_expr_of(b, SX_CEIL, size, w->stride);
-}
-
-/* The size that the axis has. */
-static const SizeExpr *extent(const Window *w)
-{
-	Build *b = w->b;
-	const SizeExpr *one = size_expr_number(b, 1, w->axis->span),
-		       *reach = size_expr_of(b, SX_MUL, w->dilation, w->kernel),
-		       *all = size_expr_of(b, SX_ADD,
-					   size_expr_of(b, SX_MUL, w->stride, w->windows), reach),
-		       *offset = size_expr_number(b, w->axis->offset, w->axis->span);
-	if (w->axis->mark == MARK_PADDED)
-		return size_expr_of(b, SX_SUB, all, w->dilation);
-	all = size_expr_of(b, SX_ADD, all, size_expr_of(b, SX_ADD, one, offset));
-	return size_expr_of(b, SX_SUB, all, size_expr_of(b, SX_ADD, w->stride, w->dilation));
-}
-
-/* ---- an operand ---- */
-
-typedef struct Gathered {
-	Build *b;
-	SpecParts *parts;
-	SpecTensor read;    /* a letter for each axis, in brackets where there is a window */
-	SpecTensor made;    /* of what is gathered: two letters for each window */
-	SpecTensor instead; /* what the specification reads of that */
+	SpecTensor whole; /* a letter for each axis, in brackets where there is a window */
+	SpecTensor apart; /* a letter for each, and one or two for each window */
+	SpecTensor named; /* the same with the letters that the specification has */
 	const SpecAxis **windows;
 	Sym (*letters)[3]; /* of each window: in brackets, over it, of its elements */
 	uint32_t nwindows, nletters;
-} Gathered;
+} Indexed;
 
-static Sym new_letter(Gathered *g) { return sym_printf(g->b->symbols, "_%" PRIu32, ++g->nletters); }
+static Sym new_letter(Indexed *x) { return sym_printf(x->b->symbols, "_%" PRIu32, ++x->nletters); }
 
-static void add_axis(Gathered *g, RowKind kind, const SpecAxis *axis)
+static void add_window(Indexed *x, RowKind kind, const SpecAxis *axis)
 {
-	SpecRow *read = &g->read.rows[kind], *made = &g->made.rows[kind],
-		*instead = &g->instead.rows[kind];
-	SpecAxis letter = spec_letter(new_letter(g), axis->span);
-	if (!is_sized(axis)) {
-		read->axes[read->naxes++] = made->axes[made->naxes++] = letter;
-		instead->axes[instead->naxes++] = *axis;
-		return;
+	SpecRow *apart = &x->apart.rows[kind], *named = &x->named.rows[kind];
+	Sym *letters = x->letters[x->nwindows];
+	for (uint32_t i = 1; i <= (axis->kernel ? 2 : 1); i++) {
+		letters[i] = new_letter(x);
+		apart->axes[apart->naxes++] = spec_letter(letters[i], axis->span);
 	}
-	Sym *letters = g->letters[g->nwindows];
-	letters[0] = letter.letter;
-	letter.bracketed = true;
-	read->axes[read->naxes++] = letter;
-	for (uint32_t i = 1; i <= 2; i++) {
-		letters[i] = new_letter(g);
-		made->axes[made->naxes++] = spec_letter(letters[i], axis->span);
-	}
-	instead->axes[instead->naxes++] = spec_letter(axis->letter, axis->span);
-	instead->axes[instead->naxes++] = spec_letter(axis->kernel, axis->span);
-	g->windows[g->nwindows++] = axis;
+	named->axes[named->naxes++] = spec_letter(axis->letter, axis->span);
+	if (axis->kernel)
+		named->axes[named->naxes++] = spec_letter(axis->kernel, axis->span);
+	x->windows[x->nwindows++] = axis;
 }
 
-static void add_row(Gathered *g, RowKind kind, const SpecRow *row)
+static void add_axis(Indexed *x, RowKind kind, const SpecAxis *axis)
 {
-	SpecTensor *tensors[3] = {&g->read, &g->made, &g->instead};
+	SpecRow *whole = &x->whole.rows[kind], *apart = &x->apart.rows[kind],
+		*named = &x->named.rows[kind];
+	SpecAxis letter = spec_letter(new_letter(x), axis->span);
+	letter.bracketed = spec_axis_is_sized(axis);
+	whole->axes[whole->naxes++] = letter;
+	if (letter.bracketed) {
+		x->letters[x->nwindows][0] = letter.letter;
+		add_window(x, kind, axis);
+		return;
+	}
+	apart->axes[apart->naxes++] = letter;
+	named->axes[named->naxes++] = *axis;
+}
+
+static void add_row(Indexed *x, RowKind kind, const SpecRow *row)
+{
+	SpecTensor *tensors[3] = {&x->whole, &x->apart, &x->named};
 	for (int k = 0; k < 3; k++) {
 		tensors[k]->rows[kind] = *row;
-		tensors[k]->rows[kind].axes = ARENA_ARRAY(g->b->arena, SpecAxis, 2 * row->naxes);
+		tensors[k]->rows[kind].axes = ARENA_ARRAY(x->b->arena, SpecAxis, 2 * row->naxes);
 		tensors[k]->rows[kind].naxes = 0;
 	}
 	for (uint32_t i = 0; i <= row->naxes; i++) {
 		for (int k = 0; k < 3 && row->var_at == (int32_t)i; k++)
 			tensors[k]->rows[kind].var_at = (int32_t)tensors[k]->rows[kind].naxes;
 		if (i < row->naxes)
-			add_axis(g, kind, &row->axes[i]);
+			add_axis(x, kind, &row->axes[i]);
 	}
 }
 
-static void add_rows(Gathered *g, const SpecTensor *tensor)
+static Indexed indexed_of(Build *b, const SpecTensor *tensor)
 {
+	Indexed x = {.b = b, .whole = *tensor, .apart = *tensor, .named = *tensor};
 	uint32_t n = 0;
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
 		n += tensor->rows[kind].naxes;
-	g->read = g->made = g->instead = *tensor;
-	g->windows = ARENA_ARRAY(g->b->arena, const SpecAxis *, n);
-	g->letters = arena_alloc(g->b->arena, n * sizeof *g->letters);
+	x.windows = ARENA_ARRAY(b->arena, const SpecAxis *, n);
+	x.letters = arena_alloc(b->arena, n * sizeof *x.letters);
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
-		add_row(g, kind, &tensor->rows[kind]);
+		add_row(&x, kind, &tensor->rows[kind]);
+	return x;
 }
 
-/* Of the axis, which is a letter of the gather. */
-static void say_size(Gathered *g, const Window *w, NodeId id, Sym letter)
+/* The node that indexes: operand 0, which `from` is of, and the places of each window. */
+static NodeId indexing_node(const Indexed *x, NodeKind kind, NodeId arg, Window *windows)
 {
-	Build *b = g->b;
-	bool rest = w->axis->mark == MARK_VALID_FLOOR && w->axis->stride > 1;
-	Bind bind = {id, letter, w->axis->span, rest ? NULL : extent(w), CAPTURE_NONE};
-	if (rest)
-		letter_size_bind(b, g->parts, w->axis->letter,
-				 windows_in(w, letter_size_of_node(b, id, letter, w->axis->span)));
-	else
-		PUSH(b->arena, b->graph->binds, bind);
-}
-
-static NodeId gather_node(Gathered *g, NodeId arg, Span span)
-{
-	Build *b = g->b;
-	uint32_t n = g->nwindows + 1;
+	Build *b = x->b;
+	uint32_t n = x->nwindows + 1;
 	NodeId *args = ARENA_ARRAY(b->arena, NodeId, n);
 	Span *spans = ARENA_ARRAY(b->arena, Span, n);
-	Window *windows = ARENA_ARRAY(b->arena, Window, n);
 	Spec *spec = ARENA_NEW(b->arena, Spec);
-	*spec = (Spec){.span = g->read.span, .noperands = n, .result = g->made};
+	bool gathers = kind == NODE_GATHER;
+	*spec = (Spec){
+		.span = x->whole.span, .noperands = n, .result = gathers ? x->apart : x->whole};
 	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, n);
-	spec->operands[0] = g->read;
-	args[0] = arg, spans[0] = span;
+	spec->operands[0] = gathers ? x->whole : x->apart;
+	args[0] = arg;
+	spans[0] = graph_node(b->graph, arg)->span;
 	for (uint32_t i = 1; i < n; i++) {
-		const Sym *letters = &g->letters[i - 1][1];
-		windows[i] = window_of(b, g->parts, g->windows[i - 1]);
-		args[i] = places(&windows[i], letters);
-		spans[i] = g->windows[i - 1]->span;
+		args[i] = window_places(&windows[i - 1], &x->letters[i - 1][1]);
+		spans[i] = x->windows[i - 1]->span;
 		spec->operands[i] = graph_node(b->graph, args[i])->spec->result;
 	}
-	node_settle(b, arg, DTYPE_NONE);
-	NodeId id = node_new(b, NODE_GATHER, span, span);
+	NodeId id = node_new(b, kind, spans[0], spans[0]);
 	node_set_args(b, id, args, spans, n);
 	Node *node = graph_node(b->graph, id);
 	node->spec = spec;
 	node->dtype = node_dtype(b, arg);
 	node->mode = INDEX_CHECKED;
-	for (uint32_t i = 1; i < n; i++)
-		say_size(g, &windows[i], id, g->letters[i - 1][0]);
+	return id;
+}
+
+/* ---- operands ---- */
+
+static NodeId gather_node(const Indexed *x, SpecParts *parts, NodeId arg)
+{
+	Build *b = x->b;
+	Window *windows = ARENA_ARRAY(b->arena, Window, x->nwindows);
+	for (uint32_t i = 0; i < x->nwindows; i++)
+		windows[i] = window_of(b, parts, x->windows[i], false);
+	node_settle(b, arg, DTYPE_NONE);
+	NodeId id = indexing_node(x, NODE_GATHER, arg, windows);
+	for (uint32_t i = 0; i < x->nwindows; i++)
+		window_say_size(&windows[i], parts, id, x->letters[i][0], false);
 	return id;
 }
 
@@ -235,13 +178,97 @@ const Spec *strides_gather(Build *b, SpecParts *parts)
 	*out = *parts->spec;
 	out->operands = ARENA_ARRAY(b->arena, SpecTensor, out->noperands);
 	for (uint32_t i = 0; i < out->noperands; i++) {
-		Gathered gathered = {.b = b, .parts = parts};
-		out->operands[i] = parts->spec->operands[i];
-		if (!spec_find_sized(&out->operands[i]))
+		const SpecTensor *tensor = &parts->spec->operands[i];
+		out->operands[i] = *tensor;
+		if (!spec_find_sized(tensor))
 			continue;
-		add_rows(&gathered, &parts->spec->operands[i]);
-		parts->args[i] = gather_node(&gathered, parts->args[i], parts->spans[i]);
-		out->operands[i] = gathered.instead;
+		Indexed x = indexed_of(b, tensor);
+		parts->args[i] = gather_node(&x, parts, parts->args[i]);
+		out->operands[i] = x.named;
 	}
 	return out;
+}
+
+/* ---- results ---- */
+
+const Spec *strides_apart(Build *b, const Spec *spec)
+{
+	if (!spec_find_sized(&spec->result))
+		return spec;
+	Spec *out = ARENA_NEW(b->arena, Spec);
+	*out = *spec;
+	out->result = indexed_of(b, &spec->result).named;
+	return out;
+}
+
+NodeId strides_scatter(Build *b, SpecParts *parts, const Spec *spec, NodeId made)
+{
+	if (!spec_find_sized(&spec->result))
+		return made;
+	Indexed x = indexed_of(b, &spec->result);
+	Window *windows = ARENA_ARRAY(b->arena, Window, x.nwindows);
+	bool pads = false;
+	for (uint32_t i = 0; i < x.nwindows; i++) {
+		windows[i] = window_of(b, parts, x.windows[i], true);
+		pads |= window_pads(&windows[i]);
+	}
+	node_settle(b, made, DTYPE_NONE);
+	Dtype dtype = node_dtype(b, made);
+	NodeId id = indexing_node(&x, NODE_SCATTER, made, windows);
+	Node *node = graph_node(b->graph, id);
+	bool keeps = parts->keeps && parts->reduce == OP_ADD;
+	node->reduce = keeps ? OP_ID : parts->reduce == OP_NONE ? OP_ADD : parts->reduce;
+	node->mode = pads ? INDEX_SKIPPED : INDEX_CHECKED;
+	node->dtype = keeps ? dtype : dtype_wide(dtype);
+	for (uint32_t i = 0; i < x.nwindows; i++)
+		window_say_size(&windows[i], parts, id, x.letters[i][0], parts->into);
+	return node_cast(b, id, dtype, graph_node(b->graph, id)->span);
+}
+
+/* Axes in brackets have the same sizes in both nodes. */
+static void bind_brackets(Build *b, const SpecTensor *tensor, NodeId from, NodeId to)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++) {
+			const SpecAxis *axis = &tensor->rows[kind].axes[i];
+			if (!axis->bracketed)
+				continue;
+			const SizeExpr *size =
+				letter_size_of_node(b, from, axis->letter, axis->span);
+			PUSH(b->arena, b->graph->binds,
+			     ((Bind){to, axis->letter, axis->span, size, CAPTURE_NONE}));
+		}
+}
+
+/* 1 at each of the places that the node writes, 0 elsewhere. */
+static NodeId written_places(Build *b, NodeId scattered)
+{
+	Node node = *graph_node(b->graph, scattered);
+	NodeId *args = ARENA_ARRAY(b->arena, NodeId, node.nargs);
+	NodeId ones[3] = {node.args[0], value_to_node(b, value_number(1, node.span)),
+			  value_to_node(b, value_number(1, node.span))};
+	Span spans[3] = {node.span, node.span, node.span};
+	for (uint32_t i = 1; i < node.nargs; i++)
+		args[i] = node.args[i];
+	args[0] = node_pointwise(b, OP_WHERE, ones, spans, 3, node.span, node.span);
+	node_settle(b, args[0], DTYPE_NONE);
+	NodeId id = node_new(b, NODE_SCATTER, node.span, node.span);
+	node_set_args(b, id, args, node.arg_spans, node.nargs);
+	Node *mask = graph_node(b->graph, id);
+	mask->spec = node.spec;
+	mask->mode = node.mode;
+	mask->reduce = OP_ID;
+	mask->dtype = node_dtype(b, args[0]);
+	bind_brackets(b, &node.spec->result, scattered, id);
+	return id;
+}
+
+NodeId strides_keep(Build *b, NodeId scattered, NodeId values, NodeId old)
+{
+	Span span = graph_node(b->graph, scattered)->span;
+	Span spans[3] = {span, span, span};
+	while (graph_node(b->graph, scattered)->kind == NODE_CAST) /* falls: towards leaves */
+		scattered = graph_node(b->graph, scattered)->args[0];
+	NodeId args[3] = {written_places(b, scattered), values, old};
+	return node_pointwise(b, OP_WHERE, args, spans, 3, span, span);
 }

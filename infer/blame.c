@@ -30,6 +30,7 @@ static Tell *const tells[CONFLICT_KINDS] = {
 	[CONFLICT_TOTALS] = tell_totals,
 	[CONFLICT_TOTALS_UNTRIED] = tell_totals,
 	[CONFLICT_OPEN_KERNEL] = tell_open_kernel,
+	[CONFLICT_OPEN_COUNT] = tell_open_count,
 	[CONFLICT_OPEN_SIZE] = tell_open_size,
 	[CONFLICT_OPEN_ROW] = tell_open_row,
 	[CONFLICT_PARAM_SIZE] = tell_param_size,

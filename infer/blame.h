@@ -63,7 +63,8 @@ Tell tell_ranks, tell_more_axes, tell_use_axes, tell_endless, tell_inside_itself
 Tell tell_fraction, tell_window, tell_steps, tell_kernel, tell_parts, tell_equal_parts,
 	tell_multiple, tell_index, tell_system, tell_totals;	       /* blame_relation.c */
 Tell tell_total, tell_root;					       /* blame_total.c */
-Tell tell_open_kernel, tell_open_size, tell_open_row, tell_param_size; /* blame_open.c */
+Tell tell_open_kernel, tell_open_count, tell_open_size, tell_open_row,
+	tell_param_size; /* blame_open.c */
 Tell tell_by_zero, tell_no_multiple, tell_negative, tell_large, tell_large_guard, tell_integer,
 	tell_slice, tell_step_size, tell_scalar_size, tell_step, tell_step_never, tell_never,
 	tell_never_all; /* blame_guard.c */

@@ -141,8 +141,8 @@ void tell_never(Blame *b, const Conflict *c)
 	if (g->product)
 		tell_product(b, g);
 	else
-		blame_at(b, g->span, "%s %s %s", blame_size(b, g->a), verbs[g->kind],
-			 blame_size(b, g->b));
+		blame_at(b, g->span, "%s %s %s%s%s", blame_size(b, g->a), verbs[g->kind],
+			 blame_size(b, g->b), g->as ? ", as " : "", g->as ? g->as : "");
 	if (!span_is_none(g->other))
 		diag_note(b->diags, g->other, "the other size is written here");
 	note_settled(b, c);

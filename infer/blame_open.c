@@ -129,6 +129,14 @@ void tell_open_kernel(Blame *b, const Conflict *c)
 	blame_sites(b, c->node);
 }
 
+void tell_open_count(Blame *b, const Conflict *c)
+{
+	blame_at(
+		b, c->span,
+		"nothing says how many '%s' there are, and the axis may be longer: 'with (%s = ...)' does",
+		c->letter, c->letter);
+}
+
 void tell_open_size(Blame *b, const Conflict *c)
 {
 	const Node *node = &b->s->graph->nodes.at[c->node];

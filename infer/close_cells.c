@@ -401,9 +401,26 @@ static void skip_factors(Solver *s, const LetterCell *told)
 	}
 }
 
+/* Windows that nothing counts. */
+static void open_counts(Solver *s)
+{
+	for (CaptureId i = 0; i < s->graph->captures.n; i++) {
+		const Capture *capture = &s->graph->captures.at[i];
+		CellId cell = s->captures[i];
+		if (!capture->counts || cell == NONE || cell_known(s, cell) ||
+		    cell_at(s, cell)->broken)
+			continue;
+		Conflict *c = conflict_new(s, CONFLICT_OPEN_COUNT, NONE);
+		c->span = capture->span;
+		c->letter = capture->name;
+		cell_at(s, cell)->broken = true;
+	}
+}
+
 void close_undetermined(Solver *s, const char *rule)
 {
 	(void)rule;
+	open_counts(s);
 	Spots open = open_cells(s);
 	bool *meets = meeting_ones(s);
 	for (size_t i = 0; i < s->letters.n; i++) {

@@ -399,6 +399,8 @@ static void generate_requires(Solver *s)
 	for (size_t i = 0; i < s->graph->requires.n; i++) {
 		const Require *r = &s->graph->requires.at[i];
 		bool spelled = false, a = false, b = false;
+		if (r->numbers)
+			continue;
 		size_of_expr(s, r->a, &spelled, &a);
 		size_of_expr(s, r->b, &spelled, &b);
 		if (r->op != REQUIRE_EQ || solver_stops(s))

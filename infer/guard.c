@@ -53,6 +53,8 @@ const char *guard_claim_text(Arena *arena, Sizes *sizes, const Guard *g)
 const char *guard_text(Arena *arena, const Sources *sources, Sizes *sizes, const Guard *g)
 {
 	const char *text = guard_claim_text(arena, sizes, g);
+	if (g->as)
+		text = arena_printf(arena, "%s, as %s", text, g->as);
 	if (span_is_none(g->span) || !sources)
 		return text;
 	Place place = source_place(sources, g->span.file, g->span.start);

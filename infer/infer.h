@@ -143,6 +143,7 @@ typedef struct Guard {
 	uint32_t
 		product; /* that axes have so many elements: the solver's constraint and one more, or 0 */
 	bool given; /* by how a loop counts: a fact, which nothing checks */
+	const char *as; /* GE: what a is in the program: "a stride"; NULL: a size */
 } Guard;
 
 typedef struct InferOptions {
