@@ -1,5 +1,8 @@
 #include "base/threefry.h"
 
+const int threefry_rotations[THREEFRY_TURNS][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},
+						   {6, 20},  {17, 11}, {25, 10}, {18, 20}};
+
 static uint32_t rotate(uint32_t x, int bits)
 {
 	return x << bits | x >> (32 - bits);
@@ -14,17 +17,16 @@ static void mix(uint32_t *a, uint32_t *b, int bits)
 
 void threefry4x32(const uint32_t key[4], const uint32_t counter[4], uint32_t out[4])
 {
-	static const int rotations[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},
-					    {6, 20},  {17, 11}, {25, 10}, {18, 20}};
 	uint32_t keys[5] = {key[0], key[1], key[2], key[3],
 			    0x1BD11BDA ^ key[0] ^ key[1] ^ key[2] ^ key[3]};
 	uint32_t x[4];
 	for (int i = 0; i < 4; i++)
 		x[i] = counter[i] + keys[i];
-	for (uint32_t round = 0; round < 20; round++) {
+	for (uint32_t round = 0; round < THREEFRY_ROUNDS; round++) {
+		const int *bits = threefry_rotations[round % THREEFRY_TURNS];
 		int other = round % 2 ? 3 : 1;
-		mix(&x[0], &x[other], rotations[round % 8][0]);
-		mix(&x[2], &x[4 - other], rotations[round % 8][1]);
+		mix(&x[0], &x[other], bits[0]);
+		mix(&x[2], &x[4 - other], bits[1]);
 		if (round % 4 != 3)
 			continue;
 		uint32_t turn = round / 4 + 1;

@@ -26,10 +26,16 @@ typedef struct ArgText {
 } ArgText;
 typedef VEC(ArgText) ArgTexts;
 
-/* c_kernel.c: a kernel's text, its names chosen; its arguments but the call: dims, scalars, buffers. */
+/* c_function.c: a kernel's text, its names chosen; its arguments but the call: dims, scalars, buffers. */
 KernelText c_kernel_text(FILE *out, const Module *m, KernelId id);
 ArgTexts c_kernel_args(const KernelText *k);
-/* Expressions of C. */
+
+/* c_loop.c: do its iterations touch no array that another one stores to, where GCC would not look? */
+bool c_loop_is_independent(const KernelText *k, const Stmt *loop);
+/* Must GCC make no vectors of it? */
+bool c_loop_stays_scalar(const KernelText *k, const Stmt *loop);
+
+/* c_kernel.c: expressions of C. */
 const char *c_kernel_value(KernelText *k, const Value *value);
 /* An index where no parentheses are needed around a sum. */
 const char *c_kernel_ix(KernelText *k, const Ix *ix);

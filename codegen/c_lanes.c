@@ -60,7 +60,7 @@ static bool value_fits(const LanesText *l, const Value *value)
 {
 	if (value->dtype != l->dtype)
 		return false;
-	if (!c_lanes_vary(l, value))
+	if (!c_lanes_vary(l, value) || c_lanes_packed_fits(l, value))
 		return true;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (!value_fits(l, value->args[i]))
@@ -320,6 +320,9 @@ static const char *at(LanesText *l, const char *place, bool constant)
 static const char *fresh_text(LanesText *l, const Value *value)
 {
 	KernelText *k = l->k;
+	const char *packed = c_lanes_packed(l, value);
+	if (packed)
+		return packed;
 	switch (value->kind) {
 	case VALUE_LOAD: {
 		const char *element = c_buffer_element(k, value->buffer, value->ix);

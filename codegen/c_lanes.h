@@ -25,6 +25,11 @@ bool c_lanes_vary(const LanesText *lanes, const Value *value);
 /* A vector, or an expression that is the same in all lanes, where the value does not vary. */
 const char *c_lanes_value(LanesText *lanes, const Value *value);
 
+/* c_lanes_packed.c: is it a cast of elements of four bits that vectors do? */
+bool c_lanes_packed_fits(const LanesText *lanes, const Value *value);
+/* The vector of such a cast, or of a function of one such element; NULL: it is neither. */
+const char *c_lanes_packed(LanesText *lanes, const Value *value);
+
 /* c_lanes_calls.c */
 /* Is it a function that has a form for vectors? */
 bool c_lanes_call_fits(const LanesText *lanes, const Value *value);

@@ -36,13 +36,15 @@ static const char uniform_fill[] =
 	"static void tsr_uniform_%s(%s *to, int64_t n, uint64_t seed, uint64_t name, "
 	"int64_t fan_in)\n{\n"
 	"\tconst %s bound = (%s)(1 / sqrt((double)(fan_in > 0 ? fan_in : 1)));\n"
-	"\tconst uint32_t key[4] = {(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)name,\n"
-	"\t\t\t\t (uint32_t)(name >> 32)};\n"
-	"\tfor (int64_t i = 0; i < n; i += 4) {\n"
-	"\t\tuint32_t x[4] = {(uint32_t)(i / 4), (uint32_t)(i / 4 >> 32), 0, 0};\n"
-	"\t\ttsr_threefry(key, x);\n"
-	"\t\tfor (int64_t j = 0; j < 4 && i + j < n; j++)\n"
-	"\t\t\tto[i + j] = %s;\n\t}\n}\n\n";
+	"\tconst tsr_u4x32 key = {{(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)name,\n"
+	"\t\t\t\t(uint32_t)(name >> 32)}};\n"
+	"\tfor (int64_t block = 0; block < n / 4; block++) {\n"
+	"\t\tconst tsr_u4x32 x = tsr_threefry4x32_u4x32(key, tsr_u4x32_from_i64(block));\n"
+	"\t\tfor (int64_t j = 0; j < 4; j++)\n"
+	"\t\t\tto[block * 4 + j] = %s;\n\t}\n"
+	"\tconst tsr_u4x32 x = tsr_threefry4x32_u4x32(key, tsr_u4x32_from_i64(n / 4));\n"
+	"\tfor (int64_t j = 0; j < n %% 4; j++)\n"
+	"\t\tto[n / 4 * 4 + j] = %s;\n}\n\n";
 
 /* ---- sizes ---- */
 
@@ -477,10 +479,10 @@ static void put_uniform(FILE *out, const Module *m, Dtype dtype)
 {
 	Dtype wide = dtype_wide(dtype);
 	const char *real = c_type(wide), *suffix = wide == DTYPE_F32 ? "f" : "";
-	const char *number =
-		arena_printf(m->arena, "((%s)(x[j] >> 8) * 0x1p-23%s - 1) * bound", real, suffix);
-	fprintf(out, uniform_fill, dtype_name(dtype), c_type(dtype), real, real,
-		c_cast(m->arena, wide, dtype, number));
+	const char *number = arena_printf(
+		m->arena, "((%s)(int32_t)(x.w[j] >> 8) * 0x1p-23%s - 1) * bound", real, suffix);
+	const char *element = c_cast(m->arena, wide, dtype, number);
+	fprintf(out, uniform_fill, dtype_name(dtype), c_type(dtype), real, real, element, element);
 }
 
 static void put_compute(FILE *out, const Module *m)

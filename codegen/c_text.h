@@ -21,7 +21,7 @@ void c_put_words(FILE *out, const Module *module, const KernelUse *all);
 void c_put_math(FILE *out, Arena *arena, const MathFunction *fn);
 void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype);
 void c_put_math_helpers(FILE *out);
-/* c_kernel.c: all kernels as static functions. */
+/* c_function.c: all kernels as static functions. */
 void c_put_kernels(FILE *out, const Module *module);
 /* emit_c.c: the elements of a constant, declared `as` "static const". */
 void c_put_constant(FILE *out, const Module *module, size_t index, const char *as);
@@ -51,11 +51,15 @@ struct CVectors {
 	uint64_t math[OP_COUNT][C_TOGETHER]; /* functions of f32, by number of vectors less 1 */
 	bool groups[DTYPE_COUNT][DTYPE_COUNT]; /* sums of products of neighbours, by dtypes */
 	uint64_t helped;		     /* of f32, with square roots, extremes */
+	uint64_t halves[2]; /* of i32, of four bits each: that begin with a byte, and others */
+	bool tables;	    /* functions of an element of four bits are looked up */
 };
 /* Their types, once all that uses them is written. */
 void c_put_vectors(FILE *out, const Module *module);
 /* c_lanes_groups.c: the functions of sums of products that are used. */
 void c_put_groups(FILE *out, const Module *module);
+/* c_lanes_packed.c: what takes elements of four bits apart. */
+void c_put_lanes_packed(FILE *out, const Module *module);
 /* c_math_lanes.c: has the function of f32 a form for vectors of C? */
 bool c_has_lanes(const Module *module, Op op);
 /* Its name, of so many vectors. */

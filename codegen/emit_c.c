@@ -48,6 +48,7 @@ static void put_functions(FILE *out, const Module *m)
 	const char *text = text_take(functions, m->arena, &len);
 	c_put_vectors(out, m);
 	c_put_groups(out, m);
+	c_put_lanes_packed(out, m);
 	c_put_size_declarations(out, m);
 	fwrite(text, 1, len, out);
 }
@@ -59,7 +60,7 @@ static const char options_text[] =
 	" * what goes from step to step would take. Choices stay as they are written: one is one instruction. */\n"
 	"#if defined __GNUC__ && !defined __clang__\n"
 	"#pragma GCC optimize(\"no-math-errno\", \"no-trapping-math\")\n"
-	"#pragma GCC optimize(\"no-predictive-commoning\", \"no-thread-jumps\")\n"
+	"#pragma GCC optimize(\"no-predictive-commoning\", \"no-thread-jumps\", \"no-tree-pre\")\n"
 	"#endif\n";
 
 static const char roots_text[] =

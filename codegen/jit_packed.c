@@ -80,17 +80,12 @@ static Rvalue *unpacked_pairs(JitFunction *f, int pairs, const JitHalf halves[2]
 	return either(f, even, moved_up(f, pairs, odd, 32));
 }
 
-static int element_of(Dtype dtype, int pattern)
-{
-	return dtype == DTYPE_I4 ? (pattern ^ 8) - 8 : pattern;
-}
-
 Rvalue *packed_table(JitFunction *f, Dtype dtype)
 {
 	Jit *jit = f->jit;
 	Rvalue *lanes[PACKED_PATTERNS];
 	for (int i = 0; i < PACKED_PATTERNS; i++)
-		lanes[i] = jit_double(jit, jit->types[DTYPE_F32], element_of(dtype, i));
+		lanes[i] = jit_double(jit, jit->types[DTYPE_F32], packed_pattern(dtype, i));
 	return jit_keep(f,
 			gcc_jit_context_new_rvalue_from_vector(
 				jit->ctxt, f->location, jit_vector_type(jit, DTYPE_F32, TABLE_LOG),

@@ -4,6 +4,7 @@
 
 #include "codegen/jit_function.h"
 #include "codegen/jit_simd.h"
+#include "codegen/packed.h"
 
 /* The byte that holds an element, or as many as hold some lanes, as one variable; and which half of
  * the byte the element, or the first one, is. */
@@ -17,7 +18,6 @@ typedef struct JitHalf {
 Rvalue *packed_element(JitFunction *f, Dtype dtype, const JitHalf *half);
 /* Are there instructions for 2^log of them at once, as `to`? */
 bool packed_has_lanes(const Jit *jit, int log, Dtype to);
-enum { PACKED_PATTERNS = 16 };
 /* Neighbours as lanes of i32 or f32; `halves`: of the first element, and of the second. `table`, for
  * PACKED_PATTERNS lanes of f32: what each pattern of four bits becomes; NULL: the element. */
 Rvalue *packed_lanes(JitFunction *f, Dtype dtype, SimdType to, const JitHalf halves[2],

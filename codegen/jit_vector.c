@@ -20,8 +20,6 @@
 #include "codegen/jit_simd.h"
 #include "loops/walk.h"
 
-enum { TABLE_DEPTH = 8 };
-
 void jit_vector_fill(KernelJit *k, const Stmt *stmt)
 {
 	const KernelLocal *local = &k->kernel->locals[stmt->local];
@@ -123,28 +121,7 @@ static Rvalue *unpacked_lanes(Lanes *l, const Value *load, Dtype to, Rvalue *tab
 			    (SimdType){to, l->log}, halves, table);
 }
 
-/* Is the f32 a function of one packed element and of what is the same in all lanes? `load`: of that
- * element, NULL where there is none yet. A product inside a sum is none, as both may be rounded once. */
-static bool has_table(const Lanes *l, const Value *value, const Value **load, int depth)
-{
-	const Value *element = value->kind == VALUE_CAST ? value->args[0] : NULL;
-	if (value->dtype != DTYPE_F32 || depth == 0)
-		return false;
-	if (!jit_lanes_vary(l, value))
-		return true;
-	if (element && jit_is_packed(l->k, element) && (!*load || value_same(*load, element))) {
-		*load = element;
-		return jit_lanes_strided(l, element->ix) == 1;
-	}
-	if (value->kind != VALUE_OP ||
-	    (value->op != OP_ADD && value->op != OP_SUB && value->op != OP_MUL))
-		return false;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if ((value->args[i]->kind == VALUE_OP && value->args[i]->op == OP_MUL) ||
-		    !has_table(l, value->args[i], load, depth - 1))
-			return false;
-	return true;
-}
+static bool varies(const void *of, const Value *value) { return jit_lanes_vary(of, value); }
 
 /* The value for each pattern of four bits. */
 static Rvalue *table_of(Lanes *l, const Value *value)
@@ -165,12 +142,12 @@ static Rvalue *table_of(Lanes *l, const Value *value)
  * applied to these, once for all vectors that share it. NULL: it is none. */
 static Rvalue *tabled_lanes(Lanes *l, const Value *value)
 {
-	const Value *load = NULL;
+	PackedLanes lanes = {(Program *)l->k->program, l->loop->iter, varies, l};
 	if (value->kind != VALUE_OP || 1 << l->log != PACKED_PATTERNS || l->mask ||
-	    !packed_has_lanes(l->k->f.jit, l->log, DTYPE_F32) ||
-	    !has_table(l, value, &load, TABLE_DEPTH) || !load)
+	    !packed_has_lanes(l->k->f.jit, l->log, DTYPE_F32))
 		return NULL;
-	return unpacked_lanes(l, load, DTYPE_F32, table_of(l, value));
+	const Value *load = packed_in_table(&lanes, value);
+	return load ? unpacked_lanes(l, load, DTYPE_F32, table_of(l, value)) : NULL;
 }
 
 /* A cast of neighbours in memory; NULL: it has no instruction. */

@@ -4,6 +4,7 @@
  */
 #include "codegen/jit_words.h"
 
+#include "base/threefry.h"
 #include "codegen/jit_function.h"
 
 static Rvalue *plus(JitFunction *f, Rvalue *a, Rvalue *b)
@@ -27,8 +28,6 @@ static void mix(JitFunction *f, Rvalue **a, Rvalue **b, int bits)
  * every fourth round another key is added. */
 void jit_threefry(JitFunction *f, Rvalue *const key[4], Rvalue *x[4])
 {
-	static const int rotations[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},
-					    {6, 20},  {17, 11}, {25, 10}, {18, 20}};
 	Jit *jit = f->jit;
 	Rvalue *parity = jit_long(jit, jit->u32, 0x1BD11BDA);
 	for (int i = 0; i < 4; i++) {
@@ -36,10 +35,11 @@ void jit_threefry(JitFunction *f, Rvalue *const key[4], Rvalue *x[4])
 		x[i] = plus(f, x[i], key[i]);
 	}
 	Rvalue *keys[5] = {key[0], key[1], key[2], key[3], parity};
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < THREEFRY_ROUNDS; round++) {
+		const int *bits = threefry_rotations[round % THREEFRY_TURNS];
 		int other = round % 2 ? 3 : 1;
-		mix(f, &x[0], &x[other], rotations[round % 8][0]);
-		mix(f, &x[2], &x[4 - other], rotations[round % 8][1]);
+		mix(f, &x[0], &x[other], bits[0]);
+		mix(f, &x[2], &x[4 - other], bits[1]);
 		if (round % 4 != 3)
 			continue;
 		int turn = round / 4 + 1;

@@ -1,0 +1,209 @@
+/* Lanes of i4 and u4 in C, which lie two a byte: bytes widen to pairs of lanes, and the second half of each is
+ * moved to the second lane. Only the lowest four bits of a lane count then.
+ *
+ *   vector lane in 0..64: acc[lane] += (f32(w[i*64 + lane]) - 8) * s * x[lane]
+ *
+ *   for (int64_t lane = 0; lane < 64; lane += 16) {
+ *           const tsr_f32x16 tsr_t0 = ((tsr_f32x16){0, 1, .. 15} - 8.0f) * s;
+ *           tsr_i32x16 tsr_t1;
+ *           tsr_halves_16(&tsr_t1, &w[(i * 64 + lane) >> 1]);
+ *           tsr_f32x16 tsr_t2;
+ *           tsr_look_up_16(&tsr_t2, &tsr_t0, &tsr_t1);
+ *           *(tsr_f32x16 *)&acc[lane] += tsr_t2 * *(const tsr_f32x16 *)&x[lane];
+ *   }
+ *
+ * Where a vector has 16 lanes and the processor takes lanes by lanes, a function of an element is looked up in
+ * its 16 numbers; elsewhere elements are converted.
+ */
+#include "codegen/c_lanes.h"
+
+#include "codegen/cpu.h"
+#include "codegen/packed.h"
+#include "loops/even.h"
+
+static bool varies(const void *of, const Value *value) { return c_lanes_vary(of, value); }
+
+static PackedLanes packed_lanes(const LanesText *l)
+{
+	return (PackedLanes){(Program *)l->k->m->program, l->loop->iter, varies, l};
+}
+
+bool c_lanes_packed_fits(const LanesText *l, const Value *value)
+{
+	PackedLanes lanes = packed_lanes(l);
+	return value->dtype == DTYPE_F32 && !l->loop->lanes && packed_is_cast(&lanes, value);
+}
+
+/* Is the element of the first lane of every vector in the lower half of its byte? Vectors begin an even
+ * number of lanes apart. */
+static bool begins_even(const LanesText *l, const Ix *ix)
+{
+	const KernelText *k = l->k;
+	const Program *program = k->m->program;
+	Even even = even_new(k->arena, program, k->kernel);
+	bool *fixed = ARENA_ARRAY(k->arena, bool, k->kernel->niters + 1);
+	int64_t *at = ARENA_ARRAY(k->arena, int64_t, k->kernel->niters + 1), rest;
+	even.fixed = fixed;
+	even.at = at;
+	fixed[l->loop->iter] = size_is_const(program->sizes, l->loop->lo->size, &at[l->loop->iter]);
+	return even_rest(&even, ix, &rest) && rest % 2 == 0;
+}
+
+static const char *declared(LanesText *l, const char *type)
+{
+	const char *name = arena_printf(l->k->arena, "tsr_t%u", l->k->ntemps++);
+	c_kernel_indent(l->k);
+	fprintf(l->k->out, "%s %s;\n", type, name);
+	return name;
+}
+
+/* Lanes whose lowest four bits are the elements. */
+static const char *halves(LanesText *l, const Value *load)
+{
+	KernelText *k = l->k;
+	bool even = begins_even(l, load->ix);
+	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
+	const char *at = c_kernel_ix(k, load->ix), *name = declared(l, l->integer);
+	k->m->c_vectors->halves[!even] |= (uint64_t)1 << l->lanes;
+	c_kernel_indent(k);
+	if (even)
+		fprintf(k->out, "tsr_halves_%d(&%s, &%s[(%s) >> 1]);\n", l->lanes, name, array, at);
+	else
+		fprintf(k->out, "tsr_halves_at_%d(&%s, %s, %s);\n", l->lanes, name, array, at);
+	return name;
+}
+
+static const char *cast_text(LanesText *l, const Value *load)
+{
+	Dtype dtype = l->k->m->program->buffers.at[load->buffer].dtype;
+	const char *format = dtype == DTYPE_I4 ? "__builtin_convertvector(((%s & 15) ^ 8) - 8, %s)"
+					       : "__builtin_convertvector(%s & 15, %s)";
+	return arena_printf(l->k->arena, format, halves(l, load), l->type);
+}
+
+static const char *patterns(const LanesText *l, Dtype dtype)
+{
+	const char *text = arena_printf(l->k->arena, "(%s){", l->type);
+	for (int i = 0; i < PACKED_PATTERNS; i++)
+		text = arena_printf(l->k->arena, "%s%s%d", text, i ? ", " : "",
+				    packed_pattern(dtype, i));
+	return arena_printf(l->k->arena, "%s}", text);
+}
+
+/* The value for each pattern of four bits. */
+static const char *table_text(LanesText *l, const Value *value)
+{
+	const char *args[3];
+	if (!c_lanes_vary(l, value))
+		return c_lanes_value(l, value);
+	if (value->kind == VALUE_CAST)
+		return patterns(l, l->k->m->program->buffers.at[value->args[0]->buffer].dtype);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		args[i] = table_text(l, value->args[i]);
+	return c_op(l->k->arena, value->op, value->dtype, args);
+}
+
+static const char *looked_up(LanesText *l, const Value *value, const Value *load)
+{
+	KernelText *k = l->k;
+	const char *text = table_text(l, value),
+		   *type = arena_printf(k->arena, "const %s", l->type);
+	const char *table = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
+	c_kernel_indent(k);
+	fprintf(k->out, "%s %s = %s;\n", type, table, text);
+	const char *from = halves(l, load), *name = declared(l, l->type);
+	c_kernel_indent(k);
+	fprintf(k->out, "tsr_look_up_%d(&%s, &%s, &%s);\n", l->lanes, name, table, from);
+	k->m->c_vectors->tables = true;
+	return name;
+}
+
+const char *c_lanes_packed(LanesText *l, const Value *value)
+{
+	PackedLanes lanes = packed_lanes(l);
+	bool tables = l->lanes == PACKED_PATTERNS &&
+		      cpu_simd(l->k->m->program->options.target) == CPU_AVX512;
+	const Value *load = tables && value->kind == VALUE_OP && l->dtype == DTYPE_F32
+				    ? packed_in_table(&lanes, value)
+				    : NULL;
+	if (load)
+		return looked_up(l, value, load);
+	return c_lanes_packed_fits(l, value) ? cast_text(l, value->args[0]) : NULL;
+}
+
+/* ---- functions ---- */
+
+static const char pairs_text[] =
+	"typedef uint8_t tsr_u8x%d __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+	"typedef uint64_t tsr_u64x%d __attribute__((vector_size(%d)));\n";
+
+/* The first lane of a pair is the lower word of its number but on processors with the other order. */
+static const char order_text[] =
+	"/* Elements of four bits, two a byte, in the lowest bits of lanes, whose others may be anything: those of some\n"
+	" * bytes, or from element i on. Both halves of a byte, as a number of two lanes: */\n"
+	"#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
+	"#define TSR_PAIR(low, high) ((low) << 32 | (high))\n"
+	"#else\n"
+	"#define TSR_PAIR(low, high) ((low) | (high) << 32)\n"
+	"#endif\n";
+
+static const char vbmi_text[] =
+	"#if defined __AVX512VBMI__ && defined __AVX512F__\n"
+	"\tint64_t all;\n\tmemcpy(&all, bytes, sizeof all);\n"
+	"\tconst __m512i from = _mm512_set_epi64(0x3c00000038, 0x3400000030, 0x2c00000028, 0x2400000020, "
+	"0x1c00000018,\n\t\t\t\t\t\t0x1400000010, 0xc00000008, 0x400000000);\n"
+	"\t*to = (tsr_i32x16)_mm512_multishift_epi64_epi8(from, _mm512_set1_epi64(all));\n"
+	"#else\n";
+
+static void put_halves(FILE *out, int lanes)
+{
+	bool widest = lanes == PACKED_PATTERNS;
+	fprintf(out,
+		"static inline void tsr_halves_%d(tsr_i32x%d *to, const uint8_t *bytes)\n{\n%s"
+		"\tconst tsr_u64x%d both = __builtin_convertvector(*(const tsr_u8x%d *)bytes, tsr_u64x%d);\n"
+		"\t*to = (tsr_i32x%d)TSR_PAIR(both, both >> 4);\n%s}\n\n",
+		lanes, lanes, widest ? vbmi_text : "", lanes / 2, lanes / 2, lanes / 2, lanes,
+		widest ? "#endif\n" : "");
+}
+
+/* No byte behind the last element is read. */
+static void put_halves_at(FILE *out, int lanes)
+{
+	fprintf(out,
+		"static inline void tsr_halves_at_%d(tsr_i32x%d *to, const uint8_t *p, int64_t i)\n{\n"
+		"\tconst tsr_u8x%d *even = (const tsr_u8x%d *)&p[i >> 1], *odd = (const tsr_u8x%d *)&p[(i + 1) >> 1];\n"
+		"\tconst int bits = (int)(i & 1) * 4;\n"
+		"\t*to = (tsr_i32x%d)TSR_PAIR(__builtin_convertvector(*even, tsr_u64x%d) >> bits,\n"
+		"\t\t\t\t   __builtin_convertvector(*odd, tsr_u64x%d) >> (4 - bits));\n}\n\n",
+		lanes, lanes, lanes / 2, lanes / 2, lanes / 2, lanes, lanes / 2, lanes / 2);
+}
+
+static const char look_up_text[] =
+	"/* Of each lane the number of the table that its lowest four bits say. */\n"
+	"static inline void tsr_look_up_16(tsr_f32x16 *to, const tsr_f32x16 *table, const tsr_i32x16 *halves)\n{\n"
+	"#ifdef __AVX512F__\n"
+	"\t*to = (tsr_f32x16)_mm512_permutexvar_ps((__m512i)*halves, (__m512)*table);\n"
+	"#else\n"
+	"\tfor (int i = 0; i < 16; i++)\n\t\t(*to)[i] = (*table)[(*halves)[i] & 15];\n"
+	"#endif\n}\n\n";
+
+void c_put_lanes_packed(FILE *out, const Module *m)
+{
+	const struct CVectors *v = m->c_vectors;
+	uint64_t used = v->halves[0] | v->halves[1];
+	if (!used)
+		return;
+	fputs("#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n", out);
+	for (int lanes = 4; lanes < 64; lanes *= 2)
+		if (used >> lanes & 1)
+			fprintf(out, pairs_text, lanes / 2, lanes / 2, lanes / 2, lanes * 4);
+	fputs(order_text, out);
+	for (int lanes = 4; lanes < 64; lanes *= 2) {
+		if (v->halves[0] >> lanes & 1)
+			put_halves(out, lanes);
+		if (v->halves[1] >> lanes & 1)
+			put_halves_at(out, lanes);
+	}
+	if (v->tables)
+		fputs(look_up_text, out);
+}
