@@ -22,4 +22,10 @@ static inline int64_t divide_down(int64_t a, int64_t b)
 	return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+/* ... toward plus infinity. */
+static inline int64_t divide_up(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0 && (a < 0) == (b < 0));
+}
+
 #endif

@@ -128,7 +128,6 @@ static double eval_double(Op op, double x, double y, double z)
 	case OP_##name: return expression;
 #include "base/ops_real.def"
 #undef REAL
-	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
 	case OP_THREEFRY:
 	case OP_ZIP:
 	case OP_TURN:
@@ -145,7 +144,6 @@ static float eval_float(Op op, float x, float y, float z)
 	case OP_##name: return expression;
 #include "base/ops_real.def"
 #undef REAL
-	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
 	case OP_THREEFRY:
 	case OP_ZIP:
 	case OP_TURN:

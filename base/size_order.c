@@ -8,6 +8,8 @@
  * as well (floor(p/m) >= (p - m + 1)/m): 32*floor((n + 31)/32) >= n.
  */
 #include "base/size_order.h"
+
+#include "base/integer.h"
 #include "base/size_poly.h"
 
 enum { STEP_LIMIT = 100000, ELIMINATION_LIMIT = 16, SHIFTED_LIMIT = 256 };
@@ -19,11 +21,6 @@ typedef struct Prover {
 } Prover;
 
 static bool work_bound(Prover *p, Work *work, int64_t *bound);
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return a / b + (a % b > 0);
-}
 
 static bool size_bound(Prover *p, Size a, int64_t *bound)
 {
@@ -138,7 +135,7 @@ static bool work_bound(Prover *p, Work *work, int64_t *bound)
 			return false;
 	for (uint32_t i = 0; i < sum.n; i++) {
 		if (sum.at[i].mono == 0)
-			*bound = ceil_div(sum.at[i].coef, scale);
+			*bound = divide_up(sum.at[i].coef, scale);
 		else if (sum.at[i].coef < 0)
 			return false;
 	}

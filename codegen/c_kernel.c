@@ -5,6 +5,8 @@
 #include "codegen/cuda_text.h"
 #include "loops/fragment.h"
 
+const char *c_kernel_temp(KernelText *k) { return arena_printf(k->arena, "tsr_t%u", k->ntemps++); }
+
 void c_kernel_indent(KernelText *k)
 {
 	for (int i = 0; i < k->indent; i++)
@@ -158,7 +160,7 @@ void c_kernel_shared(KernelText *k, const Value *value)
 	if (trivial || *pointer_map_at(&k->uses, value) < 2)
 		return;
 	const char *text = fresh_text(k, value);
-	char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
+	const char *name = c_kernel_temp(k);
 	c_kernel_indent(k);
 	fprintf(k->out, "const %s %s = %s;\n", c_type(value->dtype), name, text);
 	*pointer_map_at(&k->names, value) = (uint64_t)(uintptr_t)name;

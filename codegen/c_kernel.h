@@ -41,6 +41,8 @@ const char *c_kernel_value(KernelText *k, const Value *value);
 const char *c_kernel_ix(KernelText *k, const Ix *ix);
 const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 const char *c_buffer_element(KernelText *k, BufferId buffer, const Ix *ix);
+/* A name that nothing else in the kernel has. */
+const char *c_kernel_temp(KernelText *k);
 void c_kernel_indent(KernelText *k);
 void c_kernel_block(KernelText *k, Block block);
 /* `element op= the statement's value` */

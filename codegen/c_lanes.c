@@ -95,7 +95,6 @@ static bool stmt_fits(LanesText *l, const Stmt *stmt)
 	return fits && stmt->kind == LOOP_LOCAL;
 }
 
-
 static LanesText lanes_new(const KernelText *k, const Stmt *loop)
 {
 	LanesText l = {.k = (KernelText *)k, .loop = loop};
@@ -127,7 +126,7 @@ bool c_lanes_fit(const KernelText *k, const Stmt *loop)
 static const char *masked_load(LanesText *l, const char *element)
 {
 	KernelText *k = l->k;
-	const char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
+	const char *name = c_kernel_temp(k);
 	c_kernel_indent(k);
 	fprintf(k->out, "%s %s;\n", l->type, name);
 	c_kernel_indent(k);
@@ -139,7 +138,7 @@ static const char *masked_load(LanesText *l, const char *element)
 static void masked_store(LanesText *l, const char *element, const char *value)
 {
 	KernelText *k = l->k;
-	const char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
+	const char *name = c_kernel_temp(k);
 	c_kernel_indent(k);
 	fprintf(k->out, "const %s %s = %s;\n", l->type, name, value);
 	c_kernel_indent(k);
@@ -159,7 +158,7 @@ static const char *vector_type(const KernelText *k, Dtype dtype, int lanes)
 static const char *named(LanesText *l, const char *text)
 {
 	KernelText *k = l->k;
-	char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
+	const char *name = c_kernel_temp(k);
 	c_kernel_indent(k);
 	fprintf(k->out, "const %s %s = %s;\n", l->type, name, text);
 	return name;
@@ -192,17 +191,16 @@ static const char *chosen(LanesText *l, const char *condition, const char *yes, 
 			    condition, yes, no);
 }
 
-/* 1 where the condition holds, else 0. */
-static const char *truth(LanesText *l, const char *condition)
-{
-	return arena_printf(l->k->arena, "(%s)((%s) & (%s)%s)", l->type, condition, l->integer,
-			    named(l, spread(l, "1")));
-}
-
 /* x where the condition holds, else 0. */
 static const char *gated(LanesText *l, const char *condition, const char *x)
 {
 	return arena_printf(l->k->arena, "(%s)((%s) & (%s)%s)", l->type, condition, l->integer, x);
+}
+
+/* 1 where the condition holds, else 0. */
+static const char *truth(LanesText *l, const char *condition)
+{
+	return gated(l, condition, named(l, spread(l, "1")));
 }
 
 static const char *root(LanesText *l, const char *x)
@@ -288,24 +286,18 @@ static const char *extreme(LanesText *l, Op op, const char *x, const char *y, co
 	return chosen(l, arena_printf(l->k->arena, "%s %s %s", x, symbol, y), y, x);
 }
 
-static bool is_operator(Op op)
-{
-	return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_NEG ||
-	       op == OP_ID;
-}
-
 static const char *op_text(LanesText *l, const Value *value)
 {
 	const char *args[3] = {NULL};
 	Op op = value->op;
+	bool infix = c_is_infix(op, value->dtype);
 	if (!op_fits(op, value->dtype))
 		return c_lanes_call(l, value);
 	if (op == OP_RECIP)
 		return arena_printf(l->k->arena, "(1 / %s)", c_lanes_value(l, value->args[0]));
 	for (uint32_t i = 0; i < value->nargs; i++)
-		args[i] = is_operator(op) ? c_lanes_value(l, value->args[i])
-					  : named_value(l, value->args[i]);
-	if (is_operator(op))
+		args[i] = infix ? c_lanes_value(l, value->args[i]) : named_value(l, value->args[i]);
+	if (infix)
 		return c_op(l->k->arena, op, value->dtype, args);
 	if (op == OP_MAX || op == OP_MIN)
 		return extreme(l, op, args[0], args[1], value->args[1]);
@@ -366,14 +358,14 @@ static const char *target_text(LanesText *l, const Stmt *stmt)
 
 static const char *accumulated(LanesText *l, const char *target, const Stmt *stmt)
 {
-	if (stmt->acc != OP_MAX && stmt->acc != OP_MIN && !is_operator(stmt->acc))
-		return choice(l, stmt->acc, named(l, target), named_value(l, stmt->value), NULL);
-	if (is_operator(stmt->acc)) {
+	if (c_is_infix(stmt->acc, l->dtype)) {
 		const char *args[] = {target, c_lanes_value(l, stmt->value)};
 		return c_op(l->k->arena, stmt->acc, l->dtype, args);
 	}
-	const char *value = named_value(l, stmt->value);
-	return extreme(l, stmt->acc, named(l, target), value, stmt->value);
+	const char *value = named_value(l, stmt->value), *before = named(l, target);
+	if (stmt->acc == OP_MAX || stmt->acc == OP_MIN)
+		return extreme(l, stmt->acc, before, value, stmt->value);
+	return choice(l, stmt->acc, before, value, NULL);
 }
 
 static void put_stmt(LanesText *l, const Stmt *stmt)

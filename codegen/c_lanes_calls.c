@@ -46,7 +46,7 @@ const char *c_lanes_call(LanesText *l, const Value *value)
 {
 	KernelText *k = l->k;
 	const char *arg = c_lanes_value(l, value->args[0]);
-	const char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
+	const char *name = c_kernel_temp(k);
 	c_kernel_indent(k);
 	fprintf(k->out, "%s %s = %s;\n", l->type, name, arg);
 	put_call(l, value->op, name);
@@ -76,8 +76,7 @@ static const char **own_names(LanesText *l)
 	KernelText *k = l->k;
 	const char **names = ARENA_ARRAY(k->arena, const char *, k->kernel->nlocals + 1);
 	for (uint32_t i = 0; i < k->kernel->nlocals; i++)
-		names[i] = l->own[i] ? arena_printf(k->arena, "tsr_t%u", k->ntemps++)
-				     : k->locals[i];
+		names[i] = l->own[i] ? c_kernel_temp(k) : k->locals[i];
 	return names;
 }
 
@@ -103,7 +102,7 @@ void c_lanes_end(LanesText *l)
 static void put_together(LanesText *l, const Value *value)
 {
 	KernelText *k = l->k;
-	const char *name = arena_printf(k->arena, "tsr_t%u", k->ntemps++), *args = "";
+	const char *name = c_kernel_temp(k), *args = "";
 	for (uint32_t i = 0; i < l->vectors; i++) {
 		c_lanes_enter(l, i);
 		args = arena_printf(k->arena, "%s%s%s", args, i ? ", " : "",

@@ -7,16 +7,9 @@
  *           tsr_add_u8_i8(&acc[r][lane], &a[i], &b[lane * 4]);
  */
 #include "codegen/c_lanes.h"
-#include "loops/linear.h"
 #include "loops/matrix.h"
 
 enum { WORDS = 16 }; /* of a vector of AVX-512 */
-
-static bool is_shared(const KernelText *k, const Value *load, IterVar lane)
-{
-	Program *program = (Program *)k->m->program;
-	return size_is(program->sizes, ix_stride(program, load->ix, lane), 0);
-}
 
 /* One factor is the same word in all lanes; that comes first. */
 static bool find_group(const KernelText *k, const Stmt *loop, LaneProducts *g)
@@ -27,12 +20,12 @@ static bool find_group(const KernelText *k, const Stmt *loop, LaneProducts *g)
 	    vector_lanes(program, loop) % WORDS != 0 ||
 	    !lane_products(program, stmt, loop->iter, g) || g->n != g->all)
 		return false;
-	if (is_shared(k, g->factors[1], loop->iter)) {
+	if (g->shared[1]) {
 		const Value *shared = g->factors[1];
 		g->factors[1] = g->factors[0];
 		g->factors[0] = shared;
 	}
-	return is_shared(k, g->factors[0], loop->iter);
+	return g->shared[0] || g->shared[1];
 }
 
 bool c_lanes_groups_fit(const KernelText *k, const Stmt *loop)
@@ -58,12 +51,13 @@ void c_lanes_groups(KernelText *k, const Stmt *loop)
 	c_kernel_count(k, NULL);
 	c_put_unroll(k, lanes / WORDS);
 	c_kernel_indent(k);
-	fprintf(k->out, "for (int64_t %s = %s; %s < %s; %s += %d)\n", lane, c_kernel_ix(k, loop->lo),
-		lane, c_kernel_ix(k, loop->hi), lane, WORDS);
+	fprintf(k->out, "for (int64_t %s = %s; %s < %s; %s += %d)\n", lane,
+		c_kernel_ix(k, loop->lo), lane, c_kernel_ix(k, loop->hi), lane, WORDS);
 	c_kernel_indent(k);
 	fprintf(k->out, "\t%s(&%s, &%s, &%s);\n", function_of(k, &g),
 		c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs),
-		c_buffer_element(k, g.factors[0]->buffer, g.factors[0]->ix), c_buffer_element(k, g.factors[1]->buffer, g.factors[1]->ix));
+		c_buffer_element(k, g.factors[0]->buffer, g.factors[0]->ix),
+		c_buffer_element(k, g.factors[1]->buffer, g.factors[1]->ix));
 }
 
 /* ---- functions ---- */
@@ -89,8 +83,9 @@ static void put_instructions(FILE *out, Arena *arena, Dtype a, Dtype b)
 	fprintf(out, "\tint32_t word;\n\tmemcpy(&word, a, sizeof word);\n"
 		     "\tconst __m512i s = _mm512_set1_epi32(word), x = _mm512_loadu_si512(b);\n");
 	if (a == DTYPE_BF16) {
-		fprintf(out, "\t_mm512_storeu_ps(sum, _mm512_dpbf16_ps(_mm512_loadu_ps(sum), (__m512bh)s, "
-			     "(__m512bh)x));\n");
+		fprintf(out,
+			"\t_mm512_storeu_ps(sum, _mm512_dpbf16_ps(_mm512_loadu_ps(sum), (__m512bh)s, "
+			"(__m512bh)x));\n");
 		return;
 	}
 	fprintf(out, "\t__m512i y = _mm512_loadu_si512(sum);\n");
@@ -139,8 +134,9 @@ void c_put_groups(FILE *out, const Module *m)
 			if (!m->c_vectors->groups[a][b])
 				continue;
 			if (!used)
-				fprintf(out, "/* Products of neighbours, added to 16 lanes. */\n"
-					     "#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n\n");
+				fprintf(out,
+					"/* Products of neighbours, added to 16 lanes. */\n"
+					"#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n\n");
 			used = true;
 			put_group(out, m->arena, a, b);
 		}

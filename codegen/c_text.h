@@ -29,6 +29,8 @@ void c_put_constant(FILE *out, const Module *module, size_t index, const char *a
 void c_put_checked(FILE *out);
 void c_put_routines(FILE *out, const Module *module);
 
+/* Is the operation an operator of C, or its operand itself? */
+bool c_is_infix(Op op, Dtype dtype);
 /* One operation of arguments that are C expressions: an expression, in parentheses where needed. */
 const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args);
 /* ... of its near or far form, by the prefix of the name. */

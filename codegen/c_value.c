@@ -80,8 +80,8 @@ static void put_int_body(FILE *out, const char *body, Dtype dtype)
 			putc(*p, out);
 }
 
-/* Operators of C that mean the same: those of integers would overflow. */
-static bool is_infix(Op op, Dtype dtype)
+/* Those of integers would overflow. */
+bool c_is_infix(Op op, Dtype dtype)
 {
 	return dtype_is_float(dtype) && (op == OP_ADD || op == OP_SUB || op == OP_MUL ||
 					 op == OP_DIV || op == OP_NEG || op == OP_ID);
@@ -323,7 +323,7 @@ void c_put_helpers(FILE *out, const Module *m)
 			put_forms(out, m, all, op, d);
 	for (Op op = 0; op < OP_COUNT; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
-			if (all->ops[op][d] && !is_infix(op, d) && d != DTYPE_U4X32)
+			if (all->ops[op][d] && !c_is_infix(op, d) && d != DTYPE_U4X32)
 				put_op(out, m, op, d);
 	for (Dtype from = 0; from < DTYPE_COUNT; from++)
 		if (all->keys[from])
@@ -345,7 +345,7 @@ const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args)
 		return args[0];
 	if (op == OP_NEG && dtype_is_float(dtype))
 		return arena_printf(arena, "(-%s)", args[0]);
-	if (is_infix(op, dtype)) {
+	if (c_is_infix(op, dtype)) {
 		const char *symbol = op == OP_MUL ? "*" : op_symbol(op);
 		return arena_printf(arena, "(%s %s %s)", args[0], symbol, args[1]);
 	}

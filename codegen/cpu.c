@@ -74,8 +74,8 @@ static void test_leaf(FILE *out, CpuidLeaf leaf, const uint32_t masks[4])
 
 /* An indirect function: the dynamic loader runs its resolver once, and a call costs a jump. cpuid at every
  * call would cost microseconds inside a virtual machine, a cached answer would be a mutable global, and
- * libgcc's __cpu_model would be a dependency. Nothing but baseline instructions runs here. Label 2 is the
- * function where the machine has the features, 3 where it has not; the caller writes these. */
+ * libgcc's __cpu_model would be a dependency. Nothing but baseline instructions runs here. Label 2, which
+ * the caller writes, is the function where the machine has the features, 3 (resolver_end) where not. */
 static void resolver_asm(FILE *out, uint64_t features, const char *symbol)
 {
 	uint32_t masks[LEAF_COUNT][4] = {{0}}, xcr0 = 0;

@@ -19,7 +19,6 @@
 #include "codegen/jit_kernel.h"
 #include "codegen/jit_simd.h"
 #include "loops/build.h"
-#include "loops/linear.h"
 #include "loops/matrix.h"
 
 enum { QUAD = 4 };
@@ -30,15 +29,7 @@ typedef struct Groups {
 	Type *words, *halves, *unsigned_halves, *sums;
 	const Value *a, *b; /* loads of element 0 */
 	uint32_t n, all;    /* products; elements of a word */
-	IterVar lane;
 } Groups;
-
-/* Is the word the same in all lanes? */
-static bool is_shared(const KernelJit *k, const Groups *g, const Value *load)
-{
-	Program *program = (Program *)k->program;
-	return size_is(program->sizes, ix_stride(program, load->ix, g->lane), 0);
-}
 
 static Rvalue *as(const Groups *g, Rvalue *value, Type *type)
 {
@@ -86,10 +77,10 @@ static Rvalue *shared_word(KernelJit *k, const Groups *g, const Value *load)
 					  gcc_jit_lvalue_as_rvalue(temp)));
 }
 
-static Rvalue *words_at(KernelJit *k, const Groups *g, const Value *load)
+static Rvalue *words_at(KernelJit *k, const Groups *g, const Value *load, bool shared)
 {
 	Jit *jit = g->f->jit;
-	if (is_shared(k, g, load))
+	if (shared)
 		return shared_word(k, g, load);
 	Type *elements = jit_vector_type(jit, load->dtype, g->log + (g->all == 2 ? 1 : 2));
 	Lvalue *element = jit_buffer_element(k, load->buffer, load->ix);
@@ -195,14 +186,15 @@ Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log,
 	Jit *jit = k->f.jit;
 	LaneProducts products;
 	REQUIRE(lane_products((Program *)k->program, stmt, lane, &products));
-	Groups g = {.f = &k->f, .log = log, .lane = lane, .n = products.n, .all = products.all};
+	Groups g = {.f = &k->f, .log = log, .n = products.n, .all = products.all};
 	g.a = products.factors[0];
 	g.b = products.factors[1];
 	g.words = jit_vector_type(jit, DTYPE_I32, log);
 	g.sums = jit_vector_type(jit, stmt->value->dtype, log);
 	g.halves = jit_short_vector(jit, log + 1);
 	g.unsigned_halves = jit_vector_type(jit, DTYPE_BF16, log + 1);
-	Rvalue *a = words_at(k, &g, g.a), *b = words_at(k, &g, g.b);
+	Rvalue *a = words_at(k, &g, g.a, products.shared[0]),
+	       *b = words_at(k, &g, g.b, products.shared[1]);
 	if (g.all == 2) {
 		REQUIRE(jit->extras & CPU_BF16);
 		return assembled(&g, "vdpbf16ps %3, %2, %0", before, a, b);

@@ -10,8 +10,8 @@
  *   else
  *     for k in 0..512 step 32: for r: unroll q: vector lane: acc[r, lane] += ...
  *
- * Registers and their shapes (codegen/matrix_tiles.h) are lost in functions, so a function that has products releases them when it ends, and
- * one that calls another one sets them again.
+ * Registers and their shapes (codegen/matrix_tiles.h) are lost in functions, so a function that has
+ * products releases them when it ends, and one that calls another one sets them again.
  */
 #include "codegen/jit_function.h"
 #include "codegen/jit_kernel.h"

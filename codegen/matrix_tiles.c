@@ -1,6 +1,8 @@
 /* Registers and shapes of products of matrices: see matrix_tiles.h. */
 #include "codegen/matrix_tiles.h"
 
+#include "base/integer.h"
+
 enum { SUMS = 0, ROWS = 4, COLUMNS = 6, REGISTERS = 8 };
 
 MatrixTiles matrix_tiles(const Target *target, const MatrixProduct *m)
@@ -10,8 +12,8 @@ MatrixTiles matrix_tiles(const Target *target, const MatrixProduct *m)
 		.rows = m->nrows,
 		.tile_rows = target->matrix_rows,
 		.tile_columns = columns,
-		.row_tiles = (m->nrows + target->matrix_rows - 1) / target->matrix_rows,
-		.column_tiles = (m->ncolumns + columns - 1) / columns,
+		.row_tiles = divide_up(m->nrows, target->matrix_rows),
+		.column_tiles = divide_up(m->ncolumns, columns),
 		.row_bytes = target->matrix_row_bytes,
 	};
 }

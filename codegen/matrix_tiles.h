@@ -1,4 +1,4 @@
-/* How a product of matrices (loops/matrix.h) lies in the tiles of AMX: what both back ends for CPUs agree on.
+/* How a product of matrices (loops/matrix.h) lies in the tiles of AMX.
  *
  * Sums are in registers 0 to 3, row tile by row tile; rows in 4, the last ones in 5; columns in 6 and 7.
  */

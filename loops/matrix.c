@@ -39,12 +39,12 @@ static bool is_element(Program *program, const Value *first, const Value *load, 
 }
 
 /* Is factor `at` of all products a word for each lane, or one that they share? */
-static bool is_word(Program *program, const Value *const *products, const LaneProducts *p,
-		    uint32_t at, IterVar lane)
+static bool is_word(Program *program, const Value *const *products, LaneProducts *p, uint32_t at,
+		    IterVar lane)
 {
 	const Value *first = p->factors[at];
-	if (!ix_moves_by(program, first->ix, lane, p->all) &&
-	    !ix_moves_by(program, first->ix, lane, 0))
+	p->shared[at] = ix_moves_by(program, first->ix, lane, 0);
+	if (!p->shared[at] && !ix_moves_by(program, first->ix, lane, p->all))
 		return false;
 	for (uint32_t q = 0; q < p->n; q++)
 		if (!is_element(program, first, narrow_load(program, products[q], at), q))
@@ -67,7 +67,7 @@ bool lane_products(Program *program, const Stmt *stmt, IterVar lane, LaneProduct
 	p->all = QUAD / (uint32_t)dtype_bytes(a->dtype);
 	if (!is_word(program, products, p, 0, lane) || !is_word(program, products, p, 1, lane))
 		return false;
-	int shared = ix_moves_by(program, a->ix, lane, 0) + ix_moves_by(program, b->ix, lane, 0);
+	int shared = p->shared[0] + p->shared[1];
 	return p->n == p->all ? shared < 2 : p->n < p->all && shared == 1;
 }
 
@@ -120,9 +120,9 @@ bool matrix_product(Program *program, const Stmt *loop, MatrixProduct *m)
 	    !lane_products(program, m->set, m->lanes->iter, &products) ||
 	    products.n != products.all)
 		return false;
-	bool second = ix_moves_by(program, products.factors[0]->ix, m->lanes->iter, 0);
-	m->a = products.factors[!second];
-	m->b = products.factors[second];
+	bool first = products.shared[0];
+	m->a = products.factors[!first];
+	m->b = products.factors[first];
 	return has_matrices(program, m, products.all);
 }
 

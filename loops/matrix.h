@@ -15,6 +15,7 @@
 
 typedef struct LaneProducts {
 	const Value *factors[2]; /* loads of the first elements of words */
+	bool shared[2];		 /* all lanes share the factor's word */
 	uint32_t n, all;	 /* products; elements of a word */
 } LaneProducts;
 

@@ -40,8 +40,8 @@ static bool can_be_fused(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
-	if (!proj || proj->linear || node->target != NODE_NONE || node->kind == NODE_ARGMAX ||
-	    node->along.letter || node->kind == NODE_RANDOM || node_is_copy(node))
+	if (!proj || proj->linear || node->target != NODE_NONE || !node_suits_nest(node) ||
+	    node_is_copy(node))
 		return false;
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }

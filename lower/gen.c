@@ -235,8 +235,7 @@ void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body)
 		*body = (Body){0};
 		PUSH(gen->arena, body->stmts, loop);
 	}
-	for (size_t i = 0; i < body->stmts.n; i++)
-		PUSH(gen->arena, gen->top.stmts, body->stmts.at[i]);
+	gen_append(gen, &gen->top, body_block(body));
 }
 
 Sym kernel_name(Lower *lower, NodeId id)

@@ -97,7 +97,7 @@ Gen gen_emit(const Gen *planned);
 /* What was chosen for it goes into the schedule that was made; the kernel itself is the caller's. */
 Kernel kernel_finish(Gen *gen);
 /* A temporary of the kernel, called PREFIX_OF. Requires: the kernel is planned, not emitted. Of a nest that is only
- * looked at it is one of the look's program, and nobody's else. */
+ * looked at it is one of the look's program, and nobody else's. */
 BufferId gen_temporary(Gen *gen, const char *prefix, const char *of, Buffer buffer);
 /* Adds a buffer to those that were declared for the kernel. */
 void gen_owns(Gen *gen, BufferId buffer);

@@ -36,8 +36,7 @@ static bool may_have_margins(const Lower *lower, NodeId id)
 	const Node *node = lower_node(lower, id);
 	const NodePlan *plan = &lower->plan[id];
 	const Proj *proj = lower_proj(lower, id);
-	bool plain = proj && !proj->linear && node->target == NODE_NONE &&
-		     node->kind != NODE_ARGMAX && !node->along.letter && node->kind != NODE_RANDOM;
+	bool plain = proj && !proj->linear && node->target == NODE_NONE && node_suits_nest(node);
 	return plain && lower_has_kernel(lower, id) && !plan->mutated && !plan->pre_check &&
 	       !plan->output && lower->program->buffers.at[plan->buffer].kind == BUFFER_TEMP &&
 	       !nest_needs_fill(lower, id) && !is_read_in_line(lower, id);

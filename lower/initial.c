@@ -1,6 +1,6 @@
 /* What parameters start with, where that is an expression of each element's own place: a kernel a parameter,
- * which writes it in place. (Others are steps as those of any routine: routine.c.) Everything between the parameter and its leaves is computed inside, at the element's own
- * indices, so there is no other memory.
+ * which writes it in place. (Others are steps as those of any routine: routine.c.) Everything between the
+ * parameter and its leaves is computed inside, at the element's own indices, so there is no other memory.
  *
  *   without random numbers   for i, j, ...: w[i, j] = value(i, j)
  *   with them                for b in 0..n/4: four numbers of each stream that is read where it is

@@ -5,8 +5,8 @@
  *
  * A copy reads each element once, so nothing is computed twice, and the numbers are the same: the
  * buffer would have held them in the type that the copy casts from. What is copied several times is
- * computed so where it is cheap. An operand of a routine has its kernel before, which is dropped
- * once all that reads it are such copies; one of the state is dropped in prepack_value.c.
+ * computed so where it is cheap. An operand of a routine has no kernel where the one that reads it
+ * computes it so (drop_producer.c); one of the state is dropped in prepack_value.c.
  */
 #include "base/diag.h"
 #include "loops/walk.h"

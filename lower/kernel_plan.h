@@ -51,7 +51,7 @@ typedef struct KernelPlan {
 	bool clears_later; /* the target of an assignment is cleared behind that */
 	IterVar fill; /* of the loop that sets `to` to `neutral` first; UINT32_MAX: there is none */
 	Scalar neutral;
-	PlannedNest *nests; /* NULL: it is none */
+	PlannedNest *nests; /* of KERNEL_NESTS */
 	uint32_t nnests;
 	/* of a kernel of another kind: */
 	ScatterPlan scatter;
@@ -74,4 +74,5 @@ Lines *along_plan(Gen *gen, NodeId node, StoreTarget to);
 void producers_drop(Lower *lower, const KernelPlan *plan);
 /* Do nests of the kernel read the buffer? */
 bool kernel_plan_reads(const KernelPlan *plan, BufferId buffer);
+
 #endif

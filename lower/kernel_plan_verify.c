@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "base/diag.h"
+#include "base/integer.h"
 #include "base/size_order.h"
 #include "lower/kernel_plan.h"
 #include "lower/lower.h"
@@ -73,7 +74,7 @@ static void verify_parts(const Nest *nest, const TileParts *parts, const Loop *l
 /* Vectors of sums of so many rows and columns, the least that they can be. */
 static int64_t sum_vectors(const Tile *tile, int64_t rows, int64_t cols)
 {
-	return tile->form == TILE_ACROSS ? rows * ((cols + tile->native - 1) / tile->native)
+	return tile->form == TILE_ACROSS ? rows * divide_up(cols, tile->native)
 					 : rows * cols * (tile->lanes / tile->native);
 }
 
@@ -82,8 +83,8 @@ static void verify_matrix(const Tile *tile, const TileParts *rows, const TilePar
 {
 	const Target *t = tile_target(tile);
 	for (uint32_t i = 0; i < rows->n; i++)
-		if (2 * tile_ceil_div(rows->at[i].step, t->matrix_rows) *
-			    tile_ceil_div(col->step, tile->native) >
+		if (2 * divide_up(rows->at[i].step, t->matrix_rows) *
+			    divide_up(col->step, tile->native) >
 		    t->matrix_tiles)
 			BUG("a tile of %s, %" PRId64 " by %" PRId64 ", does not fit %" PRId64
 			    " matrix tiles",
@@ -203,7 +204,7 @@ static void verify_root(const RowBlock *row_block, const RowBlockPart *part, uin
 	for (uint32_t k = 0; k < part->nplaces; k++)
 		if (part->places[k].node == kernel->node && !part->places[k].fixed)
 			place = &part->places[k];
-	if ((place != NULL) == (row_block->roots[i].kept || i + 1 == row_block->nroots))
+	if ((place != NULL) == row_block_stores(row_block, i))
 		BUG("%s is in a block of rows, and elsewhere", kernel->gen.name);
 	if (!place)
 		return;

@@ -119,7 +119,8 @@ typedef struct RowBlockPassed {
 	NodeId first, last;
 } RowBlockPassed;
 
-/* What is decided about the nodes that a routine, or what a parameter starts with, needs, ascending; `first_use`: of each, into uses. */
+/* What is decided about the nodes that a routine, or what a parameter starts with, needs, ascending;
+ * `first_use`: of each, into uses. */
 typedef struct RoutinePlan {
 	NodeId initial; /* the assignment that a parameter starts with; NODE_NONE: a routine of the graph */
 	NodePlan *nodes;
@@ -205,6 +206,12 @@ static inline Sym lower_unique(Lower *lower, const char *text)
 static inline Sym lower_identifier(const Lower *lower, const char *text)
 {
 	return tables_identifier(&lower->tables, text);
+}
+/* Do the loops of a nest compute the node, if its projection is not linear: is it no place of the
+ * greatest, nothing along an axis, no random words? */
+static inline bool node_suits_nest(const Node *node)
+{
+	return node->kind != NODE_ARGMAX && !node->along.letter && node->kind != NODE_RANDOM;
 }
 /* The node whose loops the kernel of a root has: the reduction that it finishes, or itself. */
 static inline NodeId lower_nest_node(const Lower *lower, NodeId root)

@@ -100,6 +100,12 @@ void nest_look_at(NestLook *look, Lower *lower, NodeId root, uint32_t piece, Sym
 void nest_look_again(NestLook *look, const Nest *nest);
 
 static inline const Target *nest_target(const Nest *nest) { return nest->gen->lower->target; }
+/* The number that a size is; `otherwise` where it is none. */
+static inline int64_t nest_known(const Nest *nest, Size size, int64_t otherwise)
+{
+	int64_t n;
+	return size_is_const(nest->gen->program->sizes, size, &n) ? n : otherwise;
+}
 
 /* Loops, guards and values of a nest whose node, root, target, projection and piece are filled
  * in. */

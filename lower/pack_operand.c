@@ -82,12 +82,6 @@ static bool find_moved(PackedOperand *s)
 
 /* ---- whether ---- */
 
-static int64_t known(const PackedOperand *s, Size extent, int64_t otherwise)
-{
-	int64_t n;
-	return size_is_const(s->program->sizes, extent, &n) ? n : otherwise;
-}
-
 /* The product of the extents of the loops that move these loads alone, but for batch axes; at most
  * WORK_LEAST, so that products of such fit. */
 static int64_t extent_of(const PackedOperand *s, uint32_t moved, int64_t otherwise)
@@ -95,7 +89,7 @@ static int64_t extent_of(const PackedOperand *s, uint32_t moved, int64_t otherwi
 	int64_t n = 1;
 	for (uint32_t i = 0; i < s->nest->nloops && n < s->target->stage_work; i++)
 		if (s->moved[i] == moved)
-			n *= known(s, s->nest->loops[i].own, otherwise);
+			n *= nest_known(s->nest, s->nest->loops[i].own, otherwise);
 	return n < s->target->stage_work ? n : s->target->stage_work;
 }
 
@@ -103,7 +97,7 @@ static int64_t steps(const PackedOperand *s, int64_t otherwise)
 {
 	int64_t n = 1;
 	for (uint32_t i = s->nest->nresult; i < s->nest->nloops && n < s->target->stage_work; i++)
-		n *= known(s, s->nest->loops[i].extent, otherwise);
+		n *= nest_known(s->nest, s->nest->loops[i].extent, otherwise);
 	return n < s->target->stage_work ? n : s->target->stage_work;
 }
 
@@ -165,8 +159,8 @@ static uint32_t longest_rows(const PackedOperand *s, uint32_t load)
 	uint32_t best = s->first_col;
 	for (uint32_t i = 0; i < s->first_col; i++)
 		if (s->moved[i] == 1u << load && !size_is(s->program->sizes, loops[i].own, 1) &&
-		    (best == s->first_col ||
-		     known(s, loops[i].own, 1) >= known(s, loops[best].own, 1)))
+		    (best == s->first_col || nest_known(s->nest, loops[i].own, 1) >=
+						     nest_known(s->nest, loops[best].own, 1)))
 			best = i;
 	return best;
 }
@@ -177,7 +171,7 @@ static int64_t passes(const PackedOperand *s)
 	int64_t n = 1;
 	for (uint32_t i = 0; i < s->first_col && n < s->target->stage_passes; i++)
 		if (s->moved[i] == 1u << s->cols)
-			n *= known(s, s->nest->loops[i].own, 1);
+			n *= nest_known(s->nest, s->nest->loops[i].own, 1);
 	return n;
 }
 
@@ -189,9 +183,9 @@ static bool rows_are_spread(const PackedOperand *s)
 	uint32_t load = 1 - s->cols, row = longest_rows(s, load);
 	int64_t line = CACHE_LINE / dtype_bytes(s->loads[load]->dtype);
 	bool spread = row < s->first_col && passes(s) >= s->target->stage_passes &&
-		      known(s, stride(s, load, row), 0) >= line;
+		      nest_known(s->nest, stride(s, load, row), 0) >= line;
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
-		spread = spread && known(s, stride(s, load, i), 0) * 2 >= line;
+		spread = spread && nest_known(s->nest, stride(s, load, i), 0) * 2 >= line;
 	return spread;
 }
 
@@ -207,7 +201,7 @@ static uint32_t find_contiguous(const PackedOperand *s)
 	const Nest *nest = s->nest;
 	int64_t columns = 1;
 	for (uint32_t i = s->first_col; i < nest->nresult; i++)
-		columns *= known(s, nest->loops[i].own, 0);
+		columns *= nest_known(s->nest, nest->loops[i].own, 0);
 	const ScheduleClause *asked = gen_asked(gen_of(s), CHOICE_CONTIGUOUS);
 	bool wanted =
 		asked ? asks_on(asked)
@@ -216,7 +210,7 @@ static uint32_t find_contiguous(const PackedOperand *s)
 		return s->first_col;
 	for (uint32_t i = s->first_col; i-- > 0;)
 		if (asks_name(asked, 0, loop_name(s, i)) && s->moved[i] == 1u << s->cols &&
-		    known(s, nest->loops[i].own, 0) > 1)
+		    nest_known(s->nest, nest->loops[i].own, 0) > 1)
 			return i;
 	return s->first_col;
 }
@@ -251,7 +245,7 @@ static bool overlaps(const PackedOperand *s, const Index *index)
 			int64_t other = index->terms[u].coef;
 			Size extent = s->nest->proj->iters[index->terms[u].iter].extent;
 			if (other < coef || (other == coef && u > t))
-				reach += other * (known(s, extent, INT32_MAX) - 1);
+				reach += other * (nest_known(s->nest, extent, INT32_MAX) - 1);
 		}
 		if (reach >= coef)
 			return true;
@@ -307,7 +301,7 @@ static bool goes_by_rows(const PackedOperand *s, uint32_t load, const Order *ord
 {
 	uint32_t last = order->loops[order->n - 1];
 	return size_is(s->program->sizes, stride(s, load, last), 1) &&
-	       known(s, s->nest->loops[last].extent, s->target->produced_row) >=
+	       nest_known(s->nest, s->nest->loops[last].extent, s->target->produced_row) >=
 		       s->target->produced_row;
 }
 

@@ -27,12 +27,6 @@
 
 static const Iter *iter_of(const Pad *p, IterId iter) { return &p->nest->proj->iters[iter]; }
 
-static int64_t known(const Pad *p, Size size, int64_t otherwise)
-{
-	int64_t n;
-	return size_is_const(p->program->sizes, size, &n) ? n : otherwise;
-}
-
 const Loop *pad_loop(const Nest *nest, IterId iter)
 {
 	for (uint32_t i = 0; i < nest->nloops; i++)
@@ -60,7 +54,7 @@ static bool is_affine(const Pad *p, const Index *index)
 		bool window = index->nterms > 1;
 		if (index->terms[t].coef <= 0 || (window && !is_whole(p, iter)) ||
 		    (window && iter_of(p, iter)->reduced &&
-		     known(p, iter_of(p, iter)->extent, 0) < 1))
+		     nest_known(p->nest, iter_of(p, iter)->extent, 0) < 1))
 			return false;
 	}
 	return index->gather < 0;
@@ -87,13 +81,13 @@ static bool are_affine(const Pad *p)
 static int64_t step_of(const Pad *p, const Ix *at, const Loop *loop)
 {
 	Size step = ix_stride(p->program, at, loop->var);
-	return size_is_bad(step) ? 0 : known(p, step, 0);
+	return size_is_bad(step) ? 0 : nest_known(p->nest, step, 0);
 }
 
 /* Does the next member of a batch begin where the columns end? */
 static bool goes_on(const Pad *p, const Ix *at, NodeId tensor)
 {
-	int64_t end = step_of(p, at, p->col) * known(p, p->col->extent, 0);
+	int64_t end = step_of(p, at, p->col) * nest_known(p->nest, p->col->extent, 0);
 	return size_is(p->program->sizes, node_elements(p->nest->gen->lower, tensor), end);
 }
 
@@ -110,7 +104,8 @@ static bool is_joined_batch(const Pad *p, const Index *index)
 			   lower_node(lower, nest->node)->args[p->arg]);
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		IterId iter = index->terms[t].iter;
-		one &= iter == p->col->iter || known(p, iter_of(p, iter)->extent, 0) == 1;
+		one &= iter == p->col->iter ||
+		       nest_known(p->nest, iter_of(p, iter)->extent, 0) == 1;
 	}
 	return one;
 }
@@ -131,7 +126,8 @@ static bool is_picture(Pad *p, uint32_t arg)
 		const IndexTerm *term = nest_term_of(index, p->col->iter);
 		if (!term || index->nterms < 2 || is_joined_batch(p, index))
 			continue;
-		p->apart = index->guarded || step != (p->inner ? known(p, p->inner->extent, 0) : 1);
+		p->apart = index->guarded ||
+			   step != (p->inner ? nest_known(p->nest, p->inner->extent, 0) : 1);
 		return step > 0 &&
 		       (is_asked(p) || step < nest_target(p->nest)->pad_far * term->coef);
 	}
@@ -143,7 +139,7 @@ static bool is_picture(Pad *p, uint32_t arg)
 static bool is_inner(const Pad *p, uint32_t arg, const Loop *loop)
 {
 	const Value *load = p->nest->value->args[arg], *other = p->nest->value->args[1 - arg];
-	int64_t extent = known(p, loop->extent, 0);
+	int64_t extent = nest_known(p->nest, loop->extent, 0);
 	return extent > 0 && (is_asked(p) || extent < nest_target(p->nest)->pad_far) &&
 	       load->kind == VALUE_LOAD && other->kind == VALUE_LOAD &&
 	       step_of(p, load->ix, loop) == 1 && !ix_uses(other->ix, loop->var) &&
@@ -165,7 +161,7 @@ static bool finds_loops(Pad *p)
 			continue;
 		p->inner = last;
 		p->col = last - 1;
-		return step_of(p, nest->at, p->col) == known(p, last->extent, 0) &&
+		return step_of(p, nest->at, p->col) == nest_known(p->nest, last->extent, 0) &&
 		       is_picture(p, arg);
 	}
 	return false;
@@ -178,8 +174,9 @@ static bool finds_picture(Pad *p)
 	const Value *value = nest->value;
 	if (node->nargs != 2 || value->kind != VALUE_OP || value->op != OP_MUL ||
 	    !dtype_is_float(value->dtype) || !finds_loops(p) ||
-	    (!is_asked(p) && known(p, p->col->extent, nest_target(p->nest)->least_lanes) <
-				     nest_target(p->nest)->least_lanes))
+	    (!is_asked(p) &&
+	     nest_known(p->nest, p->col->extent, nest_target(p->nest)->least_lanes) <
+		     nest_target(p->nest)->least_lanes))
 		return false;
 	const Value *other = value->args[1 - p->arg];
 	const Ix **axes =
@@ -196,7 +193,7 @@ static int64_t product(const Pad *p, bool reduced, bool moves)
 	for (uint32_t i = 0; i < nest->nloops && n < INT32_MAX; i++)
 		if (nest->loops[i].reduced == reduced &&
 		    ix_uses(p->load->ix, nest->loops[i].var) == moves)
-			n *= known(p, nest->loops[i].own, 1);
+			n *= nest_known(p->nest, nest->loops[i].own, 1);
 	return n;
 }
 
@@ -227,7 +224,8 @@ static const Loop *joined_rows(const Pad *p)
 	if (nest->nresult < 2 || p->inner)
 		return NULL;
 	const Loop *outer = &nest->loops[nest->nresult - 2];
-	int64_t rows = known(p, outer->extent, 0), cols = known(p, p->col->extent, 0);
+	int64_t rows = nest_known(p->nest, outer->extent, 0),
+		cols = nest_known(p->nest, p->col->extent, 0);
 	Size step = ix_stride(p->program, nest->at, outer->var);
 	bool neighbours = !size_is_bad(step) && size_same(step, p->col->extent);
 	bool joins = neighbours && ix_uses(p->load->ix, outer->var) &&
@@ -408,7 +406,8 @@ static bool copies_are_few(const Pad *p, const CopyAxis *dim)
 	for (uint32_t t = 0; t < index->nterms; t++)
 		if (!iter_of(p, index->terms[t].iter)->reduced)
 			step = index->terms[t].coef;
-	return known(p, dim->extent, INT32_MAX) <= nest_target(p->nest)->pad_copies * step;
+	return nest_known(p->nest, dim->extent, INT32_MAX) <=
+	       nest_target(p->nest)->pad_copies * step;
 }
 
 static Size copy_elements(const Pad *p)
@@ -434,7 +433,7 @@ static bool copy_is_short(const Pad *p)
 		if (dim->term || !size_is_const(sizes, size_sub(sizes, dim->extent, size), &margin))
 			continue;
 		if (margin > nest_target(p->nest)->pad_margin &&
-		    margin > nest_target(p->nest)->pad_margin_times * known(p, size, 0))
+		    margin > nest_target(p->nest)->pad_margin_times * nest_known(p->nest, size, 0))
 			return false;
 	}
 	return !size_is_bad(copy_elements(p));

@@ -5,12 +5,6 @@
  */
 #include "lower/pad.h"
 
-static int64_t known(const Pad *p, Size size)
-{
-	int64_t n;
-	return size_is_const(p->program->sizes, size, &n) ? n : 1;
-}
-
 /* Cycles of the copy for one member of a batch; one with the picture's own margins is shared, or
  * there is none. */
 static uint64_t copy_cycles(const Pad *p)
@@ -20,7 +14,7 @@ static uint64_t copy_cycles(const Pad *p)
 	for (uint32_t d = 0; d < p->ndims; d++) {
 		const IndexTerm *term = p->dims[d].term;
 		const Loop *loop = term ? pad_loop(p->nest, term->iter) : NULL;
-		elements *= known(p, loop ? loop->own : p->dims[d].extent);
+		elements *= nest_known(p->nest, loop ? loop->own : p->dims[d].extent, 1);
 		dense &= !term || term->coef == 1;
 	}
 	return p->margins ? 0

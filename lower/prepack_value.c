@@ -35,8 +35,7 @@ static bool is_computed(const Lower *lower, NodeId id)
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	return proj && node->target == NODE_NONE && node->nargs > 0 && proj->width <= 1 &&
-	       node->kind != NODE_ARGMAX && !node->along.letter && node->kind != NODE_RANDOM && node->kind != NODE_GATHER &&
-	       node->kind != NODE_SCATTER;
+	       node_suits_nest(node) && node->kind != NODE_GATHER && node->kind != NODE_SCATTER;
 }
 
 /* Is it a sum, padded or made of pieces, which nothing computes where it reads it? */

@@ -86,7 +86,7 @@ static void emit_row_block(Lower *lower, RowBlock *row_block)
 {
 	row_block_emit(lower, row_block);
 	for (uint32_t i = 0; i < row_block->nroots; i++)
-		if (row_block->roots[i].kept || i + 1 == row_block->nroots)
+		if (row_block_stores(row_block, i))
 			kernel_emit_frame(lower, row_block->roots[i].root);
 }
 

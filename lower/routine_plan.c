@@ -49,7 +49,8 @@ static bool is_cleared(const Lower *lower, NodeId own)
 
 /* ---- made, and taken up again ---- */
 
-bool routine_decide(Lower *lower)
+/* False after an error (in diags). */
+static bool decide(Lower *lower)
 {
 	fuse_plan(lower);
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
@@ -67,7 +68,7 @@ bool routine_decide(Lower *lower)
 RoutinePlan routine_plan(Lower *lower)
 {
 	RoutinePlan plan = {.initial = NODE_NONE};
-	if (!routine_decide(lower))
+	if (!decide(lower))
 		return plan;
 	uint32_t nuses = 0;
 	plan.n = lower->nneeded;

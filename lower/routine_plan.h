@@ -5,8 +5,6 @@
 #include "lower/lower.h"
 #include "lower/lowering.h"
 
-/* Decides about the nodes of the routine at hand; false after an error (in diags). */
-bool routine_decide(Lower *lower);
 /* What is decided about the nodes of the routine at hand; errors are in diags. The plan lives as long as the
  * program. */
 RoutinePlan routine_plan(Lower *lower);

@@ -60,7 +60,7 @@ typedef struct RowBlockEnd {
 typedef struct RowBlockTransposed {
 	NodeId node;
 	const Ix *const *axes; /* as it is read */
-	int *dims;	       /* by axis: a dim, BAND_FIXED, or -1 */
+	int *dims;	       /* by axis: a dim, ROW_BLOCK_FIXED, or -1 */
 	int *order;	       /* by axis: its position in the copy; -1: it has none */
 	int nsums, naxes;      /* positions: those of sums, which are the first ones; all */
 } RowBlockTransposed;
@@ -73,9 +73,9 @@ typedef struct RowBlockPlace {
 	BufferId buffer;
 	Size elements;		/* of the buffer */
 	bool padded;		/* rows are farther apart than they are long */
-	int *dims;		/* by axis: a dim, BAND_FIXED, or -1 */
+	int *dims;		/* by axis: a dim, ROW_BLOCK_FIXED, or -1 */
 	Size *strides;		/* by axis */
-	const Ix *const *fixed; /* by axis: the index of those that are BAND_FIXED */
+	const Ix *const *fixed; /* by axis: the index of those that are ROW_BLOCK_FIXED */
 } RowBlockPlace;
 
 /* Rows that go in blocks of one height: where tensors are, and a kernel for each root. */
@@ -143,6 +143,11 @@ uint32_t row_block_parts(const Lower *lower, const RowBlock *row_block,
 static inline uint32_t row_block_ncopies(const RowBlock *row_block)
 {
 	return row_block->in_place ? 0 : row_block->ntransposed;
+}
+/* Is a root, by its number, stored where it always is: is it the last one, or one that others read too? */
+static inline bool row_block_stores(const RowBlock *row_block, uint32_t root)
+{
+	return row_block->roots[root].kept || root + 1 == row_block->nroots;
 }
 /* Are the rows a batch axis of the first contraction's result? */
 bool row_block_is_batch(const Lower *lower, const RowBlock *row_block);

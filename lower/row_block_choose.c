@@ -156,7 +156,7 @@ static Size elements_inside(const Chooser *c, NodeId node, const int *dims)
 	return elements;
 }
 
-/* By axis of an operand: a dim, BAND_FIXED, or -1. */
+/* By axis of an operand: a dim, ROW_BLOCK_FIXED, or -1. */
 static int *dims_of(const Chooser *c, const RowBlockEnd *end, const Seen *seen)
 {
 	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node));

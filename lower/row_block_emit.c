@@ -159,8 +159,8 @@ void row_block_emit(Lower *lower, RowBlock *row_block)
 		describe(&e);
 	}
 	lower->row_block = NULL;
-	for (uint32_t i = 0; i + 1 < row_block->nroots; i++)
-		if (!row_block->roots[i].kept)
+	for (uint32_t i = 0; i < row_block->nroots; i++)
+		if (!row_block_stores(row_block, i))
 			buffer_forget(lower->program, lower->plan[row_block->roots[i].root].buffer);
 	row_block_describe_passed(lower, row_block);
 }

@@ -16,7 +16,7 @@ static void place_root(Lower *lower, uint32_t i)
 {
 	RowBlock *row_block = lower->row_block;
 	const RowBlockRoot *root = &row_block->roots[i];
-	bool stored = root->kept || i + 1 == row_block->nroots;
+	bool stored = row_block_stores(row_block, i);
 	Sym name = stored ? kernel_name(lower, root->root) : lower_name(lower, root->root);
 	row_block->part->names[i] = name_of(lower, name);
 	if (!stored)

@@ -45,30 +45,31 @@ Sym tables_identifier(const Tables *t, const char *text)
 
 /* NAME, NAME_2, NAME_3 ...: `taken` holds the last number that a name got, so many equal names
  * stay cheap. */
+static Sym find_free(const Tables *t, NameCount **taken, Sym base, uint32_t *number)
+{
+	Sym name = base;
+	uint32_t n = (uint32_t)shget(*taken, name);
+	while (shgeti(*taken, name) >= 0) { /* falls: names that are taken */
+		n = n < 2 ? 2 : n + 1;
+		name = sym_printf(t->program->symbols, "%s_%" PRIu32, base, n);
+	}
+	*number = n;
+	return name;
+}
+
 Sym tables_free_name(const Tables *t, const char *text)
 {
-	Symbols *symbols = t->program->symbols;
-	const char *base = as_identifier(t->arena, text);
 	NameCount *taken = t->taken;
-	Sym name = sym_cstr(symbols, base);
-	uint32_t n = (uint32_t)shget(taken, name);
-	while (shgeti(taken, name) >= 0) { /* falls: names that are taken */
-		n = n < 2 ? 2 : n + 1;
-		name = sym_printf(symbols, "%s_%" PRIu32, base, n);
-	}
-	return name;
+	uint32_t number;
+	return find_free(t, &taken, tables_identifier(t, text), &number);
 }
 
 Sym tables_unique(Tables *t, const char *text)
 {
-	Symbols *symbols = t->program->symbols;
-	const char *base = as_identifier(t->arena, text);
-	Sym name = sym_cstr(symbols, base);
-	for (uint32_t n = (uint32_t)shget(t->taken, name); shgeti(t->taken, name) >= 0;) {
-		n = n < 2 ? 2 : n + 1;
-		shput(t->taken, sym_cstr(symbols, base), n);
-		name = sym_printf(symbols, "%s_%" PRIu32, base, n);
-	}
+	uint32_t number;
+	Sym base = tables_identifier(t, text), name = find_free(t, &t->taken, base, &number);
+	if (name != base)
+		shput(t->taken, base, number);
 	shputs(t->taken, ((NameCount){.key = (char *)name}));
 	return name;
 }

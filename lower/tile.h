@@ -162,7 +162,6 @@ bool tile_is_matrix(const Tile *tile, int64_t cols);
 /* tile_read.c: do the loops of the sum and those of the result whose iterators are `movers` meet an
  * element of the buffer several times, as those of a window do? */
 bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers);
-int64_t tile_ceil_div(int64_t a, int64_t b);
 /* A number as an index; an index plus an iterator. */
 const Ix *tile_const(const Tile *tile, int64_t value);
 const Ix *tile_plus(const Tile *tile, const Ix *ix, IterVar iter);

@@ -15,9 +15,9 @@ Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent,
 Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt);
 /* A loop over the elements of the tile at hand, those that its columns are filled up with too. */
 Block tile_over_elements(const Tile *tile, Block body);
-/* Loops over its rows and columns. */
 /* How loops over a tile's rows run: written out, or, of sums in memory, not. */
 LoopKind tile_rows_kind(const Tile *tile);
+/* Loops over its rows and columns. */
 Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body);
 
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);

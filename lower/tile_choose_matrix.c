@@ -8,20 +8,20 @@
  * Sums of floats are added in another order: there the choice depends on what all members of a batch
  * have in common, and few rows wait for the columns' operand either way.
  */
+#include "base/integer.h"
 #include "lower/tile_plan.h"
 
 /* Bytes of a word, of as many steps as a lane adds at once. */
 enum { WORD = 4 };
 
-int64_t tile_matrix_steps(const Tile *tile)
-{
-	return tile->group * (tile_target(tile)->matrix_row_bytes / WORD);
-}
+/* Words of a row of a matrix tile: steps of rows, or columns. */
+static int64_t row_words(const Target *target) { return target->matrix_row_bytes / WORD; }
+
+int64_t tile_matrix_steps(const Tile *tile) { return tile->group * row_words(tile_target(tile)); }
 
 bool tile_is_matrix(const Tile *tile, int64_t cols)
 {
-	int64_t columns = tile_target(tile)->matrix_row_bytes / WORD;
-	return tile->matrix && tile_width(tile, cols) % columns == 0;
+	return tile->matrix && tile_width(tile, cols) % row_words(tile_target(tile)) == 0;
 }
 
 bool tile_may_be_matrix(const Planner *p)
@@ -37,13 +37,10 @@ bool tile_may_be_matrix(const Planner *p)
 /* Matrix tiles of rows and of columns. */
 static int64_t row_tiles(const Planner *p, int64_t rows)
 {
-	return tile_ceil_div(rows, p->target->matrix_rows);
+	return divide_up(rows, p->target->matrix_rows);
 }
 
-static int64_t column_tiles(const Planner *p, int64_t cols)
-{
-	return tile_ceil_div(cols, p->native);
-}
+static int64_t column_tiles(const Planner *p, int64_t cols) { return divide_up(cols, p->native); }
 
 /* Half of the registers hold sums. */
 bool tile_fits_matrix(const Planner *p, int64_t rows, int64_t cols)
@@ -56,8 +53,7 @@ uint64_t tile_matrix_half_cycles(const Planner *p, int64_t rows, int64_t cols)
 	const Target *t = p->target;
 	int64_t r = row_tiles(p, rows), c = column_tiles(p, cols);
 	int64_t multiplies = r * c * t->matrix_product, loads = (r + c) * t->matrix_load;
-	int64_t words = t->matrix_row_bytes / WORD;
-	return (uint64_t)(2 * (multiplies > loads ? multiplies : loads) / words);
+	return (uint64_t)(2 * (multiplies > loads ? multiplies : loads) / row_words(t));
 }
 
 int64_t tile_matrix_rows(const Planner *p, int64_t at)

@@ -9,6 +9,7 @@
  * rows use it. Sums of floats are added in the order that the choice gives, so for them it depends
  * on the extents of one member of a batch alone.
  */
+#include "base/integer.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
 #include "lower/tile_plan.h"
@@ -292,10 +293,7 @@ static int64_t cut_vectors(const Planner *p, int64_t cols)
 	return tile_vectors(&cut, cols);
 }
 
-static int64_t whole_vectors(const Planner *p, int64_t cols)
-{
-	return (cols + p->native - 1) / p->native;
-}
+static int64_t whole_vectors(const Planner *p, int64_t cols) { return divide_up(cols, p->native); }
 
 /* Is the operand read once where it is not copied: do all loops but the rows' move it? */
 static bool streams_once(const Planner *p, int load)

@@ -22,7 +22,7 @@ static bool overlaps(const Planner *p, const Ix *ix, const Loop *down)
 	return false;
 }
 
-/* Do all elements that every element has of its own overlap? */
+/* Do all operands' elements that each element of the result has of its own overlap? */
 static bool goes_down(const Planner *p, const Loop *down)
 {
 	const Tile *tile = p->tile;

@@ -140,8 +140,7 @@ static bool is_fast(Tile *tile, const Value *value)
 /* Is the operand computed where it is copied? */
 static bool inlines(Tile *tile)
 {
-	const Value *packed = tile_packed_load(tile),
-		    *load = packed->nargs ? packed->args[0] : packed;
+	const Value *load = tile_packed_operand(tile);
 	const Value *value = nest_produced(tile->nest, load, copies_again(tile, load->buffer));
 	bool inlined = value != load && is_fast(tile, value);
 	if (inlined)
@@ -155,9 +154,9 @@ static bool declare_packed(Tile *tile)
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Size elements = tile_packed_elements(tile);
-	const Value *packed = tile_packed_load(tile),
-		    *load = packed->nargs ? packed->args[0] : packed;
-	Dtype dtype = tile->group > 1 ? tile_group_copied(tile, load)->dtype : packed->dtype;
+	const Value *load = tile_packed_operand(tile);
+	Dtype dtype = tile->group > 1 ? tile_group_copied(tile, load)->dtype
+				      : tile_packed_load(tile)->dtype;
 	if (tile->prepacked)
 		return prepack_declare(tile, load, dtype, elements);
 	tile->packed = gen_temporary(

@@ -18,6 +18,12 @@ void prepack_constant(const Tile *tile, const PackedParam *packed, const Program
 /* The load of the operand that is packed, as it is copied; steps of the sum and columns
  * of the copy, all loops counted through and the last columns filled up. */
 const Value *tile_packed_load(const Tile *tile);
+/* ... without the cast around it. */
+static inline const Value *tile_packed_operand(const Tile *tile)
+{
+	const Value *packed = tile_packed_load(tile);
+	return packed->nargs ? packed->args[0] : packed;
+}
 Size tile_packed_steps(const Tile *tile);
 Size tile_packed_columns(const Tile *tile);
 /* Elements of the copy: of all panels, or of those of a block of columns. */
@@ -35,6 +41,7 @@ Size tile_group_extent(const Tile *tile, const Loop *loop);
 const Value *tile_group_copied(const Tile *tile, const Value *element);
 int64_t tile_group_moved(const Tile *tile);
 const Value *tile_group_rows(const Tile *tile);
+/* tile_within.c: is the part in blocks of rows? */
 bool tile_rows_blocked(const Tile *tile, const TilePart *part);
 
 #endif

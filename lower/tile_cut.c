@@ -1,4 +1,5 @@
 /* The sum of a tile at the edge of a padded picture. */
+#include "base/integer.h"
 #include "lower/tile_emit.h"
 
 typedef struct Range {
@@ -21,8 +22,7 @@ static Range rows_inside(const Tile *tile, const TilePart *part, int64_t k)
 			size_is_const(sizes, guard->index->offset, &offset) && row->coef > 0);
 		int64_t at = offset + row->coef * first +
 			     nest_term_of(guard->index, tile->cut)->coef * k;
-		int64_t lo = tile_ceil_div(-at, row->coef),
-			hi = tile_ceil_div(size - at, row->coef);
+		int64_t lo = divide_up(-at, row->coef), hi = divide_up(size - at, row->coef);
 		rows.lo = lo > rows.lo ? lo : rows.lo;
 		rows.hi = hi < rows.hi ? hi : rows.hi;
 	}

@@ -17,6 +17,7 @@
 #include "lower/tile_plan.h"
 
 #include "base/diag.h"
+#include "base/integer.h"
 
 /* The only loop of the sum that a guard of the rows mentions; NULL: there are more, or none. */
 static const Loop *deciding_loop(const Nest *nest, const Guarded *guard, IterId row)
@@ -122,7 +123,7 @@ bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside)
 		if (term->coef <= 0 || !tile_is_const(p, guard->index->offset, &offset) ||
 		    !reach_of(p, guard, row->iter, reach))
 			return false;
-		int64_t first = tile_ceil_div(-offset - reach[0], term->coef);
+		int64_t first = divide_up(-offset - reach[0], term->coef);
 		int64_t more = term->coef - 1 - offset - reach[1];
 		const Ix *end = ix_add(program, ix_size(program->arena, guard->size),
 				       tile_const(p->tile, more));

@@ -22,11 +22,10 @@
 /* What is copied: that load, or what computes it. */
 static const Value *source(Tile *tile)
 {
-	const Value *packed = tile_packed_load(tile),
-		    *load = packed->nargs ? packed->args[0] : packed;
+	const Value *packed = tile_packed_load(tile);
 	if (!tile->inlined)
 		return packed;
-	const Value *value = nest_producer(tile->nest, load);
+	const Value *value = nest_producer(tile->nest, tile_packed_operand(tile));
 	return packed->nargs ? value_cast(tile->nest->gen->arena, packed->dtype, value) : value;
 }
 

@@ -40,8 +40,8 @@ Block tile_group_fill(Tile *tile, const TilePart *part);
 Block tile_group_steps(Tile *tile, const Value *element, Block prefetch);
 /* ... along the loop of the groups alone, for the first rows of the element's. */
 Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block prefetch);
-/* What elements begin with: the buffer, its code, what those of the present row begin with. Where the
- * tile has sums. */
+/* What elements begin with, where the tile has sums: the code that fills that buffer; what those of the
+ * present row begin with. */
 Block tile_group_fill_sums(Tile *tile);
 const Value *tile_group_begin(const Tile *tile);
 

@@ -151,5 +151,3 @@ int64_t tile_part_count(const Planner *p, const TileParts *parts, uint32_t i, co
 		return (hi - lo) / part->step;
 	return i == 0 ? (assumed(p, loop) + part->step - 1) / part->step : 0;
 }
-
-int64_t tile_ceil_div(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }

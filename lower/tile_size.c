@@ -60,7 +60,7 @@ static uint64_t steps_of(const Planner *p)
 	return (n + at_once - 1) / at_once;
 }
 
-/* Operands that rows and columns both move: every element reads its own element. */
+/* Operands that rows and columns both move: each element of the result reads one of its own. */
 static uint64_t element_operands(const Planner *p)
 {
 	const Loop *row = p->tile->row, *col = p->tile->col;

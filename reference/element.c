@@ -135,7 +135,6 @@ static Wide real(Op op, Wide x, Wide y, Wide z)
 		return expression;
 #include "base/ops_real.def"
 #undef REAL
-	case OP_MOD: x = fmod(x, y); return x != 0 && (x < 0) != (y < 0) ? x + y : x;
 	case OP_THREEFRY:
 	case OP_ZIP:
 	case OP_TURN:

@@ -72,8 +72,7 @@ static void add_lines(const Phases *p, Body *phase, Body *into)
 		lines_push(l, phase, blocks);
 	}
 	lines_wrap(l, l->nouter - p->columns, phase);
-	for (size_t i = 0; i < phase->stmts.n; i++)
-		lines_push(l, into, phase->stmts.at[i]);
+	body_append(l->arena, into, body_block(phase));
 	*phase = (Body){0};
 }
 
