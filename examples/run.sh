@@ -1,6 +1,6 @@
 #!/bin/sh
-# The main job on real input: edges of a picture, digits from fonts that the weights have not seen, and a C
-# program with two models. Results go to BUILD/out.
+# The main job on real input: edges of a picture, digits from fonts that the weights have not seen, weights in
+# four bits, and a C program with two models. Results go to BUILD/out.
 #   run.sh [BUILD]
 set -eu
 here=$(dirname "$0")
@@ -29,6 +29,13 @@ say "Digits: 1000 pictures of digits in held-out fonts through examples/digits.t
 	-o probs="$out/probs.npy"
 "$tsrc" examples/accuracy.tsr -o "$out/accuracy.so"
 "$tsr" run "$out/accuracy.so" probs="$out/probs.npy" label=examples/digits_test.npz:labels
+
+say "Weights in four bits: examples/quantize.tsr rounds random ones for examples/int4.tsr, and tells the error"
+"$tsrc" examples/quantize.tsr -o "$out/quantize.so"
+"$tsrc" examples/int4.tsr -o "$out/int4.so"
+"$tsr" run "$out/quantize.so" quantize weight=random:1 -o w="$out/w.npy" -o zero="$out/zero.npy" -o scale="$out/scale.npy"
+"$tsr" run "$out/int4.so" x=random:2 n=100 w="$out/w.npy" zero="$out/zero.npy" scale="$out/scale.npy" -o y="$out/y.npy"
+"$tsr" run "$out/quantize.so" compare weight=random:1 x=random:2 y="$out/y.npy"
 
 say "Two models in one C program: examples/two_models"
 MAKEFLAGS= make -s -C examples/two_models TSRC="$tsrc" OUT="$out/two_models" run

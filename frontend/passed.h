@@ -16,6 +16,9 @@ static inline Value value_as_passed(Value value)
 	return passed;
 }
 
+/* What is made of integer scalars of the routine at hand, sizes and whole numbers by + - *, as a size;
+ * NULL: the value is something else. */
+const SizeExpr *value_of_scalars(Build *b, const Value *value);
 /* The size that a value is; NULL after an error (E0210), in which `what` is needed. */
 const SizeExpr *value_to_size(Build *b, const Value *value, const char *what);
 /* The size, or the number that is one, that has the name; NULL: nothing has, or what has is none. A

@@ -17,8 +17,10 @@
 #include "frontend/eval.h"
 #include "frontend/late_dims.h"
 #include "frontend/nodes.h"
+#include "frontend/passed.h"
 #include "frontend/scan.h"
 #include "frontend/specs.h"
+#include "frontend/windows.h"
 
 enum { LOOPS_MOST = 1000 };
 
@@ -183,9 +185,9 @@ static bool set_count(Build *b, const AstExpr *expr, GraphLoop *loop)
 		loop->count = count.size;
 	else if (is_integer_scalar(b, &count))
 		loop->scalar_index = graph_node(b->graph, count.node)->scalar_index;
-	else {
+	else if (!(loop->count = value_of_scalars(b, &count))) {
 		diag(b->diags, E0245, expr->span,
-		     "the number of steps is a size or an integer scalar of a routine, and this is %s",
+		     "the number of steps is a size or a sum of integer scalars of a routine, and this is %s",
 		     value_describe(&count));
 		return false;
 	}
@@ -276,7 +278,8 @@ static bool check_results(Build *b, const Scan *scan, const Value *value, uint32
 					      scan->bind->names[ncarried - 1].span), "the names");
 		return false;
 	}
-	if (n == ncarried || (loop->count && scan->expr->nargs < 3))
+	bool late = !loop->count || size_is_late(loop->count);
+	if (n == ncarried || (!late && scan->expr->nargs < 3))
 		return true;
 	diag(b->diags, E0245, value->items[ncarried].span,
 	     "this would be stacked, a result of each step, and how many steps there are is known only when it runs");

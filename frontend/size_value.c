@@ -62,6 +62,9 @@ static const SizeExpr *size_of_node(Build *b, NodeId id, Span span, uint32_t *te
 		return node.size_expr;
 	if (node.kind == NODE_NUMBER && node.is_integer && node.integer >= 0)
 		return size_expr_number(b, node.integer, node.span);
+	if (node.kind == NODE_CAST && dtype_is_integer(node.dtype) &&
+	    dtype_wide(node.dtype) == node.dtype)
+		return size_of_node(b, node.args[0], node.arg_spans[0], terms);
 	if (node.kind != NODE_POINTWISE || size_kind(node.op) == SX_NUMBER)
 		return NULL;
 	const SizeExpr *a = size_of_node(b, node.args[0], node.arg_spans[0], terms);
@@ -71,6 +74,13 @@ static const SizeExpr *size_of_node(Build *b, NodeId id, Span span, uint32_t *te
 		 : NULL;
 }
 
+const SizeExpr *value_of_scalars(Build *b, const Value *value)
+{
+	bool scalars = b->scalars && value->kind == VALUE_TENSOR && value->scales;
+	uint32_t terms = SCALAR_TERMS;
+	return scalars ? size_of_node(b, value->node, value->span, &terms) : NULL;
+}
+
 /* ---- values ---- */
 
 const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
@@ -78,9 +88,7 @@ const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 	int64_t integer;
 	if (value->kind == VALUE_ERROR)
 		return NULL;
-	bool scalars = b->scalars && value->kind == VALUE_TENSOR && value->scales;
-	uint32_t terms = SCALAR_TERMS;
-	const SizeExpr *size = scalars ? size_of_node(b, value->node, value->span, &terms) : NULL;
+	const SizeExpr *size = value_of_scalars(b, value);
 	if (size)
 		return size;
 	if (value->kind == VALUE_SIZE && !value_is_known(value))
