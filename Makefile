@@ -149,6 +149,12 @@ $(CUDA_EMU): $(OBJ_ptx_emu) $(B)/libptx.a $(B)/libbase.a test/ptx/libcuda_emu.ma
 	$(call say,LINK)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda_emu.so,-Bsymbolic,--version-script=test/ptx/libcuda_emu.map,--as-needed -o $@ \
 	  $(OBJ_ptx_emu) $(B)/libptx.a $(B)/libbase.a $(LIBS_B) -lpthread
 
+# What libtsr uses of NCCL, between processes on one machine (test/nccl/nccl_emu.c).
+NCCL_EMU     = $(B)/test/libnccl_emu.so
+$(NCCL_EMU): test/nccl/nccl_emu.c
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) -std=c17 -O1 -g -Wall -Wextra -D_GNU_SOURCE -fPIC -shared -Wl,-soname,libnccl.so.2 -o $@ $< -ldl -lrt
+
 # Tiles of AMX where the processor has none: a library to load before a program (test/amx/amx.c).
 AMX_EMU      = $(B)/test/libamx.so
 $(AMX_EMU): test/amx/amx.c
@@ -157,7 +163,7 @@ $(AMX_EMU): test/amx/amx.c
 
 # The unit tests that T names, or all.
 UNITS_OF_T = $(if $(T),$(patsubst %.c,$(B)/%,$(filter test/unit/test_%.c,$(wildcard test/$(T).c test/$(T)/*.c))),$(UNITS))
-check: all $(CUDA_EMU) $(AMX_EMU) $(SCHEDULES) $(UNITS_OF_T) $(if $(T),,deps)
+check: all $(CUDA_EMU) $(NCCL_EMU) $(AMX_EMU) $(SCHEDULES) $(UNITS_OF_T) $(if $(T),,deps)
 	@rm -f $(B)/lit.json
 	@TSR_BUILD=$(abspath $(B)) $(PYTHON) $(LIT) $(LITFLAGS) -o $(B)/lit.json $(LIT_DIRS); \
 	 $(PYTHON) tools/summary.py $(B)/lit.json

@@ -302,6 +302,56 @@ int tsr_device_read(const tsr_model *model, void *host, const void *device, size
 int tsr_device_workspace(const tsr_model *model, const tsr_routine *routine, const int64_t *dims,
 			 int64_t *bytes);
 
+/* ---- several GPUs ---- */
+
+/* Processes with a GPU each, the members of a group, give each other arrays of their devices, through NVIDIA's NCCL:
+ *
+ *   tsr_group_id id;                            one of them: tsr_group_new_id(&id, &error), and sends it to all
+ *   tsr_group_member who = {rank, ranks};       all of them, each for itself, the GPU's context being the thread's:
+ *   tsr_group_join(&id, who, &group, &error);
+ *   tsr_exchange what = {.dtype = "f32", .n = n, .from = gradient, .to = gradient, .workspace = w, .stream = stream};
+ *   tsr_group_sum(group, &what, &error);        all of them, in the same order
+ *   tsr_group_leave(group);
+ *
+ * NCCL is TSR_NCCL of the environment (empty: there is to be none), else libnccl.so.2; TSR_NO_DEVICE without it. */
+typedef struct tsr_group tsr_group;
+typedef struct tsr_group_id {
+	char bytes[128];
+} tsr_group_id;
+typedef struct tsr_group_member {
+	int32_t rank, ranks; /* 0 <= rank < ranks */
+} tsr_group_member;
+int tsr_group_new_id(tsr_group_id *id, tsr_error *error);
+/* Waits for all members. In the context that the thread has; without one, in the primary one of device 0. */
+int tsr_group_join(const tsr_group_id *id, tsr_group_member member, tsr_group **group,
+		   tsr_error *error);
+/* When no stream has work of the group, and no graph that it is in will be replayed. NULL will do. */
+void tsr_group_leave(tsr_group *group);
+
+/* Arrays of the device, of elements of any dtype that lie side by side. */
+typedef struct tsr_exchange {
+	const char *dtype;
+	size_t n; /* elements; the same for all members */
+	const void *from;
+	void *to;	 /* may be `from` */
+	void *workspace; /* of tsr_group_sum alone */
+	void *stream;	 /* a CUstream; NULL: the default one */
+} tsr_exchange;
+/* Each of these puts its work into the stream, or into the graph that is captured there, and does not wait. All members
+ * call it, in the same order. */
+/* to[i] = from[i] of rank 0 + from[i] of rank 1 + ..., one after another in that order whatever connects the GPUs, so that
+ * all members have the same bits in each run; bf16 and f16 are added in f32 and rounded once. Of f32, f64, bf16, f16, i32,
+ * i64 and u32; TSR_FAIL_TYPE else. A member adds a part, and all give each other their parts: what an all-reduce sends. */
+int tsr_group_sum(tsr_group *group, const tsr_exchange *what, tsr_error *error);
+/* Bytes of the device's memory that tsr_group_sum takes as its workspace; 0 where it takes none. */
+size_t tsr_group_sum_workspace(const tsr_group *group, const char *dtype, size_t n);
+/* to = the n elements of rank 0, then those of rank 1, ...: ranks * n elements. */
+int tsr_group_gather(tsr_group *group, const tsr_exchange *what, tsr_error *error);
+/* to = from of the rank `root`; `from` of the others is not read. */
+int tsr_group_broadcast(tsr_group *group, const tsr_exchange *what, int32_t root, tsr_error *error);
+/* TSR_BAD_DEVICE where a member or a connection has failed; all that the group can do then is to be left. */
+int tsr_group_check(tsr_group *group, tsr_error *error);
+
 /* What the entry points of a module for a GPU call: `what` is the number of a routine, TSR_GPU_DEVICE more for arrays of a
  * device, TSR_GPU_WORKSPACE more for the bytes of their workspace; or one of TSR_GPU_INIT (dims: the module's; the first
  * scalar: the seed), TSR_GPU_PACK (dims: the module's; -1: unknown), TSR_GPU_STATE_SIZE and TSR_GPU_WAIT (for the stream).

@@ -67,7 +67,8 @@ typedef enum EmuWorkKind {
 	WORK_ON_DEVICE,
 	WORK_SET,
 	WORK_RECORD,
-	WORK_WAIT
+	WORK_WAIT,
+	WORK_CALL
 } EmuWorkKind;
 
 typedef struct EmuWork {
@@ -77,7 +78,8 @@ typedef struct EmuWork {
 	unsigned char *
 		params; /* a copy of the kernel's parameters, or of what is copied from pageable memory; owned */
 	void **places; /* where each parameter stands in it; owned, or NULL */
-	void *host;
+	void *host;    /* memory of it, or what `call` is called with */
+	void (*call)(void *data); /* of the host */
 	CUdeviceptr to, from;
 	size_t bytes;
 	unsigned value, width;

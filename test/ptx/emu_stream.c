@@ -92,6 +92,7 @@ static CUresult perform(EmuWork *work)
 	case WORK_SET: return fill(work);
 	case WORK_RECORD: record_now(work); return CUDA_SUCCESS;
 	case WORK_WAIT: return wait_for(work->stream);
+	case WORK_CALL: work->call(work->host); return CUDA_SUCCESS;
 	case WORK_NONE: return CUDA_SUCCESS;
 	default: return work->bytes == 0 ? CUDA_SUCCESS : copy(work);
 	}
@@ -218,6 +219,15 @@ CUresult cuStreamIsCapturing(CUstream stream, int *status)
 		 !emu_is_stream(stream)
 			 ? CUDA_ERROR_INVALID_HANDLE
 			 : (*status = stream != NULL && stream->capturing != NULL, CUDA_SUCCESS));
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, void (*call)(void *data), void *data)
+{
+	EMU_CALL(true,
+		 call == NULL
+			 ? CUDA_ERROR_INVALID_VALUE
+			 : emu_submit(stream,
+				      (EmuWork){.kind = WORK_CALL, .call = call, .host = data}));
 }
 
 static bool is_event(CUevent event) { return event != NULL && event->tag == TAG_EVENT; }
