@@ -35,12 +35,16 @@ static const GpuTile tiles_tf32[] = {
 	{16, 64, 16, 16, 32, 6, 2.0, .130, .089, .10},
 };
 
+static const GpuAttention attention[] = {{64, 64, 8, 4, 64}, {32, 32, 4, 4, 128}};
+
 #define COLUMNS 8, 64, 64, 4
 #define LIST(list)                               \
 	{                                        \
 		list, sizeof list / sizeof *list \
 	}
-#define TILES LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 64
+#define TILES                                                                                \
+	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 64, attention, \
+		sizeof attention / sizeof *attention
 
 static const GpuTarget gpus[] = {
 	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 108,

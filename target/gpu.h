@@ -22,6 +22,12 @@ typedef struct GpuTiles {
 	int64_t n;
 } GpuTiles;
 
+/* What a block computes of attention: `rows` rows, `keys` keys at a time, a thread so many of both of the scores. */
+typedef struct GpuAttention {
+	int64_t rows, keys, thread_rows, thread_keys;
+	int64_t depth; /* elements of a query, key or value, at most, for which threads have registers */
+} GpuAttention;
+
 typedef struct GpuTarget {
 	const char *name;     /* "sm_90a": what nvrtc calls it */
 	int64_t threads_most; /* of a block */
@@ -44,8 +50,11 @@ typedef struct GpuTarget {
 	GpuTiles tiles;	    /* of f32 products by threads */
 	GpuTiles matrix_tiles
 		[MATRIX_COUNT]; /* by matrix instructions; none: the GPU has not that one */
-	int64_t registers;	/* of sums, that a thread may have */
+	int64_t registers; /* of sums, and of what is on its way to them, that a thread may have */
 	int64_t cut; /* terms of split operands that tensor cores add up before their cut sums lose more than f32's */
+	const GpuAttention
+		*attention; /* in f32, the one to take first; the last has the most depth */
+	int64_t nattention;
 	int64_t tile_least;   /* rows and columns, and steps of a sum, from which on tiles pay */
 	int64_t unknown;      /* what a size is taken for that is known at run time only */
 	int64_t ptx;	      /* the first version of PTX that has it, 70 for 7.0 */

@@ -8,7 +8,7 @@
  *
  * Then kernels of one grid become one where each thread reads what it has stored (bind_join.c).
  *
- * Decided by block_shape: how many threads of a block lie along each bound loop. The innermost one
+ * Decided by grid_shape: how many threads of a block lie along each bound loop. The innermost one
  * has a warp at least, so that neighbours read and store neighbours; a loop that is shorter than what
  * is left of the block gives the rest to the next one out.
  */
@@ -60,36 +60,6 @@ static Chain chain_of(const Bind *b, const Kernel *kernel, const Stmt *root)
 
 /* ---- how many threads along each ---- */
 
-static int64_t power_below(int64_t n)
-{
-	int64_t power = 1;
-	while (2 * power <= n)
-		power *= 2;
-	return power;
-}
-
-/* Of `left` threads. An extent that is not known may be short: where there is another loop to share with, it gets
- * a warp. */
-static int64_t threads_along(const Sizes *sizes, const GpuTarget *gpu, Size size, int64_t left)
-{
-	int64_t extent;
-	if (size_is_const(sizes, size, &extent))
-		return extent < 1 ? 1 : extent <= left ? extent : power_below(left);
-	int64_t power = power_below(left);
-	return power < gpu->warp ? power : gpu->warp;
-}
-
-/* The outermost of which the extent is not known takes all. */
-void grid_shape(const Sizes *sizes, const GpuTarget *gpu, const Size *extents, uint32_t n,
-		int64_t *threads)
-{
-	int64_t left = gpu->threads, known;
-	for (uint32_t i = n; i-- > 0; left /= threads[i]) {
-		bool all = i == 0 && !size_is_const(sizes, extents[i], &known);
-		threads[i] = all ? power_below(left) : threads_along(sizes, gpu, extents[i], left);
-	}
-}
-
 static void block_shape(const Bind *b, Chain *c)
 {
 	uint32_t n = 0;
@@ -102,37 +72,6 @@ static void block_shape(const Bind *b, Chain *c)
 	for (size_t i = c->links.n; i-- > 0;)
 		if (c->links.at[i].bound)
 			c->links.at[i].threads = threads[--n];
-}
-
-/* ---- grids ---- */
-
-Block grid_body(const Kernel *kernel)
-{
-	Block body = kernel->body;
-	for (const Stmt *s = grid_loop(&body); s; s = grid_loop(&body))
-		body = s->body;
-	return body;
-}
-
-uint32_t grid_loops(const Kernel *kernel, const Stmt **loops)
-{
-	uint32_t n = 0;
-	const Stmt *s = grid_loop(&kernel->body);
-	for (; s && n < GRID_LOOPS; s = grid_loop(&s->body))
-		loops[n++] = s;
-	return s ? 0 : n;
-}
-
-Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads)
-{
-	const Stmt *like = grid_loop(grid);
-	if (!like)
-		return body;
-	Stmt *loop = ARENA_NEW(arena, Stmt);
-	*loop = *like;
-	loop->threads = threads ? threads : like->threads;
-	loop->body = grid_around(arena, &like->body, body, threads);
-	return block_one(arena, loop);
 }
 
 /* ---- the kernel ---- */
@@ -205,34 +144,6 @@ static void bind_kernel(Bind *b, const Kernel *kernel)
 		add_part(b, kernel, body_block(&rest), &nparts);
 }
 
-bool is_elementwise(const Kernel *kernel, const Block *body)
-{
-	bool stores = false;
-	for (uint32_t i = 0; i < body->n; i++) {
-		const Stmt *stmt = body->stmts[i];
-		bool local = (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&
-			     kernel->locals[stmt->local].rank == 0;
-		bool store = stmt->kind == LOOP_STORE && stmt->acc == OP_NONE;
-		if (!local && !store)
-			return false;
-		stores |= store;
-	}
-	return stores;
-}
-
-bool is_fold(const Stmt *stmt)
-{
-	return stmt->kind == LOOP_SET && stmt->nixs == 0 &&
-	       (stmt->acc == OP_ADD || stmt->acc == OP_MUL || stmt->acc == OP_MAX ||
-		stmt->acc == OP_MIN);
-}
-
-const Value *fold_neutral(Arena *arena, const Stmt *fold)
-{
-	Dtype dtype = fold->value->dtype;
-	return value_const(arena, dtype, op_neutral(fold->acc, dtype));
-}
-
 /* A kernel that is made one of two. */
 typedef struct Parted {
 	Kernel *kernel, *before;
@@ -264,6 +175,8 @@ static void bind_threads(const Transform *t, Parted *p)
 {
 	Kernel *kernel = p->kernel;
 	Product product;
+	if (block_threads(t->program->sizes, kernel))
+		return; /* attention */
 	if (!product_of(t->program, kernel, &product)) {
 		PUSH(t->program->arena, t->program->made->entries,
 		     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
@@ -307,8 +220,10 @@ static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, u
 	bool serial = number >= b->program->routines.n;
 	const Program *program = b->program;
 	KernelId first = (KernelId)b->kernels.n;
-	if (!serial)
+	if (!serial) {
 		bind_casts(t, routine);
+		bind_indices(t, routine);
+	}
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
 		if (serial)
@@ -319,6 +234,9 @@ static void bind_routine(const Transform *t, Bind *b, ProgramRoutine *routine, u
 	routine->nkernels = (uint32_t)b->kernels.n - first;
 	if (!serial)
 		routine->nkernels = bind_join(t, b->kernels.at + first, routine->nkernels);
+	if (!serial)
+		routine->nkernels =
+			bind_attentions(t, b->kernels.at + first, routine->nkernels, number);
 	b->kernels.n = first + routine->nkernels;
 	if (!serial)
 		bind_all_threads(t, b, first, number);

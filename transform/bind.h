@@ -5,7 +5,7 @@
 #include "target/gpu.h"
 #include "transform/transform.h"
 
-/* bind.c: what each thread of the grid does; the kernel's body where there is no grid. */
+/* bind_grid.c: what each thread of the grid does; the kernel's body where there is no grid. */
 Block grid_body(const Kernel *kernel);
 enum { GRID_LOOPS = 8 };
 /* Its loops, outermost first, GRID_LOOPS at most, and how many; 0: there are none, or more. */
@@ -35,8 +35,12 @@ BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buf
 /* bind_casts.c: kernels of the routine read narrow tensors where they read those in a wider type, and kernels
  * that made these go. */
 void bind_casts(const Transform *t, ProgramRoutine *routine);
+/* bind_indices.c: ... compute what is made of indices alone where they read it, and kernels that made it go. */
+void bind_indices(const Transform *t, ProgramRoutine *routine);
 /* bind_join.c: joins kernels of a routine that have one grid, in place; how many are left. */
 uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
+/* bind_attention_choose.c: attention of which the scores are in no memory, in place; how many kernels are left. */
+uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32_t routine);
 /* What follows is chosen by X_pays, which each requires.
  * bind_rows.c: lets the threads of a block share the sums of the kernel, where they read what lies side by
  * side. */

@@ -183,6 +183,7 @@ Side tiling_side(Tiling *g, bool rows)
 	side.threads[1] = operand->sum_first ? along : threads / along;
 	side.times = side.width * g->tile->steps / (threads * QUAD);
 	side.rows = rows;
+	side.name = rows ? "rows" : "columns";
 	side.pitch = side.width + (operand->sum_first ? QUAD : 0);
 	if (g->product->tensor.used)
 		lay_out_matrices(g, &side);
@@ -191,9 +192,8 @@ Side tiling_side(Tiling *g, bool rows)
 
 void tiling_finish_side(Tiling *g, Side *side)
 {
-	const char *name = side->rows ? "rows" : "columns";
 	side->wide = reads_wide(g, side);
-	side->shared = new_shared(g, name, STAGES * tiling_stage_elements(g, side));
+	side->shared = new_shared(g, side->name, STAGES * tiling_stage_elements(g, side));
 	side->next = tiling_local(
 		g, (KernelLocal){.name = "next",
 				 .rank = 4,

@@ -24,21 +24,21 @@
 
 /* ---- sums ---- */
 
-static int64_t threads_along(const Tiling *g, const Side *side)
+int64_t tiling_threads_along(const Tiling *g, const Side *side)
 {
 	return side->rows ? g->tile->rows / g->tile->thread_rows
 			  : g->tile->columns / g->tile->thread_columns;
 }
 
-static int64_t thread_width(const Tiling *g, const Side *side)
+int64_t tiling_thread_width(const Tiling *g, const Side *side)
 {
 	return side->rows ? g->tile->thread_rows : g->tile->thread_columns;
 }
 
 /* Where a thread's four number `quad` begin in the tile. */
-static const Ix *quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad)
+const Ix *tiling_quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad)
 {
-	return plus(g, times(g, quad, threads_along(g, side) * QUAD),
+	return plus(g, times(g, quad, tiling_threads_along(g, side) * QUAD),
 		    times(g, iter(g, thread), QUAD));
 }
 
@@ -47,24 +47,25 @@ static LocalId read_part(Tiling *g, Body *body, const Side *side, IterVar thread
 			 const Ix *const *stage_step)
 {
 	IterVar quad = tiling_iter(g, "quad"), lane = tiling_iter(g, "element");
-	LocalId part = tiling_local(g, (KernelLocal){.name = side->rows ? "row" : "column",
-						     .rank = 1,
-						     .extent = {(uint32_t)thread_width(g, side)}});
-	const Ix *along = plus(g, quad_at(g, side, thread, iter(g, quad)), iter(g, lane));
+	LocalId part =
+		tiling_local(g, (KernelLocal){.name = side->rows ? "row" : "column",
+					      .rank = 1,
+					      .extent = {(uint32_t)tiling_thread_width(g, side)}});
+	const Ix *along = plus(g, tiling_quad_at(g, side, thread, iter(g, quad)), iter(g, lane));
 	const Ix *from = tiling_shared(g, side, stage_step, along);
 	const Ix *to = plus(g, times(g, iter(g, quad), QUAD), iter(g, lane));
 	const Stmt *set = stmt_set_at(g->arena, tiling_element(g, part, &to), OP_NONE,
 				      value_load(g->program, side->shared, from));
 	PUSH(g->arena, body->stmts, stmt_local(g->arena, part, zero(g)));
 	Block loop = loop_of(g, LOOP_VECTOR, lane, QUAD, block_one(g->arena, set));
-	add(g, body, loop_of(g, LOOP_UNROLL, quad, thread_width(g, side) / QUAD, loop));
+	add(g, body, loop_of(g, LOOP_UNROLL, quad, tiling_thread_width(g, side) / QUAD, loop));
 	return part;
 }
 
-static Block sum_threads(const Tiling *g, IterVar row, IterVar column, Block body)
+Block tiling_threads(const Tiling *g, IterVar row, IterVar column, Block body)
 {
-	body = loop_of(g, LOOP_BLOCK, column, threads_along(g, &g->columns), body);
-	return loop_of(g, LOOP_BLOCK, row, threads_along(g, &g->rows), body);
+	body = loop_of(g, LOOP_BLOCK, column, tiling_threads_along(g, &g->columns), body);
+	return loop_of(g, LOOP_BLOCK, row, tiling_threads_along(g, &g->rows), body);
 }
 
 static const Ix *side_at(const Tiling *g, const Side *side, const Ix *in_tile)
@@ -92,7 +93,7 @@ static Block add_step(Tiling *g, IterVar row, IterVar column, const Ix *const *s
 }
 
 /* Threads with no element of the result do nothing. `steps`: SIZE_BAD: all that are shared. */
-static Block add_steps(Tiling *g, const Ix *stage, Size steps)
+Block tiling_add_steps(Tiling *g, const Ix *stage, Size steps)
 {
 	if (g->product->tensor.used)
 		return mma_steps(g, stage);
@@ -106,11 +107,11 @@ static Block add_steps(Tiling *g, const Ix *stage, Size steps)
 		body = block_one(g->arena,
 				 stmt_for(g->arena, step, number(g, 0), sized(g, steps), body));
 	const Ix *first = number(g, 0);
-	body = if_below(g, side_at(g, &g->columns, quad_at(g, &g->columns, column, first)),
+	body = if_below(g, side_at(g, &g->columns, tiling_quad_at(g, &g->columns, column, first)),
 			sized(g, g->columns.group->extent), body);
-	body = if_below(g, side_at(g, &g->rows, quad_at(g, &g->rows, row, first)),
+	body = if_below(g, side_at(g, &g->rows, tiling_quad_at(g, &g->rows, row, first)),
 			sized(g, g->rows.group->extent), body);
-	return sum_threads(g, row, column, body);
+	return tiling_threads(g, row, column, body);
 }
 
 /* ---- the loop over the sum ---- */
@@ -162,7 +163,7 @@ static void add_rounds(Tiling *g, Body *body)
 		add(g, &behind, tiling_store(g, side, other));
 	}
 	add(g, &loop, if_below(g, last, end, body_block(&ahead)));
-	add(g, &loop, add_steps(g, stage, SIZE_BAD));
+	add(g, &loop, tiling_add_steps(g, stage, SIZE_BAD));
 	if (g->parts != g->sums)
 		add(g, &loop, mma_promote(g, round));
 	add(g, &loop, if_below(g, last, end, body_block(&behind)));
@@ -185,7 +186,8 @@ static void add_rest(Tiling *g, Body *body)
 		add(g, body, tiling_store(g, side, number(g, 0)));
 	}
 	add_barrier(g, body);
-	add(g, body, add_steps(g, number(g, 0), size_sub(sizes, g->product->sum.extent, whole)));
+	add(g, body,
+	    tiling_add_steps(g, number(g, 0), size_sub(sizes, g->product->sum.extent, whole)));
 }
 
 static Block sums(Tiling *g)
@@ -242,15 +244,15 @@ static bool block_is_wide(const Tiling *g, Block block, IterVar lane)
 	return true;
 }
 
-static Block elements(Tiling *g)
+Block tiling_elements(Tiling *g)
 {
 	ElementIters c = {tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "quad"),
 			  tiling_iter(g, "quad"),   tiling_iter(g, "i"),    tiling_iter(g, "j")};
-	const Ix *row =
-		side_at(g, &g->rows,
-			plus(g, quad_at(g, &g->rows, c.row, iter(g, c.row_quad)), iter(g, c.i)));
-	const Ix *quad =
-		side_at(g, &g->columns, quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
+	const Ix *row = side_at(
+		g, &g->rows,
+		plus(g, tiling_quad_at(g, &g->rows, c.row, iter(g, c.row_quad)), iter(g, c.i)));
+	const Ix *quad = side_at(g, &g->columns,
+				 tiling_quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
 	const Ix *column = plus(g, quad, iter(g, c.j));
 	const Ix *end = sized(g, g->columns.group->extent);
 	Block body = element_body(g, &c, row, column);
@@ -263,7 +265,7 @@ static Block elements(Tiling *g)
 	body = if_below(g, row, sized(g, g->rows.group->extent), body);
 	body = loop_of(g, LOOP_UNROLL, c.i, QUAD, body);
 	body = loop_of(g, LOOP_UNROLL, c.row_quad, g->tile->thread_rows / QUAD, body);
-	return sum_threads(g, c.row, c.column, body);
+	return tiling_threads(g, c.row, c.column, body);
 }
 
 /* ---- set up ---- */
@@ -281,17 +283,17 @@ static void set_up(Tiling *g)
 		mma_sums(g);
 		return;
 	}
-	g->sums = g->parts =
-		tiling_local(g, (KernelLocal){.name = "sums",
-					      .rank = 4,
-					      .extent = {(uint32_t)threads_along(g, &g->rows),
-							 (uint32_t)threads_along(g, &g->columns),
-							 (uint32_t)g->tile->thread_rows,
-							 (uint32_t)g->tile->thread_columns},
-					      .nthreads = 2});
+	g->sums = g->parts = tiling_local(
+		g, (KernelLocal){.name = "sums",
+				 .rank = 4,
+				 .extent = {(uint32_t)tiling_threads_along(g, &g->rows),
+					    (uint32_t)tiling_threads_along(g, &g->columns),
+					    (uint32_t)g->tile->thread_rows,
+					    (uint32_t)g->tile->thread_columns},
+				 .nthreads = 2});
 }
 
-static Block grid_loop_of(const Tiling *g, IterVar i, Size extent, Block body)
+Block tiling_grid_loop(const Tiling *g, IterVar i, Size extent, Block body)
 {
 	Stmt *loop = ARENA_NEW(g->arena, Stmt);
 	*loop = *stmt_for(g->arena, i, number(g, 0), sized(g, extent), body);
@@ -304,13 +306,13 @@ static Block in_grid(const Tiling *g, Block body)
 {
 	const Side *sides[] = {&g->columns, &g->rows};
 	for (int i = 0; i < 2; i++)
-		body = grid_loop_of(
+		body = tiling_grid_loop(
 			g, sides[i]->tile,
 			size_ceil(g->program->sizes, sides[i]->group->extent, sides[i]->width),
 			body);
 	for (uint32_t i = g->product->batch.n; i-- > 0;) {
 		const Stmt *loop = g->product->batch.loops[i];
-		body = grid_loop_of(g, loop->iter, loop->hi->size, body);
+		body = tiling_grid_loop(g, loop->iter, loop->hi->size, body);
 	}
 	return body;
 }
@@ -331,7 +333,7 @@ static void make(Tiling *g)
 		declare(g, g->columns.next, zero(g));
 	}
 	add(g, &g->body, sums(g));
-	add(g, &g->body, g->product->tensor.used ? mma_elements(g) : elements(g));
+	add(g, &g->body, g->product->tensor.used ? mma_elements(g) : tiling_elements(g));
 	g->kernel->body = in_grid(g, body_block(&g->body));
 }
 

@@ -21,6 +21,7 @@ typedef struct Side {
 	bool wide;	    /* reads are of four elements */
 	BufferId shared;
 	LocalId next;
+	const char *name; /* of what is shared, behind the kernel's */
 } Side;
 
 typedef struct Tiling {
@@ -145,7 +146,18 @@ Block mma_elements(Tiling *g);
 void async_set_up(Tiling *g);
 void async_rounds(Tiling *g, Body *body);
 
-/* bind_tile.c: the statements for an element, with its sum in front. */
+/* bind_tile.c: threads along a side of the tile, and how much of it each has: fours, of which one begins there in the tile. */
+int64_t tiling_threads_along(const Tiling *g, const Side *side);
+int64_t tiling_thread_width(const Tiling *g, const Side *side);
+const Ix *tiling_quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad);
+Block tiling_threads(const Tiling *g, IterVar row, IterVar column, Block body);
+/* A loop of the grid, of one thread. */
+Block tiling_grid_loop(const Tiling *g, IterVar i, Size extent, Block body);
+/* sums += rows * columns at so many steps of a stage; SIZE_BAD: at all that are shared. */
+Block tiling_add_steps(Tiling *g, const Ix *stage, Size steps);
+/* What is done with each element. */
+Block tiling_elements(Tiling *g);
+/* The statements for an element, with its sum in front. */
 Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column);
 
 #endif

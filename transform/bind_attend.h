@@ -1,0 +1,37 @@
+/* Attention on its way to loops: what bind_attention.c and bind_attention_round.c share. */
+#ifndef TSR_TRANSFORM_BIND_ATTEND_H
+#define TSR_TRANSFORM_BIND_ATTEND_H
+
+#include "transform/bind_attention.h"
+#include "transform/bind_tiling.h"
+
+typedef struct Attend {
+	Program *program;
+	Arena *arena;
+	Kernel *kernel;
+	const Attention *found;
+	const GpuAttention *tile;
+	uint32_t routine;
+	GpuTile score_tile, result_tile;
+	Tiling scores, result; /* the products' tiles */
+	IterVar round;
+	BufferId weights, factors, parts;
+	LocalId tops, totals; /* of a part of each row */
+	int64_t nparts, registers;
+	bool ahead; /* are keys and values of the next round on their way while threads work on one? */
+} Attend;
+
+static inline const Value *attend_real(const Attend *d, double x)
+{
+	return value_const(d->arena, DTYPE_F32, (Scalar){.f = x});
+}
+
+/* bind_attention_round.c: the scores of a round, as rows see them; the weights that they become, behind a barrier; the sums of
+ * these times values, behind another. */
+void attend_scores(Attend *d, Body *body);
+void attend_weights(Attend *d, Body *body);
+void attend_sums(Attend *d, Body *body);
+/* Behind all rounds: what weights have in common. */
+void attend_totals(Attend *d, Body *body);
+
+#endif

@@ -1,0 +1,322 @@
+/* Attention by blocks of rows, of which the scores never go to memory.
+ *
+ *   grid row in 0..ceil(n/64)
+ *     local sums : f32 [8, 16 | 8, 4] = 0; local top : f32 [2, 64 | 1] = -inf; local total : ... = 0
+ *     y_queries = 64 rows of queries
+ *     for round in 0..ceil(keys/64)                       up to the last key that a row of the block sees
+ *       y_keys, y_values = 64 keys                          while the ones before were worked on
+ *       local scores = queries * keys
+ *       y_weights = seen of scores, -inf behind the last key
+ *       block part in 0..2, row in 0..64
+ *         new top = max of top and 64 of y_weights; y_factors = exp(top - new top)
+ *         y_weights = exp(y_weights - new top), total = total * y_factors + sum of these
+ *       sums = sums * y_factors + y_weights * y_values
+ *     y = sums / total
+ *
+ * A row whose keys are all hidden so far has the maximum -inf, from which 0 is subtracted instead: exp(-inf) is 0.
+ * Each row adds its weights, and weights times values, of 64 keys at a time in the order of the keys, sums of weights in
+ * two halves of these; what is summed is multiplied where the maximum grows.
+ */
+#include <math.h>
+
+#include "base/size_order.h"
+#include "transform/bind_attend.h"
+
+enum { STEPS_LEAST = 8 };
+
+/* ---- sizes ---- */
+
+static int64_t known(const Program *program, Size size)
+{
+	int64_t n;
+	return size_is_const(program->sizes, size, &n) ? n : 0;
+}
+
+static int64_t power_above(int64_t n)
+{
+	int64_t power = STEPS_LEAST;
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
+static GpuTile score_tile(const Program *program, const Attention *found, const GpuAttention *tile)
+{
+	return (GpuTile){.rows = tile->rows,
+			 .columns = tile->keys,
+			 .thread_rows = tile->thread_rows,
+			 .thread_columns = tile->thread_keys,
+			 .steps = power_above(known(program, found->scores.sum.extent))};
+}
+
+/* As many threads: fours of columns each. */
+static GpuTile result_tile(const Program *program, const Attention *found, const GpuAttention *tile)
+{
+	int64_t across = tile->keys / tile->thread_keys * QUAD;
+	int64_t fours = (known(program, found->result.columns.extent) + across - 1) / across;
+	return (GpuTile){.rows = tile->rows,
+			 .columns = fours * across,
+			 .thread_rows = tile->thread_rows,
+			 .thread_columns = fours * QUAD,
+			 .steps = tile->keys};
+}
+
+static int64_t threads_of(const GpuAttention *tile)
+{
+	return tile->rows / tile->thread_rows * (tile->keys / tile->thread_keys);
+}
+
+static int64_t parts_of(const GpuAttention *tile) { return threads_of(tile) / tile->rows; }
+
+int64_t attention_shared(const Program *program, const Attention *found, const GpuAttention *tile)
+{
+	GpuTile scores = score_tile(program, found, tile), result = result_tile(program, found, tile);
+	int64_t elements = scores.steps * (tile->rows + QUAD + tile->keys + QUAD) +
+			   tile->keys * (result.columns + QUAD + tile->rows + QUAD) +
+			   2 * tile->rows * parts_of(tile);
+	return elements * (int64_t)dtype_bytes(DTYPE_F32);
+}
+
+static BufferId shared(const Attend *d, const char *name, int64_t n)
+{
+	return bind_shared(d->program, d->kernel, d->routine,
+			   (Buffer){.dtype = DTYPE_F32, .elements = size_const(d->program->sizes, n)},
+			   name);
+}
+
+static void declare(const Attend *d, Body *body, LocalId local, double value)
+{
+	PUSH(d->arena, body->stmts, stmt_local(d->arena, local, attend_real(d, value)));
+}
+
+/* ---- set up ---- */
+
+static Tiling tiling_new(const Attend *d, const Product *product, const GpuTile *tile)
+{
+	return (Tiling){.program = d->program,
+			.arena = d->arena,
+			.kernel = d->kernel,
+			.routine = d->routine,
+			.product = product,
+			.tile = tile};
+}
+
+/* One stage of a side, in a buffer of that name. */
+static void finish_side(Tiling *g, Side *side, const char *name)
+{
+	side->name = name;
+	tiling_finish_side(g, side);
+	g->program->buffers.at[side->shared].elements =
+		size_const(g->program->sizes, tiling_stage_elements(g, side));
+}
+
+static LocalId new_sums(Tiling *g, const char *name)
+{
+	return tiling_local(g, (KernelLocal){.name = name,
+					     .rank = 4,
+					     .extent = {(uint32_t)tiling_threads_along(g, &g->rows),
+							(uint32_t)tiling_threads_along(g, &g->columns),
+							(uint32_t)g->tile->thread_rows,
+							(uint32_t)g->tile->thread_columns},
+					     .nthreads = 2});
+}
+
+static LocalId new_row_local(Attend *d, const char *name)
+{
+	return tiling_local(&d->result,
+			    (KernelLocal){.name = name,
+					  .rank = 3,
+					  .extent = {(uint32_t)d->nparts, (uint32_t)d->tile->rows, 1},
+					  .nthreads = 2});
+}
+
+static void set_up_sides(Attend *d)
+{
+	Tiling *s = &d->scores, *r = &d->result;
+	s->k = tiling_iter(s, "step");
+	r->k = tiling_iter(r, "key");
+	d->round = tiling_iter(s, "round");
+	s->rows = tiling_side(s, true);
+	s->columns = tiling_side(s, false);
+	s->columns.tile = d->round;
+	r->columns = tiling_side(r, false);
+	finish_side(s, &s->rows, "queries");
+	finish_side(s, &s->columns, "keys");
+	finish_side(r, &r->columns, "values");
+	r->rows = s->rows;
+	r->rows.operand = &r->product->row_operand;
+	r->rows.group = &r->product->rows;
+	r->rows.pitch = d->tile->rows + QUAD;
+	r->rows.shared = d->weights = shared(d, "weights", d->tile->keys * r->rows.pitch);
+}
+
+static void set_up(Attend *d)
+{
+	Tiling *s = &d->scores, *r = &d->result;
+	set_up_sides(d);
+	d->nparts = parts_of(d->tile);
+	d->parts = shared(d, "parts", d->nparts * d->tile->rows);
+	d->factors = shared(d, "factors", d->nparts * d->tile->rows);
+	s->sums = s->parts = new_sums(s, "scores");
+	r->sums = r->parts = new_sums(r, "sums");
+	d->tops = new_row_local(d, "top");
+	d->totals = new_row_local(d, "total");
+	int64_t held = d->tile->thread_rows * (d->score_tile.thread_columns + d->result_tile.thread_columns);
+	held += QUAD * (s->columns.times + r->columns.times);
+	d->ahead = held <= d->registers;
+}
+
+/* ---- copies ---- */
+
+static bool has_all_steps(const Attend *d)
+{
+	return known(d->program, d->found->scores.sum.extent) == d->score_tile.steps;
+}
+
+/* Of the values of a round, as far as there are keys. */
+static Block fetch_values(Attend *d, const Ix *round)
+{
+	Tiling *r = &d->result;
+	const Ix *first = times(r, round, d->tile->keys), *end = sized(r, r->product->sum.extent);
+	const Ix *last = plus(r, first, number(r, d->tile->keys - 1));
+	Body body = {0};
+	add(r, &body, if_below(r, last, end, tiling_fetch(r, &r->columns, first, false)));
+	Size keys = size_const(r->program->sizes, d->tile->keys);
+	if (!size_divides(r->program->sizes, keys, r->product->sum.extent))
+		add(r, &body,
+		    if_below(r, end, plus(r, last, number(r, 1)),
+			     tiling_fetch(r, &r->columns, first, true)));
+	return body_block(&body);
+}
+
+/* Where there is a last key, which those behind it are read as. */
+static Block if_keys(const Attend *d, Block body)
+{
+	const Tiling *s = &d->scores;
+	Size keys = s->product->columns.extent;
+	return known(d->program, keys) > 0 ? body : if_below(s, number(s, 0), sized(s, keys), body);
+}
+
+static Block fetch(Attend *d, const Ix *round)
+{
+	Tiling *s = &d->scores;
+	Body body = {0};
+	Block all = tiling_fetch(s, &s->columns, number(s, 0), !has_all_steps(d));
+	const Ix **iters = kernel_iters(d->arena, d->kernel, 0);
+	iters[d->round] = round;
+	add(s, &body, if_keys(d, tiling_rewrite(s, iters, all)));
+	add(s, &body, fetch_values(d, round));
+	return body_block(&body);
+}
+
+static void store(Attend *d, Body *body)
+{
+	add(&d->scores, body, tiling_store(&d->scores, &d->scores.columns, number(&d->scores, 0)));
+	add(&d->result, body, tiling_store(&d->result, &d->result.columns, number(&d->result, 0)));
+}
+
+/* ---- all ---- */
+
+/* Rounds up to the last key that the last row of the block sees. */
+static const Ix *rounds_of(const Attend *d)
+{
+	const Tiling *s = &d->scores;
+	Size all = size_ceil(d->program->sizes, s->product->columns.extent, d->tile->keys);
+	const Ix *rounds = sized(s, all);
+	if (!d->found->seen_up_to)
+		return rounds;
+	const Ix *row = plus(s, times(s, iter(s, s->rows.tile), d->tile->rows), number(s, d->tile->rows - 1));
+	const Ix *last = plus(s, row, d->found->seen_up_to);
+	const Ix *seen = ix_binary(d->program, IX_DIV, plus(s, last, number(s, d->tile->keys)), number(s, d->tile->keys));
+	seen = ix_binary(d->program, IX_MAX, seen, number(s, 0));
+	return ix_binary(d->program, IX_MIN, seen, rounds);
+}
+
+/* Where there is such a round. */
+static Block if_round(const Attend *d, const Ix *round, const Ix *rounds, Block body)
+{
+	const Tiling *s = &d->scores;
+	const Ix *keys = sized(s, s->product->columns.extent);
+	if (d->found->seen_up_to)
+		body = if_below(s, round, rounds, body);
+	return if_below(s, times(s, round, d->tile->keys), keys, body);
+}
+
+static Block round_body(Attend *d, const Ix *rounds)
+{
+	Tiling *s = &d->scores;
+	const Ix *next = plus(s, iter(s, d->round), number(s, 1));
+	Body body = {0};
+	if (!d->ahead)
+		add(s, &body, fetch(d, iter(s, d->round)));
+	add_barrier(s, &body);
+	store(d, &body);
+	add_barrier(s, &body);
+	if (d->ahead)
+		add(s, &body, if_round(d, next, rounds, fetch(d, next)));
+	attend_scores(d, &body);
+	attend_weights(d, &body);
+	attend_sums(d, &body);
+	return body_block(&body);
+}
+
+static void add_rounds(Attend *d, Body *body)
+{
+	Tiling *s = &d->scores;
+	const Ix *rounds = rounds_of(d), *none = number(s, 0);
+	add(s, body, tiling_fetch(s, &s->rows, none, !has_all_steps(d)));
+	add(s, body, tiling_store(s, &s->rows, none));
+	if (d->ahead)
+		add(s, body, fetch(d, none));
+	PUSH(d->arena, body->stmts, stmt_for(d->arena, d->round, none, rounds, round_body(d, rounds)));
+}
+
+static Block in_grid(const Attend *d, Block body)
+{
+	const Tiling *r = &d->result;
+	const Side *sides[] = {&r->columns, &r->rows};
+	for (int i = 0; i < 2; i++)
+		body = tiling_grid_loop(
+			r, sides[i]->tile,
+			size_ceil(d->program->sizes, sides[i]->group->extent, sides[i]->width), body);
+	for (uint32_t i = r->product->batch.n; i-- > 0;) {
+		const Stmt *loop = r->product->batch.loops[i];
+		body = tiling_grid_loop(r, loop->iter, loop->hi->size, body);
+	}
+	return body;
+}
+
+static void make(Attend *d)
+{
+	Tiling *s = &d->scores, *r = &d->result;
+	Body body = {0};
+	set_up(d);
+	declare(d, &body, r->sums, 0);
+	declare(d, &body, s->sums, 0);
+	declare(d, &body, d->tops, -INFINITY);
+	declare(d, &body, d->totals, 0);
+	declare(d, &body, s->rows.next, 0);
+	declare(d, &body, s->columns.next, 0);
+	declare(d, &body, r->columns.next, 0);
+	add_rounds(d, &body);
+	attend_totals(d, &body);
+	add(r, &body, tiling_elements(r));
+	d->kernel->body = in_grid(d, body_block(&body));
+}
+
+void bind_attention(const Transform *t, Kernel *kernel, const AttentionWanted *wanted)
+{
+	*kernel = wanted->attention->kernel;
+	Attend d = {.program = t->program,
+		    .arena = t->program->arena,
+		    .kernel = kernel,
+		    .found = wanted->attention,
+		    .tile = wanted->tile,
+		    .routine = wanted->routine,
+		    .registers = t->options->gpu->registers};
+	d.score_tile = score_tile(t->program, wanted->attention, wanted->tile);
+	d.result_tile = result_tile(t->program, wanted->attention, wanted->tile);
+	d.scores = tiling_new(&d, &wanted->attention->scores, &d.score_tile);
+	d.result = tiling_new(&d, &wanted->attention->result, &d.result_tile);
+	make(&d);
+}

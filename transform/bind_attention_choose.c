@@ -1,0 +1,178 @@
+/* Whether attention is one kernel, and by how many rows and keys at a time: the first row of the GPU's that fits into
+ * the shared memory of a block.
+ *
+ * The maximum of a row grows while keys come, and what was summed is multiplied then: sums are in another order than
+ * those of a softmax, so --fp=strict has none. `row_block row 64; block key 64` asks for it.
+ */
+#include "transform/bind_attention.h"
+
+typedef struct Choose {
+	const Transform *t;
+	Joins joins;
+	const Kernel *kernel;
+	const Attention *found;
+	ScheduleClause *rows, *keys; /* that are asked for */
+} Choose;
+
+static ScheduleClause *asked(const Choose *c, const Kernel *kernel, Choice choice)
+{
+	return schedule_asked(c->t->asked, c->t->program, kernel->name, kernel->span, choice);
+}
+
+static Sym name_of(const Choose *c, IterVar iter) { return c->found->kernel.iters[iter].name; }
+
+static bool is_asked(const Choose *c, const GpuAttention *tile)
+{
+	return asks_name(c->rows, 0, name_of(c, c->found->row)) &&
+	       asks_numbers(c->rows, 0, &tile->rows, 1) &&
+	       asks_name(c->keys, 0, name_of(c, c->found->key)) &&
+	       asks_numbers(c->keys, 0, &tile->keys, 1);
+}
+
+/* Of depth and columns that are known and not more than threads have registers for; a few rows and keys. */
+static bool fits(const Choose *c, const GpuAttention *tile)
+{
+	const Product *scores = &c->found->scores, *result = &c->found->result;
+	const Sizes *sizes = c->t->program->sizes;
+	const GpuTarget *gpu = c->t->options->gpu;
+	int64_t depth, columns;
+	return size_is_const(sizes, scores->sum.extent, &depth) &&
+	       size_is_const(sizes, result->columns.extent, &columns) && depth > 0 && columns > 0 &&
+	       depth <= tile->depth && columns <= tile->depth &&
+	       attention_shared(c->t->program, c->found, tile) <= gpu->shared_most;
+}
+
+static bool is_long(const Choose *c, Size size)
+{
+	int64_t n;
+	return !size_is_const(c->t->program->sizes, size, &n) || n >= c->t->options->gpu->tile_least;
+}
+
+static bool pays(const Choose *c)
+{
+	return is_long(c, c->found->scores.rows.extent) && is_long(c, c->found->scores.columns.extent);
+}
+
+/* Are other loops asked for, of the kernels that would go? */
+static bool others_are_asked(const Choose *c)
+{
+	for (int i = 0; i < 2; i++)
+		if (asks_on(asked(c, &c->joins.made[c->found->numbers[i]], CHOICE_TILE)))
+			return true;
+	return asks_on(asked(c, c->kernel, CHOICE_TILE));
+}
+
+static const GpuAttention *tile_of(const Choose *c)
+{
+	const GpuTarget *gpu = c->t->options->gpu;
+	for (int64_t i = 0; i < gpu->nattention; i++)
+		if (is_asked(c, &gpu->attention[i]) && fits(c, &gpu->attention[i]))
+			return &gpu->attention[i];
+	return NULL;
+}
+
+/* Why there is none of those that are asked for. */
+static const char *no_tile(const Choose *c)
+{
+	const GpuTarget *gpu = c->t->options->gpu;
+	Arena *arena = c->t->program->arena;
+	const char *text = "a GPU has";
+	for (int64_t i = 0; i < gpu->nattention; i++) {
+		const GpuAttention *tile = &gpu->attention[i];
+		text = arena_printf(arena, "%s%s %lld rows by %lld keys of up to %lld elements", text,
+				    i ? ", or" : "", (long long)tile->rows, (long long)tile->keys,
+				    (long long)tile->depth);
+	}
+	return arena_printf(arena, "%s, as a number", text);
+}
+
+/* Of rows that are asked for, and keys beside them. */
+static void say_refused(const Choose *c, const char *why)
+{
+	if (!asks_on(c->rows))
+		return;
+	c->rows->refused = why;
+	if (asks_on(c->keys))
+		c->keys->refused = why;
+}
+
+/* NULL: it is left as three kernels. */
+static const GpuAttention *choose(const Choose *c)
+{
+	if (asks_off(c->rows) || (!asks_on(c->rows) && (!pays(c) || others_are_asked(c))))
+		return NULL;
+	const GpuAttention *tile = tile_of(c);
+	if (!tile)
+		say_refused(c, no_tile(c));
+	return tile;
+}
+
+static void note(const Choose *c, const GpuAttention *tile)
+{
+	Program *program = c->t->program;
+	Arena *arena = program->arena;
+	ScheduleEntry entry = {.name = c->kernel->name, .span = c->kernel->span};
+	const Product *scores = &c->found->scores, *result = &c->found->result;
+	const char *const operands[] = {scores->row_operand.name, scores->column_operand.name,
+					result->column_operand.name};
+	PUSH(arena, entry.loops, name_of(c, c->found->row));
+	PUSH(arena, entry.loops, name_of(c, c->found->key));
+	ScheduleClause *made = entry_make(arena, &entry, CHOICE_ROW_BLOCK, false);
+	clause_add(arena, made, name_of(c, c->found->row), &tile->rows, 1);
+	made = entry_make(arena, &entry, CHOICE_BLOCK, false);
+	clause_add(arena, made, name_of(c, c->found->key), &tile->keys, 1);
+	made = entry_make(arena, &entry, CHOICE_STAGE, false);
+	for (int i = 0; i < 3; i++) {
+		PUSH(arena, entry.operands, operands[i]);
+		clause_add(arena, made, operands[i], NULL, 0);
+	}
+	PUSH(arena, program->made->entries, entry);
+}
+
+static void remove_kernels(Choose *c, const Attention *found)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < c->joins.n; i++)
+		if (i != found->numbers[0] && i != found->numbers[1])
+			c->joins.made[n++] = c->joins.made[i];
+	c->joins.n = n;
+	for (int i = 0; i < 2; i++)
+		buffer_forget(c->t->program, found->buffers[i]);
+}
+
+/* Why a kernel whose rows are asked for is no attention. */
+static void refuse(const Choose *c)
+{
+	if (c->t->options->tensor_cores)
+		say_refused(c, "it is no product of what a softmax makes of another product's rows");
+	else
+		say_refused(c, "--fp=strict keeps the order of its sums");
+}
+
+uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32_t routine)
+{
+	Choose c = {.t = t,
+		    .joins = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels, .n = n}};
+	for (uint32_t i = 0; i < c.joins.n; i++) {
+		Attention found = {0};
+		c.kernel = &kernels[i];
+		c.found = &found;
+		c.rows = asked(&c, c.kernel, CHOICE_ROW_BLOCK);
+		c.keys = asked(&c, c.kernel, CHOICE_BLOCK);
+		if (!t->options->tensor_cores || !attention_find(&c.joins, i, &found)) {
+			refuse(&c);
+			continue;
+		}
+		const GpuAttention *tile = choose(&c);
+		if (!tile)
+			continue;
+		attention_carry(&c.joins, &found);
+		note(&c, tile);
+		Kernel made;
+		bind_attention(t, &made, &(AttentionWanted){&found, tile, routine});
+		kernels[i] = made;
+		remove_kernels(&c, &found);
+		i -= 2;
+	}
+	return c.joins.n;
+}

@@ -1,0 +1,96 @@
+/* Grids of kernels, and what their threads do: what bind.c and its parts ask. */
+#include "loops/verify_gpu.h"
+#include "transform/bind.h"
+
+/* ---- how many threads along each loop ---- */
+
+static int64_t power_below(int64_t n)
+{
+	int64_t power = 1;
+	while (2 * power <= n)
+		power *= 2;
+	return power;
+}
+
+/* Of `left` threads. An extent that is not known may be short: where there is another loop to share with, it gets
+ * a warp. */
+static int64_t threads_along(const Sizes *sizes, const GpuTarget *gpu, Size size, int64_t left)
+{
+	int64_t extent;
+	if (size_is_const(sizes, size, &extent))
+		return extent < 1 ? 1 : extent <= left ? extent : power_below(left);
+	int64_t power = power_below(left);
+	return power < gpu->warp ? power : gpu->warp;
+}
+
+/* The outermost of which the extent is not known takes all. */
+void grid_shape(const Sizes *sizes, const GpuTarget *gpu, const Size *extents, uint32_t n,
+		int64_t *threads)
+{
+	int64_t left = gpu->threads, known;
+	for (uint32_t i = n; i-- > 0; left /= threads[i]) {
+		bool all = i == 0 && !size_is_const(sizes, extents[i], &known);
+		threads[i] = all ? power_below(left) : threads_along(sizes, gpu, extents[i], left);
+	}
+}
+
+/* ---- grids ---- */
+
+Block grid_body(const Kernel *kernel)
+{
+	Block body = kernel->body;
+	for (const Stmt *s = grid_loop(&body); s; s = grid_loop(&body))
+		body = s->body;
+	return body;
+}
+
+uint32_t grid_loops(const Kernel *kernel, const Stmt **loops)
+{
+	uint32_t n = 0;
+	const Stmt *s = grid_loop(&kernel->body);
+	for (; s && n < GRID_LOOPS; s = grid_loop(&s->body))
+		loops[n++] = s;
+	return s ? 0 : n;
+}
+
+Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads)
+{
+	const Stmt *like = grid_loop(grid);
+	if (!like)
+		return body;
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = *like;
+	loop->threads = threads ? threads : like->threads;
+	loop->body = grid_around(arena, &like->body, body, threads);
+	return block_one(arena, loop);
+}
+
+/* ---- what a thread does ---- */
+
+bool is_elementwise(const Kernel *kernel, const Block *body)
+{
+	bool stores = false;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const Stmt *stmt = body->stmts[i];
+		bool local = (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&
+			     kernel->locals[stmt->local].rank == 0;
+		bool store = stmt->kind == LOOP_STORE && stmt->acc == OP_NONE;
+		if (!local && !store)
+			return false;
+		stores |= store;
+	}
+	return stores;
+}
+
+bool is_fold(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_SET && stmt->nixs == 0 &&
+	       (stmt->acc == OP_ADD || stmt->acc == OP_MUL || stmt->acc == OP_MAX ||
+		stmt->acc == OP_MIN);
+}
+
+const Value *fold_neutral(Arena *arena, const Stmt *fold)
+{
+	Dtype dtype = fold->value->dtype;
+	return value_const(arena, dtype, op_neutral(fold->acc, dtype));
+}

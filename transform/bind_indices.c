@@ -1,0 +1,245 @@
+/* Tensors that are made of indices alone are computed where they are read.
+ *
+ *   kernel seen  for i, k: seen[i*n + k] = f32(i32(i) >= i32(k))        (gone)
+ *   kernel y     ... where(seen[row*n + key], ..., -inf)           ->   ... where(f32(i32(row) >= i32(key)), ..., -inf)
+ *
+ * Where one kernel stores every element of the temporary, in a few operations that load nothing, and every load moves
+ * with one iterator for each of that kernel's loops, of as many iterations.
+ */
+#include <string.h>
+
+#include "loops/dependence.h"
+#include "loops/linear.h"
+#include "loops/rewrite.h"
+#include "loops/steps.h"
+#include "loops/walk.h"
+#include "transform/bind.h"
+
+enum { NEST_MOST = 8, OPERATIONS_MOST = 6, LOADS_MOST = 8 };
+
+typedef struct Indices {
+	Program *program;
+	Arena *scratch;
+	ProgramRoutine *routine;
+} Indices;
+
+/* The kernel that stores a tensor: its loops, outermost first, and what it stores. */
+typedef struct Maker {
+	const Kernel *kernel;
+	const Stmt *loops[NEST_MOST];
+	uint32_t n;
+	const Stmt *store;
+} Maker;
+
+static Kernel *kernel_at(const Indices *x, uint32_t i)
+{
+	return &x->program->kernels.at[x->routine->kernels[i]];
+}
+
+static const BufferUse *use_in(const Indices *x, uint32_t i, BufferId buffer)
+{
+	BufferUses uses = kernel_buffers(x->scratch, kernel_at(x, i));
+	return buffer_use(&uses, buffer);
+}
+
+/* ---- who makes it ---- */
+
+typedef struct Work {
+	uint32_t operations;
+	bool loads;
+} Work;
+
+static void see_work(void *of, const Value *value)
+{
+	Work *work = of;
+	work->operations += value->kind == VALUE_OP || value->kind == VALUE_CAST;
+	work->loads |= value->kind == VALUE_LOAD || value->kind == VALUE_LOCAL ||
+		       (value->ix && value->ix->reads);
+}
+
+static bool is_of_indices(const Value *value)
+{
+	Work work = {0};
+	value_each(value, see_work, &work);
+	return !work.loads && work.operations <= OPERATIONS_MOST;
+}
+
+static bool counts_from_zero(const Indices *x, const Stmt *loop)
+{
+	return loop->loop == LOOP_SERIAL && loop->step == 1 && loop->lo->kind == IX_SIZE &&
+	       size_is(x->program->sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE;
+}
+
+/* Is every element stored, at the place that the loops' numbers say? */
+static bool is_whole(const Indices *x, const Maker *maker)
+{
+	Sizes *sizes = x->program->sizes;
+	Size inside = size_const(sizes, 1);
+	for (uint32_t i = maker->n; i-- > 0;) {
+		Size stride = ix_stride(x->program, maker->store->ix, maker->loops[i]->iter);
+		if (size_is_bad(stride) || !size_same(stride, inside))
+			return false;
+		inside = size_mul(sizes, inside, maker->loops[i]->hi->size);
+	}
+	Linear linear = ix_linear(x->program, maker->store->ix);
+	const Buffer *buffer = &x->program->buffers.at[maker->store->buffer];
+	return linear.terms.n == maker->n && size_is(sizes, linear.offset, 0) &&
+	       size_same(inside, buffer->elements) && buffer->kind == BUFFER_TEMP &&
+	       dtype_wide(buffer->dtype) == buffer->dtype;
+}
+
+static bool maker_of(const Indices *x, const Kernel *kernel, Maker *maker)
+{
+	const Block *body = &kernel->body;
+	*maker = (Maker){.kernel = kernel};
+	while (body->n == 1 && body->stmts[0]->kind == LOOP_FOR && maker->n < NEST_MOST) {
+		maker->loops[maker->n++] = body->stmts[0];
+		if (!counts_from_zero(x, body->stmts[0]))
+			return false;
+		body = &body->stmts[0]->body;
+	}
+	maker->store = body->n == 1 ? body->stmts[0] : NULL;
+	return maker->n && maker->store && maker->store->kind == LOOP_STORE &&
+	       maker->store->acc == OP_NONE && is_of_indices(maker->store->value) &&
+	       is_whole(x, maker);
+}
+
+/* ---- who reads it ---- */
+
+/* Loops of a kernel by iterator; those of other iterators are NULL. */
+static void list_loops(const Block *block, const Stmt **loops)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (stmt->kind == LOOP_FOR)
+			loops[stmt->iter] = stmt;
+		list_loops(&stmt->body, loops);
+	}
+}
+
+typedef struct Reader {
+	const Indices *x;
+	const Maker *maker;
+	Kernel *kernel;
+	const Stmt **loops;
+	ValueTwin twins[LOADS_MOST]; /* loads, and what is stored there */
+	uint32_t n;
+	bool wrong;
+} Reader;
+
+/* The iterator of as many iterations that moves the index as far as the maker's loop does; UINT32_MAX: none does. */
+static IterVar iter_like(const Reader *r, const Ix *ix, uint32_t loop)
+{
+	Program *program = r->x->program;
+	const Stmt *like = r->maker->loops[loop];
+	Size stride = ix_stride(program, r->maker->store->ix, like->iter);
+	Linear linear = ix_linear(program, ix);
+	for (size_t i = 0; i < linear.terms.n; i++) {
+		const LinearTerm *term = &linear.terms.at[i];
+		const Stmt *own = term->atom->kind == IX_ITER ? r->loops[term->atom->iter] : NULL;
+		if (own && size_same(term->coef, stride) && counts_from_zero(r->x, own) &&
+		    size_same(own->hi->size, like->hi->size))
+			return own->iter;
+	}
+	return UINT32_MAX;
+}
+
+static const Value *value_at(const Reader *r, const Ix *ix)
+{
+	Arena *arena = r->x->program->arena;
+	const Ix **iters = kernel_iters(arena, r->maker->kernel, 0);
+	Linear linear = ix_linear(r->x->program, ix);
+	if (linear.terms.n != r->maker->n || !size_is(r->x->program->sizes, linear.offset, 0))
+		return NULL;
+	for (uint32_t i = 0; i < r->maker->n; i++) {
+		IterVar iter = iter_like(r, ix, i);
+		if (iter == UINT32_MAX)
+			return NULL;
+		iters[r->maker->loops[i]->iter] = ix_iter(arena, iter);
+	}
+	Rewrite rewrite = {.program = r->x->program, .iters = iters};
+	return rewrite_alone(&rewrite, r->maker->store->value);
+}
+
+static void see_load(void *of, const Value *value)
+{
+	Reader *r = of;
+	if (value->kind != VALUE_LOAD || value->buffer != r->maker->store->buffer)
+		return;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (value_same(r->twins[i].value, value))
+			return;
+	const Value *twin = r->n < LOADS_MOST ? value_at(r, value->ix) : NULL;
+	r->wrong |= !twin;
+	if (twin)
+		r->twins[r->n++] = (ValueTwin){value, twin};
+}
+
+static void see_loads(const Block *block, Reader *r)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
+		for (int k = 0; k < 3; k++)
+			r->wrong |= ixs[k] && ixs[k]->reads;
+		for (uint32_t k = 0; k < stmt->nconds; k++)
+			r->wrong |= stmt->conds[k].a->reads || stmt->conds[k].b->reads;
+		if (stmt->value)
+			value_each(stmt->value, see_load, r);
+		see_loads(&stmt->body, r);
+	}
+}
+
+static Reader reader_of(const Indices *x, const Maker *maker, uint32_t i)
+{
+	Kernel *kernel = kernel_at(x, i);
+	Reader r = {.x = x, .maker = maker, .kernel = kernel};
+	r.loops = ARENA_ARRAY(x->scratch, const Stmt *, kernel->niters + 1);
+	memset(r.loops, 0, (kernel->niters + 1) * sizeof *r.loops);
+	list_loops(&kernel->body, r.loops);
+	see_loads(&kernel->body, &r);
+	return r;
+}
+
+/* Do all other kernels that touch it load it where it can be computed, in the same steps? */
+static bool may_go(const Indices *x, uint32_t at, const Maker *maker)
+{
+	bool may = !program_loops_use(x->program, maker->store->buffer);
+	for (uint32_t i = 0; i < x->routine->nkernels && may; i++) {
+		const BufferUse *use = i == at ? NULL : use_in(x, i, maker->store->buffer);
+		may = !use || (i > at && !use->stored && kernel_at(x, i)->loop == maker->kernel->loop &&
+			       !reader_of(x, maker, i).wrong);
+	}
+	return may;
+}
+
+static void compute_in(const Indices *x, const Maker *maker, uint32_t i)
+{
+	Reader r = reader_of(x, maker, i);
+	Rewrite rewrite = {.program = x->program,
+			   .iters = kernel_iters(x->program->arena, r.kernel, 0),
+			   .values = r.twins,
+			   .nvalues = r.n,
+			   .span = r.kernel->span};
+	r.kernel->body = rewrite_block(&rewrite, r.kernel->body);
+}
+
+void bind_indices(const Transform *t, ProgramRoutine *routine)
+{
+	Indices x = {t->program, t->scratch, routine};
+	KernelId *left = ARENA_ARRAY(t->program->arena, KernelId, routine->nkernels + 1);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		Maker maker;
+		if (!maker_of(&x, kernel_at(&x, i), &maker) || !may_go(&x, i, &maker)) {
+			left[n++] = routine->kernels[i];
+			continue;
+		}
+		for (uint32_t k = i + 1; k < routine->nkernels; k++)
+			if (use_in(&x, k, maker.store->buffer))
+				compute_in(&x, &maker, k);
+		buffer_forget(t->program, maker.store->buffer);
+	}
+	routine->kernels = left;
+	routine->nkernels = n;
+}
