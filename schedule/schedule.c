@@ -293,9 +293,14 @@ static void compare_entry(const Schedule *asked, const Program *program, const S
 							  : find_name(program, entry, good);
 	if (!near)
 		no_kernel(asked, program, entry, diags);
-	for (size_t k = 0; near && k < entry->clauses.n; k++)
-		if (!good[entry->clauses.at[k].choice])
-			refuse(program, entry, &entry->clauses.at[k], near, diags);
+	const ScheduleClause *matrix = entry_clause(entry, CHOICE_MATRIX);
+	/* the rest of such a line was chosen for tiles of matrices */
+	bool alone = matrix && !good[CHOICE_MATRIX] && schedule_lacks_matrix(program);
+	for (size_t k = 0; near && k < entry->clauses.n; k++) {
+		const ScheduleClause *clause = &entry->clauses.at[k];
+		if (!good[clause->choice] && (!alone || clause == matrix))
+			refuse(program, entry, clause, near, diags);
+	}
 }
 
 void schedule_compare(const Schedule *asked, const Program *program, Diags *diags)
@@ -326,8 +331,9 @@ void schedule_dump(FILE *out, const Program *program)
 	if (program->options.gpu)
 		fprintf(out, "# for %s\n", program->options.gpu->name);
 	else
-		fprintf(out, "# for %lld vector registers of %lld bytes, grain %lld\n",
+		fprintf(out, "# for %lld vector registers of %lld bytes%s, grain %lld\n",
 			(long long)target->registers, (long long)target->vector_bytes,
+			target->matrix_tiles > 0 ? " and tiles of matrices (AMX)" : "",
 			(long long)program->options.grain);
 	for (size_t i = 0; i < program->made->entries.n; i++) {
 		const ScheduleEntry *entry = &program->made->entries.at[i];

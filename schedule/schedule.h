@@ -125,6 +125,8 @@ const char *schedule_no_kernel(const Program *program, Sym name, Arena *arena);
 /* Why the clause is not among what was made of the kernel `near` (schedule_why.c). */
 const char *schedule_why(const Program *program, const ScheduleClause *asked,
 			 const ScheduleEntry *near, Arena *arena);
+/* Has the processor no tiles of matrices? */
+bool schedule_lacks_matrix(const Program *program);
 /* Compares what was asked with what was made. */
 void schedule_compare(const Schedule *asked, const Program *program, Diags *diags);
 /* A line for each reduction and order, in that of the nests. */

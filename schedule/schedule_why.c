@@ -97,6 +97,11 @@ const char *schedule_no_kernel(const Program *program, Sym name, Arena *arena)
 	return with_names(arena, text, &names);
 }
 
+bool schedule_lacks_matrix(const Program *program)
+{
+	return !program->options.gpu && program->options.target->matrix_tiles == 0;
+}
+
 const char *schedule_why(const Program *program, const ScheduleClause *asked,
 			 const ScheduleEntry *near, Arena *arena)
 {
@@ -111,5 +116,8 @@ const char *schedule_why(const Program *program, const ScheduleClause *asked,
 		if (!there)
 			return unknown(arena, named, name, &names);
 	}
+	if (asked->choice == CHOICE_MATRIX && schedule_lacks_matrix(program))
+		return "the schedule is for a processor with tiles of matrices (AMX), which this "
+		       "one has not";
 	return asked->refused ? asked->refused : choices[asked->choice].needs;
 }

@@ -112,6 +112,8 @@ static bool are_strangers(const Horizontal *r, const Kernel *a, const Kernel *b)
 /* Why kernel k cannot go piece by piece with the group; NULL: it can. */
 static const char *horizontal_illegal(const Horizontal *r, const Group *group, uint32_t k)
 {
+	if (member(r, group, 0)->loop != r->all[k].loop)
+		return "one of them runs in another loop of steps";
 	const Stmt *mine = piece_loop(r, member(r, group, 0)), *theirs = piece_loop(r, &r->all[k]);
 	if (!mine || !theirs || !size_same(pieces_of(r, mine), pieces_of(r, theirs)))
 		return "they are not two loops of as many iterations";
@@ -219,10 +221,8 @@ static void choose_group(Horizontal *r, uint32_t first)
 	uint32_t between = 0;
 	add_member(r, &group, first);
 	for (uint32_t k = first + 1; k < r->n && between <= BETWEEN_MOST; k++) {
-		if (r->all[k].loop != r->all[first].loop)
-			break;
 		if (!joins(r, &group, k)) {
-			if (!may_go_before(r, k, &group))
+			if (r->all[k].loop != r->all[first].loop || !may_go_before(r, k, &group))
 				break;
 			between++;
 			continue;
