@@ -23,7 +23,7 @@
  * threads. A barrier stands between a store, which is the first thread's, and what all of them read of it, in
  * whatever order.
  */
-#include "transform/bind_wide.h"
+#include "transform/gpu/wide.h"
 
 #include <string.h>
 

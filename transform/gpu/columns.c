@@ -36,7 +36,7 @@
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 typedef struct Columns {
 	Program *program;

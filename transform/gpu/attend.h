@@ -1,9 +1,9 @@
-/* Attention on its way to loops: what bind_attention.c and bind_attention_round.c share. */
-#ifndef TSR_TRANSFORM_BIND_ATTEND_H
-#define TSR_TRANSFORM_BIND_ATTEND_H
+/* Attention on its way to loops: what attention.c and attention_round.c share. */
+#ifndef TSR_TRANSFORM_GPU_ATTEND_H
+#define TSR_TRANSFORM_GPU_ATTEND_H
 
-#include "transform/bind_attention.h"
-#include "transform/bind_tiling.h"
+#include "transform/gpu/attention.h"
+#include "transform/gpu/tiling.h"
 
 typedef struct Attend {
 	Program *program;
@@ -26,7 +26,7 @@ static inline const Value *attend_real(const Attend *d, double x)
 	return value_const(d->arena, DTYPE_F32, (Scalar){.f = x});
 }
 
-/* bind_attention_round.c: the scores of a round, as rows see them; the weights that they become, behind a barrier; the sums of
+/* attention_round.c: the scores of a round, as rows see them; the weights that they become, behind a barrier; the sums of
  * these times values, behind another. */
 void attend_scores(Attend *d, Body *body);
 void attend_weights(Attend *d, Body *body);

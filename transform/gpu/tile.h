@@ -1,9 +1,9 @@
-/* The parts of bind_tile.c: a product of two operands as a grid of tiles. */
-#ifndef TSR_TRANSFORM_BIND_TILE_H
-#define TSR_TRANSFORM_BIND_TILE_H
+/* The parts of tile.c: a product of two operands as a grid of tiles. */
+#ifndef TSR_TRANSFORM_GPU_TILE_H
+#define TSR_TRANSFORM_GPU_TILE_H
 
 #include "target/gpu.h"
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 enum { PRODUCT_LOOPS = GRID_LOOPS };
 
@@ -47,9 +47,9 @@ typedef struct Product {
 	Body rest;
 } Product;
 
-/* bind_product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
+/* product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
 bool product_of(Program *program, const Kernel *kernel, Product *product);
-/* bind_choose.c: which matrix instruction, if any, computes the product. */
+/* choose.c: which matrix instruction, if any, computes the product. */
 TensorUse product_tensor(const Transform *t, const Product *product);
 /* The tile of the product, from what is asked, else by cost, written into the schedule; NULL: a
  * thread for each element. */
@@ -61,7 +61,7 @@ typedef struct TileWanted {
 	uint32_t routine;
 } TileWanted;
 
-/* bind_tile.c: makes the kernel, a product, tiles of blocks. */
+/* tile.c: makes the kernel, a product, tiles of blocks. */
 void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted);
 
 #endif

@@ -19,7 +19,7 @@
 #include "loops/linear.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-#include "transform/bind_tile.h"
+#include "transform/gpu/tile.h"
 
 typedef struct Look {
 	Program *program;

@@ -11,7 +11,7 @@
  */
 #include <math.h>
 
-#include "transform/bind_tile.h"
+#include "transform/gpu/tile.h"
 
 enum { SPLIT_PRODUCTS = 3 }; /* of the operands' parts */
 

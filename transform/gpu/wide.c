@@ -22,7 +22,7 @@
 #include "loops/verify_block.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-#include "transform/bind_wide.h"
+#include "transform/gpu/wide.h"
 
 /* ---- decided ---- */
 

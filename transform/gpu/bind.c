@@ -6,7 +6,7 @@
  * other in the whole nest are bound: they go outermost, in their order, which changes nothing since
  * no two of their iterations meet. What is left of the nest is each thread's.
  *
- * Then kernels of one grid become one where each thread reads what it has stored (bind_join.c).
+ * Then kernels of one grid become one where each thread reads what it has stored (join.c).
  *
  * Decided by grid_shape: how many threads of a block lie along each bound loop. The innermost one
  * has a warp at least, so that neighbours read and store neighbours; a loop that is shorter than what
@@ -17,7 +17,7 @@
 #include "base/diag.h"
 #include "loops/dependence.h"
 #include "loops/verify_gpu.h"
-#include "transform/bind_tile.h"
+#include "transform/gpu/tile.h"
 
 /* A loop of a nest. */
 typedef struct Link {

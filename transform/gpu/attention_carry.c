@@ -5,7 +5,7 @@
 #include "loops/linear.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-#include "transform/bind_attention.h"
+#include "transform/gpu/attention.h"
 
 typedef struct Carry {
 	Program *program;

@@ -17,7 +17,7 @@
  * Tensor cores cut sums instead of rounding them. With --gpu-promote=N they sum N terms, at least those of a
  * round, in `parts`, which f32 additions add to `sums`.
  */
-#include "transform/bind_tiling.h"
+#include "transform/gpu/tiling.h"
 
 enum { PARTS = 2 }; /* of an operand that is split */
 

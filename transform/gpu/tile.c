@@ -20,7 +20,7 @@
  * the last one, and not stored: a sum has its own terms alone, in the order of the loops, for every element.
  */
 #include "base/size_order.h"
-#include "transform/bind_tiling.h"
+#include "transform/gpu/tiling.h"
 
 /* ---- sums ---- */
 

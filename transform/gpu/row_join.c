@@ -11,14 +11,14 @@
  *
  * Two kernels are joined whose first loops of the grid have the same extents, with the other loops of each in the thread,
  * where they share what one of them stores, no two rows meet, and threads of a block can share out what is left
- * (bind_rows.c). An elementwise row that no other kernel touches is not stored: what reads an element of it computes it
+ * (rows.c). An elementwise row that no other kernel touches is not stored: what reads an element of it computes it
  * again, from what lies in the first cache by then. So long as rows are fewer than processors they are joined only where
  * they are short.
  */
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-#include "transform/bind_join.h"
+#include "transform/gpu/join.h"
 
 enum { NEST_LOOPS = 8 };
 

@@ -1,9 +1,9 @@
-/* A product on its way to tiles: what bind_tile.c, bind_copy.c and bind_tiling.c share. */
-#ifndef TSR_TRANSFORM_BIND_TILING_H
-#define TSR_TRANSFORM_BIND_TILING_H
+/* A product on its way to tiles: what tile.c, copy.c and tiling.c share. */
+#ifndef TSR_TRANSFORM_GPU_TILING_H
+#define TSR_TRANSFORM_GPU_TILING_H
 
 #include "loops/rewrite.h"
-#include "transform/bind_tile.h"
+#include "transform/gpu/tile.h"
 
 enum { QUAD = 4, STAGES = 2 };
 
@@ -97,7 +97,7 @@ static inline void add_barrier(const Tiling *g, Body *body)
 	PUSH(g->arena, body->stmts, stmt_barrier(g->arena));
 }
 
-/* bind_tiling.c: another iterator, and another local of f32, of the kernel; an element of a local. */
+/* tiling.c: another iterator, and another local of f32, of the kernel; an element of a local. */
 IterVar tiling_iter(Tiling *g, const char *name);
 LocalId tiling_local(Tiling *g, KernelLocal local);
 const Value *tiling_element(const Tiling *g, LocalId local, const Ix *const *ixs);
@@ -117,7 +117,7 @@ bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, Iter
 /* Is the size a multiple of four? */
 bool tiling_by_four(const Tiling *g, Size extent);
 
-/* bind_copy.c: iterators of the loops in a copy. */
+/* copy.c: iterators of the loops in a copy. */
 typedef struct CopyIters {
 	IterVar outer, inner, time, lane;
 } CopyIters;
@@ -134,19 +134,19 @@ const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stag
 Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last);
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
 
-/* bind_mma.c: the sums of a tile by matrix instructions; the steps of a stage added to them; what was added since
+/* mma.c: the sums of a tile by matrix instructions; the steps of a stage added to them; what was added since
  * the last time to f32 sums, where that many rounds are over (`round` NULL: in any case); all elements. */
 void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
 Block mma_elements(Tiling *g);
 
-/* bind_async.c: lets both operands be copied as they are, 16 bytes at a time, where they can be; all whole rounds of
+/* async.c: lets both operands be copied as they are, 16 bytes at a time, where they can be; all whole rounds of
  * the sum then. */
 void async_set_up(Tiling *g);
 void async_rounds(Tiling *g, Body *body);
 
-/* bind_tile.c: threads along a side of the tile, and how much of it each has: fours, of which one begins there in the tile. */
+/* tile.c: threads along a side of the tile, and how much of it each has: fours, of which one begins there in the tile. */
 int64_t tiling_threads_along(const Tiling *g, const Side *side);
 int64_t tiling_thread_width(const Tiling *g, const Side *side);
 const Ix *tiling_quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad);

@@ -1,9 +1,9 @@
-/* Loops over elements in wide accesses, of the grid (bind_wide.c) or of the threads of a block (bind_rows.c). */
-#ifndef TSR_TRANSFORM_BIND_WIDE_H
-#define TSR_TRANSFORM_BIND_WIDE_H
+/* Loops over elements in wide accesses, of the grid (wide.c) or of the threads of a block (rows.c). */
+#ifndef TSR_TRANSFORM_GPU_WIDE_H
+#define TSR_TRANSFORM_GPU_WIDE_H
 
 #include "loops/multiple.h"
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 enum { QUAD = 4 };
 

@@ -25,7 +25,7 @@
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 enum { PARTS = 4, SQUARES_MOST = 4 };
 

@@ -1,6 +1,6 @@
 /* Copies of the steps of an operand to shared memory, by all threads of a block. */
 #include "loops/walk.h"
-#include "transform/bind_tiling.h"
+#include "transform/gpu/tiling.h"
 
 /* ---- copies ---- */
 

@@ -13,7 +13,7 @@
 #include "loops/rewrite.h"
 #include "loops/steps.h"
 #include "loops/walk.h"
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 enum { NEST_MOST = 8, OPERATIONS_MOST = 6, LOADS_MOST = 8 };
 

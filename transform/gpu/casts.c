@@ -10,7 +10,7 @@
 #include "loops/rewrite.h"
 #include "loops/steps.h"
 #include "loops/walk.h"
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 typedef struct Casts {
 	Program *program;

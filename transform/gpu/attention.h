@@ -1,10 +1,10 @@
-/* Attention as one kernel: what bind_attention_find.c finds and bind_attention.c makes loops of. */
-#ifndef TSR_TRANSFORM_BIND_ATTENTION_H
-#define TSR_TRANSFORM_BIND_ATTENTION_H
+/* Attention as one kernel: what attention_find.c finds and attention.c makes loops of. */
+#ifndef TSR_TRANSFORM_GPU_ATTENTION_H
+#define TSR_TRANSFORM_GPU_ATTENTION_H
 
 #include "loops/rewrite.h"
-#include "transform/bind_join.h"
-#include "transform/bind_tile.h"
+#include "transform/gpu/join.h"
+#include "transform/gpu/tile.h"
 
 enum { SAME_MOST = GRID_LOOPS + 1 };
 
@@ -56,10 +56,10 @@ typedef struct Attention {
 	BufferId buffers[2]; /* and what they store */
 } Attention;
 
-/* bind_attention_find.c: Is kernel `number` the last of such three? Only `parts`, the products' sizes and who they are is
+/* attention_find.c: Is kernel `number` the last of such three? Only `parts`, the products' sizes and who they are is
  * known then. */
 bool attention_find(const Joins *joins, uint32_t number, Attention *found);
-/* bind_attention_carry.c: all three in the tables of the last. */
+/* attention_carry.c: all three in the tables of the last. */
 void attention_carry(const Joins *joins, Attention *found);
 
 typedef struct AttentionWanted {

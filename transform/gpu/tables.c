@@ -1,5 +1,5 @@
 /* Iterators, locals and shared buffers that kernels get when they are bound to threads. */
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 #include "loops/rewrite.h"
 

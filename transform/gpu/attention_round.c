@@ -1,7 +1,7 @@
 /* What the threads of a block do in a round of attention: scores, weights, sums. */
 #include <math.h>
 
-#include "transform/bind_attend.h"
+#include "transform/gpu/attend.h"
 
 static const Ix *count(const Attend *d, int64_t n)
 {

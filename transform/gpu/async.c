@@ -20,7 +20,7 @@
 #include "loops/linear.h"
 #include "loops/multiple.h"
 #include "loops/walk.h"
-#include "transform/bind_tiling.h"
+#include "transform/gpu/tiling.h"
 
 enum { RING_MOST = 4 }; /* stages */
 

@@ -1,6 +1,6 @@
 /* Grids of kernels, and what their threads do: what bind.c and its parts ask. */
 #include "loops/verify_gpu.h"
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 /* ---- how many threads along each loop ---- */
 

@@ -5,7 +5,7 @@
 #include "loops/linear.h"
 #include "loops/multiple.h"
 #include "loops/walk.h"
-#include "transform/bind_tiling.h"
+#include "transform/gpu/tiling.h"
 
 IterVar tiling_iter(Tiling *g, const char *name) { return bind_iter(g->program, g->kernel, name); }
 

@@ -6,7 +6,7 @@
  * stored buffer with it; never past a check, and never into one. Then a temporary that no other kernel
  * touches, and that its thread stores before all else, becomes a local.
  */
-#include "transform/bind_join.h"
+#include "transform/gpu/join.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* The parts of the pass `bind`. */
-#ifndef TSR_TRANSFORM_BIND_H
-#define TSR_TRANSFORM_BIND_H
+#ifndef TSR_TRANSFORM_GPU_BIND_H
+#define TSR_TRANSFORM_GPU_BIND_H
 
 #include "target/gpu.h"
 #include "transform/transform.h"
 
-/* bind_grid.c: what each thread of the grid does; the kernel's body where there is no grid. */
+/* grid.c: what each thread of the grid does; the kernel's body where there is no grid. */
 Block grid_body(const Kernel *kernel);
 enum { GRID_LOOPS = 8 };
 /* Its loops, outermost first, GRID_LOOPS at most, and how many; 0: there are none, or more. */
@@ -22,7 +22,7 @@ bool is_elementwise(const Kernel *kernel, const Block *body);
 bool is_fold(const Stmt *stmt);
 const Value *fold_neutral(Arena *arena, const Stmt *fold);
 
-/* bind_tables.c: a new iterator or local of the kernel, its name made unique there. */
+/* tables.c: a new iterator or local of the kernel, its name made unique there. */
 IterVar bind_iter(Program *program, Kernel *kernel, const char *name);
 LocalId bind_local(Program *program, Kernel *kernel, KernelLocal local);
 /* A buffer of a block's threads, of the dtype and the elements that are given; called KERNEL_NAME. */
@@ -32,30 +32,30 @@ BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, B
 BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
 		   const char *name);
 
-/* bind_casts.c: kernels of the routine read narrow tensors where they read those in a wider type, and kernels
+/* casts.c: kernels of the routine read narrow tensors where they read those in a wider type, and kernels
  * that made these go. */
 void bind_casts(const Transform *t, ProgramRoutine *routine);
-/* bind_indices.c: ... compute what is made of indices alone where they read it, and kernels that made it go. */
+/* indices.c: ... compute what is made of indices alone where they read it, and kernels that made it go. */
 void bind_indices(const Transform *t, ProgramRoutine *routine);
-/* bind_join.c: joins kernels of a routine that have one grid, in place; how many are left. */
+/* join.c: joins kernels of a routine that have one grid, in place; how many are left. */
 uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
-/* bind_attention_choose.c: attention of which the scores are in no memory, in place; how many kernels are left. */
+/* attention_choose.c: attention of which the scores are in no memory, in place; how many kernels are left. */
 uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32_t routine);
 /* What follows is chosen by X_pays, which each requires.
- * bind_rows.c: lets the threads of a block share the sums of the kernel, where they read what lies side by
+ * rows.c: lets the threads of a block share the sums of the kernel, where they read what lies side by
  * side. */
 bool rows_pay(const Transform *t, Kernel *kernel);
 void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine);
-/* bind_columns.c: lets more threads than there are columns share sums down columns. */
+/* columns.c: lets more threads than there are columns share sums down columns. */
 bool columns_pay(const Transform *t, Kernel *kernel);
 void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine);
 /* ... makes the kernel add up slices, of which the one before it makes the sums. */
 bool slices_pay(const Transform *t, Kernel *kernel);
 void bind_slices(const Transform *t, Kernel *kernel, uint32_t routine, Kernel *before);
-/* bind_square.c: lets elementwise kernels that read across memory do so through shared memory. */
+/* square.c: lets elementwise kernels that read across memory do so through shared memory. */
 bool squares_pay(const Transform *t, Kernel *kernel);
 void bind_squares(const Transform *t, Kernel *kernel, uint32_t routine);
-/* bind_wide.c: lets a thread of an elementwise kernel compute four neighbours, in wide accesses. */
+/* wide.c: lets a thread of an elementwise kernel compute four neighbours, in wide accesses. */
 bool wide_pays(const Transform *t, Kernel *kernel);
 void bind_wide(const Transform *t, Kernel *kernel);
 

@@ -1,8 +1,8 @@
 /* What joins kernels of one grid, and rows of them. */
-#ifndef TSR_TRANSFORM_BIND_JOIN_H
-#define TSR_TRANSFORM_BIND_JOIN_H
+#ifndef TSR_TRANSFORM_GPU_JOIN_H
+#define TSR_TRANSFORM_GPU_JOIN_H
 
-#include "transform/bind.h"
+#include "transform/gpu/bind.h"
 
 typedef struct Joins {
 	const Transform *t;
@@ -28,7 +28,7 @@ bool join_touched_elsewhere(const Joins *joins, uint32_t kernel, BufferId buffer
 /* Temporaries of one element of the grid's own, which no other kernel touches, become locals. */
 void join_locals(const Joins *joins, uint32_t kernel);
 
-/* bind_row_join.c: the same of kernels whose first loops are rows. Rows that nothing needs in memory are computed
+/* row_join.c: the same of kernels whose first loops are rows. Rows that nothing needs in memory are computed
  * where they are read. */
 bool join_rows(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
 void join_row_values(const Joins *joins, uint32_t kernel);

@@ -20,7 +20,7 @@
 #include <math.h>
 
 #include "base/size_order.h"
-#include "transform/bind_attend.h"
+#include "transform/gpu/attend.h"
 
 enum { STEPS_LEAST = 8 };
 

@@ -1,6 +1,6 @@
 /* Whether three kernels are attention: products of which rows go through a softmax, and then are the factors of others.
  *
- * The softmax is the kernel that bind_row_join.c makes of it. Its weights and the scores are temporaries that no other
+ * The softmax is the kernel that row_join.c makes of it. Its weights and the scores are temporaries that no other
  * kernel touches, each read at the places where it is stored: the loops of the three are told apart by how far they
  * move an index.
  */
@@ -11,7 +11,7 @@
 #include "loops/steps.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-#include "transform/bind_attention.h"
+#include "transform/gpu/attention.h"
 
 typedef struct Find {
 	const Joins *j;

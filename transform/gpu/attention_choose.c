@@ -4,7 +4,7 @@
  * The maximum of a row grows while keys come, and what was summed is multiplied then: sums are in another order than
  * those of a softmax, so --fp=strict has none. `row_block row 64; block key 64` asks for it.
  */
-#include "transform/bind_attention.h"
+#include "transform/gpu/attention.h"
 
 typedef struct Choose {
 	const Transform *t;
