@@ -1,6 +1,19 @@
 /* Functions of kernels in C, and those of their parallel loops. */
 #include "codegen/c_kernel.h"
 
+static void name_columns(KernelText *k, Names *taken)
+{
+	const bool *read = c_columns_read(k, k->kernel->body);
+	k->columns = ARENA_ARRAY(k->arena, const char *, k->kernel->nlocals + 1);
+	k->transposed = ARENA_ARRAY(k->arena, bool, k->kernel->nlocals + 1);
+	for (uint32_t i = 0; i < k->kernel->nlocals; i++)
+		if (read[i]) {
+			const char *name = arena_printf(k->arena, "%s_columns", k->locals[i]);
+			k->columns[i] = name_unique(k->m, taken, name);
+			k->has_columns = true;
+		}
+}
+
 static void name_all(KernelText *k)
 {
 	Names taken = {0};
@@ -17,11 +30,15 @@ static void name_all(KernelText *k)
 		k->buffers[i] = name_unique(
 			k->m, &taken, k->m->program->buffers.at[use->buffers.at[i].buffer].name);
 	k->iters = ARENA_ARRAY(k->arena, const char *, k->kernel->niters);
+	k->unrolled = ARENA_ARRAY(k->arena, bool, k->kernel->niters + 1);
+	k->fixed = ARENA_ARRAY(k->arena, bool, k->kernel->niters + 1);
+	k->at = ARENA_ARRAY(k->arena, int64_t, k->kernel->niters + 1);
 	for (uint32_t i = 0; i < k->kernel->niters; i++)
 		k->iters[i] = name_unique(k->m, &taken, k->kernel->iters[i].name);
 	k->locals = ARENA_ARRAY(k->arena, const char *, k->kernel->nlocals);
 	for (uint32_t i = 0; i < k->kernel->nlocals; i++)
 		k->locals[i] = name_unique(k->m, &taken, k->kernel->locals[i].name);
+	name_columns(k, &taken);
 }
 
 static void put_params(KernelText *k)

@@ -5,14 +5,6 @@
 #include "codegen/cuda_text.h"
 #include "loops/fragment.h"
 
-const char *c_kernel_temp(KernelText *k) { return arena_printf(k->arena, "tsr_t%u", k->ntemps++); }
-
-void c_kernel_indent(KernelText *k)
-{
-	for (int i = 0; i < k->indent; i++)
-		putc('\t', k->out);
-}
-
 static const char *ix_text(KernelText *k, const Ix *ix);
 
 /* By a power of two: a shift rounds down, as floor division does. NULL: the divisor is none. */
@@ -52,11 +44,35 @@ static const char *ix_text(KernelText *k, const Ix *ix)
 	}
 }
 
-const char *c_kernel_ix(KernelText *k, const Ix *ix)
+/* Is it no constant once loops are written out? */
+static bool changes(const KernelText *k, const Ix *ix)
+{
+	int64_t constant;
+	switch (ix->kind) {
+	case IX_SIZE: return !size_is_const(k->m->program->sizes, ix->size, &constant);
+	case IX_ITER: return !k->unrolled[ix->iter];
+	case IX_VALUE: return true;
+	default: return changes(k, ix->a) || changes(k, ix->b);
+	}
+}
+
+/* The terms that change, or the others; NULL: there are none. */
+static const char *sum_text(KernelText *k, const Ix *ix, bool changing)
 {
 	if (ix->kind != IX_ADD)
-		return ix_text(k, ix);
-	return arena_printf(k->arena, "%s + %s", c_kernel_ix(k, ix->a), ix_text(k, ix->b));
+		return changes(k, ix) == changing ? ix_text(k, ix) : NULL;
+	const char *a = sum_text(k, ix->a, changing), *b = sum_text(k, ix->b, changing);
+	return a && b ? arena_printf(k->arena, "%s + %s", a, b) : a ? a : b;
+}
+
+/* What changes comes first: the compiler, which keeps the order of a sum, adds it once for all
+ * elements that differ in constants. */
+const char *c_kernel_ix(KernelText *k, const Ix *ix)
+{
+	const char *changing = sum_text(k, ix, true), *constant = sum_text(k, ix, false);
+	if (!changing || !constant)
+		return changing ? changing : constant;
+	return arena_printf(k->arena, "%s + %s", changing, constant);
 }
 
 const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
@@ -246,6 +262,7 @@ static void put_loop(KernelText *k, const Stmt *loop)
 		fprintf(k->out, "TSR_INDEPENDENT\n");
 	}
 	put_for(k, loop);
+	k->unrolled[loop->iter] = loop->loop == LOOP_UNROLL && !k->device;
 	put_scalar(k, loop);
 }
 
@@ -277,6 +294,9 @@ static void put_local(KernelText *k, const Stmt *stmt)
 	fprintf(k->out, "TSR_LANES %s %s", c_type(local->dtype), name);
 	for (uint32_t i = 0; i < local->rank; i++)
 		fprintf(k->out, i < local->nthreads ? "[TSR_EACH(%u)]" : "[%u]", local->extent[i]);
+	if (k->columns[stmt->local] && !k->device)
+		fprintf(k->out, ", %s[%u][%u]", k->columns[stmt->local], local->extent[1],
+			local->extent[0]);
 	fprintf(k->out, ";\n");
 	if (k->device)
 		cuda_lanes_fill(k, stmt->local, value);
@@ -339,33 +359,39 @@ void c_kernel_count(KernelText *k, const Value *value)
 		count_value(k, value);
 }
 
+typedef void PutLoop(KernelText *k, const Stmt *loop);
+
+/* What writes a loop that is none of C; NULL: it is one, or another statement. */
+static PutLoop *loop_writer(const KernelText *k, const Stmt *stmt)
+{
+	if (is_warp_loop(stmt))
+		return cuda_warp_loop;
+	if (stmt->kind != LOOP_FOR)
+		return NULL;
+	switch (stmt->loop) {
+	case LOOP_VECTOR:
+		return k->device		     ? cuda_lanes_loop
+		       : c_lanes_groups_fit(k, stmt) ? c_lanes_groups
+		       : c_lanes_fit(k, stmt)	     ? c_lanes_loop
+						     : NULL;
+	case LOOP_UNROLL:
+		return !k->device && c_lanes_written_out(k, stmt) ? c_put_written_out : NULL;
+	case LOOP_PARALLEL: return put_chunks;
+	case LOOP_BLOCK: return put_threads;
+	default: return NULL;
+	}
+}
+
 static void put_stmt(KernelText *k, const Stmt *stmt)
 {
 	c_kernel_count(k, stmt->value);
 	if (stmt->value)
 		c_kernel_shared(k, stmt->value);
-	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && k->device) {
-		cuda_lanes_loop(k, stmt);
-		return;
-	}
-	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && c_lanes_groups_fit(k, stmt)) {
-		c_lanes_groups(k, stmt);
-		return;
-	}
-	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && c_lanes_fit(k, stmt)) {
-		c_lanes_loop(k, stmt);
-		return;
-	}
-	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL) {
-		put_chunks(k, stmt);
-		return;
-	}
-	if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK) {
-		put_threads(k, stmt);
-		return;
-	}
-	if (is_warp_loop(stmt)) {
-		cuda_warp_loop(k, stmt);
+	if (!k->device)
+		c_columns_before(k, stmt);
+	PutLoop *writer = loop_writer(k, stmt);
+	if (writer) {
+		writer(k, stmt);
 		return;
 	}
 	switch (stmt->kind) {
@@ -391,7 +417,11 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		return;
 	}
 	k->indent++;
+	const bool *transposed = c_columns_enter(k);
 	c_kernel_block(k, stmt->body);
+	c_columns_leave(k, transposed);
+	if (stmt->kind == LOOP_FOR)
+		k->unrolled[stmt->iter] = false;
 	k->indent--;
 	c_kernel_indent(k);
 	fprintf(k->out, "}\n");

@@ -4,7 +4,7 @@
 #define TSR_CODEGEN_C_KERNEL_H
 
 #include "base/pointer_map.h"
-#include "codegen/c_text.h"
+#include "codegen/c_vectors.h"
 
 typedef struct KernelText {
 	FILE *out;
@@ -13,6 +13,12 @@ typedef struct KernelText {
 	const KernelUse *use;
 	Arena *arena;
 	const char **iters, **locals, **buffers, **scalars;
+	bool *unrolled; /* by IterVar: of a loop that the compiler writes out, and of lanes */
+	bool *fixed;	/* by IterVar: a loop that is written out, at the number `at` */
+	int64_t *at;
+	const char **columns; /* by LocalId: its transpose; NULL: none is read */
+	bool *transposed;     /* by LocalId: the transpose is made */
+	bool has_columns;
 	PointerMap uses;  /* Value to the number of its readers in this statement */
 	PointerMap names; /* Value to its name (const char *) */
 	uint32_t ntemps;
@@ -41,9 +47,6 @@ const char *c_kernel_value(KernelText *k, const Value *value);
 const char *c_kernel_ix(KernelText *k, const Ix *ix);
 const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 const char *c_buffer_element(KernelText *k, BufferId buffer, const Ix *ix);
-/* A name that nothing else in the kernel has. */
-const char *c_kernel_temp(KernelText *k);
-void c_kernel_indent(KernelText *k);
 void c_kernel_block(KernelText *k, Block block);
 /* `element op= the statement's value` */
 void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt);
@@ -52,6 +55,18 @@ void c_kernel_count(KernelText *k, const Value *value);
 /* Names the values that have several readers, in the order of evaluation. */
 void c_kernel_shared(KernelText *k, const Value *value);
 
+/* c_write.c: a name that nothing else in the kernel has. */
+const char *c_kernel_temp(KernelText *k);
+void c_kernel_indent(KernelText *k);
+/* Asks the compiler to write out the loop that follows. */
+void c_put_unroll(KernelText *k, int64_t times);
+/* Around a copy of the block: braces, where it declares locals. */
+void c_kernel_open(KernelText *k, Block block);
+void c_kernel_close(KernelText *k, Block block);
+/* The iterator is a number; has a name again. */
+void c_kernel_fix(KernelText *k, IterVar iter, int64_t at);
+void c_kernel_release(KernelText *k, IterVar iter, const char *name);
+
 /* c_lanes.c */
 /* Are all statements of a loop of lanes such that vectors of C say them? */
 bool c_lanes_fit(const KernelText *k, const Stmt *loop);
@@ -59,11 +74,23 @@ bool c_lanes_fit(const KernelText *k, const Stmt *loop);
 void c_lanes_loop(KernelText *k, const Stmt *loop);
 /* Writes the loop that sets the elements of a local with axes to one value, a C expression. */
 void c_lanes_fill(KernelText *k, LocalId local, const char *value);
+/* c_lanes_apart.c: are there lanes in the loop whose places are known where its iterator is? */
+bool c_lanes_written_out(const KernelText *k, const Stmt *loop);
+/* Writes the loop iteration after iteration. */
+void c_put_written_out(KernelText *k, const Stmt *loop);
+/* c_lanes_columns.c: is that local read along the first axis, of a square? */
+bool c_lanes_is_column(const KernelText *k, const Stmt *loop, LocalId local, const Ix *const *ixs,
+		       uint32_t nixs);
+/* By LocalId: which ones are read so? */
+bool *c_columns_read(KernelText *k, Block block);
+/* Makes the transposes that the statement reads. */
+void c_columns_before(KernelText *k, const Stmt *stmt);
+/* Which there are before a block that may run several times or not at all, and after it. */
+bool *c_columns_enter(KernelText *k);
+void c_columns_leave(KernelText *k, const bool *before);
 /* c_lanes_groups.c: is it a sum of products of neighbours, as the instructions of a processor have it? */
 bool c_lanes_groups_fit(const KernelText *k, const Stmt *loop);
 /* Writes the loop. Requires that it fits. */
 void c_lanes_groups(KernelText *k, const Stmt *loop);
-/* Asks the compiler to write out the loop that follows. */
-void c_put_unroll(KernelText *k, int64_t times);
 
 #endif

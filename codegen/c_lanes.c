@@ -18,7 +18,7 @@
 #include "loops/linear.h"
 #include "loops/walk.h"
 
-enum { LEAST_BYTES = 16, FILL_MOST = 64 };
+enum { LEAST_BYTES = 16, FILL_MOST = 64, BYTES_MOST = 8 };
 
 /* ---- what fits ---- */
 
@@ -34,26 +34,45 @@ bool c_lanes_vary(const LanesText *l, const Value *value)
 	return differs;
 }
 
-static bool moves_by_one(const LanesText *l, const Ix *ix)
+/* What is read and written of one vector at once, alone where others are masked. */
+static bool place_fits(const LanesText *l, LanesPlace place)
 {
-	Program *program = (Program *)l->k->m->program;
-	return size_is(program->sizes, ix_stride(program, ix, l->loop->iter), 1);
+	return place == PLACE_NEIGHBOURS || (place != PLACE_NOWHERE && !l->loop->lanes);
 }
 
-/* Lanes along the last axis. */
-static bool local_fits(const LanesText *l, const Ix *const *ixs, uint32_t nixs)
+static bool buffer_fits(const LanesText *l, BufferId buffer, const Ix *ix)
 {
-	for (uint32_t i = 0; i + 1 < nixs; i++)
-		if (ix_uses(ixs[i], l->loop->iter))
-			return false;
-	return nixs > 0 && moves_by_one(l, ixs[nixs - 1]);
+	return place_fits(l, c_lanes_of_buffer(l, buffer, ix));
 }
 
-/* Those of choice() and the operators of C. C has no square root of vectors of f64. */
+static bool store_fits(const LanesText *l, const Stmt *stmt)
+{
+	LanesPlace place = c_lanes_of_buffer(l, stmt->buffer, stmt->ix);
+	return place_fits(l, place) && (place == PLACE_NEIGHBOURS || stmt->acc == OP_NONE);
+}
+
+/* What is set is one vector of registers. */
+static bool target_fits(const LanesText *l, const Stmt *stmt)
+{
+	if (stmt->nixs == 0)
+		return l->own[stmt->local];
+	return c_lanes_of_local(l, stmt->local, stmt->ixs, stmt->nixs) == PLACE_NEIGHBOURS;
+}
+
+/* Those of c_lanes_choice() and the operators of C. C has no square root of vectors of f64. */
 static bool op_fits(Op op, Dtype dtype)
 {
 	bool root = op == OP_SQRT || op == OP_RSQRT;
-	return op_is_simple(op) && (!root || dtype == DTYPE_F32);
+	return op_is_simple(op) && (dtype == DTYPE_F32 || (!root && dtype == DTYPE_F64));
+}
+
+/* Of neighbours in a buffer. */
+static bool cast_fits(const LanesText *l, const Value *cast)
+{
+	const Value *from = cast->args[0];
+	return from->kind == VALUE_LOAD && !l->loop->lanes &&
+	       c_vector_casts(from->dtype, cast->dtype) &&
+	       c_lanes_of_buffer(l, from->buffer, from->ix) == PLACE_NEIGHBOURS;
 }
 
 static bool value_fits(const LanesText *l, const Value *value)
@@ -62,15 +81,17 @@ static bool value_fits(const LanesText *l, const Value *value)
 		return false;
 	if (!c_lanes_vary(l, value) || c_lanes_packed_fits(l, value))
 		return true;
+	if (value->kind == VALUE_CAST)
+		return cast_fits(l, value);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (!value_fits(l, value->args[i]))
 			return false;
 	switch (value->kind) {
-	case VALUE_LOAD: return moves_by_one(l, value->ix);
-	case VALUE_LOCAL: return value->nixs == 0 || local_fits(l, value->ixs, value->nixs);
-	case VALUE_OP:
-		return dtype_is_float(l->dtype) &&
-		       (op_fits(value->op, value->dtype) || c_lanes_call_fits(l, value));
+	case VALUE_LOAD: return buffer_fits(l, value->buffer, value->ix);
+	case VALUE_LOCAL:
+		return value->nixs == 0 ||
+		       place_fits(l, c_lanes_of_local(l, value->local, value->ixs, value->nixs));
+	case VALUE_OP: return op_fits(value->op, value->dtype) || c_lanes_call_fits(l, value);
 	default: return false;
 	}
 }
@@ -78,7 +99,7 @@ static bool value_fits(const LanesText *l, const Value *value)
 /* Integers are moved; their operations wrap, which those of C's vectors need not. */
 static bool acc_fits(const LanesText *l, Op acc)
 {
-	return acc == OP_NONE || (dtype_is_float(l->dtype) && op_fits(acc, l->dtype));
+	return acc == OP_NONE || op_fits(acc, l->dtype);
 }
 
 static bool stmt_fits(LanesText *l, const Stmt *stmt)
@@ -87,13 +108,19 @@ static bool stmt_fits(LanesText *l, const Stmt *stmt)
 		l->own[stmt->local] = true;
 	bool fits = value_fits(l, stmt->value);
 	if (stmt->kind == LOOP_STORE)
-		return fits && moves_by_one(l, stmt->ix) &&
-		       acc_fits(l, stmt->acc);
+		return fits && store_fits(l, stmt) && acc_fits(l, stmt->acc);
 	if (stmt->kind == LOOP_SET)
-		return fits && acc_fits(l, stmt->acc) &&
-		       (stmt->nixs ? local_fits(l, stmt->ixs, stmt->nixs) : l->own[stmt->local]);
+		return fits && target_fits(l, stmt) && acc_fits(l, stmt->acc);
 	return fits && stmt->kind == LOOP_LOCAL;
 }
+
+static bool has_vectors(Dtype dtype)
+{
+	return !dtype_is_packed(dtype) && dtype_bytes(dtype) <= BYTES_MOST;
+}
+
+/* Lanes of what is stored are as many as those of what it is widened to. */
+static int64_t lane_bytes(Dtype dtype) { return (int64_t)dtype_bytes(dtype_wide(dtype)); }
 
 static LanesText lanes_new(const KernelText *k, const Stmt *loop)
 {
@@ -108,16 +135,30 @@ bool c_lanes_fit(const KernelText *k, const Stmt *loop)
 	if (loop->body.n == 0 || !loop->body.stmts[0]->value)
 		return false;
 	LanesText l = lanes_new(k, loop);
-	bool whole = l.dtype == DTYPE_F64 || l.dtype == DTYPE_I32;
-	if (l.dtype != DTYPE_F32 && (!whole || loop->lanes))
+	if (!has_vectors(l.dtype) || (l.dtype != DTYPE_F32 && loop->lanes))
 		return false;
-	int64_t bytes = vector_lanes(k->m->program, loop) * dtype_bytes(l.dtype);
+	int64_t bytes = vector_lanes(k->m->program, loop) * lane_bytes(l.dtype);
 	if (bytes < LEAST_BYTES || k->m->program->options.target->vector_bytes < LEAST_BYTES)
 		return false;
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		if (!stmt_fits(&l, loop->body.stmts[i]))
 			return false;
 	return true;
+}
+
+bool c_lanes_written_out(const KernelText *k, const Stmt *loop)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < loop->body.n && !found; i++) {
+		const Stmt *stmt = loop->body.stmts[i];
+		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && c_lanes_fit(k, stmt)) {
+			LanesText l = lanes_new(k, stmt);
+			found = c_lanes_anywhere(&l, loop->iter);
+		} else {
+			found = c_lanes_written_out(k, stmt);
+		}
+	}
+	return found;
 }
 
 /* ---- masked lanes ---- */
@@ -148,32 +189,10 @@ static void masked_store(LanesText *l, const char *element, const char *value)
 
 /* ---- values ---- */
 
-static const char *vector_type(const KernelText *k, Dtype dtype, int lanes)
-{
-	return arena_printf(k->arena, "tsr_%s%dx%d", dtype_is_float(dtype) ? "f" : "i",
-			    8 * (int)dtype_bytes(dtype), lanes);
-}
-
-/* A constant of its own, which may be read several times. */
-static const char *named(LanesText *l, const char *text)
-{
-	KernelText *k = l->k;
-	const char *name = c_kernel_temp(k);
-	c_kernel_indent(k);
-	fprintf(k->out, "const %s %s = %s;\n", l->type, name, text);
-	return name;
-}
-
-/* What is the same in all lanes as a vector: x - 0 is x, of either sign. */
-static const char *spread(LanesText *l, const char *text)
-{
-	return arena_printf(l->k->arena, "%s - (%s){0}", text, l->type);
-}
-
 static const char *vector_text(LanesText *l, const Value *value)
 {
 	const char *text = c_lanes_value(l, value);
-	return c_lanes_vary(l, value) ? text : spread(l, text);
+	return c_lanes_vary(l, value) ? text : c_lanes_spread(l, text);
 }
 
 /* A vector that an operation reads several times. */
@@ -182,108 +201,7 @@ static const char *named_value(LanesText *l, const Value *value)
 	uint64_t known = *pointer_map_at(&l->k->names, value);
 	if (known && c_lanes_vary(l, value))
 		return (const char *)(uintptr_t)known;
-	return named(l, vector_text(l, value));
-}
-
-static const char *chosen(LanesText *l, const char *condition, const char *yes, const char *no)
-{
-	return arena_printf(l->k->arena, "TSR_CHOOSE(%s, %s, %s, %s, %s)", l->type, l->integer,
-			    condition, yes, no);
-}
-
-/* x where the condition holds, else 0. */
-static const char *gated(LanesText *l, const char *condition, const char *x)
-{
-	return arena_printf(l->k->arena, "(%s)((%s) & (%s)%s)", l->type, condition, l->integer, x);
-}
-
-/* 1 where the condition holds, else 0. */
-static const char *truth(LanesText *l, const char *condition)
-{
-	return gated(l, condition, named(l, spread(l, "1")));
-}
-
-static const char *root(LanesText *l, const char *x)
-{
-	l->k->m->c_vectors->helped |= (uint64_t)1 << l->lanes;
-	return arena_printf(l->k->arena, "TSR_ROOT_%d(%s)", l->lanes, x);
-}
-
-/* max(x, y), min(x, y): x where that is no number. */
-static const char *either(LanesText *l, Op op, const char *x, const char *y)
-{
-	Arena *arena = l->k->arena;
-	if (l->dtype != DTYPE_F32)
-		return chosen(l,
-			      arena_printf(arena, "(%s %s %s) | (%s != %s)", x,
-					   op == OP_MAX ? ">" : "<", y, x, x),
-			      x, y);
-	l->k->m->c_vectors->helped |= (uint64_t)1 << l->lanes;
-	return arena_printf(arena, "TSR_%s_%d(%s, %s)", op == OP_MAX ? "MOST" : "LEAST", l->lanes,
-			    x, y);
-}
-
-/* Conditions on vectors x and y that are names; NULL: the operation is none. */
-static const char *condition(LanesText *l, Op op, const char *x, const char *y)
-{
-	Arena *arena = l->k->arena;
-	switch (op) {
-	case OP_LT:
-	case OP_LE:
-	case OP_GT:
-	case OP_GE:
-	case OP_EQ:
-	case OP_NE: return arena_printf(arena, "%s %s %s", x, op_symbol(op), y);
-	case OP_AND: return arena_printf(arena, "(%s != 0) & (%s != 0)", x, y);
-	case OP_OR: return arena_printf(arena, "(%s != 0) | (%s != 0)", x, y);
-	case OP_NOT: return arena_printf(arena, "%s == 0", x);
-	case OP_ISNAN: return arena_printf(arena, "%s != %s", x, x);
-	case OP_ISINF: return arena_printf(arena, "(%s == %s) & (%s - %s != 0)", x, x, x, x);
-	default: return NULL;
-	}
-}
-
-/* Operations of vectors x, y, z that are names. */
-static const char *choice(LanesText *l, Op op, const char *x, const char *y, const char *z)
-{
-	Arena *arena = l->k->arena;
-	const char *holds = condition(l, op, x, y);
-	if (holds)
-		return truth(l, holds);
-	switch (op) {
-	case OP_MAX:
-	case OP_MIN: return either(l, op, x, y);
-	case OP_RELU: return gated(l, arena_printf(arena, "~(%s < 0)", x), x);
-	case OP_SAT01:
-		return chosen(l, arena_printf(arena, "%s > 1", x), named(l, spread(l, "1")),
-			      gated(l, arena_printf(arena, "~(%s < 0)", x), x));
-	case OP_RELU_GATE: return gated(l, arena_printf(arena, "%s > 0", x), y);
-	case OP_SAT01_GATE: return gated(l, arena_printf(arena, "(%s > 0) & (%s < 1)", x, x), y);
-	case OP_WHERE: return chosen(l, arena_printf(arena, "%s != 0", x), y, z);
-	case OP_ABS:
-		return arena_printf(arena, "(%s)((%s)%s & %s)", l->type, l->integer, x,
-				    l->dtype == DTYPE_F32 ? "INT32_MAX" : "INT64_MAX");
-	case OP_SIGN:
-		return arena_printf(arena, "(%s - %s)", truth(l, arena_printf(arena, "%s > 0", x)),
-				    truth(l, arena_printf(arena, "%s < 0", x)));
-	case OP_SQRT: return root(l, x);
-	case OP_RSQRT: return arena_printf(arena, "(1 / %s)", root(l, x));
-	default: BUG("vectors of C for %s", op_name(op));
-	}
-}
-
-/* x < y where both are numbers is one comparison. */
-static bool is_number(const Value *value)
-{
-	return value->kind == VALUE_CONST && value->constant.f == value->constant.f;
-}
-
-static const char *extreme(LanesText *l, Op op, const char *x, const char *y, const Value *second)
-{
-	if (!is_number(second))
-		return choice(l, op, x, y, NULL);
-	const char *symbol = op == OP_MAX ? "<=" : ">=";
-	return chosen(l, arena_printf(l->k->arena, "%s %s %s", x, symbol, y), y, x);
+	return c_lanes_named(l, vector_text(l, value));
 }
 
 static const char *op_text(LanesText *l, const Value *value)
@@ -300,13 +218,23 @@ static const char *op_text(LanesText *l, const Value *value)
 	if (infix)
 		return c_op(l->k->arena, op, value->dtype, args);
 	if (op == OP_MAX || op == OP_MIN)
-		return extreme(l, op, args[0], args[1], value->args[1]);
-	return choice(l, op, args[0], args[1], args[2]);
+		return c_lanes_extreme(l, op, args[0], args[1], value->args[1]);
+	return c_lanes_choice(l, op, args[0], args[1], args[2]);
 }
 
 static const char *at(LanesText *l, const char *place, bool constant)
 {
 	return arena_printf(l->k->arena, "*(%s%s *)&%s", constant ? "const " : "", l->type, place);
+}
+
+static const char *cast_text(LanesText *l, const Value *cast)
+{
+	KernelText *k = l->k;
+	const Value *load = cast->args[0];
+	const char *text = arena_printf(k->arena, "*(const %s *)&%s",
+					c_vector_type(k->arena, load->dtype, l->lanes),
+					c_buffer_element(k, load->buffer, load->ix));
+	return c_vector_cast(k->m, load->dtype, l->dtype, l->lanes, text);
 }
 
 static const char *fresh_text(LanesText *l, const Value *value)
@@ -317,13 +245,19 @@ static const char *fresh_text(LanesText *l, const Value *value)
 		return packed;
 	switch (value->kind) {
 	case VALUE_LOAD: {
+		if (c_lanes_of_buffer(l, value->buffer, value->ix) != PLACE_NEIGHBOURS)
+			return c_lanes_load(l, value);
 		const char *element = c_buffer_element(k, value->buffer, value->ix);
 		return l->loop->lanes ? masked_load(l, element) : at(l, element, true);
 	}
 	case VALUE_LOCAL: {
+		if (value->nixs &&
+		    c_lanes_of_local(l, value->local, value->ixs, value->nixs) != PLACE_NEIGHBOURS)
+			return c_lanes_local(l, value);
 		const char *place = c_kernel_local(k, value->local, value->ixs, value->nixs);
 		return value->nixs ? at(l, place, false) : place;
 	}
+	case VALUE_CAST: return cast_text(l, value);
 	default: return op_text(l, value);
 	}
 }
@@ -340,7 +274,7 @@ const char *c_lanes_value(LanesText *l, const Value *value)
 	}
 	const char *text = fresh_text(l, value);
 	if (*pointer_map_at(&k->uses, value) > 1) {
-		text = named(l, text);
+		text = c_lanes_named(l, text);
 		*pointer_map_at(&k->names, value) = (uint64_t)(uintptr_t)text;
 	}
 	return text;
@@ -362,10 +296,17 @@ static const char *accumulated(LanesText *l, const char *target, const Stmt *stm
 		const char *args[] = {target, c_lanes_value(l, stmt->value)};
 		return c_op(l->k->arena, stmt->acc, l->dtype, args);
 	}
-	const char *value = named_value(l, stmt->value), *before = named(l, target);
+	const char *value = named_value(l, stmt->value), *before = c_lanes_named(l, target);
 	if (stmt->acc == OP_MAX || stmt->acc == OP_MIN)
-		return extreme(l, stmt->acc, before, value, stmt->value);
-	return choice(l, stmt->acc, before, value, NULL);
+		return c_lanes_extreme(l, stmt->acc, before, value, stmt->value);
+	return c_lanes_choice(l, stmt->acc, before, value, NULL);
+}
+
+/* To elements some apart. */
+static void put_apart(LanesText *l, const Stmt *stmt)
+{
+	REQUIRE(stmt->acc == OP_NONE);
+	c_lanes_store(l, stmt, c_lanes_named(l, vector_text(l, stmt->value)));
 }
 
 static void put_stmt(LanesText *l, const Stmt *stmt)
@@ -385,6 +326,11 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 		masked_store(l, element, value);
 		return;
 	}
+	if (stmt->kind == LOOP_STORE &&
+	    c_lanes_of_buffer(l, stmt->buffer, stmt->ix) != PLACE_NEIGHBOURS) {
+		put_apart(l, stmt);
+		return;
+	}
 	const char *target = target_text(l, stmt), *sign = stmt->acc == OP_ADD ? "+=" : "=";
 	const char *value = stmt->acc == OP_NONE  ? vector_text(l, stmt->value)
 			    : stmt->acc == OP_ADD ? c_lanes_value(l, stmt->value)
@@ -393,22 +339,14 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 	fprintf(k->out, "%s %s %s;\n", target, sign, value);
 }
 
-void c_put_unroll(KernelText *k, int64_t times)
-{
-	if (k->device)
-		fprintf(k->out, "TSR_UNROLL\n");
-	else if (times > 1)
-		fprintf(k->out, "#pragma GCC unroll %lld\n", (long long)times);
-}
-
 static void set_width(LanesText *l, int lanes)
 {
 	KernelText *k = l->k;
 	l->lanes = lanes;
-	l->type = vector_type(k, l->dtype, lanes);
+	l->type = c_vector_type(k->arena, l->dtype, lanes);
 	bool wide = dtype_bytes(l->dtype) == dtype_bytes(DTYPE_F64);
-	l->integer = vector_type(k, wide ? DTYPE_I64 : DTYPE_I32, lanes);
-	k->m->c_vectors->used[wide] |= (uint64_t)1 << lanes;
+	l->integer = c_vector_type(k->arena, wide ? DTYPE_I64 : DTYPE_I32, lanes);
+	c_vector_use(k->m, l->dtype, lanes);
 }
 
 static void put_body(LanesText *l)
@@ -445,6 +383,22 @@ static int64_t put_vectors(LanesText *l, int64_t lo, int64_t hi, uint32_t vector
 	return end;
 }
 
+/* The same with lanes that are numbers. */
+static int64_t put_written_out(LanesText *l, int64_t lo, int64_t hi)
+{
+	KernelText *k = l->k;
+	const char *lane = k->iters[l->loop->iter];
+	for (; lo + l->lanes <= hi; lo += l->lanes) {
+		c_kernel_fix(k, l->loop->iter, lo);
+		c_kernel_open(k, l->loop->body);
+		c_lanes_begin(l, 1);
+		put_body(l);
+		c_kernel_close(k, l->loop->body);
+	}
+	c_kernel_release(k, l->loop->iter, lane);
+	return lo;
+}
+
 /* One vector, of which some lanes are loaded and stored. */
 static void masked_lanes(LanesText *l)
 {
@@ -464,7 +418,7 @@ static void masked_lanes(LanesText *l)
 }
 
 /* Lanes that fill no vector stay a loop. */
-void c_lanes_loop(KernelText *k, const Stmt *loop)
+static void put_lanes(KernelText *k, const Stmt *loop)
 {
 	LanesText l = lanes_new(k, loop);
 	int64_t lo = 0, hi;
@@ -473,13 +427,16 @@ void c_lanes_loop(KernelText *k, const Stmt *loop)
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		if (loop->body.stmts[i]->kind == LOOP_LOCAL)
 			l.own[loop->body.stmts[i]->local] = true;
-	int most = (int)k->m->program->options.target->vector_bytes / dtype_bytes(l.dtype);
+	int most = (int)(k->m->program->options.target->vector_bytes / lane_bytes(l.dtype));
 	if (loop->lanes) {
 		masked_lanes(&l);
 		return;
 	}
-	for (int lanes = most; lanes * dtype_bytes(l.dtype) >= LEAST_BYTES; lanes /= 2) {
+	bool anywhere = c_lanes_anywhere(&l, loop->iter);
+	for (int lanes = most; lanes * lane_bytes(l.dtype) >= LEAST_BYTES; lanes /= 2) {
 		set_width(&l, lanes);
+		if (anywhere)
+			lo = put_written_out(&l, lo, hi);
 		if (c_lanes_has_calls(&l))
 			lo = put_vectors(&l, lo, hi, C_TOGETHER);
 		lo = put_vectors(&l, lo, hi, 1);
@@ -496,6 +453,13 @@ void c_lanes_loop(KernelText *k, const Stmt *loop)
 	}
 }
 
+void c_lanes_loop(KernelText *k, const Stmt *loop)
+{
+	k->unrolled[loop->iter] = true;
+	put_lanes(k, loop);
+	k->unrolled[loop->iter] = false;
+}
+
 void c_lanes_fill(KernelText *k, LocalId id, const char *value)
 {
 	const KernelLocal *local = &k->kernel->locals[id];
@@ -506,12 +470,13 @@ void c_lanes_fill(KernelText *k, LocalId id, const char *value)
 		n *= local->extent[i];
 		first = arena_printf(k->arena, "%s[0]", first);
 	}
-	bool vector = l.dtype == DTYPE_F32 || l.dtype == DTYPE_F64 || l.dtype == DTYPE_I32;
-	int lanes = vector ? (int)k->m->program->options.target->vector_bytes / dtype_bytes(l.dtype)
-			   : 0;
+	int lanes =
+		!has_vectors(l.dtype)
+			? 0
+			: (int)(k->m->program->options.target->vector_bytes / lane_bytes(l.dtype));
 	while (lanes && last % lanes)
 		lanes /= 2;
-	bool vectors = lanes * dtype_bytes(l.dtype) >= LEAST_BYTES;
+	bool vectors = lanes * lane_bytes(l.dtype) >= LEAST_BYTES;
 	if (vectors)
 		set_width(&l, lanes);
 	if (vectors && n / lanes <= FILL_MOST)
@@ -521,32 +486,8 @@ void c_lanes_fill(KernelText *k, LocalId id, const char *value)
 		vectors ? lanes : 1);
 	c_kernel_indent(k);
 	if (vectors)
-		fprintf(k->out, "\t*(%s *)&(&%s)[tsr_i] = %s;\n", l.type, first, spread(&l, value));
+		fprintf(k->out, "\t*(%s *)&(&%s)[tsr_i] = %s;\n", l.type, first,
+			c_lanes_spread(&l, value));
 	else
 		fprintf(k->out, "\t(&%s)[tsr_i] = %s;\n", first, value);
-}
-
-/* ---- types ---- */
-
-/* Elements are aligned as such, and are read and written as what they are, too. */
-void c_put_vectors(FILE *out, const Module *m)
-{
-	const struct CVectors *v = m->c_vectors;
-	if (!v->used[0] && !v->used[1])
-		return;
-	fprintf(out, "/* Vectors, of GCC and Clang: a number in a name is that of the elements. */\n");
-	for (int wide = 0, bits = 32; wide < 2; wide++, bits = 64)
-		for (int lanes = 2; lanes < 64; lanes *= 2)
-			if (v->used[wide] >> lanes & 1)
-				fprintf(out,
-					"typedef %s tsr_f%dx%d __attribute__((vector_size(%d), aligned(%d), may_alias));\n"
-					"typedef int%d_t tsr_i%dx%d __attribute__((vector_size(%d), aligned(%d), may_alias));\n"
-					"typedef uint%d_t tsr_u%dx%d __attribute__((vector_size(%d)));\n",
-					wide ? "double" : "float", bits, lanes, lanes * bits / 8,
-					bits / 8, bits, bits, lanes, lanes * bits / 8, bits / 8,
-					bits, bits, lanes, lanes * bits / 8);
-	fprintf(out, "/* Of each lane a where the condition has all bits, b where it has none. */\n"
-		     "#define TSR_CHOOSE(type, integer, condition, a, b) \\\n"
-		     "\t((type)(((condition) & (integer)(a)) | (~(condition) & (integer)(b))))\n\n");
-	c_put_lanes_math(out, m);
 }

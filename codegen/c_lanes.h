@@ -20,6 +20,15 @@ typedef struct LanesText {
 	const char *lane[C_TOGETHER];
 } LanesText;
 
+/* Where the elements of lanes are. */
+typedef enum LanesPlace {
+	PLACE_NOWHERE,	  /* where vectors of C do not reach */
+	PLACE_NEIGHBOURS, /* one behind the other */
+	PLACE_APART,	  /* equally far apart */
+	PLACE_COLUMN,	  /* of a square local, along its first axis */
+	PLACE_ANYWHERE,	  /* of a local, at indices of their own */
+} LanesPlace;
+
 /* Does it differ between lanes? */
 bool c_lanes_vary(const LanesText *lanes, const Value *value);
 /* A vector, or an expression that is the same in all lanes, where the value does not vary. */
@@ -29,6 +38,27 @@ const char *c_lanes_value(LanesText *lanes, const Value *value);
 bool c_lanes_packed_fits(const LanesText *lanes, const Value *value);
 /* The vector of such a cast, or of a function of one such element; NULL: it is neither. */
 const char *c_lanes_packed(LanesText *lanes, const Value *value);
+
+/* c_lanes_choice.c. A constant of its own, of that text, which may be read several times. */
+const char *c_lanes_named(LanesText *lanes, const char *text);
+/* What is the same in all lanes as a vector. */
+const char *c_lanes_spread(LanesText *lanes, const char *text);
+/* Operations of vectors x, y, z that are names, and of extremes the value that y is. */
+const char *c_lanes_choice(LanesText *lanes, Op op, const char *x, const char *y, const char *z);
+const char *c_lanes_extreme(LanesText *lanes, Op op, const char *x, const char *y,
+			    const Value *second);
+
+/* c_lanes_apart.c */
+LanesPlace c_lanes_of_buffer(const LanesText *lanes, BufferId buffer, const Ix *ix);
+LanesPlace c_lanes_of_local(const LanesText *lanes, LocalId local, const Ix *const *ixs,
+			    uint32_t nixs);
+/* Are there lanes at indices of their own that use the iterator, that of lanes too? */
+bool c_lanes_anywhere(const LanesText *lanes, IterVar iter);
+/* A vector from elsewhere than neighbours. */
+const char *c_lanes_load(LanesText *lanes, const Value *value);
+const char *c_lanes_local(LanesText *lanes, const Value *value);
+/* Writes element after element. */
+void c_lanes_store(LanesText *lanes, const Stmt *stmt, const char *value);
 
 /* c_lanes_calls.c */
 /* Is it a function that has a form for vectors? */

@@ -8,7 +8,7 @@
  * vectors each step is computed for both before the next one: a chain of steps takes four cycles each,
  * and a processor does not look far enough ahead to find the next vector's.
  */
-#include "codegen/c_text.h"
+#include "codegen/c_vectors.h"
 
 enum { WIDEST = 16 }; /* lanes of f32 in AVX-512 */
 

@@ -44,31 +44,6 @@ struct CSizes {
 	CSizeList totals;    /* tsr_total_N, of the function that is being written */
 };
 
-enum { C_TOGETHER = 2 }; /* vectors that a function is computed for side by side */
-
-/* What c_lanes.c keeps: which vectors there are, of f32 and of f64, bit by number of lanes. */
-struct CVectors {
-	uint64_t used[2];
-	uint64_t masked;		     /* of f32, of which some lanes are loaded and stored */
-	uint64_t math[OP_COUNT][C_TOGETHER]; /* functions of f32, by number of vectors less 1 */
-	bool groups[DTYPE_COUNT][DTYPE_COUNT]; /* sums of products of neighbours, by dtypes */
-	uint64_t helped;		     /* of f32, with square roots, extremes */
-	uint64_t halves[2]; /* of i32, of four bits each: that begin with a byte, and others */
-	bool tables;	    /* functions of an element of four bits are looked up */
-};
-/* Their types, once all that uses them is written. */
-void c_put_vectors(FILE *out, const Module *module);
-/* c_lanes_groups.c: the functions of sums of products that are used. */
-void c_put_groups(FILE *out, const Module *module);
-/* c_lanes_packed.c: what takes elements of four bits apart. */
-void c_put_lanes_packed(FILE *out, const Module *module);
-/* c_math_lanes.c: has the function of f32 a form for vectors of C? */
-bool c_has_lanes(const Module *module, Op op);
-/* Its name, of so many vectors. */
-const char *c_lanes_function(Arena *arena, Op op, int lanes, uint32_t vectors);
-/* Those that are used. */
-void c_put_lanes_math(FILE *out, const Module *module);
-
 /* c_size.c: a size as an expression over the dims' names: unchecked; or TSR_NONE where a result does
  * not fit or a quotient leaves a remainder. Running totals must have been declared. */
 const char *c_size(const Module *module, Size size);

@@ -94,7 +94,10 @@ static void put_real_body(FILE *out, Op op, Dtype dtype)
 			dtype == DTYPE_F32 ? "f" : "");
 	if (op == OP_MOD)
 		fprintf(out, "x = fmod(x, y);\n\treturn x != 0 && (x < 0) != (y < 0) ? x + y : x;");
-	else if (op == OP_SAT01) /* one choice after the other: each an instruction of vectors */
+	else if (op == OP_MAX || op == OP_MIN) /* here and below, one choice after the other */
+		fprintf(out, "y = x %s y ? x : y;\n\treturn x != x ? x : y;",
+			op == OP_MAX ? ">" : "<");
+	else if (op == OP_SAT01) /* each is an instruction of vectors */
 		fprintf(out, "x = x > 1 ? 1 : x;\n\treturn x < 0 ? 0 : x;");
 	else if (op == OP_ISINF) /* one comparison */
 		fprintf(out, "return fabs(x) == (%s)INFINITY;", c_type(dtype));

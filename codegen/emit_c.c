@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/held.h"
-#include "codegen/c_text.h"
+#include "codegen/c_vectors.h"
 #include "codegen/interp.h"
 #include "codegen/table.h"
 
@@ -47,6 +47,8 @@ static void put_functions(FILE *out, const Module *m)
 	c_put_sizes(functions.out, m);
 	const char *text = text_take(functions, m->arena, &len);
 	c_put_vectors(out, m);
+	c_put_transposes(out, m);
+	c_put_lanes_math(out, m);
 	c_put_groups(out, m);
 	c_put_lanes_packed(out, m);
 	c_put_size_declarations(out, m);
@@ -57,10 +59,11 @@ static void put_functions(FILE *out, const Module *m)
  * errno, which is before any option of the text. */
 static const char options_text[] =
 	"/* Nothing here reads errno or floating-point exceptions. The sums of a tile are in registers, which\n"
-	" * what goes from step to step would take. Choices stay as they are written: one is one instruction. */\n"
+	" * what goes from step to step would take, and so would more variables for addresses. Choices stay as they\n"
+	" * are written: one is one instruction. */\n"
 	"#if defined __GNUC__ && !defined __clang__\n"
 	"#pragma GCC optimize(\"no-math-errno\", \"no-trapping-math\")\n"
-	"#pragma GCC optimize(\"no-predictive-commoning\", \"no-thread-jumps\", \"no-tree-pre\")\n"
+	"#pragma GCC optimize(\"no-predictive-commoning\", \"no-ivopts\", \"no-thread-jumps\", \"no-tree-pre\")\n"
 	"#endif\n";
 
 static const char roots_text[] =
