@@ -313,9 +313,10 @@ static bool report_plain(Build *b, const ParamDecl *decl)
 	diag(b->diags, E0212, decl->span,
 	     "the parameter '%s' has no instance to belong to: '%s' is a plain function of tensors",
 	     decl->name.sym, plain->name.sym);
-	diag_note(b->diags, plain->name.span,
-		  "declare it as '%s()(...)', with a configuration list, and apply it as %s()(...)",
-		  plain->name.sym, plain->name.sym);
+	diag_note(
+		b->diags, plain->name.span,
+		"a function with parameters has two lists: 'fn %s(out)(x)', or '%s()(x)', applied as %s(3)(x)",
+		plain->name.sym, plain->name.sym, plain->name.sym);
 	return true;
 }
 

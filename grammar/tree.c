@@ -24,6 +24,13 @@ Name tree_name(Tree *tree, Token name)
 	return (Name){sym_intern(tree->parse->symbols, text_of(tree, name.span), n), name.span};
 }
 
+static bool is_complex(const char *name, uint32_t n)
+{
+	return (n >= 7 && strncmp(name, "complex", 7) == 0) ||
+	       (n == 3 && (strncmp(name, "c64", 3) == 0 || strncmp(name, "c32", 3) == 0)) ||
+	       (n == 4 && strncmp(name, "c128", 4) == 0);
+}
+
 Dtype tree_dtype(Tree *tree, Token name)
 {
 	uint32_t n = name.span.end - name.span.start;
@@ -37,7 +44,7 @@ Dtype tree_dtype(Tree *tree, Token name)
 #undef DTYPE
 	TREE_ERROR(tree, E0108, name.span, "'%.*s' is not an element type: these are%s", (int)n,
 		   text_of(tree, name.span), all);
-	if (n >= 7 && strncmp(text_of(tree, name.span), "complex", 7) == 0)
+	if (is_complex(text_of(tree, name.span), n))
 		diag_note(
 			tree->parse->diags, name.span,
 			"there are no complex numbers: keep the real and the imaginary part in two "

@@ -31,6 +31,9 @@ void blame_conflicts(Solver *s, const Inference *inference, Diags *diags);
 /* The message of the conflict that is told now, at the constraint (NONE: nowhere) or a place. */
 void blame(Blame *b, ConId con, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void blame_at(Blame *b, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* At a part of what the constraint is of. */
+void blame_operand_at(Blame *b, ConId con, Span span, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 /* A note for each function whose application made the node. */
 void blame_sites(Blame *b, NodeId node);
 bool span_same(Span a, Span b);
@@ -49,6 +52,7 @@ bool blame_computed(Blame *b, CellId cell, Span span);
 /* Where the row got its axes, and where the operands of the operation are declared. */
 void blame_settled(Blame *b, const RowTerm *row);
 void blame_operands(Blame *b, NodeId node);
+void blame_operand(Blame *b, NodeId node, uint32_t arg);
 /* Where the row of the operand of this constraint comes from, through what passes it on. */
 void blame_origin(Blame *b, ConId con);
 /* The operations that made the two one size. */

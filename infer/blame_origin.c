@@ -247,6 +247,13 @@ static void note_declared(Blame *b, NodeId id, const char *fmt)
 		diag_note(b->diags, node->name_span, fmt, node->name);
 }
 
+void blame_operand(Blame *b, NodeId id, uint32_t arg)
+{
+	const Graph *graph = b->s->graph;
+	note_declared(b, named_below(graph, graph->nodes.at[id].args[arg]),
+		      "'%s' is declared here");
+}
+
 void blame_operands(Blame *b, NodeId id)
 {
 	Solver *s = b->s;

@@ -44,6 +44,16 @@ void blame(Blame *b, ConId con, const char *fmt, ...)
 	blame_sites(b, node);
 }
 
+void blame_operand_at(Blame *b, ConId con, Span span, const char *fmt, ...)
+{
+	NodeId node = b->s->cons.at[con].node;
+	va_list args;
+	va_start(args, fmt);
+	report(b, node, span, fmt, args);
+	va_end(args);
+	blame_sites(b, node);
+}
+
 void blame_at(Blame *b, Span span, const char *fmt, ...)
 {
 	va_list args;

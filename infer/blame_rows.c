@@ -38,7 +38,10 @@ static void note_rows(Blame *b, ConId id)
 	const Con *con = &b->s->cons.at[id];
 	blame_settled(b, &con->a);
 	blame_settled(b, &con->b);
-	blame_operands(b, con->node);
+	if (con->kind == CON_ROW_EQ && con->arg >= 0)
+		blame_operand(b, con->node, (uint32_t)con->arg);
+	else
+		blame_operands(b, con->node);
 	blame_origin(b, id);
 }
 
@@ -96,7 +99,7 @@ void tell_use_axes(Blame *b, const Conflict *c)
 	diag_note(b->diags, con->span, "%s has %s%u", tensor_text(s, con->node, con->arg),
 		  opnd.var == NONE ? "" : "at least ", n);
 	blame_settled(b, &con->b);
-	blame_operands(b, use->node);
+	blame_operand(b, use->node, (uint32_t)use->arg);
 	blame_origin(b, c->use);
 }
 

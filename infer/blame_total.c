@@ -103,6 +103,15 @@ static const char *total_text(Solver *s, const Con *con, Size total, const char 
 			    one ? it : they);
 }
 
+/* The operand whose elements they are, where the program writes it as one. */
+static Span counted_span(const Solver *s, const Con *con)
+{
+	const Node *node = con->node == NODE_NONE ? NULL : &s->graph->nodes.at[con->node];
+	return node && node->kind == NODE_RESHAPE && !con_is_written_product(con)
+		       ? node->arg_spans[0]
+		       : con->span;
+}
+
 static void say_total(Blame *b, const Conflict *c, bool never, bool fits)
 {
 	Solver *s = b->s;
@@ -110,20 +119,24 @@ static void say_total(Blame *b, const Conflict *c, bool never, bool fits)
 	const char *total = size_text(s->arena, s->sizes, c->sizes[0]);
 	const char *known = size_text(s->arena, s->sizes, c->sizes[1]);
 	const char *letters = letters_text(s, con);
+	Span at = counted_span(s, con);
 	int64_t by;
 	if (c->kind == CONFLICT_WORDS)
-		blame(b, c->con, "%s elements are not %" PRId64 " for each of %s cells", total,
-		      c->number,
-		      size_text(s->arena, s->sizes,
-				size_div(s->sizes, c->sizes[1], size_const(s->sizes, c->number))));
+		blame_operand_at(b, c->con, at,
+				 "%s elements are not %" PRId64 " for each of %s cells", total,
+				 c->number,
+				 size_text(s->arena, s->sizes,
+					   size_div(s->sizes, c->sizes[1],
+						    size_const(s->sizes, c->number))));
 	else if (never || (!fits && size_is_const(s->sizes, c->sizes[1], &by) && by != 0))
-		blame(b, c->con, "%s not divide by %s%s",
-		      total_text(s, con, c->sizes[0], " do", " does"), known, letters);
+		blame_operand_at(b, c->con, at, "%s not divide by %s%s",
+				 total_text(s, con, c->sizes[0], " do", " does"), known, letters);
 	else if (con_is_written_product(con))
-		blame(b, c->con, "the product is %s, and not %s%s", known, total, letters);
+		blame_operand_at(b, c->con, at, "the product is %s, and not %s%s", known, total,
+				 letters);
 	else
-		blame(b, c->con, "%s elements do not fit axes of %s together%s", total, known,
-		      letters);
+		blame_operand_at(b, c->con, at, "%s elements do not fit axes of %s together%s",
+				 total, known, letters);
 }
 
 void tell_total(Blame *b, const Conflict *c)
@@ -206,10 +219,10 @@ void tell_root(Blame *b, const Conflict *c)
 		power = arena_printf(s->arena, "%s*%s", size_text(s->arena, s->sizes, known),
 				     power);
 	bool constant = size_is_const(s->sizes, total, &elements);
-	blame(b, c->con,
-	      constant ? "%s no %s with a whole %s"
-		       : "%s %s only for some sizes, and nothing else says %s",
-	      total_text(s, con, total, " are", " is"), power, name);
+	blame_operand_at(b, c->con, counted_span(s, con),
+			 constant ? "%s no %s with a whole %s"
+				  : "%s %s only for some sizes, and nothing else says %s",
+			 total_text(s, con, total, " are", " is"), power, name);
 	if (constant)
 		note_powers(b, c, elements, name);
 	else

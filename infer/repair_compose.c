@@ -131,6 +131,21 @@ static bool suggest_other_order(Blame *b, const Compose *c)
 	return true;
 }
 
+/* A layer goes over the last axes: one before them is as good as a batch axis. Nothing is mended by the
+ * note, as a declaration with another '|' may be what is meant. */
+static bool note_to_batch(Blame *b, const Compose *c)
+{
+	const FlatRow *met = &c->rows[1][ROW_OUTPUT], *in = &c->rows[0][ROW_INPUT];
+	uint32_t n = flat_naxes(met), m = flat_naxes(in);
+	Span span = c->node->arg_spans[1];
+	if (n != m + 1 || !part_equals(b->s, met, 1, in) || span_is_none(span))
+		return false;
+	diag_note(b->diags, span,
+		  "axes that pass through are batch axes: declared before the '|', or by to_batch(%s)",
+		  text_of(b, span));
+	return true;
+}
+
 void suggest_compose(Blame *b, ConId id)
 {
 	Solver *s = b->s;
@@ -145,6 +160,8 @@ void suggest_compose(Blame *b, ConId id)
 	}
 	bool found = suggest_arrow(b, &c) || suggest_turn(b, &c, 0) || suggest_turn(b, &c, 1) ||
 		     suggest_other_order(b, &c);
+	if (!found && note_to_batch(b, &c))
+		return;
 	if (suggest_pointwise(b, &c) || found)
 		mend(b, c.con, -1);
 }

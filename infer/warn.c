@@ -29,6 +29,35 @@ static bool spec_axis_is_bracketed(const Node *node, Sym letter)
 	return axis && axis->bracketed;
 }
 
+/* A letter of operands that the result leaves out; NULL: none, or several. */
+static Sym left_out(const Spec *spec)
+{
+	Sym found = NULL;
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+			for (uint32_t k = 0; k < spec->operands[i].rows[kind].naxes; k++) {
+				const SpecAxis *axis = &spec->operands[i].rows[kind].axes[k];
+				if (axis->kind != SPEC_LETTER || axis->letter == found ||
+				    spec_axis_of(&spec->result, axis->letter))
+					continue;
+				if (found)
+					return NULL;
+				found = axis->letter;
+			}
+	return found;
+}
+
+static void warn_open_letter(Solver *s, const LetterCell *l, Diags *diags)
+{
+	Sym other = left_out(s->graph->nodes.at[l->node].spec);
+	diag(diags, W0302, l->span,
+	     "only the result has '%s', and nothing gives it a size: it is %s", l->letter,
+	     cell_size_text(s, l->cell));
+	if (other)
+		diag_fix(diags, l->span, other, "did you mean '%s', which the result leaves out?",
+			 other);
+}
+
 static void warn_letters(Solver *s, Diags *diags)
 {
 	bool *warned = ARENA_ARRAY(s->arena, bool, s->cells.n + 1);
@@ -48,9 +77,7 @@ static void warn_letters(Solver *s, Diags *diags)
 			     "nothing says how many elements '[%s]' has: 'with (%s = ...)' does",
 			     l->letter, l->letter);
 		else if (l->only_result)
-			diag(diags, W0302, l->span,
-			     "only the result has '%s', and nothing gives it a size: it is %s",
-			     l->letter, cell_size_text(s, l->cell));
+			warn_open_letter(s, l, diags);
 		else if (*once)
 			diag(diags, W0301, l->span, "'%s' is %s because nothing determines it",
 			     l->letter, cell_size_text(s, l->cell));

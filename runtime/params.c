@@ -121,6 +121,24 @@ static bool takes_halves(const Loading *l, const Slot *slot, size_t index, Array
 	return true;
 }
 
+/* Adds to the error how the array's axes would fit. */
+static void add_arrangement(const Loading *l, const Slot *slot, size_t index, const Array *array,
+			    tsr_error *error)
+{
+	int64_t wanted[ARRAY_RANK_MAX];
+	char fit[200];
+	int rank = tensor_rank(slot->tensor);
+	size_t n = strlen(error->text);
+	if (rank > ARRAY_RANK_MAX)
+		return;
+	wanted_extents(l->s, slot->tensor, wanted);
+	arrangement_suggest(array, wanted, rank, fit, sizeof fit);
+	if (*fit)
+		snprintf(error->text + n, sizeof error->text - n,
+			 "; its sizes fit with a map's line: %s = %s %s", slot->tensor->name,
+			 array_file_name(l->file, index), fit);
+}
+
 /* The slot has the array's extents then, without data. `line`: NULL without a map. */
 static int choose(Loading *l, Slot *slot, size_t index, const MapLine *line, tsr_error *error)
 {
@@ -133,6 +151,8 @@ static int choose(Loading *l, Slot *slot, size_t index, const MapLine *line, tsr
 	tsr_array seen = view(&array);
 	if (code == TSR_OK)
 		code = slot_check_known(l->s, slot, &seen, error);
+	if (code == TSR_FAIL_TYPE && !line)
+		add_arrangement(l, slot, index, &array, error);
 	if (code != TSR_OK)
 		return code;
 	l->choices[slot - l->s->params] =
@@ -371,9 +391,10 @@ static int check_taken(const tsr_session *s, const ArrayFile *file, tsr_error *e
 				    "from a .safetensors, .npz or .gguf file");
 	return session_fail(
 		error, TSR_FAIL_NAME,
-		"none of its %zu arrays has the name of a parameter, such as '%s': a map says "
-		"what is whose",
-		array_file_count(file), s->params[0].tensor->name);
+		"none of its %zu arrays, such as '%s', has the name of a parameter, such as '%s': a map "
+		"says what is whose",
+		array_file_count(file), array_file_count(file) ? array_file_name(file, 0) : "",
+		s->params[0].tensor->name);
 }
 
 int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error *error)
