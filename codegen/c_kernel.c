@@ -104,6 +104,15 @@ static const char *load_text(KernelText *k, const Value *load)
 			    c_kernel_ix(k, load->ix));
 }
 
+static const char *cast_text(KernelText *k, const Value *value)
+{
+	const char *from = c_kernel_value(k, value->args[0]);
+	if (!k->alone || value->args[0]->dtype != DTYPE_F16 || value->dtype != DTYPE_F32)
+		return c_cast(k->arena, value->args[0]->dtype, value->dtype, from);
+	k->m->c_vectors->halves_alone = true;
+	return arena_printf(k->arena, "TSR_F32_FROM_ONE_F16(%s)", from);
+}
+
 static const char *fresh_text(KernelText *k, const Value *value)
 {
 	const char *args[3];
@@ -119,9 +128,7 @@ static const char *fresh_text(KernelText *k, const Value *value)
 			return c_op(k->arena, value->op, value->dtype, args);
 		return c_call(k->arena, "near_", value->op, value->dtype, args);
 	case VALUE_FAR: return c_call(k->arena, "far_", value->op, value->args[0]->dtype, args);
-	case VALUE_CAST:
-		return c_cast(k->arena, value->args[0]->dtype, value->dtype,
-			      c_kernel_value(k, value->args[0]));
+	case VALUE_CAST: return cast_text(k, value);
 	case VALUE_KEY:
 		return arena_printf(k->arena, "tsr_key_%s(%s)", dtype_name(value->args[0]->dtype),
 				    c_kernel_value(k, value->args[0]));

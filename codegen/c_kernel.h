@@ -25,6 +25,7 @@ typedef struct KernelText {
 	int indent;
 	bool device; /* a thread of a GPU: failed checks are noted, not returned */
 	bool threads; /* in a loop of a block */
+	bool alone;   /* what is written stays one element, whatever the compiler does */
 } KernelText;
 
 typedef struct ArgText {

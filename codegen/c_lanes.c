@@ -262,16 +262,23 @@ static const char *fresh_text(LanesText *l, const Value *value)
 	}
 }
 
+static const char *alone_text(KernelText *k, const Value *value)
+{
+	k->alone = true;
+	c_kernel_shared(k, value);
+	const char *text = c_kernel_value(k, value);
+	k->alone = false;
+	return text;
+}
+
 const char *c_lanes_value(LanesText *l, const Value *value)
 {
 	KernelText *k = l->k;
 	uint64_t known = *pointer_map_at(&k->names, value);
 	if (known)
 		return (const char *)(uintptr_t)known;
-	if (!c_lanes_vary(l, value)) {
-		c_kernel_shared(k, value);
-		return c_kernel_value(k, value);
-	}
+	if (!c_lanes_vary(l, value))
+		return alone_text(k, value);
 	const char *text = fresh_text(l, value);
 	if (*pointer_map_at(&k->uses, value) > 1) {
 		text = c_lanes_named(l, text);

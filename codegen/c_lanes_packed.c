@@ -1,5 +1,5 @@
-/* Lanes of i4 and u4 in C, which lie two a byte: bytes widen to pairs of lanes, and the second half of each is
- * moved to the second lane. Only the lowest four bits of a lane count then.
+/* Lanes of i4 and u4 in C, which lie two a byte: the bytes of a vector are a number, of which each lane has a copy
+ * that is moved until its element comes first. Only the lowest four bits of a lane count then.
  *
  *   vector lane in 0..64: acc[lane] += (f32(w[i*64 + lane]) - 8) * s * x[lane]
  *
@@ -64,6 +64,7 @@ static const char *halves(LanesText *l, const Value *load)
 	bool even = begins_even(l, load->ix);
 	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
 	const char *at = c_kernel_ix(k, load->ix), *name = declared(l, l->integer);
+	c_vector_use(k->m, DTYPE_I64, l->lanes / 2);
 	k->m->c_vectors->halves[!even] |= (uint64_t)1 << l->lanes;
 	c_kernel_indent(k);
 	if (even)
@@ -133,50 +134,84 @@ const char *c_lanes_packed(LanesText *l, const Value *value)
 
 /* ---- functions ---- */
 
-static const char pairs_text[] =
-	"typedef uint8_t tsr_u8x%d __attribute__((vector_size(%d), aligned(1), may_alias));\n"
-	"typedef uint64_t tsr_u64x%d __attribute__((vector_size(%d)));\n";
+/* The bytes that hold so many elements, as a number: compilers load it at once. */
+static void put_word(FILE *out, int lanes)
+{
+	fprintf(out, "static inline uint64_t tsr_word_%d(const uint8_t *p)\n{\n\treturn p[0]",
+		lanes);
+	for (int i = 1; i < lanes / 2; i++)
+		fprintf(out, " | (uint64_t)p[%d] << %d", i, 8 * i);
+	fprintf(out, ";\n}\n\n");
+}
+
+/* {0, by, 2*by, ..}, each of them as often as is said */
+static const char *shifts(Arena *arena, int lanes, int by, int times)
+{
+	const char *text = "{0";
+	for (int i = 1; i < lanes; i++)
+		text = arena_printf(arena, "%s, %d", text, i / times * by);
+	return arena_printf(arena, "%s}", text);
+}
+
+/* Each pair of lanes has its byte twice, by one instruction, or once. */
+static const char widest_text[] =
+	"#if defined __AVX512VBMI__ && defined __AVX512F__\n"
+	"\tconst __m512i from = _mm512_set_epi64(0x3c00000038, 0x3400000030, 0x2c00000028, 0x2400000020,\n"
+	"\t\t\t\t\t      0x1c00000018, 0x1400000010, 0xc00000008, 0x400000000);\n"
+	"\t*to = (tsr_i32x16)_mm512_multishift_epi64_epi8(from, _mm512_set1_epi64((int64_t)tsr_word_16(p)));\n"
+	"#elif defined __AVX512F__\n"
+	"\tconst __m512i both = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)p));\n"
+	"\t*to = (tsr_i32x16)_mm512_or_si512(both, _mm512_slli_epi64(both, 28));\n"
+	"#else\n";
+
+/* Numbers of pairs of lanes where their bits are more than those of a lane. */
+static void put_halves(FILE *out, Arena *arena, int lanes)
+{
+	bool pairs = lanes == PACKED_PATTERNS;
+	fprintf(out, "static inline void tsr_halves_%d(tsr_i32x%d *to, const uint8_t *p)\n{\n%s",
+		lanes, lanes, pairs ? widest_text : "");
+	if (pairs)
+		fprintf(out,
+			"\tconst tsr_u64x8 by = %s, both = (tsr_word_16(p) + (tsr_u64x8){0}) >> by & 255;\n"
+			"\t*to = (tsr_i32x16)TSR_PAIR(both, both >> 4);\n#endif\n}\n\n",
+			shifts(arena, lanes / 2, 8, 1));
+	else
+		fprintf(out,
+			"\t*to = (tsr_i32x%d)(((uint32_t)tsr_word_%d(p) + (tsr_u32x%d){0}) >>\n"
+			"\t\t\t   (tsr_u32x%d)%s);\n}\n\n",
+			lanes, lanes, lanes, lanes, shifts(arena, lanes, 4, 1));
+}
+
+/* No byte behind the last element is read. */
+static void put_halves_at(FILE *out, Arena *arena, int lanes)
+{
+	fprintf(out,
+		"static inline void tsr_halves_at_%d(tsr_i32x%d *to, const uint8_t *p, int64_t i)\n{\n"
+		"\tconst int bits = (int)(i & 1) * 4;\n"
+		"\tconst uint64_t even = tsr_word_%d(&p[i >> 1]) >> bits, odd = tsr_word_%d(&p[(i + 1) >> 1]) >> (4 - bits);\n",
+		lanes, lanes, lanes, lanes);
+	if (lanes == PACKED_PATTERNS)
+		fprintf(out,
+			"\tconst tsr_u64x8 by = %s, low = (even + (tsr_u64x8){0}) >> by;\n"
+			"\tconst tsr_u64x8 high = (odd + (tsr_u64x8){0}) >> by;\n"
+			"\t*to = (tsr_i32x16)TSR_PAIR(low & UINT32_MAX, high & UINT32_MAX);\n}\n\n",
+			shifts(arena, lanes / 2, 8, 1));
+	else
+		fprintf(out,
+			"\t*to = (tsr_i32x%d)((tsr_u32x%d)(TSR_PAIR(even, odd) + (tsr_u64x%d){0}) >>\n"
+			"\t\t\t   (tsr_u32x%d)%s);\n}\n\n",
+			lanes, lanes, lanes / 2, lanes, shifts(arena, lanes, 8, 2));
+}
 
 /* The first lane of a pair is the lower word of its number but on processors with the other order. */
 static const char order_text[] =
 	"/* Elements of four bits, two a byte, in the lowest bits of lanes, whose others may be anything: those of some\n"
-	" * bytes, or from element i on. Both halves of a byte, as a number of two lanes: */\n"
+	" * bytes, or from element i on. Two lanes as a number: */\n"
 	"#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
-	"#define TSR_PAIR(low, high) ((low) << 32 | (high))\n"
+	"#define TSR_PAIR(first, second) ((first) << 32 | (second))\n"
 	"#else\n"
-	"#define TSR_PAIR(low, high) ((low) | (high) << 32)\n"
-	"#endif\n";
-
-static const char vbmi_text[] =
-	"#if defined __AVX512VBMI__ && defined __AVX512F__\n"
-	"\tint64_t all;\n\tmemcpy(&all, bytes, sizeof all);\n"
-	"\tconst __m512i from = _mm512_set_epi64(0x3c00000038, 0x3400000030, 0x2c00000028, 0x2400000020, "
-	"0x1c00000018,\n\t\t\t\t\t\t0x1400000010, 0xc00000008, 0x400000000);\n"
-	"\t*to = (tsr_i32x16)_mm512_multishift_epi64_epi8(from, _mm512_set1_epi64(all));\n"
-	"#else\n";
-
-static void put_halves(FILE *out, int lanes)
-{
-	bool widest = lanes == PACKED_PATTERNS;
-	fprintf(out,
-		"static inline void tsr_halves_%d(tsr_i32x%d *to, const uint8_t *bytes)\n{\n%s"
-		"\tconst tsr_u64x%d both = __builtin_convertvector(*(const tsr_u8x%d *)bytes, tsr_u64x%d);\n"
-		"\t*to = (tsr_i32x%d)TSR_PAIR(both, both >> 4);\n%s}\n\n",
-		lanes, lanes, widest ? vbmi_text : "", lanes / 2, lanes / 2, lanes / 2, lanes,
-		widest ? "#endif\n" : "");
-}
-
-/* No byte behind the last element is read. */
-static void put_halves_at(FILE *out, int lanes)
-{
-	fprintf(out,
-		"static inline void tsr_halves_at_%d(tsr_i32x%d *to, const uint8_t *p, int64_t i)\n{\n"
-		"\tconst tsr_u8x%d *even = (const tsr_u8x%d *)&p[i >> 1], *odd = (const tsr_u8x%d *)&p[(i + 1) >> 1];\n"
-		"\tconst int bits = (int)(i & 1) * 4;\n"
-		"\t*to = (tsr_i32x%d)TSR_PAIR(__builtin_convertvector(*even, tsr_u64x%d) >> bits,\n"
-		"\t\t\t\t   __builtin_convertvector(*odd, tsr_u64x%d) >> (4 - bits));\n}\n\n",
-		lanes, lanes, lanes / 2, lanes / 2, lanes / 2, lanes, lanes / 2, lanes / 2);
-}
+	"#define TSR_PAIR(first, second) ((first) | (second) << 32)\n"
+	"#endif\n\n";
 
 static const char look_up_text[] =
 	"/* Of each lane the number of the table that its lowest four bits say. */\n"
@@ -194,15 +229,14 @@ void c_put_lanes_packed(FILE *out, const Module *m)
 	if (!used)
 		return;
 	fputs("#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n", out);
-	for (int lanes = 4; lanes < 64; lanes *= 2)
-		if (used >> lanes & 1)
-			fprintf(out, pairs_text, lanes / 2, lanes / 2, lanes / 2, lanes * 4);
 	fputs(order_text, out);
-	for (int lanes = 4; lanes < 64; lanes *= 2) {
+	for (int lanes = 4; lanes <= C_LANES_MOST; lanes *= 2) {
+		if (used >> lanes & 1)
+			put_word(out, lanes);
 		if (v->halves[0] >> lanes & 1)
-			put_halves(out, lanes);
+			put_halves(out, m->arena, lanes);
 		if (v->halves[1] >> lanes & 1)
-			put_halves_at(out, lanes);
+			put_halves_at(out, m->arena, lanes);
 	}
 	if (v->tables)
 		fputs(look_up_text, out);

@@ -93,11 +93,18 @@ static void put_apart(FILE *out, const Module *m)
 	}
 }
 
+static const char half_text[] =
+	"/* Compilers make vectors of the conversion's steps, but none of its instruction. */\n"
+	"#ifdef __F16C__\n#include <immintrin.h>\n#define TSR_F32_FROM_ONE_F16(x) _cvtsh_ss(x)\n"
+	"#else\n#define TSR_F32_FROM_ONE_F16(x) tsr_f32_from_f16(x)\n#endif\n\n";
+
 /* Elements are aligned as such, and are read and written as what they are, too. */
 void c_put_vectors(FILE *out, const Module *m)
 {
 	const struct CVectors *v = m->c_vectors;
 	bool any = false;
+	if (v->halves_alone)
+		fputs(half_text, out);
 	for (int log = 0; log < SIZES_MOST; log++)
 		any |= v->used[log] != 0;
 	if (!any)

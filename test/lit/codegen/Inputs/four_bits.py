@@ -8,7 +8,7 @@ import numpy as np
 
 tsr, stem, module, *others = sys.argv[1:]
 random = np.random.default_rng(1)
-shapes = {"x": (2, 64), "v": (2, 33)}
+shapes = {"x": (1, 64), "v": (2, 33)}
 
 
 def save(name, array):
