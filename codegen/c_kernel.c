@@ -264,6 +264,8 @@ static void put_loop(KernelText *k, const Stmt *loop)
 {
 	if (loop->loop == LOOP_UNROLL)
 		c_put_unroll(k, constant_trips(k->m->program, loop));
+	else if (!k->device && c_loop_stays_loop(k, loop))
+		fprintf(k->out, "#pragma GCC unroll 1\n");
 	if (!k->device && c_loop_is_independent(k, loop)) {
 		c_kernel_indent(k);
 		fprintf(k->out, "TSR_INDEPENDENT\n");

@@ -39,6 +39,8 @@ ArgTexts c_kernel_args(const KernelText *k);
 
 /* c_loop.c: do its iterations touch no array that another one stores to, where GCC would not look? */
 bool c_loop_is_independent(const KernelText *k, const Stmt *loop);
+/* Must GCC not write it out? */
+bool c_loop_stays_loop(const KernelText *k, const Stmt *loop);
 /* Must GCC make no vectors of it? */
 bool c_loop_stays_scalar(const KernelText *k, const Stmt *loop);
 

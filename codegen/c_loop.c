@@ -42,6 +42,22 @@ bool c_loop_is_independent(const KernelText *k, const Stmt *loop)
 	       loop_is_independent((Program *)k->m->program, k->kernel, loop, loop);
 }
 
+static bool holds_unrolled(Block block)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < block.n && !any; i++)
+		any = (block.stmts[i]->kind == LOOP_FOR && block.stmts[i]->loop == LOOP_UNROLL) ||
+		      holds_unrolled(block.stmts[i]->body);
+	return any;
+}
+
+/* Steps of a tile, of which each takes all registers: side by side they read their operands anew. */
+bool c_loop_stays_loop(const KernelText *k, const Stmt *loop)
+{
+	int64_t trips = constant_trips(k->m->program, loop);
+	return trips > 1 && trips <= UNROLLED_O3 && holds_unrolled(loop->body);
+}
+
 /* GCC may get any options: it writes out what it does at -O3. */
 bool c_loop_stays_scalar(const KernelText *k, const Stmt *loop)
 {

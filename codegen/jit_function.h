@@ -32,6 +32,7 @@ typedef struct JitFunction {
 	VEC(JitBound) bounds;
 	VEC(JitKnown) known;
 	Lvalue *dims; /* an array of the dims, for jit_size; NULL: none */
+	bool plain;   /* in a loop of single elements, which GCC may make vectors of */
 	bool near; /* the arguments of the function at hand are near (loops/vector/near_range.c) */
 } JitFunction;
 

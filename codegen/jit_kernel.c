@@ -15,6 +15,7 @@
 #include "codegen/jit_parts.h"
 #include "codegen/jit_segments.h"
 #include "codegen/jit_size.h"
+#include "codegen/jit_units.h"
 
 static void block_code(KernelJit *k, Block block);
 
@@ -214,7 +215,9 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
 	jit_kernel_forget(k);
 	keep_scalar(k, stmt);
+	k->f.plain = jit_is_plain_loop(stmt);
 	block_code(k, stmt->body);
+	k->f.plain = false;
 	jit_kernel_forget(k);
 	jit_end_loop(&k->f, &loop);
 }

@@ -16,17 +16,17 @@ static bool has_loop(Block block)
 	return false;
 }
 
-/* Is there an innermost loop of single elements? */
+bool jit_is_plain_loop(const Stmt *stmt)
+{
+	bool explicit = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
+	return stmt->kind == LOOP_FOR && !explicit && !has_loop(stmt->body);
+}
+
 static bool has_plain_loop(Block block)
 {
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		bool explicit = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
-		if (stmt->kind == LOOP_FOR && !explicit && !has_loop(stmt->body))
+	for (uint32_t i = 0; i < block.n; i++)
+		if (jit_is_plain_loop(block.stmts[i]) || has_plain_loop(block.stmts[i]->body))
 			return true;
-		if (has_plain_loop(stmt->body))
-			return true;
-	}
 	return false;
 }
 

@@ -14,6 +14,8 @@ typedef struct JitUnit {
 
 typedef VEC(JitUnit) JitUnits; /* none: the module has no kernels and no random numbers */
 
+/* Is it an innermost loop of single elements? */
+bool jit_is_plain_loop(const Stmt *stmt);
 /* `together`: one unit whatever its size. Depends on the program alone, not on the machine. */
 JitUnits jit_units(const Module *module, bool together);
 

@@ -474,11 +474,12 @@ static Rvalue *is_other_than_zero(JitFunction *f, Rvalue *value, Dtype from)
 			  jit_long(f->jit, type, 0));
 }
 
+/* GCC makes no vectors of an instruction that is written out. */
 static Rvalue *from_half(JitFunction *f, Rvalue *bits, Dtype from)
 {
 	MathFunction fn = math_widen(f->jit->arena, from);
 	Rvalue *arg = jit_keep(f, jit_cast(f->jit, bits, f->jit->types[DTYPE_I32]));
-	if (from == DTYPE_F16 && f->jit->extras & CPU_F16C)
+	if (from == DTYPE_F16 && f->jit->extras & CPU_F16C && !f->plain)
 		return simd_widen_f16(f, arg);
 	return jit_math_steps(f, &fn, &arg);
 }
