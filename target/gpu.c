@@ -42,9 +42,9 @@ static const GpuAttention attention[] = {{64, 64, 8, 4, 64}, {32, 32, 4, 4, 128}
 	{                                        \
 		list, sizeof list / sizeof *list \
 	}
-#define TILES                                                                                \
-	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 64, attention, \
-		sizeof attention / sizeof *attention
+#define TILES                                                                             \
+	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2, \
+		4 / 3.5e6, 64, attention, sizeof attention / sizeof *attention
 
 static const GpuTarget gpus[] = {
 	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 108,

@@ -184,11 +184,18 @@ static void bind_threads(const Transform *t, Parted *p)
 		return;
 	}
 	product.tensor = product_tensor(t, &product);
-	const GpuTile *tile = gpu_tile_choose(t, kernel, &product);
-	if (tile)
-		bind_tile(t, kernel, &(TileWanted){&product, tile, p->routine});
-	else
+	TileWanted wanted = {.product = &product, .routine = p->routine};
+	gpu_tile_choose(t, kernel, &wanted);
+	if (wanted.slices > 1) {
+		product = bind_split(t, kernel, &wanted, p->before);
+		p->parted = true;
+		bind_tile(t, p->before, &wanted);
 		bind_others(t, p);
+	} else if (wanted.tile) {
+		bind_tile(t, kernel, &wanted);
+	} else {
+		bind_others(t, p);
+	}
 }
 
 static void add_slices(Bind *b, Kernel *before, Sym of)

@@ -5,6 +5,9 @@
  *   time    = start + floor(n / together) * wave(together) + wave(n % together)
  *   wave(c) = steps * max(alone, share * c) + end * c
  *
+ * and, where the sum goes in slices, each a block's (split.c), the time of a launch, and that of the result as often as
+ * there are slices, and once more.
+ *
  * Sizes that are known at run time only are taken for `unknown`. What a schedule asks for is taken as it is:
  * `tile i 64 8, j 128 8; block k 16` is a block's rows and columns with those of a thread, and how many steps
  * of the sum are shared at a time.
@@ -65,6 +68,29 @@ static int64_t size_of(const Choose *c, Size size)
 	return size_is_const(c->t->program->sizes, size, &value) ? value : c->gpu->unknown;
 }
 
+/* Elements of the result; -1: not known. */
+static int64_t elements_of(const Choose *c)
+{
+	const Stmt *store = product_store(c->product);
+	const Program *program = c->t->program;
+	int64_t n;
+	return size_is_const(program->sizes, program->buffers.at[store->buffer].elements, &n) ? n
+											      : -1;
+}
+
+/* Of known sizes the sum may go in so many slices of the same length, each of several steps of the tile, where its order is
+ * free. */
+static bool may_split(const Choose *c, const GpuTile *tile, int64_t slices)
+{
+	int64_t outer, all;
+	const Product *p = c->product;
+	const Sizes *sizes = c->t->program->sizes;
+	return slices == 1 || (c->t->options->tensor_cores && elements_of(c) > 0 &&
+			       size_is_const(sizes, p->sum.loops[0]->hi->size, &outer) &&
+			       outer % slices == 0 && size_is_const(sizes, p->sum.extent, &all) &&
+			       all / slices >= c->gpu->slice_steps * tile->steps);
+}
+
 static double blocks_of(const Choose *c, const GpuTile *tile)
 {
 	double blocks =
@@ -75,19 +101,27 @@ static double blocks_of(const Choose *c, const GpuTile *tile)
 	return blocks;
 }
 
-static double wave(const Choose *c, const GpuTile *tile, double blocks)
+static double wave(const Choose *c, const TileWanted *w, double blocks)
 {
-	double steps = ceil((double)size_of(c, c->product->sum.extent) / (double)tile->steps);
+	const GpuTile *tile = w->tile;
+	double steps = ceil((double)size_of(c, c->product->sum.extent) /
+			    (double)(tile->steps * w->slices));
 	steps *= c->product->tensor.split ? SPLIT_PRODUCTS : 1;
 	return blocks > 0 ? steps * fmax(tile->alone, tile->share * blocks) + tile->end * blocks
 			  : 0;
 }
 
-static double time_of(const Choose *c, const GpuTile *tile)
+static double time_of(const Choose *c, const TileWanted *w)
 {
-	double n = ceil(blocks_of(c, tile) / (double)c->gpu->processors);
-	double together = (double)tile->together, waves = floor(n / together);
-	return tile->start + waves * wave(c, tile, together) + wave(c, tile, n - waves * together);
+	double slices = (double)w->slices;
+	double n = ceil(slices * blocks_of(c, w->tile) / (double)c->gpu->processors);
+	double together = (double)w->tile->together, waves = floor(n / together);
+	double time =
+		w->tile->start + waves * wave(c, w, together) + wave(c, w, n - waves * together);
+	if (w->slices > 1)
+		time += c->gpu->slices_start +
+			(slices + 1) * (double)elements_of(c) * c->gpu->slices_element;
+	return time;
 }
 
 static Sym name_of(const Choose *c, const LoopGroup *group)
@@ -100,19 +134,29 @@ static ScheduleClause *asked(const Choose *c, Choice choice)
 	return schedule_asked(c->t->asked, c->t->program, c->kernel->name, c->kernel->span, choice);
 }
 
-static bool is_asked(const Choose *c, const GpuTile *tile)
+static bool slices_are_asked(const Choose *c)
 {
+	return asks_on(c->steps) && c->steps->items.n && c->steps->items.at[0].n > 1;
+}
+
+/* Without a number of slices there is one beside a tile that is asked for, and any number else. */
+static bool is_asked(const Choose *c, const TileWanted *w)
+{
+	const GpuTile *tile = w->tile;
+	const int64_t steps[] = {tile->steps, w->slices};
 	const int64_t rows[] = {tile->rows, tile->thread_rows};
 	const int64_t columns[] = {tile->columns, tile->thread_columns};
 	return asks_name(c->sides, 0, name_of(c, &c->product->rows)) &&
 	       asks_name(c->sides, 1, name_of(c, &c->product->columns)) &&
 	       asks_numbers(c->sides, 0, rows, 2) && asks_numbers(c->sides, 1, columns, 2) &&
 	       asks_name(c->steps, 0, name_of(c, &c->product->sum)) &&
-	       asks_numbers(c->steps, 0, &tile->steps, 1);
+	       asks_numbers(c->steps, 0, steps, 2) &&
+	       (slices_are_asked(c) || w->slices == 1 || !asks_on(c->sides));
 }
 
-static void note(const Choose *c, const GpuTile *tile)
+static void note(const Choose *c, const TileWanted *wanted)
 {
+	const GpuTile *tile = wanted->tile;
 	Program *program = c->t->program;
 	Arena *arena = program->arena;
 	ScheduleEntry entry = {.name = c->kernel->name, .span = c->kernel->span};
@@ -130,7 +174,9 @@ static void note(const Choose *c, const GpuTile *tile)
 		clause_add(arena, made, name_of(c, &c->product->columns),
 			   (int64_t[]){tile->columns, tile->thread_columns}, 2);
 		made = entry_make(arena, &entry, CHOICE_BLOCK, false);
-		clause_add(arena, made, name_of(c, &c->product->sum), &tile->steps, 1);
+		clause_add(arena, made, name_of(c, &c->product->sum),
+			   (int64_t[]){tile->steps, wanted->slices},
+			   wanted->slices > 1 || slices_are_asked(c) ? 2 : 1);
 		made = entry_make(arena, &entry, CHOICE_STAGE, false);
 		clause_add(arena, made, c->product->row_operand.name, NULL, 0);
 		clause_add(arena, made, c->product->column_operand.name, NULL, 0);
@@ -162,22 +208,36 @@ static const char *no_tile(const Choose *c)
 	return text;
 }
 
-const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const Product *product)
+/* The best of a tile and so many slices so far. */
+static void take_better(const Choose *c, TileWanted *best, const GpuTile *tile)
 {
-	Choose c = {.t = t, .gpu = t->options->gpu, .kernel = kernel, .product = product};
-	const GpuTile *best = NULL;
+	for (int64_t n = 1; n <= c->gpu->slices_of_products; n++) {
+		TileWanted wanted = *best;
+		wanted.tile = tile;
+		wanted.slices = n;
+		if (may_split(c, tile, n) && is_asked(c, &wanted) &&
+		    (!best->tile || time_of(c, &wanted) < time_of(c, best)))
+			*best = wanted;
+	}
+}
+
+void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wanted)
+{
+	Choose c = {.t = t, .gpu = t->options->gpu, .kernel = kernel, .product = wanted->product};
 	c.sides = asked(&c, CHOICE_TILE);
 	c.steps = asked(&c, CHOICE_BLOCK);
 	bool open = asks_on(c.sides) || (!asks_off(c.sides) && pays(&c));
 	GpuTiles tiles = tiles_of(&c);
-	for (int64_t i = 0; open && i < tiles.n; i++) {
-		const GpuTile *tile = &tiles.at[i];
-		if (is_asked(&c, tile) && has_registers(&c, tile) &&
-		    (!best || time_of(&c, tile) < time_of(&c, best)))
-			best = tile;
-	}
-	if (!best && asks_on(c.sides))
+	wanted->tile = NULL;
+	wanted->slices = 1;
+	for (int64_t i = 0; open && i < tiles.n; i++)
+		if (has_registers(&c, &tiles.at[i]))
+			take_better(&c, wanted, &tiles.at[i]);
+	if (!wanted->tile && asks_on(c.sides))
 		c.sides->refused = no_tile(&c);
-	note(&c, best);
-	return best;
+	if (!wanted->tile && asks_on(c.steps))
+		c.steps->refused =
+			"a second number is how many slices of the same length the sum goes in, "
+			"where all sizes are known, not under --fp=strict";
+	note(&c, wanted);
 }

@@ -51,15 +51,20 @@ typedef struct Product {
 bool product_of(Program *program, const Kernel *kernel, Product *product);
 /* choose.c: which matrix instruction, if any, computes the product. */
 TensorUse product_tensor(const Transform *t, const Product *product);
-/* The tile of the product, from what is asked, else by cost, written into the schedule; NULL: a
- * thread for each element. */
-const GpuTile *gpu_tile_choose(const Transform *t, const Kernel *kernel, const Product *product);
-
 typedef struct TileWanted {
 	const Product *product;
-	const GpuTile *tile;
+	const GpuTile *tile; /* NULL: a thread for each element */
+	int64_t slices;	     /* of the sum, 1 or more */
 	uint32_t routine;
 } TileWanted;
+/* Finds the tile of the product and the slices of its sum, from what is asked, else by cost, and writes them into the
+ * schedule. */
+void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wanted);
+
+/* split.c: the first store behind the sum. */
+const Stmt *product_store(const Product *product);
+/* The product of slices, which `before` is then; the kernel adds them up. Requires: more slices than one. */
+Product bind_split(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before);
 
 /* tile.c: makes the kernel, a product, tiles of blocks. */
 void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted);

@@ -1,0 +1,118 @@
+"""Products whose sum goes in slices: each tile, slices that are asked for, layouts, batches, sums over several loops, tensor cores.
+On a host each element is what adding a slice's terms in turn, then the slices in turn, gives, bit for bit. What is planted in the
+loops makes other numbers. SEED."""
+import ctypes
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+from tsrlib import SCRATCH, TSRC, Model, from_bf16, to_bf16
+
+rng = np.random.default_rng(int(sys.argv[1]))
+
+
+def schedule(text):
+    path = os.path.join(SCRATCH.name, "%x.sched" % (hash(text) & 0xffffffff))
+    with open(path, "w", encoding="utf8") as out:
+        out.write(text)
+    return ["--schedule=" + path]
+
+
+def in_turn(a, b):
+    """Of [..., i, k] and [..., k, j], terms in turn."""
+    total = np.zeros(a.shape[:-1] + b.shape[-1:], np.float32)
+    for k in range(a.shape[-1]):
+        total = total + a[..., k, None] * b[..., k, None, :]
+    return total
+
+
+def in_slices(a, b, n):
+    total, each = np.float32(0), a.shape[-1] // n
+    for first in range(0, a.shape[-1], each):
+        total = total + in_turn(a[..., first:first + each], b[..., first:first + each, :])
+    return total
+
+
+def draw(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def same(name, model, got, want, exact):
+    got = np.asarray(got)
+    if model.ptx or not exact:  # a product and its sum may be rounded once
+        assert got.shape == want.shape and np.abs(got - want).max() < 1e-4, name
+    else:
+        assert got.shape == want.shape and np.array_equal(got.view(np.uint32), want.view(np.uint32)), name
+
+
+def plain(tile, slices, layout, m, n, k):
+    first, second = layout.split("; ")
+    sizes = {"i": str(m), "j": str(n), "k": str(k)}
+    shapes = [", ".join(sizes[letter] for letter in row.split(", ")) for row in layout.split("; ")]
+    model = Model('input a : [%s]\ninput b : [%s]\ninput c : [%d]\noutput y = relu(einsum("%s => i, j", a, b) + c)\n' % (*shapes, n, layout),
+                  schedule("y: tile i %d %d, j %d %d; block k 16 %d\n" % (*tile, slices)))
+    a, b, c = draw(m, k), draw(k, n), draw(n)
+    got, = model.forward([], [a if first == "i, k" else a.T.copy(), b if second == "k, j" else b.T.copy(), c], [((m, n), np.float32)])
+    same("%s %s %d" % (tile, layout, slices), model, got, np.maximum(in_slices(a, b, slices) + c, 0), True)
+
+
+def batched():
+    """Batches, several loops in the sum, of which the first is cut."""
+    model = Model("""input x : [3 | 20, 8, 64]
+input w : [3 | 70, 8, 64]
+output y = einsum("t | i, p, k; t | j, p, k => t | i, j", x, w)
+""", schedule("y: tile i 16 4, j 64 4; block k 16 4\n"))
+    x, w = draw(3, 20, 8, 64), draw(3, 70, 8, 64)
+    got, = model.forward([], [x, w], [((3, 20, 70), np.float32)])
+    same("batches", model, got, in_slices(x.reshape(3, 20, 512), w.reshape(3, 70, 512).swapaxes(1, 2), 4), True)
+
+
+def tensor():
+    model = Model("""input a : bf16 [40, 1024]
+input b : bf16 [72, 1024]
+output y = einsum("i, k; j, k => i, j", f32(a), f32(b))
+""", schedule("y: tile i 64 32, j 64 32; block k 32 4\n"))
+    a, b = to_bf16(draw(40, 1024)), to_bf16(draw(72, 1024))
+    got, = model.forward([], [a, b], [((40, 72), np.float32)])
+    same("bf16", model, got, from_bf16(a).astype(np.float64) @ from_bf16(b).astype(np.float64).T, False)
+
+
+def planted():
+    """In the loops, where nothing but the numbers tells."""
+    program = 'input a : [40, 256]\ninput b : [72, 256]\noutput y = einsum("i, k; j, k => i, j", a, b)\n'
+    options = schedule("y: tile i 64 8, j 64 4; block k 16 4\n")
+    path = os.path.join(SCRATCH.name, "planted.tsr")
+    with open(path, "w", encoding="utf8") as out:
+        out.write(program)
+    text = subprocess.run([TSRC, "--target=cuda", "--dump=bind", "--stop=bind", *options, path], capture_output=True, text=True,
+                          check=True).stdout
+    model = Model(program, options)
+    a, b = draw(40, 256), draw(72, 256)
+    faults = [(r"", ""), (r"\n *acc1 \+= y_slices\[[^\n]* \+ 5760\]", ""), (r"slice\*64", "slice*48"), (r"for k1 in 0\.\.49", "for k1 in 0..33"),
+              (r"(acc1 \+= y_slices\[four\*4 \+ j1 \+ )5760", r"\g<1>2880")]
+    for number, (old, new) in enumerate(faults):
+        edited = re.sub(old, new, text)
+        assert (edited == text) == (number == 0), old
+        with open(path + ".loops", "w", encoding="utf8") as out:
+            out.write(edited)
+        made = os.path.join(SCRATCH.name, "planted%d.so" % number)
+        subprocess.run([TSRC, "--target=cuda", "--from=bind", "--prefix=m", path + ".loops", "-o", path + ".cu"], check=True)
+        subprocess.run(["cc", "-std=c99", "-w", "-fPIC", "-shared", "-o", made, "-x", "c", path + ".cu", "-lm"], check=True)
+        model.library = ctypes.CDLL(made)
+        got, = model.forward([], [a, b], [((40, 72), np.float32)])
+        assert (np.abs(got - a @ b.T).max() < 1e-3) == (number == 0), old
+    return len(faults) - 1
+
+
+plain((64, 8, 64, 4), 4, "i, k; j, k", 70, 65, 256)
+plain((64, 8, 128, 8), 2, "k, i; k, j", 9, 132, 128)
+plain((32, 4, 64, 4), 8, "i, k; k, j", 33, 3, 512)
+plain((16, 4, 64, 4), 3, "k, i; j, k", 17, 68, 240)
+batched()
+tensor()
+if "DRIVER" not in os.environ:
+    print("%d of 4 faults are found" % planted())
+print("products in slices have their numbers")
