@@ -124,9 +124,9 @@ static const char *fresh_text(KernelText *k, const Value *value)
 	case VALUE_LOCAL: return c_kernel_local(k, value->local, value->ixs, value->nixs);
 	case VALUE_CONST: return c_constant(k->arena, value->dtype, value->constant);
 	case VALUE_OP:
-		if (!value->near)
+		if (!value->fast_path)
 			return c_op(k->arena, value->op, value->dtype, args);
-		return c_call(k->arena, "near_", value->op, value->dtype, args);
+		return c_call(k->arena, "fast_", value->op, value->dtype, args);
 	case VALUE_FAR: return c_call(k->arena, "far_", value->op, value->args[0]->dtype, args);
 	case VALUE_CAST: return cast_text(k, value);
 	case VALUE_KEY:

@@ -309,8 +309,8 @@ static const char *accumulated(LanesText *l, const char *target, const Stmt *stm
 	return c_lanes_choice(l, stmt->acc, before, value, NULL);
 }
 
-/* To elements some apart. */
-static void put_apart(LanesText *l, const Stmt *stmt)
+/* To strided elements. */
+static void put_strided(LanesText *l, const Stmt *stmt)
 {
 	REQUIRE(stmt->acc == OP_NONE);
 	c_lanes_store(l, stmt, c_lanes_named(l, vector_text(l, stmt->value)));
@@ -335,7 +335,7 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 	}
 	if (stmt->kind == LOOP_STORE &&
 	    c_lanes_of_buffer(l, stmt->buffer, stmt->ix) != PLACE_NEIGHBOURS) {
-		put_apart(l, stmt);
+		put_strided(l, stmt);
 		return;
 	}
 	const char *target = target_text(l, stmt), *sign = stmt->acc == OP_ADD ? "+=" : "=";

@@ -24,7 +24,7 @@ typedef struct LanesText {
 typedef enum LanesPlace {
 	PLACE_NOWHERE,	  /* where vectors of C do not reach */
 	PLACE_NEIGHBOURS, /* one behind the other */
-	PLACE_APART,	  /* equally far apart */
+	PLACE_STRIDED,	  /* equally far apart */
 	PLACE_COLUMN,	  /* of a square local, along its first axis */
 	PLACE_ANYWHERE,	  /* of a local, at indices of their own */
 } LanesPlace;
@@ -48,7 +48,7 @@ const char *c_lanes_choice(LanesText *lanes, Op op, const char *x, const char *y
 const char *c_lanes_extreme(LanesText *lanes, Op op, const char *x, const char *y,
 			    const Value *second);
 
-/* c_lanes_apart.c */
+/* c_lanes_strided.c */
 LanesPlace c_lanes_of_buffer(const LanesText *lanes, BufferId buffer, const Ix *ix);
 LanesPlace c_lanes_of_local(const LanesText *lanes, LocalId local, const Ix *const *ixs,
 			    uint32_t nixs);

@@ -33,7 +33,7 @@ void c_put_routines(FILE *out, const Module *module);
 bool c_is_infix(Op op, Dtype dtype);
 /* One operation of arguments that are C expressions: an expression, in parentheses where needed. */
 const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args);
-/* ... of its near or far form, by the prefix of the name. */
+/* ... of its fast or far form, by the prefix of the name. */
 const char *c_call(Arena *arena, const char *form, Op op, Dtype dtype, const char *const *args);
 const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value);
 const char *c_constant(Arena *arena, Dtype dtype, Scalar constant);

@@ -113,7 +113,7 @@ static bool is_inline(const Module *m, Op op, Dtype dtype)
 	       (fma || !math_wants_fma(op, dtype));
 }
 
-/* Is it the short form, and the library's where an argument is far? */
+/* Is it the fast path, and the library's where an argument is far? */
 static bool ends_in_library(const Module *m, Op op, Dtype dtype)
 {
 	return math_ends_in_library(op, dtype) && !m->emit->options->strict_fp;
@@ -127,8 +127,9 @@ static bool is_written_out(const Module *m, Op op, Dtype dtype)
 /* A function of one form, `fn`, in place of the whole operation. */
 static void put_form(FILE *out, const Module *m, const char *form, Op op, Dtype dtype)
 {
-	bool far = *form == 'f';
-	MathFunction fn = far ? math_is_far(m->arena, op, dtype) : math_near(m->arena, op, dtype);
+	bool far = strcmp(form, "far_") == 0;
+	MathFunction fn =
+		far ? math_is_far(m->arena, op, dtype) : math_fast_path(m->arena, op, dtype);
 	fprintf(out, "static inline %s tsr_%s%s_%s(%s x", far ? "int32_t" : c_type(dtype), form,
 		op_name(op), dtype_name(dtype), c_type(dtype));
 	fprintf(out, op_arity(op) > 1 ? ", %s y)\n{\n\t" : ")\n{\n\t", c_type(dtype));
@@ -136,12 +137,12 @@ static void put_form(FILE *out, const Module *m, const char *form, Op op, Dtype 
 	fprintf(out, "\n}\n\n");
 }
 
-static void put_near(FILE *out, const Module *m, Op op, Dtype dtype)
+static void put_fast_path(FILE *out, const Module *m, Op op, Dtype dtype)
 {
-	MathFunction near = math_near(m->arena, op, dtype);
+	MathFunction fast = math_fast_path(m->arena, op, dtype);
 	fprintf(out, "if (tsr_far_%s_%s(x))\n\t\treturn %s;\n\t", op_name(op), dtype_name(dtype),
 		real_text[op]);
-	c_put_math(out, m->arena, &near);
+	c_put_math(out, m->arena, &fast);
 }
 
 static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
@@ -160,7 +161,7 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 		MathFunction fn = math_function(m->arena, op, dtype, form);
 		c_put_math(out, m->arena, &fn);
 	} else if (ends_in_library(m, op, dtype)) {
-		put_near(out, m, op, dtype);
+		put_fast_path(out, m, op, dtype);
 	} else if (dtype_is_float(dtype)) {
 		put_real_body(out, op, dtype);
 	} else if (body) {
@@ -255,7 +256,7 @@ static void put_half(FILE *out, const Module *m, Dtype from, Dtype to)
 static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all, bool needed)
 {
 	for (Op op = 0; op < OP_COUNT; op++)
-		needed |= all->near[op][DTYPE_F32] || all->near[op][DTYPE_F64] ||
+		needed |= all->fast_path[op][DTYPE_F32] || all->fast_path[op][DTYPE_F64] ||
 			  (all->ops[op][DTYPE_F32] && is_written_out(m, op, DTYPE_F32)) ||
 			  (all->ops[op][DTYPE_F64] && is_written_out(m, op, DTYPE_F64));
 	if (needed)
@@ -270,8 +271,8 @@ static void put_forms(FILE *out, const Module *m, const KernelUse *all, Op op, D
 {
 	if (all->far[op][d] || (all->ops[op][d] && ends_in_library(m, op, d)))
 		put_form(out, m, "far_", op, d);
-	if (all->near[op][d])
-		put_form(out, m, "near_", op, d);
+	if (all->fast_path[op][d])
+		put_form(out, m, "fast_", op, d);
 }
 
 static void put_key(FILE *out, const Module *m, Dtype from)
@@ -303,7 +304,7 @@ void c_put_helpers(FILE *out, const Module *m)
 		for (Op op = 0; op < OP_COUNT; op++)
 			for (Dtype d = 0; d < DTYPE_COUNT; d++) {
 				all->ops[op][d] |= use->ops[op][d];
-				all->near[op][d] |= use->near[op][d];
+				all->fast_path[op][d] |= use->fast_path[op][d];
 				all->far[op][d] |= use->far[op][d];
 			}
 		for (Dtype from = 0; from < DTYPE_COUNT; from++) {

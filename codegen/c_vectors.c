@@ -78,10 +78,10 @@ static void put_types(FILE *out, int bytes, int lanes)
 		lanes * bytes);
 }
 
-static void put_apart(FILE *out, const Module *m)
+static void put_strided(FILE *out, const Module *m)
 {
 	for (int lanes = 2; lanes <= C_LANES_MOST; lanes *= 2) {
-		if (!(m->c_vectors->apart >> lanes & 1))
+		if (!(m->c_vectors->strided >> lanes & 1))
 			continue;
 		fprintf(out,
 			"/* Of elements so many apart, from p on. */\n"
@@ -119,5 +119,5 @@ void c_put_vectors(FILE *out, const Module *m)
 		"/* Of each lane a where the condition has all bits, b where it has none. */\n"
 		"#define TSR_CHOOSE(type, integer, condition, a, b) \\\n"
 		"\t((type)(((condition) & (integer)(a)) | (~(condition) & (integer)(b))))\n\n");
-	put_apart(out, m);
+	put_strided(out, m);
 }

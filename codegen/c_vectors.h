@@ -11,7 +11,7 @@ enum { C_LANES_MOST = 32 }; /* of a vector */
 /* What c_lanes.c keeps, bit by number of lanes. */
 struct CVectors {
 	uint64_t used[4];		     /* by the logarithm of an element's bytes */
-	uint64_t apart;			     /* of elements some apart */
+	uint64_t strided;		     /* of strided elements */
 	uint64_t squares[DTYPE_COUNT];	     /* transposed, by what stands for a type of vectors */
 	uint64_t masked;		     /* of f32, of which some lanes are loaded and stored */
 	uint64_t math[OP_COUNT][C_TOGETHER]; /* functions of f32, by number of vectors less 1 */

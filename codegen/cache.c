@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { MOST = 256 << 20, KEPT = 192 << 20, ENTRY_MAX = 64 << 20, KEY_DIGITS = 32 };
+enum { MOST = 256 << 20, LOW_WATER = 192 << 20, ENTRY_MAX = 64 << 20, KEY_DIGITS = 32 };
 
 typedef struct Header {
 	char magic[16];
@@ -111,7 +111,7 @@ static const char *why_not(Arena *arena, const char *dir)
 
 Cache cache_open(Arena *arena, const char *dir)
 {
-	Cache cache = {.arena = arena, .most = MOST, .kept = KEPT};
+	Cache cache = {.arena = arena, .most = MOST, .low_water = LOW_WATER};
 	if (!dir || !*dir)
 		return cache;
 	make_parents(arena_printf(arena, "%s", dir));
@@ -209,7 +209,7 @@ void cache_close(Cache *cache)
 	if (total <= cache->most)
 		return;
 	qsort(list.at, list.n, sizeof *list.at, by_age);
-	for (size_t i = 0; i < list.n && total > cache->kept; i++) {
+	for (size_t i = 0; i < list.n && total > cache->low_water; i++) {
 		unlink(list.at[i].path);
 		total -= list.at[i].bytes;
 	}

@@ -12,8 +12,8 @@ typedef struct Cache {
 	const char *refused; /* why the directory asked for is not used; NULL: it is, or none was */
 	Arena *arena;
 	bool stored; /* something was added */
-	/* bytes of all entries: beyond `most` the oldest go until there are at most `kept` */
-	uint64_t most, kept;
+	/* bytes of all entries: beyond `most` the oldest go until there are at most `low_water` */
+	uint64_t most, low_water;
 } Cache;
 
 /* dir: NULL for none; it stays the caller's. It is made where it is missing, and used only where

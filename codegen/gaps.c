@@ -24,8 +24,8 @@ typedef struct Gaps {
 	bool *own;	  /* by LocalId: declared in the loop */
 	uint64_t sets;	  /* statements of one iteration that change another local */
 	uint64_t *stores; /* by position of the buffer */
-	bool beside;	  /* are there two of a kind? */
-	bool apart;	  /* is there a load that moves by more than one element? */
+	bool pairs;	  /* are there two of a kind? */
+	bool strided;	  /* is there a load that moves by more than one element? */
 	bool alone;	  /* it holds vectors, or a loop that stays one */
 } Gaps;
 
@@ -36,7 +36,7 @@ static void see_load(void *of, const Value *value)
 	int64_t stride;
 	if (value->kind == VALUE_LOAD && ix_uses(value->ix, g->loop->iter) &&
 	    size_is_const(program->sizes, ix_stride(program, value->ix, g->loop->iter), &stride))
-		g->apart |= stride * g->loop->step > 1 || stride * g->loop->step < -1;
+		g->strided |= stride * g->loop->step > 1 || stride * g->loop->step < -1;
 }
 
 static void see_block(Gaps *g, Block block, uint64_t copies);
@@ -70,10 +70,10 @@ static void see_stmt(Gaps *g, const Stmt *stmt, uint64_t copies)
 	if (stmt->kind == LOOP_LOCAL)
 		g->own[stmt->local] = true;
 	if (stmt->kind == LOOP_SET && !g->own[stmt->local])
-		g->beside |= (g->sets += copies) >= MANY;
+		g->pairs |= (g->sets += copies) >= MANY;
 	if (stmt->kind == LOOP_STORE)
-		g->beside |= (g->stores[kernel_use_buffer(g->rule->use, stmt->buffer)] += copies) >=
-			     MANY;
+		g->pairs |= (g->stores[kernel_use_buffer(g->rule->use, stmt->buffer)] += copies) >=
+			    MANY;
 	if (stmt->kind == LOOP_FOR)
 		see_loop(g, stmt, copies);
 	else
@@ -92,5 +92,5 @@ bool gaps_are_read(const GapsRule *rule, const Stmt *loop)
 	g.own = ARENA_ARRAY(rule->arena, bool, rule->kernel->nlocals + 1);
 	g.stores = ARENA_ARRAY(rule->arena, uint64_t, rule->use->buffers.n + 1);
 	see_block(&g, loop->body, 1);
-	return g.beside && g.apart && !g.alone;
+	return g.pairs && g.strided && !g.alone;
 }

@@ -239,8 +239,8 @@ static Digest unit_key(const Build *b, Digest version, const JitUnit *unit)
 	char *text = arena_printf(arena, "%016llx%016llx O%d strict%d fast%d v%d n%d,%d w%d",
 				  (unsigned long long)version.high, (unsigned long long)version.low,
 				  options->opt_level, options->strict_fp, options->fast_fp,
-				  cpu_vector_bits(b->target), (int)b->target->near_strip,
-				  (int)b->target->near_trips, (int)b->target->wide_trips);
+				  cpu_vector_bits(b->target), (int)b->target->fast_path_strip,
+				  (int)b->target->fast_path_trips, (int)b->target->math_loop_trips);
 	for (size_t i = 0; i < n; i++)
 		text = arena_printf(arena, "%s %s", text, flags[i]);
 	text = arena_printf(arena, "%s u%x", text, unit->uniform);

@@ -6,7 +6,7 @@
 #include "base/integer.h"
 #include "codegen/interp.h"
 
-enum { MOST_TERMS = 8, KEPT = 1 << 12 };
+enum { MOST_TERMS = 8, CACHED = 1 << 12 };
 
 /* constant + sum of coef * iterator; or no such sum, and is evaluated node by node. */
 typedef struct Affine {
@@ -21,16 +21,16 @@ typedef struct Affine {
 } Affine;
 
 struct InterpIndexes {
-	Affine *kept[KEPT]; /* by a hash of the node's address; the last one met stays */
+	Affine *cached[CACHED]; /* by a hash of the node's address; the last one met stays */
 };
 
 InterpIndexes *interp_indexes_new(Arena *arena) { return ARENA_ARRAY(arena, InterpIndexes, 1); }
 
 void interp_indexes_forget(InterpIndexes *indexes)
 {
-	for (uint32_t i = 0; i < KEPT; i++)
-		if (indexes->kept[i])
-			indexes->kept[i]->of = NULL;
+	for (uint32_t i = 0; i < CACHED; i++)
+		if (indexes->cached[i])
+			indexes->cached[i]->of = NULL;
 }
 
 static int64_t quotient(int64_t a, int64_t b)
@@ -109,14 +109,14 @@ static bool make(Interp *in, const Ix *ix, Affine *out)
 
 static const Affine *affine_of(Interp *in, const Ix *ix)
 {
-	Affine **kept = &in->indexes->kept[((uintptr_t)ix >> 4) % KEPT];
-	if (*kept && (*kept)->of == ix)
-		return *kept;
-	if (!*kept)
-		*kept = ARENA_ARRAY(in->arena, Affine, 1);
-	**kept = (Affine){.of = ix};
-	(*kept)->is_one = make(in, ix, *kept);
-	return *kept;
+	Affine **cached = &in->indexes->cached[((uintptr_t)ix >> 4) % CACHED];
+	if (*cached && (*cached)->of == ix)
+		return *cached;
+	if (!*cached)
+		*cached = ARENA_ARRAY(in->arena, Affine, 1);
+	**cached = (Affine){.of = ix};
+	(*cached)->is_one = make(in, ix, *cached);
+	return *cached;
 }
 
 int64_t interp_ix(Interp *in, const Ix *ix)

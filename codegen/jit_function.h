@@ -33,7 +33,7 @@ typedef struct JitFunction {
 	VEC(JitKnown) known;
 	Lvalue *dims; /* an array of the dims, for jit_size; NULL: none */
 	bool plain;   /* in a loop of single elements, which GCC may make vectors of */
-	bool near; /* the arguments of the function at hand are near (loops/vector/near_range.c) */
+	bool fast_path; /* the arguments of the function at hand are in its range (loops/vector/fast_path.c) */
 } JitFunction;
 
 typedef struct JitParam {

@@ -33,9 +33,9 @@ static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, 
 
 static Rvalue *op_value(KernelJit *k, const Value *value, Rvalue *const *args)
 {
-	k->f.near = value->near;
+	k->f.fast_path = value->fast_path;
 	Rvalue *result = jit_op(&k->f, value->op, value->dtype, args);
-	k->f.near = false;
+	k->f.fast_path = false;
 	return result;
 }
 

@@ -31,9 +31,9 @@ Rvalue *jit_lane_by_lane(Lanes *l, const Value *value)
 	} else if (value->kind == VALUE_CAST) {
 		element = jit_convert(f, elements[0], value->args[0]->dtype, value->dtype);
 	} else {
-		f->near = value->near;
+		f->fast_path = value->fast_path;
 		element = jit_op(f, value->op, value->dtype, elements);
-		f->near = false;
+		f->fast_path = false;
 	}
 	jit_set(f, jit_lane_element(k, result, here), element);
 	jit_end_loop(f, &loop);

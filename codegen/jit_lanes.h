@@ -75,7 +75,7 @@ void jit_lanes_calls(Lanes *l, const Value *value, uint32_t n);
 /* How far neighbouring lanes of a buffer lie apart; 1 where they do not differ. */
 int64_t jit_lanes_strided(const Lanes *l, const Ix *ix);
 Rvalue *jit_load_strided(Lanes *l, const Value *load);
-/* The value's lanes stored `apart` elements from each other. */
-void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value);
+/* The value's lanes stored `stride` elements from each other. */
+void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t stride, Rvalue *value);
 
 #endif

@@ -98,7 +98,7 @@ static Rvalue *sum_address(KernelJit *k, const MatrixProduct *m, int64_t row, in
 	return address;
 }
 
-static Rvalue *apart(KernelJit *k, Rvalue *from, Rvalue *to)
+static Rvalue *distance(KernelJit *k, Rvalue *from, Rvalue *to)
 {
 	return jit_keep(&k->f, jit_binary(&k->f, GCC_JIT_BINARY_OP_MINUS, number_of(k, to),
 					  number_of(k, from)));
@@ -163,8 +163,9 @@ void jit_matrix_loop(KernelJit *k, const Stmt *loop)
 	REQUIRE(matrix_product((Program *)k->program, loop, &m));
 	MatrixTiles tiles = matrix_tiles(k->f.jit->target, &m);
 	Rvalue *a = load_address(k, &m, m.a, 0, 0, 0), *b = load_address(k, &m, m.b, 0, 0, 0);
-	Rvalue *row_stride = apart(k, a, load_address(k, &m, m.a, 1, 0, 0)); /* of one row: not used */
-	Rvalue *word_stride = apart(k, b, load_address(k, &m, m.b, 0, 1, 0));
+	Rvalue *row_stride =
+		distance(k, a, load_address(k, &m, m.a, 1, 0, 0)); /* of one row: not used */
+	Rvalue *word_stride = distance(k, b, load_address(k, &m, m.b, 0, 1, 0));
 	for (int64_t i = 0; i < tiles.row_tiles; i++) {
 		load_tile(k, tiles_rows(&tiles, i),
 			  load_address(k, &m, m.a, i * tiles.tile_rows, 0, 0), row_stride);

@@ -1,10 +1,10 @@
-/* Lanes that are no neighbours: of a buffer, apart from each other, as the elements of a transposed convolution
+/* Lanes that are no neighbours: strided elements of a buffer, as the elements of a transposed convolution
  * are: y[o*4096 + 2*(x + lane)]; and of a local, where each has an index of its own (below).
  *
- * Elements are loaded and stored one by one. AVX-512 stores up to four apart as vectors of which
+ * Elements are loaded and stored one by one. AVX-512 stores those of strides up to four as vectors of which
  * every second (third, fourth) lane is written:
  *
- *   apart 2: lanes 0 0 1 1 .. 7 7 at y, lanes 8 8 9 9 .. 15 15 at y + 16, masked by 0x5555
+ *   stride 2: lanes 0 0 1 1 .. 7 7 at y, lanes 8 8 9 9 .. 15 15 at y + 16, masked by 0x5555
  */
 #include "codegen/jit_function.h"
 #include "codegen/jit_lanes.h"
@@ -16,13 +16,13 @@ enum { LANES_MOST = 1 << VECTOR_LOGS };
 
 int64_t jit_lanes_strided(const Lanes *l, const Ix *ix)
 {
-	int64_t apart = 1;
+	int64_t stride = 1;
 	Program *program = (Program *)l->k->program;
 	if (l->loop->loop == LOOP_VECTOR && ix_uses(ix, l->loop->iter)) {
-		Size stride = ix_stride(program, ix, l->loop->iter);
-		REQUIRE(size_is_const(program->sizes, stride, &apart));
+		Size by = ix_stride(program, ix, l->loop->iter);
+		REQUIRE(size_is_const(program->sizes, by, &stride));
 	}
-	return apart;
+	return stride;
 }
 
 static int lanes_there(const Lanes *l) { return l->mask ? (int)l->count : 1 << l->log; }
@@ -71,40 +71,40 @@ static void store_each(Lanes *l, const Stmt *stmt, Rvalue *value)
 }
 
 /* Which lane is at each place of the vector that is stored `block` vectors behind the first. */
-static Rvalue *lanes_of_block(Lanes *l, Dtype dtype, int64_t apart, int block)
+static Rvalue *lanes_of_block(Lanes *l, Dtype dtype, int64_t stride, int block)
 {
 	Jit *jit = l->k->f.jit;
 	Dtype index = dtype == DTYPE_F32 ? DTYPE_I32 : DTYPE_I64;
 	Rvalue *lanes[LANES_MOST];
 	for (int i = 0; i < 1 << l->log; i++)
 		lanes[i] =
-			jit_long(jit, jit->types[index], (i + ((int64_t)block << l->log)) / apart);
+			jit_long(jit, jit->types[index], (i + ((int64_t)block << l->log)) / stride);
 	return gcc_jit_context_new_rvalue_from_vector(jit->ctxt, l->k->f.location,
 						      jit_vector_type(jit, index, l->log),
 						      (size_t)1 << l->log, lanes);
 }
 
-static int64_t mask_of_block(const Lanes *l, int64_t apart, int block)
+static int64_t mask_of_block(const Lanes *l, int64_t stride, int block)
 {
-	int64_t mask = 0, end = lanes_there(l) * apart;
+	int64_t mask = 0, end = lanes_there(l) * stride;
 	for (int i = 0; i < 1 << l->log; i++) {
 		int64_t at = i + ((int64_t)block << l->log);
-		mask |= (int64_t)(at % apart == 0 && at < end) << i;
+		mask |= (int64_t)(at % stride == 0 && at < end) << i;
 	}
 	return mask;
 }
 
-static void store_masked(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value)
+static void store_masked(Lanes *l, const Stmt *stmt, int64_t stride, Rvalue *value)
 {
 	KernelJit *k = l->k;
 	JitFunction *f = &k->f;
 	SimdType type = {stmt->value->dtype, l->log};
 	Rvalue *first = gcc_jit_lvalue_get_address(lvalue_of_lane(l, stmt->buffer, stmt->ix, 0),
 						   f->location);
-	for (int block = 0; block << l->log < lanes_there(l) * apart; block++) {
-		Rvalue *lanes = jit_keep(f, lanes_of_block(l, type.dtype, apart, block));
+	for (int block = 0; block << l->log < lanes_there(l) * stride; block++) {
+		Rvalue *lanes = jit_keep(f, lanes_of_block(l, type.dtype, stride, block));
 		Rvalue *mask =
-			jit_keep(f, jit_long(f->jit, f->jit->u32, mask_of_block(l, apart, block)));
+			jit_keep(f, jit_long(f->jit, f->jit->u32, mask_of_block(l, stride, block)));
 		Lvalue *element = gcc_jit_context_new_array_access(
 			f->jit->ctxt, f->location, first,
 			jit_lane_number(k, (int64_t)block << l->log));
@@ -113,7 +113,7 @@ static void store_masked(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *valu
 	}
 }
 
-void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value)
+void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t stride, Rvalue *value)
 {
 	const Jit *jit = l->k->f.jit;
 	Dtype dtype = stmt->value->dtype;
@@ -121,8 +121,8 @@ void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t apart, Rvalue *value)
 		     (int)dtype_bytes(dtype) << l->log == (int)jit->vector_bytes;
 	if (l->log == 0)
 		jit_set(&l->k->f, lvalue_of_lane(l, stmt->buffer, stmt->ix, 0), value);
-	else if (jit->simd == CPU_AVX512 && whole && apart <= LANES_MASKED)
-		store_masked(l, stmt, apart, value);
+	else if (jit->simd == CPU_AVX512 && whole && stride <= LANES_MASKED)
+		store_masked(l, stmt, stride, value);
 	else
 		store_each(l, stmt, value);
 }

@@ -413,15 +413,15 @@ Rvalue *jit_op_lanes(JitFunction *f, Op op, Dtype dtype, int log, Rvalue *const 
 	return result ? result : float_op(&o, op);
 }
 
-/* The short form; where an argument is far the C library's, behind a branch. */
-static Rvalue *near_or_library(const OpJit *o, Op op, Rvalue *const *args)
+/* The fast path; where an argument is far the C library's, behind a branch. */
+static Rvalue *fast_path_or_library(const OpJit *o, Op op, Rvalue *const *args)
 {
 	JitFunction *f = o->f;
-	MathFunction near = math_near(f->jit->arena, op, o->dtype),
+	MathFunction fast = math_fast_path(f->jit->arena, op, o->dtype),
 		     far = math_is_far(f->jit->arena, op, o->dtype);
 	Rvalue *none = jit_long(f->jit, f->jit->types[DTYPE_I32], 0);
 	Lvalue *result = jit_temp(f, o->type);
-	jit_set(f, result, jit_math_steps(f, &near, args));
+	jit_set(f, result, jit_math_steps(f, &fast, args));
 	Rvalue *is_far = jit_math_steps(f, &far, args);
 	JitBlock *after = jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_NE, is_far, none));
 	jit_set(f, result, float_op(o, op));
@@ -439,12 +439,12 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	if (result)
 		return result;
 	bool strict = f->jit->module->emit->options->strict_fp;
-	if (f->near && !strict && math_has_near(op, dtype)) {
-		MathFunction fn = math_near(f->jit->arena, op, dtype);
+	if (f->fast_path && !strict && math_has_fast_path(op, dtype)) {
+		MathFunction fn = math_fast_path(f->jit->arena, op, dtype);
 		return jit_math_steps(f, &fn, args);
 	}
 	if (math_ends_in_library(op, dtype) && !strict)
-		return near_or_library(&o, op, args);
+		return fast_path_or_library(&o, op, args);
 	bool fma = f->jit->extras & CPU_FMA;
 	if (math_has(op, dtype) && !strict && (fma || !math_wants_fma(op, dtype)))
 		return jit_math(f, op, dtype, args);

@@ -317,9 +317,9 @@ void jit_lanes_stmt(Lanes *l, const Stmt *stmt)
 {
 	if (groups_code(l, stmt))
 		return;
-	int64_t apart = stmt->kind == LOOP_STORE ? jit_lanes_strided(l, stmt->ix) : 1;
-	if (apart != 1) {
-		jit_store_strided(l, stmt, apart, jit_lanes_value(l, stmt->value));
+	int64_t stride = stmt->kind == LOOP_STORE ? jit_lanes_strided(l, stmt->ix) : 1;
+	if (stride != 1) {
+		jit_store_strided(l, stmt, stride, jit_lanes_value(l, stmt->value));
 		return;
 	}
 	Lvalue *target = segment_target(l, stmt);

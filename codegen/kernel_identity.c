@@ -94,7 +94,7 @@ static uint64_t value_detail(const Writer *w, const Value *value)
 	case VALUE_LOCAL: return value->local;
 	case VALUE_CONST: return (uint64_t)value->constant.i;
 	case VALUE_OP:
-	case VALUE_FAR: return (uint64_t)value->op | (uint64_t)value->near << 32;
+	case VALUE_FAR: return (uint64_t)value->op | (uint64_t)value->fast_path << 32;
 	case VALUE_SCALAR: return kernel_use_scalar(w->use, value->scalar);
 	default: return 0;
 	}

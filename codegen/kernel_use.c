@@ -100,7 +100,8 @@ static void walk_value(Walk *w, const Value *value)
 		break;
 	case VALUE_SCALAR: use_scalar(w, value); break;
 	case VALUE_OP:
-		(value->near ? w->use->near : w->use->ops)[value->op][value->dtype] = true;
+		(value->fast_path ? w->use->fast_path : w->use->ops)[value->op][value->dtype] =
+			true;
 		break;
 	case VALUE_FAR: w->use->far[value->op][value->args[0]->dtype] = true; break;
 	case VALUE_CAST: w->use->casts[value->args[0]->dtype][value->dtype] = true; break;

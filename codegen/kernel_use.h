@@ -42,7 +42,8 @@ typedef struct KernelUse {
 	bool fetches;  /* it has a prefetch */
 	bool slots;    /* some of those have slots */
 	bool ops[OP_COUNT][DTYPE_COUNT];
-	bool near[OP_COUNT][DTYPE_COUNT], far[OP_COUNT][DTYPE_COUNT]; /* by that of the argument */
+	bool fast_path[OP_COUNT][DTYPE_COUNT],
+		far[OP_COUNT][DTYPE_COUNT];   /* by that of the argument */
 	bool casts[DTYPE_COUNT][DTYPE_COUNT]; /* [from][to] */
 	bool halves[DTYPE_COUNT];	      /* elements of packed buffers that are loaded */
 	bool keys[DTYPE_COUNT];		      /* by the type of which they are */

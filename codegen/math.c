@@ -300,9 +300,9 @@ static V f16_widened(Make *m, V x)
 }
 
 /* All bits where `below` < 0. */
-static V where_negative(Make *m, V below, int64_t kept)
+static V where_negative(Make *m, V below, int64_t bits)
 {
-	return mask(m, shift(m, MATH_SHR, below, 31), kept);
+	return mask(m, shift(m, MATH_SHR, below, 31), bits);
 }
 
 /* A float of 8 bits, of which `fraction` are behind the point, with that bias. The bits behind the

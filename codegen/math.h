@@ -81,12 +81,12 @@ bool math_wants_fma(Op op, Dtype dtype);
 /* Can lanes of vectors take the steps of the operation of f32, which has an inline form? */
 bool math_fits_lanes(Arena *arena, Op op, MathForm form);
 MathFunction math_function(Arena *arena, Op op, Dtype dtype, MathForm form);
-/* Has the operation a short form for most arguments (math_near.c)? `%` has it too. */
-bool math_has_near(Op op, Dtype dtype);
-/* The short form: what the operation gives, bit for bit, where math_is_far is 0. */
-MathFunction math_near(Arena *arena, Op op, Dtype dtype);
+/* Has the operation a fast path for most arguments (math_fast_path.c)? `%` has it too. */
+bool math_has_fast_path(Op op, Dtype dtype);
+/* The fast path: what the operation gives, bit for bit, where math_is_far is 0. */
+MathFunction math_fast_path(Arena *arena, Op op, Dtype dtype);
 MathFunction math_is_far(Arena *arena, Op op, Dtype dtype); /* i32: 0 or 1 */
-/* Is the operation its short form where that holds, and the C library's elsewhere? */
+/* Is the operation its fast path where that holds, and the C library's elsewhere? */
 bool math_ends_in_library(Op op, Dtype dtype);
 /* Of small floats: the f32 that an i32 holds the bits of, and the bits of an f32 rounded to the
  * nearest. */

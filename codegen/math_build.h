@@ -196,14 +196,14 @@ static inline V only_less(Make *m, V a, V b, V c)
 	return less(m, a, b, c, integer(m, DTYPE_I32, 0));
 }
 
-/* Of an angle's size: is it finite and not below `least`? The short forms give NaN for infinities. */
+/* Of an angle's size: is it finite and not below `least`? The fast paths give NaN for infinities. */
 static inline V far_angle(Make *m, V size, double least)
 {
 	V far = not_less(m, size, number(m, type_of(m, size), least));
 	return only_less(m, size, infinity(m, size), far);
 }
 
-/* `far` where size % divisor is a number. The short forms give NaN elsewhere. */
+/* `far` where size % divisor is a number. The fast paths give NaN elsewhere. */
 static inline V far_remainder(Make *m, V size, V divisor, V far)
 {
 	far = only_less(m, size, infinity(m, size), far);
@@ -227,7 +227,7 @@ V math_log_double(Make *m, V u, V lost);
 V math_exp_of_double(Make *m, V x);
 V math_sin(Make *m, V x);
 V math_cos(Make *m, V x);
-V math_near_double(Make *m, Op op, V x, V y); /* of f64, and of f32 for tan */
+V math_fast_path_double(Make *m, Op op, V x, V y); /* of f64, and of f32 for tan */
 V math_far_double(Make *m, Op op, V x, V y);
 V math_pow_double(Make *m, V x, V y);
 /* a 2^n for SCALE_LEAST <= n <= 1025, an i64, rounded once: 0 for SCALE_LEAST, by a product with 0

@@ -6,7 +6,7 @@
  *   erf(x)     = x + x P(x^2) below 1, 1 - exp(P(x - 1)) above, with the sign of x
  *   gelu(x)    = x/2 (1 + erf(x/sqrt2))
  *
- * pow is in math_pow.c; sin, cos, tan and % in math_near_double.c.
+ * pow is in math_pow.c; sin, cos, tan and % in math_fast_path_double.c.
  */
 #include "codegen/math_build.h"
 #include "codegen/math_poly.h"

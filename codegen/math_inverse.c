@@ -145,7 +145,7 @@ static V atanh_of(Make *m, V x)
 /* ---- angles ---- */
 
 /* multiple pi/2 + x */
-static V beside_half_pi(Make *m, double multiple, V x)
+static V from_half_pi(Make *m, double multiple, V x)
 {
 	bool wide = is_wide(m, x);
 	V lost = plus(m, x, multiple * (wide ? HALF_PI64_LOST : HALF_PI32_LOST));
@@ -164,7 +164,7 @@ static V atan_of(Make *m, V x)
 	V square = mul(m, t, t);
 	V poly = wide ? POLYNOMIAL(m, square, double_atan) : POLYNOMIAL(m, square, poly_atan);
 	V angle = add(m, t, mul(m, mul(m, t, square), poly));
-	V large = less(m, over_top, a, beside_half_pi(m, 1, angle), beside_half_pi(m, 0.5, angle));
+	V large = less(m, over_top, a, from_half_pi(m, 1, angle), from_half_pi(m, 0.5, angle));
 	return with_sign(m, less(m, small_limit, a, large, angle), x);
 }
 
@@ -182,15 +182,15 @@ static V arc(Make *m, V a)
 static V asin_of(Make *m, V x)
 {
 	V a = magnitude(m, x), s = arc(m, a);
-	V large = beside_half_pi(m, 1, times(m, s, -2));
+	V large = from_half_pi(m, 1, times(m, s, -2));
 	return with_sign(m, below(m, a, 0.5, s, large), x);
 }
 
 static V acos_of(Make *m, V x)
 {
 	V a = magnitude(m, x), s = arc(m, a), twice = times(m, s, 2);
-	V middle = beside_half_pi(m, 1, times(m, with_sign(m, s, x), -1));
-	V large = below(m, x, 0, beside_half_pi(m, 2, times(m, s, -2)), twice);
+	V middle = from_half_pi(m, 1, times(m, with_sign(m, s, x), -1));
+	V large = below(m, x, 0, from_half_pi(m, 2, times(m, s, -2)), twice);
 	return below(m, a, 0.5, middle, large);
 }
 

@@ -118,12 +118,9 @@ static const double poly_sin[] = {
 };
 
 /* sin(r) / r - 1 over s = r^2, for sin and cos near 0, on [1e-09, 2.46773]; error 2^-31.0 */
-static const double near_sin[] = {
-	-0x1.5555560000000p-3,
-	0x1.1111360000000p-7,
-	-0x1.a023cc0000000p-13,
-	0x1.72cdd80000000p-19,
-	-0x1.b622fe0000000p-26,
+static const double fast_sin[] = {
+	-0x1.5555560000000p-3, 0x1.1111360000000p-7,   -0x1.a023cc0000000p-13,
+	0x1.72cdd80000000p-19, -0x1.b622fe0000000p-26,
 };
 
 /* (cos(r) - 1 + r^2/2) / r^4 over s = r^2, for cos, on [1e-09, 0.623019]; error 2^-32.9 */

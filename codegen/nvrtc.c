@@ -81,9 +81,9 @@ const char *nvrtc_builtins(Arena *arena, const char *path)
 
 static void *load(Arena *arena, const char *path)
 {
-	const char *beside = nvrtc_builtins(arena, path);
-	if (beside)
-		dlopen(beside, RTLD_NOW | RTLD_GLOBAL);
+	const char *builtins = nvrtc_builtins(arena, path);
+	if (builtins)
+		dlopen(builtins, RTLD_NOW | RTLD_GLOBAL);
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 

@@ -107,12 +107,13 @@ _Noreturn void nvrtc_worker(void)
 	const char *why = "its text cannot be read";
 	size_t n = 0;
 	const char *question = take(arena, FD_TEXT, &n);
-	bool beside = fcntl(FD_BUILTINS, F_GETFD) >= 0;
+	bool has_builtins = fcntl(FD_BUILTINS, F_GETFD) >= 0;
 	const Nvrtc *nvrtc =
 		question && n >= sizeof(Question)
 			? nvrtc_load(arena, arena_printf(arena, "/proc/self/fd/%d", FD_LIBRARY),
-				     beside ? arena_printf(arena, "/proc/self/fd/%d", FD_BUILTINS)
-					    : NULL,
+				     has_builtins
+					     ? arena_printf(arena, "/proc/self/fd/%d", FD_BUILTINS)
+					     : NULL,
 				     &why)
 			: NULL;
 	if (!nvrtc)
@@ -149,12 +150,12 @@ static void limit_stack(void)
 static void begin_worker(const Run *r, const Nvrtc *nvrtc)
 {
 	const char *path = nvrtc_path(nvrtc), *folders = getenv("LD_LIBRARY_PATH");
-	const char *beside = path ? nvrtc_builtins(r->arena, path) : NULL;
+	const char *builtins = path ? nvrtc_builtins(r->arena, path) : NULL;
 	const int fds[FD_COUNT] = {
 		[FD_TEXT] = r->question,
 		[FD_ANSWER] = r->answer,
 		[FD_LIBRARY] = path ? open(path, O_RDONLY | O_CLOEXEC) : -1,
-		[FD_BUILTINS] = beside ? open(beside, O_RDONLY | O_CLOEXEC) : -1,
+		[FD_BUILTINS] = builtins ? open(builtins, O_RDONLY | O_CLOEXEC) : -1,
 	};
 	char *const argv[] = {NVRTC_WORKER, NULL};
 	/* What nvrtc keeps in a cache came from processes of other addresses. */

@@ -27,12 +27,12 @@ bool math_fits_lanes(Arena *arena, Op op, MathForm form)
 VectorTarget target_vectors(const Target *target, const CodeOptions *options)
 {
 	VectorTarget t = {.side_by_side = SIDE_BY_SIDE,
-			  .lanes_trips = target->wide_trips,
-			  .near_strip = target->near_strip,
-			  .near_trips = target->near_trips};
+			  .lanes_trips = target->math_loop_trips,
+			  .fast_path_strip = target->fast_path_strip,
+			  .fast_path_trips = target->fast_path_trips};
 	for (Op op = 0; op < OP_COUNT && !options->strict_fp; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
-			t.near[op][d] = math_has_near(op, d);
+			t.fast_path[op][d] = math_has_fast_path(op, d);
 	bool choose = cpu_simd(target) == CPU_AVX512 || target_triple(target);
 	if (!choose || options->strict_fp)
 		return t;

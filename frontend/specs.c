@@ -232,7 +232,7 @@ static bool check_one_to_one(Build *b, const SpecTensor *tensor, const SpecTenso
 }
 
 /* Does the other tensor have all that this one has, letter by letter? */
-static bool is_kept(const SpecTensor *tensor, const SpecTensor *other)
+static bool is_carried(const SpecTensor *tensor, const SpecTensor *other)
 {
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &tensor->rows[kind];
@@ -302,7 +302,7 @@ bool spec_keeps_axes(const Spec *spec)
 {
 	bool keeps = !result_has_window(spec);
 	for (uint32_t i = 0; i < spec->noperands; i++)
-		keeps = keeps && is_kept(&spec->operands[i], &spec->result);
+		keeps = keeps && is_carried(&spec->operands[i], &spec->result);
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &spec->result.rows[kind];
 		keeps = keeps &&
@@ -323,7 +323,7 @@ bool spec_check_permute(Build *b, const Spec *spec, Span word)
 	if (check_one_to_one(b, &spec->operands[0], &spec->result) &&
 	    check_one_to_one(b, &spec->result, &spec->operands[0]))
 		return true;
-	if (is_kept(&spec->result, &spec->operands[0]))
+	if (is_carried(&spec->result, &spec->operands[0]))
 		diag_fix(b->diags, word, "sum",
 			 "sum drops, repeats and adds axes (=> i, 0) as well");
 	return false;

@@ -96,7 +96,7 @@ typedef struct Proj {
 	bool surjective; /* every cell of the result is written */
 	/* lowering's alone: pieces write cells of their own, and all steps of a cell are in its
 	 * piece */
-	bool apart;
+	bool disjoint;
 	bool clear;      /* the result must be filled with `neutral` first (a reduction, or not surjective) */
 	/* RESHAPE, UNIFORMS: element k of the operand, in storage order, is read once, and elements
 	 * k*width to k*width + width - 1 of the result are written from it; no pieces. */

@@ -19,7 +19,7 @@ const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
 const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
 bool value_is_zero(const Value *value); /* a constant 0 */
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
-/* i32: 0 where the short form of an operation is the same; `call` is the operation. */
+/* i32: 0 where the fast path of an operation is the same; `call` is the operation. */
 const Value *value_far(Arena *arena, const Value *call);
 /* To i4 an i8 of its range, to u4 an u8. */
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);

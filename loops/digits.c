@@ -232,19 +232,19 @@ static bool take_sum(Digits *d, const Cond *cond)
 	return each_is_above(d->program, &own);
 }
 
-bool digits_are_apart(Program *program, const Kernel *kernel, const ElementAccess *access)
+bool digits_are_independent(Program *program, const Kernel *kernel, const ElementAccess *access)
 {
 	Digits d = {program, kernel, access, .arena = arena_new()};
 	d.index = ix_linear(program, access->ix);
 	d.taken = ARENA_ARRAY(d.arena, bool, d.index.terms.n + 1);
-	bool apart = true;
-	for (uint32_t i = 0; i < access->nconds && apart; i++)
-		apart = take_sum(&d, access->conds[i]);
-	for (size_t i = 0; i < d.index.terms.n && apart; i++)
-		apart = d.taken[i] || add_digit(&d, &d.list, &d.index.terms.at[i]);
-	apart = apart && each_is_above(program, &d.list);
+	bool read = true;
+	for (uint32_t i = 0; i < access->nconds && read; i++)
+		read = take_sum(&d, access->conds[i]);
+	for (size_t i = 0; i < d.index.terms.n && read; i++)
+		read = d.taken[i] || add_digit(&d, &d.list, &d.index.terms.at[i]);
+	read = read && each_is_above(program, &d.list);
 	arena_free(d.arena);
-	return apart;
+	return read;
 }
 
 /* Two accesses whose iterators may have other names: by term of the second index, that of the first. */
@@ -311,14 +311,14 @@ static bool sums_are_same(const Alike *k, const Linear *a, const Linear *b)
 /* Does a condition of the second access keep the sum below the size, too? */
 static bool keeps_below(const Alike *k, const Linear *sum, Size end)
 {
-	bool kept = false;
-	for (uint32_t i = 0; i < k->b->nconds && !kept; i++) {
+	bool found = false;
+	for (uint32_t i = 0; i < k->b->nconds && !found; i++) {
 		const Cond *cond = k->b->conds[i];
 		Linear own = sum_below(k->program, k->b, &k->second, cond);
-		kept = bounds_sum(k->program, cond, &own, &k->second) &&
-		       size_same(cond->b->size, end) && sums_are_same(k, sum, &own);
+		found = bounds_sum(k->program, cond, &own, &k->second) &&
+			size_same(cond->b->size, end) && sums_are_same(k, sum, &own);
 	}
-	return kept;
+	return found;
 }
 
 bool digits_are_alike(Program *program, const Kernel *kernel, const ElementAccess *a,

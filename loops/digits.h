@@ -25,7 +25,7 @@ typedef struct ElementAccess {
 
 /* Do different values of any iterator in the index, of a loop that is open, mean different elements? (false: not
  * known) */
-bool digits_are_apart(Program *program, const Kernel *kernel, const ElementAccess *access);
+bool digits_are_independent(Program *program, const Kernel *kernel, const ElementAccess *access);
 /* Is what tells the elements of one access apart true of the other, too? */
 bool digits_are_alike(Program *program, const Kernel *kernel, const ElementAccess *a,
 		      const ElementAccess *b);

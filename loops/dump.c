@@ -133,9 +133,9 @@ static const char *infix(Op op)
 static void dump_op(const Dump *d, const Value *value, int level)
 {
 	bool far = value->kind == VALUE_FAR;
-	const char *symbol = far || value->near ? NULL : infix(value->op);
-	if (far || value->near)
-		fprintf(d->out, far ? "far_" : "near_");
+	const char *symbol = far || value->fast_path ? NULL : infix(value->op);
+	if (far || value->fast_path)
+		fprintf(d->out, far ? "far_" : "fast_");
 	if (!symbol)
 		fprintf(d->out, "%s", op_name(value->op));
 	fprintf(d->out, "%s", symbol && !level ? "" : "(");

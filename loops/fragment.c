@@ -158,12 +158,12 @@ static bool load_fits(const Recognize *r, const Multiples *multiples, const Valu
 	for (int i = 0; i < 2; i++)
 		if (size_is_bad(strides[i]) || !size_is_const(sizes, strides[i], &n[i]))
 			return false;
-	int beside = n[1] == 1 ? 1 : 0;
-	nest->pitch = n[!beside];
-	nest->along_k = (beside == 1) == (nest->role == ROLE_A);
+	int contiguous = n[1] == 1 ? 1 : 0;
+	nest->pitch = n[!contiguous];
+	nest->along_k = (contiguous == 1) == (nest->role == ROLE_A);
 	nest->buffer = load->buffer;
 	nest->from = origin(r, load->ix, strides);
-	bool rows = n[beside] == 1 && nest->pitch > 0 && nest->pitch % ROW_ELEMENTS == 0;
+	bool rows = n[contiguous] == 1 && nest->pitch > 0 && nest->pitch % ROW_ELEMENTS == 0;
 	return rows && (!multiples || ix_multiple(multiples, nest->from) % ROW_ELEMENTS == 0);
 }
 

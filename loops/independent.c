@@ -33,7 +33,7 @@ typedef struct Proof {
 	IterRange range; /* of the loop, or of the one that all are */
 	int64_t step;
 	IterRange *ranges;     /* by IterVar, in the loops around */
-	const IterRange *kept; /* a copy of them as they are; NULL: there is none */
+	const IterRange *snapshot; /* a copy of them as they are; NULL: there is none */
 	bool *declared;	       /* by LocalId: inside the root */
 	VEC(const Cond *) conds; /* that hold where the walk is */
 	VEC(ElementAccess) accesses;
@@ -50,14 +50,15 @@ typedef struct Proof {
 static void see_element(Proof *p, BufferId buffer, const Ix *ix, bool stores)
 {
 	size_t n = p->kernel->niters + 1;
-	if (!p->kept)
-		p->kept = memcpy(ARENA_ARRAY(p->arena, IterRange, n), p->ranges,
-				 n * sizeof *p->ranges);
+	if (!p->snapshot)
+		p->snapshot = memcpy(ARENA_ARRAY(p->arena, IterRange, n), p->ranges,
+				     n * sizeof *p->ranges);
 	const Cond **conds = ARENA_ARRAY(p->arena, const Cond *, p->conds.n + 1);
 	for (size_t i = 0; i < p->conds.n; i++)
 		conds[i] = p->conds.at[i];
 	PUSH(p->arena, p->accesses,
-	     ((ElementAccess){buffer, stores, ix, p->kept, conds, (uint32_t)p->conds.n, p->part}));
+	     ((ElementAccess){buffer, stores, ix, p->snapshot, conds, (uint32_t)p->conds.n,
+			      p->part}));
 }
 
 static void see_local(Proof *p, LocalId local, bool sets)
@@ -139,7 +140,7 @@ static void see_block(Proof *p, const Block *block)
 		if (stmt->kind == LOOP_FOR) {
 			p->ranges[stmt->iter] = range_of(p, stmt);
 			p->ranges[stmt->iter].open = true;
-			p->kept = NULL;
+			p->snapshot = NULL;
 		}
 		if (stmt->kind == LOOP_STORE) {
 			see_element(p, stmt->buffer, stmt->ix, true);
@@ -154,7 +155,7 @@ static void see_block(Proof *p, const Block *block)
 		p->conds.n = outside;
 		if (stmt->kind == LOOP_FOR) {
 			p->ranges[stmt->iter].open = false;
-			p->kept = NULL;
+			p->snapshot = NULL;
 		}
 	}
 }
@@ -201,7 +202,7 @@ static bool at_least(const Proof *p, Size a, Size b)
 }
 
 /* Adds a term of H. */
-static bool widen_unit(const Proof *p, Digits *digits, Size coef)
+static bool grow_unit(const Proof *p, Digits *digits, Size coef)
 {
 	const Sizes *sizes = p->program->sizes;
 	if (size_is_bad(digits->unit) || size_divides(sizes, coef, digits->unit))
@@ -347,7 +348,7 @@ static bool add_access(const Proof *p, Digits *digits, const ElementAccess *acce
 		    at_least(p, step, size_plus(sizes, span, 1))) {
 			least = size_add(sizes, least, first);
 			most = size_add(sizes, most, size_add(sizes, first, span));
-		} else if (!widen_unit(p, digits, term->coef)) {
+		} else if (!grow_unit(p, digits, term->coef)) {
 			return false;
 		}
 	}
@@ -395,7 +396,7 @@ static bool is_away(const Proof *p, const ElementAccess *access)
 	return away;
 }
 
-static bool accesses_are_apart(const Proof *p, BufferId buffer, const bool *away)
+static bool accesses_are_independent(const Proof *p, BufferId buffer, const bool *away)
 {
 	Sizes *sizes = p->program->sizes;
 	Digits digits = {.coef = SIZE_BAD, .unit = SIZE_BAD};
@@ -428,21 +429,22 @@ static bool index_says_iteration(const Proof *p, BufferId buffer)
 			return false;
 		first = first ? first : access;
 	}
-	return first && digits_are_apart(p->program, p->kernel, first);
+	return first && digits_are_independent(p->program, p->kernel, first);
 }
 
 /* What is read where nothing is stored does not matter; it is looked for where the rest does not do. */
-static bool buffer_is_apart(const Proof *p, BufferId buffer)
+static bool buffer_is_independent(const Proof *p, BufferId buffer)
 {
 	bool *away, any = false;
-	if (accesses_are_apart(p, buffer, NULL) || (p->gpu && index_says_iteration(p, buffer)))
+	if (accesses_are_independent(p, buffer, NULL) ||
+	    (p->gpu && index_says_iteration(p, buffer)))
 		return true;
 	away = ARENA_ARRAY(p->arena, bool, p->accesses.n + 1);
 	for (size_t i = 0; i < p->accesses.n; i++) {
 		away[i] = p->accesses.at[i].buffer == buffer && is_away(p, &p->accesses.at[i]);
 		any |= away[i];
 	}
-	return any && accesses_are_apart(p, buffer, away);
+	return any && accesses_are_independent(p, buffer, away);
 }
 
 /* Threads of a block run with all iterators of the loops around at one value: any of their ranges. */
@@ -461,14 +463,14 @@ static void begin_kernel(Proof *p, const Kernel *kernel)
 	p->kernel = kernel;
 	p->ranges = ARENA_ARRAY(p->arena, IterRange, kernel->niters + 1);
 	p->declared = ARENA_ARRAY(p->arena, bool, kernel->nlocals + 1);
-	p->kept = NULL;
+	p->snapshot = NULL;
 }
 
-static bool all_are_apart(const Proof *p)
+static bool all_are_independent(const Proof *p)
 {
 	bool good = !p->failed && (p->stored.n > 0 || p->privates);
 	for (size_t i = 0; good && i < p->stored.n; i++)
-		good = buffer_is_apart(p, p->stored.at[i]);
+		good = buffer_is_independent(p, p->stored.at[i]);
 	return good;
 }
 
@@ -481,7 +483,7 @@ static bool prove(Proof *p, const Stmt *root)
 		range_around(p, &p->kernel->body);
 	see_block(p, &(Block){&root, 1});
 	p->range = p->ranges[p->loop->iter];
-	bool good = all_are_apart(p);
+	bool good = all_are_independent(p);
 	arena_free(p->arena);
 	return good;
 }
@@ -515,7 +517,7 @@ bool loops_are_independent(Program *program, const WholeLoop *loops, uint32_t n)
 		   .step = 1};
 	for (uint32_t part = 0; part < n; part++)
 		see_part(&p, part);
-	bool good = all_are_apart(&p);
+	bool good = all_are_independent(&p);
 	arena_free(p.arena);
 	return good;
 }

@@ -61,7 +61,7 @@ struct Value {
 	ValueKind kind;
 	Dtype dtype;
 	Op op;		      /* OP, FAR */
-	bool near;	      /* OP: no argument is far */
+	bool fast_path;	      /* OP: its arguments are in the fast path's range */
 	const Value *args[3]; /* OP, FAR; CAST, KEY: args[0] */
 	uint32_t nargs;
 	BufferId buffer;      /* LOAD, at ix */
@@ -105,7 +105,7 @@ typedef enum LoopStmtKind {
 	LOOP_WAIT
 } LoopStmtKind;
 
-enum { SLOTS_MAX = 64, LANES_APART = 16, LANES_MASKED = 4, LANES_OF = 64 };
+enum { SLOTS_MAX = 64, LANES_STRIDE = 16, LANES_MASKED = 4, LANES_OF = 64 };
 
 typedef struct Block {
 	const Stmt *const *stmts;

@@ -252,7 +252,7 @@ bool value_same(const Value *a, const Value *b)
 	case VALUE_LOCAL: return a->local == b->local;
 	case VALUE_CONST: return a->constant.i == b->constant.i;
 	case VALUE_OP:
-	case VALUE_FAR: return a->op == b->op && a->near == b->near;
+	case VALUE_FAR: return a->op == b->op && a->fast_path == b->fast_path;
 	case VALUE_SCALAR: return a->scalar == b->scalar;
 	default: return true;
 	}
@@ -333,9 +333,9 @@ const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body
 
 const Stmt *stmt_if_one(Arena *arena, Cond cond, Block body)
 {
-	Cond *kept = ARENA_NEW(arena, Cond);
-	*kept = cond;
-	return stmt_if(arena, kept, 1, body);
+	Cond *copy = ARENA_NEW(arena, Cond);
+	*copy = cond;
+	return stmt_if(arena, copy, 1, body);
 }
 
 const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value)

@@ -25,7 +25,7 @@
  *            | BUF[ix] (ACC)= value
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
  *            | prefetch [near] BUF[ix]             a hint: ix may be outside BUF; near: to the first cache
- *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | near op(value, ...) | far op(value, ...) | cast(value) | key(value)
+ *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | fast op(value, ...) | far op(value, ...) | cast(value) | key(value)
  *            | index(ix) | scalar S
  *   ix      := size | ITER | ix + ix | ix * ix | ix / ix (floor) | ix % ix (floored) | min | max | int(value)
  *   cond    := ix < ix | ix <= ix | ix == ix
@@ -35,7 +35,7 @@
  * stored; ops are wide. A constant of u4x32 is an integer's: its upper two words are 0. Iterators
  * and index arithmetic are int64. Sizes are expressions over the routine's dims.
  *
- * `near op` is op of arguments that `far op`, i32, is 0 of: then its short form, if it has one, gives the
+ * `fast op` is op of arguments that `far op`, i32, is 0 of: then its fast path, if it has one, gives the
  * same bits. To the interpreter none is far.
  *
  * `key(x)`, of f32 an i32 and of f64 an i64, is in the order of x: 0 of both zeros, the greatest integer of
@@ -48,7 +48,7 @@
  * no conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the
  * last, or the first of two in a local that is read turned. A local may also be read at indices
  * with / and % of the lane: each lane one of its own. Those of buffers, where nothing is added to
- * them, move by up to LANES_APART (of AVX-512, stores of up to LANES_MASKED are masked vectors);
+ * them, move by up to LANES_STRIDE (of AVX-512, stores of up to LANES_MASKED are masked vectors);
  * loads of 4 bytes and of 2 bf16 a lane by as many.
  *
  * With `of n` a VECTOR loop has n lanes, and hi is any index: the lanes behind it are masked. Its body

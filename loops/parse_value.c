@@ -356,7 +356,7 @@ static const Value *operation(LoopsParser *p, Op op, Dtype dtype, const Value *c
 	return value;
 }
 
-/* near_OP(...), far_OP(...) */
+/* fast_OP(...), far_OP(...) */
 static const Value *ranged(LoopsParser *p, const Value *call, bool far, const Lex *of)
 {
 	if (!p->failed && call->kind != VALUE_OP)
@@ -365,18 +365,18 @@ static const Value *ranged(LoopsParser *p, const Value *call, bool far, const Le
 		return call;
 	if (far)
 		return value_far(p->arena, call);
-	Value *near = ARENA_NEW(p->arena, Value);
-	*near = *call;
-	near->near = true;
-	return near;
+	Value *fast = ARENA_NEW(p->arena, Value);
+	*fast = *call;
+	fast->fast_path = true;
+	return fast;
 }
 
 /* OP(value, ...) */
 static const Value *parse_call(LoopsParser *p, Dtype dtype)
 {
 	const Lex *lex = lex_now(p);
-	bool far = begins(p, lex, "far_"), near = begins(p, lex, "near_");
-	Op op = op_called(p, lex, far ? 4 : near ? 5 : 0);
+	bool far = begins(p, lex, "far_"), fast = begins(p, lex, "fast_");
+	Op op = op_called(p, lex, far ? 4 : fast ? 5 : 0);
 	const Value *args[3] = {NULL};
 	if (op == OP_NONE) {
 		lex_fail(p, "no operation is named so");
@@ -396,7 +396,7 @@ static const Value *parse_call(LoopsParser *p, Dtype dtype)
 	}
 	lex_want(p, ")");
 	const Value *value = operation(p, op, inner, args, lex);
-	return far || near ? ranged(p, value, far, lex) : value;
+	return far || fast ? ranged(p, value, far, lex) : value;
 }
 
 /* DTYPE(value), DTYPE(ix), uniform(value) */

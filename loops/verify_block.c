@@ -35,7 +35,7 @@ typedef struct Meet {
 	Program *program;
 	const Kernel *kernel;
 	Arena *arena;
-	IterRange *ranges, *kept;
+	IterRange *ranges, *snapshot;
 	BufferUses uses;
 	TouchList touched;
 	const Stmt *by;
@@ -95,15 +95,15 @@ static bool moved(const Meet *m, const Pair *pair, const Ix *ix, int64_t *by)
 static bool remainders_differ(const Meet *m, const Pair *pair, const Ix *a, const Ix *b)
 {
 	const Sizes *sizes = m->program->sizes;
-	int64_t n, apart, by;
+	int64_t n, offset, by;
 	if (a->kind != IX_MOD || b->kind != IX_MOD || !ix_same(a->b, b->b) ||
 	    a->b->kind != IX_SIZE || !size_is_const(sizes, a->b->size, &n) || n < 1)
 		return false;
 	const Ix *minus = ix_const(m->program->arena, m->program->sizes, -1);
 	Linear between =
 		ix_linear(m->program, ix_add(m->program, b->a, ix_mul(m->program, a->a, minus)));
-	return between.terms.n == 0 && size_is_const(sizes, between.offset, &apart) &&
-	       moved(m, pair, b->a, &by) && (apart + by) % n != 0;
+	return between.terms.n == 0 && size_is_const(sizes, between.offset, &offset) &&
+	       moved(m, pair, b->a, &by) && (offset + by) % n != 0;
 }
 
 static bool are_in_a_ring(const Meet *m, const Pair *pair)
@@ -151,12 +151,12 @@ static void touch(Meet *m, BufferId buffer, const Ix *ix, bool stores, bool asyn
 		stored |= m->uses.at[i].buffer == buffer && m->uses.at[i].stored;
 	if (!stored)
 		return;
-	if (!m->kept) {
-		m->kept = ARENA_ARRAY(m->arena, IterRange, n);
+	if (!m->snapshot) {
+		m->snapshot = ARENA_ARRAY(m->arena, IterRange, n);
 		for (size_t i = 0; i < n; i++)
-			m->kept[i] = m->ranges[i];
+			m->snapshot[i] = m->ranges[i];
 	}
-	Touch own = {{.buffer = buffer, .stores = stores, .ix = ix, .ranges = m->kept},
+	Touch own = {{.buffer = buffer, .stores = stores, .ix = ix, .ranges = m->snapshot},
 		     m->by,
 		     m->round,
 		     m->loop,
@@ -254,14 +254,14 @@ static void walk_for(Meet *m, const Stmt *stmt)
 {
 	bool threads = stmt->loop == LOOP_BLOCK && !m->by, once = stmt->loop == LOOP_GRID;
 	m->ranges[stmt->iter] = iter_range(m->program, stmt);
-	m->kept = NULL;
+	m->snapshot = NULL;
 	m->by = threads ? stmt : m->by;
 	if (m->by || once)
 		walk_block(m, &stmt->body);
 	else
 		walk_rounds(m, stmt);
 	m->by = threads ? NULL : m->by;
-	m->kept = NULL;
+	m->snapshot = NULL;
 }
 
 /* What was touched in front is so too behind what may not have run. */

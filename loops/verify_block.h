@@ -12,6 +12,6 @@ const Stmt *block_meeting(Program *program, const Kernel *kernel);
 bool lanes_are_wide(Dtype dtype, int64_t n);
 /* The first loop of lanes that a GPU has no access for: lanes of other than 8 or 16 bytes, that move by more
  * than one element, or that begin at an index not shown to be a multiple of them; NULL: there is none. */
-const Stmt *lanes_apart(Program *program, const Kernel *kernel);
+const Stmt *lanes_strided(Program *program, const Kernel *kernel);
 
 #endif

@@ -62,10 +62,10 @@ static void check_nest_of(WarpCheck *c, const Stmt *loop)
 		fail(c, loop, rule);
 		return;
 	}
-	bool apart = nest.kind != NEST_ELEMENTS ||
-		     (loop_is_of_threads(c->program, c->kernel, loop, nest.row) &&
-		      loop_is_of_threads(c->program, c->kernel, loop, nest.column));
-	if (!apart)
+	bool disjoint = nest.kind != NEST_ELEMENTS ||
+			(loop_is_of_threads(c->program, c->kernel, loop, nest.row) &&
+			 loop_is_of_threads(c->program, c->kernel, loop, nest.column));
+	if (!disjoint)
 		fail(c, loop, "threads of a warp that may meet");
 	c->nest = loop;
 	see_touched(c, &loop->body);

@@ -195,7 +195,7 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return (LoopsFault){kernel, root,
 				    gpu ? "more shared memory than a block has"
 					: "shared memory without --target=cuda"};
-	if (gpu && (other = lanes_apart(program, kernel)))
+	if (gpu && (other = lanes_strided(program, kernel)))
 		return (LoopsFault){kernel, other,
 				    "lanes that are no 8 or 16 bytes at a multiple of as many"};
 	if (together && (other = wrong_threads(program, kernel, &kernel->body)))

@@ -40,7 +40,7 @@ static void check_parallel(Verify *v, const Stmt *stmt)
 static void check_grid(const Verify *v, const Stmt *stmt)
 {
 	const Sizes *sizes = v->program->sizes;
-	FAIL_UNLESS(v, !v->apart, "a loop of a grid beside or inside another statement");
+	FAIL_UNLESS(v, !v->not_alone, "a loop of a grid beside or inside another statement");
 	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
 		      stmt->hi->kind == IX_SIZE && stmt->step == 1;
 	FAIL_UNLESS(v, counts, "a loop of a grid that does not count from 0 to a size");
@@ -142,12 +142,12 @@ static void check_for(Verify *v, const Stmt *stmt)
 	v->nwarps += stmt->loop == LOOP_WARP;
 	v->iter_open[stmt->iter] = true;
 	v->vector = stmt->loop == LOOP_VECTOR ? stmt : NULL;
-	bool apart = v->apart;
-	v->apart = apart || stmt->loop != LOOP_GRID || stmt->body.n != 1;
+	bool before = v->not_alone;
+	v->not_alone = before || stmt->loop != LOOP_GRID || stmt->body.n != 1;
 	check_block(v, &stmt->body);
 	v->nblocks -= stmt->loop == LOOP_BLOCK && v->nblocks > 0;
 	v->nwarps -= stmt->loop == LOOP_WARP;
-	v->apart = apart;
+	v->not_alone = before;
 	v->vector = NULL;
 	v->unrolled -= stmt->loop == LOOP_UNROLL;
 	v->outlined = v->outlined && !stmt->outlined;
@@ -167,12 +167,12 @@ static void check_if(Verify *v, const Stmt *stmt)
 		verify_ix(v, stmt->conds[i].a);
 		verify_ix(v, stmt->conds[i].b);
 	}
-	bool apart = v->apart;
-	v->apart = true;
+	bool before = v->not_alone;
+	v->not_alone = true;
 	v->nconds++;
 	check_block(v, &stmt->body);
 	v->nconds--;
-	v->apart = apart;
+	v->not_alone = before;
 }
 
 static bool is_of_matrices(const KernelLocal *local)
@@ -231,7 +231,7 @@ static void check_store(Verify *v, const Stmt *stmt)
 	verify_ix(v, stmt->ix);
 	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter),
 		    "one element stored by all lanes");
-	verify_lanes(v, stmt->ix, stmt->acc == OP_NONE ? LANES_APART : 1);
+	verify_lanes(v, stmt->ix, stmt->acc == OP_NONE ? LANES_STRIDE : 1);
 	verify_value(v, stmt->value);
 	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");
 	FAIL_UNLESS(v, stmt->acc == OP_NONE || buffer->dtype == dtype_wide(buffer->dtype),
@@ -300,7 +300,7 @@ void verify_kernel(Arena *arena, const Program *program, const ProgramRoutine *r
 	v.outside = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	if (!kernel->name)
 		verify_note(&v, "no name");
-	v.apart = kernel->body.n != 1;
+	v.not_alone = kernel->body.n != 1;
 	check_block(&v, &kernel->body);
 	arena_reset(arena);
 }

@@ -24,9 +24,9 @@ static void see_access(Lanes *l, BufferId buffer, const Ix *ix)
 {
 	if (!ix_uses(ix, l->loop->iter))
 		return;
-	bool beside = ix_moves_by(l->program, ix, l->loop->iter, 1);
+	bool contiguous = ix_moves_by(l->program, ix, l->loop->iter, 1);
 	const Ix *first = ix_of_first_lane(l->program, ix, l->loop->iter);
-	l->wrong |= !beside || !lanes_are_wide(l->program->buffers.at[buffer].dtype, l->n) ||
+	l->wrong |= !contiguous || !lanes_are_wide(l->program->buffers.at[buffer].dtype, l->n) ||
 		    ix_multiple(l->multiples, first) % l->n != 0;
 }
 
@@ -66,7 +66,7 @@ static const Stmt *search(Lanes *l, const Block *block)
 	return found;
 }
 
-const Stmt *lanes_apart(Program *program, const Kernel *kernel)
+const Stmt *lanes_strided(Program *program, const Kernel *kernel)
 {
 	Arena *arena = arena_new();
 	Multiples multiples = multiples_new(arena, program, kernel);

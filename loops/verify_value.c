@@ -169,7 +169,7 @@ void verify_value(Verify *v, const Value *value)
 			"a load of another type");
 		verify_ix(v, value->ix);
 		if (!v->fault->rule && !is_group_step(v, value))
-			verify_lanes(v, value->ix, LANES_APART);
+			verify_lanes(v, value->ix, LANES_STRIDE);
 		break;
 	case VALUE_LOCAL:
 		verify_local_use(v, value->local, value->ixs, value->nixs, true);

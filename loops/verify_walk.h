@@ -22,7 +22,7 @@ typedef struct Verify {
 	uint32_t nblocks;
 	uint32_t nconds;  /* conditions around */
 	uint32_t nwarps;  /* loops of a warp around */
-	bool apart;	  /* the statement at hand is no GRID loop's, nor its kernel's, alone */
+	bool not_alone;	  /* the statement at hand is no GRID loop's, nor its kernel's, alone */
 	bool *around;	  /* by LocalId: declared in front of it */
 	bool *local_open; /* by LocalId: after its declaration, in its block */
 	int depth;

@@ -16,7 +16,7 @@ typedef struct Pair {
 	Program *program;
 	IterVar outer, inner;
 	Size extent; /* of the inner one */
-	bool apart;
+	bool separate;
 } Pair;
 
 static void see_value(Pair *pair, const Value *value);
@@ -37,27 +37,27 @@ static void see_ix(Pair *pair, const Ix *ix)
 		if (term->atom->kind == IX_VALUE)
 			see_value(pair, term->atom->value);
 		if (atom_hides(pair, term->atom))
-			pair->apart = true;
+			pair->separate = true;
 		if (term->atom->kind == IX_ITER && term->atom->iter == pair->outer)
 			outer = term->coef;
 		if (term->atom->kind == IX_ITER && term->atom->iter == pair->inner)
 			inner = term->coef;
 	}
 	if (!size_same(outer, size_mul(sizes, inner, pair->extent)))
-		pair->apart = true;
+		pair->separate = true;
 }
 
 static void see_value(Pair *pair, const Value *value)
 {
 	if (value->ix)
 		see_ix(pair, value->ix);
-	for (uint32_t i = 0; i < value->nargs && !pair->apart; i++)
+	for (uint32_t i = 0; i < value->nargs && !pair->separate; i++)
 		see_value(pair, value->args[i]);
 }
 
 static void see_locals(Pair *pair, const SharedLocals *shared)
 {
-	for (size_t i = 0; i < shared->n && !pair->apart; i++)
+	for (size_t i = 0; i < shared->n && !pair->separate; i++)
 		see_value(pair, shared->at[i].value);
 }
 
@@ -90,11 +90,11 @@ static bool are_one(Nest *nest, const Loop *outer, const Loop *inner)
 	see_ix(&pair, nest->at);
 	see_locals(&pair, &nest->inner);
 	see_locals(&pair, &nest->epilogue);
-	if (!pair.apart)
+	if (!pair.separate)
 		see_value(&pair, nest->value);
-	if (!pair.apart)
+	if (!pair.separate)
 		see_value(&pair, nest->finished);
-	return !pair.apart && !nest_gathers_apart(nest, outer, inner);
+	return !pair.separate && !nest_gathers_otherwise(nest, outer, inner);
 }
 
 bool nest_collapse(Nest *nest)

@@ -103,7 +103,7 @@ static bool is_over_read_tiles(const Lower *lower, NodeId id)
 		return false;
 	const Node *from = lower_node(lower, node->args[0]);
 	return (from->kind == NODE_CAST && !prepack_may_compute(lower, node->args[0])) ||
-	       from->kind == NODE_GATHER || !widen_in_lanes(from->dtype, node->dtype);
+	       from->kind == NODE_GATHER || !conversion_in_lanes(from->dtype, node->dtype);
 }
 
 static bool is_product(const Lower *lower, NodeId id)
@@ -112,7 +112,7 @@ static bool is_product(const Lower *lower, NodeId id)
 	return proj && proj_reduces(proj) && proj->npieces == 1 && lower_node(lower, id)->nargs > 1;
 }
 
-void widen_find_products(Lower *lower, NodeId id)
+void conversion_find_products(Lower *lower, NodeId id)
 {
 	NodePlan *plan = &lower->plan[id];
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
@@ -154,7 +154,7 @@ static uint32_t panel_cost(const Lower *lower, NodeId id)
 		return 0;
 	if (node->kind == NODE_CAST) {
 		NodeId from = node->args[0];
-		bool lanes = widen_in_lanes(lower_node(lower, from)->dtype, node->dtype);
+		bool lanes = conversion_in_lanes(lower_node(lower, from)->dtype, node->dtype);
 		return lanes && is_in_panels(lower, from) ? 0 : UINT32_MAX;
 	}
 	if (node->kind != NODE_POINTWISE)
@@ -163,25 +163,25 @@ static uint32_t panel_cost(const Lower *lower, NodeId id)
 	return cost < UINT32_MAX - own ? cost + own : UINT32_MAX;
 }
 
-void widen_find_panels(Lower *lower)
+void conversion_find_panels(Lower *lower)
 {
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		lower->plan[lower->needed[k]].panel_cost = panel_cost(lower, lower->needed[k]);
 }
 
-bool widen_from_panels(const Lower *lower, NodeId id)
+bool conversion_from_panels(const Lower *lower, NodeId id)
 {
 	return lower_node(lower, id)->kind == NODE_POINTWISE && lower->plan[id].in_product &&
-	       lower->plan[id].panel_cost <= lower->target->widen_cost;
+	       lower->plan[id].panel_cost <= lower->target->conversion_cost;
 }
 
-bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
+bool conversion_gathered(const Lower *lower, NodeId id, Size elements, Size uses)
 {
 	const NodePlan *plan = &lower->plan[id];
 	return is_over_read_tiles(lower, id) && plan->in_product &&
 	       (plan->in_batch ||
 		size_ge(lower->sizes, uses,
-			size_scale(lower->sizes, elements, lower->target->widen_gathered)));
+			size_scale(lower->sizes, elements, lower->target->conversion_gathered)));
 }
 
 /* Is it a floating type of storage as its wide type, or any other cast that products use, unless
@@ -194,7 +194,7 @@ static bool may_be_first(const Lower *lower, NodeId id, Dtype from)
 	       !(in_product && is_in_panels(lower, lower_node(lower, id)->args[0]));
 }
 
-bool widen_as_used(const Lower *lower, NodeId id)
+bool conversion_as_used(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const NodePlan *plan = &lower->plan[id];
@@ -202,18 +202,19 @@ bool widen_as_used(const Lower *lower, NodeId id)
 		return false;
 	Dtype from = lower_node(lower, node->args[0])->dtype;
 	bool always = is_over_read_tiles(lower, id) && plan->in_product && plan->in_batch;
-	return from != node->dtype && widen_in_lanes(from, node->dtype) && !always &&
+	return from != node->dtype && conversion_in_lanes(from, node->dtype) && !always &&
 	       may_be_first(lower, id, from) && !is_read_in_pairs(lower, id);
 }
 
-bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses)
+bool conversion_first(const Lower *lower, NodeId id, Size elements, Size uses)
 {
 	int64_t n;
-	if (!widen_as_used(lower, id))
+	if (!conversion_as_used(lower, id))
 		return false;
-	bool few = size_is_const(lower->sizes, elements, &n) && n <= lower->target->widen_few;
-	return size_ge(
-		lower->sizes, uses,
-		size_scale(lower->sizes, elements,
-			   few ? lower->target->widen_uses : lower->target->widen_uses_large));
+	bool few =
+		size_is_const(lower->sizes, elements, &n) && n <= lower->target->conversion_small;
+	return size_ge(lower->sizes, uses,
+		       size_scale(lower->sizes, elements,
+				  few ? lower->target->conversion_uses
+				      : lower->target->conversion_uses_large));
 }

@@ -176,7 +176,7 @@ static bool has_room(const Lower *lower, NodeId id)
 }
 
 /* Will the operand have a buffer, whatever is decided about its user? */
-static bool stays_apart(const Lower *lower, NodeId id)
+static bool stays_in_memory(const Lower *lower, NodeId id)
 {
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj || lower->plan[id].output)
@@ -199,7 +199,7 @@ static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *read
 		if (!size_same(node_elements(lower, node->args[i]), elements))
 			continue;
 		large++;
-		if (!stays_apart(lower, node->args[i]))
+		if (!stays_in_memory(lower, node->args[i]))
 			return false;
 	}
 	return large == 1;
@@ -303,7 +303,7 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	if (suits_its_operand(lower, id))
 		return false;
-	if (widen_from_panels(lower, id) || unpacks_in_registers(lower, id, reader))
+	if (conversion_from_panels(lower, id) || unpacks_in_registers(lower, id, reader))
 		return true;
 	if (size_ge(lower->sizes, node_elements(lower, id), reader->space) &&
 	    !fuse_is_shared(lower, id, reader->root))
@@ -407,8 +407,8 @@ static bool is_chosen(const Lower *lower, NodeId id, const Reader *reader,
 	if (lower_replays(lower))
 		return (free || !reader->only_free) && is_asked_inside(lower, id, asked);
 	bool may = reader->root != NODE_NONE && !reader->only_free && asks_on(asked);
-	return !widen_first(lower, id, elements, reader->space) &&
-	       !widen_gathered(lower, id, elements, reader->space) &&
+	return !conversion_first(lower, id, elements, reader->space) &&
+	       !conversion_gathered(lower, id, elements, reader->space) &&
 	       (may || is_worth_it(lower, id, reader));
 }
 
@@ -511,11 +511,11 @@ void fuse_plan(Lower *lower)
 {
 	uses_find(lower);
 	prepack_find(lower);
-	widen_find_panels(lower);
+	conversion_find_panels(lower);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		lower->plan[lower->needed[k]].cost = cost_with_operands(lower, lower->needed[k]);
 	for (uint32_t k = lower->nneeded; k-- > 0;) {
-		widen_find_products(lower, lower->needed[k]);
+		conversion_find_products(lower, lower->needed[k]);
 		decide(lower, lower->needed[k]);
 	}
 }

@@ -106,21 +106,21 @@ static bool is_gathered(const Value *value)
 	return gathered;
 }
 
-bool nest_gathers_apart(Nest *nest, const Loop *outer, const Loop *inner)
+bool nest_gathers_otherwise(Nest *nest, const Loop *outer, const Loop *inner)
 {
 	Gen *gen = nest->gen;
 	const Merged merged = {outer->iter, inner->iter, inner->extent};
-	bool in_line = gen->in_line, apart = false;
+	bool in_line = gen->in_line, differs = false;
 	gen->in_line = true;
 	SeenList seen = reads_of(nest);
-	for (size_t i = 0; i < seen.n && !apart; i++) {
+	for (size_t i = 0; i < seen.n && !differs; i++) {
 		const Seen *read = &seen.at[i];
-		apart = may_inline(gen, read->node, true) &&
-			is_gathered(node_compute(gen, read->node, read->axes)) &&
-			!walks_alike(nest, i, &merged);
+		differs = may_inline(gen, read->node, true) &&
+			  is_gathered(node_compute(gen, read->node, read->axes)) &&
+			  !walks_alike(nest, i, &merged);
 	}
 	gen->in_line = in_line;
-	return apart;
+	return differs;
 }
 
 const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *axes, bool again)

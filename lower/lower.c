@@ -53,7 +53,7 @@ static void plan_all(Lower *lower)
 {
 	if (!tables_fill(&lower->tables))
 		return;
-	lower->kept = prepack_kept(lower);
+	lower->read_only = prepack_read_only(lower);
 	lower->routines = ARENA_ARRAY(lower->arena, RoutinePlan,
 				      lower->graph->routines.n + lower->graph->init.norder + 1);
 	for (uint32_t i = 0; i < lower->graph->routines.n; i++)

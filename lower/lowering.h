@@ -151,7 +151,7 @@ typedef struct Lower {
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
 	VEC(BufferId) values;		/* functions of parameters in the state */
 	bool packing;			/* the kernel at hand makes one of them: it runs once */
-	NodeId kept;			/* prepack_kept */
+	NodeId read_only;		/* prepack_read_only */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
 	/* of each routine of the graph, then of each parameter that starts with an expression; empty where each
 	 * of its elements follows from its own place (initial.c) */

@@ -63,7 +63,7 @@ typedef struct Nest {
 	Loop *loops; /* outermost first */
 	uint32_t nloops;
 	uint32_t nresult;   /* the first ones, of the result */
-	bool apart;	    /* these loops store no element twice, and read none of them */
+	bool independent;   /* these loops store no element twice, and read none of them */
 	bool scattered;	    /* elements of a sum are met from several places of the loops */
 	bool batched;	    /* the result has batch axes, of whatever extents */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
@@ -169,7 +169,7 @@ void nest_inline_producer(Nest *nest, const Value *load);
 
 /* Does an operand that may be computed where it is read gather by these two loops otherwise than the loop that they
  * would be one as goes? */
-bool nest_gathers_apart(Nest *nest, const Loop *outer, const Loop *inner);
+bool nest_gathers_otherwise(Nest *nest, const Loop *outer, const Loop *inner);
 
 /* Merges two neighbouring loops that every access walks through as one; false: there are none. The
  * nest's loops change, and its values are to be built again. */

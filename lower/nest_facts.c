@@ -130,7 +130,7 @@ SumFacts nest_facts(const Nest *nest, Op reduce)
 			  .short_most = most_terms(nest),
 			  .together = elements_together(nest),
 			  .asked = lower_replays(nest->gen->lower),
-			  .apart = nest->apart};
+			  .independent = nest->independent};
 	for (size_t i = 0; i < nest->inner.n; i++) {
 		const Value *shared = nest->inner.at[i].value;
 		f.of.in_vectors &= is_vector(shared);

@@ -47,7 +47,7 @@ void nest_copy_for_order(Nest *nest)
 bool nest_take_order(Nest *nest, bool scattered, bool local)
 {
 	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_ORDER);
-	bool kept = local;
+	bool in_local = local;
 	if (!asks_on(asked) || asked->items.n != nest->nloops)
 		return local;
 	Loop *loops = ARENA_ARRAY(nest->gen->arena, Loop, nest->nloops);
@@ -60,10 +60,10 @@ bool nest_take_order(Nest *nest, bool scattered, bool local)
 			return local;
 		loops[i] = *loop;
 	}
-	if (!order_is_legal(nest, loops, scattered, &kept))
+	if (!order_is_legal(nest, loops, scattered, &in_local))
 		return local;
 	nest->loops = loops;
-	return kept;
+	return in_local;
 }
 
 void nest_describe_order(const Nest *nest)

@@ -14,7 +14,7 @@
  * elements, unless each has its own. */
 static bool reduces_parts(const Proj *proj)
 {
-	for (uint32_t f = 0; f < proj->nfactors && !proj->apart; f++) {
+	for (uint32_t f = 0; f < proj->nfactors && !proj->disjoint; f++) {
 		const Factor *factor = &proj->factors[f];
 		if (factor->niters > 1 && proj->iters[factor->iters[0]].reduced)
 			return true;
@@ -47,7 +47,7 @@ static bool accumulates(const Lower *lower, NodeId node)
 static bool scatters(const Lower *lower, NodeId node)
 {
 	const Proj *proj = lower_proj(lower, node);
-	if (!accumulates(lower, node) || proj->apart)
+	if (!accumulates(lower, node) || proj->disjoint)
 		return false;
 	return proj_reduces(proj) ? !proj_is_plain(proj) : !proj->injective;
 }
@@ -55,7 +55,7 @@ static bool scatters(const Lower *lower, NodeId node)
 bool nest_needs_fill(const Lower *lower, NodeId node)
 {
 	const Proj *proj = lower_proj(lower, node);
-	if (proj->apart)
+	if (proj->disjoint)
 		return !proj->surjective;
 	if (proj_reduces(proj) && proj_is_plain(proj))
 		return false;

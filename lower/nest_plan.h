@@ -63,8 +63,8 @@ uint64_t tile_estimate(Nest *nest, bool transposed);
 /* Would tiles transpose squares of an operand as they read it, in a row block of few rows? The nest is
  * one to look at. */
 bool tile_transposes_squares(Nest *nest);
-/* Does the loop go over the result's last axis in steps of 2 to LANES_APART elements, and set them
+/* Does the loop go over the result's last axis in steps of 2 to LANES_STRIDE elements, and set them
  * (tile_strided.c)? */
-bool nest_stores_apart(const Nest *nest, const Loop *loop);
+bool nest_stores_strided(const Nest *nest, const Loop *loop);
 
 #endif

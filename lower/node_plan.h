@@ -20,7 +20,7 @@ bool prepack_suits(const Lower *lower, BufferId buffer);
 bool prepack_suits_size(const Lower *lower, Size elements);
 /* prepack_value.c: the first parameter of known size, not 0, that no routine assigns to; NODE_NONE:
  * there is none. */
-NodeId prepack_kept(const Lower *lower);
+NodeId prepack_read_only(const Lower *lower);
 /* Fills in which nodes are functions of parameters. May the state hold one? Does it, once what
  * reads it is decided? Does a kernel that computes such a function read the node? */
 void prepack_find(Lower *lower);
@@ -34,20 +34,20 @@ bool prepack_is_new(const Lower *lower, NodeId id);
 void prepack_keep_temporaries(Lower *lower, BufferId first, BufferId value);
 /* conversions.c: fills in what the plan has of products and panels: of all nodes, and of one whose
  * users are decided. */
-void widen_find_panels(Lower *lower);
-void widen_find_products(Lower *lower, NodeId id);
+void conversion_find_panels(Lower *lower);
+void conversion_find_products(Lower *lower, NodeId id);
 /* Do lanes convert what they load of one type to the other? */
-bool widen_in_lanes(Dtype from, Dtype to);
+bool conversion_in_lanes(Dtype from, Dtype to);
 /* Is a node a cast of which uses, if they are many, have a copy, and few read what is cast? */
-bool widen_as_used(const Lower *lower, NodeId id);
+bool conversion_as_used(const Lower *lower, NodeId id);
 /* Is a node of some elements, if it widens what it reads, a copy of its own where reductions use
  * it? */
-bool widen_first(const Lower *lower, NodeId id, Size elements, Size uses);
+bool conversion_first(const Lower *lower, NodeId id, Size elements, Size uses);
 /* Is a node that is gathered, or a cast that no lanes convert, a copy of its own where products use
  * it? */
-bool widen_gathered(const Lower *lower, NodeId id, Size elements, Size uses);
+bool conversion_gathered(const Lower *lower, NodeId id, Size elements, Size uses);
 /* Is it one or two cheap operations on a parameter's panels, for a product that reads these? */
-bool widen_from_panels(const Lower *lower, NodeId id);
+bool conversion_from_panels(const Lower *lower, NodeId id);
 /* Does a schedule call the node by its name? */
 bool fuse_has_name(const Lower *lower, NodeId id);
 /* What is asked of a tensor with a name, the first of that name in the routine; NULL: nothing. */

@@ -9,7 +9,7 @@
  * where lanes run along `ow`. An axis of the picture stays one axis, with its margins. That of `ow`
  * becomes two, padded_x[c, ih, kw, ow], where `ow` moves it by more than one element, and
  * padded_x[c, kw, ih, ow] where rows of the result leave vectors unfilled that `oh` and `ow` as one
- * loop fill: `oh` moves the copy by a row then, or has an axis apart as well, padded_x[c, kh, kw,
+ * loop fill: `oh` moves the copy by a row then, or has an axis of its own as well, padded_x[c, kh, kw,
  * oh, ow], where it moves the picture by more. An element adds its products in the order of the sum's
  * loops, as without the copy, and products with 0 where others skip a step. Few channels that the
  * result has last as well stay last, and become one loop with `ow`.
@@ -110,7 +110,7 @@ static bool is_joined_batch(const Pad *p, const Index *index)
 	return one;
 }
 
-/* Do lanes along the columns read windows of the operand? Elements that are far apart belong to
+/* Do lanes along the columns read windows of the operand? Strided elements belong to
  * other lanes. */
 static bool is_picture(Pad *p, uint32_t arg)
 {
@@ -126,8 +126,8 @@ static bool is_picture(Pad *p, uint32_t arg)
 		const IndexTerm *term = nest_term_of(index, p->col->iter);
 		if (!term || index->nterms < 2 || is_joined_batch(p, index))
 			continue;
-		p->apart = index->guarded ||
-			   step != (p->inner ? nest_known(p->nest, p->inner->extent, 0) : 1);
+		p->strided = index->guarded ||
+			     step != (p->inner ? nest_known(p->nest, p->inner->extent, 0) : 1);
 		return step > 0 &&
 		       (is_asked(p) || step < nest_target(p->nest)->pad_far * term->coef);
 	}
@@ -150,13 +150,13 @@ static bool finds_loops(Pad *p)
 {
 	const Nest *nest = p->nest;
 	const Loop *last = &nest->loops[nest->nresult - 1];
-	bool apart = nest_stores_apart(nest, last);
+	bool strided = nest_stores_strided(nest, last);
 	p->col = last;
-	if (!apart && step_of(p, nest->at, last) != 1)
+	if (!strided && step_of(p, nest->at, last) != 1)
 		return false;
 	if (is_picture(p, 0) || is_picture(p, 1))
 		return true;
-	for (uint32_t arg = 0; arg < 2 && nest->nresult > 1 && !apart; arg++) {
+	for (uint32_t arg = 0; arg < 2 && nest->nresult > 1 && !strided; arg++) {
 		if (!is_inner(p, arg, last))
 			continue;
 		p->inner = last;
@@ -272,8 +272,8 @@ static bool stays_whole(const Pad *p, const Index *index)
 {
 	const IndexTerm *col = nest_term_of(index, p->col->iter);
 	const IndexTerm *row = p->joined ? nest_term_of(index, p->joined->iter) : NULL;
-	bool apart = (col && (col->coef > 1 || p->joined)) || (row && row->coef > 1);
-	return index->nterms > 1 && !apart;
+	bool strided = (col && (col->coef > 1 || p->joined)) || (row && row->coef > 1);
+	return index->nterms > 1 && !strided;
 }
 
 static void add_dims(Pad *p, CopyRank rank, uint32_t axis)
@@ -383,16 +383,16 @@ static BufferId make_buffer(const Pad *p, Size elements)
 
 void pad_drop_guards(Pad *p)
 {
-	GuardedList kept = {0};
+	GuardedList rest = {0};
 	for (size_t g = 0; g < p->nest->guards.n; g++) {
 		const Guarded *guard = &p->nest->guards.at[g];
 		bool own = false;
 		for (uint32_t a = 0; a < p->access->naxes; a++)
 			own |= guard->index == &p->access->axes[a];
 		if (!own)
-			PUSH(p->nest->gen->arena, kept, *guard);
+			PUSH(p->nest->gen->arena, rest, *guard);
 	}
-	p->nest->guards = kept;
+	p->nest->guards = rest;
 }
 
 /* Is the picture in the copy a few times at most? Rows that are cut by columns of the kernel stand
@@ -449,7 +449,7 @@ bool pad_find_axes(Pad *p)
 	    (!is_asked(p) && product(p, true, true) < nest_target(p->nest)->pad_steps))
 		return false;
 	p->joined = gen_asked(nest->gen, CHOICE_FLATTEN) ? asked_rows(p) : joined_rows(p);
-	if (!is_asked(p) && !p->apart && !p->joined)
+	if (!is_asked(p) && !p->strided && !p->joined)
 		return false;
 	find_axes(p);
 	return is_asked(p) ? !size_is_bad(copy_elements(p)) : copy_is_short(p);

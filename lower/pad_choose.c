@@ -20,7 +20,7 @@ static uint64_t copy_cycles(const Pad *p)
 	return p->margins ? 0
 			  : (uint64_t)elements *
 				    (dense ? nest_target(p->nest)->copy_cost
-					   : nest_target(p->nest)->copy_cost_apart) /
+					   : nest_target(p->nest)->copy_cost_strided) /
 				    8;
 }
 

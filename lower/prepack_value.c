@@ -124,7 +124,7 @@ static bool has_state(const Lower *lower, NodeId id)
 {
 	int64_t n;
 	bool few = size_is_const(lower->sizes, node_elements(lower, id), &n) && n <= TABLE_MOST;
-	return (lower->plan[id].param != NODE_NONE || few) && lower->kept != NODE_NONE &&
+	return (lower->plan[id].param != NODE_NONE || few) && lower->read_only != NODE_NONE &&
 	       lower_node(lower, id)->dtype != DTYPE_U4X32;
 }
 
@@ -134,7 +134,7 @@ void prepack_find(Lower *lower)
 		find(lower, lower->needed[k]);
 }
 
-NodeId prepack_kept(const Lower *lower)
+NodeId prepack_read_only(const Lower *lower)
 {
 	const Graph *graph = lower->graph;
 	for (size_t i = 0; i < graph->params.n; i++) {
@@ -153,7 +153,7 @@ static bool computes(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	if (node->kind == NODE_CAST)
-		return !widen_in_lanes(lower_node(lower, node->args[0])->dtype, node->dtype);
+		return !conversion_in_lanes(lower_node(lower, node->args[0])->dtype, node->dtype);
 	return stands_alone(lower, id) || node_cost(node) > 0;
 }
 
@@ -205,7 +205,8 @@ bool prepack_computes(const Lower *lower, NodeId id)
 	bool narrow =
 		plan->param == NODE_NONE || dtype_bytes(lower_node(lower, plan->param)->dtype) <
 						    dtype_bytes(lower_node(lower, id)->dtype);
-	bool stays = (narrow || lower->plan[plan->param].nuses > 1) && widen_from_panels(lower, id);
+	bool stays =
+		(narrow || lower->plan[plan->param].nuses > 1) && conversion_from_panels(lower, id);
 	bool small = !prepack_suits_size(lower, node_elements(lower, id));
 	return !stays &&
 	       (small || plan->in_product || plan->cost > COST_CHEAP || stands_alone(lower, id));

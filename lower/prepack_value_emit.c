@@ -9,7 +9,7 @@ static NodeId owner_of(const Lower *lower, NodeId id)
 {
 	NodeId param = lower->plan[id].param;
 	bool none = param == NODE_NONE || size_is(lower->sizes, node_elements(lower, param), 0);
-	return none ? lower->kept : param;
+	return none ? lower->read_only : param;
 }
 
 BufferId prepack_value_buffer(Lower *lower, NodeId id)

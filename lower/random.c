@@ -96,7 +96,7 @@ static void normals_of(Gen *gen, SharedLocals *shared, const Value *numbers[WORD
 			apply(gen, OP_MUL, apply(gen, OP_LOG, rest, NULL), f32(gen, -2));
 		const Value *radius =
 			local_of(gen, shared, "radius", apply(gen, OP_SQRT, square, NULL));
-		/* no local: that it is near 0 is seen at the functions (loops/vector/near_range.c) */
+		/* no local: that it is in range is seen at the functions (loops/vector/fast_path.c) */
 		const Value *angle = apply(gen, OP_MUL, numbers[i + 1], transpose);
 		numbers[i] = apply(gen, OP_MUL, radius, apply(gen, OP_COS, angle, NULL));
 		numbers[i + 1] = apply(gen, OP_MUL, radius, apply(gen, OP_SIN, angle, NULL));

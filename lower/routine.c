@@ -218,11 +218,11 @@ static void each_initial(Lower *lower, EachInitial *each)
 	const Routine *init = &lower->graph->init;
 	const LowerOptions *options = lower->options;
 	LowerOptions own = *options;
-	NodeId kept = lower->kept;
+	NodeId read_only = lower->read_only;
 	uint32_t n = 0;
 	own.prepack = lower->program->options.prepack = false;
 	lower->options = &own;
-	lower->kept = NODE_NONE;
+	lower->read_only = NODE_NONE;
 	tables_begin_init(&lower->tables);
 	for (uint32_t i = 0; i < init->norder; i++) {
 		if (!tables_is_initial(&lower->tables, init->order[i]))
@@ -234,7 +234,7 @@ static void each_initial(Lower *lower, EachInitial *each)
 	}
 	lower->tables.routine = init;
 	lower->options = options;
-	lower->kept = kept;
+	lower->read_only = read_only;
 	lower->program->options.prepack = options->prepack;
 }
 

@@ -240,9 +240,9 @@ static bool is_private(const Lower *lower, RowBlock *row_block)
 {
 	for (uint32_t i = 0; i + 1 < row_block->nroots; i++) {
 		RowBlockRoot *root = &row_block->roots[i];
-		root->kept = lower->plan[root->root].output ||
-			     !is_read_inside(lower, row_block, root->root);
-		if (root->kept && !is_narrow(lower, row_block, root))
+		root->read_outside = lower->plan[root->root].output ||
+				     !is_read_inside(lower, row_block, root->root);
+		if (root->read_outside && !is_narrow(lower, row_block, root))
 			return false;
 	}
 	return true;

@@ -34,7 +34,7 @@ typedef struct RowBlockDim {
 typedef struct RowBlockRoot {
 	NodeId root, nest; /* what it computes; the node whose projection its loops follow */
 	int *dims;	   /* by axis of the result: a dim, or -1 */
-	bool kept; /* others read it too: an element a row, which is stored where it always is */
+	bool read_outside; /* others read it too: an element a row, which is stored where it always is */
 } RowBlockRoot;
 
 /* An operand that is read, with an index an axis. */
@@ -131,8 +131,8 @@ void row_block_describe_transposed(const Lower *lower, const RowBlock *row_block
  * block, which add up in another order than those that read the parameter. */
 bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Seen *seen,
 			    const int *dims);
-/* Are rows so few, as a number, that they wait for no copies? */
-bool row_block_has_few(const Lower *lower, const RowBlock *row_block);
+/* Is the number of rows a constant so small that they wait for no copies? */
+bool row_block_is_small(const Lower *lower, const RowBlock *row_block);
 /* Fills in whether tiles transpose squares of all that is to be transposed as they read it, so that few rows
  * wait for no copy. Looks at the contractions of blocks of each height. */
 void row_block_choose_in_place(Lower *lower, RowBlock *row_block);
@@ -147,7 +147,7 @@ static inline uint32_t row_block_ncopies(const RowBlock *row_block)
 /* Is a root, by its number, stored where it always is: is it the last one, or one that others read too? */
 static inline bool row_block_stores(const RowBlock *row_block, uint32_t root)
 {
-	return row_block->roots[root].kept || root + 1 == row_block->nroots;
+	return row_block->roots[root].read_outside || root + 1 == row_block->nroots;
 }
 /* Are the rows a batch axis of the first contraction's result? */
 bool row_block_is_batch(const Lower *lower, const RowBlock *row_block);

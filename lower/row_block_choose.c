@@ -14,11 +14,11 @@ enum { BLOCK_MOST = 4096 };
 /* Rows that are assumed; how often what is between is what each block reads again. */
 enum { ROWS_LIKELY = 2048, AGAIN_TIMES = 4 };
 
-bool row_block_has_few(const Lower *lower, const RowBlock *row_block)
+bool row_block_is_small(const Lower *lower, const RowBlock *row_block)
 {
 	int64_t rows;
 	return size_is_const(lower->sizes, row_block->dims[row_block->rows].extent, &rows) &&
-	       rows < lower->target->row_block_few;
+	       rows < lower->target->row_block_small;
 }
 
 bool row_block_is_batch(const Lower *lower, const RowBlock *row_block)
@@ -98,7 +98,7 @@ static bool all_rest(const Chooser *c, uint32_t dim)
 /* Is there another contraction of the first one's rows, which is computed before: the score of a
  * new key beside those of a cache? Each stays alone then, as has_rows has it. The keys themselves
  * may have other readers. */
-static bool has_beside(const Chooser *c)
+static bool has_other_batch(const Chooser *c)
 {
 	const RowBlock *row_block = c->row_block;
 	const RowBlockEnd *first = &row_block->ends[0];
@@ -122,7 +122,7 @@ static bool choose_single(Chooser *c)
 	Sym row = sym_cstr(c->lower->program->symbols, "row");
 	row_block->single = asks_name(c->asked, 0, row) &&
 			    row_block_ones(c->lower, row_block->roots[0].root, 0) > 0;
-	if (!row_block->single || row_block->ndims == ROW_BLOCK_DIMS || has_beside(c))
+	if (!row_block->single || row_block->ndims == ROW_BLOCK_DIMS || has_other_batch(c))
 		return false;
 	row_block->rows = row_block->ndims++;
 	row_block->dims[row_block->rows] =
@@ -294,11 +294,11 @@ static bool is_large(const Chooser *c)
 	       lower_shape(c->lower, c->row_block->roots[0].root)->rows[ROW_BATCH].n > 0;
 }
 
-/* Do operands of several contractions go past few rows, as a number? Each contraction stays alone
+/* Do operands of several contractions go past a small constant number of rows? Each contraction stays alone
  * then. */
 static bool has_rows(const Chooser *c)
 {
-	return c->row_block->nends == 2 || !row_block_has_few(c->lower, c->row_block);
+	return c->row_block->nends == 2 || !row_block_is_small(c->lower, c->row_block);
 }
 
 static bool hides_panels(const Chooser *c)
@@ -396,7 +396,8 @@ bool row_block_choose(Lower *lower, RowBlock *row_block, const ScheduleClause *a
 		row_block_choose_transposed(lower, row_block, &row_block->ends[i], seen,
 					    dims_of(&c, &row_block->ends[i], seen));
 	}
-	if (row_block->ntransposed == 0 && !asks_on(asked) && row_block_has_few(lower, row_block)) {
+	if (row_block->ntransposed == 0 && !asks_on(asked) &&
+	    row_block_is_small(lower, row_block)) {
 		leave_alone(lower, row_block);
 		return pass(lower, row_block);
 	}

@@ -9,8 +9,8 @@
  * Each kernel is emitted as always, over fewer loops: dims are iterators from outside, rows run to
  * the height of the block, and tensors of the row block are found at their places. Every access
  * stays in the row at hand, as row_block.c has seen. What is left has code of its own with the order
- * of additions of whole blocks: contractions have the same form in both. So have few rows, as a
- * number, but nothing is copied for them where tiles transpose squares of the operands as they read them
+ * of additions of whole blocks: contractions have the same form in both. So has a small constant
+ * number of rows, but nothing is copied for them where tiles transpose squares of the operands as they read them
  * (row_block_transpose.c decides, tile_transpose_square.c does).
  */
 #include "base/diag.h"
@@ -43,7 +43,7 @@ static void append_kernel(Emit *e, Kernel *whole, const Kernel *part, Body *body
 }
 
 /* Rounds of a dim store elements of their own: the last kernel's, and those of scratch buffers. */
-static const Stmt *apart(Arena *arena, const Stmt *loop)
+static const Stmt *independent(Arena *arena, const Stmt *loop)
 {
 	Stmt *copy = ARENA_NEW(arena, Stmt);
 	*copy = *loop;
@@ -59,9 +59,10 @@ static Block over_dims(Emit *e, Block body)
 		if (dim != e->row_block->rows) {
 			Body one = {0};
 			PUSH(arena, one.stmts,
-			     apart(arena,
-				   stmt_for(arena, dim, zero,
-					    ix_size(arena, e->row_block->dims[dim].extent), body)));
+			     independent(arena,
+					 stmt_for(arena, dim, zero,
+						  ix_size(arena, e->row_block->dims[dim].extent),
+						  body)));
 			body = body_block(&one);
 		}
 	return body;
@@ -126,7 +127,7 @@ static Kernel put_together(Emit *e, const Kernel *copies, const Kernel *kernels,
 				      ix_size(arena, e->part->hi), texts_of(e, &whole, kernels, n));
 	Body all = {0};
 	body_append(arena, &all, where_needed(e, &whole, transposed));
-	PUSH(arena, all.stmts, apart(arena, stmt_step(arena, blocks, row_block->block)));
+	PUSH(arena, all.stmts, independent(arena, stmt_step(arena, blocks, row_block->block)));
 	whole.body = over_dims(e, body_block(&all));
 	return whole;
 }

@@ -3,7 +3,7 @@
  * Those are that lie along the sum, where tiles of many rows would like lanes along the columns.
  * Few rows would wait for a copy, and how many there are is nothing that the order of additions may
  * depend on: so operands stay as they are where tiles with lanes along the sum are nearly as fast.
- * Where few rows, as a number, need what is copied, tiles transpose it as they read it if all
+ * Where a small constant number of rows needs what is copied, tiles transpose it as they read it if all
  * contractions that read it can.
  */
 #include "lower/node_plan.h"
@@ -131,7 +131,7 @@ static bool stays_as_is(const Lower *lower, const RowBlock *row_block, const Row
 {
 	if (row_block->nends > 2)
 		return true;
-	bool fixed = row_block_has_few(lower, row_block) && !row_block_is_batch(lower, row_block);
+	bool fixed = row_block_is_small(lower, row_block) && !row_block_is_batch(lower, row_block);
 	return !fixed && has_whole_lanes(lower, end) && !has_as_many(lower, row_block, end, seen);
 }
 
@@ -152,7 +152,7 @@ bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Se
 static bool is_converted(const Lower *lower, const RowBlockEnd *end, const Seen *seen)
 {
 	return lower_node(lower, seen->node)->dtype != lower_node(lower, end->nest)->dtype ||
-	       widen_as_used(lower, seen->node);
+	       conversion_as_used(lower, seen->node);
 }
 
 /* Is there a copy of it, as the clause has it or as it pays? */
@@ -227,7 +227,7 @@ static uint32_t count_squares(Lower *lower, RowBlock *row_block, RowBlockPart *p
 	lower->row_block = row_block;
 	for (uint32_t i = 0; i + 1 < row_block->nroots; i++) {
 		const RowBlockRoot *root = &row_block->roots[i];
-		if (!root->kept)
+		if (!root->read_outside)
 			row_block_lay_out(lower, root)->buffer = lower->plan[root->root].buffer;
 	}
 	for (uint32_t i = 0; i < row_block->nroots; i++)
@@ -241,9 +241,9 @@ void row_block_choose_in_place(Lower *lower, RowBlock *row_block)
 	RowBlockPart parts[ROW_BLOCK_PARTS];
 	uint32_t n = row_block_parts(lower, row_block, parts);
 	const ScheduleClause *asked = row_block->copies;
-	bool few = asks_on(asked) && asked->items.n ? asked->items.at[0].n > 0
-						    : row_block_has_few(lower, row_block);
-	row_block->in_place = row_block->ntransposed > 0 && few;
+	bool small = asks_on(asked) && asked->items.n ? asked->items.at[0].n > 0
+						      : row_block_is_small(lower, row_block);
+	row_block->in_place = row_block->ntransposed > 0 && small;
 	for (uint32_t i = 0; i < n && row_block->in_place; i++)
 		row_block->in_place =
 			count_squares(lower, row_block, &parts[i]) >= row_block->ntransposes;

@@ -66,7 +66,7 @@ void tile_emit(Tile *tile)
 	if (tile->has_sums)
 		gen_append(gen, &gen->top, tile_group_fill_sums(tile));
 	uint32_t inner = outer + (tile->traversal != NULL) + (tile->col != NULL);
-	nest->apart = tile->apart;
+	nest->independent = tile->independent;
 	nest_note_sum(nest, tile->reduce, tile->order);
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, outer, nest->nloops,

@@ -73,7 +73,7 @@ typedef struct Tile {
 	BufferId sums;
 	bool prepacked; /* when the state is packed: the operand is a parameter */
 	bool sets;	/* the tiles set elements, each once, and read none of them */
-	bool apart;	/* they store or add to each element once, and read none otherwise */
+	bool independent; /* they store or add to each element once, and read none otherwise */
 	int prefetched; /* the operand whose next panel or columns are prefetched ahead; -1: none */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
 	bool copies;	/* the tile at hand reads the operand where it lies, and copies it */
@@ -109,7 +109,7 @@ enum { TILE_ASSUMED = SUM_ASSUMED }; /* of an extent that is not known */
 bool tile_reads_same(const Loads *loads, size_t a, size_t b);
 /* Is it a load of a type of storage as its wide type? */
 bool tile_is_widening(const Value *value);
-/* Is it a load that lanes convert: as its wide type, or as another (widen_in_lanes)? */
+/* Is it a load that lanes convert: as its wide type, or as another (conversion_in_lanes)? */
 bool tile_is_converting(const Value *value);
 /* Is there a vector instruction for the operation? */
 bool tile_has_lanes(Op op, Dtype dtype);
@@ -149,9 +149,9 @@ int64_t tile_last_block(const Tile *tile);
 bool tile_may_lane_tree(const Tile *tile, int64_t rows, int64_t cols);
 /* The innermost loop of the sum; NULL: there is none. */
 const Loop *tile_last_sum(const Nest *nest);
-/* How many of the innermost sum's steps, `apart` elements each, have fewer than `more` elements
+/* How many of the innermost sum's steps, `stride` elements each, have fewer than `more` elements
  * behind them. */
-int64_t tile_last_steps(int64_t more, int64_t apart);
+int64_t tile_last_steps(int64_t more, int64_t stride);
 /* Does the loop of the result bring further tiles past a panel? */
 bool tile_is_of_rows(const Tile *tile, const Loop *loop);
 /* Is the buffer, of panels, of a type of storage that is computed with in a wide one? */

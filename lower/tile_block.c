@@ -83,7 +83,7 @@ static Block in_blocks(Tile *tile)
 /* Tiles of another part of the result than those before them. */
 static Block disjoint_tiles(const Tile *tile, Block tiles)
 {
-	for (uint32_t i = 0; i < tiles.n && tile->apart; i++)
+	for (uint32_t i = 0; i < tiles.n && tile->independent; i++)
 		((Stmt *)tiles.stmts[i])->disjoint = true;
 	return tiles;
 }

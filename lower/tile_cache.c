@@ -33,12 +33,12 @@ bool tile_stores_once(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	BufferId to = nest->target.buffer;
-	bool apart = !nest->scattered;
+	bool once = !nest->scattered;
 	for (size_t i = 0; i < p->sum.from.n; i++)
-		apart = apart && p->sum.from.at[i] != to;
+		once = once && p->sum.from.at[i] != to;
 	for (size_t i = 0; i < p->store.from.n; i++)
-		apart = apart && p->store.from.at[i] != to;
-	return apart;
+		once = once && p->store.from.at[i] != to;
+	return once;
 }
 
 /* Can the operand be packed a block of columns at a time? */
@@ -201,14 +201,14 @@ static bool is_whole(const Planner *p, int64_t rows)
 {
 	const Nest *nest = p->tile->nest;
 	const Loop *sum = &nest->loops[nest->nresult];
-	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL), apart;
+	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL), step;
 	if (rows < p->target->stream_whole || nest->nloops != nest->nresult + 1 || bytes < 0 ||
 	    bytes > p->target->l2_rows / (rows + 2 * p->tile->cols.at[0].step))
 		return false;
 	for (size_t i = 0; i < p->sum.at.n; i++) {
 		Size by = ix_stride(p->program, p->sum.at.at[i], sum->var);
-		if (size_is_bad(by) || !tile_is_const(p, by, &apart) ||
-		    (apart && apart * dtype_bytes(nest->value->dtype) % p->target->l2_far == 0))
+		if (size_is_bad(by) || !tile_is_const(p, by, &step) ||
+		    (step && step * dtype_bytes(nest->value->dtype) % p->target->l2_far == 0))
 			return false;
 	}
 	return true;
@@ -272,12 +272,12 @@ void tile_choose_blocks(Planner *p)
 bool tile_rows_meet(const Planner *p, int64_t rows)
 {
 	for (size_t i = 0; p->tile->row && i < p->sum.at.n; i++) {
-		int64_t apart;
+		int64_t step;
 		Size stride = ix_stride(p->program, p->sum.at.at[i], p->tile->row->var);
-		if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart <= 0)
+		if (size_is_bad(stride) || !tile_is_const(p, stride, &step) || step <= 0)
 			continue;
-		apart *= dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
-		int64_t shared = apart & -apart;
+		step *= dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
+		int64_t shared = step & -step;
 		if (rows >
 		    p->target->l1_ways * p->target->l1_way_bytes /
 			    (shared < p->target->l1_way_bytes ? shared : p->target->l1_way_bytes))

@@ -119,7 +119,7 @@ static void add_quads(Dot *dot)
 }
 
 /* Are there a few whole vectors, inside another sum? A loop's counting would cost as much as they do. */
-static bool has_few(const Dot *dot)
+static bool has_short_sum(const Dot *dot)
 {
 	const Tile *tile = dot->tile;
 	const Nest *nest = tile->nest;
@@ -129,7 +129,7 @@ static bool has_few(const Dot *dot)
 	       steps <= STEPS_FEW * tile->lanes;
 }
 
-static void add_few(Dot *dot)
+static void add_short_sum(Dot *dot)
 {
 	Tile *tile = dot->tile;
 	Gen *gen = tile->nest->gen;
@@ -152,8 +152,8 @@ static void add_whole(Dot *dot)
 		add_quads(dot);
 	if (size_same(dot->grouped, dot->whole))
 		return;
-	if (has_few(dot)) {
-		add_few(dot);
+	if (has_short_sum(dot)) {
+		add_short_sum(dot);
 		return;
 	}
 	Body add = {0};

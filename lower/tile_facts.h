@@ -63,8 +63,8 @@ int tile_stride(const Planner *p, const Ix *ix, const Loop *loop);
 bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, bool some);
 
 /* tile_strided.c: how far a loop moves an index, where its places are in few lines; -1: they are
- * not. May lanes along the loop store a tile's elements, one beside the other or steps apart? Eighths
- * of cycles a step that rows take more where they are apart. */
+ * not. May lanes along the loop store a tile's elements, contiguous or strided? Eighths
+ * of cycles a step that rows take more where they are strided. */
 int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop);
 bool tile_stores_along(const Planner *p, const Loop *loop);
 uint64_t tile_strided_cycles(const Planner *p, int64_t rows);

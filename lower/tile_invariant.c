@@ -2,9 +2,9 @@
  *
  *   unroll r in 0..14: vector lane in 0..32: y[..] = acc[r, lane] * scale[c + lane] + (b[c + lane] - m[c + lane])
  * becomes
- *   vector lane in 0..32: kept[lane] = scale[c + lane]
- *   vector lane in 0..32: kept1[lane] = b[c + lane] - m[c + lane]
- *   unroll r in 0..14: vector lane in 0..32: y[..] = acc[r, lane] * kept[lane] + kept1[lane]
+ *   vector lane in 0..32: invariant[lane] = scale[c + lane]
+ *   vector lane in 0..32: invariant1[lane] = b[c + lane] - m[c + lane]
+ *   unroll r in 0..14: vector lane in 0..32: y[..] = acc[r, lane] * invariant[lane] + invariant1[lane]
  *
  * A product that enters a sum stays there: both are rounded together (codegen/jit_fused.h), in a
  * tile of one row as well. What is only loaded is kept while registers are left.

@@ -81,8 +81,8 @@ static void add_condition(Masked *h, const Value *less, const Value *more, bool 
 	const Ix *a = tile_index_of(tile, less), *b = tile_index_of(tile, more);
 	if (!a || !b || h->n == CONDS_MAX)
 		return;
-	const Ix *apart = ix_add(program, b, ix_mul(program, a, tile_const(tile, -1)));
-	const Ix *least = at_corner(h, a, apart), *most = at_corner(h, b, apart);
+	const Ix *difference = ix_add(program, b, ix_mul(program, a, tile_const(tile, -1)));
+	const Ix *least = at_corner(h, a, difference), *most = at_corner(h, b, difference);
 	if (!least || !most)
 		return;
 	if (less->dtype == DTYPE_I32) {

@@ -123,8 +123,8 @@ static bool may_be_tiled(Planner *p)
 	    !is_arithmetic(nest->value, dtype) || nest->at->reads)
 		return false;
 	p->facts = nest_facts(nest, tile->reduce);
-	tile->apart = tile_stores_once(p);
-	p->facts.apart = tile->sets = tile->apart && nest->target.acc == OP_NONE;
+	tile->independent = tile_stores_once(p);
+	p->facts.independent = tile->sets = tile->independent && nest->target.acc == OP_NONE;
 	return true;
 }
 
@@ -250,8 +250,8 @@ static uint64_t times(uint64_t a, uint64_t b)
 static uint64_t all_cycles(const Planner *p)
 {
 	const Tile *tile = p->tile;
-	bool apart = tile->stores_rows || (tile->pack >= 0 && tile->pack_kind == LOOP_UNROLL);
-	uint64_t cycles = tile->cycles, copied = apart && !tile->prepacked;
+	bool strided = tile->stores_rows || (tile->pack >= 0 && tile->pack_kind == LOOP_UNROLL);
+	uint64_t cycles = tile->cycles, copied = strided && !tile->prepacked;
 	for (uint32_t i = 0; i < tile->nest->nloops; i++) {
 		const Loop *loop = &tile->nest->loops[i];
 		int64_t own = TILE_ASSUMED;

@@ -1,4 +1,4 @@
-/* Tiles whose lanes store elements that are steps apart, as those of one kind of a transposed
+/* Tiles whose lanes store strided elements, as those of one kind of a transposed
  * convolution are with the channels first (tensor/gather_windows.c):
  *
  *   vector lane in 0..32: y[o*4096 + 2*(x + lane)] = relu(acc[r, lane] + b[o])
@@ -19,7 +19,7 @@ int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop)
 {
 	Size by = ix_stride(p->program, at, loop->var);
 	int64_t n;
-	return tile_is_const(p, by, &n) && n >= 0 && n <= LANES_APART ? n : -1;
+	return tile_is_const(p, by, &n) && n >= 0 && n <= LANES_STRIDE ? n : -1;
 }
 
 /* What its own axis of the result multiplies the loop's iterator by; 0: it has none. */
@@ -33,17 +33,17 @@ static int64_t own_step(const Nest *nest, const Loop *loop)
 	return 0;
 }
 
-bool nest_stores_apart(const Nest *nest, const Loop *loop)
+bool nest_stores_strided(const Nest *nest, const Loop *loop)
 {
 	Size by = ix_stride(nest->gen->program, nest->at, loop->var);
 	int64_t step;
 	return nest->target.acc == OP_NONE && size_is_const(nest->gen->program->sizes, by, &step) &&
-	       step > 1 && step <= LANES_APART && step == own_step(nest, loop);
+	       step > 1 && step <= LANES_STRIDE && step == own_step(nest, loop);
 }
 
 bool tile_stores_along(const Planner *p, const Loop *loop)
 {
-	if (!nest_stores_apart(p->tile->nest, loop))
+	if (!nest_stores_strided(p->tile->nest, loop))
 		return tile_stride(p, p->tile->nest->at, loop) == 1 &&
 		       tile_moves_by_one(p, &p->store, loop, false);
 	for (size_t i = 0; i < p->store.at.n; i++)
@@ -95,13 +95,13 @@ uint64_t tile_strided_cycles(const Planner *p, int64_t rows)
 /* Of a row of a square. */
 static uint64_t store_cycles(const Planner *p, int64_t rows)
 {
-	int64_t apart = tile_near_stride(p, p->tile->nest->at, p->tile->row);
-	if (apart <= 1)
+	int64_t step = tile_near_stride(p, p->tile->nest->at, p->tile->row);
+	if (step <= 1)
 		return p->target->row_store_cost;
 	return p->target->row_store_cost +
-	       (uint64_t)(apart <= LANES_MASKED ? p->target->row_store_masked * (apart - 1)
-						: p->target->row_store_element *
-							  (rows < p->native ? rows : p->native));
+	       (uint64_t)(step <= LANES_MASKED ? p->target->row_store_masked * (step - 1)
+					       : p->target->row_store_element *
+							 (rows < p->native ? rows : p->native));
 }
 
 uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols)
@@ -115,9 +115,9 @@ uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols)
 
 static const Loop *last_sum(const Nest *nest) { return &nest->loops[nest->nloops - 1]; }
 
-/* How many of the innermost sum's steps, `apart` elements each, have fewer than `more` elements
+/* How many of the innermost sum's steps, `stride` elements each, have fewer than `more` elements
  * behind them. */
-int64_t tile_last_steps(int64_t more, int64_t apart) { return (more + apart - 1) / apart; }
+int64_t tile_last_steps(int64_t more, int64_t stride) { return (more + stride - 1) / stride; }
 
 bool tile_asks_over_read(const Planner *p, int load)
 {
@@ -131,7 +131,7 @@ bool tile_asks_over_read(const Planner *p, int load)
 int64_t tile_step_strided(const Planner *p, int load)
 {
 	const Nest *nest = p->tile->nest;
-	int64_t steps, apart;
+	int64_t steps, step;
 	if (nest->nloops == nest->nresult || nest->guards.n > 0 || p->sum.from.n > 2 ||
 	    p->program->buffers.at[p->sum.from.at[load]].dtype != nest->value->dtype)
 		return 0;
@@ -141,9 +141,9 @@ int64_t tile_step_strided(const Planner *p, int load)
 		if ((int)i != load && p->sum.from.at[i] == p->sum.from.at[load])
 			return 0;
 	Size stride = ix_stride(p->program, p->sum.at.at[load], last_sum(nest)->var);
-	if (size_is_bad(stride) || !tile_is_const(p, stride, &apart) || apart < 1 ||
+	if (size_is_bad(stride) || !tile_is_const(p, stride, &step) || step < 1 ||
 	    !tile_is_const(p, last_sum(nest)->extent, &steps))
 		return 0;
 	int64_t least = tile_asks_over_read(p, load) ? 1 : p->target->tile_over_read;
-	return steps / least >= tile_last_steps(p->native - 1, apart) ? apart : 0;
+	return steps / least >= tile_last_steps(p->native - 1, step) ? step : 0;
 }

@@ -27,7 +27,7 @@ static Block loop_of(const Tile *tile, IterVar iter, const Ix *lo, const Ix *hi,
 {
 	Gen *gen = tile->nest->gen;
 	Stmt *loop = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, iter, lo, hi, body), step);
-	loop->independent = tile->apart;
+	loop->independent = tile->independent;
 	return block_of(gen, loop);
 }
 

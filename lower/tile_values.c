@@ -20,10 +20,10 @@ bool tile_is_converting(const Value *value)
 {
 	if (value->kind != VALUE_CAST || value->args[0]->kind != VALUE_LOAD)
 		return false;
-	return widen_in_lanes(value->args[0]->dtype, value->dtype);
+	return conversion_in_lanes(value->args[0]->dtype, value->dtype);
 }
 
-bool widen_in_lanes(Dtype from, Dtype to)
+bool conversion_in_lanes(Dtype from, Dtype to)
 {
 	bool integer = dtype_wide(from) == DTYPE_I32;
 	if (from == DTYPE_BOOL) /* a comparison */

@@ -34,7 +34,7 @@ Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, B
 	const Ix *hi = part->to ? part->to : ix_size(gen->arena, part->hi);
 	Stmt *stmt = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, loop->var, lo, hi, body),
 				       part->step);
-	stmt->independent = tile->nest->apart;
+	stmt->independent = tile->nest->independent;
 	return block_of(gen, stmt);
 }
 
@@ -63,7 +63,7 @@ Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t b
 	Gen *gen = tile->nest->gen;
 	Stmt *loop = (Stmt *)stmt_step(
 		gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body), block);
-	loop->independent = tile->apart && first != tile->first_step;
+	loop->independent = tile->independent && first != tile->first_step;
 	return block_of(gen, loop);
 }
 

@@ -50,12 +50,12 @@ static uint64_t loop_cost(const SumFacts *f, uint32_t loop)
  * added up? A member alone as a number has no such loop, and its sum the same order. */
 static bool goes_over_members(const SumFacts *f, uint32_t loop)
 {
-	bool beside = f->nloops == f->nresult || f->loops[loop].reduced ||
-		      !size_is(f->sizes, f->loops[loop].extent, 1);
-	for (uint32_t i = 0; i < f->nreads && !beside; i++)
-		beside = !size_is_bad(f->reads[i].by[loop]) &&
-			 size_is(f->sizes, f->reads[i].by[loop], 1);
-	return !beside;
+	bool contiguous = f->nloops == f->nresult || f->loops[loop].reduced ||
+			  !size_is(f->sizes, f->loops[loop].extent, 1);
+	for (uint32_t i = 0; i < f->nreads && !contiguous; i++)
+		contiguous = !size_is_bad(f->reads[i].by[loop]) &&
+			     size_is(f->sizes, f->reads[i].by[loop], 1);
+	return !contiguous;
 }
 
 uint32_t sums_innermost(const SumFacts *facts, bool reduced)

@@ -217,7 +217,7 @@ static SumOrder in_lanes(const SumFacts *f)
 
 bool sums_keeps(const SumFacts *facts, uint32_t loop)
 {
-	return facts->apart || !size_is(facts->sizes, facts->loops[loop].extent, 1);
+	return facts->independent || !size_is(facts->sizes, facts->loops[loop].extent, 1);
 }
 
 bool sums_runs(const SumFacts *facts, SumWay way, uint32_t loop)

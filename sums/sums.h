@@ -71,7 +71,7 @@ typedef struct SumFacts {
 	bool asked;	    /* who makes it is asked for, and need not pay */
 	uint32_t nelements; /* that a term reads, each once */
 	bool row_block;	    /* the loops are part of a block of rows */
-	bool apart;	    /* no element is added to from two places of the loops of the result */
+	bool independent;   /* no element is added to from two places of the loops of the result */
 } SumFacts;
 
 enum { SUM_ASSUMED = 32 }; /* of an extent that is not known, where work is counted */

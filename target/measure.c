@@ -32,14 +32,14 @@ static void fma_chain(const char *memory)
 #undef STEP
 }
 
-static void fmas_beside(const char *memory)
+static void fmas_independent(const char *memory)
 {
 #define STEP(n) "vfmadd231ps %%ymm12, %%ymm12, %%ymm" #n "\n\t"
 	__asm__ volatile(EACH_OF_12(STEP) : : "r"(memory) : CLOBBERS);
 #undef STEP
 }
 
-static void loads_beside(const char *memory)
+static void loads_independent(const char *memory)
 {
 #define STEP(n) "vmovups 32*" #n "(%0), %%ymm" #n "\n\t"
 	__asm__ volatile(EACH_OF_12(STEP) : : "r"(memory) : CLOBBERS);
@@ -78,8 +78,8 @@ static void measure_units(Target *target)
 	clear_registers();
 	double cycle = time_of(add_chain);
 	target->fma_latency = (int64_t)(time_of(fma_chain) / cycle + 0.5);
-	target->fma_ports = (int64_t)(cycle / time_of(fmas_beside) + 0.5);
-	target->load_ports = (int64_t)(cycle / time_of(loads_beside) + 0.5);
+	target->fma_ports = (int64_t)(cycle / time_of(fmas_independent) + 0.5);
+	target->load_ports = (int64_t)(cycle / time_of(loads_independent) + 0.5);
 }
 
 /* What the system does not say stays as it is. */

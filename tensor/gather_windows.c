@@ -27,10 +27,10 @@
 enum { KERNEL_MOST = 32, PHASES_MOST = 16, WINDOWS_MOST = 8 };
 
 /* Elements at + q*stride, for the place q in 0..elements, are written by the picture's q + ahead -
- * j*apart at step k0 + j*every of the kernel, for j in 0..steps. */
+ * j*dilation at step k0 + j*every of the kernel, for j in 0..steps. */
 typedef struct Phase {
 	Size at, elements, steps, ahead;
-	int64_t k0, every, apart;
+	int64_t k0, every, dilation;
 	IterId place, kernel; /* of the new projection; the kernel's goes backwards */
 	bool guarded;	      /* some of the picture's are outside */
 } Phase;
@@ -143,7 +143,7 @@ static bool phase_of(const Gather *f, const Window *w, int64_t p, Phase *phase)
 		return false;
 	size_is_const(sizes, f->old->iters[w->kernel].extent, &steps);
 	size_is_const(sizes, w->first, &first);
-	*phase = (Phase){.k0 = k0, .every = s / common, .apart = w->dilation / common};
+	*phase = (Phase){.k0 = k0, .every = s / common, .dilation = w->dilation / common};
 	phase->at = size_const(sizes, p);
 	phase->elements = size_ceil(sizes, size_plus(sizes, elements, -p), s);
 	phase->steps = size_const(sizes, (steps - k0 + phase->every - 1) / phase->every);
@@ -156,7 +156,7 @@ static bool phase_of(const Gather *f, const Window *w, int64_t p, Phase *phase)
 static bool leaves_picture(const Gather *f, const Window *w, const Phase *phase)
 {
 	Sizes *sizes = f->program->sizes;
-	Size reach = size_scale(sizes, size_plus(sizes, phase->steps, -1), phase->apart);
+	Size reach = size_scale(sizes, size_plus(sizes, phase->steps, -1), phase->dilation);
 	Size last = size_add(sizes, phase->ahead, phase->elements);
 	return !size_ge(sizes, size_sub(sizes, phase->ahead, reach), size_const(sizes, 0)) ||
 	       !size_ge(sizes, f->old->iters[w->place].extent, last);
@@ -285,14 +285,14 @@ static void add_factors(const Gather *f)
 static Index picture_index(const Gather *f, const Phase *phase)
 {
 	Sizes *sizes = f->program->sizes;
-	Size reach = size_scale(sizes, size_plus(sizes, phase->steps, -1), phase->apart);
+	Size reach = size_scale(sizes, size_plus(sizes, phase->steps, -1), phase->dilation);
 	Index index = {.gather = -1,
 		       .terms = ARENA_ARRAY(f->program->arena, IndexTerm, 2),
 		       .nterms = 2,
 		       .offset = size_sub(sizes, phase->ahead, reach),
 		       .guarded = phase->guarded};
 	index.terms[0] = (IndexTerm){phase->place, 1};
-	index.terms[1] = (IndexTerm){phase->kernel, phase->apart};
+	index.terms[1] = (IndexTerm){phase->kernel, phase->dilation};
 	return index;
 }
 
@@ -420,7 +420,7 @@ static Proj *gathered(Gather *f)
 	proj->pieces = ARENA_ARRAY(arena, Piece, npieces);
 	proj->npieces = 0;
 	proj->injective = false;
-	proj->surjective = proj->apart = true;
+	proj->surjective = proj->disjoint = true;
 	for (uint32_t w = 0; w < f->nwindows; w++)
 		proj->surjective &= f->windows[w].covers;
 	add_iters(f);

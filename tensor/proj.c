@@ -34,7 +34,7 @@ bool proj_is_plain(const Proj *proj)
 
 bool proj_computes_elements(const Proj *proj)
 {
-	return proj_is_plain(proj) || (proj->apart && proj->surjective);
+	return proj_is_plain(proj) || (proj->disjoint && proj->surjective);
 }
 
 bool proj_reduces(const Proj *proj)

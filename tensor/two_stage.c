@@ -53,7 +53,7 @@ static bool axes_are_plain(const TwoStage *s)
 }
 
 /* Is the iterator an axis of the result, and none of a batch? */
-static bool is_kept(const TwoStage *s, int64_t iter)
+static bool is_result(const TwoStage *s, int64_t iter)
 {
 	uint32_t nbatch = tensor_shape(s->program, s->id)->rows[ROW_BATCH].n;
 	for (uint32_t axis = nbatch; axis < s->result->naxes; axis++) {
@@ -92,11 +92,11 @@ static bool has_stages(TwoStage *s)
 {
 	int64_t last = find_last(s);
 	uint32_t axis = s->short_from;
-	bool kept = false;
+	bool result = false;
 	for (; axis > 0 && !is_reduced(s, axis - 1); axis--)
-		kept |= is_kept(s, iter_of(s, axis - 1));
+		result |= is_result(s, iter_of(s, axis - 1));
 	int64_t outer = axis > 0 ? steps_of(s, 0, axis) : 0;
-	return kept && sums_in_stages(tensor_node(s->program, s->id)->dtype, last, outer);
+	return result && sums_in_stages(tensor_node(s->program, s->id)->dtype, last, outer);
 }
 
 static bool choose(TwoStage *s)

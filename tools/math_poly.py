@@ -160,7 +160,7 @@ polynomial("poly_exp2_double", "(2^r - 1) / r, in double for pow",
            lambda r: mp.expm1(r * mp.log(2)) / r, lambda r: r * 2 ** -r, -0.505, 0.505, 6, np.float64)
 polynomial("poly_sin", "sin(r) / r - 1 over s = r^2, for sin", lambda s: (mp.sin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
            lambda s: s * mp.sqrt(s) / mp.sin(mp.sqrt(s)), 1e-9, float((mp.pi / 4) ** 2) * 1.01, 3, np.float32)
-polynomial("near_sin", "sin(r) / r - 1 over s = r^2, for sin and cos near 0", lambda s: (mp.sin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
+polynomial("fast_sin", "sin(r) / r - 1 over s = r^2, for sin and cos near 0", lambda s: (mp.sin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s,
            lambda s: s * mp.sqrt(s) / mp.sin(mp.sqrt(s)), 1e-9, 1.5709 ** 2, 4, np.float32)
 polynomial("poly_cos", "(cos(r) - 1 + r^2/2) / r^4 over s = r^2, for cos",
            lambda s: (mp.cos(mp.sqrt(s)) - 1 + s / 2) / s ** 2,

@@ -97,12 +97,12 @@ static LoopSpan span_of(const Plan *p, const KernelId *kernels, uint32_t nkernel
 	return span;
 }
 
-static bool is_kept(const ProgramLoop *loop, BufferId buffer)
+static bool is_carried(const ProgramLoop *loop, BufferId buffer)
 {
-	bool kept = loop->until == buffer;
+	bool carried = loop->until == buffer;
 	for (uint32_t i = 0; i < loop->nexchanges; i++)
-		kept |= loop->exchanges[i].a == buffer || loop->exchanges[i].b == buffer;
-	return kept;
+		carried |= loop->exchanges[i].a == buffer || loop->exchanges[i].b == buffer;
+	return carried;
 }
 
 /* What a loop does not make and use up in each step keeps its place through all of them. */
@@ -112,7 +112,7 @@ static void live_through(Plan *p, LoopSpan span, const ProgramLoop *loop)
 		Life *life = &p->lives.at[i];
 		bool meets = life->first <= span.last && life->last >= span.first;
 		bool inside = life->first >= span.first && life->last <= span.last;
-		if (!meets || (inside && !is_kept(loop, life->buffer)))
+		if (!meets || (inside && !is_carried(loop, life->buffer)))
 			continue;
 		life->first = life->first < span.first ? life->first : span.first;
 		life->last = life->last > span.last ? life->last : span.last;
@@ -323,21 +323,21 @@ static void walk(Plan *p, uint32_t nkernels)
 {
 	size_t next = 0; /* lives are in the order of their first kernels */
 	LifeIds *ending = ARENA_ARRAY(p->arena, LifeIds, nkernels + 1);
-	bool *kept = ARENA_ARRAY(p->arena, bool, p->lives.n + 1);
+	bool *taken = ARENA_ARRAY(p->arena, bool, p->lives.n + 1);
 	for (uint32_t i = 0; i < p->lives.n; i++) {
 		PUSH(p->arena, ending[p->lives.at[i].last], i);
 		if (p->lives.at[i].over != BUFFER_NONE) {
 			uint32_t other = p->life_of[p->lives.at[i].over] - 1;
-			if (kept[other])
+			if (taken[other])
 				p->lives.at[i].over = BUFFER_NONE; /* another has taken its place */
-			kept[other] = true;
+			taken[other] = true;
 		}
 	}
 	for (uint32_t k = 0; k < nkernels; k++) {
 		for (; next < p->lives.n && p->lives.at[next].first == k; next++)
 			begin(p, (uint32_t)next);
 		for (size_t i = 0; i < ending[k].n; i++)
-			if (!kept[ending[k].at[i]])
+			if (!taken[ending[k].at[i]])
 				end(p, ending[k].at[i]);
 	}
 }

@@ -16,7 +16,7 @@
  * how many parts each loop is cut. Elements that a kernel copies beside its other loops count COPY
  * times: they wait for memory, and threads find near what they have copied.
  *
- * What stands behind a loop and stores other elements (`beside`) goes with its parts: a loop is cut as
+ * What stands behind a loop and stores other elements (`followed`) goes with its parts: a loop is cut as
  * often, the rest is a part's, the last one's or, where it is as long as some, one of its own.
  */
 #include "base/diag.h"
@@ -45,7 +45,7 @@ typedef struct Cut {
 	const Stmt *loop; /* NULL: none */
 	int64_t block;
 	const Ix *blocks; /* how many there are to share out */
-	bool beside;	  /* other tiles stand beside it */
+	bool followed;	  /* by what stores other elements, in the same loop */
 	const Ix *parts, *part;
 } Cut;
 
@@ -78,7 +78,7 @@ static bool depends(const Stmt *loop, const Stmt *const *outer, uint32_t n)
 }
 
 /* How many statements from the first on store other elements than what stands before them. */
-static uint32_t count_beside(const Stmt *const *stmts, uint32_t n)
+static uint32_t count_behind(const Stmt *const *stmts, uint32_t n)
 {
 	uint32_t i = 0;
 	while (i < n && stmts[i]->disjoint)
@@ -89,7 +89,7 @@ static uint32_t count_beside(const Stmt *const *stmts, uint32_t n)
 static bool is_first_of_tiles(const Block *block)
 {
 	return block->stmts[0]->independent &&
-	       count_beside(block->stmts + 1, block->n - 1) == block->n - 1;
+	       count_behind(block->stmts + 1, block->n - 1) == block->n - 1;
 }
 
 /* The loops that hold nothing but the next one, and what stands beside it. */
@@ -150,7 +150,7 @@ static bool suffices(const Chunks *p, const Cut *cut, const Cut *next)
 	if (n % 2 && next->loop->step > 1)
 		least *= 2;
 	bool tiles = n == 0 || n >= least || known_blocks(p, next) == 0;
-	return next->beside ? tiles : n >= CHUNKS_MAX;
+	return next->followed ? tiles : n >= CHUNKS_MAX;
 }
 
 static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
@@ -159,7 +159,7 @@ static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
 	uint32_t nloops = nested_loops(root, loops), n = 0;
 	for (uint32_t i = 0; i < nloops && n < 2; i++) {
 		Cut cut = cut_of(p, loops[i]);
-		cut.beside = i > 0 && loops[i - 1]->body.n > 1;
+		cut.followed = i > 0 && loops[i - 1]->body.n > 1;
 		if (n == 1 && suffices(p, &cuts[0], &cut))
 			break;
 		if (!is_one_block(p, &cut) &&
@@ -311,7 +311,7 @@ static const Ix *share_out(Chunks *p, Cut *cuts, uint32_t n, const Ix *wanted)
 	cuts[0].parts = parts_of(p, &cuts[0], wanted);
 	if (n == 1)
 		return cuts[0].parts;
-	if (cuts[1].beside)
+	if (cuts[1].followed)
 		wanted = ix_least(program, wanted,
 				  number(p, 2 * p->program->options.target->thread_parts));
 	const Ix *rest = ix_add(program, wanted, plus(p, cuts[0].parts, -1));
@@ -408,7 +408,7 @@ static ChunkPlan plan_chunks(const Chunks *p, const Stmt *const *stmts, uint32_t
 	ChunkPlan plan = {.root = {stmts, 1}};
 	if (stmts[0]->kind != LOOP_FOR || p->grain <= 0)
 		return plan;
-	plan.root.n += stmts[0]->independent ? count_beside(stmts + 1, n - 1) : 0;
+	plan.root.n += stmts[0]->independent ? count_behind(stmts + 1, n - 1) : 0;
 	const Ix *wanted = ix_binary(p->program, IX_DIV, block_work(p->program, plan.root),
 				     number(p, grain_of(p, plan.root)));
 	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)),

@@ -18,8 +18,8 @@ static LoopRewrite *rewrite_of(const Vectoring *t, const Stmt *stmt)
 		return NULL;
 	if (!checks_refused(t, stmt))
 		return checks;
-	if (!near_strips_refused(t, stmt))
-		return near_strips;
+	if (!fast_path_strips_refused(t, stmt))
+		return fast_path_strips;
 	return math_lanes_refused(t, stmt) ? NULL : math_lanes;
 }
 
@@ -32,7 +32,7 @@ static void vector_stmt(Vectoring *t, const Stmt *stmt, Body *to, bool *changed)
 		return;
 	}
 	bool inside = false;
-	const Stmt *shorter = near_values(t, stmt);
+	const Stmt *shorter = fast_path_values(t, stmt);
 	*changed |= shorter != stmt;
 	stmt = shorter;
 	Block body = vector_block(t, stmt->body, &inside);

@@ -14,11 +14,11 @@ typedef struct VectorTarget {
 	int lanes;		 /* of f32 that it can mask one by one; 0: it has no masks */
 	int side_by_side;	 /* vectors whose chains of instructions it runs at once */
 	int64_t lanes_trips;	 /* of a loop of functions for which lanes pay */
-	int64_t near_strip;	 /* elements whose arguments are looked at together */
-	int64_t near_trips;	 /* of a loop for which this pays */
+	int64_t fast_path_strip; /* elements whose arguments are looked at together */
+	int64_t fast_path_trips; /* of a loop for which this pays */
 	bool in_lanes[OP_COUNT]; /* functions of f32 that have a form for vectors */
-	/* functions with a short form for most arguments */
-	bool near[OP_COUNT][DTYPE_COUNT];
+	/* functions with a fast path for most arguments */
+	bool fast_path[OP_COUNT][DTYPE_COUNT];
 } VectorTarget;
 
 typedef struct Vectoring {
@@ -47,11 +47,11 @@ Block outline_loops(const Vectoring *t);
 /* The number of statements that a block is written out to; a vector counts as one. */
 uint64_t block_weight(const Program *program, Block block);
 
-/* near_range.c */
-const char *near_strips_refused(const Vectoring *t, const Stmt *loop);
-void near_strips(Vectoring *t, const Stmt *loop, Body *to);
-/* The statement in the short forms that its own values allow; the same where there are none. */
-const Stmt *near_values(const Vectoring *t, const Stmt *stmt);
+/* fast_path.c */
+const char *fast_path_strips_refused(const Vectoring *t, const Stmt *loop);
+void fast_path_strips(Vectoring *t, const Stmt *loop, Body *to);
+/* The statement in the fast paths that its own values allow; the same where there are none. */
+const Stmt *fast_path_values(const Vectoring *t, const Stmt *stmt);
 
 /* A new iterator or local of the kernel. */
 IterVar vector_iter(Vectoring *t, const char *name);

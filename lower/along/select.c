@@ -137,9 +137,9 @@ static void count_item(const Select *s, const Value *key, Body *body)
 {
 	const Lines *l = s->l;
 	const Value *bound = lines_read(s->l, s->bound);
-	const Value *kept = value_index(l->arena, s->dtype, lines_size(l, l->results));
+	const Value *results = value_index(l->arena, s->dtype, lines_size(l, l->results));
 	LocalId at = lines_local(s->l, body, "at", lines_binary(l, OP_EQ, key, bound));
-	const Value *more = lines_binary(l, OP_LT, lines_read(s->l, s->equal), kept);
+	const Value *more = lines_binary(l, OP_LT, lines_read(s->l, s->equal), results);
 	const Value *taken = lines_binary(l, OP_ADD, lines_binary(l, OP_LT, key, bound),
 					  lines_binary(l, OP_MUL, lines_read(s->l, at), more));
 	lines_push(l, body,

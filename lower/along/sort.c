@@ -48,11 +48,11 @@ static const Stmt *count(const Lines *l, LocalId rank, const Value *own, const I
 static const Stmt *store_ranked(const Lines *l, LocalId rank, const Value *value)
 {
 	const Ix *at = ix_value(l->arena, lines_read(l, rank)), *none = lines_const(l, 0);
-	const Ix *kept = lines_size(l, l->results);
+	const Ix *results = lines_size(l, l->results);
 	const Ix *last = lines_size(l, size_plus(l->sizes, l->results, -1));
 	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
-	conds[0] = (Cond){COND_LT, none, kept};
-	conds[1] = (Cond){COND_LT, at, kept};
+	conds[0] = (Cond){COND_LT, none, results};
+	conds[1] = (Cond){COND_LT, at, results};
 	Body body = {0};
 	at = lines_min(l, ix_binary(l->program, IX_MAX, at, none), last);
 	lines_push(l, &body, lines_store(l, at, value));
@@ -92,10 +92,10 @@ static int64_t group_size(const Lines *l)
 /* A condition on sizes under which lines are sorted so, if it does not always hold. */
 static void require(const Lines *l, SortWay *way, CondKind kind, Size a, Size b)
 {
-	int64_t apart;
-	if (!size_is_const(l->sizes, size_sub(l->sizes, b, a), &apart))
+	int64_t difference;
+	if (!size_is_const(l->sizes, size_sub(l->sizes, b, a), &difference))
 		way->conds[way->nconds++] = (Cond){kind, lines_size(l, a), lines_size(l, b)};
-	else if (apart < (kind == COND_LT))
+	else if (difference < (kind == COND_LT))
 		way->never = true;
 }
 

@@ -21,7 +21,7 @@ typedef struct Line {
 	AlongIters along;
 	const Ix **iters;  /* by IterId */
 	IterVar *vars;	   /* by IterId: of the axes beside */
-	Size extent, kept; /* of the operand's axis, and the result's */
+	Size extent, results; /* of the operand's axis, and the result's */
 	BufferId to;
 } Line;
 
@@ -39,7 +39,7 @@ static Line line_of(Builder *b, NodeId id, BufferId to)
 	l.iters = ARENA_ARRAY(b->arena, const Ix *, proj->niters + 1);
 	l.vars = ARENA_ARRAY(b->arena, IterVar, proj->niters + 1);
 	l.extent = l.along.from == UINT32_MAX ? one : proj->iters[l.along.from].extent;
-	l.kept = l.along.to == UINT32_MAX ? one : proj->iters[l.along.to].extent;
+	l.results = l.along.to == UINT32_MAX ? one : proj->iters[l.along.to].extent;
 	for (uint32_t i = 0; i < l.piece->niters; i++) {
 		IterId iter = l.piece->iters[i];
 		if (iter == l.along.from || iter == l.along.to)
@@ -96,12 +96,12 @@ void along_cumulate(Builder *b, NodeId id, BufferId to)
 		at = ix_add(program, last, ix_mul(program, at, build_const(b, -1)));
 	LocalId acc = build_local(b, "acc", l.node->dtype);
 	const Value *value = value_cast(b->arena, l.node->dtype, element(&l, at));
-	const Stmt *kept = store(&l, at, build_read(b, acc));
+	const Stmt *result = store(&l, at, build_read(b, acc));
 	if (l.node->along.exclusive)
-		build_add(b, &step, kept);
+		build_add(b, &step, result);
 	build_add(b, &step, stmt_set(b->arena, acc, l.node->reduce, value));
 	if (!l.node->along.exclusive)
-		build_add(b, &step, kept);
+		build_add(b, &step, result);
 	build_wrap(b, &step, var, l.extent);
 	Scalar neutral = op_neutral(l.node->reduce, l.node->dtype);
 	build_add(b, &line,
@@ -157,11 +157,11 @@ static void place(const Line *l, LocalId rank, const Value *value, Body *body)
 	Builder *b = l->b;
 	Program *program = b->program;
 	const Ix *at = ix_value(b->arena, build_read(b, rank)), *none = build_const(b, 0);
-	const Ix *kept = ix_size(b->arena, l->kept);
-	const Ix *last = ix_size(b->arena, size_plus(program->sizes, l->kept, -1));
+	const Ix *results = ix_size(b->arena, l->results);
+	const Ix *last = ix_size(b->arena, size_plus(program->sizes, l->results, -1));
 	Cond *conds = ARENA_ARRAY(b->arena, Cond, 2);
-	conds[0] = (Cond){COND_LT, none, kept};
-	conds[1] = (Cond){COND_LT, at, kept};
+	conds[0] = (Cond){COND_LT, none, results};
+	conds[1] = (Cond){COND_LT, at, results};
 	Body inner = {0};
 	at = ix_binary(program, IX_MIN, ix_binary(program, IX_MAX, at, none), last);
 	build_add(b, &inner, store(l, at, value));

@@ -144,7 +144,7 @@ static void cache_is_bounded(void **state)
 		put_entry(arena, &cache, i, file);
 	assert_true(cache_get(&cache, (Digest){1, 1}, file)); /* the newest from now on */
 	cache.most = 4 * (TEXT + 200);
-	cache.kept = 3 * (TEXT + 200);
+	cache.low_water = 3 * (TEXT + 200);
 	cache_close(&cache);
 	for (uint64_t i = 0; i < ENTRIES; i++)
 		assert_int_equal(cache_get(&cache, (Digest){i, 1}, file),

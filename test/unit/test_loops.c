@@ -200,7 +200,7 @@ static void lanes(Broken *b, int64_t extent, int64_t step, int64_t stride)
 }
 static void lanes_spread(Broken *b) { lanes(b, 2, 1, 1); }
 static void lanes_alike(Broken *b) { lanes(b, 4, 1, 0); }
-static void lanes_apart(Broken *b) { lanes(b, 2, 3, 2); }
+static void lanes_strided(Broken *b) { lanes(b, 2, 3, 2); }
 static void lanes_far_apart(Broken *b) { lanes(b, 2, 1, 17); }
 static void lanes_into_one_element(Broken *b) { lanes(b, 4, 0, 1); }
 static void too_many_lanes(Broken *b) { lanes(b, 1 << 20, 1, 1); }
@@ -317,7 +317,7 @@ static void test_verifier_refuses(void **state)
 static void test_verifier_knows_lanes(void **state)
 {
 	static void (*const makes[])(Broken *) = {
-		lanes_spread,		lanes_alike,	lanes_apart,   some_lanes, lanes_far_apart,
+		lanes_spread,		lanes_alike,	lanes_strided, some_lanes, lanes_far_apart,
 		lanes_into_one_element, too_many_lanes, loop_in_lanes, many_masks, masked_prefetch,
 		masked_loop_of_one};
 	for (size_t k = 0; k < sizeof makes / sizeof makes[0]; k++) {

@@ -19,10 +19,10 @@ static VectorTarget sixteen_lanes(void)
 	VectorTarget target = {.lanes = 16,
 			       .side_by_side = 4,
 			       .lanes_trips = 4,
-			       .near_strip = 512,
-			       .near_trips = 32};
+			       .fast_path_strip = 512,
+			       .fast_path_trips = 32};
 	target.in_lanes[OP_EXP] = true;
-	target.near[OP_SIN][DTYPE_F32] = true;
+	target.fast_path[OP_SIN][DTYPE_F32] = true;
 	return target;
 }
 
@@ -103,7 +103,7 @@ static void add_angles(SmallProgram *s, Size n)
 	sp_end(s);
 }
 
-static void test_near_strips(void **state)
+static void test_fast_path_strips(void **state)
 {
 	VectorTarget target = sixteen_lanes();
 	SmallProgram *s = *state;
@@ -113,13 +113,14 @@ static void test_near_strips(void **state)
 	assert_int_equal(strips->step, 512);
 	assert_int_equal(strips->body.n, 4);
 	assert_int_equal(strips->body.stmts[1]->body.n, 2); /* the local, and what is asked of it */
-	const Stmt *near = strips->body.stmts[2], *store = near->body.stmts[0]->body.stmts[1];
-	assert_true(near->kind == LOOP_IF && store->value->args[0]->near);
-	assert_false(strips->body.stmts[3]->body.stmts[0]->body.stmts[1]->value->args[0]->near);
+	const Stmt *fast = strips->body.stmts[2], *store = fast->body.stmts[0]->body.stmts[1];
+	assert_true(fast->kind == LOOP_IF && store->value->args[0]->fast_path);
+	assert_false(
+		strips->body.stmts[3]->body.stmts[0]->body.stmts[1]->value->args[0]->fast_path);
 	expect_same(s, after);
 }
 
-/* Of random words times a constant the short form is right alone. */
+/* Of random words times a constant the fast path is right alone. */
 static void test_near_alone(void **state)
 {
 	VectorTarget target = sixteen_lanes();
@@ -139,7 +140,7 @@ static void test_near_alone(void **state)
 	}
 	const Program *after = vector_program(&s->program, &target);
 	loops_verify(after);
-	assert_true(after->kernels.at[0].body.stmts[0]->body.stmts[0]->value->near);
+	assert_true(after->kernels.at[0].body.stmts[0]->body.stmts[0]->value->fast_path);
 	assert_int_equal(after->kernels.at[1].body.stmts[0]->step, 512);
 }
 
@@ -279,14 +280,14 @@ static void sine_of_stored(Case *c)
 	sp_store(c->s, c->y, next, OP_NONE, sine);
 }
 
-static void test_near_strips_refused(void **state)
+static void test_fast_path_strips_refused(void **state)
 {
 	static const struct {
 		void (*make)(Case *);
 		const char *why;
 		int64_t trips;
 	} cases[] = {
-		{no_function, "there is no function with a short form", 40},
+		{no_function, "there is no function with a fast path", 40},
 		{other_function, "there are few iterations", 31},
 		{sine_of_sine, "an argument is made of such a function", 40},
 		{sine_of_local, "an argument is made of such a function", 40},
@@ -298,7 +299,8 @@ static void test_near_strips_refused(void **state)
 		SmallProgram *s = begin_case(state, cases[k].make, cases[k].trips);
 		Kernel *kernel = &s->program.kernels.at[0];
 		Vectoring t = {.program = &s->program, .kernel = kernel, .target = &target};
-		assert_string_equal(near_strips_refused(&t, kernel->body.stmts[0]), cases[k].why);
+		assert_string_equal(fast_path_strips_refused(&t, kernel->body.stmts[0]),
+				    cases[k].why);
 	}
 }
 
@@ -318,7 +320,7 @@ static void test_math_lanes_refused(void **state)
 		{loop_inside, "the body is more than locals and stores", 40},
 	};
 	VectorTarget target = sixteen_lanes(), none = {0};
-	target.near[OP_SIN][DTYPE_F32] = false;
+	target.fast_path[OP_SIN][DTYPE_F32] = false;
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
 		SmallProgram *s = begin_case(state, cases[k].make, cases[k].trips);
 		Kernel *kernel = &s->program.kernels.at[0];
@@ -338,9 +340,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_math_lanes, sp_setup, sp_teardown),
 		cmocka_unit_test_setup_teardown(test_math_lanes_refused, sp_setup, sp_teardown),
 		cmocka_unit_test_setup_teardown(test_outline, sp_setup, sp_teardown),
-		cmocka_unit_test_setup_teardown(test_near_strips, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_fast_path_strips, sp_setup, sp_teardown),
 		cmocka_unit_test_setup_teardown(test_near_alone, sp_setup, sp_teardown),
-		cmocka_unit_test_setup_teardown(test_near_strips_refused, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_fast_path_strips_refused, sp_setup,
+						sp_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

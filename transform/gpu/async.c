@@ -39,10 +39,10 @@ typedef struct Chunks {
 static Chunks chunks_of(const Tiling *g, const Side *side)
 {
 	Chunks c = {.elements = chunk_of(g, side)};
-	int64_t beside = side->steps_beside ? g->tile->steps : side->width;
-	int64_t lines = side->steps_beside ? side->width : g->tile->steps;
+	int64_t contiguous = side->steps_contiguous ? g->tile->steps : side->width;
+	int64_t lines = side->steps_contiguous ? side->width : g->tile->steps;
 	int64_t threads = side->threads[0] * side->threads[1];
-	c.inner = beside / c.elements;
+	c.inner = contiguous / c.elements;
 	c.outer = threads / c.inner < lines ? threads / c.inner : lines;
 	c.times = lines / c.outer;
 	return c;
@@ -53,7 +53,7 @@ static TilePlace place_of(const Tiling *g, const Side *side, const Chunks *c, co
 {
 	const Ix *line = plus(g, times(g, iter(g, i->time), c->outer), iter(g, i->outer));
 	const Ix *chunk = times(g, iter(g, i->inner), c->elements), *none = number(g, 0);
-	if (side->steps_beside)
+	if (side->steps_contiguous)
 		return (TilePlace){line, none, chunk, iter(g, i->lane)};
 	return (TilePlace){chunk, iter(g, i->lane), line, none};
 }
@@ -63,7 +63,7 @@ static TilePlace source_of(const Tiling *g, const Side *side, const Chunks *c, c
 			   const Ix *k)
 {
 	TilePlace place = place_of(g, side, c, i);
-	int64_t back = side->steps_beside ? 1 : c->elements;
+	int64_t back = side->steps_contiguous ? 1 : c->elements;
 	const Ix *last = sized(g, size_plus(g->program->sizes, side->group->extent, -back));
 	const Ix *from = times(g, iter(g, side->tile), side->width);
 	place.along = ix_binary(g->program, IX_MIN, plus(g, from, place.along), last);
@@ -101,7 +101,7 @@ static bool has_chunks(Tiling *g, const Side *side)
 	Sizes *sizes = g->program->sizes;
 	Size elements = size_const(sizes, c.elements);
 	if (!tiling_is_held(g, side) || !tiling_sum_is_one(g, side) || c.outer * c.times == 0 ||
-	    (!side->steps_beside && !size_divides(sizes, elements, side->group->extent)))
+	    (!side->steps_contiguous && !size_divides(sizes, elements, side->group->extent)))
 		return false;
 	Taken taken = taken_at(g, side, &i, first_step(g));
 	const Value *load = taken.nconds ? NULL : source_value(g, side, taken.value);

@@ -49,7 +49,7 @@ typedef struct Columns {
 	uint32_t at;	     /* of the sum in it */
 	const Stmt *rows;    /* the loop of the sum that is shared out */
 	const Stmt *set;
-	bool beside, wrong;
+	bool contiguous, wrong;
 } Columns;
 
 static const Stmt *column_loop(const Columns *c) { return c->loops[c->n - 1]; }
@@ -108,7 +108,7 @@ static void see_read(void *of, const Value *value)
 		return;
 	IterVar column = column_loop(c)->iter;
 	bool next = ix_moves_by(c->program, value->ix, column, 1);
-	c->beside |= next;
+	c->contiguous |= next;
 	c->wrong |= !next && !ix_moves_by(c->program, value->ix, column, 0);
 }
 
@@ -131,7 +131,7 @@ static bool pays(Columns *c)
 	find_rows(c, c->body.stmts[c->at]);
 	value_each(c->set->value, see_read, c);
 	Dtype dtype = c->set->value->dtype;
-	return c->beside && !c->wrong && dtype == dtype_wide(dtype) && dtype != DTYPE_U4X32 &&
+	return c->contiguous && !c->wrong && dtype == dtype_wide(dtype) && dtype != DTYPE_U4X32 &&
 	       size_of(c, column_loop(c)->hi) >= c->gpu->warp &&
 	       size_of(c, c->rows->hi) >= c->gpu->column_least &&
 	       columns_of(c) < c->gpu->processors * c->gpu->threads * c->gpu->column_threads;

@@ -54,14 +54,14 @@ static TilePlace source_of(const Tiling *g, const Side *side, const CopyIters *i
 
 int64_t tiling_stage_elements(const Tiling *g, const Side *side)
 {
-	return side->pitch * (side->steps_beside ? side->width : g->tile->steps);
+	return side->pitch * (side->steps_contiguous ? side->width : g->tile->steps);
 }
 
 const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stage_step,
 			const Ix *along)
 {
-	const Ix *far = side->steps_beside ? along : stage_step[1];
-	const Ix *near = side->steps_beside ? stage_step[1] : along;
+	const Ix *far = side->steps_contiguous ? along : stage_step[1];
+	const Ix *near = side->steps_contiguous ? stage_step[1] : along;
 	const Ix *at = plus(g, times(g, stage_step[0], tiling_stage_elements(g, side)),
 			    times(g, far, side->pitch));
 	return plus(g, at, near);
@@ -122,8 +122,8 @@ Block tiling_store(Tiling *g, const Side *side, const Ix *stage)
 	const Value *next = next_at(g, side, &i);
 	next = dtype == DTYPE_F32 ? next : value_cast(g->arena, dtype, next);
 	const Stmt *store = stmt_store(g->arena, side->shared, at, OP_NONE, next);
-	bool beside = side->steps_beside == side->operand->sum_first;
-	LoopKind lanes = beside ? LOOP_VECTOR : LOOP_UNROLL;
+	bool along_lanes = side->steps_contiguous == side->operand->sum_first;
+	LoopKind lanes = along_lanes ? LOOP_VECTOR : LOOP_UNROLL;
 	return threads_of(g, side, &i, loop_of(g, lanes, i.lane, QUAD, block_one(g->arena, store)));
 }
 
@@ -164,8 +164,8 @@ static bool reads_wide(Tiling *g, const Side *side)
 static void lay_out_matrices(const Tiling *g, Side *side)
 {
 	bool wide = shared_dtype(g) == DTYPE_F32;
-	side->steps_beside = side->operand->sum_first;
-	side->pitch = side->steps_beside ? g->tile->steps + (wide ? 4 : 8) : side->width + 8;
+	side->steps_contiguous = side->operand->sum_first;
+	side->pitch = side->steps_contiguous ? g->tile->steps + (wide ? 4 : 8) : side->width + 8;
 }
 
 Side tiling_side(Tiling *g, bool rows)

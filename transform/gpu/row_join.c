@@ -73,13 +73,13 @@ static bool enough_rows(const Joins *j, const Kernel *kernel)
 	return true;
 }
 
-static bool rows_are_apart(const Joins *j, const Kernel *kernel)
+static bool rows_are_independent(const Joins *j, const Kernel *kernel)
 {
 	const Stmt *root = grid_loop(&kernel->body);
-	bool apart = true;
-	for (const Stmt *s = root; s && apart; s = grid_loop(&s->body))
-		apart = gpu_independent(j->program, kernel, root, s);
-	return apart;
+	bool independent = true;
+	for (const Stmt *s = root; s && independent; s = grid_loop(&s->body))
+		independent = gpu_independent(j->program, kernel, root, s);
+	return independent;
 }
 
 /* ---- one element, one thread ---- */
@@ -197,7 +197,7 @@ bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 	rows[0].body = rows_block(arena, &a->body, n);
 	rows[1].body = rows_block(arena, &b->body, n);
 	return join_bodies(j, &rows[0], &rows[1], made) && rows_pay(j->t, made) &&
-	       enough_rows(j, made) && elements_are_own(j, made) && rows_are_apart(j, made);
+	       enough_rows(j, made) && elements_are_own(j, made) && rows_are_independent(j, made);
 }
 
 /* ---- rows that are not stored ---- */

@@ -63,7 +63,7 @@ static Sum sum_of(const Stmt *stmt)
 typedef struct Reads {
 	const Rows *rows;
 	const Sum *sum;
-	bool beside, wrong;
+	bool contiguous, wrong;
 } Reads;
 
 /* So many iterations of the grid read the same elements; a size that is not known is as many as may be. */
@@ -92,7 +92,7 @@ static void see_read(void *of, const Value *value)
 	if (ix_moves_by(r->program, value->ix, column, 0))
 		return;
 	bool next = ix_moves_by(r->program, value->ix, column, 1);
-	reads->beside |= next && readers(r, value->ix) < r->gpu->tile_least;
+	reads->contiguous |= next && readers(r, value->ix) < r->gpu->tile_least;
 	reads->wrong |= !next;
 }
 
@@ -111,8 +111,8 @@ static bool pays(const Rows *r, const Sum *sum)
 	Reads reads = {.rows = r, .sum = sum};
 	Dtype dtype = sum->set->value->dtype;
 	value_each(sum->set->value, see_read, &reads);
-	return reads.beside && !reads.wrong && dtype == dtype_wide(dtype) && dtype != DTYPE_U4X32 &&
-	       threads_of(r, sum->inner) > 0;
+	return reads.contiguous && !reads.wrong && dtype == dtype_wide(dtype) &&
+	       dtype != DTYPE_U4X32 && threads_of(r, sum->inner) > 0;
 }
 
 static bool counts(const Rows *r, const Stmt *loop)

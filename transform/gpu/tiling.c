@@ -41,7 +41,7 @@ Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block)
 typedef struct Through {
 	const Tiling *g;
 	const LoopGroup *group;
-	bool apart;
+	bool gaps;
 } Through;
 
 /* Does the index go through the loops of the group as through one? */
@@ -49,7 +49,7 @@ static void see_index(Through *t, const Ix *ix)
 {
 	const Stmt *const *loops = t->group->loops;
 	for (uint32_t i = 1; i < t->group->n; i++)
-		t->apart |= !ix_goes_on(t->g->program, ix, loops[i - 1], loops[i]);
+		t->gaps |= !ix_goes_on(t->g->program, ix, loops[i - 1], loops[i]);
 }
 
 static void see_read(void *of, const Value *value)
@@ -66,7 +66,7 @@ static bool goes_through_one(const Tiling *g, const ProductOperand *operand, con
 		see_index(&t, operand->conds[i].a);
 		see_index(&t, operand->conds[i].b);
 	}
-	return !t.apart;
+	return !t.gaps;
 }
 
 static const Ix *divided(const Tiling *g, IxKind kind, const Ix *a, Size by)
@@ -162,9 +162,9 @@ static void see_wide(Wide *w, BufferId buffer, const Ix *ix)
 	int64_t bytes = QUAD * (int64_t)dtype_bytes(g->program->buffers.at[buffer].dtype);
 	if (!ix_uses(ix, w->lane))
 		return;
-	bool beside = ix_moves_by(g->program, ix, w->lane, 1);
+	bool contiguous = ix_moves_by(g->program, ix, w->lane, 1);
 	const Ix *first = ix_of_first_lane(g->program, ix, w->lane);
-	w->wrong |= !beside || (bytes != 8 && bytes != 16) ||
+	w->wrong |= !contiguous || (bytes != 8 && bytes != 16) ||
 		    ix_multiple(w->multiples, first) % QUAD != 0;
 }
 

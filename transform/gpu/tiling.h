@@ -17,7 +17,7 @@ typedef struct Side {
 	int64_t times;	    /* fours that each of them copies */
 	int64_t pitch; /* from one step to the next in what is shared, or from one row or column */
 	bool rows;     /* or columns */
-	bool steps_beside;  /* neighbours in what is shared are steps */
+	bool steps_contiguous; /* neighbours in what is shared are steps */
 	bool wide;	    /* reads are of four elements */
 	BufferId shared;
 	LocalId next;

@@ -1,31 +1,31 @@
-/* Functions of f32 (of f64: math_near_double.c) that have a short form for the arguments that
+/* Functions of f32 (of f64: math_fast_path_double.c) that have a fast path for the arguments that
  * programs have, and a long one for all others.
  *
- *   sin(x), cos(x)   near, |x| < 2^20: sin(r) with the sign of (-1)^n, r = x - n pi (cos: x - (n + 1/2) pi) in double;
+ *   sin(x), cos(x)   fast, |x| < 2^20: sin(r) with the sign of (-1)^n, r = x - n pi (cos: x - (n + 1/2) pi) in double;
  *                    n has 20 bits, so its product with the 33 leading bits of pi is exact
  *                    far: sin or cos of f*pi/2, f = x*2/pi - n, |f| <= 1/2; x = m 2^i with m < 2^26, and what
  *                    matters of 2^i * 2/pi, all but multiples of 4, is in a table
- *   a % b            near, |a| < 2^27 |b| and b finite: a - n b in double, exact since n has 27 bits
+ *   a % b            fast, |a| < 2^27 |b| and b finite: a - n b in double, exact since n has 27 bits
  *                    far: fmod of the C library
  *
  * An argument has the same result in either form of the code around it: the long form of sin and
- * cos takes near ones as the short form does, remainders are exact. So a loop may take the short
- * form where all of its arguments are near.
+ * cos takes those in its range as the fast path does, remainders are exact. So a loop may take the
+ * fast path where all of its arguments are in range.
  */
 #include "codegen/math_build.h"
 #include "codegen/math_poly.h"
 #include "codegen/math_quarters.h"
 
-#define NEAR_SINE 0x1p20
-#define NEAR_QUOTIENT 0x1p27
-#define PI_HIGH 0x1.921fb544p+1	    /* 33 bits */
+#define SINE_RANGE 0x1p20
+#define QUOTIENT_RANGE 0x1p27
+#define PI_HIGH 0x1.921fb544p+1	     /* 33 bits */
 #define PI_LOW 0x1.0b4611a626331p-33 /* the next 53 */
 #define OVER_PI 0x1.45f306dc9c883p-2
 
 /* ---- sin and cos ---- */
 
 /* The lowest bit of `rounded` is that of n, and becomes a sign. */
-static V near_sine(Make *m, V argument, bool cosine)
+static V fast_sine(Make *m, V argument, bool cosine)
 {
 	V x = convert(m, argument, DTYPE_F64);
 	V turns = times(m, x, OVER_PI);
@@ -41,7 +41,7 @@ static V near_sine(Make *m, V argument, bool cosine)
 		odd = plus_int(m, odd, INT64_MIN);
 	V r = convert(m, bits(m, add(m, bits(m, rest, DTYPE_I64), odd), DTYPE_F64), DTYPE_F32);
 	V square = mul(m, r, r);
-	return mul(m, r, plus(m, mul(m, square, POLYNOMIAL(m, square, near_sin)), 1));
+	return mul(m, r, plus(m, mul(m, square, POLYNOMIAL(m, square, fast_sin)), 1));
 }
 
 static const MathTable high_table = {"tsr_quarters_high", quarters_high,
@@ -83,31 +83,31 @@ static V far_sine(Make *m, V argument, int64_t quarter)
 	return bits(m, add(m, bits(m, even, DTYPE_I32), sign), DTYPE_F32);
 }
 
-/* Infinities and NaN are near: either form gives NaN. */
-static V near_or_far(Make *m, V x, V near, V far)
+/* Infinities and NaN are in range: either form gives NaN. */
+static V fast_or_far(Make *m, V x, V fast, V far)
 {
 	V size = magnitude(m, x);
-	far = less(m, size, infinity(m, size), far, near);
-	return less(m, size, number(m, DTYPE_F32, NEAR_SINE), near, far);
+	far = less(m, size, infinity(m, size), far, fast);
+	return less(m, size, number(m, DTYPE_F32, SINE_RANGE), fast, far);
 }
 
 V math_sin(Make *m, V x)
 {
-	V near = near_sine(m, x, false), far = far_sine(m, x, 0);
-	return near_or_far(m, x, near, far);
+	V fast = fast_sine(m, x, false), far = far_sine(m, x, 0);
+	return fast_or_far(m, x, fast, far);
 }
 
 V math_cos(Make *m, V x)
 {
-	V near = near_sine(m, x, true), far = far_sine(m, x, 1);
-	return near_or_far(m, x, near, far);
+	V fast = fast_sine(m, x, true), far = far_sine(m, x, 1);
+	return fast_or_far(m, x, fast, far);
 }
 
 /* ---- remainders ---- */
 
 /* r is the least by size, of either sign; of b's sign it is r or r + b. Zeros have a's sign, as
  * fmod's. */
-static V near_mod(Make *m, V a, V b)
+static V fast_mod(Make *m, V a, V b)
 {
 	V x = convert(m, a, DTYPE_F64), y = convert(m, b, DTYPE_F64),
 	  zero = number(m, DTYPE_F64, 0);
@@ -120,17 +120,17 @@ static V near_mod(Make *m, V a, V b)
 		     result);
 }
 
-/* ---- which arguments are near ---- */
+/* ---- which arguments are in range ---- */
 
 static V far_quotient(Make *m, V a, V b)
 {
 	V size = magnitude(m, a), divisor = magnitude(m, b);
-	V far = not_less(m, size, times(m, divisor, NEAR_QUOTIENT));
+	V far = not_less(m, size, times(m, divisor, QUOTIENT_RANGE));
 	far = binary(m, MATH_OR, far, not_less(m, divisor, infinity(m, divisor)));
 	return far_remainder(m, size, divisor, far);
 }
 
-bool math_has_near(Op op, Dtype dtype)
+bool math_has_fast_path(Op op, Dtype dtype)
 {
 	bool single = dtype == DTYPE_F32 && (op == OP_SIN || op == OP_COS);
 	bool real = dtype == DTYPE_F32 || dtype == DTYPE_F64;
@@ -140,23 +140,23 @@ bool math_has_near(Op op, Dtype dtype)
 static MathFunction with_args(Arena *arena, Op op, Dtype dtype, V *x, V *y)
 {
 	Make m = {.arena = arena};
-	REQUIRE(math_has_near(op, dtype));
+	REQUIRE(math_has_fast_path(op, dtype));
 	*x = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
 	if (op == OP_MOD)
 		*y = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
 	return m.fn;
 }
 
-MathFunction math_near(Arena *arena, Op op, Dtype dtype)
+MathFunction math_fast_path(Arena *arena, Op op, Dtype dtype)
 {
 	V x, y = 0;
 	Make m = {.arena = arena, .fn = with_args(arena, op, dtype, &x, &y)};
 	if (dtype == DTYPE_F64 || op == OP_TAN)
-		math_near_double(&m, op, x, y);
+		math_fast_path_double(&m, op, x, y);
 	else if (op == OP_MOD)
-		near_mod(&m, x, y);
+		fast_mod(&m, x, y);
 	else
-		near_sine(&m, x, op == OP_COS);
+		fast_sine(&m, x, op == OP_COS);
 	return m.fn;
 }
 
@@ -169,6 +169,6 @@ MathFunction math_is_far(Arena *arena, Op op, Dtype dtype)
 	else if (op == OP_MOD)
 		far_quotient(&m, x, y);
 	else
-		far_angle(&m, magnitude(&m, x), NEAR_SINE);
+		far_angle(&m, magnitude(&m, x), SINE_RANGE);
 	return m.fn;
 }

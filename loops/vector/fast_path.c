@@ -1,4 +1,4 @@
-/* Functions that have a short form for arguments near 0, which has no branches where the long one
+/* Functions that have a fast path for arguments around 0, which has no branches where the long form
  * looks into tables or calls the C library. Loops of them run in strips:
  *
  *   for i in lo..hi             for strip in lo..hi step 512
@@ -7,13 +7,13 @@
  *                                   far max= far_sin(x[i])
  *                                 if int(far) == 0
  *                                   for i in strip..min(strip + 512, hi)
- *                                     y[i] = near_sin(x[i])
+ *                                     y[i] = fast_sin(x[i])
  *                                 if 0 < int(far)
  *                                   for i in strip..min(strip + 512, hi)
  *                                     y[i] = sin(x[i])
  *
- * Both forms give the same bits, so it does not matter which other arguments an argument meets in
- * its strip. Of a number of random words, which is below 1, times a constant the short form is taken
+ * Both give the same bits, so it does not matter which other arguments an argument meets in
+ * its strip. Of a number of random words, which is below 1, times a constant the fast path is taken
  * wherever it stands.
  *
  * Legal where the arguments can be computed before the body runs: it is locals and one store, and no
@@ -26,7 +26,7 @@
 #include "loops/vector/vector.h"
 #include "loops/walk.h"
 
-enum { NEAR_LIMIT = 1024 };
+enum { RANGE_LIMIT = 1024 };
 
 /* A number of random words times a constant? */
 static bool is_random_angle(const Value *value)
@@ -35,31 +35,32 @@ static bool is_random_angle(const Value *value)
 		return false;
 	const Value *number = value->args[0], *factor = value->args[1];
 	return number->kind == VALUE_CAST && number->args[0]->dtype == DTYPE_U4X32 &&
-	       factor->kind == VALUE_CONST && fabs(factor->constant.f) < NEAR_LIMIT;
+	       factor->kind == VALUE_CONST && fabs(factor->constant.f) < RANGE_LIMIT;
 }
 
-static bool has_short_form(const Vectoring *t, const Value *value)
+static bool op_has_fast_path(const Vectoring *t, const Value *value)
 {
-	return value->kind == VALUE_OP && !value->near && t->target->near[value->op][value->dtype];
+	return value->kind == VALUE_OP && !value->fast_path &&
+	       t->target->fast_path[value->op][value->dtype];
 }
 
-/* ... and are its arguments near whatever they are computed from? */
-static bool is_near(const Vectoring *t, const Value *value)
+/* ... and are its arguments in its range whatever they are computed from? */
+static bool is_in_range(const Vectoring *t, const Value *value)
 {
-	return has_short_form(t, value) && value->nargs == 1 && is_random_angle(value->args[0]);
+	return op_has_fast_path(t, value) && value->nargs == 1 && is_random_angle(value->args[0]);
 }
 
 /* ... or is that to be asked? */
-static bool has_near(const Vectoring *t, const Value *value)
+static bool has_fast_path(const Vectoring *t, const Value *value)
 {
-	return has_short_form(t, value) && !is_near(t, value);
+	return op_has_fast_path(t, value) && !is_in_range(t, value);
 }
 
-/* ---- calls in the short form ---- */
+/* ---- calls in the fast path ---- */
 
 typedef struct Shorter {
 	const Vectoring *t;
-	bool all; /* or those whose arguments are near whatever they are computed from */
+	bool all; /* or those whose arguments are in range whatever they are computed from */
 	PointerMap known;
 } Shorter;
 
@@ -74,8 +75,8 @@ static const Value *shorter_value(Shorter *s, const Value *value)
 		next.args[i] = shorter_value(s, value->args[i]);
 		same = same && next.args[i] == value->args[i];
 	}
-	bool call = is_near(s->t, value) || (s->all && has_near(s->t, value));
-	next.near |= call;
+	bool call = is_in_range(s->t, value) || (s->all && has_fast_path(s->t, value));
+	next.fast_path |= call;
 	const Value *result = value;
 	if (call || !same) {
 		Value *copy = ARENA_NEW(s->t->program->arena, Value);
@@ -98,7 +99,7 @@ static const Stmt *shorter_stmt(const Vectoring *t, const Stmt *stmt, bool all)
 	return copy;
 }
 
-const Stmt *near_values(const Vectoring *t, const Stmt *stmt)
+const Stmt *fast_path_values(const Vectoring *t, const Stmt *stmt)
 {
 	return shorter_stmt(t, stmt, false);
 }
@@ -108,20 +109,20 @@ const Stmt *near_values(const Vectoring *t, const Stmt *stmt)
 typedef struct Search {
 	const Vectoring *t;
 	const Stmt *store; /* of the body */
-	bool *late;	   /* by LocalId: of the body, and computed from such functions */
+	bool *of_calls;	   /* by LocalId: of the body, and computed from such functions */
 	bool found;
 } Search;
 
 /* May the arguments of calls be computed before the body runs? */
 static const char *value_refused(Search *s, const Value *value, bool argument)
 {
-	bool call = has_near(s->t, value);
+	bool call = has_fast_path(s->t, value);
 	if (argument && call)
 		return "an argument is made of such a function";
 	if (argument && value->kind == VALUE_LOAD && value->buffer == s->store->buffer &&
 	    !ix_same(value->ix, s->store->ix))
 		return "an argument is what another iteration may store";
-	if (argument && value->kind == VALUE_LOCAL && (value->nixs || s->late[value->local]))
+	if (argument && value->kind == VALUE_LOCAL && (value->nixs || s->of_calls[value->local]))
 		return "an argument is made of such a function";
 	s->found |= call;
 	const char *why = NULL;
@@ -132,25 +133,25 @@ static const char *value_refused(Search *s, const Value *value, bool argument)
 
 static bool has_call(const Vectoring *t, const Value *value)
 {
-	bool has = has_near(t, value);
+	bool has = has_fast_path(t, value);
 	for (uint32_t i = 0; i < value->nargs && !has; i++)
 		has = has_call(t, value->args[i]);
 	return has;
 }
 
-const char *near_strips_refused(const Vectoring *t, const Stmt *loop)
+const char *fast_path_strips_refused(const Vectoring *t, const Stmt *loop)
 {
 	Block body = loop->body;
 	int64_t trips = constant_trips(t->program, loop);
 	Search s = {.t = t};
 	if (loop->loop != LOOP_SERIAL || loop->step != 1)
 		return "the loop is no plain one";
-	if (trips >= 0 && trips < t->target->near_trips)
+	if (trips >= 0 && trips < t->target->fast_path_trips)
 		return "there are few iterations";
 	if (body.n == 0 || body.stmts[body.n - 1]->kind != LOOP_STORE)
 		return "the body does not end with a store";
 	s.store = body.stmts[body.n - 1];
-	s.late = ARENA_ARRAY(t->program->arena, bool, t->kernel->nlocals + 1);
+	s.of_calls = ARENA_ARRAY(t->program->arena, bool, t->kernel->nlocals + 1);
 	for (uint32_t i = 0; i < body.n; i++) {
 		const Stmt *stmt = body.stmts[i];
 		bool local = stmt->kind == LOOP_LOCAL && t->kernel->locals[stmt->local].rank == 0;
@@ -160,9 +161,9 @@ const char *near_strips_refused(const Vectoring *t, const Stmt *loop)
 		if (why)
 			return why;
 		if (local)
-			s.late[stmt->local] = has_call(t, stmt->value);
+			s.of_calls[stmt->local] = has_call(t, stmt->value);
 	}
-	return s.found ? NULL : "there is no function with a short form";
+	return s.found ? NULL : "there is no function with a fast path";
 }
 
 /* ---- strips ---- */
@@ -190,9 +191,8 @@ static void scan_value(const Strips *s, const Value *value, Body *to)
 	Arena *arena = s->t->program->arena;
 	for (uint32_t i = 0; i < value->nargs; i++)
 		scan_value(s, value->args[i], to);
-	if (has_near(s->t, value))
-		PUSH(arena, to->stmts,
-		     stmt_set(arena, s->far, OP_MAX, value_far(arena, value)));
+	if (has_fast_path(s->t, value))
+		PUSH(arena, to->stmts, stmt_set(arena, s->far, OP_MAX, value_far(arena, value)));
 }
 
 static Block scan_body(const Strips *s)
@@ -209,7 +209,7 @@ static Block scan_body(const Strips *s)
 	return body_block(&body);
 }
 
-/* The body with calls in the short form: all of them, or those that are near anyway. */
+/* The body with calls of fast paths: all of them, or those whose arguments are in range anyway. */
 static Block shorter_body(const Strips *s, bool all)
 {
 	Arena *arena = s->t->program->arena;
@@ -225,7 +225,7 @@ static const Stmt *where(const Strips *s, Cond cond, Block body)
 	return stmt_if_one(arena, cond, block_one(arena, strip_loop(s, body)));
 }
 
-void near_strips(Vectoring *t, const Stmt *loop, Body *to)
+void fast_path_strips(Vectoring *t, const Stmt *loop, Body *to)
 {
 	Program *program = t->program;
 	Arena *arena = program->arena;
@@ -233,7 +233,7 @@ void near_strips(Vectoring *t, const Stmt *loop, Body *to)
 		 *hi = vector_short(t, "last", loop->hi, to);
 	IterVar strip = vector_iter(t, "strip");
 	Strips s = {.t = t, .loop = loop, .first = ix_iter(arena, strip)};
-	const Ix *length = ix_const(arena, program->sizes, t->target->near_strip);
+	const Ix *length = ix_const(arena, program->sizes, t->target->fast_path_strip);
 	s.last = ix_binary(program, IX_MIN, ix_add(program, s.first, length), hi);
 	s.far = vector_local(
 		t, (KernelLocal){.name = sym_cstr(program->symbols, "far"), .dtype = DTYPE_I32});
@@ -250,7 +250,7 @@ void near_strips(Vectoring *t, const Stmt *loop, Body *to)
 	strips->iter = strip;
 	strips->lo = lo;
 	strips->hi = hi;
-	strips->step = t->target->near_strip;
+	strips->step = t->target->fast_path_strip;
 	strips->body = body_block(&body);
 	PUSH(arena, to->stmts, strips);
 }

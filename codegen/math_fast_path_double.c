@@ -1,4 +1,4 @@
-/* Functions that have a short form for the arguments programs have, and are the C library's for all
+/* Functions that have a fast path for the arguments programs have, and are the C library's for all
  * others: sin, cos, tan and % of f64, tan of f32.
  *
  *   sin(x), cos(x)   |x| < 2^20: sin(r) with the sign of (-1)^n, r = x - n pi (cos: x - (n + 1/2) pi) as a sum of two
@@ -13,8 +13,8 @@
 #include "codegen/math_build.h"
 #include "codegen/math_poly.h"
 
-#define NEAR_ANGLE 0x1p20
-#define NEAR_QUOTIENT 0x1p24
+#define ANGLE_RANGE 0x1p20
+#define QUOTIENT_RANGE 0x1p24
 #define LEAST_DIVISOR 0x1p-1000
 #define MOST_DIVISOR 0x1p999  /* n times its first part is finite */
 #define PI_1 0x1.921fb544p+1  /* 33 bits */
@@ -57,7 +57,7 @@ static V sine_less(Make *m, const Angle *a, V square)
 	return add(m, tail, mul(m, a->rest, cosine));
 }
 
-static V near_sine(Make *m, V x, bool cosine)
+static V fast_sine(Make *m, V x, bool cosine)
 {
 	V turns = times(m, x, OVER_PI);
 	V rounded = plus(m, cosine ? plus(m, turns, -0.5) : turns, ROUND64);
@@ -80,7 +80,7 @@ static V tangent(Make *m, V rounded, V sine, V cosine)
 	return binary(m, MATH_DIV, over, equal(m, odd, zero, cosine, sine));
 }
 
-static V near_tan(Make *m, V x)
+static V fast_tan(Make *m, V x)
 {
 	V rounded = plus(m, times(m, x, 2 * OVER_PI), ROUND64);
 	Angle a = reduce_angle(m, x, plus(m, rounded, -ROUND64), 0.5);
@@ -94,7 +94,7 @@ static V near_tan(Make *m, V x)
 }
 
 /* ... of f32 */
-static V near_tan_single(Make *m, V argument)
+static V fast_tan_single(Make *m, V argument)
 {
 	V x = convert(m, argument, DTYPE_F64);
 	V rounded = plus(m, times(m, x, 2 * OVER_PI), ROUND64);
@@ -109,7 +109,7 @@ static V near_tan_single(Make *m, V argument)
 /* ---- remainders ---- */
 
 /* r is the least by size, of either sign; of b's sign it is r or r + b. Zeros have a's sign. */
-static V near_mod(Make *m, V a, V b)
+static V fast_mod(Make *m, V a, V b)
 {
 	V zero = number(m, DTYPE_F64, 0);
 	V inverse = binary(m, MATH_DIV, number(m, DTYPE_F64, 1), b);
@@ -130,14 +130,14 @@ bool math_ends_in_library(Op op, Dtype dtype)
 	return angle || ((dtype == DTYPE_F64 || dtype == DTYPE_F32) && op == OP_TAN);
 }
 
-V math_near_double(Make *m, Op op, V x, V y)
+V math_fast_path_double(Make *m, Op op, V x, V y)
 {
 	switch (op) {
-	case OP_SIN: return near_sine(m, x, false);
-	case OP_COS: return near_sine(m, x, true);
-	case OP_MOD: return near_mod(m, x, y);
-	case OP_TAN: return type_of(m, x) == DTYPE_F64 ? near_tan(m, x) : near_tan_single(m, x);
-	default: BUG("no near form of %s", op_name(op));
+	case OP_SIN: return fast_sine(m, x, false);
+	case OP_COS: return fast_sine(m, x, true);
+	case OP_MOD: return fast_mod(m, x, y);
+	case OP_TAN: return type_of(m, x) == DTYPE_F64 ? fast_tan(m, x) : fast_tan_single(m, x);
+	default: BUG("no fast path of %s", op_name(op));
 	}
 }
 
@@ -145,9 +145,9 @@ V math_far_double(Make *m, Op op, V x, V y)
 {
 	V size = magnitude(m, x);
 	if (op != OP_MOD)
-		return far_angle(m, size, NEAR_ANGLE);
+		return far_angle(m, size, ANGLE_RANGE);
 	V divisor = magnitude(m, y);
-	V far = not_less(m, size, times(m, divisor, NEAR_QUOTIENT));
+	V far = not_less(m, size, times(m, divisor, QUOTIENT_RANGE));
 	far = binary(m, MATH_OR, far, not_less(m, divisor, number(m, DTYPE_F64, MOST_DIVISOR)));
 	far = binary(m, MATH_OR, far, not_less(m, number(m, DTYPE_F64, LEAST_DIVISOR), divisor));
 	return far_remainder(m, size, divisor, far);

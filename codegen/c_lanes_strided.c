@@ -1,6 +1,6 @@
 /* Lanes that are no neighbours, in C.
  *
- * Some elements apart, of a buffer or of a local in memory: a vector of such elements.
+ * Strided elements of a buffer or of a local in memory: a vector of such elements.
  *
  *   vector lane in 0..16: y[lane] = x[lane*2]         TSR_APART_16(tsr_f32x16, &x[0], 2)
  *
@@ -25,43 +25,43 @@
 /* ---- where lanes are ---- */
 
 /* How far apart the elements of two lanes are; false: not equally far. */
-static bool apart_in_buffer(const LanesText *l, const Ix *ix, int64_t *apart)
+static bool strided_in_buffer(const LanesText *l, const Ix *ix, int64_t *stride)
 {
 	Program *program = (Program *)l->k->m->program;
-	return size_is_const(program->sizes, ix_stride(program, ix, l->loop->iter), apart);
+	return size_is_const(program->sizes, ix_stride(program, ix, l->loop->iter), stride);
 }
 
-static bool apart_in_local(const LanesText *l, LocalId local, const Ix *const *ixs, uint32_t nixs,
-			   int64_t *apart)
+static bool strided_in_local(const LanesText *l, LocalId local, const Ix *const *ixs, uint32_t nixs,
+			     int64_t *stride)
 {
 	const KernelLocal *of = &l->k->kernel->locals[local];
 	int64_t step;
-	*apart = 0;
+	*stride = 0;
 	for (uint32_t i = 0; i < nixs; i++) {
-		if (!apart_in_buffer(l, ixs[i], &step))
+		if (!strided_in_buffer(l, ixs[i], &step))
 			return false;
-		*apart = *apart * of->extent[i] + step;
+		*stride = *stride * of->extent[i] + step;
 	}
 	return true;
 }
 
 LanesPlace c_lanes_of_buffer(const LanesText *l, BufferId buffer, const Ix *ix)
 {
-	int64_t apart;
+	int64_t stride;
 	if (dtype_is_packed(l->k->m->program->buffers.at[buffer].dtype) ||
-	    !apart_in_buffer(l, ix, &apart) || apart == 0)
+	    !strided_in_buffer(l, ix, &stride) || stride == 0)
 		return PLACE_NOWHERE;
-	return apart == 1 ? PLACE_NEIGHBOURS : PLACE_APART;
+	return stride == 1 ? PLACE_NEIGHBOURS : PLACE_STRIDED;
 }
 
 LanesPlace c_lanes_of_local(const LanesText *l, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
-	int64_t apart;
+	int64_t stride;
 	if (c_lanes_is_column(l->k, l->loop, local, ixs, nixs))
 		return PLACE_COLUMN;
-	if (!apart_in_local(l, local, ixs, nixs, &apart))
+	if (!strided_in_local(l, local, ixs, nixs, &stride))
 		return PLACE_ANYWHERE;
-	return apart == 1 ? PLACE_NEIGHBOURS : PLACE_APART;
+	return stride == 1 ? PLACE_NEIGHBOURS : PLACE_STRIDED;
 }
 
 /* ---- iterators that are numbers ---- */
@@ -235,36 +235,36 @@ static const char *anywhere(LanesText *l, const Value *value)
 	return list_text(&e);
 }
 
-/* ---- elements some apart ---- */
+/* ---- strided elements ---- */
 
-static const char *apart_text(LanesText *l, const char *element, int64_t apart)
+static const char *strided_text(LanesText *l, const char *element, int64_t stride)
 {
 	KernelText *k = l->k;
-	k->m->c_vectors->apart |= (uint64_t)1 << l->lanes;
+	k->m->c_vectors->strided |= (uint64_t)1 << l->lanes;
 	return arena_printf(k->arena, "TSR_APART_%d(%s, &%s, %lld)", l->lanes, l->type, element,
-			    (long long)apart);
+			    (long long)stride);
 }
 
 const char *c_lanes_load(LanesText *l, const Value *value)
 {
-	int64_t apart;
-	REQUIRE(apart_in_buffer(l, value->ix, &apart));
-	return apart_text(l, c_buffer_element(l->k, value->buffer, value->ix), apart);
+	int64_t stride;
+	REQUIRE(strided_in_buffer(l, value->ix, &stride));
+	return strided_text(l, c_buffer_element(l->k, value->buffer, value->ix), stride);
 }
 
 const char *c_lanes_local(LanesText *l, const Value *value)
 {
 	KernelText *k = l->k;
-	int64_t apart;
+	int64_t stride;
 	switch (c_lanes_of_local(l, value->local, value->ixs, value->nixs)) {
 	case PLACE_COLUMN:
 		return arena_printf(k->arena, "*(%s *)&%s[%s][%s]", l->type,
 				    k->columns[value->local], c_kernel_ix(k, value->ixs[1]),
 				    c_kernel_ix(k, value->ixs[0]));
-	case PLACE_APART:
-		REQUIRE(apart_in_local(l, value->local, value->ixs, value->nixs, &apart));
-		return apart_text(l, c_kernel_local(k, value->local, value->ixs, value->nixs),
-				  apart);
+	case PLACE_STRIDED:
+		REQUIRE(strided_in_local(l, value->local, value->ixs, value->nixs, &stride));
+		return strided_text(l, c_kernel_local(k, value->local, value->ixs, value->nixs),
+				    stride);
 	default: return anywhere(l, value);
 	}
 }
