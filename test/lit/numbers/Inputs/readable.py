@@ -15,7 +15,7 @@ RNG = np.random.default_rng(41)
 MARCHES = ("x86-64", "x86-64-v3", "native")
 MOVED = ("f32", "f64", "i64", "u32", "bf16", "f16", "i8", "bool")
 WIDENED = ("bf16", "i8", "u8", "i32")
-# of f32: inputs with their shapes, expression of A and V, shape of the result
+# of f32: inputs with their shapes, expression of A, V and W, shape of the result
 COMPUTED = [
     ({"a": (9, 16, 16), "v": (9, 16)}, "einsum(\"nij; nj => ni\", A, V)", (9, 16)),
     ({"a": (5, 8, 24), "v": (5, 24)}, "einsum(\"nij; nj => ni\", A, V)", (5, 8)),
@@ -23,8 +23,8 @@ COMPUTED = [
     ({"a": (4, 20, 36), "v": (4, 28, 36)}, "einsum(\"b, i, j; b, k, j => b, i, k\", A, V)", (4, 20, 28)),
     ({"a": (1000, 3)}, "reduce(max, \"i, j => i\", A)", (1000,)),
     ({"a": (3, 40, 44)}, "reduce(min, \"c, 2*h <+ i, 2*w <+ j => c, h, w\", A) with (i = 2, j = 2)", (3, 20, 22)),
-    ({"a": (1, 8, 12, 18), "v": (8, 3, 4, 4)}, "einsum(\"n, i, y, x; i, o, k, l => n, o, 2*y =+ k, 2*x =+ l\", A, V)",
-     (1, 3, 24, 36)),
+    ({"a": (1, 8, 12, 18), "v": (8, 3, 4, 4), "w": (1, 3, 24, 36)},
+     "relu(einsum(\"n, i, y, x; i, o, k, l => n, o, 2*y =+ k, 2*x =+ l\", A, V) + W)", (1, 3, 24, 36)),
     ({"a": (40, 70)}, "einsum(\"i <+ a, j <+ b; a, b => i, j\", A, [[0, 1, 0], [1, -4, 1], [0, 1, 0]])", (38, 68)),
     ({"a": (21, 33)}, "A .* 2 + permute(\"a, b => b, a\", permute(\"a, b => b, a\", abs(A)))", (21, 33)),
 ]
@@ -49,7 +49,7 @@ def program():
         for name, axes in arrays.items():
             lines.append("input %s%d : [%s]" % (name, number, ", ".join(map(str, axes))))
             inputs.append(RNG.standard_normal(axes).astype(np.float32))
-        expression = re.sub(r"\b([AV])\b", lambda name: "%s%d" % (name[1].lower(), number), expression)
+        expression = re.sub(r"\b([AVW])\b", lambda name: "%s%d" % (name[1].lower(), number), expression)
         lines.append("output r%d = %s" % (number, expression))
         outputs.append((shape, np.float32))
     for number, dtype in enumerate(WIDENED):
