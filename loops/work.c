@@ -118,6 +118,20 @@ static Size size_in_loop(Program *program, Block block, const Stmt *loop)
 
 Size block_size(Program *program, Block block) { return size_in_loop(program, block, NULL); }
 
+int64_t size_at_dims(Program *program, Size size, int64_t value)
+{
+	uint32_t n = sizes_ndims(program->sizes);
+	int64_t at;
+	if (size_is_const(program->sizes, size, &at))
+		return at;
+	int64_t *values = ARENA_ARRAY(program->arena, int64_t, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		values[i] = value;
+	if (!size_eval(program->sizes, size, values, &at))
+		return value;
+	return at < 0 ? 0 : at;
+}
+
 int64_t typical_work(Program *program, const Kernel *kernel)
 {
 	uint32_t n = sizes_ndims(program->sizes);

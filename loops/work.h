@@ -21,6 +21,8 @@ int64_t vector_lanes(const Program *program, const Stmt *loop);
 bool loop_bounds(Program *program, const Stmt *loop, Size *lo, Size *hi);
 /* Is it one round at most, over what is left behind blocks: step*floor(hi/step)..hi? */
 bool loop_of_rest(Program *program, const Stmt *loop, Size *lo, Size *hi);
+/* The size where every dim has that value, at least 0; the value itself where the size has none then. */
+int64_t size_at_dims(Program *program, Size size, int64_t value);
 /* The operations of a statement, what it holds not counted. */
 int64_t stmt_cost(const Stmt *stmt);
 /* min(a, b), where that of a has a bound of its own of both. */

@@ -38,13 +38,17 @@
 	KERNEL(NAME, "2", "f32", "\tld.global.u16 %h0, [%d9];\n" LOAD, "add.rn.f32", "mov.f32", \
 	       STORE "\tst.global.u16 [%d9], %h1;\n")
 
-const char add_ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n" PLAIN(
-	"f32", "4", "f32", "add.rn.f32") PLAIN("f64", "8", "f64", "add.rn.f64")
-	PLAIN("i32", "4", "u32", "add.u32") PLAIN("i64", "8", "u64", "add.u64")
-		HALF("f16", "\tcvt.f32.f16 %a1, %h0;\n", "\tcvt.rn.f16.f32 %h1, %a0;\n") HALF(
-			"bf16",
-			"\tcvt.u32.u16 %r7, %h0;\n\tshl.b32 %r7, %r7, 16;\n\tmov.b32 %a1, %r7;\n",
-			"\tcvt.rn.bf16.f32 %h1, %a0;\n");
+/* clang-format off */
+const char add_ptx[] =
+	".version 7.0\n.target sm_80\n.address_size 64\n"
+	PLAIN("f32", "4", "f32", "add.rn.f32")
+	PLAIN("f64", "8", "f64", "add.rn.f64")
+	PLAIN("i32", "4", "u32", "add.u32")
+	PLAIN("i64", "8", "u64", "add.u64")
+	HALF("f16", "\tcvt.f32.f16 %a1, %h0;\n", "\tcvt.rn.f16.f32 %h1, %a0;\n")
+	HALF("bf16", "\tcvt.u32.u16 %r7, %h0;\n\tshl.b32 %r7, %r7, 16;\n\tmov.b32 %a1, %r7;\n",
+	     "\tcvt.rn.bf16.f32 %h1, %a0;\n");
+/* clang-format on */
 
 const char *add_kernel(Dtype dtype)
 {

@@ -8,12 +8,13 @@
  * and, where the sum goes in slices, each a block's (split.c), the time of a launch, and that of the result as often as
  * there are slices, and once more.
  *
- * Sizes that are known at run time only are taken for `unknown`. What a schedule asks for is taken as it is:
+ * Dims that are known at run time only are taken for `unknown`. What a schedule asks for is taken as it is:
  * `tile i 64 8, j 128 8; block k 16` is a block's rows and columns with those of a thread, and how many steps
  * of the sum are shared at a time.
  */
 #include <math.h>
 
+#include "loops/work.h"
 #include "transform/gpu/tile.h"
 
 enum { SPLIT_PRODUCTS = 3 }; /* of the operands' parts */
@@ -24,6 +25,8 @@ typedef struct Choose {
 	const Kernel *kernel;
 	const Product *product;
 	ScheduleClause *sides, *steps; /* that are asked for */
+	int64_t rows, columns, sum;    /* extents, about */
+	double batch;		       /* members */
 } Choose;
 
 /* Of an operand that has the numbers of a format of 16 bits. */
@@ -62,10 +65,20 @@ static bool has_registers(const Choose *c, const GpuTile *tile)
 	return !tensor->used || sums * (tensor->promote ? 2 : 1) <= c->gpu->registers;
 }
 
-static int64_t size_of(const Choose *c, Size size)
+static int64_t extent_of(const Choose *c, const LoopGroup *group)
 {
-	int64_t value;
-	return size_is_const(c->t->program->sizes, size, &value) ? value : c->gpu->unknown;
+	return size_at_dims(c->t->program, group->extent, c->gpu->unknown);
+}
+
+static void measure(Choose *c)
+{
+	c->rows = extent_of(c, &c->product->rows);
+	c->columns = extent_of(c, &c->product->columns);
+	c->sum = extent_of(c, &c->product->sum);
+	c->batch = 1;
+	for (uint32_t i = 0; i < c->product->batch.n; i++)
+		c->batch *= (double)size_at_dims(
+			c->t->program, c->product->batch.loops[i]->hi->size, c->gpu->unknown);
 }
 
 /* Elements of the result; -1: not known. */
@@ -93,19 +106,14 @@ static bool may_split(const Choose *c, const GpuTile *tile, int64_t slices)
 
 static double blocks_of(const Choose *c, const GpuTile *tile)
 {
-	double blocks =
-		ceil((double)size_of(c, c->product->rows.extent) / (double)tile->rows) *
-		ceil((double)size_of(c, c->product->columns.extent) / (double)tile->columns);
-	for (uint32_t i = 0; i < c->product->batch.n; i++)
-		blocks *= (double)size_of(c, c->product->batch.loops[i]->hi->size);
-	return blocks;
+	return c->batch * ceil((double)c->rows / (double)tile->rows) *
+	       ceil((double)c->columns / (double)tile->columns);
 }
 
 static double wave(const Choose *c, const TileWanted *w, double blocks)
 {
 	const GpuTile *tile = w->tile;
-	double steps = ceil((double)size_of(c, c->product->sum.extent) /
-			    (double)(tile->steps * w->slices));
+	double steps = ceil((double)c->sum / (double)(tile->steps * w->slices));
 	steps *= c->product->tensor.split ? SPLIT_PRODUCTS : 1;
 	return blocks > 0 ? steps * fmax(tile->alone, tile->share * blocks) + tile->end * blocks
 			  : 0;
@@ -186,11 +194,8 @@ static void note(const Choose *c, const TileWanted *wanted)
 
 static bool pays(const Choose *c)
 {
-	const LoopGroup *groups[] = {&c->product->rows, &c->product->columns, &c->product->sum};
-	for (int i = 0; i < 3; i++)
-		if (size_of(c, groups[i]->extent) < c->gpu->tile_least)
-			return false;
-	return true;
+	int64_t least = c->gpu->tile_least;
+	return c->rows >= least && c->columns >= least && c->sum >= least;
 }
 
 /* Why there is none of those that are asked for. */
@@ -224,6 +229,7 @@ static void take_better(const Choose *c, TileWanted *best, const GpuTile *tile)
 void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wanted)
 {
 	Choose c = {.t = t, .gpu = t->options->gpu, .kernel = kernel, .product = wanted->product};
+	measure(&c);
 	c.sides = asked(&c, CHOICE_TILE);
 	c.steps = asked(&c, CHOICE_BLOCK);
 	bool open = asks_on(c.sides) || (!asks_off(c.sides) && pays(&c));

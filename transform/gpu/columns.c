@@ -36,6 +36,7 @@
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
+#include "loops/work.h"
 #include "transform/gpu/bind.h"
 
 typedef struct Columns {
@@ -58,9 +59,8 @@ static const Stmt *column_loop(const Columns *c) { return c->loops[c->n - 1]; }
 
 static int64_t size_of(const Columns *c, const Ix *ix)
 {
-	int64_t n;
-	bool known = ix->kind == IX_SIZE && size_is_const(c->program->sizes, ix->size, &n);
-	return known ? n : c->gpu->unknown;
+	int64_t unknown = c->gpu->unknown;
+	return ix->kind == IX_SIZE ? size_at_dims(c->program, ix->size, unknown) : unknown;
 }
 
 /* The loop of the sum that is longest, the outermost of several. */

@@ -18,6 +18,7 @@
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
+#include "loops/work.h"
 #include "transform/gpu/join.h"
 
 enum { NEST_LOOPS = 8 };
@@ -49,12 +50,12 @@ static Block rows_block(Arena *arena, const Block *body, uint32_t n)
 /* Of the extents of loops inside each other; one that is not known counts as the GPU's row says. */
 static int64_t iterations(const Joins *j, const Stmt *loop, bool grid)
 {
-	int64_t all = 1, n;
+	int64_t all = 1, unknown = j->t->options->gpu->unknown;
 	for (; loop && loop->kind == LOOP_FOR && (loop->loop == LOOP_GRID) == grid;
 	     loop = loop->body.n == 1 ? loop->body.stmts[0] : NULL) {
-		bool known = loop->hi->kind == IX_SIZE &&
-			     size_is_const(j->program->sizes, loop->hi->size, &n);
-		n = known ? n : j->t->options->gpu->unknown;
+		int64_t n = loop->hi->kind == IX_SIZE
+				    ? size_at_dims(j->program, loop->hi->size, unknown)
+				    : unknown;
 		if (__builtin_mul_overflow(all, n, &all))
 			return INT64_MAX;
 	}
