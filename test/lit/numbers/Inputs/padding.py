@@ -11,9 +11,9 @@ try:
     import torch
 except ImportError:
     torch = None
-# the instance: its rank, stride, dilation, pad (None: (k - 1)*dilation/2), transposed or not
-CASES = {"a": (2, 2, 1, 1, False), "b": (2, 2, 2, 2, False), "c": (2, 1, 1, 0, False), "d": (1, 3, 2, 3, False),
-         "e": (2, 2, 1, 1, True), "f": (1, 2, 3, 2, True), "g": (1, 2, 1, None, False)}
+# the instance: its rank, stride, dilation, pad (None: (k - 1)*dilation/2), transposed: output_pad, or None
+CASES = {"a": (2, 2, 1, 1, None), "b": (2, 2, 2, 2, None), "c": (2, 1, 1, 0, None), "d": (1, 3, 2, 3, None),
+         "e": (2, 2, 1, 1, 0), "f": (1, 2, 3, 2, 0), "g": (1, 2, 1, None, None), "i": (2, 2, 1, 1, 1), "j": (1, 3, 1, 0, 2)}
 
 
 def convolution(x, w, rank, stride, dilation, pad):
@@ -26,7 +26,7 @@ def convolution(x, w, rank, stride, dilation, pad):
     return np.einsum("nhwcij,oijc->nhwo" if rank == 2 else "ntci,oic->nto", picked, w)
 
 
-def transposed(x, w, rank, stride, dilation, pad):
+def transposed(x, w, rank, stride, dilation, pad, more):
     """Zeros between the elements, and the kernel backwards over what that makes."""
     k = w.shape[1]
     size = [(extent - 1) * stride + 1 for extent in x.shape[1:-1]]
@@ -34,15 +34,18 @@ def transposed(x, w, rank, stride, dilation, pad):
     wide[(slice(None),) + (slice(None, None, stride),) * rank] = x
     around = (k - 1) * dilation
     whole = convolution(wide, np.flip(w, tuple(range(1, 1 + rank))), rank, 1, dilation, around)
+    whole = np.pad(whole, [(0, 0)] + [(0, more)] * rank + [(0, 0)])
     return whole[(slice(None),) + (slice(pad, -pad or None),) * rank]
 
 
 def by_torch(x, w, rank, stride, dilation, pad, back):
     functional = torch.nn.functional
-    name = "conv%s%dd" % ("_transpose" * back, rank)
-    w = np.moveaxis(w, -1, 0 if back else 1)
+    turned = back is not None
+    name = "conv%s%dd" % ("_transpose" * turned, rank)
+    w = np.moveaxis(w, -1, 0 if turned else 1)
     result = getattr(functional, name)(torch.tensor(np.moveaxis(x, -1, 1)), torch.tensor(np.ascontiguousarray(w)),
-                                       stride=stride, dilation=dilation, padding=pad)
+                                       stride=stride, dilation=dilation, padding=pad,
+                                       **({"output_padding": back} if turned else {}))
     return np.moveaxis(result.numpy(), 1, -1)
 
 
@@ -59,7 +62,8 @@ def main():
             w = weights[name + ".w"]
             pad = (w.shape[1] - 1) * dilation // 2 if pad is None else pad
             x = images if rank == 2 else signals
-            want = (transposed if back else convolution)(x, w, rank, stride, dilation, pad)
+            want = convolution(x, w, rank, stride, dilation, pad) if back is None else \
+                transposed(x, w, rank, stride, dilation, pad, back)
             others = [want] + ([by_torch(x, w, rank, stride, dilation, pad, back)] if torch else [])
             for other in others:
                 other = other + weights.get(name + ".b", 0)
