@@ -261,6 +261,51 @@ def form_placed(g):
     return Tensor(text, letters.shape({along: [axis]}), values, raw=a.raw)
 
 
+def stride_of(g):
+    """A size that is at least 1: how a program names it, and what it is in each run."""
+    dim = g.rng.choice("nm")
+    return "let q = %s + 1 in " % dim, [values["nm".index(dim)] + 1 for values in ASSIGNMENTS]
+
+
+def form_strided(g):
+    """Elements of an axis from a place by name on, in steps of a size."""
+    a = g.operand(lambda t: any(plain(axis) and min(axis.size) > 0 for axis in axes_of(t)))
+    if a is None:
+        return None
+    letters, along = pick_axis(g, a, lambda axis: plain(axis) and min(axis.size) > 0)
+    at, (named, strides) = letters.at(along), stride_of(g)
+    sizes, place = letters.stored[at][1].size, g.rng.choice([[0] * len(ASSIGNMENTS), [values[0] for values in ASSIGNMENTS]])
+    if any(p >= s for p, s in zip(place, sizes)):
+        place = [0] * len(sizes)
+    count = min(g.rng.randint(1, 3), *((s - p - 1) // q + 1 for s, p, q in zip(sizes, place, strides)))
+    values = [np.take(v, [place[k] + i * strides[k] for i in range(count)], at) for k, v in enumerate(a.values)]
+    text = '(let p = %s in %ssum("%s => %s", %s) with (%s = %d))' % (
+        "n" if any(place) else "0 * n", named, letters.text({along: "q*%s + p" % along}), letters.text(), a.text, along, count)
+    return Tensor(text, letters.shape({along: [Axis([count] * len(ASSIGNMENTS))]}), values, raw=a.raw)
+
+
+def form_spread(g):
+    """Two axes are windows of one, which they are added to in steps of a size."""
+    several = lambda axis: plain(axis) and min(axis.size) > 0
+    a = g.operand(lambda t: sum(several(axis) for axis in axes_of(t)) >= 2)
+    if a is None:
+        return None
+    letters, (named, strides) = Letters(a), stride_of(g)
+    along, other = g.rng.sample([name for name, axis in letters.stored if several(axis)], 2)
+    at, of = letters.at(along), letters.at(other)
+    size = [q * (s - 1) + k for q, s, k in zip(strides, letters.stored[at][1].size, letters.stored[of][1].size)]
+    values = []
+    for k, v in enumerate(a.values):
+        v = np.moveaxis(v, (at, of), (0, 1))
+        out = np.zeros((size[k],) + v.shape[2:], v.dtype)
+        for i in range(v.shape[0]):
+            out[i * strides[k]:i * strides[k] + v.shape[1]] += v[i]
+        values.append(np.moveaxis(out, 0, at - (of < at)))
+    text = '(%ssum("%s => %s", %s))' % (named, letters.text(), letters.text({along: "q*%s <+ %s" % (along, other), other: None}),
+                                     a.text)
+    return Tensor(text, letters.shape({along: [Axis(size)], other: []}), values, raw=a.raw)
+
+
 BORDERS = {"skip": "constant", "0.5": "constant", "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
 
 
@@ -303,4 +348,4 @@ def form_dtype(g):
 
 
 FORMS = [form_cumulate, form_sort, form_topk, form_gather, form_gather, form_scatter, form_scatter, form_scan, form_scan,
-         form_join, form_take_apart, form_placed, form_border, form_dtype]
+         form_join, form_take_apart, form_placed, form_strided, form_spread, form_border, form_dtype]

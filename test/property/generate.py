@@ -217,7 +217,7 @@ def form_transpose(g):
 
 
 def form_slice(g):
-    a = g.pick(lambda t: t.rows[BATCH] and t.rows[BATCH][0].literal)
+    a = g.pick(lambda t: t.rows[BATCH] and t.rows[BATCH][0].literal and t.rows[BATCH][0].size[0] > 0)
     if a is None:
         return None
     i = g.rng.randrange(a.rows[BATCH][0].size[0])
