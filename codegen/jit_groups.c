@@ -50,8 +50,7 @@ static Rvalue *first_elements(KernelJit *k, const Groups *g, const Value *load)
 	Type *word = jit->types[DTYPE_I32], *bits = jit->types[g->all == 2 ? DTYPE_BF16 : DTYPE_U8];
 	Rvalue *all = jit_long(jit, word, 0);
 	for (uint32_t i = 0; i < g->n; i++) {
-		const Ix *at =
-			ix_add(program, load->ix, ix_const(program->arena, program->sizes, i));
+		const Ix *at = ix_plus(program, load->ix, i);
 		Rvalue *address =
 			gcc_jit_lvalue_get_address(jit_buffer_element(k, load->buffer, at), NULL);
 		address = jit_cast(jit, address, gcc_jit_type_get_pointer(bits));

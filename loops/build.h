@@ -13,10 +13,29 @@ const Ix *ix_iter(Arena *arena, IterVar iter);
 const Ix *ix_add(Program *program, const Ix *a, const Ix *b);
 const Ix *ix_mul(Program *program, const Ix *a, const Ix *b);
 const Ix *ix_binary(Program *program, IxKind kind, const Ix *a, const Ix *b);
+static inline const Ix *ix_plus(Program *program, const Ix *ix, int64_t n)
+{
+	return ix_add(program, ix, ix_const(program->arena, program->sizes, n));
+}
+static inline const Ix *ix_times(Program *program, const Ix *ix, int64_t n)
+{
+	return ix_mul(program, ix, ix_const(program->arena, program->sizes, n));
+}
 const Ix *ix_value(Arena *arena, const Value *value);
 /* Of a buffer of i4 an i8, of u4 an u8. */
 const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
 const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
+static inline const Value *value_number(Arena *arena, Dtype dtype, double number)
+{
+	return value_const(arena, dtype, scalar_of(dtype, number));
+}
+/* The caller may change what is in it. */
+static inline Value *value_copy(Arena *arena, const Value *value)
+{
+	Value *copy = ARENA_NEW(arena, Value);
+	*copy = *value;
+	return copy;
+}
 bool value_is_zero(const Value *value); /* a constant 0 */
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
 /* i32: 0 where the fast path of an operation is the same; `call` is the operation. */

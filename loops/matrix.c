@@ -34,7 +34,7 @@ static bool is_element(Program *program, const Value *first, const Value *load, 
 {
 	if (!load || first->buffer != load->buffer)
 		return false;
-	const Ix *moved = ix_add(program, first->ix, ix_const(program->arena, program->sizes, q));
+	const Ix *moved = ix_plus(program, first->ix, q);
 	return ix_same(moved, load->ix);
 }
 

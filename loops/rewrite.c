@@ -79,8 +79,7 @@ static const Value *rewrite_value(Rewrite *r, const Value *value)
 	const Value *other = value_twin(r, value);
 	if (other)
 		return other;
-	Value *copy = ARENA_NEW(r->program->arena, Value);
-	*copy = *value;
+	Value *copy = value_copy(r->program->arena, value);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		copy->args[i] = rewrite_value(r, value->args[i]);
 	if (value->ix)

@@ -142,7 +142,7 @@ static void declare(Argmax *a, Body *element)
 	     stmt_local(gen->arena, a->best,
 			value_const(gen->arena, dtype, op_neutral(OP_MAX, dtype))));
 	PUSH(gen->arena, element->stmts,
-	     stmt_local(gen->arena, a->at, value_const(gen->arena, result, scalar_of(result, 0))));
+	     stmt_local(gen->arena, a->at, value_number(gen->arena, result, 0)));
 }
 
 /* ---- lanes ---- */
@@ -334,8 +334,8 @@ static LocalId least(Argmax *a, Body *body, const char *name, Dtype dtype, uint3
 static const Ix *part_end(const Argmax *a, const Ix *first, Size end)
 {
 	Program *program = a->gen->program;
-	const Ix *left = ix_add(program, ix_size(program->arena, end),
-				ix_mul(program, first, constant(a, -1)));
+	const Ix *left =
+		ix_add(program, ix_size(program->arena, end), ix_times(program, first, -1));
 	return ix_binary(program, IX_MIN, constant(a, PART), left);
 }
 
@@ -382,8 +382,7 @@ static void choose_part(Argmax *a, const Value *greatest, IterVar part, const Ix
 	LocalId top = least(a, &gen->top, "top", greatest->dtype, 0);
 	LocalId which = gen_local(gen, "which", DTYPE_I32);
 	PUSH(gen->arena, gen->top.stmts,
-	     stmt_local(gen->arena, which,
-			value_const(gen->arena, DTYPE_I32, scalar_of(DTYPE_I32, 0))));
+	     stmt_local(gen->arena, which, value_number(gen->arena, DTYPE_I32, 0)));
 	const Value *old = read_local(a, which, NULL);
 	const Value *here = value_index(gen->arena, DTYPE_I32, ix_iter(gen->arena, part));
 	const Value *greater = compare(gen, OP_GT, greatest, read_local(a, top, NULL));
@@ -391,10 +390,10 @@ static void choose_part(Argmax *a, const Value *greatest, IterVar part, const Ix
 	take_greater(a, &each, top, NULL, greatest);
 	gen_append(gen, &gen->top,
 		   block_one(gen->arena, loop(a, part, constant(a, 0), parts, body_block(&each))));
-	a->from = ix_mul(program, ix_value(gen->arena, old), constant(a, PART));
+	a->from = ix_times(program, ix_value(gen->arena, old), PART);
 	a->extent = part_end(a, a->from, extent);
-	a->whole = ix_mul(program, ix_binary(program, IX_DIV, a->extent, constant(a, LANES)),
-			  constant(a, LANES));
+	a->whole =
+		ix_times(program, ix_binary(program, IX_DIV, a->extent, constant(a, LANES)), LANES);
 }
 
 static void search_parts(Argmax *a)
@@ -408,8 +407,7 @@ static void search_parts(Argmax *a)
 	BufferId buffer = a->parts;
 	IterVar part = gen_iter(gen, sym_cstr(program->symbols, "part"));
 	const Ix *number = ix_iter(gen->arena, part), *parts = ix_size(gen->arena, nparts);
-	const Value *greatest =
-		part_greatest(a, ix_mul(program, number, constant(a, PART)), dtype, &body);
+	const Value *greatest = part_greatest(a, ix_times(program, number, PART), dtype, &body);
 	PUSH(gen->arena, body.stmts, stmt_store(gen->arena, buffer, number, OP_NONE, greatest));
 	gen_append(gen, &gen->top,
 		   block_one(gen->arena, loop(a, part, constant(a, 0), parts, body_block(&body))));

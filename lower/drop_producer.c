@@ -38,7 +38,7 @@ static const Value *read_value(const PlannedNest *planned)
 	if (planned->plan.form != NEST_TILES || !planned->plan.tile->inlined)
 		return nest->value;
 	const Value *load = tile_packed_load(planned->plan.tile);
-	const Value *none = value_const(nest->gen->arena, load->dtype, scalar_of(load->dtype, 0));
+	const Value *none = value_number(nest->gen->arena, load->dtype, 0);
 	return tile_replaced(nest->gen->arena, nest->value, load, none);
 }
 

@@ -57,7 +57,7 @@ Kernel halo_frame(Lower *lower, NodeId id)
 		lower_unique(lower, sym_printf(lower->program->symbols, "frame_%s", buffer->name));
 	Gen gen = gen_new(lower, name, lower_node(lower, id)->span);
 	Filler f = {.gen = &gen, .node = id, .margins = lower->plan[id].halo};
-	f.zero = value_const(gen.arena, buffer->dtype, scalar_of(buffer->dtype, 0));
+	f.zero = value_number(gen.arena, buffer->dtype, 0);
 	gen_append(&gen, &gen.top, fill_around(&f, 0, zero_ix(&gen)));
 	Kernel kernel = kernel_finish(&gen);
 	kernel.alone = true;

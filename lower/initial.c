@@ -115,8 +115,8 @@ static void emit_element(Initial *in, const Ix *block, uint32_t number, Body *bo
 {
 	Gen *gen = in->gen;
 	Program *program = gen->program;
-	const Ix *at = ix_mul(program, block, ix_const(gen->arena, program->sizes, NUMBERS));
-	at = ix_add(program, at, ix_const(gen->arena, program->sizes, number));
+	const Ix *at = ix_times(program, block, NUMBERS);
+	at = ix_plus(program, at, number);
 	const Ix **axes = axes_at(in, at);
 	SharedLocals shared = {0};
 	Body own = {0}, *to = n ? &own : body;

@@ -44,8 +44,7 @@ static Block over_elements(const Lanes *l, Block body)
 	Gen *gen = l->nest->gen;
 	if (l->nelements == 1)
 		return body;
-	return block_of(gen, stmt_for(gen->arena, l->element, lanes_constant(l, 0),
-				      lanes_constant(l, l->nelements), body));
+	return block_of(gen, stmt_loop(gen->program, LOOP_SERIAL, l->element, l->nelements, body));
 }
 
 Block lanes_over(const Lanes *l, int64_t lanes, Block body)
@@ -132,11 +131,17 @@ static LocalId lane_tree(const Lanes *l, Body *body, LocalId from, int64_t lanes
 	return part;
 }
 
+void lanes_store(const Lanes *l, const char *name, const Value *sum, Body *body)
+{
+	Gen *gen = l->nest->gen;
+	LocalId local = gen_local(gen, name, sum->dtype);
+	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, local, sum));
+	nest_store_finished(l->nest, gen_local_value(gen, local), body);
+}
+
 /* The lanes of one element combined, and stored. */
 static Block finish_element(Lanes *l)
 {
-	Nest *nest = l->nest;
-	Gen *gen = nest->gen;
 	Body element = {0};
 	int64_t n = l->order.lanes;
 	LocalId lane_sum = l->wide ? lane_tree(l, &element, l->acc, l->order.wide, n) : l->acc;
@@ -145,11 +150,7 @@ static Block finish_element(Lanes *l)
 	const Value *value = lanes_pairs(l, lane_sum, NULL, 0, n, 1);
 	if (l->has_rest)
 		value = lanes_combined(l, value, lanes_element(l, l->rest, NULL));
-	LocalId sum = gen_local(gen, "sum", value->dtype);
-	PUSH(gen->arena, element.stmts, stmt_local(gen->arena, sum, value));
-	value = nest_finish(nest, gen_local_value(gen, sum), &element);
-	PUSH(gen->arena, element.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	lanes_store(l, "sum", value, &element);
 	return over_elements(l, body_block(&element));
 }
 

@@ -27,6 +27,8 @@ const Value *lanes_combined(const Lanes *l, const Value *a, const Value *b);
  * in pairs of pairs. lane NULL: 0 */
 const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from, int64_t parts,
 			 int64_t n);
+/* A local of that name has an element's sum, of which what the result has there is stored. */
+void lanes_store(const Lanes *l, const char *name, const Value *sum, Body *body);
 /* A local of neutral elements for each element, of so many lanes; 0: of one. */
 LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lanes);
 

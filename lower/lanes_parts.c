@@ -102,11 +102,10 @@ static LocalId sum_parts(Few *f, Body *before)
 	Body body = {0};
 	IterVar part = gen_iter(gen, sym_cstr(program->symbols, "part"));
 	const Ix *number = ix_iter(gen->arena, part), *lane = ix_iter(gen->arena, l->lane);
-	const Ix *first = ix_mul(program, number, lanes_constant(l, f->lanes.order.part_rows));
-	const Ix *rest = ix_mul(program, first, lanes_constant(l, -1));
+	const Ix *first = ix_times(program, number, f->lanes.order.part_rows);
+	const Ix *rest = ix_times(program, first, -1);
 	rest = ix_add(program, ix_size(gen->arena, f->lanes.order.whole), rest);
-	const Ix *at =
-		ix_mul(program, part_number(f, part), lanes_constant(l, f->lanes.order.lanes));
+	const Ix *at = ix_times(program, part_number(f, part), f->lanes.order.lanes);
 	at = ix_add(program, at, lane);
 	const Ix *end = ix_size(gen->arena, f->lanes.order.nparts);
 	LocalId acc = lanes_declare(l, &body, "acc", f->lanes.order.lanes);
@@ -180,11 +179,7 @@ static void finish(Few *f, LocalId acc, LocalId rest)
 		lanes_pairs(l, total, at, 0, f->lanes.order.rows, f->lanes.order.elements);
 	if (rest != acc)
 		value = lanes_combined(l, value, lanes_element(l, rest, at));
-	LocalId sum = gen_local(gen, "element", value->dtype);
-	PUSH(gen->arena, element.stmts, stmt_local(gen->arena, sum, value));
-	value = nest_finish(nest, gen_local_value(gen, sum), &element);
-	PUSH(gen->arena, element.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	lanes_store(l, "element", value, &element);
 	gen_append(gen, &gen->top, over_elements(f, body_block(&element)));
 }
 

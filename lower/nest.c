@@ -54,9 +54,7 @@ static void emit_local_sum(Nest *nest, Op reduce)
 	Body element = {0};
 	PUSH(gen->arena, element.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
 	gen_append(gen, &element, nest_wrap(nest, n, nest->nloops, n, inner));
-	const Value *value = nest_finish(nest, gen_local_value(gen, acc), &element);
-	PUSH(gen->arena, element.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	nest_store_finished(nest, gen_local_value(gen, acc), &element);
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, body_block(&element)));
 }
 

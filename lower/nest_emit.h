@@ -20,6 +20,17 @@ Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body);
 Block nest_step(Nest *nest, const Stmt *stmt);
 /* The root's value from the finished sum, with the statements that set what it reads. */
 const Value *nest_finish(Nest *nest, const Value *sum, Body *body);
+/* Stores, or adds, the value where the result has the element at hand. */
+static inline void nest_store(const Nest *nest, const Value *value, Body *body)
+{
+	Arena *arena = nest->gen->arena;
+	PUSH(arena, body->stmts,
+	     stmt_store(arena, nest->target.buffer, nest->at, nest->target.acc, value));
+}
+static inline void nest_store_finished(Nest *nest, const Value *sum, Body *body)
+{
+	nest_store(nest, nest_finish(nest, sum, body), body);
+}
 
 /* The loops of the result around a sum of few elements, which are read in one expression
  * (nest_short.c). */

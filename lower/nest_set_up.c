@@ -243,8 +243,7 @@ static const Value *replaced(const Nest *nest, const Value *value, uint32_t *loa
 					    nest_packed_operand_ix(nest, packed_operand))
 			       : value;
 	}
-	Value *copied = ARENA_NEW(program->arena, Value);
-	*copied = *value;
+	Value *copied = value_copy(program->arena, value);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		copied->args[i] = replaced(nest, value->args[i], load);
 	return copied;

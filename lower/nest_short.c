@@ -103,9 +103,7 @@ void nest_emit_short(Nest *nest, Op reduce, int64_t steps)
 		const Value *args[] = {sum, value_of_step(nest, i)};
 		sum = value_op(gen->arena, reduce, nest->value->dtype, args, 2);
 	}
-	const Value *value = nest_finish(nest, sum, &element);
-	PUSH(gen->arena, element.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	nest_store_finished(nest, sum, &element);
 	gen_append(gen, &gen->top,
 		   nest_wrap(nest, 0, nest->nresult, nest->nloops, body_block(&element)));
 }

@@ -29,8 +29,7 @@ static const Ix *first_at(const Pad *p, const CopyAxis *dim, Size size)
 {
 	Program *program = p->program;
 	int64_t coef = dim->term ? dim->term->coef : 1;
-	const Ix *rest = ix_mul(program, index_at(p, dim->axis, dim),
-				ix_const(program->arena, program->sizes, -1));
+	const Ix *rest = ix_times(program, index_at(p, dim->axis, dim), -1);
 	const Ix *top = ix_add(
 		program, ix_size(program->arena, size_plus(program->sizes, size, coef - 1)), rest);
 	const Ix *place =
@@ -125,8 +124,7 @@ static LoopList fill_from(Pad *p, uint32_t d, bool inside)
 			to = ix_add(p->program, to,
 				    ix_mul(p->program, ix_iter(gen->arena, p->dims[i].var),
 					   ix_size(gen->arena, p->dims[i].stride)));
-		const Value *zero =
-			value_const(gen->arena, p->load->dtype, scalar_of(p->load->dtype, 0));
+		const Value *zero = value_number(gen->arena, p->load->dtype, 0);
 		const Value *value = inside ? picture_value(p) : zero;
 		PUSH(gen->arena, list, ((CopyLoops){.at = to, .value = value}));
 		return list;

@@ -132,7 +132,7 @@ static void fill_room(Gen *gen, const RowBlockTransposed *transposed, const RowB
 	const Ix *room = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "room")));
 	const Ix *at = ix_add(program, ix_mul(program, row, ix_size(gen->arena, stride)), room);
 	Block body = block_of(gen, stmt_store(gen->arena, place->buffer, at, OP_NONE,
-					      value_const(gen->arena, dtype, scalar_of(dtype, 0))));
+					      value_number(gen->arena, dtype, 0)));
 	body = block_of(gen, stmt_for(gen->arena, room->iter, ix_size(gen->arena, columns),
 				      ix_size(gen->arena, stride), body));
 	Size rows = elements_between(gen->lower, transposed, 0, transposed->nsums);

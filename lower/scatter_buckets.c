@@ -77,8 +77,7 @@ static void count_step(const Buckets *b, const Ix *e, const Ix *at, Body *body)
 {
 	(void)e;
 	push(b, body,
-	     stmt_store(b->arena, b->counts, at, OP_ADD,
-			value_const(b->arena, DTYPE_I64, scalar_of(DTYPE_I64, 1))));
+	     stmt_store(b->arena, b->counts, at, OP_ADD, value_number(b->arena, DTYPE_I64, 1)));
 }
 
 static void list_step(const Buckets *b, const Ix *e, const Ix *at, Body *body)

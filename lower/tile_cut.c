@@ -34,7 +34,7 @@ static Block add_rows(Tile *tile, const TilePart *part, LocalId acc, Range rows,
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	const Ix *r = ix_add(gen->program, ix_iter(gen->arena, tile->r), tile_const(tile, rows.lo));
+	const Ix *r = ix_plus(gen->program, ix_iter(gen->arena, tile->r), rows.lo);
 	const Ix *place[] = {r, ix_iter(gen->arena, tile->lane)};
 	nest->by_iter[tile->row->iter] = ix_add(gen->program, ix_size(gen->arena, part->lo), r);
 	const Value *element = tile_local(tile, acc, place, 2);

@@ -125,8 +125,7 @@ bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside)
 			return false;
 		int64_t first = divide_up(-offset - reach[0], term->coef);
 		int64_t more = term->coef - 1 - offset - reach[1];
-		const Ix *end = ix_add(program, ix_size(program->arena, guard->size),
-				       tile_const(p->tile, more));
+		const Ix *end = ix_plus(program, ix_size(program->arena, guard->size), more);
 		if (term->coef > 1)
 			end = ix_binary(program, IX_DIV, end, tile_const(p->tile, term->coef));
 		from = ix_binary(program, IX_MAX, from, tile_const(p->tile, first));
@@ -141,7 +140,7 @@ TileParts tile_inside_parts(const Planner *p, int64_t step)
 {
 	Program *program = p->program;
 	const TilePart *inside = &p->tile->inside;
-	const Ix *minus = ix_mul(program, inside->from, tile_const(p->tile, -1));
+	const Ix *minus = ix_times(program, inside->from, -1);
 	const Ix *length = ix_add(program, inside->to, minus), *done = inside->from;
 	TilePart part = {.lo = inside->lo, .hi = inside->hi};
 	TileParts parts = {0};
@@ -150,8 +149,7 @@ TileParts tile_inside_parts(const Planner *p, int64_t step)
 		part.step = step;
 		part.from = done;
 		part.to = step == 1 ? inside->to
-				    : ix_add(program, inside->from,
-					     ix_mul(program, n, tile_const(p->tile, step)));
+				    : ix_add(program, inside->from, ix_times(program, n, step));
 		done = part.to;
 		parts.at[parts.n++] = part;
 	}

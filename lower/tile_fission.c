@@ -29,7 +29,7 @@ static LocalId declare_done(Fission *p, Dtype dtype)
 	int64_t flat[] = {tile->height * tile->width}, rows[] = {tile->height, tile->width};
 	LocalId id = tile_declare(p->tile, "done", p->flat ? flat : rows, p->flat ? 1 : 2);
 	gen->locals.at[id].dtype = dtype;
-	const Value *zero = value_const(gen->arena, dtype, scalar_of(dtype, 0));
+	const Value *zero = value_number(gen->arena, dtype, 0);
 	PUSH(gen->arena, p->body->stmts, stmt_local(gen->arena, id, zero));
 	return id;
 }
@@ -42,7 +42,7 @@ static const Value *done_at(const Fission *p, LocalId id, bool by_elements)
 	const Ix *row = ix_iter(gen->arena, tile->r), *lane = ix_iter(gen->arena, tile->lane);
 	if (!p->flat)
 		return tile_local(tile, id, (const Ix *[]){row, lane}, 2);
-	const Ix *first = ix_mul(gen->program, row, tile_const(tile, tile->width));
+	const Ix *first = ix_times(gen->program, row, tile->width);
 	const Ix *at = by_elements ? lane : ix_add(gen->program, first, lane);
 	return tile_local(tile, id, &at, 1);
 }
@@ -79,8 +79,7 @@ static const Value *with_parts(Fission *p, const Value *value)
 		return value;
 	if (tile_in_vectors(value) && !reads_own(p, value))
 		return done_part(p, value);
-	Value *copy = ARENA_NEW(p->tile->nest->gen->arena, Value);
-	*copy = *value;
+	Value *copy = value_copy(p->tile->nest->gen->arena, value);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		copy->args[i] = with_parts(p, value->args[i]);
 	return copy;
@@ -152,16 +151,15 @@ static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	SharedLocals element = {0};
-	Body body = {0};
+	Body body = {0}, store = {0};
 	Fission passes = {.tile = tile, .body = &body, .own = (LocalId)gen->locals.n};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &element));
 	passes.end = (LocalId)gen->locals.n;
 	const Value *done = done_elements(&passes, &element, value);
-	const Stmt *store =
-		stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, done);
+	nest_store(nest, done, &store);
 	gen_append(gen, &body,
-		   tile_over(tile, tile_rows_kind(tile), LOOP_VECTOR, block_of(gen, store)));
+		   tile_over(tile, tile_rows_kind(tile), LOOP_VECTOR, body_block(&store)));
 	return body_block(&body);
 }
 
@@ -169,14 +167,12 @@ static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 static Block store_elements(Tile *tile, const Value *sum, Body *body)
 {
 	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
 	Body element = {0};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
 	if (element.stmts.n == 0)
 		value = tile_invariant(tile, value, body);
-	PUSH(gen->arena, element.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	nest_store(nest, value, &element);
 	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&element));
 	return tile_unroll(tile, tile_rows_kind(tile), tile->r, tile->height, store);
 }
@@ -193,11 +189,9 @@ Block tile_finish(Tile *tile, const Value *element)
 Block tile_store(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
 	Body element = {0};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
-	PUSH(gen->arena, element.stmts,
-	     stmt_store(gen->arena, nest->target.buffer, nest->at, nest->target.acc, value));
+	nest_store(nest, value, &element);
 	return body_block(&element);
 }

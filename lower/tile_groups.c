@@ -24,7 +24,7 @@
 static const Ix *along_at(const Tile *tile, int64_t step)
 {
 	Gen *gen = tile->nest->gen;
-	return ix_add(gen->program, ix_iter(gen->arena, tile->along->var), tile_const(tile, step));
+	return ix_plus(gen->program, ix_iter(gen->arena, tile->along->var), step);
 }
 
 /* Steps along which groups go: the largest multiple of `by` that is no more than `steps`. */
@@ -82,7 +82,7 @@ int64_t tile_group_moved(const Tile *tile)
 
 static const Value *integer(const Tile *tile, int64_t n)
 {
-	return value_const(tile->nest->gen->arena, DTYPE_I32, scalar_of(DTYPE_I32, (double)n));
+	return value_number(tile->nest->gen->arena, DTYPE_I32, (double)n);
 }
 
 static const Value *in_i32(const Tile *tile, Op op, const Value *a, const Value *b)
@@ -192,14 +192,13 @@ static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t 
 	nest->by_iter[tile->along->iter] = along;
 	const Ix *word = tile_pack_to(tile, part);
 	for (int64_t q = 0; q < tile->group; q++) {
-		nest->by_iter[tile->along->iter] = ix_add(gen->program, along, tile_const(tile, q));
+		nest->by_iter[tile->along->iter] = ix_plus(gen->program, along, q);
 		nest_values(nest);
 		const Value *load = source(tile);
 		const Value *element = tile->inlined ? nest_producer(nest, load) : load,
 			    *value = tile_group_copied(tile, element),
-			    *none = value_const(gen->arena, value->dtype,
-						scalar_of(value->dtype, 0));
-		const Ix *at = ix_add(gen->program, word, tile_const(tile, q));
+			    *none = value_number(gen->arena, value->dtype, 0);
+		const Ix *at = ix_plus(gen->program, word, q);
 		const Stmt *set = stmt_store(gen->arena, tile->packed, at, OP_NONE, value),
 			   *zero = stmt_store(gen->arena, tile->packed, at, OP_NONE, none);
 		if (steps == OPEN && q > 0)
@@ -248,8 +247,7 @@ static int64_t line_steps(const Tile *tile)
 static Block fill_lines(Tile *tile, const TilePart *part, int64_t steps)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *q =
-		ix_mul(gen->program, ix_iter(gen->arena, tile->q), tile_const(tile, tile->group));
+	const Ix *q = ix_times(gen->program, ix_iter(gen->arena, tile->q), tile->group);
 	const Ix *along = ix_add(gen->program, along_at(tile, 0), q),
 		 *hi = tile_const(tile, part->step);
 	Body body = {0};
@@ -303,9 +301,9 @@ static Block add_lanes(Tile *tile, const Value *element, const Ix *along, int64_
 	const Ix *word = tile_pack_ix(tile, tile->at_col);
 	const Value *sum = NULL;
 	for (int64_t q = 0; q < steps; q++) {
-		nest->by_iter[tile->along->iter] = ix_add(gen->program, along, tile_const(tile, q));
+		nest->by_iter[tile->along->iter] = ix_plus(gen->program, along, q);
 		nest_values(nest);
-		const Ix *at = ix_add(gen->program, word, tile_const(tile, q));
+		const Ix *at = ix_plus(gen->program, word, q);
 		const Value *args[] = {nest->value->args[0], nest->value->args[1]};
 		args[tile->pack] =
 			value_cast(gen->arena, dtype, value_load(gen->program, tile->packed, at));
@@ -330,8 +328,7 @@ static Block add_group(Tile *tile, const Value *element, int64_t rows, const Ix 
 static Block add_matrix(Tile *tile, const Value *element, int64_t rows)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *word =
-		ix_mul(gen->program, ix_iter(gen->arena, tile->q), tile_const(tile, tile->group));
+	const Ix *word = ix_times(gen->program, ix_iter(gen->arena, tile->q), tile->group);
 	const Ix *along = ix_add(gen->program, along_at(tile, 0), word);
 	Block words = tile_unroll(tile, LOOP_UNROLL, tile->q, tile_matrix_steps(tile) / tile->group,
 				  add_lanes(tile, element, along, tile->group));
@@ -349,7 +346,7 @@ static Block add_left(Tile *tile, const Value *element, int64_t rows)
 	Body body = {0};
 	for (left = 1; left < tile->group; left++) {
 		Cond *cond = ARENA_NEW(gen->arena, Cond);
-		*cond = (Cond){COND_EQ, ix_add(gen->program, end, tile_const(tile, left)),
+		*cond = (Cond){COND_EQ, ix_plus(gen->program, end, left),
 			       size_ix(tile, tile->along->extent)};
 		PUSH(gen->arena, body.stmts,
 		     stmt_if(gen->arena, cond, 1, add_group(tile, element, rows, end, left)));

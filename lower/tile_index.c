@@ -29,7 +29,7 @@ const Ix *tile_index_of(const Tile *tile, const Value *value)
 	if (!a || !b)
 		return NULL;
 	if (value->op == OP_SUB)
-		b = ix_mul(program, b, tile_const(tile, -1));
+		b = ix_times(program, b, -1);
 	return ix_add(program, a, b);
 }
 
@@ -67,7 +67,7 @@ static bool take_index(const Tile *tile, Bound *bound, const Ix *index, Size ext
 	if (size_is_bad(stride) || !size_is_const(program->sizes, stride, &coef) ||
 	    coef > INT32_MAX || coef < -INT32_MAX)
 		return false;
-	bound->left = ix_add(program, bound->left, ix_mul(program, index, tile_const(tile, -coef)));
+	bound->left = ix_add(program, bound->left, ix_times(program, index, -coef));
 	if (coef <= 0)
 		return true;
 	if (size_is_const(program->sizes, extent, &n) && n <= INT32_MAX / coef)
@@ -115,7 +115,7 @@ static bool fits_above(const Tile *tile, const Ix *ix)
 bool tile_index_fits(const Tile *tile, const Ix *ix, bool below)
 {
 	Program *program = tile->nest->gen->program;
-	return fits_above(tile, below ? ix_mul(program, ix, tile_const(tile, -1)) : ix);
+	return fits_above(tile, below ? ix_times(program, ix, -1) : ix);
 }
 
 /* The value as an index that it is equal to in every element; NULL: there is none. */
@@ -199,8 +199,7 @@ const Value *tile_numbers(const Tile *tile, const Value *value)
 	}
 	if (!changed)
 		return value;
-	Value *copy = ARENA_NEW(tile->nest->gen->arena, Value);
-	*copy = *value;
+	Value *copy = value_copy(tile->nest->gen->arena, value);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		copy->args[i] = args[i];
 	return copy;

@@ -40,7 +40,7 @@ static const Ix *rest(const LaneTree *f, const Ix *ix, int64_t by)
 
 static const Ix *times(const LaneTree *f, const Ix *ix, int64_t by)
 {
-	return ix_mul(f->tile->nest->gen->program, ix, tile_const(f->tile, by));
+	return ix_times(f->tile->nest->gen->program, ix, by);
 }
 
 static const Ix *sum_of(const LaneTree *f, const Ix *a, const Ix *b)

@@ -61,8 +61,7 @@ Block tile_over_read_steps(Tile *tile, const Value *element)
 						tile->step_strided);
 	Body body = {0};
 	Block add = add_elements(tile, element, nest->value), last = last_step(tile, element);
-	PUSH(gen->arena, body.stmts,
-	     stmt_for(gen->arena, sum->var, tile_const(tile, 0), tile_const(tile, whole), add));
+	PUSH(gen->arena, body.stmts, stmt_loop(gen->program, LOOP_SERIAL, sum->var, whole, add));
 	PUSH(gen->arena, body.stmts,
 	     stmt_for(gen->arena, sum->var, tile_const(tile, whole), tile_const(tile, steps),
 		      last));

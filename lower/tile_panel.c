@@ -46,8 +46,8 @@ static Block row_tiles(Tile *tile, const TilePart *row, bool copies)
 static Block in_last_rows(const Tile *tile, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *end = ix_add(gen->program, ix_iter(gen->arena, tile->first_row),
-			       tile_const(tile, tile->blocks.rows));
+	const Ix *end =
+		ix_plus(gen->program, ix_iter(gen->arena, tile->first_row), tile->blocks.rows);
 	return tile_only_if(tile, COND_LE, tile_blocks_end(tile, tile->row, &tile->rows), end,
 			    body);
 }

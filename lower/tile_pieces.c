@@ -25,8 +25,8 @@ Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *element)
 	for (int64_t from = 0, to; from < tile->width; from = to) {
 		int64_t round = from / tile->round;
 		to = tile_piece_end(tile, from);
-		*outer = ix_add(gen->program, first, tile_const(tile, round));
-		*inner = ix_add(gen->program, lane, tile_const(tile, -round * tile->round));
+		*outer = ix_plus(gen->program, first, round);
+		*inner = ix_plus(gen->program, lane, -round * tile->round);
 		gen_append(gen, &body, store_piece(tile, element, from, to));
 	}
 	*outer = outer_was;

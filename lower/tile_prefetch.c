@@ -75,7 +75,7 @@ static void move_on(Tile *tile, IterId iter, const Ix *next, int64_t n)
 {
 	const Ix **at = &tile->nest->by_iter[iter];
 	Program *program = tile->nest->gen->program;
-	*at = ix_add(program, *at, ix_mul(program, next, tile_const(tile, n)));
+	*at = ix_add(program, *at, ix_times(program, next, n));
 }
 
 /* The load of the element behind the present columns, in the same step, or of the first column in
@@ -86,13 +86,12 @@ static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
 	Gen *gen = nest->gen;
 	IterId sum = nest->loops[nest->nresult].iter;
 	const Ix *at_col = nest->by_iter[tile->col->iter], *at_sum = nest->by_iter[sum];
-	const Ix *behind = ix_add(gen->program, ix_iter(gen->arena, tile->col->var),
-				  tile_const(tile, col->step));
+	const Ix *behind = ix_plus(gen->program, ix_iter(gen->arena, tile->col->var), col->step);
 	const Ix *next =
 		ix_binary(gen->program, IX_DIV, behind, tile_const(tile, tile->blocks.cols));
 	next = hoisted(tile, "next", next, before);
 	nest->by_iter[tile->col->iter] =
-		ix_add(gen->program, tile_first(tile, tile->col, col), tile_const(tile, col->step));
+		ix_plus(gen->program, tile_first(tile, tile->col, col), col->step);
 	move_on(tile, tile->col->iter, next, -tile->blocks.cols);
 	move_on(tile, sum, next, tile->blocks.steps);
 	nest_values(nest);
@@ -118,13 +117,13 @@ static Block prefetch_columns(Tile *tile, const TilePart *row, const TilePart *c
 		lines = (col->step + elements - 1) / elements;
 	const Ix *first = tile_const(tile, 0);
 	if (tile->row)
-		first = ix_mul(program, tile_first(tile, tile->row, row), tile_const(tile, lines));
+		first = ix_times(program, tile_first(tile, tile->row, row), lines);
 	first = hoisted(tile, "line", ix_binary(program, IX_DIV, first, tile_const(tile, rows)),
 			before);
 	Body prefetches = {0};
 	for (int64_t i = 0; i < (row->step * lines + rows - 1) / rows; i++) {
-		const Ix *line = ix_mul(program, first, tile_const(tile, elements));
-		line = ix_add(program, line, tile_const(tile, i * elements + elements - 1));
+		const Ix *line = ix_times(program, first, elements);
+		line = ix_plus(program, line, i * elements + elements - 1);
 		PUSH(gen->arena, prefetches.stmts,
 		     stmt_prefetch(gen->arena, load->buffer, ix_add(program, load->ix, line),
 				   false));
@@ -139,13 +138,12 @@ static Block prefetch_near(const Tile *tile, const TilePart *col)
 	Program *program = gen->program;
 	int64_t width = tile_width(tile, col->step),
 		bytes = dtype_bytes(program->buffers.at[tile->packed].dtype);
-	const Ix *at = ix_mul(program, tile_step_number(tile), tile_const(tile, width));
+	const Ix *at = ix_times(program, tile_step_number(tile), width);
 	at = ix_add(program, tile_panel_start(tile, col), at);
 	Body prefetches = {0};
 	for (int64_t i = 0; i < width * tile->group * bytes; i += CACHE_LINE) {
 		const Ix *line =
-			ix_add(program, at,
-			       tile_const(tile, (tile_target(tile)->prefetch_ahead + i) / bytes));
+			ix_plus(program, at, (tile_target(tile)->prefetch_ahead + i) / bytes);
 		PUSH(gen->arena, prefetches.stmts,
 		     stmt_prefetch(gen->arena, tile->packed, line, true));
 	}
@@ -169,7 +167,7 @@ static Block prefetch_panel(const Tile *tile, const TilePart *row, const TilePar
 		ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
 	first = ix_add(program, tile_panel_end(tile, col), ix_binary(program, IX_DIV, first, all));
 	first = hoisted(tile, "ahead", first, before);
-	const Ix *share = ix_add(program, all, tile_const(tile, width * row->step - 1));
+	const Ix *share = ix_plus(program, all, width * row->step - 1);
 	share = ix_binary(program, IX_DIV, share, all);
 	if (share->kind != IX_SIZE)
 		share = hoisted(tile, "stride", share, before);
@@ -190,7 +188,7 @@ static const Value *next_rows(Tile *tile, const TilePart *row)
 			*by_iter = tile_const(tile, 0);
 	}
 	nest->by_iter[tile->row->iter] =
-		ix_add(gen->program, tile_first(tile, tile->row, row), tile_const(tile, row->step));
+		ix_plus(gen->program, tile_first(tile, tile->row, row), row->step);
 	nest_values(nest);
 	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
 	for (uint32_t i = 0; i < nest->nloops; i++)

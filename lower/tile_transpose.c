@@ -47,8 +47,7 @@ static const Value *moved(const Transposing *t, const Value *value, const Ix *co
 	}
 	if (value->nargs == 0)
 		return value;
-	Value *copy = ARENA_NEW(program->arena, Value);
-	*copy = *value;
+	Value *copy = value_copy(program->arena, value);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		copy->args[i] = moved(t, value->args[i], columns, steps);
 	return copy;
@@ -84,12 +83,11 @@ static Block square(const Transposing *t)
 	gen->locals.at[transposed].dtype = t->value->dtype;
 	const Ix *r = iter(t, tile->r), *c = iter(t, tile->c), *lane = iter(t, tile->lane);
 	const Ix *column = ix_add(program, c, r);
-	const Ix *back = ix_mul(program, lane, tile_const(tile, -1));
+	const Ix *back = ix_times(program, lane, -1);
 	const Value *value = moved(t, t->value, ix_add(program, column, back), lane);
 	const Ix *to = ix_add(program, ix_add(program, t->to, c), scaled(t, r, t->step));
 	const Ix *row[] = {r, lane}, *transpose[] = {lane, r};
-	const Value *zero =
-		value_const(program->arena, t->value->dtype, scalar_of(t->value->dtype, 0));
+	const Value *zero = value_number(program->arena, t->value->dtype, 0);
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, transposed, zero));
 	const Stmt *set =
 		stmt_set_at(gen->arena, tile_local(tile, transposed, row, 2), OP_NONE, value);
@@ -164,9 +162,8 @@ Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t 
 	REQUIRE(size_is_const(t.program->sizes, t.along->extent, &extent));
 	int64_t steps = extent / t.side * t.side, whole = cols / t.side * t.side;
 	Body body = {0}, left = {0};
-	const Stmt *squares =
-		stmt_for(gen->arena, tile->c, tile_const(tile, 0), tile_const(tile, whole),
-			 along_loop(&t, 0, steps, t.side, square(&t)));
+	const Stmt *squares = stmt_loop(gen->program, LOOP_SERIAL, tile->c, whole,
+					along_loop(&t, 0, steps, t.side, square(&t)));
 	PUSH(gen->arena, body.stmts, stmt_step(gen->arena, squares, t.side));
 	if (whole < cols)
 		gen_append(gen, &left, along_loop(&t, 0, steps, 1, plain_copy(&t, whole, cols)));

@@ -48,7 +48,7 @@ static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64
 	Gen *gen = nest->gen;
 	const Ix *lane = ix_iter(gen->arena, s->tile->lane);
 	const Ix *q = tile_plus(s->tile, tile_const(s->tile, skip), s->tile->q);
-	const Ix *to = ix_add(gen->program, lane, tile_const(s->tile, first));
+	const Ix *to = ix_plus(gen->program, lane, first);
 	const Ix *transpose[] = {lane, q}, *place[] = {ix_iter(gen->arena, s->tile->c), to};
 	nest->by_iter[s->along->iter] = ix_add(gen->program, at, q);
 	nest_values(nest);
@@ -74,7 +74,7 @@ static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 	for (int64_t first = 0; first < s->width; first += s->side) {
 		LocalId transposed =
 			tile_declare(s->tile, "transposed", (int64_t[]){s->side, s->side}, 2);
-		*across = ix_add(gen->program, was, tile_const(s->tile, first));
+		*across = ix_plus(gen->program, was, first);
 		PUSH(gen->arena, body.stmts,
 		     stmt_local(gen->arena, transposed, nest_neutral(nest)));
 		gen_append(gen, &body, transpose_rows(s, transposed, at));
@@ -101,9 +101,8 @@ Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements
 	REQUIRE(size_is_const(gen->program->sizes, s.along->extent, &steps));
 	int64_t whole = steps / s.side * s.side, left = steps - whole;
 	Body body = {0};
-	const Stmt *loop =
-		stmt_for(gen->arena, s.along->var, tile_const(tile, 0), tile_const(tile, whole),
-			 squares_at(&s, ix_iter(gen->arena, s.along->var), 0));
+	const Stmt *loop = stmt_loop(gen->program, LOOP_SERIAL, s.along->var, whole,
+				     squares_at(&s, ix_iter(gen->arena, s.along->var), 0));
 	PUSH(gen->arena, body.stmts, stmt_step(gen->arena, loop, s.side));
 	if (left)
 		gen_append(gen, &body,

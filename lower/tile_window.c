@@ -20,8 +20,8 @@ static Block add_place(Tile *tile, const Ix *first, int64_t place, int64_t exten
 	Program *program = nest->gen->program;
 	int64_t lo = place < extent ? 0 : place - extent + 1;
 	int64_t hi = place < tile->height ? place + 1 : tile->height;
-	const Ix *r = ix_add(program, ix_iter(program->arena, tile->r), tile_const(tile, lo));
-	const Ix *minus = ix_mul(program, r, tile_const(tile, -1));
+	const Ix *r = ix_plus(program, ix_iter(program->arena, tile->r), lo);
+	const Ix *minus = ix_times(program, r, -1);
 	const Ix *element[] = {r, ix_iter(program->arena, tile->lane)};
 	nest->by_iter[tile->row->iter] = ix_add(program, first, r);
 	nest->by_iter[tile->window->iter] = ix_add(program, tile_const(tile, place), minus);

@@ -121,7 +121,7 @@ static const Value *truth(Gen *gen, const Value *value, Dtype dtype)
 	value = value_cast(gen->arena, dtype_wide(value->dtype), value);
 	if (value->dtype == dtype)
 		return value;
-	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
+	const Value *zero = value_number(gen->arena, value->dtype, 0);
 	const Value *differs =
 		value_op(gen->arena, OP_NE, value->dtype, (const Value *[]){value, zero}, 2);
 	return value_cast(gen->arena, dtype, differs);
@@ -160,8 +160,7 @@ static const Value *placed(Gen *gen, const Node *node, const Value *value)
 {
 	if (value->kind != VALUE_OP || !span_is_none(value->span))
 		return value;
-	Value *copy = ARENA_NEW(gen->arena, Value);
-	*copy = *value;
+	Value *copy = value_copy(gen->arena, value);
 	copy->span = node->span;
 	return copy;
 }
@@ -189,7 +188,7 @@ static const Value *number_value(Gen *gen, const Node *node)
 {
 	Dtype dtype = node->dtype == DTYPE_NONE ? DTYPE_F32 : node->dtype;
 	if (node->kind == NODE_ZEROS)
-		return value_const(gen->arena, dtype, scalar_of(dtype, 0));
+		return value_number(gen->arena, dtype, 0);
 	Scalar value = node->is_integer
 			       ? scalar_convert((Scalar){.i = node->integer}, DTYPE_I64, dtype)
 			       : scalar_of(dtype, node->number);

@@ -125,9 +125,7 @@ static const Stmt *become_local(const Rows *rows, Kernel *kernel, const Touch *s
 	twin->id = kernel->nlocals;
 	twin->declared = store->around;
 	kernel_append_tables(arena, kernel, &more);
-	return store->around ? stmt_local(arena, twin->id,
-					  value_const(arena, b->dtype, scalar_of(b->dtype, 0)))
-			     : NULL;
+	return store->around ? stmt_local(arena, twin->id, value_number(arena, b->dtype, 0)) : NULL;
 }
 
 /* What takes the place of a temporary: a local, set first by `store`, or else the buffer `to`, if there

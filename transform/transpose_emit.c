@@ -23,7 +23,7 @@ static const Ix *number(const Transpose *t, int64_t value)
 /* block*n + within */
 static const Ix *in_block(const Transpose *t, IterVar block, int64_t n, const Ix *within)
 {
-	return ix_add(t->program, ix_mul(t->program, iter_ix(t, block), number(t, n)), within);
+	return ix_add(t->program, ix_times(t->program, iter_ix(t, block), n), within);
 }
 
 /* Statements in terms of other iterators: u and v as given, the rest as they are. */
@@ -52,7 +52,7 @@ static const Stmt *over_tile(const Transpose *t, int64_t rows, int64_t lanes, Lo
 
 static void declare(const Transpose *t, LocalId tile, Dtype dtype, Body *to)
 {
-	const Value *zero = value_const(t->arena, dtype, scalar_of(dtype, 0));
+	const Value *zero = value_number(t->arena, dtype, 0);
 	PUSH(t->arena, to->stmts, stmt_local(t->arena, tile, zero));
 }
 

@@ -33,7 +33,7 @@ static const Value *meets(Vectoring *t, Op op, const Value *value, Body *before,
 	const char *name = op == OP_MAX ? "greatest" : "least";
 	LocalId local = vector_local(
 		t, (KernelLocal){.name = sym_cstr(program->symbols, name), .dtype = value->dtype});
-	const Value *zero = value_const(program->arena, value->dtype, scalar_of(value->dtype, 0));
+	const Value *zero = value_number(program->arena, value->dtype, 0);
 	PUSH(program->arena, before->stmts, stmt_local(program->arena, local, zero));
 	PUSH(program->arena, inside->stmts, stmt_set(program->arena, local, op, value));
 	return value_local(program->arena, t->kernel, local, NULL, 0);

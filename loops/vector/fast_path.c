@@ -240,8 +240,7 @@ void fast_path_strips(Vectoring *t, const Stmt *loop, Body *to)
 	const Ix *zero = ix_const(arena, program->sizes, 0),
 		 *far = ix_value(arena, value_local(arena, t->kernel, s.far, NULL, 0));
 	Body body = {0};
-	PUSH(arena, body.stmts,
-	     stmt_local(arena, s.far, value_const(arena, DTYPE_I32, scalar_of(DTYPE_I32, 0))));
+	PUSH(arena, body.stmts, stmt_local(arena, s.far, value_number(arena, DTYPE_I32, 0)));
 	PUSH(arena, body.stmts, strip_loop(&s, scan_body(&s)));
 	PUSH(arena, body.stmts, where(&s, (Cond){COND_EQ, far, zero}, shorter_body(&s, true)));
 	PUSH(arena, body.stmts, where(&s, (Cond){COND_LT, zero, far}, shorter_body(&s, false)));

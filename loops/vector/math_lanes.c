@@ -178,7 +178,7 @@ static const Ix *number(const Vectors *v, int64_t value)
 
 static const Ix *plus(const Vectors *v, const Ix *ix, int64_t by)
 {
-	return ix_add(v->t->program, ix, number(v, by));
+	return ix_plus(v->t->program, ix, by);
 }
 
 /* for i in lo..hi step `step`: inner */
@@ -198,9 +198,9 @@ static const Ix *first_left(const Vectors *v, int64_t step)
 {
 	Program *program = v->t->program;
 	const Ix *lo = v->loop->lo, *hi = v->loop->hi;
-	const Ix *extent = ix_add(program, hi, ix_mul(program, lo, number(v, -1)));
-	const Ix *whole = ix_mul(program, ix_binary(program, IX_DIV, extent, number(v, step)),
-				 number(v, step));
+	const Ix *extent = ix_add(program, hi, ix_times(program, lo, -1));
+	const Ix *whole =
+		ix_times(program, ix_binary(program, IX_DIV, extent, number(v, step)), step);
 	bool never_negative = extent->kind == IX_SIZE &&
 			      size_ge(program->sizes, extent->size, size_const(program->sizes, 0));
 	if (!never_negative)
@@ -213,7 +213,7 @@ static void unknown_rest(Vectors *v, int64_t step, Body *to)
 	Program *program = v->t->program;
 	int64_t lanes = v->t->target->lanes;
 	const Ix *i = ix_iter(program->arena, v->loop->iter), *hi = v->loop->hi;
-	const Ix *left = ix_add(program, hi, ix_mul(program, i, number(v, -1)));
+	const Ix *left = ix_add(program, hi, ix_times(program, i, -1));
 	const Stmt *masked =
 		vectors_at(v, i, ix_binary(program, IX_MIN, number(v, lanes), left), lanes);
 	PUSH(program->arena, to->stmts, around(v, first_left(v, step), hi, lanes, masked));

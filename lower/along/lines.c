@@ -28,7 +28,7 @@ const Ix *lines_at(const Lines *l, IterVar var) { return ix_iter(l->arena, var);
 
 const Value *lines_number(const Lines *l, Dtype dtype, double number)
 {
-	return value_const(l->arena, dtype, scalar_of(dtype, number));
+	return value_number(l->arena, dtype, number);
 }
 
 const Value *lines_binary(const Lines *l, Op op, const Value *a, const Value *b)

@@ -205,9 +205,7 @@ static void emit_argmax(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	wrap(&l, &step, true);
 	build_add(b, &element,
 		  stmt_local(arena, best, value_const(arena, dtype, op_neutral(OP_MAX, dtype))));
-	build_add(
-		b, &element,
-		stmt_local(arena, at, value_const(arena, node->dtype, scalar_of(node->dtype, 0))));
+	build_add(b, &element, stmt_local(arena, at, value_number(arena, node->dtype, 0)));
 	for (size_t i = 0; i < step.stmts.n; i++)
 		build_add(b, &element, step.stmts.at[i]);
 	build_add(b, &element, build_store(b, to, l.at, OP_NONE, build_read(b, at)));

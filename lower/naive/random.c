@@ -44,7 +44,7 @@ static void uniforms_of(const Builder *b, const Value *words, const Value *numbe
 
 static const Value *f32(const Builder *b, double number)
 {
-	return value_const(b->arena, DTYPE_F32, scalar_of(DTYPE_F32, number));
+	return value_number(b->arena, DTYPE_F32, number);
 }
 
 static const Value *apply(const Builder *b, Op op, const Value *x, const Value *y)

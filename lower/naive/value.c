@@ -78,8 +78,7 @@ static const Value *truth(const Builder *b, const Value *value, Dtype dtype)
 	Dtype wide = dtype_wide(value->dtype);
 	if (value->dtype == dtype)
 		return value;
-	const Value *args[] = {value_cast(b->arena, wide, value),
-			       value_const(b->arena, wide, scalar_of(wide, 0))};
+	const Value *args[] = {value_cast(b->arena, wide, value), value_number(b->arena, wide, 0)};
 	return value_cast(b->arena, dtype, value_op(b->arena, OP_NE, wide, args, 2));
 }
 
@@ -157,7 +156,7 @@ static const Value *size_value(const Builder *b, const Node *node)
 		return value_index(b->arena, node->dtype, ix_size(b->arena, size));
 	diag(b->t->diags, E0347, node->span, "this size is too large: %s",
 	     sizes_limit_text(b->program->sizes));
-	return value_const(b->arena, node->dtype, scalar_of(node->dtype, 0));
+	return value_number(b->arena, node->dtype, 0);
 }
 
 static const Value *scalar_value(const Builder *b, const Node *node)

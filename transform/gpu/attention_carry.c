@@ -129,9 +129,7 @@ static const Ix *index_of(const Carry *c, const Value *value)
 		return NULL;
 	const Ix *a = index_of(c, value->args[0]), *b = index_of(c, value->args[1]);
 	int64_t sign = value->op == OP_ADD ? 1 : -1;
-	return a && b ? ix_add(c->program, a,
-			       ix_mul(c->program, b, ix_const(arena, c->program->sizes, sign)))
-		      : NULL;
+	return a && b ? ix_add(c->program, a, ix_times(c->program, b, sign)) : NULL;
 }
 
 /* Of `high >= low`, however it is written: high - low; NULL: it is no such comparison. */
@@ -143,12 +141,11 @@ static const Ix *between_of(const Carry *c, const Value *cond)
 		return NULL;
 	bool swapped = cond->op == OP_LE || cond->op == OP_LT;
 	const Ix *high = index_of(c, cond->args[swapped]), *low = index_of(c, cond->args[!swapped]);
-	Sizes *sizes = c->program->sizes;
 	if (!high || !low)
 		return NULL;
 	if (cond->op == OP_GT || cond->op == OP_LT)
-		high = ix_add(c->program, high, ix_const(c->arena, sizes, -1));
-	return ix_add(c->program, high, ix_mul(c->program, low, ix_const(c->arena, sizes, -1)));
+		high = ix_plus(c->program, high, -1);
+	return ix_add(c->program, high, ix_times(c->program, low, -1));
 }
 
 /* where(row + n >= key, ..., -inf): n. */

@@ -113,11 +113,6 @@ typedef struct SquareIters {
 	IterVar thread, lane, part;
 } SquareIters;
 
-static const Ix *number(const Square *q, int64_t n)
-{
-	return ix_const(q->arena, q->program->sizes, n);
-}
-
 /* From one row of a square to the next. */
 static int64_t pitch(const Square *q) { return q->side + 1; }
 
@@ -125,7 +120,7 @@ static const Ix *iter(const Square *q, IterVar i) { return ix_iter(q->arena, i);
 
 static const Ix *times_plus(const Square *q, const Ix *a, int64_t n, const Ix *b)
 {
-	return ix_add(q->program, ix_mul(q->program, a, number(q, n)), b);
+	return ix_add(q->program, ix_times(q->program, a, n), b);
 }
 
 static SquareIters new_iters(const Square *q)

@@ -179,7 +179,7 @@ static Block whole_four(const Wide *w, const Quads *q)
 	if (w->begin == BEGIN_WHOLE_ROWS)
 		conds[n++] = (Cond){COND_EQ, left_over(w), number(w, 0)};
 	if (!size_divides(sizes, size_const(sizes, w->steps), w->extent))
-		conds[n++] = (Cond){COND_LT, ix_add(w->program, q->first, number(w, QUAD - 1)),
+		conds[n++] = (Cond){COND_LT, ix_plus(w->program, q->first, QUAD - 1),
 				    ix_size(w->program->arena, w->extent)};
 	return when(w, conds, n, lanes(w, q, LOOP_VECTOR, element(w, q)));
 }
@@ -189,7 +189,7 @@ static Block single_elements(const Wide *w, const Quads *q)
 {
 	const Ix *end = ix_size(w->program->arena, w->extent);
 	const Cond any = {COND_LT, number(w, 0), left_over(w)}, inside = {COND_LT, q->at, end},
-		   last = {COND_LT, end, ix_add(w->program, q->first, number(w, QUAD))};
+		   last = {COND_LT, end, ix_plus(w->program, q->first, QUAD)};
 	Block body = lanes(w, q, LOOP_UNROLL, when(w, &inside, 1, element(w, q)));
 	return when(w, w->begin == BEGIN_WHOLE_ROWS ? &any : &last, 1, body);
 }
@@ -230,7 +230,7 @@ static void make(Wide *w, const GpuTarget *gpu)
 	Sym name = w->kernel->iters[innermost(w)->iter].name;
 	IterVar four = bind_iter(w->program, w->kernel, "four");
 	IterVar lane = bind_iter(w->program, w->kernel, name);
-	const Ix *first = ix_mul(w->program, ix_iter(w->program->arena, four), number(w, QUAD));
+	const Ix *first = ix_times(w->program, ix_iter(w->program->arena, four), QUAD);
 	w->kernel->body = in_grid(w, gpu, four, wide_elements(w, first, lane));
 }
 
