@@ -36,15 +36,17 @@ static const GpuTile tiles_tf32[] = {
 };
 
 static const GpuAttention attention[] = {{64, 64, 8, 4, 64}, {32, 32, 4, 4, 128}};
+static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 32, 128}};
 
 #define COLUMNS 8, 64, 64, 4
 #define LIST(list)                               \
 	{                                        \
 		list, sizeof list / sizeof *list \
 	}
-#define TILES                                                                             \
-	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2, \
-		4 / 3.5e6, 64, attention, sizeof attention / sizeof *attention
+#define TILES                                                                                 \
+	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2,     \
+		4 / 3.5e6, 64, attention, sizeof attention / sizeof *attention, attention_16, \
+		sizeof attention_16 / sizeof *attention_16
 
 static const GpuTarget gpus[] = {
 	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 108,

@@ -59,6 +59,9 @@ typedef struct GpuTarget {
 	const GpuAttention
 		*attention; /* in f32, the one to take first; the last has the most depth */
 	int64_t nattention;
+	const GpuAttention *
+		attention_16; /* by matrix instructions of two bytes an element, a warp where others have a thread */
+	int64_t nattention_16;
 	int64_t tile_least;   /* rows and columns, and steps of a sum, from which on tiles pay */
 	int64_t unknown;      /* what a size is taken for that is known at run time only */
 	int64_t ptx;	      /* the first version of PTX that has it, 70 for 7.0 */

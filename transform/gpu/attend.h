@@ -15,7 +15,8 @@ typedef struct Attend {
 	GpuTile score_tile, result_tile;
 	Tiling scores, result; /* the products' tiles */
 	IterVar round;
-	BufferId weights, factors, parts;
+	BufferId seen, weights, factors,
+		parts;	      /* shared; without tensor cores `seen` are the weights */
 	LocalId tops, totals; /* of a part of each row */
 	int64_t nparts, registers;
 	bool ahead; /* are keys and values of the next round on their way while threads work on one? */

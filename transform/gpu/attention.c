@@ -40,47 +40,62 @@ static int64_t power_above(int64_t n)
 	return power;
 }
 
+static bool is_tensor(const Attention *found) { return found->scores.tensor.used; }
+
 static GpuTile score_tile(const Program *program, const Attention *found, const GpuAttention *tile)
 {
+	int64_t depth = known(program, found->scores.sum.extent);
+	int64_t least = is_tensor(found) ? matrix_row(found->scores.tensor.op)->k : STEPS_LEAST;
 	return (GpuTile){.rows = tile->rows,
 			 .columns = tile->keys,
 			 .thread_rows = tile->thread_rows,
 			 .thread_columns = tile->thread_keys,
-			 .steps = power_above(known(program, found->scores.sum.extent))};
+			 .steps = power_above(depth > least ? depth : least)};
 }
 
-/* As many threads: fours of columns each. */
+static int64_t threads_of(const Attention *found, const GpuAttention *tile)
+{
+	int64_t tiles = tile->rows / tile->thread_rows * (tile->keys / tile->thread_keys);
+	return tiles * (is_tensor(found) ? WARP : 1);
+}
+
+/* As many threads, with fours of columns each; or warps, with all of a row. */
 static GpuTile result_tile(const Program *program, const Attention *found, const GpuAttention *tile)
 {
-	int64_t across = tile->keys / tile->thread_keys * QUAD;
-	int64_t fours = (known(program, found->result.columns.extent) + across - 1) / across;
+	bool tensor = is_tensor(found);
+	int64_t threads = tensor ? 1 : tile->keys / tile->thread_keys;
+	int64_t copied = threads_of(found, tile) * QUAD / tile->keys; /* at a time by all threads */
+	int64_t matrix = tensor ? matrix_row(found->scores.tensor.op)->n : QUAD;
+	int64_t each = tensor && copied > matrix ? copied : matrix;
+	int64_t columns = known(program, found->result.columns.extent);
+	int64_t own = (columns + threads * each - 1) / (threads * each) * each;
 	return (GpuTile){.rows = tile->rows,
-			 .columns = fours * across,
+			 .columns = threads * own,
 			 .thread_rows = tile->thread_rows,
-			 .thread_columns = fours * QUAD,
+			 .thread_columns = own,
 			 .steps = tile->keys};
 }
 
-static int64_t threads_of(const GpuAttention *tile)
+static int64_t parts_of(const Attention *found, const GpuAttention *tile)
 {
-	return tile->rows / tile->thread_rows * (tile->keys / tile->thread_keys);
+	return threads_of(found, tile) / tile->rows;
 }
-
-static int64_t parts_of(const GpuAttention *tile) { return threads_of(tile) / tile->rows; }
 
 int64_t attention_shared(const Program *program, const Attention *found, const GpuAttention *tile)
 {
 	GpuTile scores = score_tile(program, found, tile), result = result_tile(program, found, tile);
-	int64_t elements = scores.steps * (tile->rows + QUAD + tile->keys + QUAD) +
-			   tile->keys * (result.columns + QUAD + tile->rows + QUAD) +
-			   2 * tile->rows * parts_of(tile);
-	return elements * (int64_t)dtype_bytes(DTYPE_F32);
+	int64_t room = is_tensor(found) ? 2 * QUAD : QUAD; /* behind a line, in either layout */
+	int64_t operands = (scores.steps + room) * (tile->rows + room + tile->keys + room) +
+			   (tile->keys + room) * (result.columns + room + tile->rows + room);
+	int64_t each = dtype_bytes(DTYPE_F32), own = is_tensor(found) ? each / 2 : each;
+	int64_t seen = is_tensor(found) ? tile->keys * (tile->rows + QUAD) : 0;
+	return operands * own + (seen + 2 * tile->rows * parts_of(found, tile)) * each;
 }
 
-static BufferId shared(const Attend *d, const char *name, int64_t n)
+static BufferId shared(const Attend *d, const char *name, Dtype dtype, int64_t n)
 {
 	return bind_shared(d->program, d->kernel, d->routine,
-			   (Buffer){.dtype = DTYPE_F32, .elements = size_const(d->program->sizes, n)},
+			   (Buffer){.dtype = dtype, .elements = size_const(d->program->sizes, n)},
 			   name);
 }
 
@@ -146,23 +161,34 @@ static void set_up_sides(Attend *d)
 	r->rows = s->rows;
 	r->rows.operand = &r->product->row_operand;
 	r->rows.group = &r->product->rows;
-	r->rows.pitch = d->tile->rows + QUAD;
-	r->rows.shared = d->weights = shared(d, "weights", d->tile->keys * r->rows.pitch);
+	r->rows.steps_contiguous = is_tensor(d->found);
+	r->rows.pitch = is_tensor(d->found) ? d->tile->keys + 2 * QUAD : d->tile->rows + QUAD;
+	d->weights = shared(d, "weights", d->program->buffers.at[r->columns.shared].dtype,
+			    tiling_stage_elements(r, &r->rows));
+	r->rows.shared = d->seen = d->weights;
+	if (is_tensor(d->found))
+		d->seen = shared(d, "seen", DTYPE_F32, d->tile->keys * (d->tile->rows + QUAD));
 }
 
 static void set_up(Attend *d)
 {
 	Tiling *s = &d->scores, *r = &d->result;
 	set_up_sides(d);
-	d->nparts = parts_of(d->tile);
-	d->parts = shared(d, "parts", d->nparts * d->tile->rows);
-	d->factors = shared(d, "factors", d->nparts * d->tile->rows);
-	s->sums = s->parts = new_sums(s, "scores");
-	r->sums = r->parts = new_sums(r, "sums");
+	d->nparts = parts_of(d->found, d->tile);
+	d->parts = shared(d, "parts", DTYPE_F32, d->nparts * d->tile->rows);
+	d->factors = shared(d, "factors", DTYPE_F32, d->nparts * d->tile->rows);
+	if (is_tensor(d->found)) {
+		mma_sums(s);
+		mma_sums(r);
+	} else {
+		s->sums = s->parts = new_sums(s, "scores");
+		r->sums = r->parts = new_sums(r, "sums");
+	}
 	d->tops = new_row_local(d, "top");
 	d->totals = new_row_local(d, "total");
-	int64_t held = d->tile->thread_rows * (d->score_tile.thread_columns + d->result_tile.thread_columns);
-	held += QUAD * (s->columns.times + r->columns.times);
+	int64_t sums = d->score_tile.thread_columns + d->result_tile.thread_columns;
+	int64_t held = d->tile->thread_rows * sums / (is_tensor(d->found) ? WARP : 1) +
+		       QUAD * (s->columns.times + r->columns.times);
 	d->ahead = held <= d->registers;
 }
 
@@ -197,22 +223,33 @@ static Block if_keys(const Attend *d, Block body)
 	return known(d->program, keys) > 0 ? body : if_below(s, number(s, 0), sized(s, keys), body);
 }
 
-static Block fetch(Attend *d, const Ix *round)
+static Block fetch_keys(Attend *d, const Ix *round)
 {
 	Tiling *s = &d->scores;
-	Body body = {0};
 	Block all = tiling_fetch(s, &s->columns, number(s, 0), !has_all_steps(d));
 	const Ix **iters = kernel_iters(d->arena, d->kernel, 0);
 	iters[d->round] = round;
-	add(s, &body, if_keys(d, tiling_rewrite(s, iters, all)));
-	add(s, &body, fetch_values(d, round));
+	return if_keys(d, tiling_rewrite(s, iters, all));
+}
+
+static Block fetch(Attend *d, const Ix *round)
+{
+	Body body = {0};
+	add(&d->scores, &body, fetch_keys(d, round));
+	add(&d->scores, &body, fetch_values(d, round));
 	return body_block(&body);
 }
 
+/* What was on its way; or is now, one after the other. */
 static void store(Attend *d, Body *body)
 {
-	add(&d->scores, body, tiling_store(&d->scores, &d->scores.columns, number(&d->scores, 0)));
-	add(&d->result, body, tiling_store(&d->result, &d->result.columns, number(&d->result, 0)));
+	Tiling *s = &d->scores, *r = &d->result;
+	if (!d->ahead)
+		add(s, body, fetch_keys(d, iter(s, d->round)));
+	add(s, body, tiling_store(s, &s->columns, number(s, 0)));
+	if (!d->ahead)
+		add(r, body, fetch_values(d, iter(r, d->round)));
+	add(r, body, tiling_store(r, &r->columns, number(r, 0)));
 }
 
 /* ---- all ---- */
@@ -247,8 +284,6 @@ static Block round_body(Attend *d, const Ix *rounds)
 	Tiling *s = &d->scores;
 	const Ix *next = plus(s, iter(s, d->round), number(s, 1));
 	Body body = {0};
-	if (!d->ahead)
-		add(s, &body, fetch(d, iter(s, d->round)));
 	add_barrier(s, &body);
 	store(d, &body);
 	add_barrier(s, &body);
@@ -300,7 +335,7 @@ static void make(Attend *d)
 	declare(d, &body, r->columns.next, 0);
 	add_rounds(d, &body);
 	attend_totals(d, &body);
-	add(r, &body, tiling_elements(r));
+	add(r, &body, is_tensor(d->found) ? mma_elements(r) : tiling_elements(r));
 	d->kernel->body = in_grid(d, body_block(&body));
 }
 

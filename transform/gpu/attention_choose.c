@@ -62,23 +62,45 @@ static bool others_are_asked(const Choose *c)
 	return asks_on(asked(c, c->kernel, CHOICE_TILE));
 }
 
-static const GpuAttention *tile_of(const Choose *c)
+/* The rows of the GPU for what computes the products. */
+typedef struct AttentionTiles {
+	const GpuAttention *at;
+	int64_t n;
+} AttentionTiles;
+
+static AttentionTiles tiles_of(const Choose *c)
 {
 	const GpuTarget *gpu = c->t->options->gpu;
-	for (int64_t i = 0; i < gpu->nattention; i++)
-		if (is_asked(c, &gpu->attention[i]) && fits(c, &gpu->attention[i]))
-			return &gpu->attention[i];
+	if (c->found->scores.tensor.used)
+		return (AttentionTiles){gpu->attention_16, gpu->nattention_16};
+	return (AttentionTiles){gpu->attention, gpu->nattention};
+}
+
+static const GpuAttention *tile_of(const Choose *c)
+{
+	AttentionTiles tiles = tiles_of(c);
+	for (int64_t i = 0; i < tiles.n; i++)
+		if (is_asked(c, &tiles.at[i]) && fits(c, &tiles.at[i]))
+			return &tiles.at[i];
 	return NULL;
+}
+
+/* Tensor cores compute both products where their factors are of one type of 16 bits, weights too, or none. */
+static void set_tensor(Attention *found, TensorUse scores, TensorUse result)
+{
+	bool used = scores.used && result.used && scores.op == result.op &&
+		    scores.op != MATRIX_TF32 && scores.promote == 0;
+	found->scores.tensor = found->result.tensor = used ? scores : (TensorUse){0};
 }
 
 /* Why there is none of those that are asked for. */
 static const char *no_tile(const Choose *c)
 {
-	const GpuTarget *gpu = c->t->options->gpu;
+	AttentionTiles tiles = tiles_of(c);
 	Arena *arena = c->t->program->arena;
 	const char *text = "a GPU has";
-	for (int64_t i = 0; i < gpu->nattention; i++) {
-		const GpuAttention *tile = &gpu->attention[i];
+	for (int64_t i = 0; i < tiles.n; i++) {
+		const GpuAttention *tile = &tiles.at[i];
 		text = arena_printf(arena, "%s%s %lld rows by %lld keys of up to %lld elements", text,
 				    i ? ", or" : "", (long long)tile->rows, (long long)tile->keys,
 				    (long long)tile->depth);
@@ -143,7 +165,9 @@ static void remove_kernels(Choose *c, const Attention *found)
 /* Why a kernel whose rows are asked for is no attention. */
 static void refuse(const Choose *c)
 {
-	if (c->t->options->tensor_cores)
+	if (c->t->options->tensor_cores && c->t->options->f32_matmul != F32_IEEE)
+		say_refused(c, "its products of f32 are not by tensor cores, as --f32-matmul asks");
+	else if (c->t->options->tensor_cores)
 		say_refused(c, "it is no product of what a softmax makes of another product's rows");
 	else
 		say_refused(c, "--fp=strict keeps the order of its sums");
@@ -163,10 +187,18 @@ uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32
 			refuse(&c);
 			continue;
 		}
+		set_tensor(&found, product_tensor(t, &found.scores),
+			   product_tensor(t, &found.result));
+		if (t->options->f32_matmul != F32_IEEE && !found.scores.tensor.used) {
+			refuse(&c);
+			continue;
+		}
 		const GpuAttention *tile = choose(&c);
 		if (!tile)
 			continue;
+		TensorUse tensor = found.scores.tensor;
 		attention_carry(&c.joins, &found);
+		found.scores.tensor = tensor;
 		note(&c, tile);
 		Kernel made;
 		bind_attention(t, &made, &(AttentionWanted){&found, tile, routine});

@@ -85,6 +85,8 @@ static bool note_store(Find *f, const Stmt *stmt, const Stmt *loop)
 {
 	Softmax *s = &f->parts->softmax;
 	const Value *value = in_first_loop(f, stmt->value, loop);
+	value = value->kind == VALUE_CAST ? value->args[0]
+					  : value; /* rounded to what it is stored as */
 	bool two = value->kind == VALUE_OP && (value->op == OP_MUL || value->op == OP_DIV);
 	int weight = two && is_exp_below(f, value->args[0]) ? 0 : 1;
 	if (s->nloops != 2 || s->store || stmt->acc != OP_NONE || !two ||
@@ -355,6 +357,14 @@ static bool find_scores(Find *f, uint32_t number)
 
 /* ---- all ---- */
 
+/* What is loaded of the rows, as it is or in a wider type; NULL: they are computed. */
+static const Value *weight_of(const Product *p)
+{
+	const Value *weight = p->row_operand.value;
+	weight = weight->kind == VALUE_CAST ? weight->args[0] : weight;
+	return weight->kind == VALUE_LOAD && dtype_is_float(weight->dtype) ? weight : NULL;
+}
+
 /* A product of rows that are loaded, one loop each for rows, columns and the sum. */
 static bool is_last(const Find *f)
 {
@@ -362,8 +372,7 @@ static bool is_last(const Find *f)
 	if (!product_of(f->program, f->last, &f->found->result) || p->guard || p->rows.n != 1 ||
 	    p->columns.n != 1 || p->sum.n != 1)
 		return false;
-	const Value *weight = p->row_operand.value;
-	return weight->kind == VALUE_LOAD && weight->dtype == DTYPE_F32;
+	return weight_of(p) != NULL;
 }
 
 /* The last kernel's loops of rows and of the batch, and that of the keys. */
@@ -406,7 +415,7 @@ bool attention_find(const Joins *j, uint32_t number, Attention *a)
 	a->kernel = *f.last;
 	if (!is_last(&f))
 		return false;
-	const Value *weight = a->result.row_operand.value;
+	const Value *weight = weight_of(&a->result);
 	uint32_t softmax = maker_of(&f, weight->buffer, number);
 	if (softmax == UINT32_MAX || !find_softmax(&f, &j->made[softmax]) ||
 	    !may_wait(&f, softmax, number))

@@ -19,17 +19,11 @@ static const Value *op(const Attend *d, Op which, const Value *a, const Value *b
 	return value_op(d->arena, which, DTYPE_F32, args, b ? 2 : 1);
 }
 
-/* ---- elements of a thread's tile ---- */
+/* ---- elements ---- */
 
 typedef struct TileIters {
 	IterVar row, column, row_quad, column_quad, i, j; /* threads; fours, and which of them */
 } TileIters;
-
-static TileIters tile_iters(Tiling *g)
-{
-	return (TileIters){tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "quad"),
-			   tiling_iter(g, "quad"),   tiling_iter(g, "i"),    tiling_iter(g, "j")};
-}
 
 static const Value *sum_of(const Tiling *g, const TileIters *t)
 {
@@ -39,27 +33,25 @@ static const Value *sum_of(const Tiling *g, const TileIters *t)
 	return tiling_element(g, g->sums, at);
 }
 
-static const Ix *row_of(const Tiling *g, const TileIters *t)
+static Block each_of_thread(Tiling *g, const ElementVisit *visit)
 {
-	return plus(g, tiling_quad_at(g, &g->rows, t->row, iter(g, t->row_quad)), iter(g, t->i));
+	TileIters t = {tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "quad"),
+		       tiling_iter(g, "quad"),	 tiling_iter(g, "i"),	 tiling_iter(g, "j")};
+	const Ix *row =
+		plus(g, tiling_quad_at(g, &g->rows, t.row, iter(g, t.row_quad)), iter(g, t.i));
+	const Ix *column = plus(g, tiling_quad_at(g, &g->columns, t.column, iter(g, t.column_quad)),
+				iter(g, t.j));
+	Block body = visit->make(visit->of, sum_of(g, &t), row, column);
+	body = loop_of(g, LOOP_UNROLL, t.i, QUAD, body);
+	body = loop_of(g, LOOP_UNROLL, t.row_quad, g->tile->thread_rows / QUAD, body);
+	body = loop_of(g, LOOP_UNROLL, t.j, QUAD, body);
+	body = loop_of(g, LOOP_UNROLL, t.column_quad, g->tile->thread_columns / QUAD, body);
+	return tiling_threads(g, t.row, t.column, body);
 }
 
-/* Where the thread's column j is in the tile. */
-static const Ix *column_of(const Tiling *g, const TileIters *t)
+static Block each_element(Tiling *g, const ElementVisit *visit)
 {
-	return plus(g, tiling_quad_at(g, &g->columns, t->column, iter(g, t->column_quad)), iter(g, t->j));
-}
-
-static Block each_row(const Tiling *g, const TileIters *t, Block body)
-{
-	body = loop_of(g, LOOP_UNROLL, t->i, QUAD, body);
-	return loop_of(g, LOOP_UNROLL, t->row_quad, g->tile->thread_rows / QUAD, body);
-}
-
-static Block each_column(const Tiling *g, const TileIters *t, Block body)
-{
-	body = loop_of(g, LOOP_UNROLL, t->j, QUAD, body);
-	return loop_of(g, LOOP_UNROLL, t->column_quad, g->tile->thread_columns / QUAD, body);
+	return g->product->tensor.used ? mma_each(g, visit) : each_of_thread(g, visit);
 }
 
 static const Stmt *set(const Attend *d, const Value *to, Op acc, const Value *value)
@@ -69,17 +61,25 @@ static const Stmt *set(const Attend *d, const Value *to, Op acc, const Value *va
 
 static Block one(const Attend *d, const Stmt *stmt) { return block_one(d->arena, stmt); }
 
+static LocalId scalar(Attend *d, const char *name)
+{
+	return tiling_local(&d->result, (KernelLocal){.name = name});
+}
+
+static const Value *read(const Attend *d, LocalId local)
+{
+	return value_local(d->arena, d->kernel, local, NULL, 0);
+}
+
 /* ---- scores ---- */
 
-/* What the row sees of a sum, which is one of the thread's. */
-static const Value *seen_of(const Attend *d, const TileIters *t, const Ix *row, const Ix *key)
+/* What the row sees of a sum. */
+static const Value *seen_of(const Attend *d, const Value *sum, const Ix *row, const Ix *key)
 {
-	const Tiling *s = &d->scores;
 	const Ix **iters = kernel_iters(d->arena, d->kernel, 0);
 	iters[d->found->row] = row;
 	iters[d->found->key] = key;
-	ValueTwin twin = {value_local(d->arena, d->kernel, s->product->declared->local, NULL, 0),
-			  sum_of(s, t)};
+	ValueTwin twin = {read(d, d->found->scores.declared->local), sum};
 	Rewrite rewrite = {.program = d->program,
 			   .iters = iters,
 			   .values = &twin,
@@ -88,56 +88,45 @@ static const Value *seen_of(const Attend *d, const TileIters *t, const Ix *row, 
 	return rewrite_alone(&rewrite, d->found->seen);
 }
 
-static Block clear_scores(Attend *d)
+static Block clear_score(void *of, const Value *score, const Ix *row, const Ix *column)
 {
-	Tiling *s = &d->scores;
-	TileIters t = tile_iters(s);
-	Block body = one(d, set(d, sum_of(s, &t), OP_NONE, zero(s)));
-	body = each_row(s, &t, each_column(s, &t, body));
-	return tiling_threads(s, t.row, t.column, body);
+	const Attend *d = of;
+	(void)row;
+	(void)column;
+	return one(d, set(d, score, OP_NONE, zero(&d->scores)));
 }
 
-/* scores = seen of them; behind the last key -inf. */
-static Block see_scores(Attend *d)
+/* Where `seen` has a score. */
+static const Ix *seen_at(const Attend *d, const Ix *key, const Ix *row)
 {
-	Tiling *s = &d->scores;
-	TileIters t = tile_iters(s);
-	const Ix *row = plus(s, times(s, iter(s, s->rows.tile), d->tile->rows), row_of(s, &t));
-	const Ix *key = plus(s, times(s, iter(s, d->round), d->tile->keys), column_of(s, &t));
-	const Ix *rows = sized(s, s->product->rows.extent), *keys = sized(s, s->product->columns.extent);
-	const Value *score = sum_of(s, &t);
+	const Ix *line = ix_mul(d->program, key, count(d, d->tile->rows + QUAD));
+	return ix_add(d->program, line, row);
+}
+
+/* seen = what the row sees of it; behind the last key -inf. */
+static Block see_score(void *of, const Value *score, const Ix *row, const Ix *column)
+{
+	Attend *d = of;
+	const Tiling *s = &d->scores;
+	const Ix *whole_row = plus(s, times(s, iter(s, s->rows.tile), d->tile->rows), row);
+	const Ix *key = plus(s, times(s, iter(s, d->round), d->tile->keys), column);
+	LocalId seen = scalar(d, "seen");
 	Body body = {0};
-	Block seen = one(d, set(d, score, OP_NONE, seen_of(d, &t, row, key)));
-	add(s, &body, if_below(s, row, rows, if_below(s, key, keys, seen)));
-	Cond behind = {COND_LE, keys, key};
-	add(s, &body, one(d, stmt_if_one(d->arena, behind,
-					 one(d, set(d, score, OP_NONE, attend_real(d, -INFINITY))))));
-	Block all = each_row(s, &t, each_column(s, &t, body_block(&body)));
-	return tiling_threads(s, t.row, t.column, all);
-}
-
-static const Ix *weight_at(const Attend *d, const Ix *key, const Ix *row)
-{
-	return ix_add(d->program, ix_mul(d->program, key, count(d, d->result.rows.pitch)), row);
-}
-
-static Block store_scores(Attend *d)
-{
-	Tiling *s = &d->scores;
-	TileIters t = tile_iters(s);
-	const Ix *at = weight_at(d, column_of(s, &t), row_of(s, &t));
-	Block body = one(d, stmt_store(d->arena, d->weights, at, OP_NONE, sum_of(s, &t)));
-	body = each_column(s, &t, each_row(s, &t, body));
-	return tiling_threads(s, t.row, t.column, body);
+	PUSH(d->arena, body.stmts, stmt_local(d->arena, seen, attend_real(d, -INFINITY)));
+	Block own = one(d, stmt_set(d->arena, seen, OP_NONE, seen_of(d, score, whole_row, key)));
+	own = if_below(s, key, sized(s, s->product->columns.extent), own);
+	add(s, &body, if_below(s, whole_row, sized(s, s->product->rows.extent), own));
+	PUSH(d->arena, body.stmts,
+	     stmt_store(d->arena, d->seen, seen_at(d, column, row), OP_NONE, read(d, seen)));
+	return body_block(&body);
 }
 
 void attend_scores(Attend *d, Body *body)
 {
 	Tiling *s = &d->scores;
-	add(s, body, clear_scores(d));
+	add(s, body, each_element(s, &(ElementVisit){clear_score, d}));
 	add(s, body, tiling_add_steps(s, number(s, 0), s->product->sum.extent));
-	add(s, body, see_scores(d));
-	add(s, body, store_scores(d));
+	add(s, body, each_element(s, &(ElementVisit){see_score, d}));
 }
 
 /* ---- rows ---- */
@@ -171,11 +160,25 @@ static const Ix *part_at(const Attend *d, const Ix *part, const Ix *row)
 	return ix_add(d->program, ix_mul(d->program, part, count(d, d->tile->rows)), row);
 }
 
-static const Ix *own_weight(const Attend *d, const RowIters *i)
+static const Ix *own_key(const Attend *d, const RowIters *i)
 {
 	const Tiling *r = &d->result;
-	const Ix *key = plus(r, times(r, iter(r, i->part), d->tile->keys / d->nparts), iter(r, i->key));
-	return weight_at(d, key, iter(r, i->row));
+	return plus(r, times(r, iter(r, i->part), d->tile->keys / d->nparts), iter(r, i->key));
+}
+
+static const Value *own_seen(const Attend *d, const RowIters *i)
+{
+	return loaded(d, d->seen, seen_at(d, own_key(d, i), iter(&d->result, i->row)));
+}
+
+static const Stmt *store_weight(const Attend *d, const RowIters *i, const Value *weight)
+{
+	const Tiling *r = &d->result;
+	const Ix *stage_step[] = {number(r, 0), own_key(d, i)};
+	const Ix *at = tiling_shared(r, &r->rows, stage_step, iter(r, i->row));
+	Dtype dtype = d->program->buffers.at[d->weights].dtype;
+	return stmt_store(d->arena, d->weights, at, OP_NONE,
+			  dtype == DTYPE_F32 ? weight : value_cast(d->arena, dtype, weight));
 }
 
 static Block each_key(const Attend *d, const RowIters *i, Block body)
@@ -183,17 +186,7 @@ static Block each_key(const Attend *d, const RowIters *i, Block body)
 	return loop_of(&d->result, LOOP_SERIAL, i->key, d->tile->keys / d->nparts, body);
 }
 
-static LocalId scalar(Attend *d, const char *name)
-{
-	return tiling_local(&d->result, (KernelLocal){.name = name});
-}
-
-static const Value *read(const Attend *d, LocalId local)
-{
-	return value_local(d->arena, d->kernel, local, NULL, 0);
-}
-
-/* parts = the greatest of the part's weights and the maximum so far */
+/* parts = the greatest of what the part sees and the maximum so far */
 static Block part_tops(Attend *d)
 {
 	RowIters i = row_iters(d);
@@ -201,7 +194,7 @@ static Block part_tops(Attend *d)
 	LocalId most = scalar(d, "most");
 	Body body = {0};
 	PUSH(d->arena, body.stmts, stmt_local(d->arena, most, row_local(d, &i, d->tops)));
-	add(r, &body, each_key(d, &i, one(d, stmt_set(d->arena, most, OP_MAX, loaded(d, d->weights, own_weight(d, &i))))));
+	add(r, &body, each_key(d, &i, one(d, stmt_set(d->arena, most, OP_MAX, own_seen(d, &i)))));
 	PUSH(d->arena, body.stmts,
 	     stmt_store(d->arena, d->parts, part_at(d, iter(r, i.part), iter(r, i.row)), OP_NONE,
 			read(d, most)));
@@ -217,15 +210,14 @@ static const Value *all_parts(const Attend *d, Op which, const Ix *row)
 	return all;
 }
 
-/* weights = exp(weights - base), which are added up */
+/* weights = exp(seen - base), which are added up */
 static void add_weights(Attend *d, Body *body, const RowIters *i, LocalId base, LocalId sum)
 {
 	LocalId weight = scalar(d, "weight");
-	const Ix *at = own_weight(d, i);
-	const Value *value = op(d, OP_EXP, op(d, OP_SUB, loaded(d, d->weights, at), read(d, base)), NULL);
+	const Value *value = op(d, OP_EXP, op(d, OP_SUB, own_seen(d, i), read(d, base)), NULL);
 	Body each = {0};
 	PUSH(d->arena, each.stmts, stmt_local(d->arena, weight, value));
-	PUSH(d->arena, each.stmts, stmt_store(d->arena, d->weights, at, OP_NONE, read(d, weight)));
+	PUSH(d->arena, each.stmts, store_weight(d, i, read(d, weight)));
 	PUSH(d->arena, each.stmts, stmt_set(d->arena, sum, OP_ADD, read(d, weight)));
 	add(&d->result, body, each_key(d, i, body_block(&each)));
 }
@@ -269,18 +261,6 @@ void attend_weights(Attend *d, Body *body)
 
 /* ---- sums ---- */
 
-/* sums = sums * factor of the row, of a thread's rows. */
-static Block scale_sums(Attend *d, Op which, const Value *(*factor)(const Attend *d, const Ix *row))
-{
-	Tiling *r = &d->result;
-	TileIters t = tile_iters(r);
-	LocalId local = scalar(d, "factor");
-	Body body = {0};
-	PUSH(d->arena, body.stmts, stmt_local(d->arena, local, factor(d, row_of(r, &t))));
-	add(r, &body, each_column(r, &t, one(d, set(d, sum_of(r, &t), OP_NONE, op(d, which, sum_of(r, &t), read(d, local))))));
-	return tiling_threads(r, t.row, t.column, each_row(r, &t, body_block(&body)));
-}
-
 static const Value *shared_factor(const Attend *d, const Ix *row)
 {
 	return loaded(d, d->factors, part_at(d, count(d, 0), row)); /* all parts have the same */
@@ -301,6 +281,30 @@ static const Value *total_factor(const Attend *d, const Ix *row)
 	return rewrite_alone(&rewrite, d->found->factor);
 }
 
+/* element = element * factor, or divided by it */
+static Block scaled(Attend *d, const Value *element, Op which, const Value *factor)
+{
+	LocalId local = scalar(d, "factor");
+	Body body = {0};
+	PUSH(d->arena, body.stmts, stmt_local(d->arena, local, factor));
+	PUSH(d->arena, body.stmts, set(d, element, OP_NONE, op(d, which, element, read(d, local))));
+	return body_block(&body);
+}
+
+static Block scale_round(void *of, const Value *element, const Ix *row, const Ix *column)
+{
+	Attend *d = of;
+	(void)column;
+	return scaled(d, element, OP_MUL, shared_factor(d, row));
+}
+
+static Block scale_all(void *of, const Value *element, const Ix *row, const Ix *column)
+{
+	Attend *d = of;
+	(void)column;
+	return scaled(d, element, d->found->divides ? OP_DIV : OP_MUL, total_factor(d, row));
+}
+
 static Block share_totals(Attend *d)
 {
 	RowIters i = row_iters(d);
@@ -314,14 +318,14 @@ void attend_sums(Attend *d, Body *body)
 {
 	Tiling *r = &d->result;
 	add_barrier(r, body);
-	add(r, body, scale_sums(d, OP_MUL, shared_factor));
+	add(r, body, each_element(r, &(ElementVisit){scale_round, d}));
 	add(r, body, tiling_add_steps(r, number(r, 0), size_const(d->program->sizes, d->tile->keys)));
 }
 
 void attend_totals(Attend *d, Body *body)
 {
-	const Tiling *r = &d->result;
+	Tiling *r = &d->result;
 	add(r, body, share_totals(d));
 	add_barrier(r, body);
-	add(r, body, scale_sums(d, d->found->divides ? OP_DIV : OP_MUL, total_factor));
+	add(r, body, each_element(r, &(ElementVisit){scale_all, d}));
 }

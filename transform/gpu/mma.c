@@ -254,15 +254,31 @@ Block mma_promote(Tiling *g, const Ix *round)
 	return in_warps(&w, all);
 }
 
-static const Ix *place(const Warps *w, const Side *side, IterVar warp, IterVar matrix, IterVar in)
+static const Ix *in_tile(const Warps *w, const Side *side, IterVar warp, IterVar matrix, IterVar in)
 {
 	const Tiling *g = w->g;
 	bool rows = side->rows;
-	const Ix *at = times(g, iter(g, side->tile), side->width);
-	at = plus(g, at,
-		  times(g, iter(g, warp), rows ? g->tile->thread_rows : g->tile->thread_columns));
+	const Ix *at =
+		times(g, iter(g, warp), rows ? g->tile->thread_rows : g->tile->thread_columns);
 	at = plus(g, at, times(g, iter(g, matrix), rows ? w->matrix->m : w->matrix->n));
 	return plus(g, at, iter(g, in));
+}
+
+Block mma_each(Tiling *g, const ElementVisit *visit)
+{
+	Warps w = warps_of(g);
+	SumIters s = sum_iters(g);
+	const Ix *row = in_tile(&w, &g->rows, w.row, s.p, s.i);
+	const Ix *column = in_tile(&w, &g->columns, w.column, s.q, s.j);
+	return in_warps(
+		&w, each_sum(&w, &s, visit->make(visit->of, sum_at(&w, g->sums, &s), row, column)));
+}
+
+static const Ix *place(const Warps *w, const Side *side, IterVar warp, IterVar matrix, IterVar in)
+{
+	const Tiling *g = w->g;
+	return plus(g, times(g, iter(g, side->tile), side->width),
+		    in_tile(w, side, warp, matrix, in));
 }
 
 Block mma_elements(Tiling *g)

@@ -134,12 +134,20 @@ const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stag
 Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last);
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
 
+/* What is done with an element of the sums, at a row and a column of the tile. */
+typedef struct ElementVisit {
+	Block (*make)(void *of, const Value *element, const Ix *row, const Ix *column);
+	void *of;
+} ElementVisit;
+
 /* mma.c: the sums of a tile by matrix instructions; the steps of a stage added to them; what was added since
  * the last time to f32 sums, where that many rounds are over (`round` NULL: in any case); all elements. */
 void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
 Block mma_elements(Tiling *g);
+/* ... each by what is given. */
+Block mma_each(Tiling *g, const ElementVisit *visit);
 
 /* async.c: lets both operands be copied as they are, 16 bytes at a time, where they can be; all whole rounds of
  * the sum then. */

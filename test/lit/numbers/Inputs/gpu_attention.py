@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from tsrlib import SCRATCH, Model
+from tsrlib import SCRATCH, Model, from_bf16, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
 few = len(sys.argv) > 2
@@ -119,6 +119,31 @@ output y = einsum("s | t; t | e => s | e", e / sum("s | t => s | 0", e), v)
         near("given %s" % ((s, t),), np.asarray(got)[rows], scores[rows], v)
 
 
+def tensor(kind, depth, columns):
+    """By tensor cores; weights are rounded to the type of the values. A past that is a dim, heads that share keys."""
+    model = Model("""dim rows
+dim keys
+dim past
+input q : %s [4, rows | %d]
+input k : %s [keys | %d]
+input v : %s [4, keys | %d]
+let scores = where(range(keys) <= to_batch(range(rows)) + past, einsum("h, s | d; t | d => h, s | t", f32(q), f32(k)) / 4, -inf)
+let e = exp(scores - reduce(max, "h, s | t => h, s | 0", scores))
+let p = %s(e / sum("h, s | t => h, s | 0", e))
+output y = einsum("h, s | t; h, t | d => h, s | d", f32(p), f32(v))
+""" % (kind, depth, kind, depth, kind, columns, kind), schedule("y: row_block s 64\n"))
+    given = to_bf16 if kind == "bf16" else lambda a: a.astype(np.float16)
+    real = from_bf16 if kind == "bf16" else lambda a: a.astype(np.float32)
+    for s, t, past in ((70, 130, 3),) if few else ((0, 3, 0), (1, 1, 0), (65, 64, 0), (70, 130, 3), (3, 200, 150)):
+        q, k, v = (given(draw(*shape)) for shape in ((4, s, depth), (t, depth), (4, t, columns)))
+        got, = model.forward([s, t, past], [q, k, v], [((4, s, columns), np.float32)])
+        seen = np.arange(t) <= np.arange(s)[:, None] + past
+        scores = np.where(seen, np.einsum("hsd,td->hst", real(q).astype(np.float64), real(k).astype(np.float64)) / 4, -np.inf)
+        want = softmax(scores) @ real(v).astype(np.float64)
+        worst = np.abs(np.asarray(got) - want).max(initial=0)
+        assert worst < (1e-2 if kind == "bf16" else 2e-3), (kind, depth, columns, (s, t, past), worst)
+
+
 BLOCKS = ["y: row_block s 64; block t 64\n", "y: row_block s 32; block t 32\n"]
 plain(64, 64, BLOCKS[0])
 plain(20, 36, BLOCKS[1])
@@ -131,4 +156,9 @@ masked(BLOCKS[0], 2, "to_batch(range(rows)) >= range(keys)", lambda row, key: ro
 masked(BLOCKS[1], 3, "range(keys) <= to_batch(range(rows)) + past", lambda row, key: key <= row, "dim past")
 masked(BLOCKS[1], 1, "range(keys) > to_batch(range(rows))", lambda row, key: key > row)
 given()
+tensor("bf16", 64, 64)
+tensor("f16", 40, 20)
+if not few:
+    tensor("bf16", 128, 128)
+    tensor("f16", 16, 72)
 print("attention is near that of float64")

@@ -18,7 +18,7 @@ let e = exp(scores - reduce(max, "s | t => s | 0", scores))
 output y = einsum("s | t; t | d => s | d", e / sum("s | t => s | 0", e), v)
 """
 FAULTS = [
-    ("keys behind the last one count", r"= -inf(\n\s+barrier|\n\s+block)", r"= 0\1"),
+    ("keys behind the last one count", r"(local seen : f32 = )-inf", r"\g<1>0"),
     ("a sum is not made smaller", r"(sums\[thread\d+, lane\d+, \S+ \+ \S+, \S+ \+ \S+\]) \* factor", r"\1 * 1"),
     ("a total is not made smaller", r"\* factor\) \+ sum", r"* 1) + sum"),
     ("the maximum is forgotten", r"(\n\s+top\[part\d+, row\d*, 0\]) = most\d*", r"\1 = -inf"),
