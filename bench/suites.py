@@ -57,10 +57,18 @@ output y = einsum("g, k -> o; g -> o => g, k -> o", w - 8, s) * reshape(x : [n |
 """
 
 
+GROUP_SUMS = FOUR_BITS[:FOUR_BITS.index("output")] + """output y = einsum("g, k -> o; g -> o; b | g, k => b | o",
+    w - 8, s, reshape(x : [n | %(g)d, 32]))
+"""
+
+
 def four_bits():
-    """Weights of four bits in groups of 32, past rows of f32; peers make floats of them at each call"""
-    for m, n, k in ((1, 4096, 4096), (1, 11008, 4096), (4, 4096, 4096), (64, 4096, 4096)):
-        yield Case("four bits %dx%dx%d" % (m, n, k), FOUR_BITS % {"g": k // 32, "n": n, "k": k}, 2.0 * m * n * k,
+    """Weights of four bits in groups of 32, past rows of f32, scaled or with sums of groups scaled; peers make floats
+    of them at each call"""
+    for program, name, m, n, k in ((FOUR_BITS, "", 1, 4096, 4096), (GROUP_SUMS, ", sums scaled", 1, 4096, 4096),
+                                   (FOUR_BITS, "", 1, 11008, 4096), (GROUP_SUMS, ", sums scaled", 1, 11008, 4096),
+                                   (FOUR_BITS, "", 4, 4096, 4096), (FOUR_BITS, "", 64, 4096, 4096)):
+        yield Case("four bits %dx%dx%d%s" % (m, n, k, name), program % {"g": k // 32, "n": n, "k": k}, 2.0 * m * n * k,
                    n * k / 2 + n * k / 16 + 4 * m * (n + k), arguments=("n=%d" % m,),
                    peers=(("numpy", "four_bits", m, n, k), ("torch", "four_bits", m, n, k)))
 

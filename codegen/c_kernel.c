@@ -391,6 +391,16 @@ static PutLoop *loop_writer(const KernelText *k, const Stmt *stmt)
 	}
 }
 
+/* Of i4 and u4 the byte of two elements. */
+static const char *stored_element(KernelText *k, const Stmt *stmt)
+{
+	if (!dtype_is_packed(k->m->program->buffers.at[stmt->buffer].dtype))
+		return c_buffer_element(k, stmt->buffer, stmt->ix);
+	return arena_printf(k->arena, "%s[(%s) / 2]",
+			    k->buffers[kernel_use_buffer(k->use, stmt->buffer)],
+			    c_kernel_ix(k, stmt->ix));
+}
+
 static void put_stmt(KernelText *k, const Stmt *stmt)
 {
 	c_kernel_count(k, stmt->value);
@@ -414,9 +424,7 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 		}
 		c_kernel_assign(k, c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
 		return;
-	case LOOP_STORE:
-		c_kernel_assign(k, c_buffer_element(k, stmt->buffer, stmt->ix), stmt);
-		return;
+	case LOOP_STORE: c_kernel_assign(k, stored_element(k, stmt), stmt); return;
 	case LOOP_CHECK: put_check(k, stmt); return;
 	case LOOP_PREFETCH: put_prefetch(k, stmt); return;
 	case LOOP_BARRIER: put_line(k, "TSR_BARRIER"); return;

@@ -25,7 +25,7 @@ static bool varies(const void *of, const Value *value) { return c_lanes_vary(of,
 
 static PackedLanes packed_lanes(const LanesText *l)
 {
-	return (PackedLanes){(Program *)l->k->m->program, l->loop->iter, varies, l};
+	return (PackedLanes){(Program *)l->k->m->program, l->loop->iter, varies, NULL, l};
 }
 
 bool c_lanes_packed_fits(const LanesText *l, const Value *value)
@@ -46,7 +46,7 @@ static bool begins_even(const LanesText *l, const Ix *ix)
 	even.fixed = fixed;
 	even.at = at;
 	fixed[l->loop->iter] = size_is_const(program->sizes, l->loop->lo->size, &at[l->loop->iter]);
-	return even_rest(&even, ix, &rest) && rest % 2 == 0;
+	return even_rest(&even, ix, 1, &rest) && rest % 2 == 0;
 }
 
 static const char *declared(LanesText *l, const char *type)

@@ -89,6 +89,7 @@ Scalar interp_load(const Interp *in, BufferId buffer, int64_t at)
 
 void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value)
 {
-	scalar_write(in->program->buffers.at[buffer].dtype, element(in, buffer, at)->bytes, at,
-		     value);
+	const Buffer *to = &in->program->buffers.at[buffer];
+	scalar_write(buffer_stored(to), element(in, buffer, at)->bytes,
+		     dtype_is_packed(to->dtype) ? at / 2 : at, value);
 }

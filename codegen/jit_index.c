@@ -236,6 +236,8 @@ Lvalue *jit_buffer_element(KernelJit *k, BufferId buffer, const Ix *ix)
 						jit_kernel_ix(k, ix));
 }
 
+enum { WORD_LOG = 3 }; /* of PACKED_WORD elements */
+
 static Dtype stored(const KernelJit *k, const Value *load)
 {
 	return k->program->buffers.at[load->buffer].dtype;
@@ -248,18 +250,29 @@ bool jit_is_packed(const KernelJit *k, const Value *value)
 
 Rvalue *jit_packed_element(KernelJit *k, const Value *load)
 {
-	JitHalf half = jit_kernel_half(k, load, 0);
+	JitHalf half = jit_packed_byte(k, load->buffer, load->ix, 0);
 	return packed_element(&k->f, stored(k, load), &half);
 }
 
-JitHalf jit_kernel_half(KernelJit *k, const Value *load, int64_t more)
+bool jit_packed_word(KernelJit *k, const Value *load, JitWord *word)
+{
+	const Sizes *sizes = k->program->sizes;
+	int64_t constant;
+	if (!k->scheduled || !even_rest(&k->even, load->ix, WORD_LOG, &constant) ||
+	    size_content(sizes, k->program->buffers.at[load->buffer].elements) % PACKED_WORD != 0)
+		return false;
+	Rvalue *base = base_address(k, load->buffer, load->ix, true);
+	word->place = (int)(constant & (PACKED_WORD - 1));
+	word->first = element_at(k, base, (constant - word->place) >> 1);
+	return true;
+}
+
+JitHalf jit_packed_byte(KernelJit *k, BufferId buffer, const Ix *ix, int64_t more)
 {
 	JitFunction *f = &k->f;
-	BufferId buffer = load->buffer;
-	const Ix *ix = load->ix;
 	Jit *jit = f->jit;
 	int64_t constant;
-	if (k->scheduled && even_rest(&k->even, ix, &constant)) {
+	if (k->scheduled && even_rest(&k->even, ix, 1, &constant)) {
 		constant += more;
 		Rvalue *base = base_address(k, buffer, ix, true);
 		return (JitHalf){.byte = element_at(k, base, constant >> 1), .odd = constant & 1};

@@ -305,6 +305,14 @@ static void prefetch_code(KernelJit *k, const Stmt *stmt)
 	gcc_jit_block_add_eval(k->f.block, k->f.location, jit_call(&k->f, prefetch, args, 3));
 }
 
+/* Of i4 and u4 the byte of two elements. */
+static Lvalue *stored_element(KernelJit *k, const Stmt *stmt)
+{
+	if (dtype_is_packed(k->program->buffers.at[stmt->buffer].dtype))
+		return jit_packed_byte(k, stmt->buffer, stmt->ix, 0).byte;
+	return jit_buffer_element(k, stmt->buffer, stmt->ix);
+}
+
 static void stmt_code(KernelJit *k, const Stmt *stmt)
 {
 	if (jit_matrix_stmt(k, stmt, stmt_code))
@@ -318,7 +326,7 @@ static void stmt_code(KernelJit *k, const Stmt *stmt)
 	case LOOP_SET:
 		assign(k, jit_kernel_element(k, stmt->local, stmt->ixs, stmt->nixs), stmt);
 		break;
-	case LOOP_STORE: assign(k, jit_buffer_element(k, stmt->buffer, stmt->ix), stmt); break;
+	case LOOP_STORE: assign(k, stored_element(k, stmt), stmt); break;
 	case LOOP_CHECK: check_code(k, stmt); break;
 	case LOOP_PREFETCH: prefetch_code(k, stmt); break;
 	case LOOP_BARRIER:

@@ -80,7 +80,9 @@ Lvalue *jit_buffer_element(KernelJit *k, BufferId buffer, const Ix *ix);
 /* Is the value loaded from a buffer of two elements a byte? */
 bool jit_is_packed(const KernelJit *k, const Value *value);
 /* Where buffer[ix + more] of such a load is. */
-JitHalf jit_kernel_half(KernelJit *k, const Value *load, int64_t more);
+JitHalf jit_packed_byte(KernelJit *k, BufferId buffer, const Ix *ix, int64_t more);
+/* Are such loads in lanes the same elements of words that lie one after another? Fills in the first. */
+bool jit_packed_word(KernelJit *k, const Value *load, JitWord *word);
 /* Such an element, an i8 or u8. */
 Rvalue *jit_packed_element(KernelJit *k, const Value *load);
 

@@ -10,6 +10,9 @@
  * one shift: a pair x | x << 28 has its even element in the lowest bits of the lower lane, its odd one in
  * those of the upper lane. AVX-512 then has f32 of a table of 16 numbers, which looks at these bits alone;
  * with VBMI one instruction makes the pairs from memory.
+ *
+ * Lanes that are the same element of words one after another, as panels of a product have them
+ * (lower/tile_words.c), need no widening: a word is a lane's i32, shifted by 4 bits for each element before.
  */
 #include "codegen/jit_packed.h"
 
@@ -112,11 +115,33 @@ bool packed_has_lanes(const Jit *jit, int log, Dtype to)
 	return log >= 2 && (to == DTYPE_I32 || to == DTYPE_F32) && simd_widens_bytes(jit);
 }
 
+static bool has_tables(SimdType to) { return to.dtype == DTYPE_F32 && to.log == TABLE_LOG; }
+
+/* What the lowest four bits of each lane are. */
+static Rvalue *looked_up(JitFunction *f, Dtype dtype, SimdType to, Rvalue *lanes, Rvalue *table)
+{
+	if (has_tables(to))
+		return simd_permuted(f, to, lanes, table ? table : packed_table(f, dtype));
+	Rvalue *integers = as_integers(f, dtype, to.log, lanes);
+	return to.dtype == DTYPE_I32 ? integers : simd_from_integers(f, to.log, integers);
+}
+
+Rvalue *packed_words(JitFunction *f, Dtype dtype, SimdType to, const JitWord *word, Rvalue *table)
+{
+	SimdType type = {DTYPE_I32, to.log};
+	Rvalue *lanes = jit_keep(f, gcc_jit_lvalue_as_rvalue(word->first));
+	Rvalue *bits = jit_long(f->jit, f->jit->types[DTYPE_I32], 4 * word->place);
+	if (word->place)
+		lanes = jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_RSHIFT, lanes,
+					       simd_spread(f, type, bits)));
+	return looked_up(f, dtype, to, lanes, table);
+}
+
 Rvalue *packed_lanes(JitFunction *f, Dtype dtype, SimdType to, const JitHalf halves[2],
 		     Rvalue *table)
 {
 	Jit *jit = f->jit;
-	bool tables = to.dtype == DTYPE_F32 && to.log == TABLE_LOG;
+	bool tables = has_tables(to);
 	bool even = !halves->at && !halves->odd;
 	Rvalue *pairs = tables && even && jit->extras & CPU_VBMI
 				? simd_spread_halves(f, halves->byte)
@@ -124,8 +149,5 @@ Rvalue *packed_lanes(JitFunction *f, Dtype dtype, SimdType to, const JitHalf hal
 	Rvalue *lanes = jit_keep(f, gcc_jit_context_new_bitcast(
 					    jit->ctxt, f->location, pairs,
 					    jit_vector_type(jit, DTYPE_I32, to.log)));
-	if (tables)
-		return simd_permuted(f, to, lanes, table ? table : packed_table(f, dtype));
-	Rvalue *integers = as_integers(f, dtype, to.log, lanes);
-	return to.dtype == DTYPE_I32 ? integers : simd_from_integers(f, to.log, integers);
+	return looked_up(f, dtype, to, lanes, table);
 }

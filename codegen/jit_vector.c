@@ -107,14 +107,30 @@ static Rvalue *op_lanes(Lanes *l, Op op, Dtype dtype, Rvalue *const *args, const
 	return jit_op_lanes(f, op, dtype, l->log, args, number);
 }
 
+/* Are elements of four bits neighbours, or each at the same place of the next word? */
+static bool has_packed_lanes(const Lanes *l, const Value *load)
+{
+	int64_t stride = jit_lanes_strided(l, load->ix);
+	JitWord word;
+	return stride == 1 || (stride == PACKED_WORD && jit_packed_word(l->k, load, &word));
+}
+
 static Rvalue *unpacked_lanes(Lanes *l, const Value *load, Dtype to, Rvalue *table)
 {
 	KernelJit *k = l->k;
 	JitHalf halves[2];
+	JitWord word;
 	if (l->mask || !packed_has_lanes(k->f.jit, l->log, to))
 		return NULL;
+	if (jit_lanes_strided(l, load->ix) == PACKED_WORD) {
+		if (!jit_packed_word(k, load, &word))
+			return NULL;
+		word.first = jit_lanes_at(k, word.first, DTYPE_I32, l->log);
+		return packed_words(&k->f, k->program->buffers.at[load->buffer].dtype,
+				    (SimdType){to, l->log}, &word, table);
+	}
 	for (int i = 0; i < 2; i++) {
-		halves[i] = jit_kernel_half(k, load, i);
+		halves[i] = jit_packed_byte(k, load->buffer, load->ix, i);
 		halves[i].byte = jit_lanes_at(k, halves[i].byte, DTYPE_U8, l->log - 1);
 	}
 	return packed_lanes(&k->f, k->program->buffers.at[load->buffer].dtype,
@@ -122,6 +138,10 @@ static Rvalue *unpacked_lanes(Lanes *l, const Value *load, Dtype to, Rvalue *tab
 }
 
 static bool varies(const void *of, const Value *value) { return jit_lanes_vary(of, value); }
+static bool in_words(const void *of, const Value *load)
+{
+	return has_packed_lanes(of, load);
+}
 
 /* The value for each pattern of four bits. */
 static Rvalue *table_of(Lanes *l, const Value *value)
@@ -142,7 +162,7 @@ static Rvalue *table_of(Lanes *l, const Value *value)
  * applied to these, once for all vectors that share it. NULL: it is none. */
 static Rvalue *tabled_lanes(Lanes *l, const Value *value)
 {
-	PackedLanes lanes = {(Program *)l->k->program, l->loop->iter, varies, l};
+	PackedLanes lanes = {(Program *)l->k->program, l->loop->iter, varies, in_words, l};
 	if (value->kind != VALUE_OP || 1 << l->log != PACKED_PATTERNS || l->mask ||
 	    !packed_has_lanes(l->k->f.jit, l->log, DTYPE_F32))
 		return NULL;
@@ -155,11 +175,12 @@ static Rvalue *widened_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
 	const Value *from = value->args[0];
-	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from) ||
-	    jit_lanes_strided(l, from->ix) != 1)
+	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from))
 		return NULL;
-	if (jit_is_packed(k, from))
+	if (jit_is_packed(k, from) && has_packed_lanes(l, from))
 		return unpacked_lanes(l, from, value->dtype, NULL);
+	if (jit_is_packed(k, from) || jit_lanes_strided(l, from->ix) != 1)
+		return NULL;
 	Lvalue *place =
 		jit_lanes_at(k, jit_buffer_element(k, from->buffer, from->ix), from->dtype, l->log);
 	if (l->log > 1 && value->dtype == DTYPE_F32 && jit_widens_by_steps(k->f.jit, from->dtype))

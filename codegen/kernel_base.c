@@ -57,8 +57,8 @@ static Size base_of(Move *m, BufferId buffer, const Ix *ix)
 		Size base = ix_linear(&m->program, ix).offset;
 		Size zero = size_const(sizes, 0);
 		const Buffer *to = &m->program.buffers.at[buffer];
-		bool in_byte = dtype_is_packed(to->dtype) && size_content(sizes, base) % 2 != 0;
-		if (!size_ge(sizes, base, zero) || to->shared || in_byte)
+		bool in_word = dtype_is_packed(to->dtype) && size_content(sizes, base) % 8 != 0;
+		if (!size_ge(sizes, base, zero) || to->shared || in_word)
 			base = zero;
 		PUSH(m->program.arena, m->list, ((KernelBase){buffer, base}));
 		*at = m->list.n;

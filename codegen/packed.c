@@ -15,7 +15,8 @@ bool packed_is_cast(const PackedLanes *l, const Value *value)
 	const Value *element = value->kind == VALUE_CAST ? value->args[0] : NULL;
 	return element && element->kind == VALUE_LOAD &&
 	       dtype_is_packed(l->program->buffers.at[element->buffer].dtype) &&
-	       ix_moves_by(l->program, element->ix, l->lane, 1);
+	       (ix_moves_by(l->program, element->ix, l->lane, 1) ||
+		(l->in_words && l->in_words(l->of, element)));
 }
 
 static bool is_product(const Value *value)

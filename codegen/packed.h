@@ -13,10 +13,13 @@ typedef struct PackedLanes {
 	Program *program;
 	IterVar lane;
 	bool (*vary)(const void *of, const Value *value); /* does it differ between lanes? */
+	/* are they each at one place of words that lie one after another? NULL: the back end has no
+	 * such lanes */
+	bool (*in_words)(const void *of, const Value *load);
 	const void *of;
 } PackedLanes;
 
-/* Is the value a cast of packed elements that are neighbours? */
+/* Is the value a cast of packed elements that are neighbours, or in words? */
 bool packed_is_cast(const PackedLanes *lanes, const Value *value);
 /* Is the f32 a function of one packed element and of what is the same in all lanes? Such a function is a
  * table of PACKED_PATTERNS numbers. A product inside a sum is none, as both may be rounded once. Returns the

@@ -70,6 +70,7 @@ const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
 const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 /* a VALUE_LOCAL */
 const Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value);
+/* Into a buffer of i4 or u4: the byte of the elements ix and ix + 1, ix even, as a u8. */
 const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
 const Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load);
 const Stmt *stmt_commit(Arena *arena);

@@ -1,55 +1,77 @@
-/* Even indices: see even.h.
+/* Multiples of small powers of two: see even.h.
  *
- * An iterator is even where it starts at an even index and its step is even. Sums and products follow;
+ * An iterator is a multiple where it starts at one and its step is one. Sums and products follow;
  * quotients, remainders, extremes and what is read may be anything.
  */
 #include "loops/even.h"
 
-static bool size_is_even(const Sizes *sizes, Size size) { return size_content(sizes, size) % 2 == 0; }
+static int least(int a, int b) { return a < b ? a : b; }
 
-static bool even_size(const Even *e, Size size, int64_t *constant)
+static int log_of(int64_t n)
 {
-	if (size_is_const(e->sizes, size, constant))
-		return true;
-	*constant = 0;
-	return size_is_even(e->sizes, size);
+	int log = 0;
+	while (log < EVEN_LOG_MOST && n % 2 == 0) {
+		n /= 2;
+		log++;
+	}
+	return n == 0 ? EVEN_LOG_MOST : log;
 }
 
-static bool even_iter(const Even *e, IterVar iter, int64_t *constant)
+static int log_of_index(const Even *e, const Ix *ix, int64_t *constant);
+
+static int log_of_size(const Even *e, Size size, int64_t *constant)
+{
+	if (size_is_const(e->sizes, size, constant))
+		return EVEN_LOG_MOST;
+	return log_of(size_content(e->sizes, size));
+}
+
+static int log_of_iter(const Even *e, IterVar iter, int64_t *constant)
 {
 	bool fixed = e->fixed && e->fixed[iter];
 	*constant = fixed ? e->at[iter] : 0;
-	return fixed || e->iters[iter];
+	return fixed ? EVEN_LOG_MOST : e->iters[iter];
 }
 
-static bool even_product(const Even *e, const Ix *ix, int64_t *constant)
+static int log_of_product(const Even *e, const Ix *ix, int64_t *constant)
 {
 	int64_t by = 0;
-	bool even = even_rest(e, ix->a, constant), size = ix->b->kind == IX_SIZE;
-	if (size && size_is_const(e->sizes, ix->b->size, &by)) {
-		*constant *= by;
-		return even || by % 2 == 0;
+	int log = log_of_index(e, ix->a, constant);
+	if (ix->b->kind != IX_SIZE) {
+		*constant = 0;
+		return 0;
 	}
-	even = even && *constant % 2 == 0;
+	if (size_is_const(e->sizes, ix->b->size, &by)) {
+		*constant *= by;
+		return least(log + log_of(by), EVEN_LOG_MOST);
+	}
+	log = least(log, log_of(*constant)) + log_of(size_content(e->sizes, ix->b->size));
 	*constant = 0;
-	return even || (size && size_is_even(e->sizes, ix->b->size));
+	return least(log, EVEN_LOG_MOST);
 }
 
-bool even_rest(const Even *e, const Ix *ix, int64_t *constant)
+/* The rest is a multiple of two to the power of what is returned. */
+static int log_of_index(const Even *e, const Ix *ix, int64_t *constant)
 {
-	int64_t more;
+	int64_t more = 0;
 	*constant = 0;
 	switch (ix->kind) {
-	case IX_SIZE: return even_size(e, ix->size, constant);
-	case IX_ITER: return even_iter(e, ix->iter, constant);
-	case IX_MUL: return even_product(e, ix, constant);
+	case IX_SIZE: return log_of_size(e, ix->size, constant);
+	case IX_ITER: return log_of_iter(e, ix->iter, constant);
+	case IX_MUL: return log_of_product(e, ix, constant);
 	case IX_ADD: {
-		bool a = even_rest(e, ix->a, constant), b = even_rest(e, ix->b, &more);
+		int log = log_of_index(e, ix->a, constant);
+		log = least(log, log_of_index(e, ix->b, &more));
 		*constant += more;
-		return a && b;
+		return log;
 	}
-	default: return false;
+	default: return 0;
 	}
+}
+
+bool even_rest(const Even *e, const Ix *ix, int log, int64_t *constant)
+{
+	return log_of_index(e, ix, constant) >= log;
 }
 
 static void walk_block(const Even *e, Block block)
@@ -57,21 +79,25 @@ static void walk_block(const Even *e, Block block)
 	for (uint32_t i = 0; i < block.n; i++) {
 		const Stmt *stmt = block.stmts[i];
 		int64_t lo;
-		if (stmt->kind == LOOP_FOR && (!even_rest(e, stmt->lo, &lo) || (lo | stmt->step) & 1))
-			e->iters[stmt->iter] = false;
+		if (stmt->kind == LOOP_FOR) {
+			int log = log_of_index(e, stmt->lo, &lo);
+			log = least(log, least(log_of(lo), log_of(stmt->step)));
+			e->iters[stmt->iter] = (uint8_t)least(log, e->iters[stmt->iter]);
+		}
 		if (stmt->kind == LOOP_FOR || stmt->kind == LOOP_IF)
 			walk_block(e, stmt->body);
 	}
 }
 
-/* Loops come before what is inside of them, so that where one starts is known. The
- * second walk sees those that a later loop of the same iterator has made odd. */
+/* Loops come before what is inside of them, so that where one starts is known. The further walks see
+ * what a later loop of the same iterator has taken away, a factor of two at least each. */
 Even even_new(Arena *arena, const Program *program, const Kernel *kernel)
 {
-	Even e = {.sizes = program->sizes, .iters = ARENA_ARRAY(arena, bool, kernel->niters + 1)};
+	Even e = {.sizes = program->sizes,
+		  .iters = ARENA_ARRAY(arena, uint8_t, kernel->niters + 1)};
 	for (uint32_t i = 0; i < kernel->niters; i++)
-		e.iters[i] = true;
-	walk_block(&e, kernel->body);
-	walk_block(&e, kernel->body);
+		e.iters[i] = EVEN_LOG_MOST;
+	for (int walk = 0; walk <= EVEN_LOG_MOST; walk++)
+		walk_block(&e, kernel->body);
 	return e;
 }

@@ -1,5 +1,5 @@
-/* Which indices are even, whatever the sizes are: two elements of i4 or u4 share a byte from such a one
- * on. */
+/* Of which small power of two indices are multiples, whatever the sizes are: two elements of i4 or u4
+ * share a byte from an even one on, eight share a word from a multiple of 8 on. */
 #ifndef TSR_LOOPS_EVEN_H
 #define TSR_LOOPS_EVEN_H
 
@@ -7,15 +7,17 @@
 
 typedef struct Even {
 	const Sizes *sizes;
-	bool *iters;	   /* by IterVar: is it even in every iteration? */
+	uint8_t *iters;	   /* by IterVar: a multiple of 1 << iters[i] in every iteration */
 	const bool *fixed; /* by IterVar: is it at the constant `at` now? NULL: none is */
 	const int64_t *at;
 } Even;
 
-/* Finds the iterators of the kernel that are even. */
+enum { EVEN_LOG_MOST = 3 };
+
+/* Finds what the iterators of the kernel are multiples of. */
 Even even_new(Arena *arena, const Program *program, const Kernel *kernel);
-/* The index as a constant and a rest that is even; false: the rest is not known to be. The constant is
- * the sum of the terms that are constants, fixed iterators among them. */
-bool even_rest(const Even *e, const Ix *ix, int64_t *constant);
+/* The index as a constant and a rest that is a multiple of 1 << log, at most EVEN_LOG_MOST; false: the rest
+ * is not known to be. The constant is the sum of the terms that are constants, fixed iterators among them. */
+bool even_rest(const Even *e, const Ix *ix, int log, int64_t *constant);
 
 #endif

@@ -190,6 +190,11 @@ const Value *value_cast(Arena *arena, Dtype dtype, const Value *from)
 	return value;
 }
 
+Dtype buffer_stored(const Buffer *buffer)
+{
+	return dtype_is_packed(buffer->dtype) ? DTYPE_U8 : buffer->dtype;
+}
+
 const Value *value_key(Arena *arena, const Value *from)
 {
 	REQUIRE(from->dtype == DTYPE_F32 || from->dtype == DTYPE_F64);

@@ -22,7 +22,7 @@
  *            | local L : DTYPE [t, ... | d, ...] = value   each thread of a block has one
  *            | local L : DTYPE [..., m, n] ROLE of MATRIX = value   the threads of a warp hold each matrix together
  *            | L[ix, ...] (ACC)= value
- *            | BUF[ix] (ACC)= value
+ *            | BUF[ix] (ACC)= value                       BUF of i4 or u4: ix even, a u8 of two elements
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
  *            | prefetch [near] BUF[ix]             a hint: ix may be outside BUF; near: to the first cache
  *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | fast op(value, ...) | far op(value, ...) | cast(value) | key(value)
@@ -150,6 +150,9 @@ typedef struct Buffer {
 	bool shared; /* TEMP, scratch: of the threads of a block */
 	bool padded; /* TEMP: there is room behind each of its rows, which nothing reads */
 } Buffer;
+
+/* The dtype of what a store gives: of i4 and u4, u8. */
+Dtype buffer_stored(const Buffer *buffer);
 
 /* A tensor's type for headers and tables: axes in storage order, batch then output then input. */
 typedef struct TensorType {

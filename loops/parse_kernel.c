@@ -274,8 +274,8 @@ static Stmt *parse_set(LoopsParser *p)
 	stmt->buffer = buffer_wanted(p);
 	stmt->ix = parse_ixs(p, 1)[0];
 	stmt->acc = parse_acc(p);
-	stmt->value = parse_value(p, p->failed ? DTYPE_F32
-					       : p->program->buffers.at[stmt->buffer].dtype);
+	stmt->value = parse_value(
+		p, p->failed ? DTYPE_F32 : buffer_stored(&p->program->buffers.at[stmt->buffer]));
 	return stmt;
 }
 

@@ -1,4 +1,5 @@
 /* The rules of the grammar of loops.h for statements: what may stand in which loop. */
+#include "loops/even.h"
 #include "loops/matrix.h"
 #include "loops/verify_walk.h"
 #include "loops/walk.h"
@@ -207,6 +208,15 @@ static void check_acc(Verify *v, Op acc)
 		    "an accumulation by an operation without two arguments");
 }
 
+/* Is it set to both elements of a byte, by no lane? */
+static bool stores_byte(const Verify *v, const Stmt *stmt)
+{
+	Even even = even_new(v->program->arena, v->program, v->kernel);
+	int64_t constant;
+	return !v->vector && !stmt->async && stmt->acc == OP_NONE &&
+	       even_rest(&even, stmt->ix, 1, &constant) && constant % 2 == 0;
+}
+
 static void check_store(Verify *v, const Stmt *stmt)
 {
 	if (!verify_buffer(v, stmt->buffer))
@@ -217,7 +227,8 @@ static void check_store(Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v,
 		    buffer->kind != BUFFER_PACKED || !v->routine || v->routine == &v->program->pack,
 		    "a store into a copy of a parameter");
-	FAIL_UNLESS(v, !dtype_is_packed(buffer->dtype), "a store of half a byte");
+	FAIL_UNLESS(v, !dtype_is_packed(buffer->dtype) || stores_byte(v, stmt),
+		    "a store of half a byte");
 	bool first = !v->routine || v->routine == &v->program->init;
 	FAIL_UNLESS(v,
 		    buffer->kind != BUFFER_PARAM || v->program->params.at[buffer->arg].changes ||
@@ -233,7 +244,7 @@ static void check_store(Verify *v, const Stmt *stmt)
 		    "one element stored by all lanes");
 	verify_lanes(v, stmt->ix, stmt->acc == OP_NONE ? LANES_STRIDE : 1);
 	verify_value(v, stmt->value);
-	FAIL_UNLESS(v, stmt->value->dtype == buffer->dtype, "a store of another type");
+	FAIL_UNLESS(v, stmt->value->dtype == buffer_stored(buffer), "a store of another type");
 	FAIL_UNLESS(v, stmt->acc == OP_NONE || buffer->dtype == dtype_wide(buffer->dtype),
 		    "an accumulation in a type of storage");
 }

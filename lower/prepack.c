@@ -109,14 +109,23 @@ bool prepack_suits_size(const Lower *lower, Size size)
 	       elements >= lower->target->prepack_elements && elements <= MOST_ELEMENTS;
 }
 
-bool tile_may_prepack(const Planner *p, int load)
+static bool may_prepack(const Planner *p, int load)
 {
 	const Lower *lower = p->tile->nest->gen->lower;
 	const Buffer *buffer = &p->program->buffers.at[p->sum.from.at[load]];
 	Sym name = lower_identifier(lower, buffer->name);
-	if (lower->packing || asks_off(p->prepacks) || asks_on(p->packs) ||
-	    !asks_name(p->prepacks, 0, name) ||
-	    (dtype_is_packed(buffer->dtype) && !asks_on(p->prepacks))) /* a copy has bytes */
-		return false;
-	return may_stay(p, p->sum.at.at[load], buffer);
+	return !lower->packing && !asks_off(p->prepacks) && !asks_on(p->packs) &&
+	       asks_name(p->prepacks, 0, name) && may_stay(p, p->sum.at.at[load], buffer);
+}
+
+bool tile_may_prepack(const Planner *p, int load)
+{
+	Dtype dtype = p->program->buffers.at[p->sum.from.at[load]].dtype;
+	return may_prepack(p, load) &&
+	       (!dtype_is_packed(dtype) || asks_on(p->prepacks)); /* a copy has bytes */
+}
+
+bool tile_may_prepack_words(const Planner *p, int load)
+{
+	return tile_fits_words(p, load) && may_prepack(p, load);
 }

@@ -9,7 +9,8 @@ static PackedParam describe(const Tile *tile, const Value *load, Dtype dtype)
 {
 	const Nest *nest = tile->nest;
 	Program *program = nest->gen->program;
-	PackedParam packed = {.param = load->buffer, .dtype = dtype, .group = tile->group};
+	PackedParam packed = {
+		.param = load->buffer, .dtype = dtype, .group = tile_lane_steps(tile)};
 	packed.first = ix_linear(program, load->ix).offset;
 	for (uint32_t i = 0; i < nest->nloops; i++) {
 		const Loop *loop = &nest->loops[i];

@@ -21,7 +21,7 @@ BufferId prepack_value_buffer(Lower *lower, NodeId id)
 	Buffer buffer = {.kind = BUFFER_PACKED,
 			 .name = lower_name(lower, id),
 			 .span = lower_node(lower, id)->span,
-			 .dtype = lower_node(lower, id)->dtype,
+			 .dtype = dtype_alone(lower_node(lower, id)->dtype),
 			 .elements = node_elements(lower, id),
 			 .arg = param->arg,
 			 .offset = program->state};

@@ -152,7 +152,7 @@ static void check_bytes(Tables *t, Size elements, Dtype dtype, NodeId node)
 
 BufferId tables_buffer(Tables *t, Buffer buffer)
 {
-	if (buffer.kind == BUFFER_TEMP || buffer.kind == BUFFER_PACKED)
+	if (buffer.kind == BUFFER_TEMP)
 		buffer.dtype = dtype_alone(buffer.dtype);
 	buffer.routine = t->routine_id;
 	buffer.home = (BufferId)t->program->buffers.n;

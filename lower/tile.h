@@ -44,6 +44,8 @@ typedef struct Tile {
 	/* products that a lane adds at once: 4 of bytes, 2 of bf16; ACROSS: of a packed operand,
 	 * along `along` */
 	int64_t group;
+	int64_t word; /* ACROSS: TILE_WORD steps of a packed operand of i4 or u4 are a word of a lane; 1: no
+		       * such operand is packed */
 	bool matrix; /* groups: whole rounds of steps are products of matrices (tile_choose_matrix.c) */
 	SumOrder order; /* in which an element adds */
 	int64_t lanes;	/* ALONG: steps at a time; ACROSS: of one vector of the machine */
@@ -97,12 +99,19 @@ typedef struct Tile {
 
 static inline const Target *tile_target(const Tile *tile) { return nest_target(tile->nest); }
 
+/* Steps of the sum that lie beside each other in a lane of the packed operand. */
+static inline int64_t tile_lane_steps(const Tile *tile)
+{
+	return tile->word > 1 ? tile->word : tile->group;
+}
+
 typedef struct Loads {
 	VEC(const Ix *) at;
 	VEC(BufferId) from;
 	bool plain; /* multiplications and additions of loads and constants */
 } Loads;
 
+enum { TILE_WORD = 8 };
 enum { TILE_ASSUMED = SUM_ASSUMED }; /* of an extent that is not known */
 
 /* tile_values.c: are two of the loads of one element, wherever the loops are? */

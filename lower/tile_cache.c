@@ -70,7 +70,7 @@ static bool may_wait(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype &&
-	       p->tile->sets && p->tile->form == TILE_ACROSS && p->tile->group == 1 &&
+	       p->tile->sets && p->tile->form == TILE_ACROSS && tile_lane_steps(p->tile) == 1 &&
 	       !p->tile->stores_rows && !p->tile->round;
 }
 

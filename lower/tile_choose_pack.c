@@ -98,6 +98,7 @@ static void pack(Planner *p, Loop *col, int load, LoopKind kind)
 	tile->col = col;
 	tile->along = NULL;
 	tile->group = 1;
+	tile->word = 1;
 	for (uint32_t i = 0; i < nest->nresult; i++)
 		if (tile_stride(p, p->sum.at.at[load], &nest->loops[i]) != 0)
 			tile->movers |= (uint64_t)1 << nest->loops[i].iter;
@@ -211,6 +212,24 @@ static bool pack_groups(Planner *p)
 	return true;
 }
 
+/* The one operand that does not lie along a loop of those that it moves, where a copy stays and vectors of
+ * the others need no filling up; -1: there are more, or none. */
+static int only_strided(const Planner *p, const Loop *loop)
+{
+	int strided = -1;
+	if (tile_extent(p, loop, 1) % p->native != 0)
+		return -1;
+	for (size_t i = 0; i < p->sum.at.n; i++) {
+		int64_t by = tile_stride(p, p->sum.at.at[i], loop);
+		bool moved = ix_uses(p->sum.at.at[i], loop->var);
+		if ((moved && by == 0) || (by > 1 && strided >= 0))
+			return -1;
+		if (by != 0 && by != 1)
+			strided = (int)i;
+	}
+	return strided >= 0 && tile_may_prepack(p, strided) ? strided : -1;
+}
+
 /* Lanes along a sum become lanes across the result where its operand can be transposed once for many
  * rows. */
 static void pack_transposed(Planner *p)
@@ -219,18 +238,21 @@ static void pack_transposed(Planner *p)
 	for (uint32_t i = nest->nresult; i-- > 0;) {
 		Loop *col = &nest->loops[i];
 		int load = only_moved(p, col);
+		load = load < 0 ? only_strided(p, col) : load;
 		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
 		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
 		    tile_extent(p, col, 0) == 0)
 			continue;
-		bool hoisted = tile_may_prepack(p, load);
+		bool words = tile_may_prepack_words(p, load),
+		     hoisted = words || tile_may_prepack(p, load);
 		if (!sums_transposes(&p->facts, tile_place(p, col), pack_steps(p, load),
 				     !hoisted) ||
 		    (!hoisted && !pays_packed(p, load, false)))
 			continue;
 		pack(p, col, load, LOOP_UNROLL);
 		p->tile->prepacked = hoisted;
+		p->tile->word = words ? TILE_WORD : 1;
 		return;
 	}
 }

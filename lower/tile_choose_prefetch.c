@@ -183,8 +183,9 @@ static bool is_prefetched(const Planner *p, int load, bool pays)
 void tile_choose_prefetch(Planner *p)
 {
 	int cols = columns_operand(p), rows = rows_operand(p), packed = packed_operand(p);
-	p->tile->prefetched = is_prefetched(p, packed, packed >= 0 && packed_pays(p))  ? packed
-			      : is_prefetched(p, cols, cols >= 0 && columns_pay(p))    ? cols
-			      : is_prefetched(p, rows, rows >= 0 && rows_pay(p, rows)) ? rows
-										       : -1;
+	p->tile->prefetched = p->tile->word > 1 ? -1 /* one line after the other, slowly */
+			      : is_prefetched(p, packed, packed >= 0 && packed_pays(p)) ? packed
+			      : is_prefetched(p, cols, cols >= 0 && columns_pay(p))	? cols
+			      : is_prefetched(p, rows, rows >= 0 && rows_pay(p, rows))	? rows
+											: -1;
 }

@@ -157,6 +157,8 @@ static bool declare_packed(Tile *tile)
 	const Value *load = tile_packed_operand(tile);
 	Dtype dtype = tile->group > 1 ? tile_group_copied(tile, load)->dtype
 				      : tile_packed_load(tile)->dtype;
+	if (tile->word > 1)
+		dtype = gen->program->buffers.at[load->buffer].dtype;
 	if (tile->prepacked)
 		return prepack_declare(tile, load, dtype, elements);
 	tile->packed = gen_temporary(

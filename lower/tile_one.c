@@ -44,6 +44,8 @@ static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value
 		return tile_square_steps(tile, row, acc, element);
 	if (tile->cuts && row->edge && row->single)
 		return tile_cut_steps(tile, row, acc, prefetch);
+	if (tile->word > 1)
+		return tile_word_steps(tile, element, prefetch);
 	if (tile->group > 1)
 		return tile_group_steps(tile, element, prefetch);
 	if (tile->over_read >= 0 && tile_width(tile, col->step) > col->step)

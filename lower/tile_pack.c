@@ -93,8 +93,8 @@ static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
 {
 	Program *program = tile->nest->gen->program;
 	const Ix *step = ix_mul(program, tile_step_number(tile), tile_const(tile, width));
-	const Ix *lane =
-		ix_mul(program, ix_iter(program->arena, tile->lane), tile_const(tile, tile->group));
+	const Ix *lane = ix_mul(program, ix_iter(program->arena, tile->lane),
+				tile_const(tile, tile_lane_steps(tile)));
 	return ix_add(program, panel_ix(tile, first), ix_add(program, step, lane));
 }
 
@@ -162,6 +162,8 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	const Ix *to = tile_pack_to(tile, part);
 	if (tile->group > 1)
 		return over_panels(tile, part, tile_group_fill(tile, part));
+	if (tile->word > 1)
+		return over_panels(tile, part, tile_word_fill(tile, part));
 	const Value *load = source(tile);
 	Body body = {0};
 	bool along = tile->pack_kind == LOOP_UNROLL;

@@ -34,6 +34,10 @@ Block tile_add(Tile *tile, const Value *element);
 bool tile_fits_squares(Tile *tile, const Value *value, const Ix *to, int64_t cols);
 Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols);
 
+/* tile_words.c: a panel of the part of the columns; the loops over the sum, as below. */
+Block tile_word_fill(Tile *tile, const TilePart *part);
+Block tile_word_steps(Tile *tile, const Value *element, Block prefetch);
+
 /* tile_groups.c: a panel of the part of the columns. */
 Block tile_group_fill(Tile *tile, const TilePart *part);
 /* The loops over the sum, which add to the elements of a tile, `prefetch` in each. */

@@ -133,6 +133,7 @@ static Tile nothing_chosen(Nest *nest, Op reduce)
 	return (Tile){.nest = nest,
 		      .reduce = reduce,
 		      .group = 1,
+		      .word = 1,
 		      .pack = -1,
 		      .square_operand = -1,
 		      .over_read = -1,

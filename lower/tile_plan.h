@@ -37,6 +37,9 @@ uint64_t tile_matrix_half_cycles(const Planner *p, int64_t rows, int64_t cols);
 int64_t tile_matrix_rows(const Planner *p, int64_t at);
 /* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the
  * state? */
+/* tile_words.c: may an operand of i4 or u4 be packed as words? */
+bool tile_fits_words(const Planner *p, int load);
+bool tile_may_prepack_words(const Planner *p, int load);
 bool tile_may_prepack(const Planner *p, int load);
 
 /* tile_collapse.c: may so many columns be more with those of another loop? Makes the last loop of

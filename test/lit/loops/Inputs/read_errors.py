@@ -31,6 +31,8 @@ WRONG = [
     (4, "buffer t : f32 [2] const as [2] = 1", "6:1: error: the constant has 2 elements [E0610]"),
     (4, "check 0: n must equal \0 2", "4:23: error: an index is expected here, not '' [E0610]"),
     (4, "check 0: an index in t\0 is outside [0, 4)", "4:10: error: the text of a check has a byte 0 [E0610]"),
+    (4, "buffer t : u4 [4] temp of forward\n\nkernel u(-> t u4 temp)\n  for i in 0..4 step 2\n    t[i + 1] = 1\n",
+     "8:5: error: kernel u: a store of half a byte [E0611]"),
     (4, "check 1: n must equal 2", "4:7: error: checks are numbered from 0, in order [E0610]"),
     (6, "kernel y(x i32 in -> y f32 out)", "6:10: error: the buffer 'x' is f32 in [E0610]"),
     (7, "  for i in 0,n", "7:13: error: '..' is expected here, not ',' [E0610]"),

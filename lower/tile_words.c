@@ -1,0 +1,125 @@
+/* A parameter of i4 or u4 in panels: a lane has eight steps of the sum beside each other, one word of 32 bits,
+ * so that lanes take a step's elements by a shift.
+ *
+ *   for panel: for k in 0..512 step 8: for lane in 0..64
+ *     packed[panel*64*512 + k*64 + lane*8 + q] = w[panel*64 + lane, k + q]         for q = 0, 1 .. 7
+ *   for k in 0..512 step 8: for each q: unroll r: vector lane in 0..64
+ *     acc[r, lane] += f32(packed[j*512 + k*64 + lane*8 + q])*x[i + r, k + q]
+ *
+ * Elements add their products one after another, as in panels of other types. The copy has the
+ * parameter's type: two elements a byte, stored together.
+ */
+#include "lower/tile_emit.h"
+#include "lower/tile_plan.h"
+
+static const Loop *last_loop(const Tile *tile) { return &tile->nest->loops[tile->nest->nloops - 1]; }
+
+bool tile_fits_words(const Planner *p, int load)
+{
+	const Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	const Buffer *buffer = &p->program->buffers.at[p->sum.from.at[load]];
+	int64_t steps;
+	return dtype_is_packed(buffer->dtype) && buffer->kind == BUFFER_PARAM &&
+	       nest->nloops > nest->nresult && nest->guards.n == 0 && tile->reduce == OP_ADD &&
+	       tile_is_const(p, last_loop(tile)->extent, &steps) && steps % TILE_WORD == 0 &&
+	       tile_stride(p, p->sum.at.at[load], last_loop(tile)) == 1;
+}
+
+/* The last loop at a step of the word at hand. */
+static void set_step(Tile *tile, int64_t q)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *first = ix_iter(gen->arena, last_loop(tile)->var);
+	nest->by_iter[last_loop(tile)->iter] = ix_add(gen->program, first, tile_const(tile, q));
+	nest_values(nest);
+}
+
+static const Ix *plus(const Tile *tile, const Ix *word, int64_t q)
+{
+	return ix_add(tile->nest->gen->program, word, tile_const(tile, q));
+}
+
+/* All sums, the last one a word at a time. */
+static Block over_words(Tile *tile, Block body)
+{
+	const Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Loop *last = last_loop(tile);
+	const Stmt *loop = stmt_for(gen->arena, last->var, tile_const(tile, 0),
+				    ix_size(gen->arena, last->extent), body);
+	set_step(tile, 0);
+	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops,
+			 block_of(gen, stmt_step(gen->arena, loop, TILE_WORD)));
+}
+
+/* ---- the copy ---- */
+
+static const Value *in_i32(const Tile *tile, Op op, const Value *a, int64_t b)
+{
+	Arena *arena = tile->nest->gen->arena;
+	const Value *number = value_const(arena, DTYPE_I32, scalar_of(DTYPE_I32, (double)b));
+	return value_op(arena, op, DTYPE_I32, (const Value *[]){a, number}, 2);
+}
+
+/* The byte of the steps q and q + 1. */
+static const Value *byte_of(Tile *tile, int64_t q)
+{
+	Arena *arena = tile->nest->gen->arena;
+	enum { PATTERNS = 2 * TILE_WORD };
+	set_step(tile, q);
+	const Value *low = value_cast(arena, DTYPE_I32, tile_packed_load(tile));
+	set_step(tile, q + 1);
+	const Value *high = value_cast(arena, DTYPE_I32, tile_packed_load(tile));
+	const Value *both[] = {in_i32(tile, OP_MOD, low, PATTERNS),
+			       in_i32(tile, OP_MUL, high, PATTERNS)};
+	return value_cast(arena, DTYPE_U8, value_op(arena, OP_ADD, DTYPE_I32, both, 2));
+}
+
+/* Words of lanes from lo on; `filled`: zeros behind the last column. */
+static Block words_of(Tile *tile, const TilePart *part, int64_t lo, int64_t hi, bool filled)
+{
+	Gen *gen = tile->nest->gen;
+	Body body = {0};
+	const Value *zero = value_const(gen->arena, DTYPE_U8, scalar_of(DTYPE_U8, 0));
+	set_step(tile, 0);
+	const Ix *word = tile_pack_to(tile, part);
+	for (int64_t q = 0; q < TILE_WORD; q += 2)
+		PUSH(gen->arena, body.stmts,
+		     stmt_store(gen->arena, tile->packed, plus(tile, word, q), OP_NONE,
+				filled ? zero : byte_of(tile, q)));
+	return block_of(gen, stmt_for(gen->arena, tile->lane, tile_const(tile, lo),
+				      tile_const(tile, hi), body_block(&body)));
+}
+
+Block tile_word_fill(Tile *tile, const TilePart *part)
+{
+	Body body = {0};
+	int64_t width = tile_width(tile, part->step);
+	gen_append(tile->nest->gen, &body, words_of(tile, part, 0, part->step, false));
+	if (width > part->step)
+		gen_append(tile->nest->gen, &body, words_of(tile, part, part->step, width, true));
+	return over_words(tile, body_block(&body));
+}
+
+/* ---- what is added ---- */
+
+Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	Body body = {0};
+	set_step(tile, 0);
+	const Ix *word = tile_pack_ix(tile, tile->at_col);
+	for (int64_t q = 0; q < TILE_WORD; q++) {
+		set_step(tile, q);
+		const Value *load = value_load(gen->program, tile->packed, plus(tile, word, q));
+		const Value *value =
+			tile_replaced(gen->arena, nest->value, tile_packed_load(tile), load);
+		const Stmt *add = stmt_set_at(gen->arena, element, tile->reduce, value);
+		gen_append(gen, &body, tile_over_elements(tile, block_of(gen, add)));
+	}
+	gen_append(gen, &body, prefetch);
+	return over_words(tile, body_block(&body));
+}

@@ -1,0 +1,80 @@
+"""Products with parameters of i4 and u4, whose panels in the state have words of eight steps, against NumPy: groups with
+scales, columns that fill no vector, every number of rows, which have the bits of each row alone. Prints a checksum of
+all results, which is that of any number of threads."""
+import sys
+import zlib
+
+import numpy as np
+
+from nibbles import RANGES, packed
+from prepack_state import new_state, pack, write
+from tsrlib import Model
+
+PLAIN = """dim n
+input x : [n | %(steps)d]
+param w : %(dtype)s [%(steps)d -> %(columns)d]
+output y = (w - %(zero)d) * x
+"""
+GROUPS = """dim n
+input x : [n | %(steps)d]
+param w : %(dtype)s [%(groups)d, %(size)d -> %(columns)d]
+param s : %(scale)s [%(groups)d -> %(columns)d]
+output y = einsum("g, k -> o; g -> o; b | g, k => b | o", w - %(zero)d, s, reshape(x : [n | %(groups)d, %(size)d]))
+"""
+
+
+def scales_of(rng, dtype, shape):
+    """As they are stored, and what they are."""
+    values = rng.uniform(0.5, 2, shape).astype(np.float32)
+    if dtype == "bf16":
+        bits = (values.view(np.uint32) >> 16).astype(np.uint16)
+        return bits, (bits.astype(np.uint32) << 16).view(np.float32)
+    stored = values.astype(np.float16 if dtype == "f16" else np.float32)
+    return stored, stored.astype(np.float32)
+
+
+def wanted(w, s, x, size):
+    """In f64, and how far f32 may be from it."""
+    w, x = w.astype(float), x.astype(float)
+    s = np.repeat(s.astype(float), size, 1)
+    return x @ (w * s).T, np.abs(x) @ np.abs(w * s).T * 4e-6 + 1e-30
+
+
+def check(model, rng, case, options):
+    groups, size, columns, scale, dtype, zero = case
+    state = new_state(model)
+    w = rng.integers(*RANGES[dtype], (columns, groups, size))
+    write(model, state, "w", packed(w))
+    s = np.ones((columns, groups), np.float32)
+    if scale:
+        stored, s = scales_of(rng, scale, s.shape)
+        write(model, state, "s", stored)
+    assert pack(model, state) == 0
+    crc = 0
+    known = [64] if "-Dn=64" in options else [0, 1, 2, 5, 7, 64]
+    rows = rng.standard_normal((64, groups * size)).astype(np.float32)
+    want, far = wanted(w.reshape(columns, -1) - zero, s, rows, size)
+    alone = model.forward([] if known == [64] else [64], [rows], [((64, columns), np.float32)], state)[0]
+    for n in known:
+        y = model.forward([] if known == [64] else [n], [rows[:n]], [((n, columns), np.float32)], state)[0]
+        assert (np.abs(y - want[:n]) <= far[:n]).all(), "%s with %d rows: %g" % (case, n, np.abs(y - want[:n]).max())
+        assert np.array_equal(y, alone[:n]), "%s: rows beside each other have other bits" % (case,)
+        crc = zlib.crc32(y.tobytes(), crc)
+    return crc if len(known) == 1 else zlib.crc32(alone.tobytes())
+
+
+def main():
+    options = sys.argv[1:]
+    crc = 0
+    for case in [(16, 32, 96, "f16", "u4", 8), (24, 32, 70, "bf16", "i4", 0), (12, 64, 70, "f32", "u4", 7),
+                 (1, 512, 100, None, "u4", 8), (1, 1024, 64, None, "i4", 0)]:
+        groups, size, columns, scale, dtype, zero = case
+        names = {"groups": groups, "size": size, "columns": columns, "scale": scale, "dtype": dtype, "zero": zero,
+                 "steps": groups * size}
+        model = Model((GROUPS if scale else PLAIN) % names, options)
+        crc = zlib.crc32(b"%d" % check(model, np.random.default_rng(size), case, options), crc)
+    print("right, with checksum %08x" % crc)
+
+
+if __name__ == "__main__":
+    main()
