@@ -1,4 +1,4 @@
-"""Convolutions with the channels first, which is ONNX Runtime's own order, and chains of them, in a process of its own:
+"""Convolutions with the channels first, which is ONNX Runtime's own order, chains of them, and an LSTM, in a process of its own:
 peer_onnx.py THREADS KIND WORDS... Prints JSON with the median time of one call in nanoseconds. Inputs and outputs are
 bound beforehand, so that a call moves nothing else."""
 import sys
@@ -64,6 +64,11 @@ def network(h):
     return (1, 3, h, h), add("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2])
 
 
+def lstm(steps, batch, size):
+    w, r, b = weight(1, 4 * size, size), weight(1, 4 * size, size), weight(1, 8 * size)
+    return (steps, batch, size), add("LSTM", "x", w, r, b, hidden_size=size)
+
+
 def session(shape, result):
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
     y = helper.make_tensor_value_info(result, TensorProto.FLOAT, [None] * 4)
@@ -76,7 +81,7 @@ def session(shape, result):
     return onnxruntime.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
 
 
-shape, result = {"conv": conv, "pictures": pictures, "filters": filters, "network": network}[kind](*sizes)
+shape, result = {"conv": conv, "pictures": pictures, "filters": filters, "network": network, "lstm": lstm}[kind](*sizes)
 runner = session(shape, result)
 binding = runner.io_binding()
 binding.bind_cpu_input("x", random.standard_normal(shape, dtype=np.float32))

@@ -19,6 +19,7 @@ class Program:
     given: dict = dataclasses.field(default_factory=dict)
     numpy: str = ""
     c: str = ""
+    peers: tuple = ()  # others, as cases name them (suites.py)
 
 
 def parsed(array):
@@ -26,6 +27,11 @@ def parsed(array):
     extents, _, below = array.partition("<")
     below, _, order = below.partition(" ")
     return [int(extent) for extent in extents.split("x")], int(below) if below else None, order == "sorted"
+
+
+def ordered(name):
+    """PyTorch with the products in the best order, for programs whose words are torch.einsum"""
+    return (("program", "PyTorch opt_einsum", "ordered", name),)
 
 
 M = 1 << 20
@@ -114,12 +120,14 @@ PROGRAMS = [
             "input d : [8, 64]\ninput e : [64, 12]\ninput f : [12, 48]\ninput g : [48]\n"
             "output y = einsum(\"n, i, j; i, k; k, l; l, j, m; m, o; o, p; p, q; q => n, o\", x, a, b, c, d, e, f, g)\n",
             {"x": "256x32x16", "a": "32x24", "b": "24x40", "c": "40x16x8", "d": "8x64", "e": "64x12", "f": "12x48",
-             "g": "48"}, "torch.einsum('nij,ik,kl,ljm,mo,op,pq,q->no', x, a, b, c, d, e, f, g)", 256 * 32 * 16 * 4),
+             "g": "48"}, "torch.einsum('nij,ik,kl,ljm,mo,op,pq,q->no', x, a, b, c, d, e, f, g)", 256 * 32 * 16 * 4,
+            peers=ordered("chain of eight")),
     Program("tensor train of five", "dim n\ninput x : [n, 8, 8, 8]\ninput a : [8, 10, 4]\ninput b : [4, 8, 10, 4]\n"
             "input c : [4, 8, 10]\ninput s : [10]\n"
             "output y = einsum(\"n, u, v, w; u, i, p; p, v, j, q; q, w, k; k => n, i, j, k\", x, a, b, c, s)\n",
             {"x": "128x8x8x8", "a": "8x10x4", "b": "4x8x10x4", "c": "4x8x10", "s": "10"},
-            "torch.einsum('nuvw,uip,pvjq,qwk,k->nijk', x, a, b, c, s)", 128 * 1512 * 4),
+            "torch.einsum('nuvw,uip,pvjq,qwk,k->nijk', x, a, b, c, s)", 128 * 1512 * 4,
+            peers=ordered("tensor train of five")),
     # tables
     Program("bag of embeddings", "dim n\ninput ids : i32 [n, 16 |]\nparam w : [10000, 64]\n"
             "output y = sum(\"n, k | d => n | d\", gather(w, ids))\n", {"ids": "512x16<10000", "w": "10000x64"},
@@ -141,7 +149,7 @@ PROGRAMS = [
               {"x": f"128x{b}x256", "wx": "4x256x256", "wh": "4x256x256", "b": "4x256"},
               f"torch.lstm(x, (x.new_zeros(1, {b}, 256), x.new_zeros(1, {b}, 256)), [wx.reshape(1024, 256), "
               "wh.reshape(1024, 256), b.reshape(1024), torch.zeros(1024)], True, 1, 0.0, False, False, False)[0]",
-              flops=2.0 * 128 * b * 512 * 1024) for b in (1, 16)],
+              flops=2.0 * 128 * b * 512 * 1024, peers=(("onnx", "lstm", 128, b, 256),)) for b in (1, 16)],
     # copies and broadcasts
     Program("picture to channels first", "input x : u8 [512, 512, 3]\ninput m : [3]\ninput s : [3]\n"
             "output y = permute(\"h, w, c => c, h, w\", (f32(x) / 255 - m) / s)\n",

@@ -338,9 +338,9 @@ def typical_case(p, peers):
 
 
 def programs():
-    """Typical small programs, against PyTorch eager and compiled"""
+    """Typical small programs, against PyTorch eager and compiled, einsums in opt_einsum's order, and ONNX Runtime"""
     for p in typical.PROGRAMS:
-        yield typical_case(p, (("program", "PyTorch compiled", "compiled", p.name),))
+        yield typical_case(p, (("program", "PyTorch compiled", "compiled", p.name),) + p.peers)
 
 
 def indexed():
