@@ -231,10 +231,8 @@ static const char *cast_text(LanesText *l, const Value *cast)
 {
 	KernelText *k = l->k;
 	const Value *load = cast->args[0];
-	const char *text = arena_printf(k->arena, "*(const %s *)&%s",
-					c_vector_type(k->arena, load->dtype, l->lanes),
-					c_buffer_element(k, load->buffer, load->ix));
-	return c_vector_cast(k->m, load->dtype, l->dtype, l->lanes, text);
+	return c_vector_cast(k->m, load->dtype, l->dtype, l->lanes,
+			     c_buffer_element(k, load->buffer, load->ix));
 }
 
 static const char *fresh_text(LanesText *l, const Value *value)

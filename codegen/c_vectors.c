@@ -26,40 +26,6 @@ void c_vector_use(const Module *m, Dtype dtype, int lanes)
 	m->c_vectors->used[__builtin_ctzll(dtype_bytes(dtype))] |= (uint64_t)1 << lanes;
 }
 
-bool c_vector_casts(Dtype from, Dtype to)
-{
-	bool byte = dtype_is_byte(from);
-	return (from == DTYPE_BF16 && to == DTYPE_F32) || (byte && to == DTYPE_I32) ||
-	       ((byte || from == DTYPE_I32) && to == DTYPE_F32);
-}
-
-/* "tsr_u16x16" */
-static const char *unsigned_type(Arena *arena, Dtype dtype, int lanes)
-{
-	return arena_printf(arena, "tsr_u%dx%d", 8 * (int)dtype_bytes(dtype), lanes);
-}
-
-/* By way of integers as wide as the result, which processors widen to. */
-const char *c_vector_cast(const Module *m, Dtype from, Dtype to, int lanes, const char *text)
-{
-	Arena *arena = m->arena;
-	const char *result = c_vector_type(arena, to, lanes);
-	const char *whole = c_vector_type(arena, DTYPE_I32, lanes);
-	c_vector_use(m, from, lanes);
-	c_vector_use(m, to, lanes);
-	if (from == DTYPE_BF16)
-		return arena_printf(arena, "(%s)(__builtin_convertvector((%s)%s, %s) << 16)",
-				    result, unsigned_type(arena, from, lanes), text,
-				    unsigned_type(arena, DTYPE_F32, lanes));
-	if (from == DTYPE_U8)
-		text = arena_printf(arena, "(%s)%s", unsigned_type(arena, from, lanes), text);
-	if (from != DTYPE_I32)
-		text = arena_printf(arena, "__builtin_convertvector(%s, %s)", text, whole);
-	return to == DTYPE_I32
-		       ? text
-		       : arena_printf(arena, "__builtin_convertvector(%s, %s)", text, result);
-}
-
 static void put_types(FILE *out, int bytes, int lanes)
 {
 	const char *aligned = bytes == 1   ? ""

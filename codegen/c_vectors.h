@@ -17,6 +17,7 @@ struct CVectors {
 	uint64_t math[OP_COUNT][C_TOGETHER]; /* functions of f32, by number of vectors less 1 */
 	bool groups[DTYPE_COUNT][DTYPE_COUNT]; /* sums of products of neighbours, by dtypes */
 	uint64_t helped;		       /* of f32, with square roots, extremes */
+	uint64_t converted[DTYPE_COUNT];       /* neighbours, by their dtype */
 	uint64_t halves[2]; /* of i32, of four bits each: that begin with a byte, and others */
 	bool tables;	    /* functions of an element of four bits are looked up */
 	bool halves_alone;  /* elements of f16 that stay alone are widened */
@@ -29,9 +30,12 @@ Dtype c_vector_dtype(Dtype dtype);
 const char *c_vector_type(Arena *arena, Dtype dtype, int lanes);
 /* Notes that the type is used. */
 void c_vector_use(const Module *module, Dtype dtype, int lanes);
-/* Conversions of vectors whose results those of single elements have; of the vector that a text is. */
+/* c_convert.c: conversions of neighbours whose results those of single elements have; of those from an element on. */
 bool c_vector_casts(Dtype from, Dtype to);
-const char *c_vector_cast(const Module *module, Dtype from, Dtype to, int lanes, const char *text);
+const char *c_vector_cast(const Module *module, Dtype from, Dtype to, int lanes,
+			  const char *element);
+/* Those that are used. */
+void c_put_conversions(FILE *out, const Module *module);
 /* c_transpose.c: the function of such rows, from its address to the transpose's; those that are used. */
 const char *c_transpose_function(Arena *arena, const char *type);
 void c_put_transposes(FILE *out, const Module *module);

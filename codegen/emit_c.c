@@ -47,6 +47,7 @@ static void put_functions(FILE *out, const Module *m)
 	c_put_sizes(functions.out, m);
 	const char *text = text_take(functions, m->arena, &len);
 	c_put_vectors(out, m);
+	c_put_conversions(out, m);
 	c_put_transposes(out, m);
 	c_put_lanes_math(out, m);
 	c_put_groups(out, m);

@@ -14,7 +14,7 @@ from tsrlib import DTYPES, SCRATCH, TSRC, Model
 RNG = np.random.default_rng(41)
 MARCHES = ("x86-64", "x86-64-v3", "native")
 MOVED = ("f32", "f64", "i64", "u32", "bf16", "f16", "i8", "bool")
-WIDENED = ("bf16", "i8", "u8", "i32")
+WIDENED = ("bf16", "i8", "u8", "i32", "f16")
 # of f32: inputs with their shapes, expression of A, V and W, shape of the result
 COMPUTED = [
     ({"a": (9, 16, 16), "v": (9, 16)}, "einsum(\"nij; nj => ni\", A, V)", (9, 16)),
