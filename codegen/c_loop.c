@@ -51,6 +51,14 @@ static bool holds_unrolled(Block block)
 	return any;
 }
 
+bool c_has_tiles(const Module *m)
+{
+	bool has = false;
+	for (KernelId k = 0; k < m->program->kernels.n && !has; k++)
+		has = holds_unrolled(m->kernels[k].kernel.body);
+	return has;
+}
+
 /* Steps of a tile, of which each takes all registers: side by side they read their operands anew. */
 bool c_loop_stays_loop(const KernelText *k, const Stmt *loop)
 {

@@ -23,6 +23,8 @@ void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype);
 void c_put_math_helpers(FILE *out);
 /* c_function.c: all kernels as static functions. */
 void c_put_kernels(FILE *out, const Module *module);
+/* c_loop.c: has a kernel loops that are written out, as those of tiles in registers? */
+bool c_has_tiles(const Module *module);
 /* emit_c.c: the elements of a constant, declared `as` "static const". */
 void c_put_constant(FILE *out, const Module *module, size_t index, const char *as);
 /* c_routine.c: arithmetic of sizes that may not fit; entry functions and the state, which call it. */

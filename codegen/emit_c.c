@@ -60,12 +60,16 @@ static void put_functions(FILE *out, const Module *m)
  * errno, which is before any option of the text. */
 static const char options_text[] =
 	"/* Nothing here reads errno or floating-point exceptions. The sums of a tile are in registers, which\n"
-	" * what goes from step to step would take. Choices stay as they are written: one is one instruction. With\n"
-	" * AVX-512 a tile takes nearly all registers, and GCC finds them where addresses have no variables. */\n"
+	" * what goes from step to step would take. Choices stay as they are written: one is one instruction. */\n"
 	"#if defined __GNUC__ && !defined __clang__\n"
 	"#pragma GCC optimize(\"no-math-errno\", \"no-trapping-math\")\n"
 	"#pragma GCC optimize(\"no-predictive-commoning\", \"no-thread-jumps\", \"no-tree-pre\")\n"
-	"#ifdef __AVX512F__\n#pragma GCC optimize(\"no-ivopts\")\n#endif\n"
+	"#endif\n";
+
+static const char tiles_text[] =
+	"/* With AVX-512 tiles take nearly all registers, and GCC finds them where addresses have no variables. */\n"
+	"#if defined __GNUC__ && !defined __clang__ && defined __AVX512F__\n"
+	"#pragma GCC optimize(\"no-ivopts\")\n"
 	"#endif\n";
 
 static const char roots_text[] =
@@ -78,6 +82,8 @@ static void put_module(FILE *out, const Module *m)
 	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
 		c_comment(m->arena, module_source(m)), TSR_VERSION);
 	fputs(options_text, out);
+	if (c_has_tiles(m))
+		fputs(tiles_text, out);
 	fprintf(out, "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 		     "#include <string.h>\n#include <tgmath.h>\n\n"
 		     "#ifdef __clang__\n"
