@@ -452,7 +452,8 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 {
 	if (param->init == PARAM_COMPUTED)
 		return;
-	const char *type = c_type(param->type.dtype), *name = dtype_name(param->type.dtype);
+	Dtype dtype = param_dtype(m->program, param);
+	const char *type = c_type(dtype), *name = dtype_name(dtype);
 	const char *n = c_size(m, m->program->buffers.at[param->buffer].elements);
 	const char *to = placed(m, "state", param->offset, type);
 	fprintf(out, "\t/* %s */\n", c_comment(m->arena, param->name));
@@ -461,8 +462,8 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 			(unsigned long long)param->key, c_size(m, param->fan_in));
 		return;
 	}
-	Scalar value = scalar_of(param->type.dtype, param->value);
-	if (dtype_is_packed(param->type.dtype)) {
+	Scalar value = scalar_of(dtype, param->value);
+	if (dtype_is_packed(dtype)) {
 		unsigned half = (unsigned)value.i & 15;
 		fprintf(out,
 			"\tfor (int64_t tsr_i = 0; tsr_i < %s; tsr_i++)\n"
@@ -471,7 +472,7 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 		return;
 	}
 	fprintf(out, "\tfor (int64_t tsr_i = 0; tsr_i < %s; tsr_i++)\n\t\t(%s)[tsr_i] = %s;\n", n,
-		to, c_constant(m->arena, param->type.dtype, value));
+		to, c_constant(m->arena, dtype, value));
 }
 
 /* Drawn in f64 for f64, else in f32. */

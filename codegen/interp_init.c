@@ -30,6 +30,7 @@ static Scalar uniform_at(const ProgramParam *param, uint64_t seed, int64_t at, d
 static int init_param(const Program *program, const ProgramParam *param, const int64_t *dims,
 		      void *state, uint64_t seed)
 {
+	Dtype dtype = param_dtype(program, param);
 	int64_t n = size_value(program, program->buffers.at[param->buffer].elements, dims);
 	int64_t offset = size_value(program, param->offset, dims);
 	int64_t fan_in =
@@ -37,14 +38,13 @@ static int init_param(const Program *program, const ProgramParam *param, const i
 	if (n < 0 || offset < 0 || fan_in < 0)
 		return INTERP_BAD_DIM;
 	size_t room;
-	if (dtype_is_packed(param->type.dtype) && dtype_room(param->type.dtype, (size_t)n, &room))
+	if (dtype_is_packed(dtype) && dtype_room(dtype, (size_t)n, &room))
 		memset((char *)state + offset, 0, room); /* half a byte may be no element */
 	double bound = 1 / sqrt((double)(fan_in > 0 ? fan_in : 1));
 	for (int64_t i = 0; i < n; i++) {
-		Scalar value = param->init == PARAM_UNIFORM
-				       ? uniform_at(param, seed, i, bound)
-				       : scalar_of(param->type.dtype, param->value);
-		scalar_write(param->type.dtype, (char *)state + offset, i, value);
+		Scalar value = param->init == PARAM_UNIFORM ? uniform_at(param, seed, i, bound)
+							    : scalar_of(dtype, param->value);
+		scalar_write(dtype, (char *)state + offset, i, value);
 	}
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "frontend/half_bytes.h"
 #include "frontend/joined.h"
 #include "frontend/nodes.h"
+#include "frontend/packed_result.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 #include "frontend/strides.h"
@@ -281,12 +282,14 @@ static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 	*fresh = !known && !scope_declares_later(b, target->name);
 	if (*fresh)
 		return NODE_NONE;
-	NodeId id = target->kind == AST_NAME || target->kind == AST_MEMBER ? eval_node(b, target)
-									   : NODE_NONE;
+	bool named = target->kind == AST_NAME || target->kind == AST_MEMBER;
+	Value value = named ? eval(b, target) : value_error();
+	bool half = value.kind == VALUE_TENSOR && half_bytes_of(b, value.node);
+	NodeId id = half ? value.node : value_to_node(b, value);
 	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
 	if (node && (node->kind == NODE_PARAM || (node->kind == NODE_ZEROS && !node->carried)))
 		return id;
-	if (!node && (target->kind == AST_NAME || target->kind == AST_MEMBER))
+	if (!node && named)
 		return NODE_NONE;
 	diag(b->diags, E0234, target->span,
 	     "only parameters and a routine's own tensors can be assigned");
@@ -334,9 +337,9 @@ static void suggest_cast(Build *b, const AstStep *step, NodeId id, Dtype dtype)
 }
 
 /* Nothing but a cast makes a number less than it is. */
-static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId target)
+static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId target, Dtype left)
 {
-	Dtype left = node_dtype(b, target), right = node_dtype(b, id);
+	Dtype right = node_dtype(b, id);
 	Dtype dtype = step_dtype(step, left);
 	if (is_implied(dtype, right))
 		return true;
@@ -356,8 +359,45 @@ static bool check_target_bytes(Build *b, const AstStep *step, NodeId target)
 	    !refuses_half_bytes(b, node->dtype, step->span,
 				arena_printf(b->arena, "'%s'", node->name)))
 		return true;
-	diag_note(b->diags, node->name_span, "it is declared here");
+	diag_note(b->diags, node->name_span,
+		  "where its declaration says all of its sizes, a step may write it");
 	return false;
+}
+
+/* ---- parameters of which two elements share a byte ---- */
+
+static void write_all(Build *b, const AstStep *step, NodeId target, NodeId value)
+{
+	NodeId id = copy_node(b, step, value);
+	graph_node(b->graph, id)->target = target;
+	routine_add_write(b, id, step->span);
+}
+
+/* A tensor with a byte for each element, which the step writes; it begins with what they are where the
+ * step reads that, or leaves some. */
+static NodeId halves_apart(Build *b, const AstStep *step, const HalfBytes *half)
+{
+	const Node *param = graph_node(b->graph, half->bytes);
+	Sym name = param->name;
+	Span span = param->name_span;
+	Dtype dtype = dtype_alone(half->dtype);
+	NodeId apart = node_new(b, NODE_ZEROS, step->target->span, step->target->span);
+	graph_node(b->graph, apart)->dtype = dtype;
+	node_name(b, apart, name, span);
+	half_bytes_ascribe(b, half, apart);
+	if (step->clear || (step->acc == OP_NONE && !step->via))
+		return apart;
+	NodeId old = half_bytes_read(b, half->bytes, step->target->span);
+	write_all(b, step, apart, node_cast(b, old, dtype, step->target->span));
+	return apart;
+}
+
+/* Back to bytes, behind the step. */
+static void halves_together(Build *b, const AstStep *step, const HalfBytes *half, NodeId apart)
+{
+	Span span = step->target->span;
+	write_all(b, step, half->bytes,
+		  packed_result(b, node_cast(b, apart, half->dtype, span), span));
 }
 
 void eval_assign(Build *b, const AstStep *step)
@@ -367,7 +407,11 @@ void eval_assign(Build *b, const AstStep *step)
 	NodeId target = find_target(b, step, &fresh);
 	if (target == NODE_NONE && !fresh)
 		return;
-	Dtype dtype = fresh ? DTYPE_NONE : step_dtype(step, node_dtype(b, target));
+	const HalfBytes *found = half_bytes_of(b, target);
+	HalfBytes half = found ? *found : (HalfBytes){.bytes = NODE_NONE};
+	Dtype left = found ? half.dtype : fresh ? DTYPE_NONE : node_dtype(b, target);
+	target = found ? halves_apart(b, step, &half) : target;
+	Dtype dtype = fresh ? DTYPE_NONE : step_dtype(step, left);
 	Via kind = VIA_JOINS;
 	NodeId id = step->via ? eval_via(b, step, dtype, fresh, &kind) : eval_right(b, step, dtype);
 	bool via = step->via && kind == VIA_WRITES;
@@ -379,13 +423,16 @@ void eval_assign(Build *b, const AstStep *step)
 		target = own_tensor(b, step, dtype);
 		if (target == NODE_NONE)
 			return;
+		left = dtype;
 		if (via)
 			id = node_move_last(b, id);
 	}
-	if (!check_target_dtype(b, step, id, target) || !check_target_bytes(b, step, target))
+	if (!check_target_dtype(b, step, id, target, left) || !check_target_bytes(b, step, target))
 		return;
 	if (!via)
 		id = node_cast(b, id, dtype, step->expr->span);
+	if (!via && found && step->acc == OP_NONE)
+		id = node_cast(b, id, dtype_alone(dtype), step->expr->span);
 	if (kind == VIA_SCATTERS && step->acc == OP_NONE && !fresh)
 		id = strides_keep(b, scattered, id, target);
 	if (!via)
@@ -397,4 +444,6 @@ void eval_assign(Build *b, const AstStep *step)
 	node->acc = step->acc;
 	node->clear = step->clear;
 	routine_add_write(b, id, step->span);
+	if (half.bytes != NODE_NONE)
+		halves_together(b, step, &half, target);
 }

@@ -159,6 +159,7 @@ static void keep_value(Build *b, Value *value, Span given)
 		*value = value_error();
 		return;
 	}
+	value->node = value_to_node(b, *value);
 	if (may_change(b, value->node))
 		value->node = node_pointwise(b, OP_ID, &value->node, &span, 1, span, span);
 	PUSH(b->arena, b->routine->forward, value->node);

@@ -64,25 +64,6 @@ const Spec *spec_resolve_bracketed(Build *b, AstExpr *string)
 	return good ? spec : NULL;
 }
 
-SpecAxis spec_letter(Sym letter, Span span)
-{
-	return (SpecAxis){
-		.kind = SPEC_LETTER, .span = span, .letter = letter, .stride = 1, .dilation = 1};
-}
-
-SpecTensor spec_outputs(Build *b, const SpecAxis *axes, uint32_t n, Span span)
-{
-	SpecTensor out = {.span = span};
-	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
-		out.rows[kind] = (SpecRow){.var_at = -1, .span = span};
-	SpecRow *row = &out.rows[ROW_OUTPUT];
-	row->written = true;
-	row->axes = ARENA_ARRAY(b->arena, SpecAxis, n);
-	for (uint32_t i = 0; i < n; i++)
-		row->axes[row->naxes++] = axes[i];
-	return out;
-}
-
 const Spec *spec_reduce_all(Build *b, Span span)
 {
 	static const char *const own[] = {"batch", "input", "output"};

@@ -3,6 +3,7 @@
 #define TSR_FRONTEND_SPECS_H
 
 #include "frontend/build.h"
+#include "frontend/spec_make.h"
 
 /* ---- spec_letters.c ---- */
 
@@ -46,10 +47,6 @@ bool spec_only_moves(const Spec *spec);
 /* Does every element of the result come from one element of each operand, at letters that stand once in
  * it? */
 bool spec_keeps_axes(const Spec *spec);
-/* An axis that is a letter alone. */
-SpecAxis spec_letter(Sym letter, Span span);
-/* A tensor of output axes alone: those n. */
-SpecTensor spec_outputs(Build *b, const SpecAxis *axes, uint32_t n, Span span);
 /* Operand count against the call; reports with both places. */
 bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
 /* Is it what permute and argmax need? False after the error. `word` is `permute` in the source. */

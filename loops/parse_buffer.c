@@ -66,14 +66,19 @@ TensorType parse_type(LoopsParser *p, Dtype dtype)
 	return type;
 }
 
-/* Has the buffer as many elements as the tensor, and its type? */
+/* Has the buffer as many elements as the tensor, and its type, or the bytes of two each? */
 void fit_type(LoopsParser *p, const Buffer *buffer, const TensorType *type, Span span)
 {
 	Sizes *sizes = p->program->sizes;
 	Size elements = size_const(sizes, 1);
 	for (uint32_t i = 0; i < type->nbatch + type->noutput + type->ninput; i++)
 		elements = size_mul(sizes, elements, type->sizes[i]);
-	if (!p->failed && (type->dtype != buffer->dtype || !size_same(elements, buffer->elements)))
+	Dtype dtype = type->dtype;
+	if (dtype_is_packed(dtype) && buffer->dtype == DTYPE_U8) {
+		dtype = DTYPE_U8;
+		elements = size_ceil(sizes, elements, 2);
+	}
+	if (!p->failed && (dtype != buffer->dtype || !size_same(elements, buffer->elements)))
 		lex_fail_at(p, span,
 			    arena_printf(p->arena, "the buffer of this is %s with %s elements",
 					 dtype_name(buffer->dtype),
@@ -87,7 +92,8 @@ static void parse_param(LoopsParser *p, Buffer *buffer)
 	param.offset = parse_size(p);
 	lex_want(p, "as");
 	Span span = lex_span(p, lex_now(p));
-	param.type = parse_type(p, buffer->dtype);
+	bool halves = buffer->dtype == DTYPE_U8 && p->source->text[lex_now(p)->start] != '[';
+	param.type = parse_type(p, halves ? lex_dtype(p) : buffer->dtype);
 	fit_type(p, buffer, &param.type, span);
 	lex_want(p, ",");
 	param.init = PARAM_COMPUTED;
