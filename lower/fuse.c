@@ -275,38 +275,13 @@ static bool is_index_only(const Lower *lower, NodeId id)
 	return true;
 }
 
-/* Is it computed from the parameter and numbers alone, in the parameter's order? */
-static bool is_of_param(const Lower *lower, NodeId id, NodeId param)
-{
-	const Node *node = lower_node(lower, id);
-	bool alone = size_same(node_elements(lower, id), node_elements(lower, param));
-	for (uint32_t i = 0; alone && id != param && i < node->nargs; i++)
-		alone = is_leaf_value(lower_node(lower, node->args[i])) ||
-			is_of_param(lower, node->args[i], param);
-	return alone && (id == param || can_be_fused(lower, id));
-}
-
-/* Will a product have it in words of panels (tile_words.c), for any number of rows in one order? */
-static bool fits_words(const Lower *lower, NodeId id, NodeId param)
-{
-	return prepack_suits(lower, lower->tables.shared[param]) && is_of_param(lower, id, param);
-}
-
-/* Is it a cheap function of a parameter of two elements a byte, for few rows or for a dim of them? In
- * memory it would have eight times the parameter's bytes. */
-static bool unpacks_in_registers(const Lower *lower, NodeId id, const Reader *reader)
+/* Is it a cheap function of a parameter of two elements a byte, in a product? In memory it would have
+ * eight times the parameter's bytes, and another order of additions than beside a dim of rows. */
+static bool unpacks_in_registers(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	int64_t elements, space;
-	bool halves = plan->param != NODE_NONE &&
-		      dtype_is_packed(lower_node(lower, plan->param)->dtype);
-	if (!halves || !plan->in_product || plan->cost > COST_CHEAP)
-		return false;
-	if (fits_words(lower, id, plan->param))
-		return true;
-	return !size_is_const(lower->sizes, node_elements(lower, id), &elements) ||
-	       !size_is_const(lower->sizes, reader->space, &space) ||
-	       space / lower->target->pack_uses < elements;
+	return plan->param != NODE_NONE && plan->in_product && plan->cost <= COST_CHEAP &&
+	       dtype_is_packed(lower_node(lower, plan->param)->dtype);
 }
 
 static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
@@ -322,7 +297,7 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	if (suits_its_operand(lower, id))
 		return false;
-	if (conversion_from_panels(lower, id) || unpacks_in_registers(lower, id, reader))
+	if (conversion_from_panels(lower, id) || unpacks_in_registers(lower, id))
 		return true;
 	if (size_ge(lower->sizes, node_elements(lower, id), reader->space) &&
 	    !fuse_is_shared(lower, id, reader->root))

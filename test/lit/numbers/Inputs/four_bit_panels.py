@@ -67,7 +67,8 @@ def main():
     options = sys.argv[1:]
     crc = 0
     for case in [(16, 32, 96, "f16", "u4", 8), (24, 32, 70, "bf16", "i4", 0), (12, 64, 70, "f32", "u4", 7),
-                 (1, 512, 100, None, "u4", 8), (1, 1024, 64, None, "i4", 0)]:
+                 (64, 8, 48, "f16", "u4", 8), (1, 512, 100, None, "u4", 8),
+                 (1, 1024, 64, None, "i4", 0)]:
         groups, size, columns, scale, dtype, zero = case
         names = {"groups": groups, "size": size, "columns": columns, "scale": scale, "dtype": dtype, "zero": zero,
                  "steps": groups * size}
