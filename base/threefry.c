@@ -22,6 +22,7 @@ void threefry4x32(const uint32_t key[4], const uint32_t counter[4], uint32_t out
 	uint32_t x[4];
 	for (int i = 0; i < 4; i++)
 		x[i] = counter[i] + keys[i];
+#pragma GCC unroll 20 /* so that words, keys and rotations are registers and numbers */
 	for (uint32_t round = 0; round < THREEFRY_ROUNDS; round++) {
 		const int *bits = threefry_rotations[round % THREEFRY_TURNS];
 		int other = round % 2 ? 3 : 1;
