@@ -204,6 +204,18 @@ static const char *named_value(LanesText *l, const Value *value)
 	return c_lanes_named(l, vector_text(l, value));
 }
 
+/* What a sum adds: compilers round a product once with it, as libgccjit's code does. */
+static const char *summand_text(LanesText *l, const Value *value)
+{
+	l->summand = value->kind == VALUE_OP && value->op == OP_MUL ? value : NULL;
+	return c_lanes_value(l, value);
+}
+
+static const char *arg_text(LanesText *l, Op op, const Value *arg)
+{
+	return op == OP_ADD || op == OP_SUB ? summand_text(l, arg) : c_lanes_value(l, arg);
+}
+
 static const char *op_text(LanesText *l, const Value *value)
 {
 	const char *args[3] = {NULL};
@@ -214,7 +226,7 @@ static const char *op_text(LanesText *l, const Value *value)
 	if (op == OP_RECIP)
 		return arena_printf(l->k->arena, "(1 / %s)", c_lanes_value(l, value->args[0]));
 	for (uint32_t i = 0; i < value->nargs; i++)
-		args[i] = infix ? c_lanes_value(l, value->args[i]) : named_value(l, value->args[i]);
+		args[i] = infix ? arg_text(l, op, value->args[i]) : named_value(l, value->args[i]);
 	if (infix)
 		return c_op(l->k->arena, op, value->dtype, args);
 	if (op == OP_MAX || op == OP_MIN)
@@ -238,7 +250,7 @@ static const char *cast_text(LanesText *l, const Value *cast)
 static const char *fresh_text(LanesText *l, const Value *value)
 {
 	KernelText *k = l->k;
-	const char *packed = c_lanes_packed(l, value);
+	const char *packed = value == l->summand ? NULL : c_lanes_packed(l, value);
 	if (packed)
 		return packed;
 	switch (value->kind) {
@@ -298,7 +310,7 @@ static const char *target_text(LanesText *l, const Stmt *stmt)
 static const char *accumulated(LanesText *l, const char *target, const Stmt *stmt)
 {
 	if (c_is_infix(stmt->acc, l->dtype)) {
-		const char *args[] = {target, c_lanes_value(l, stmt->value)};
+		const char *args[] = {target, arg_text(l, stmt->acc, stmt->value)};
 		return c_op(l->k->arena, stmt->acc, l->dtype, args);
 	}
 	const char *value = named_value(l, stmt->value), *before = c_lanes_named(l, target);
@@ -338,7 +350,7 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 	}
 	const char *target = target_text(l, stmt), *sign = stmt->acc == OP_ADD ? "+=" : "=";
 	const char *value = stmt->acc == OP_NONE  ? vector_text(l, stmt->value)
-			    : stmt->acc == OP_ADD ? c_lanes_value(l, stmt->value)
+			    : stmt->acc == OP_ADD ? summand_text(l, stmt->value)
 						  : accumulated(l, target, stmt);
 	c_kernel_indent(k);
 	fprintf(k->out, "%s %s %s;\n", target, sign, value);

@@ -13,40 +13,66 @@
  *   }
  *
  * Where a vector has 16 lanes and the processor takes lanes by lanes, a function of an element is looked up in
- * its 16 numbers; elsewhere elements are converted.
+ * its 16 numbers; elsewhere elements are converted. Lanes that are the same element of words of eight, as panels of a
+ * product have them (lower/tile_words.c), are moved as the words:
+ *
+ *   vector lane in 0..64: acc[r, lane] += (f32(w[k*64 + lane*8 + 3]) - 8)*x[k + 3]
+ *
+ *           tsr_words_16(&tsr_t1, &w[((k * 64) >> 1) + 4 * lane], 3);
  */
 #include "codegen/c_lanes.h"
 
 #include "codegen/cpu.h"
 #include "codegen/packed.h"
+#include "loops/build.h"
 #include "loops/even.h"
+#include "loops/linear.h"
 
 static bool varies(const void *of, const Value *value) { return c_lanes_vary(of, value); }
 
+/* Is the index, where the first lane of a vector is, a multiple of 1 << log and that rest, whatever the iterators
+ * around it are? Vectors begin an even number of lanes apart. */
+static bool find_rest(const LanesText *l, const Ix *ix, int log, int64_t *rest)
+{
+	const KernelText *k = l->k;
+	const Program *program = k->m->program;
+	Even even = even_new(k->arena, program, k->kernel);
+	bool *fixed = ARENA_ARRAY(k->arena, bool, k->kernel->niters + 1);
+	int64_t *at = ARENA_ARRAY(k->arena, int64_t, k->kernel->niters + 1);
+	even.fixed = fixed;
+	even.at = at;
+	fixed[l->loop->iter] = size_is_const(program->sizes, l->loop->lo->size, &at[l->loop->iter]);
+	if (!even_rest(&even, ix, log, rest))
+		return false;
+	*rest &= ((int64_t)1 << log) - 1;
+	return true;
+}
+
+/* Are lanes the same element, by its place, of words that lie one after another? */
+static bool find_words(const LanesText *l, const Value *load, int64_t *place)
+{
+	const Program *program = l->k->m->program;
+	Size elements = program->buffers.at[load->buffer].elements;
+	return ix_moves_by((Program *)program, load->ix, l->loop->iter, PACKED_WORD) &&
+	       size_content(program->sizes, elements) % PACKED_WORD == 0 &&
+	       find_rest(l, load->ix, PACKED_WORD_LOG, place);
+}
+
+static bool in_words(const void *of, const Value *load)
+{
+	int64_t place;
+	return find_words(of, load, &place);
+}
+
 static PackedLanes packed_lanes(const LanesText *l)
 {
-	return (PackedLanes){(Program *)l->k->m->program, l->loop->iter, varies, NULL, l};
+	return (PackedLanes){(Program *)l->k->m->program, l->loop->iter, varies, in_words, l};
 }
 
 bool c_lanes_packed_fits(const LanesText *l, const Value *value)
 {
 	PackedLanes lanes = packed_lanes(l);
 	return value->dtype == DTYPE_F32 && !l->loop->lanes && packed_is_cast(&lanes, value);
-}
-
-/* Is the element of the first lane of every vector in the lower half of its byte? Vectors begin an even
- * number of lanes apart. */
-static bool begins_even(const LanesText *l, const Ix *ix)
-{
-	const KernelText *k = l->k;
-	const Program *program = k->m->program;
-	Even even = even_new(k->arena, program, k->kernel);
-	bool *fixed = ARENA_ARRAY(k->arena, bool, k->kernel->niters + 1);
-	int64_t *at = ARENA_ARRAY(k->arena, int64_t, k->kernel->niters + 1), rest;
-	even.fixed = fixed;
-	even.at = at;
-	fixed[l->loop->iter] = size_is_const(program->sizes, l->loop->lo->size, &at[l->loop->iter]);
-	return even_rest(&even, ix, 1, &rest) && rest % 2 == 0;
 }
 
 static const char *declared(LanesText *l, const char *type)
@@ -57,11 +83,30 @@ static const char *declared(LanesText *l, const char *type)
 	return name;
 }
 
+/* The words, moved. */
+static const char *words(LanesText *l, const Value *load, int64_t place)
+{
+	KernelText *k = l->k;
+	Program *program = (Program *)k->m->program;
+	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
+	const char *lane = k->iters[l->loop->iter], *name = declared(l, l->integer);
+	const Ix *lanes = ix_times(program, ix_iter(k->arena, l->loop->iter), -PACKED_WORD);
+	const Ix *first = ix_plus(program, ix_add(program, load->ix, lanes), -place);
+	k->m->c_vectors->words |= (uint64_t)1 << l->lanes;
+	c_kernel_indent(k);
+	fprintf(k->out, "tsr_words_%d(&%s, &%s[((%s) >> 1) + 4 * %s], %d);\n", l->lanes, name,
+		array, c_kernel_ix(k, first), lane, (int)place);
+	return name;
+}
+
 /* Lanes whose lowest four bits are the elements. */
 static const char *halves(LanesText *l, const Value *load)
 {
 	KernelText *k = l->k;
-	bool even = begins_even(l, load->ix);
+	int64_t rest;
+	if (find_words(l, load, &rest))
+		return words(l, load, rest);
+	bool even = find_rest(l, load->ix, 1, &rest) && rest == 0;
 	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
 	const char *at = c_kernel_ix(k, load->ix), *name = declared(l, l->integer);
 	c_vector_use(k->m, DTYPE_I64, l->lanes / 2);
@@ -206,12 +251,25 @@ static void put_halves_at(FILE *out, Arena *arena, int lanes)
 /* The first lane of a pair is the lower word of its number but on processors with the other order. */
 static const char order_text[] =
 	"/* Elements of four bits, two a byte, in the lowest bits of lanes, whose others may be anything: those of some\n"
-	" * bytes, or from element i on. Two lanes as a number: */\n"
+	" * bytes, or from element i on. Two lanes as a number; bits below an element in its word: */\n"
 	"#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
 	"#define TSR_PAIR(first, second) ((first) << 32 | (second))\n"
+	"#define TSR_BITS_BELOW(step) (4 * ((step) ^ 6))\n"
 	"#else\n"
 	"#define TSR_PAIR(first, second) ((first) | (second) << 32)\n"
+	"#define TSR_BITS_BELOW(step) (4 * (step))\n"
 	"#endif\n\n";
+
+static void put_words(FILE *out, int lanes)
+{
+	fprintf(out,
+		"/* Of words of eight such elements, one after another, the element at that step. */\n"
+		"static inline void tsr_words_%d(tsr_i32x%d *to, const uint8_t *p, int step)\n{\n"
+		"\ttsr_u32x%d words;\n"
+		"\t__builtin_memcpy(&words, p, sizeof words);\n"
+		"\t*to = (tsr_i32x%d)(words >> TSR_BITS_BELOW(step));\n}\n\n",
+		lanes, lanes, lanes, lanes);
+}
 
 static const char look_up_text[] =
 	"/* Of each lane the number of the table that its lowest four bits say. */\n"
@@ -226,7 +284,7 @@ void c_put_lanes_packed(FILE *out, const Module *m)
 {
 	const struct CVectors *v = m->c_vectors;
 	uint64_t used = v->halves[0] | v->halves[1];
-	if (!used)
+	if (!used && !v->words)
 		return;
 	fputs("#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n", out);
 	fputs(order_text, out);
@@ -237,6 +295,8 @@ void c_put_lanes_packed(FILE *out, const Module *m)
 			put_halves(out, m->arena, lanes);
 		if (v->halves[1] >> lanes & 1)
 			put_halves_at(out, m->arena, lanes);
+		if (v->words >> lanes & 1)
+			put_words(out, lanes);
 	}
 	if (v->tables)
 		fputs(look_up_text, out);

@@ -19,6 +19,7 @@ struct CVectors {
 	uint64_t helped;		       /* of f32, with square roots, extremes */
 	uint64_t converted[DTYPE_COUNT];       /* neighbours, by their dtype */
 	uint64_t halves[2]; /* of i32, of four bits each: that begin with a byte, and others */
+	uint64_t words;	    /* of i32, of eight elements of four bits each */
 	bool tables;	    /* functions of an element of four bits are looked up */
 	bool halves_alone;  /* elements of f16 that stay alone are widened */
 };

@@ -236,8 +236,6 @@ Lvalue *jit_buffer_element(KernelJit *k, BufferId buffer, const Ix *ix)
 						jit_kernel_ix(k, ix));
 }
 
-enum { WORD_LOG = 3 }; /* of PACKED_WORD elements */
-
 static Dtype stored(const KernelJit *k, const Value *load)
 {
 	return k->program->buffers.at[load->buffer].dtype;
@@ -258,7 +256,7 @@ bool jit_packed_word(KernelJit *k, const Value *load, JitWord *word)
 {
 	const Sizes *sizes = k->program->sizes;
 	int64_t constant;
-	if (!k->scheduled || !even_rest(&k->even, load->ix, WORD_LOG, &constant) ||
+	if (!k->scheduled || !even_rest(&k->even, load->ix, PACKED_WORD_LOG, &constant) ||
 	    size_content(sizes, k->program->buffers.at[load->buffer].elements) % PACKED_WORD != 0)
 		return false;
 	Rvalue *base = base_address(k, load->buffer, load->ix, true);

@@ -15,7 +15,6 @@ typedef struct JitHalf {
 } JitHalf;
 
 /* A word of PACKED_WORD elements, of which the element is one, by its place. */
-enum { PACKED_WORD = 8 };
 typedef struct JitWord {
 	Lvalue *first; /* the word's first byte; as lanes, so many words from it on */
 	int place;

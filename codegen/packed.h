@@ -5,6 +5,8 @@
 #include "loops/loops.h"
 
 enum { PACKED_PATTERNS = 16 };
+/* So many elements are a word of 32 bits. */
+enum { PACKED_WORD_LOG = 3, PACKED_WORD = 1 << PACKED_WORD_LOG };
 /* The element whose four bits are `pattern`. */
 int packed_pattern(Dtype dtype, int pattern);
 
