@@ -32,7 +32,9 @@ static inline const Value *attend_real(const Attend *d, double x)
 void attend_scores(Attend *d, Body *body);
 void attend_weights(Attend *d, Body *body);
 void attend_sums(Attend *d, Body *body);
-/* Behind all rounds: what weights have in common. */
+/* Where there is a last key, which those behind it are read as. */
+Block attend_if_keys(const Attend *d, Block body);
+/* Behind all rounds: what weights have in common; sums of no keys stay 0. */
 void attend_totals(Attend *d, Body *body);
 
 #endif

@@ -215,21 +215,13 @@ static Block fetch_values(Attend *d, const Ix *round)
 	return body_block(&body);
 }
 
-/* Where there is a last key, which those behind it are read as. */
-static Block if_keys(const Attend *d, Block body)
-{
-	const Tiling *s = &d->scores;
-	Size keys = s->product->columns.extent;
-	return known(d->program, keys) > 0 ? body : if_below(s, number(s, 0), sized(s, keys), body);
-}
-
 static Block fetch_keys(Attend *d, const Ix *round)
 {
 	Tiling *s = &d->scores;
 	Block all = tiling_fetch(s, &s->columns, number(s, 0), !has_all_steps(d));
 	const Ix **iters = kernel_iters(d->arena, d->kernel, 0);
 	iters[d->round] = round;
-	return if_keys(d, tiling_rewrite(s, iters, all));
+	return attend_if_keys(d, tiling_rewrite(s, iters, all));
 }
 
 static Block fetch(Attend *d, const Ix *round)

@@ -93,6 +93,13 @@ static void set_tensor(Attention *found, TensorUse scores, TensorUse result)
 	found->scores.tensor = found->result.tensor = used ? scores : (TensorUse){0};
 }
 
+/* Threads multiply weights as they are: none that the program rounds before. */
+static bool is_rounded(const Choose *c)
+{
+	const Buffer *weights = &c->t->program->buffers.at[c->found->buffers[1]];
+	return weights->dtype != DTYPE_F32 && !c->found->scores.tensor.used;
+}
+
 /* Why there is none of those that are asked for. */
 static const char *no_tile(const Choose *c)
 {
@@ -191,6 +198,10 @@ uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32
 			   product_tensor(t, &found.result));
 		if (t->options->f32_matmul != F32_IEEE && !found.scores.tensor.used) {
 			refuse(&c);
+			continue;
+		}
+		if (is_rounded(&c)) {
+			say_refused(&c, "its weights are rounded, and tensor cores do not multiply them");
 			continue;
 		}
 		const GpuAttention *tile = choose(&c);

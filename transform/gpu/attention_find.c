@@ -403,6 +403,36 @@ static bool find_weights(const Find *f, const Value *weight)
 	return true;
 }
 
+typedef struct Touch {
+	BufferId buffer;
+	bool touched;
+} Touch;
+
+static void see_touch(void *of, const Value *value)
+{
+	Touch *touch = of;
+	touch->touched |= value->kind == VALUE_LOAD && value->buffer == touch->buffer;
+}
+
+static bool touches(const Value *value, BufferId buffer)
+{
+	Touch touch = {.buffer = buffer};
+	value_each(value, see_touch, &touch);
+	return touch.touched;
+}
+
+/* Are weights the product's rows alone, and scores in what is seen alone? Neither is in memory then. */
+static bool nothing_else_reads(const Find *f)
+{
+	const Product *p = &f->found->result;
+	BufferId weights = f->found->buffers[1];
+	bool reads = touches(p->column_operand.value, weights) ||
+		     touches(f->parts->softmax.factor, f->found->buffers[0]);
+	for (size_t i = 0; i < p->rest.stmts.n && !reads; i++)
+		reads = touches(p->rest.stmts.at[i]->value, weights);
+	return !reads;
+}
+
 bool attention_find(const Joins *j, uint32_t number, Attention *a)
 {
 	Arena *arena = j->program->arena;
@@ -424,5 +454,5 @@ bool attention_find(const Joins *j, uint32_t number, Attention *a)
 	a->key = a->result.sum.loops[0]->iter;
 	a->numbers[1] = softmax;
 	a->buffers[1] = weight->buffer;
-	return find_weights(&f, weight) && find_scores(&f, number);
+	return find_weights(&f, weight) && find_scores(&f, number) && nothing_else_reads(&f);
 }

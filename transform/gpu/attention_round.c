@@ -322,10 +322,20 @@ void attend_sums(Attend *d, Body *body)
 	add(r, body, tiling_add_steps(r, number(r, 0), size_const(d->program->sizes, d->tile->keys)));
 }
 
+Block attend_if_keys(const Attend *d, Block body)
+{
+	const Tiling *s = &d->scores;
+	Size keys = s->product->columns.extent;
+	int64_t n;
+	return size_is_const(d->program->sizes, keys, &n) && n > 0
+		       ? body
+		       : if_below(s, number(s, 0), sized(s, keys), body);
+}
+
 void attend_totals(Attend *d, Body *body)
 {
 	Tiling *r = &d->result;
 	add(r, body, share_totals(d));
 	add_barrier(r, body);
-	add(r, body, each_element(r, &(ElementVisit){scale_all, d}));
+	add(r, body, attend_if_keys(d, each_element(r, &(ElementVisit){scale_all, d})));
 }
