@@ -1,5 +1,7 @@
 /* tsrc: options in, a session, what was asked for out. The stages are rows of driver/pipeline.c. */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -192,11 +194,22 @@ static int finish(const Client *c)
 	return status;
 }
 
+/* What this process was given: a standard stream that is closed still fails, but no file or pipe that is opened later takes
+ * its number; children are waited for. */
+static void take_inherited(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	signal(SIGCHLD, SIG_DFL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 1 && strcmp(argv[0], NVRTC_WORKER) == 0)
 		nvrtc_worker();
 	Client client = {.start = now_ms()};
+	take_inherited();
 	stack_require("tsrc");
 	temporary_guard();
 	Arena *arena = arena_new();

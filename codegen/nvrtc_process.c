@@ -172,16 +172,27 @@ static void begin_worker(const Run *r, const Nvrtc *nvrtc)
 		execve(r->job->program, argv, envp);
 }
 
+/* The limit holds whatever this process does with alarms. */
+static void limit_time(unsigned seconds)
+{
+	sigset_t alarms;
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+	alarm(seconds);
+}
+
 static int child(void *of)
 {
 	const Run *r = of;
 	const char *why = NULL;
+	limit_time(r->seconds);
 	const Nvrtc *nvrtc = nvrtc_open(r->arena, &why);
 	if (!nvrtc) {
 		printf("%s\n", why);
 		return STATUS_ABSENT;
 	}
-	alarm(r->seconds);
 	if (r->job->program)
 		begin_worker(r, nvrtc);
 	size_t n;
