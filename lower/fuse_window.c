@@ -22,7 +22,7 @@ bool fuse_is_small_window(const Lower *lower, NodeId id)
 }
 
 /* Is a bounded index an iterator and a number, in a loop that is as long as the axis but for a
- * number? Then the loop is cut where it leaves the axis (nest_border.c). */
+ * number? Then the loop is cut where it leaves the axis (nest_border_plan.c). */
 static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Size size)
 {
 	uint32_t moved = 0;

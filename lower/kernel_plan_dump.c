@@ -30,6 +30,22 @@ static void dump_loops(FILE *out, const Nest *nest)
 			size_text(gen->arena, gen->program->sizes, nest->loops[i].extent));
 }
 
+/* Where each loop is cut that is. */
+static void dump_cuts(FILE *out, const PlannedNest *planned, const char *indent)
+{
+	const Gen *gen = planned->nest.gen;
+	for (uint32_t i = 0; planned->plan.cuts && i < planned->nest.nloops; i++) {
+		const LoopCut *cut = &planned->plan.cuts[i];
+		if (cut->parts.n > 1)
+			fprintf(out, "%s  %s cut at", indent,
+				gen->iters.at[planned->nest.loops[i].var].name);
+		for (size_t k = 1; k < cut->parts.n; k++)
+			fprintf(out, "%s %s%s", k > 1 ? "," : "",
+				size_text(gen->arena, gen->program->sizes, cut->parts.at[k].first),
+				k + 1 == cut->parts.n ? "\n" : "");
+	}
+}
+
 /* The order of loops is that in which they are printed. */
 static void dump_choices(FILE *out, const KernelPlan *plan, uint32_t number)
 {
@@ -67,6 +83,7 @@ static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)
 			forms[planned->plan.form]);
 		dump_loops(out, &planned->nest);
 		dump_choices(out, plan, planned->entry);
+		dump_cuts(out, planned, indent);
 	}
 	for (size_t i = 0; i < plan->gen.buffers.n; i++)
 		dump_buffer(out, plan->gen.program, plan->gen.buffers.at[i], indent);

@@ -44,6 +44,32 @@ static bool suits_form(const Nest *nest, const NestPlan *plan)
 	return false;
 }
 
+/* Parts of a loop follow each other, around one where no window leaves its axis. */
+static void verify_cut(const Nest *nest, const Loop *loop, const LoopCut *cut)
+{
+	Sizes *sizes = nest->gen->program->sizes;
+	Size end = size_const(sizes, 0);
+	for (size_t i = 0; i < cut->parts.n; i++) {
+		if (!size_same(cut->parts.at[i].first, end))
+			BUG("parts of a loop of %s leave a gap", nest->gen->name);
+		end = cut->parts.at[i].end;
+	}
+	if (!size_same(end, loop->extent))
+		BUG("parts of a loop of %s end before it, or behind it", nest->gen->name);
+	if (cut->inside >= cut->parts.n)
+		BUG("a loop of %s has no part where windows are inside", nest->gen->name);
+}
+
+/* A value that reads windows beyond their axis is another one in each part. */
+static void verify_cuts(const Nest *nest, const NestPlan *plan)
+{
+	if ((plan->cuts != NULL) != (plan->form == NEST_STORES && nest->nborders > 0))
+		BUG("the loops of %s are cut, and it reads no windows, or the other way round",
+		    nest->gen->name);
+	for (uint32_t i = 0; plan->cuts && i < nest->nloops; i++)
+		verify_cut(nest, &nest->loops[i], &plan->cuts[i]);
+}
+
 /* ---- tiles ---- */
 
 /* Rows whose reads are inside between bounds that are found at run time go one by one beside these. */
@@ -183,6 +209,7 @@ static void verify_kernel(const KernelPlan *plan, bool *owned)
 		const NestPlan *form = &plan->nests[i].plan;
 		if (!suits_form(nest, form))
 			BUG("the loops of %s are not those of its form", plan->gen.name);
+		verify_cuts(nest, form);
 		if (form->form == NEST_TILES) {
 			verify_tile(nest, form->tile);
 			verify_tile_buffers(&plan->gen, form->tile);

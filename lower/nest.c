@@ -33,10 +33,10 @@ static void emit_stores(Nest *nest)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
-static void emit_elements(Nest *nest)
+static void emit_elements(Nest *nest, const LoopCut *cuts)
 {
-	if (nest->nborders)
-		nest_emit_borders(nest);
+	if (cuts)
+		nest_emit_borders(nest, cuts);
 	else
 		emit_stores(nest);
 	nest_note_windows(nest);
@@ -125,7 +125,7 @@ static void emit_planned(Nest *nest, NestPlan *plan)
 		nest_note_sum(nest, plan->reduce, plan->order);
 	switch (plan->form) {
 	case NEST_TILES: break;
-	case NEST_STORES: emit_elements(nest); break;
+	case NEST_STORES: emit_elements(nest, plan->cuts); break;
 	case NEST_LOCAL: emit_local_sum(nest, plan->reduce); break;
 	case NEST_ROWS: emit_row_sum(nest, plan->reduce); break;
 	case NEST_ROW_LOCAL: nest_emit_row(nest, plan->reduce, plan->lanes); break;
@@ -172,10 +172,10 @@ static void begin_nest(Emission *e, Gen *gen, const PlannedNest *planned)
 }
 
 /* Is the value that is planned a step's, as it is? Other forms have values of their own. */
-static bool steps_by_loops(const Nest *nest, const NestPlan *plan)
+static bool steps_by_loops(const NestPlan *plan)
 {
 	return plan->form == NEST_LOCAL || plan->form == NEST_ROWS ||
-	       (plan->form == NEST_STORES && !nest->nborders);
+	       (plan->form == NEST_STORES && !plan->cuts);
 }
 
 static void emit_nest(Gen *gen, const PlannedNest *planned)
@@ -183,7 +183,7 @@ static void emit_nest(Gen *gen, const PlannedNest *planned)
 	Emission e;
 	size_t begin = gen->top.stmts.n;
 	begin_nest(&e, gen, planned);
-	if (e.nest.inner.n > 0 && steps_by_loops(&e.nest, &e.plan))
+	if (e.nest.inner.n > 0 && steps_by_loops(&e.plan))
 		nest_values(&e.nest); /* with locals of the kernel */
 	emit_planned(&e.nest, &e.plan);
 	nest_note_names(&e.nest);

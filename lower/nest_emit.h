@@ -4,11 +4,11 @@
 #ifndef TSR_LOWER_NEST_EMIT_H
 #define TSR_LOWER_NEST_EMIT_H
 
-#include "lower/nest.h"
+#include "lower/nest_plan.h"
 
 /* The stores of an elementwise kernel that reads windows, cut where these leave an axis
- * (nest_border.c). */
-void nest_emit_borders(Nest *nest);
+ * (nest_border.c). `cuts`: of each loop. */
+void nest_emit_borders(Nest *nest, const LoopCut *cuts);
 
 /* nest_bounds.c */
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */

@@ -257,4 +257,6 @@ void nest_plan(Nest *nest, NestPlan *plan)
 		return;
 	if (!reduces || !plan_contraction(nest, plan))
 		plan_loops(nest, plan, reduces);
+	if (plan->form == NEST_STORES)
+		plan->cuts = nest_plan_borders(nest);
 }

@@ -15,6 +15,18 @@ typedef enum NestForm {
 	NEST_TILES,
 } NestForm;
 
+/* Iterations of a loop: first <= iterator < end. */
+typedef struct LoopPart {
+	Size first, end;
+} LoopPart;
+
+/* How a loop around a value that reads windows is cut: where no window leaves its axis, one part (two, of which
+ * the latter begins at a whole vector), and iterations in front of it and behind it. */
+typedef struct LoopCut {
+	VEC(LoopPart) parts; /* each begins where the one before it ends */
+	size_t inside;	     /* the first one where no window leaves its axis */
+} LoopCut;
+
 typedef struct NestPlan {
 	NestForm form;
 	Op reduce;
@@ -24,11 +36,16 @@ typedef struct NestPlan {
 	int64_t lanes;	   /* NEST_ROW_LOCAL */
 	struct Tile *tile; /* NEST_TILES (tile.h) */
 	BufferId parts;	   /* NEST_PARTS: what each part adds up to; BUFFER_NONE: there is one */
+	const LoopCut *cuts; /* NEST_STORES: of each loop; NULL: none is cut */
 } NestPlan;
 
 /* Decides how the nest is computed: its loops, values and copies become those that are emitted, and
  * the choices are written to its kernel's schedule. Requires that the nest is set up. */
 void nest_plan(Nest *nest, NestPlan *plan);
+
+/* nest_border_plan.c: how the loops are cut; NULL: the value reads no windows that may leave an axis. Requires that
+ * the loops are final. */
+const LoopCut *nest_plan_borders(const Nest *nest);
 
 /* Is each element stored once, behind all that is read for it? */
 bool nest_stores_once(const NestPlan *plan);

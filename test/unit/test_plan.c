@@ -25,6 +25,7 @@ typedef struct Plans {
 	NodeId product, after, value, first; /* `after` finishes the product; the state's; begins a block */
 	NodeId total, shares, mean; /* of rows; what reads those; of a long line, in parts */
 	NodeId start;		    /* what a parameter starts with */
+	NodeId edges;		    /* reads windows that leave their axes */
 	NodeId own, own_set, own_read; /* of the routine, a step that sets it, and who reads it */
 } Plans;
 
@@ -66,6 +67,16 @@ static void assign_own(Plans *p, NodeId x)
 	p->own_read = small_pointwise(s, OP_ADD, "48, 80", 2, (NodeId[]){p->own, p->own});
 }
 
+/* Sums over three neighbours in either direction. */
+static NodeId window_sums(Small *s, NodeId x)
+{
+	NodeId sums[] = {small_einsum(s, "i=+k, j => i, j", "48, 80", 1, &x),
+			 small_einsum(s, "i, j=+k => i, j", "48, 80", 1, &x)};
+	small_letter(s, sums[0], "k", "3");
+	small_letter(s, sums[1], "k", "3");
+	return small_pointwise(s, OP_ADD, "48, 80", 2, sums);
+}
+
 static void plans_init(Plans *p)
 {
 	Small *s = &p->s;
@@ -80,8 +91,11 @@ static void plans_init(Plans *p)
 	p->total = small_einsum(s, "i, k => i", "48", 1, (NodeId[]){x});
 	p->shares = small_einsum(s, "i, k; i => i, k", "48, 80", 2, (NodeId[]){x, p->total});
 	p->mean = small_einsum(s, "i, j => j", "2", 1, (NodeId[]){line});
+	p->edges = window_sums(s, x);
 	assign_own(p, x);
-	small_routine(s, 6, (NodeId[]){heads, p->after, p->shares, p->mean, p->own, p->own_read});
+	small_routine(
+		s, 7,
+		(NodeId[]){heads, p->after, p->shares, p->mean, p->edges, p->own, p->own_read});
 	start_with(p, param, w);
 	LowerOptions *options = ARENA_NEW(s->arena, LowerOptions);
 	*options = (LowerOptions){.target = small_target(s), .prepack = true};
@@ -182,6 +196,29 @@ static void lanes_along_elements(Plans *p)
 {
 	nest_of(p, p->after)->nest.nloops = nest_of(p, p->after)->nest.nresult;
 	nest_of(p, p->after)->plan.form = NEST_LANES;
+}
+/* Columns are cut where whole vectors begin, too. */
+static LoopCut *cut_of(Plans *p, uint32_t loop)
+{
+	const NestPlan *plan = &nest_of(p, p->edges)->plan;
+	assert_non_null(plan->cuts);
+	assert_int_equal(plan->cuts[loop].parts.n, 3 + loop);
+	return (LoopCut *)&plan->cuts[loop];
+}
+static void cut_leaves_a_gap(Plans *p)
+{
+	cut_of(p, 0)->parts.at[1].first = size_const(p->s.inference.sizes, 2);
+}
+static void cut_ends_early(Plans *p) { cut_of(p, 1)->parts.n--; }
+static void cut_has_no_inside(Plans *p) { cut_of(p, 1)->inside = 4; }
+static void windows_without_cuts(Plans *p)
+{
+	cut_of(p, 0);
+	nest_of(p, p->edges)->plan.cuts = NULL;
+}
+static void cuts_without_windows(Plans *p)
+{
+	nest_of(p, p->shares)->plan.cuts = nest_of(p, p->edges)->plan.cuts;
 }
 static void rows_are_columns(Plans *p) { tile_of(p)->col = tile_of(p)->row; }
 static void rows_of_another_nest(Plans *p)
@@ -334,6 +371,11 @@ static void broken_plans_of_kernels_are_refused(void **state)
 		kernel_inside_another,
 		stores_each_step_of_a_sum,
 		lanes_along_elements,
+		cut_leaves_a_gap,
+		cut_ends_early,
+		cut_has_no_inside,
+		windows_without_cuts,
+		cuts_without_windows,
 		rows_are_columns,
 		rows_of_another_nest,
 		tiles_leave_a_gap,
