@@ -122,17 +122,28 @@ static bool has_failed(const tsr_group *g)
 	       (result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS);
 }
 
-/* A group that has failed would wait for the others. */
-void tsr_group_leave(tsr_group *g)
+static void leave(tsr_group *g)
 {
-	if (!g)
-		return;
 	if (g->comm && has_failed(g))
 		g->nccl.ncclCommAbort(g->comm);
 	else if (g->comm)
 		g->nccl.ncclCommDestroy(g->comm);
 	if (g->module)
 		g->driver.cuModuleUnload(g->module);
+}
+
+/* A group that has failed would wait for the others. The thread has the context that it had; one that is held here ends
+ * with the group, and is nobody's from now on. */
+void tsr_group_leave(tsr_group *g)
+{
+	CUcontext before = NULL;
+	if (!g)
+		return;
+	if (g->context && g->driver.cuCtxGetCurrent(&before) == CUDA_SUCCESS)
+		g->driver.cuCtxSetCurrent(g->context);
+	leave(g);
+	if (g->context)
+		g->driver.cuCtxSetCurrent(g->retained && before == g->context ? NULL : before);
 	if (g->retained)
 		g->driver.cuDevicePrimaryCtxRelease_v2(g->device);
 	free(g);

@@ -155,6 +155,26 @@ class Rank:
             refused(3, "`workspace` is NULL", "sum", Exchange(b"f32", 4, at, at, None, None))
 
 
+def leaves_no_context():
+    """A thread without a context has none behind a group, whose context ends with it; and what it had, where it had one."""
+    driver, now = ctypes.CDLL(os.environ["TSR_LIBCUDA"]), ctypes.c_void_p()
+    for context in None, member_context(driver):
+        driver.cuCtxSetCurrent(ctypes.c_void_p(context))
+        code, group, error = join(new_id(), 0, 1)
+        good(code, error)
+        LIBRARY.tsr_group_leave(group)
+        driver.cuCtxGetCurrent(ctypes.byref(now))
+        assert now.value == context, (now, context)
+
+
+def member_context(driver):
+    made, before = ctypes.c_void_p(), ctypes.c_void_p()
+    driver.cuCtxGetCurrent(ctypes.byref(before))
+    assert driver.cuCtxCreate_v2(ctypes.byref(made), 0, 0) == 0
+    driver.cuCtxSetCurrent(before)
+    return made.value
+
+
 def main():
     if len(sys.argv) == 3:
         made, ranks = new_id(), int(sys.argv[2])
@@ -175,6 +195,8 @@ def main():
         error = Error()
         print("%d, %s" % (LIBRARY.tsr_group_check(member.group, ctypes.byref(error)), error.text.decode()))
     LIBRARY.tsr_group_leave(member.group)
+    if ranks == 1:
+        leaves_no_context()
     if rank == 0:
         print("%d members agree with NumPy" % ranks)
 
