@@ -170,6 +170,8 @@ static void begin_worker(const Run *r, const Nvrtc *nvrtc)
 	limit_stack();
 	if (chdir("/") == 0)
 		execve(r->job->program, argv, envp);
+	if (now >= 0) /* the addresses here stay random */
+		personality((unsigned long)now);
 }
 
 /* The limit holds whatever this process does with alarms. */
