@@ -28,7 +28,7 @@ void c_vector_use(const Module *m, Dtype dtype, int lanes)
 
 static void put_types(FILE *out, int bytes, int lanes)
 {
-	const char *aligned = bytes == 1   ? ""
+	const char *aligned = bytes == 1   ? "aligned(1), "
 			      : bytes == 2 ? "aligned(2), "
 			      : bytes == 4 ? "aligned(4), "
 					   : "aligned(8), ";
