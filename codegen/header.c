@@ -134,7 +134,7 @@ static void put_preamble(FILE *out, const Module *m)
 		"storage order: batch,\n"
 		" * output, input. An array is aligned for its elements and may be NULL when it "
 		"has none; outputs\n"
-		" * overlap no other array. The state and the workspace are aligned to %d bytes.\n"
+		" * and the workspace overlap no other array. The state and the workspace are aligned to %d bytes.\n"
 		"%s"
 		" * A routine returns TSR_OK or a positive code, and then has written nothing. A "
 		"size function\n"

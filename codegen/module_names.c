@@ -60,8 +60,9 @@ static bool is_reserved(const char *name)
 	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
 		if (strcmp(reserved[i], name) == 0)
 			return true;
-	/* macros; helpers of written C */
-	static const char *const first[] = {"TSR_", "tsr_", "M_", "FP_", "HUGE_VAL", "MATH_ERR"};
+	/* macros; helpers of written C, and functions of the processor's header that it calls */
+	static const char *const first[] = {"TSR_",	"tsr_",	    "M_",  "FP_",
+					    "HUGE_VAL", "MATH_ERR", "_mm", "_cvt"};
 	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
 		if (starts(name, first[i]) && !ends(name, "_"))
 			return true;

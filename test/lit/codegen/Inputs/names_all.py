@@ -17,7 +17,7 @@ LIBRARY = """NULL EOF errno INFINITY NAN SIZE_MAX offsetof size_t ptrdiff_t max_
 INT64_MIN INT_FAST16_WIDTH PTRDIFF_MAX WCHAR_MAX HUGE_VAL HUGE_VALF MATH_ERRNO math_errhandling FP_NAN FP_ZERO M_PI I
 complex imaginary isnan linux unix __LINE__ __func__ __x86_64__ _Pragma __cplusplus __attribute__ assert main exp log
 sqrt pow sin erf fmod fma exp2 expf fabs floor j0 y1 gamma signgam memcpy malloc free exit abort index time remove
-environ strlen puts read write LONG_MAX DBL_MAX CHAR_BIT BUFSIZ""".split()
+environ strlen puts read write LONG_MAX DBL_MAX CHAR_BIT BUFSIZ _mm512_max_ps _cvtsh_ss""".split()
 OWN = """TSR_OK TSR_ABI TSR_BAD_DIM TSR_CHECK_FIRST TSR_CALL_H TSR_NONE tsr_call tsr_module tsr_i tsr_bytes tsr_fail tsr
 tsr_ call state workspace seed code i n acc parts chunk lane r c i0 message bound words""".split()
 OWN += [PREFIX + name for name in """_pack _init _module _state_size _forward _forward_workspace __k_y __p_y_0 __a_y
