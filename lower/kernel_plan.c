@@ -9,6 +9,7 @@
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
 #include "lower/tile_copies.h"
+#include "lower/tile_plan.h"
 
 /* ---- assignments ---- */
 
@@ -161,8 +162,10 @@ static void plan_nest(KernelPlan *plan, uint32_t piece)
 	gen->inside = NODE_NONE;
 	nest_set_up(&planned->nest);
 	nest_plan(&planned->nest, &planned->plan);
-	if (planned->plan.form == NEST_TILES)
+	if (planned->plan.form == NEST_TILES) {
 		tile_plan_copies(planned->plan.tile);
+		tile_choose_finish(planned->plan.tile);
+	}
 	planned->entry = gen->entry;
 	planned->inside = gen->inside;
 }

@@ -5,6 +5,7 @@
 #include "lower/lower.h"
 #include "lower/routine_plan.h"
 #include "lower/row_block.h"
+#include "lower/tile.h"
 
 static const char *const forms[] = {
 	[NEST_STORES] = "a store in each step",	      [NEST_LOCAL] = "each sum in a local",
@@ -46,6 +47,15 @@ static void dump_cuts(FILE *out, const PlannedNest *planned, const char *indent)
 	}
 }
 
+/* What the words of a schedule do not name. */
+static void dump_tile(FILE *out, const Tile *tile, const char *indent)
+{
+	if (tile->masked)
+		fprintf(out, "%s  no sums where a mask hides a tile\n", indent);
+	if (tile->fission)
+		fprintf(out, "%s  functions of the sums in loops of their own\n", indent);
+}
+
 /* The order of loops is that in which they are printed. */
 static void dump_choices(FILE *out, const KernelPlan *plan, uint32_t number)
 {
@@ -84,6 +94,8 @@ static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)
 		dump_loops(out, &planned->nest);
 		dump_choices(out, plan, planned->entry);
 		dump_cuts(out, planned, indent);
+		if (planned->plan.form == NEST_TILES)
+			dump_tile(out, planned->plan.tile, indent);
 	}
 	for (size_t i = 0; i < plan->gen.buffers.n; i++)
 		dump_buffer(out, plan->gen.program, plan->gen.buffers.at[i], indent);

@@ -132,12 +132,40 @@ static void verify_registers(const Tile *tile, const TileParts *rows, const Tile
 			    tile->nest->gen->name, rows->at[i].step, col->step, registers);
 }
 
+/* Has the value a function of many instructions? Comparisons of indices are cast from whole numbers. */
+static bool has_function(const Value *value)
+{
+	bool found =
+		value->kind == VALUE_OP && dtype_is_float(value->dtype) && !op_is_simple(value->op);
+	if (value->kind == VALUE_CAST && dtype_is_integer(value->args[0]->dtype))
+		return false;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		found |= has_function(value->args[i]);
+	return found;
+}
+
+/* What follows from the sums: vectors compute it, or loops of its own, as far as it is known where each sum is the
+ * neutral element. */
+static void verify_finish(const Nest *nest, const Tile *tile)
+{
+	bool function = has_function(nest->finished);
+	for (size_t i = 0; i < nest->epilogue.n; i++)
+		function |= has_function(nest->epilogue.at[i].value);
+	if ((tile->masked || tile->fission) && nest->root == nest->node)
+		BUG("%s looks at what follows from its sums, and nothing does", nest->gen->name);
+	if (tile->fission && (tile->form != TILE_ACROSS || tile->round > 0))
+		BUG("%s has loops for functions of its sums, and no lanes there", nest->gen->name);
+	if (function && !tile->fission && tile->form == TILE_ACROSS && tile->round == 0)
+		BUG("lanes of %s have functions of many instructions", nest->gen->name);
+}
+
 static void verify_tile(const Nest *nest, const Tile *tile)
 {
 	if (tile->nest != nest || (tile->row && !is_of(nest, tile->row, false)) ||
 	    (tile->col && (!is_of(nest, tile->col, false) || tile->col == tile->row)) ||
 	    (tile->along && !is_of(nest, tile->along, true)))
 		BUG("the rows, columns or lanes of %s are none of its loops", nest->gen->name);
+	verify_finish(nest, tile);
 	verify_parts(nest, &tile->rows, tile->row);
 	verify_parts(nest, &tile->cols, tile->col);
 	for (uint32_t i = 0; i < tile->cols.n; i++) {

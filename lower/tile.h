@@ -92,6 +92,8 @@ typedef struct Tile {
 	const Loop *traversal;	/* of the result: tiles go along it first; NULL: none */
 	int64_t traversal_rows; /* in blocks of so many; 0: all at once */
 	bool contiguous;	/* ALONG: what columns store and load there is contiguous */
+	bool masked;  /* a tile of which a mask hides all elements has no sums (tile_masked.c) */
+	bool fission; /* functions of the sums have loops of their own (tile_fission.c) */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
 	IterVar panel;				  /* of columns, while they are packed */
@@ -142,6 +144,11 @@ bool tile_index_fits(const Tile *tile, const Ix *ix, bool below);
  * value what these compare? */
 const Value *tile_numbers(const Tile *tile, const Value *value);
 bool tile_is_number(const Tile *tile, const Value *value);
+
+/* tile_masked.c: conditions that hold where any element of the tile at hand is seen, and how many there are; 0: no
+ * mask is known there to hide any. */
+enum { TILE_MASKS = 4 };
+uint32_t tile_masks(const Tile *tile, Cond conds[TILE_MASKS]);
 
 /* tile_shape.c: vectors that a row of lanes takes, narrow ones and single elements counted. */
 int64_t tile_vectors(const Tile *tile, int64_t lanes);

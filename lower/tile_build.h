@@ -34,6 +34,8 @@ Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t b
 const Ix *tile_first(const Tile *tile, const Loop *loop, const TilePart *part);
 /* The loops over the sum, or over its present block, around a body. */
 Block tile_steps(const Tile *tile, Block body);
+/* The loops over the sum of the tile at hand, where any of its elements is seen. */
+Block tile_unless_masked(const Tile *tile, Block steps);
 /* The body where the sum so far is in the result; where the sum is complete, or is not. */
 Block tile_unless_first(const Tile *tile, Block body);
 Block tile_if_last(const Tile *tile, bool last, Block body);

@@ -36,8 +36,6 @@ Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
  * squares of an operand that are transposed: lanes go along `across`, which stands at r. */
 Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element);
 Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements, LocalId acc);
-/* tile_masked.c: the loops over the sum of the tile at hand, where any of its elements is seen. */
-Block tile_unless_masked(const Tile *tile, Block steps);
 /* tile_prefetch.c: what a tile does in a step of the sum to prefetch (nothing: an empty block), with
  * what that needs in `before`. */
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);

@@ -85,15 +85,6 @@ static const Value *with_parts(Fission *p, const Value *value)
 	return copy;
 }
 
-/* Is what is stored no function of many instructions? */
-static bool stays_in_vectors(const Tile *tile, const SharedLocals *element, const Value *value)
-{
-	bool simple = tile_computes_in_lanes(value, true, tile);
-	for (size_t i = 0; i < element->n; i++)
-		simple = simple && tile_computes_in_lanes(element->at[i].value, true, tile);
-	return simple;
-}
-
 /* Is the value of an element one of parts and of locals alone, wherever the element is? */
 static bool is_of_parts(const Fission *p, const Value *value)
 {
@@ -139,13 +130,6 @@ static const Value *done_elements(Fission *p, const SharedLocals *element, const
 	return done_at(p, id, false);
 }
 
-static bool tile_needs_fission(const Tile *tile, const Value *sum)
-{
-	SharedLocals element = {0};
-	const Value *value = tile_numbers(tile, nest_look_stored(tile->nest, sum, &element));
-	return !stays_in_vectors(tile, &element, value);
-}
-
 static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
@@ -180,7 +164,7 @@ static Block store_elements(Tile *tile, const Value *sum, Body *body)
 Block tile_finish(Tile *tile, const Value *element)
 {
 	Body body = {0};
-	if (tile_needs_fission(tile, element))
+	if (tile->fission)
 		return tile_finish_in_fission(tile, element);
 	gen_append(tile->nest->gen, &body, store_elements(tile, element, &body));
 	return body_block(&body);

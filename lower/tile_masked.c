@@ -11,17 +11,13 @@
  * where both fit: the greater side is shown not to be below all i32, and the lesser one, if it is
  * not shown not to be above, counts as less than all where it is.
  */
-#include <string.h>
-
 #include "loops/linear.h"
-#include "lower/tile_emit.h"
-
-enum { CONDS_MAX = 4 };
+#include "lower/tile.h"
 
 typedef struct Masked {
 	const Tile *tile;
 	const Value *sum;
-	Cond conds[CONDS_MAX]; /* each holds where any element is seen */
+	Cond *conds; /* TILE_MASKS at most, each holds where any element is seen */
 	uint32_t n;
 } Masked;
 
@@ -79,7 +75,7 @@ static void add_condition(Masked *h, const Value *less, const Value *more, bool 
 	const Tile *tile = h->tile;
 	Program *program = tile->nest->gen->program;
 	const Ix *a = tile_index_of(tile, less), *b = tile_index_of(tile, more);
-	if (!a || !b || h->n == CONDS_MAX)
+	if (!a || !b || h->n == TILE_MASKS)
 		return;
 	const Ix *difference = ix_add(program, b, ix_mul(program, a, tile_const(tile, -1)));
 	const Ix *least = at_corner(h, a, difference), *most = at_corner(h, b, difference);
@@ -146,23 +142,16 @@ static void find_masks(Masked *h, const Value *value)
 	}
 }
 
-Block tile_unless_masked(const Tile *tile, Block steps)
+uint32_t tile_masks(const Tile *tile, Cond conds[TILE_MASKS])
 {
 	const Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
 	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(nest)->dtype};
-	Masked h = {.tile = tile, .sum = &sum};
+	Masked h = {.tile = tile, .sum = &sum, .conds = conds};
 	SharedLocals shared = {0};
-	if (tile->copies || nest->root == nest->node)
-		return steps;
 	const Value *value = nest_look_stored(nest, &sum, &shared);
 	for (size_t i = 0; i < shared.n; i++)
 		if (reads_sum(&h, shared.at[i].value))
-			return steps;
+			return 0;
 	find_masks(&h, value);
-	if (h.n == 0)
-		return steps;
-	Cond *conds = ARENA_ARRAY(gen->arena, Cond, h.n);
-	memcpy(conds, h.conds, h.n * sizeof *conds);
-	return block_of(gen, stmt_if(gen->arena, conds, h.n, steps));
+	return h.n;
 }

@@ -112,3 +112,13 @@ Block tile_if_last(const Tile *tile, bool last, Block body)
 	return last ? tile_only_if(tile, COND_LE, extent, end, body)
 		    : tile_only_if(tile, COND_LT, end, extent, body);
 }
+
+Block tile_unless_masked(const Tile *tile, Block steps)
+{
+	Gen *gen = tile->nest->gen;
+	if (!tile->masked || tile->copies)
+		return steps;
+	Cond *conds = ARENA_ARRAY(gen->arena, Cond, TILE_MASKS);
+	uint32_t n = tile_masks(tile, conds);
+	return n ? block_of(gen, stmt_if(gen->arena, conds, n, steps)) : steps;
+}

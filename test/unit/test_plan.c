@@ -26,6 +26,7 @@ typedef struct Plans {
 	NodeId total, shares, mean; /* of rows; what reads those; of a long line, in parts */
 	NodeId start;		    /* what a parameter starts with */
 	NodeId edges;		    /* reads windows that leave their axes */
+	NodeId grown;		    /* a function of many instructions of a product */
 	NodeId own, own_set, own_read; /* of the routine, a step that sets it, and who reads it */
 } Plans;
 
@@ -77,6 +78,15 @@ static NodeId window_sums(Small *s, NodeId x)
 	return small_pointwise(s, OP_ADD, "48, 80", 2, sums);
 }
 
+/* exp(x * w + bias) */
+static NodeId grown_product(Small *s, NodeId x, NodeId w)
+{
+	NodeId terms[] = {small_einsum(s, "i, k; k, j => i, j", "48, 70", 2, (NodeId[]){x, w}),
+			  small_leaf(s, "48, 70")};
+	NodeId sum = small_pointwise(s, OP_ADD, "48, 70", 2, terms);
+	return small_pointwise(s, OP_EXP, "48, 70", 1, &sum);
+}
+
 static void plans_init(Plans *p)
 {
 	Small *s = &p->s;
@@ -92,10 +102,11 @@ static void plans_init(Plans *p)
 	p->shares = small_einsum(s, "i, k; i => i, k", "48, 80", 2, (NodeId[]){x, p->total});
 	p->mean = small_einsum(s, "i, j => j", "2", 1, (NodeId[]){line});
 	p->edges = window_sums(s, x);
+	p->grown = grown_product(s, x, w);
 	assign_own(p, x);
-	small_routine(
-		s, 7,
-		(NodeId[]){heads, p->after, p->shares, p->mean, p->edges, p->own, p->own_read});
+	small_routine(s, 8,
+		      (NodeId[]){heads, p->after, p->shares, p->mean, p->edges, p->grown, p->own,
+				 p->own_read});
 	start_with(p, param, w);
 	LowerOptions *options = ARENA_NEW(s->arena, LowerOptions);
 	*options = (LowerOptions){.target = small_target(s), .prepack = true};
@@ -244,6 +255,14 @@ static void copy_without_room(Plans *p)
 	packed->elements = size_const(p->s.inference.sizes, 64);
 }
 static void copy_in_no_buffer(Plans *p) { tile_of(p)->packed = BUFFER_NONE; }
+static Tile *tile_of_functions(Plans *p)
+{
+	assert_int_equal(nest_of(p, p->grown)->plan.form, NEST_TILES);
+	assert_true(nest_of(p, p->grown)->plan.tile->fission);
+	return nest_of(p, p->grown)->plan.tile;
+}
+static void functions_in_vectors(Plans *p) { tile_of_functions(p)->fission = false; }
+static void functions_without_lanes(Plans *p) { tile_of_functions(p)->form = TILE_ALONG; }
 static void parts_without_room(Plans *p)
 {
 	assert_int_equal(nest_of(p, p->mean)->plan.form, NEST_PARTS);
@@ -291,6 +310,17 @@ static void block_with_small_place(Plans *p)
 	Buffer *place = &p->lower->program->buffers.at[part->kernels[0]->to.buffer];
 	place->elements = size_const(p->s.inference.sizes, 1);
 }
+/* The last kernel of a block: nothing follows from its sums. */
+static Tile *tile_of_sums(Plans *p)
+{
+	uint32_t last = node_of(p, p->first)->row_block->nroots - 1;
+	const PlannedNest *nest = part_of(p, 0)->kernels[last]->nests;
+	assert_int_equal(nest->plan.form, NEST_TILES);
+	assert_int_equal(nest->nest.root, nest->nest.node);
+	return nest->plan.tile;
+}
+static void mask_of_nothing(Plans *p) { tile_of_sums(p)->masked = true; }
+static void functions_of_nothing(Plans *p) { tile_of_sums(p)->fission = true; }
 static void block_and_kernel(Plans *p)
 {
 	node_of(p, p->first)->kernel = node_of(p, p->after)->kernel;
@@ -382,6 +412,10 @@ static void broken_plans_of_kernels_are_refused(void **state)
 		tiles_end_early,
 		tile_of_no_columns,
 		tile_of_many_registers,
+		functions_in_vectors,
+		functions_without_lanes,
+		mask_of_nothing,
+		functions_of_nothing,
 		block_of_no_rows,
 		block_of_one_kernel,
 		start_stores_each_step,

@@ -1,0 +1,71 @@
+/* What follows from the sums of tiles, asked of a tile at any place of the result: whether a mask may hide it, and
+ * whether functions of many instructions have loops of their own.
+ */
+#include <string.h>
+
+#include "lower/tile_plan.h"
+
+/* Is what is stored no function of many instructions? */
+static bool stays_in_vectors(const Tile *tile, const SharedLocals *element, const Value *value)
+{
+	bool simple = tile_computes_in_lanes(value, true, tile);
+	for (size_t i = 0; i < element->n; i++)
+		simple = simple && tile_computes_in_lanes(element->at[i].value, true, tile);
+	return simple;
+}
+
+static bool needs_fission(const Tile *tile)
+{
+	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(tile->nest)->dtype};
+	SharedLocals element = {0};
+	const Value *value = tile_numbers(tile, nest_look_stored(tile->nest, &sum, &element));
+	return !stays_in_vectors(tile, &element, value);
+}
+
+/* The rows and columns of the tile go along these iterators. */
+static void place(const Tile *tile, IterVar row, IterVar col)
+{
+	const Ix **by_iter = tile->nest->by_iter;
+	Arena *arena = tile->nest->gen->arena;
+	if (tile->row)
+		by_iter[tile->row->iter] = tile_plus(tile, ix_iter(arena, tile->row->var), row);
+	if (tile->col)
+		by_iter[tile->col->iter] = tile_plus(tile, ix_iter(arena, tile->col->var), col);
+}
+
+/* A tile as its code will have it, in a copy of the kernel. */
+typedef struct Look {
+	Gen gen;
+	Nest nest;
+	Tile tile;
+} Look;
+
+static void look_at(Look *look, const Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	Symbols *symbols = nest->gen->program->symbols;
+	*look = (Look){gen_look(nest->gen), *nest, *tile};
+	look->gen.names = (PointerMap){0}; /* those of its iterators are nobody's */
+	look->nest.gen = &look->gen;
+	look->nest.by_iter = ARENA_ARRAY(look->gen.arena, const Ix *, nest->proj->niters + 1);
+	memcpy(look->nest.by_iter, nest->by_iter, nest->proj->niters * sizeof *nest->by_iter);
+	look->tile.nest = &look->nest;
+	look->tile.r = gen_iter(&look->gen, sym_cstr(symbols, "r"));
+	look->tile.lane = gen_iter(&look->gen, sym_cstr(symbols, "lane"));
+	look->tile.height = tile->rows.at[0].step;
+	look->tile.width = tile->cols.at[0].step;
+}
+
+void tile_choose_finish(Tile *tile)
+{
+	Look look;
+	Cond conds[TILE_MASKS];
+	if (tile->nest->root == tile->nest->node)
+		return;
+	look_at(&look, tile);
+	place(&look.tile, look.tile.r, look.tile.lane);
+	tile->masked = tile_masks(&look.tile, conds) > 0;
+	if (tile->stores_rows)
+		place(&look.tile, look.tile.lane, look.tile.r);
+	tile->fission = tile->form == TILE_ACROSS && !tile->round && needs_fission(&look.tile);
+}
