@@ -92,6 +92,13 @@ int64_t attention_shared(const Program *program, const Attention *found, const G
 	return operands * own + (seen + 2 * tile->rows * parts_of(found, tile)) * each;
 }
 
+bool attention_copies(const Program *program, const Attention *found, const GpuAttention *tile)
+{
+	const Product *scores = &found->scores;
+	bool side_by_side = scores->row_operand.sum_first && scores->column_operand.sum_first;
+	return side_by_side || score_tile(program, found, tile).steps <= threads_of(found, tile);
+}
+
 static BufferId shared(const Attend *d, const char *name, Dtype dtype, int64_t n)
 {
 	return bind_shared(d->program, d->kernel, d->routine,

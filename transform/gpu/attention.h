@@ -70,6 +70,8 @@ typedef struct AttentionWanted {
 
 /* Bytes of shared memory that it has. Requires: depth and columns are known. */
 int64_t attention_shared(const Program *program, const Attention *found, const GpuAttention *tile);
+/* Has a block a thread for each element of a query or a key that do not lie side by side? Requires the same. */
+bool attention_copies(const Program *program, const Attention *found, const GpuAttention *tile);
 /* Makes the kernel. */
 void bind_attention(const Transform *t, Kernel *kernel, const AttentionWanted *wanted);
 

@@ -80,7 +80,8 @@ static const GpuAttention *tile_of(const Choose *c)
 {
 	AttentionTiles tiles = tiles_of(c);
 	for (int64_t i = 0; i < tiles.n; i++)
-		if (is_asked(c, &tiles.at[i]) && fits(c, &tiles.at[i]))
+		if (is_asked(c, &tiles.at[i]) && fits(c, &tiles.at[i]) &&
+		    attention_copies(c->t->program, c->found, &tiles.at[i]))
 			return &tiles.at[i];
 	return NULL;
 }
@@ -108,6 +109,8 @@ static const char *no_tile(const Choose *c)
 	const char *text = "a GPU has";
 	for (int64_t i = 0; i < tiles.n; i++) {
 		const GpuAttention *tile = &tiles.at[i];
+		if (is_asked(c, tile) && fits(c, tile))
+			return "so many elements of a query or a key do not lie side by side";
 		text = arena_printf(arena, "%s%s %lld rows by %lld keys of up to %lld elements", text,
 				    i ? ", or" : "", (long long)tile->rows, (long long)tile->keys,
 				    (long long)tile->depth);

@@ -152,6 +152,7 @@ if not few:
     plain(3, 2, BLOCKS[1], q="d, s", v="e, t")
     plain(33, 60, BLOCKS[0], q="d, s", k="d, t", v="e, t")
     plain(128, 128, BLOCKS[1])
+    plain(64, 100, BLOCKS[1], q="d, s", k="d, t")
 masked(BLOCKS[0], 2, "to_batch(range(rows)) >= range(keys)", lambda row, key: row >= key)
 masked(BLOCKS[1], 3, "range(keys) <= to_batch(range(rows)) + past", lambda row, key: key <= row, "dim past")
 masked(BLOCKS[1], 1, "range(keys) > to_batch(range(rows))", lambda row, key: key > row)
