@@ -373,6 +373,19 @@ static void write_all(Build *b, const AstStep *step, NodeId target, NodeId value
 	routine_add_write(b, id, step->span);
 }
 
+/* Does clearing fill in the least or the greatest number, which that of a byte is not? */
+static bool clears_to_end(const AstStep *step)
+{
+	return step->clear && (step->acc == OP_MAX || step->acc == OP_MIN);
+}
+
+static NodeId end_of(Build *b, const AstStep *step, Dtype half)
+{
+	bool greatest = step->acc == OP_MIN;
+	int64_t end = dtype_is_unsigned(half) ? greatest ? 15 : 0 : greatest ? 7 : -8;
+	return value_to_node(b, value_integer(end, step->target->span));
+}
+
 /* A tensor with a byte for each element, which the step writes; it begins with what they are where the
  * step reads that, or leaves some. */
 static NodeId halves_apart(Build *b, const AstStep *step, const HalfBytes *half)
@@ -385,9 +398,11 @@ static NodeId halves_apart(Build *b, const AstStep *step, const HalfBytes *half)
 	graph_node(b->graph, apart)->dtype = dtype;
 	node_name(b, apart, name, span);
 	half_bytes_ascribe(b, half, apart);
-	if (step->clear || (step->acc == OP_NONE && !step->via))
+	bool end = clears_to_end(step);
+	if ((step->clear && !end) || (step->acc == OP_NONE && !step->via))
 		return apart;
-	NodeId old = half_bytes_read(b, half->bytes, step->target->span);
+	NodeId old = end ? end_of(b, step, half->dtype)
+			 : half_bytes_read(b, half->bytes, step->target->span);
 	write_all(b, step, apart, node_cast(b, old, dtype, step->target->span));
 	return apart;
 }
@@ -442,7 +457,7 @@ void eval_assign(Build *b, const AstStep *step)
 	Node *node = graph_node(b->graph, id);
 	node->target = target;
 	node->acc = step->acc;
-	node->clear = step->clear;
+	node->clear = step->clear && !(found && clears_to_end(step));
 	routine_add_write(b, id, step->span);
 	if (half.bytes != NODE_NONE)
 		halves_together(b, step, &half, target);
