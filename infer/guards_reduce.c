@@ -241,6 +241,44 @@ static void drop_weaker(Reducer *r)
 	}
 }
 
+/* ---- routines ---- */
+
+/* A routine checks the guards whose dims it has: does one that has those of g have those of the fact? */
+static bool known_with(const Solver *s, const Guard *fact, const Guard *g)
+{
+	for (DimId d = 0; d < sizes_ndims(s->sizes); d++)
+		if (guard_uses(s, fact, d) && !guard_uses(s, g, d))
+			return false;
+	return true;
+}
+
+/* `init`, where it computes something, is a routine too. */
+static bool has_several_routines(const Graph *graph)
+{
+	bool computes = false;
+	for (size_t i = 0; i < graph->params.n; i++)
+		computes |= graph->nodes.at[graph->params.at[i]].init == INIT_EXPRESSION;
+	return graph->routines.n + computes > 1;
+}
+
+/* Of several routines one may lack dims of the guards that g follows from: it stays where those of its own
+ * dims do not imply it. */
+static void keep_for_others(Reducer *r)
+{
+	SizeFact *facts = ARENA_ARRAY(r->s->arena, SizeFact, r->found->n + 1);
+	for (size_t i = 0; i < r->found->n; i++) {
+		const Guard *g = &r->found->at[i];
+		size_t n = 0;
+		if (r->kept[i] || size_is_bad(g->a) || size_is_bad(g->b) ||
+		    guard_holds(r->s->sizes, g))
+			continue;
+		for (size_t k = 0; k < r->found->n; k++)
+			if (r->kept[k] && known_with(r->s, &r->found->at[k], g))
+				facts[n++] = guard_fact(&r->found->at[k]);
+		r->kept[i] = !size_system_implies(r->system, facts, n, guard_fact(g));
+	}
+}
+
 void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 {
 	Reducer r = {.s = s,
@@ -266,6 +304,8 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 		}
 	}
 	drop_weaker(&r);
+	if (has_several_routines(s->graph) && !solver_failed(s))
+		keep_for_others(&r);
 	Arena *arena = inference->graph->arena;
 	for (uint32_t i = 0; i < found->n && !solver_failed(s); i++) {
 		if (!r.kept[i])
