@@ -15,6 +15,17 @@
 
 typedef enum TileForm { TILE_ACROSS, TILE_ALONG } TileForm;
 
+/* How columns of the packed operand are copied. */
+typedef enum TileCopy {
+	TILE_COPY_NONE,	   /* not by this kernel */
+	TILE_COPY_SERIAL,  /* one by one */
+	TILE_COPY_UNROLL,  /* ... written out */
+	TILE_COPY_VECTOR,  /* in vectors along them */
+	TILE_COPY_SQUARES, /* in squares that are transposed (tile_transpose.c) */
+	TILE_COPY_GROUPS,  /* groups of steps (tile_groups.c) */
+	TILE_COPY_WORDS,   /* words of steps (tile_words.c) */
+} TileCopy;
+
 /* Tiles along one loop: [lo, hi) in steps of `step`; with one tile the loop is gone. */
 typedef struct TilePart {
 	Size lo, hi;
@@ -22,6 +33,7 @@ typedef struct TilePart {
 	bool single;
 	bool edge;	 /* where padded reads may fall outside: loops of the sum are cut there */
 	bool transposed; /* lanes run along the rows (tile_remainder.c) */
+	TileCopy copy;	 /* of columns */
 	const Ix *from, *to; /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
 
@@ -78,6 +90,7 @@ typedef struct Tile {
 	bool independent; /* they store or add to each element once, and read none otherwise */
 	int prefetched; /* the operand whose next panel or columns are prefetched ahead; -1: none */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
+	bool first_copies; /* the first rows past the block do, while they read the operand where it lies */
 	bool copies;	/* the tile at hand reads the operand where it lies, and copies it */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;

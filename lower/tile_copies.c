@@ -1,5 +1,5 @@
-/* What the code of tiles is made with, decided once the tiles are: the order of their loops, and the
- * buffers that are filled before them.
+/* What the code of tiles is made with, decided once the tiles are: the order of their loops, the
+ * buffers that are filled before them, and how.
  *
  *   packed_b   the operand's panels (tile_pack.c, tile_groups.c): a temporary of the call, or of a block of
  *              columns; of a parameter in the state, of a constant among the constants (prepack_declare.c)
@@ -137,15 +137,69 @@ static bool is_fast(Tile *tile, const Value *value)
 					      : tile_transposes(tile, value, tile->col->var);
 }
 
-/* Is the operand computed where it is copied? */
-static bool inlines(Tile *tile)
+const Value *tile_packed_value(const Tile *tile, const Value *computed)
+{
+	const Value *packed = tile_packed_load(tile);
+	return packed->nargs ? value_cast(tile->nest->gen->arena, packed->dtype, computed)
+			     : computed;
+}
+
+/* What is copied: the operand, or what computes it where it is copied. */
+static const Value *copied_value(Tile *tile)
 {
 	const Value *load = tile_packed_operand(tile);
 	const Value *value = nest_produced(tile->nest, load, copies_again(tile, load->buffer));
-	bool inlined = value != load && is_fast(tile, value);
-	if (inlined)
-		nest_note_produced(tile->nest, load, value);
-	return inlined;
+	tile->inlined = value != load && is_fast(tile, value);
+	if (!tile->inlined)
+		return tile_packed_load(tile);
+	nest_note_produced(tile->nest, load, value);
+	return tile_packed_value(tile, value);
+}
+
+/* How columns of the value are copied: where it is computed, in vectors only where these read it. */
+static TileCopy copy_of(Tile *tile, const Value *value, const TilePart *part)
+{
+	bool along = tile->pack_kind == LOOP_UNROLL;
+	if (tile->group > 1)
+		return TILE_COPY_GROUPS;
+	if (tile->word > 1)
+		return TILE_COPY_WORDS;
+	if (along && tile_fits_squares(tile, value, part->step))
+		return TILE_COPY_SQUARES;
+	if (!tile->inlined && along)
+		return TILE_COPY_UNROLL;
+	bool vectors = !tile->inlined ||
+		       (tile_in_vectors(value) && tile_reads_by_lanes(tile, value, tile->col->var));
+	return vectors && tile->pack_kind == LOOP_VECTOR ? TILE_COPY_VECTOR : TILE_COPY_SERIAL;
+}
+
+/* Does a block begin with a row tile, past which its columns go once? */
+static bool has_first(const Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	const TilePart *row = &tile->rows.at[0];
+	int64_t lo, hi;
+	const Sizes *sizes = nest->gen->program->sizes;
+	uint32_t inner = tile->outer + (tile->traversal != NULL) + (tile->col != NULL);
+	return inner + (tile->row != NULL) == nest->nresult && tile->row && !row->single &&
+	       size_is_const(sizes, row->lo, &lo) && size_is_const(sizes, row->hi, &hi) &&
+	       lo == 0 && hi >= row->step;
+}
+
+/* May tiles past a block of whole columns copy it? */
+static bool may_copy(const Tile *tile)
+{
+	const TilePart *col = &tile->cols.at[0];
+	return tile->pack_kind == LOOP_VECTOR && tile->group == 1 && !tile->window &&
+	       tile_width(tile, col->step) == col->step && !tile->inlined;
+}
+
+static void choose_copies(Tile *tile)
+{
+	const Value *value = copied_value(tile);
+	for (uint32_t i = 0; i < tile->cols.n; i++)
+		tile->cols.at[i].copy = copy_of(tile, value, &tile->cols.at[i]);
+	tile->first_copies = tile->by_blocks && may_copy(tile) && has_first(tile);
 }
 
 /* Finds the copy, or declares it; is it this kernel's to fill? */
@@ -190,6 +244,7 @@ void tile_plan_copies(Tile *tile)
 {
 	order_loops(tile);
 	tile->fills = tile->pack >= 0 && declare_packed(tile);
-	tile->inlined = tile->fills && inlines(tile);
+	if (tile->fills)
+		choose_copies(tile);
 	declare_sums(tile);
 }

@@ -22,20 +22,9 @@
 /* What is copied: that load, or what computes it. */
 static const Value *source(Tile *tile)
 {
-	const Value *packed = tile_packed_load(tile);
 	if (!tile->inlined)
-		return packed;
-	const Value *value = nest_producer(tile->nest, tile_packed_operand(tile));
-	return packed->nargs ? value_cast(tile->nest->gen->arena, packed->dtype, value) : value;
-}
-
-/* How the lanes of a panel are copied: what computes them only where vectors do. */
-static LoopKind copy_kind(const Tile *tile, const Value *value)
-{
-	bool load = value_same(value, tile_packed_load(tile));
-	bool vectors = tile->pack_kind == LOOP_VECTOR && tile_in_vectors(value) &&
-		       tile_reads_by_lanes(tile, value, tile->lane);
-	return load || vectors ? tile->pack_kind : LOOP_SERIAL;
+		return tile_packed_load(tile);
+	return tile_packed_value(tile, nest_producer(tile->nest, tile_packed_operand(tile)));
 }
 
 Size tile_panel_elements(const Tile *tile, int64_t width)
@@ -152,6 +141,9 @@ const Ix *tile_pack_to(const Tile *tile, const TilePart *part)
  * columns, else panel by panel. */
 static Block fill_part(Tile *tile, const TilePart *part)
 {
+	static const LoopKind kinds[] = {[TILE_COPY_SERIAL] = LOOP_SERIAL,
+					 [TILE_COPY_UNROLL] = LOOP_UNROLL,
+					 [TILE_COPY_VECTOR] = LOOP_VECTOR};
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Program *program = gen->program;
@@ -160,19 +152,19 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	nest_values(nest);
 	int64_t width = tile_width(tile, part->step);
 	const Ix *to = tile_pack_to(tile, part);
-	if (tile->group > 1)
+	if (part->copy == TILE_COPY_GROUPS)
 		return over_panels(tile, part, tile_group_fill(tile, part));
-	if (tile->word > 1)
+	if (part->copy == TILE_COPY_WORDS)
 		return over_panels(tile, part, tile_word_fill(tile, part));
 	const Value *load = source(tile);
 	Body body = {0};
 	bool along = tile->pack_kind == LOOP_UNROLL;
-	if (along && tile_fits_squares(tile, load, to, part->step)) {
+	if (part->copy == TILE_COPY_SQUARES) {
 		Block squares = tile_transpose_copy(tile, load, to, part->step);
 		gen_append(gen, &body,
 			   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, squares));
 	} else {
-		Block copy = set_lanes(tile, to, copy_kind(tile, load), 0, part->step, load);
+		Block copy = set_lanes(tile, to, kinds[part->copy], 0, part->step, load);
 		gen_append(gen, &body, along ? over_steps(tile, copy) : copy);
 	}
 	if (width > part->step) {
@@ -191,13 +183,6 @@ Block tile_pack_fill(Tile *tile)
 	for (uint32_t i = 0; i < tile->cols.n; i++)
 		gen_append(tile->nest->gen, &all, fill_part(tile, &tile->cols.at[i]));
 	return body_block(&all);
-}
-
-bool tile_may_copy(Tile *tile)
-{
-	const TilePart *col = &tile->cols.at[0];
-	return tile->pack_kind == LOOP_VECTOR && tile->group == 1 && !tile->window &&
-	       tile_width(tile, col->step) == col->step && !tile->inlined;
 }
 
 Block tile_pack_columns(Tile *tile)

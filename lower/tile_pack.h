@@ -12,9 +12,7 @@ Block tile_pack_fill(Tile *tile);
 /* The same of the block of columns at hand; `behind`: of what is left behind the whole tiles
  * alone. */
 Block tile_pack_block(Tile *tile, bool behind);
-/* May the first tiles past a block of whole columns copy it? Their columns at the step at hand,
- * copied. */
-bool tile_may_copy(Tile *tile);
+/* The columns of the tile at hand at its step, copied. */
 Block tile_pack_columns(Tile *tile);
 /* Where the lane is at the step at hand: in the panel of the part of the columns that is copied, or
  * that tiles read. */
@@ -29,9 +27,8 @@ Size tile_panel_elements(const Tile *tile, int64_t width);
 /* The value over the loops as by_iter has them, added to the element. */
 Block tile_add(Tile *tile, const Value *element);
 
-/* tile_transpose.c: is there a square of known steps? Then the copy of `cols` columns over the last loop of the
- * sum. `value` and `to` are those of one element, at the loop's iterator and the column `lane`. */
-bool tile_fits_squares(Tile *tile, const Value *value, const Ix *to, int64_t cols);
+/* tile_transpose.c: the copy of `cols` columns in squares, over the last loop of the sum. `value` and `to` are those
+ * of one element, at the loop's iterator and the column `lane`. Requires: it is planned so. */
 Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols);
 
 /* tile_words.c: a panel of the part of the columns; the loops over the sum, as below. */

@@ -61,16 +61,6 @@ static Block over_rows(Tile *tile, const TilePart *row, bool copies)
 	return tile_part_loop(tile, tile->row, row, body);
 }
 
-/* Does a block begin with a row tile, past which its columns go once? */
-static bool has_first(const Tile *tile, uint32_t inner, uint32_t end)
-{
-	const TilePart *row = &tile->rows.at[0];
-	int64_t lo, hi;
-	const Sizes *sizes = tile->nest->gen->program->sizes;
-	return inner == end && tile->row && !row->single && size_is_const(sizes, row->lo, &lo) &&
-	       size_is_const(sizes, row->hi, &hi) && lo == 0 && hi >= row->step;
-}
-
 /* The first row tile, which copies, and those behind it. */
 static Block rows_with_first(Tile *tile)
 {
@@ -86,14 +76,15 @@ static Block rows_with_first(Tile *tile)
 	return body_block(&all);
 }
 
-static Block all_rows(Tile *tile, bool copies)
+static Block all_rows(Tile *tile)
 {
 	Gen *gen = tile->nest->gen;
 	bool blocked = tile_rows_blocked(tile, &tile->rows.at[0]);
 	Body all = {0};
 	for (uint32_t i = 0; i < tile->rows.n; i++) {
 		const TilePart *row = &tile->rows.at[i];
-		Block body = copies && i == 0 ? rows_with_first(tile) : over_rows(tile, row, false);
+		Block body = tile->first_copies && i == 0 ? rows_with_first(tile)
+							  : over_rows(tile, row, false);
 		gen_append(gen, &all, blocked && i > 0 ? in_last_rows(tile, body) : body);
 	}
 	return body_block(&all);
@@ -105,9 +96,8 @@ Block tile_panels(Tile *tile, uint32_t inner)
 	Gen *gen = nest->gen;
 	Body block = {0};
 	uint32_t end = nest->nresult - (tile->row != NULL);
-	bool copies = tile_may_copy(tile) && has_first(tile, inner, end);
-	gen_append(gen, &block, tile_pack_block(tile, copies));
-	gen_append(gen, &block, nest_wrap(nest, inner, end, nest->nloops, all_rows(tile, copies)));
+	gen_append(gen, &block, tile_pack_block(tile, tile->first_copies));
+	gen_append(gen, &block, nest_wrap(nest, inner, end, nest->nloops, all_rows(tile)));
 	const Ix *cols = ix_size(gen->arena, tile->cols.at[0].hi);
 	Block all = tile_over_blocks(tile, tile->first_col, cols, tile->blocks.cols,
 				     body_block(&block));

@@ -134,17 +134,16 @@ bool tile_transposes(Tile *tile, const Value *value, IterVar lane)
 	return t.along && is_along(&t, value, &moves) && moves;
 }
 
-bool tile_fits_squares(Tile *tile, const Value *value, const Ix *to, int64_t cols)
+bool tile_fits_squares(Tile *tile, const Value *value, int64_t cols)
 {
 	const Nest *nest = tile->nest;
-	Program *program = nest->gen->program;
+	const Sizes *sizes = nest->gen->program->sizes;
 	int64_t side = tile->lanes, extent;
-	if (!tile_transposes(tile, value, tile->lane))
+	if (!tile_transposes(tile, value, tile->col->var))
 		return false;
 	const Loop *along = &nest->loops[nest->nloops - 1];
-	return !size_is_bad(ix_stride(program, to, along->var)) &&
-	       size_is_const(program->sizes, along->extent, &extent) && extent >= side &&
-	       cols >= side && side > 1;
+	return size_is_const(sizes, along->extent, &extent) && extent >= side && cols >= side &&
+	       side > 1;
 }
 
 Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols)
@@ -159,6 +158,7 @@ Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t 
 			 .side = tile->lanes};
 	int64_t extent;
 	t.step = ix_stride(t.program, to, t.along->var);
+	REQUIRE(!size_is_bad(t.step));
 	REQUIRE(size_is_const(t.program->sizes, t.along->extent, &extent));
 	int64_t steps = extent / t.side * t.side, whole = cols / t.side * t.side;
 	Body body = {0}, left = {0};

@@ -254,6 +254,20 @@ static void copy_without_room(Plans *p)
 	Buffer *packed = &p->lower->program->buffers.at[tile_of(p)->packed];
 	packed->elements = size_const(p->s.inference.sizes, 64);
 }
+static void columns_without_copy(Plans *p) { tile_of(p)->cols.at[0].copy = TILE_COPY_NONE; }
+static void groups_of_one_step(Plans *p) { tile_of(p)->cols.at[0].copy = TILE_COPY_GROUPS; }
+static void words_of_one_step(Plans *p) { tile_of(p)->cols.at[0].copy = TILE_COPY_WORDS; }
+static void squares_of_few_columns(Plans *p)
+{
+	Tile *tile = tile_of(p);
+	tile->cols.at[0].copy = TILE_COPY_SQUARES;
+	tile->lanes = 2 * tile->cols.at[0].step;
+}
+static void first_tiles_copy_again(Plans *p)
+{
+	assert_false(tile_of(p)->by_blocks);
+	tile_of(p)->first_copies = true;
+}
 static void copy_in_no_buffer(Plans *p) { tile_of(p)->packed = BUFFER_NONE; }
 static Tile *tile_of_functions(Plans *p)
 {
@@ -433,6 +447,11 @@ static void broken_plans_of_kernels_are_refused(void **state)
 		copy_that_is_not_planned,
 		copy_without_room,
 		copy_in_no_buffer,
+		columns_without_copy,
+		groups_of_one_step,
+		words_of_one_step,
+		squares_of_few_columns,
+		first_tiles_copy_again,
 		parts_without_room,
 		buffer_of_two_kernels,
 		inlined_and_read,
