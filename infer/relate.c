@@ -77,6 +77,15 @@ static void window_conflict(Solver *s, ConId id, Size in, Size window)
 		conflict_sizes(s, CONFLICT_WINDOW, id, in, window);
 }
 
+/* Margins alone hold no window, and of nothing the rest that is left out is nothing. */
+static bool leaves_margins(Solver *s, const SpecAxis *axis, Size in, Size window)
+{
+	int64_t none;
+	return axis->padded && axis->mark == MARK_VALID_FLOOR &&
+	       size_is_const(s->sizes, in, &none) && none == 0 &&
+	       !negative(s, size_plus(s->sizes, size_scale(s->sizes, window, -1), axis->stride));
+}
+
 bool affine_fits(Solver *s, ConId id)
 {
 	const Con *con = &s->cons.at[id];
@@ -84,7 +93,8 @@ bool affine_fits(Solver *s, ConId id)
 	Size k = con->cells[2] == NONE ? SIZE_BAD : cell_value(s, con->cells[2]);
 	Size window = affine_window(s->sizes, con->axis, k);
 	if (size_is_bad(window) || cell_spelled(s, con->cells[0]) ||
-	    !negative(s, size_sub(s->sizes, in, window)))
+	    !negative(s, size_sub(s->sizes, in, window)) ||
+	    leaves_margins(s, con->axis, in, window))
 		return true;
 	window_conflict(s, id, in, window);
 	return false;
