@@ -25,7 +25,8 @@ static const struct {
 	[OP_NEG] = {"return (T)(0 - (U)x);", NULL},
 	[OP_DIV] = {"return y == 0 ? 0 : y == -1 ? (T)(0 - (U)x) : (T)(x / y);",
 		    "return y == 0 ? 0 : (T)(x / y);"},
-	[OP_MOD] = {"if (y == 0 || y == -1)\n\t\treturn 0;\n\tx = (T)(x % y);\n"
+	[OP_MOD] = {"if (y > 0 && (y & (y - 1)) == 0)\n\t\treturn (T)(x & (y - 1));\n"
+		    "\tif (y == 0 || y == -1)\n\t\treturn 0;\n\tx = (T)(x % y);\n"
 		    "\treturn (T)(x != 0 && (x < 0) != (y < 0) ? x + y : x);",
 		    "return y == 0 ? 0 : (T)(x % y);"},
 	[OP_POW] = {"uint64_t power = (uint64_t)x, result = 1;\n\tif (y < 0)\n"

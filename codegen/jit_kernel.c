@@ -31,8 +31,22 @@ static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, 
 	return jit_fused_code(&k->f, fused.signs, y->dtype, 0, args);
 }
 
+/* The remainder of a power of two, which is that of division that rounds down. */
+static bool is_low_bits(const Value *value, int64_t *power)
+{
+	const Value *by =
+		value->op == OP_MOD && dtype_is_integer(value->dtype) ? value->args[1] : NULL;
+	*power = by && by->kind == VALUE_CONST ? by->constant.i : 0;
+	return *power > 0 && (*power & (*power - 1)) == 0;
+}
+
 static Rvalue *op_value(KernelJit *k, const Value *value, Rvalue *const *args)
 {
+	int64_t power;
+	if (is_low_bits(value, &power))
+		return jit_keep(&k->f, jit_binary(&k->f, GCC_JIT_BINARY_OP_BITWISE_AND, args[0],
+						  jit_long(k->f.jit, k->f.jit->types[value->dtype],
+							   power - 1)));
 	k->f.fast_path = value->fast_path;
 	Rvalue *result = jit_op(&k->f, value->op, value->dtype, args);
 	k->f.fast_path = false;
