@@ -63,11 +63,29 @@ static void dump_copies(FILE *out, const Tile *tile, const char *indent)
 	fprintf(out, "%s\n", tile->first_copies ? ", first by tiles that read them" : "");
 }
 
+static const char *const prefetches[] = {
+	[TILE_PREFETCH_ROWS] = "the rows of the next one",
+	[TILE_PREFETCH_COLUMNS] = "the next columns",
+	[TILE_PREFETCH_PANEL] = "a share of the next panel",
+	[TILE_PREFETCH_NEAR] = "their panel some steps ahead",
+	[TILE_PREFETCH_ALONG] = "their columns some steps ahead",
+};
+
+/* Of each part of the rows that prefetches. */
+static void dump_prefetches(FILE *out, const Tile *tile, const char *indent)
+{
+	for (uint32_t i = 0; i < tile->rows.n; i++)
+		if (tile->rows.at[i].prefetch != TILE_PREFETCH_NONE)
+			fprintf(out, "%s  tiles of height %" PRId64 " prefetch %s\n", indent,
+				tile->rows.at[i].step, prefetches[tile->rows.at[i].prefetch]);
+}
+
 /* What the words of a schedule do not name. */
 static void dump_tile(FILE *out, const Tile *tile, const char *indent)
 {
 	if (tile->fills)
 		dump_copies(out, tile, indent);
+	dump_prefetches(out, tile, indent);
 	if (tile->masked)
 		fprintf(out, "%s  no sums where a mask hides a tile\n", indent);
 	if (tile->fission)

@@ -26,6 +26,16 @@ typedef enum TileCopy {
 	TILE_COPY_WORDS,   /* words of steps (tile_words.c) */
 } TileCopy;
 
+/* What a tile prefetches in each step of its sum (tile_prefetch.c). */
+typedef enum TilePrefetch {
+	TILE_PREFETCH_NONE,
+	TILE_PREFETCH_ROWS,    /* of the next tile */
+	TILE_PREFETCH_COLUMNS, /* the next ones of an operand that is streamed */
+	TILE_PREFETCH_PANEL,   /* a share of the next one */
+	TILE_PREFETCH_NEAR,    /* the present panel, some steps ahead */
+	TILE_PREFETCH_ALONG,   /* columns along the sum, some steps ahead */
+} TilePrefetch;
+
 /* Tiles along one loop: [lo, hi) in steps of `step`; with one tile the loop is gone. */
 typedef struct TilePart {
 	Size lo, hi;
@@ -34,6 +44,8 @@ typedef struct TilePart {
 	bool edge;	 /* where padded reads may fall outside: loops of the sum are cut there */
 	bool transposed; /* lanes run along the rows (tile_remainder.c) */
 	TileCopy copy;	 /* of columns */
+	TilePrefetch prefetch; /* of rows: what their tiles do, if those of the columns prefetch */
+	bool prefetches;       /* of columns */
 	const Ix *from, *to; /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
 
@@ -126,7 +138,7 @@ typedef struct Loads {
 	bool plain; /* multiplications and additions of loads and constants */
 } Loads;
 
-enum { TILE_WORD = 8 };
+enum { TILE_WORD = 8, TILE_MASKS = 4 };
 enum { TILE_ASSUMED = SUM_ASSUMED }; /* of an extent that is not known */
 
 /* tile_values.c: are two of the loads of one element, wherever the loops are? */
@@ -160,7 +172,6 @@ bool tile_is_number(const Tile *tile, const Value *value);
 
 /* tile_masked.c: conditions that hold where any element of the tile at hand is seen, and how many there are; 0: no
  * mask is known there to hide any. */
-enum { TILE_MASKS = 4 };
 uint32_t tile_masks(const Tile *tile, Cond conds[TILE_MASKS]);
 
 /* tile_shape.c: vectors that a row of lanes takes, narrow ones and single elements counted. */

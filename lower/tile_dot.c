@@ -27,6 +27,7 @@ enum { HALVES_MAX = 6, QUAD = 4, STEPS_FEW = 4 };
 typedef struct Dot {
 	Tile *tile;
 	int64_t rows, cols;
+	bool prefetches; /* in each step */
 	LocalId acc, rest;
 	bool has_acc, has_rest;
 	LocalId part[HALVES_MAX]; /* by the logarithm of its lanes: steps that are left of a known
@@ -139,7 +140,8 @@ static void add_short_sum(Dot *dot)
 		gen_append(gen, &dot->loops,
 			   add_lanes(dot, tile_const(tile, at), dot->acc, tile->lanes));
 	tile->nest->by_iter[tile->along->iter] = tile_const(tile, 0);
-	gen_append(gen, &dot->loops, tile_prefetch_along(tile, dot->rows, dot->cols));
+	if (dot->prefetches)
+		gen_append(gen, &dot->loops, tile_prefetch_along(tile, dot->cols));
 }
 
 static void add_whole(Dot *dot)
@@ -160,7 +162,8 @@ static void add_whole(Dot *dot)
 	const Ix *first = ix_iter(gen->arena, tile->along->var);
 	gen_append(gen, &add, add_lanes(dot, first, dot->acc, tile->lanes));
 	tile->nest->by_iter[tile->along->iter] = first;
-	gen_append(gen, &add, tile_prefetch_along(tile, dot->rows, dot->cols));
+	if (dot->prefetches)
+		gen_append(gen, &add, tile_prefetch_along(tile, dot->cols));
 	const Stmt *loop = stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->grouped),
 				    ix_size(gen->arena, dot->whole), body_block(&add));
 	PUSH(gen->arena, dot->loops.stmts, stmt_step(gen->arena, loop, tile->lanes));
@@ -388,12 +391,15 @@ static Block finish(const Dot *dot, LocalId sums)
 	return tile_unroll(tile, registers ? LOOP_UNROLL : LOOP_SERIAL, tile->r, dot->rows, store);
 }
 
-Block tile_along(Tile *tile, int64_t rows, int64_t cols)
+Block tile_along(Tile *tile, const TilePart *row, const TilePart *col)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Sizes *sizes = gen->program->sizes;
-	Dot dot = {.tile = tile, .rows = rows, .cols = cols};
+	Dot dot = {.tile = tile,
+		   .rows = row->step,
+		   .cols = col->step,
+		   .prefetches = col->prefetches && row->prefetch == TILE_PREFETCH_ALONG};
 	int64_t extent;
 	bool known = size_is_const(sizes, tile->along->extent, &extent);
 	dot.whole = tile->order.whole;

@@ -24,7 +24,7 @@ Block tile_traversal_blocks(const Tile *tile, Block all);
 /* tile_one.c: one tile; of rows x cols elements with lanes along a sum, whose first one is at by_iter
  * (tile_dot.c); of the last columns with lanes along the rows (tile_remainder.c). */
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
-Block tile_along(Tile *tile, int64_t rows, int64_t cols);
+Block tile_along(Tile *tile, const TilePart *row, const TilePart *col);
 Block tile_remainder(Tile *tile, const TilePart *col);
 
 /* The sum of a tile: at the edge of a picture, added to its elements (tile_cut.c); where columns are
@@ -39,8 +39,8 @@ Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements
 /* tile_prefetch.c: what a tile does in a step of the sum to prefetch (nothing: an empty block), with
  * what that needs in `before`. */
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);
-/* The same of an operand of two elements a byte, for a tile whose lanes run along the sum. */
-Block tile_prefetch_along(Tile *tile, int64_t rows, int64_t cols);
+/* The same of an operand of two elements a byte, for a tile of so many columns whose lanes run along the sum. */
+Block tile_prefetch_along(Tile *tile, int64_t cols);
 /* tile_lane_tree.c: the sums over all lanes of acc[r, c, lane], for as many elements as a vector has
  * lanes, the first of which is `base`, row by row of `cols`: a local of one vector. */
 LocalId tile_lane_tree(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base);

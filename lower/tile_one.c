@@ -107,5 +107,5 @@ Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)
 	set_iter(tile, tile->col, col, across ? tile->lane : tile->c);
 	if (row->transposed)
 		return tile_remainder(tile, col);
-	return across ? tile_across(tile, row, col) : tile_along(tile, row->step, col->step);
+	return across ? tile_across(tile, row, col) : tile_along(tile, row, col);
 }

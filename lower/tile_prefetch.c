@@ -109,8 +109,6 @@ static Block prefetch_columns(Tile *tile, const TilePart *row, const TilePart *c
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
 	int64_t rows = 1;
-	if (col != &tile->cols.at[0] || col->single)
-		return (Block){0};
 	REQUIRE(!tile->row || size_is_const(program->sizes, tile->row->extent, &rows));
 	const Value *load = next_load(tile, col, before);
 	int64_t elements = CACHE_LINE / dtype_bytes(load->dtype),
@@ -157,11 +155,6 @@ static Block prefetch_panel(const Tile *tile, const TilePart *row, const TilePar
 	Program *program = gen->program;
 	int64_t width = tile_width(tile, col->step);
 	Size rows;
-	if (row->step == 1 ||
-	    (row->step < tile_target(tile)->prefetch_height && tile_is_narrow(tile, tile->packed)))
-		return prefetch_near(tile, col);
-	if (row->step < tile_target(tile)->prefetch_height)
-		return (Block){0};
 	const Ix *number = row_number(tile, row, &rows), *all = ix_size(gen->arena, rows);
 	const Ix *first =
 		ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
@@ -201,9 +194,6 @@ static Block prefetch_rows(Tile *tile, const TilePart *row, const TilePart *col,
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
 	bool blocked = tile->by_blocks;
-	if (row != &tile->rows.at[0] || row->single ||
-	    (blocked && (col != &tile->cols.at[0] || col->single)))
-		return (Block){0};
 	int64_t tiles = blocked ? tile->blocks.cols / col->step : 1,
 		share = row->step * tile->group;
 	const Value *load = next_rows(tile, row);
@@ -220,12 +210,10 @@ static Block prefetch_rows(Tile *tile, const TilePart *row, const TilePart *col,
 		gen, stmt_prefetch(gen->arena, load->buffer, ix_add(program, first, step), false));
 }
 
-Block tile_prefetch_along(Tile *tile, int64_t rows, int64_t cols)
+Block tile_prefetch_along(Tile *tile, int64_t cols)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	if (tile->prefetched < 0 || rows >= tile_target(tile)->prefetch_height)
-		return (Block){0};
 	nest_values(nest);
 	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
 	while (load->kind != VALUE_LOAD)
@@ -240,10 +228,13 @@ Block tile_prefetch_along(Tile *tile, int64_t rows, int64_t cols)
 
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
-	if (tile->prefetched < 0)
-		return (Block){0};
-	if (!tile->blocks.steps && tile->prefetched != (tile->prepacked ? tile->pack : -1))
-		return prefetch_rows(tile, row, col, before);
-	return tile->prepacked ? prefetch_panel(tile, row, col, before)
-			       : prefetch_columns(tile, row, col, before);
+	switch (col->prefetches ? row->prefetch : TILE_PREFETCH_NONE) {
+	case TILE_PREFETCH_NONE:
+	case TILE_PREFETCH_ALONG: break;
+	case TILE_PREFETCH_ROWS: return prefetch_rows(tile, row, col, before);
+	case TILE_PREFETCH_COLUMNS: return prefetch_columns(tile, row, col, before);
+	case TILE_PREFETCH_PANEL: return prefetch_panel(tile, row, col, before);
+	case TILE_PREFETCH_NEAR: return prefetch_near(tile, col);
+	}
+	return (Block){0};
 }
