@@ -41,19 +41,19 @@ static void carry_softmax(const Carry *c)
 
 /* ---- the scores ---- */
 
-/* The loops around a product's body: those of rows and batch, and the keys. */
+/* The loops of the scores' own grid, in their order, which says what are rows of the product. */
 static Block in_loops(const Carry *c, Block body)
 {
-	const Product *result = &c->found->result;
+	const AttentionParts *parts = c->found->parts;
+	const SameIters *same = &parts->of_scores;
 	const Stmt *loops[GRID_LOOPS];
-	uint32_t n = grid_loops(&c->found->kernel, loops);
-	Stmt *keys = stmt_with(c->arena, result->sum.loops[0], body);
-	keys->loop = LOOP_GRID;
-	keys->threads = 1;
-	body = block_one(c->arena, keys);
-	for (uint32_t i = n; i-- > 0;)
-		if (loops[i]->iter != result->columns.loops[0]->iter)
-			body = block_one(c->arena, stmt_with(c->arena, loops[i], body));
+	for (uint32_t i = grid_loops(parts->scores, loops); i-- > 0;) {
+		Stmt *loop = stmt_with(c->arena, loops[i], body);
+		for (uint32_t k = 0; k < same->n; k++)
+			if (same->of[k] == loops[i]->iter)
+				loop->iter = same->to[k];
+		body = block_one(c->arena, loop);
+	}
 	return body;
 }
 
