@@ -19,6 +19,13 @@ static const Value *op(const Attend *d, Op which, const Value *a, const Value *b
 	return value_op(d->arena, which, DTYPE_F32, args, b ? 2 : 1);
 }
 
+static const Value *where(const Attend *d, Op which, const Value *const *compared, const Value *then,
+			  const Value *otherwise)
+{
+	const Value *args[] = {value_op(d->arena, which, DTYPE_F32, compared, 2), then, otherwise};
+	return value_op(d->arena, OP_WHERE, DTYPE_F32, args, 3);
+}
+
 /* ---- elements ---- */
 
 typedef struct TileIters {
@@ -228,13 +235,11 @@ static Block weigh(Attend *d)
 	const Tiling *r = &d->result;
 	LocalId top = scalar(d, "most"), base = scalar(d, "base"), factor = scalar(d, "factor"),
 		sum = scalar(d, "sum");
-	const Value *lowest = attend_real(d, -INFINITY);
+	const Value *hidden[] = {read(d, top), attend_real(d, -INFINITY)};
 	Body body = {0};
 	PUSH(d->arena, body.stmts, stmt_local(d->arena, top, all_parts(d, OP_MAX, iter(r, i.row))));
-	const Value *hidden[] = {value_op(d->arena, OP_EQ, DTYPE_F32, (const Value *[]){read(d, top), lowest}, 2),
-				 zero(r), read(d, top)};
 	PUSH(d->arena, body.stmts,
-	     stmt_local(d->arena, base, value_op(d->arena, OP_WHERE, DTYPE_F32, hidden, 3)));
+	     stmt_local(d->arena, base, where(d, OP_EQ, hidden, zero(r), read(d, top))));
 	PUSH(d->arena, body.stmts,
 	     stmt_local(d->arena, factor,
 			op(d, OP_EXP, op(d, OP_SUB, row_local(d, &i, d->tops), read(d, base)), NULL)));
@@ -266,11 +271,10 @@ static const Value *shared_factor(const Attend *d, const Ix *row)
 	return loaded(d, d->factors, part_at(d, count(d, 0), row)); /* all parts have the same */
 }
 
-/* Of all weights, from their total. */
-static const Value *total_factor(const Attend *d, const Ix *row)
+/* Of all weights, from their total; no number where that is none, whatever is made of it. */
+static const Value *total_factor(const Attend *d, LocalId total, const Ix *row)
 {
-	ValueTwin twin = {value_local(d->arena, d->kernel, d->found->total, NULL, 0),
-			  all_parts(d, OP_ADD, row)};
+	ValueTwin twin = {value_local(d->arena, d->kernel, d->found->total, NULL, 0), read(d, total)};
 	const Ix **iters = kernel_iters(d->arena, d->kernel, 0);
 	iters[d->found->row] = plus(&d->result, times(&d->result, iter(&d->result, d->result.rows.tile), d->tile->rows), row);
 	Rewrite rewrite = {.program = d->program,
@@ -278,39 +282,48 @@ static const Value *total_factor(const Attend *d, const Ix *row)
 			   .values = &twin,
 			   .nvalues = 1,
 			   .span = d->kernel->span};
-	return rewrite_alone(&rewrite, d->found->factor);
+	const Value *both[] = {read(d, total), read(d, total)};
+	return where(d, OP_EQ, both, rewrite_alone(&rewrite, d->found->factor), attend_real(d, NAN));
 }
 
 /* element = element * factor, or divided by it */
-static Block scaled(Attend *d, const Value *element, Op which, const Value *factor)
+static void add_scaled(Attend *d, Body *body, const Value *element, Op which, const Value *factor)
 {
 	LocalId local = scalar(d, "factor");
-	Body body = {0};
-	PUSH(d->arena, body.stmts, stmt_local(d->arena, local, factor));
-	PUSH(d->arena, body.stmts, set(d, element, OP_NONE, op(d, which, element, read(d, local))));
-	return body_block(&body);
+	PUSH(d->arena, body->stmts, stmt_local(d->arena, local, factor));
+	PUSH(d->arena, body->stmts, set(d, element, OP_NONE, op(d, which, element, read(d, local))));
 }
 
 static Block scale_round(void *of, const Value *element, const Ix *row, const Ix *column)
 {
 	Attend *d = of;
+	Body body = {0};
 	(void)column;
-	return scaled(d, element, OP_MUL, shared_factor(d, row));
+	add_scaled(d, &body, element, OP_MUL, shared_factor(d, row));
+	return body_block(&body);
 }
 
 static Block scale_all(void *of, const Value *element, const Ix *row, const Ix *column)
 {
 	Attend *d = of;
+	LocalId total = scalar(d, "total");
+	Body body = {0};
 	(void)column;
-	return scaled(d, element, d->found->divides ? OP_DIV : OP_MUL, total_factor(d, row));
+	PUSH(d->arena, body.stmts, stmt_local(d->arena, total, all_parts(d, OP_ADD, row)));
+	add_scaled(d, &body, element, d->found->divides ? OP_DIV : OP_MUL,
+		   total_factor(d, total, row));
+	return body_block(&body);
 }
 
+/* A row that sees no key has none: exp(-inf - -inf) is no number. */
 static Block share_totals(Attend *d)
 {
 	RowIters i = row_iters(d);
 	const Tiling *r = &d->result;
-	const Stmt *own = stmt_store(d->arena, d->parts, part_at(d, iter(r, i.part), iter(r, i.row)),
-				     OP_NONE, row_local(d, &i, d->totals));
+	const Value *hidden[] = {row_local(d, &i, d->tops), attend_real(d, -INFINITY)};
+	const Stmt *own = stmt_store(
+		d->arena, d->parts, part_at(d, iter(r, i.part), iter(r, i.row)), OP_NONE,
+		where(d, OP_EQ, hidden, attend_real(d, NAN), row_local(d, &i, d->totals)));
 	return row_threads(d, &i, one(d, own));
 }
 
