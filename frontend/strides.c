@@ -225,14 +225,12 @@ NodeId strides_scatter(Build *b, SpecParts *parts, const Spec *spec, NodeId made
 	return node_cast(b, id, dtype, graph_node(b->graph, id)->span);
 }
 
-/* Axes in brackets have the same sizes in both nodes. */
-static void bind_brackets(Build *b, const SpecTensor *tensor, NodeId from, NodeId to)
+/* Axes that are letters have the same sizes in both nodes. */
+static void bind_axes(Build *b, const SpecTensor *tensor, NodeId from, NodeId to)
 {
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
 		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++) {
 			const SpecAxis *axis = &tensor->rows[kind].axes[i];
-			if (!axis->bracketed)
-				continue;
 			const SizeExpr *size =
 				letter_size_of_node(b, from, axis->letter, axis->span);
 			PUSH(b->arena, b->graph->binds,
@@ -240,18 +238,43 @@ static void bind_brackets(Build *b, const SpecTensor *tensor, NodeId from, NodeI
 		}
 }
 
+/* Not 0 where the node has an element of its operands: its other axes may leave some, as `1^k` and `2*k` do. */
+static NodeId reached_elements(Build *b, NodeId made)
+{
+	Node node = *graph_node(b->graph, made);
+	Span spans[3] = {node.span, node.span, node.span};
+	if (node.kind != NODE_SPEC) {
+		NodeId ones[3] = {made, value_to_node(b, value_number(1, node.span)),
+				  value_to_node(b, value_number(1, node.span))};
+		NodeId all = node_pointwise(b, OP_WHERE, ones, spans, 3, node.span, node.span);
+		node_settle(b, all, DTYPE_NONE);
+		return all;
+	}
+	NodeId *args = ARENA_ARRAY(b->arena, NodeId, node.nargs);
+	for (uint32_t i = 0; i < node.nargs; i++) {
+		NodeId ones[3] = {node.args[i], value_to_node(b, value_number(1, node.span)),
+				  value_to_node(b, value_number(1, node.span))};
+		args[i] = node_pointwise(b, OP_WHERE, ones, spans, 3, node.span, node.span);
+		node_settle(b, args[i], DTYPE_NONE);
+	}
+	NodeId id = node_new(b, NODE_SPEC, node.span, node.span);
+	node_set_args(b, id, args, node.arg_spans, node.nargs);
+	Node *reached = graph_node(b->graph, id);
+	reached->op = node.nargs == 2 ? OP_MUL : node.op;
+	reached->reduce = OP_ADD;
+	reached->spec = node.spec;
+	reached->dtype = node_dtype(b, args[0]);
+	return id;
+}
+
 /* 1 at each of the places that the node writes, 0 elsewhere. */
 static NodeId written_places(Build *b, NodeId scattered)
 {
 	Node node = *graph_node(b->graph, scattered);
 	NodeId *args = ARENA_ARRAY(b->arena, NodeId, node.nargs);
-	NodeId ones[3] = {node.args[0], value_to_node(b, value_number(1, node.span)),
-			  value_to_node(b, value_number(1, node.span))};
-	Span spans[3] = {node.span, node.span, node.span};
 	for (uint32_t i = 1; i < node.nargs; i++)
 		args[i] = node.args[i];
-	args[0] = node_pointwise(b, OP_WHERE, ones, spans, 3, node.span, node.span);
-	node_settle(b, args[0], DTYPE_NONE);
+	args[0] = reached_elements(b, node.args[0]);
 	NodeId id = node_new(b, NODE_SCATTER, node.span, node.span);
 	node_set_args(b, id, args, node.arg_spans, node.nargs);
 	Node *mask = graph_node(b->graph, id);
@@ -259,7 +282,7 @@ static NodeId written_places(Build *b, NodeId scattered)
 	mask->mode = node.mode;
 	mask->reduce = OP_ID;
 	mask->dtype = node_dtype(b, args[0]);
-	bind_brackets(b, &node.spec->result, scattered, id);
+	bind_axes(b, &node.spec->result, scattered, id);
 	return id;
 }
 
