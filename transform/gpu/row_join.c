@@ -367,22 +367,50 @@ static bool find_unneeded(const Joins *j, uint32_t number, Row *found, uint32_t 
 	return false;
 }
 
-/* The nest without the store. */
+typedef struct LocalReads {
+	LocalId local;
+	bool any;
+} LocalReads;
+
+static void see_local(void *of, const Value *value)
+{
+	LocalReads *reads = of;
+	reads->any |= value->kind == VALUE_LOCAL && value->local == reads->local;
+}
+
+/* Does the nest need the statement without the store? A local, where one behind it that is needed reads it. */
+static bool is_needed(const Row *r, uint32_t at, const bool *needed)
+{
+	const Stmt *const *stmts = r->nest.body.stmts;
+	LocalReads reads = {stmts[at]->local, false};
+	if (stmts[at]->kind != LOOP_LOCAL)
+		return at != r->at;
+	for (uint32_t i = at + 1; i < r->nest.body.n; i++) {
+		if (!needed[i])
+			continue;
+		value_each(stmts[i]->value, see_local, &reads);
+		if (stmts[i]->ix)
+			ix_each_value(stmts[i]->ix, see_local, &reads);
+	}
+	return reads.any;
+}
+
+/* The nest without the store, and without what was declared for it alone. */
 static Block without_store(const Row *r)
 {
 	Arena *arena = r->j->program->arena;
-	Body inner = {0};
-	bool stores = false;
-	for (uint32_t i = 0; i < r->nest.body.n; i++) {
-		const Stmt *stmt = r->nest.body.stmts[i];
-		stores |= stmt->kind == LOOP_STORE && i != r->at;
-		if (i != r->at)
-			PUSH(arena, inner.stmts, stmt);
+	uint32_t n = r->nest.body.n, first = n;
+	bool *needed = ARENA_ARRAY(r->j->scratch, bool, n);
+	const Stmt **stmts = ARENA_ARRAY(arena, const Stmt *, n);
+	for (uint32_t i = n; i-- > 0;) {
+		needed[i] = is_needed(r, i, needed);
+		if (needed[i])
+			stmts[--first] = r->nest.body.stmts[i];
 	}
-	Block body = body_block(&inner);
-	for (uint32_t i = r->nest.n; i-- > 0 && stores;)
+	Block body = {stmts + first, n - first};
+	for (uint32_t i = r->nest.n; i-- > 0 && body.n;)
 		body = block_one(arena, stmt_with(arena, r->nest.loops[i], body));
-	return stores ? body : (Block){0};
+	return body;
 }
 
 /* What reads the row computes it. */
