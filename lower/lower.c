@@ -10,7 +10,8 @@
 #include "lower/node_plan.h"
 #include "lower/routine_plan.h"
 
-/* Constants that only copies were made of, in panels, are no part of the program. */
+/* Dead-code elimination at the end of lowering: constants that no kernel reads, as only copies were made of them, in
+ * panels, are no part of the program. It looks at finished kernels, and changes none. */
 static void drop_constants(Lower *lower)
 {
 	Program *program = lower->program;
