@@ -30,10 +30,11 @@ static void check_from(const Options *o, struct argp_state *state)
 {
 	const char *from = o->session.from, *option = needs_program(o);
 	if (!session_reads(from))
-		argp_error(state,
-			   "--from reads naive, kernels, exchange, fusion, transpose, horizontal, "
-			   "elide, parallel, bind, loops and vector, not '%s'",
-			   from);
+		argp_error(
+			state,
+			"--from reads naive, kernels, unread, exchange, fusion, transpose, horizontal, "
+			"elide, parallel, bind, loops and vector, not '%s'",
+			from);
 	if (option)
 		argp_error(state, "%s needs a program, and --from=%s reads loops", option, from);
 	for (size_t i = 0; i < o->dump.n + o->emit.n; i++) {

@@ -121,7 +121,8 @@ static void transform(Session *s, uint32_t pass)
 		s->program = s->loops[1 + pass] =
 			transform_run(pass, s->program, s->asked, &s->diags);
 }
-static void run_exchange(Session *s) { transform(s, 0); }
+static void run_unread(Session *s) { transform(s, 0); }
+static void run_exchange(Session *s) { transform(s, PASS_EXCHANGE); }
 static void run_fusion(Session *s) { transform(s, PASS_FUSION); }
 static void run_transpose(Session *s) { transform(s, PASS_FUSION + 1); }
 static void run_horizontal(Session *s) { transform(s, PASS_FUSION + 2); }
@@ -232,7 +233,8 @@ static void dump_pass(FILE *out, const Program *program)
 	else
 		fputs("(unchanged)\n", out);
 }
-static void dump_exchange(FILE *out, Session *s) { dump_pass(out, s->loops[1]); }
+static void dump_unread(FILE *out, Session *s) { dump_pass(out, s->loops[1]); }
+static void dump_exchange(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_EXCHANGE]); }
 static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_FUSION]); }
 static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[2 + PASS_FUSION]); }
 static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3 + PASS_FUSION]); }
@@ -269,6 +271,9 @@ const Stage pipeline[] = {
 	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
 	 verify_program, dump_kernels},
 	{"sums", "lower", "in which order each reduction adds", NULL, NULL, dump_sums},
+	{"unread", "transform",
+	 "functions of parameters, and constants, that nothing reads, left out", run_unread,
+	 verify_program, dump_unread},
 	{"exchange", "transform", "places of what loops carry instead of copies", run_exchange,
 	 verify_program, dump_exchange},
 	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program,

@@ -4,9 +4,9 @@
 #include "driver/state.h"
 #include "loops/parse.h"
 
-static const char *const read_stages[] = {"naive",     "kernels",    "exchange", "fusion",
-					  "transpose", "horizontal", "elide",	 "parallel",
-					  "bind",      "loops",	     "vector"};
+static const char *const read_stages[] = {"naive",    "kernels",   "unread",	 "exchange",
+					  "fusion",   "transpose", "horizontal", "elide",
+					  "parallel", "bind",	   "loops",	 "vector"};
 
 bool session_reads(const char *stage)
 {

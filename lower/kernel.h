@@ -65,10 +65,8 @@ void initial_emit(Lower *lower, NodeId id);
 /* The routine that packs the state, from the kernels that the others asked for. */
 void lower_pack(Lower *lower);
 /* prepack_value_emit.c: a function of parameters' buffer in the state; the kernels of those that are
- * new in the routine. Dead-code elimination on finished kernels, once all routines are there: functions that none
- * reads, as panels are computed at once, go with their kernels, the last first, which may read others. */
+ * new in the routine. Those of which panels are computed at once are left out later (transform/unread.c). */
 BufferId prepack_value_buffer(Lower *lower, NodeId id);
 void prepack_emit_values(Lower *lower);
-void prepack_drop_unread(Lower *lower);
 
 #endif

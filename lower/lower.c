@@ -5,36 +5,9 @@
  */
 #include "lower/lower.h"
 
-#include "loops/walk.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 #include "lower/routine_plan.h"
-
-/* Dead-code elimination at the end of lowering: constants that no kernel reads, as only copies were made of them, in
- * panels, are no part of the program. It looks at finished kernels, and changes none. */
-static void drop_constants(Lower *lower)
-{
-	Program *program = lower->program;
-	bool *read = ARENA_ARRAY(lower->scratch, bool, program->buffers.n + 1);
-	size_t n = 0;
-	for (size_t i = 0; i < program->kernels.n; i++) {
-		BufferUses uses = kernel_buffers(lower->scratch, &program->kernels.at[i]);
-		for (size_t k = 0; k < uses.n; k++)
-			read[uses.at[k].buffer] = true;
-	}
-	for (size_t i = 0; i < program->consts.n; i++) {
-		ProgramConst *from = &program->consts.at[i];
-		Buffer *buffer = &program->buffers.at[from->buffer];
-		buffer->arg = (uint32_t)n;
-		if (read[from->buffer]) {
-			program->consts.at[n++] = *from;
-		} else {
-			buffer->kind = BUFFER_TEMP;
-			buffer_forget(lower->program, from->buffer);
-		}
-	}
-	program->consts.n = n;
-}
 
 /* ---- the program ---- */
 
@@ -69,8 +42,6 @@ static void lower_all(Lower *lower)
 	lower_pack(lower);
 	plans_clear(lower);
 	lower_init(lower);
-	if (lower->packed_consts.n)
-		drop_constants(lower);
 }
 
 /* For messages: a schedule may name what is not computed. */

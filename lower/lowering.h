@@ -149,7 +149,6 @@ typedef struct Lower {
 	const Schedule *asked;		/* NULL: nothing is */
 	VEC(PackedParam) packed;	/* copies of parameters in the state */
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
-	VEC(BufferId) values;		/* functions of parameters in the state */
 	bool packing;			/* the kernel at hand makes one of them: it runs once */
 	NodeId read_only;		/* prepack_read_only */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */

@@ -1,5 +1,4 @@
 /* Functions of parameters that are computed when the state is packed: their buffers and kernels. */
-#include "loops/walk.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 
@@ -26,7 +25,6 @@ BufferId prepack_value_buffer(Lower *lower, NodeId id)
 			 .arg = param->arg,
 			 .offset = program->state};
 	lower->tables.shared[id] = lower_buffer(lower, buffer);
-	PUSH(lower->arena, lower->values, lower->tables.shared[id]);
 	return lower->tables.shared[id];
 }
 
@@ -41,47 +39,5 @@ void prepack_emit_values(Lower *lower)
 		ScheduleEntry *made = schedule_entry(program->made, kernel.name);
 		entry_make(program->arena, made, CHOICE_PREPACK, false);
 		PUSH(lower->arena, lower->packs, kernel);
-	}
-}
-
-/* Buffers that are no function, functions that nothing reads so far, and others. */
-typedef enum { OTHER, UNREAD, READ } Reading;
-
-/* Does the kernel make a function that nothing reads? Else what it reads is read. */
-static bool is_unread(Lower *lower, const Kernel *kernel, Reading *of)
-{
-	BufferUses uses = kernel_buffers(lower->scratch, kernel);
-	for (size_t i = 0; i < uses.n; i++)
-		if (uses.at[i].stored && of[uses.at[i].buffer] == UNREAD)
-			return true;
-	for (size_t i = 0; i < uses.n; i++)
-		if (uses.at[i].loaded && of[uses.at[i].buffer] == UNREAD)
-			of[uses.at[i].buffer] = READ;
-	return false;
-}
-
-void prepack_drop_unread(Lower *lower)
-{
-	Program *program = lower->program;
-	Reading *of = ARENA_ARRAY(lower->scratch, Reading, program->buffers.n + 1);
-	size_t n = lower->packs.n;
-	for (size_t i = 0; i < program->buffers.n; i++)
-		of[i] = OTHER;
-	for (size_t v = 0; v < lower->values.n; v++)
-		of[lower->values.at[v]] = UNREAD;
-	for (size_t i = 0; i < program->kernels.n; i++)
-		is_unread(lower, &program->kernels.at[i], of);
-	for (size_t i = n; i-- > 0;) /* what reads a function stands behind it */
-		if (!is_unread(lower, &lower->packs.at[i], of))
-			lower->packs.at[--n] = lower->packs.at[i];
-	lower->packs.n -= n;
-	for (size_t i = 0; i < lower->packs.n; i++)
-		lower->packs.at[i] = lower->packs.at[i + n];
-	for (size_t v = 0; v < lower->values.n; v++) {
-		BufferId buffer = lower->values.at[v];
-		if (of[buffer] != UNREAD)
-			continue;
-		program->buffers.at[buffer].kind = BUFFER_TEMP;
-		buffer_forget(lower->program, buffer);
 	}
 }

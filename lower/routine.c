@@ -287,7 +287,6 @@ void lower_pack(Lower *lower)
 {
 	Program *program = lower->program;
 	ProgramRoutine *pack = &program->pack;
-	prepack_drop_unread(lower);
 	pack->name = sym_cstr(lower->program->symbols, "pack");
 	pack->nkernels = (uint32_t)lower->packs.n;
 	pack->kernels = ARENA_ARRAY(lower->arena, KernelId, pack->nkernels + 1);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 const TransformPass transform_passes[TRANSFORM_PASSES] = {
+	{"unread", "functions of parameters, and constants, that nothing reads are left out",
+	 transform_unread},
 	{"exchange", "places of what loops carry instead of copies", transform_exchange},
 	{"fusion", "kernels over the same rows as one", transform_fusion},
 	{"transpose", "copies across memory in tiles", transform_transpose},
@@ -25,6 +27,9 @@ static Program *program_copy(const Program *program)
 	memset(&copy->checks, 0, sizeof copy->checks);
 	memset(&copy->routines, 0, sizeof copy->routines);
 	memset(&copy->loops, 0, sizeof copy->loops);
+	memset(&copy->consts, 0, sizeof copy->consts);
+	for (size_t i = 0; i < program->consts.n; i++)
+		PUSH(arena, copy->consts, program->consts.at[i]);
 	for (size_t i = 0; i < program->loops.n; i++)
 		PUSH(arena, copy->loops, program->loops.at[i]);
 	for (size_t i = 0; i < program->buffers.n; i++)

@@ -1,6 +1,7 @@
 /* Passes from loops to loops: kernels become one, go in tiles, are cut for threads, and get their
  * memory. Each makes a program of the same meaning, and may run by itself.
  *
+ *   unread      unread.c       what the state would hold, and constants, that no kernel reads
  *   exchange    exchange.c     places in memory instead of copies from step to step of a loop
  *   fusion      fusion.c       kernels over the same rows as one (fusion_touch.c reads off what they
  *                              touch, fusion_choose.c decides, fusion_private.c removes what no
@@ -37,7 +38,7 @@ typedef struct TransformPass {
 } TransformPass;
 
 /* Places of those that are asked for by themselves. */
-enum { PASS_FUSION = 1, PASS_BIND = 6, PASS_MEMORY = 7, TRANSFORM_PASSES = 8 };
+enum { PASS_EXCHANGE = 1, PASS_FUSION = 2, PASS_BIND = 7, PASS_MEMORY = 8, TRANSFORM_PASSES = 9 };
 extern const TransformPass transform_passes[TRANSFORM_PASSES];
 
 /* The program that a pass makes of another, which stays as it is, but for the schedule of what was
@@ -47,6 +48,7 @@ extern const TransformPass transform_passes[TRANSFORM_PASSES];
  * loops_verify passes, if there was no error. */
 Program *transform_run(uint32_t pass, const Program *program, const Schedule *asked, Diags *diags);
 
+void transform_unread(Transform *t);
 void transform_exchange(Transform *t);
 void transform_fusion(Transform *t);
 void transform_transpose(Transform *t);

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-STAGES = ["naive", "kernels", "exchange", "fusion", "transpose", "horizontal", "parallel", "bind", "loops", "vector"]
+STAGES = ["naive", "kernels", "unread", "exchange", "fusion", "transpose", "horizontal", "parallel", "bind", "loops", "vector"]
 MACHINES = [["-march=x86-64-v3", "--grain=1"], ["-march=x86-64-v4"]]
 
 
