@@ -8,8 +8,9 @@
 typedef struct Conversion {
 	Dtype from;
 	int lanes;
-	const char *with, *instruction,
-		*load; /* the macro of a processor that has it; of bytes at p */
+	const char *with; /* the macro of a processor that has the instruction */
+	const char *instruction;
+	const char *load; /* of the bytes at p */
 } Conversion;
 
 #define P256 "_mm256_loadu_si256((const __m256i *)(p))"

@@ -41,6 +41,14 @@ static void name_all(KernelText *k)
 	name_columns(k, &taken);
 }
 
+/* "const float *", of the buffer at that place among those that are used */
+static const char *pointer_type(const KernelText *k, size_t i)
+{
+	const Buffer *buffer = &k->m->program->buffers.at[k->use->buffers.at[i].buffer];
+	return arena_printf(k->arena, "%s%s *", k->use->buffers.at[i].written ? "" : "const ",
+			    c_type(buffer->dtype));
+}
+
 static void put_params(KernelText *k)
 {
 	const KernelUse *use = k->use;
@@ -51,11 +59,8 @@ static void put_params(KernelText *k)
 		fprintf(k->out, "%sint64_t %s", comma, k->m->dims[use->dims.at[i]]);
 	for (size_t i = 0; i < use->scalars.n; i++, comma = ", ")
 		fprintf(k->out, "%s%s %s", comma, c_type(use->scalars.at[i].dtype), k->scalars[i]);
-	for (size_t i = 0; i < use->buffers.n; i++, comma = ", ") {
-		const Buffer *buffer = &k->m->program->buffers.at[use->buffers.at[i].buffer];
-		fprintf(k->out, "%s%s%s *%s", comma, use->buffers.at[i].written ? "" : "const ",
-			c_type(buffer->dtype), k->buffers[i]);
-	}
+	for (size_t i = 0; i < use->buffers.n; i++, comma = ", ")
+		fprintf(k->out, "%s%s%s", comma, pointer_type(k, i), k->buffers[i]);
 	if (!*comma)
 		fprintf(k->out, "void");
 }
@@ -72,15 +77,9 @@ ArgTexts c_kernel_args(const KernelText *k)
 		const char *type = arena_printf(k->arena, "%s ", c_type(use->scalars.at[i].dtype));
 		PUSH(k->arena, args, ((ArgText){type, k->scalars[i]}));
 	}
-	for (size_t i = 0; i < use->buffers.n; i++) {
-		const Buffer *buffer = &k->m->program->buffers.at[use->buffers.at[i].buffer];
-		if (buffer->shared)
-			continue;
-		const char *type =
-			arena_printf(k->arena, "%s%s *", use->buffers.at[i].written ? "" : "const ",
-				     c_type(buffer->dtype));
-		PUSH(k->arena, args, ((ArgText){type, k->buffers[i]}));
-	}
+	for (size_t i = 0; i < use->buffers.n; i++)
+		if (!k->m->program->buffers.at[use->buffers.at[i].buffer].shared)
+			PUSH(k->arena, args, ((ArgText){pointer_type(k, i), k->buffers[i]}));
 	return args;
 }
 

@@ -77,9 +77,9 @@ bool c_lanes_fit(const KernelText *k, const Stmt *loop);
 void c_lanes_loop(KernelText *k, const Stmt *loop);
 /* Writes the loop that sets the elements of a local with axes to one value, a C expression. */
 void c_lanes_fill(KernelText *k, LocalId local, const char *value);
-/* c_lanes_strided.c: are there lanes in the loop whose places are known where its iterator is? */
+/* Are there lanes in the loop whose places are known where its iterator is? */
 bool c_lanes_written_out(const KernelText *k, const Stmt *loop);
-/* Writes the loop iteration after iteration. */
+/* c_lanes_strided.c: writes the loop iteration after iteration. */
 void c_put_written_out(KernelText *k, const Stmt *loop);
 /* c_lanes_columns.c: is that local read along the first axis, of a square? */
 bool c_lanes_is_column(const KernelText *k, const Stmt *loop, LocalId local, const Ix *const *ixs,

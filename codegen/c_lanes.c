@@ -122,6 +122,12 @@ static bool has_vectors(Dtype dtype)
 /* Lanes of what is stored are as many as those of what it is widened to. */
 static int64_t lane_bytes(Dtype dtype) { return (int64_t)dtype_bytes(dtype_wide(dtype)); }
 
+/* Of a whole vector of the processor. */
+static int lanes_most(const KernelText *k, Dtype dtype)
+{
+	return (int)(k->m->program->options.target->vector_bytes / lane_bytes(dtype));
+}
+
 static LanesText lanes_new(const KernelText *k, const Stmt *loop)
 {
 	LanesText l = {.k = (KernelText *)k, .loop = loop};
@@ -167,9 +173,7 @@ bool c_lanes_written_out(const KernelText *k, const Stmt *loop)
 static const char *masked_load(LanesText *l, const char *element)
 {
 	KernelText *k = l->k;
-	const char *name = c_kernel_temp(k);
-	c_kernel_indent(k);
-	fprintf(k->out, "%s %s;\n", l->type, name);
+	const char *name = c_lanes_declared(l, l->type);
 	c_kernel_indent(k);
 	fprintf(k->out, "tsr_load_%d(&%s, &%s, %s);\n", l->lanes, name, element,
 		c_kernel_ix(k, l->loop->hi));
@@ -179,9 +183,7 @@ static const char *masked_load(LanesText *l, const char *element)
 static void masked_store(LanesText *l, const char *element, const char *value)
 {
 	KernelText *k = l->k;
-	const char *name = c_kernel_temp(k);
-	c_kernel_indent(k);
-	fprintf(k->out, "const %s %s = %s;\n", l->type, name, value);
+	const char *name = c_lanes_named(l, value);
 	c_kernel_indent(k);
 	fprintf(k->out, "tsr_store_%d(&%s, &%s, %s);\n", l->lanes, element, name,
 		c_kernel_ix(k, l->loop->hi));
@@ -326,6 +328,14 @@ static void put_strided(LanesText *l, const Stmt *stmt)
 	c_lanes_store(l, stmt, c_lanes_named(l, vector_text(l, stmt->value)));
 }
 
+static void put_masked(LanesText *l, const Stmt *stmt)
+{
+	const char *element = c_buffer_element(l->k, stmt->buffer, stmt->ix);
+	const char *value = stmt->acc == OP_NONE ? vector_text(l, stmt->value)
+						 : accumulated(l, masked_load(l, element), stmt);
+	masked_store(l, element, value);
+}
+
 static void put_stmt(LanesText *l, const Stmt *stmt)
 {
 	KernelText *k = l->k;
@@ -336,11 +346,7 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 		return;
 	}
 	if (l->loop->lanes) {
-		const char *element = c_buffer_element(k, stmt->buffer, stmt->ix);
-		const char *value = stmt->acc == OP_NONE
-					    ? vector_text(l, stmt->value)
-					    : accumulated(l, masked_load(l, element), stmt);
-		masked_store(l, element, value);
+		put_masked(l, stmt);
 		return;
 	}
 	if (stmt->kind == LOOP_STORE &&
@@ -435,6 +441,21 @@ static void masked_lanes(LanesText *l)
 }
 
 /* Lanes that fill no vector stay a loop. */
+static void put_rest(KernelText *k, const Stmt *loop, int64_t lo, int64_t hi)
+{
+	const char *lane = k->iters[loop->iter];
+	if (lo >= hi)
+		return;
+	c_kernel_indent(k);
+	fprintf(k->out, "for (int64_t %s = %lld; %s < %lld; %s++) {\n", lane, (long long)lo, lane,
+		(long long)hi, lane);
+	k->indent++;
+	c_kernel_block(k, loop->body);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+}
+
 static void put_lanes(KernelText *k, const Stmt *loop)
 {
 	LanesText l = lanes_new(k, loop);
@@ -444,13 +465,13 @@ static void put_lanes(KernelText *k, const Stmt *loop)
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		if (loop->body.stmts[i]->kind == LOOP_LOCAL)
 			l.own[loop->body.stmts[i]->local] = true;
-	int most = (int)(k->m->program->options.target->vector_bytes / lane_bytes(l.dtype));
 	if (loop->lanes) {
 		masked_lanes(&l);
 		return;
 	}
 	bool anywhere = c_lanes_anywhere(&l, loop->iter);
-	for (int lanes = most; lanes * lane_bytes(l.dtype) >= LEAST_BYTES; lanes /= 2) {
+	for (int lanes = lanes_most(k, l.dtype); lanes * lane_bytes(l.dtype) >= LEAST_BYTES;
+	     lanes /= 2) {
 		set_width(&l, lanes);
 		if (anywhere)
 			lo = put_written_out(&l, lo, hi);
@@ -458,16 +479,7 @@ static void put_lanes(KernelText *k, const Stmt *loop)
 			lo = put_vectors(&l, lo, hi, C_TOGETHER);
 		lo = put_vectors(&l, lo, hi, 1);
 	}
-	if (lo < hi) {
-		c_kernel_indent(k);
-		fprintf(k->out, "for (int64_t %s = %lld; %s < %lld; %s++) {\n", k->iters[loop->iter],
-			(long long)lo, k->iters[loop->iter], (long long)hi, k->iters[loop->iter]);
-		k->indent++;
-		c_kernel_block(k, loop->body);
-		k->indent--;
-		c_kernel_indent(k);
-		fprintf(k->out, "}\n");
-	}
+	put_rest(k, loop, lo, hi);
 }
 
 void c_lanes_loop(KernelText *k, const Stmt *loop)
@@ -487,10 +499,7 @@ void c_lanes_fill(KernelText *k, LocalId id, const char *value)
 		n *= local->extent[i];
 		first = arena_printf(k->arena, "%s[0]", first);
 	}
-	int lanes =
-		!has_vectors(l.dtype)
-			? 0
-			: (int)(k->m->program->options.target->vector_bytes / lane_bytes(l.dtype));
+	int lanes = has_vectors(l.dtype) ? lanes_most(k, l.dtype) : 0;
 	while (lanes && last % lanes)
 		lanes /= 2;
 	bool vectors = lanes * lane_bytes(l.dtype) >= LEAST_BYTES;

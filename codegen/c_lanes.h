@@ -1,4 +1,4 @@
-/* A loop of lanes in C on its way, shared by c_lanes.c, c_lanes_calls.c and c_lanes_groups.c. */
+/* A loop of lanes in C on its way, shared by c_lanes*.c. */
 #ifndef TSR_CODEGEN_C_LANES_H
 #define TSR_CODEGEN_C_LANES_H
 
@@ -40,7 +40,9 @@ bool c_lanes_packed_fits(const LanesText *lanes, const Value *value);
 /* The vector of such a cast, or of a function of one such element; NULL: it is neither. */
 const char *c_lanes_packed(LanesText *lanes, const Value *value);
 
-/* c_lanes_choice.c. A constant of its own, of that text, which may be read several times. */
+/* c_lanes_choice.c. A variable of its own, of that type, that is still to be filled. */
+const char *c_lanes_declared(LanesText *lanes, const char *type);
+/* A constant of its own, of that text, which may be read several times. */
 const char *c_lanes_named(LanesText *lanes, const char *text);
 /* What is the same in all lanes as a vector. */
 const char *c_lanes_spread(LanesText *lanes, const char *text);

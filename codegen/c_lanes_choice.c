@@ -1,7 +1,14 @@
 /* Choices between lanes, in C: comparisons give lanes of all bits or none, which choose bits. */
 #include "codegen/c_lanes.h"
 
-/* A constant of its own, which may be read several times. */
+const char *c_lanes_declared(LanesText *l, const char *type)
+{
+	const char *name = c_kernel_temp(l->k);
+	c_kernel_indent(l->k);
+	fprintf(l->k->out, "%s %s;\n", type, name);
+	return name;
+}
+
 const char *c_lanes_named(LanesText *l, const char *text)
 {
 	KernelText *k = l->k;
@@ -11,7 +18,7 @@ const char *c_lanes_named(LanesText *l, const char *text)
 	return name;
 }
 
-/* What is the same in all lanes as a vector: x - 0 is x, of either sign. */
+/* x - 0 is x, of either sign. */
 const char *c_lanes_spread(LanesText *l, const char *text)
 {
 	if (dtype_bytes(l->dtype) < dtype_bytes(DTYPE_F32)) /* which C would promote */
@@ -30,6 +37,12 @@ static const char *chosen(LanesText *l, const char *condition, const char *yes, 
 static const char *gated(LanesText *l, const char *condition, const char *x)
 {
 	return arena_printf(l->k->arena, "(%s)((%s) & (%s)%s)", l->type, condition, l->integer, x);
+}
+
+/* x where it is not below 0, else 0. */
+static const char *positive_part(LanesText *l, const char *x)
+{
+	return gated(l, arena_printf(l->k->arena, "~(%s < 0)", x), x);
 }
 
 /* 1 where the condition holds, else 0. */
@@ -78,7 +91,6 @@ static const char *condition(LanesText *l, Op op, const char *x, const char *y)
 	}
 }
 
-/* Operations of vectors x, y, z that are names. */
 const char *c_lanes_choice(LanesText *l, Op op, const char *x, const char *y, const char *z)
 {
 	Arena *arena = l->k->arena;
@@ -88,11 +100,10 @@ const char *c_lanes_choice(LanesText *l, Op op, const char *x, const char *y, co
 	switch (op) {
 	case OP_MAX:
 	case OP_MIN: return either(l, op, x, y);
-	case OP_RELU: return gated(l, arena_printf(arena, "~(%s < 0)", x), x);
+	case OP_RELU: return positive_part(l, x);
 	case OP_SAT01:
 		return chosen(l, arena_printf(arena, "%s > 1", x),
-			      c_lanes_named(l, c_lanes_spread(l, "1")),
-			      gated(l, arena_printf(arena, "~(%s < 0)", x), x));
+			      c_lanes_named(l, c_lanes_spread(l, "1")), positive_part(l, x));
 	case OP_RELU_GATE: return gated(l, arena_printf(arena, "%s > 0", x), y);
 	case OP_SAT01_GATE: return gated(l, arena_printf(arena, "(%s > 0) & (%s < 1)", x, x), y);
 	case OP_WHERE: return chosen(l, arena_printf(arena, "%s != 0", x), y, z);

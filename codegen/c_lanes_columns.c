@@ -16,8 +16,6 @@
 #include "loops/walk.h"
 #include "loops/work.h"
 
-enum { PART = 16 }; /* bytes that shuffles of all processors know */
-
 /* ---- which locals ---- */
 
 bool c_lanes_is_column(const KernelText *k, const Stmt *loop, LocalId local, const Ix *const *ixs,
@@ -30,8 +28,9 @@ bool c_lanes_is_column(const KernelText *k, const Stmt *loop, LocalId local, con
 	uint32_t n = of->extent[0];
 	int64_t bytes = (int64_t)n * (int64_t)dtype_bytes(of->dtype),
 		wide = (int64_t)n * (int64_t)dtype_bytes(dtype_wide(of->dtype));
-	return !loop->lanes && n == of->extent[1] && n > 1 && (n & (n - 1)) == 0 && bytes >= PART &&
-	       n <= C_LANES_MOST && wide <= k->m->program->options.target->vector_bytes &&
+	return !loop->lanes && n == of->extent[1] && n > 1 && (n & (n - 1)) == 0 &&
+	       bytes >= C_PART_BYTES && n <= C_LANES_MOST &&
+	       wide <= k->m->program->options.target->vector_bytes &&
 	       vector_lanes(k->m->program, loop) == n;
 }
 

@@ -75,21 +75,13 @@ bool c_lanes_packed_fits(const LanesText *l, const Value *value)
 	return value->dtype == DTYPE_F32 && !l->loop->lanes && packed_is_cast(&lanes, value);
 }
 
-static const char *declared(LanesText *l, const char *type)
-{
-	const char *name = arena_printf(l->k->arena, "tsr_t%u", l->k->ntemps++);
-	c_kernel_indent(l->k);
-	fprintf(l->k->out, "%s %s;\n", type, name);
-	return name;
-}
-
 /* The words, moved. */
 static const char *words(LanesText *l, const Value *load, int64_t place)
 {
 	KernelText *k = l->k;
 	Program *program = (Program *)k->m->program;
 	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
-	const char *lane = k->iters[l->loop->iter], *name = declared(l, l->integer);
+	const char *lane = k->iters[l->loop->iter], *name = c_lanes_declared(l, l->integer);
 	const Ix *lanes = ix_times(program, ix_iter(k->arena, l->loop->iter), -PACKED_WORD);
 	const Ix *first = ix_plus(program, ix_add(program, load->ix, lanes), -place);
 	k->m->c_vectors->words |= (uint64_t)1 << l->lanes;
@@ -108,7 +100,7 @@ static const char *halves(LanesText *l, const Value *load)
 		return words(l, load, rest);
 	bool even = find_rest(l, load->ix, 1, &rest) && rest == 0;
 	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
-	const char *at = c_kernel_ix(k, load->ix), *name = declared(l, l->integer);
+	const char *at = c_kernel_ix(k, load->ix), *name = c_lanes_declared(l, l->integer);
 	c_vector_use(k->m, DTYPE_I64, l->lanes / 2);
 	k->m->c_vectors->halves[!even] |= (uint64_t)1 << l->lanes;
 	c_kernel_indent(k);
@@ -152,12 +144,8 @@ static const char *table_text(LanesText *l, const Value *value)
 static const char *looked_up(LanesText *l, const Value *value, const Value *load)
 {
 	KernelText *k = l->k;
-	const char *text = table_text(l, value),
-		   *type = arena_printf(k->arena, "const %s", l->type);
-	const char *table = arena_printf(k->arena, "tsr_t%u", k->ntemps++);
-	c_kernel_indent(k);
-	fprintf(k->out, "%s %s = %s;\n", type, table, text);
-	const char *from = halves(l, load), *name = declared(l, l->type);
+	const char *table = c_lanes_named(l, table_text(l, value));
+	const char *from = halves(l, load), *name = c_lanes_declared(l, l->type);
 	c_kernel_indent(k);
 	fprintf(k->out, "tsr_look_up_%d(&%s, &%s, &%s);\n", l->lanes, name, table, from);
 	k->m->c_vectors->tables = true;

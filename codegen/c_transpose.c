@@ -11,8 +11,6 @@
 
 #include "codegen/c_vectors.h"
 
-enum { PART = 16 };
-
 /* "tsr_transpose_f32x16" */
 const char *c_transpose_function(Arena *arena, const char *type)
 {
@@ -21,7 +19,6 @@ const char *c_transpose_function(Arena *arena, const char *type)
 
 typedef struct Square {
 	FILE *out;
-	Arena *arena;
 	const char *type;
 	int n, part; /* rows, elements of 16 bytes */
 	char round;  /* the letter of the last round's names */
@@ -80,11 +77,8 @@ static void put_parts(Square *s)
 
 static void put_function(FILE *out, const Module *m, Dtype dtype, int n)
 {
-	Square s = {.out = out,
-		    .arena = m->arena,
-		    .n = n,
-		    .part = PART / (int)dtype_bytes(dtype),
-		    .round = 'a'};
+	Square s = {
+		.out = out, .n = n, .part = C_PART_BYTES / (int)dtype_bytes(dtype), .round = 'a'};
 	s.type = c_vector_type(m->arena, dtype, n);
 	fprintf(out, "static inline void %s(%s *to, const %s *from)\n{\n",
 		c_transpose_function(m->arena, s.type), s.type, s.type);

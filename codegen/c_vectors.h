@@ -8,7 +8,9 @@ enum { C_TOGETHER = 2 }; /* vectors that a function is computed for side by side
 
 enum { C_LANES_MOST = 32 }; /* of a vector */
 
-/* What c_lanes.c keeps, bit by number of lanes. */
+enum { C_PART_BYTES = 16 }; /* inside which shuffles of all processors move elements */
+
+/* What a file uses of vectors, bit by number of lanes. */
 struct CVectors {
 	uint64_t used[4];		     /* by the logarithm of an element's bytes */
 	uint64_t strided;		     /* of strided elements */

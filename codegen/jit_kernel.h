@@ -79,7 +79,7 @@ Lvalue *jit_kernel_element(KernelJit *k, LocalId local, const Ix *const *ixs, ui
 Lvalue *jit_buffer_element(KernelJit *k, BufferId buffer, const Ix *ix);
 /* Is the value loaded from a buffer of two elements a byte? */
 bool jit_is_packed(const KernelJit *k, const Value *value);
-/* Where buffer[ix + more] of such a load is. */
+/* Where ix + more is in such a buffer. */
 JitHalf jit_packed_byte(KernelJit *k, BufferId buffer, const Ix *ix, int64_t more);
 /* Are such loads in lanes the same elements of words that lie one after another? Fills in the first. */
 bool jit_packed_word(KernelJit *k, const Value *load, JitWord *word);

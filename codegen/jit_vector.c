@@ -115,6 +115,7 @@ static bool has_packed_lanes(const Lanes *l, const Value *load)
 	return stride == 1 || (stride == PACKED_WORD && jit_packed_word(l->k, load, &word));
 }
 
+/* Requires that the elements have lanes; NULL: these have no instruction. */
 static Rvalue *unpacked_lanes(Lanes *l, const Value *load, Dtype to, Rvalue *table)
 {
 	KernelJit *k = l->k;
@@ -123,8 +124,7 @@ static Rvalue *unpacked_lanes(Lanes *l, const Value *load, Dtype to, Rvalue *tab
 	if (l->mask || !packed_has_lanes(k->f.jit, l->log, to))
 		return NULL;
 	if (jit_lanes_strided(l, load->ix) == PACKED_WORD) {
-		if (!jit_packed_word(k, load, &word))
-			return NULL;
+		REQUIRE(jit_packed_word(k, load, &word));
 		word.first = jit_lanes_at(k, word.first, DTYPE_I32, l->log);
 		return packed_words(&k->f, k->program->buffers.at[load->buffer].dtype,
 				    (SimdType){to, l->log}, &word, table);

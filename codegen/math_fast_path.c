@@ -137,38 +137,39 @@ bool math_has_fast_path(Op op, Dtype dtype)
 	return single || (real && op == OP_MOD) || math_ends_in_library(op, dtype);
 }
 
-static MathFunction with_args(Arena *arena, Op op, Dtype dtype, V *x, V *y)
+static V fast_single(Make *m, Op op, V x, V y)
 {
-	Make m = {.arena = arena};
+	return op == OP_MOD ? fast_mod(m, x, y) : fast_sine(m, x, op == OP_COS);
+}
+
+static V far_single(Make *m, Op op, V x, V y)
+{
+	return op == OP_MOD ? far_quotient(m, x, y) : far_angle(m, magnitude(m, x), SINE_RANGE);
+}
+
+typedef V Steps(Make *m, Op op, V x, V y);
+
+static MathFunction function_of(Make m, Op op, Dtype dtype, Steps *steps)
+{
+	V x, y = 0;
 	REQUIRE(math_has_fast_path(op, dtype));
-	*x = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
+	x = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
 	if (op == OP_MOD)
-		*y = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
+		y = push(&m, (MathStep){.code = MATH_ARG, .dtype = dtype});
+	steps(&m, op, x, y);
 	return m.fn;
 }
 
+static bool in_double(Op op, Dtype dtype) { return dtype == DTYPE_F64 || op == OP_TAN; }
+
 MathFunction math_fast_path(Arena *arena, Op op, Dtype dtype)
 {
-	V x, y = 0;
-	Make m = {.arena = arena, .fn = with_args(arena, op, dtype, &x, &y)};
-	if (dtype == DTYPE_F64 || op == OP_TAN)
-		math_fast_path_double(&m, op, x, y);
-	else if (op == OP_MOD)
-		fast_mod(&m, x, y);
-	else
-		fast_sine(&m, x, op == OP_COS);
-	return m.fn;
+	return function_of((Make){.arena = arena}, op, dtype,
+			   in_double(op, dtype) ? math_fast_path_double : fast_single);
 }
 
 MathFunction math_is_far(Arena *arena, Op op, Dtype dtype)
 {
-	V x, y = 0;
-	Make m = {.arena = arena, .fn = with_args(arena, op, dtype, &x, &y)};
-	if (dtype == DTYPE_F64 || op == OP_TAN)
-		math_far_double(&m, op, x, y);
-	else if (op == OP_MOD)
-		far_quotient(&m, x, y);
-	else
-		far_angle(&m, magnitude(&m, x), SINE_RANGE);
-	return m.fn;
+	return function_of((Make){.arena = arena}, op, dtype,
+			   in_double(op, dtype) ? math_far_double : far_single);
 }

@@ -429,7 +429,7 @@ void eval_assign(Build *b, const AstStep *step)
 	Dtype dtype = fresh ? DTYPE_NONE : step_dtype(step, left);
 	Via kind = VIA_JOINS;
 	NodeId id = step->via ? eval_via(b, step, dtype, fresh, &kind) : eval_right(b, step, dtype);
-	bool via = step->via && kind == VIA_WRITES;
+	bool writes = kind == VIA_WRITES;
 	NodeId scattered = id;
 	if (id == NODE_NONE)
 		return;
@@ -439,18 +439,18 @@ void eval_assign(Build *b, const AstStep *step)
 		if (target == NODE_NONE)
 			return;
 		left = dtype;
-		if (via)
+		if (writes)
 			id = node_move_last(b, id);
 	}
 	if (!check_target_dtype(b, step, id, target, left) || !check_target_bytes(b, step, target))
 		return;
-	if (!via)
+	if (!writes)
 		id = node_cast(b, id, dtype, step->expr->span);
-	if (!via && found && step->acc == OP_NONE)
+	if (!writes && found && step->acc == OP_NONE)
 		id = node_cast(b, id, dtype_alone(dtype), step->expr->span);
 	if (kind == VIA_SCATTERS && step->acc == OP_NONE && !fresh)
 		id = strides_keep(b, scattered, id, target);
-	if (!via)
+	if (!writes)
 		id = copy_node(b, step, id);
 	if (!routine_check_step(b, first, step->span))
 		return;

@@ -30,23 +30,6 @@ static bool assigns(const AstStep *steps, uint32_t n, Sym name)
 	return found;
 }
 
-/* The product of all sizes; NULL: one is not written. */
-static const SizeExpr *total_of(Build *b, const ShapeDecl *shape)
-{
-	const SizeExpr *total = size_expr_number(b, 1, shape->span);
-	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
-		const DeclRow *row = &shape->rows[kind];
-		if (row->open || row->var_at >= 0)
-			return NULL;
-		for (uint32_t i = 0; i < row->naxes; i++) {
-			if (!row->axes[i].size)
-				return NULL;
-			total = size_expr_of(b, SX_MUL, total, row->axes[i].size);
-		}
-	}
-	return total;
-}
-
 static bool says_all(const ShapeDecl *shape)
 {
 	bool all = true;
@@ -57,6 +40,17 @@ static bool says_all(const ShapeDecl *shape)
 			all = all && row->axes[i].size;
 	}
 	return all;
+}
+
+/* The product of all sizes, which are written. */
+static const SizeExpr *total_of(Build *b, const ShapeDecl *shape)
+{
+	const SizeExpr *total = size_expr_number(b, 1, shape->span);
+	REQUIRE(says_all(shape));
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < shape->rows[kind].naxes; i++)
+			total = size_expr_of(b, SX_MUL, total, shape->rows[kind].axes[i].size);
+	return total;
 }
 
 bool half_bytes_wanted(const Build *b, Sym name, const ShapeDecl *shape)
@@ -112,26 +106,9 @@ void half_bytes_ascribe(Build *b, const HalfBytes *half, NodeId id)
 
 static NodeId with_number(Build *b, Op op, NodeId id, int64_t number, Span span)
 {
-	NodeId args[2] = {id, node_new(b, NODE_NUMBER, span, span)};
+	NodeId args[2] = {id, value_to_node(b, value_integer(number, span))};
 	Span spans[2] = {span, span};
-	Node *node = graph_node(b->graph, args[1]);
-	node->number = (double)number;
-	node->is_integer = true;
-	node->integer = number;
 	return node_pointwise(b, op, args, spans, 2, span, span);
-}
-
-static NodeId spec_node(Build *b, const Spec *spec, Op op, const NodeId *args, const Span *spans,
-			uint32_t nargs)
-{
-	NodeId id = node_new(b, NODE_SPEC, spec->span, spec->span);
-	node_set_args(b, id, args, spans, nargs);
-	Node *node = graph_node(b->graph, id);
-	node->op = op;
-	node->reduce = OP_ADD;
-	node->spec = spec;
-	node->dtype = DTYPE_I32;
-	return id;
 }
 
 /* "h; b; b => b, h" in letters: the halves of all bytes, the lower one of each first. */
@@ -155,11 +132,11 @@ static NodeId halves(Build *b, NodeId bytes, Span span)
 	NodeId all = node_cast(b, bytes, DTYPE_I32, span);
 	NodeId low = with_number(b, OP_MOD, all, 16, span);
 	NodeId both[2] = {all, low};
-	Span spans[3] = {span, span, span};
+	Span spans[2] = {span, span};
 	NodeId high = node_pointwise(b, OP_SUB, both, spans, 2, span, span);
 	high = node_cast(b, with_number(b, OP_DIV, high, 16, span), DTYPE_I32, span);
 	NodeId args[3] = {range, high, low};
-	return spec_node(b, halves_spec(b, span), OP_WHERE, args, spans, 3);
+	return spec_node(b, halves_spec(b, span), OP_WHERE, args, 3);
 }
 
 static NodeId reshaped(Build *b, NodeId id, Span span)
@@ -184,7 +161,7 @@ static NodeId first(Build *b, NodeId id, const SizeExpr *total, Span span)
 	*spec = (Spec){.span = span, .noperands = 1, .result = spec_outputs(b, &t, 1, span)};
 	spec->operands = ARENA_NEW(b->arena, SpecTensor);
 	spec->operands[0] = spec_outputs(b, &whole, 1, span);
-	NodeId some = spec_node(b, spec, OP_ID, &id, &span, 1);
+	NodeId some = spec_node(b, spec, OP_ID, &id, 1);
 	PUSH(b->arena, b->graph->binds, ((Bind){some, letter, span, total, CAPTURE_NONE}));
 	return some;
 }

@@ -1,5 +1,7 @@
-/* Axes and tensors of specifications that no program writes. */
+/* Specifications that no program writes: axes, tensors, and the nodes of them. */
 #include "frontend/spec_make.h"
+
+#include "frontend/nodes.h"
 
 SpecAxis spec_letter(Sym letter, Span span)
 {
@@ -18,4 +20,19 @@ SpecTensor spec_outputs(Build *b, const SpecAxis *axes, uint32_t n, Span span)
 	for (uint32_t i = 0; i < n; i++)
 		row->axes[row->naxes++] = axes[i];
 	return out;
+}
+
+NodeId spec_node(Build *b, const Spec *spec, Op op, const NodeId *args, uint32_t n)
+{
+	NodeId id = node_new(b, NODE_SPEC, spec->span, spec->span);
+	Span *spans = ARENA_ARRAY(b->arena, Span, n);
+	for (uint32_t i = 0; i < n; i++)
+		spans[i] = spec->span;
+	node_set_args(b, id, args, spans, n);
+	Node *node = graph_node(b->graph, id);
+	node->op = op;
+	node->reduce = OP_ADD;
+	node->spec = spec;
+	node->dtype = node_dtype(b, args[0]);
+	return id;
 }

@@ -238,25 +238,26 @@ static void bind_axes(Build *b, const SpecTensor *tensor, NodeId from, NodeId to
 		}
 }
 
+/* 1 for each element. */
+static NodeId ones_of(Build *b, NodeId id, Span span)
+{
+	Span spans[3] = {span, span, span};
+	NodeId args[3] = {id, value_to_node(b, value_number(1, span)),
+			  value_to_node(b, value_number(1, span))};
+	NodeId all = node_pointwise(b, OP_WHERE, args, spans, 3, span, span);
+	node_settle(b, all, DTYPE_NONE);
+	return all;
+}
+
 /* Not 0 where the node has an element of its operands: its other axes may leave some, as `1^k` and `2*k` do. */
 static NodeId reached_elements(Build *b, NodeId made)
 {
 	Node node = *graph_node(b->graph, made);
-	Span spans[3] = {node.span, node.span, node.span};
-	if (node.kind != NODE_SPEC) {
-		NodeId ones[3] = {made, value_to_node(b, value_number(1, node.span)),
-				  value_to_node(b, value_number(1, node.span))};
-		NodeId all = node_pointwise(b, OP_WHERE, ones, spans, 3, node.span, node.span);
-		node_settle(b, all, DTYPE_NONE);
-		return all;
-	}
+	if (node.kind != NODE_SPEC)
+		return ones_of(b, made, node.span);
 	NodeId *args = ARENA_ARRAY(b->arena, NodeId, node.nargs);
-	for (uint32_t i = 0; i < node.nargs; i++) {
-		NodeId ones[3] = {node.args[i], value_to_node(b, value_number(1, node.span)),
-				  value_to_node(b, value_number(1, node.span))};
-		args[i] = node_pointwise(b, OP_WHERE, ones, spans, 3, node.span, node.span);
-		node_settle(b, args[i], DTYPE_NONE);
-	}
+	for (uint32_t i = 0; i < node.nargs; i++)
+		args[i] = ones_of(b, node.args[i], node.span);
 	NodeId id = node_new(b, NODE_SPEC, node.span, node.span);
 	node_set_args(b, id, args, node.arg_spans, node.nargs);
 	Node *reached = graph_node(b->graph, id);

@@ -131,8 +131,7 @@ static const SizeExpr *extent(const Window *w)
 /* How many windows an axis of that size has. */
 static const SizeExpr *windows_in(const Window *w, const SizeExpr *size)
 {
-	const SizeExpr *reach = difference(w, product(w, w->dilation, w->kernel), w->dilation);
-	size = difference(w, size, sum(w, reach, number(w, w->axis->offset)));
+	size = difference(w, size, sum(w, reach_of(w), number(w, w->axis->offset)));
 	return size_expr_of(w->b, SX_CEIL, size, w->stride);
 }
 
@@ -212,7 +211,6 @@ NodeId window_places(const Window *w, const Sym letters[2])
 {
 	Build *b = w->b;
 	Span span = w->axis->span;
-	Span spans[2] = {span, span};
 	uint32_t n = w->kernel ? 2 : 1;
 	Spec *spec = ARENA_NEW(b->arena, Spec);
 	SpecAxis axes[2] = {spec_letter(letters[0], span), spec_letter(letters[1], span)};
@@ -223,12 +221,5 @@ NodeId window_places(const Window *w, const Sym letters[2])
 	NodeId args[2] = {first_places(w), NODE_NONE};
 	if (w->kernel)
 		args[1] = multiples(w, w->dilation, w->kernel);
-	NodeId id = node_new(b, NODE_SPEC, span, span);
-	node_set_args(b, id, args, spans, n);
-	Node *node = graph_node(b->graph, id);
-	node->op = w->kernel ? OP_ADD : OP_ID;
-	node->reduce = OP_ADD;
-	node->spec = spec;
-	node->dtype = DTYPE_I64;
-	return id;
+	return spec_node(b, spec, w->kernel ? OP_ADD : OP_ID, args, n);
 }

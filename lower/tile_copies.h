@@ -6,8 +6,8 @@
 
 #include "lower/tile.h"
 
-/* Decides the order of the loops, the buffers of copies and sums, and what is prefetched. Requires: what else is chosen is
- * decided, and the nest is no look. */
+/* Decides the order of the loops, the buffers of copies and sums, and what is prefetched. Requires:
+ * what else is chosen is decided, and the nest is no look. */
 void tile_plan_copies(Tile *tile);
 /* prepack_declare.c: finds the copy in the state, or declares it: is it new, so that a kernel is to fill it? */
 bool prepack_declare(Tile *tile, const Value *load, Dtype dtype, Size elements);

@@ -35,10 +35,10 @@ bool tile_may_be_matrix(const Planner *p);
 bool tile_fits_matrix(const Planner *p, int64_t rows, int64_t cols);
 uint64_t tile_matrix_half_cycles(const Planner *p, int64_t rows, int64_t cols);
 int64_t tile_matrix_rows(const Planner *p, int64_t at);
-/* prepack.c: may the operand, by its place among those of the sum, be read from a copy in the
- * state? */
-/* tile_words.c: may an operand of i4 or u4 be packed as words? */
+/* tile_words.c: may the operand, by its place among those of the sum, be packed as words of i4 or
+ * u4? */
 bool tile_fits_words(const Planner *p, int load);
+/* prepack.c: may it be read from a copy in the state, of words or not? */
 bool tile_may_prepack_words(const Planner *p, int load);
 bool tile_may_prepack(const Planner *p, int load);
 

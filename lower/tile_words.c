@@ -32,13 +32,8 @@ static void set_step(Tile *tile, int64_t q)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	const Ix *first = ix_iter(gen->arena, last_loop(tile)->var);
-	nest->by_iter[last_loop(tile)->iter] = ix_add(gen->program, first, tile_const(tile, q));
+	nest->by_iter[last_loop(tile)->iter] = ix_plus(gen->program, first, q);
 	nest_values(nest);
-}
-
-static const Ix *plus(const Tile *tile, const Ix *word, int64_t q)
-{
-	return ix_add(tile->nest->gen->program, word, tile_const(tile, q));
 }
 
 /* All sums, the last one a word at a time. */
@@ -59,21 +54,21 @@ static Block over_words(Tile *tile, Block body)
 static const Value *in_i32(const Tile *tile, Op op, const Value *a, int64_t b)
 {
 	Arena *arena = tile->nest->gen->arena;
-	const Value *number = value_const(arena, DTYPE_I32, scalar_of(DTYPE_I32, (double)b));
-	return value_op(arena, op, DTYPE_I32, (const Value *[]){a, number}, 2);
+	const Value *args[] = {a, value_number(arena, DTYPE_I32, (double)b)};
+	return value_op(arena, op, DTYPE_I32, args, 2);
 }
 
 /* The byte of the steps q and q + 1. */
 static const Value *byte_of(Tile *tile, int64_t q)
 {
 	Arena *arena = tile->nest->gen->arena;
-	enum { PATTERNS = 2 * TILE_WORD };
+	enum { BITS = 4 }; /* of an element */
 	set_step(tile, q);
 	const Value *low = value_cast(arena, DTYPE_I32, tile_packed_load(tile));
 	set_step(tile, q + 1);
 	const Value *high = value_cast(arena, DTYPE_I32, tile_packed_load(tile));
-	const Value *both[] = {in_i32(tile, OP_MOD, low, PATTERNS),
-			       in_i32(tile, OP_MUL, high, PATTERNS)};
+	const Value *both[] = {in_i32(tile, OP_MOD, low, 1 << BITS),
+			       in_i32(tile, OP_MUL, high, 1 << BITS)};
 	return value_cast(arena, DTYPE_U8, value_op(arena, OP_ADD, DTYPE_I32, both, 2));
 }
 
@@ -82,12 +77,12 @@ static Block words_of(Tile *tile, const TilePart *part, int64_t lo, int64_t hi, 
 {
 	Gen *gen = tile->nest->gen;
 	Body body = {0};
-	const Value *zero = value_const(gen->arena, DTYPE_U8, scalar_of(DTYPE_U8, 0));
+	const Value *zero = value_number(gen->arena, DTYPE_U8, 0);
 	set_step(tile, 0);
 	const Ix *word = tile_pack_to(tile, part);
 	for (int64_t q = 0; q < TILE_WORD; q += 2)
 		PUSH(gen->arena, body.stmts,
-		     stmt_store(gen->arena, tile->packed, plus(tile, word, q), OP_NONE,
+		     stmt_store(gen->arena, tile->packed, ix_plus(gen->program, word, q), OP_NONE,
 				filled ? zero : byte_of(tile, q)));
 	return block_of(gen, stmt_for(gen->arena, tile->lane, tile_const(tile, lo),
 				      tile_const(tile, hi), body_block(&body)));
@@ -114,7 +109,8 @@ Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 	const Ix *word = tile_pack_ix(tile, tile->at_col);
 	for (int64_t q = 0; q < TILE_WORD; q++) {
 		set_step(tile, q);
-		const Value *load = value_load(gen->program, tile->packed, plus(tile, word, q));
+		const Value *load =
+			value_load(gen->program, tile->packed, ix_plus(gen->program, word, q));
 		const Value *value =
 			tile_replaced(gen->arena, nest->value, tile_packed_load(tile), load);
 		const Stmt *add = stmt_set_at(gen->arena, element, tile->reduce, value);

@@ -121,7 +121,7 @@ static void test_fast_path_strips(void **state)
 }
 
 /* Of random words times a constant the fast path is right alone. */
-static void test_near_alone(void **state)
+static void test_fast_path_alone(void **state)
 {
 	VectorTarget target = sixteen_lanes();
 	SmallProgram *s = *state;
@@ -341,7 +341,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_math_lanes_refused, sp_setup, sp_teardown),
 		cmocka_unit_test_setup_teardown(test_outline, sp_setup, sp_teardown),
 		cmocka_unit_test_setup_teardown(test_fast_path_strips, sp_setup, sp_teardown),
-		cmocka_unit_test_setup_teardown(test_near_alone, sp_setup, sp_teardown),
+		cmocka_unit_test_setup_teardown(test_fast_path_alone, sp_setup, sp_teardown),
 		cmocka_unit_test_setup_teardown(test_fast_path_strips_refused, sp_setup,
 						sp_teardown),
 	};

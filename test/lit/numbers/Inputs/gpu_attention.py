@@ -1,23 +1,15 @@
 """Attention in one kernel of a GPU: sizes below, at and beyond blocks, 0 and 1, depths and columns of all kinds, masks that are
 computed and that are given, hidden rows, infinite scores, and what is done with each element, against float64. SEED [FEW]."""
-import os
 import sys
 
 import numpy as np
 
-from tsrlib import SCRATCH, Model, from_bf16, to_bf16
+from tsrlib import Model, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
 few = len(sys.argv) > 2
 SIZES = [(2, 0, 3), (1, 3, 0), (0, 2, 2), (2, 1, 1), (1, 64, 64), (1, 33, 70), (2, 65, 63), (1, 130, 129)]
 SIZES = SIZES[1:2] + SIZES[5:7] if few else SIZES
-
-
-def schedule(text):
-    path = os.path.join(SCRATCH.name, "%x.sched" % (hash(text) & 0xffffffff))
-    with open(path, "w", encoding="utf8") as out:
-        out.write(text)
-    return ["--schedule=" + path]
 
 
 def draw(*shape):

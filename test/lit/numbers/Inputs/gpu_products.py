@@ -1,11 +1,10 @@
 """Products in tiles of a GPU's blocks: every tile and layout, sizes below, at and beyond tiles, 0 and 1, bit for bit. Under
 --fp=strict each element is what adding its terms in turn gives."""
-import os
 import sys
 
 import numpy as np
 
-from tsrlib import SCRATCH, Model
+from tsrlib import Model, schedule
 
 rng = np.random.default_rng(int(sys.argv[1]))
 TILES = [(128, 8, 128, 8), (64, 8, 128, 8), (64, 8, 64, 4), (32, 4, 64, 4), (16, 4, 64, 4)]
@@ -13,11 +12,8 @@ LAYOUTS = ["i, k; k, j", "k, i; k, j", "i, k; j, k", "k, i; j, k"]
 SIZES = [(0, 3, 5), (5, 0, 3), (5, 3, 0), (1, 1, 1), (3, 70, 16), (17, 65, 15), (130, 129, 35), (128, 128, 32)]
 
 
-def schedule(text):
-    path = os.path.join(SCRATCH.name, "%x.sched" % (hash(text) & 0xffffffff))
-    with open(path, "w", encoding="utf8") as out:
-        out.write(text)
-    return ["--schedule=" + path, "--fp=strict"]
+def strict(text):
+    return schedule(text) + ["--fp=strict"]
 
 
 def product(a, b):
@@ -51,7 +47,7 @@ input a : [%s]
 input b : [%s]
 input c : [n]
 output y = relu(einsum("%s => i, j", a, b) + c)
-""" % (first.replace("i", "m"), second.replace("j", "n"), layout), schedule("y: tile i %d %d, j %d %d\n" % tile))
+""" % (first.replace("i", "m"), second.replace("j", "n"), layout), strict("y: tile i %d %d, j %d %d\n" % tile))
     for m, n, k in SIZES:
         a, b, c = draw(m, k), draw(k, n), draw(n)
         got, = model.forward([m, n, k], [transposed(a, first == "i, k"), transposed(b, second == "k, j"), c], [((m, n), np.float32)])
@@ -64,7 +60,7 @@ def batched(tile, m, n, k):
 input x : [t | 3, %d, 2, %d]
 input w : [t | 2, %d -> %d]
 output y = einsum("t | r, i, p, k; t | p, k -> j => t | r, i, j", x, w)
-""" % (m, k, k, n), schedule("y: tile i %d %d, j %d %d\n" % tile))
+""" % (m, k, k, n), strict("y: tile i %d %d, j %d %d\n" % tile))
     for t in (0, 2):
         x, w = draw(t, 3, m, 2, k), draw(t, n, 2, k)
         got, = model.forward([t], [x, w], [((t, 3, m, n), np.float32)])
@@ -78,7 +74,7 @@ def convolved(tile, channels, kernel, size):
 input x : f32 [t | %d, %d, %d]
 input w : f32 [%d, %d, %d -> 20]
 output y = einsum("t | p =+ a, q =+ b, c; a, b, c -> j => t | p, q, j", x, w)
-""" % (size, size + 2, channels, kernel, kernel, channels), schedule("y: tile q %d %d, j %d %d\n" % tile))
+""" % (size, size + 2, channels, kernel, kernel, channels), strict("y: tile q %d %d, j %d %d\n" % tile))
     for t in (0, 1, 3):
         x, w = draw(t, size, size + 2, channels), draw(20, kernel, kernel, channels)
         got, = model.forward([t], [x, w], [((t, size, size + 2, 20), np.float32)])

@@ -9,16 +9,9 @@ import sys
 
 import numpy as np
 
-from tsrlib import SCRATCH, TSRC, Model, from_bf16, to_bf16
+from tsrlib import SCRATCH, TSRC, Model, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
-
-
-def schedule(text):
-    path = os.path.join(SCRATCH.name, "%x.sched" % (hash(text) & 0xffffffff))
-    with open(path, "w", encoding="utf8") as out:
-        out.write(text)
-    return ["--schedule=" + path]
 
 
 def in_turn(a, b):

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from tsrlib import SCRATCH, Model, from_bf16, to_bf16
+from tsrlib import Model, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
 parts = sys.argv[2:] or ["bf16", "f16", "tf32", "3xtf32"]
@@ -21,11 +21,8 @@ def tile(t):
     return "y: tile %%s %d %d, %%s %d %d\n" % t
 
 
-def schedule(text, kind):
-    path = os.path.join(SCRATCH.name, "%x.sched" % (hash(text) & 0xffffffff))
-    with open(path, "w", encoding="utf8") as out:
-        out.write(text)
-    return ["--schedule=" + path] + (["--f32-matmul=" + kind] if "tf32" in kind else [])
+def options(text, kind):
+    return schedule(text) + (["--f32-matmul=" + kind] if "tf32" in kind else [])
 
 
 def draw(kind, *shape):
@@ -81,7 +78,7 @@ input b : %s [%s]
 input c : [n]
 output y = relu(einsum("%s => i, j", %s, %s) + c)
 """ % (dtype_of(kind), first.replace("i", "m"), dtype_of(kind), second.replace("j", "n"), layout, wide(kind, "a"), wide(kind, "b")),
-                  schedule(tile(t) % ("i", "j"), kind))
+                  options(tile(t) % ("i", "j"), kind))
     for m, n, k in SIZES:
         (a, a64), (b, b64), c = draw(kind, m, k), draw(kind, k, n), rng.standard_normal(n).astype(np.float32)
         got = run(model, [m, n, k], [transposed(a, first == "i, k"), transposed(b, second == "k, j"), c], (m, n))
@@ -96,7 +93,7 @@ def known(kind, t, layout, n, k):
 input b : %s [%s]
 output y = einsum("%s => i, j", %s, %s)
 """ % ("dim m\n" if rows == "m" else "", dtype_of(kind), first.replace("i", rows).replace("k", str(k)), dtype_of(kind), second.replace("j", str(n)).replace("k", str(k)),
-       layout, wide(kind, "a"), wide(kind, "b")), schedule(tile(t) % ("i", "j"), kind))
+       layout, wide(kind, "a"), wide(kind, "b")), options(tile(t) % ("i", "j"), kind))
     for m in (0, 1, 40, 70) if rows == "m" else (40,):
         (a, a64), (b, b64) = draw(kind, m, k), draw(kind, k, n)
         got = run(model, [m] if rows == "m" else [], [transposed(a, first == "i, k"), transposed(b, second == "k, j")], (m, n))
@@ -109,7 +106,7 @@ def batched(kind, t, m, n, k):
 input x : %s [t | 3, %d, 2, %d]
 input w : %s [t | 2, %d -> %d]
 output y = einsum("t | r, i, p, k; t | p, k -> j => t | r, i, j", %s, %s)
-""" % (dtype_of(kind), m, k, dtype_of(kind), k, n, wide(kind, "x"), wide(kind, "w")), schedule(tile(t) % ("i", "j"), kind))
+""" % (dtype_of(kind), m, k, dtype_of(kind), k, n, wide(kind, "x"), wide(kind, "w")), options(tile(t) % ("i", "j"), kind))
     for count in (0, 2):
         (x, x64), (w, w64) = draw(kind, count, 3, m, 2, k), draw(kind, count, n, 2, k)
         got = run(model, [count], [x, w], (count, 3, m, n))
@@ -124,7 +121,7 @@ input x : %s [t | %d, %d, %d]
 input w : %s [%d, %d, %d -> 20]
 output y = einsum("t | p =+ a, q =+ b, c; a, b, c -> j => t | p, q, j", %s, %s)
 """ % (dtype_of(kind), size, size + 2, channels, dtype_of(kind), kernel, kernel, channels, wide(kind, "x"), wide(kind, "w")),
-                  schedule(tile(t) % ("q", "j"), kind))
+                  options(tile(t) % ("q", "j"), kind))
     for count in (0, 3):
         (x, x64), (w, w64) = draw(kind, count, size, size + 2, channels), draw(kind, 20, kernel, kernel, channels)
         got = run(model, [count], [x, w], (count, size, size + 2, 20))

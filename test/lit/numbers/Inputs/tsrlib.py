@@ -7,7 +7,6 @@ a touch of what lies behind one ends the process."""
 import ctypes
 import functools
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,14 @@ DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "f16": np.float
           "u8": np.uint8, "i64": np.int64, "u32": np.uint32, "bool": np.bool_, "f8e4m3": np.uint8, "f8e5m2": np.uint8,
           "i4": np.uint8, "u4": np.uint8}
 SCRATCH = tempfile.TemporaryDirectory(prefix="tsrlib")  # as long as the process
+
+
+def schedule(text):
+    """The options that ask for these choices."""
+    path = os.path.join(SCRATCH.name, "%x.sched" % (hash(text) & 0xffffffff))
+    with open(path, "w", encoding="utf8") as out:
+        out.write(text)
+    return ["--schedule=" + path]
 
 
 class CompileError(Exception):
