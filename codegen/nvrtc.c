@@ -79,9 +79,9 @@ const char *nvrtc_builtins(Arena *arena, const char *path)
 		     : NULL;
 }
 
-static void *load(Arena *arena, const char *path)
+/* `builtins` NULL: ld.so finds them, or there are none. */
+static void *load(const char *path, const char *builtins)
 {
-	const char *builtins = nvrtc_builtins(arena, path);
 	if (builtins)
 		dlopen(builtins, RTLD_NOW | RTLD_GLOBAL);
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -92,7 +92,7 @@ static void *load_from(Arena *arena, const char *folder)
 	void *library = NULL;
 	for (int i = 0; i < NSONAMES && !library; i++) {
 		const char *path = found(arena, arena_printf(arena, "%s/%s", folder, sonames[i]));
-		library = path ? load(arena, path) : NULL;
+		library = path ? load(path, nvrtc_builtins(arena, path)) : NULL;
 	}
 	return library;
 }
@@ -125,7 +125,9 @@ static void *search(Arena *arena)
 Nvrtc *nvrtc_open(Arena *arena, const char **why)
 {
 	const char *asked = getenv("TSRC_NVRTC");
-	void *library = !asked ? search(arena) : *asked ? load(arena, asked) : NULL;
+	void *library = !asked	 ? search(arena)
+			: *asked ? load(asked, nvrtc_builtins(arena, asked))
+				 : NULL;
 	if (!library) {
 		const char *error = asked && *asked ? dlerror() : NULL;
 		*why = !asked	 ? "there is no libnvrtc"
@@ -145,9 +147,7 @@ const char *nvrtc_path(const Nvrtc *nvrtc)
 
 Nvrtc *nvrtc_load(Arena *arena, const char *path, const char *builtins, const char **why)
 {
-	if (builtins)
-		dlopen(builtins, RTLD_NOW | RTLD_GLOBAL);
-	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void *library = load(path, builtins);
 	if (!library)
 		*why = arena_printf(arena, "%s", dlerror());
 	return library ? fill(arena, library, why) : NULL;

@@ -28,6 +28,33 @@ void value_each(const Value *value, SeeValue see, void *of)
 		value_each(value->args[i], see, of);
 }
 
+typedef struct Search {
+	ValueKind kind;
+	uint32_t id; /* BufferId or LocalId */
+	bool found;
+} Search;
+
+static void see_searched(void *of, const Value *value)
+{
+	Search *search = of;
+	uint32_t id = search->kind == VALUE_LOAD ? value->buffer : value->local;
+	search->found |= value->kind == search->kind && id == search->id;
+}
+
+bool value_loads(const Value *value, BufferId buffer)
+{
+	Search search = {VALUE_LOAD, buffer, false};
+	value_each(value, see_searched, &search);
+	return search.found;
+}
+
+bool value_uses_local(const Value *value, LocalId local)
+{
+	Search search = {VALUE_LOCAL, local, false};
+	value_each(value, see_searched, &search);
+	return search.found;
+}
+
 typedef struct Walk {
 	Arena *arena;
 	bool for_sizes; /* or for buffers */

@@ -12,6 +12,9 @@ bool ix_uses(const Ix *ix, IterVar iter);
 typedef void (*SeeValue)(void *of, const Value *value);
 void ix_each_value(const Ix *ix, SeeValue see, void *of);
 void value_each(const Value *value, SeeValue see, void *of);
+/* Is there a load of the buffer in it, the local? */
+bool value_loads(const Value *value, BufferId buffer);
+bool value_uses_local(const Value *value, LocalId local);
 
 /* The buffers that a kernel touches, in the order of first use. */
 typedef struct BufferUse {

@@ -65,8 +65,7 @@ static TilePlace source_of(const Tiling *g, const Side *side, const Chunks *c, c
 	TilePlace place = place_of(g, side, c, i);
 	int64_t back = side->steps_contiguous ? 1 : c->elements;
 	const Ix *last = sized(g, size_plus(g->program->sizes, side->group->extent, -back));
-	const Ix *from = times(g, iter(g, side->tile), side->width);
-	place.along = ix_binary(g->program, IX_MIN, plus(g, from, place.along), last);
+	place.along = ix_binary(g->program, IX_MIN, tiling_side_at(g, side, place.along), last);
 	place.step = plus(g, k, place.step);
 	return place;
 }

@@ -3,7 +3,7 @@
 #define TSR_TRANSFORM_GPU_ATTEND_H
 
 #include "transform/gpu/attention.h"
-#include "transform/gpu/tiling.h"
+#include "transform/gpu/elements.h"
 
 typedef struct Attend {
 	Program *program;

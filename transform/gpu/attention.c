@@ -132,17 +132,6 @@ static void finish_side(Tiling *g, Side *side, const char *name)
 		size_const(g->program->sizes, tiling_stage_elements(g, side));
 }
 
-static LocalId new_sums(Tiling *g, const char *name)
-{
-	return tiling_local(g, (KernelLocal){.name = name,
-					     .rank = 4,
-					     .extent = {(uint32_t)tiling_threads_along(g, &g->rows),
-							(uint32_t)tiling_threads_along(g, &g->columns),
-							(uint32_t)g->tile->thread_rows,
-							(uint32_t)g->tile->thread_columns},
-					     .nthreads = 2});
-}
-
 static LocalId new_row_local(Attend *d, const char *name)
 {
 	return tiling_local(&d->result,
@@ -188,8 +177,8 @@ static void set_up(Attend *d)
 		mma_sums(s);
 		mma_sums(r);
 	} else {
-		s->sums = s->parts = new_sums(s, "scores");
-		r->sums = r->parts = new_sums(r, "sums");
+		s->sums = s->parts = tiling_sums(s, "scores");
+		r->sums = r->parts = tiling_sums(r, "sums");
 	}
 	d->tops = new_row_local(d, "top");
 	d->totals = new_row_local(d, "total");
@@ -261,9 +250,9 @@ static const Ix *rounds_of(const Attend *d)
 	const Ix *rounds = sized(s, all);
 	if (!d->found->seen_up_to)
 		return rounds;
-	const Ix *row = plus(s, times(s, iter(s, s->rows.tile), d->tile->rows), number(s, d->tile->rows - 1));
-	const Ix *last = plus(s, row, d->found->seen_up_to);
-	const Ix *seen = ix_binary(d->program, IX_DIV, plus(s, last, number(s, d->tile->keys)), number(s, d->tile->keys));
+	const Ix *row = tiling_side_at(s, &s->rows, number(s, d->tile->rows - 1));
+	const Ix *last = plus(s, row, d->found->seen_up_to), *keys = number(s, d->tile->keys);
+	const Ix *seen = ix_binary(d->program, IX_DIV, plus(s, last, keys), keys);
 	seen = ix_binary(d->program, IX_MAX, seen, number(s, 0));
 	return ix_binary(d->program, IX_MIN, seen, rounds);
 }
@@ -305,21 +294,6 @@ static void add_rounds(Attend *d, Body *body)
 	PUSH(d->arena, body->stmts, stmt_for(d->arena, d->round, none, rounds, round_body(d, rounds)));
 }
 
-static Block in_grid(const Attend *d, Block body)
-{
-	const Tiling *r = &d->result;
-	const Side *sides[] = {&r->columns, &r->rows};
-	for (int i = 0; i < 2; i++)
-		body = tiling_grid_loop(
-			r, sides[i]->tile,
-			size_ceil(d->program->sizes, sides[i]->group->extent, sides[i]->width), body);
-	for (uint32_t i = r->product->batch.n; i-- > 0;) {
-		const Stmt *loop = r->product->batch.loops[i];
-		body = tiling_grid_loop(r, loop->iter, loop->hi->size, body);
-	}
-	return body;
-}
-
 static void make(Attend *d)
 {
 	Tiling *s = &d->scores, *r = &d->result;
@@ -335,7 +309,7 @@ static void make(Attend *d)
 	add_rounds(d, &body);
 	attend_totals(d, &body);
 	add(r, &body, is_tensor(d->found) ? mma_elements(r) : tiling_elements(r));
-	d->kernel->body = in_grid(d, body_block(&body));
+	d->kernel->body = tiling_grid(r, body_block(&body));
 }
 
 void bind_attention(const Transform *t, Kernel *kernel, const AttentionWanted *wanted)

@@ -158,11 +158,11 @@ static const Ix *seen_up_to(const Carry *c, const Value *seen)
 	const Value *cond = seen->args[0];
 	while (cond->kind == VALUE_CAST)
 		cond = cond->args[0];
-	const Ix *between = between_of(c, cond), *minus = ix_const(c->arena, c->program->sizes, -1);
+	const Ix *between = between_of(c, cond);
 	if (!between || !ix_moves_by(c->program, between, a->row, 1) ||
 	    !ix_moves_by(c->program, between, a->key, -1))
 		return NULL;
-	const Ix *row = ix_mul(c->program, ix_iter(c->arena, a->row), minus);
+	const Ix *row = ix_times(c->program, ix_iter(c->arena, a->row), -1);
 	return ix_add(c->program, ix_add(c->program, between, row), ix_iter(c->arena, a->key));
 }
 

@@ -9,7 +9,7 @@
 typedef struct Choose {
 	const Transform *t;
 	Joins joins;
-	const Kernel *kernel;
+	Kernel *kernel;
 	const Attention *found;
 	ScheduleClause *rows, *keys; /* that are asked for */
 } Choose;
@@ -172,15 +172,35 @@ static void remove_kernels(Choose *c, const Attention *found)
 		buffer_forget(c->t->program, found->buffers[i]);
 }
 
-/* Why a kernel whose rows are asked for is no attention. */
-static void refuse(const Choose *c)
+/* Why a kernel is no attention; NULL: it is, and what computes its products is known. */
+static const char *why_none(const Choose *c, Attention *found, uint32_t number)
 {
-	if (c->t->options->tensor_cores && c->t->options->f32_matmul != F32_IEEE)
-		say_refused(c, "its products of f32 are not by tensor cores, as --f32-matmul asks");
-	else if (c->t->options->tensor_cores)
-		say_refused(c, "it is no product of what a softmax makes of another product's rows");
-	else
-		say_refused(c, "--fp=strict keeps the order of its sums");
+	const Transform *t = c->t;
+	bool as_asked = t->options->f32_matmul == F32_IEEE;
+	if (!t->options->tensor_cores)
+		return "--fp=strict keeps the order of its sums";
+	bool is = attention_find(&c->joins, number, found);
+	if (is) {
+		set_tensor(found, product_tensor(t, &found->scores),
+			   product_tensor(t, &found->result));
+		as_asked |= found->scores.tensor.used;
+	}
+	if (!as_asked)
+		return "its products of f32 are not by tensor cores, as --f32-matmul asks";
+	if (!is)
+		return "it is no product of what a softmax makes of another product's rows";
+	return is_rounded(c) ? "its weights are rounded, and tensor cores do not multiply them"
+			     : NULL;
+}
+
+static void make(Choose *c, Attention *found, const GpuAttention *tile, uint32_t routine)
+{
+	TensorUse tensor = found->scores.tensor;
+	attention_carry(&c->joins, found);
+	found->scores.tensor = tensor;
+	note(c, tile);
+	bind_attention(c->t, c->kernel, &(AttentionWanted){found, tile, routine});
+	remove_kernels(c, found);
 }
 
 uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32_t routine)
@@ -193,31 +213,13 @@ uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32
 		c.found = &found;
 		c.rows = asked(&c, c.kernel, CHOICE_ROW_BLOCK);
 		c.keys = asked(&c, c.kernel, CHOICE_BLOCK);
-		if (!t->options->tensor_cores || !attention_find(&c.joins, i, &found)) {
-			refuse(&c);
-			continue;
-		}
-		set_tensor(&found, product_tensor(t, &found.scores),
-			   product_tensor(t, &found.result));
-		if (t->options->f32_matmul != F32_IEEE && !found.scores.tensor.used) {
-			refuse(&c);
-			continue;
-		}
-		if (is_rounded(&c)) {
-			say_refused(&c, "its weights are rounded, and tensor cores do not multiply them");
-			continue;
-		}
-		const GpuAttention *tile = choose(&c);
+		const char *why = why_none(&c, &found, i);
+		const GpuAttention *tile = why ? NULL : choose(&c);
+		if (why)
+			say_refused(&c, why);
 		if (!tile)
 			continue;
-		TensorUse tensor = found.scores.tensor;
-		attention_carry(&c.joins, &found);
-		found.scores.tensor = tensor;
-		note(&c, tile);
-		Kernel made;
-		bind_attention(t, &made, &(AttentionWanted){&found, tile, routine});
-		kernels[i] = made;
-		remove_kernels(&c, &found);
+		make(&c, &found, tile, routine);
 		i -= 2;
 	}
 	return c.joins.n;

@@ -60,24 +60,22 @@ static bool is_exp_below(const Find *f, const Value *value)
 
 typedef struct Uses {
 	IterVar iter;
-	LocalId local;
-	bool iters, locals;
+	bool any;
 } Uses;
 
 static void see_use(void *of, const Value *value)
 {
 	Uses *uses = of;
-	uses->iters |= value->ix && ix_uses(value->ix, uses->iter);
-	uses->locals |= value->kind == VALUE_LOCAL && value->local == uses->local;
+	uses->any |= value->ix && ix_uses(value->ix, uses->iter);
 }
 
 /* What the weights of a row have in common: no index or maximum is in it. */
 static bool is_factor(const Find *f, const Value *value)
 {
 	const Softmax *s = &f->parts->softmax;
-	Uses uses = {s->loops[0]->iter, s->top, false, false};
+	Uses uses = {s->loops[0]->iter, false};
 	value_each(value, see_use, &uses);
-	return !uses.iters && !uses.locals;
+	return !uses.any && !value_uses_local(value, s->top);
 }
 
 /* exp(seen - top) times or divided by something. */
@@ -119,8 +117,7 @@ static bool note_fold(Find *f, const Stmt *set, const Stmt *loop)
 static bool counts_keys(const Find *f, const Stmt *loop)
 {
 	const Softmax *s = &f->parts->softmax;
-	return loop->loop == LOOP_SERIAL && loop->step == 1 && loop->lo->kind == IX_SIZE &&
-	       size_is(f->program->sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE &&
+	return loop_counts_from_zero(f->program->sizes, loop) &&
 	       (s->nloops == 0 || size_same(loop->hi->size, s->loops[0]->hi->size));
 }
 
@@ -403,33 +400,15 @@ static bool find_weights(const Find *f, const Value *weight)
 	return true;
 }
 
-typedef struct Touch {
-	BufferId buffer;
-	bool touched;
-} Touch;
-
-static void see_touch(void *of, const Value *value)
-{
-	Touch *touch = of;
-	touch->touched |= value->kind == VALUE_LOAD && value->buffer == touch->buffer;
-}
-
-static bool touches(const Value *value, BufferId buffer)
-{
-	Touch touch = {.buffer = buffer};
-	value_each(value, see_touch, &touch);
-	return touch.touched;
-}
-
 /* Are weights the product's rows alone, and scores in what is seen alone? Neither is in memory then. */
 static bool nothing_else_reads(const Find *f)
 {
 	const Product *p = &f->found->result;
 	BufferId weights = f->found->buffers[1];
-	bool reads = touches(p->column_operand.value, weights) ||
-		     touches(f->parts->softmax.factor, f->found->buffers[0]);
+	bool reads = value_loads(p->column_operand.value, weights) ||
+		     value_loads(f->parts->softmax.factor, f->found->buffers[0]);
 	for (size_t i = 0; i < p->rest.stmts.n && !reads; i++)
-		reads = touches(p->rest.stmts.at[i]->value, weights);
+		reads = value_loads(p->rest.stmts.at[i]->value, weights);
 	return !reads;
 }
 

@@ -28,27 +28,14 @@ static const Value *where(const Attend *d, Op which, const Value *const *compare
 
 /* ---- elements ---- */
 
-typedef struct TileIters {
-	IterVar row, column, row_quad, column_quad, i, j; /* threads; fours, and which of them */
-} TileIters;
-
-static const Value *sum_of(const Tiling *g, const TileIters *t)
-{
-	const Ix *at[] = {iter(g, t->row), iter(g, t->column),
-			  plus(g, times(g, iter(g, t->row_quad), QUAD), iter(g, t->i)),
-			  plus(g, times(g, iter(g, t->column_quad), QUAD), iter(g, t->j))};
-	return tiling_element(g, g->sums, at);
-}
-
 static Block each_of_thread(Tiling *g, const ElementVisit *visit)
 {
-	TileIters t = {tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "quad"),
-		       tiling_iter(g, "quad"),	 tiling_iter(g, "i"),	 tiling_iter(g, "j")};
+	ElementIters t = tiling_element_iters(g);
 	const Ix *row =
 		plus(g, tiling_quad_at(g, &g->rows, t.row, iter(g, t.row_quad)), iter(g, t.i));
 	const Ix *column = plus(g, tiling_quad_at(g, &g->columns, t.column, iter(g, t.column_quad)),
 				iter(g, t.j));
-	Block body = visit->make(visit->of, sum_of(g, &t), row, column);
+	Block body = visit->make(visit->of, tiling_sum_at(g, &t), row, column);
 	body = loop_of(g, LOOP_UNROLL, t.i, QUAD, body);
 	body = loop_of(g, LOOP_UNROLL, t.row_quad, g->tile->thread_rows / QUAD, body);
 	body = loop_of(g, LOOP_UNROLL, t.j, QUAD, body);
@@ -78,21 +65,28 @@ static const Value *read(const Attend *d, LocalId local)
 	return value_local(d->arena, d->kernel, local, NULL, 0);
 }
 
+/* The value where the row is this one and the local that value. */
+static const Value *value_in_row(const Attend *d, const Value *value, const Ix **iters,
+				 const Ix *row, ValueTwin local)
+{
+	iters[d->found->row] = row;
+	Rewrite rewrite = {.program = d->program,
+			   .iters = iters,
+			   .values = &local,
+			   .nvalues = 1,
+			   .span = d->kernel->span};
+	return rewrite_alone(&rewrite, value);
+}
+
 /* ---- scores ---- */
 
 /* What the row sees of a sum. */
 static const Value *seen_of(const Attend *d, const Value *sum, const Ix *row, const Ix *key)
 {
 	const Ix **iters = kernel_iters(d->arena, d->kernel, 0);
-	iters[d->found->row] = row;
-	iters[d->found->key] = key;
 	ValueTwin twin = {read(d, d->found->scores.declared->local), sum};
-	Rewrite rewrite = {.program = d->program,
-			   .iters = iters,
-			   .values = &twin,
-			   .nvalues = 1,
-			   .span = d->kernel->span};
-	return rewrite_alone(&rewrite, d->found->seen);
+	iters[d->found->key] = key;
+	return value_in_row(d, d->found->seen, iters, row, twin);
 }
 
 static Block clear_score(void *of, const Value *score, const Ix *row, const Ix *column)
@@ -106,7 +100,7 @@ static Block clear_score(void *of, const Value *score, const Ix *row, const Ix *
 /* Where `seen` has a score. */
 static const Ix *seen_at(const Attend *d, const Ix *key, const Ix *row)
 {
-	const Ix *line = ix_mul(d->program, key, count(d, d->tile->rows + QUAD));
+	const Ix *line = ix_times(d->program, key, d->tile->rows + QUAD);
 	return ix_add(d->program, line, row);
 }
 
@@ -115,8 +109,8 @@ static Block see_score(void *of, const Value *score, const Ix *row, const Ix *co
 {
 	Attend *d = of;
 	const Tiling *s = &d->scores;
-	const Ix *whole_row = plus(s, times(s, iter(s, s->rows.tile), d->tile->rows), row);
-	const Ix *key = plus(s, times(s, iter(s, d->round), d->tile->keys), column);
+	const Ix *whole_row = tiling_side_at(s, &s->rows, row);
+	const Ix *key = tiling_side_at(s, &s->columns, column);
 	LocalId seen = scalar(d, "seen");
 	Body body = {0};
 	PUSH(d->arena, body.stmts, stmt_local(d->arena, seen, attend_real(d, -INFINITY)));
@@ -164,7 +158,13 @@ static const Value *row_local(const Attend *d, const RowIters *i, LocalId local)
 /* The part's own of what is shared of the row. */
 static const Ix *part_at(const Attend *d, const Ix *part, const Ix *row)
 {
-	return ix_add(d->program, ix_mul(d->program, part, count(d, d->tile->rows)), row);
+	return ix_add(d->program, ix_times(d->program, part, d->tile->rows), row);
+}
+
+static const Stmt *store_part(const Attend *d, const RowIters *i, BufferId to, const Value *value)
+{
+	const Ix *at = part_at(d, iter(&d->result, i->part), iter(&d->result, i->row));
+	return stmt_store(d->arena, to, at, OP_NONE, value);
 }
 
 static const Ix *own_key(const Attend *d, const RowIters *i)
@@ -202,9 +202,7 @@ static Block part_tops(Attend *d)
 	Body body = {0};
 	PUSH(d->arena, body.stmts, stmt_local(d->arena, most, row_local(d, &i, d->tops)));
 	add(r, &body, each_key(d, &i, one(d, stmt_set(d->arena, most, OP_MAX, own_seen(d, &i)))));
-	PUSH(d->arena, body.stmts,
-	     stmt_store(d->arena, d->parts, part_at(d, iter(r, i.part), iter(r, i.row)), OP_NONE,
-			read(d, most)));
+	PUSH(d->arena, body.stmts, store_part(d, &i, d->parts, read(d, most)));
 	return row_threads(d, &i, body_block(&body));
 }
 
@@ -249,9 +247,7 @@ static Block weigh(Attend *d)
 	PUSH(d->arena, body.stmts,
 	     set(d, row_local(d, &i, d->totals), OP_NONE,
 		 op(d, OP_ADD, op(d, OP_MUL, row_local(d, &i, d->totals), read(d, factor)), read(d, sum))));
-	PUSH(d->arena, body.stmts,
-	     stmt_store(d->arena, d->factors, part_at(d, iter(r, i.part), iter(r, i.row)), OP_NONE,
-			read(d, factor)));
+	PUSH(d->arena, body.stmts, store_part(d, &i, d->factors, read(d, factor)));
 	return row_threads(d, &i, body_block(&body));
 }
 
@@ -274,16 +270,13 @@ static const Value *shared_factor(const Attend *d, const Ix *row)
 /* Of all weights, from their total; no number where that is none, whatever is made of it. */
 static const Value *total_factor(const Attend *d, LocalId total, const Ix *row)
 {
-	ValueTwin twin = {value_local(d->arena, d->kernel, d->found->total, NULL, 0), read(d, total)};
-	const Ix **iters = kernel_iters(d->arena, d->kernel, 0);
-	iters[d->found->row] = plus(&d->result, times(&d->result, iter(&d->result, d->result.rows.tile), d->tile->rows), row);
-	Rewrite rewrite = {.program = d->program,
-			   .iters = iters,
-			   .values = &twin,
-			   .nvalues = 1,
-			   .span = d->kernel->span};
+	const Tiling *r = &d->result;
+	ValueTwin twin = {read(d, d->found->total), read(d, total)};
+	const Value *factor =
+		value_in_row(d, d->found->factor, kernel_iters(d->arena, d->kernel, 0),
+			     tiling_side_at(r, &r->rows, row), twin);
 	const Value *both[] = {read(d, total), read(d, total)};
-	return where(d, OP_EQ, both, rewrite_alone(&rewrite, d->found->factor), attend_real(d, NAN));
+	return where(d, OP_EQ, both, factor, attend_real(d, NAN));
 }
 
 /* element = element * factor, or divided by it */
@@ -319,12 +312,10 @@ static Block scale_all(void *of, const Value *element, const Ix *row, const Ix *
 static Block share_totals(Attend *d)
 {
 	RowIters i = row_iters(d);
-	const Tiling *r = &d->result;
 	const Value *hidden[] = {row_local(d, &i, d->tops), attend_real(d, -INFINITY)};
-	const Stmt *own = stmt_store(
-		d->arena, d->parts, part_at(d, iter(r, i.part), iter(r, i.row)), OP_NONE,
-		where(d, OP_EQ, hidden, attend_real(d, NAN), row_local(d, &i, d->totals)));
-	return row_threads(d, &i, one(d, own));
+	const Value *own =
+		where(d, OP_EQ, hidden, attend_real(d, NAN), row_local(d, &i, d->totals));
+	return row_threads(d, &i, one(d, store_part(d, &i, d->parts, own)));
 }
 
 void attend_sums(Attend *d, Body *body)

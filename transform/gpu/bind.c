@@ -40,18 +40,13 @@ typedef struct Bind {
 
 /* ---- which loops ---- */
 
-static bool counts_from_zero(const Bind *b, const Stmt *loop)
-{
-	return loop->loop == LOOP_SERIAL && loop->step == 1 && loop->lo->kind == IX_SIZE &&
-	       size_is(b->program->sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE;
-}
-
 static Chain chain_of(const Bind *b, const Kernel *kernel, const Stmt *root)
 {
 	Chain c = {0};
 	for (const Stmt *s = root; s && s->kind == LOOP_FOR;
 	     s = s->body.n == 1 ? s->body.stmts[0] : NULL) {
-		bool bound = counts_from_zero(b, s) && gpu_independent(b->program, kernel, root, s);
+		bool bound = loop_counts_from_zero(b->program->sizes, s) &&
+			     gpu_independent(b->program, kernel, root, s);
 		c.nbound += bound;
 		PUSH(b->program->arena, c.links, ((Link){s, bound, 1}));
 	}

@@ -2,6 +2,7 @@
 #ifndef TSR_TRANSFORM_GPU_BIND_H
 #define TSR_TRANSFORM_GPU_BIND_H
 
+#include "loops/walk.h"
 #include "target/gpu.h"
 #include "transform/transform.h"
 
@@ -21,6 +22,29 @@ bool is_elementwise(const Kernel *kernel, const Block *body);
 /* Is it `local op= value`, of which parts may be made apart; and the value that each part begins with. */
 bool is_fold(const Stmt *stmt);
 const Value *fold_neutral(Arena *arena, const Stmt *fold);
+
+/* Does the loop count from 0 to a size, one iteration after the other? */
+bool loop_counts_from_zero(const Sizes *sizes, const Stmt *loop);
+/* The iterations of loops inside each other, from 0 to sizes. */
+Size loops_extent(Sizes *sizes, const Stmt *const *loops, uint32_t n);
+/* Loops inside each other, outermost first: those from `first` on are gone through as through one, by
+ * an index or by all that a value reads. */
+typedef struct OneLoop {
+	Program *program;
+	const Stmt *const *loops;
+	uint32_t n, first;
+} OneLoop;
+void one_loop_ix(OneLoop *one, const Ix *ix);
+void one_loop_value(OneLoop *one, const Value *value);
+
+/* The kernels of a routine; what one of them does with a buffer, NULL: nothing. */
+typedef struct RoutineKernels {
+	Program *program;
+	Arena *scratch;
+	ProgramRoutine *routine;
+} RoutineKernels;
+Kernel *routine_kernel(const RoutineKernels *kernels, uint32_t i);
+const BufferUse *routine_use(const RoutineKernels *kernels, uint32_t i, BufferId buffer);
 
 /* tables.c: a new iterator or local of the kernel, its name made unique there. */
 IterVar bind_iter(Program *program, Kernel *kernel, const char *name);

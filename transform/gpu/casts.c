@@ -12,25 +12,8 @@
 #include "loops/walk.h"
 #include "transform/gpu/bind.h"
 
-typedef struct Casts {
-	Program *program;
-	Arena *scratch;
-	ProgramRoutine *routine;
-} Casts;
-
-static Kernel *kernel_at(const Casts *c, uint32_t i)
-{
-	return &c->program->kernels.at[c->routine->kernels[i]];
-}
-
-static const BufferUse *use_in(const Casts *c, uint32_t i, BufferId buffer)
-{
-	BufferUses uses = kernel_buffers(c->scratch, kernel_at(c, i));
-	return buffer_use(&uses, buffer);
-}
-
 /* Does the kernel do nothing but widen a buffer element by element? Its store. */
-static const Stmt *cast_store(const Casts *c, const Kernel *kernel)
+static const Stmt *cast_store(const RoutineKernels *c, const Kernel *kernel)
 {
 	const Block *body = &kernel->body;
 	while (body->n == 1 && body->stmts[0]->kind == LOOP_FOR)
@@ -52,17 +35,17 @@ static const Stmt *cast_store(const Casts *c, const Kernel *kernel)
 
 /* Do all kernels behind only read what was stored, in the same loop, while its source stays? Those in front do not
  * touch it. */
-static bool may_go(const Casts *c, uint32_t at, const Stmt *store)
+static bool may_go(const RoutineKernels *c, uint32_t at, const Stmt *store)
 {
 	BufferId from = store->value->args[0]->buffer;
 	bool changed = false;
 	if (program_loops_use(c->program, store->buffer))
 		return false;
 	for (uint32_t i = 0; i < c->routine->nkernels; i++) {
-		const BufferUse *use = i == at ? NULL : use_in(c, i, store->buffer);
-		const BufferUse *source = i < at ? NULL : use_in(c, i, from);
+		const BufferUse *use = i == at ? NULL : routine_use(c, i, store->buffer);
+		const BufferUse *source = i < at ? NULL : routine_use(c, i, from);
 		if (use && (i < at || use->stored || changed ||
-			    kernel_at(c, i)->loop != kernel_at(c, at)->loop))
+			    routine_kernel(c, i)->loop != routine_kernel(c, at)->loop))
 			return false;
 		changed |= source && source->stored;
 		if (use && changed)
@@ -71,7 +54,7 @@ static bool may_go(const Casts *c, uint32_t at, const Stmt *store)
 	return true;
 }
 
-static void read_source(const Casts *c, Kernel *kernel, const Stmt *store)
+static void read_source(const RoutineKernels *c, Kernel *kernel, const Stmt *store)
 {
 	BufferTwin twin = {
 		.kind = TWIN_CAST, .buffer = store->buffer, .id = store->value->args[0]->buffer};
@@ -80,18 +63,18 @@ static void read_source(const Casts *c, Kernel *kernel, const Stmt *store)
 
 void bind_casts(const Transform *t, ProgramRoutine *routine)
 {
-	Casts c = {t->program, t->scratch, routine};
+	RoutineKernels c = {t->program, t->scratch, routine};
 	KernelId *left = ARENA_ARRAY(t->program->arena, KernelId, routine->nkernels + 1);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
-		const Stmt *store = cast_store(&c, kernel_at(&c, i));
+		const Stmt *store = cast_store(&c, routine_kernel(&c, i));
 		if (!store || !may_go(&c, i, store)) {
 			left[n++] = routine->kernels[i];
 			continue;
 		}
 		for (uint32_t k = i + 1; k < routine->nkernels; k++)
-			if (use_in(&c, k, store->buffer))
-				read_source(&c, kernel_at(&c, k), store);
+			if (routine_use(&c, k, store->buffer))
+				read_source(&c, routine_kernel(&c, k), store);
 		buffer_forget(t->program, store->buffer);
 	}
 	routine->kernels = left;

@@ -40,13 +40,12 @@ static TilePlace source_of(const Tiling *g, const Side *side, const CopyIters *i
 	Sizes *sizes = g->program->sizes;
 	TilePlace place = place_of(g, side, i, step);
 	bool four = side->wide && !side->operand->sum_first;
-	const Ix *from = times(g, iter(g, side->tile), side->width);
 	if (!four) {
 		place.along = plus(g, place.along, place.along_element);
 		place.along_element = number(g, 0);
 	}
 	const Ix *last = sized(g, size_plus(sizes, side->group->extent, four ? -QUAD : -1));
-	place.along = plus(g, from, place.along);
+	place.along = tiling_side_at(g, side, place.along);
 	if (tiling_is_held(g, side))
 		place.along = ix_binary(g->program, IX_MIN, place.along, last);
 	return place;

@@ -1,4 +1,5 @@
 /* Grids of kernels, and what their threads do: what bind.c and its parts ask. */
+#include "loops/linear.h"
 #include "loops/verify_gpu.h"
 #include "transform/gpu/bind.h"
 
@@ -65,7 +66,49 @@ Block grid_around(Arena *arena, const Block *grid, Block body, int64_t threads)
 	return block_one(arena, loop);
 }
 
-/* ---- what a thread does ---- */
+/* ---- loops as one ---- */
+
+bool loop_counts_from_zero(const Sizes *sizes, const Stmt *loop)
+{
+	return loop->loop == LOOP_SERIAL && loop->step == 1 && loop->lo->kind == IX_SIZE &&
+	       size_is(sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE;
+}
+
+Size loops_extent(Sizes *sizes, const Stmt *const *loops, uint32_t n)
+{
+	Size extent = size_const(sizes, 1);
+	for (uint32_t i = 0; i < n; i++)
+		extent = size_mul(sizes, extent, loops[i]->hi->size);
+	return extent;
+}
+
+void one_loop_ix(OneLoop *one, const Ix *ix)
+{
+	for (uint32_t i = one->n; i-- > one->first + 1;)
+		if (!ix_goes_on(one->program, ix, one->loops[i - 1], one->loops[i]))
+			one->first = i;
+}
+
+static void see_read(void *of, const Value *value)
+{
+	if (value->kind == VALUE_LOAD || value->kind == VALUE_INDEX)
+		one_loop_ix(of, value->ix);
+}
+
+void one_loop_value(OneLoop *one, const Value *value) { value_each(value, see_read, one); }
+
+/* ---- what kernels do ---- */
+
+Kernel *routine_kernel(const RoutineKernels *kernels, uint32_t i)
+{
+	return &kernels->program->kernels.at[kernels->routine->kernels[i]];
+}
+
+const BufferUse *routine_use(const RoutineKernels *kernels, uint32_t i, BufferId buffer)
+{
+	BufferUses uses = kernel_buffers(kernels->scratch, routine_kernel(kernels, i));
+	return buffer_use(&uses, buffer);
+}
 
 bool is_elementwise(const Kernel *kernel, const Block *body)
 {

@@ -17,12 +17,6 @@
 
 enum { NEST_MOST = 8, OPERATIONS_MOST = 6, LOADS_MOST = 8 };
 
-typedef struct Indices {
-	Program *program;
-	Arena *scratch;
-	ProgramRoutine *routine;
-} Indices;
-
 /* The kernel that stores a tensor: its loops, outermost first, and what it stores. */
 typedef struct Maker {
 	const Kernel *kernel;
@@ -30,17 +24,6 @@ typedef struct Maker {
 	uint32_t n;
 	const Stmt *store;
 } Maker;
-
-static Kernel *kernel_at(const Indices *x, uint32_t i)
-{
-	return &x->program->kernels.at[x->routine->kernels[i]];
-}
-
-static const BufferUse *use_in(const Indices *x, uint32_t i, BufferId buffer)
-{
-	BufferUses uses = kernel_buffers(x->scratch, kernel_at(x, i));
-	return buffer_use(&uses, buffer);
-}
 
 /* ---- who makes it ---- */
 
@@ -64,14 +47,8 @@ static bool is_of_indices(const Value *value)
 	return !work.loads && work.operations <= OPERATIONS_MOST;
 }
 
-static bool counts_from_zero(const Indices *x, const Stmt *loop)
-{
-	return loop->loop == LOOP_SERIAL && loop->step == 1 && loop->lo->kind == IX_SIZE &&
-	       size_is(x->program->sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE;
-}
-
 /* Is every element stored, at the place that the loops' numbers say? */
-static bool is_whole(const Indices *x, const Maker *maker)
+static bool is_whole(const RoutineKernels *x, const Maker *maker)
 {
 	Sizes *sizes = x->program->sizes;
 	Size inside = size_const(sizes, 1);
@@ -88,13 +65,13 @@ static bool is_whole(const Indices *x, const Maker *maker)
 	       dtype_wide(buffer->dtype) == buffer->dtype;
 }
 
-static bool maker_of(const Indices *x, const Kernel *kernel, Maker *maker)
+static bool maker_of(const RoutineKernels *x, const Kernel *kernel, Maker *maker)
 {
 	const Block *body = &kernel->body;
 	*maker = (Maker){.kernel = kernel};
 	while (body->n == 1 && body->stmts[0]->kind == LOOP_FOR && maker->n < NEST_MOST) {
 		maker->loops[maker->n++] = body->stmts[0];
-		if (!counts_from_zero(x, body->stmts[0]))
+		if (!loop_counts_from_zero(x->program->sizes, body->stmts[0]))
 			return false;
 		body = &body->stmts[0]->body;
 	}
@@ -118,7 +95,7 @@ static void list_loops(const Block *block, const Stmt **loops)
 }
 
 typedef struct Reader {
-	const Indices *x;
+	const RoutineKernels *x;
 	const Maker *maker;
 	Kernel *kernel;
 	const Stmt **loops;
@@ -137,7 +114,8 @@ static IterVar iter_like(const Reader *r, const Ix *ix, uint32_t loop)
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
 		const Stmt *own = term->atom->kind == IX_ITER ? r->loops[term->atom->iter] : NULL;
-		if (own && size_same(term->coef, stride) && counts_from_zero(r->x, own) &&
+		if (own && size_same(term->coef, stride) &&
+		    loop_counts_from_zero(r->x->program->sizes, own) &&
 		    size_same(own->hi->size, like->hi->size))
 			return own->iter;
 	}
@@ -190,9 +168,9 @@ static void see_loads(const Block *block, Reader *r)
 	}
 }
 
-static Reader reader_of(const Indices *x, const Maker *maker, uint32_t i)
+static Reader reader_of(const RoutineKernels *x, const Maker *maker, uint32_t i)
 {
-	Kernel *kernel = kernel_at(x, i);
+	Kernel *kernel = routine_kernel(x, i);
 	Reader r = {.x = x, .maker = maker, .kernel = kernel};
 	r.loops = ARENA_ARRAY(x->scratch, const Stmt *, kernel->niters + 1);
 	memset(r.loops, 0, (kernel->niters + 1) * sizeof *r.loops);
@@ -202,18 +180,19 @@ static Reader reader_of(const Indices *x, const Maker *maker, uint32_t i)
 }
 
 /* Do all other kernels that touch it load it where it can be computed, in the same steps? */
-static bool may_go(const Indices *x, uint32_t at, const Maker *maker)
+static bool may_go(const RoutineKernels *x, uint32_t at, const Maker *maker)
 {
 	bool may = !program_loops_use(x->program, maker->store->buffer);
 	for (uint32_t i = 0; i < x->routine->nkernels && may; i++) {
-		const BufferUse *use = i == at ? NULL : use_in(x, i, maker->store->buffer);
-		may = !use || (i > at && !use->stored && kernel_at(x, i)->loop == maker->kernel->loop &&
+		const BufferUse *use = i == at ? NULL : routine_use(x, i, maker->store->buffer);
+		may = !use || (i > at && !use->stored &&
+			       routine_kernel(x, i)->loop == maker->kernel->loop &&
 			       !reader_of(x, maker, i).wrong);
 	}
 	return may;
 }
 
-static void compute_in(const Indices *x, const Maker *maker, uint32_t i)
+static void compute_in(const RoutineKernels *x, const Maker *maker, uint32_t i)
 {
 	Reader r = reader_of(x, maker, i);
 	Rewrite rewrite = {.program = x->program,
@@ -226,17 +205,17 @@ static void compute_in(const Indices *x, const Maker *maker, uint32_t i)
 
 void bind_indices(const Transform *t, ProgramRoutine *routine)
 {
-	Indices x = {t->program, t->scratch, routine};
+	RoutineKernels x = {t->program, t->scratch, routine};
 	KernelId *left = ARENA_ARRAY(t->program->arena, KernelId, routine->nkernels + 1);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		Maker maker;
-		if (!maker_of(&x, kernel_at(&x, i), &maker) || !may_go(&x, i, &maker)) {
+		if (!maker_of(&x, routine_kernel(&x, i), &maker) || !may_go(&x, i, &maker)) {
 			left[n++] = routine->kernels[i];
 			continue;
 		}
 		for (uint32_t k = i + 1; k < routine->nkernels; k++)
-			if (use_in(&x, k, maker.store->buffer))
+			if (routine_use(&x, k, maker.store->buffer))
 				compute_in(&x, &maker, k);
 		buffer_forget(t->program, maker.store->buffer);
 	}

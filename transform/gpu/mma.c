@@ -17,7 +17,7 @@
  * Tensor cores cut sums instead of rounding them. With --gpu-promote=N they sum N terms, at least those of a
  * round, in `parts`, which f32 additions add to `sums`.
  */
-#include "transform/gpu/tiling.h"
+#include "transform/gpu/elements.h"
 
 enum { PARTS = 2 }; /* of an operand that is split */
 
@@ -274,21 +274,14 @@ Block mma_each(Tiling *g, const ElementVisit *visit)
 		&w, each_sum(&w, &s, visit->make(visit->of, sum_at(&w, g->sums, &s), row, column)));
 }
 
-static const Ix *place(const Warps *w, const Side *side, IterVar warp, IterVar matrix, IterVar in)
+static Block finish_element(void *of, const Value *sum, const Ix *row, const Ix *column)
 {
-	const Tiling *g = w->g;
-	return plus(g, times(g, iter(g, side->tile), side->width),
-		    in_tile(w, side, warp, matrix, in));
+	const Tiling *g = of;
+	row = tiling_side_at(g, &g->rows, row);
+	column = tiling_side_at(g, &g->columns, column);
+	Block body = tiling_finish(g, sum, row, column);
+	body = if_below(g, column, sized(g, g->columns.group->extent), body);
+	return if_below(g, row, sized(g, g->rows.group->extent), body);
 }
 
-Block mma_elements(Tiling *g)
-{
-	Warps w = warps_of(g);
-	SumIters s = sum_iters(g);
-	const Ix *row = place(&w, &g->rows, w.row, s.p, s.i);
-	const Ix *column = place(&w, &g->columns, w.column, s.q, s.j);
-	Block body = tiling_finish(g, sum_at(&w, g->sums, &s), row, column);
-	body = if_below(g, column, sized(g, g->columns.group->extent), body);
-	body = if_below(g, row, sized(g, g->rows.group->extent), body);
-	return in_warps(&w, each_sum(&w, &s, body));
-}
+Block mma_elements(Tiling *g) { return mma_each(g, &(ElementVisit){finish_element, g}); }

@@ -62,24 +62,13 @@ static bool is_plain(const Look *look, const Stmt *stmt)
 	       (stmt->kind == LOOP_LOCAL && look->kernel->locals[stmt->local].rank == 0);
 }
 
-typedef struct Search {
-	LocalId local;
-	bool found;
-} Search;
-
-static void see_local(void *of, const Value *value)
-{
-	Search *search = of;
-	search->found |= value->kind == VALUE_LOCAL && value->local == search->local;
-}
-
 /* Does a statement in front of the sum read what it is added to? */
 static bool reads_before(const Product *p, const Block *body)
 {
-	Search search = {.local = p->set->local};
 	for (uint32_t i = 0; i < body->n && body->stmts[i]->kind != LOOP_FOR; i++)
-		value_each(body->stmts[i]->value, see_local, &search);
-	return search.found;
+		if (value_uses_local(body->stmts[i]->value, p->set->local))
+			return true;
+	return false;
 }
 
 /* One sum, and around it locals and stores alone. */
@@ -148,51 +137,28 @@ static Factor factor_of(const Look *look, const Value *value)
 
 /* ---- loops as one ---- */
 
-typedef struct Merge {
-	Program *program;
-	const LoopGroup *group;
-	uint32_t first; /* the loops from this one on are one loop */
-} Merge;
-
-static void see_index(Merge *m, const Ix *ix)
-{
-	const Stmt *const *loops = m->group->loops;
-	for (uint32_t i = m->group->n; ix && i-- > m->first + 1;)
-		if (!ix_goes_on(m->program, ix, loops[i - 1], loops[i]))
-			m->first = i;
-}
-
-static void see_value(void *of, const Value *value)
-{
-	Merge *m = of;
-	if (value->kind == VALUE_LOAD || value->kind == VALUE_INDEX)
-		see_index(m, value->ix);
-}
-
 static void measure(const Look *look, LoopGroup *group)
 {
-	group->extent = size_const(look->program->sizes, 1);
-	for (uint32_t i = 0; i < group->n; i++)
-		group->extent =
-			size_mul(look->program->sizes, group->extent, group->loops[i]->hi->size);
+	group->extent = loops_extent(look->program->sizes, group->loops, group->n);
 }
 
 /* Leaves the innermost loops, as far as what is done with elements goes through them as through one; the others
  * are of the batch. */
 static void merge(const Look *look, LoopGroup *group)
 {
-	Merge m = {look->program, group, 0};
+	OneLoop one = {look->program, group->loops, group->n, 0};
 	const Body *rest = &look->product->rest;
 	LoopGroup *others = &look->product->batch;
 	for (size_t i = 0; i < rest->stmts.n; i++) {
 		const Stmt *stmt = rest->stmts.at[i];
-		value_each(stmt->value, see_value, &m);
-		see_index(&m, stmt->ix);
+		one_loop_value(&one, stmt->value);
+		if (stmt->ix)
+			one_loop_ix(&one, stmt->ix);
 	}
-	for (uint32_t i = 0; i < m.first; i++)
+	for (uint32_t i = 0; i < one.first; i++)
 		others->loops[others->n++] = group->loops[i];
-	memmove(group->loops, group->loops + m.first, (group->n - m.first) * sizeof *group->loops);
-	group->n -= m.first;
+	group->n -= one.first;
+	memmove(group->loops, group->loops + one.first, group->n * sizeof *group->loops);
 	measure(look, group);
 }
 

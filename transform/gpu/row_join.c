@@ -367,32 +367,19 @@ static bool find_unneeded(const Joins *j, uint32_t number, Row *found, uint32_t 
 	return false;
 }
 
-typedef struct LocalReads {
-	LocalId local;
-	bool any;
-} LocalReads;
-
-static void see_local(void *of, const Value *value)
-{
-	LocalReads *reads = of;
-	reads->any |= value->kind == VALUE_LOCAL && value->local == reads->local;
-}
-
 /* Does the nest need the statement without the store? A local, where one behind it that is needed reads it. */
 static bool is_needed(const Row *r, uint32_t at, const bool *needed)
 {
 	const Stmt *const *stmts = r->nest.body.stmts;
-	LocalReads reads = {stmts[at]->local, false};
+	LocalId local = stmts[at]->local;
+	bool reads = false;
 	if (stmts[at]->kind != LOOP_LOCAL)
 		return at != r->at;
-	for (uint32_t i = at + 1; i < r->nest.body.n; i++) {
-		if (!needed[i])
-			continue;
-		value_each(stmts[i]->value, see_local, &reads);
-		if (stmts[i]->ix)
-			ix_each_value(stmts[i]->ix, see_local, &reads);
-	}
-	return reads.any;
+	for (uint32_t i = at + 1; i < r->nest.body.n && !reads; i++)
+		reads = needed[i] && (value_uses_local(stmts[i]->value, local) ||
+				      (stmts[i]->kind == LOOP_STORE &&
+				       value_uses_local(load_of(r, stmts[i]), local)));
+	return reads;
 }
 
 /* The nest without the store, and without what was declared for it alone. */

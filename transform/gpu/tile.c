@@ -20,7 +20,7 @@
  * the last one, and not stored: a sum has its own terms alone, in the order of the loops, for every element.
  */
 #include "base/size_order.h"
-#include "transform/gpu/tiling.h"
+#include "transform/gpu/elements.h"
 
 /* ---- sums ---- */
 
@@ -68,7 +68,7 @@ Block tiling_threads(const Tiling *g, IterVar row, IterVar column, Block body)
 	return loop_of(g, LOOP_BLOCK, row, tiling_threads_along(g, &g->rows), body);
 }
 
-static const Ix *side_at(const Tiling *g, const Side *side, const Ix *in_tile)
+const Ix *tiling_side_at(const Tiling *g, const Side *side, const Ix *in_tile)
 {
 	return plus(g, times(g, iter(g, side->tile), side->width), in_tile);
 }
@@ -107,9 +107,10 @@ Block tiling_add_steps(Tiling *g, const Ix *stage, Size steps)
 		body = block_one(g->arena,
 				 stmt_for(g->arena, step, number(g, 0), sized(g, steps), body));
 	const Ix *first = number(g, 0);
-	body = if_below(g, side_at(g, &g->columns, tiling_quad_at(g, &g->columns, column, first)),
-			sized(g, g->columns.group->extent), body);
-	body = if_below(g, side_at(g, &g->rows, tiling_quad_at(g, &g->rows, row, first)),
+	body = if_below(
+		g, tiling_side_at(g, &g->columns, tiling_quad_at(g, &g->columns, column, first)),
+		sized(g, g->columns.group->extent), body);
+	body = if_below(g, tiling_side_at(g, &g->rows, tiling_quad_at(g, &g->rows, row, first)),
 			sized(g, g->rows.group->extent), body);
 	return tiling_threads(g, row, column, body);
 }
@@ -129,15 +130,21 @@ static bool is_short(const Tiling *g)
 	return size_is_const(g->program->sizes, g->product->sum.extent, &n) && n < g->tile->steps;
 }
 
-static void add_first(Tiling *g, Body *body)
+/* The steps from k on, as the first stage. */
+static void copy_steps(Tiling *g, Body *body, const Ix *k, bool last)
 {
-	const Ix *last = number(g, g->tile->steps - 1), *none = number(g, 0);
-	Body first = {0};
 	for (int i = 0; i < 2; i++) {
 		const Side *side = i ? &g->columns : &g->rows;
-		add(g, &first, tiling_fetch(g, side, none, false));
-		add(g, &first, tiling_store(g, side, none));
+		add(g, body, tiling_fetch(g, side, k, last));
+		add(g, body, tiling_store(g, side, number(g, 0)));
 	}
+}
+
+static void add_first(Tiling *g, Body *body)
+{
+	const Ix *last = number(g, g->tile->steps - 1);
+	Body first = {0};
+	copy_steps(g, &first, number(g, 0), false);
 	int64_t n;
 	bool known = size_is_const(g->program->sizes, g->product->sum.extent, &n);
 	add(g, body,
@@ -179,12 +186,7 @@ static void add_rest(Tiling *g, Body *body)
 	Sizes *sizes = g->program->sizes;
 	Size whole = size_scale(sizes, size_floor(sizes, g->product->sum.extent, g->tile->steps),
 				g->tile->steps);
-	const Ix *from = sized(g, whole);
-	for (int i = 0; i < 2; i++) {
-		const Side *side = i ? &g->columns : &g->rows;
-		add(g, body, tiling_fetch(g, side, from, true));
-		add(g, body, tiling_store(g, side, number(g, 0)));
-	}
+	copy_steps(g, body, sized(g, whole), true);
 	add_barrier(g, body);
 	add(g, body,
 	    tiling_add_steps(g, number(g, 0), size_sub(sizes, g->product->sum.extent, whole)));
@@ -208,9 +210,20 @@ static Block sums(Tiling *g)
 
 /* ---- elements ---- */
 
-typedef struct ElementIters {
-	IterVar row, column, row_quad, column_quad, i, j;
-} ElementIters;
+ElementIters tiling_element_iters(Tiling *g)
+{
+	return (ElementIters){tiling_iter(g, "thread"), tiling_iter(g, "lane"),
+			      tiling_iter(g, "quad"),	tiling_iter(g, "quad"),
+			      tiling_iter(g, "i"),	tiling_iter(g, "j")};
+}
+
+const Value *tiling_sum_at(const Tiling *g, const ElementIters *c)
+{
+	const Ix *at[] = {iter(g, c->row), iter(g, c->column),
+			  plus(g, times(g, iter(g, c->row_quad), QUAD), iter(g, c->i)),
+			  plus(g, times(g, iter(g, c->column_quad), QUAD), iter(g, c->j))};
+	return tiling_element(g, g->sums, at);
+}
 
 Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column)
 {
@@ -221,14 +234,6 @@ Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *
 	PUSH(g->arena, body.stmts, stmt_local(g->arena, g->product->declared->local, sum));
 	add(g, &body, tiling_rewrite(g, iters, body_block(&g->product->rest)));
 	return body_block(&body);
-}
-
-static Block element_body(const Tiling *g, const ElementIters *c, const Ix *row, const Ix *column)
-{
-	const Ix *at[] = {iter(g, c->row), iter(g, c->column),
-			  plus(g, times(g, iter(g, c->row_quad), QUAD), iter(g, c->i)),
-			  plus(g, times(g, iter(g, c->column_quad), QUAD), iter(g, c->j))};
-	return tiling_finish(g, tiling_element(g, g->sums, at), row, column);
 }
 
 static bool block_is_wide(const Tiling *g, Block block, IterVar lane)
@@ -246,16 +251,15 @@ static bool block_is_wide(const Tiling *g, Block block, IterVar lane)
 
 Block tiling_elements(Tiling *g)
 {
-	ElementIters c = {tiling_iter(g, "thread"), tiling_iter(g, "lane"), tiling_iter(g, "quad"),
-			  tiling_iter(g, "quad"),   tiling_iter(g, "i"),    tiling_iter(g, "j")};
-	const Ix *row = side_at(
+	ElementIters c = tiling_element_iters(g);
+	const Ix *row = tiling_side_at(
 		g, &g->rows,
 		plus(g, tiling_quad_at(g, &g->rows, c.row, iter(g, c.row_quad)), iter(g, c.i)));
-	const Ix *quad = side_at(g, &g->columns,
-				 tiling_quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
+	const Ix *quad = tiling_side_at(
+		g, &g->columns, tiling_quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
 	const Ix *column = plus(g, quad, iter(g, c.j));
 	const Ix *end = sized(g, g->columns.group->extent);
-	Block body = element_body(g, &c, row, column);
+	Block body = tiling_finish(g, tiling_sum_at(g, &c), row, column);
 	if (tiling_by_four(g, g->columns.group->extent) && block_is_wide(g, body, c.j))
 		body = if_below(g, plus(g, quad, number(g, QUAD - 1)), end,
 				loop_of(g, LOOP_VECTOR, c.j, QUAD, body));
@@ -270,6 +274,18 @@ Block tiling_elements(Tiling *g)
 
 /* ---- set up ---- */
 
+LocalId tiling_sums(Tiling *g, const char *name)
+{
+	return tiling_local(g,
+			    (KernelLocal){.name = name,
+					  .rank = 4,
+					  .extent = {(uint32_t)tiling_threads_along(g, &g->rows),
+						     (uint32_t)tiling_threads_along(g, &g->columns),
+						     (uint32_t)g->tile->thread_rows,
+						     (uint32_t)g->tile->thread_columns},
+					  .nthreads = 2});
+}
+
 static void set_up(Tiling *g)
 {
 	g->k = tiling_iter(
@@ -283,17 +299,10 @@ static void set_up(Tiling *g)
 		mma_sums(g);
 		return;
 	}
-	g->sums = g->parts = tiling_local(
-		g, (KernelLocal){.name = "sums",
-				 .rank = 4,
-				 .extent = {(uint32_t)tiling_threads_along(g, &g->rows),
-					    (uint32_t)tiling_threads_along(g, &g->columns),
-					    (uint32_t)g->tile->thread_rows,
-					    (uint32_t)g->tile->thread_columns},
-				 .nthreads = 2});
+	g->sums = g->parts = tiling_sums(g, "sums");
 }
 
-Block tiling_grid_loop(const Tiling *g, IterVar i, Size extent, Block body)
+static Block grid_loop(const Tiling *g, IterVar i, Size extent, Block body)
 {
 	Stmt *loop = ARENA_NEW(g->arena, Stmt);
 	*loop = *stmt_for(g->arena, i, number(g, 0), sized(g, extent), body);
@@ -302,17 +311,17 @@ Block tiling_grid_loop(const Tiling *g, IterVar i, Size extent, Block body)
 	return block_one(g->arena, loop);
 }
 
-static Block in_grid(const Tiling *g, Block body)
+Block tiling_grid(const Tiling *g, Block body)
 {
 	const Side *sides[] = {&g->columns, &g->rows};
 	for (int i = 0; i < 2; i++)
-		body = tiling_grid_loop(
+		body = grid_loop(
 			g, sides[i]->tile,
 			size_ceil(g->program->sizes, sides[i]->group->extent, sides[i]->width),
 			body);
 	for (uint32_t i = g->product->batch.n; i-- > 0;) {
 		const Stmt *loop = g->product->batch.loops[i];
-		body = tiling_grid_loop(g, loop->iter, loop->hi->size, body);
+		body = grid_loop(g, loop->iter, loop->hi->size, body);
 	}
 	return body;
 }
@@ -334,7 +343,7 @@ static void make(Tiling *g)
 	}
 	add(g, &g->body, sums(g));
 	add(g, &g->body, g->product->tensor.used ? mma_elements(g) : tiling_elements(g));
-	g->kernel->body = in_grid(g, body_block(&g->body));
+	g->kernel->body = tiling_grid(g, body_block(&g->body));
 }
 
 /* What each block has anyway, or its part of what those together have. */

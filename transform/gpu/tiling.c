@@ -38,35 +38,15 @@ Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block)
 
 /* ---- factors ---- */
 
-typedef struct Through {
-	const Tiling *g;
-	const LoopGroup *group;
-	bool gaps;
-} Through;
-
-/* Does the index go through the loops of the group as through one? */
-static void see_index(Through *t, const Ix *ix)
-{
-	const Stmt *const *loops = t->group->loops;
-	for (uint32_t i = 1; i < t->group->n; i++)
-		t->gaps |= !ix_goes_on(t->g->program, ix, loops[i - 1], loops[i]);
-}
-
-static void see_read(void *of, const Value *value)
-{
-	if (value->kind == VALUE_LOAD || value->kind == VALUE_INDEX)
-		see_index(of, value->ix);
-}
-
 static bool goes_through_one(const Tiling *g, const ProductOperand *operand, const LoopGroup *group)
 {
-	Through t = {g, group, false};
-	value_each(operand->value, see_read, &t);
+	OneLoop one = {g->program, group->loops, group->n, 0};
+	one_loop_value(&one, operand->value);
 	for (uint32_t i = 0; i < operand->nconds; i++) {
-		see_index(&t, operand->conds[i].a);
-		see_index(&t, operand->conds[i].b);
+		one_loop_ix(&one, operand->conds[i].a);
+		one_loop_ix(&one, operand->conds[i].b);
 	}
-	return !t.gaps;
+	return one.first == 0;
 }
 
 static const Ix *divided(const Tiling *g, IxKind kind, const Ix *a, Size by)

@@ -134,20 +134,11 @@ const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stag
 Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last);
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
 
-/* What is done with an element of the sums, at a row and a column of the tile. */
-typedef struct ElementVisit {
-	Block (*make)(void *of, const Value *element, const Ix *row, const Ix *column);
-	void *of;
-} ElementVisit;
-
 /* mma.c: the sums of a tile by matrix instructions; the steps of a stage added to them; what was added since
- * the last time to f32 sums, where that many rounds are over (`round` NULL: in any case); all elements. */
+ * the last time to f32 sums, where that many rounds are over (`round` NULL: in any case). */
 void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
-Block mma_elements(Tiling *g);
-/* ... each by what is given. */
-Block mma_each(Tiling *g, const ElementVisit *visit);
 
 /* async.c: lets both operands be copied as they are, 16 bytes at a time, where they can be; all whole rounds of
  * the sum then. */
@@ -159,13 +150,11 @@ int64_t tiling_threads_along(const Tiling *g, const Side *side);
 int64_t tiling_thread_width(const Tiling *g, const Side *side);
 const Ix *tiling_quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad);
 Block tiling_threads(const Tiling *g, IterVar row, IterVar column, Block body);
-/* A loop of the grid, of one thread. */
-Block tiling_grid_loop(const Tiling *g, IterVar i, Size extent, Block body);
+/* A place in the tile as one of all rows, or columns. */
+const Ix *tiling_side_at(const Tiling *g, const Side *side, const Ix *in_tile);
+/* The loops of the grid, of one thread each: the batch, tiles of rows and of columns. */
+Block tiling_grid(const Tiling *g, Block body);
 /* sums += rows * columns at so many steps of a stage; SIZE_BAD: at all that are shared. */
 Block tiling_add_steps(Tiling *g, const Ix *stage, Size steps);
-/* What is done with each element. */
-Block tiling_elements(Tiling *g);
-/* The statements for an element, with its sum in front. */
-Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column);
 
 #endif

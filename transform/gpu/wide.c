@@ -28,28 +28,17 @@
 
 static const Stmt *innermost(const Wide *w) { return w->loops[w->n - 1]; }
 
-static void see_one_loop(void *of, const Value *value)
-{
-	Wide *w = of;
-	if (value->kind != VALUE_LOAD && value->kind != VALUE_INDEX)
-		return;
-	for (uint32_t i = w->n - 1; i > w->first; i--)
-		if (!ix_goes_on(w->program, value->ix, w->loops[i - 1], w->loops[i]))
-			w->first = i;
-}
-
 static void merge_loops(Wide *w, const Block *body)
 {
+	OneLoop one = {w->program, w->loops, w->n, w->first};
 	for (uint32_t i = 0; i < body->n; i++) {
 		const Stmt *stmt = body->stmts[i];
-		const Value store = {.kind = VALUE_INDEX, .ix = stmt->ix};
-		value_each(stmt->value, see_one_loop, w);
+		one_loop_value(&one, stmt->value);
 		if (stmt->kind == LOOP_STORE)
-			see_one_loop(w, &store);
+			one_loop_ix(&one, stmt->ix);
 	}
-	w->extent = size_const(w->program->sizes, 1);
-	for (uint32_t i = w->first; i < w->n; i++)
-		w->extent = size_mul(w->program->sizes, w->extent, w->loops[i]->hi->size);
+	w->first = one.first;
+	w->extent = loops_extent(w->program->sizes, w->loops + w->first, w->n - w->first);
 }
 
 /* The index less what the loops that are one move it by. */

@@ -1,0 +1,29 @@
+/* Elements of a tile's sums: what tile.c, mma.c and attention do with each. */
+#ifndef TSR_TRANSFORM_GPU_ELEMENTS_H
+#define TSR_TRANSFORM_GPU_ELEMENTS_H
+
+#include "transform/gpu/tiling.h"
+
+/* tile.c: another local of sums, of which each thread has its own tile. */
+LocalId tiling_sums(Tiling *g, const char *name);
+/* An element of them: threads along rows and columns; fours of these, and which of each. */
+typedef struct ElementIters {
+	IterVar row, column, row_quad, column_quad, i, j;
+} ElementIters;
+ElementIters tiling_element_iters(Tiling *g);
+const Value *tiling_sum_at(const Tiling *g, const ElementIters *at);
+/* The statements for an element, with its sum in front. */
+Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column);
+/* ... for each. */
+Block tiling_elements(Tiling *g);
+
+/* What is done with an element of the sums, at a row and a column of the tile. */
+typedef struct ElementVisit {
+	Block (*make)(void *of, const Value *element, const Ix *row, const Ix *column);
+	void *of;
+} ElementVisit;
+/* mma.c: the statements for each element of sums by matrix instructions; what is given for each. */
+Block mma_elements(Tiling *g);
+Block mma_each(Tiling *g, const ElementVisit *visit);
+
+#endif
