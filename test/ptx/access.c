@@ -97,8 +97,12 @@ unsigned char *ptx_touch(PtxThread *t, PtxInstr *in, PtxSpace space, uint64_t ad
 		return NULL;
 	}
 	if (space == SPACE_GENERIC && address >= PTX_SHARED_BASE) {
-		space = address < PTX_LOCAL_BASE ? SPACE_SHARED : SPACE_LOCAL;
-		address -= space == SPACE_SHARED ? PTX_SHARED_BASE : PTX_LOCAL_BASE;
+		space = address < PTX_LOCAL_BASE   ? SPACE_SHARED
+			: address < PTX_PARAM_BASE ? SPACE_LOCAL
+						   : SPACE_PARAM;
+		address -= space == SPACE_SHARED  ? PTX_SHARED_BASE
+			   : space == SPACE_LOCAL ? PTX_LOCAL_BASE
+						  : PTX_PARAM_BASE;
 	}
 	switch (space) {
 	case SPACE_SHARED: return in_shared(t, address, bytes, access);

@@ -99,8 +99,12 @@ typedef enum PtxKind {
 	KIND_RANK,     /* d: the block of the cluster that has the shared address a */
 	KIND_MBARRIER, /* a: the address; sub: PtxMbarrier */
 	KIND_BULK, /* to a + offset from b + more[0], c bytes; loads tell the mbarrier at more[1] + more[2]; sub: PtxBulk */
+	KIND_TENSOR, /* to a + offset from the map at b + more[0], with n indices from more[3] on; the mbarrier as above */
 	KIND_BULK_COMMIT,
 	KIND_BULK_WAIT, /* offset: groups that may be under way */
+	KIND_GROUP_MULTIPLY, /* n columns, width terms; a, b: descriptors; c: are products added? more: the sums */
+	KIND_GROUP_COMMIT,
+	KIND_GROUP_WAIT, /* offset: groups that may be under way */
 	KIND_NANOSLEEP
 } PtxKind;
 
@@ -175,7 +179,8 @@ enum {
 	FLAG_FINITE = 1 << 9,	/* satfinite */
 	FLAG_NEGATED = 1 << 10, /* predicate c counts negated */
 	FLAG_ALIGNED = 1 << 11, /* all threads of a warp run the same instruction */
-	FLAG_TRANS = 1 << 12
+	FLAG_TRANS = 1 << 12,
+	FLAG_TRANS_B = 1 << 13
 };
 
 typedef uint64_t (*PtxEval)(uint64_t a, uint64_t b, uint64_t c);

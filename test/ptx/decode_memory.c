@@ -132,7 +132,7 @@ static void decode_bulk(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 {
 	bool load = ptx_has(s, "mbarrier::complete_tx::bytes");
 	ptx_count(p, s, load ? 4 : 3, load ? 4 : 3);
-	if (ptx_has(s, "tensor") || !ptx_has(s, "global") || load == ptx_has(s, "bulk_group"))
+	if (!ptx_has(s, "global") || load == ptx_has(s, "bulk_group"))
 		ptx_unknown(p, s);
 	const PtxOperand *to = ptx_memory(p, s, 0), *from = ptx_memory(p, s, 1);
 	const PtxOperand *mbarrier = load ? ptx_memory(p, s, 3) : from;
@@ -148,8 +148,33 @@ static void decode_bulk(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 	in->more = ptx_more(p, more, 3);
 }
 
+/* cp.async.bulk.tensor.Nd.shared::cluster.global[.tile].mbarrier::complete_tx::bytes [to], [map, {at, ...}], [mbarrier] */
+static void decode_tensor(PtxParser *p, const PtxStatement *s, PtxInstr *in)
+{
+	static const char *const axes[] = {"1d", "2d", "3d", "4d", "5d"};
+	ptx_count(p, s, 3, 3);
+	const PtxOperand *to = ptx_memory(p, s, 0), *map = ptx_memory(p, s, 1),
+			 *mbarrier = ptx_memory(p, s, 2);
+	for (int i = 0; i < 5; i++)
+		in->n = ptx_has(s, axes[i]) ? (uint16_t)(i + 1) : in->n;
+	if (!ptx_has(s, "mbarrier::complete_tx::bytes") || !ptx_has(s, "global") ||
+	    ptx_has(s, "im2col") || ptx_has(s, "multicast::cluster") || in->n == 0 ||
+	    map->n != in->n)
+		ptx_unknown(p, s);
+	in->kind = KIND_TENSOR;
+	in->sub = BULK_LOAD;
+	in->space = SPACE_SHARED;
+	in->a = to->at;
+	in->offset = to->offset;
+	in->b = map->at;
+	int32_t more[3] = {ptx_constant(p, (uint64_t)map->offset), mbarrier->at,
+			   ptx_constant(p, (uint64_t)mbarrier->offset)};
+	in->more = ptx_more(p, more, 3);
+	ptx_more(p, map->list, map->n);
+}
+
 /* The number of groups that may be under way. */
-static int64_t groups(PtxParser *p, const PtxStatement *s)
+int64_t ptx_groups(PtxParser *p, const PtxStatement *s)
 {
 	ptx_count(p, s, 1, 1);
 	int32_t n = ptx_read(p, s, 0);
@@ -177,7 +202,9 @@ static void decode_cp(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 		in->offset = -1;
 	} else if (ptx_has(s, "wait_group")) {
 		in->kind = bulk ? KIND_BULK_WAIT : KIND_CP_WAIT;
-		in->offset = groups(p, s);
+		in->offset = ptx_groups(p, s);
+	} else if (bulk && ptx_has(s, "tensor")) {
+		decode_tensor(p, s, in);
 	} else if (bulk) {
 		decode_bulk(p, s, in);
 	} else {

@@ -1,6 +1,7 @@
 /* Instructions that threads do together: barriers, and what a warp does at once. */
 #include "test/ptx/parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* bar.sync a[, b]; bar.arrive a, b; bar.red.popc.u32 d, a[, b], p; bar.warp.sync mask; barrier.cluster.arrive|wait */
@@ -187,6 +188,61 @@ static void decode_mma(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 	add_list(p, s, 3, 4, false);
 }
 
+/* Is the operand the constant 0, or 1? */
+static bool constant_bit(PtxParser *p, const PtxStatement *s, int i)
+{
+	int32_t at = ptx_read(p, s, i);
+	uint64_t value = at < 0 ? p->function->consts.at[~at] : 2;
+	if (value > 1)
+		ptx_unknown(p, s);
+	return value == 1;
+}
+
+/* wgmma.mma_async.sync.aligned.m64nNkK.f32.A.B {d, ..}, a, b, adds, 1, 1[, transposes a, transposes b] */
+static void decode_group_product(PtxParser *p, const PtxStatement *s, PtxInstr *in)
+{
+	int columns = 0, terms = 0;
+	for (int i = 1; i < s->nwords; i++)
+		if (sscanf(s->words[i], "m64n%dk%d", &columns, &terms) == 2)
+			break;
+	in->type = s->ntypes == 3 ? (uint8_t)s->types[1] : TYPE_NONE;
+	bool pairs = in->type == TYPE_f16 || in->type == TYPE_bf16;
+	ptx_count(p, s, pairs ? 8 : 6, pairs ? 8 : 6);
+	if ((!pairs && in->type != TYPE_tf32) || s->types[0] != TYPE_f32 ||
+	    s->types[2] != s->types[1] || columns % 8 || columns < 8 || columns > 256 ||
+	    terms * ptx_type_bytes(in->type) != 32 || s->operands[1].kind == OPERAND_LIST ||
+	    !constant_bit(p, s, 4) || !constant_bit(p, s, 5))
+		ptx_unknown(p, s);
+	in->kind = KIND_GROUP_MULTIPLY;
+	in->n = (uint16_t)columns;
+	in->width = (uint8_t)terms;
+	in->more = add_list(p, s, 0, columns / 2, true);
+	in->a = ptx_read(p, s, 1);
+	in->b = ptx_read(p, s, 2);
+	in->c = ptx_read(p, s, 3);
+	in->flags |= s->operands[3].negated ? FLAG_NEGATED : 0;
+	in->flags |= pairs && constant_bit(p, s, 6) ? FLAG_TRANS : 0;
+	in->flags |= pairs && constant_bit(p, s, 7) ? FLAG_TRANS_B : 0;
+}
+
+/* ... and wgmma.fence, wgmma.commit_group, wgmma.wait_group n */
+static void decode_group(PtxParser *p, const PtxStatement *s, PtxInstr *in)
+{
+	if (!ptx_has(s, "sync") || !ptx_has(s, "aligned"))
+		ptx_unknown(p, s);
+	if (ptx_has(s, "mma_async")) {
+		decode_group_product(p, s, in);
+	} else if (ptx_has(s, "wait_group")) {
+		in->kind = KIND_GROUP_WAIT;
+		in->offset = ptx_groups(p, s);
+	} else if (ptx_has(s, "fence") || ptx_has(s, "commit_group")) {
+		ptx_count(p, s, 0, 0);
+		in->kind = ptx_has(s, "fence") ? KIND_NOP : KIND_GROUP_COMMIT;
+	} else {
+		ptx_unknown(p, s);
+	}
+}
+
 const PtxDecoderRow ptx_warp_decoders[] = {
 	{"bar", decode_bar},
 	{"barrier", decode_bar},
@@ -200,5 +256,6 @@ const PtxDecoderRow ptx_warp_decoders[] = {
 	{"ldmatrix", decode_ldmatrix},
 	{"stmatrix", decode_ldmatrix},
 	{"mma", decode_mma},
+	{"wgmma", decode_group},
 	{NULL, NULL},
 };

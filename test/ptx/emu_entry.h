@@ -135,4 +135,18 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 CUresult cuGraphExecDestroy(CUgraphExec exec);
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
 
+/* emu_tensor.c: what a map of a tensor is made of, as the driver takes it. */
+typedef struct CUtensorMapShape {
+	int type;
+	unsigned rank;
+	uint64_t base;
+	const uint64_t *extents, *strides;
+	const uint32_t *box, *steps;
+	int interleave, swizzle, fill;
+} CUtensorMapShape;
+CUresult cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base,
+				const uint64_t *extents, const uint64_t *strides,
+				const uint32_t *box, const uint32_t *steps, int interleave,
+				int swizzle, int promotion, int fill);
+
 #endif

@@ -191,6 +191,7 @@ static void run_cluster(PtxRun *run, uint64_t which, uint32_t *order)
 	run->arrived = 0;
 	run->phase = 0;
 	run->asyncs.n = 0;
+	run->products.n = 0;
 	for (uint32_t b = 0; b < run->nblocks; b++)
 		block_begin(&run->blocks[b], x + b % in[0], y + b / in[0] % in[1],
 			    z + b / in[0] / in[1]);

@@ -105,6 +105,8 @@ static void init(PtxThread *t, PtxInstr *in, uint64_t address, uint64_t count)
 /* Copies bytes between shared and global memory; both places are checked when it is asked for and when it is done. */
 static bool copy(PtxThread *t, PtxInstr *in, const PtxAsync *a)
 {
+	if (a->map != NULL)
+		return ptx_tensor_copy(t, in, a);
 	PtxSpace from = a->store ? SPACE_SHARED : SPACE_GLOBAL,
 		 to = a->store ? SPACE_GLOBAL : SPACE_SHARED;
 	for (uint32_t at = 0; at < a->bytes; at += BULK) {
@@ -163,6 +165,13 @@ void ptx_bulk(PtxThread *t, PtxInstr *in)
 	bool store = in->sub == BULK_STORE;
 	PtxAsync a = {.thread = t, .in = in, .store = store, .group = t->bulk_group};
 	a.to = ptx_value(t, in->a) + (uint64_t)in->offset;
+	if (in->kind == KIND_TENSOR) {
+		a.mbarrier = ptx_value(t, more[1]) + ptx_value(t, more[2]);
+		if (ptx_tensor_begin(t, in, &a) && copy(t, in, &a) &&
+		    object(t, in, a.mbarrier) != NULL)
+			submit(t, a);
+		return;
+	}
 	a.from = ptx_value(t, in->b) + ptx_value(t, more[0]);
 	uint64_t bytes = (uint32_t)ptx_value(t, in->c);
 	a.bytes = (uint32_t)bytes;

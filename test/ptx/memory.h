@@ -14,6 +14,7 @@
 #define PTX_GLOBAL_BASE (UINT64_C(1) << 48)
 #define PTX_SHARED_BASE (UINT64_C(1) << 56) /* behind: addresses in shared memory */
 #define PTX_LOCAL_BASE (UINT64_C(2) << 56)
+#define PTX_PARAM_BASE (UINT64_C(3) << 56) /* ... of the kernel's parameters */
 #define PTX_WINDOW_BYTES (UINT64_C(1) << 32)
 /* Where shared memory begins; what lies below is the device's own. */
 #define PTX_SHARED_FIRST UINT64_C(1024)

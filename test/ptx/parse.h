@@ -172,6 +172,8 @@ typedef struct PtxDecoderRow {
 	const char *base;
 	PtxDecoder decode;
 } PtxDecoderRow;
+/* decode_memory.c: the first operand as a constant, of groups that may be under way. */
+int64_t ptx_groups(PtxParser *p, const PtxStatement *s);
 /* decode_memory.c, decode_warp.c; NULL behind the last. */
 extern const PtxDecoderRow ptx_memory_decoders[], ptx_warp_decoders[];
 

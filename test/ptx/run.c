@@ -244,6 +244,8 @@ static bool other(PtxThread *t, PtxInstr *in)
 	case KIND_CALL: call(t, in); return true;
 	case KIND_RET: leave(t); return true;
 	case KIND_EXIT:
+		if (ptx_group_works(t))
+			ptx_fault(t, FAULT_SYNC, "ends while its warpgroup multiplies");
 		if (ptx_bulk_reads(t))
 			ptx_fault(t, FAULT_SYNC, "ends while its copies read shared memory");
 		t->wait = WAIT_ENDED;
@@ -261,7 +263,11 @@ static bool other(PtxThread *t, PtxInstr *in)
 	case KIND_CP_COMMIT: ptx_copy_commit(t); break;
 	case KIND_CP_WAIT: ptx_copy_wait(t, in, in->offset); break;
 	case KIND_MBARRIER: return ptx_mbarrier(t, in);
-	case KIND_BULK: ptx_bulk(t, in); break;
+	case KIND_BULK:
+	case KIND_TENSOR: ptx_bulk(t, in); break;
+	case KIND_GROUP_MULTIPLY: ptx_group_multiply(t, in); return t->wait == WAIT_NONE;
+	case KIND_GROUP_COMMIT: t->products++; break;
+	case KIND_GROUP_WAIT: ptx_group_wait(t, in->offset); break;
 	case KIND_BULK_COMMIT: t->bulk_group++; break;
 	case KIND_BULK_WAIT: ptx_bulk_wait(t, in->offset); break;
 	case KIND_ACTIVEMASK: t->regs[in->d] = UINT64_C(1) << t->index % WARP; break;

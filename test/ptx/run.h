@@ -8,6 +8,7 @@
 #define TSR_PTX_RUN_H
 
 #include "test/ptx/ptx.h"
+#include "test/ptx/tensor_map.h"
 
 enum { WARP = 32, MOST_THREADS = 1024, BARRIERS = 16 };
 
@@ -34,7 +35,19 @@ typedef struct PtxAsync {
 	uint64_t to, from, mbarrier;
 	uint32_t bytes, group;
 	bool store, arrives, done;
+	const PtxTensorMap *
+		map; /* of a box of a tensor, which begins at these indices; NULL: bytes are copied */
+	int32_t at[TENSOR_AXES];
 } PtxAsync;
+
+/* Products of a warpgroup that are under way. */
+typedef struct PtxProducts {
+	struct PtxThread *threads; /* its first */
+	PtxInstr *in;
+	uint64_t a, b; /* descriptors */
+	bool adds;
+	uint32_t group;
+} PtxProducts;
 
 typedef struct PtxCall {
 	const PtxFunction *function;
@@ -60,6 +73,7 @@ typedef struct PtxThread {
 	uint32_t group; /* of copies: the one that is open */
 	uint64_t phase; /* of the cluster's barrier that it has arrived at */
 	uint32_t bulk_group;
+	uint32_t products; /* of a warpgroup: the group that is open */
 	VEC(PtxCopy) copies;
 } PtxThread;
 
@@ -96,6 +110,7 @@ struct PtxRun {
 	uint32_t arrived;		     /* at the cluster's barrier */
 	uint64_t epoch, random, fuel, phase; /* phase: how often all have arrived */
 	VEC(PtxAsync) asyncs;
+	VEC(PtxProducts) products;
 	bool failed;
 };
 
@@ -128,6 +143,17 @@ void ptx_collective(PtxThread *thread, PtxInstr *in);
 
 /* matrix.c: ldmatrix, stmatrix, mma of the threads of a warp. */
 bool ptx_matrix(PtxThread *const *lanes, PtxInstr *in);
+
+/* group.c: a thread has come to a product of its warpgroup; products of all groups but the last `under_way` are made; are
+ * there any others? */
+void ptx_group_multiply(PtxThread *thread, PtxInstr *in);
+void ptx_group_wait(PtxThread *thread, int64_t under_way);
+bool ptx_group_works(const PtxThread *thread);
+
+/* tensor_copy.c: the copy that the instruction asks for, with the bytes that it counts for; what it does. False: a
+ * fault. */
+bool ptx_tensor_begin(PtxThread *thread, PtxInstr *in, PtxAsync *copy);
+bool ptx_tensor_copy(PtxThread *thread, PtxInstr *in, const PtxAsync *copy);
 
 /* mbarrier.c. False: the thread waits, or has failed. */
 bool ptx_mbarrier(PtxThread *thread, PtxInstr *in);

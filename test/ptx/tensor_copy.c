@@ -1,0 +1,84 @@
+/* cp.async.bulk.tensor: boxes of a tensor to shared memory, elements outside of it 0. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "test/ptx/run.h"
+
+static const PtxTensorMap *map_of(PtxThread *t, uint64_t address)
+{
+	const PtxLaunch *launch = t->block->run->launch;
+	uint64_t at = address >= PTX_PARAM_BASE ? address - PTX_PARAM_BASE : address;
+	const PtxTensorMap *map = NULL;
+	if (at % TENSOR_MAP_BYTES == 0 && at < launch->kernel->param_bytes &&
+	    launch->kernel->param_bytes - at >= TENSOR_MAP_BYTES)
+		map = (const void *)(launch->params + at);
+	if (map == NULL || map->magic != TENSOR_MAGIC) {
+		ptx_fault(t, FAULT_ILLEGAL, "copies by a map of a tensor at 0x%" PRIx64 ", where there is none",
+			  address);
+		return NULL;
+	}
+	return map;
+}
+
+static uint32_t box_elements(const PtxTensorMap *map)
+{
+	uint32_t n = 1;
+	for (int i = 0; i < map->rank; i++)
+		n *= map->box[i];
+	return n;
+}
+
+/* The element of the box in global memory; NULL: it is 0, or, after a fault, in no memory. */
+static const unsigned char *element(PtxThread *t, const PtxAsync *a, uint32_t number)
+{
+	const PtxTensorMap *map = a->map;
+	uint64_t address = map->base;
+	for (int i = 0; i < map->rank; i++) {
+		int64_t at = (int64_t)a->at[i] + number % map->box[i];
+		number /= map->box[i];
+		if (at < 0 || at > map->last[i])
+			return NULL;
+		address += (uint64_t)at * (i ? map->strides[i - 1] : map->bytes);
+	}
+	const unsigned char *from = ptx_memory_at(t->block->run->memory, address, map->bytes);
+	if (from == NULL)
+		ptx_fault(t, FAULT_ADDRESS, "copies an element at 0x%" PRIx64 ", which is in no memory", address);
+	return from;
+}
+
+/* All places are touched; with `done` they are written. False: a fault. */
+bool ptx_tensor_copy(PtxThread *t, PtxInstr *in, const PtxAsync *a)
+{
+	const PtxTensorMap *map = a->map;
+	for (uint32_t i = 0; i < box_elements(map); i++) {
+		uint64_t to = a->to + (uint64_t)i * map->bytes;
+		if (map->swizzle == TENSOR_SWIZZLE_128)
+			to = ptx_swizzled(to);
+		unsigned char *place = ptx_touch(t, in, SPACE_SHARED, to, map->bytes, ACCESS_ATOMIC);
+		const unsigned char *from = place ? element(t, a, i) : NULL;
+		if (t->block->run->failed)
+			return false;
+		if (a->done && from != NULL)
+			memcpy(place, from, map->bytes);
+		else if (a->done)
+			memset(place, 0, map->bytes);
+	}
+	return true;
+}
+
+bool ptx_tensor_begin(PtxThread *t, PtxInstr *in, PtxAsync *a)
+{
+	const int32_t *more = t->function->operands.at + in->more;
+	a->map = map_of(t, ptx_value(t, in->b) + ptx_value(t, more[0]));
+	if (a->map == NULL)
+		return false;
+	if (a->map->rank != in->n || a->to % 128 != 0) {
+		ptx_fault(t, FAULT_ILLEGAL, "copies a box of %u axes by a map of %u to 0x%" PRIx64, in->n,
+			  a->map->rank, a->to);
+		return false;
+	}
+	for (int i = 0; i < in->n; i++)
+		a->at[i] = (int32_t)ptx_value(t, more[3 + i]);
+	a->bytes = box_elements(a->map) * a->map->bytes;
+	return true;
+}

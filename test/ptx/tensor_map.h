@@ -1,0 +1,25 @@
+/* A map of a tensor in global memory, as cuTensorMapEncodeTiled writes it into the 128 bytes that a kernel takes: the
+ * emulator's own form of what only a device reads. */
+#ifndef TSR_PTX_TENSOR_MAP_H
+#define TSR_PTX_TENSOR_MAP_H
+
+#include <stdint.h>
+
+enum { TENSOR_AXES = 5, TENSOR_MAP_BYTES = 128, TENSOR_SWIZZLE_128 = 3 };
+
+/* The innermost axis first, whose elements lie side by side. */
+typedef struct PtxTensorMap {
+	uint32_t magic;
+	uint8_t rank, bytes, swizzle, nothing; /* bytes: of an element */
+	uint64_t base;
+	uint64_t strides[TENSOR_AXES - 1]; /* bytes, of all axes but the first */
+	uint32_t last[TENSOR_AXES];	   /* of each axis the last index */
+	uint16_t box[TENSOR_AXES];	   /* elements of each axis that a copy takes */
+} PtxTensorMap;
+enum { TENSOR_MAGIC = 0x54535254 };
+
+/* Where the hardware puts what belongs at an address of shared memory: 16 bytes go to another place in their 128, by
+ * which 128 of 1024 they are. */
+static inline uint64_t ptx_swizzled(uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
+
+#endif
