@@ -186,6 +186,7 @@ deps: $(if $(SAN),,$(OBJ_all) $(OBJ_runtime))
 	@$(PYTHON) tools/check_circles.py .
 	@$(PYTHON) tools/check_target.py .
 	@$(PYTHON) tools/check_decisions.py .
+	@$(PYTHON) tools/check_pipeline.py .
 	@$(PYTHON) tools/check_words.py .
 	$(if $(SAN),,@$(PYTHON) tools/check_globals.py $(B))
 
@@ -342,7 +343,7 @@ help:
 	@echo 'make bench-gpu  code for a GPU on a machine that has one, beside PyTorch (PYTHON=...)'
 	@echo 'make check-models  whole models in their full size against NumPy and PyTorch'
 	@echo 'make check-python  the tests of the Python package; make wheel builds it with the binaries'
-	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md, circles of files, numbers about hardware, decisions while code is emitted, names that the field has terms for, static data that can change'
+	@echo 'make deps       who includes whom, against docs/ARCHITECTURE.md, circles of files, numbers about hardware, decisions while code is emitted, passes without a row, verifier or dump, names that the field has terms for, static data that can change'
 	@echo 'make fmt        format the lines of C that you changed and have not committed'
 	@echo 'make install    DESTDIR= PREFIX=/usr/local; make uninstall removes what it puts there'
 	@echo 'make clean      remove build/'

@@ -24,7 +24,7 @@ void list_completion(FILE *out, Arena *arena, const char *shell)
 	for (int i = 0; i < pipeline_length; i++)
 		stages = arena_printf(arena, "%s%s ", stages, pipeline[i].name);
 	for (int i = 0; i < pipeline_length; i++)
-		if (session_reads(pipeline[i].name))
+		if (pipeline[i].read)
 			reads = arena_printf(arena, "%s%s ", reads, pipeline[i].name);
 	for (int i = 0; i < OUTPUT_KINDS; i++)
 		kinds = arena_printf(arena, "%s%s ", kinds, backends[i].name);

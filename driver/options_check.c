@@ -26,15 +26,23 @@ static const char *needs_program(const Options *o)
 	return NULL;
 }
 
+/* The stages whose dumps are read back. */
+static const char *stages_read(Arena *arena)
+{
+	const char *all = "";
+	for (int i = 0; i < pipeline_length; i++) {
+		const char *before = !*all ? "" : i + 1 == pipeline_length ? " and " : ", ";
+		if (pipeline[i].read)
+			all = arena_printf(arena, "%s%s%s", all, before, pipeline[i].name);
+	}
+	return all;
+}
+
 static void check_from(const Options *o, struct argp_state *state)
 {
 	const char *from = o->session.from, *option = needs_program(o);
 	if (!session_reads(from))
-		argp_error(
-			state,
-			"--from reads naive, kernels, unread, exchange, fusion, transpose, horizontal, "
-			"elide, parallel, bind, loops and vector, not '%s'",
-			from);
+		argp_error(state, "--from reads %s, not '%s'", stages_read(o->arena), from);
 	if (option)
 		argp_error(state, "%s needs a program, and --from=%s reads loops", option, from);
 	for (size_t i = 0; i < o->dump.n + o->emit.n; i++) {

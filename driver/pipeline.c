@@ -64,15 +64,20 @@ bool session_unscheduled(const Session *s)
 	return o->gpu || (o->no_policy && !o->schedule && !o->schedule_text);
 }
 
-const Program *session_naive(Session *s)
+static void make_naive(Session *s)
 {
 	LowerOptions options = session_lower_options(s);
-	if (!s->naive) {
-		s->naive = naive_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm,
-					 &s->diags, &options);
-		if (s->naive)
-			loops_verify_grammar(s->naive);
-	}
+	s->naive = naive_kernels(s->tensors[TENSOR_PASSES - 1], &s->sources, s->perm, &s->diags,
+				 &options);
+}
+
+const Program *session_naive(Session *s)
+{
+	if (s->naive)
+		return s->naive;
+	make_naive(s);
+	if (s->naive)
+		loops_verify_grammar(s->naive);
 	return s->naive;
 }
 
@@ -80,7 +85,7 @@ const Program *session_naive(Session *s)
 static void run_naive(Session *s)
 {
 	if (session_unscheduled(s))
-		session_naive(s);
+		make_naive(s);
 }
 
 /* For a GPU tiles alone are chosen, where none are asked for. */
@@ -165,7 +170,13 @@ static void verify_graph(const Session *s) { graph_verify(s->graph); }
 static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
 static void verify_split(const Session *s) { tensor_verify(s->tensors[0]); }
 static void verify_gather(const Session *s) { tensor_verify(s->tensors[1]); }
+static void verify_common(const Session *s) { tensor_verify(s->tensors[2]); }
 static void verify_target(const Session *s) { target_verify(&s->target); }
+static void verify_naive(const Session *s)
+{
+	if (s->naive)
+		loops_verify_grammar(s->naive);
+}
 static void verify_plan(const Session *s)
 {
 	if (s->plan)
@@ -248,51 +259,54 @@ static void dump_vector(FILE *out, Session *s) { vector_dump(out, s->program, s-
 /* What is written of it in the end are the rows of backends[] (codegen/backends.c): so, obj, asm,
  * c, header, cu. */
 const Stage pipeline[] = {
-	{"tokens", "grammar", "tokens", NULL, NULL, dump_tokens},
-	{"ast", "grammar", "syntax tree", run_ast, NULL, dump_ast},
-	{"graph", "frontend", "tensor graph, names resolved", run_graph, verify_graph, dump_graph},
+	{"tokens", "grammar", "tokens", NULL, NULL, dump_tokens, false},
+	{"ast", "grammar", "syntax tree", run_ast, NULL, dump_ast, false},
+	{"graph", "frontend", "tensor graph, names resolved", run_graph, verify_graph, dump_graph,
+	 false},
 	{"constraints", "infer", "what the operations say about sizes", run_infer, verify_infer,
-	 dump_constraints},
-	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes},
-	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards},
-	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj},
+	 dump_constraints, false},
+	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes, false},
+	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards, false},
+	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj, false},
 	{"split", "tensor", "sums in two stages, products in pairs, operands written out",
-	 run_split, verify_split, dump_split},
+	 run_split, verify_split, dump_split, false},
 	{"gather", "tensor", "windows that are written as windows that are read", run_gather,
-	 verify_gather, dump_gather},
-	{"common", "tensor", "equal tensors as one", run_common, NULL, dump_common},
+	 verify_gather, dump_gather, false},
+	{"common", "tensor", "equal tensors as one", run_common, verify_common, dump_common, false},
 	{"target", "lower", "the processor that code is made for", session_find_target,
-	 verify_target, dump_target},
-	{"naive", "lower", "unscheduled loops of each operation", run_naive, NULL, dump_naive},
+	 verify_target, dump_target, false},
+	{"naive", "lower", "unscheduled loops of each operation", run_naive, verify_naive,
+	 dump_naive, true},
 	{"plan", "lower", "which operations have kernels, and which go inside others", run_plan,
-	 verify_plan, dump_plan},
+	 verify_plan, dump_plan, false},
 	{"nests", "lower", "how each kernel is computed: tiles, copies, blocks of rows", run_nests,
-	 verify_nests, dump_nests},
+	 verify_nests, dump_nests, false},
 	{"kernels", "lower", "loops for each operation, or for several", run_kernels,
-	 verify_program, dump_kernels},
-	{"sums", "lower", "in which order each reduction adds", NULL, NULL, dump_sums},
+	 verify_program, dump_kernels, true},
+	{"sums", "lower", "in which order each reduction adds", NULL, NULL, dump_sums, false},
 	{"unread", "transform",
 	 "functions of parameters, and constants, that nothing reads, left out", run_unread,
-	 verify_program, dump_unread},
+	 verify_program, dump_unread, true},
 	{"exchange", "transform", "places of what loops carry instead of copies", run_exchange,
-	 verify_program, dump_exchange},
+	 verify_program, dump_exchange, true},
 	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program,
-	 dump_fusion},
+	 dump_fusion, true},
 	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program,
-	 dump_transpose},
+	 dump_transpose, true},
 	{"horizontal", "transform", "small kernels as one loop for threads", run_horizontal,
-	 verify_program, dump_horizontal},
+	 verify_program, dump_horizontal, true},
 	{"elide", "transform", "temporaries stored straight where they are copied to", run_elide,
-	 verify_program, dump_elide},
+	 verify_program, dump_elide, true},
 	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
-	 dump_parallel},
+	 dump_parallel, true},
 	{"bind", "transform", "independent iterations as threads of a GPU", run_bind, verify_bind,
-	 dump_bind},
-	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule},
+	 dump_bind, true},
+	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule,
+	 false},
 	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory,
-	 verify_loops, dump_loops},
+	 verify_loops, dump_loops, true},
 	{"vector", "loops", "loops in lanes and strips, functions cut out", run_vector,
-	 verify_vector, dump_vector},
+	 verify_vector, dump_vector, true},
 };
 const int pipeline_length = sizeof pipeline / sizeof pipeline[0];
 

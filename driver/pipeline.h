@@ -4,6 +4,7 @@
 #ifndef TSR_DRIVER_PIPELINE_H
 #define TSR_DRIVER_PIPELINE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 typedef struct Session Session;
@@ -13,6 +14,7 @@ typedef struct Stage {
 	void (*run)(Session *session);		/* NULL: another view of what its phase makes */
 	void (*verify)(const Session *session); /* a violation is a BUG; NULL: none */
 	void (*dump)(FILE *out, Session *session);
+	bool read; /* with SessionOptions.from, its dump is read back */
 } Stage;
 
 extern const Stage pipeline[];

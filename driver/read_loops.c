@@ -4,16 +4,10 @@
 #include "driver/state.h"
 #include "loops/parse.h"
 
-static const char *const read_stages[] = {"naive",    "kernels",   "unread",	 "exchange",
-					  "fusion",   "transpose", "horizontal", "elide",
-					  "parallel", "bind",	   "loops",	 "vector"};
-
 bool session_reads(const char *stage)
 {
-	for (size_t i = 0; i < sizeof read_stages / sizeof *read_stages; i++)
-		if (strcmp(read_stages[i], stage) == 0)
-			return true;
-	return false;
+	int index = stage_step(stage) ? -1 : stage_index(stage);
+	return index >= 0 && pipeline[index].read;
 }
 
 /* Nothing chosen for each kernel yet: passes write down what they choose. */

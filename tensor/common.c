@@ -242,6 +242,11 @@ static NodeId *read_instead(const Common *common, const NodeId *nodes, uint32_t 
 	return read;
 }
 
+static bool reads_other(const Node *before, const Node *after)
+{
+	return memcmp(before->args, after->args, before->nargs * sizeof *before->args) != 0;
+}
+
 static void rewire(const Common *common)
 {
 	TensorProgram *program = common->program;
@@ -253,6 +258,8 @@ static void rewire(const Common *common)
 		Node *node = &graph->nodes.at[id];
 		*node = program->graph->nodes.at[id];
 		node->args = read_instead(common, node->args, node->nargs);
+		if (tensor_proj(program, id) && reads_other(&program->graph->nodes.at[id], node))
+			PUSH(program->arena, program->made, id);
 	}
 	for (size_t i = 0; i < graph->routines.n; i++) {
 		Routine *routine = &graph->routines.at[i];

@@ -25,7 +25,7 @@ typedef struct TensorProgram {
 	Arena *arena;	      /* what passes make lives as long as it */
 	Arena *scratch;	      /* as long as a pass */
 	bool changed;	      /* the last pass has changed something */
-	VEC(NodeId) made;     /* by the last pass: nodes that it gave a projection */
+	VEC(NodeId) made; /* by the last pass: nodes that it gave a projection, or other operands */
 	VEC(TensorEqual) equals;
 } TensorProgram;
 

@@ -26,7 +26,9 @@ def functions(text):
     for m in function.finditer(text):
         brace, end = text.find("{", m.end()), text.find(";", m.end())
         if 0 <= brace and (end < 0 or brace < end):
-            found.append((m.group(2), bool(m.group(1)), text.count("\n", m.start(), text.find("\n}", brace))))
+            line = text[brace:text.find("\n", brace)]  # of a function on one line, all of it
+            last = brace if line.endswith("}") else text.find("\n}", brace)
+            found.append((m.group(2), bool(m.group(1)), text.count("\n", m.start(), last)))
     return found
 
 
