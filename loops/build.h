@@ -59,20 +59,21 @@ Block body_block(const Body *body);
 void body_append(Arena *arena, Body *body, Block block);
 /* A block of one statement. */
 Block block_one(Arena *arena, const Stmt *stmt);
-const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);
-const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body);
-/* A copy with another body; the caller may change what else is in it. */
+/* What is returned as Stmt * the caller may change until it stands in a block. */
+Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);
+Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body);
+/* A copy with another body. */
 Stmt *stmt_with(Arena *arena, const Stmt *stmt, Block body);
-const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step); /* the same loop with a step */
+Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step); /* the same loop with a step */
 const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body);
 const Stmt *stmt_if_one(Arena *arena, Cond cond, Block body);
-const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
-const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
+Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
+Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 /* a VALUE_LOCAL */
-const Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value);
+Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value);
 /* Into a buffer of i4 or u4: the byte of the elements ix and ix + 1, ix even, as a u8. */
-const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
-const Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load);
+Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
+Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load);
 const Stmt *stmt_commit(Arena *arena);
 const Stmt *stmt_wait(Arena *arena, int64_t pending);
 const Stmt *stmt_barrier(Arena *arena);

@@ -291,7 +291,7 @@ static Stmt *stmt_new(Arena *arena, LoopStmtKind kind)
 	return stmt;
 }
 
-const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body)
+Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body)
 {
 	Stmt *stmt = stmt_new(arena, LOOP_FOR);
 	stmt->iter = iter;
@@ -302,12 +302,12 @@ const Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Blo
 	return stmt;
 }
 
-const Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body)
+Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body)
 {
 	Arena *arena = program->arena;
 	const Ix *lo = ix_const(arena, program->sizes, 0),
 		 *hi = ix_const(arena, program->sizes, extent);
-	Stmt *stmt = (Stmt *)stmt_for(arena, iter, lo, hi, body);
+	Stmt *stmt = stmt_for(arena, iter, lo, hi, body);
 	stmt->loop = kind;
 	return stmt;
 }
@@ -320,7 +320,7 @@ Stmt *stmt_with(Arena *arena, const Stmt *stmt, Block body)
 	return copy;
 }
 
-const Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step)
+Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step)
 {
 	Stmt *stmt = stmt_with(arena, loop, loop->body);
 	stmt->step = step;
@@ -343,7 +343,7 @@ const Stmt *stmt_if_one(Arena *arena, Cond cond, Block body)
 	return stmt_if(arena, copy, 1, body);
 }
 
-const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value)
+Stmt *stmt_local(Arena *arena, LocalId local, const Value *value)
 {
 	Stmt *stmt = stmt_new(arena, LOOP_LOCAL);
 	stmt->local = local;
@@ -351,7 +351,7 @@ const Stmt *stmt_local(Arena *arena, LocalId local, const Value *value)
 	return stmt;
 }
 
-const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value)
+Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value)
 {
 	Stmt *stmt = stmt_new(arena, LOOP_SET);
 	stmt->local = local;
@@ -360,15 +360,15 @@ const Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value)
 	return stmt;
 }
 
-const Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value)
+Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value)
 {
-	Stmt *stmt = (Stmt *)stmt_set(arena, element->local, acc, value);
+	Stmt *stmt = stmt_set(arena, element->local, acc, value);
 	stmt->ixs = element->ixs;
 	stmt->nixs = element->nixs;
 	return stmt;
 }
 
-const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value)
+Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value)
 {
 	Stmt *stmt = stmt_new(arena, LOOP_STORE);
 	stmt->buffer = buffer;
@@ -378,9 +378,9 @@ const Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, cons
 	return stmt;
 }
 
-const Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load)
+Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load)
 {
-	Stmt *stmt = (Stmt *)stmt_store(arena, buffer, ix, OP_NONE, load);
+	Stmt *stmt = stmt_store(arena, buffer, ix, OP_NONE, load);
 	stmt->async = true;
 	return stmt;
 }

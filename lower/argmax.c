@@ -75,7 +75,7 @@ static const Value *read_local(const Argmax *a, LocalId local, const Ix *const *
 static void set_local(const Argmax *a, Body *body, LocalId local, const Ix *const *place,
 		      const Value *value)
 {
-	Stmt *set = (Stmt *)stmt_set(a->gen->arena, local, OP_NONE, value);
+	Stmt *set = stmt_set(a->gen->arena, local, OP_NONE, value);
 	set->ixs = place;
 	set->nixs = a->gen->locals.at[local].rank;
 	PUSH(a->gen->arena, body->stmts, set);
@@ -123,7 +123,7 @@ static Block step(Argmax *a, const Ix *along, const Ix *lane)
 	return body_block(&body);
 }
 
-static const Stmt *loop(const Argmax *a, IterVar iter, const Ix *lo, const Ix *hi, Block body)
+static Stmt *loop(const Argmax *a, IterVar iter, const Ix *lo, const Ix *hi, Block body)
 {
 	return stmt_for(a->gen->arena, iter, lo, hi, body);
 }
@@ -204,7 +204,7 @@ static void search_lanes(Argmax *a, Body *element)
 	const Ix *l = ix_iter(gen->arena, lane);
 	Block inner = step(a, ix_add(gen->program, i, l), l);
 	inner = block_one(gen->arena, loop(a, lane, constant(a, 0), constant(a, LANES), inner));
-	Stmt *outer = (Stmt *)loop(a, a->var, constant(a, 0), a->whole, inner);
+	Stmt *outer = loop(a, a->var, constant(a, 0), a->whole, inner);
 	outer->step = LANES;
 	gen_append(gen, element, block_one(gen->arena, outer));
 	gen_append(gen, element,

@@ -175,8 +175,7 @@ void gen_enter(Gen *gen, SharedLocals *shared)
 void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared)
 {
 	for (size_t i = 0; i < shared->n; i++) {
-		Stmt *stmt =
-			(Stmt *)stmt_local(gen->arena, shared->at[i].local, shared->at[i].value);
+		Stmt *stmt = stmt_local(gen->arena, shared->at[i].local, shared->at[i].value);
 		stmt->span = shared->at[i].span;
 		PUSH(gen->arena, body->stmts, stmt);
 	}

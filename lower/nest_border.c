@@ -38,7 +38,7 @@ static const Stmt *loop_over(const Borders *b, uint32_t place, const Ix *lo, con
 			     Block body)
 {
 	const Loop *loop = &b->nest->loops[place];
-	Stmt *stmt = (Stmt *)stmt_for(b->arena, loop->var, lo, hi, body);
+	Stmt *stmt = stmt_for(b->arena, loop->var, lo, hi, body);
 	stmt->independent = b->independent;
 	return stmt;
 }

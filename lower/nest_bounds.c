@@ -91,7 +91,7 @@ static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first
 		lo = ix_binary(program, IX_MAX, lo, first_over_read(nest, zero, rest, coef));
 		hi = ix_binary(program, IX_MIN, hi, first_over_read(nest, guard->size, rest, coef));
 	}
-	Stmt *stmt = (Stmt *)stmt_for(program->arena, loop->var, lo, hi, body);
+	Stmt *stmt = stmt_for(program->arena, loop->var, lo, hi, body);
 	stmt->independent = nest->independent && !loop->reduced;
 	return stmt;
 }

@@ -98,8 +98,8 @@ static Block wrap(Scatter *s, uint32_t from, uint32_t to, Block body, bool indep
 	Gen *gen = s->gen;
 	for (uint32_t i = to; i-- > from;) {
 		const Ix *end = ix_size(gen->arena, s->loops[i].extent);
-		Stmt *loop = (Stmt *)stmt_for(gen->arena, s->by_iter[s->loops[i].id]->iter,
-					      zero_ix(gen), end, body);
+		Stmt *loop = stmt_for(gen->arena, s->by_iter[s->loops[i].id]->iter, zero_ix(gen),
+				      end, body);
 		loop->independent = independent;
 		body = block_of(gen, loop);
 	}
@@ -129,7 +129,7 @@ IterVar scatter_iter(Scatter *s, const char *name)
 
 const Stmt *scatter_loop(Scatter *s, IterVar var, const Ix *end, const Body *body, bool independent)
 {
-	Stmt *loop = (Stmt *)stmt_for(s->gen->arena, var, zero_ix(s->gen), end, body_block(body));
+	Stmt *loop = stmt_for(s->gen->arena, var, zero_ix(s->gen), end, body_block(body));
 	loop->independent = independent;
 	return loop;
 }

@@ -83,9 +83,14 @@ static Block in_blocks(Tile *tile)
 /* Tiles of another part of the result than those before them. */
 static Block disjoint_tiles(const Tile *tile, Block tiles)
 {
-	for (uint32_t i = 0; i < tiles.n && tile->independent; i++)
-		((Stmt *)tiles.stmts[i])->disjoint = true;
-	return tiles;
+	Gen *gen = tile->nest->gen;
+	Body disjoint = {0};
+	for (uint32_t i = 0; i < tiles.n && tile->independent; i++) {
+		Stmt *stmt = stmt_with(gen->arena, tiles.stmts[i], tiles.stmts[i]->body);
+		stmt->disjoint = true;
+		PUSH(gen->arena, disjoint.stmts, stmt);
+	}
+	return tile->independent ? body_block(&disjoint) : tiles;
 }
 
 /* All tiles of a part of the columns. `inner`: loops of the result from there on run inside it. */

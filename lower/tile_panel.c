@@ -61,18 +61,25 @@ static Block over_rows(Tile *tile, const TilePart *row, bool copies)
 	return tile_part_loop(tile, tile->row, row, body);
 }
 
+/* The loop over the rows that a block is, to be given other bounds. */
+static Stmt *loop_of_rows(const Tile *tile, Block rows)
+{
+	return stmt_with(tile->nest->gen->arena, rows.stmts[0], rows.stmts[0]->body);
+}
+
 /* The first row tile, which copies, and those behind it. */
 static Block rows_with_first(Tile *tile)
 {
-	Gen *gen = tile->nest->gen;
+	Arena *arena = tile->nest->gen->arena;
 	const TilePart *row = &tile->rows.at[0];
 	const Ix *step = tile_const(tile, row->step);
-	Block first = over_rows(tile, row, true), rest = over_rows(tile, row, false);
-	((Stmt *)first.stmts[0])->hi = step;
-	((Stmt *)rest.stmts[0])->lo = step;
+	Stmt *first = loop_of_rows(tile, over_rows(tile, row, true));
+	Stmt *rest = loop_of_rows(tile, over_rows(tile, row, false));
 	Body all = {0};
-	gen_append(gen, &all, first);
-	gen_append(gen, &all, rest);
+	first->hi = step;
+	rest->lo = step;
+	PUSH(arena, all.stmts, first);
+	PUSH(arena, all.stmts, rest);
 	return body_block(&all);
 }
 

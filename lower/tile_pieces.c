@@ -5,9 +5,8 @@
 static Block store_piece(Tile *tile, const Value *element, int64_t from, int64_t to)
 {
 	Gen *gen = tile->nest->gen;
-	const Stmt *lanes = stmt_for(gen->arena, tile->lane, tile_const(tile, from),
-				     tile_const(tile, to), tile_store(tile, element));
-	Stmt *vector = (Stmt *)lanes;
+	Stmt *vector = stmt_for(gen->arena, tile->lane, tile_const(tile, from),
+				tile_const(tile, to), tile_store(tile, element));
 	vector->loop = LOOP_VECTOR;
 	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, block_of(gen, vector));
 }

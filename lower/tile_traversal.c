@@ -26,7 +26,7 @@ static Block loop_of(const Tile *tile, IterVar iter, const Ix *lo, const Ix *hi,
 		     Block body)
 {
 	Gen *gen = tile->nest->gen;
-	Stmt *loop = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, iter, lo, hi, body), step);
+	Stmt *loop = stmt_step(gen->arena, stmt_for(gen->arena, iter, lo, hi, body), step);
 	loop->independent = tile->independent;
 	return block_of(gen, loop);
 }

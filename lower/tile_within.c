@@ -32,8 +32,8 @@ Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, B
 		return body;
 	const Ix *lo = part->from ? part->from : ix_size(gen->arena, part->lo);
 	const Ix *hi = part->to ? part->to : ix_size(gen->arena, part->hi);
-	Stmt *stmt = (Stmt *)stmt_step(gen->arena, stmt_for(gen->arena, loop->var, lo, hi, body),
-				       part->step);
+	Stmt *stmt =
+		stmt_step(gen->arena, stmt_for(gen->arena, loop->var, lo, hi, body), part->step);
 	stmt->independent = tile->nest->independent;
 	return block_of(gen, stmt);
 }
@@ -61,8 +61,8 @@ const Ix *tile_blocks_end(const Tile *tile, const Loop *loop, const TileParts *p
 Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	Stmt *loop = (Stmt *)stmt_step(
-		gen->arena, stmt_for(gen->arena, first, tile_const(tile, 0), end, body), block);
+	Stmt *loop = stmt_step(gen->arena,
+			       stmt_for(gen->arena, first, tile_const(tile, 0), end, body), block);
 	loop->independent = tile->independent && first != tile->first_step;
 	return block_of(gen, loop);
 }

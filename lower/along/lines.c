@@ -53,16 +53,17 @@ LocalId lines_local(const Lines *l, Body *body, const char *name, const Value *s
 
 const Value *lines_read(const Lines *l, LocalId local) { return l->read(l->of, local, NULL); }
 
-const Stmt *lines_loop(const Lines *l, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
-		       const Body *body)
+Stmt *lines_loop(const Lines *l, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
+		 const Body *body)
 {
-	const Stmt *loop = stmt_for(l->arena, var, lo, hi, body_block(body));
-	return step == 1 ? loop : stmt_step(l->arena, loop, step);
+	Stmt *loop = stmt_for(l->arena, var, lo, hi, body_block(body));
+	loop->step = step;
+	return loop;
 }
 
-const Stmt *lines_independent(const Stmt *loop)
+const Stmt *lines_independent(Stmt *loop)
 {
-	((Stmt *)loop)->independent = true;
+	loop->independent = true;
 	return loop;
 }
 
@@ -102,8 +103,8 @@ const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)
 void lines_wrap(const Lines *l, uint32_t n, Body *body)
 {
 	for (uint32_t i = n; i-- > 0;) {
-		const Stmt *loop = lines_loop(l, l->outer[i]->iter, lines_const(l, 0),
-					      lines_size(l, l->extents[i]), 1, body);
+		Stmt *loop = lines_loop(l, l->outer[i]->iter, lines_const(l, 0),
+					lines_size(l, l->extents[i]), 1, body);
 		*body = (Body){0};
 		/* each line has elements of its own, in temporaries too */
 		lines_push(l, body, lines_independent(loop));

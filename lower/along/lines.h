@@ -101,10 +101,10 @@ LocalId lines_local(const Lines *lines, Body *body, const char *name, const Valu
 const Value *lines_read(const Lines *lines, LocalId local);
 void lines_push(const Lines *lines, Body *body, const Stmt *stmt);
 /* The body as a loop over lo, lo + step, ... below hi. */
-const Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
-		       const Body *body);
+Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
+		 const Body *body);
 /* The loop, of which no iteration stores an element that another touches. */
-const Stmt *lines_independent(const Stmt *loop);
+const Stmt *lines_independent(Stmt *loop);
 /* Appends the body for each of [0, extent). */
 void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
 /* The body where the condition holds. */
