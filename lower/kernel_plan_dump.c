@@ -48,9 +48,13 @@ static void dump_cuts(FILE *out, const PlannedNest *planned, const char *indent)
 }
 
 static const char *const copies[] = {
-	[TILE_COPY_SERIAL] = "one by one",	   [TILE_COPY_UNROLL] = "one by one, written out",
-	[TILE_COPY_VECTOR] = "in vectors",	   [TILE_COPY_SQUARES] = "in transposed squares",
-	[TILE_COPY_GROUPS] = "in groups of steps", [TILE_COPY_WORDS] = "in words of steps",
+	[TILE_COPY_SERIAL] = "one by one",
+	[TILE_COPY_UNROLL] = "one by one, written out",
+	[TILE_COPY_VECTOR] = "in vectors",
+	[TILE_COPY_SQUARES] = "in transposed squares",
+	[TILE_COPY_GROUPS] = "in groups of steps",
+	[TILE_COPY_WORDS] = "in words of steps",
+	[TILE_COPY_SQUARES_SERIAL] = "in transposed squares, computed in loops",
 };
 
 /* Of parts of the columns, where they differ. */
@@ -90,6 +94,10 @@ static void dump_tile(FILE *out, const Tile *tile, const char *indent)
 		fprintf(out, "%s  no sums where a mask hides a tile\n", indent);
 	if (tile->fission)
 		fprintf(out, "%s  functions of the sums in loops of their own\n", indent);
+	if (tile->invariants)
+		fprintf(out, "%s  what rows share computed once for them\n", indent);
+	if (tile->form == TILE_ALONG && tile->vectors)
+		fprintf(out, "%s  elements stored in vectors of columns\n", indent);
 }
 
 /* The order of loops is that in which they are printed. */

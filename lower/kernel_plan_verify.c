@@ -151,10 +151,14 @@ static void verify_finish(const Nest *nest, const Tile *tile)
 	bool function = has_function(nest->finished);
 	for (size_t i = 0; i < nest->epilogue.n; i++)
 		function |= has_function(nest->epilogue.at[i].value);
-	if ((tile->masked || tile->fission) && nest->root == nest->node)
+	if ((tile->masked || tile->fission || tile->invariants) && nest->root == nest->node)
 		BUG("%s looks at what follows from its sums, and nothing does", nest->gen->name);
 	if (tile->fission && (tile->form != TILE_ACROSS || tile->round > 0))
 		BUG("%s has loops for functions of its sums, and no lanes there", nest->gen->name);
+	if (tile->invariants && (tile->form != TILE_ACROSS || tile->round > 0 || tile->fission))
+		BUG("%s computes once what rows share, and they store no vectors", nest->gen->name);
+	if (tile->vectors && (tile->form != TILE_ALONG || !tile->contiguous || function))
+		BUG("%s stores columns in vectors, and lanes do not compute them", nest->gen->name);
 	if (function && !tile->fission && tile->form == TILE_ACROSS && tile->round == 0)
 		BUG("lanes of %s have functions of many instructions", nest->gen->name);
 }
@@ -170,6 +174,7 @@ static bool suits_copy(const Nest *nest, const Tile *tile, const TilePart *col)
 	case TILE_COPY_GROUPS: return tile->group > 1;
 	case TILE_COPY_WORDS: return tile->word > 1;
 	case TILE_COPY_SQUARES:
+	case TILE_COPY_SQUARES_SERIAL:
 		size_is_const(nest->gen->program->sizes, nest->loops[nest->nloops - 1].extent,
 			      &steps);
 		return ends_reduced(nest) && steps >= tile->lanes && col->step >= tile->lanes;

@@ -17,13 +17,14 @@ typedef enum TileForm { TILE_ACROSS, TILE_ALONG } TileForm;
 
 /* How columns of the packed operand are copied. */
 typedef enum TileCopy {
-	TILE_COPY_NONE,	   /* not by this kernel */
-	TILE_COPY_SERIAL,  /* one by one */
-	TILE_COPY_UNROLL,  /* ... written out */
-	TILE_COPY_VECTOR,  /* in vectors along them */
-	TILE_COPY_SQUARES, /* in squares that are transposed (tile_transpose.c) */
-	TILE_COPY_GROUPS,  /* groups of steps (tile_groups.c) */
-	TILE_COPY_WORDS,   /* words of steps (tile_words.c) */
+	TILE_COPY_NONE,		  /* not by this kernel */
+	TILE_COPY_SERIAL,	  /* one by one */
+	TILE_COPY_UNROLL,	  /* ... written out */
+	TILE_COPY_VECTOR,	  /* in vectors along them */
+	TILE_COPY_SQUARES,	  /* in squares that are transposed (tile_transpose.c) */
+	TILE_COPY_SQUARES_SERIAL, /* ... of functions of many instructions, which loops compute */
+	TILE_COPY_GROUPS,	  /* groups of steps (tile_groups.c) */
+	TILE_COPY_WORDS,	  /* words of steps (tile_words.c) */
 } TileCopy;
 
 /* What a tile prefetches in each step of its sum (tile_prefetch.c). */
@@ -48,6 +49,11 @@ typedef struct TilePart {
 	bool prefetches;       /* of columns */
 	const Ix *from, *to; /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
+
+static inline bool tile_copies_squares(const TilePart *part)
+{
+	return part->copy == TILE_COPY_SQUARES || part->copy == TILE_COPY_SQUARES_SERIAL;
+}
 
 typedef struct TileParts {
 	TilePart at[8];
@@ -117,8 +123,12 @@ typedef struct Tile {
 	const Loop *traversal;	/* of the result: tiles go along it first; NULL: none */
 	int64_t traversal_rows; /* in blocks of so many; 0: all at once */
 	bool contiguous;	/* ALONG: what columns store and load there is contiguous */
+	/* What follows from the sums (tile_choose_finish.c): */
 	bool masked;  /* a tile of which a mask hides all elements has no sums (tile_masked.c) */
 	bool fission; /* functions of the sums have loops of their own (tile_fission.c) */
+	bool fission_flat; /* ... which name no index: one loop where rows are no whole vectors */
+	bool invariants; /* ACROSS: what rows share is computed once for them (tile_invariant.c) */
+	bool vectors;	 /* ALONG: vectors compute it, of columns */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
 	IterVar panel;				  /* of columns, while they are packed */

@@ -1,25 +1,39 @@
-/* What follows from the sums of tiles, asked of a tile at any place of the result: whether a mask may hide it, and
- * whether functions of many instructions have loops of their own.
+/* What follows from the sums of tiles, asked of a tile at any place of the result: whether a mask may hide it,
+ * whether functions of many instructions have loops of their own, what rows share, and whether vectors compute it.
  */
 #include <string.h>
 
 #include "lower/tile_plan.h"
 
+/* What is stored of an element, and the locals that it reads. */
+typedef struct Stored {
+	const Value *value;
+	SharedLocals locals;
+} Stored;
+
 /* Is what is stored no function of many instructions? */
-static bool stays_in_vectors(const Tile *tile, const SharedLocals *element, const Value *value)
+static bool stays_in_vectors(const Tile *tile, const Stored *stored)
 {
-	bool simple = tile_computes_in_lanes(value, true, tile);
-	for (size_t i = 0; i < element->n; i++)
-		simple = simple && tile_computes_in_lanes(element->at[i].value, true, tile);
+	bool simple = tile_computes_in_lanes(stored->value, true, tile);
+	for (size_t i = 0; i < stored->locals.n; i++)
+		simple = simple && tile_computes_in_lanes(stored->locals.at[i].value, true, tile);
 	return simple;
 }
 
-static bool needs_fission(const Tile *tile)
+static bool names_index(const Value *value)
 {
-	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(tile->nest)->dtype};
-	SharedLocals element = {0};
-	const Value *value = tile_numbers(tile, nest_look_stored(tile->nest, &sum, &element));
-	return !stays_in_vectors(tile, &element, value);
+	bool names = value->kind == VALUE_INDEX;
+	for (uint32_t i = 0; i < value->nargs; i++)
+		names |= names_index(value->args[i]);
+	return names;
+}
+
+static bool is_flat(const Stored *stored)
+{
+	bool flat = !names_index(stored->value);
+	for (size_t i = 0; i < stored->locals.n; i++)
+		flat &= !names_index(stored->locals.at[i].value);
+	return flat;
 }
 
 /* The rows and columns of the tile go along these iterators. */
@@ -56,10 +70,21 @@ static void look_at(Look *look, const Tile *tile)
 	look->tile.width = tile->cols.at[0].step;
 }
 
+/* Lanes across the result, whose rows store whole vectors. */
+static void choose_across(Tile *tile, const Tile *look, const Stored *stored)
+{
+	bool alone = stored->locals.n == 0 && stored->value->kind == VALUE_OP;
+	tile->fission = !stays_in_vectors(look, stored);
+	tile->fission_flat = tile->fission && is_flat(stored);
+	tile->invariants = !tile->fission && alone && tile_is_in_vectors(look, stored->value);
+}
+
 void tile_choose_finish(Tile *tile)
 {
 	Look look;
 	Cond conds[TILE_MASKS];
+	Stored stored = {0};
+	tile->vectors = tile->contiguous;
 	if (tile->nest->root == tile->nest->node)
 		return;
 	look_at(&look, tile);
@@ -67,5 +92,10 @@ void tile_choose_finish(Tile *tile)
 	tile->masked = tile_masks(&look.tile, conds) > 0;
 	if (tile->stores_rows)
 		place(&look.tile, look.tile.lane, look.tile.r);
-	tile->fission = tile->form == TILE_ACROSS && !tile->round && needs_fission(&look.tile);
+	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(tile->nest)->dtype};
+	stored.value = tile_numbers(&look.tile, nest_look_stored(&look.nest, &sum, &stored.locals));
+	if (tile->form == TILE_ACROSS && !tile->round)
+		choose_across(tile, &look.tile, &stored);
+	tile->vectors = tile->contiguous && stored.locals.n == 0 &&
+			tile_is_in_vectors(&look.tile, stored.value);
 }

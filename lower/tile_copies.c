@@ -164,12 +164,13 @@ static TileCopy copy_of(Tile *tile, const Value *value, const TilePart *part)
 		return TILE_COPY_GROUPS;
 	if (tile->word > 1)
 		return TILE_COPY_WORDS;
+	bool simple = tile_in_vectors(value);
 	if (along && tile_fits_squares(tile, value, part->step))
-		return TILE_COPY_SQUARES;
+		return simple ? TILE_COPY_SQUARES : TILE_COPY_SQUARES_SERIAL;
 	if (!tile->inlined && along)
 		return TILE_COPY_UNROLL;
-	bool vectors = !tile->inlined ||
-		       (tile_in_vectors(value) && tile_reads_by_lanes(tile, value, tile->col->var));
+	bool vectors =
+		!tile->inlined || (simple && tile_reads_by_lanes(tile, value, tile->col->var));
 	return vectors && tile->pack_kind == LOOP_VECTOR ? TILE_COPY_VECTOR : TILE_COPY_SERIAL;
 }
 

@@ -202,8 +202,8 @@ static void add_rest(Dot *dot)
 	Block add =
 		over_elements(dot, LOOP_UNROLL, tile_add(tile, dot_value(dot, dot->rest, NULL)));
 	int64_t extent;
-	Stmt *loop = (Stmt *)stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->left),
-				      ix_size(gen->arena, tile->along->extent), add);
+	Stmt *loop = stmt_for(gen->arena, tile->along->var, ix_size(gen->arena, dot->left),
+			      ix_size(gen->arena, tile->along->extent), add);
 	bool known = size_is_const(gen->program->sizes, tile->along->extent, &extent);
 	loop->loop = known ? LOOP_UNROLL : LOOP_SERIAL;
 	PUSH(gen->arena, dot->loops.stmts, loop);
@@ -384,8 +384,7 @@ static Block finish(const Dot *dot, LocalId sums)
 	Tile *tile = dot->tile;
 	Tile across = with_columns(dot);
 	Block store = tile_store(&across, dot_value(dot, sums, NULL));
-	bool vectors = tile->contiguous && dot->cols > 1 && store.n == 1 &&
-		       tile_is_in_vectors(&across, store.stmts[0]->value);
+	bool vectors = tile->vectors && dot->cols > 1;
 	bool registers = vectors && has_squares(dot) && dot->cols == least_lanes(dot);
 	store = tile_unroll(tile, vectors ? LOOP_VECTOR : LOOP_SERIAL, tile->c, dot->cols, store);
 	return tile_unroll(tile, registers ? LOOP_UNROLL : LOOP_SERIAL, tile->r, dot->rows, store);

@@ -85,26 +85,6 @@ static const Value *with_parts(Fission *p, const Value *value)
 	return copy;
 }
 
-/* Is the value of an element one of parts and of locals alone, wherever the element is? */
-static bool is_of_parts(const Fission *p, const Value *value)
-{
-	if (value->kind == VALUE_CONST || value->kind == VALUE_LOCAL ||
-	    (tile_in_vectors(value) && !reads_own(p, value)))
-		return true;
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!is_of_parts(p, value->args[i]))
-			return false;
-	return value->nargs > 0;
-}
-
-static bool is_flat(const Fission *p, const SharedLocals *element, const Value *value)
-{
-	bool flat = p->tile->width % p->tile->lanes != 0 && is_of_parts(p, value);
-	for (size_t i = 0; i < element->n; i++)
-		flat = flat && is_of_parts(p, element->at[i].value);
-	return flat;
-}
-
 static Block over_elements_of(const Fission *p, Block body)
 {
 	const Tile *tile = p->tile;
@@ -118,7 +98,7 @@ static const Value *done_elements(Fission *p, const SharedLocals *element, const
 {
 	Gen *gen = p->tile->nest->gen;
 	Body each = {0};
-	p->flat = is_flat(p, element, value);
+	p->flat = p->tile->fission_flat && p->tile->width % p->tile->lanes != 0;
 	for (size_t i = 0; i < element->n; i++)
 		PUSH(gen->arena, each.stmts,
 		     stmt_local(gen->arena, element->at[i].local,
@@ -154,7 +134,7 @@ static Block store_elements(Tile *tile, const Value *sum, Body *body)
 	Body element = {0};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
-	if (element.stmts.n == 0)
+	if (tile->invariants && tile->height > 1)
 		value = tile_invariant(tile, value, body);
 	nest_store(nest, value, &element);
 	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&element));

@@ -81,8 +81,6 @@ static const Value *with_invariants(Invariants *k, const Value *value, bool in_s
 const Value *tile_invariant(Tile *tile, const Value *value, Body *body)
 {
 	Invariants k = {.tile = tile, .body = body};
-	if (tile->height < 2 || value->kind != VALUE_OP || !tile_is_in_vectors(tile, value))
-		return value;
 	k.vectors = tile_vectors(tile, tile->width);
 	k.left = tile->nest->gen->lower->target->registers - tile->height * k.vectors - 2;
 	return with_invariants(&k, value, false);

@@ -159,8 +159,8 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	const Value *load = source(tile);
 	Body body = {0};
 	bool along = tile->pack_kind == LOOP_UNROLL;
-	if (part->copy == TILE_COPY_SQUARES) {
-		Block squares = tile_transpose_copy(tile, load, to, part->step);
+	if (tile_copies_squares(part)) {
+		Block squares = tile_transpose_copy(tile, load, to, part);
 		gen_append(gen, &body,
 			   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, squares));
 	} else {

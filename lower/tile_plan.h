@@ -78,8 +78,8 @@ void tile_choose_window(Planner *p);
 /* Whether tiles go along another loop of the result before they go on. */
 void tile_choose_traversal(Planner *p);
 
-/* Whether tiles that a mask hides have sums, and functions of the sums loops of their own. Requires: what else is
- * chosen is decided. */
+/* How what follows from the sums is computed: where a mask hides tiles, in vectors, in loops of its own, once for
+ * what rows share. Requires: what else is chosen is decided. */
 void tile_choose_finish(Tile *tile);
 
 /* tile_read.c: is an operand computed where tiles read it? Then the nest's values are others. */

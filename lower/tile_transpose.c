@@ -22,6 +22,7 @@ typedef struct Transposing {
 	const Loop *along;  /* the sum that moves the operand by one */
 	const Value *value; /* at that loop's step, of the column `lane` */
 	const Ix *to;
+	bool vectors; /* compute what is copied */
 	int64_t side; /* of a square */
 	Size step;    /* how far a step moves the copy */
 } Transposing;
@@ -61,8 +62,8 @@ static Block plain_copy(const Transposing *t, int64_t from, int64_t to)
 	const Value *value = moved(t, t->value, more, tile_const(t->tile, 0));
 	const Stmt *store = stmt_store(program->arena, t->tile->packed,
 				       ix_add(program, t->to, more), OP_NONE, value);
-	return tile_unroll(t->tile, tile_in_vectors(t->value) ? LOOP_UNROLL : LOOP_SERIAL,
-			   t->tile->lane, to - from, block_of(t->tile->nest->gen, store));
+	return tile_unroll(t->tile, t->vectors ? LOOP_UNROLL : LOOP_SERIAL, t->tile->lane,
+			   to - from, block_of(t->tile->nest->gen, store));
 }
 
 static Block over_square(const Transposing *t, bool vectors, const Stmt *stmt)
@@ -91,7 +92,7 @@ static Block square(const Transposing *t)
 	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, transposed, zero));
 	const Stmt *set =
 		stmt_set_at(gen->arena, tile_local(tile, transposed, row, 2), OP_NONE, value);
-	gen_append(gen, &body, over_square(t, tile_in_vectors(value), set));
+	gen_append(gen, &body, over_square(t, t->vectors, set));
 	const Stmt *store = stmt_store(gen->arena, tile->packed, to, OP_NONE,
 				       tile_local(tile, transposed, transpose, 2));
 	gen_append(gen, &body, over_square(t, true, store));
@@ -146,7 +147,7 @@ bool tile_fits_squares(Tile *tile, const Value *value, int64_t cols)
 	       side > 1;
 }
 
-Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t cols)
+Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, const TilePart *part)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -155,8 +156,9 @@ Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, int64_t 
 			 .along = &nest->loops[nest->nloops - 1],
 			 .value = value,
 			 .to = to,
+			 .vectors = part->copy == TILE_COPY_SQUARES,
 			 .side = tile->lanes};
-	int64_t extent;
+	int64_t extent, cols = part->step;
 	t.step = ix_stride(t.program, to, t.along->var);
 	REQUIRE(!size_is_bad(t.step));
 	REQUIRE(size_is_const(t.program->sizes, t.along->extent, &extent));

@@ -158,15 +158,15 @@ void cumulate_raise(const Lines *l, const Value *before, const Ix *lo, const Ix 
 	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), n, 1, &step));
 }
 
-void cumulate_fetch(const Lines *l, const Ix *lo, Body *body)
+void cumulate_prefetch(const Lines *l, const Ix *lo, Body *body)
 {
 	Body line = {0}, unused = {0};
+	if (!l->cumulate.prefetches)
+		return;
 	IterVar t = lines_iter(l, "t");
 	const Ix *i = lines_add(l, lines_add(l, lo, lines_const(l, AHEAD * SIDE * l->order.run)),
 				lines_at(l, t));
 	const Value *value = l->element(l, place(l, i), &unused);
-	if (value->kind != VALUE_LOAD)
-		return;
 	lines_push(l, &line, stmt_prefetch(l->arena, value->buffer, value->ix, true));
 	lines_push(l, &line, stmt_prefetch(l->arena, l->to, l->result_index(l, place(l, i)), true));
 	int64_t step = CACHE_LINE / (int64_t)dtype_bytes(l->dtype);
@@ -190,6 +190,13 @@ static bool goes_on(const Lines *l, IterVar var, const Value *value, uint32_t *n
 		if (!goes_on(l, var, value->args[i], next))
 			return false;
 	return true;
+}
+
+/* Is the operand in memory? */
+static bool is_load(const Lines *l)
+{
+	Body unused = {0};
+	return l->element(l, lines_const(l, 0), &unused)->kind == VALUE_LOAD;
 }
 
 /* Do lines lie side by side, in the operand and in the result? */
@@ -230,6 +237,7 @@ void cumulate_plan(Lines *l)
 	plan->columns = l->nouter > 0 && are_columns(l);
 	if (l->order.form == SUM_IN_TURN)
 		return;
+	plan->prefetches = is_load(l);
 	plan->runs_columns = plan->columns && are_many_columns(l);
 	plan->whole = are_many_lines(l, plan->runs_columns);
 	if (!plan->whole)

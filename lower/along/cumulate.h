@@ -29,8 +29,8 @@ LocalId cumulate_side(const Lines *lines, const Ix *lo, Body *body);
 void cumulate_columns(const Lines *lines, const Ix *end, const Ix *lo, const Ix *n, Body *body);
 /* y[i] = before + y[i] for the n places from `lo` on. */
 void cumulate_raise(const Lines *lines, const Value *before, const Ix *lo, const Ix *n, Body *body);
-/* Fetches what is read and stored a few runs behind the one from `lo` on. */
-void cumulate_fetch(const Lines *lines, const Ix *lo, Body *body);
+/* Prefetches what is read and stored a few runs behind the one from `lo` on, where that is planned. */
+void cumulate_prefetch(const Lines *lines, const Ix *lo, Body *body);
 
 /* Declare what columns of a block, or all runs, come to. */
 void cumulate_plan_runs(Lines *lines);

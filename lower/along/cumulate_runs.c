@@ -3,7 +3,7 @@
  *   runs      for i in 0..n step 4*run: acc[4] = neutral
  *               for t in 0..run: unroll l in 0..4: acc[l] += x[i + l*run + t]; y[..] = acc[l]
  *               unroll l in 0..4: for t in 0..run: y[..] = before + y[..]
- *                                 before += acc[l]; fetch a run further on
+ *                                 before += acc[l]; prefetch a run further on
  *   columns   for c in 0..C step 64: before[64] = neutral
  *               for first in 0..n step run: acc[64] = neutral
  *                 for t in the run: for v in c..min(c + 64, C): acc[v - c] += x[t, v]; y[t, v] = acc[v - c]
@@ -27,7 +27,7 @@ static void runs_side_by_side(const Lines *l, LocalId before, const Ix *lo, Body
 	cumulate_raise(l, lines_read(l, before), first, lines_const(l, size), &each);
 	lines_push(l, &each,
 		   stmt_set(l->arena, before, l->reduce, l->read(l->of, acc, lines_at(l, run))));
-	cumulate_fetch(l, first, &each);
+	cumulate_prefetch(l, first, &each);
 	lines_push(l, body, stmt_loop(l->program, LOOP_UNROLL, run, SIDE, body_block(&each)));
 }
 

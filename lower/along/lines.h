@@ -32,6 +32,7 @@ typedef struct CumulatePlan {
 	bool columns;	   /* lines lie side by side */
 	bool runs_columns; /* ... and are so many that runs go along these */
 	bool whole;	   /* each line goes over its runs, else all runs at a time */
+	bool prefetches;   /* what runs further on read and store */
 	BufferId sums, before, acc;
 } CumulatePlan;
 

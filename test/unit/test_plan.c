@@ -296,6 +296,8 @@ static Tile *tile_of_functions(Plans *p)
 }
 static void functions_in_vectors(Plans *p) { tile_of_functions(p)->fission = false; }
 static void functions_without_lanes(Plans *p) { tile_of_functions(p)->form = TILE_ALONG; }
+static void functions_that_rows_share(Plans *p) { tile_of_functions(p)->invariants = true; }
+static void vectors_across_the_result(Plans *p) { tile_of_functions(p)->vectors = true; }
 static void parts_without_room(Plans *p)
 {
 	assert_int_equal(nest_of(p, p->mean)->plan.form, NEST_PARTS);
@@ -354,6 +356,7 @@ static Tile *tile_of_sums(Plans *p)
 }
 static void mask_of_nothing(Plans *p) { tile_of_sums(p)->masked = true; }
 static void functions_of_nothing(Plans *p) { tile_of_sums(p)->fission = true; }
+static void nothing_that_rows_share(Plans *p) { tile_of_sums(p)->invariants = true; }
 static void block_and_kernel(Plans *p)
 {
 	node_of(p, p->first)->kernel = node_of(p, p->after)->kernel;
@@ -447,8 +450,11 @@ static void broken_plans_of_kernels_are_refused(void **state)
 		tile_of_many_registers,
 		functions_in_vectors,
 		functions_without_lanes,
+		functions_that_rows_share,
+		vectors_across_the_result,
 		mask_of_nothing,
 		functions_of_nothing,
+		nothing_that_rows_share,
 		block_of_no_rows,
 		block_of_one_kernel,
 		start_stores_each_step,
