@@ -104,9 +104,17 @@ static const char *load_text(KernelText *k, const Value *load)
 			    c_kernel_ix(k, load->ix));
 }
 
+static bool is_number_of_c(Dtype dtype)
+{
+	return !dtype_is_small_float(dtype) && dtype != DTYPE_U4X32;
+}
+
 static const char *cast_text(KernelText *k, const Value *value)
 {
 	const char *from = c_kernel_value(k, value->args[0]);
+	if (value_truth(value->args[0]) && is_number_of_c(value->dtype) &&
+	    is_number_of_c(value->args[0]->dtype)) /* 0 and 1 need no bounds */
+		return arena_printf(k->arena, "(%s)(%s)", c_type(value->dtype), from);
 	if (!k->alone || value->args[0]->dtype != DTYPE_F16 || value->dtype != DTYPE_F32)
 		return c_cast(k->arena, value->args[0]->dtype, value->dtype, from);
 	k->m->c_vectors->halves_alone = true;

@@ -53,6 +53,28 @@ static Rvalue *op_value(KernelJit *k, const Value *value, Rvalue *const *args)
 	return result;
 }
 
+/* Whether a value holds, where what it says is a truth value in some type: the type is not asked for. */
+static Rvalue *condition(KernelJit *k, const Value *value)
+{
+	static const enum gcc_jit_comparison comparisons[] = {
+		[OP_LT] = GCC_JIT_COMPARISON_LT, [OP_LE] = GCC_JIT_COMPARISON_LE,
+		[OP_GT] = GCC_JIT_COMPARISON_GT, [OP_GE] = GCC_JIT_COMPARISON_GE,
+		[OP_EQ] = GCC_JIT_COMPARISON_EQ, [OP_NE] = GCC_JIT_COMPARISON_NE};
+	JitFunction *f = &k->f;
+	const Value *truth = value_truth(value);
+	if (truth && (truth->op == OP_AND || truth->op == OP_OR))
+		return jit_binary(f,
+				  truth->op == OP_AND ? GCC_JIT_BINARY_OP_BITWISE_AND
+						      : GCC_JIT_BINARY_OP_BITWISE_OR,
+				  condition(k, truth->args[0]), condition(k, truth->args[1]));
+	if (truth && truth->op <= OP_NE && truth->op >= OP_LT)
+		return jit_compare(f, comparisons[truth->op], jit_kernel_value(k, truth->args[0]),
+				   jit_kernel_value(k, truth->args[1]));
+	Scalar zero = {.i = 0};
+	return jit_compare(f, GCC_JIT_COMPARISON_NE, jit_kernel_value(k, value),
+			   jit_constant(f->jit, value->dtype, zero));
+}
+
 /* A sum with a product is looked for first: that product must not become a value of its own, which
  * would be rounded. */
 static Rvalue *fresh_value(KernelJit *k, const Value *value)
@@ -63,6 +85,11 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 				: NULL;
 	if (fused)
 		return fused;
+	if (value->kind == VALUE_OP && value->op == OP_WHERE && value_truth(value->args[0])) {
+		Rvalue *cond = condition(k, value->args[0]);
+		Rvalue *yes = jit_kernel_value(k, value->args[1]);
+		return jit_select(f, cond, yes, jit_kernel_value(k, value->args[2]));
+	}
 	Rvalue *args[3];
 	bool op = value->kind == VALUE_OP || value->kind == VALUE_FAR;
 	for (uint32_t i = 0; op && i < value->nargs; i++)

@@ -42,6 +42,8 @@ const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args
 const Value *value_far(Arena *arena, const Value *call);
 /* To i4 an i8 of its range, to u4 an u8. */
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
+/* The comparison or logic operation, 0 or 1, that a value is but for its type; NULL: it is none. */
+const Value *value_truth(const Value *value);
 /* A sum of small integers as a sum of floats, exactly; NULL: it is none. */
 const Value *value_exact_float(Arena *arena, Dtype dtype, const Value *value);
 /* Of f32 or f64. */

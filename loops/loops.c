@@ -172,6 +172,13 @@ static const Value *cast_to_packed(Arena *arena, Dtype dtype, const Value *from)
 	return value_cast(arena, dtype_alone(dtype), value);
 }
 
+const Value *value_truth(const Value *value)
+{
+	while (value->kind == VALUE_CAST)
+		value = value->args[0];
+	return value->kind == VALUE_OP && value->op >= OP_LT && value->op <= OP_OR ? value : NULL;
+}
+
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *from)
 {
 	if (from->dtype == dtype)
