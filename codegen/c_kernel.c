@@ -80,11 +80,13 @@ const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, u
 	const char *text = k->locals[local];
 	if (k->kernel->locals[local].role != ROLE_NONE)
 		return cuda_fragment_at(k, local, ixs, NULL);
+	const KernelLocal *own = &k->kernel->locals[local];
 	for (uint32_t i = 0; i < nixs; i++)
-		text = arena_printf(k->arena,
-				    i < k->kernel->locals[local].nthreads ? "%s[TSR_OWN(%s)]"
-									  : "%s[%s]",
+		text = arena_printf(k->arena, i < own->nthreads ? "%s[TSR_OWN(%s)]" : "%s[%s]",
 				    text, c_kernel_ix(k, ixs[i]));
+	if (is_of_warp(own, ixs))
+		return arena_printf(k->arena, "TSR_OF_WARP(%s, %s)", text,
+				    c_kernel_ix(k, ixs[own->nthreads - 1]));
 	return text;
 }
 

@@ -10,15 +10,14 @@
  *   }
  *   tsr_put4_f32(&y[i], tsr_w1);
  *
- * Four lanes are one access, any other number of them as many accesses as there are lanes.
+ * As many lanes as 16 bytes have elements are one access, or 8 bytes; where there are more, a loop has several.
  */
 #include "base/diag.h"
 #include "codegen/cuda_text.h"
+#include "loops/build.h"
 #include "loops/linear.h"
 #include "loops/verify_block.h"
 #include "loops/walk.h"
-
-enum { WIDE = 4 };
 
 typedef struct Lanes {
 	KernelText *k;
@@ -39,25 +38,28 @@ static Dtype dtype_of(const Lanes *l, BufferId buffer)
 
 static bool is_wide(const Lanes *l, BufferId buffer, const Ix *ix)
 {
-	return l->n == WIDE && ix_uses(ix, l->loop->iter) &&
-	       lanes_are_wide(dtype_of(l, buffer), WIDE);
+	Dtype dtype = dtype_of(l, buffer);
+	return ix_uses(ix, l->loop->iter) && dtype_bytes(dtype) <= 4 && lanes_are_wide(dtype, l->n);
 }
 
-/* What stands behind tsr_take4_ and tsr_put4_ for the elements of a buffer. */
+/* What stands behind the number of elements in the names of accesses to a buffer. */
 static const char *wide_name(const Lanes *l, BufferId buffer)
 {
 	switch (dtype_of(l, buffer)) {
 	case DTYPE_F32: return "f32";
 	case DTYPE_I32: return "i32";
 	case DTYPE_U32: return "u32";
-	default: return "u16"; /* bf16, f16: their bits */
+	case DTYPE_I8: return "i8";
+	default:
+		return dtype_bytes(dtype_of(l, buffer)) == 1 ? "u8"
+							     : "u16"; /* of floats their bits */
 	}
 }
 
 static void declare_wide(Lanes *l, BufferId buffer, const char *name)
 {
 	c_kernel_indent(l->k);
-	fprintf(l->k->out, "%s %s[%d];\n", c_type(dtype_of(l, buffer)), name, WIDE);
+	fprintf(l->k->out, "%s %s[%lld];\n", c_type(dtype_of(l, buffer)), name, (long long)l->n);
 }
 
 static const char *new_name(Lanes *l)
@@ -71,6 +73,31 @@ static const char *first_element(const Lanes *l, BufferId buffer, const Ix *ix)
 	return c_buffer_element(l->k, buffer, ix_of_first_lane(program_of(l), ix, l->loop->iter));
 }
 
+/* An element of a buffer: that of each lane. */
+typedef struct Access {
+	BufferId buffer;
+	const Ix *ix;
+} Access;
+
+/* The accesses by which all lanes take what the buffer has into an array, or put it there. */
+static void put_accesses(Lanes *l, const Access *at, const char *array, bool take)
+{
+	int64_t each = lanes_of_access(dtype_of(l, at->buffer), l->n);
+	for (int64_t i = 0; i < l->n; i += each) {
+		const char *own =
+			i ? arena_printf(l->k->arena, "%s + %lld", array, (long long)i) : array;
+		const char *element =
+			first_element(l, at->buffer, ix_plus(program_of(l), at->ix, i));
+		c_kernel_indent(l->k);
+		fprintf(l->k->out, "tsr_%s%lld_%s(", take ? "take" : "put", (long long)each,
+			wide_name(l, at->buffer));
+		if (take)
+			fprintf(l->k->out, "%s, &%s);\n", own, element);
+		else
+			fprintf(l->k->out, "&%s, %s);\n", element, own);
+	}
+}
+
 static void put_load(void *of, const Value *value)
 {
 	Lanes *l = of;
@@ -81,9 +108,7 @@ static void put_load(void *of, const Value *value)
 			return;
 	const char *name = new_name(l);
 	declare_wide(l, value->buffer, name);
-	c_kernel_indent(l->k);
-	fprintf(l->k->out, "tsr_take4_%s(%s, &%s);\n", wide_name(l, value->buffer), name,
-		first_element(l, value->buffer, value->ix));
+	put_accesses(l, &(Access){value->buffer, value->ix}, name, true);
 	l->loads[l->nloads] = value;
 	l->names[l->nloads++] = arena_printf(l->k->arena, "%s[%s]", name, l->lane);
 }
@@ -149,11 +174,8 @@ static void put_stmt(Lanes *l, const Stmt *stmt)
 	if (wide)
 		declare_wide(l, stmt->buffer, name);
 	put_lanes(l, stmt, name);
-	if (wide) {
-		c_kernel_indent(l->k);
-		fprintf(l->k->out, "tsr_put4_%s(&%s, %s);\n", wide_name(l, stmt->buffer),
-			first_element(l, stmt->buffer, stmt->ix), name);
-	}
+	if (wide)
+		put_accesses(l, &(Access){stmt->buffer, stmt->ix}, name, false);
 }
 
 void cuda_lanes_loop(KernelText *k, const Stmt *loop)

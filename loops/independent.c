@@ -432,12 +432,44 @@ static bool index_says_iteration(const Proof *p, BufferId buffer)
 	return first && digits_are_independent(p->program, p->kernel, first);
 }
 
+/* Does a condition hold in one iteration of the loop alone: the first, or that of a constant? */
+static bool is_of_one_iteration(const Proof *p, const ElementAccess *access, int64_t *which)
+{
+	const Sizes *sizes = p->program->sizes;
+	for (uint32_t i = 0; i < access->nconds; i++) {
+		const Cond *cond = access->conds[i];
+		if (cond->a->kind != IX_ITER || cond->a->iter != p->loop->iter ||
+		    cond->b->kind != IX_SIZE || !size_is_const(sizes, cond->b->size, which))
+			continue;
+		*which -= cond->kind == COND_LT;
+		if (cond->kind == COND_EQ || *which == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Do all accesses stand in the same iteration? */
+static bool one_iteration_touches(const Proof *p, BufferId buffer)
+{
+	int64_t which = 0, first = -1;
+	bool one = size_is(p->program->sizes, p->range.first, 0);
+	for (size_t i = 0; one && i < p->accesses.n; i++) {
+		const ElementAccess *access = &p->accesses.at[i];
+		if (access->buffer != buffer)
+			continue;
+		one = is_of_one_iteration(p, access, &which) && (first < 0 || which == first);
+		first = which;
+	}
+	return one && first >= 0;
+}
+
 /* What is read where nothing is stored does not matter; it is looked for where the rest does not do. */
 static bool buffer_is_independent(const Proof *p, BufferId buffer)
 {
 	bool *away, any = false;
 	if (accesses_are_independent(p, buffer, NULL) ||
-	    (p->gpu && index_says_iteration(p, buffer)))
+	    (p->gpu && index_says_iteration(p, buffer)) ||
+	    (p->threads && one_iteration_touches(p, buffer)))
 		return true;
 	away = ARENA_ARRAY(p->arena, bool, p->accesses.n + 1);
 	for (size_t i = 0; i < p->accesses.n; i++) {

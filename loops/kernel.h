@@ -162,6 +162,12 @@ typedef struct KernelLocal {
 	MatrixOp matrix; /* ... an operand or the sums of that instruction */
 } KernelLocal;
 
+/* Is the element of a private local that of another thread of the warp? */
+static inline bool is_of_warp(const KernelLocal *local, const Ix *const *ixs)
+{
+	return local->nthreads > 0 && ixs[local->nthreads - 1]->kind != IX_ITER;
+}
+
 typedef struct Kernel {
 	Sym name; /* from the tensor it makes; unique in the program; a C identifier */
 	Span span;

@@ -88,7 +88,9 @@
  *
  * A local with axes in front of a bar is private: each thread of a block has one, and BLOCK loops with those
  * numbers of threads touch their own, at their iterators. It stands outside of BLOCK loops, and nothing
- * outside of them touches it.
+ * outside of them touches it. Where the innermost of them has 32 threads, a warp, they may read what another
+ * thread of the warp has, at any index but an iterator: by an assignment that all of them make, to another
+ * local, as the value or as an argument of its operation (loops/verify_exchange.c).
  *
  * A local with a ROLE is matrices, its last two axes: an operand or the sums of an instruction of target/matrix.def.
  * What is set to an operand is rounded to the instruction's format. WARP loops stand in loops of a block, two or three of
@@ -97,8 +99,8 @@
  * three it adds a product of matrices to sums, as tensor cores add (matrix_sum). No two threads touch one element
  * that either stores: fragment.h.
  *
- * On a GPU a VECTOR loop stands in a loop of a block or of a grid, and its lanes are 16 bytes of what they
- * touch, or 8; of buffers those begin at a multiple of as many.
+ * On a GPU a VECTOR loop stands in a loop of a block or of a grid, and its lanes are whole 16 bytes of what they
+ * touch, or 8; of buffers those begin at a multiple of as many elements.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */

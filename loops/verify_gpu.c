@@ -202,6 +202,10 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return (LoopsFault){kernel, other, "threads of a block that may meet"};
 	if (gpu && (other = warp_fault(program, kernel, &rule)))
 		return (LoopsFault){kernel, other, rule};
+	if (gpu && (other = warp_exchange_fault(kernel)))
+		return (LoopsFault){
+			kernel, other,
+			"threads of a warp that read of each other what some of them set, or where not all of them do"};
 	if (together && (other = block_meeting(program, kernel)))
 		return (LoopsFault){kernel, other,
 				    "threads of a block that may meet without a barrier between"};

@@ -1,10 +1,12 @@
-/* Lanes of a GPU: accesses of 8 or 16 bytes, which begin at multiples of as many. */
+/* Lanes of a GPU: accesses of 16 bytes, or one of 8, which begin at multiples of as many. */
 #include "loops/linear.h"
 #include "loops/multiple.h"
 #include "loops/verify_block.h"
 
 #include "loops/build.h"
 #include "loops/walk.h"
+
+enum { ACCESS_BYTES = 16 };
 
 typedef struct Lanes {
 	Program *program;
@@ -16,8 +18,15 @@ typedef struct Lanes {
 
 bool lanes_are_wide(Dtype dtype, int64_t n)
 {
-	int64_t bytes = dtype_is_packed(dtype) ? 0 : n * (int64_t)dtype_bytes(dtype);
-	return bytes == 8 || bytes == 16;
+	int64_t each = dtype_is_packed(dtype) ? 0 : (int64_t)dtype_bytes(dtype), bytes = n * each;
+	return bytes == 8 || bytes == ACCESS_BYTES ||
+	       (each <= 4 && bytes > 0 && bytes % ACCESS_BYTES == 0);
+}
+
+int64_t lanes_of_access(Dtype dtype, int64_t n)
+{
+	int64_t each = (int64_t)dtype_bytes(dtype);
+	return n * each > ACCESS_BYTES ? ACCESS_BYTES / each : n;
 }
 
 static void see_access(Lanes *l, BufferId buffer, const Ix *ix)

@@ -65,14 +65,17 @@ static bool is_gathered(const Verify *v, const Ix *const *ixs, uint32_t nixs)
 	return false;
 }
 
-/* Of each thread of a block: the first indices are those of the loops around. */
-static void check_private(const Verify *v, LocalId id, const Ix *const *ixs)
+/* Of each thread of a block: the first indices are those of the loops around; of what is read the last may be another. */
+static void check_private(const Verify *v, LocalId id, const Ix *const *ixs, bool read)
 {
 	const KernelLocal *local = &v->kernel->locals[id];
 	bool own = local->nthreads == 0 || local->nthreads == v->nblocks;
-	for (uint32_t i = 0; own && i < local->nthreads; i++)
-		own = ixs[i]->kind == IX_ITER && ixs[i]->iter == v->blocks[i]->iter &&
+	bool of_warp = own && read && is_of_warp(local, ixs);
+	for (uint32_t i = 0; own && i < local->nthreads; i++) {
+		bool iter = ixs[i]->kind == IX_ITER && ixs[i]->iter == v->blocks[i]->iter;
+		own = (iter || (of_warp && i + 1 == local->nthreads)) &&
 		      size_is(v->program->sizes, v->blocks[i]->hi->size, local->extent[i]);
+	}
 	FAIL_UNLESS(v, own, "a local of another thread of the block");
 }
 
@@ -87,7 +90,7 @@ void verify_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t n
 	FAIL_UNLESS(v, v->kernel->locals[local].rank == nixs, "a local with a wrong rank");
 	FAIL_UNLESS(v, v->nwarps > 0 || v->kernel->locals[local].role == ROLE_NONE,
 		    "a matrix outside of the loops of a warp");
-	check_private(v, local, ixs);
+	check_private(v, local, ixs, read);
 	for (uint32_t i = 0; i < nixs; i++) {
 		verify_ix(v, ixs[i]);
 		if (!gathered)

@@ -38,6 +38,7 @@ static const GpuTile tiles_tf32[] = {
 static const GpuAttention attention[] = {{64, 64, 8, 4, 64}, {32, 32, 4, 4, 128}};
 static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 32, 128}};
 
+#define ROWS 256, 64, 4096, 8, 8
 #define COLUMNS 8, 64, 64, 4
 #define LIST(list)                               \
 	{                                        \
@@ -49,16 +50,16 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 		sizeof attention_16 / sizeof *attention_16
 
 static const GpuTarget gpus[] = {
-	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 108,
-	 TILES, 16, 1024, 70},
-	{"sm_90", 1024, SHARED(99, 228), BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 132,
-	 TILES, 16, 1024, 78},
-	{"sm_90a", 1024, SHARED(227, 228), BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 132,
-	 TILES, 16, 1024, 80},
-	{"sm_100", 1024, SHARED(99, 228), BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 148,
-	 TILES, 16, 1024, 86},
-	{"sm_120", 1024, SHARED(99, 100), BLOCKS_MOST, 256, 32, 48, 256, 64, 4096, COLUMNS, 170,
-	 TILES, 16, 1024, 87},
+	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 108, TILES, 16,
+	 1024, 70},
+	{"sm_90", 1024, SHARED(99, 228), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 132, TILES, 16,
+	 1024, 78},
+	{"sm_90a", 1024, SHARED(227, 228), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 132, TILES, 16,
+	 1024, 80},
+	{"sm_100", 1024, SHARED(99, 228), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 148, TILES, 16,
+	 1024, 86},
+	{"sm_120", 1024, SHARED(99, 100), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 170, TILES, 16,
+	 1024, 87},
 };
 enum { NGPUS = sizeof gpus / sizeof *gpus };
 

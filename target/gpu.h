@@ -41,7 +41,9 @@ typedef struct GpuTarget {
 	int64_t statements;   /* of a thread, that kernels are joined up to: registers end */
 	int64_t row_threads,
 		row_least, /* of a block that shares a sum; ... a short one: as many terms at least */
-		row_short; /* elements of rows that are joined though fewer than processors, at most */
+		row_short, /* elements of rows that are joined though fewer than processors, at most */
+		row_loads, /* wide accesses of a row that a lane makes before it adds, at most, and */
+		row_vectors; /* ... sums that a thread has of as many vectors, where warps have a row each */
 	int64_t column_threads, /* that share a column of a sum, of a block of `warp` columns */
 		column_least,	/* ... rows of it, and of a slice, at least */
 		slices_most;	/* of the rows */

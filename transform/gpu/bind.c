@@ -146,16 +146,29 @@ typedef struct Parted {
 	bool parted; /* there is one before */
 } Parted;
 
+/* Warps of rows that a schedule does not want: worth a word there. */
+static void note_off(const Transform *t, const Kernel *kernel)
+{
+	const ScheduleClause *asked =
+		schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_VECTOR);
+	ScheduleEntry *entry = schedule_entry(t->program->made, kernel->name);
+	if (says_off(asked) && entry)
+		entry_make(t->program->arena, entry, CHOICE_VECTOR, true);
+}
+
 /* What threads of a block do together, or one does for several elements, where it is no product. */
 static void bind_others(const Transform *t, Parted *p)
 {
+	note_off(t, p->kernel);
 	if (slices_pay(t, p->kernel) && !rows_pay(t, p->kernel)) {
 		p->parted = true;
 		bind_slices(t, p->kernel, p->routine, p->before);
 		if (columns_pay(t, p->before))
 			bind_columns(t, p->before, p->routine);
 	}
-	if (rows_pay(t, p->kernel))
+	if (row_warps_pay(t, p->kernel))
+		bind_row_warps(t, p->kernel, p->routine);
+	else if (rows_pay(t, p->kernel))
 		bind_rows(t, p->kernel, p->routine);
 	else if (columns_pay(t, p->kernel))
 		bind_columns(t, p->kernel, p->routine);

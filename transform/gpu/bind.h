@@ -66,10 +66,16 @@ uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
 /* attention_choose.c: attention of which the scores are in no memory, in place; how many kernels are left. */
 uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32_t routine);
 /* What follows is chosen by X_pays, which each requires.
- * rows.c: lets the threads of a block share the sums of the kernel, where they read what lies side by
+ * row_warps.c: lets warps of a block have a row each, or several warps one, where the kernel has one sum; writes it into the
+ * schedule. */
+bool row_warps_pay(const Transform *t, Kernel *kernel);
+void bind_row_warps(const Transform *t, Kernel *kernel, uint32_t routine);
+/* rows.c: lets the threads of a block share the sums of the kernel, where they read what lies side by
  * side. */
 bool rows_pay(const Transform *t, Kernel *kernel);
 void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine);
+/* ... Does a sum, by its innermost loop and what that does, read what lies side by side, some of it with few others? */
+bool rows_are_read(const Transform *t, Kernel *kernel, const Stmt *inner, const Stmt *set);
 /* columns.c: lets more threads than there are columns share sums down columns. */
 bool columns_pay(const Transform *t, Kernel *kernel);
 void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine);

@@ -37,7 +37,7 @@
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
 #include "loops/work.h"
-#include "transform/gpu/bind.h"
+#include "transform/gpu/one_sum.h"
 
 typedef struct Columns {
 	Program *program;
@@ -46,10 +46,8 @@ typedef struct Columns {
 	Kernel *kernel;
 	const Stmt *loops[GRID_LOOPS]; /* of the grid, outermost first */
 	uint32_t n;
-	Block body;
-	uint32_t at;	     /* of the sum in it */
-	const Stmt *rows;    /* the loop of the sum that is shared out */
-	const Stmt *set;
+	OneSum sum;
+	const Stmt *rows; /* the loop of the sum that is shared out */
 	bool contiguous, wrong;
 } Columns;
 
@@ -69,41 +67,12 @@ static void find_rows(Columns *c, const Stmt *stmt)
 	for (; stmt->kind == LOOP_FOR; stmt = stmt->body.stmts[0])
 		if (!c->rows || size_of(c, stmt->hi) > size_of(c, c->rows->hi))
 			c->rows = stmt;
-	c->set = stmt;
-}
-
-static bool is_sum(const Stmt *stmt)
-{
-	bool any = stmt->kind == LOOP_FOR;
-	for (; stmt->kind == LOOP_FOR; stmt = stmt->body.stmts[0])
-		if (stmt->loop != LOOP_SERIAL || stmt->step != 1 || stmt->body.n != 1)
-			return false;
-	return any && is_fold(stmt);
-}
-
-/* Locals, one sum, and behind it what is done with an element. */
-static bool has_form(Columns *c)
-{
-	uint32_t sums = 0;
-	for (uint32_t i = 0; i < c->body.n; i++) {
-		const Stmt *stmt = c->body.stmts[i];
-		bool local = (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&
-			     c->kernel->locals[stmt->local].rank == 0;
-		bool store = stmt->kind == LOOP_STORE && stmt->acc == OP_NONE && sums > 0;
-		if (is_sum(stmt)) {
-			sums++;
-			c->at = i;
-		} else if (!store && !(local && (sums > 0 || stmt->kind == LOOP_LOCAL))) {
-			return false;
-		}
-	}
-	return sums == 1;
 }
 
 static void see_read(void *of, const Value *value)
 {
 	Columns *c = of;
-	c->wrong |= value->kind == VALUE_LOCAL && value->local == c->set->local;
+	c->wrong |= value->kind == VALUE_LOCAL && value->local == c->sum.set->local;
 	if (value->kind != VALUE_LOAD)
 		return;
 	IterVar column = column_loop(c)->iter;
@@ -125,12 +94,11 @@ static int64_t columns_of(const Columns *c)
 static bool pays(Columns *c)
 {
 	c->n = grid_loops(c->kernel, c->loops);
-	c->body = grid_body(c->kernel);
-	if (c->n == 0 || !has_form(c))
+	if (c->n == 0 || !one_sum_of(c->kernel, &c->sum))
 		return false;
-	find_rows(c, c->body.stmts[c->at]);
-	value_each(c->set->value, see_read, c);
-	Dtype dtype = c->set->value->dtype;
+	find_rows(c, c->sum.body.stmts[c->sum.at]);
+	value_each(c->sum.set->value, see_read, c);
+	Dtype dtype = c->sum.set->value->dtype;
 	return c->contiguous && !c->wrong && dtype == dtype_wide(dtype) && dtype != DTYPE_U4X32 &&
 	       size_of(c, column_loop(c)->hi) >= c->gpu->warp &&
 	       size_of(c, c->rows->hi) >= c->gpu->column_least &&
@@ -154,7 +122,7 @@ static const Ix *times_plus(const Columns *c, const Ix *a, int64_t n, const Ix *
 /* The sum's loops, that of the rows in these bounds, around `set`. */
 static Block sum_of_rows(const Columns *c, const Stmt *stmt, const Stmt *bounds, const Stmt *set)
 {
-	if (stmt == c->set)
+	if (stmt == c->sum.set)
 		return block_one(c->arena, set);
 	Block body = sum_of_rows(c, stmt->body.stmts[0], bounds, set);
 	Stmt *loop = stmt_with(c->arena, stmt, body);
@@ -171,43 +139,29 @@ static Block sum_of_rows(const Columns *c, const Stmt *stmt, const Stmt *bounds,
 static Block before_and_sum(const Columns *c, const Stmt *bounds, LocalId local)
 {
 	Body body = {0};
-	for (uint32_t i = 0; i < c->at; i++)
-		if (c->body.stmts[i]->local != c->set->local)
-			PUSH(c->arena, body.stmts, c->body.stmts[i]);
+	one_sum_before(c->arena, &c->sum, &body);
 	body_append(c->arena, &body,
-		    sum_of_rows(c, c->body.stmts[c->at], bounds,
-				stmt_set(c->arena, local, c->set->acc, c->set->value)));
+		    sum_of_rows(c, c->sum.body.stmts[c->sum.at], bounds,
+				stmt_set(c->arena, local, c->sum.set->acc, c->sum.set->value)));
 	return body_block(&body);
 }
 
 /* The kernel's statements, where the sum is over n values of `from`, at `at` with the iterator `i`. */
 static Block with_sum_of(const Columns *c, IterVar i, int64_t n, const Value *from)
 {
-	Body body = {0};
-	for (uint32_t k = 0; k < c->body.n; k++) {
-		const Stmt *stmt = c->body.stmts[k];
-		const Stmt *set = stmt_set(c->arena, c->set->local, c->set->acc, from);
-		PUSH(c->arena, body.stmts,
-		     k == c->at ? stmt_loop(c->program, LOOP_SERIAL, i, n, block_one(c->arena, set))
-				: stmt);
-	}
-	return body_block(&body);
+	const Stmt *set = stmt_set(c->arena, c->sum.set->local, c->sum.set->acc, from);
+	return one_sum_with(c->arena, &c->sum,
+			    stmt_loop(c->program, LOOP_SERIAL, i, n, block_one(c->arena, set)));
 }
 
 /* With fresh locals, at a column. */
 static Block at_column(const Columns *c, const Ix *column, Block body)
 {
 	const Ix **iters = kernel_iters(c->arena, c->kernel, 0);
-	LocalId *locals = ARENA_ARRAY(c->arena, LocalId, c->kernel->nlocals + 1);
-	for (LocalId i = 0, n = c->kernel->nlocals; i < n; i++)
-		locals[i] = bind_local(c->program, c->kernel, c->kernel->locals[i]);
 	iters[column_loop(c)->iter] = column;
-	Rewrite rewrite = {.program = c->program,
-			   .iters = iters,
-			   .locals = locals,
-			   .span = c->kernel->span};
 	Cond inside = {COND_LT, column, column_loop(c)->hi};
-	return block_one(c->arena, stmt_if_one(c->arena, inside, rewrite_block(&rewrite, body)));
+	return block_one(c->arena, stmt_if_one(c->arena, inside,
+					       one_sum_own(c->program, c->kernel, iters, body)));
 }
 
 static Block threads(const Columns *c, IterVar i, int64_t n, Block body)
@@ -225,14 +179,14 @@ static Block add_rows(Columns *c, IterVar columns, BufferId parts)
 {
 	IterVar thread = bind_iter(c->program, c->kernel, "thread");
 	IterVar lane = bind_iter(c->program, c->kernel, "lane");
-	Dtype dtype = c->set->value->dtype;
+	Dtype dtype = c->sum.set->value->dtype;
 	LocalId part = bind_local(c->program, c->kernel,
 				  (KernelLocal){.name = "part", .dtype = dtype});
 	const Stmt bounds = {.lo = ix_add(c->program, c->rows->lo, iter(c, thread)),
 			     .hi = c->rows->hi,
 			     .step = c->gpu->column_threads};
 	Body body = {0};
-	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, fold_neutral(c->arena, c->set)));
+	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, fold_neutral(c->arena, c->sum.set)));
 	body_append(c->arena, &body, before_and_sum(c, &bounds, part));
 	PUSH(c->arena, body.stmts,
 	     stmt_store(c->arena, parts,
@@ -290,9 +244,9 @@ void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine)
 	Body body = {0};
 	IterVar columns = bind_iter(c.program, kernel, "columns");
 	Size elements = size_const(c.program->sizes, c.gpu->warp * c.gpu->column_threads);
-	BufferId parts = bind_shared(c.program, kernel, routine,
-				     (Buffer){.dtype = c.set->value->dtype, .elements = elements},
-				     "parts");
+	BufferId parts = bind_shared(
+		c.program, kernel, routine,
+		(Buffer){.dtype = c.sum.set->value->dtype, .elements = elements}, "parts");
 	body_append(c.arena, &body, add_rows(&c, columns, parts));
 	PUSH(c.arena, body.stmts, stmt_barrier(c.arena));
 	body_append(c.arena, &body, add_parts(&c, columns, parts));
@@ -340,7 +294,7 @@ static void make_slices(Columns *c, BufferId slices, int64_t n)
 	Sizes *sizes = c->program->sizes;
 	IterVar slice = bind_iter(c->program, c->kernel, "slice");
 	LocalId part = bind_local(c->program, c->kernel,
-				  (KernelLocal){.name = "part", .dtype = c->set->value->dtype});
+				  (KernelLocal){.name = "part", .dtype = c->sum.set->value->dtype});
 	Size rows = c->rows->hi->size, each = size_ceil(sizes, rows, n);
 	const Ix *lo = ix_mul(c->program, iter(c, slice), ix_size(c->arena, each));
 	const Ix *end = ix_add(c->program, lo, ix_size(c->arena, each));
@@ -350,7 +304,7 @@ static void make_slices(Columns *c, BufferId slices, int64_t n)
 					   : ix_binary(c->program, IX_MIN, end, c->rows->hi),
 			     .step = 1};
 	Body body = {0};
-	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, fold_neutral(c->arena, c->set)));
+	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, fold_neutral(c->arena, c->sum.set)));
 	body_append(c->arena, &body, before_and_sum(c, &bounds, part));
 	PUSH(c->arena, body.stmts,
 	     stmt_store(c->arena, slices, slice_element(c, slice), OP_NONE,
@@ -396,7 +350,7 @@ void bind_slices(const Transform *t, Kernel *kernel, uint32_t routine, Kernel *b
 	int64_t n = slices_of(&c);
 	Size all;
 	element_of(&c, &all);
-	Buffer buffer = {.dtype = c.set->value->dtype,
+	Buffer buffer = {.dtype = c.sum.set->value->dtype,
 			 .elements = size_scale(c.program->sizes, all, n)};
 	BufferId slices = bind_temp(c.program, kernel, routine, buffer, "slices");
 	Columns first = c;

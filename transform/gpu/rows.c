@@ -193,6 +193,7 @@ static Wide wide_of(const Rows *r, const Stmt *inner)
 		      .loops = {inner},
 		      .n = 1,
 		      .body = inner->body,
+		      .width = QUAD,
 		      .steps = QUAD * threads_of(r, inner)};
 }
 
@@ -367,6 +368,12 @@ bool rows_pay(const Transform *t, Kernel *kernel)
 	Rows r = rows_of(t, kernel);
 	Block body = grid_body(kernel);
 	return all_pay(&r, &body);
+}
+
+bool rows_are_read(const Transform *t, Kernel *kernel, const Stmt *inner, const Stmt *set)
+{
+	Rows r = rows_of(t, kernel);
+	return pays(&r, &(Sum){inner, set});
 }
 
 void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine)

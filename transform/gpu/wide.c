@@ -57,11 +57,11 @@ static const Ix *row_of(const Wide *w, const Ix *ix)
 static WideBegin begin_of(Wide *w, const Ix *row)
 {
 	w->multiples.whole = SIZE_BAD;
-	if (ix_multiple(&w->multiples, row) % QUAD == 0)
+	if (ix_multiple(&w->multiples, row) % w->width == 0)
 		return BEGIN_EVERYWHERE;
 	w->multiples.whole = w->extent;
-	w->multiples.by = QUAD;
-	return ix_multiple(&w->multiples, row) % QUAD == 0 ? BEGIN_WHOLE_ROWS : BEGIN_NOWHERE;
+	w->multiples.by = w->width;
+	return ix_multiple(&w->multiples, row) % w->width == 0 ? BEGIN_WHOLE_ROWS : BEGIN_NOWHERE;
 }
 
 static void see_access(Wide *w, BufferId buffer, const Ix *ix)
@@ -71,7 +71,7 @@ static void see_access(Wide *w, BufferId buffer, const Ix *ix)
 	WideBegin begin = BEGIN_NOWHERE;
 	if (ix_moves_by(w->program, ix, next, 0))
 		return;
-	if (ix_moves_by(w->program, ix, next, 1) && lanes_are_wide(dtype, QUAD))
+	if (ix_moves_by(w->program, ix, next, 1) && lanes_are_wide(dtype, w->width))
 		begin = begin_of(w, row_of(w, ix));
 	w->begin = begin < w->begin ? begin : w->begin;
 }
@@ -87,7 +87,7 @@ bool wide_fits(Wide *w)
 	int64_t n;
 	merge_loops(w, &w->body);
 	bool known = size_is_const(w->program->sizes, w->extent, &n);
-	if (size_is_bad(w->extent) || (known && n < QUAD))
+	if (size_is_bad(w->extent) || (known && n < w->width))
 		return false;
 	w->multiples = multiples_unknown(w->program->arena, w->program, w->kernel);
 	w->begin = BEGIN_EVERYWHERE;
@@ -151,13 +151,13 @@ static Block when(const Wide *w, const Cond *conds, uint32_t n, Block body)
 
 static Block lanes(const Wide *w, const Quads *q, LoopKind kind, Block body)
 {
-	return block_one(w->program->arena, stmt_loop(w->program, kind, q->lane, QUAD, body));
+	return block_one(w->program->arena, stmt_loop(w->program, kind, q->lane, w->width, body));
 }
 
 static const Ix *left_over(const Wide *w)
 {
 	return ix_binary(w->program, IX_MOD, ix_size(w->program->arena, w->extent),
-			 number(w, QUAD));
+			 number(w, w->width));
 }
 
 static Block whole_four(const Wide *w, const Quads *q)
@@ -168,7 +168,7 @@ static Block whole_four(const Wide *w, const Quads *q)
 	if (w->begin == BEGIN_WHOLE_ROWS)
 		conds[n++] = (Cond){COND_EQ, left_over(w), number(w, 0)};
 	if (!size_divides(sizes, size_const(sizes, w->steps), w->extent))
-		conds[n++] = (Cond){COND_LT, ix_plus(w->program, q->first, QUAD - 1),
+		conds[n++] = (Cond){COND_LT, ix_plus(w->program, q->first, w->width - 1),
 				    ix_size(w->program->arena, w->extent)};
 	return when(w, conds, n, lanes(w, q, LOOP_VECTOR, element(w, q)));
 }
@@ -178,7 +178,7 @@ static Block single_elements(const Wide *w, const Quads *q)
 {
 	const Ix *end = ix_size(w->program->arena, w->extent);
 	const Cond any = {COND_LT, number(w, 0), left_over(w)}, inside = {COND_LT, q->at, end},
-		   last = {COND_LT, end, ix_plus(w->program, q->first, QUAD)};
+		   last = {COND_LT, end, ix_plus(w->program, q->first, w->width)};
 	Block body = lanes(w, q, LOOP_UNROLL, when(w, &inside, 1, element(w, q)));
 	return when(w, w->begin == BEGIN_WHOLE_ROWS ? &any : &last, 1, body);
 }
@@ -190,7 +190,7 @@ static Block in_grid(const Wide *w, const GpuTarget *gpu, IterVar four, Block bo
 	int64_t threads[GRID_LOOPS];
 	for (uint32_t i = 0; i < w->first; i++)
 		extents[i] = w->loops[i]->hi->size;
-	extents[w->first] = size_ceil(w->program->sizes, w->extent, QUAD);
+	extents[w->first] = size_ceil(w->program->sizes, w->extent, w->width);
 	grid_shape(w->program->sizes, gpu, extents, w->first + 1, threads);
 	for (uint32_t i = w->first + 1; i-- > 0;) {
 		Stmt *loop = stmt_with(w->program->arena, innermost(w), body);
@@ -209,7 +209,7 @@ Block wide_elements(const Wide *w, const Ix *first, IterVar lane)
 	Quads q = {lane, first, at};
 	Body body = {0};
 	body_append(w->program->arena, &body, whole_four(w, &q));
-	if (!size_divides(sizes, size_const(sizes, QUAD), w->extent))
+	if (!size_divides(sizes, size_const(sizes, w->width), w->extent))
 		body_append(w->program->arena, &body, single_elements(w, &q));
 	return body_block(&body);
 }
@@ -219,13 +219,13 @@ static void make(Wide *w, const GpuTarget *gpu)
 	Sym name = w->kernel->iters[innermost(w)->iter].name;
 	IterVar four = bind_iter(w->program, w->kernel, "four");
 	IterVar lane = bind_iter(w->program, w->kernel, name);
-	const Ix *first = ix_times(w->program, ix_iter(w->program->arena, four), QUAD);
+	const Ix *first = ix_times(w->program, ix_iter(w->program->arena, four), w->width);
 	w->kernel->body = in_grid(w, gpu, four, wide_elements(w, first, lane));
 }
 
 static Wide wide_of(const Transform *t, Kernel *kernel)
 {
-	return (Wide){.program = t->program, .kernel = kernel, .steps = QUAD};
+	return (Wide){.program = t->program, .kernel = kernel, .width = QUAD, .steps = QUAD};
 }
 
 bool wide_pays(const Transform *t, Kernel *kernel)

@@ -15,6 +15,7 @@ typedef struct Wide {
 	Kernel *kernel;
 	const Stmt *loops[GRID_LOOPS]; /* outermost first */
 	uint32_t n;
+	int64_t width; /* neighbours that a thread takes at once: the fours that names speak of, or 8, or 16 */
 	/* elements that all threads take at a time: fours end with a multiple of it, or beyond the extent */
 	int64_t steps;
 	Block body;	/* of an element: locals, what they are set to, stores */
@@ -26,7 +27,7 @@ typedef struct Wide {
 
 /* Finds whether fours of all that the body touches lie side by side. Requires loops that count from 0 to sizes. */
 bool wide_fits(Wide *wide);
-/* The body for the four elements from `first` on, as far as there are any; `lane` is a new iterator. */
+/* The body for the `width` elements from `first` on, as far as there are any; `lane` is a new iterator. */
 Block wide_elements(const Wide *wide, const Ix *first, IterVar lane);
 
 #endif

@@ -1,5 +1,5 @@
 """gpu_memory.py SEED: what is bound by memory on a GPU: chains in wide accesses, copies through squares, sums down columns, in rows
-and in slices, vectors times matrices; sizes 0, 1, odd, whole multiples of what threads take at once, known and not."""
+and in slices, matrices times vectors; sizes 0, 1, odd, whole multiples of what threads take at once, known and not."""
 import sys
 
 import numpy as np
@@ -160,9 +160,47 @@ output whole = f / sqrt(sum("... | k, v => ... | 0, 0", f .* f) / 231 + 1e-5)
         check("two axes", got[5], f / np.sqrt((f * f).mean((1, 2), keepdims=True) + 1e-5))
 
 
+def vectors():
+    """Rows that a warp or several have: of matrices of any element, times one vector and up to eight, with tails of 4, 8 and 16
+    elements and without, of sums over two axes, with something before and behind, and of rows alone."""
+    model = Model("""dim n
+input w : [n | 100]
+input h : bf16 [n | 264]
+input f : f16 [n | 2, 66]
+input q : i8 [n | 2112]
+input d : [n | 1348]
+input s : [n]
+input x : [8, 100]
+input y : [3, 264]
+input z : [2, 66]
+input v : [1, 2112]
+output rows = relu(einsum("n | k; m, k => n, m", w, x) + 1)
+output turned = einsum("n | k; m, k => m, n", f32(h), y)
+output halves = einsum("n | a, b; a, b => n", f32(f), z) .* s
+output bytes = einsum("n | k; m, k => m, n", f32(q), v) / 127
+output most = reduce(max, "n | k => n", d .* d)
+output inner = sum("n | k => n", d / 4)
+""")
+    for n in (0, 1, 7, 8, 37):
+        w, h, f, q = draw(n, 100), to_bf16(draw(n, 264)), draw(n, 2, 66).astype(np.float16), rng.integers(-128, 128, (n, 2112))
+        d, s, x, y, z, v = draw(n, 1348), draw(n), draw(8, 100), draw(3, 264), draw(2, 66), draw(1, 2112)
+        arrays = [w, h, f, q.astype(np.int8), d, s, x, y, z, v]
+        results = [(shape, np.float32) for shape in ((n, 8), (3, n), (n,), (1, n), (n,), (n,))]
+        got = model.forward([n], arrays, results)
+        check("rows", got[0], np.maximum(w.astype(np.float64) @ x.T + 1, 0))
+        check("turned", got[1], y.astype(np.float64) @ from_bf16(h).T)
+        check("halves", got[2], np.einsum("nab,ab->n", f.astype(np.float64), z) * s)
+        check("bytes", got[3], v.astype(np.float64) @ q.T / 127)
+        check("most", got[4], (d * d).max(-1, initial=-np.inf))
+        check("inner", got[5], d.sum(-1, dtype=np.float64) / 4)
+        again = model.forward([n], arrays, results)
+        assert all(np.array_equal(a.view(np.uint32), b.view(np.uint32)) for a, b in zip(got, again)), "another order"
+
+
 chains()
 squares()
 columns()
 none()
 rows()
+vectors()
 print("all have their numbers")

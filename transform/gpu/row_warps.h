@@ -1,0 +1,37 @@
+/* Sums of rows by warps: what row_warps_choose.c decides and row_warps.c makes. */
+#ifndef TSR_TRANSFORM_GPU_ROW_WARPS_H
+#define TSR_TRANSFORM_GPU_ROW_WARPS_H
+
+#include "transform/gpu/one_sum.h"
+#include "transform/gpu/wide.h"
+
+typedef struct RowWarps {
+	const Transform *t;
+	Program *program;
+	Arena *arena;
+	const GpuTarget *gpu;
+	Kernel *kernel;
+	const Stmt *loops[GRID_LOOPS]; /* of the grid, outermost first */
+	bool own[GRID_LOOPS];	       /* each thread has all iterations */
+	uint32_t n, row;	       /* row: the loop of which a block has some iterations */
+	OneSum sum;
+	Wide wide;
+	int64_t length;	     /* of the sum */
+	int64_t vectors;     /* sums that a thread has at a time */
+	int64_t rows, warps; /* of a block; of a row */
+	IterVar blocks;	     /* of the grid, for the loop of rows */
+	LocalId part, other;
+} RowWarps;
+
+/* Decides all but the last four; false: the kernel is left, and what is asked of it is told why. */
+bool row_warps_decide(const Transform *t, Kernel *kernel, RowWarps *w);
+/* Writes it into the schedule. */
+void row_warps_note(const RowWarps *w);
+/* The innermost loop of the sum; elements of it that the threads of a row read at a time, and how often; a known extent of a
+ * loop of the grid, or about how much it is. */
+const Stmt *row_warps_loop(const RowWarps *w);
+int64_t row_warps_steps(const RowWarps *w);
+int64_t row_warps_rounds(const RowWarps *w);
+int64_t row_warps_extent(const RowWarps *w, uint32_t loop);
+
+#endif
