@@ -27,6 +27,7 @@ typedef struct ScatterPlan {
 	int64_t by;		       /* PRIVATE: parts; BUCKETS: rows of the target in a bucket */
 	BufferId targets;	       /* PRIVATE: of all parts */
 	BufferId counts, starts, list; /* BUCKETS */
+	bool prefetches;	       /* BUCKETS: rows that are read some steps on */
 } ScatterPlan;
 
 typedef enum KernelKind {

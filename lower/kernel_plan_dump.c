@@ -125,11 +125,20 @@ static void dump_buffer(FILE *out, const Program *program, BufferId id, const ch
 					       : "of the call");
 }
 
+static bool prefetches_rows(const KernelPlan *plan)
+{
+	return plan->kind == KERNEL_SCATTER    ? plan->scatter.prefetches
+	       : plan->kind == KERNEL_CUMULATE ? plan->lines->cumulate.prefetches
+					       : false;
+}
+
 static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)
 {
 	if (plan->kind != KERNEL_NESTS) {
 		fprintf(out, "%s%s: %s", indent, plan->gen.name, kinds[plan->kind]);
 		dump_choices(out, plan, 0);
+		if (prefetches_rows(plan))
+			fprintf(out, "%s  what is read some steps on prefetched\n", indent);
 	}
 	for (uint32_t i = 0; i < plan->nnests; i++) {
 		const PlannedNest *planned = &plan->nests[i];

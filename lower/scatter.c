@@ -10,6 +10,8 @@
  *
  * The other forms (scatter.h) share K among threads.
  */
+#include <string.h>
+
 #include "lower/scatter.h"
 
 #include "loops/linear.h"
@@ -243,20 +245,40 @@ Block scatter_row(Scatter *s, ScatterStep *step, StoreTarget to, const Ix *offse
 	return wrap(s, s->inner, s->nloops, element, false);
 }
 
-const Stmt *scatter_fetch(Scatter *s)
+/* The element of the row that is read, at R and K as by_iter has them, and the row's iterator. */
+static const Value *read_element(Scatter *s, SharedLocals *shared, IterVar *var)
+{
+	open_loops(s, s->behind, s->nloops);
+	*var = s->by_iter[s->loops[s->behind].id]->iter;
+	gen_enter(s->gen, shared);
+	return piece_value(s->gen, s->id, s->piece, s->by_iter);
+}
+
+bool scatter_reads_rows(const Scatter *scatter)
+{
+	Gen look = gen_look(scatter->gen);
+	Scatter s = *scatter;
+	SharedLocals shared = {0};
+	IterVar var;
+	if (s.nloops != s.behind + 1)
+		return false;
+	look.names = (PointerMap){0}; /* those of its iterators are nobody's */
+	s.gen = &look;
+	s.by_iter = ARENA_ARRAY(look.arena, const Ix *, s.proj->niters + 1);
+	memcpy(s.by_iter, scatter->by_iter, s.proj->niters * sizeof *s.by_iter);
+	open_loops(&s, 0, s.behind);
+	const Value *value = read_element(&s, &shared, &var);
+	return value->kind == VALUE_LOAD && shared.n == 0 &&
+	       size_is(look.program->sizes, ix_stride(look.program, value->ix, var), 1);
+}
+
+const Stmt *scatter_prefetch(Scatter *s)
 {
 	Gen *gen = s->gen;
 	SharedLocals shared = {0};
 	Body line = {0};
-	if (s->nloops != s->behind + 1)
-		return NULL;
-	open_loops(s, s->behind, s->nloops);
-	gen_enter(gen, &shared);
-	const Value *value = piece_value(gen, s->id, s->piece, s->by_iter);
-	IterVar var = s->by_iter[s->loops[s->behind].id]->iter;
-	if (value->kind != VALUE_LOAD || shared.n ||
-	    !size_is(gen->program->sizes, ix_stride(gen->program, value->ix, var), 1))
-		return NULL;
+	IterVar var;
+	const Value *value = read_element(s, &shared, &var);
 	PUSH(gen->arena, line.stmts, stmt_prefetch(gen->arena, value->buffer, value->ix, true));
 	const Ix *end = ix_size(gen->arena, s->row);
 	return stmt_step(gen->arena, scatter_loop(s, var, end, &line, false),

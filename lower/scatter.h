@@ -54,9 +54,10 @@ void scatter_step(Scatter *scatter, ScatterStep *step);
 void scatter_end_step(Scatter *scatter, ScatterStep *step, Block inside, Body *body);
 /* The loops from the inner ones on over the store of an element, at element `offset` + its own of the buffer. */
 Block scatter_row(Scatter *scatter, ScatterStep *step, StoreTarget to, const Ix *offset);
-/* A loop that fetches what a row reads, a line at a time; NULL: it is no row in memory. Requires that by_iter
- * has K. */
-const Stmt *scatter_fetch(Scatter *scatter);
+/* Is what a row reads a row in memory? Nothing of the kernel changes. */
+bool scatter_reads_rows(const Scatter *scatter);
+/* A loop that prefetches it, a line at a time. Requires: it is one; by_iter has K. */
+const Stmt *scatter_prefetch(Scatter *scatter);
 /* K as step number `at` has them. */
 void scatter_set_steps(Scatter *scatter, const Ix *at);
 /* A loop over 0 .. below `end` whose iterations are independent where that is said. */

@@ -23,6 +23,7 @@ typedef struct Buckets {
 	Arena *arena;
 	BufferId counts, starts, list;
 	int64_t rows, parts, ahead;
+	bool prefetches;
 	Size n, length; /* buckets; steps of a part */
 } Buckets;
 
@@ -153,18 +154,13 @@ static const Ix *listed(const Buckets *b, const Ix *place, Body *body)
 	return inside(b, named(b, "e", e, body), b->s->steps);
 }
 
-/* Fetches the row that is read AHEAD steps on, where it lies in memory. */
-static void fetch(const Buckets *b, const Ix *place, Body *body)
+/* The row that is read AHEAD steps on. */
+static void prefetch(const Buckets *b, const Ix *place, Body *body)
 {
 	Scatter *s = b->s;
-	Body ahead = {0};
 	place = ix_add(b->program, place, scatter_const(s, b->ahead));
-	scatter_set_steps(s, listed(b, place, &ahead));
-	const Stmt *lines = scatter_fetch(s);
-	if (!lines)
-		return;
-	push(b, &ahead, lines);
-	gen_append(s->gen, body, body_block(&ahead));
+	scatter_set_steps(s, listed(b, place, body));
+	push(b, body, scatter_prefetch(s));
 }
 
 static void take_buckets(const Buckets *b)
@@ -178,7 +174,8 @@ static void take_buckets(const Buckets *b)
 	const Ix *next = read(b, b->starts, ix_add(b->program, at, scatter_const(s, 1)));
 	const Ix *count = ix_add(b->program, next, ix_mul(b->program, start, scatter_const(s, -1)));
 	const Ix *place = ix_add(b->program, start, scatter_at(s, t));
-	fetch(b, place, &one);
+	if (b->prefetches)
+		prefetch(b, place, &one);
 	scatter_set_steps(s, listed(b, place, &one));
 	scatter_step(s, &step);
 	Block row = scatter_row(s, &step, s->to, scatter_const(s, 0));
@@ -199,7 +196,8 @@ void scatter_buckets(Scatter *s, const ScatterPlan *plan)
 		     .rows = plan->by,
 		     .counts = plan->counts,
 		     .starts = plan->starts,
-		     .list = plan->list};
+		     .list = plan->list,
+		     .prefetches = plan->prefetches};
 	b.parts = s->gen->lower->target->thread_slots;
 	b.ahead = s->gen->lower->target->scatter_ahead;
 	b.n = size_ceil(sizes, s->rows, plan->by);

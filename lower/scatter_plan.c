@@ -166,6 +166,7 @@ static ScatterPlan plan_buckets(const Scatter *s, int64_t rows)
 			      size_scale(sizes, n, s->gen->lower->target->thread_slots));
 	plan.starts = declare(s, "starts", DTYPE_I64, size_plus(sizes, n, 1));
 	plan.list = declare(s, "steps", DTYPE_I64, s->steps);
+	plan.prefetches = scatter_reads_rows(s);
 	return plan;
 }
 

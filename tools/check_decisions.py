@@ -5,11 +5,12 @@ Counts what a schedule that is decided first does not have: there are none.
     words      pairs of words of schedule/schedule.def of which the one's needs, its last field, name the other:
                "prefetch" needs "a parameter that is packed". Inflections count, the word itself does not.
     folder     functions of type bool that emit: they make a statement (stmt_* of loops/build.h) themselves, or call
-               one that does. Their answer is most often "it did not work", which is decided too late.
+               one that does; and those that return a statement, or NULL. Their answer is most often "it did not work",
+               which is decided too late.
 
 Limits: needs are read as the text that people see, not as the code that checks them. Calls are found by name,
 in the file and else among the functions of its folder that are not static: one through a pointer is missed. A failure
-that is NULL or a code is missed; a function that answers something else ("was anything changed?") is counted."""
+that is a code is missed; a function that answers something else ("was anything changed?") is counted."""
 import glob
 import os
 import re
@@ -47,9 +48,10 @@ def functions(text):
 
 def emitting(folder):
     """Functions of type bool that emit, as path and name"""
-    found = {(path, name): (static, kind, set(call.findall(body)))
-             for path in sorted(glob.glob(folder + "/**/*.c", recursive=True))
-             for static, kind, name, body in functions(code(path))}
+    bodies = {(path, name): (static, kind, body) for path in sorted(glob.glob(folder + "/**/*.c", recursive=True))
+              for static, kind, name, body in functions(code(path))}
+    found = {at: (static, kind, set(call.findall(body))) for at, (static, kind, body) in bodies.items()}
+    nulls = {at for at, (_, _, body) in bodies.items() if any("NULL" in told for told in re.findall(r"\breturn\b[^;]*;", body))}
     public = {name: at for at, (static, _, _) in found.items() for name in [at[1]] if not static}
     calls = {at: {(at[0], c) if (at[0], c) in found else public.get(c) for c in called}
              for at, (_, _, called) in found.items()}
@@ -57,7 +59,7 @@ def emitting(folder):
     while True:
         more = {at for at, called in calls.items() if called & emits} - emits
         if not more:
-            return sorted(at for at in emits if found[at][1] == "bool")
+            return sorted(at for at in emits if found[at][1] == "bool" or (found[at][1].startswith(("Stmt *", "const Stmt *")) and at in nulls))
         emits |= more
 
 
@@ -72,5 +74,5 @@ def report(label, found, what):
 os.chdir(sys.argv[1])
 bad = report("words", named("schedule/schedule.def"), "pairs of words of which one needs the other")
 for folder in FOLDERS:
-    bad += report(folder, emitting(folder), "functions that emit and answer yes or no")
+    bad += report(folder, emitting(folder), "functions that emit and answer yes or no, or NULL")
 sys.exit(bad > 0)

@@ -112,10 +112,9 @@ static bool is_new(const Rows *rows, BufferId buffer)
 	       !others_of(rows, buffer).before;
 }
 
-/* A local of the row, declared by its first store, or in front, by what is returned, where that is inside
- * loops of one round. */
-static const Stmt *become_local(const Rows *rows, Kernel *kernel, const Touch *store,
-				BufferTwin *twin)
+/* A local of the row, declared by its first store, or in front (declare_local) where that is inside loops of one
+ * round. */
+static void become_local(const Rows *rows, Kernel *kernel, const Touch *store, BufferTwin *twin)
 {
 	Arena *arena = rows->program->arena;
 	const Buffer *b = &rows->program->buffers.at[store->buffer];
@@ -125,7 +124,14 @@ static const Stmt *become_local(const Rows *rows, Kernel *kernel, const Touch *s
 	twin->id = kernel->nlocals;
 	twin->declared = store->around;
 	kernel_append_tables(arena, kernel, &more);
-	return store->around ? stmt_local(arena, twin->id, value_number(arena, b->dtype, 0)) : NULL;
+}
+
+static Block declare_local(const Rows *rows, const Touch *store, LocalId local, Block body)
+{
+	Arena *arena = rows->program->arena;
+	Dtype dtype = rows->program->buffers.at[store->buffer].dtype;
+	const Stmt *declared = stmt_local(arena, local, value_number(arena, dtype, 0));
+	return rows_both(rows, block_one(arena, declared), body);
 }
 
 /* What takes the place of a temporary: a local, set first by `store`, or else the buffer `to`, if there
@@ -166,10 +172,11 @@ static void take_place(Rows *rows, Kernel *kernel, BufferId buffer, PlaceTaken p
 	Arena *arena = rows->program->arena;
 	const Stmt *loop = kernel->body.stmts[0];
 	BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = buffer, .id = place.to};
-	const Stmt *declared = place.store ? become_local(rows, kernel, place.store, &twin) : NULL;
+	if (place.store)
+		become_local(rows, kernel, place.store, &twin);
 	Block body = rewrite_twins(rows->program, kernel, loop->body, &twin, 1);
-	if (declared)
-		body = rows_both(rows, block_one(arena, declared), body);
+	if (place.store && place.store->around)
+		body = declare_local(rows, place.store, twin.id, body);
 	kernel->body = block_one(arena, stmt_with(arena, loop, body));
 	if (twin.kind == TWIN_BUFFER && others_of(rows, buffer).before)
 		move_before(rows, &twin);

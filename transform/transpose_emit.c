@@ -110,13 +110,14 @@ static const Ix *blocks(const Transpose *t, const Stmt *loop, int64_t n)
 }
 
 /* loop in whole blocks .. its end */
-static const Stmt *rest_of(const Transpose *t, const Stmt *loop, int64_t n, Block body)
+static void add_rest(const Transpose *t, Body *to, const TileLoop *tiled, Block body)
 {
 	Sizes *sizes = t->program->sizes;
-	Size whole = size_scale(sizes, size_floor(sizes, loop->hi->size, n), n);
-	if (size_same(whole, loop->hi->size))
-		return NULL;
-	return stmt_for(t->arena, loop->iter, ix_size(t->arena, whole), loop->hi, body);
+	const Stmt *loop = tiled->loop;
+	Size whole = size_scale(sizes, size_floor(sizes, loop->hi->size, tiled->n), tiled->n);
+	if (!size_same(whole, loop->hi->size))
+		PUSH(t->arena, to->stmts,
+		     stmt_for(t->arena, loop->iter, ix_size(t->arena, whole), loop->hi, body));
 }
 
 static Block tile_block(const Transpose *t)
@@ -143,9 +144,7 @@ static Block whole_blocks(const Transpose *t, const TileLoop *outer, const TileL
 	Rewrite r = t->along ? rewrite_at(t, element, along) : rewrite_at(t, along, element);
 	const Stmt *lanes =
 		stmt_loop(t->program, LOOP_SERIAL, t->lane, outer->n, rewrite_block(&r, t->body));
-	const Stmt *rest = rest_of(t, inner->loop, inner->n, block_one(t->arena, lanes));
-	if (rest)
-		PUSH(t->arena, body.stmts, rest);
+	add_rest(t, &body, inner, block_one(t->arena, lanes));
 	return body_block(&body);
 }
 
@@ -189,9 +188,7 @@ Block transpose_emit(const Transpose *t)
 		      whole_blocks(t, outer, inner)));
 	const Stmt *whole = inner->loop;
 	const Stmt *along = stmt_for(t->arena, whole->iter, whole->lo, whole->hi, t->body);
-	const Stmt *rest = rest_of(t, outer->loop, outer->n, block_one(t->arena, along));
-	if (rest)
-		PUSH(t->arena, body.stmts, rest);
+	add_rest(t, &body, outer, block_one(t->arena, along));
 	Block block = body_block(&body);
 	for (uint32_t i = order_outer(t, around); i-- > 0;)
 		block = block_one(t->arena, stmt_for(t->arena, around[i]->iter, around[i]->lo,
