@@ -44,6 +44,6 @@ Dtype dtype_wide(Dtype dtype);
  * that float; of two integers the wider, i64 of i32 and u32; DTYPE_NONE yields to the other. */
 Dtype dtype_join(Dtype a, Dtype b);
 
-enum { CACHE_LINE = 64 }; /* bytes, on every processor that there is code for */
+enum { BUFFER_ALIGNMENT = 64 }; /* bytes: the widest vector, for which temporaries are aligned */
 
 #endif

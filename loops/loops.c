@@ -22,7 +22,7 @@ static Value *value_new(Arena *arena, ValueKind kind, Dtype dtype)
 Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype)
 {
 	Size bytes = size_room(sizes, elements, dtype);
-	return size_scale(sizes, size_ceil(sizes, bytes, CACHE_LINE), CACHE_LINE);
+	return size_scale(sizes, size_ceil(sizes, bytes, BUFFER_ALIGNMENT), BUFFER_ALIGNMENT);
 }
 
 void buffer_forget(Program *program, BufferId buffer)

@@ -193,7 +193,7 @@ static void finish(LoopsParser *p)
 	for (size_t i = program->buffers.n; i-- > 0 && program->pack.nkernels;)
 		if (program->buffers.at[i].kind == BUFFER_PACKED)
 			program->stamp = size_plus(program->sizes, program->buffers.at[i].offset,
-						   -CACHE_LINE);
+						   -BUFFER_ALIGNMENT);
 	program_list_state_dims(program);
 }
 

@@ -67,7 +67,8 @@ static void push_part(const Nest *nest, LoopCut *cut, Size first, Size end)
 static void push_inside(const Nest *nest, const Loop *loop, LoopPart inside, LoopCut *cut)
 {
 	Sizes *sizes = nest->gen->program->sizes;
-	int64_t n, first, line = CACHE_LINE / (int64_t)dtype_bytes(nest->value->dtype);
+	int64_t n, first,
+		line = nest_target(nest)->line_bytes / (int64_t)dtype_bytes(nest->value->dtype);
 	bool last = loop == &nest->loops[nest->nloops - 1];
 	bool known = size_is_const(sizes, loop->extent, &n) &&
 		     size_is_const(sizes, inside.first, &first);

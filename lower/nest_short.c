@@ -39,7 +39,7 @@ bool nest_row_fits(const Nest *nest, const SumFacts *facts, int64_t *lanes)
 {
 	const Loop *row = &nest->loops[nest->nloops - 1];
 	Program *program = nest->gen->program;
-	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(nest->value->dtype), n;
+	int64_t line = nest_target(nest)->line_bytes / (int64_t)dtype_bytes(nest->value->dtype), n;
 	bool known = size_is_const(program->sizes, row->extent, &n) && n > 0 && n % line == 0;
 	*lanes = known && n % (4 * line) == 0 ? 4 * line : line;
 	return known && !row->reduced && facts->in_vectors && facts->has_lanes &&

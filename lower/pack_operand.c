@@ -181,7 +181,7 @@ static bool rows_are_spread(const PackedOperand *s)
 {
 	const Nest *nest = s->nest;
 	uint32_t load = 1 - s->cols, row = longest_rows(s, load);
-	int64_t line = CACHE_LINE / dtype_bytes(s->loads[load]->dtype);
+	int64_t line = s->target->line_bytes / dtype_bytes(s->loads[load]->dtype);
 	bool spread = row < s->first_col && passes(s) >= s->target->stage_passes &&
 		      nest_known(s->nest, stride(s, load, row), 0) >= line;
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)

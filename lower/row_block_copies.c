@@ -63,7 +63,7 @@ void row_block_declare(Lower *lower, RowBlockPlace *place, Sym name)
 Size row_block_row_stride(const Lower *lower, Size row, Dtype dtype)
 {
 	Sizes *sizes = lower->sizes;
-	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(dtype), n;
+	int64_t line = lower->target->line_bytes / (int64_t)dtype_bytes(dtype), n;
 	if (size_is_const(sizes, row, &n) && n < lower->target->row_block_transposed * line)
 		return row;
 	Size most = size_add(sizes, row, size_const(sizes, line - 1));

@@ -59,11 +59,11 @@ static bool is_transposed(const RowBlock *row_block, NodeId node)
 	return false;
 }
 
-/* Do all operands lie along a sum of whole lanes of a cache line (tile_lane_tree.c)? */
+/* Do all operands lie along a sum of whole lanes (tile_lane_tree.c)? */
 static bool has_whole_lanes(const Lower *lower, const RowBlockEnd *end)
 {
 	const Proj *proj = lower_proj(lower, end->nest);
-	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(lower_node(lower, end->nest)->dtype);
+	int64_t lanes = SUM_LANES_BYTES / (int64_t)dtype_bytes(lower_node(lower, end->nest)->dtype);
 	bool whole = end->seen.n > 0;
 	for (size_t i = 0; i < end->seen.n && whole; i++) {
 		const Seen *seen = &end->seen.at[i];

@@ -282,7 +282,7 @@ const Stmt *scatter_prefetch(Scatter *s)
 	PUSH(gen->arena, line.stmts, stmt_prefetch(gen->arena, value->buffer, value->ix, true));
 	const Ix *end = ix_size(gen->arena, s->row);
 	return stmt_step(gen->arena, scatter_loop(s, var, end, &line, false),
-			 CACHE_LINE / (int64_t)dtype_bytes(value->dtype));
+			 gen->lower->target->line_bytes / (int64_t)dtype_bytes(value->dtype));
 }
 
 /* ---- in turn ---- */

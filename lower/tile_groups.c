@@ -237,7 +237,7 @@ static int64_t line_steps(const Tile *tile)
 	const Value *load = source(tile);
 	Size by = ix_stride((Program *)program, load->ix, tile->along->var);
 	bool along = !size_is_bad(by) && size_is(program->sizes, by, 1);
-	return along ? CACHE_LINE / dtype_bytes(load->dtype) : 0;
+	return along ? tile_target(tile)->line_bytes / dtype_bytes(load->dtype) : 0;
 }
 
 /* Line by line: what a step of many columns lies in would be too many lines for the first cache.

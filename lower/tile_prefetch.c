@@ -111,7 +111,7 @@ static Block prefetch_columns(Tile *tile, const TilePart *row, const TilePart *c
 	int64_t rows = 1;
 	REQUIRE(!tile->row || size_is_const(program->sizes, tile->row->extent, &rows));
 	const Value *load = next_load(tile, col, before);
-	int64_t elements = CACHE_LINE / dtype_bytes(load->dtype),
+	int64_t elements = tile_target(tile)->line_bytes / dtype_bytes(load->dtype),
 		lines = (col->step + elements - 1) / elements;
 	const Ix *first = tile_const(tile, 0);
 	if (tile->row)
@@ -139,7 +139,7 @@ static Block prefetch_near(const Tile *tile, const TilePart *col)
 	const Ix *at = ix_times(program, tile_step_number(tile), width);
 	at = ix_add(program, tile_panel_start(tile, col), at);
 	Body prefetches = {0};
-	for (int64_t i = 0; i < width * tile->group * bytes; i += CACHE_LINE) {
+	for (int64_t i = 0; i < width * tile->group * bytes; i += tile_target(tile)->line_bytes) {
 		const Ix *line =
 			ix_plus(program, at, (tile_target(tile)->prefetch_ahead + i) / bytes);
 		PUSH(gen->arena, prefetches.stmts,

@@ -115,10 +115,10 @@ static uint64_t step_cycles(const Planner *p, int64_t rows, int64_t cols, uint64
 				: busy_half_cycles(p->target, adds, row_vectors + col_vectors);
 	uint64_t move =
 		(uint64_t)(p->tile->prepacked ? p->target->line_cost_panel : p->target->line_cost);
-	if (moved * move > most * CACHE_LINE)
-		most = moved * move / CACHE_LINE;
+	if (moved * move > most * p->target->line_bytes)
+		most = moved * move / p->target->line_bytes;
 	if (p->tile->pack < 0 && tile_extent(p, p->tile->row, INT32_MAX) <= p->target->tile_rows)
-		loads += moved * (uint64_t)p->target->line_cost_few / CACHE_LINE;
+		loads += moved * (uint64_t)p->target->line_cost_few / p->target->line_bytes;
 	uint64_t waits = p->tile->matrix ? 0 : 2 * (uint64_t)p->target->fma_latency;
 	return 4 * (most > waits ? most : waits) + loads + tile_strided_cycles(p, rows);
 }
@@ -214,7 +214,7 @@ static uint64_t panel_lines(const Planner *p, const TileParts *rows, const TileP
 		     i++)
 			lines += (uint64_t)(tile_part_count(p, rows, i, p->tile->row) *
 					    tile_part_count(p, cols, j, p->tile->col)) *
-				 (bytes / CACHE_LINE);
+				 (bytes / p->target->line_bytes);
 	}
 	return lines * steps * (uint64_t)p->target->line_cost_again / 8;
 }
@@ -315,8 +315,8 @@ static uint64_t panel_cycles(const Planner *p, int64_t cols, bool join)
 		int64_t width = parts.at[i].step, vectors = column_vectors(p, width);
 		if (!fits_registers(p, height, width))
 			return 0;
-		uint64_t lines =
-			(uint64_t)(vectors * bytes * p->target->line_cost_again / CACHE_LINE);
+		uint64_t lines = (uint64_t)(vectors * bytes * p->target->line_cost_again /
+					    p->target->line_bytes);
 		cycles += (uint64_t)tile_part_count(p, &parts, i, p->tile->col) *
 			  (step_cycles(p, height, width, steps) + lines);
 	}

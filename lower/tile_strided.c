@@ -57,10 +57,10 @@ static int64_t bytes_by(const Planner *p, size_t load, const Loop *loop)
 {
 	Size by = ix_stride(p->program, p->sum.at.at[load], loop->var);
 	int64_t bytes = dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype), n;
-	if (!tile_is_const(p, by, &n) || n > CACHE_LINE || n < -CACHE_LINE)
-		return CACHE_LINE;
+	if (!tile_is_const(p, by, &n) || n > p->target->line_bytes || n < -p->target->line_bytes)
+		return p->target->line_bytes;
 	bytes *= n < 0 ? -n : n;
-	return bytes < CACHE_LINE ? bytes : CACHE_LINE;
+	return bytes < p->target->line_bytes ? bytes : p->target->line_bytes;
 }
 
 /* Steps of the sum that read of one line. */
@@ -70,8 +70,8 @@ static int64_t steps_of_line(const Planner *p, size_t load)
 	int64_t steps = 1;
 	for (uint32_t i = nest->nresult; i < nest->nloops && steps < STEPS_ENOUGH; i++) {
 		int64_t bytes = bytes_by(p, load, &nest->loops[i]),
-			extent = tile_extent(p, &nest->loops[i], CACHE_LINE);
-		int64_t near = bytes ? CACHE_LINE / bytes : extent;
+			extent = tile_extent(p, &nest->loops[i], p->target->line_bytes);
+		int64_t near = bytes ? p->target->line_bytes / bytes : extent;
 		steps *= near < extent ? near : extent;
 	}
 	return steps > 0 ? steps : 1;
@@ -87,7 +87,7 @@ uint64_t tile_strided_cycles(const Planner *p, int64_t rows)
 	for (size_t i = 0; i < p->sum.at.n; i++)
 		if (!ix_uses(p->sum.at.at[i], tile->col->var))
 			cycles += (uint64_t)(p->target->line_cost_row * rows *
-					     bytes_by(p, i, tile->row) / CACHE_LINE /
+					     bytes_by(p, i, tile->row) / p->target->line_bytes /
 					     steps_of_line(p, i));
 	return cycles;
 }

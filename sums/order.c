@@ -255,7 +255,7 @@ static SumOrder along_loop(const SumFacts *f, uint32_t along)
 	if (f->reduce != OP_ADD || f->nreads < 2)
 		return none;
 	SumOrder o = {.form = SUM_IN_LANES, .group = 1, .halves = true, .nparts = SIZE_BAD};
-	o.lanes = CACHE_LINE / bytes;
+	o.lanes = SUM_LANES_BYTES / bytes;
 	o.least = LEAST_BYTES / bytes;
 	o.together = 1;
 	o.whole = sums_whole(f->sizes, f->loops[along].extent, o.lanes);
@@ -264,7 +264,7 @@ static SumOrder along_loop(const SumFacts *f, uint32_t along)
 
 bool sums_in_stages(Dtype dtype, int64_t last, int64_t outer)
 {
-	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(dtype);
+	int64_t lanes = SUM_LANES_BYTES / (int64_t)dtype_bytes(dtype);
 	return last > 1 && last < lanes && (outer < 0 || outer >= OUTER_LEAST);
 }
 

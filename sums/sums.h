@@ -75,6 +75,8 @@ typedef struct SumFacts {
 } SumFacts;
 
 enum { SUM_ASSUMED = 32 }; /* of an extent that is not known, where work is counted */
+/* Lanes of a sum of products hold so many bytes, whatever the widest vector is. */
+enum { SUM_LANES_BYTES = 64 };
 
 /* Who makes the loops. */
 typedef enum SumWay {

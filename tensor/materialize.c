@@ -8,6 +8,7 @@
  * lanes run along both axes. It pays where what is written out is read for many i, and no epilogue
  * of a contraction reads it, whose lanes are others.
  */
+#include "sums/sums.h"
 #include "tensor/split.h"
 
 enum { ROUNDS_LEAST = 8 }; /* that read it again, where they are known */
@@ -86,7 +87,7 @@ static bool is_read_again(const Materialize *e, int64_t lanes)
 static bool suits(Materialize *e, Dtype dtype)
 {
 	uint32_t n = e->result->naxes;
-	int64_t lanes = CACHE_LINE / (int64_t)dtype_bytes(dtype);
+	int64_t lanes = SUM_LANES_BYTES / (int64_t)dtype_bytes(dtype);
 	if (!e->arg->present || n < 2 || e->proj->niters > SPLIT_ITERS)
 		return false;
 	e->last = axis_iter(e, e->result, n - 1);

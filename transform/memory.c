@@ -393,7 +393,7 @@ static void place_copies(const Transform *t)
 	if (program->pack.nkernels == 0)
 		return;
 	program->stamp = program->state;
-	program->state = size_total(sizes, program->state, size_const(sizes, CACHE_LINE));
+	program->state = size_total(sizes, program->state, size_const(sizes, BUFFER_ALIGNMENT));
 	for (size_t i = 0; i < program->buffers.n; i++) {
 		Buffer *buffer = &program->buffers.at[i];
 		if (buffer->kind != BUFFER_PACKED)
@@ -441,7 +441,8 @@ void transform_memory(Transform *t)
 	Size behind = program->state;
 	place_copies(t);
 	if (program->pack.nkernels)
-		behind = size_total(program->sizes, behind, size_const(program->sizes, CACHE_LINE));
+		behind = size_total(program->sizes, behind,
+				    size_const(program->sizes, BUFFER_ALIGNMENT));
 	if (program->init.nkernels)
 		plan_init(t, behind);
 	entry_list_dims(t, &program->pack);

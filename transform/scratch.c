@@ -20,11 +20,12 @@ static int64_t slots_of(const Program *program, const Stmt *loop)
 	return few ? n : program->options.target->thread_slots;
 }
 
-/* The elements of a part: whole cache lines. */
+/* The elements of a part: the next one begins as a buffer does. */
 static Size part_of(Program *program, const Buffer *buffer)
 {
-	int64_t line = CACHE_LINE / (int64_t)dtype_bytes(buffer->dtype);
-	return size_scale(program->sizes, size_ceil(program->sizes, buffer->elements, line), line);
+	int64_t least = BUFFER_ALIGNMENT / (int64_t)dtype_bytes(buffer->dtype);
+	return size_scale(program->sizes, size_ceil(program->sizes, buffer->elements, least),
+			  least);
 }
 
 static IterVar new_slot(Program *program, Kernel *kernel)

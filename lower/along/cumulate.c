@@ -169,7 +169,7 @@ void cumulate_prefetch(const Lines *l, const Ix *lo, Body *body)
 	const Value *value = l->element(l, place(l, i), &unused);
 	lines_push(l, &line, stmt_prefetch(l->arena, value->buffer, value->ix, true));
 	lines_push(l, &line, stmt_prefetch(l->arena, l->to, l->result_index(l, place(l, i)), true));
-	int64_t step = CACHE_LINE / (int64_t)dtype_bytes(l->dtype);
+	int64_t step = l->program->options.target->line_bytes / (int64_t)dtype_bytes(l->dtype);
 	lines_push(l, body,
 		   lines_loop(l, t, lines_const(l, 0), lines_const(l, l->order.run), step, &line));
 }
