@@ -171,6 +171,7 @@ typedef struct Exchange {
 	const char *from;
 	char *to, *workspace;
 	CUstream stream;
+	int root; /* of a broadcast */
 } Exchange;
 
 static size_t part_of(const tsr_group *g, size_t n)
@@ -266,6 +267,47 @@ static int add_parts(const Exchange *x, tsr_error *error)
 	return driver_check(x->g, result, name, error);
 }
 
+/* The exchange in the group's context, which the thread has meanwhile. */
+static int in_context(const Exchange *x, int (*exchange)(const Exchange *, tsr_error *),
+		      tsr_error *error)
+{
+	const Driver *d = &x->g->driver;
+	CUcontext before = NULL;
+	int code = driver_check(x->g, d->cuCtxGetCurrent(&before), "the context", error);
+	if (code == TSR_OK)
+		code = driver_check(x->g, d->cuCtxSetCurrent(x->g->context), "the context", error);
+	if (code != TSR_OK)
+		return code;
+	code = exchange(x, error);
+	CUresult result = d->cuCtxSetCurrent(before);
+	return code == TSR_OK ? driver_check(x->g, result, "the context", error) : code;
+}
+
+static int sum(const Exchange *x, tsr_error *error)
+{
+	int code = exchange_parts(x, x->from, x->workspace, x->part * x->element, error);
+	if (code == TSR_OK)
+		code = add_parts(x, error);
+	return code == TSR_OK ? exchange_parts(x, x->to, x->to, 0, error) : code;
+}
+
+static int gather(const Exchange *x, tsr_error *error)
+{
+	return nccl_check(&x->g->nccl,
+			  x->g->nccl.ncclAllGather(x->from, x->to, x->n * x->element, NCCL_UINT8,
+						   x->g->comm, x->stream),
+			  error);
+}
+
+static int broadcast(const Exchange *x, tsr_error *error)
+{
+	return nccl_check(&x->g->nccl,
+			  x->g->nccl.ncclBroadcast(x->from ? x->from : x->to, x->to,
+						   x->n * x->element, NCCL_UINT8, x->root,
+						   x->g->comm, x->stream),
+			  error);
+}
+
 size_t tsr_group_sum_workspace(const tsr_group *g, const char *dtype, size_t n)
 {
 	Dtype d = dtype ? dtype_from_name(dtype, strlen(dtype)) : DTYPE_NONE;
@@ -285,10 +327,7 @@ int tsr_group_sum(tsr_group *g, const tsr_exchange *what, tsr_error *error)
 	if (x.n && (!x.from || (!x.workspace && g->ranks > 1)))
 		return session_fail(error, TSR_BAD_POINTER, "`%s` is NULL",
 				    x.from ? "workspace" : "from");
-	code = exchange_parts(&x, x.from, x.workspace, x.part * x.element, error);
-	if (code == TSR_OK)
-		code = add_parts(&x, error);
-	return code == TSR_OK ? exchange_parts(&x, x.to, x.to, 0, error) : code;
+	return in_context(&x, sum, error);
 }
 
 int tsr_group_gather(tsr_group *g, const tsr_exchange *what, tsr_error *error)
@@ -299,10 +338,7 @@ int tsr_group_gather(tsr_group *g, const tsr_exchange *what, tsr_error *error)
 		return code;
 	if (!x.from)
 		return session_fail(error, TSR_BAD_POINTER, "`from` is NULL");
-	return nccl_check(
-		&g->nccl,
-		g->nccl.ncclAllGather(x.from, x.to, x.n * x.element, NCCL_UINT8, g->comm, x.stream),
-		error);
+	return in_context(&x, gather, error);
 }
 
 int tsr_group_broadcast(tsr_group *g, const tsr_exchange *what, int32_t root, tsr_error *error)
@@ -318,8 +354,6 @@ int tsr_group_broadcast(tsr_group *g, const tsr_exchange *what, int32_t root, ts
 		return TSR_OK;
 	if (!x.from && root == g->rank)
 		return session_fail(error, TSR_BAD_POINTER, "`from` is NULL");
-	return nccl_check(&g->nccl,
-			  g->nccl.ncclBroadcast(x.from ? x.from : x.to, x.to, x.n * x.element,
-						NCCL_UINT8, root, g->comm, x.stream),
-			  error);
+	x.root = root;
+	return in_context(&x, broadcast, error);
 }

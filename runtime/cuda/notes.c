@@ -4,14 +4,14 @@
 
 enum { NOTES = 64, PENDING = -1 }; /* no code is noted as PENDING */
 
-/* The word behind those of calls is that of replays. */
+/* The word behind those of calls is that of replays. It stays there until a wait has told what failed before. */
 static void replays_seen(DeviceContext *in)
 {
 	volatile int32_t *word = in->notes ? &in->notes[NOTES] : NULL;
-	if (word && !in->failed)
-		in->failed = *word;
-	if (word)
-		*word = 0;
+	if (!word || in->failed)
+		return;
+	in->failed = *word;
+	*word = 0;
 }
 
 void note_seen(DeviceContext *in)

@@ -239,6 +239,11 @@ def captured_calls():
     DRIVER.call("cuGraphLaunch", graph, line)
     codes += [module.m_wait_device(call, line), module.m_wait_device(call, line)]
     assert np.all(second[3].get() == 9) and "outside" in message.value.decode()
+    forward(second)  # a call that fails, one that sees it, and a replay that fails: two waits tell of both
+    DRIVER.call("cuStreamSynchronize", line)
+    codes.append(forward(first))
+    DRIVER.call("cuGraphLaunch", graph, line)
+    codes += [module.m_wait_device(call, line) for _ in range(3)]
     print("captured: %s" % codes)
 
 

@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -139,6 +140,28 @@ class Rank:
             assert self.driver.get(to, (n,), np.float32).tobytes() == summed("f32", parts).tobytes()
             assert np.array_equal(self.driver.get(whole, (n * self.ranks,), np.float32), np.concatenate(parts))
 
+    def elsewhere(self):
+        """From threads whose context is another one, or none, which have it behind; in a stream of the group's."""
+        driver, now = ctypes.CDLL(os.environ["TSR_LIBCUDA"]), ctypes.c_void_p()
+        n, parts = 7, [array_of("f32", 7, r) for r in range(self.ranks)]
+        at, to, whole = self.place(parts[self.rank]), self.driver.alloc(4 * n), self.driver.alloc(4 * n * self.ranks)
+        space = self.driver.alloc(LIBRARY.tsr_group_sum_workspace(self.group, b"f32", SIZE(n)))
+
+        def calls(context):
+            driver.cuCtxSetCurrent(ctypes.c_void_p(context))
+            self.do("sum", "f32", n, at, to, space)
+            self.do("gather", "f32", n, at, whole)
+            self.do("broadcast", "f32", n, at, at, 0, ctypes.c_int32(0))
+            driver.cuCtxGetCurrent(ctypes.byref(now))
+            assert now.value == context, (now, context)
+
+        for context in None, member_context(driver):
+            self.driver.put(at, parts[self.rank])
+            with ThreadPoolExecutor(1) as threads:
+                threads.submit(calls, context).result()
+            self.wait()
+            assert self.driver.get(to, (n,), np.float32).tobytes() == summed("f32", parts).tobytes()
+
     def refusals(self):
         """Alike on all ranks: nothing goes out."""
         def refused(code, words, name, what, *more):
@@ -185,6 +208,7 @@ def main():
     member.sums()
     member.moves()
     member.graph()
+    member.elsewhere()
     member.refusals()
     if rank == 0 and os.environ.get("DIES"):
         os._exit(0)
