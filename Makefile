@@ -176,6 +176,10 @@ record-schedules: $(B)/tsrc
 check-fast:
 	@$(MAKE) check LIT_DIRS='$(FAST_DIRS)' LITFLAGS='$(LITFLAGS) --filter-out="$(FAST_WITHOUT)"'
 
+# Ten times as many random programs, and what is %long in a test: hours.
+check-long:
+	@TSR_LONG=1 $(MAKE) check LITFLAGS='-s --no-progress-bar --timeout=7200'
+
 # Both commands of the README on a bare Debian, as root.
 check-bare:
 	@tools/check_bare.sh
@@ -201,7 +205,7 @@ asan:
 # What threads share, under ThreadSanitizer: sessions at once, and the pool of libtsr.
 TSAN_UNITS = test_session test_base_trap test_pool
 tsan:
-	$(MAKE) B=$(B)/tsan OPT='-O1 -g1' SAN=-fsanitize=thread tsan-run
+	$(MAKE) B=$(B)/tsan OPT='-O0 -g1' SAN=-fsanitize=thread tsan-run
 tsan-run: $(addprefix $(B)/test/unit/,$(TSAN_UNITS))
 	@for test in $^; do TSAN_OPTIONS=die_after_fork=0 $$test || exit 1; done
 
@@ -217,6 +221,8 @@ coverage:
 FUZZ_SECONDS = 40
 FUZZ_SEED    = 1
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
+# -O0 compiles in a quarter of the time, which a short run is shorter than; for a long one: FUZZ_OPT=-O1.
+FUZZ_OPT     = -O0
 # All but what needs libgccjit, or other processes.
 FUZZ_OBJ     = $(filter-out $(OBJ_tune) $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/variants.o $(B)/driver/jobs.o $(B)/driver/lists.o \
   $(B)/driver/options.o $(B)/driver/options_check.o $(B)/driver/options_given.o $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o emit_cross.o emit_gpu_so.o emit_ptx.o gccjit.o nvrtc_process.o subprocess.o tools.o),$(OBJ_all)) \
@@ -224,10 +230,10 @@ FUZZ_OBJ     = $(filter-out $(OBJ_tune) $(B)/verify/run.o $(B)/codegen/jit_% $(B
 fuzz_objs    = $(patsubst $(B)/%,$(B)/fuzz/%,$(1))
 $(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 	@mkdir -p $(@D)
-	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
+	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 $(FUZZ_OPT) -g1 -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
 $(B)/fuzz/%.o: %.c | $(GEN_H)
 	@mkdir -p $(@D)
-	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
+	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 $(FUZZ_OPT) -g1 -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
 $(B)/fuzz_shapes: $(call fuzz_objs,$(B)/test/fuzz/fuzz_shapes.o $(FUZZ_OBJ))
 $(B)/fuzz_loops: $(call fuzz_objs,$(B)/test/fuzz/fuzz_loops.o $(FUZZ_OBJ))
 $(B)/fuzz_read: $(call fuzz_objs,$(B)/test/fuzz/fuzz_read.o $(FUZZ_OBJ))
@@ -332,6 +338,7 @@ help:
 	@echo 'make check-bare  both commands of the README on a bare system, as root'
 	@echo 'make check T=infer/rows   one folder, or the tests of a name'
 	@echo 'make check-fast  what takes two minutes: all but long runs of emitted code'
+	@echo 'make check-long  ten times as many random programs, every test on every processor: hours'
 	@echo 'make record-schedules  write test/schedules anew: what is chosen for many programs, which a test compares'
 	@echo 'make asan       the same under address and undefined-behaviour sanitizers'
 	@echo 'make tsan       sessions on threads, and the thread pool, under ThreadSanitizer'
@@ -352,4 +359,4 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units check check-fast record-schedules check-bare check-loops check-models check-aarch64 check-python wheel deps asan tsan tsan-run coverage fuzz fuzz-shapes fuzz-read fuzz-loops bench bench-gpu bench-peers run fmt install uninstall help clean
+.PHONY: all units check check-fast check-long record-schedules check-bare check-loops check-models check-aarch64 check-python wheel deps asan tsan tsan-run coverage fuzz fuzz-shapes fuzz-read fuzz-loops bench bench-gpu bench-peers run fmt install uninstall help clean

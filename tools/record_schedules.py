@@ -1,7 +1,7 @@
-"""The schedules that are chosen for many programs: record_schedules.py TSRC [--check] [FOLDER...]
+"""The schedules that are chosen for many programs: record_schedules.py TSRC [--check [--every=N]] [FOLDER...]
 
 Writes test/schedules/FOLDER/NAME.sched, or, with --check, compares and prints what is chosen otherwise, by program and
-kernel. A file has a section for each program and target: `## PROGRAM OPTIONS`, then the lines of --dump=schedule
+kernel; with --every=N of every Nth file. A file has a section for each program and target: `## PROGRAM OPTIONS`, then the lines of --dump=schedule
 without the estimates of cycles; a section that is the same as for the first target of the program says so. Only
 --dump=schedule is asked for, of processors by name: the same text on any machine.
 
@@ -91,9 +91,11 @@ def sections(tsrc, directory, number, task):
     return "\n".join(made)
 
 
-def made(tsrc, folders):
-    """The corpus: its text by file"""
+def made(tsrc, folders, every=1):
+    """The corpus: its text by file, of every so many"""
     tasks = [(folder, *task) for folder in folders for task in FOLDERS[folder]()]
+    files = sorted({task[:2] for task in tasks})[::every]
+    tasks = [task for task in tasks if task[:2] in files]
     with tempfile.TemporaryDirectory() as directory, \
             concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         found = list(pool.map(lambda at: sections(tsrc, directory, *at), enumerate(tasks)))
@@ -128,10 +130,12 @@ def compare(file, old, new):
 
 
 def main():
-    words = [word for word in sys.argv[1:] if word != "--check"]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    every = next((int(word[8:]) for word in sys.argv if word.startswith("--every=")), 1)
     tsrc, folders = os.path.abspath(words[0]), words[1:] or list(FOLDERS)
-    corpus = made(tsrc, folders)
+    corpus = made(tsrc, folders, every)
     there = {os.path.relpath(path, CORPUS) for folder in folders for path in glob.glob("%s/%s/*.sched" % (CORPUS, folder))}
+    there = there if every == 1 else there & set(corpus)
     if "--check" in sys.argv:
         n = sum(compare(file, read(os.path.join(CORPUS, file)) if file in there else "", corpus.get(file, ""))
                 for file in sorted(there | set(corpus)))

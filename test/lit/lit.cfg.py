@@ -40,10 +40,12 @@ config.substitutions += [
 plain = not any(word in os.path.basename(build) for word in ("asan", "coverage"))
 if plain:
     config.available_features.add("plain-build")
-# How many random programs a test makes: %few{A,B} is A, or B where the compiler itself is slow.
-# Before a command that takes long and that the plain build alone runs.
+# How many random programs a test makes: %few{A,B} is A, or B where the compiler itself is slow, and ten times as many in
+# `make check-long`. Before a command that takes long: %plain, and the plain build alone runs it; %long, and check-long does.
+long = "TSR_LONG" in os.environ
 config.substitutions.append(("%plain", "" if plain else "true ||"))
-config.substitutions.append((r"%few\{(\d+),(\d+)\}", r"\1" if plain else r"\2"))
+config.substitutions.append(("%long", "" if long and plain else "true ||"))
+config.substitutions.append((r"%few\{(\d+),(\d+)\}", (r"\g<1>" if plain else r"\g<2>") + ("0" if long else "")))
 if shutil.which("as", path=environment["PATH"]):
     config.available_features.add("assembler")
 for tool in ("gcc", "clang", "g++", "gdb", "readelf", "objdump", "pkg-config", "cmake", "vim", "zsh", "fish"):
