@@ -69,14 +69,6 @@ bool *c_columns_read(KernelText *k, Block block)
 	return c.read;
 }
 
-static bool sets(const Stmt *stmt, LocalId local)
-{
-	bool found = (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) && stmt->local == local;
-	for (uint32_t i = 0; i < stmt->body.n && !found; i++)
-		found = sets(stmt->body.stmts[i], local);
-	return found;
-}
-
 /* ---- where transposes are made ---- */
 
 static void put_transpose(KernelText *k, LocalId id)
@@ -96,7 +88,7 @@ void c_columns_before(KernelText *k, const Stmt *stmt)
 	const Block one = {.stmts = &stmt, .n = 1};
 	const bool *read = k->has_columns ? c_columns_read(k, one) : NULL;
 	for (LocalId id = 0; read && id < k->kernel->nlocals; id++)
-		if (sets(stmt, id))
+		if (block_sets_local(one, id))
 			k->transposed[id] = false;
 		else if (read[id] && !k->transposed[id])
 			put_transpose(k, id);

@@ -6,28 +6,26 @@
  */
 #include "codegen/jit_units.h"
 
+#include "loops/walk.h"
+
 enum { HEAVY = 150, SHARED_WEIGHT = 400, KERNEL_WEIGHT = 20 };
 
-static bool has_loop(Block block)
+static bool is_loop(const void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block.n; i++)
-		if (block.stmts[i]->kind == LOOP_FOR || has_loop(block.stmts[i]->body))
-			return true;
-	return false;
+	(void)of;
+	return stmt->kind == LOOP_FOR;
 }
 
 bool jit_is_plain_loop(const Stmt *stmt)
 {
 	bool explicit = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
-	return stmt->kind == LOOP_FOR && !explicit && !has_loop(stmt->body);
+	return stmt->kind == LOOP_FOR && !explicit && !block_find(stmt->body, is_loop, NULL);
 }
 
-static bool has_plain_loop(Block block)
+static bool is_plain_loop(const void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block.n; i++)
-		if (jit_is_plain_loop(block.stmts[i]) || has_plain_loop(block.stmts[i]->body))
-			return true;
-	return false;
+	(void)of;
+	return jit_is_plain_loop(stmt);
 }
 
 static uint64_t kernel_weight(const Module *m, KernelId id)
@@ -84,7 +82,8 @@ JitUnits jit_units(const Module *module, bool together)
 		bool alone = weights[k] >= HEAVY && !together;
 		uint64_t place = alone ? nshared + k : module->kernels[k].identity.low % nshared;
 		JitUnit *unit = unit_for(&units, module->arena, place);
-		unit->plain |= has_plain_loop(module->kernels[k].kernel.body);
+		unit->plain |= 
+			block_find(module->kernels[k].kernel.body, is_plain_loop, NULL) != NULL;
 		PUSH(module->arena, unit->kernels, k);
 		unit->weight += weights[k];
 	}

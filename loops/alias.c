@@ -26,30 +26,18 @@ static void see_value(void *of, const Value *value)
 	one->read = true;
 }
 
-static void see_block(OneIndex *one, const Block *block)
+static void see_stmt(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
-		for (size_t k = 0; k < sizeof ixs / sizeof *ixs; k++)
-			if (ixs[k])
-				ix_each_value(ixs[k], see_value, one);
-		for (uint32_t k = 0; k < stmt->nconds; k++) {
-			ix_each_value(stmt->conds[k].a, see_value, one);
-			ix_each_value(stmt->conds[k].b, see_value, one);
-		}
-		if (stmt->value)
-			value_each(stmt->value, see_value, one);
-		if (stmt->kind == LOOP_STORE && stmt->buffer == one->buffer)
-			see_index(one, stmt->ix);
-		see_block(one, &stmt->body);
-	}
+	OneIndex *one = of;
+	stmt_each_value(stmt, see_value, one);
+	if (stmt->kind == LOOP_STORE && stmt->buffer == one->buffer)
+		see_index(one, stmt->ix);
 }
 
 bool block_has_one_index(const Block *block, BufferId buffer)
 {
 	OneIndex one = {.buffer = buffer};
-	see_block(&one, block);
+	block_each(*block, see_stmt, &one);
 	return !one.differs;
 }
 
@@ -64,7 +52,7 @@ ReadPlace value_reads(const Value *value, BufferId buffer, const Ix *at)
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at)
 {
 	OneIndex one = {.buffer = buffer, .at = at};
-	see_block(&one, block);
+	block_each(*block, see_stmt, &one);
 	return !one.differs;
 }
 
@@ -75,7 +63,7 @@ static bool touches_behind(const Block *block, const Stmt *stmt, BufferId buffer
 		OneIndex one = {.buffer = buffer};
 		const Stmt *at = block->stmts[i];
 		if (*met)
-			see_block(&one, &(Block){&at, 1});
+			block_each((Block){&at, 1}, see_stmt, &one);
 		if (one.at)
 			return true;
 		*met = *met || at == stmt;

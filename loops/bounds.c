@@ -294,18 +294,15 @@ static void walk_block(Bounds *b, Block block)
 
 /* ---- kernels ---- */
 
-static void find_sets(Bounds *b, Block block)
+static void find_sets(void *of, const Stmt *stmt)
 {
+	Bounds *b = of;
 	BoundsReads *known = &b->walk.known;
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		if (stmt->kind == LOOP_SET)
-			known->set[stmt->local] = true;
-		if (stmt->kind == LOOP_STORE && !known->stored[stmt->buffer]) {
-			known->stored[stmt->buffer] = true;
-			PUSH(b->arena, b->stored, stmt->buffer);
-		}
-		find_sets(b, stmt->body);
+	if (stmt->kind == LOOP_SET)
+		known->set[stmt->local] = true;
+	if (stmt->kind == LOOP_STORE && !known->stored[stmt->buffer]) {
+		known->stored[stmt->buffer] = true;
+		PUSH(b->arena, b->stored, stmt->buffer);
 	}
 }
 
@@ -353,7 +350,7 @@ static void walk_kernel(Bounds *b, KernelId id)
 	w->locals = ARENA_ARRAY(arena, Size, kernel->nlocals + 1);
 	w->known.set = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	memset(&w->reads, 0, sizeof w->reads);
-	find_sets(b, kernel->body);
+	block_each(kernel->body, find_sets, b);
 	b->keys = bounds_keys(arena, w->program, kernel, &w->known);
 	b->at = 0;
 	walk_block(b, kernel->body);

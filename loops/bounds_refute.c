@@ -10,6 +10,7 @@
 #include "base/diag.h"
 #include "base/size_eval.h"
 #include "loops/bounds.h"
+#include "loops/walk.h"
 
 enum { STEPS = 10000, TRIES = 48, EQUAL_TRIES = 12 };
 
@@ -251,14 +252,6 @@ static void run_kernel(Run *r, KernelId id, const IndexUses *uses)
 	arena_free(arena);
 }
 
-static bool has_check(Block block)
-{
-	for (uint32_t i = 0; i < block.n; i++)
-		if (block.stmts[i]->kind == LOOP_CHECK || has_check(block.stmts[i]->body))
-			return true;
-	return false;
-}
-
 void bounds_refute(const Program *program, const ProgramRoutine *routine, const IndexUses *uses,
 		   KernelId id, LoopsFault *fault)
 {
@@ -267,7 +260,7 @@ void bounds_refute(const Program *program, const ProgramRoutine *routine, const 
 	int tries = sizes_ndims(program->sizes) ? TRIES : 1;
 	VEC(KernelId) checking = {0}; /* before it, which may end the routine */
 	for (uint32_t i = 0; routine->kernels[i] != id; i++)
-		if (has_check(program->kernels.at[routine->kernels[i]].body))
+		if (block_find(program->kernels.at[routine->kernels[i]].body, stmt_is_check, NULL))
 			PUSH(arena, checking, routine->kernels[i]);
 	for (int trial = 0; trial < tries && !fault->rule; trial++) {
 		Run r = {.program = program, .dims = dims, .fault = fault};

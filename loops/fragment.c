@@ -14,13 +14,13 @@ typedef struct Recognize {
 	const char *rule;
 } Recognize;
 
-bool block_has_warp_loops(const Block *block)
+static bool runs_in_warp(const void *of, const Stmt *stmt)
 {
-	bool any = false;
-	for (uint32_t i = 0; i < block->n && !any; i++)
-		any = is_warp_loop(block->stmts[i]) || block_has_warp_loops(&block->stmts[i]->body);
-	return any;
+	(void)of;
+	return is_warp_loop(stmt);
 }
+
+bool block_has_warp_loops(const Block *block) { return block_find(*block, runs_in_warp, NULL); }
 
 bool fragment_is_paired(const KernelLocal *local)
 {
@@ -94,27 +94,26 @@ static void see_value(void *of, const Value *value)
 		see_fragment(of, value->local, value->ixs, value->nixs);
 }
 
-static void see_block(Recognize *r, const Block *block)
+static void see_stmt(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n && !r->rule; i++) {
-		const Stmt *stmt = block->stmts[i];
-		bool loop = stmt->kind == LOOP_FOR && stmt->loop != LOOP_SERIAL &&
-			    stmt->loop != LOOP_UNROLL;
-		if (loop || stmt->kind == LOOP_CHECK || stmt->kind == LOOP_BARRIER ||
-		    (stmt->kind == LOOP_STORE && stmt->async))
-			r->rule = "a loop, a check or a barrier in what a thread of a warp does";
-		if (stmt->kind == LOOP_SET)
-			see_fragment(r, stmt->local, stmt->ixs, stmt->nixs);
-		if (stmt->value)
-			value_each(stmt->value, see_value, r);
-		see_block(r, &stmt->body);
-	}
+	Recognize *r = of;
+	bool loop = stmt->kind == LOOP_FOR && stmt->loop != LOOP_SERIAL &&
+		    stmt->loop != LOOP_UNROLL;
+	if (r->rule)
+		return;
+	if (loop || stmt->kind == LOOP_CHECK || stmt->kind == LOOP_BARRIER ||
+	    (stmt->kind == LOOP_STORE && stmt->async))
+		r->rule = "a loop, a check or a barrier in what a thread of a warp does";
+	if (stmt->kind == LOOP_SET)
+		see_fragment(r, stmt->local, stmt->ixs, stmt->nixs);
+	if (stmt->value)
+		value_each(stmt->value, see_value, r);
 }
 
 static void find_elements(Recognize *r)
 {
 	r->nest->kind = NEST_ELEMENTS;
-	see_block(r, &r->nest->column->body);
+	block_each(r->nest->column->body, see_stmt, r);
 	if (!r->rule && r->nest->role == ROLE_NONE)
 		r->rule = "loops of a warp over no matrix";
 }

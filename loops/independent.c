@@ -95,22 +95,6 @@ bool ix_bounding_size(const Sizes *sizes, const Ix *ix, IxKind extreme, Size *si
 	return less || size_ge(sizes, a, b);
 }
 
-static void see_expressions(Proof *p, const Stmt *stmt)
-{
-	const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
-	for (size_t i = 0; i < sizeof ixs / sizeof *ixs; i++)
-		if (ixs[i])
-			ix_each_value(ixs[i], see_value, p);
-	for (uint32_t i = 0; i < stmt->nixs; i++)
-		ix_each_value(stmt->ixs[i], see_value, p);
-	for (uint32_t i = 0; i < stmt->nconds; i++) {
-		ix_each_value(stmt->conds[i].a, see_value, p);
-		ix_each_value(stmt->conds[i].b, see_value, p);
-	}
-	if (stmt->value)
-		value_each(stmt->value, see_value, p);
-}
-
 /* A loop from where another iterator is on runs over no more than from where that begins. */
 static IterRange range_of(const Proof *p, const Stmt *loop)
 {
@@ -147,7 +131,7 @@ static void see_block(Proof *p, const Block *block)
 			if (p->threads || !p->program->buffers.at[stmt->buffer].scratch)
 				PUSH(p->arena, p->stored, stmt->buffer);
 		}
-		see_expressions(p, stmt);
+		stmt_each_value(stmt, see_value, p);
 		size_t outside = p->conds.n;
 		for (uint32_t c = 0; c < stmt->nconds; c++)
 			PUSH(p->arena, p->conds, &stmt->conds[c]);
@@ -480,14 +464,11 @@ static bool buffer_is_independent(const Proof *p, BufferId buffer)
 }
 
 /* Threads of a block run with all iterators of the loops around at one value: any of their ranges. */
-static void range_around(Proof *p, const Block *block)
+static void range_around(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		if (stmt->kind == LOOP_FOR)
-			p->ranges[stmt->iter] = iter_range(p->program, stmt);
-		range_around(p, &stmt->body);
-	}
+	Proof *p = of;
+	if (stmt->kind == LOOP_FOR)
+		p->ranges[stmt->iter] = iter_range(p->program, stmt);
 }
 
 static void begin_kernel(Proof *p, const Kernel *kernel)
@@ -512,7 +493,7 @@ static bool prove(Proof *p, const Stmt *root)
 	p->step = p->loop->step;
 	begin_kernel(p, p->kernel);
 	if (p->threads)
-		range_around(p, &p->kernel->body);
+		block_each(p->kernel->body, range_around, p);
 	see_block(p, &(Block){&root, 1});
 	p->range = p->ranges[p->loop->iter];
 	bool good = all_are_independent(p);

@@ -178,19 +178,8 @@ static void see_value(void *of, const Value *value)
 
 static void see_stmt(Meet *m, const Stmt *stmt)
 {
-	const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
 	m->stmt = stmt;
-	for (size_t i = 0; i < sizeof ixs / sizeof *ixs; i++)
-		if (ixs[i])
-			ix_each_value(ixs[i], see_value, m);
-	for (uint32_t i = 0; i < stmt->nixs; i++)
-		ix_each_value(stmt->ixs[i], see_value, m);
-	for (uint32_t i = 0; i < stmt->nconds; i++) {
-		ix_each_value(stmt->conds[i].a, see_value, m);
-		ix_each_value(stmt->conds[i].b, see_value, m);
-	}
-	if (stmt->value)
-		value_each(stmt->value, see_value, m);
+	stmt_each_value(stmt, see_value, m);
 	if (stmt->kind == LOOP_STORE)
 		touch(m, stmt->buffer, stmt->ix, true, stmt->async);
 }

@@ -42,16 +42,11 @@ static void see_value(void *of, const Value *value)
 		touch(of, value->buffer, false);
 }
 
-static void see_touched(WarpCheck *c, const Block *block)
+static void see_touched(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		if (stmt->value)
-			value_each(stmt->value, see_value, c);
-		if (stmt->kind == LOOP_STORE)
-			touch(c, stmt->buffer, true);
-		see_touched(c, &stmt->body);
-	}
+	stmt_each_value(stmt, see_value, of);
+	if (stmt->kind == LOOP_STORE)
+		touch(of, stmt->buffer, true);
 }
 
 static void check_nest_of(WarpCheck *c, const Stmt *loop)
@@ -68,7 +63,7 @@ static void check_nest_of(WarpCheck *c, const Stmt *loop)
 	if (!disjoint)
 		fail(c, loop, "threads of a warp that may meet");
 	c->nest = loop;
-	see_touched(c, &loop->body);
+	block_each(loop->body, see_touched, c);
 }
 
 /* ---- what is around ---- */

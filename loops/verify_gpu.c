@@ -16,24 +16,21 @@ typedef struct Seen {
 	bool stores, locals, checks, scratch;
 } Seen;
 
-static void see_block(Seen *seen, const Block *block)
+static void see_stmt(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		seen->stores |= stmt->kind == LOOP_STORE;
-		seen->scratch |= stmt->kind == LOOP_STORE &&
-				 seen->program->buffers.at[stmt->buffer].scratch &&
-				 !seen->program->buffers.at[stmt->buffer].shared;
-		seen->locals |= stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET;
-		seen->checks |= stmt->kind == LOOP_CHECK;
-		see_block(seen, &stmt->body);
-	}
+	Seen *seen = of;
+	seen->stores |= stmt->kind == LOOP_STORE;
+	seen->scratch |= stmt->kind == LOOP_STORE &&
+			 seen->program->buffers.at[stmt->buffer].scratch &&
+			 !seen->program->buffers.at[stmt->buffer].shared;
+	seen->locals |= stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET;
+	seen->checks |= stmt->kind == LOOP_CHECK;
 }
 
 static Seen see(const Program *program, const Stmt *root)
 {
 	Seen seen = {.program = program};
-	see_block(&seen, &(Block){&root, 1});
+	block_each((Block){&root, 1}, see_stmt, &seen);
 	return seen;
 }
 
@@ -97,28 +94,19 @@ Size grid_blocks(Sizes *sizes, const Kernel *kernel)
 /* ---- the checker ---- */
 
 /* Whether a statement is of no use to a GPU, or to a CPU. */
-static bool is_cpu_loop(const Stmt *stmt)
+static bool is_cpu_loop(const void *of, const Stmt *stmt)
 {
+	(void)of;
 	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL;
 }
 
-static bool is_gpu_stmt(const Stmt *stmt)
+static bool is_gpu_stmt(const void *of, const Stmt *stmt)
 {
+	(void)of;
 	return stmt->kind == LOOP_BARRIER || stmt->kind == LOOP_COMMIT || stmt->kind == LOOP_WAIT ||
 	       (stmt->kind == LOOP_STORE && stmt->async) ||
 	       (stmt->kind == LOOP_FOR &&
 		(stmt->loop == LOOP_BLOCK || stmt->loop == LOOP_GRID || stmt->loop == LOOP_WARP));
-}
-
-static const Stmt *first_stmt(const Block *block, bool (*is)(const Stmt *))
-{
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		const Stmt *found = is(stmt) ? stmt : first_stmt(&stmt->body, is);
-		if (found)
-			return found;
-	}
-	return NULL;
 }
 
 /* The first of the loops of a block, which hold each other, whose iterations may meet. */
@@ -184,7 +172,7 @@ int64_t gpu_shared_asked(const Program *program, const Kernel *kernel)
 static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const GpuTarget *gpu)
 {
 	const Stmt *root = grid_loop(&kernel->body);
-	const Stmt *other = first_stmt(&kernel->body, gpu ? is_cpu_loop : is_gpu_stmt);
+	const Stmt *other = block_find(kernel->body, gpu ? is_cpu_loop : is_gpu_stmt, NULL);
 	int64_t together = block_threads(program->sizes, kernel);
 	const char *rule;
 	if (other)

@@ -28,6 +28,72 @@ void value_each(const Value *value, SeeValue see, void *of)
 		value_each(value->args[i], see, of);
 }
 
+void stmt_each_ix(const Stmt *stmt, SeeIx see, void *of)
+{
+	if (stmt->lo)
+		see(of, stmt->lo);
+	if (stmt->hi)
+		see(of, stmt->hi);
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		see(of, stmt->conds[i].a);
+		see(of, stmt->conds[i].b);
+	}
+	for (uint32_t i = 0; i < stmt->nixs; i++)
+		see(of, stmt->ixs[i]);
+	if (stmt->ix)
+		see(of, stmt->ix);
+}
+
+typedef struct ValuesOfIx {
+	SeeValue see;
+	void *of;
+} ValuesOfIx;
+
+static void see_ix_values(void *of, const Ix *ix)
+{
+	const ValuesOfIx *values = of;
+	ix_each_value(ix, values->see, values->of);
+}
+
+void stmt_each_value(const Stmt *stmt, SeeValue see, void *of)
+{
+	stmt_each_ix(stmt, see_ix_values, &(ValuesOfIx){see, of});
+	if (stmt->value)
+		value_each(stmt->value, see, of);
+}
+
+void block_each(Block block, SeeStmt see, void *of)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		see(of, block.stmts[i]);
+		block_each(block.stmts[i]->body, see, of);
+	}
+}
+
+const Stmt *block_find(Block block, IsStmt is, const void *of)
+{
+	const Stmt *found = NULL;
+	for (uint32_t i = 0; i < block.n && !found; i++) {
+		const Stmt *stmt = block.stmts[i];
+		found = is(of, stmt) ? stmt : block_find(stmt->body, is, of);
+	}
+	return found;
+}
+
+bool stmt_is_check(const void *of, const Stmt *stmt)
+{
+	(void)of;
+	return stmt->kind == LOOP_CHECK;
+}
+
+static bool sets_local(const void *of, const Stmt *stmt)
+{
+	return (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&
+	       stmt->local == *(const LocalId *)of;
+}
+
+bool block_sets_local(Block block, LocalId local) { return block_find(block, sets_local, &local); }
+
 typedef struct Search {
 	ValueKind kind;
 	uint32_t id; /* BufferId or LocalId */
@@ -55,18 +121,14 @@ bool value_uses_local(const Value *value, LocalId local)
 	return search.found;
 }
 
-typedef struct Walk {
+typedef struct UsesWalk {
 	Arena *arena;
-	bool for_sizes; /* or for buffers */
 	BufferUses uses;
-	SizeList sizes;
-} Walk;
+} UsesWalk;
 
-static void touch(Walk *w, BufferId buffer, bool loaded, bool stored)
+static void touch(UsesWalk *w, BufferId buffer, bool loaded, bool stored)
 {
 	size_t i = 0;
-	if (w->for_sizes)
-		return;
 	while (i < w->uses.n && w->uses.at[i].buffer != buffer)
 		i++;
 	if (i == w->uses.n)
@@ -75,80 +137,25 @@ static void touch(Walk *w, BufferId buffer, bool loaded, bool stored)
 	w->uses.at[i].stored |= stored;
 }
 
-static void see_size(Walk *w, Size size)
-{
-	for (size_t i = 0; i < w->sizes.n; i++)
-		if (size_same(w->sizes.at[i], size))
-			return;
-	PUSH(w->arena, w->sizes, size);
-}
-
-static void walk_value(Walk *w, const Value *value);
-
-static void walk_ix(Walk *w, const Ix *ix)
-{
-	if (!w->for_sizes && !ix->reads)
-		return;
-	switch (ix->kind) {
-	case IX_SIZE:
-		if (w->for_sizes)
-			see_size(w, ix->size);
-		break;
-	case IX_ITER: break;
-	case IX_VALUE: walk_value(w, ix->value); break;
-	default:
-		walk_ix(w, ix->a);
-		walk_ix(w, ix->b);
-	}
-}
-
-static void walk_value(Walk *w, const Value *value)
+static void touch_loaded(void *of, const Value *value)
 {
 	if (value->kind == VALUE_LOAD)
-		touch(w, value->buffer, true, false);
-	if (value->ix)
-		walk_ix(w, value->ix);
-	for (uint32_t i = 0; i < value->nixs; i++)
-		walk_ix(w, value->ixs[i]);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		walk_value(w, value->args[i]);
+		touch(of, value->buffer, true, false);
 }
 
-static void walk_block(Walk *w, const Block *block);
-
-static void walk_stmt(Walk *w, const Stmt *stmt)
+static void touch_stmt(void *of, const Stmt *stmt)
 {
-	if (stmt->lo)
-		walk_ix(w, stmt->lo);
-	if (stmt->hi)
-		walk_ix(w, stmt->hi);
-	for (uint32_t i = 0; i < stmt->nconds; i++) {
-		walk_ix(w, stmt->conds[i].a);
-		walk_ix(w, stmt->conds[i].b);
-	}
-	for (uint32_t i = 0; i < stmt->nixs; i++)
-		walk_ix(w, stmt->ixs[i]);
-	if (stmt->ix)
-		walk_ix(w, stmt->ix);
-	if (stmt->value)
-		walk_value(w, stmt->value);
+	stmt_each_value(stmt, touch_loaded, of);
 	if (stmt->kind == LOOP_PREFETCH)
-		touch(w, stmt->buffer, true, false);
+		touch(of, stmt->buffer, true, false);
 	if (stmt->kind == LOOP_STORE) /* an accumulation reads the element as well */
-		touch(w, stmt->buffer, stmt->acc != OP_NONE, true);
-	walk_block(w, &stmt->body);
-}
-
-static void walk_block(Walk *w, const Block *block)
-{
-	for (uint32_t i = 0; i < block->n; i++)
-		walk_stmt(w, block->stmts[i]);
+		touch(of, stmt->buffer, stmt->acc != OP_NONE, true);
 }
 
 BufferUses kernel_buffers(Arena *arena, const Kernel *kernel)
 {
-	Walk w = {.arena = arena};
-	walk_block(&w, &kernel->body);
+	UsesWalk w = {.arena = arena};
+	block_each(kernel->body, touch_stmt, &w);
 	return w.uses;
 }
 
@@ -170,9 +177,53 @@ bool buffer_uses_meet(const BufferUses *a, const BufferUses *b)
 	return false;
 }
 
+typedef struct SizesWalk {
+	Arena *arena;
+	SizeList sizes;
+} SizesWalk;
+
+static void see_size(SizesWalk *w, Size size)
+{
+	for (size_t i = 0; i < w->sizes.n; i++)
+		if (size_same(w->sizes.at[i], size))
+			return;
+	PUSH(w->arena, w->sizes, size);
+}
+
+static void see_value_sizes(SizesWalk *w, const Value *value);
+
+static void see_ix_sizes(void *of, const Ix *ix)
+{
+	if (ix->kind == IX_SIZE)
+		see_size(of, ix->size);
+	if (ix->kind == IX_VALUE)
+		see_value_sizes(of, ix->value);
+	if (ix->a)
+		see_ix_sizes(of, ix->a);
+	if (ix->b)
+		see_ix_sizes(of, ix->b);
+}
+
+static void see_value_sizes(SizesWalk *w, const Value *value)
+{
+	if (value->ix)
+		see_ix_sizes(w, value->ix);
+	for (uint32_t i = 0; i < value->nixs; i++)
+		see_ix_sizes(w, value->ixs[i]);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		see_value_sizes(w, value->args[i]);
+}
+
+static void see_stmt_sizes(void *of, const Stmt *stmt)
+{
+	stmt_each_ix(stmt, see_ix_sizes, of);
+	if (stmt->value)
+		see_value_sizes(of, stmt->value);
+}
+
 SizeList kernel_sizes(Arena *arena, const Kernel *kernel)
 {
-	Walk w = {.arena = arena, .for_sizes = true};
-	walk_block(&w, &kernel->body);
+	SizesWalk w = {.arena = arena};
+	block_each(kernel->body, see_stmt_sizes, &w);
 	return w.sizes;
 }

@@ -12,6 +12,19 @@ bool ix_uses(const Ix *ix, IterVar iter);
 typedef void (*SeeValue)(void *of, const Value *value);
 void ix_each_value(const Ix *ix, SeeValue see, void *of);
 void value_each(const Value *value, SeeValue see, void *of);
+/* Every index of a statement itself, not of its value or body: bounds, conditions, places. */
+typedef void (*SeeIx)(void *of, const Ix *ix);
+void stmt_each_ix(const Stmt *stmt, SeeIx see, void *of);
+/* Every value of a statement itself: of its indices, then of what it sets. */
+void stmt_each_value(const Stmt *stmt, SeeValue see, void *of);
+/* Every statement of a block, an outer one before what is in it. */
+typedef void (*SeeStmt)(void *of, const Stmt *stmt);
+void block_each(Block block, SeeStmt see, void *of);
+/* The first of these that is such; NULL: none is. */
+typedef bool (*IsStmt)(const void *of, const Stmt *stmt);
+const Stmt *block_find(Block block, IsStmt is, const void *of);
+bool stmt_is_check(const void *of, const Stmt *stmt); /* an IsStmt */
+bool block_sets_local(Block block, LocalId local); /* or declares it */
 /* Is there a load of the buffer in it, the local? */
 bool value_loads(const Value *value, BufferId buffer);
 bool value_uses_local(const Value *value, LocalId local);

@@ -45,14 +45,6 @@ typedef struct Elide {
 
 /* ---- what kernels touch ---- */
 
-static bool has_check(const Block *block)
-{
-	for (uint32_t i = 0; i < block->n; i++)
-		if (block->stmts[i]->kind == LOOP_CHECK || has_check(&block->stmts[i]->body))
-			return true;
-	return false;
-}
-
 static void see_use(Touched *touched, const BufferUse *use, uint32_t k)
 {
 	if (!touched->any) {
@@ -72,7 +64,7 @@ static void see_kernels(Elide *e)
 	Arena *scratch = e->transform->scratch;
 	for (uint32_t k = 0; k < e->n; k++) {
 		e->uses[k] = kernel_buffers(scratch, &e->kernels[k]);
-		e->checks[k + 1] = e->checks[k] + has_check(&e->kernels[k].body);
+		e->checks[k + 1] = e->checks[k] + (block_find(e->kernels[k].body, stmt_is_check, NULL) != NULL);
 		for (size_t u = 0; u < e->uses[k].n; u++)
 			see_use(&e->touched[e->uses[k].at[u].buffer], &e->uses[k].at[u], k);
 	}

@@ -44,25 +44,25 @@ typedef struct Horizontal {
 
 /* ---- one kernel ---- */
 
-static uint32_t count_stmts(const Block *block)
+static void count_stmt(void *of, const Stmt *stmt)
 {
-	uint32_t n = block->n;
-	for (uint32_t i = 0; i < block->n; i++)
-		n += count_stmts(&block->stmts[i]->body);
+	(void)stmt;
+	++*(uint32_t *)of;
+}
+
+static uint32_t count_stmts(Block block)
+{
+	uint32_t n = 0;
+	block_each(block, count_stmt, &n);
 	return n;
 }
 
 /* With checks a kernel ends early; scratch buffers have slots of the loop that they are in. */
-static bool may_be_part(const Horizontal *r, const Block *block)
+static bool stays_alone(const void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		bool scratch = stmt->kind == LOOP_STORE &&
-			       r->program->buffers.at[stmt->buffer].scratch;
-		if (stmt->kind == LOOP_CHECK || scratch || !may_be_part(r, &stmt->body))
-			return false;
-	}
-	return true;
+	const Horizontal *r = of;
+	bool scratch = stmt->kind == LOOP_STORE && r->program->buffers.at[stmt->buffer].scratch;
+	return stmt->kind == LOOP_CHECK || scratch;
 }
 
 static bool holds_loop(const Block *block)
@@ -79,7 +79,7 @@ static const Stmt *piece_loop(const Horizontal *r, const Kernel *kernel)
 	const Stmt *loop = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
 	bool fits = loop && loop->kind == LOOP_FOR && loop->loop == LOOP_SERIAL &&
 		    loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
-		    holds_loop(&loop->body) && may_be_part(r, &kernel->body);
+		    holds_loop(&loop->body) && !block_find(kernel->body, stays_alone, r);
 	return fits ? loop : NULL;
 }
 
@@ -153,7 +153,7 @@ static bool is_worth(const Horizontal *r, const Group *group, uint32_t k)
 	int64_t meet = r->program->options.target->thread_meet;
 	return group->work / grain < meet && r->work[k] / grain < meet &&
 	       (group->work + r->work[k]) / grain >= 2 &&
-	       group->nstmts + count_stmts(&r->all[k].body) <= MOST_STMTS && pieces_suffice(r, k);
+	       group->nstmts + count_stmts(r->all[k].body) <= MOST_STMTS && pieces_suffice(r, k);
 }
 
 static ScheduleClause *asked_of(const Horizontal *r, const Kernel *kernel, Choice choice)
@@ -193,7 +193,7 @@ static void add_member(Horizontal *r, Group *group, uint32_t k)
 {
 	group->work += r->work[k];
 	/* the loop over pieces is one */
-	group->nstmts += count_stmts(&r->all[k].body) - (group->members.n > 0);
+	group->nstmts += count_stmts(r->all[k].body) - (group->members.n > 0);
 	PUSH(r->arena, group->members, k);
 	r->done[k] = true;
 }
@@ -208,7 +208,7 @@ static void add_alone(Horizontal *r, uint32_t k)
 /* May the kernel stand before the group, which was before it? */
 static bool may_go_before(const Horizontal *r, uint32_t k, const Group *group)
 {
-	bool may = may_be_part(r, &r->all[k].body) && r->work[k] / r->transform->options->grain < 2;
+	bool may = !block_find(r->all[k].body, stays_alone, r) && r->work[k] / r->transform->options->grain < 2;
 	for (size_t i = 0; may && i < group->members.n; i++)
 		may = are_strangers(r, &r->all[k], member(r, group, i));
 	return may;

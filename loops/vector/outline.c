@@ -41,14 +41,10 @@ uint64_t block_weight(const Program *program, Block block)
 
 /* ---- which loops ---- */
 
-static bool has_serial_loop(Block block)
+static bool is_serial_loop(const void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block.n; i++)
-		if (block.stmts[i]->kind == LOOP_FOR && block.stmts[i]->loop == LOOP_SERIAL)
-			return true;
-		else if (has_serial_loop(block.stmts[i]->body))
-			return true;
-	return false;
+	(void)of;
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL;
 }
 
 typedef struct Needs {
@@ -64,32 +60,15 @@ static void see_value(void *of, const Value *value)
 		see_local(of, value->local);
 }
 
-static void see_ix(Needs *n, const Ix *ix)
+static void see_stmt(void *of, const Stmt *stmt)
 {
-	if (ix)
-		ix_each_value(ix, see_value, n);
-}
-
-static void see_stmt(Needs *n, const Stmt *stmt)
-{
-	if (stmt->value)
-		value_each(stmt->value, see_value, n);
-	see_ix(n, stmt->lo);
-	see_ix(n, stmt->hi);
-	see_ix(n, stmt->ix);
-	for (uint32_t i = 0; i < stmt->nconds; i++) {
-		see_ix(n, stmt->conds[i].a);
-		see_ix(n, stmt->conds[i].b);
-	}
-	for (uint32_t i = 0; i < stmt->nixs; i++)
-		see_ix(n, stmt->ixs[i]);
+	Needs *n = of;
+	stmt_each_value(stmt, see_value, n);
 	if (stmt->kind == LOOP_LOCAL)
 		n->declared[stmt->local] = true;
 	if (stmt->kind == LOOP_SET)
 		see_local(n, stmt->local);
 	n->checks |= stmt->kind == LOOP_CHECK;
-	for (uint32_t i = 0; i < stmt->body.n; i++)
-		see_stmt(n, stmt->body.stmts[i]);
 }
 
 const char *outline_refused(const Vectoring *t, const Stmt *loop)
@@ -98,12 +77,12 @@ const char *outline_refused(const Vectoring *t, const Stmt *loop)
 	uint64_t weight = block_weight(t->program, alone);
 	if (loop->kind != LOOP_FOR || loop->loop != LOOP_SERIAL)
 		return "it is no plain loop";
-	if (weight < LEAST_WEIGHT || !has_serial_loop(loop->body))
+	if (weight < LEAST_WEIGHT || !block_find(loop->body, is_serial_loop, NULL))
 		return "a call would take as long";
 	if (weight > MOST_WEIGHT)
 		return "it is too heavy for a function";
 	Needs n = {.declared = ARENA_ARRAY(t->program->arena, bool, t->kernel->nlocals + 1)};
-	see_stmt(&n, loop);
+	block_each(alone, see_stmt, &n);
 	return n.locals	  ? "it needs a local from outside"
 	       : n.checks ? "it may return from the kernel"
 			  : NULL;

@@ -84,14 +84,11 @@ static bool maker_of(const RoutineKernels *x, const Kernel *kernel, Maker *maker
 /* ---- who reads it ---- */
 
 /* Loops of a kernel by iterator; those of other iterators are NULL. */
-static void list_loops(const Block *block, const Stmt **loops)
+static void list_loop(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		if (stmt->kind == LOOP_FOR)
-			loops[stmt->iter] = stmt;
-		list_loops(&stmt->body, loops);
-	}
+	const Stmt **loops = of;
+	if (stmt->kind == LOOP_FOR)
+		loops[stmt->iter] = stmt;
 }
 
 typedef struct Reader {
@@ -153,19 +150,13 @@ static void see_load(void *of, const Value *value)
 		r->twins[r->n++] = (ValueTwin){value, twin};
 }
 
-static void see_loads(const Block *block, Reader *r)
+static void see_index(void *of, const Ix *ix) { ((Reader *)of)->wrong |= ix->reads; }
+
+static void see_loads(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
-		for (int k = 0; k < 3; k++)
-			r->wrong |= ixs[k] && ixs[k]->reads;
-		for (uint32_t k = 0; k < stmt->nconds; k++)
-			r->wrong |= stmt->conds[k].a->reads || stmt->conds[k].b->reads;
-		if (stmt->value)
-			value_each(stmt->value, see_load, r);
-		see_loads(&stmt->body, r);
-	}
+	stmt_each_ix(stmt, see_index, of);
+	if (stmt->value)
+		value_each(stmt->value, see_load, of);
 }
 
 static Reader reader_of(const RoutineKernels *x, const Maker *maker, uint32_t i)
@@ -174,8 +165,8 @@ static Reader reader_of(const RoutineKernels *x, const Maker *maker, uint32_t i)
 	Reader r = {.x = x, .maker = maker, .kernel = kernel};
 	r.loops = ARENA_ARRAY(x->scratch, const Stmt *, kernel->niters + 1);
 	memset(r.loops, 0, (kernel->niters + 1) * sizeof *r.loops);
-	list_loops(&kernel->body, r.loops);
-	see_loads(&kernel->body, &r);
+	block_each(kernel->body, list_loop, r.loops);
+	block_each(kernel->body, see_loads, &r);
 	return r;
 }
 

@@ -83,16 +83,13 @@ static void see_load(void *of, const Value *value)
 		place->loaded = value->ix;
 }
 
-static void find_place(const Block *block, ElementPlace *place)
+static void find_place(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		if (stmt->kind == LOOP_STORE && stmt->buffer == place->buffer && !place->stored)
-			place->stored = stmt->ix;
-		if (stmt->value)
-			value_each(stmt->value, see_load, place);
-		find_place(&stmt->body, place);
-	}
+	ElementPlace *place = of;
+	if (stmt->kind == LOOP_STORE && stmt->buffer == place->buffer && !place->stored)
+		place->stored = stmt->ix;
+	if (stmt->value)
+		value_each(stmt->value, see_load, place);
 }
 
 /* Is the index made of the grid's iterators alone? */
@@ -110,7 +107,7 @@ static bool of_grid(const Kernel *kernel, const Ix *ix)
 static const Ix *own_element(const Kernel *kernel, const Block *block, BufferId buffer)
 {
 	ElementPlace place = {.buffer = buffer};
-	find_place(block, &place);
+	block_each(*block, find_place, &place);
 	const Ix *at = place.stored ? place.stored : place.loaded;
 	bool own = at && of_grid(kernel, at) && block_touches_only_at(block, buffer, at);
 	return own ? at : NULL;

@@ -159,16 +159,13 @@ static void see_place(void *of, const Value *value)
 		    !value_same(carried(&carry, p->first), value);
 }
 
-static void see_places(Places *p, const Block *block)
+static void see_places(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		if (stmt->kind == LOOP_STORE && stmt->buffer == p->buffer)
-			see_place(p, value_load(p->j->program, stmt->buffer, stmt->ix));
-		if (stmt->value)
-			value_each(stmt->value, see_place, p);
-		see_places(p, &stmt->body);
-	}
+	Places *p = of;
+	if (stmt->kind == LOOP_STORE && stmt->buffer == p->buffer)
+		see_place(p, value_load(p->j->program, stmt->buffer, stmt->ix));
+	if (stmt->value)
+		value_each(stmt->value, see_place, p);
 }
 
 /* Does one thread of a row touch each element that is stored, in whatever loop? */
@@ -182,7 +179,7 @@ static bool elements_are_own(const Joins *j, const Kernel *kernel)
 		p.first = NULL;
 		for (uint32_t i = 0; i < body.n && uses.at[u].stored; i++) {
 			p.nest = nest_of(body.stmts[i]);
-			see_places(&p, &(Block){&body.stmts[i], 1});
+			block_each((Block){&body.stmts[i], 1}, see_places, &p);
 		}
 	}
 	return !p.differ;
@@ -262,20 +259,7 @@ static void see_load(void *of, const Value *value)
 		loads->elsewhere |= !loads->at || !value_same(value, loads->at);
 }
 
-static bool loads_elsewhere(const Block *block, Loads *loads)
-{
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		const Ix *ixs[] = {stmt->lo, stmt->hi, stmt->ix};
-		for (int k = 0; k < 3; k++)
-			if (ixs[k])
-				ix_each_value(ixs[k], see_load, loads);
-		if (stmt->value)
-			value_each(stmt->value, see_load, loads);
-		loads_elsewhere(&stmt->body, loads);
-	}
-	return loads->elsewhere;
-}
+static void see_loads(void *of, const Stmt *stmt) { stmt_each_value(stmt, see_load, of); }
 
 /* What a value is made of, and whether a statement changes any of it. */
 typedef struct Changes {
@@ -284,14 +268,6 @@ typedef struct Changes {
 	bool any;
 } Changes;
 
-static bool sets_local(const Stmt *stmt, LocalId local)
-{
-	bool sets = (stmt->kind == LOOP_SET || stmt->kind == LOOP_LOCAL) && stmt->local == local;
-	for (uint32_t i = 0; i < stmt->body.n && !sets; i++)
-		sets = sets_local(stmt->body.stmts[i], local);
-	return sets;
-}
-
 static void see_change(void *of, const Value *value)
 {
 	Changes *c = of;
@@ -299,7 +275,7 @@ static void see_change(void *of, const Value *value)
 		value->kind == VALUE_LOAD ? buffer_use(c->uses, value->buffer) : NULL;
 	c->any |= use && use->stored;
 	if (value->kind == VALUE_LOCAL)
-		c->any |= sets_local(c->stmt, value->local);
+		c->any |= block_sets_local((Block){&c->stmt, 1}, value->local);
 }
 
 static bool changes(const Row *r, const Stmt *stmt, const BufferUses *uses)
@@ -321,7 +297,8 @@ static bool does_without(const Row *r, const Stmt *stmt, bool own)
 		return false;
 	if (loops_are_same(&r->nest, &nest))
 		loads.at = at_nest(r, &nest, load_of(r, r->store));
-	return !loads_elsewhere(&alone.body, &loads);
+	block_each(alone.body, see_loads, &loads);
+	return !loads.elsewhere;
 }
 
 static bool touches(const Row *r, const Stmt *stmt)
