@@ -25,26 +25,26 @@
 #include "codegen/cpu.h"
 #include "codegen/packed.h"
 #include "loops/build.h"
-#include "loops/even.h"
 #include "loops/linear.h"
+#include "loops/multiple.h"
 
 static bool varies(const void *of, const Value *value) { return c_lanes_vary(of, value); }
 
-/* Is the index, where the first lane of a vector is, a multiple of 1 << log and that rest, whatever the iterators
+/* Is the index, where the first lane of a vector is, a multiple of `by`, a power of two, and that rest, whatever the iterators
  * around it are? Vectors begin an even number of lanes apart. */
-static bool find_rest(const LanesText *l, const Ix *ix, int log, int64_t *rest)
+static bool find_rest(const LanesText *l, const Ix *ix, int64_t by, int64_t *rest)
 {
 	const KernelText *k = l->k;
 	const Program *program = k->m->program;
-	Even even = even_new(k->arena, program, k->kernel);
+	Multiples multiples = multiples_new(k->arena, program, k->kernel);
 	bool *fixed = ARENA_ARRAY(k->arena, bool, k->kernel->niters + 1);
 	int64_t *at = ARENA_ARRAY(k->arena, int64_t, k->kernel->niters + 1);
-	even.fixed = fixed;
-	even.at = at;
+	multiples.fixed = fixed;
+	multiples.at = at;
 	fixed[l->loop->iter] = size_is_const(program->sizes, l->loop->lo->size, &at[l->loop->iter]);
-	if (!even_rest(&even, ix, log, rest))
+	if (ix_multiple_rest(&multiples, ix, rest) % by != 0)
 		return false;
-	*rest &= ((int64_t)1 << log) - 1;
+	*rest &= by - 1;
 	return true;
 }
 
@@ -55,7 +55,7 @@ static bool find_words(const LanesText *l, const Value *load, int64_t *place)
 	Size elements = program->buffers.at[load->buffer].elements;
 	return ix_moves_by((Program *)program, load->ix, l->loop->iter, PACKED_WORD) &&
 	       size_content(program->sizes, elements) % PACKED_WORD == 0 &&
-	       find_rest(l, load->ix, PACKED_WORD_LOG, place);
+	       find_rest(l, load->ix, PACKED_WORD, place);
 }
 
 static bool in_words(const void *of, const Value *load)
@@ -98,7 +98,7 @@ static const char *halves(LanesText *l, const Value *load)
 	int64_t rest;
 	if (find_words(l, load, &rest))
 		return words(l, load, rest);
-	bool even = find_rest(l, load->ix, 1, &rest) && rest == 0;
+	bool even = find_rest(l, load->ix, 2, &rest) && rest == 0;
 	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
 	const char *at = c_kernel_ix(k, load->ix), *name = c_lanes_declared(l, l->integer);
 	c_vector_use(k->m, DTYPE_I64, l->lanes / 2);

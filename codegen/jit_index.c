@@ -256,7 +256,7 @@ bool jit_packed_word(KernelJit *k, const Value *load, JitWord *word)
 {
 	const Sizes *sizes = k->program->sizes;
 	int64_t constant;
-	if (!k->scheduled || !even_rest(&k->even, load->ix, PACKED_WORD_LOG, &constant) ||
+	if (!k->scheduled || ix_multiple_rest(&k->multiples, load->ix, &constant) % PACKED_WORD != 0 ||
 	    size_content(sizes, k->program->buffers.at[load->buffer].elements) % PACKED_WORD != 0)
 		return false;
 	Rvalue *base = base_address(k, load->buffer, load->ix, true);
@@ -270,7 +270,7 @@ JitHalf jit_packed_byte(KernelJit *k, BufferId buffer, const Ix *ix, int64_t mor
 	JitFunction *f = &k->f;
 	Jit *jit = f->jit;
 	int64_t constant;
-	if (k->scheduled && even_rest(&k->even, ix, 1, &constant)) {
+	if (k->scheduled && ix_multiple_rest(&k->multiples, ix, &constant) % 2 == 0) {
 		constant += more;
 		Rvalue *base = base_address(k, buffer, ix, true);
 		return (JitHalf){.byte = element_at(k, base, constant >> 1), .odd = constant & 1};

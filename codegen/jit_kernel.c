@@ -439,9 +439,9 @@ static void declare_locals(KernelJit *k)
 	k->at = ARENA_ARRAY(jit->arena, int64_t, kernel->niters + 1);
 	for (uint32_t i = 0; i < kernel->niters; i++)
 		k->iters[i] = jit_local(&k->f, jit->i64, kernel->iters[i].name);
-	k->even = even_new(jit->arena, k->program, kernel);
-	k->even.fixed = k->fixed;
-	k->even.at = k->at;
+	k->multiples = multiples_new(jit->arena, k->program, kernel);
+	k->multiples.fixed = k->fixed;
+	k->multiples.at = k->at;
 	jit_segments_plan(k);
 	k->locals = ARENA_ARRAY(jit->arena, Lvalue *, kernel->nlocals);
 	for (uint32_t i = 0; i < kernel->nlocals; i++) {

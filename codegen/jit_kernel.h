@@ -7,7 +7,7 @@
 #include "codegen/jit_value.h"
 #include "base/pointer_map.h"
 #include "codegen/jit_function.h"
-#include "loops/even.h"
+#include "loops/multiple.h"
 
 /* A loop that is a function. */
 typedef struct JitOutlined {
@@ -51,7 +51,7 @@ typedef struct KernelJit {
 	 * unrolled, in the straight code at hand. */
 	PointerMap *addresses;
 	bool scheduled;	   /* it has loops that are unrolled or run in lanes */
-	Even even;	   /* which indices are */
+	Multiples multiples; /* of indices */
 	bool *fixed;	   /* by IterVar: at the constant `at` in the code being made */
 	int64_t *at;
 	Registers *registers; /* by LocalId */

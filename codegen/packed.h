@@ -6,7 +6,7 @@
 
 enum { PACKED_PATTERNS = 16 };
 /* So many elements are a word of 32 bits. */
-enum { PACKED_WORD_LOG = 3, PACKED_WORD = 1 << PACKED_WORD_LOG };
+enum { PACKED_WORD = 8 };
 /* The element whose four bits are `pattern`. */
 int packed_pattern(Dtype dtype, int pattern);
 

@@ -1,4 +1,5 @@
-/* Of what an index is a multiple, whatever the sizes are: wide accesses begin at such indices. */
+/* Of which small power of two indices are multiples, whatever the sizes are: wide accesses begin at such
+ * indices; two elements of i4 or u4 share a byte from an even one on, eight a word from a multiple of 8 on. */
 #ifndef TSR_LOOPS_MULTIPLE_H
 #define TSR_LOOPS_MULTIPLE_H
 
@@ -8,8 +9,10 @@ enum { MULTIPLE_MOST = 64 };
 
 typedef struct Multiples {
 	const Sizes *sizes;
-	int64_t *iters; /* by IterVar: what divides it in every iteration */
-	Size whole;	/* a size that the power of two `by` divides; SIZE_BAD: none is known */
+	int64_t *iters;	   /* by IterVar: what divides it in every iteration */
+	const bool *fixed; /* by IterVar: is it at the constant `at` now? NULL: none is */
+	const int64_t *at;
+	Size whole; /* a size that the power of two `by` divides; SIZE_BAD: none is known */
 	int64_t by;
 } Multiples;
 
@@ -21,5 +24,8 @@ Multiples multiples_unknown(Arena *arena, const Program *program, const Kernel *
 void multiples_suppose(Multiples *m, const Stmt *stmt);
 /* A power of two, MULTIPLE_MOST at most, that divides the index. */
 int64_t ix_multiple(const Multiples *m, const Ix *ix);
+/* The same of the index less a constant, which is the sum of its terms that are constants, fixed iterators
+ * among them. */
+int64_t ix_multiple_rest(const Multiples *m, const Ix *ix, int64_t *constant);
 
 #endif

@@ -1,6 +1,6 @@
 /* The rules of the grammar of loops.h for statements: what may stand in which loop. */
-#include "loops/even.h"
 #include "loops/matrix.h"
+#include "loops/multiple.h"
 #include "loops/verify_walk.h"
 #include "loops/walk.h"
 
@@ -211,10 +211,9 @@ static void check_acc(Verify *v, Op acc)
 /* Is it set to both elements of a byte, by no lane? */
 static bool stores_byte(const Verify *v, const Stmt *stmt)
 {
-	Even even = even_new(v->program->arena, v->program, v->kernel);
-	int64_t constant;
+	Multiples multiples = multiples_new(v->program->arena, v->program, v->kernel);
 	return !v->vector && !stmt->async && stmt->acc == OP_NONE &&
-	       even_rest(&even, stmt->ix, 1, &constant) && constant % 2 == 0;
+	       ix_multiple(&multiples, stmt->ix) % 2 == 0;
 }
 
 static void check_store(Verify *v, const Stmt *stmt)
