@@ -75,6 +75,8 @@ Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value);
 /* Into a buffer of i4 or u4: the byte of the elements ix and ix + 1, ix even, as a u8. */
 Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
+/* The same of any value: it is converted to the buffer's type; to a type of storage its wide type adds. */
+Stmt *stmt_store_as(Program *program, BufferId buffer, const Ix *ix, Op acc, const Value *value);
 Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load);
 const Stmt *stmt_commit(Arena *arena);
 const Stmt *stmt_wait(Arena *arena, int64_t pending);
@@ -82,9 +84,5 @@ const Stmt *stmt_barrier(Arena *arena);
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near);
 /* 0 <= ix < hi */
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);
-
-/* Fills the dims of the parameters' axes, also of those without elements, whose bytes need none, and
- * those of `init`, which its initial values depend on: PREFIX_state_size and PREFIX_init take them. */
-void program_list_state_dims(Program *program);
 
 #endif

@@ -385,6 +385,19 @@ Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Valu
 	return stmt;
 }
 
+Stmt *stmt_store_as(Program *program, BufferId buffer, const Ix *ix, Op acc, const Value *value)
+{
+	Arena *arena = program->arena;
+	Dtype dtype = program->buffers.at[buffer].dtype, wide = dtype_wide(dtype);
+	if (acc != OP_NONE && dtype != wide) {
+		const Value *old = value_cast(arena, wide, value_load(program, buffer, ix));
+		const Value *args[] = {old, value_cast(arena, wide, value)};
+		value = value_op(arena, acc, wide, args, 2);
+		acc = OP_NONE;
+	}
+	return stmt_store(arena, buffer, ix, acc, value_cast(arena, dtype, value));
+}
+
 Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load)
 {
 	Stmt *stmt = stmt_store(arena, buffer, ix, OP_NONE, load);

@@ -335,6 +335,10 @@ void ix_print(FILE *out, const Program *program, const Kernel *kernel, const Ix 
 /* The text of docs/ir.md: pseudo-code, one statement a line; loops/parse.h has its grammar. */
 void loops_dump(FILE *out, const Program *program);
 
+/* Fills the dims of the parameters' axes, also of those without elements, whose bytes need none, and
+ * those of `init`, which its initial values depend on: PREFIX_state_size and PREFIX_init take them. */
+void program_list_state_dims(Program *program);
+
 /* Does the relation of sizes hold, which no routine runs without? False too where a size has no
  * value. Requires that it is no check of indices. */
 bool program_guard_holds(const Program *program, CheckId guard, const int64_t *dims);

@@ -42,30 +42,6 @@ static const Ix *line_result_index(const Lines *lines, const Ix *at)
 	return flat_index(from->gen, from->node, line_indices(lines, from->along.to, at, access));
 }
 
-static IterVar line_iter(void *of, const char *name)
-{
-	Gen *gen = ((LineSource *)of)->gen;
-	return gen_iter(gen, sym_cstr(gen->program->symbols, name));
-}
-
-static LocalId line_local(void *of, const char *name, Dtype dtype, uint32_t n)
-{
-	Gen *gen = ((LineSource *)of)->gen;
-	LocalId id = gen_local(gen, name, dtype);
-	if (n)
-		gen->locals.at[id].extent[gen->locals.at[id].rank++] = n;
-	return id;
-}
-
-static const Value *line_read(void *of, LocalId local, const Ix *at)
-{
-	Gen *gen = ((LineSource *)of)->gen;
-	const Ix **ixs = ARENA_ARRAY(gen->arena, const Ix *, 1);
-	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
-	ixs[0] = at;
-	return value_local(gen->arena, &view, local, ixs, gen->locals.at[local].rank);
-}
-
 static BufferId line_temporary(void *of, const char *name, Dtype dtype, Size elements, bool all)
 {
 	const LineSource *from = of;
@@ -126,9 +102,11 @@ static Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 {
 	const Node *node = lower_node(gen->lower, id);
 	LineSource *from = ARENA_NEW(gen->arena, LineSource);
-	REQUIRE(to.acc == OP_NONE);
+	REQUIRE(to.acc == OP_NONE || node->kind == NODE_ARGMAX);
 	*from = (LineSource){.gen = gen, .node = id, .proj = lower_proj(gen->lower, id)};
 	from->along = proj_along(from->proj);
+	if (node->kind == NODE_ARGMAX)
+		from->along.to = UINT32_MAX; /* all axes of the result are outer ones */
 	from->by_iter = ARENA_ARRAY(gen->arena, const Ix *, from->proj->niters + 1);
 	Lines lines = {.program = gen->program,
 		       .arena = gen->arena,
@@ -136,15 +114,16 @@ static Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 		       .of = from,
 		       .element = line_element,
 		       .result_index = line_result_index,
-		       .iter = line_iter,
-		       .local = line_local,
-		       .read = line_read,
+		       .frame = &gen->frame,
 		       .temporary = line_temporary};
 	lines.extent = line_extent(from, from->along.from);
 	lines.results = line_extent(from, from->along.to);
 	lines.from = lower_node(gen->lower, node->args[0])->dtype;
 	lines.dtype = node->dtype;
 	lines.to = to.buffer;
+	lines.acc = to.acc;
+	if (from->along.from != UINT32_MAX)
+		lines.axis = from->proj->iters[from->along.from].name;
 	lines.reduce = node->reduce;
 	if (node->kind == NODE_CUMULATE)
 		lines.order = cumulate_order(from, lines.extent);
@@ -161,10 +140,11 @@ Lines *along_plan(Gen *gen, NodeId id, StoreTarget to)
 {
 	Lines *lines = ARENA_NEW(gen->arena, Lines);
 	*lines = along_lines(gen, id, to);
-	if (lower_node(gen->lower, id)->kind == NODE_SORT)
-		sort_plan(lines);
-	else
-		cumulate_plan(lines);
+	switch (lower_node(gen->lower, id)->kind) {
+	case NODE_SORT: sort_plan(lines); break;
+	case NODE_ARGMAX: argmax_plan(lines); break;
+	default: cumulate_plan(lines);
+	}
 	return lines;
 }
 
@@ -174,9 +154,11 @@ void along_emit(Gen *gen, NodeId id, const Lines *plan)
 	Lines lines = *plan;
 	from.gen = gen;
 	lines.of = &from;
+	lines.frame = &gen->frame;
 	lines.top = &gen->top;
-	if (lower_node(gen->lower, id)->kind == NODE_SORT)
-		sort_lines(&lines);
-	else
-		cumulate_lines(&lines);
+	switch (lower_node(gen->lower, id)->kind) {
+	case NODE_SORT: sort_lines(&lines); break;
+	case NODE_ARGMAX: argmax_lines(&lines); break;
+	default: cumulate_lines(&lines);
+	}
 }

@@ -13,6 +13,7 @@ Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span)
 	Gen gen = {.lower = lower,
 		   .program = program,
 		   .arena = program->arena,
+		   .frame = frame_new(program),
 		   .asked = lower->asked,
 		   .bound = NODE_NONE,
 		   .inside = NODE_NONE};
@@ -21,8 +22,8 @@ Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span)
 	PUSH(gen.arena, gen.made, ((ScheduleEntry){.name = name, .span = span}));
 	const RowBlock *row_block = lower->row_block;
 	for (uint32_t dim = 0; row_block && dim < row_block->ndims; dim++)
-		gen_iter(&gen, dim == row_block->rows ? sym_cstr(gen.program->symbols, "first")
-						      : row_block->dims[dim].name);
+		gen_iter(&gen,
+			 dim == row_block->rows ? "first" : row_block->dims[dim].name);
 	return gen;
 }
 
@@ -34,8 +35,7 @@ Gen gen_new(Lower *lower, Sym name, Span span)
 Gen gen_look(const Gen *gen)
 {
 	Gen look = *gen;
-	look.iters.cap = look.iters.n; /* what is pushed stands in other memory */
-	look.locals.cap = look.locals.n;
+	look.frame = frame_copy(&gen->frame, false);
 	memset(&look.shared, 0, sizeof look.shared);
 	memset(&look.borders, 0, sizeof look.borders);
 	return look;
@@ -45,7 +45,7 @@ Gen gen_emit(const Gen *planned)
 {
 	Gen gen = gen_look(planned);
 	gen.emits = true;
-	memset(&gen.locals, 0, sizeof gen.locals);
+	memset(&gen.frame.locals, 0, sizeof gen.frame.locals);
 	memset(&gen.made, 0, sizeof gen.made);
 	for (size_t i = 0; i < planned->made.n; i++)
 		PUSH(gen.arena, gen.made, planned->made.at[i]);
@@ -102,27 +102,11 @@ Kernel kernel_finish(Gen *gen)
 			 .span = gen->span,
 			 .site = tables_site(&gen->lower->tables, gen->name),
 			 .loop = gen->lower->loop};
-	kernel.iters = gen->iters.at;
-	kernel.niters = (uint32_t)gen->iters.n;
-	kernel.locals = gen->locals.at;
-	kernel.nlocals = (uint32_t)gen->locals.n;
+	frame_end(&gen->frame, &kernel);
 	kernel.body = body_block(&gen->top);
 	for (size_t i = 0; i < gen->made.n; i++)
 		PUSH(gen->arena, program->made->entries, gen->made.at[i]);
 	return kernel;
-}
-
-const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value)
-{
-	Dtype dtype = gen->program->buffers.at[to.buffer].dtype, wide = dtype_wide(dtype);
-	if (to.acc != OP_NONE && dtype != wide) {
-		const Value *old = value_load(gen->program, to.buffer, at);
-		const Value *args[] = {value_cast(gen->arena, wide, old),
-				       value_cast(gen->arena, wide, value)};
-		value = value_op(gen->arena, to.acc, wide, args, 2);
-		to.acc = OP_NONE;
-	}
-	return stmt_store(gen->arena, to.buffer, at, to.acc, value_cast(gen->arena, dtype, value));
 }
 
 void gen_owns(Gen *gen, BufferId buffer) { PUSH(gen->arena, gen->buffers, buffer); }
@@ -144,28 +128,6 @@ BufferId gen_temporary(Gen *gen, const char *prefix, const char *of, Buffer buff
 	return id;
 }
 
-IterVar gen_iter(Gen *gen, Sym name)
-{
-	gen->names.arena = gen->arena;
-	Sym unique = iter_unique(gen->program, gen->iters.at, gen->iters.n, name,
-				 pointer_map_at(&gen->names, name));
-	PUSH(gen->arena, gen->iters, ((KernelIter){unique}));
-	return (IterVar)gen->iters.n - 1;
-}
-
-LocalId gen_local(Gen *gen, const char *name, Dtype dtype)
-{
-	Sym unique = local_unique(gen->program, gen->locals.at, gen->locals.n, name);
-	PUSH(gen->arena, gen->locals, ((KernelLocal){.name = unique, .dtype = dtype}));
-	return (LocalId)gen->locals.n - 1;
-}
-
-const Value *gen_local_value(Gen *gen, LocalId local)
-{
-	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
-	return value_local(gen->arena, &view, local, NULL, 0);
-}
-
 void gen_enter(Gen *gen, SharedLocals *shared)
 {
 	gen->locals_of = shared;
@@ -185,12 +147,7 @@ const Ix *zero_ix(Gen *gen) { return ix_const(gen->arena, gen->program->sizes, 0
 
 void gen_append(Gen *gen, Body *body, Block block) { body_append(gen->arena, body, block); }
 
-Block block_of(Gen *gen, const Stmt *stmt)
-{
-	const Stmt **stmts = ARENA_ARRAY(gen->arena, const Stmt *, 1);
-	stmts[0] = stmt;
-	return (Block){stmts, 1};
-}
+Block block_of(Gen *gen, const Stmt *stmt) { return block_one(gen->arena, stmt); }
 
 const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body)
 {

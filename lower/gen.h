@@ -5,7 +5,7 @@
 #ifndef TSR_LOWER_GEN_H
 #define TSR_LOWER_GEN_H
 
-#include "base/pointer_map.h"
+#include "loops/frame.h"
 #include "lower/lowering.h"
 
 /* A value that others read several times: a local, and what it is set to once a statement is made
@@ -41,9 +41,7 @@ typedef struct Gen {
 	Lower *lower;
 	Program *program;
 	Arena *arena;
-	VEC(KernelIter) iters;
-	PointerMap names; /* of iterators: how many of a name were taken */
-	VEC(KernelLocal) locals; /* while it is planned: of values that are looked at */
+	KernelFrame frame; /* while it is planned: locals of values that are looked at */
 	Body top;
 	SharedLocals *locals_of; /* the present body: values used more than once are its locals */
 	VEC(SharedValue) shared; /* what these are */
@@ -72,8 +70,10 @@ typedef struct StoreTarget {
 	Op acc; /* OP_NONE: set */
 } StoreTarget;
 
-/* to[at] (acc)= value, converted to the buffer's dtype; to a type of storage the wide type adds. */
-const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value);
+static inline const Stmt *gen_store(Gen *gen, StoreTarget to, const Ix *at, const Value *value)
+{
+	return stmt_store_as(gen->program, to.buffer, at, to.acc, value);
+}
 
 static inline ScheduleEntry *gen_entry(const Gen *gen) { return &gen->made.at[gen->entry]; }
 /* What is asked of the nest at hand; NULL: nothing. */
@@ -101,9 +101,23 @@ Kernel kernel_finish(Gen *gen);
 BufferId gen_temporary(Gen *gen, const char *prefix, const char *of, Buffer buffer);
 /* Adds a buffer to those that were declared for the kernel. */
 void gen_owns(Gen *gen, BufferId buffer);
-IterVar gen_iter(Gen *gen, Sym name);
-LocalId gen_local(Gen *gen, const char *name, Dtype dtype);
-const Value *gen_local_value(Gen *gen, LocalId local);
+static inline IterVar gen_iter(Gen *gen, const char *name)
+{
+	return frame_iter(&gen->frame, name);
+}
+/* A single local; one of n elements; the value of a single one. */
+static inline LocalId gen_local(Gen *gen, const char *name, Dtype dtype)
+{
+	return frame_local(&gen->frame, name, dtype, NULL, 0);
+}
+static inline LocalId gen_lanes(Gen *gen, const char *name, Dtype dtype, int64_t n)
+{
+	return frame_local(&gen->frame, name, dtype, &n, 1);
+}
+static inline const Value *gen_local_value(const Gen *gen, LocalId local)
+{
+	return frame_element(&gen->frame, local, NULL);
+}
 /* Starts a body whose shared values are its own, and appends the statements that set them. */
 void gen_enter(Gen *gen, SharedLocals *shared);
 void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared);

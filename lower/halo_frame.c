@@ -13,7 +13,7 @@ static Block fill_steps(const Filler *f, uint32_t axis, const Ix *first, Size n)
 {
 	Gen *gen = f->gen;
 	Size stride = margins_stride(gen->lower, f->node, f->margins, axis);
-	IterVar at = gen_iter(gen, sym_cstr(gen->program->symbols, "at"));
+	IterVar at = gen_iter(gen, "at");
 	const Ix *to = ix_add(gen->program, first, ix_iter(gen->arena, at));
 	BufferId buffer = gen->lower->plan[f->node].buffer;
 	Block body = block_of(gen, stmt_store(gen->arena, buffer, to, OP_NONE, f->zero));
@@ -37,7 +37,7 @@ static Block fill_around(const Filler *f, uint32_t axis, const Ix *first)
 				  ix_mul(program, ix_size(gen->arena, margin->before), stride));
 	if (!size_is(program->sizes, margin->before, 0))
 		gen_append(gen, &body, fill_steps(f, axis, first, margin->before));
-	IterVar at = gen_iter(gen, sym_cstr(program->symbols, "i"));
+	IterVar at = gen_iter(gen, "i");
 	const Ix *step = ix_mul(program, ix_iter(gen->arena, at), stride);
 	Block inner = fill_around(f, axis + 1, ix_add(program, inside, step));
 	if (inner.n > 0)

@@ -134,7 +134,7 @@ static void emit_element(Initial *in, const Ix *block, uint32_t number, Body *bo
 static void emit_blocks(Initial *in, Size lo, Size hi, const Size *n)
 {
 	Gen *gen = in->gen;
-	IterVar var = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));
+	IterVar var = gen_iter(gen, "block");
 	const Ix *block = ix_iter(gen->arena, var);
 	SharedLocals shared = {0};
 	Body body = {0};

@@ -33,7 +33,7 @@ static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
 static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
 {
 	Program *program = gen->program;
-	IterVar e = gen_iter(gen, sym_cstr(program->symbols, "e"));
+	IterVar e = gen_iter(gen, "e");
 	const Ix *at = ix_iter(gen->arena, e);
 	Body body = {0};
 	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value_load(program, from, at)));
@@ -45,7 +45,7 @@ static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
 /* A reshape of a node without a buffer (a number, a range): to[e] = its element number e. */
 static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 {
-	IterVar e = gen_iter(gen, sym_cstr(gen->program->symbols, "e"));
+	IterVar e = gen_iter(gen, "e");
 	const Ix *at = ix_iter(gen->arena, e);
 	SharedLocals shared = {0};
 	Body body = {0};
@@ -88,7 +88,7 @@ static void emit_kind(Gen *gen, const KernelPlan *plan)
 	switch (plan->kind) {
 	case KERNEL_NESTS: nests_emit(gen, plan); break;
 	case KERNEL_SCATTER: scatter_emit(gen, plan); break;
-	case KERNEL_ARGMAX: argmax_emit(gen, plan->argmax); break;
+	case KERNEL_ARGMAX:
 	case KERNEL_SORT:
 	case KERNEL_CUMULATE: along_emit(gen, plan->node, plan->lines); break;
 	case KERNEL_WORDS: random_emit(gen, plan->node, plan->to); break;

@@ -31,8 +31,6 @@ void random_emit_numbers(Gen *gen, NodeId node, StoreTarget to);
 
 /* scatter.c: the loops of a scatter, to elements that were set to the neutral element. */
 void scatter_emit(Gen *gen, const KernelPlan *plan);
-/* argmax.c: to[i] (acc)= the index of the greatest element along the reduced axis. */
-void argmax_emit(Gen *gen, const struct Argmax *plan);
 /* along_lines.c: the loops of what goes along an axis. */
 void along_emit(Gen *gen, NodeId node, const Lines *plan);
 /* Appends a kernel to the program and to the routine. */

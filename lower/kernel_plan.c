@@ -221,7 +221,7 @@ static void plan_kind(Lower *lower, KernelPlan *plan)
 	switch (plan->kind) {
 	case KERNEL_NESTS: plan_nests(lower, plan); break;
 	case KERNEL_SCATTER: plan->scatter = scatter_plan(gen, plan->node, plan->to); break;
-	case KERNEL_ARGMAX: plan->argmax = argmax_plan(gen, plan->node, plan->to); break;
+	case KERNEL_ARGMAX:
 	case KERNEL_SORT:
 	case KERNEL_CUMULATE: plan->lines = along_plan(gen, plan->node, plan->to); break;
 	case KERNEL_WORDS:
@@ -240,7 +240,7 @@ KernelPlan *kernel_plan(Lower *lower, NodeId id)
 	plan->kind = kind_of(lower, id);
 	plan->neutral = neutral_of(lower, id, plan->aside);
 	if (fills)
-		plan->fill = gen_iter(&plan->gen, sym_cstr(lower->program->symbols, "e"));
+		plan->fill = gen_iter(&plan->gen, "e");
 	plan_kind(lower, plan);
 	producers_drop(lower, plan);
 	return plan;

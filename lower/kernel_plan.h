@@ -56,7 +56,6 @@ typedef struct KernelPlan {
 	uint32_t nnests;
 	/* of a kernel of another kind: */
 	ScatterPlan scatter;
-	struct Argmax *argmax;
 	Lines *lines;
 } KernelPlan;
 
@@ -64,12 +63,10 @@ typedef struct KernelPlan {
  * Temporaries that it copies into are declared. Requires: buffers are bound, and what it reads of the
  * routine is planned. Lives as long as the program. */
 KernelPlan *kernel_plan(Lower *lower, NodeId id);
-/* scatter_plan.c: who takes the steps, from the sizes and the target alone; argmax.c: how the greatest is looked
- * for. What is chosen is written into the kernel's schedule, and temporaries are declared. */
+/* scatter_plan.c: who takes the steps, from the sizes and the target alone. What is chosen is written into the kernel's schedule, and temporaries are declared. */
 ScatterPlan scatter_plan(Gen *gen, NodeId node, StoreTarget to);
-struct Argmax *argmax_plan(Gen *gen, NodeId node, StoreTarget to);
-/* along_lines.c: how lines are gone through. Requires that nothing is added to the target, and that nothing in
- * it is read. */
+/* along_lines.c: how lines are gone through. Requires that nothing is added to the target, except by argmax,
+ * and that nothing in it is read. */
 Lines *along_plan(Gen *gen, NodeId node, StoreTarget to);
 /* drop_producer.c: marks what the kernel computes itself, and does not read: it needs no kernel. */
 void producers_drop(Lower *lower, const KernelPlan *plan);

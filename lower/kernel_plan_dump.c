@@ -27,7 +27,7 @@ static void dump_loops(FILE *out, const Nest *nest)
 	const Gen *gen = nest->gen;
 	for (uint32_t i = 0; i < nest->nloops; i++)
 		fprintf(out, "%s%s %s", i ? ", " : " over ",
-			gen->iters.at[nest->loops[i].var].name,
+			gen->frame.iters.at[nest->loops[i].var].name,
 			size_text(gen->arena, gen->program->sizes, nest->loops[i].extent));
 }
 
@@ -39,7 +39,7 @@ static void dump_cuts(FILE *out, const PlannedNest *planned, const char *indent)
 		const LoopCut *cut = &planned->plan.cuts[i];
 		if (cut->parts.n > 1)
 			fprintf(out, "%s  %s cut at", indent,
-				gen->iters.at[planned->nest.loops[i].var].name);
+				gen->frame.iters.at[planned->nest.loops[i].var].name);
 		for (size_t k = 1; k < cut->parts.n; k++)
 			fprintf(out, "%s %s%s", k > 1 ? "," : "",
 				size_text(gen->arena, gen->program->sizes, cut->parts.at[k].first),

@@ -29,14 +29,13 @@ const Ix *lanes_constant(const Lanes *l, int64_t value)
 const Value *lanes_element(const Lanes *l, LocalId local, const Ix *lane)
 {
 	Gen *gen = l->nest->gen;
-	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
-	const Ix **place = ARENA_ARRAY(gen->arena, const Ix *, 2);
+	const Ix *place[2];
 	uint32_t n = 0;
 	if (l->nelements > 1 && (local == l->acc || local == l->rest))
 		place[n++] = ix_iter(gen->arena, l->element);
 	if (lane)
 		place[n++] = lane;
-	return value_local(gen->arena, &view, local, place, n);
+	return frame_value(&gen->frame, local, place);
 }
 
 static Block over_elements(const Lanes *l, Block body)
@@ -123,8 +122,7 @@ static LocalId lane_tree(const Lanes *l, Body *body, LocalId from, int64_t lanes
 	Gen *gen = l->nest->gen;
 	const Ix *lane = ix_iter(gen->arena, l->lane);
 	const Value *sum = lanes_pairs(l, from, lane, 0, lanes / n, n);
-	LocalId part = gen_local(gen, arena_printf(gen->arena, "part%d", (int)n), sum->dtype);
-	gen->locals.at[part].extent[gen->locals.at[part].rank++] = (uint32_t)n;
+	LocalId part = gen_lanes(gen, arena_printf(gen->arena, "part%d", (int)n), sum->dtype, n);
 	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, part, nest_neutral(l->nest)));
 	const Stmt *set = stmt_set_at(gen->arena, lanes_element(l, part, lane), OP_NONE, sum);
 	gen_append(gen, body, lanes_over(l, n, block_of(gen, set)));
@@ -157,12 +155,13 @@ static Block finish_element(Lanes *l)
 LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lanes)
 {
 	Gen *gen = l->nest->gen;
-	LocalId id = gen_local(gen, name, l->nest->value->dtype);
-	KernelLocal *local = &gen->locals.at[id];
+	int64_t extents[2];
+	uint32_t rank = 0;
 	if (l->nelements > 1)
-		local->extent[local->rank++] = (uint32_t)l->nelements;
+		extents[rank++] = l->nelements;
 	if (lanes)
-		local->extent[local->rank++] = (uint32_t)lanes;
+		extents[rank++] = lanes;
+	LocalId id = frame_local(&gen->frame, name, l->nest->value->dtype, extents, rank);
 	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, nest_neutral(l->nest)));
 	return id;
 }
@@ -173,10 +172,10 @@ static void declare(Lanes *l, Body *body)
 	Gen *gen = nest->gen;
 	l->acc = lanes_declare(l, body, "acc", l->wide ? l->order.wide : l->order.lanes);
 	l->rest = l->has_rest ? lanes_declare(l, body, "rest", 0) : l->acc;
-	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
+	l->lane = gen_iter(gen, "lane");
 	if (l->nelements == 1)
 		return;
-	l->element = gen_iter(gen, sym_cstr(gen->program->symbols, "element"));
+	l->element = gen_iter(gen, "element");
 	const Loop *tiled = &nest->loops[nest->nresult - 1];
 	nest->by_iter[tiled->iter] = ix_add(gen->program, ix_iter(gen->arena, tiled->var),
 					    ix_iter(gen->arena, l->element));

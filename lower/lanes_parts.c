@@ -100,7 +100,7 @@ static LocalId sum_parts(Few *f, Body *before)
 	Gen *gen = l->nest->gen;
 	Program *program = gen->program;
 	Body body = {0};
-	IterVar part = gen_iter(gen, sym_cstr(program->symbols, "part"));
+	IterVar part = gen_iter(gen, "part");
 	const Ix *number = ix_iter(gen->arena, part), *lane = ix_iter(gen->arena, l->lane);
 	const Ix *first = ix_times(program, number, f->lanes.order.part_rows);
 	const Ix *rest = ix_times(program, first, -1);
@@ -192,7 +192,7 @@ void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order, BufferId parts)
 	f.elements = nest->nresult > f.members ? &nest->loops[0] : NULL;
 	Lanes *l = &f.lanes;
 	Gen *gen = nest->gen;
-	l->lane = gen_iter(gen, sym_cstr(gen->program->symbols, "lane"));
+	l->lane = gen_iter(gen, "lane");
 	l->wide = order.vectors;
 	Body all = gen->top;
 	gen->top = (Body){0};

@@ -21,7 +21,7 @@
  *             of, tile_pack.h copies
  *   rows      row_block*.c kernels that share rows, a block at a time
  *             Kernels of a loop are its own: across its border only what is free is computed inside others
- *   kernels   kernel.c of one node by its kind, argmax.c, scatter*.c, along/, initial.c,
+ *   kernels   kernel.c of one node by its kind, scatter*.c, along/, initial.c,
  *             prepack_value_emit.c, halo_frame.c; routine.c of a routine, lower.c of the program
  *
  * Who decides makes no statement and includes no *_emit.h; who emits may look at what was decided.

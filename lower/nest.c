@@ -231,6 +231,6 @@ void nest_fill_over(Gen *gen, IterVar iter, BufferId buffer, Scalar value)
 
 void nest_fill(Gen *gen, BufferId buffer, Scalar value)
 {
-	IterVar e = gen_iter(gen, sym_cstr(gen->program->symbols, "e"));
+	IterVar e = gen_iter(gen, "e");
 	nest_fill_over(gen, e, buffer, value);
 }

@@ -105,7 +105,7 @@ void nest_emit_borders(Nest *nest, const LoopCut *cuts)
 {
 	Gen *gen = nest->gen;
 	Borders b = {.nest = nest, .program = gen->program, .arena = gen->arena, .cuts = cuts};
-	b.ranges = ARENA_ARRAY(gen->lower->scratch, PartRange, gen->iters.n + 1);
+	b.ranges = ARENA_ARRAY(gen->lower->scratch, PartRange, gen->frame.iters.n + 1);
 	b.independent = nest_reads_target(nest) != READ_ELSEWHERE;
 	gen->ranges = b.ranges;
 	gen_append(gen, &gen->top, emit_loop(&b, 0));

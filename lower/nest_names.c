@@ -4,7 +4,7 @@
 Loop *nest_loop_named(const Nest *nest, Sym name)
 {
 	for (uint32_t i = 0; i < nest->nloops; i++)
-		if (nest->gen->iters.at[nest->loops[i].var].name == name)
+		if (nest->gen->frame.iters.at[nest->loops[i].var].name == name)
 			return &nest->loops[i];
 	return NULL;
 }
@@ -34,6 +34,6 @@ void nest_note_names(const Nest *nest)
 	const Gen *gen = nest->gen;
 	ScheduleEntry *made = gen_entry(gen);
 	for (uint32_t i = 0; i < nest->nloops; i++)
-		PUSH(gen->arena, made->loops, gen->iters.at[nest->loops[i].var].name);
+		PUSH(gen->arena, made->loops, gen->frame.iters.at[nest->loops[i].var].name);
 	note_operands(gen, made, nest->value);
 }

@@ -72,6 +72,6 @@ void nest_describe_order(const Nest *nest)
 		return;
 	ScheduleClause *made = gen_make(nest->gen, CHOICE_ORDER, false);
 	for (uint32_t i = 0; i < nest->nloops; i++)
-		clause_add(nest->gen->arena, made, nest->gen->iters.at[nest->loops[i].var].name,
+		clause_add(nest->gen->arena, made, nest->gen->frame.iters.at[nest->loops[i].var].name,
 			   NULL, 0);
 }

@@ -93,7 +93,7 @@ static bool takes_lanes(Nest *nest, SumOrder order)
 	bool off = asks_off(asked) || (!asked && asks_loops(gen));
 	if (off || order.form == SUM_NONE)
 		return false;
-	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
+	Sym along = gen->frame.iters.at[nest->loops[nest->nloops - 1].var].name;
 	if (!asks_name(asked, 0, along))
 		return false;
 	clause_add(gen->arena, gen_make(gen, CHOICE_VECTOR, false), along, NULL, 0);
@@ -105,7 +105,7 @@ static void describe_elements(const Nest *nest, int64_t elements)
 	Gen *gen = nest->gen;
 	if (elements > 1)
 		clause_add(gen->arena, gen_make(gen, CHOICE_INTERLEAVE, false),
-			   gen->iters.at[nest->loops[nest->nresult - 1].var].name, &elements, 1);
+			   gen->frame.iters.at[nest->loops[nest->nresult - 1].var].name, &elements, 1);
 }
 
 static void describe_unrolled(const Nest *nest)
@@ -114,7 +114,7 @@ static void describe_unrolled(const Nest *nest)
 	ScheduleClause *made =
 		nest->nloops > nest->nresult ? gen_make(gen, CHOICE_UNROLL, false) : NULL;
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
-		clause_add(gen->arena, made, gen->iters.at[nest->loops[i].var].name, NULL, 0);
+		clause_add(gen->arena, made, gen->frame.iters.at[nest->loops[i].var].name, NULL, 0);
 }
 
 /* Sums of which each is complete before the next begins: in lanes, written out or in turn. */
@@ -163,7 +163,7 @@ static bool plan_parts(Nest *nest, NestPlan *plan)
 	SumOrder order = sums_order(&facts, SUM_WAY_PARTS, 0);
 	if (off || order.form == SUM_NONE)
 		return false;
-	Sym along = gen->iters.at[nest->loops[nest->nloops - 1].var].name;
+	Sym along = gen->frame.iters.at[nest->loops[nest->nloops - 1].var].name;
 	if (!asks_name(asked, 0, along))
 		return false;
 	nest_describe_order(nest);

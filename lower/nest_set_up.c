@@ -128,9 +128,9 @@ const Value *nest_look_stored(const Nest *nest, const Value *sum, SharedLocals *
 void nest_rebuild(Nest *nest)
 {
 	Gen *gen = nest->gen;
-	size_t niters = gen->iters.n;
+	size_t niters = gen->frame.iters.n;
 	do {
-		gen->iters.n = niters;
+		gen->frame.iters.n = niters;
 		build_values(nest);
 	} while (nest_collapse(nest));
 }
@@ -196,8 +196,8 @@ void nest_look_again(NestLook *look, const Nest *nest)
 	look->gen.asked = gen->asked;
 	look->gen.made = gen->made;
 	look->gen.entry = gen->entry;
-	for (size_t i = look->gen.iters.n; i < nest->loops[0].var; i++)
-		PUSH(look->gen.arena, look->gen.iters, gen->iters.at[i]);
+	for (size_t i = look->gen.frame.iters.n; i < nest->loops[0].var; i++)
+		PUSH(look->gen.arena, look->gen.frame.iters, gen->frame.iters.at[i]);
 	look->nest = (Nest){.gen = &look->gen,
 			    .node = nest->node,
 			    .root = nest->root,

@@ -55,13 +55,9 @@ void nest_emit_row(Nest *nest, Op reduce, int64_t lanes)
 	Program *program = gen->program;
 	uint32_t last = nest->nloops - 1;
 	Loop *row = &nest->loops[last];
-	IterVar lane = gen_iter(gen, sym_cstr(program->symbols, "lane"));
-	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
-	const Ix **place = ARENA_ARRAY(gen->arena, const Ix *, 1);
-	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
-	gen->locals.at[acc].extent[gen->locals.at[acc].rank++] = (uint32_t)lanes;
-	place[0] = ix_iter(gen->arena, lane);
-	const Value *element = value_local(gen->arena, &view, acc, place, 1);
+	IterVar lane = gen_iter(gen, "lane");
+	LocalId acc = gen_lanes(gen, "acc", nest->value->dtype, lanes);
+	const Value *element = frame_element(&gen->frame, acc, ix_iter(gen->arena, lane));
 	nest->by_iter[row->iter] =
 		ix_add(program, ix_iter(gen->arena, row->var), ix_iter(gen->arena, lane));
 	nest_values(nest);

@@ -191,7 +191,7 @@ static bool rows_are_spread(const PackedOperand *s)
 
 static Sym loop_name(const PackedOperand *s, uint32_t loop)
 {
-	return gen_of(s)->iters.at[s->nest->loops[loop].var].name;
+	return gen_of(s)->frame.iters.at[s->nest->loops[loop].var].name;
 }
 
 /* Where the columns are no whole vectors: the loop before them that moves their operand too, and is

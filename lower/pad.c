@@ -242,7 +242,7 @@ static const Loop *asked_rows(const Pad *p)
 	if (!asks_on(asked) || nest->nresult < 2 || p->inner)
 		return NULL;
 	const Loop *outer = &nest->loops[nest->nresult - 2];
-	return asks_name(asked, 0, nest->gen->iters.at[outer->var].name) ? outer : NULL;
+	return asks_name(asked, 0, nest->gen->frame.iters.at[outer->var].name) ? outer : NULL;
 }
 
 static void add_dim(Pad *p, CopyRank rank, uint32_t axis, const IndexTerm *term, Size extent)
@@ -471,7 +471,7 @@ static void describe(const Pad *p)
 	gen_make_operand(gen, CHOICE_PAD, p->load->buffer);
 	if (p->joined)
 		clause_add(gen->arena, gen_make(gen, CHOICE_FLATTEN, false),
-			   gen->iters.at[p->joined->var].name, NULL, 0);
+			   gen->frame.iters.at[p->joined->var].name, NULL, 0);
 }
 
 int nest_wants_margins(Nest *nest)

@@ -154,7 +154,7 @@ const Value *random_value(Gen *gen, NodeId stream, const Ix *at)
  * more. */
 static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, const Size *n)
 {
-	IterVar block = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));
+	IterVar block = gen_iter(gen, "block");
 	const Ix *at = ix_iter(gen->arena, block);
 	const Value *numbers[WORDS];
 	SharedLocals shared = {0};
@@ -173,19 +173,10 @@ static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, c
 
 /* ---- strips of it ---- */
 
-static const Value *element_of(Gen *gen, LocalId row, const Ix *at)
-{
-	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
-	const Ix **place = ARENA_ARRAY(gen->arena, const Ix *, 1);
-	place[0] = at;
-	return value_local(gen->arena, &view, row, place, 1);
-}
-
 static void rows_of(Gen *gen, Body *strip, LocalId rows[WORDS])
 {
 	for (int i = 0; i < WORDS; i++) {
-		rows[i] = gen_local(gen, "row", DTYPE_F32);
-		gen->locals.at[rows[i]].extent[gen->locals.at[rows[i]].rank++] = STRIP;
+		rows[i] = gen_lanes(gen, "row", DTYPE_F32, STRIP);
 		PUSH(gen->arena, strip->stmts, stmt_local(gen->arena, rows[i], f32(gen, 0)));
 	}
 }
@@ -200,8 +191,8 @@ static void over_strip(Gen *gen, Body *strip, IterVar block, Body *body)
 
 static void emit_strips(Gen *gen, NodeId id, StoreTarget to, Size n)
 {
-	IterVar at = gen_iter(gen, sym_cstr(gen->program->symbols, "strip"));
-	IterVar block = gen_iter(gen, sym_cstr(gen->program->symbols, "block"));
+	IterVar at = gen_iter(gen, "strip");
+	IterVar block = gen_iter(gen, "block");
 	const Ix *b = ix_iter(gen->arena, block);
 	const Ix *whole = ix_mul(gen->program, ix_iter(gen->arena, at), number_ix(gen, STRIP));
 	whole = ix_add(gen->program, whole, b);
@@ -216,7 +207,7 @@ static void emit_strips(Gen *gen, NodeId id, StoreTarget to, Size n)
 	gen_set_shared(gen, &strip, &outside);
 	gen_set_shared(gen, &compute, &shared);
 	for (int i = 0; i < WORDS; i++) {
-		const Value *element = element_of(gen, rows[i], b);
+		const Value *element = frame_element(&gen->frame, rows[i], b);
 		PUSH(gen->arena, compute.stmts,
 		     stmt_set_at(gen->arena, element, OP_NONE, numbers[i]));
 		PUSH(gen->arena, store.stmts, store_number(gen, to, first, i, element));

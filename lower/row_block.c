@@ -54,6 +54,7 @@ static void look(Finder *f, NodeId root)
 	Gen gen = {.lower = lower,
 		   .program = lower->program,
 		   .arena = lower->scratch,
+		   .frame = frame_new(lower->program),
 		   .bound = NODE_NONE,
 		   .inside = NODE_NONE};
 	SharedLocals shared = {0};

@@ -128,8 +128,8 @@ static void fill_room(Gen *gen, const RowBlockTransposed *transposed, const RowB
 	Size stride = place->strides[axis_at(transposed, transposed->nsums - 1)];
 	if (size_same(stride, columns) || !size_is_const(program->sizes, stride, &n))
 		return;
-	const Ix *row = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "row")));
-	const Ix *room = ix_iter(gen->arena, gen_iter(gen, sym_cstr(program->symbols, "room")));
+	const Ix *row = ix_iter(gen->arena, gen_iter(gen, "row"));
+	const Ix *room = ix_iter(gen->arena, gen_iter(gen, "room"));
 	const Ix *at = ix_add(program, ix_mul(program, row, ix_size(gen->arena, stride)), room);
 	Block body = block_of(gen, stmt_store(gen->arena, place->buffer, at, OP_NONE,
 					      value_number(gen->arena, dtype, 0)));
@@ -150,7 +150,7 @@ static const Ix **copy_indices(Gen *gen, const RowBlockTransposed *transposed, u
 			     : transposed->dims[axis] >= 0
 				     ? ix_iter(gen->arena, (IterVar)transposed->dims[axis])
 				     : ix_iter(gen->arena,
-					       gen_iter(gen, sym_cstr(gen->program->symbols, "i")));
+					       gen_iter(gen, "i"));
 	return axes;
 }
 

@@ -262,7 +262,7 @@ bool scatter_reads_rows(const Scatter *scatter)
 	IterVar var;
 	if (s.nloops != s.behind + 1)
 		return false;
-	look.names = (PointerMap){0}; /* those of its iterators are nobody's */
+	look.frame = frame_copy(&scatter->gen->frame, true);
 	s.gen = &look;
 	s.by_iter = ARENA_ARRAY(look.arena, const Ix *, s.proj->niters + 1);
 	memcpy(s.by_iter, scatter->by_iter, s.proj->niters * sizeof *s.by_iter);

@@ -20,15 +20,14 @@
 static void declare_iters(Tile *tile)
 {
 	Gen *gen = tile->nest->gen;
-	Symbols *symbols = gen->program->symbols;
-	tile->r = gen_iter(gen, sym_cstr(symbols, "r"));
-	tile->c = gen_iter(gen, sym_cstr(symbols, "c"));
-	tile->q = gen_iter(gen, sym_cstr(symbols, "q"));
-	tile->lane = gen_iter(gen, sym_cstr(symbols, "lane"));
-	tile->first_row = gen_iter(gen, sym_cstr(symbols, "first"));
-	tile->first_col = gen_iter(gen, sym_cstr(symbols, "first_col"));
-	tile->first_step = gen_iter(gen, sym_cstr(symbols, "first_step"));
-	tile->panel = gen_iter(gen, sym_cstr(symbols, "panel"));
+	tile->r = gen_iter(gen, "r");
+	tile->c = gen_iter(gen, "c");
+	tile->q = gen_iter(gen, "q");
+	tile->lane = gen_iter(gen, "lane");
+	tile->first_row = gen_iter(gen, "first");
+	tile->first_col = gen_iter(gen, "first_col");
+	tile->first_step = gen_iter(gen, "first_step");
+	tile->panel = gen_iter(gen, "panel");
 }
 
 /* The packed operand of all columns. */
@@ -48,10 +47,7 @@ Kernel tile_packing(Tile *tile)
 					      sym_printf(gen->program->symbols, "pack_%s", from)),
 			 .span = SPAN_NONE,
 			 .body = copy_of_operand(tile)};
-	kernel.iters = gen->iters.at;
-	kernel.niters = (uint32_t)gen->iters.n;
-	kernel.locals = gen->locals.at;
-	kernel.nlocals = (uint32_t)gen->locals.n;
+	frame_end(&gen->frame, &kernel);
 	return kernel;
 }
 

@@ -3,22 +3,15 @@
 
 const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs)
 {
-	const Gen *gen = tile->nest->gen;
-	Kernel view = {.locals = gen->locals.at, .nlocals = (uint32_t)gen->locals.n};
-	const Ix **copy = ARENA_ARRAY(gen->arena, const Ix *, nixs + 1);
-	for (uint32_t i = 0; i < nixs; i++)
-		copy[i] = ixs[i];
-	return value_local(gen->arena, &view, local, copy, nixs);
+	const KernelFrame *frame = &tile->nest->gen->frame;
+	REQUIRE(frame->locals.at[local].rank == nixs);
+	return frame_value(frame, local, ixs);
 }
 
 LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents, uint32_t rank)
 {
-	Gen *gen = tile->nest->gen;
-	LocalId id = gen_local(gen, name, nest_neutral(tile->nest)->dtype);
-	gen->locals.at[id].rank = rank;
-	for (uint32_t i = 0; i < rank; i++)
-		gen->locals.at[id].extent[i] = (uint32_t)extents[i];
-	return id;
+	Dtype dtype = nest_neutral(tile->nest)->dtype;
+	return frame_local(&tile->nest->gen->frame, name, dtype, extents, rank);
 }
 
 Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body)

@@ -82,7 +82,7 @@ static void ask(Planner *p, const Loop *loop, const TileParts *parts, int64_t *b
 	int64_t step = parts ? parts->at[0].step : 1;
 	for (uint32_t i = 0; loop && i < asked->items.n; i++) {
 		const ScheduleItem *item = &asked->items.at[i];
-		if (item->name == p->tile->nest->gen->iters.at[loop->var].name && item->n == 1 &&
+		if (item->name == p->tile->nest->gen->frame.iters.at[loop->var].name && item->n == 1 &&
 		    item->numbers[0] > 0 && item->numbers[0] % step == 0)
 			*block = item->numbers[0];
 	}

@@ -57,15 +57,14 @@ typedef struct Look {
 static void look_at(Look *look, const Tile *tile)
 {
 	const Nest *nest = tile->nest;
-	Symbols *symbols = nest->gen->program->symbols;
 	*look = (Look){gen_look(nest->gen), *nest, *tile};
-	look->gen.names = (PointerMap){0}; /* those of its iterators are nobody's */
+	look->gen.frame = frame_copy(&nest->gen->frame, true);
 	look->nest.gen = &look->gen;
 	look->nest.by_iter = ARENA_ARRAY(look->gen.arena, const Ix *, nest->proj->niters + 1);
 	memcpy(look->nest.by_iter, nest->by_iter, nest->proj->niters * sizeof *nest->by_iter);
 	look->tile.nest = &look->nest;
-	look->tile.r = gen_iter(&look->gen, sym_cstr(symbols, "r"));
-	look->tile.lane = gen_iter(&look->gen, sym_cstr(symbols, "lane"));
+	look->tile.r = gen_iter(&look->gen, "r");
+	look->tile.lane = gen_iter(&look->gen, "lane");
 	look->tile.height = tile->rows.at[0].step;
 	look->tile.width = tile->cols.at[0].step;
 }

@@ -45,7 +45,7 @@ bool tile_may_transpose_rows(const Planner *p)
 	return tile_is_const(p, tile->row->extent, &rows) && rows >= p->native &&
 	       tile_extent(p, tile->col, 0) >= columns * p->native &&
 	       tile_is_const(p, along->extent, &steps) && steps >= squares * p->native &&
-	       asks_name(p->remainders, 0, nest->gen->iters.at[tile->row->var].name) &&
+	       asks_name(p->remainders, 0, nest->gen->frame.iters.at[tile->row->var].name) &&
 	       rows_operand(p, along) >= 0;
 }
 

@@ -63,7 +63,7 @@ static bool may_traversal(const Tile *tile)
 
 static bool take_loop(Planner *p, const Loop *down, int64_t extent)
 {
-	Sym name = p->tile->nest->gen->iters.at[down->var].name;
+	Sym name = p->tile->nest->gen->frame.iters.at[down->var].name;
 	int64_t block = block_of_rows(p, extent), asked = asks_number(p->traversals, name);
 	if (!asks_name(p->traversals, 0, name))
 		return false;

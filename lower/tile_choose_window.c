@@ -48,7 +48,7 @@ void tile_choose_window(Planner *p)
 	for (uint32_t i = nest->nresult; reads_in_place(tile) && i < nest->nloops; i++) {
 		Loop *loop = &nest->loops[i];
 		if (!asks_off(p->windows) && is_window(tile, loop, &extent) &&
-		    asks_name(p->windows, 0, nest->gen->iters.at[loop->var].name) &&
+		    asks_name(p->windows, 0, nest->gen->frame.iters.at[loop->var].name) &&
 		    (extent * vectors >= p->target->tile_window_products || asks_on(p->windows))) {
 			tile->window = loop;
 			return;

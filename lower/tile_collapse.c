@@ -93,7 +93,7 @@ bool tile_collapse(Planner *p, Nest *nest)
 	const Loop *outer = outer_of(p, inner);
 	if (!outer)
 		return false;
-	tile->merged = nest->gen->iters.at[outer->var].name;
+	tile->merged = nest->gen->frame.iters.at[outer->var].name;
 	tile->round = tile_extent(p, inner, 0);
 	tile->collapsed = outer->iter;
 	collapse_loops(nest, outer);

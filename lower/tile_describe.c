@@ -5,7 +5,7 @@
 
 static Sym name_of(const Planner *p, const Loop *loop)
 {
-	return p->tile->nest->gen->iters.at[loop->var].name;
+	return p->tile->nest->gen->frame.iters.at[loop->var].name;
 }
 
 static void make_parts(const Planner *p, ScheduleClause *made, const Loop *loop,

@@ -28,7 +28,7 @@ static LocalId declare_done(Fission *p, Dtype dtype)
 	Gen *gen = tile->nest->gen;
 	int64_t flat[] = {tile->height * tile->width}, rows[] = {tile->height, tile->width};
 	LocalId id = tile_declare(p->tile, "done", p->flat ? flat : rows, p->flat ? 1 : 2);
-	gen->locals.at[id].dtype = dtype;
+	gen->frame.locals.at[id].dtype = dtype;
 	const Value *zero = value_number(gen->arena, dtype, 0);
 	PUSH(gen->arena, p->body->stmts, stmt_local(gen->arena, id, zero));
 	return id;
@@ -116,10 +116,10 @@ static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 	Gen *gen = nest->gen;
 	SharedLocals element = {0};
 	Body body = {0}, store = {0};
-	Fission passes = {.tile = tile, .body = &body, .own = (LocalId)gen->locals.n};
+	Fission passes = {.tile = tile, .body = &body, .own = (LocalId)gen->frame.locals.n};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finished(nest, sum, &element));
-	passes.end = (LocalId)gen->locals.n;
+	passes.end = (LocalId)gen->frame.locals.n;
 	const Value *done = done_elements(&passes, &element, value);
 	nest_store(nest, done, &store);
 	gen_append(gen, &body,

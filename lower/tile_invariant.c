@@ -47,7 +47,7 @@ static const Value *keep(Invariants *k, const Value *value)
 		if (value_same(k->values.at[i], value))
 			return k->locals.at[i];
 	LocalId id = tile_declare(k->tile, "invariant", (int64_t[]){k->tile->width}, 1);
-	gen->locals.at[id].dtype = value->dtype;
+	gen->frame.locals.at[id].dtype = value->dtype;
 	const Ix *place[] = {ix_iter(gen->arena, k->tile->lane)};
 	const Value *local = tile_local(k->tile, id, place, 1);
 	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));

@@ -125,7 +125,7 @@ static bool runs_across(const Planner *p, const Loop *loop)
 
 bool tile_is_asked(const Planner *p, const ScheduleClause *asked, uint32_t item, const Loop *loop)
 {
-	return asks_name(asked, item, p->tile->nest->gen->iters.at[loop->var].name);
+	return asks_name(asked, item, p->tile->nest->gen->frame.iters.at[loop->var].name);
 }
 
 /* A loop whose extent is known is better: its tiles are exact; then the longest. */

@@ -81,7 +81,7 @@ static Block square(const Transposing *t)
 	Gen *gen = tile->nest->gen;
 	Body body = {0};
 	LocalId transposed = tile_declare(tile, "transposed", (int64_t[]){t->side, t->side}, 2);
-	gen->locals.at[transposed].dtype = t->value->dtype;
+	gen->frame.locals.at[transposed].dtype = t->value->dtype;
 	const Ix *r = iter(t, tile->r), *c = iter(t, tile->c), *lane = iter(t, tile->lane);
 	const Ix *column = ix_add(program, c, r);
 	const Ix *back = ix_times(program, lane, -1);

@@ -93,7 +93,7 @@ Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements
 		     .across = across,
 		     .along = tile_last_sum(nest),
 		     .operand = operand,
-		     .width = gen->locals.at[acc].extent[1],
+		     .width = gen->frame.locals.at[acc].extent[1],
 		     .elements = elements,
 		     .acc = acc};
 	s.side = s.width < tile->lanes ? s.width : tile->lanes;

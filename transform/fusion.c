@@ -12,6 +12,7 @@
  * the other has at hand. Then temporaries that no other kernel sees become locals, or take a result's place
  * (fusion_private.c).
  */
+#include "loops/frame.h"
 #include "transform/fusion.h"
 
 #include <stb/stb_ds.h>
@@ -35,10 +36,9 @@ static Kernel in_rows(const Rows *rows, const RowKernel *row)
 		return kernel;
 	Arena *arena = rows->program->arena;
 	const Stmt *flat = kernel.body.stmts[0];
-	KernelIter element = {iter_unique(rows->program, kernel.iters, kernel.niters,
-					  kernel.iters[flat->iter].name, NULL)};
-	Kernel more = {.iters = &element, .niters = 1};
-	kernel_append_tables(arena, &kernel, &more);
+	kernel_add_iter(rows->program, &kernel,
+			iter_unique(rows->program, kernel.iters, kernel.niters,
+				    kernel.iters[flat->iter].name, NULL));
 	Rewrite rewrite = {.program = rows->program, .iters = split->iters, .span = kernel.span};
 	Block body = rewrite_block(&rewrite, flat->body);
 	body = block_one(arena, stmt_with(arena, split->inner, body));

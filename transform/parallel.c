@@ -22,6 +22,7 @@
 #include "base/diag.h"
 #include "base/size_order.h"
 #include "loops/dependence.h"
+#include "loops/frame.h"
 #include "loops/walk.h"
 #include "loops/work.h"
 #include "transform/transform.h"
@@ -248,43 +249,14 @@ static Block cut_loops(const Chunks *p, Block block, const Cut *cuts, uint32_t n
 	return body_block(&all);
 }
 
-static IterVar new_iter(Chunks *p)
-{
-	Kernel *kernel = p->kernel;
-	KernelIter *iters = ARENA_ARRAY(p->arena, KernelIter, kernel->niters + 1);
-	for (uint32_t i = 0; i < kernel->niters; i++)
-		iters[i] = kernel->iters[i];
-	iters[kernel->niters].name = sym_cstr(p->program->symbols, "chunk");
-	kernel->iters = iters;
-	return kernel->niters++;
-}
-
-/* An index that is no constant as a local of the body. */
-static const Ix *named(Chunks *p, const char *name, const Ix *ix, Body *body)
-{
-	Kernel *kernel = p->kernel;
-	if (ix->kind == IX_SIZE)
-		return ix;
-	KernelLocal *locals = ARENA_ARRAY(p->arena, KernelLocal, kernel->nlocals + 1);
-	for (uint32_t i = 0; i < kernel->nlocals; i++)
-		locals[i] = kernel->locals[i];
-	locals[kernel->nlocals] =
-		(KernelLocal){.name = sym_cstr(p->program->symbols, name), .dtype = DTYPE_I64};
-	kernel->locals = locals;
-	LocalId local = kernel->nlocals++;
-	PUSH(p->arena, body->stmts,
-	     stmt_local(p->arena, local, value_index(p->arena, DTYPE_I64, ix)));
-	return ix_value(p->arena, value_local(p->arena, kernel, local, NULL, 0));
-}
-
 /* The part of each loop that a chunk is. */
 static void name_parts(Chunks *p, Cut *cuts, uint32_t n, const Ix *chunk, Body *body)
 {
-	cuts[0].parts = named(p, "parts", cuts[0].parts, body);
+	cuts[0].parts = kernel_short_ix(p->program, p->kernel, "parts", cuts[0].parts, body);
 	cuts[0].part = chunk;
 	if (n == 1)
 		return;
-	cuts[1].parts = named(p, "inner_parts", cuts[1].parts, body);
+	cuts[1].parts = kernel_short_ix(p->program, p->kernel, "inner_parts", cuts[1].parts, body);
 	cuts[0].part = ix_binary(p->program, IX_DIV, chunk, cuts[1].parts);
 	cuts[1].part = ix_binary(p->program, IX_MOD, chunk, cuts[1].parts);
 }
@@ -429,7 +401,7 @@ static const Stmt *in_chunks(Chunks *p, const ChunkPlan *plan)
 	Block root = plan->root;
 	Cut cuts[2] = {plan->cuts[0], plan->cuts[1]};
 	uint32_t n = plan->n;
-	IterVar iter = new_iter(p);
+	IterVar iter = kernel_add_iter(p->program, p->kernel, "chunk");
 	const Ix *count = share_out(p, cuts, n, plan->wanted);
 	describe(p, cuts, n);
 	p->own = is_own_chunk(p, root, count);
@@ -437,7 +409,7 @@ static const Stmt *in_chunks(Chunks *p, const ChunkPlan *plan)
 	Cut whole = {.part = ix_iter(p->arena, iter), .parts = count};
 	name_parts(p, cuts, n, whole.part, &body);
 	if (root.n > 1)
-		whole.parts = n == 1 ? cuts[0].parts : named(p, "chunks", count, &body);
+		whole.parts = n == 1 ? cuts[0].parts : kernel_short_ix(p->program, p->kernel, "chunks", count, &body);
 	Block cut = cut_loops(p, root, cuts, n, &whole);
 	body_append(p->arena, &body, cut);
 	Stmt *loop = ARENA_NEW(p->arena, Stmt);

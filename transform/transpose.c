@@ -20,6 +20,7 @@
 
 #include "base/diag.h"
 #include "loops/dependence.h"
+#include "loops/frame.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "transform/transpose.h"
@@ -265,26 +266,16 @@ static void choose_tile(Transpose *t, const ScheduleClause *asked)
 
 static IterVar add_iter(Transpose *t, const char *name)
 {
-	Kernel *kernel = t->kernel;
-	KernelIter *iters = ARENA_ARRAY(t->arena, KernelIter, kernel->niters + 1);
-	memcpy(iters, kernel->iters, kernel->niters * sizeof *iters);
-	iters[kernel->niters].name = sym_cstr(t->program->symbols, name);
-	kernel->iters = iters;
-	return kernel->niters++;
+	return kernel_add_iter(t->program, t->kernel, name);
 }
 
 static LocalId add_tile(Transpose *t, const char *name, Dtype dtype, int64_t rows, int64_t lanes)
 {
-	Kernel *kernel = t->kernel;
-	KernelLocal *locals = ARENA_ARRAY(t->arena, KernelLocal, kernel->nlocals + 1);
-	if (kernel->nlocals)
-		memcpy(locals, kernel->locals, kernel->nlocals * sizeof *locals);
-	locals[kernel->nlocals] = (KernelLocal){.name = sym_cstr(t->program->symbols, name),
-						.dtype = dtype,
-						.rank = 2,
-						.extent = {(uint32_t)rows, (uint32_t)lanes}};
-	kernel->locals = locals;
-	return kernel->nlocals++;
+	KernelLocal tile = {.name = name,
+			    .dtype = dtype,
+			    .rank = 2,
+			    .extent = {(uint32_t)rows, (uint32_t)lanes}};
+	return kernel_add_local(t->program, t->kernel, tile);
 }
 
 static void add_names(Transpose *t)

@@ -12,6 +12,7 @@
  * Legal where the loop does nothing else: a check that fails ends the kernel, whichever it is.
  */
 #include "base/size_order.h"
+#include "loops/frame.h"
 #include "loops/vector/vector.h"
 
 const char *checks_refused(const Vectoring *t, const Stmt *loop)
@@ -31,8 +32,7 @@ static const Value *meets(Vectoring *t, Op op, const Value *value, Body *before,
 {
 	Program *program = t->program;
 	const char *name = op == OP_MAX ? "greatest" : "least";
-	LocalId local = vector_local(
-		t, (KernelLocal){.name = sym_cstr(program->symbols, name), .dtype = value->dtype});
+	LocalId local = kernel_add_local(t->program, t->kernel, (KernelLocal){.name = sym_cstr(program->symbols, name), .dtype = value->dtype});
 	const Value *zero = value_number(program->arena, value->dtype, 0);
 	PUSH(program->arena, before->stmts, stmt_local(program->arena, local, zero));
 	PUSH(program->arena, inside->stmts, stmt_set(program->arena, local, op, value));

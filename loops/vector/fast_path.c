@@ -23,6 +23,7 @@
 #include <math.h>
 
 #include "base/pointer_map.h"
+#include "loops/frame.h"
 #include "loops/vector/vector.h"
 #include "loops/walk.h"
 
@@ -229,14 +230,13 @@ void fast_path_strips(Vectoring *t, const Stmt *loop, Body *to)
 {
 	Program *program = t->program;
 	Arena *arena = program->arena;
-	const Ix *lo = vector_short(t, "first", loop->lo, to),
-		 *hi = vector_short(t, "last", loop->hi, to);
-	IterVar strip = vector_iter(t, "strip");
+	const Ix *lo = kernel_short_ix(t->program, t->kernel, "first", loop->lo, to),
+		 *hi = kernel_short_ix(t->program, t->kernel, "last", loop->hi, to);
+	IterVar strip = kernel_add_iter(t->program, t->kernel, "strip");
 	Strips s = {.t = t, .loop = loop, .first = ix_iter(arena, strip)};
 	const Ix *length = ix_const(arena, program->sizes, t->target->fast_path_strip);
 	s.last = ix_binary(program, IX_MIN, ix_add(program, s.first, length), hi);
-	s.far = vector_local(
-		t, (KernelLocal){.name = sym_cstr(program->symbols, "far"), .dtype = DTYPE_I32});
+	s.far = kernel_add_local(t->program, t->kernel, (KernelLocal){.name = sym_cstr(program->symbols, "far"), .dtype = DTYPE_I32});
 	const Ix *zero = ix_const(arena, program->sizes, 0),
 		 *far = ix_value(arena, value_local(arena, t->kernel, s.far, NULL, 0));
 	Body body = {0};

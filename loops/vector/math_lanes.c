@@ -16,6 +16,7 @@
  */
 #include "base/size_order.h"
 #include "loops/rewrite.h"
+#include "loops/frame.h"
 #include "loops/vector/vector.h"
 #include "loops/walk.h"
 
@@ -150,7 +151,7 @@ static const LocalId *new_locals(Vectors *v)
 		const Stmt *stmt = v->loop->body.stmts[i];
 		if (stmt->kind == LOOP_LOCAL)
 			locals[stmt->local] =
-				vector_local(v->t, v->t->kernel->locals[stmt->local]);
+				kernel_add_local(v->t->program, v->t->kernel, v->t->kernel->locals[stmt->local]);
 	}
 	return locals;
 }
@@ -235,8 +236,8 @@ static void known_rest(Vectors *v, const Ix *first, int64_t rest, Body *to)
 static Stmt short_bounds(Vectoring *t, const Stmt *loop, Body *to)
 {
 	Stmt copy = *loop;
-	copy.lo = vector_short(t, "first", loop->lo, to);
-	copy.hi = vector_short(t, "last", loop->hi, to);
+	copy.lo = kernel_short_ix(t->program, t->kernel, "first", loop->lo, to);
+	copy.hi = kernel_short_ix(t->program, t->kernel, "last", loop->hi, to);
 	return copy;
 }
 
@@ -244,7 +245,7 @@ void math_lanes(Vectoring *t, const Stmt *of, Body *to)
 {
 	Arena *arena = t->program->arena;
 	const Stmt short_loop = short_bounds(t, of, to), *loop = &short_loop;
-	Vectors v = {.t = t, .loop = loop, .lane = vector_iter(t, "lane")};
+	Vectors v = {.t = t, .loop = loop, .lane = kernel_add_iter(t->program, t->kernel, "lane")};
 	int64_t step = (int64_t)t->target->side_by_side * t->target->lanes,
 		trips = constant_trips(t->program, loop);
 	v.iters = kernel_iters(arena, t->kernel, 0);

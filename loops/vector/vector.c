@@ -83,39 +83,3 @@ void vector_dump(FILE *out, const Program *before, const Program *after)
 	if (!changed)
 		fprintf(out, "(unchanged)\n");
 }
-
-/* ---- what transformations share ---- */
-
-IterVar vector_iter(Vectoring *t, const char *name)
-{
-	Kernel *k = t->kernel;
-	KernelIter *iters = ARENA_ARRAY(t->program->arena, KernelIter, k->niters + 1);
-	if (k->niters)
-		memcpy(iters, k->iters, k->niters * sizeof *iters);
-	iters[k->niters].name = sym_cstr(t->program->symbols, name);
-	k->iters = iters;
-	return k->niters++;
-}
-
-LocalId vector_local(Vectoring *t, KernelLocal local)
-{
-	Kernel *k = t->kernel;
-	KernelLocal *locals = ARENA_ARRAY(t->program->arena, KernelLocal, k->nlocals + 1);
-	if (k->nlocals)
-		memcpy(locals, k->locals, k->nlocals * sizeof *locals);
-	locals[k->nlocals] = local;
-	k->locals = locals;
-	return k->nlocals++;
-}
-
-const Ix *vector_short(Vectoring *t, const char *name, const Ix *ix, Body *to)
-{
-	Program *program = t->program;
-	if (ix->kind == IX_SIZE || ix->kind == IX_ITER)
-		return ix;
-	LocalId local = vector_local(
-		t, (KernelLocal){.name = sym_cstr(program->symbols, name), .dtype = DTYPE_I64});
-	PUSH(program->arena, to->stmts,
-	     stmt_local(program->arena, local, value_index(program->arena, DTYPE_I64, ix)));
-	return ix_value(program->arena, value_local(program->arena, t->kernel, local, NULL, 0));
-}

@@ -53,10 +53,4 @@ void fast_path_strips(Vectoring *t, const Stmt *loop, Body *to);
 /* The statement in the fast paths that its own values allow; the same where there are none. */
 const Stmt *fast_path_values(const Vectoring *t, const Stmt *stmt);
 
-/* A new iterator or local of the kernel. */
-IterVar vector_iter(Vectoring *t, const char *name);
-LocalId vector_local(Vectoring *t, KernelLocal local);
-/* The index, by way of a local that `to` gets where it is more than a size or an iterator. */
-const Ix *vector_short(Vectoring *t, const char *name, const Ix *ix, Body *to);
-
 #endif

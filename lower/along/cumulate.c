@@ -51,7 +51,8 @@ const Value *cumulate_neutral(const Lines *l)
 
 LocalId cumulate_sums(const Lines *l, Body *body, const char *name, uint32_t n)
 {
-	LocalId id = l->local(l->of, name, l->dtype, n);
+	int64_t extent = n;
+	LocalId id = frame_local(l->frame, name, l->dtype, &extent, n > 0);
 	lines_push(l, body, stmt_local(l->arena, id, cumulate_neutral(l)));
 	return id;
 }
@@ -89,7 +90,7 @@ static void side_by_side(const Lines *l, Body *body)
 	const Ix **last = &l->outer[l->nouter - 1], *first = *last;
 	LocalId acc = cumulate_sums(l, body, "acc", SIDE);
 	*last = lines_add(l, first, lines_at(l, lane));
-	take(l, &lanes, l->read(l->of, acc, lines_at(l, lane)), lines_at(l, t));
+	take(l, &lanes, frame_element(l->frame, acc, lines_at(l, lane)), lines_at(l, t));
 	*last = first;
 	lines_push(l, &step, stmt_loop(l->program, LOOP_UNROLL, lane, SIDE, body_block(&lanes)));
 	lines_each(l, body, t, l->extent, &step);
@@ -101,7 +102,7 @@ LocalId cumulate_side(const Lines *l, const Ix *lo, Body *body)
 	IterVar t = lines_iter(l, "t"), lane = lines_iter(l, "lane");
 	LocalId acc = cumulate_sums(l, body, "acc", SIDE);
 	const Ix *first = lines_add(l, lo, lines_scale(l, lines_at(l, lane), l->order.run));
-	take(l, &lanes, l->read(l->of, acc, lines_at(l, lane)),
+	take(l, &lanes, frame_element(l->frame, acc, lines_at(l, lane)),
 	     lines_add(l, first, lines_at(l, t)));
 	lines_push(l, &step, stmt_loop(l->program, LOOP_UNROLL, lane, SIDE, body_block(&lanes)));
 	lines_push(l, body,
@@ -176,22 +177,6 @@ void cumulate_prefetch(const Lines *l, const Ix *lo, Body *body)
 
 /* ---- which ---- */
 
-/* Do the operand's loads stay or go on by 1 with the iterator, and does one go on? */
-static bool goes_on(const Lines *l, IterVar var, const Value *value, uint32_t *next)
-{
-	if (value->kind == VALUE_LOAD) {
-		Size stride = ix_stride(l->program, value->ix, var);
-		if (size_is(l->sizes, stride, 1))
-			++*next;
-		else if (size_is_bad(stride) || !size_is(l->sizes, stride, 0))
-			return false;
-	}
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!goes_on(l, var, value->args[i], next))
-			return false;
-	return true;
-}
-
 /* Is the operand in memory? */
 static bool is_load(const Lines *l)
 {
@@ -203,11 +188,10 @@ static bool is_load(const Lines *l)
 static bool are_columns(const Lines *l)
 {
 	Body body = {0};
-	uint32_t next = 0;
 	IterVar var = l->outer[l->nouter - 1]->iter;
 	const Value *value = cumulate_element(l, lines_const(l, 0), &body);
 	Size stride = ix_stride(l->program, l->result_index(l, lines_const(l, 0)), var);
-	return body.stmts.n == 0 && goes_on(l, var, value, &next) && next > 0 &&
+	return body.stmts.n == 0 && lines_go_on(l, var, value) &&
 	       size_is(l->sizes, stride, 1);
 }
 

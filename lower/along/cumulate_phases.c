@@ -138,7 +138,8 @@ static void blocks_of_runs(const Phases *p, Size blocks, Body *phase)
 	const Ix *lo = run_start(l, first);
 	LocalId acc = cumulate_side(l, lo, &each);
 	const Ix *at = lines_at(l, run);
-	lines_push(l, &keep, keep_sum(p, lines_add(l, first, at), l->read(l->of, acc, at)));
+	lines_push(l, &keep,
+		   keep_sum(p, lines_add(l, first, at), frame_element(l->frame, acc, at)));
 	cumulate_prefetch(l, lines_add(l, lo, run_start(l, at)), &keep);
 	lines_push(l, &each, stmt_loop(l->program, LOOP_UNROLL, run, SIDE, body_block(&keep)));
 	lines_push(l, phase, each_run(p, block, size_const(l->sizes, 0), blocks, &each));

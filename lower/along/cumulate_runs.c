@@ -26,7 +26,8 @@ static void runs_side_by_side(const Lines *l, LocalId before, const Ix *lo, Body
 	LocalId acc = cumulate_side(l, lo, body);
 	cumulate_raise(l, lines_read(l, before), first, lines_const(l, size), &each);
 	lines_push(l, &each,
-		   stmt_set(l->arena, before, l->reduce, l->read(l->of, acc, lines_at(l, run))));
+		   stmt_set(l->arena, before, l->reduce,
+			    frame_element(l->frame, acc, lines_at(l, run))));
 	cumulate_prefetch(l, first, &each);
 	lines_push(l, body, stmt_loop(l->program, LOOP_UNROLL, run, SIDE, body_block(&each)));
 }

@@ -1,6 +1,8 @@
 /* What loops along an axis are built of: indices, values and statements in short. */
 #include "lower/along/lines.h"
 
+#include "loops/linear.h"
+
 const Ix *lines_const(const Lines *l, int64_t value) { return ix_const(l->arena, l->sizes, value); }
 
 const Ix *lines_size(const Lines *l, Size size) { return ix_size(l->arena, size); }
@@ -22,7 +24,7 @@ const Ix *lines_min(const Lines *l, const Ix *a, const Ix *b)
 	return ix_binary(l->program, IX_MIN, a, b);
 }
 
-IterVar lines_iter(const Lines *l, const char *name) { return l->iter(l->of, name); }
+IterVar lines_iter(const Lines *l, const char *name) { return frame_iter(l->frame, name); }
 
 const Ix *lines_at(const Lines *l, IterVar var) { return ix_iter(l->arena, var); }
 
@@ -46,12 +48,15 @@ void lines_push(const Lines *l, Body *body, const Stmt *stmt) { PUSH(l->arena, b
 
 LocalId lines_local(const Lines *l, Body *body, const char *name, const Value *start)
 {
-	LocalId id = l->local(l->of, name, start->dtype, 0);
+	LocalId id = frame_local(l->frame, name, start->dtype, NULL, 0);
 	lines_push(l, body, stmt_local(l->arena, id, start));
 	return id;
 }
 
-const Value *lines_read(const Lines *l, LocalId local) { return l->read(l->of, local, NULL); }
+const Value *lines_read(const Lines *l, LocalId local)
+{
+	return frame_element(l->frame, local, NULL);
+}
 
 Stmt *lines_loop(const Lines *l, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
 		 const Body *body)
@@ -91,6 +96,27 @@ const Stmt *lines_if(const Lines *l, CondKind kind, const Ix *a, const Ix *b, co
 	Cond *cond = ARENA_NEW(l->arena, Cond);
 	*cond = (Cond){kind, a, b};
 	return stmt_if(l->arena, cond, 1, body_block(body));
+}
+
+static bool goes_on(const Lines *l, IterVar var, const Value *value, uint32_t *next)
+{
+	if (value->kind == VALUE_LOAD) {
+		Size stride = ix_stride(l->program, value->ix, var);
+		if (size_is(l->sizes, stride, 1))
+			++*next;
+		else if (size_is_bad(stride) || !size_is(l->sizes, stride, 0))
+			return false;
+	}
+	for (uint32_t i = 0; i < value->nargs; i++)
+		if (!goes_on(l, var, value->args[i], next))
+			return false;
+	return true;
+}
+
+bool lines_go_on(const Lines *l, IterVar var, const Value *value)
+{
+	uint32_t next = 0;
+	return goes_on(l, var, value, &next) && next > 0;
 }
 
 const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)

@@ -1,10 +1,11 @@
-/* Loops over the lines of an operand along one axis: what cumulates them, and what sorts them.
+/* Loops over the lines of an operand along one axis: what cumulates, sorts or searches them.
  *
  *   cumulate.c  at each place the sum of the elements up to it
  *   sort.c      the elements in order, or their places
  *   radix.c     long lines in order
  *   select.c    the first few of them
- *   lines.c     small things that both are built of
+ *   argmax.c    the place of the greatest
+ *   lines.c     small things that all are built of
  *
  * A line is all places of the axis at one index of each outer axis. How an element is read and
  * where one is stored is the caller's: these files know indices and values, and no tensors.
@@ -12,7 +13,7 @@
 #ifndef TSR_LOWER_ALONG_LINES_H
 #define TSR_LOWER_ALONG_LINES_H
 
-#include "loops/build.h"
+#include "loops/frame.h"
 #include "sums/sums.h"
 
 typedef enum SortBy { BY_RANKS, BY_SELECTION, BY_SHORT_DIGITS, BY_LONG_DIGITS, SORT_WAYS } SortBy;
@@ -36,6 +37,15 @@ typedef struct CumulatePlan {
 	BufferId sums, before, acc;
 } CumulatePlan;
 
+/* How the greatest is looked for. */
+typedef struct ArgmaxPlan {
+	IterVar var;	/* along the axis */
+	bool in_lanes;	/* elements along the axis are neighbours */
+	bool columns;	/* those of neighbouring lines are, where those are none */
+	bool in_parts;	/* of the only line */
+	BufferId parts; /* ... the greatest of each */
+} ArgmaxPlan;
+
 typedef struct Lines Lines;
 struct Lines {
 	Program *program;
@@ -46,11 +56,7 @@ struct Lines {
 	const Value *(*element)(const Lines *lines, const Ix *at, Body *body);
 	/* The index of the result's element there. */
 	const Ix *(*result_index)(const Lines *lines, const Ix *at);
-	IterVar (*iter)(void *of, const char *name);
-	/* A local of n elements; 0: a single one. */
-	LocalId (*local)(void *of, const char *name, Dtype dtype, uint32_t n);
-	/* Its value; `at` NULL of a single one. */
-	const Value *(*read)(void *of, LocalId local, const Ix *at);
+	KernelFrame *frame; /* of the kernel under construction */
 	/* A temporary that holds what is kept for one line, while that is at hand, or for `all`. */
 	BufferId (*temporary)(void *of, const char *name, Dtype dtype, Size elements, bool all);
 	/* The outer axes, outermost first: the iterator of each, or what stands for it, and its extent */
@@ -60,6 +66,8 @@ struct Lines {
 	Size extent, results; /* places of the operand's axis, and of the result's */
 	Dtype from, dtype; /* of the operand's elements, and of the result's */
 	BufferId to;
+	Op acc;	  /* argmax: how it is added to that; OP_NONE: it is set */
+	Sym axis; /* argmax: the axis' name; NULL: it has one element */
 	Body *top;		 /* where the loops go */
 	Op reduce;		 /* cumulate */
 	SumOrder order;		 /* cumulate */
@@ -67,14 +75,17 @@ struct Lines {
 	bool descending, ids;	 /* sort */
 	CumulatePlan cumulate;
 	SortWay sort[SORT_WAYS];
+	ArgmaxPlan argmax;
 };
 
 /* Decide how lines are gone through, and declare temporaries. */
 void cumulate_plan(Lines *lines);
 void sort_plan(Lines *lines);
+void argmax_plan(Lines *lines);
 /* Append the loops that store the whole result, as they are planned. */
 void cumulate_lines(const Lines *lines);
 void sort_lines(const Lines *lines);
+void argmax_lines(const Lines *lines);
 /* Appends the loops that sort one line, of at least one element, by digits. */
 void sort_by_digits(const Lines *lines, const SortWay *way, Body *line);
 /* The same of the result's first few, by the least keys of groups. */
@@ -83,7 +94,7 @@ void select_first(const Lines *lines, const SortWay *way, Body *line);
 void sort_plan_digits(const Lines *lines, SortWay *way);
 void select_plan(const Lines *lines, SortWay *way);
 
-/* ---- lines.c: for these two ---- */
+/* ---- lines.c: for these ---- */
 
 const Ix *lines_const(const Lines *lines, int64_t value);
 const Ix *lines_size(const Lines *lines, Size size);
@@ -110,6 +121,8 @@ const Stmt *lines_independent(Stmt *loop);
 void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
 /* The body where the condition holds. */
 const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
+/* Do the loads of a value stay or go on by one element with the iterator, and does one go on? */
+bool lines_go_on(const Lines *lines, IterVar var, const Value *value);
 /* to[element] = value, in the result's type. */
 const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
 /* The body for blocks of n lines along the last outer axis, which is at hand at the first of them;

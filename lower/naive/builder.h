@@ -11,8 +11,7 @@
 #ifndef TSR_LOWER_NAIVE_BUILDER_H
 #define TSR_LOWER_NAIVE_BUILDER_H
 
-#include "base/pointer_map.h"
-#include "loops/build.h"
+#include "loops/frame.h"
 #include "lower/naive/naive.h"
 #include "lower/tables.h"
 
@@ -45,9 +44,7 @@ typedef struct Builder {
 	Arena *arena;
 	Sym name;
 	Span span;
-	VEC(KernelIter) iters;
-	PointerMap names; /* of iterators: how many of a name were taken */
-	VEC(KernelLocal) locals;
+	KernelFrame frame;
 	Body top;
 	Body *holds;	/* initialisers: takes a local for each node that is an expression */
 	VEC(Held) held; /* ... those that it has */
@@ -58,16 +55,27 @@ typedef struct Builder {
 Builder build_new(Naive *naive, Sym name, Span span);
 /* Appends the kernel to the routine. */
 void build_end(Builder *b);
-/* `name` with a number behind it where a dim or another iterator has it. */
-IterVar build_iter(Builder *b, Sym name);
-LocalId build_local(Builder *b, const char *name, Dtype dtype);
-const Value *build_read(const Builder *b, LocalId local);
+static inline IterVar build_iter(Builder *b, const char *name)
+{
+	return frame_iter(&b->frame, name);
+}
+static inline LocalId build_local(Builder *b, const char *name, Dtype dtype)
+{
+	return frame_local(&b->frame, name, dtype, NULL, 0);
+}
+static inline const Value *build_read(const Builder *b, LocalId local)
+{
+	return frame_element(&b->frame, local, NULL);
+}
 const Ix *build_const(const Builder *b, int64_t value);
 void build_add(const Builder *b, Body *body, const Stmt *stmt);
 /* The body in a loop over [0, extent). */
 void build_wrap(const Builder *b, Body *body, IterVar iter, Size extent);
-/* to[at] ACC= value, in the buffer's wide type, rounded to its type once. */
-const Stmt *build_store(const Builder *b, BufferId to, const Ix *at, Op acc, const Value *value);
+static inline const Stmt *build_store(const Builder *b, BufferId to, const Ix *at, Op acc,
+				      const Value *value)
+{
+	return stmt_store_as(b->program, to, at, acc, value);
+}
 /* Appends `for e in 0..n` around what the caller puts into the body, whose index it is. */
 const Ix *build_flat(Builder *b, IterVar *e);
 void build_wrap_flat(Builder *b, IterVar e, Size n, Body *body);

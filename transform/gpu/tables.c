@@ -1,22 +1,20 @@
 /* Iterators, locals and shared buffers that kernels get when they are bound to threads. */
 #include "transform/gpu/bind.h"
 
+#include "loops/frame.h"
 #include "loops/rewrite.h"
 
 IterVar bind_iter(Program *program, Kernel *kernel, const char *name)
 {
 	Sym wanted = sym_cstr(program->symbols, name);
-	KernelIter iter = {
-		iter_unique(program, kernel->iters, kernel->niters, wanted, NULL)};
-	kernel_append_tables(program->arena, kernel, &(Kernel){.iters = &iter, .niters = 1});
-	return kernel->niters - 1;
+	return kernel_add_iter(program, kernel,
+			       iter_unique(program, kernel->iters, kernel->niters, wanted, NULL));
 }
 
 LocalId bind_local(Program *program, Kernel *kernel, KernelLocal local)
 {
 	local.name = local_unique(program, kernel->locals, kernel->nlocals, local.name);
-	kernel_append_tables(program->arena, kernel, &(Kernel){.locals = &local, .nlocals = 1});
-	return kernel->nlocals - 1;
+	return kernel_add_local(program, kernel, local);
 }
 
 BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,

@@ -1,0 +1,311 @@
+/* The index of the greatest element of each line.
+ *
+ * The first of the greatest is one index, in whatever order it is looked for: numbers here are no part
+ * of what sums/ decides.
+ *
+ * The search starts from the least value at index 0 and takes a later index only where its value is
+ * greater: the first of equals, and NaN (which compares false) is never taken. A long axis whose
+ * elements are neighbours is searched in 16 lanes, each the first of its own; among lanes the
+ * greatest wins, then the least index. Where columns are neighbours instead, 64 are searched side
+ * by side:
+ *
+ *   for v in 0..cols step 64
+ *     local best : f32 [64] = -inf, at : i32 [64] = 0
+ *     for a in 0..rows: for lane in 0..64: best[lane], at[lane] = x[a, v + lane], a where that is greater
+ *     for lane in 0..64: y[v + lane] = at[lane]
+ *
+ * A long axis that is all there is goes in parts, which threads share: the greatest of each, then
+ * the first part that has the greatest of all, then the search in that part alone.
+ *
+ *   for part in 0..P
+ *     vector lane in 0..64: acc[lane] = x[part*65536 + a + lane] where that is greater, for all a
+ *     parts_y[part] = the greatest of acc and of the elements behind the last 64
+ *   for part in 0..P: which, greatest = part, parts_y[part] where that is greater
+ *   the search of x[which*65536 ...]
+ */
+#include "lower/along/lines.h"
+
+enum { LANES = 16, COLUMNS = 64, LEAST = 64, PART = 1 << 16, WIDE = 64 };
+
+typedef struct Search {
+	const Lines *l;
+	const Ix *from, *extent; /* of what is searched along the line, and of a multiple of lanes */
+	const Ix *whole;
+	uint32_t lanes; /* of the locals; 0: they are single elements */
+	LocalId best, at;
+} Search;
+
+static const Value *element(const Lines *l, const Ix *along, Body *body)
+{
+	const Value *value = l->element(l, along, body);
+	return value_cast(l->arena, dtype_wide(value->dtype), value);
+}
+
+/* local = value where `is` */
+static void take_where(const Lines *l, Body *body, const Value *local, const Value *is,
+		       const Value *value)
+{
+	lines_push(l, body,
+		   stmt_set_at(l->arena, local, OP_NONE, lines_where(l, is, value, local)));
+}
+
+static void take_greater(const Lines *l, Body *body, const Value *best, const Value *value)
+{
+	take_where(l, body, best, lines_binary(l, OP_GT, value, best), value);
+}
+
+/* best, at = value, along where the value is greater, at one place of both. */
+static Body step(const Search *s, const Ix *along, const Ix *lane)
+{
+	const Lines *l = s->l;
+	Body body = {0};
+	const Value *value = element(l, along, &body);
+	const Value *best = frame_element(l->frame, s->best, lane),
+		    *at = frame_element(l->frame, s->at, lane);
+	const Value *greater = lines_binary(l, OP_GT, value, best);
+	take_where(l, &body, at, greater, value_index(l->arena, at->dtype, along));
+	take_where(l, &body, best, greater, value);
+	return body;
+}
+
+static LocalId local(const Lines *l, Body *body, const char *name, int64_t n, const Value *start)
+{
+	LocalId id = frame_local(l->frame, name, start->dtype, &n, n > 0);
+	lines_push(l, body, stmt_local(l->arena, id, start));
+	return id;
+}
+
+/* Less than any element, or as little. */
+static const Value *least(const Lines *l)
+{
+	Dtype dtype = dtype_wide(l->from);
+	return value_const(l->arena, dtype, op_neutral(OP_MAX, dtype));
+}
+
+static void declare(Search *s, Body *body)
+{
+	s->best = local(s->l, body, "best", s->lanes, least(s->l));
+	s->at = local(s->l, body, "at", s->lanes, lines_number(s->l, s->l->dtype, 0));
+}
+
+static void each_lane(const Lines *l, Body *into, IterVar lane, int64_t lo, int64_t hi,
+		      const Body *body)
+{
+	lines_push(l, into, lines_loop(l, lane, lines_const(l, lo), lines_const(l, hi), 1, body));
+}
+
+/* ---- lanes ---- */
+
+/* The greatest of the lanes, of equals the one with the least index, into lane 0. */
+static void join_lanes(const Search *s, IterVar lane, Body *into)
+{
+	const Lines *l = s->l;
+	Body body = {0};
+	const Ix *zero = lines_const(l, 0), *other = lines_at(l, lane);
+	const Value *best = frame_element(l->frame, s->best, zero),
+		    *at = frame_element(l->frame, s->at, zero);
+	const Value *value = frame_element(l->frame, s->best, other);
+	const Value *index = frame_element(l->frame, s->at, other);
+	const Value *same = value_cast(l->arena, at->dtype, lines_binary(l, OP_EQ, value, best));
+	const Value *tie = lines_binary(l, OP_AND, same, lines_binary(l, OP_LT, index, at));
+	const Value *greater = value_cast(l->arena, at->dtype, lines_binary(l, OP_GT, value, best));
+	take_where(l, &body, at, lines_binary(l, OP_OR, greater, tie), index);
+	take_greater(l, &body, best, value);
+	each_lane(l, into, lane, 1, LANES, &body);
+}
+
+static void search_lanes(const Search *s, Body *into)
+{
+	const Lines *l = s->l;
+	Body steps = {0};
+	IterVar lane = lines_iter(l, "lane"), var = l->argmax.var;
+	const Ix *i = lines_add(l, s->from, lines_at(l, var)), *at = lines_at(l, lane);
+	Body inner = step(s, lines_add(l, i, at), at), rest = step(s, i, lines_const(l, 0));
+	each_lane(l, &steps, lane, 0, LANES, &inner);
+	lines_push(l, into, lines_loop(l, var, lines_const(l, 0), s->whole, LANES, &steps));
+	lines_push(l, into, lines_loop(l, var, s->whole, s->extent, 1, &rest));
+	join_lanes(s, lane, into);
+}
+
+/* ---- all of it ---- */
+
+static void store(const Search *s, Body *body, const Ix *lane)
+{
+	const Lines *l = s->l;
+	const Value *at = frame_element(l->frame, s->at, lane);
+	lines_push(l, body,
+		   stmt_store(l->arena, l->to, l->result_index(l, NULL), l->acc, at));
+}
+
+static Size whole_lanes(const Lines *l, Size extent, int64_t lanes)
+{
+	return size_scale(l->sizes, size_floor(l->sizes, extent, lanes), lanes);
+}
+
+/* One line. */
+static void search(const Lines *l, Body *into)
+{
+	Search s = {.l = l,
+		    .from = lines_const(l, 0),
+		    .extent = lines_size(l, l->extent),
+		    .whole = lines_size(l, whole_lanes(l, l->extent, LANES)),
+		    .lanes = l->argmax.in_lanes ? LANES : 0};
+	declare(&s, into);
+	if (s.lanes) {
+		search_lanes(&s, into);
+	} else if (!l->axis) {
+		Body one = step(&s, s.from, NULL);
+		body_append(l->arena, into, body_block(&one));
+	} else {
+		Body each = step(&s, lines_at(l, l->argmax.var), NULL);
+		lines_each(l, into, l->argmax.var, l->extent, &each);
+	}
+	store(&s, into, s.from);
+}
+
+/* COLUMNS lines side by side, and those that are left one by one. */
+static void search_columns(const Lines *l, Body *into)
+{
+	Search s = {.l = l, .lanes = COLUMNS};
+	Body block = {0}, steps = {0}, done = {0}, one = {0};
+	Size extent = l->extents[l->nouter - 1], whole = whole_lanes(l, extent, COLUMNS);
+	IterVar lane = lines_iter(l, "lane");
+	const Ix **last = &l->outer[l->nouter - 1], *first = *last, *at = lines_at(l, lane);
+	*last = lines_add(l, first, at);
+	declare(&s, &block);
+	Body inner = step(&s, lines_at(l, l->argmax.var), at);
+	each_lane(l, &steps, lane, 0, COLUMNS, &inner);
+	lines_each(l, &block, l->argmax.var, l->extent, &steps);
+	store(&s, &done, at);
+	each_lane(l, &block, lane, 0, COLUMNS, &done);
+	lines_push(l, into,
+		   lines_loop(l, first->iter, lines_const(l, 0), lines_size(l, whole), COLUMNS,
+			      &block));
+	*last = first;
+	if (size_same(whole, extent))
+		return;
+	search(l, &one);
+	lines_push(l, into,
+		   lines_loop(l, first->iter, lines_size(l, whole), lines_size(l, extent), 1, &one));
+}
+
+/* ---- in parts ---- */
+
+static bool is_vector(const Value *value)
+{
+	bool plain = value->kind == VALUE_LOAD || value->kind == VALUE_CONST ||
+		     (value->kind == VALUE_OP && op_is_simple(value->op));
+	for (uint32_t i = 0; i < value->nargs; i++)
+		plain = plain && is_vector(value->args[i]);
+	return plain && dtype_is_float(value->dtype);
+}
+
+/* Where the part of a number ends, counted from where it begins: at most PART. */
+static const Ix *part_end(const Lines *l, const Ix *first, Size end)
+{
+	return lines_min(l, lines_const(l, PART), lines_sub(l, lines_size(l, end), first));
+}
+
+/* The greatest element of the part that begins at `first`, as a local of its body. */
+static const Value *part_greatest(const Lines *l, const Ix *first, Body *body)
+{
+	Body steps = {0}, lanes = {0}, rest = {0}, all = {0};
+	IterVar lane = lines_iter(l, "lane"), var = l->argmax.var;
+	const Ix *at = lines_at(l, lane), *i = lines_add(l, first, lines_at(l, var));
+	const Ix *wide = part_end(l, first, whole_lanes(l, l->extent, WIDE));
+	const Value *acc = frame_element(l->frame, local(l, body, "acc", WIDE, least(l)), at);
+	const Value *last = lines_read(l, local(l, body, "last", 0, least(l)));
+	const Value *value = element(l, lines_add(l, i, at), &lanes);
+	LoopKind kind = is_vector(value) ? LOOP_VECTOR : LOOP_SERIAL;
+	take_greater(l, &lanes, acc, value);
+	lines_push(l, &steps, stmt_loop(l->program, kind, lane, WIDE, body_block(&lanes)));
+	lines_push(l, body, lines_loop(l, var, lines_const(l, 0), wide, WIDE, &steps));
+	take_greater(l, &rest, last, element(l, i, &rest));
+	lines_push(l, body, lines_loop(l, var, wide, part_end(l, first, l->extent), 1, &rest));
+	take_greater(l, &all, last, acc);
+	each_lane(l, body, lane, 0, WIDE, &all);
+	return last;
+}
+
+/* The first part that has the greatest of all is what is searched. */
+static Search choose_part(const Lines *l, const Value *greatest, IterVar part, Size parts,
+			  Body *into)
+{
+	Search s = {.l = l, .lanes = LANES};
+	Body each = {0};
+	const Value *top = lines_read(l, local(l, into, "top", 0, least(l)));
+	const Value *which =
+		lines_read(l, local(l, into, "which", 0, lines_number(l, DTYPE_I32, 0)));
+	const Value *here = value_index(l->arena, DTYPE_I32, lines_at(l, part));
+	take_where(l, &each, which, lines_binary(l, OP_GT, greatest, top), here);
+	take_greater(l, &each, top, greatest);
+	lines_each(l, into, part, parts, &each);
+	s.from = lines_scale(l, ix_value(l->arena, which), PART);
+	s.extent = part_end(l, s.from, l->extent);
+	s.whole = lines_scale(
+		l, ix_binary(l->program, IX_DIV, s.extent, lines_const(l, LANES)), LANES);
+	return s;
+}
+
+static void search_parts(const Lines *l, Body *into)
+{
+	Body body = {0};
+	Size parts = size_ceil(l->sizes, l->extent, PART);
+	BufferId buffer = l->argmax.parts;
+	IterVar part = lines_iter(l, "part");
+	const Ix *number = lines_at(l, part);
+	const Value *greatest = part_greatest(l, lines_scale(l, number, PART), &body);
+	lines_push(l, &body, stmt_store(l->arena, buffer, number, OP_NONE, greatest));
+	lines_each(l, into, part, parts, &body);
+	Search s = choose_part(l, value_load(l->program, buffer, number), part, parts, into);
+	declare(&s, into);
+	search_lanes(&s, into);
+	store(&s, into, lines_const(l, 0));
+}
+
+/* ---- which ---- */
+
+/* Has the axis, or the last outer one, enough elements that lie in memory as vectors? */
+static bool lanes_help(const Lines *l, IterVar var, Size extent)
+{
+	Body body = {0};
+	int64_t n;
+	if (size_is_const(l->sizes, extent, &n) && n < LEAST)
+		return false;
+	const Value *value = element(l, lines_at(l, l->argmax.var), &body);
+	return body.stmts.n == 0 && lines_go_on(l, var, value);
+}
+
+void argmax_plan(Lines *l)
+{
+	ArgmaxPlan *plan = &l->argmax;
+	int64_t n;
+	bool known = size_is_const(l->sizes, l->extent, &n);
+	if (l->axis)
+		plan->var = lines_iter(l, l->axis);
+	plan->in_lanes = l->axis && lanes_help(l, plan->var, l->extent);
+	plan->in_parts = l->nouter == 0 && plan->in_lanes && (!known || n >= 2 * PART);
+	if (plan->in_parts)
+		plan->parts = l->temporary(l->of, "parts", dtype_wide(l->from),
+					   size_ceil(l->sizes, l->extent, PART), true);
+	plan->columns = !plan->in_lanes && l->nouter > 0 && l->axis &&
+			lanes_help(l, l->outer[l->nouter - 1]->iter, l->extents[l->nouter - 1]);
+}
+
+void argmax_lines(const Lines *l)
+{
+	Body all = {0};
+	uint32_t n = l->nouter - l->argmax.columns;
+	if (l->argmax.in_parts)
+		search_parts(l, &all);
+	else if (l->argmax.columns)
+		search_columns(l, &all);
+	else
+		search(l, &all);
+	while (n-- > 0) {
+		Body inner = all;
+		all = (Body){0};
+		lines_each(l, &all, l->outer[n]->iter, l->extents[n], &inner);
+	}
+	lines_finish(l, &all);
+}
