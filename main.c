@@ -206,6 +206,8 @@ static void take_inherited(void)
 
 int main(int argc, char **argv)
 {
+	if (argc == 1 && strcmp(argv[0], NVRTC_FINDER) == 0)
+		nvrtc_finder();
 	if (argc == 1 && strcmp(argv[0], NVRTC_WORKER) == 0)
 		nvrtc_worker();
 	Client client = {.start = now_ms()};

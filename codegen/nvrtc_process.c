@@ -133,7 +133,7 @@ static bool place(const int fds[FD_COUNT])
 		else if (dup2(above[i], i) < 0)
 			return false;
 	}
-	return above[FD_LIBRARY] >= 0;
+	return true;
 }
 
 /* Where mappings begin depends on how large a stack may be. */
@@ -147,29 +147,29 @@ static void limit_stack(void)
 }
 
 /* Returns where the program cannot be run. */
-static void begin_worker(const Run *r, const Nvrtc *nvrtc)
+static void begin_worker(Arena *arena, const Nvrtc *nvrtc)
 {
 	const char *path = nvrtc_path(nvrtc), *folders = getenv("LD_LIBRARY_PATH");
-	const char *builtins = path ? nvrtc_builtins(r->arena, path) : NULL;
+	const char *builtins = path ? nvrtc_builtins(arena, path) : NULL;
 	const int fds[FD_COUNT] = {
-		[FD_TEXT] = r->question,
-		[FD_ANSWER] = r->answer,
+		[FD_TEXT] = FD_TEXT,
+		[FD_ANSWER] = FD_ANSWER,
 		[FD_LIBRARY] = path ? open(path, O_RDONLY | O_CLOEXEC) : -1,
 		[FD_BUILTINS] = builtins ? open(builtins, O_RDONLY | O_CLOEXEC) : -1,
 	};
 	char *const argv[] = {NVRTC_WORKER, NULL};
 	/* What nvrtc keeps in a cache came from processes of other addresses. */
-	char *const envp[] = {
-		"LC_ALL=C", "CUDA_CACHE_DISABLE=1",
-		folders ? arena_printf(r->arena, "LD_LIBRARY_PATH=%s", folders) : NULL, NULL};
-	if (!path || !place(fds))
+	char *const envp[] = {"LC_ALL=C", "CUDA_CACHE_DISABLE=1",
+			      folders ? arena_printf(arena, "LD_LIBRARY_PATH=%s", folders) : NULL,
+			      NULL};
+	if (!path || fds[FD_LIBRARY] < 0 || !place(fds))
 		return;
 	int now = personality(PERSONALITY_ASK);
 	if (now >= 0)
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE);
 	limit_stack();
 	if (chdir("/") == 0)
-		execve(r->job->program, argv, envp);
+		execve("/proc/self/exe", argv, envp);
 	if (now >= 0) /* the addresses here stay random */
 		personality((unsigned long)now);
 }
@@ -185,21 +185,46 @@ static void limit_time(unsigned seconds)
 	alarm(seconds);
 }
 
-static int child(void *of)
+/* Finds the library, and compiles; `begins`: as the worker, where that can begin. */
+static int find_and_compile(Arena *arena, const int text_answer[2], bool begins)
 {
-	const Run *r = of;
 	const char *why = NULL;
-	limit_time(r->seconds);
-	const Nvrtc *nvrtc = nvrtc_open(r->arena, &why);
+	size_t n;
+	const Nvrtc *nvrtc = nvrtc_open(arena, &why);
 	if (!nvrtc) {
 		printf("%s\n", why);
 		return STATUS_ABSENT;
 	}
+	if (begins)
+		begin_worker(arena, nvrtc);
+	const char *question = take(arena, text_answer[0], &n);
+	return question ? compile(arena, nvrtc, question, text_answer[1]) : STATUS_WRITE;
+}
+
+_Noreturn void nvrtc_finder(void)
+{
+	child_leave(find_and_compile(arena_new(), (const int[]){FD_TEXT, FD_ANSWER}, true));
+}
+
+/* Returns where the program cannot be run. */
+static void begin_finder(const Run *r)
+{
+	const int fds[FD_COUNT] = {[FD_TEXT] = r->question,
+				   [FD_ANSWER] = r->answer,
+				   [FD_LIBRARY] = -1,
+				   [FD_BUILTINS] = -1};
+	char *const argv[] = {NVRTC_FINDER, NULL};
+	if (place(fds))
+		execv(r->job->program, argv);
+}
+
+static int child(void *of)
+{
+	const Run *r = of;
+	limit_time(r->seconds);
 	if (r->job->program)
-		begin_worker(r, nvrtc);
-	size_t n;
-	const char *question = take(r->arena, r->question, &n);
-	return question ? compile(r->arena, nvrtc, question, r->answer) : STATUS_WRITE;
+		begin_finder(r);
+	return find_and_compile(r->arena, (const int[]){r->question, r->answer}, false);
 }
 
 /* ---- here ---- */

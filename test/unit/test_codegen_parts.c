@@ -5,9 +5,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +20,7 @@
 #include "codegen/cache.h"
 #include "codegen/cpu.h"
 #include "codegen/module.h"
+#include "codegen/nvrtc_process.h"
 #include "codegen/subprocess.h"
 
 static void processors(void **state)
@@ -181,6 +186,40 @@ static void names(void **state)
 	assert_string_equal(c_comment(arena, "a */ b /* c\nd"), "a  / b  * c d");
 }
 
+static void *load_again_and_again(void *stop)
+{
+	while (!atomic_load((atomic_bool *)stop)) {
+		void *library = dlopen("libanl.so.1", RTLD_NOW | RTLD_LOCAL);
+		if (library)
+			dlclose(library);
+	}
+	return NULL;
+}
+
+/* What a thread holds of the loader when another one forks stays held in the child, which must not load anything. */
+static void nvrtc_beside_loads(void **state)
+{
+	Arena *arena = *state;
+	atomic_bool stop = false;
+	pthread_t threads[2];
+	const NvrtcJob job = {"", "sm_80", true,
+			      arena_printf(arena, "%s/tsrc", getenv("TSR_BUILD"))};
+	setenv("TSRC_NVRTC", "libresolv.so.2", 1);
+	setenv("TSRC_NVRTC_SECONDS", "5", 1);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, load_again_and_again, &stop), 0);
+	NvrtcAnswer answer = {.end = NVRTC_ABSENT};
+	for (int i = 0; i < 100 && answer.end == NVRTC_ABSENT; i++)
+		answer = nvrtc_run(arena, &job);
+	atomic_store(&stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	unsetenv("TSRC_NVRTC");
+	unsetenv("TSRC_NVRTC_SECONDS");
+	if (answer.end != NVRTC_ABSENT)
+		fail_msg("%s", answer.why);
+}
+
 static int start(void **state)
 {
 	*state = arena_new();
@@ -201,6 +240,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(children, start, end),
 		cmocka_unit_test_setup_teardown(cache_is_bounded, start, end),
 		cmocka_unit_test_setup_teardown(names, start, end),
+		cmocka_unit_test_setup_teardown(nvrtc_beside_loads, start, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
