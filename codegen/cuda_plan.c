@@ -171,13 +171,10 @@ static void put_launch(FILE *out, const Module *m, const ProgramRoutine *r, Kern
 	fprintf(out, "%s%s\n", *place ? " from " : "", place);
 }
 
-static void put_loop(FILE *out, const Module *m, const ProgramRoutine *r, const ProgramLoop *loop)
+static void put_loop(FILE *out, const Module *m, const ProgramLoop *loop)
 {
-	fprintf(out, "//tsr: for %s ", sizes_dim(m->program->sizes, loop->step)->name);
-	if (size_is_bad(loop->count))
-		fprintf(out, "scalar %s", r->scalars[loop->scalar].name);
-	else
-		fprintf(out, "count %s", size_words(m, loop->count));
+	fprintf(out, "//tsr: for %s count %s", sizes_dim(m->program->sizes, loop->step)->name,
+		size_words(m, loop->count));
 	if (loop->until != BUFFER_NONE)
 		fprintf(out, " until %%%u", loop->until);
 	for (uint32_t k = 0; k < loop->nexchanges; k++)
@@ -199,7 +196,7 @@ static void put_launches(FILE *out, const Module *m, const ProgramRoutine *r, ui
 			continue;
 		}
 		uint32_t end = program_loop_end(p, r, i, number);
-		put_loop(out, m, r, &p->loops.at[number]);
+		put_loop(out, m, &p->loops.at[number]);
 		put_launches(out, m, r, i, end, number);
 		fprintf(out, "//tsr: end\n");
 		i = end - 1;

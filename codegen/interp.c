@@ -343,8 +343,7 @@ static void run_loop(Interp *in, const ProgramRoutine *routine, uint32_t from, u
 		     uint32_t number)
 {
 	const ProgramLoop *loop = &in->program->loops.at[number];
-	int64_t n = size_is_bad(loop->count) ? in->scalars[loop->scalar].i
-					     : interp_size(in, loop->count);
+	int64_t n = interp_size(in, loop->count);
 	for (int64_t step = 0; step < n && !in->code; step++) {
 		set_step(in, loop->step, step);
 		run_kernels(in, routine, from, to, number);

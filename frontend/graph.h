@@ -266,8 +266,7 @@ typedef struct GraphLoop {
 	Sym name;	       /* of the number of the step */
 	Span name_span;
 	DimId step;	       /* stands for the number of the step, in sizes of its nodes */
-	const SizeExpr *count; /* of steps; NULL: that of scalar_index */
-	uint32_t scalar_index; /* less than 0 is no step */
+	const SizeExpr *count; /* of steps */
 	Span count_span;
 	NodeId until; /* an i32 of CARRIED: it ends behind a step that leaves it other than 0; or NODE_NONE */
 } GraphLoop;

@@ -159,11 +159,15 @@ static Value stack(Build *b, const Scan *scan, Value value)
 
 /* ---- before the loop ---- */
 
-static bool is_integer_scalar(Build *b, const Value *value)
+/* It is from 0 to 2^31, as the number of a step is a dim; a dim itself is. */
+static void require_count(Build *b, const SizeExpr *count)
 {
-	return value->kind == VALUE_TENSOR &&
-	       graph_node(b->graph, value->node)->kind == NODE_SCALAR &&
-	       dtype_is_integer(node_dtype(b, value->node));
+	if (count->kind == SX_DIM || count->kind == SX_NUMBER || count->kind == SX_CAPTURE)
+		return;
+	size_require_least(b, count, 0, "a number of steps");
+	PUSH(b->arena, b->graph->requires,
+	     ((Require){REQUIRE_GE, size_expr_number(b, DIM_MOST, count->span), count, count->span,
+			false, "a number of steps"}));
 }
 
 static bool set_count(Build *b, const AstExpr *expr, GraphLoop *loop)
@@ -183,14 +187,13 @@ static bool set_count(Build *b, const AstExpr *expr, GraphLoop *loop)
 		loop->count = size_expr_number(b, number, expr->span);
 	else if (count.kind == VALUE_SIZE)
 		loop->count = count.size;
-	else if (is_integer_scalar(b, &count))
-		loop->scalar_index = graph_node(b->graph, count.node)->scalar_index;
 	else if (!(loop->count = value_of_scalars(b, &count))) {
 		diag(b->diags, E0245, expr->span,
 		     "the number of steps is a size or a sum of integer scalars of a routine, and this is %s",
 		     value_describe(&count));
 		return false;
 	}
+	require_count(b, loop->count);
 	return true;
 }
 
@@ -278,7 +281,7 @@ static bool check_results(Build *b, const Scan *scan, const Value *value, uint32
 					      scan->bind->names[ncarried - 1].span), "the names");
 		return false;
 	}
-	bool late = !loop->count || size_is_late(loop->count);
+	bool late = size_is_late(loop->count);
 	if (n == ncarried || (!late && scan->expr->nargs < 3))
 		return true;
 	diag(b->diags, E0245, value->items[ncarried].span,

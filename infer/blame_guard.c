@@ -75,12 +75,8 @@ void tell_scalar_size(Blame *b, const Conflict *c)
 
 void tell_step(Blame *b, const Conflict *c)
 {
-	const GraphLoop *loop = &b->s->graph->loops.at[c->number];
 	blame_at(b, c->span, "what must hold of sizes here cannot be said of all steps before the first");
 	note_loop(b, c);
-	if (!loop->count)
-		diag_note(b->diags, loop->count_span,
-			  "the number of steps is a scalar here; a dim, which a size is read from, can be compared");
 }
 
 void tell_step_never(Blame *b, const Conflict *c)

@@ -59,7 +59,7 @@ static Size hardest_step(Solver *s, const Guard *g, const GraphLoop *loop)
 	Size more = size_sub(s->sizes, g->a, g->b);
 	if (grows(s, more, loop->step))
 		return size_const(s->sizes, 0);
-	if (!loop->count || !grows(s, size_scale(s->sizes, more, -1), loop->step))
+	if (!grows(s, size_scale(s->sizes, more, -1), loop->step))
 		return SIZE_BAD;
 	return size_plus(s->sizes, size_as_number(s, loop->count), -1);
 }
@@ -102,8 +102,6 @@ void guards_of_steps(Solver *s, Inference *inference)
 {
 	for (size_t i = 1; i < s->graph->loops.n; i++) {
 		const GraphLoop *loop = &s->graph->loops.at[i];
-		if (!loop->count)
-			continue;
 		Size count = size_as_number(s, loop->count);
 		Guard g = {.kind = GUARD_GE,
 			   .a = count,

@@ -220,8 +220,6 @@ static void assume_loops(Prover *p)
 {
 	for (size_t i = 1; i < p->program->loops.n; i++) {
 		const ProgramLoop *loop = &p->program->loops.at[i];
-		if (size_is_bad(loop->count))
-			continue;
 		Size step = prover_size(p, size_dim(p->program->sizes, loop->step));
 		Size last = size_plus(p->sizes, prover_size(p, loop->count), -1);
 		prover_assume(p, size_sub(p->sizes, last, step));

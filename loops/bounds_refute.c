@@ -219,12 +219,9 @@ static bool choose_dims(const Program *program, const ProgramRoutine *routine, i
 	for (size_t i = 1; i < program->loops.n; i++) { /* outer ones first */
 		const ProgramLoop *loop = &program->loops.at[i];
 		int64_t count = 1;
-		if (!size_is_bad(loop->count) &&
-		    !size_eval(program->sizes, loop->count, dims, &count))
-			return false;
-		if (count <= 0)
+		if (!size_eval(program->sizes, loop->count, dims, &count) || count <= 0)
 			return false; /* it has no step */
-		dims[loop->step] %= size_is_bad(loop->count) ? DIM_MOST : count;
+		dims[loop->step] %= count;
 	}
 	for (uint32_t i = 0; i < routine->nguards; i++)
 		if (!program_guard_holds(program, routine->guards[i], dims))

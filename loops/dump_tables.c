@@ -137,10 +137,7 @@ static void dump_runs(const Dump *d, const ProgramRoutine *routine, uint32_t fro
 		uint32_t end = program_loop_end(program, routine, i, number);
 		fprintf(d->out, "%*sfor %s in 0..", 2 * depth, "",
 			sizes_dim(program->sizes, loop->step)->name);
-		if (size_is_bad(loop->count))
-			fprintf(d->out, "scalar %s", routine->scalars[loop->scalar].name);
-		else
-			put_size(d, loop->count);
+		put_size(d, loop->count);
 		if (loop->until != BUFFER_NONE)
 			fprintf(d->out, " until %s", buffer_shown(program, loop->until));
 		for (uint32_t k = 0; k < loop->nexchanges; k++) {

@@ -244,8 +244,7 @@ typedef struct ProgramLoop {
 	Span span;
 	uint32_t parent; /* the loop that it is in, a lower number; 0: none */
 	DimId step;	 /* in sizes of its kernels alone */
-	Size count;	 /* SIZE_BAD: the scalar `scalar` of the routine; below 0: none */
-	uint32_t scalar;
+	Size count;
 	BufferId until; /* one i32; BUFFER_NONE */
 	const BufferPair *exchanges; /* each of a buffer that no other has */
 	uint32_t nexchanges;

@@ -239,7 +239,7 @@ static void parse_exchanges(LoopsParser *p, ProgramLoop *loop)
 }
 
 /* "for STEP in 0..COUNT [until BUFFER] [exchange A, B, ...]": opens a loop of the program. */
-static uint32_t parse_loop(LoopsParser *p, const ProgramRoutine *routine, uint32_t outer)
+static uint32_t parse_loop(LoopsParser *p, uint32_t outer)
 {
 	ProgramLoop loop = {.parent = outer, .until = BUFFER_NONE, .span = lex_line(p)};
 	const Lex *lex = lex_now(p);
@@ -254,16 +254,7 @@ static uint32_t parse_loop(LoopsParser *p, const ProgramRoutine *routine, uint32
 	if (lex_number(p) != 0)
 		lex_fail(p, "steps count from 0");
 	lex_want(p, "..");
-	if (lex_take(p, "scalar")) {
-		name = lex_name(p, "a scalar");
-		while (loop.scalar < routine->nscalars &&
-		       routine->scalars[loop.scalar].name != name)
-			loop.scalar++;
-		if (loop.scalar == routine->nscalars)
-			lex_fail(p, "no scalar is named so");
-	} else {
-		loop.count = parse_size(p);
-	}
+	loop.count = parse_size(p);
 	if (lex_take(p, "until"))
 		loop.until = parse_temporary(p);
 	parse_exchanges(p, &loop);
@@ -287,15 +278,14 @@ static void parse_run(LoopsParser *p, uint32_t r, TokenList *runs)
 }
 
 /* Kernels, and loops of them, further right than `indent`. */
-static void parse_runs(LoopsParser *p, const ProgramRoutine *routine, uint32_t r, int32_t indent,
-		       uint32_t loop, TokenList *runs)
+static void parse_runs(LoopsParser *p, uint32_t r, int32_t indent, uint32_t loop, TokenList *runs)
 {
 	while (lex_inside(p, indent)) {
 		int32_t at = lex_now(p)->indent;
 		if (lex_take(p, "for")) {
-			uint32_t inner = parse_loop(p, routine, loop);
+			uint32_t inner = parse_loop(p, loop);
 			if (!p->failed && lex_deeper(p)) {
-				parse_runs(p, routine, r, at, inner, runs);
+				parse_runs(p, r, at, inner, runs);
 				p->depth--;
 			}
 			continue;
@@ -329,7 +319,7 @@ void parse_routine(LoopsParser *p, ProgramRoutine *routine, uint32_t r)
 				lex_fail_at(p, lex_span(p, lex), "no check of sizes has this number");
 			PUSH(p->arena, guards, (uint32_t)guard);
 		} else {
-			parse_runs(p, routine, r, 0, 0, &runs);
+			parse_runs(p, r, 0, 0, &runs);
 		}
 	}
 	routine->guards = guards.at;

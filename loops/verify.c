@@ -55,9 +55,6 @@ static void check_loop(const Program *program, const ProgramRoutine *routine, co
 	const ProgramLoop *loop = &program->loops.at[number];
 	const char *rule = NULL;
 	REQUIRE(loop->parent < number && sizes_dim(program->sizes, loop->step)->kind == DIM_STEP);
-	if (size_is_bad(loop->count) && (loop->scalar >= routine->nscalars ||
-					 !dtype_is_integer(routine->scalars[loop->scalar].dtype)))
-		rule = "the steps of a loop are counted by what is no integer scalar";
 	for (uint32_t k = 0; k < loop->nexchanges; k++) {
 		const BufferPair *pair = &loop->exchanges[k];
 		const Buffer *a = &program->buffers.at[pair->a], *b = &program->buffers.at[pair->b];

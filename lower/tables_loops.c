@@ -11,9 +11,8 @@ static uint32_t loop_number(Tables *t, uint32_t loop)
 	ProgramLoop to = {.span = from->span,
 			  .parent = loop_number(t, from->parent), /* falls: towards the outermost */
 			  .step = from->step,
-			  .scalar = from->scalar_index,
+			  .count = infer_size(t->inference, from->count),
 			  .until = BUFFER_NONE};
-	to.count = from->count ? infer_size(t->inference, from->count) : SIZE_BAD;
 	PUSH(t->arena, t->program->loops, to);
 	return t->loops[loop] = (uint32_t)t->program->loops.n - 1;
 }

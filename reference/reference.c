@@ -137,12 +137,6 @@ static uint32_t loop_of(const Run *run, NodeId id, uint32_t outer)
 	return loop;
 }
 
-static int64_t count_steps(const Run *run, const GraphLoop *loop)
-{
-	return loop->count ? run_size(run, infer_size(run->inference, loop->count))
-			   : run->call->scalars[loop->scalar_index].i;
-}
-
 /* Does it end behind this step? */
 static bool ends(Run *run, const GraphLoop *loop)
 {
@@ -157,7 +151,7 @@ static bool ends(Run *run, const GraphLoop *loop)
 static void compute_loop(Run *run, NodeId *nodes, uint32_t n, uint32_t number)
 {
 	const GraphLoop *loop = &run->graph->loops.at[number];
-	int64_t steps = count_steps(run, loop);
+	int64_t steps = run_size(run, infer_size(run->inference, loop->count));
 	for (int64_t step = 0; step < steps && run->result->outcome == REF_DONE; step++) {
 		run->dims[loop->step] = step;
 		compute_nodes(run, nodes, n, number);
@@ -287,7 +281,8 @@ static int64_t times(const Run *run, NodeId id)
 	int64_t all = 1;
 	for (uint32_t loop = run_node(run, id)->loop; loop;
 	     loop = run->graph->loops.at[loop].parent) {
-		int64_t steps = count_steps(run, &run->graph->loops.at[loop]);
+		int64_t steps =
+			run_size(run, infer_size(run->inference, run->graph->loops.at[loop].count));
 		if (__builtin_mul_overflow(all, steps < 0 ? 0 : steps, &all))
 			return INT64_MAX;
 	}

@@ -71,8 +71,7 @@ static void note_loop_dims(const Transform *t, const ProgramRoutine *routine, bo
 	for (uint32_t i = 0; i < routine->nkernels; i++) {
 		uint32_t loop = program->kernels.at[routine->kernels[i]].loop;
 		for (; loop; loop = program->loops.at[loop].parent)
-			if (!size_is_bad(program->loops.at[loop].count))
-				note_dims(t, program->loops.at[loop].count, dims);
+			note_dims(t, program->loops.at[loop].count, dims);
 	}
 }
 

@@ -146,13 +146,10 @@ int launch_read(Runner *r, CUdeviceptr from, int32_t *word)
 
 static int count_steps(const Runner *r, const PlanLine *loop, int64_t *count)
 {
-	if (loop->scalar == PLAN_NONE)
-		return tsr_size_value(&loop->count, &r->gpu->in->code->plan->world, r->run->values,
-				      count) == TSR_OK
-			       ? TSR_OK
-			       : damaged(r->gpu, "the steps of a loop", loop->place);
-	*count = scalar_value(&r->routine->scalars[loop->scalar], r->with->scalars[loop->scalar]);
-	return TSR_OK;
+	return tsr_size_value(&loop->count, &r->gpu->in->code->plan->world, r->run->values,
+			      count) == TSR_OK
+		       ? TSR_OK
+		       : damaged(r->gpu, "the steps of a loop", loop->place);
 }
 
 /* Does the loop end behind this step? Also where a check has failed: no kernel does anything then. */

@@ -59,13 +59,13 @@ typedef struct PlanLine {
 	bool loop;
 	const char *place; /* of a launch: in the program; "" */
 	const char *function;
-	tsr_size blocks, count; /* of a launch; of a loop, unless `scalar` has it */
+	tsr_size blocks, count;	  /* of a launch; of a loop */
 	uint32_t threads, shared; /* of a launch: ... bytes of shared memory that are asked for */
 	const PlanArg *args;
 	uint32_t nargs;
 	/* of a loop: */
 	uint32_t end;		      /* the line behind its last one */
-	uint32_t step, scalar, until; /* PLAN_NONE */
+	uint32_t step, until;	      /* PLAN_NONE */
 	const PlanPair *pairs;
 	uint32_t npairs;
 } PlanLine;

@@ -256,15 +256,13 @@ static void read_loop(Reader *r)
 {
 	uint32_t number = r->nlines++;
 	PlanLine *line = &r->plan->lines[number];
-	*line = (PlanLine){.loop = true, .place = "", .scalar = PLAN_NONE, .until = PLAN_NONE};
+	*line = (PlanLine){.loop = true, .place = "", .until = PLAN_NONE};
 	line->step = text_dim(&r->text, text_name(&r->text));
 	if (line->step == PLAN_NONE || (int32_t)line->step < r->plan->module.ndims)
 		text_fault(&r->text, "a loop counts no step");
-	if (text_takes(&r->text, "count"))
+	if (text_expect(&r->text, "count"))
 		line->count = text_size(&r->text);
-	else if (text_expect(&r->text, "scalar"))
-		line->scalar = find_scalar(r, text_name(&r->text));
-	if (!line->count.n && line->scalar == PLAN_NONE)
+	if (!line->count.n)
 		text_fault(&r->text, "a loop has no number of steps");
 	if (text_takes(&r->text, "until"))
 		line->until = read_id(r);
