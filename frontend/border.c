@@ -63,7 +63,19 @@ static bool has_margins(const SpecAxis *axis)
 	       (axis->before + axis->after > 0 || axis->before_size || axis->after_size);
 }
 
-static bool has_border(const SpecAxis *axis) { return has_margins(axis) || is_centred(axis); }
+bool border_is_late(const SpecAxis *axis)
+{
+	const SizeExpr *sizes[] = {axis->dilation_size, axis->before_size, axis->after_size};
+	bool late = false;
+	for (int i = 0; i < 3; i++)
+		late |= sizes[i] && size_is_late(sizes[i]);
+	return late && (has_margins(axis) || is_centred(axis));
+}
+
+static bool has_border(const SpecAxis *axis)
+{
+	return (has_margins(axis) || is_centred(axis)) && !border_is_late(axis);
+}
 
 /* Windows that read nothing where they leave the axis, but are none that projections have. */
 static bool has_sized_border(const SpecAxis *axis) { return has_border(axis) && has_sizes(axis); }
@@ -289,12 +301,11 @@ static SpecTensor number_tensor(const Larger *l, const Side *sides)
 	return spec_outputs(l->b, axes, l->naxes, l->border->span);
 }
 
-/* Another node of the number: each has a shape of its own. */
-static NodeId number_node(const Larger *l)
+NodeId border_number(Build *b, const Border *border)
 {
-	NodeId id = node_new(l->b, NODE_NUMBER, l->border->span, l->border->span);
-	Node *node = graph_node(l->b->graph, id);
-	const Node *from = graph_node(l->b->graph, l->border->number);
+	NodeId id = node_new(b, NODE_NUMBER, border->span, border->span);
+	Node *node = graph_node(b->graph, id);
+	const Node *from = graph_node(b->graph, border->number);
 	node->number = from->number;
 	node->is_integer = from->is_integer;
 	node->integer = from->integer;
@@ -315,7 +326,7 @@ static void add_box(Larger *l, const Side *sides)
 	bool number = !inside && l->border->kind == BORDER_NUMBER;
 	uint32_t n = l->nargs++;
 	l->operands[n] = number ? number_tensor(l, sides) : tensor;
-	l->args[n] = number ? number_node(l) : l->arg;
+	l->args[n] = number ? border_number(l->b, l->border) : l->arg;
 	l->spans[n] = number ? l->border->span : l->span;
 }
 
@@ -486,23 +497,32 @@ static const Border *skipping(Build *b, const SpecParts *parts, const SpecAxis *
 	return border;
 }
 
+static bool skips(const SpecParts *parts)
+{
+	return !parts->border || parts->border->kind == BORDER_SKIP;
+}
+
+const Border *border_of(Build *b, const SpecParts *parts, const SpecAxis *axis)
+{
+	return skips(parts) ? skipping(b, parts, axis) : parts->border;
+}
+
 static bool put_around(Build *b, SpecParts *parts, uint32_t arg, SpecTensor *out)
 {
-	bool skips = !parts->border || parts->border->kind == BORDER_SKIP;
 	const SpecTensor *tensor = &parts->spec->operands[arg];
 	Larger l = {.b = b,
 		    .parts = parts,
 		    .border = parts->border,
-		    .has = skips ? has_sized_border : has_border,
+		    .has = skips(parts) ? has_sized_border : has_border,
 		    .arg = parts->args[arg],
 		    .span = parts->spans[arg]};
 	const SpecAxis *axis = find_axis(tensor, l.has);
 	*out = tensor_without(b, tensor, l.has);
 	if (!axis)
 		return true;
-	if (skips && !(l.border = skipping(b, parts, axis)))
+	if (!(l.border = border_of(b, parts, axis)))
 		return false;
-	if (skips) /* the number is one of the wide dtype */
+	if (skips(parts)) /* the number is one of the wide dtype */
 		l.arg = node_cast(b, l.arg, dtype_wide(node_dtype(b, l.arg)), l.span);
 	if (!name_axes(&l, tensor)) {
 		diag(b->diags, E0932, l.border->span,

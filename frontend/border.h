@@ -25,5 +25,13 @@ BorderKind border_of_word(Sym name);
  * the stride times as many elements as there are windows, and what a window reaches beyond its first.
  * Requires: the specification joins no axes. */
 const Spec *border_put(Build *b, SpecParts *parts);
+/* Does a scalar or the number of a step say how many elements stand in the margins? No tensor has them then:
+ * border_put leaves these axes as they are. */
+bool border_is_late(const SpecAxis *axis);
+/* What stands in the margins of such an axis: where nothing is said the number that changes no result. NULL
+ * after an error. */
+const Border *border_of(Build *b, const SpecParts *parts, const SpecAxis *axis);
+/* Another node of its number: each has a shape of its own. */
+NodeId border_number(Build *b, const Border *border);
 
 #endif

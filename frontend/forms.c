@@ -163,7 +163,8 @@ NodeId form_spec_node(Build *b, const SpecParts *parts)
 	apart.spec = spec;
 	joined_take_apart(b, parts->spec, apart.args, apart.spans, apart.nargs);
 	apart.spec = border_put(b, &apart);
-	apart.spec = apart.spec ? strides_apart(b, strides_gather(b, &apart)) : NULL;
+	apart.spec = apart.spec ? strides_gather(b, &apart) : NULL;
+	apart.spec = apart.spec ? strides_apart(b, apart.spec) : NULL;
 	NodeId id = apart.spec ? plain_spec_node(b, &apart) : NODE_NONE;
 	if (id == NODE_NONE)
 		return id;

@@ -8,6 +8,7 @@
  */
 #include <inttypes.h>
 
+#include "frontend/border.h"
 #include "frontend/letter_size.h"
 #include "frontend/nodes.h"
 #include "frontend/specs.h"
@@ -128,8 +129,17 @@ static Indexed indexed_of(Build *b, const SpecTensor *tensor)
 	return x;
 }
 
-/* The node that indexes: operand 0, which `from` is of, and the places of each window. */
-static NodeId indexing_node(const Indexed *x, NodeKind kind, NodeId arg, Window *windows)
+/* "s, k" or "s" of that window. */
+static SpecTensor places_tensor(const Indexed *x, uint32_t i)
+{
+	Span span = x->windows[i]->span;
+	SpecAxis axes[2] = {spec_letter(x->letters[i][1], span),
+			    spec_letter(x->letters[i][2], span)};
+	return spec_outputs(x->b, axes, x->windows[i]->kernel ? 2 : 1, span);
+}
+
+/* The node that indexes `arg` at the places of each window. */
+static NodeId indexing_node(const Indexed *x, NodeKind kind, NodeId arg, const NodeId *places)
 {
 	Build *b = x->b;
 	uint32_t n = x->nwindows + 1;
@@ -144,9 +154,9 @@ static NodeId indexing_node(const Indexed *x, NodeKind kind, NodeId arg, Window 
 	args[0] = arg;
 	spans[0] = graph_node(b->graph, arg)->span;
 	for (uint32_t i = 1; i < n; i++) {
-		args[i] = window_places(&windows[i - 1], &x->letters[i - 1][1]);
+		args[i] = places[i - 1];
 		spans[i] = x->windows[i - 1]->span;
-		spec->operands[i] = graph_node(b->graph, args[i])->spec->result;
+		spec->operands[i] = places_tensor(x, i - 1);
 	}
 	NodeId id = node_new(b, kind, spans[0], spans[0]);
 	node_set_args(b, id, args, spans, n);
@@ -157,19 +167,122 @@ static NodeId indexing_node(const Indexed *x, NodeKind kind, NodeId arg, Window 
 	return id;
 }
 
+static NodeId *places_of(const Indexed *x, const Window *windows)
+{
+	NodeId *places = ARENA_ARRAY(x->b->arena, NodeId, x->nwindows);
+	for (uint32_t i = 0; i < x->nwindows; i++)
+		places[i] = window_places(&windows[i], &x->letters[i][1]);
+	return places;
+}
+
 /* ---- operands ---- */
+
+/* What the margins of windows that no tensor has (border_is_late) are to read; NULL: there are none. */
+static bool late_border(const Indexed *x, const SpecParts *parts, const Border **border)
+{
+	*border = NULL;
+	for (uint32_t i = 0; i < x->nwindows && !*border; i++)
+		if (border_is_late(x->windows[i]) &&
+		    !(*border = border_of(x->b, parts, x->windows[i])))
+			return false;
+	return true;
+}
+
+/* Does a step that is left out give the number already? */
+static bool is_zero(const Build *b, const Border *border)
+{
+	const Node *number = graph_node(b->graph, border->number);
+	return number->is_integer ? number->integer == 0 : number->number == 0;
+}
+
+static IndexMode mode_of(const Border *border)
+{
+	static const IndexMode modes[] = {[BORDER_EDGE] = INDEX_CLAMPED,
+					  [BORDER_REFLECT] = INDEX_CHECKED,
+					  [BORDER_WRAP] = INDEX_WRAPPED,
+					  [BORDER_NUMBER] = INDEX_SKIPPED};
+	return border ? modes[border->kind] : INDEX_CHECKED;
+}
+
+/* "whole => ", for the sizes of its axes alone: no routine computes it. */
+static NodeId sizes_node(const Indexed *x, NodeId arg)
+{
+	Build *b = x->b;
+	Spec *spec = ARENA_NEW(b->arena, Spec);
+	*spec = *spec_reduce_all(b, x->whole.span);
+	spec->operands = ARENA_NEW(b->arena, SpecTensor);
+	spec->operands[0] = x->whole;
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
+		SpecRow *row = &spec->operands[0].rows[kind];
+		row->axes = ARENA_ARRAY(b->arena, SpecAxis, row->naxes);
+		for (uint32_t i = 0; i < row->naxes; i++)
+			row->axes[i] = spec_letter(x->whole.rows[kind].axes[i].letter,
+						   x->whole.rows[kind].axes[i].span);
+	}
+	return spec_node(b, spec, OP_ID, &arg, 1);
+}
+
+static void reflect(const Indexed *x, const Window *windows, NodeId arg, NodeId *places)
+{
+	Build *b = x->b;
+	NodeId sizes = sizes_node(x, arg);
+	for (uint32_t i = 0; i < x->nwindows; i++)
+		if (border_is_late(x->windows[i]))
+			places[i] = window_reflected(&windows[i], places[i],
+						     letter_size_of_node(b, sizes, x->letters[i][0],
+									 x->windows[i]->span));
+}
+
+/* "s, k; apart; => apart": the number where a place of that window is outside the axis. */
+static NodeId with_number(const Indexed *x, NodeId gathered, NodeId whole, uint32_t i,
+			  const Window *window, const Border *border)
+{
+	Build *b = x->b;
+	Node from = *graph_node(b->graph, gathered);
+	Span span = window->axis->span;
+	NodeId args[3] = {NODE_NONE, whole, border_number(b, border)};
+	Dtype dtype = nodes_unite(b, args + 1, 2);
+	args[0] = window_inside(window, from.args[i + 1],
+				letter_size_of_node(b, gathered, x->letters[i][0], span), dtype);
+	Spec *spec = ARENA_NEW(b->arena, Spec);
+	*spec = (Spec){.span = span, .noperands = 3, .result = x->apart};
+	spec->operands = ARENA_ARRAY(b->arena, SpecTensor, 3);
+	spec->operands[0] = from.spec->operands[i + 1];
+	spec->operands[1] = x->apart;
+	spec->operands[2] = spec_outputs(b, NULL, 0, span);
+	return spec_node(b, spec, OP_WHERE, args, 3);
+}
 
 static NodeId gather_node(const Indexed *x, SpecParts *parts, NodeId arg)
 {
 	Build *b = x->b;
+	const Border *border;
 	Window *windows = ARENA_ARRAY(b->arena, Window, x->nwindows);
+	if (!late_border(x, parts, &border))
+		return NODE_NONE;
 	for (uint32_t i = 0; i < x->nwindows; i++)
 		windows[i] = window_of(b, parts, x->windows[i], false);
+	bool number = border && border->kind == BORDER_NUMBER && !is_zero(b, border);
+	if (number) /* it is one of the wide dtype */
+		arg = node_cast(b, arg, dtype_wide(node_dtype(b, arg)), x->whole.span);
 	node_settle(b, arg, DTYPE_NONE);
-	NodeId id = indexing_node(x, NODE_GATHER, arg, windows);
-	for (uint32_t i = 0; i < x->nwindows; i++)
+	NodeId *places = places_of(x, windows);
+	if (border && border->kind == BORDER_REFLECT)
+		reflect(x, windows, arg, places);
+	NodeId id = indexing_node(x, NODE_GATHER, arg, places), whole = id;
+	graph_node(b->graph, id)->mode = mode_of(border);
+	for (uint32_t i = 0; i < x->nwindows; i++) {
 		window_say_size(&windows[i], parts, id, x->letters[i][0], false);
-	return id;
+		if (!border_is_late(x->windows[i]))
+			continue;
+		if (border->kind == BORDER_WRAP)
+			window_require_margins(
+				&windows[i],
+				letter_size_of_node(b, id, x->letters[i][0], x->windows[i]->span));
+		if (number)
+			whole = with_number(x, id, whole, i, &windows[i], border);
+	}
+	return whole;
 }
 
 const Spec *strides_gather(Build *b, SpecParts *parts)
@@ -184,6 +297,8 @@ const Spec *strides_gather(Build *b, SpecParts *parts)
 			continue;
 		Indexed x = indexed_of(b, tensor);
 		parts->args[i] = gather_node(&x, parts, parts->args[i]);
+		if (parts->args[i] == NODE_NONE)
+			return NULL;
 		out->operands[i] = x.named;
 	}
 	return out;
@@ -201,6 +316,24 @@ const Spec *strides_apart(Build *b, const Spec *spec)
 	return out;
 }
 
+/* What a scatter folds with. */
+static Op folds_with(Op reduce)
+{
+	return reduce == OP_NONE  ? OP_ADD
+	       : reduce == OP_AND ? OP_MIN
+	       : reduce == OP_OR  ? OP_MAX
+				  : reduce;
+}
+
+/* 0 or 1 of each element, of which the least is what `&&` makes, the greatest what `||` makes. */
+static NodeId truths(Build *b, NodeId id, Span span)
+{
+	NodeId args[2] = {id, value_to_node(b, value_integer(0, span))};
+	Span spans[2] = {span, span};
+	Dtype dtype = node_dtype(b, id);
+	return node_cast(b, node_pointwise(b, OP_NE, args, spans, 2, span, span), dtype, span);
+}
+
 NodeId strides_scatter(Build *b, SpecParts *parts, const Spec *spec, NodeId made)
 {
 	if (!spec_find_sized(&spec->result))
@@ -213,11 +346,13 @@ NodeId strides_scatter(Build *b, SpecParts *parts, const Spec *spec, NodeId made
 		pads |= window_pads(&windows[i]);
 	}
 	node_settle(b, made, DTYPE_NONE);
+	if (parts->reduce == OP_AND || parts->reduce == OP_OR)
+		made = truths(b, made, parts->span);
 	Dtype dtype = node_dtype(b, made);
-	NodeId id = indexing_node(&x, NODE_SCATTER, made, windows);
+	NodeId id = indexing_node(&x, NODE_SCATTER, made, places_of(&x, windows));
 	Node *node = graph_node(b->graph, id);
 	bool keeps = parts->keeps && parts->reduce == OP_ADD;
-	node->reduce = keeps ? OP_ID : parts->reduce == OP_NONE ? OP_ADD : parts->reduce;
+	node->reduce = keeps ? OP_ID : folds_with(parts->reduce);
 	node->mode = pads ? INDEX_SKIPPED : INDEX_CHECKED;
 	node->dtype = keeps ? dtype : dtype_wide(dtype);
 	for (uint32_t i = 0; i < x.nwindows; i++)
@@ -252,6 +387,9 @@ static NodeId ones_of(Build *b, NodeId id, Span span)
 /* Not 0 where the node has an element of its operands: its other axes may leave some, as `1^k` and `2*k` do. */
 static NodeId reached_elements(Build *b, NodeId made)
 {
+	while (graph_node(b->graph, made)->kind == NODE_CAST ||
+	       graph_node(b->graph, made)->kind == NODE_POINTWISE) /* falls: towards leaves */
+		made = graph_node(b->graph, made)->args[0];
 	Node node = *graph_node(b->graph, made);
 	if (node.kind != NODE_SPEC)
 		return ones_of(b, made, node.span);

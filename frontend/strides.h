@@ -5,7 +5,7 @@
 #include "frontend/eval.h"
 
 /* Gathers what such windows of each operand read: args become tensors with an axis for each letter,
- * and the specification that is returned reads these. Requires: it is border_put's. */
+ * and the specification that is returned reads these; NULL after an error. Requires: it is border_put's. */
 const Spec *strides_gather(Build *b, SpecParts *parts);
 /* The specification with an axis for each letter of such windows of its result. */
 const Spec *strides_apart(Build *b, const Spec *spec);

@@ -17,6 +17,7 @@
  */
 #include "frontend/windows.h"
 
+#include "frontend/border.h"
 #include "frontend/late_dims.h"
 #include "frontend/letter_size.h"
 #include "frontend/nodes.h"
@@ -103,7 +104,8 @@ Window window_of(Build *b, SpecParts *parts, const SpecAxis *axis, bool written)
 		w.kernel = letter_size(b, parts, axis->kernel, span);
 		size_require_least(b, w.dilation, 1, "a dilation");
 	}
-	if (written && axis->kernel)
+	w.margins = (written && axis->kernel) || border_is_late(axis);
+	if (w.margins)
 		set_margins(&w);
 	return w;
 }
@@ -113,9 +115,9 @@ static const SizeExpr *extent(const Window *w)
 {
 	const SpecAxis *axis = w->axis;
 	const SizeExpr *all = product(w, w->stride, w->windows);
-	if (divides(w) || (w->written && axis->mark == MARK_PADDED))
+	if (divides(w) || (w->margins && axis->mark == MARK_PADDED))
 		return all;
-	if (w->written && axis->mark == MARK_PADDED_CEIL)
+	if (w->margins && axis->mark == MARK_PADDED_CEIL)
 		return difference(w, sum(w, all, number(w, 1)), w->stride);
 	if (axis->kernel)
 		all = sum(w, all, product(w, w->dilation, w->kernel));
@@ -131,7 +133,8 @@ static const SizeExpr *extent(const Window *w)
 /* How many windows an axis of that size has. */
 static const SizeExpr *windows_in(const Window *w, const SizeExpr *size)
 {
-	size = difference(w, size, sum(w, reach_of(w), number(w, w->axis->offset)));
+	if (!w->margins)
+		size = difference(w, size, sum(w, reach_of(w), number(w, w->axis->offset)));
 	return size_expr_of(w->b, SX_CEIL, size, w->stride);
 }
 
@@ -222,4 +225,32 @@ NodeId window_places(const Window *w, const Sym letters[2])
 	if (w->kernel)
 		args[1] = multiples(w, w->dilation, w->kernel);
 	return spec_node(b, spec, w->kernel ? OP_ADD : OP_ID, args, n);
+}
+
+/* ---- places outside the axis ---- */
+
+void window_require_margins(const Window *w, const SizeExpr *size)
+{
+	require_ge(w, size, w->before);
+	require_ge(w, size, w->after);
+}
+
+/* min(p, 2*last - p) of |p|: last - |last - |p||. */
+NodeId window_reflected(const Window *w, NodeId places, const SizeExpr *size)
+{
+	const SizeExpr *last = difference(w, size, number(w, 1));
+	window_require_margins(w, last);
+	Span span = w->axis->span;
+	for (int i = 0; i < 2; i++) {
+		places = node_pointwise(w->b, OP_ABS, &places, &span, 1, span, span);
+		places = two(w, OP_SUB, size_node(w, last), places);
+	}
+	return places;
+}
+
+NodeId window_inside(const Window *w, NodeId places, const SizeExpr *size, Dtype dtype)
+{
+	NodeId least = two(w, OP_GE, places, size_node(w, number(w, 0)));
+	NodeId most = two(w, OP_LT, places, size_node(w, size));
+	return node_cast(w->b, two(w, OP_MUL, least, most), dtype, w->axis->span);
 }

@@ -57,6 +57,7 @@ def check_read(model, random, n, m, b):
     x, w = np.float32(random.integers(-8, 9, (b, 2, n))), np.float32(random.integers(-8, 9, 3))
     g, d, p = (int(i) for i in random.integers(0, 5, 3))
     fits = g >= 1 and d >= 1 and n >= g * (m - 1) + 2 * d + 1 + p and n >= g * (m - 1) + 1 + p
+    fits = fits and n >= 1  # a border of another routine has an element
     try:
         f, h, k = model.read(x=x, w=w, m=m, g=g, d=d, p=p)
     except tsr.Error as error:
@@ -67,6 +68,57 @@ def check_read(model, random, n, m, b):
     sums = windows(x, 2, starts + p, d, 3, lambda parts: sum(v * a for v, a in zip(w, parts)))
     return fits and np.array_equal(f, want.transpose(1, 2, 0)) and np.array_equal(h, picked.transpose(1, 2, 0)) \
         and np.array_equal(k, sums)
+
+
+def bordered(x, starts, step, k, border):
+    """Of each window along the last axis the elements at start, start + step, ..., [window][k] of [b, 2]."""
+    n, found = x.shape[2], []
+    for start in starts:
+        places = [start + step * j for j in range(k)]
+        if border == "edge":
+            places = [min(max(p, 0), n - 1) for p in places]
+        elif border == "wrap":
+            places = [p % n for p in places]
+        elif border == "reflect":
+            places = [n - 1 - abs(n - 1 - abs(p)) for p in places]
+        found.append([x[:, :, p] if 0 <= p < n else np.full(x.shape[:2], border, np.float32) for p in places])
+    return found
+
+
+def folded(x, windows_of, fold):
+    return np.array([fold(window) for window in windows_of], np.float32).reshape((len(windows_of),) + x.shape[:2]).transpose(1, 2, 0)
+
+
+def check_around(model, random, n, m, b):
+    x, w = np.float32(random.integers(-8, 9, (b, 2, n))), np.float32(random.integers(-8, 9, 3))
+    d, p = (int(i) for i in random.integers(0, 4, 2))
+    fits = d >= 1 and n > d and n + p + 1 >= m + d
+    try:
+        results = model.around(x=x, w=w, m=m, d=d, p=p)
+    except tsr.Error as error:
+        return not fits and "must be" in str(error)
+    starts = np.arange(n) - d
+    weighted = lambda window: sum(a * v for a, v in zip(w, window))
+    wants = [folded(x, bordered(x, 2 * np.arange((n + 1) // 2) - d, d, 3, 0), weighted)]
+    wants += [folded(x, bordered(x, starts, d, 3, border), weighted) for border in ("edge", "reflect", "wrap")]
+    wants.append(folded(x, bordered(x, starts, d, 3, -np.inf), lambda window: np.max(window, 0)))
+    wants.append(folded(x, bordered(x, np.arange(m) - p, d, 2, 5), sum))
+    return fits and all(np.array_equal(result, want) for result, want in zip(results, wants))
+
+
+def check_combine(model, random, n, m, b):
+    y = np.float32(random.integers(0, 2, (b, m, 3)) * random.integers(1, 9, (b, m, 3)))
+    old = np.array(model.params["v"], np.float32)
+    g = int(random.integers(0, 4))
+    try:
+        results = model.combine(y=y, g=g)
+    except tsr.Error as error:
+        return (g == 0 or n < g * (m - 1) + 3) and "must be" in str(error)
+    meets = lambda old, word: written(old.T, y.transpose(1, 2, 0), g * np.arange(m), 1,
+                                      np.logical_and if word == "&&" else np.logical_or).T
+    wants = [meets(old, "&&"), meets(np.int32(old) - 2, "||"), meets(np.ones_like(old), "&&"),
+             meets(np.zeros_like(old), "||")]
+    return all(np.array_equal(result, want) for result, want in zip(results, wants))
 
 
 def check_write(model, random, n, m, b):
@@ -120,13 +172,15 @@ def main():
     with open(os.path.join(HERE, "strided-places.tsr"), encoding="utf8") as text:
         scalars = compiled("scalars", text.read())
     sized = compiled("sized", SIZED)
-    random = np.random.default_rng(1)
+    random, other = np.random.default_rng(1), np.random.default_rng(2)
     results = []
     for n, b in ((0, 1), (1, 1), (3, 0), (9, 2), (30, 3), (700, 1)):
         model = tsr.load(scalars, dims={"n": n, "b": b})
         for _ in range(12):
             m = int(random.choice([0, 1, 2, 3, 7]))
             results.append(check_read(model, random, n, m, b))
+            results.append(n == 0 or check_combine(model, other, n, m, b))
+            results.append(check_around(model, other, n, m, b))
             results.append(check_write(model, random, n, m, b))
     model = tsr.load(sized)
     for _ in range(60):
