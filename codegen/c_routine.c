@@ -178,10 +178,12 @@ static void put_array_checks(FILE *out, const Module *m, const TensorArg *args, 
 	}
 }
 
-/* Where temporaries are: those of `init` in the state. */
+/* Where temporaries are: those of `init` in the state, but of code for a GPU, which has room for parameters alone
+ * there. */
 static const char *temps_base(const Module *m, uint32_t routine)
 {
-	return routine < m->program->routines.n ? "workspace" : "state";
+	bool init = module_is_init(m, routine) && m->program->options.gpu;
+	return routine < m->program->routines.n || init ? "workspace" : "state";
 }
 
 static const char *placed(const Module *m, const char *base, Size offset, const char *type)
@@ -411,7 +413,16 @@ static void put_routine(FILE *out, const Module *m, uint32_t index)
 	put_memory_checks(out, m, index);
 	if (index < m->program->routines.n)
 		put_places(out, m, index);
+	bool own =
+		inside && m->program->options.gpu && !size_is(m->program->sizes, r->workspace, 0);
+	if (own)
+		fprintf(out,
+			"\tvoid *const workspace = malloc((size_t)%s);\n\tif (workspace == NULL)\n"
+			"\t\treturn TSR_BAD_POINTER;\n",
+			c_size(m, r->workspace));
 	put_calls(out, m, index, 0, r->nkernels, 0);
+	if (own)
+		fprintf(out, "\tfree(workspace);\n");
 	if (packs && r->nkernels)
 		fprintf(out, "\t*%s = %d;\n", placed(m, "state", m->program->stamp, "uint32_t"),
 			PACK_STAMP);
@@ -451,7 +462,7 @@ static void put_fill(FILE *out, const Module *m, const ProgramParam *param)
 {
 	if (param->init == PARAM_COMPUTED)
 		return;
-	Dtype dtype = param_dtype(m->program, param);
+	Dtype dtype = param->type.dtype;
 	const char *type = c_type(dtype), *name = dtype_name(dtype);
 	const char *n = c_size(m, m->program->buffers.at[param->buffer].elements);
 	const char *to = placed(m, "state", param->offset, type);

@@ -15,7 +15,7 @@ const char cuda_layer_text[] =
 	"#define INT64_MAX INT64_C(9223372036854775807)\n#define INT64_MIN (-INT64_MAX - 1)\n"
 	"#define UINT64_MAX UINT64_C(18446744073709551615)\n"
 	"#define NAN __int_as_float(0x7fffffff)\n#define INFINITY __int_as_float(0x7f800000)\n"
-	"#else\n#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
+	"#else\n#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
 	"#ifndef __cplusplus\n#include <tgmath.h>\n#endif\n#endif\n\n"
 	"#define TSR_SCALAR ((void)0)\n#define TSR_LANES\n\n"
 	"/* A thread's place: TSR_BLOCK of TSR_BLOCKS, TSR_THREAD in it. TSR_THREADS runs its body for each thread i\n"

@@ -30,7 +30,7 @@ static Scalar uniform_at(const ProgramParam *param, uint64_t seed, int64_t at, d
 static int init_param(const Program *program, const ProgramParam *param, const int64_t *dims,
 		      void *state, uint64_t seed)
 {
-	Dtype dtype = param_dtype(program, param);
+	Dtype dtype = param->type.dtype;
 	int64_t n = size_value(program, program->buffers.at[param->buffer].elements, dims);
 	int64_t offset = size_value(program, param->offset, dims);
 	int64_t fan_in =

@@ -108,7 +108,7 @@ static void fill_packed(Init *in, Dtype dtype, unsigned half, Rvalue *to, Rvalue
 static void fill_constant(Init *in, const ProgramParam *param, Rvalue *to, Rvalue *n)
 {
 	Jit *jit = in->f.jit;
-	Dtype dtype = param_dtype(jit->module->program, param);
+	Dtype dtype = param->type.dtype;
 	if (!in->fill[dtype])
 		in->fill[dtype] = fill_function(jit, dtype);
 	Scalar value = scalar_of(dtype, param->value);
@@ -195,7 +195,7 @@ static void fill(Init *in, const ProgramParam *param)
 		return;
 	Rvalue *count = jit_size(&in->sizes, p->buffers.at[param->buffer].elements);
 	Rvalue *offset = jit_size(&in->sizes, param->offset);
-	Rvalue *to = jit_offset(&in->f, in->state, offset, jit->types[param_dtype(p, param)]);
+	Rvalue *to = jit_offset(&in->f, in->state, offset, jit->types[param->type.dtype]);
 	if (param->init == PARAM_CONSTANT)
 		fill_constant(in, param, to, count);
 	else

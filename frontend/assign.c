@@ -11,10 +11,8 @@
 #include <string.h>
 
 #include "frontend/eval.h"
-#include "frontend/half_bytes.h"
 #include "frontend/joined.h"
 #include "frontend/nodes.h"
-#include "frontend/packed_result.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
 #include "frontend/strides.h"
@@ -203,18 +201,6 @@ static NodeId write_joined_part(Build *b, const SpecParts *parts)
 	return form_spec_node(b, &second);
 }
 
-/* Where places are computed, values that meet are folded as scatter does. */
-static bool check_scatters(Build *b, const AstStep *step, const Spec *spec)
-{
-	const SpecAxis *axis = spec_find_sized(&spec->result);
-	if (!axis || (step->acc != OP_AND && step->acc != OP_OR))
-		return true;
-	diag(b->diags, E0910, step->op_span, "'%s' does not write in steps that a size says yet",
-	     step->acc == OP_AND ? "=&&" : "=||");
-	diag_note(b->diags, axis->span, "these");
-	return false;
-}
-
 /* How the result of a step with `via` is still to be assigned. */
 typedef enum Via {
 	VIA_WRITES,  /* it is: the node writes where its specification says */
@@ -245,7 +231,7 @@ static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype, bool fresh, V
 		return NODE_NONE;
 	if (nargs == 1)
 		settle_right(b, nodes[0], dtype);
-	if (!check_joined(b, parts.spec) || !check_scatters(b, step, parts.spec))
+	if (!check_joined(b, parts.spec))
 		return NODE_NONE;
 	bool part = joins_a_part(parts.spec);
 	*via = spec_find_sized(&parts.spec->result)	? VIA_SCATTERS
@@ -284,8 +270,7 @@ static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 		return NODE_NONE;
 	bool named = target->kind == AST_NAME || target->kind == AST_MEMBER;
 	Value value = named ? eval(b, target) : value_error();
-	bool half = value.kind == VALUE_TENSOR && half_bytes_of(b, value.node);
-	NodeId id = half ? value.node : value_to_node(b, value);
+	NodeId id = value_to_node(b, value);
 	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
 	if (node && (node->kind == NODE_PARAM || (node->kind == NODE_ZEROS && !node->carried)))
 		return id;
@@ -352,18 +337,6 @@ static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId 
 	return false;
 }
 
-static bool check_target_bytes(Build *b, const AstStep *step, NodeId target)
-{
-	const Node *node = graph_node(b->graph, target);
-	if (node->kind != NODE_PARAM ||
-	    !refuses_half_bytes(b, node->dtype, step->span,
-				arena_printf(b->arena, "'%s'", node->name)))
-		return true;
-	diag_note(b->diags, node->name_span,
-		  "where its declaration says all of its sizes, a step may write it");
-	return false;
-}
-
 /* ---- parameters of which two elements share a byte ---- */
 
 static void write_all(Build *b, const AstStep *step, NodeId target, NodeId value)
@@ -388,31 +361,37 @@ static NodeId end_of(Build *b, const AstStep *step, Dtype half)
 
 /* A tensor with a byte for each element, which the step writes; it begins with what they are where the
  * step reads that, or leaves some. */
-static NodeId halves_apart(Build *b, const AstStep *step, const HalfBytes *half)
+static NodeId elements_of(Build *b, const AstStep *step, NodeId param)
 {
-	const Node *param = graph_node(b->graph, half->bytes);
-	Sym name = param->name;
-	Span span = param->name_span;
-	Dtype dtype = dtype_alone(half->dtype);
-	NodeId apart = node_new(b, NODE_ZEROS, step->target->span, step->target->span);
-	graph_node(b->graph, apart)->dtype = dtype;
-	node_name(b, apart, name, span);
-	half_bytes_ascribe(b, half, apart);
+	const Node *node = graph_node(b->graph, param);
+	Sym name = node->name;
+	Span span = node->name_span;
+	Dtype half = node->dtype, dtype = dtype_alone(half);
+	NodeId all = node_new(b, NODE_ZEROS, step->target->span, step->target->span);
+	graph_node(b->graph, all)->dtype = dtype;
+	graph_node(b->graph, all)->like = param;
+	node_name(b, all, name, span);
 	bool end = clears_to_end(step);
 	if ((step->clear && !end) || (step->acc == OP_NONE && !step->via))
-		return apart;
-	NodeId old = end ? end_of(b, step, half->dtype)
-			 : half_bytes_read(b, half->bytes, step->target->span);
-	write_all(b, step, apart, node_cast(b, old, dtype, step->target->span));
-	return apart;
+		return all;
+	NodeId old = end ? end_of(b, step, half) : param;
+	write_all(b, step, all, node_cast(b, old, dtype, step->target->span));
+	return all;
 }
 
-/* Back to bytes, behind the step. */
-static void halves_together(Build *b, const AstStep *step, const HalfBytes *half, NodeId apart)
+/* `=&&` and `=||` where places are computed: the left side and what was folded are combined here, as what
+ * nothing reaches keeps its number, and no number of each type is neutral. */
+static NodeId combined_where_written(Build *b, const AstStep *step, NodeId scattered, NodeId value,
+				     NodeId old)
 {
-	Span span = step->target->span;
-	write_all(b, step, half->bytes,
-		  packed_result(b, node_cast(b, apart, half->dtype, span), span));
+	Span span = step->span, spans[2] = {span, span};
+	Dtype dtype = node_dtype(b, value);
+	old = old == NODE_NONE
+		      ? value_to_node(b, value_integer(step->clear && step->acc == OP_AND, span))
+		      : node_cast(b, old, dtype, span);
+	NodeId args[2] = {old, value};
+	NodeId both = node_pointwise(b, step->acc, args, spans, 2, span, span);
+	return strides_keep(b, scattered, node_cast(b, both, dtype, span), old);
 }
 
 void eval_assign(Build *b, const AstStep *step)
@@ -422,10 +401,11 @@ void eval_assign(Build *b, const AstStep *step)
 	NodeId target = find_target(b, step, &fresh);
 	if (target == NODE_NONE && !fresh)
 		return;
-	const HalfBytes *found = half_bytes_of(b, target);
-	HalfBytes half = found ? *found : (HalfBytes){.bytes = NODE_NONE};
-	Dtype left = found ? half.dtype : fresh ? DTYPE_NONE : node_dtype(b, target);
-	target = found ? halves_apart(b, step, &half) : target;
+	NodeId param = target;
+	Dtype left = fresh ? DTYPE_NONE : node_dtype(b, target);
+	bool halves =
+		!fresh && dtype_is_packed(left) && graph_node(b->graph, target)->kind == NODE_PARAM;
+	target = halves ? elements_of(b, step, param) : target;
 	Dtype dtype = fresh ? DTYPE_NONE : step_dtype(step, left);
 	Via kind = VIA_JOINS;
 	NodeId id = step->via ? eval_via(b, step, dtype, fresh, &kind) : eval_right(b, step, dtype);
@@ -442,13 +422,20 @@ void eval_assign(Build *b, const AstStep *step)
 		if (writes)
 			id = node_move_last(b, id);
 	}
-	if (!check_target_dtype(b, step, id, target, left) || !check_target_bytes(b, step, target))
+	if (!check_target_dtype(b, step, id, target, left))
 		return;
 	if (!writes)
 		id = node_cast(b, id, dtype, step->expr->span);
-	if (!writes && found && step->acc == OP_NONE)
+	if (!writes && halves && step->acc == OP_NONE)
 		id = node_cast(b, id, dtype_alone(dtype), step->expr->span);
-	if (kind == VIA_SCATTERS && step->acc == OP_NONE && !fresh)
+	bool logic = step->acc == OP_AND || step->acc == OP_OR;
+	bool combines = kind == VIA_SCATTERS && logic;
+	if (combines)
+		id = node_cast(b,
+			       combined_where_written(b, step, scattered, id,
+						      fresh || step->clear ? NODE_NONE : target),
+			       dtype_alone(left), step->span);
+	else if (kind == VIA_SCATTERS && step->acc == OP_NONE && !fresh)
 		id = strides_keep(b, scattered, id, target);
 	if (!writes)
 		id = copy_node(b, step, id);
@@ -456,9 +443,9 @@ void eval_assign(Build *b, const AstStep *step)
 		return;
 	Node *node = graph_node(b->graph, id);
 	node->target = target;
-	node->acc = step->acc;
-	node->clear = step->clear && !(found && clears_to_end(step));
+	node->acc = combines ? OP_NONE : step->acc;
+	node->clear = step->clear && !combines && !(halves && clears_to_end(step));
 	routine_add_write(b, id, step->span);
-	if (half.bytes != NODE_NONE)
-		halves_together(b, step, &half, target);
+	if (halves)
+		write_all(b, step, param, target);
 }

@@ -85,7 +85,6 @@ struct Build {
 	VEC(Sym) define_names; /* every dim, for -D */
 	VEC(LateDim) late_dims;	    /* (late_dims.h) */
 	VEC(SizeExpr *) late_sizes; /* those that are one */
-	VEC(struct HalfBytes) half_bytes; /* (half_bytes.h) */
 	NameIndex routines;    /* places among the graph's */
 	uint32_t *reached;     /* by NodeId: the mark of the last Reach that it is in */
 	size_t nreached;

@@ -18,7 +18,6 @@
 
 #include "frontend/build.h"
 #include "frontend/eval.h"
-#include "frontend/half_bytes.h"
 #include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
@@ -36,14 +35,11 @@ static bool is_of_dtype(Dtype dtype, double number)
 static void set_number(Build *b, NodeId param, double number, Span span)
 {
 	Node *node = graph_node(b->graph, param);
-	const HalfBytes *half = half_bytes_of(b, param);
-	Dtype dtype = half ? half->dtype : node->dtype;
 	node->init = INIT_CONSTANT;
 	node->init_value = number;
-	if (!is_of_dtype(dtype, number))
-		diag(b->diags, E0232, span, "%.17g is no number of %s", number, dtype_name(dtype));
-	else if (half) /* in both halves of a byte */
-		node->init_value = (double)(17 * ((int)number & 15));
+	if (!is_of_dtype(node->dtype, number))
+		diag(b->diags, E0232, span, "%.17g is no number of %s", number,
+		     dtype_name(node->dtype));
 }
 
 /* ---- what an initialiser may be made of ---- */
@@ -250,10 +246,7 @@ static Value eval_initial(Build *b, NodeId param, Sym name, const AstExpr *init)
 /* Floats are rounded to the parameter's type; integers must be asked for. */
 static NodeId fitted(Build *b, NodeId param, NodeId value, Span span)
 {
-	const HalfBytes *half = half_bytes_of(b, param);
-	Dtype dtype = half ? half->dtype : node_dtype(b, param);
-	if (refuses_half_bytes(b, dtype, span, "the parameter"))
-		return NODE_NONE;
+	Dtype dtype = node_dtype(b, param);
 	node_settle(b, value, dtype_wide(dtype));
 	if (!dtype_is_integer(dtype) || dtype_is_integer(node_dtype(b, value)))
 		return node_cast(b, value, dtype, span);
@@ -281,7 +274,9 @@ static void set_expression(Build *b, NodeId param, Value value, Span span)
 	id = node_pointwise(b, OP_ID, &id, &span, 1, span, span);
 	graph_node(b->graph, id)->like = param;
 	graph_node(b->graph, id)->target = param;
-	graph_node(b->graph, id)->elementwise = elementwise;
+	/* of i4 and u4 two elements are one store */
+	graph_node(b->graph, id)->elementwise =
+		elementwise && !dtype_is_packed(node_dtype(b, param));
 	Node *node = graph_node(b->graph, param);
 	node->init = INIT_EXPRESSION;
 	node->initial = id;
@@ -341,13 +336,10 @@ static NodeId param_create(Build *b, const ParamDecl *decl)
 	node->dtype = dtype;
 	node->init = dtype_is_float(dtype) ? INIT_UNIFORM : INIT_CONSTANT;
 	node_name(b, id, full, decl->name.span);
-	if (dtype_is_packed(dtype) && half_bytes_wanted(b, decl->name.sym, shape))
-		half_bytes_declare(b, id);
 	if (decl->init)
 		initial_set(b, id, full, decl->init);
 	PUSH(b->arena, b->graph->params, id);
-	NodeId packs = graph_node(b->graph, id)->packs;
-	listing_add(b, full, packs == NODE_NONE ? id : packs, decl->name.span);
+	listing_add(b, full, id, decl->name.span);
 	return id;
 }
 

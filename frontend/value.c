@@ -8,7 +8,6 @@
 
 #include "frontend/build.h"
 #include "frontend/literal.h"
-#include "frontend/half_bytes.h"
 #include "frontend/nodes.h"
 
 Value value_error(void) { return (Value){.kind = VALUE_ERROR}; }
@@ -324,7 +323,7 @@ NodeId value_to_node(Build *b, Value value)
 {
 	switch (value.kind) {
 	case VALUE_ERROR: return NODE_NONE;
-	case VALUE_TENSOR: return half_bytes_read(b, value.node, value.span);
+	case VALUE_TENSOR: return value.node;
 	case VALUE_NUMBER: return number_node(b, &value);
 	case VALUE_SIZE: return size_node(b, value.size, value.span);
 	case VALUE_TUPLE: return literal_from_tuple(b, &value);

@@ -40,8 +40,7 @@ static void dump_param(const Dump *d, const ProgramParam *param)
 {
 	fprintf(d->out, " at ");
 	put_size(d, param->offset);
-	bool halves = param->type.dtype != param_dtype(d->program, param);
-	fprintf(d->out, " as %s", halves ? param->type.text : axes_of(&param->type));
+	fprintf(d->out, " as %s", axes_of(&param->type));
 	if (param->init == PARAM_UNIFORM) {
 		fprintf(d->out, ", uniform ");
 		put_size(d, param->fan_in);

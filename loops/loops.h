@@ -311,12 +311,6 @@ typedef struct Program {
 	Schedule *made; /* what was chosen for the kernels */
 } Program;
 
-/* Of what the state holds: where its type has two elements a byte and a routine assigns to it, bytes. */
-static inline Dtype param_dtype(const Program *program, const ProgramParam *param)
-{
-	return program->buffers.at[param->buffer].dtype;
-}
-
 /* Bytes of the elements, in whole cache lines. */
 Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
 /* Nothing touches the temporary any more: it has no elements. */

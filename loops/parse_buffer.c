@@ -92,8 +92,7 @@ static void parse_param(LoopsParser *p, Buffer *buffer)
 	param.offset = parse_size(p);
 	lex_want(p, "as");
 	Span span = lex_span(p, lex_now(p));
-	bool halves = buffer->dtype == DTYPE_U8 && p->source->text[lex_now(p)->start] != '[';
-	param.type = parse_type(p, halves ? lex_dtype(p) : buffer->dtype);
+	param.type = parse_type(p, buffer->dtype);
 	fit_type(p, buffer, &param.type, span);
 	lex_want(p, ",");
 	param.init = PARAM_COMPUTED;

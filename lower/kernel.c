@@ -42,6 +42,14 @@ static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
 }
 
+/* to = from, in both halves of its bytes */
+static void emit_halves(Gen *gen, BufferId from, BufferId to)
+{
+	Sym name = sym_cstr(gen->program->symbols, "byte");
+	const IterVar iters[2] = {gen_iter(gen, name), gen_iter(gen, name)};
+	body_pack_halves(gen->program, from, to, iters, &gen->top);
+}
+
 /* A reshape of a node without a buffer (a number, a range): to[e] = its element number e. */
 static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 {
@@ -94,6 +102,9 @@ static void emit_kind(Gen *gen, const KernelPlan *plan)
 	case KERNEL_WORDS: random_emit(gen, plan->node, plan->to); break;
 	case KERNEL_NUMBERS: random_emit_numbers(gen, plan->node, plan->to); break;
 	case KERNEL_COPY: emit_flat_copy(gen, lower->plan[node->args[0]].buffer, plan->to); break;
+	case KERNEL_HALVES:
+		emit_halves(gen, lower->plan[node->args[0]].buffer, plan->to.buffer);
+		break;
 	case KERNEL_RESHAPED: emit_reshaped_leaf(gen, node->args[0], plan->to); break;
 	case KERNEL_LEAF: emit_over_shape(gen, plan->node, plan->to); break;
 	}
@@ -155,11 +166,16 @@ static void emit_taking(Lower *lower, const KernelPlan *plan)
 	StoreTarget to = {lower->plan[node->target].buffer, node->acc};
 	Gen gen = gen_new(lower, lower_name(lower, plan->node), node->span);
 	gen_make_operand(&gen, CHOICE_TEMPORARY, plan->to.buffer);
-	if (meets_all(lower, plan->node))
+	bool halves = dtype_is_packed(lower->program->buffers.at[to.buffer].dtype);
+	if (halves)
+		emit_halves(&gen, plan->to.buffer, to.buffer);
+	else if (meets_all(lower, plan->node))
 		emit_flat_copy(&gen, plan->to.buffer, to);
 	else
 		nest_emit_reached(&gen, plan->node, plan->to.buffer, to);
-	lower_add_kernel(lower, kernel_finish(&gen));
+	Kernel kernel = kernel_finish(&gen);
+	kernel.alone = halves; /* it stores two elements at a time */
+	lower_add_kernel(lower, kernel);
 }
 
 /* target ACC= node: at once, or by way of a tensor that is computed before. */
@@ -170,7 +186,9 @@ static void emit_assignment(Lower *lower, const KernelPlan *plan)
 	add_packing(lower, plan);
 	Gen gen = gen_emit(&plan->gen);
 	emit_planned(&gen, plan);
-	lower_add_kernel(lower, kernel_finish(&gen));
+	Kernel kernel = kernel_finish(&gen);
+	kernel.alone |= plan->kind == KERNEL_HALVES; /* it stores two elements at a time */
+	lower_add_kernel(lower, kernel);
 	if (plan->clears_later)
 		clear_target(lower, plan->node);
 	if (plan->aside)

@@ -39,8 +39,30 @@ static bool is_direct(const Lower *lower, NodeId id)
 	return nest_is_direct(lower, id) && (plain || !sums);
 }
 
+/* Are two elements of its target a byte? Then it stores all of them, from a tensor with a byte for each. */
+static bool writes_halves(const Lower *lower, NodeId id)
+{
+	NodeId target = lower_node(lower, id)->target;
+	return target != NODE_NONE && lower_node(lower, target)->kind == NODE_PARAM &&
+	       dtype_is_packed(lower_node(lower, target)->dtype);
+}
+
+/* Does that tensor stand in memory already? */
+static bool copies_halves(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	if (!writes_halves(lower, id) || node->kind != NODE_POINTWISE || node->op != OP_ID ||
+	    node->acc != OP_NONE || node->clear)
+		return false;
+	NodeId from = node->args[0];
+	bool bytes = !lower->plan[from].fused && !dtype_is_packed(lower_node(lower, from)->dtype);
+	return bytes && lower_node(lower, from)->like == node->target;
+}
+
 static KernelKind kind_of(const Lower *lower, NodeId id)
 {
+	if (copies_halves(lower, id))
+		return KERNEL_HALVES;
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj)
@@ -110,6 +132,8 @@ static bool asks_temporary(Lower *lower, NodeId id)
 /* Each element is met once, and read at its own place or nowhere. */
 static bool stores_at_once(Lower *lower, NodeId id, StoreTarget to)
 {
+	if (writes_halves(lower, id))
+		return copies_halves(lower, id);
 	return is_direct(lower, id) && !asks_temporary(lower, id) && !reads_stored(lower, id, to);
 }
 
@@ -227,6 +251,7 @@ static void plan_kind(Lower *lower, KernelPlan *plan)
 	case KERNEL_WORDS:
 	case KERNEL_NUMBERS:
 	case KERNEL_COPY:
+	case KERNEL_HALVES:
 	case KERNEL_RESHAPED:
 	case KERNEL_LEAF: break;
 	}

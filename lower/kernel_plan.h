@@ -39,6 +39,7 @@ typedef enum KernelKind {
 	KERNEL_WORDS,	 /* random words */
 	KERNEL_NUMBERS,	 /* of random words */
 	KERNEL_COPY,	 /* of elements as they are stored */
+	KERNEL_HALVES,	 /* ... two of which are to be a byte */
 	KERNEL_RESHAPED, /* elements of what has no buffer, in storage order */
 	KERNEL_LEAF,	 /* ... at their own indices */
 } KernelKind;

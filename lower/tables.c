@@ -222,9 +222,8 @@ static void add_param(Tables *t, NodeId id)
 	Program *program = t->program;
 	const Node *node = tables_node(t, id);
 	bool uniform = node->init == INIT_UNIFORM && tables_shape(t, id)->rows[ROW_INPUT].n > 0;
-	ProgramParam param = {.name = node->name,
-			      .type = tables_type(t, node->packs == NODE_NONE ? id : node->packs),
-			      .offset = program->state};
+	ProgramParam param = {
+		.name = node->name, .type = tables_type(t, id), .offset = program->state};
 	param.init = node->init == INIT_EXPRESSION ? PARAM_COMPUTED
 		     : uniform			   ? PARAM_UNIFORM
 						   : PARAM_CONSTANT;

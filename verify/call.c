@@ -195,7 +195,7 @@ void verify_call_fill(VerifyCall *call, int64_t limit)
 /* An element of a parameter: near the number that it begins with, or near 0. */
 static Scalar draw_param(const VerifyCall *call, const ProgramParam *param, int64_t at)
 {
-	Dtype dtype = param_dtype(call->program, param);
+	Dtype dtype = param->type.dtype;
 	double first = param->init == PARAM_CONSTANT ? param->value : 0;
 	Scalar value = draw_scalar(&call->draw, dtype, draw(call->draw.seed, param->key, at),
 				   VERIFY_INTEGERS);
@@ -306,7 +306,7 @@ VerifyBlock verify_call_param(const VerifyCall *call, size_t i)
 {
 	const Program *program = call->program;
 	const ProgramParam *param = &program->params.at[i];
-	VerifyBlock block = {.dtype = param_dtype(program, param)};
+	VerifyBlock block = {.dtype = param->type.dtype};
 	int64_t offset;
 	if (call->state.bytes && call->draw.dims != VERIFY_BROKEN &&
 	    size_eval(program->sizes, program->buffers.at[param->buffer].elements, call->dims,

@@ -92,6 +92,14 @@ static void emit_all_elements(Builder *b, BufferId from, BufferId to, Op acc)
 	build_wrap_flat(b, e, b->program->buffers.at[to].elements, &body);
 }
 
+/* In both halves of its bytes. */
+static void emit_halves(Builder *b, BufferId from, BufferId to)
+{
+	Sym name = sym_cstr(b->program->symbols, "byte");
+	const IterVar iters[2] = {build_iter(b, name), build_iter(b, name)};
+	body_pack_halves(b->program, from, to, iters, &b->top);
+}
+
 void assignment_emit(Naive *naive, NodeId id)
 {
 	Tables *t = &naive->tables;
@@ -100,7 +108,9 @@ void assignment_emit(Naive *naive, NodeId id)
 	if (node->clear)
 		emit_clear(naive, id);
 	Builder b = build_new(naive, tables_name(t, id), node->span);
-	if (takes_all(node, tables_proj(t, id)))
+	if (dtype_is_packed(t->program->buffers.at[to].dtype))
+		emit_halves(&b, from, to);
+	else if (takes_all(node, tables_proj(t, id)))
 		emit_all_elements(&b, from, to, node->acc);
 	else
 		reached_emit(&b, id, from, to, node->acc);

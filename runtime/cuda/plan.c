@@ -68,6 +68,17 @@ static void read_const(Reader *r)
 		buffer->symbol = text_name(&r->text);
 }
 
+/* The dtype that the text of a tensor's type begins with: the buffer's, or one of which two elements are a byte of
+ * that. */
+static const char *type_dtype(Reader *r, const char *type, Dtype stored)
+{
+	Dtype dtype = dtype_from_name(type, strcspn(type, " "));
+	bool halves = dtype != DTYPE_NONE && dtype_is_packed(dtype) && stored == DTYPE_U8;
+	if (dtype != stored && !halves)
+		text_fault(&r->text, "a type is not that of its buffer");
+	return dtype_name(halves ? dtype : stored);
+}
+
 /* Its axes follow. */
 void plan_open_tensor(Reader *r, tsr_tensor *tensor, const PlanBuffer *buffer)
 {
@@ -76,8 +87,10 @@ void plan_open_tensor(Reader *r, tsr_tensor *tensor, const PlanBuffer *buffer)
 			       .sizes = r->memory->sizes + r->nsizes,
 			       .labels = r->memory->labels + r->nsizes,
 			       .offset = buffer->offset};
-	if (text_expect(&r->text, "type"))
+	if (text_expect(&r->text, "type")) {
 		tensor->type = text_rest(&r->text);
+		tensor->dtype = type_dtype(r, tensor->type, buffer->dtype);
+	}
 	r->tensor = tensor;
 }
 
