@@ -77,10 +77,6 @@ Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value
 Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
 /* The same of any value: it is converted to the buffer's type; to a type of storage its wide type adds. */
 Stmt *stmt_store_as(Program *program, BufferId buffer, const Ix *ix, Op acc, const Value *value);
-/* Sets all elements of a buffer of i4 or u4 to the lower halves of those of another, of a byte each, in
- * loops of two iterators. */
-void body_pack_halves(Program *program, BufferId from, BufferId to, const IterVar iters[2],
-		      Body *body);
 Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load);
 const Stmt *stmt_commit(Arena *arena);
 const Stmt *stmt_wait(Arena *arena, int64_t pending);

@@ -3,8 +3,9 @@
  *   for b in 0..n/2:             to[2*b] = from[2*b] % 16 + 16 * (from[2*b + 1] % 16)
  *   for b in n/2..ceil(n/2):     to[2*b] = from[2*b] % 16
  */
+#include "loops/pack_halves.h"
+
 #include "base/size_order.h"
-#include "loops/build.h"
 
 /* The lower half of an element, as i32. */
 static const Value *half(Program *program, BufferId from, const Ix *at)

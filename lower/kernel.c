@@ -1,6 +1,7 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check. */
 #include <string.h>
 
+#include "loops/pack_halves.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 #include "lower/row_block.h"

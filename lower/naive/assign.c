@@ -9,6 +9,7 @@
  * neutral element, and an element may be reached several times. A step costs what it reaches then, however large the
  * target is.
  */
+#include "loops/pack_halves.h"
 #include "lower/naive/builder.h"
 
 /* Does every number stay as it is that meets the neutral element, in every type? 3 && 1 is 1, and
