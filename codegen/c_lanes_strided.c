@@ -2,7 +2,7 @@
  *
  * Strided elements of a buffer or of a local in memory: a vector of such elements.
  *
- *   vector lane in 0..16: y[lane] = x[lane*2]         TSR_APART_16(tsr_f32x16, &x[0], 2)
+ *   vector lane in 0..16: y[lane] = x[lane*2]         TSR_STRIDED_16(tsr_f32x16, &x[0], 2)
  *
  * Along the first axis of a square: vectors of its transpose (c_lanes_columns.c).
  *
@@ -241,7 +241,7 @@ static const char *strided_text(LanesText *l, const char *element, int64_t strid
 {
 	KernelText *k = l->k;
 	k->m->c_vectors->strided |= (uint64_t)1 << l->lanes;
-	return arena_printf(k->arena, "TSR_APART_%d(%s, &%s, %lld)", l->lanes, l->type, element,
+	return arena_printf(k->arena, "TSR_STRIDED_%d(%s, &%s, %lld)", l->lanes, l->type, element,
 			    (long long)stride);
 }
 

@@ -51,7 +51,7 @@ static void put_strided(FILE *out, const Module *m)
 			continue;
 		fprintf(out,
 			"/* Of elements so many apart, from p on. */\n"
-			"#define TSR_APART_%d(type, p, n) \\\n\t((type){(p)[0]",
+			"#define TSR_STRIDED_%d(type, p, n) \\\n\t((type){(p)[0]",
 			lanes);
 		for (int i = 1; i < lanes; i++)
 			fprintf(out, ", (p)[%d * (n)]", i);

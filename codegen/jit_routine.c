@@ -153,7 +153,9 @@ static void call_loop(Entry *e, uint32_t from, uint32_t to, uint32_t number)
 	Lvalue *step = jit_local(&e->f, jit->i64, jit->module->dims[loop->step]);
 	Rvalue *count = jit_keep(&e->f, jit_size(&sizes, loop->count));
 	jit_set(&e->f, step, jit_long(jit, jit->i64, 0));
-	gcc_jit_block *head = gcc_jit_function_new_block(e->f.function, NULL), *body = gcc_jit_function_new_block(e->f.function, NULL), *after = gcc_jit_function_new_block(e->f.function, NULL);
+	gcc_jit_block *head = gcc_jit_function_new_block(e->f.function, NULL),
+		      *body = gcc_jit_function_new_block(e->f.function, NULL),
+		      *after = gcc_jit_function_new_block(e->f.function, NULL);
 	gcc_jit_block_end_with_jump(e->f.block, NULL, head);
 	e->f.block = head;
 	Rvalue *now = gcc_jit_lvalue_as_rvalue(step);

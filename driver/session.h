@@ -106,7 +106,8 @@ const TensorProgram *session_tensors(const Session *session); /* after the last 
 const Program *session_program(const Session *session);
 
 /* Prints a stage, `shapes:N` or `dot`, the graph for Graphviz. False, and nothing is printed, where
- * it has not run without errors, which tokens and tree need not, nor shapes, where `?` and `...` are unknown; also after a failure. */
+ * it has not run without errors, which tokens and tree need not, nor shapes, where `?` and `...` are
+ * unknown; also after a failure. */
 bool session_dump(Session *session, const char *stage, FILE *out);
 /* The same as a string; NULL instead of false. *len, where not NULL, is its length. */
 const char *session_dump_text(Session *session, const char *stage, size_t *len);

@@ -1,7 +1,8 @@
 /* Guards that mention the number of a loop's step: what must hold in all steps, said before the first.
  *
- * A routine checks its sizes once, and i goes from 0 to n - 1. A relation a >= b holds in every step where
- * it holds in the last one, if a - b falls with i, or in the first one, if it grows. That i < n in every step is known, and no guard.
+ * A routine checks its sizes once, and i goes from 0 to n - 1. A relation a >= b holds in every
+ * step where it holds in the last one, if a - b falls with i, or in the first one, if it grows.
+ * That i < n in every step is known, and no guard.
  */
 #include "base/size_eval.h"
 #include "base/size_order.h"

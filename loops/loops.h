@@ -46,7 +46,7 @@
  *
  * A VECTOR loop runs its statements one after another, each for all lanes: its body holds no loops,
  * no conditions and no checks, and indices move by 0 or 1 a lane, those of locals on one axis: the
- * last, or the first of two in a local that is read turned. A local may also be read at indices
+ * last, or the first of two in a local that is read transposed. A local may also be read at indices
  * with / and % of the lane: each lane one of its own. Those of buffers, where nothing is added to
  * them, move by up to LANES_STRIDE (of AVX-512, stores of up to LANES_MASKED are masked vectors);
  * loads of 4 bytes and of 2 bf16 a lane by as many.
@@ -83,8 +83,9 @@
  * BARRIER stands outside of BLOCK loops. Between two barriers, or the ends of the grid's iteration, what one
  * thread stores no other touches; where a loop holds barriers, its rounds follow each other.
  *
- * An ASYNC store, of 16 bytes by a VECTOR loop in a loop of a block, may be made at any time until its thread waits for its group:
- * what it stores nobody touches before that, and no other thread before a BARRIER behind.
+ * An ASYNC store, of 16 bytes by a VECTOR loop in a loop of a block, may be made at any time until
+ * its thread waits for its group: what it stores nobody touches before that, and no other thread
+ * before a BARRIER behind.
  *
  * A local with axes in front of a bar is private: each thread of a block has one, and BLOCK loops with those
  * numbers of threads touch their own, at their iterators. It stands outside of BLOCK loops, and nothing
@@ -92,12 +93,13 @@
  * thread of the warp has, at any index but an iterator: by an assignment that all of them make, to another
  * local, as the value or as an argument of its operation (loops/verify_exchange.c).
  *
- * A local with a ROLE is matrices, its last two axes: an operand or the sums of an instruction of target/matrix.def.
- * What is set to an operand is rounded to the instruction's format. WARP loops stand in loops of a block, two or three of
- * them each the only statement of the one around, and alone touch such locals; 32 threads share out their iterations. With two a
- * nest is for each element of matrices, which it has at its iterators, or a load of one from shared memory; with
- * three it adds a product of matrices to sums, as tensor cores add (matrix_sum). No two threads touch one element
- * that either stores: fragment.h.
+ * A local with a ROLE is matrices, its last two axes: an operand or the sums of an instruction of
+ * target/matrix.def. What is set to an operand is rounded to the instruction's format. WARP loops
+ * stand in loops of a block, two or three of them each the only statement of the one around, and
+ * alone touch such locals; 32 threads share out their iterations. With two a nest is for each
+ * element of matrices, which it has at its iterators, or a load of one from shared memory; with
+ * three it adds a product of matrices to sums, as tensor cores add (matrix_sum). No two threads
+ * touch one element that either stores: fragment.h.
  *
  * On a GPU a VECTOR loop stands in a loop of a block or of a grid, and its lanes are whole 16 bytes of what they
  * touch, or 8; of buffers those begin at a multiple of as many elements.

@@ -1,8 +1,8 @@
 /* What threads of a warp read of each other: `other[row, lane] = part[row, lane] + part[row, (lane + 16) % 32]`.
  *
- * All threads of the warp run such an assignment, in loops of a block and loops that are unrolled alone, and what is read
- * is not set in the same nest: each reads what there was before it, whatever runs when. An operation of it has all
- * its arguments.
+ * All threads of the warp run such an assignment, in loops of a block and loops that are unrolled
+ * alone, and what is read is not set in the same nest: each reads what there was before it,
+ * whatever runs when. An operation of it has all its arguments.
  */
 #include "loops/verify_block.h"
 

@@ -4,8 +4,9 @@
  *
  *   for i in 0..n: for j in 0..5: y[i*5 + j] = x[i*5 + j]      is      for j in 0..n*5: y[j] = x[j]
  *
- * The outer iterator becomes 0 and the inner one takes both extents. Loops of guarded indices stay, and so do those that
- * an operand is gathered by which may be read where it lies: y[k, j] += x[i] * w[ids[k], i, j].
+ * The outer iterator becomes 0 and the inner one takes both extents. Loops of guarded indices stay,
+ * and so do those that an operand is gathered by which may be read where it lies: y[k, j] += x[i] *
+ * w[ids[k], i, j].
  */
 #include "loops/linear.h"
 #include "loops/walk.h"

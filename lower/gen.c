@@ -208,7 +208,9 @@ static bool is_caller_data(const Node *node)
 BufferId lower_output_buffer(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->output && !plan->pre_check && !graph_is_carried(lower->graph, id) ? tables_output(&lower->tables, id) : BUFFER_NONE;
+	return plan->output && !plan->pre_check && !graph_is_carried(lower->graph, id)
+		       ? tables_output(&lower->tables, id)
+		       : BUFFER_NONE;
 }
 
 /* May a reshaped node be the same buffer as its operand? */

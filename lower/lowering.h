@@ -1,9 +1,10 @@
 /* The private parts of lower/: what is known and decided about each node of a routine. node_plan.h
  * decides, gen.h is a kernel under construction, kernel.h emits.
  *
- *   decided   routine_plan.c of each routine, before any kernel; uses.c what a routine needs, and who uses it; fuse.c which nodes have a kernel,
- *             fuse_window.c which sums are written out inside others, shared.c those that members of a batch share, conversions.c operands of products that are
- *             stored narrow; prepack.c, prepack_value.c what is made when the state is packed;
+ *   decided   routine_plan.c of each routine, before any kernel; uses.c what a routine needs, and who
+ *             uses it; fuse.c which nodes have a kernel, fuse_window.c which sums are written out inside
+ *             others, shared.c those that members of a batch share, conversions.c operands of products
+ *             that are stored narrow; prepack.c, prepack_value.c what is made when the state is packed;
  *             halo.c, margins.c pictures that are made with margins
  *   values    gen.c a kernel's iterators, locals and choices; value.c a node's value at given indices,
  *             through all that is fused into it, window_value.c of sums over windows; random.c numbers

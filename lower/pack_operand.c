@@ -301,8 +301,8 @@ static bool goes_by_rows(const PackedOperand *s, uint32_t load, const Order *ord
 {
 	uint32_t last = order->loops[order->n - 1];
 	return size_is(s->program->sizes, stride(s, load, last), 1) &&
-	       nest_known(s->nest, s->nest->loops[last].extent, s->target->produced_row) >=
-		       s->target->produced_row;
+	       nest_known(s->nest, s->nest->loops[last].extent, s->target->inlined_row) >=
+		       s->target->inlined_row;
 }
 
 static void copy(PackedOperand *s, uint32_t load)

@@ -64,7 +64,7 @@ static bool goes_by_rows(const Pad *p, const Ix *const *axes)
 	int64_t extent;
 	return size_is(p->program->sizes, by, 1) &&
 	       (!size_is_const(p->program->sizes, last->extent, &extent) ||
-		extent >= nest_target(p->nest)->produced_row);
+		extent >= nest_target(p->nest)->inlined_row);
 }
 
 static const Value *picture_value(const Pad *p)

@@ -25,9 +25,9 @@ bool tile_wants_collapse(const Nest *nest, int64_t columns, int64_t steps, bool 
 	int64_t bytes = nest_target(nest)->vector_bytes;
 	int64_t lanes = bytes / dtype_bytes(nest->value->dtype);
 	int64_t whole = (columns + lanes - 1) / lanes * lanes;
-	bool few = steps < nest_target(nest)->tile_joined_steps && (copied || columns < lanes);
+	bool few = steps < nest_target(nest)->tile_collapsed_steps && (copied || columns < lanes);
 	return bytes == nest_target(nest)->masked_bytes && dtype_is_float(nest->value->dtype) &&
-	       columns > 1 && !few && columns < nest_target(nest)->tile_joined * lanes &&
+	       columns > 1 && !few && columns < nest_target(nest)->tile_collapsed * lanes &&
 	       whole * 7 > columns * 8;
 }
 
@@ -86,7 +86,7 @@ bool tile_collapse(Planner *p, Nest *nest)
 	    nest->epilogue.n > 0 || !tile_is_simple(nest->finished) ||
 	    !(asks_on(p->collapses) ||
 	      tile_wants_collapse(nest, tile_extent(p, inner, 0),
-				  tile_known_steps(p, nest_target(nest)->tile_joined_steps),
+				  tile_known_steps(p, nest_target(nest)->tile_collapsed_steps),
 				  false)) ||
 	    !size_same(inner->own, inner->extent) || tile_stride(p, nest->at, inner) != 1)
 		return false;

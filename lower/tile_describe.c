@@ -93,6 +93,62 @@ static void describe_matrix(const Planner *p)
 		gen_make(gen, CHOICE_MATRIX, true);
 }
 
+/* A clause that names one loop, and a number where there is one. */
+static void describe_loop(const Planner *p, Choice choice, Sym loop, const int64_t *number)
+{
+	Gen *gen = p->tile->nest->gen;
+	clause_add(gen->arena, gen_make(gen, choice, false), loop, number, number != NULL);
+}
+
+/* What is copied, and how its steps lie there. */
+static void describe_copies(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	if (tile->pack >= 0)
+		describe_loop(p, tile->prepacked ? CHOICE_PREPACK : CHOICE_PACK,
+			      operand_name(p, tile->pack), NULL);
+	if (tile->group > 1)
+		describe_loop(p, CHOICE_GROUP, name_of(p, tile->along), &tile->group);
+	describe_matrix(p);
+	if (tile->over_read >= 0)
+		gen_make_operand(tile->nest->gen, CHOICE_OVER_READ,
+				 p->sum.from.at[tile->over_read]);
+}
+
+/* How tiles go over the result. */
+static void describe_ways(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	if (tile->stores_rows)
+		describe_loop(p, CHOICE_STORE_ALONG, name_of(p, tile->row), NULL);
+	if (tile->merged)
+		describe_loop(p, CHOICE_COLLAPSE, tile->merged, NULL);
+	if (tile->prefetched >= 0)
+		describe_loop(p, CHOICE_PREFETCH, operand_name(p, tile->prefetched), NULL);
+	if (tile->window)
+		describe_loop(p, CHOICE_WINDOW, name_of(p, tile->window), NULL);
+	if (tile->traversal)
+		describe_loop(p, CHOICE_TRAVERSE, name_of(p, tile->traversal),
+			      tile->traversal_rows > 0 ? &tile->traversal_rows : NULL);
+	if (tile->remainder.n)
+		make_parts(p, gen_make(tile->nest->gen, CHOICE_REMAINDER, false), tile->row,
+			   &tile->remainder);
+}
+
+/* What is asked to be off, where it is a choice. */
+static void describe_off(const Planner *p)
+{
+	const struct {
+		const ScheduleClause *asked;
+		Choice choice;
+	} rows[] = {{p->remainders, CHOICE_REMAINDER}, {p->traversals, CHOICE_TRAVERSE},
+		    {p->windows, CHOICE_WINDOW},       {p->prefetches, CHOICE_PREFETCH},
+		    {p->packs, CHOICE_PACK},	       {p->prepacks, CHOICE_PREPACK}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (says_off(rows[i].asked))
+			gen_make(p->tile->nest->gen, rows[i].choice, true);
+}
+
 void tile_describe(const Planner *p)
 {
 	const Tile *tile = p->tile;
@@ -100,57 +156,11 @@ void tile_describe(const Planner *p)
 	ScheduleClause *made = gen_make(gen, CHOICE_TILE, false);
 	make_parts(p, made, tile->row, &tile->rows);
 	make_parts(p, made, tile->col, &tile->cols);
-	made = gen_make(gen, CHOICE_VECTOR, false);
 	const Loop *lanes = tile->form == TILE_ACROSS ? tile->col : tile->along;
-	clause_add(gen->arena, made, name_of(p, lanes), NULL, 0);
-	if (tile->pack >= 0) {
-		made = gen_make(gen, tile->prepacked ? CHOICE_PREPACK : CHOICE_PACK, false);
-		clause_add(gen->arena, made, operand_name(p, tile->pack), NULL, 0);
-	}
-	if (tile->group > 1) {
-		made = gen_make(gen, CHOICE_GROUP, false);
-		clause_add(gen->arena, made, name_of(p, tile->along), &tile->group, 1);
-	}
-	describe_matrix(p);
-	if (tile->over_read >= 0)
-		gen_make_operand(gen, CHOICE_OVER_READ, p->sum.from.at[tile->over_read]);
-	if (tile->stores_rows) {
-		made = gen_make(gen, CHOICE_STORE_ALONG, false);
-		clause_add(gen->arena, made, name_of(p, tile->row), NULL, 0);
-	}
-	if (tile->merged) {
-		made = gen_make(gen, CHOICE_COLLAPSE, false);
-		clause_add(gen->arena, made, tile->merged, NULL, 0);
-	}
-	if (tile->prefetched >= 0) {
-		made = gen_make(gen, CHOICE_PREFETCH, false);
-		clause_add(gen->arena, made, operand_name(p, tile->prefetched), NULL, 0);
-	}
-	if (tile->window) {
-		made = gen_make(gen, CHOICE_WINDOW, false);
-		clause_add(gen->arena, made, name_of(p, tile->window), NULL, 0);
-	}
-	if (tile->traversal) {
-		made = gen_make(gen, CHOICE_TRAVERSE, false);
-		clause_add(gen->arena, made, name_of(p, tile->traversal), &tile->traversal_rows,
-			   tile->traversal_rows > 0);
-	}
-	if (tile->remainder.n) {
-		made = gen_make(gen, CHOICE_REMAINDER, false);
-		make_parts(p, made, tile->row, &tile->remainder);
-	}
-	if (says_off(p->remainders))
-		gen_make(gen, CHOICE_REMAINDER, true);
-	if (says_off(p->traversals))
-		gen_make(gen, CHOICE_TRAVERSE, true);
-	if (says_off(p->windows))
-		gen_make(gen, CHOICE_WINDOW, true);
-	if (says_off(p->prefetches))
-		gen_make(gen, CHOICE_PREFETCH, true);
-	if (says_off(p->packs))
-		gen_make(gen, CHOICE_PACK, true);
-	if (says_off(p->prepacks))
-		gen_make(gen, CHOICE_PREPACK, true);
+	describe_loop(p, CHOICE_VECTOR, name_of(p, lanes), NULL);
+	describe_copies(p);
+	describe_ways(p);
+	describe_off(p);
 	describe_blocks(p);
 	gen_entry(gen)->facts = facts_of(p);
 }

@@ -283,7 +283,7 @@ static bool is_better_transposed(const Planner *straight, const Planner *transpo
 }
 
 /* Columns of two loops, in a nest of their own. */
-static bool choose_joined(Planner *p)
+static bool choose_collapsed(Planner *p)
 {
 	Nest *nest = p->tile->nest;
 	if (!tile_collapse(p, nest))
@@ -296,12 +296,12 @@ static bool choose_joined(Planner *p)
 }
 
 /* The same elements in the same order, in fewer cycles? */
-static bool is_better_joined(const Planner *straight, const Planner *joined)
+static bool is_better_collapsed(const Planner *straight, const Planner *collapsed)
 {
 	const Tile *tile = straight->tile;
 	uint64_t cycles = all_cycles(straight);
 	return tile->form == TILE_ACROSS && tile->group == 1 && !tile->prepacked &&
-	       all_cycles(joined) < cycles - cycles / 16;
+	       all_cycles(collapsed) < cycles - cycles / 16;
 }
 
 /* Do rows move all that columns do, as in a filter of a gray picture? */
@@ -328,30 +328,30 @@ static bool tile_plan(Tile *tile)
 			gen_make(nest->gen, CHOICE_TILE, true);
 		return false;
 	}
-	Tile transposed = *tile, joined = *tile;
+	Tile transposed = *tile, collapsed = *tile;
 	Nest both = *nest;
 	Planner other = p, third = p;
 	other.tile = &transposed;
-	third.tile = &joined;
-	joined.nest = &both;
+	third.tile = &collapsed;
+	collapsed.nest = &both;
 	bool copied = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
 	bool transposes = !copied && !asks_off(p.stores) && choose_transposed(&other);
 	bool straight = !asks_on(p.stores) && !asks_on(p.collapses) && choose_straight(&p);
-	bool joins = !asks_off(p.collapses) && !asks_on(p.stores) && choose_joined(&third) &&
-		     (!straight || is_better_joined(&p, &third));
-	if (!transposes && !straight && !joins)
+	bool collapses = !asks_off(p.collapses) && !asks_on(p.stores) && choose_collapsed(&third) &&
+			 (!straight || is_better_collapsed(&p, &third));
+	if (!transposes && !straight && !collapses)
 		return false;
 	if (tile->square_operand >= 0) {
 		tile_describe(&p);
 		return straight;
 	}
 	if (transposes &&
-	    (!(straight || joins) || is_better_transposed(joins ? &third : &p, &other))) {
+	    (!(straight || collapses) || is_better_transposed(collapses ? &third : &p, &other))) {
 		*tile = transposed;
-	} else if (joins) {
+	} else if (collapses) {
 		*tile->nest = both;
-		joined.nest = tile->nest;
-		*tile = joined;
+		collapsed.nest = tile->nest;
+		*tile = collapsed;
 		p = third;
 		p.tile = tile;
 	}

@@ -205,7 +205,8 @@ static NodeId first_of(Common *common, NodeId id)
 
 static bool is_as_large(const Common *common, NodeId a, NodeId b)
 {
-	return size_same(shape_elements(common->program->sizes, tensor_shape(common->program, a)), shape_elements(common->program->sizes, tensor_shape(common->program, b)));
+	return size_same(shape_elements(common->program->sizes, tensor_shape(common->program, a)),
+			 shape_elements(common->program->sizes, tensor_shape(common->program, b)));
 }
 
 /* Of a node that others could read instead of computing it again. */

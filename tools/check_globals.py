@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-FOLDERS = "base lexer grammar frontend infer reference tensor sums loops schedule transform lower codegen verify driver tune runtime gen".split()
+FOLDERS = "base lexer grammar frontend infer reference tensor target sums loops schedule transform lower codegen verify driver tune runtime gen".split()
 ALLOWED = {
     ("base/trap.o", "innermost"): "each thread its own: where its failures go",
     ("base/stb_ds.o", "stbds_hash_seed"): "each thread its own: every table changes it; no order that follows from it is seen",

@@ -1,8 +1,9 @@
 /* A group of processes with a GPU each: sums, gathered arrays and broadcasts through NCCL.
  *
- * NCCL's own sums add in an order that depends on what connects the GPUs. So a sum is made of what has none: each member
- * has an equal part of the elements, gets that part of all others, adds them in the order of the ranks (add.h), and gives
- * the sums to all others. A member sends 2 * (ranks - 1) / ranks times the array, as in a ring.
+ * NCCL's own sums add in an order that depends on what connects the GPUs. So a sum is made of what
+ * has none: each member has an equal part of the elements, gets that part of all others, adds them
+ * in the order of the ranks (add.h), and gives the sums to all others. A member sends 2 * (ranks -
+ * 1) / ranks times the array, as in a ring.
  */
 #include <stdlib.h>
 #include <string.h>

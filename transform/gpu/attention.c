@@ -13,9 +13,10 @@
  *       sums = sums * y_factors + y_weights * y_values
  *     y = sums / total
  *
- * A row whose keys are all hidden so far has the maximum -inf, from which 0 is subtracted instead: exp(-inf) is 0.
- * Each row adds its weights, and weights times values, of 64 keys at a time in the order of the keys, sums of weights in
- * two halves of these; what is summed is multiplied where the maximum grows.
+ * A row whose keys are all hidden so far has the maximum -inf, from which 0 is subtracted instead:
+ * exp(-inf) is 0. Each row adds its weights, and weights times values, of 64 keys at a time in the
+ * order of the keys, sums of weights in two halves of these; what is summed is multiplied where the
+ * maximum grows.
  */
 #include <math.h>
 

@@ -26,9 +26,10 @@
  *     y[j] = acc                             acc += x[k*c + j]            y[j] = acc
  *                                          slices[slice*c + j] = acc
  *
- * parts is shared. The order of additions follows from the sizes and from what the GPU's row in target/gpu.c says, and
- * is one in every run. Chosen for sums that move all they read by one element or by none along the innermost loop of the
- * grid: columns of a matrix, and products with few rows, whose columns lie side by side.
+ * parts is shared. The order of additions follows from the sizes and from what the GPU's row in
+ * target/gpu.c says, and is one in every run. Chosen for sums that move all they read by one
+ * element or by none along the innermost loop of the grid: columns of a matrix, and products with
+ * few rows, whose columns lie side by side.
  */
 #include "base/diag.h"
 #include "base/size_order.h"

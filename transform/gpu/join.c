@@ -1,10 +1,11 @@
 /* Kernels of one grid as one: what a thread has stored it reads again at once.
  *
- * Two kernels are fused where their loops of the grid have the same extents and threads, there is a buffer that
- * one of them stores and the other touches, and every such buffer is touched by both at one index of the grid's
- * iterators alone: each thread has that element for itself. A kernel goes to an earlier one past those between that share no
- * stored buffer with it; never past a check, and never into one. Then a temporary that no other kernel
- * touches, and that its thread stores before all else, becomes a local.
+ * Two kernels are fused where their loops of the grid have the same extents and threads, there is a
+ * buffer that one of them stores and the other touches, and every such buffer is touched by both at
+ * one index of the grid's iterators alone: each thread has that element for itself. A kernel goes
+ * to an earlier one past those between that share no stored buffer with it; never past a check, and
+ * never into one. Then a temporary that no other kernel touches, and that its thread stores before
+ * all else, becomes a local.
  */
 #include "transform/gpu/join.h"
 

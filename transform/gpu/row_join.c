@@ -9,11 +9,11 @@
  *     grid j in 0..c
  *       y[i*c + j] = e[i*c + j]/s[i]
  *
- * Two kernels are joined whose first loops of the grid have the same extents, with the other loops of each in the thread,
- * where they share what one of them stores, no two rows meet, and threads of a block can share out what is left
- * (rows.c). An elementwise row that no other kernel touches is not stored: what reads an element of it computes it
- * again, from what lies in the first cache by then. So long as rows are fewer than processors they are joined only where
- * they are short.
+ * Two kernels are joined whose first loops of the grid have the same extents, with the other loops
+ * of each in the thread, where they share what one of them stores, no two rows meet, and threads of
+ * a block can share out what is left (rows.c). An elementwise row that no other kernel touches is
+ * not stored: what reads an element of it computes it again, from what lies in the first cache by
+ * then. So long as rows are fewer than processors they are joined only where they are short.
  */
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"

@@ -20,11 +20,12 @@
  *                                                acc += other[row, lane, i]
  *                                                y[i*n + 8*rows + row] = acc
  *
- * A lane reads 16 bytes at a time of the narrowest operand, all that it reads of a row before it adds where that is
- * no more than the GPU's row says; of longer rows 2, 4 or 8 warps have parts, whose sums one thread adds up in their order. Of a
- * few vectors each thread has the sums of all, so that the matrix is read once. The order of additions follows from
- * the sizes. Chosen where a kernel has one sum, of a known length, of what rows.c shares out; a schedule says
- * `vector k 32; block j 8`: the threads that have a row, and rows of a block.
+ * A lane reads 16 bytes at a time of the narrowest operand, all that it reads of a row before it
+ * adds where that is no more than the GPU's row says; of longer rows 2, 4 or 8 warps have parts,
+ * whose sums one thread adds up in their order. Of a few vectors each thread has the sums of all,
+ * so that the matrix is read once. The order of additions follows from the sizes. Chosen where a
+ * kernel has one sum, of a known length, of what rows.c shares out; a schedule says `vector k 32;
+ * block j 8`: the threads that have a row, and rows of a block.
  */
 #include "base/diag.h"
 #include "loops/rewrite.h"

@@ -7,8 +7,9 @@
  *       acc += x[i, k]*w[k, j]             acc += x[i, slice*s/4 + k]*...           ... and those of the other slices
  *     y[i*m + j] = relu(acc)             slices[slice*n + i*m + j] = acc             y[i*m + j] = relu(acc)
  *
- * The first kernel is a product again, of which the slices are a batch. Sizes are known, and no slice is shorter than another:
- * the order of additions follows from them and the GPU's row in target/gpu.c.
+ * The first kernel is a product again, of which the slices are a batch. Sizes are known, and no
+ * slice is shorter than another: the order of additions follows from them and the GPU's row in
+ * target/gpu.c.
  */
 #include "transform/gpu/tile.h"
 
