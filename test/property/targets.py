@@ -14,7 +14,7 @@ import tempfile
 tsrc, root, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 draw = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
 VECTORS = {"x86-64": [16], "x86-64-v3": [32], "x86-64-v4": [32, 64]}
-GIVEN = ("vector_bytes", "bf16_pairs")
+GIVEN = ("vector_bytes", "bf16_pairs", "matrix_tiles")  # what instructions there are says which they may be
 
 
 def rows():

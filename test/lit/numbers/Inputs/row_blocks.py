@@ -151,6 +151,8 @@ def run():
                 compared += 1
             if "past" not in program[0]:  # where rows are keys as well, sums are known
                 known_rows(program, NUMBERS[5 * number % 6], march, models[0], dtype)
+        if number % 2:
+            continue
         n, m = random.choice(ROWS[4:]), random.choice(KEYS)
         inputs, want = operands(program, np.float32, n, m)
         y, = model_of(program, "f32", n, m, "-O1").forward([], inputs, [(want.shape, np.float32)])
