@@ -4,7 +4,8 @@
 #include <string.h>
 
 const TransformPass transform_passes[TRANSFORM_PASSES] = {
-	{"unread", "functions of parameters, and constants, that nothing reads are left out",
+	{"unread",
+	 "functions of parameters, constants and temporaries that nothing reads are left out",
 	 transform_unread},
 	{"exchange", "places of what loops carry instead of copies", transform_exchange},
 	{"fusion", "kernels over the same rows as one", transform_fusion},

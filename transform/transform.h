@@ -91,5 +91,7 @@ uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root);
 typedef uint32_t (*KernelsChange)(const Transform *t, Kernel *kernels, uint32_t n);
 /* Changes the kernels of each routine, those of `pack` and `init` aside; are there fewer? */
 bool routines_change(const Transform *t, KernelsChange change);
+/* Leaves out kernels of routines that store temporaries alone, which no other reads, and check nothing. Was there one? */
+bool routines_drop_dead(const Transform *t);
 
 #endif

@@ -1,7 +1,10 @@
 /* Dead-code elimination: functions of parameters that the state would hold, and constants, that no kernel reads,
  * as only copies in panels were made of them. The kernels that would compute them are left out of the routine
- * that packs the state; their buffers have no elements any more.
+ * that packs the state; their buffers have no elements any more. So are kernels of routines that store nothing but
+ * temporaries that no other kernel reads, and check nothing.
  */
+#include <string.h>
+
 #include "loops/walk.h"
 #include "transform/transform.h"
 
@@ -91,11 +94,85 @@ static size_t drop_constants(const Unread *u)
 	return before - n;
 }
 
-static uint32_t all(const Transform *t, Kernel *kernels, uint32_t n)
+/* ---- temporaries of routines ---- */
+
+/* By buffer, how many of the routine's kernels read it; what changes places behind the steps of a loop, and what ends
+ * one, is read. */
+static uint32_t *readers_of(const Transform *t, const Kernel *kernels, uint32_t n)
 {
-	(void)t;
-	(void)kernels;
-	return n;
+	const Program *program = t->program;
+	uint32_t *readers = ARENA_ARRAY(t->scratch, uint32_t, program->buffers.n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		BufferUses uses = kernel_buffers(t->scratch, &kernels[i]);
+		for (size_t k = 0; k < uses.n; k++)
+			readers[uses.at[k].buffer] += uses.at[k].loaded;
+	}
+	for (size_t l = 1; l < program->loops.n; l++) {
+		const ProgramLoop *loop = &program->loops.at[l];
+		if (loop->until != BUFFER_NONE)
+			readers[loop->until] += 2;
+		for (uint32_t i = 0; i < loop->nexchanges; i++) {
+			readers[loop->exchanges[i].a] += 2;
+			readers[loop->exchanges[i].b] += 2;
+		}
+	}
+	return readers;
+}
+
+/* Does a kernel, which checks nothing, store temporaries alone, which no other reads? */
+static bool is_dead(const Program *program, const Kernel *kernel, const BufferUses *uses,
+		    const uint32_t *readers)
+{
+	bool stores = false;
+	for (size_t i = 0; i < uses->n; i++) {
+		const BufferUse *use = &uses->at[i];
+		if (!use->stored)
+			continue;
+		if (program->buffers.at[use->buffer].kind != BUFFER_TEMP ||
+		    readers[use->buffer] > use->loaded)
+			return false;
+		stores = true;
+	}
+	return stores && !block_find(kernel->body, stmt_is_check, NULL);
+}
+
+/* The last first: what reads a temporary stands behind it. */
+static uint32_t drop_dead(const Transform *t, Kernel *kernels, uint32_t n)
+{
+	uint32_t *readers = readers_of(t, kernels, n), first = n;
+	for (uint32_t i = n; i-- > 0;) {
+		BufferUses uses = kernel_buffers(t->scratch, &kernels[i]);
+		if (!is_dead(t->program, &kernels[i], &uses, readers)) {
+			kernels[--first] = kernels[i];
+			continue;
+		}
+		for (size_t k = 0; k < uses.n; k++)
+			readers[uses.at[k].buffer] -= uses.at[k].loaded;
+	}
+	memmove(kernels, kernels + first, (n - first) * sizeof *kernels);
+	return n - first;
+}
+
+static bool *touched_buffers(const Transform *t)
+{
+	const Program *program = t->program;
+	bool *touched = ARENA_ARRAY(t->scratch, bool, program->buffers.n + 1);
+	for (size_t i = 0; i < program->kernels.n; i++) {
+		BufferUses uses = kernel_buffers(t->scratch, &program->kernels.at[i]);
+		for (size_t k = 0; k < uses.n; k++)
+			touched[uses.at[k].buffer] = true;
+	}
+	return touched;
+}
+
+bool routines_drop_dead(const Transform *t)
+{
+	bool *before = touched_buffers(t), dead = routines_change(t, drop_dead);
+	bool *after = touched_buffers(t);
+	for (BufferId id = 0; id < t->program->buffers.n; id++)
+		if (before[id] && !after[id] && t->program->buffers.at[id].kind == BUFFER_TEMP)
+			buffer_forget(t->program, id);
+	return dead;
 }
 
 void transform_unread(Transform *t)
@@ -107,7 +184,6 @@ void transform_unread(Transform *t)
 	read_by_routine(&u, &program->init);
 	uint32_t kernels = drop_kernels(&u);
 	size_t constants = drop_constants(&u);
-	if (kernels)
-		routines_change(t, all);
-	t->changed = kernels > 0 || constants > 0;
+	bool dead = routines_drop_dead(t);
+	t->changed = kernels > 0 || constants > 0 || dead;
 }

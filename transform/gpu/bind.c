@@ -277,7 +277,9 @@ static void bind_program(const Transform *t)
 
 void transform_bind(Transform *t)
 {
-	if (t->options->gpu)
+	if (t->options->gpu) {
+		routines_drop_dead(t); /* unscheduled loops come as they are */
 		bind_program(t);
+	}
 	t->changed = t->options->gpu != NULL;
 }
