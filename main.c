@@ -109,6 +109,7 @@ static TuneResult search(Client *c)
 	TuneRequest request = {.session = &o->session,
 			       .input = o->input,
 			       .seconds = o->tune_seconds,
+			       .threads = o->threads,
 			       .sizes = sizes,
 			       .nsizes = n,
 			       .terminal = isatty(STDERR_FILENO)};
@@ -122,7 +123,7 @@ static void tune(Client *c)
 	if (session_read(c->session, o->input) != SESSION_DONE)
 		return;
 	if (o->tune_seconds == 0) {
-		tune_list(c->session, stdout);
+		tune_list(c->session, o->threads, stdout);
 		return;
 	}
 	TuneResult found = search(c);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ enum {
 	KEY_POLICY,
 	KEY_TUNE,
 	KEY_TUNE_WITH,
+	KEY_THREADS,
 	KEY_NO_PREPACK,
 	KEY_CHECKED,
 	KEY_NO_CACHE,
@@ -53,6 +55,7 @@ enum {
 	KEY_COMPLETION
 };
 
+enum { THREADS_MOST = 1024 };	      /* of a pool */
 #define TUNE_MOST 1e7		      /* seconds */
 #define GRAIN_MOST ((int64_t)1 << 60) /* no loop has as much work */
 /* A line of --help for an option that argp does not spell as it is typed. */
@@ -101,6 +104,9 @@ static const struct argp_option option_table[] = {
 	 2},
 	{"tune-with", KEY_TUNE_WITH, "NAME=N[,NAME=N]", 0,
 	 "Sizes of symbolic dims that --tune measures at; several times: at each of them", 2},
+	{"threads", KEY_THREADS, "N", 0,
+	 "Threads that --tune measures with (default 1; 0: one for each CPU); above 1 what is cut for threads is searched too",
+	 2},
 	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
 	 "Fail where a routine needs more bytes of workspace", 2},
 	{"keep", KEY_KEEP, "NAME[,NAME]", 0,
@@ -238,6 +244,21 @@ static void set_tune(Options *o, struct argp_state *state, const char *arg)
 	o->tune_seconds = strtod(arg, &end);
 	if (!isdigit((unsigned char)*arg) || *end || o->tune_seconds > TUNE_MOST)
 		argp_error(state, "--tune wants seconds, not '%s'", arg);
+}
+
+/* CPUs that this process may run on. */
+static int cpus(void)
+{
+	cpu_set_t allowed;
+	return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+static void set_threads(Options *o, struct argp_state *state, const char *arg)
+{
+	int64_t n = number_arg(state, "--threads", arg);
+	if (n > THREADS_MOST)
+		argp_error(state, "--threads wants at most %d, not '%s'", THREADS_MOST, arg);
+	o->threads = n > 0 ? (int)n : cpus();
 }
 
 static void set_tune_with(Options *o, struct argp_state *state, const char *arg)
@@ -459,6 +480,7 @@ static error_t parse_code(Options *o, int key, const char *arg, struct argp_stat
 	case KEY_SCHEDULE: o->session.schedule = arg; break;
 	case KEY_POLICY: set_policy(o, state, arg); break;
 	case KEY_TUNE: set_tune(o, state, arg); break;
+	case KEY_THREADS: set_threads(o, state, arg); break;
 	case KEY_TUNE_WITH: set_tune_with(o, state, arg); break;
 	case KEY_F32_MATMUL: set_f32_matmul(o, state, arg); break;
 	case KEY_GPU_PROMOTE: o->session.promote = number_arg(state, "--gpu-promote", arg); break;
@@ -544,6 +566,7 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	struct argp_state plain = {0};
 	set_color(options, &plain, "auto");
 	argp_parse(&options_argp, (int)words.n - 1, (char **)words.at, ARGP_NO_HELP, NULL, options);
+	options->threads = options->threads ? options->threads : 1;
 	if (options->no_cache)
 		options->session.cache_dir = NULL;
 	else if (!options->session.cache_dir)

@@ -36,6 +36,7 @@ typedef struct Options {
 	bool measure_target;	/* --measure-target */
 	bool tunes;		/* --tune */
 	double tune_seconds;	/* 0: candidates are listed alone */
+	int threads;		/* --threads: that --tune measures with; 1 where it is not given */
 	VEC(Defines) tune_with; /* --tune-with: sizes to time at, together */
 } Options;
 

@@ -74,6 +74,8 @@ static void check_tune(const Options *o, struct argp_state *state)
 		    {o->input && strcmp(o->input, "-") == 0, "a program from standard input"}};
 	if (o->tune_with.n && !o->tunes)
 		argp_error(state, "--tune-with is for --tune");
+	if (o->threads && !o->tunes)
+		argp_error(state, "--threads is for --tune; 'tsr run' and 'tsr bench' have it too");
 	for (size_t i = 0; o->tunes && i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].asked)
 			argp_error(state, "--tune and %s exclude each other", rows[i].option);

@@ -7,11 +7,10 @@
  */
 #include "tune/candidates.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/held.h"
-#include "loops/work.h"
+#include "tune/groups.h"
 
 /* Which names the items of a word have, as in schedule.def. */
 typedef enum Names { NAMES_LOOP, NAMES_OPERAND, NAMES_KERNEL } Names;
@@ -24,17 +23,10 @@ static const struct {
 #undef CHOICE
 };
 
-enum { ROWS_TRIED = 3, VECTORS_MOST = 6, PERCENT_SMALL = 1 };
+enum { ROWS_TRIED = 3, VECTORS_MOST = 6, PARTS_TIMES = 4, PERCENT_SMALL = 1 };
 
 /* In which order changes are tried. */
 typedef enum Tier { TIER_NUMBERS, TIER_OFF, TIER_NAMES, TIER_WORD, TIER_WORD_NAMES, TIERS } Tier;
-
-typedef struct Group {
-	const char *key;
-	VEC(const ScheduleEntry *) members;
-	int64_t work; /* of all, every dim taken as 32 */
-} Group;
-typedef VEC(Group) Groups;
 
 typedef struct Change Change;
 struct Change {
@@ -50,125 +42,11 @@ struct Change {
 typedef struct Maker {
 	Arena *arena;
 	const Program *policy, *best;
+	int threads;
 	Groups groups;
-	int64_t work;
 	VEC(Change) changes;
 	const Group *group; /* whose changes are made */
 } Maker;
-
-/* ---- groups ---- */
-
-static bool place_of(const Sym *at, size_t n, const char *name, size_t len, size_t *place)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strlen(at[i]) == len && strncmp(at[i], name, len) == 0) {
-			*place = i;
-			return true;
-		}
-	return false;
-}
-
-/* The text with the names of the kernel's loops and operands as their places. */
-static void print_places(FILE *out, const ScheduleEntry *entry, const char *text)
-{
-	while (*text) {
-		size_t n = strspn(
-			       text,
-			       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789."),
-		       i;
-		if (!n || isdigit((unsigned char)*text))
-			n += n == 0;
-		else if (place_of(entry->loops.at, entry->loops.n, text, n, &i)) {
-			fprintf(out, "<%zu>", i);
-			text += n;
-			continue;
-		} else if (place_of(entry->operands.at, entry->operands.n, text, n, &i)) {
-			fprintf(out, "[%zu]", i);
-			text += n;
-			continue;
-		}
-		fwrite(text, 1, n, out);
-		text += n;
-	}
-}
-
-static const char *key_of(Arena *arena, const ScheduleEntry *entry)
-{
-	Text text = text_new();
-	for (size_t i = 0; i < entry->clauses.n; i++) {
-		const ScheduleClause *clause = &entry->clauses.at[i];
-		if (clause->choice == CHOICE_NODE)
-			continue;
-		print_places(text.out, entry, schedule_clause_text(arena, clause));
-		fputc(';', text.out);
-	}
-	print_places(text.out, entry, entry->facts ? entry->facts : entry->name);
-	return text_take(text, arena, NULL);
-}
-
-static bool is_nest_of(const char *kernel, const char *entry)
-{
-	size_t n = strlen(entry);
-	return strncmp(kernel, entry, n) == 0 && (!kernel[n] || kernel[n] == '.');
-}
-
-/* Sizes that its work adds are interned in the program. */
-static int64_t work_of(const Program *program, const ScheduleEntry *entry)
-{
-	int64_t work = 0;
-	for (size_t k = 0; k < program->kernels.n; k++)
-		if (is_nest_of(program->kernels.at[k].name, entry->name))
-			work += typical_work((Program *)program, &program->kernels.at[k]);
-	return work;
-}
-
-static Group *group_of(Maker *m, const char *key)
-{
-	for (size_t i = 0; i < m->groups.n; i++)
-		if (strcmp(m->groups.at[i].key, key) == 0)
-			return &m->groups.at[i];
-	PUSH(m->arena, m->groups, ((Group){.key = key}));
-	return &m->groups.at[m->groups.n - 1];
-}
-
-/* Those with the most work first; others in the order of the program. */
-static void sort_groups(Groups *groups)
-{
-	for (size_t i = 1; i < groups->n; i++)
-		for (size_t k = i; k > 0 && groups->at[k].work > groups->at[k - 1].work; k--) {
-			Group moved = groups->at[k];
-			groups->at[k] = groups->at[k - 1];
-			groups->at[k - 1] = moved;
-		}
-}
-
-/* Does it run when the state is packed or filled, which is not timed? */
-static bool is_before(const Program *program, const ScheduleEntry *entry)
-{
-	const ProgramRoutine *before[] = {&program->pack, &program->init};
-	for (size_t r = 0; r < sizeof before / sizeof *before; r++)
-		for (uint32_t i = 0; i < before[r]->nkernels; i++)
-			if (is_nest_of(program->kernels.at[before[r]->kernels[i]].name,
-				       entry->name))
-				return true;
-	return false;
-}
-
-static void make_groups(Maker *m)
-{
-	const Schedule *made = m->best->made;
-	for (size_t i = 0; i < made->entries.n; i++) {
-		const ScheduleEntry *entry = &made->entries.at[i];
-		if (is_before(m->best, entry))
-			continue;
-		int64_t work = work_of(m->best, entry);
-		Group *group = group_of(m, key_of(m->arena, entry));
-		PUSH(m->arena, group->members, entry);
-		group->work += work;
-		m->work += work;
-	}
-	sort_groups(&m->groups);
-}
 
 /* ---- changes ---- */
 
@@ -176,7 +54,7 @@ static const ScheduleEntry *first_of(const Maker *m) { return m->group->members.
 
 static void add(Maker *m, Tier tier, const ScheduleClause *clause, const ScheduleClause *first)
 {
-	bool small = m->group->work < m->work / 100 * PERCENT_SMALL;
+	bool small = m->group->work < m->groups.work / 100 * PERCENT_SMALL;
 	PUSH(m->arena, m->changes,
 	     ((Change){NULL, m->group, *clause, *first, tier, small, NO_CHANGE}));
 }
@@ -237,12 +115,12 @@ static void change_tile(Maker *m, const ScheduleClause *clause)
 		}
 }
 
-typedef VEC(Sym) Syms;
-
 static Syms names_of(const Maker *m, Choice choice)
 {
 	const ScheduleEntry *entry = first_of(m);
 	Syms names = {0};
+	if (choice == CHOICE_PARALLEL)
+		return entry_outer_loops(m->arena, m->best, entry);
 	bool loops = words[choice].names == NAMES_LOOP;
 	size_t n = loops ? entry->loops.n : entry->operands.n;
 	for (size_t i = 0; i < n && words[choice].names != NAMES_KERNEL; i++)
@@ -296,10 +174,33 @@ static void add_word(Maker *m, Choice choice)
 	}
 }
 
-/* What counts with several threads alone, or says what a kernel is. */
-static bool is_left(Choice choice)
+/* So many parts of a loop, and of another one; NULL: of one alone. */
+static void add_parts(Maker *m, Sym name, Sym other, int64_t parts)
 {
-	return choice == CHOICE_PARALLEL || choice == CHOICE_NODE || choice == CHOICE_TEMPORARY;
+	ScheduleClause cut = {.choice = CHOICE_PARALLEL};
+	clause_add(m->arena, &cut, name, &parts, 1);
+	if (other)
+		clause_add(m->arena, &cut, other, &parts, 1);
+	add(m, TIER_NUMBERS, &cut, &cut);
+}
+
+/* One loop in as many parts as there are threads, twice and four times as many; two loops in as many each. */
+static void add_cuts(Maker *m)
+{
+	Syms names = names_of(m, CHOICE_PARALLEL);
+	for (size_t i = 0; i < names.n; i++) {
+		for (int64_t times = 1; times <= PARTS_TIMES; times *= 2)
+			add_parts(m, names.at[i], NULL, times * m->threads);
+		for (size_t k = i + 1; k < names.n; k++)
+			add_parts(m, names.at[i], names.at[k], m->threads);
+	}
+}
+
+/* What counts with several threads alone, or says what a kernel is. */
+static bool is_left(const Maker *m, Choice choice)
+{
+	return (choice == CHOICE_PARALLEL && m->threads == 1) || choice == CHOICE_NODE ||
+	       choice == CHOICE_TEMPORARY;
 }
 
 static void change_group(Maker *m)
@@ -307,8 +208,10 @@ static void change_group(Maker *m)
 	const ScheduleEntry *entry = first_of(m);
 	for (Choice choice = 0; choice < CHOICE_COUNT; choice++) {
 		const ScheduleClause *clause = entry_clause(entry, choice);
-		if (is_left(choice))
+		if (is_left(m, choice))
 			continue;
+		if (choice == CHOICE_PARALLEL)
+			add_cuts(m);
 		if (clause && !clause->off)
 			change_clause(m, clause);
 		else
@@ -464,7 +367,8 @@ static const char *text_of(const Maker *m, const Change *change, bool complete)
 	Text text = text_new();
 	const Schedule *made = m->best->made;
 	for (size_t i = 0; i < made->entries.n; i++) {
-		bool gone = changes_packing(change) && is_before(m->best, &made->entries.at[i]);
+		bool gone =
+			changes_packing(change) && entry_is_before(m->best, &made->entries.at[i]);
 		if (is_told(made, i) || gone)
 			continue;
 		if (complete) {
@@ -501,20 +405,21 @@ static void put(const Maker *m, Candidates *out, const Change *change, uint32_t 
 	     ((Candidate){what, text_of(m, change, true), true, number, change->any}));
 }
 
-static Maker maker_of(Arena *arena, const Program *policy, const Program *best)
+static Maker maker_of(Arena *arena, const CandidatesFrom *from)
 {
-	Maker m = {.arena = arena, .policy = policy, .best = best};
-	make_groups(&m);
-	for (size_t i = 0; i < m.groups.n; i++) {
-		m.group = &m.groups.at[i];
+	Maker m = {.arena = arena, .policy = from->policy, .best = from->best};
+	m.threads = from->threads;
+	m.groups = groups_of(arena, from->best);
+	for (size_t i = 0; i < m.groups.all.n; i++) {
+		m.group = &m.groups.all.at[i];
 		change_group(&m);
 	}
 	return m;
 }
 
-Candidates candidates_of(Arena *arena, const Program *policy, const Program *best)
+Candidates candidates_of(Arena *arena, const CandidatesFrom *from)
 {
-	Maker m = maker_of(arena, policy, best);
+	Maker m = maker_of(arena, from);
 	Candidates out = {0};
 	for (int small = 0; small < 2; small++)
 		for (Tier tier = 0; tier < TIERS; tier++)
@@ -524,10 +429,10 @@ Candidates candidates_of(Arena *arena, const Program *policy, const Program *bes
 	return out;
 }
 
-Candidates candidates_pairs(Arena *arena, const Program *policy, const Program *best,
-			    const uint32_t *changes, size_t n)
+Candidates candidates_pairs(Arena *arena, const CandidatesFrom *from, const uint32_t *changes,
+			    size_t n)
 {
-	Maker m = maker_of(arena, policy, best);
+	Maker m = maker_of(arena, from);
 	Candidates out = {0};
 	for (size_t last = 1; last < n; last++)
 		for (size_t i = 0; i < last; i++) {

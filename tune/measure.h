@@ -21,7 +21,8 @@ typedef struct Measured {
 	double times; /* how many times as fast the candidate is: the median of the pairs */
 	double won;   /* the part of the pairs in which it was faster */
 	int pairs;
-	double seconds; /* of one call of each routine at each size, by the best so far: processor time */
+	double seconds; /* of one call of each routine at each size, by the best so far: processor
+			 * time of one thread, or by the clock */
 } Measured;
 
 /* Runs every routine at all sizes, compares, times pairs in turn and prints a Measured. Status

@@ -25,19 +25,28 @@ static void print_time(double seconds)
 		}
 }
 
+static void print_threads(const Report *r)
+{
+	if (r->threads > 1)
+		fprintf(stderr, " on %d threads", r->threads);
+}
+
 void report_start(const Report *r, double seconds)
 {
 	fputs("tsrc: tune: the policy's code takes ", stderr);
 	print_time(seconds);
+	print_threads(r);
 	fprintf(stderr, "; %g s to find a faster one\n", r->seconds);
 }
 
 void report_progress(const Report *r)
 {
 	clear(r);
-	if (r->terminal)
-		fprintf(stderr, "tsrc: tune: %.0f of %.0f s, %d candidates, %.3f times as fast",
-			now_seconds() - r->start, r->seconds, r->candidates, r->times);
+	if (!r->terminal)
+		return;
+	fprintf(stderr, "tsrc: tune: %.0f of %.0f s, %d candidates, %.3f times as fast",
+		now_seconds() - r->start, r->seconds, r->candidates, r->times);
+	print_threads(r);
 }
 
 void report_faster(Report *r, const char *what)
@@ -65,7 +74,9 @@ void report_end(const Report *r, bool signalled)
 	print_count(r->late, "ended by their limit of time");
 	print_count(r->crashed, "crashed");
 	print_count(r->differs, "with other numbers");
-	fprintf(stderr, "\ntsrc: tune: %.3f times as fast as the policy's schedule\n", r->times);
+	fprintf(stderr, "\ntsrc: tune: %.3f times as fast as the policy's schedule", r->times);
+	print_threads(r);
+	fputc('\n', stderr);
 	if (r->first_crash)
 		fprintf(stderr, "tsrc: tune: the first that crashed was %s\n", r->first_crash);
 	if (r->first_difference)

@@ -335,9 +335,9 @@ static bool try_list(Search *s, const Candidates *list)
  * false: none was, or the time is over. */
 static bool improve(Search *s)
 {
-	const Program *policy = session_program(s->session),
-		      *best = session_program(s->best.session);
-	Candidates list = candidates_of(s->arena, policy, best);
+	CandidatesFrom from = {session_program(s->session), session_program(s->best.session),
+			       s->request->threads};
+	Candidates list = candidates_of(s->arena, &from);
 	uint32_t near[NEAR_MOST];
 	size_t n = 0;
 	s->scores.n = s->refused.n = 0;
@@ -345,7 +345,7 @@ static bool improve(Search *s)
 		return true;
 	for (; n < s->scores.n && n < NEAR_MOST && s->scores.at[n].times > NEAR_LEAST; n++)
 		near[n] = s->scores.at[n].change;
-	list = candidates_pairs(s->arena, policy, best, near, n);
+	list = candidates_pairs(s->arena, &from, near, n);
 	s->next = 0;
 	return try_list(s, &list);
 }
@@ -440,7 +440,10 @@ TuneResult tune_search(Session *session, const TuneRequest *request, Arena *aren
 		     "cannot make a temporary directory: %s", strerror(errno));
 		return result;
 	}
-	s.report = (Report){.terminal = request->terminal, .seconds = request->seconds, .times = 1};
+	s.report = (Report){.terminal = request->terminal,
+			    .seconds = request->seconds,
+			    .threads = request->threads,
+			    .times = 1};
 	s.watch.deadline = INFINITY;
 	s.best.session = session;
 	hold_signals(&s);
@@ -456,13 +459,14 @@ TuneResult tune_search(Session *session, const TuneRequest *request, Arena *aren
 	return result;
 }
 
-void tune_list(Session *session, FILE *out)
+void tune_list(Session *session, int threads, FILE *out)
 {
 	if (session_run(session, "loops") != SESSION_DONE)
 		return;
 	Arena *arena = arena_new();
 	const Program *program = session_program(session);
-	Candidates list = candidates_of(arena, program, program);
+	CandidatesFrom from = {program, program, threads};
+	Candidates list = candidates_of(arena, &from);
 	for (size_t i = 0; i < list.n; i++)
 		if (list.at[i].complete)
 			fprintf(out, "%s\n", list.at[i].what);

@@ -5,7 +5,7 @@
  *   two shared objects -measure.h, in a child-> how much faster the one is
  *   what was faster -search.c-> the best text so far, told by report.h
  *
- * Times are those of one thread, in its processor time, of random inputs. A candidate that is timed
+ * Times are those of one thread, in its processor time, or of several, by the clock, of random inputs. A candidate that is timed
  * has given the numbers of the policy's code before: bit for bit where its sums add in the same order
  * and the same tensors are computed inside others, else as near as --verify=run asks for.
  */
@@ -24,6 +24,7 @@ typedef struct TuneRequest {
 	const SessionOptions *session; /* of the compilation; takes no schedule */
 	const char *input;	       /* path of the program */
 	double seconds;
+	int threads;		/* that code runs on, from 1 */
 	const TuneSizes *sizes; /* each is timed */
 	size_t nsizes;		/* 0: the program has no symbolic dims */
 	bool terminal;		/* one line of progress is written over the last */
@@ -35,13 +36,13 @@ typedef struct TuneResult {
 	bool complete; /* ... which is taken without a policy */
 } TuneResult;
 
-/* Prints a line for each candidate that the policy's schedule has; tries none. Errors of the program
+/* Prints a line for each candidate that the policy's schedule has with so many threads; tries none. Errors of the program
  * are diagnostics of the session, which has read it. */
-void tune_list(Session *session, FILE *out);
+void tune_list(Session *session, int threads, FILE *out);
 /* Searches for so many seconds, until no candidate is left, or until SIGINT or SIGTERM arrives, which
  * ends the search alone; progress is told on stderr. Texts are the arena's. Errors are diagnostics
- * of the session, which has read the program. Requires: temporary_guard was called; there are no
- * threads. */
+ * of the session, which has read the program. Requires: temporary_guard was called; the process has
+ * one thread. */
 TuneResult tune_search(Session *session, const TuneRequest *request, Arena *arena);
 
 #endif

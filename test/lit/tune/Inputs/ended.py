@@ -24,14 +24,14 @@ def marked():
     return found
 
 
-def end(number, seconds):
+def end(number, seconds, *options):
     for folder in (OUT, TEMPORARY):
         shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(folder)
     name, _, value = MARK.partition("=")
     environment = dict(os.environ, TMPDIR=TEMPORARY, **{name: value})
-    run = subprocess.Popen([TSRC, "--tune=300", PROGRAM, "-o", os.path.join(OUT, "f.so")], stderr=subprocess.PIPE, text=True,
-                           env=environment)
+    run = subprocess.Popen([TSRC, "--tune=300", *options, PROGRAM, "-o", os.path.join(OUT, "f.so")], stderr=subprocess.PIPE,
+                           text=True, env=environment)
     first = run.stderr.readline()
     assert "the policy's code takes" in first, first
     time.sleep(seconds)
@@ -46,8 +46,8 @@ def end(number, seconds):
             break
         time.sleep(0.05)
     assert not marked(), marked()
-    made = subprocess.run([TSRC, "--dump=schedule", "--schedule=" + os.path.join(OUT, "f.sched"), PROGRAM], text=True,
-                          check=True, stdout=subprocess.PIPE).stdout
+    made = subprocess.run([TSRC, "--dump=schedule", "--schedule=" + os.path.join(OUT, "f.sched"), *options[1:], PROGRAM],
+                          text=True, check=True, stdout=subprocess.PIPE).stdout
     with open(os.path.join(OUT, "f.sched")) as kept:
         assert made == kept.read()
 
@@ -67,6 +67,6 @@ for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(asked, signal.SIG_DFL)  # also under nohup
 os.makedirs(FOLDER, exist_ok=True)
 end(signal.SIGINT, 0.05)
-end(signal.SIGTERM, 1.5)
+end(signal.SIGTERM, 1.5, "--threads=2", "--grain=1")
 die(signal.SIGHUP)
 print("nothing is left")
