@@ -1,5 +1,5 @@
 /* Functions of kernels in C, and those of their parallel loops. */
-#include "codegen/c_kernel.h"
+#include "codegen/c_matrix.h"
 
 static void name_columns(KernelText *k, Names *taken)
 {
@@ -110,7 +110,9 @@ static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 	if (loop->nslots)
 		fprintf(k->out, "\tconst int64_t %s = tsr_take_slot(&tsr_args->tsr_busy, %lld);\n",
 			k->iters[loop->slot], (long long)loop->nslots);
+	c_matrix_begin(k, loop->body);
 	c_kernel_block(k, loop->body);
+	c_matrix_end(k);
 	if (loop->nslots)
 		fprintf(k->out, "\ttsr_give_slot(&tsr_args->tsr_busy, %s);\n",
 			k->iters[loop->slot]);
@@ -160,7 +162,9 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 	fprintf(out, ")\n{\n");
 	if (k.use->parallel)
 		put_packed_args(&k);
+	c_matrix_begin(&k, k.kernel->body);
 	c_kernel_block(&k, k.kernel->body);
+	c_matrix_end(&k);
 	fprintf(out, "%s}\n\n", checks ? "\treturn TSR_OK;\n" : "");
 }
 

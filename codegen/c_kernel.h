@@ -25,6 +25,9 @@ typedef struct KernelText {
 	int indent;
 	bool device; /* a thread of a GPU: failed checks are noted, not returned */
 	bool threads; /* in a loop of a block */
+	bool tiles;   /* the function may multiply matrices in tiles, and has the variables of it */
+	bool tiles_open; /* what is written is products whose sums are in tiles, or may be */
+	bool tiles_used; /* the sums are in tiles */
 	bool alone;   /* what is written stays one element, whatever the compiler does */
 } KernelText;
 
@@ -44,19 +47,25 @@ bool c_loop_stays_loop(const KernelText *k, const Stmt *loop);
 /* Must GCC make no vectors of it? */
 bool c_loop_stays_scalar(const KernelText *k, const Stmt *loop);
 
-/* c_kernel.c: expressions of C. */
+/* c_expression.c: expressions of C. */
 const char *c_kernel_value(KernelText *k, const Value *value);
 /* An index where no parentheses are needed around a sum. */
 const char *c_kernel_ix(KernelText *k, const Ix *ix);
 const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
+/* Of a local whose last two axes are a matrix that a warp holds: what the thread has at `at`; NULL: at the name that
+ * loops over a thread's elements have. */
+#define C_FRAGMENT_ELEMENT "tsr_e"
+const char *c_fragment_element(KernelText *k, LocalId local, const Ix *const *ixs, const char *at);
 const char *c_buffer_element(KernelText *k, BufferId buffer, const Ix *ix);
-void c_kernel_block(KernelText *k, Block block);
-/* `element op= the statement's value` */
-void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt);
 /* Begins a statement: counts the readers of its values. */
 void c_kernel_count(KernelText *k, const Value *value);
 /* Names the values that have several readers, in the order of evaluation. */
 void c_kernel_shared(KernelText *k, const Value *value);
+
+/* c_kernel.c: statements of C. */
+void c_kernel_block(KernelText *k, Block block);
+/* `element op= the statement's value` */
+void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt);
 
 /* c_write.c: a name that nothing else in the kernel has. */
 const char *c_kernel_temp(KernelText *k);

@@ -11,8 +11,6 @@
 #include "codegen/cuda_text.h"
 #include "loops/fragment.h"
 
-static const char element[] = "tsr_e";
-
 static uint32_t elements_of(const KernelLocal *local)
 {
 	return matrix_rows(local->matrix, local->role) * matrix_columns(local->matrix, local->role);
@@ -51,20 +49,10 @@ void cuda_fragment_declare(KernelText *k, const Stmt *stmt)
 		paired ? "0" : c_kernel_value(k, stmt->value));
 }
 
-const char *cuda_fragment_at(KernelText *k, LocalId id, const Ix *const *ixs, const char *at)
-{
-	const KernelLocal *local = &k->kernel->locals[id];
-	const char *text = k->locals[id];
-	for (uint32_t i = 0; i + 2 < local->rank; i++)
-		text = arena_printf(k->arena, i < local->nthreads ? "%s[TSR_OWN(%s)]" : "%s[%s]",
-				    text, c_kernel_ix(k, ixs[i]));
-	return arena_printf(k->arena, "%s[%s]", text, at ? at : element);
-}
-
 void cuda_fragment_set(KernelText *k, const Stmt *stmt)
 {
 	const KernelLocal *local = &k->kernel->locals[stmt->local];
-	const char *to = cuda_fragment_at(k, stmt->local, stmt->ixs, NULL);
+	const char *to = c_fragment_element(k, stmt->local, stmt->ixs, NULL);
 	if (local->role == ROLE_ACCUMULATOR) {
 		c_kernel_assign(k, to, stmt);
 		return;
@@ -81,7 +69,7 @@ static void put_place(KernelText *k, const WarpNest *nest, const Stmt *loop, con
 		[ROLE_A] = "A", [ROLE_B] = "B", [ROLE_ACCUMULATOR] = "SUM"};
 	c_kernel_indent(k);
 	fprintf(k->out, "const int64_t %s = TSR_%s_%s(%s, %u);\n", k->iters[loop->iter],
-		roles[nest->role], what, element, matrix_columns(nest->op, nest->role));
+		roles[nest->role], what, C_FRAGMENT_ELEMENT, matrix_columns(nest->op, nest->role));
 	c_kernel_indent(k);
 	fprintf(k->out, "(void)%s;\n", k->iters[loop->iter]);
 }
@@ -90,7 +78,7 @@ static void put_elements(KernelText *k, const WarpNest *nest)
 {
 	uint32_t n = matrix_rows(nest->op, nest->role) * matrix_columns(nest->op, nest->role);
 	c_kernel_indent(k);
-	fprintf(k->out, "TSR_ELEMENTS(%s, %u) {\n", element, n);
+	fprintf(k->out, "TSR_ELEMENTS(%s, %u) {\n", C_FRAGMENT_ELEMENT, n);
 	k->indent++;
 	put_place(k, nest, nest->row, "ROW");
 	put_place(k, nest, nest->column, "COLUMN");
@@ -105,16 +93,16 @@ static void put_load(KernelText *k, const WarpNest *nest)
 	c_kernel_indent(k);
 	fprintf(k->out, "tsr_load_%s%s(&%s, &%s, %lld);\n", nest->role == ROLE_A ? "a" : "b",
 		nest->along_k ? "" : "_turned",
-		cuda_fragment_at(k, nest->set->local, nest->set->ixs, "0"),
+		c_fragment_element(k, nest->set->local, nest->set->ixs, "0"),
 		c_buffer_element(k, nest->buffer, nest->from), (long long)nest->pitch);
 }
 
 static void put_product(KernelText *k, const WarpNest *nest)
 {
 	const Value *const *args = nest->set->value->args;
-	const char *matrices[] = {cuda_fragment_at(k, nest->set->local, nest->set->ixs, "0"),
-				  cuda_fragment_at(k, args[0]->local, args[0]->ixs, "0"),
-				  cuda_fragment_at(k, args[1]->local, args[1]->ixs, "0")};
+	const char *matrices[] = {c_fragment_element(k, nest->set->local, nest->set->ixs, "0"),
+				  c_fragment_element(k, args[0]->local, args[0]->ixs, "0"),
+				  c_fragment_element(k, args[1]->local, args[1]->ixs, "0")};
 	c_kernel_indent(k);
 	fprintf(k->out, "tsr_%s(&%s, &%s, &%s);\n", matrix_row(nest->op)->text, matrices[0],
 		matrices[1], matrices[2]);

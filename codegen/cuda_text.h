@@ -27,12 +27,10 @@ void cuda_put_launchers(FILE *out, const Module *module);
 void cuda_lanes_loop(KernelText *k, const Stmt *loop);
 void cuda_lanes_fill(KernelText *k, LocalId local, const char *value);
 
-/* cuda_fragment.c: a nest of loops of a warp; of a local of matrices its declaration, an assignment, and what a
- * thread has of a matrix at the element `at`; NULL: at that of the nest around. */
+/* cuda_fragment.c: a nest of loops of a warp; of a local of matrices its declaration and an assignment. */
 void cuda_warp_loop(KernelText *k, const Stmt *loop);
 void cuda_fragment_declare(KernelText *k, const Stmt *stmt);
 void cuda_fragment_set(KernelText *k, const Stmt *stmt);
-const char *cuda_fragment_at(KernelText *k, LocalId local, const Ix *const *ixs, const char *at);
 
 /* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/held.h"
-#include "codegen/c_vectors.h"
+#include "codegen/c_matrix.h"
 #include "codegen/interp.h"
 #include "codegen/table.h"
 
@@ -51,6 +51,7 @@ static void put_functions(FILE *out, const Module *m)
 	c_put_transposes(out, m);
 	c_put_lanes_math(out, m);
 	c_put_groups(out, m);
+	c_put_tiles(out, m);
 	c_put_lanes_packed(out, m);
 	c_put_size_declarations(out, m);
 	fwrite(text, 1, len, out);
@@ -97,6 +98,8 @@ static void put_module(FILE *out, const Module *m)
 	fprintf(out, "%s;\n%s;\n%s;\n", module_state_signature(m), module_init_signature(m),
 		module_signature(m, (uint32_t)m->program->routines.n));
 	fprintf(out, "extern const tsr_module %s_module;\n\n", m->prefix);
+	if (module_has_tiles(m))
+		fprintf(out, "int %s_use_tiles(void);\nint tsr_use_tiles(void);\n\n", m->prefix);
 	for (size_t i = 0; i < m->program->consts.n; i++)
 		c_put_constant(out, m, i, "static const");
 	c_put_helpers(out, m);

@@ -2,7 +2,7 @@
 environment every loop that can be is cut into chunks, which a pool of N threads runs; with OPTIONS=... all programs have
 those; with --target=cuda and GPU_SO=1 they are shared objects with PTX, over libtsr; with --target=cuda and DRIVER=LIBRARY their
 PTX runs over that library of the driver (test/lit/emulator/Inputs/driver.py); with TILES=1 code uses the tiles of AMX
-that it has, which test/amx/amx.c, loaded before, runs where the processor has none. Every array ends where the next page is closed, so that
+that it has, which test/amx/amx.c, loaded before, runs where the processor has none; with TILES=c its readable C does. Every array ends where the next page is closed, so that
 a touch of what lies behind one ends the process."""
 import ctypes
 import functools
@@ -19,7 +19,7 @@ from guard import guarded, placed
 TSRC = os.environ.get("TSRC", "tsrc")
 OPTIONS = os.environ.get("OPTIONS", "").split()
 THREADS = int(os.environ.get("THREADS", "0"))
-TILES = "TILES" in os.environ
+TILES = os.environ.get("TILES")
 ALONE = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # for the compiler
 DRIVER = None  # where there is one, PTX runs over it
 if "DRIVER" in os.environ:
@@ -69,6 +69,12 @@ def with_tiles(assembly, to):
     subprocess.run(["cc", "-shared", "-o", to, assembly, "-lm"], check=True)
 
 
+def c_with_tiles(text, to):
+    """Makes the object of a text of C for this processor and tiles of AMX."""
+    subprocess.run(["gcc", "-std=c99", "-O1", "-march=native", "-mamx-tile", "-mamx-bf16", "-mamx-int8", "-ffp-contract=off",
+                    "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-o", to, text, "-lm"], check=True, env=ALONE)
+
+
 def compile_text(text, options=()):
     """Returns (path of the .so, text of the header)."""
     options = [*options, *OPTIONS, *["--grain=1"] * (THREADS > 0)]
@@ -77,14 +83,15 @@ def compile_text(text, options=()):
     with open(source, "w", encoding="utf8") as out:
         out.write(text)
     gpu = any(o.startswith("--target=cuda") for o in options) and "GPU_SO" not in os.environ
-    made = "m.cu" if gpu else "m.s" if TILES else "m.so"
+    made = "m.cu" if gpu else "m.c" if TILES == "c" else "m.s" if TILES else "m.so"
     made, loaded = (os.path.join(directory, name) for name in (made, "m.so"))
-    to = ["--emit=asm,header", "-o", os.path.join(directory, "m")] if TILES else ["-o", made]
+    kinds = "--emit=%s,header" % ("c" if TILES == "c" else "asm")
+    to = [kinds, "-o", os.path.join(directory, "m")] if TILES else ["-o", made]
     run = subprocess.run([TSRC, source, *to, *options], capture_output=True, text=True, env=ALONE)
     if run.returncode != 0:
         raise CompileError("status %d\n%s\n%s" % (run.returncode, text, run.stderr))
     if TILES:
-        with_tiles(made, loaded)
+        (c_with_tiles if TILES == "c" else with_tiles)(made, loaded)
     if gpu and DRIVER:
         subprocess.run([TSRC, source, "-o", os.path.join(directory, "m.ptx"), *options], check=True)
     if gpu:  # its kernels on this CPU, thread after thread
@@ -107,7 +114,7 @@ class Model:
         path, self.header = compile_once(text, tuple(options))
         self.emulated = "--target=" + emulated.TRIPLE in [*options, *OPTIONS]
         self.library = emulated.Library(path) if self.emulated else ctypes.CDLL(path)
-        self.tiles = TILES and hasattr(self.library, "m_use_tiles") and self.library.m_use_tiles() == 1
+        self.tiles = bool(TILES) and hasattr(self.library, "m_use_tiles") and self.library.m_use_tiles() == 1
         self.call = pool_call(THREADS) if THREADS else None
         ptx = os.path.join(os.path.dirname(path), "m.ptx")
         self.ptx = driver.Ptx(ptx, DRIVER) if DRIVER and os.path.exists(ptx) else None

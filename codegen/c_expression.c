@@ -1,0 +1,215 @@
+/* Values and indices of kernels as expressions of C. Values that a statement uses more than once become
+ * constants in front of it; indices are written as they are. */
+#include "codegen/c_kernel.h"
+
+static const char *ix_text(KernelText *k, const Ix *ix);
+
+/* By a power of two: a shift rounds down, as floor division does. NULL: the divisor is none. */
+static const char *power_divided(KernelText *k, const Ix *ix)
+{
+	int64_t by;
+	if ((ix->kind != IX_DIV && ix->kind != IX_MOD) || ix->b->kind != IX_SIZE ||
+	    !size_is_const(k->m->program->sizes, ix->b->size, &by) || by <= 0 || by & (by - 1))
+		return NULL;
+	const char *a = ix_text(k, ix->a);
+	return ix->kind == IX_MOD
+		       ? arena_printf(k->arena, "(%s & %lld)", a, (long long)by - 1)
+		       : arena_printf(k->arena, "(%s >> %d)", a, __builtin_ctzll((uint64_t)by));
+}
+
+static const char *ix_text(KernelText *k, const Ix *ix)
+{
+	static const char *const formats[] = {
+		[IX_ADD] = "(%s + %s)",
+		[IX_MUL] = "%s * %s",
+		[IX_DIV] = "tsr_floor_div(%s, %s)",
+		[IX_MOD] = "tsr_floor_mod(%s, %s)",
+		[IX_MIN] = "tsr_least(%s, %s)",
+		[IX_MAX] = "tsr_most(%s, %s)",
+	};
+	const char *shifted = power_divided(k, ix);
+	if (shifted)
+		return shifted;
+	switch (ix->kind) {
+	case IX_SIZE: return c_size(k->m, ix->size);
+	case IX_ITER: return k->iters[ix->iter];
+	case IX_VALUE:
+		return c_cast(k->arena, ix->value->dtype, DTYPE_I64, c_kernel_value(k, ix->value));
+	default:
+		return arena_printf(k->arena, formats[ix->kind], ix_text(k, ix->a),
+				    ix_text(k, ix->b));
+	}
+}
+
+/* Is it no constant once loops are written out? */
+static bool changes(const KernelText *k, const Ix *ix)
+{
+	int64_t constant;
+	switch (ix->kind) {
+	case IX_SIZE: return !size_is_const(k->m->program->sizes, ix->size, &constant);
+	case IX_ITER: return !k->unrolled[ix->iter];
+	case IX_VALUE: return true;
+	default: return changes(k, ix->a) || changes(k, ix->b);
+	}
+}
+
+/* The terms that change, or the others; NULL: there are none. */
+static const char *sum_text(KernelText *k, const Ix *ix, bool changing)
+{
+	if (ix->kind != IX_ADD)
+		return changes(k, ix) == changing ? ix_text(k, ix) : NULL;
+	const char *a = sum_text(k, ix->a, changing), *b = sum_text(k, ix->b, changing);
+	return a && b ? arena_printf(k->arena, "%s + %s", a, b) : a ? a : b;
+}
+
+/* What changes comes first: the compiler, which keeps the order of a sum, adds it once for all
+ * elements that differ in constants. */
+const char *c_kernel_ix(KernelText *k, const Ix *ix)
+{
+	const char *changing = sum_text(k, ix, true), *constant = sum_text(k, ix, false);
+	if (!changing || !constant)
+		return changing ? changing : constant;
+	return arena_printf(k->arena, "%s + %s", changing, constant);
+}
+
+const char *c_fragment_element(KernelText *k, LocalId id, const Ix *const *ixs, const char *at)
+{
+	const KernelLocal *local = &k->kernel->locals[id];
+	const char *text = k->locals[id];
+	for (uint32_t i = 0; i + 2 < local->rank; i++)
+		text = arena_printf(k->arena, i < local->nthreads ? "%s[TSR_OWN(%s)]" : "%s[%s]",
+				    text, c_kernel_ix(k, ixs[i]));
+	return arena_printf(k->arena, "%s[%s]", text, at ? at : C_FRAGMENT_ELEMENT);
+}
+
+const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs)
+{
+	const char *text = k->locals[local];
+	if (k->kernel->locals[local].role != ROLE_NONE)
+		return c_fragment_element(k, local, ixs, NULL);
+	const KernelLocal *own = &k->kernel->locals[local];
+	for (uint32_t i = 0; i < nixs; i++)
+		text = arena_printf(k->arena, i < own->nthreads ? "%s[TSR_OWN(%s)]" : "%s[%s]",
+				    text, c_kernel_ix(k, ixs[i]));
+	if (is_of_warp(own, ixs))
+		return arena_printf(k->arena, "TSR_OF_WARP(%s, %s)", text,
+				    c_kernel_ix(k, ixs[own->nthreads - 1]));
+	return text;
+}
+
+const char *c_buffer_element(KernelText *k, BufferId buffer, const Ix *ix)
+{
+	return arena_printf(k->arena, "%s[%s]", k->buffers[kernel_use_buffer(k->use, buffer)],
+			    c_kernel_ix(k, ix));
+}
+
+static const char *load_text(KernelText *k, const Value *load)
+{
+	Dtype dtype = k->m->program->buffers.at[load->buffer].dtype;
+	if (!dtype_is_packed(dtype))
+		return c_buffer_element(k, load->buffer, load->ix);
+	return arena_printf(k->arena, "tsr_%s(%s, %s)", dtype_name(dtype),
+			    k->buffers[kernel_use_buffer(k->use, load->buffer)],
+			    c_kernel_ix(k, load->ix));
+}
+
+static bool is_number_of_c(Dtype dtype)
+{
+	return !dtype_is_small_float(dtype) && dtype != DTYPE_U4X32;
+}
+
+static const char *cast_text(KernelText *k, const Value *value)
+{
+	const char *from = c_kernel_value(k, value->args[0]);
+	if (value_truth(value->args[0]) && is_number_of_c(value->dtype) &&
+	    is_number_of_c(value->args[0]->dtype)) /* 0 and 1 need no bounds */
+		return arena_printf(k->arena, "(%s)(%s)", c_type(value->dtype), from);
+	if (!k->alone || value->args[0]->dtype != DTYPE_F16 || value->dtype != DTYPE_F32)
+		return c_cast(k->arena, value->args[0]->dtype, value->dtype, from);
+	k->m->c_vectors->halves_alone = true;
+	return arena_printf(k->arena, "TSR_F32_FROM_ONE_F16(%s)", from);
+}
+
+static const char *fresh_text(KernelText *k, const Value *value)
+{
+	const char *args[3];
+	bool op = value->kind == VALUE_OP || value->kind == VALUE_FAR;
+	for (uint32_t i = 0; op && i < value->nargs; i++)
+		args[i] = c_kernel_value(k, value->args[i]);
+	switch (value->kind) {
+	case VALUE_LOAD: return load_text(k, value);
+	case VALUE_LOCAL: return c_kernel_local(k, value->local, value->ixs, value->nixs);
+	case VALUE_CONST: return c_constant(k->arena, value->dtype, value->constant);
+	case VALUE_OP:
+		if (!value->fast_path)
+			return c_op(k->arena, value->op, value->dtype, args);
+		return c_call(k->arena, "fast_", value->op, value->dtype, args);
+	case VALUE_FAR: return c_call(k->arena, "far_", value->op, value->args[0]->dtype, args);
+	case VALUE_CAST: return cast_text(k, value);
+	case VALUE_KEY:
+		return arena_printf(k->arena, "tsr_key_%s(%s)", dtype_name(value->args[0]->dtype),
+				    c_kernel_value(k, value->args[0]));
+	case VALUE_INDEX:
+		return c_cast(k->arena, DTYPE_I64, value->dtype, c_kernel_ix(k, value->ix));
+	case VALUE_SCALAR: return k->scalars[kernel_use_scalar(k->use, value->scalar)];
+	}
+	BUG("value kind %d", value->kind);
+}
+
+const char *c_kernel_value(KernelText *k, const Value *value)
+{
+	uint64_t name = *pointer_map_at(&k->names, value);
+	return name ? (const char *)(uintptr_t)name : fresh_text(k, value);
+}
+
+/* ---- shared values ---- */
+
+static void count_value(KernelText *k, const Value *value);
+
+static void count_ix(KernelText *k, const Ix *ix)
+{
+	if (!ix)
+		return;
+	if (ix->kind == IX_VALUE)
+		count_value(k, ix->value);
+	count_ix(k, ix->a);
+	count_ix(k, ix->b);
+}
+
+static void count_value(KernelText *k, const Value *value)
+{
+	if ((*pointer_map_at(&k->uses, value))++ > 0)
+		return;
+	for (uint32_t i = 0; i < 3; i++)
+		if (value->args[i])
+			count_value(k, value->args[i]);
+	count_ix(k, value->ix);
+	for (uint32_t i = 0; i < value->nixs; i++)
+		count_ix(k, value->ixs[i]);
+}
+
+/* Names, in the order of evaluation, the values that have several readers. */
+void c_kernel_shared(KernelText *k, const Value *value)
+{
+	if (*pointer_map_at(&k->names, value))
+		return;
+	for (uint32_t i = 0; i < 3; i++)
+		if (value->args[i])
+			c_kernel_shared(k, value->args[i]);
+	bool trivial = value->kind == VALUE_CONST || value->kind == VALUE_SCALAR;
+	if (trivial || *pointer_map_at(&k->uses, value) < 2)
+		return;
+	const char *text = fresh_text(k, value);
+	const char *name = c_kernel_temp(k);
+	c_kernel_indent(k);
+	fprintf(k->out, "const %s %s = %s;\n", c_type(value->dtype), name, text);
+	*pointer_map_at(&k->names, value) = (uint64_t)(uintptr_t)name;
+}
+
+void c_kernel_count(KernelText *k, const Value *value)
+{
+	pointer_map_clear(&k->uses);
+	pointer_map_clear(&k->names);
+	if (value)
+		count_value(k, value);
+}
