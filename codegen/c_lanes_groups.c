@@ -1,5 +1,5 @@
 /* Sums of products of neighbours in C (loops/matrix.h): functions that are an instruction or two with
- * AVX-512 and VNNI or BF16, and a loop elsewhere.
+ * AVX-512 and VNNI or BF16, or of four lanes with NEON and its dot products, and a loop elsewhere.
  *
  *   vector lane in 0..64: acc[r, lane] += i32(a[i]) * i32(b[lane*4]) + ... + i32(a[i + 3]) * i32(b[lane*4 + 3])
  *
@@ -9,7 +9,13 @@
 #include "codegen/c_lanes.h"
 #include "loops/matrix.h"
 
-enum { WORDS = 16 }; /* of a vector of AVX-512 */
+enum { WORDS_AVX512 = 16, WORDS_NEON = 4 }; /* of a vector */
+
+/* Lanes of the functions of a module. */
+static int words_of(const Module *m)
+{
+	return features_are_arm(m->program->options.target->features) ? WORDS_NEON : WORDS_AVX512;
+}
 
 /* One factor is the same word in all lanes; that comes first. */
 static bool find_group(const KernelText *k, const Stmt *loop, LaneProducts *g)
@@ -17,8 +23,9 @@ static bool find_group(const KernelText *k, const Stmt *loop, LaneProducts *g)
 	Program *program = (Program *)k->m->program;
 	const Stmt *stmt = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
 	if (!stmt || loop->lanes || stmt->kind != LOOP_SET || stmt->acc != OP_ADD || !stmt->nixs ||
-	    vector_lanes(program, loop) % WORDS != 0 ||
-	    !lane_products(program, stmt, loop->iter, g) || g->n != g->all)
+	    vector_lanes(program, loop) % words_of(k->m) != 0 ||
+	    !lane_products(program, stmt, loop->iter, g) || g->n != g->all ||
+	    (words_of(k->m) == WORDS_NEON && g->factors[0]->dtype == DTYPE_BF16))
 		return false;
 	if (g->shared[1]) {
 		const Value *shared = g->factors[1];
@@ -47,12 +54,13 @@ void c_lanes_groups(KernelText *k, const Stmt *loop)
 	const Stmt *stmt = loop->body.stmts[0];
 	const char *lane = k->iters[loop->iter];
 	int64_t lanes = vector_lanes(k->m->program, loop);
+	int words = words_of(k->m);
 	k->m->c_vectors->groups[g.factors[0]->dtype][g.factors[1]->dtype] = true;
 	c_kernel_count(k, NULL);
-	c_put_unroll(k, lanes / WORDS);
+	c_put_unroll(k, lanes / words);
 	c_kernel_indent(k);
 	fprintf(k->out, "for (int64_t %s = %s; %s < %s; %s += %d)\n", lane,
-		c_kernel_ix(k, loop->lo), lane, c_kernel_ix(k, loop->hi), lane, WORDS);
+		c_kernel_ix(k, loop->lo), lane, c_kernel_ix(k, loop->hi), lane, words);
 	c_kernel_indent(k);
 	fprintf(k->out, "\t%s(&%s, &%s, &%s);\n", function_of(k, &g),
 		c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs),
@@ -97,13 +105,66 @@ static void put_instructions(FILE *out, Arena *arena, Dtype a, Dtype b)
 	fprintf(out, "\t_mm512_storeu_si512(sum, y);\n");
 }
 
-/* Without such instructions, lane after lane: integers wrap around. */
-static void put_loop(FILE *out, Arena *arena, Dtype a, Dtype b)
+/* With NEON's dot products; where one operand has a sign and the other has none the one without comes first. */
+static void put_dot_products(FILE *out, Dtype a, Dtype b)
 {
+	const char *type = a == DTYPE_U8 ? "u" : "s";
+	fprintf(out, "\tint32_t word;\n\tmemcpy(&word, a, sizeof word);\n");
+	if (a == b) {
+		fprintf(out,
+			"\tconst %sint8x16_t s = vreinterpretq_%s8_s32(vdupq_n_s32(word));\n"
+			"\t%sint32x4_t y = vreinterpretq_%s32_s32(vld1q_s32(sum));\n"
+			"\tvst1q_s32(sum, vreinterpretq_s32_%s32(vdotq_%s32(y, s, vld1q_%s8(b))));\n",
+			a == DTYPE_U8 ? "u" : "", type, a == DTYPE_U8 ? "u" : "", type, type, type,
+			type);
+		return;
+	}
+	const char *x = b == DTYPE_U8 ? "vld1q_u8(b)" : "vld1q_s8(b)";
+	fprintf(out, "\tconst %sint8x16_t s = vreinterpretq_%s8_s32(vdupq_n_s32(word));\n",
+		a == DTYPE_U8 ? "u" : "", type);
+	fprintf(out, "\tvst1q_s32(sum, vusdotq_s32(vld1q_s32(sum), %s, %s));\n",
+		a == DTYPE_U8 ? "s" : x, a == DTYPE_U8 ? x : "s");
+}
+
+/* Halves of vectors of bytes as 16 bits with a sign. */
+static const char *widened(Arena *arena, Dtype dtype, const char *bytes)
+{
+	return dtype == DTYPE_I8
+		       ? arena_printf(arena, "vmovl_s8(%s)", bytes)
+		       : arena_printf(arena, "vreinterpretq_s16_u16(vmovl_u8(%s))", bytes);
+}
+
+/* With NEON alone: step q of all words in one vector, which the rows of a tile share. */
+static void put_widened_products(FILE *out, Arena *arena, Dtype a, Dtype b)
+{
+	const char *letter = b == DTYPE_U8 ? "u" : "s";
+	const char *low = arena_printf(arena, "vget_low_%s8(x)", letter),
+		   *high = arena_printf(arena, "vget_high_%s8(x)", letter),
+		   *shared = arena_printf(arena, "vreinterpret_%s8_s32(vdup_n_s32(word))",
+					  a == DTYPE_U8 ? "u" : "s");
+	fprintf(out, "\tint32_t word;\n\tmemcpy(&word, a, sizeof word);\n");
+	fprintf(out, "\tconst int16x4_t s = vget_low_s16(%s);\n", widened(arena, a, shared));
+	fprintf(out, "\tconst %sint8x16_t x = vld1q_%s8(b);\n", b == DTYPE_U8 ? "u" : "", letter);
+	fprintf(out, "\tconst int16x8_t low = %s, high = %s;\n", widened(arena, b, low),
+		widened(arena, b, high));
+	fprintf(out,
+		"\tconst int16x8_t even = vuzp1q_s16(low, high), odd = vuzp2q_s16(low, high);\n"
+		"\tconst int16x8_t x02 = vuzp1q_s16(even, vextq_s16(even, even, 1));\n"
+		"\tconst int16x8_t x13 = vuzp1q_s16(odd, vextq_s16(odd, odd, 1));\n"
+		"\tint32x4_t y = vmlal_lane_s16(vld1q_s32(sum), vget_low_s16(x02), s, 0);\n"
+		"\ty = vmlal_lane_s16(y, vget_low_s16(x13), s, 1);\n"
+		"\ty = vmlal_lane_s16(y, vget_high_s16(x02), s, 2);\n"
+		"\tvst1q_s32(sum, vmlal_lane_s16(y, vget_high_s16(x13), s, 3));\n");
+}
+
+/* Without such instructions, lane after lane: integers wrap around. */
+static void put_loop(FILE *out, const Module *m, Dtype a, Dtype b)
+{
+	Arena *arena = m->arena;
 	bool real = a == DTYPE_BF16;
 	Dtype to = real ? DTYPE_F32 : DTYPE_I32;
 	int n = real ? 2 : 4;
-	fprintf(out, "\tfor (int lane = 0; lane < %d; lane++)\n\t\t", WORDS);
+	fprintf(out, "\tfor (int lane = 0; lane < %d; lane++)\n\t\t", words_of(m));
 	fprintf(out,
 		real ? "sum[lane] += " : "sum[lane] = (int32_t)((uint32_t)sum[lane] + (uint32_t)(");
 	for (int i = 0; i < n; i++)
@@ -113,18 +174,34 @@ static void put_loop(FILE *out, Arena *arena, Dtype a, Dtype b)
 	fprintf(out, real ? ";\n" : "));\n");
 }
 
-static void put_group(FILE *out, Arena *arena, Dtype a, Dtype b)
+/* In front of #else: what instructions there are, and how they do it. */
+static void put_forms(FILE *out, const Module *m, Dtype a, Dtype b)
+{
+	if (words_of(m) == WORDS_NEON) {
+		fprintf(out, "#ifdef __ARM_FEATURE_%s\n", a == b ? "DOTPROD" : "MATMUL_INT8");
+		put_dot_products(out, a, b);
+		fprintf(out, "#elif defined __ARM_NEON\n");
+		put_widened_products(out, m->arena, a, b);
+		return;
+	}
+	fprintf(out, a == DTYPE_BF16 ? "#ifdef __AVX512BF16__\n"
+				     : "#if defined __AVX512VNNI__ && defined __AVX512BW__\n");
+	put_instructions(out, m->arena, a, b);
+}
+
+static void put_group(FILE *out, const Module *m, Dtype a, Dtype b)
 {
 	Dtype to = a == DTYPE_BF16 ? DTYPE_F32 : DTYPE_I32;
 	fprintf(out, "static inline void tsr_add_%s_%s(%s *sum, const %s *a, const %s *b)\n{\n",
 		dtype_name(a), dtype_name(b), c_type(to), c_type(a), c_type(b));
-	fprintf(out, a == DTYPE_BF16 ? "#ifdef __AVX512BF16__\n"
-				     : "#if defined __AVX512VNNI__ && defined __AVX512BW__\n");
-	put_instructions(out, arena, a, b);
+	put_forms(out, m, a, b);
 	fprintf(out, "#else\n");
-	put_loop(out, arena, a, b);
+	put_loop(out, m, a, b);
 	fprintf(out, "#endif\n}\n\n");
 }
+
+static const char include_avx512[] = "#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n\n",
+		  include_neon[] = "#ifdef __ARM_NEON\n#include <arm_neon.h>\n#endif\n\n";
 
 void c_put_groups(FILE *out, const Module *m)
 {
@@ -134,10 +211,10 @@ void c_put_groups(FILE *out, const Module *m)
 			if (!m->c_vectors->groups[a][b])
 				continue;
 			if (!used)
-				fprintf(out,
-					"/* Products of neighbours, added to 16 lanes. */\n"
-					"#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n\n");
+				fprintf(out, "/* Products of neighbours, added to %d lanes. */\n%s",
+					words_of(m),
+					words_of(m) == WORDS_NEON ? include_neon : include_avx512);
 			used = true;
-			put_group(out, m->arena, a, b);
+			put_group(out, m, a, b);
 		}
 }

@@ -21,6 +21,7 @@ sort.py 1 6 300
 cumulate.py 1 6
 indexing.py 1 4
 quantised.py armv8-a armv8.6-a
+neon_bytes.py 24
 threefry.py 4 armv8-a
 functions.py
 functions.py --fp=strict
