@@ -114,6 +114,31 @@ static bool all_there(PtxThread *t, const PtxInstr *in, PtxThread *first)
 	return true;
 }
 
+static bool is_of(const PtxThread *t, const PtxProducts *p)
+{
+	return p->threads == &t->block->threads[t->index / GROUP * GROUP];
+}
+
+/* Those of groups before this one, in their order: sums are added to by one product after the other. */
+static void multiply_before(PtxThread *t, int64_t group)
+{
+	PtxRun *run = t->block->run;
+	size_t kept = 0;
+	for (size_t i = 0; i < run->products.n && !run->failed; i++) {
+		PtxProducts p = run->products.at[i];
+		if (is_of(t, &p) && (int64_t)p.group < group)
+			multiply(&p);
+		else
+			run->products.at[kept++] = p;
+	}
+	run->products.n = kept;
+}
+
+void ptx_group_wait(PtxThread *t, int64_t under_way)
+{
+	multiply_before(t, (int64_t)t->products - under_way);
+}
+
 void ptx_group_multiply(PtxThread *t, PtxInstr *in)
 {
 	PtxRun *run = t->block->run;
@@ -137,29 +162,12 @@ void ptx_group_multiply(PtxThread *t, PtxInstr *in)
 		first[i].wait = WAIT_NONE;
 		first[i].pc++;
 	}
-	if (ptx_late(run))
+	if (ptx_late(run)) {
 		PUSH(run->arena, run->products, p);
-	else
-		multiply(&p);
-}
-
-static bool is_of(const PtxThread *t, const PtxProducts *p)
-{
-	return p->threads == &t->block->threads[t->index / GROUP * GROUP];
-}
-
-void ptx_group_wait(PtxThread *t, int64_t under_way)
-{
-	PtxRun *run = t->block->run;
-	size_t kept = 0;
-	for (size_t i = 0; i < run->products.n && !run->failed; i++) {
-		PtxProducts p = run->products.at[i];
-		if (is_of(t, &p) && (int64_t)p.group < (int64_t)t->products - under_way)
-			multiply(&p);
-		else
-			run->products.at[kept++] = p;
+		return;
 	}
-	run->products.n = kept;
+	multiply_before(t, INT64_MAX);
+	multiply(&p);
 }
 
 bool ptx_group_works(const PtxThread *t)

@@ -81,13 +81,22 @@ class Driver:
         self.call("cuModuleGetGlobal_v2", ctypes.byref(at), ctypes.byref(nbytes), module, name.encode())
         return at.value, nbytes.value
 
+    def tensor_map(self, at, extents, strides, box, dtype=9, swizzle=3):
+        """Of elements of two bytes, for a kernel's parameter: 128 bytes at a multiple of as many. The innermost axis first."""
+        room, n = (ctypes.c_ubyte * 256)(), len(extents)
+        made = (ctypes.c_ubyte * 128).from_buffer(room, -ctypes.addressof(room) % 128)
+        self.call("cuTensorMapEncodeTiled", made, dtype, n, ctypes.c_void_p(at), (ctypes.c_uint64 * n)(*extents),
+                  (ctypes.c_uint64 * n)(*[2 * s for s in strides[1:]]), (ctypes.c_uint32 * n)(*box),
+                  (ctypes.c_uint32 * n)(*[1] * n), 0, swizzle, 2, 0)
+        return made
+
     def launch(self, module, name, grid, block, args, shared=0):
         """args: ctypes values, or integers, which are 64 bits. Waits for its end."""
         function = ctypes.c_void_p()
         self.call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
         if shared > 48 << 10:
             self.call("cuFuncSetAttribute", function, 8, shared)
-        args = [a if isinstance(a, ctypes._SimpleCData) else ctypes.c_int64(a) for a in args]
+        args = [a if isinstance(a, (ctypes._SimpleCData, ctypes.Array)) else ctypes.c_int64(a) for a in args]
         places = (ctypes.c_void_p * max(len(args), 1))(*[ctypes.addressof(a) for a in args])
         sizes = [*grid, *[1] * (3 - len(grid)), *block, *[1] * (3 - len(block))]
         self.call("cuLaunchKernel", function, *map(ctypes.c_uint, sizes), ctypes.c_uint(shared), None, places, None)
