@@ -88,13 +88,84 @@ static void put_elements(KernelText *k, const WarpNest *nest)
 	fprintf(k->out, "}\n");
 }
 
-static void put_load(KernelText *k, const WarpNest *nest)
+/* Of the statement's local the matrix `of` of a pair, or its first element. */
+static const char *loaded_matrix(KernelText *k, const WarpNest *nest, const Stmt *set, int64_t of,
+				 const char *element)
+{
+	const Ix **ixs = ARENA_ARRAY(k->arena, const Ix *, set->nixs);
+	for (uint32_t i = 0; i < set->nixs; i++)
+		ixs[i] = i + 3 == set->nixs
+				 ? warp_load_index((Program *)k->m->program, nest, set->ixs[i], of)
+				 : set->ixs[i];
+	return c_fragment_element(k, set->local, ixs, element);
+}
+
+/* The call up to what is loaded: tsr_load_two_b_turned(&b[0][0], &b[1][0] */
+static void put_load_call(KernelText *k, const WarpNest *nest, const char *const *matrices,
+			  const char *suffix)
 {
 	c_kernel_indent(k);
-	fprintf(k->out, "tsr_load_%s%s(&%s, &%s, %lld);\n", nest->role == ROLE_A ? "a" : "b",
-		nest->along_k ? "" : "_turned",
-		c_fragment_element(k, nest->set->local, nest->set->ixs, "0"),
-		c_buffer_element(k, nest->buffer, nest->from), (long long)nest->pitch);
+	fprintf(k->out, "tsr_load_%s%s%s(%s%s%s, &%s, %lld", nest->pair ? "two_" : "",
+		nest->role == ROLE_A ? "a" : "b", suffix, matrices[0], nest->pair ? ", " : "",
+		nest->pair ? matrices[1] : "", c_buffer_element(k, nest->buffer, nest->from),
+		(long long)nest->pitch);
+	if (nest->pair)
+		fprintf(k->out, ", %lld", (long long)nest->next);
+	fprintf(k->out, ");\n");
+}
+
+static const char *address_of(KernelText *k, const char *element)
+{
+	return arena_printf(k->arena, "&%s", element);
+}
+
+/* The elements of a matrix of tf32 from those of f32 that were loaded. */
+static void put_rounded(KernelText *k, const WarpNest *nest, int64_t of)
+{
+	uint32_t n = matrix_rows(nest->op, nest->role) * matrix_columns(nest->op, nest->role);
+	const char *to = loaded_matrix(k, nest, nest->set, of, NULL);
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_ELEMENTS(%s, %u) {\n", C_FRAGMENT_ELEMENT, n);
+	k->indent++;
+	c_kernel_indent(k);
+	fprintf(k->out, "%s = tsr_tf32(tsr_loaded[%d][%s]);\n", to, (int)of, C_FRAGMENT_ELEMENT);
+	if (nest->rest) {
+		c_kernel_indent(k);
+		fprintf(k->out, "%s = tsr_tf32(tsr_loaded[%d][%s] - %s);\n",
+			loaded_matrix(k, nest, nest->rest, of, NULL), (int)of, C_FRAGMENT_ELEMENT,
+			to);
+	}
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+}
+
+static void put_load_tf32(KernelText *k, const WarpNest *nest)
+{
+	uint32_t n = matrix_rows(nest->op, nest->role) * matrix_columns(nest->op, nest->role);
+	c_kernel_indent(k);
+	fprintf(k->out, "{\n");
+	k->indent++;
+	c_kernel_indent(k);
+	fprintf(k->out, "float tsr_loaded[%d][TSR_PART(%u)];\n", nest->pair ? 2 : 1, n);
+	put_load_call(k, nest, (const char *[]){"tsr_loaded[0]", "tsr_loaded[1]"}, "_tf32");
+	for (int64_t of = 0; of < (nest->pair ? 2 : 1); of++)
+		put_rounded(k, nest, of);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+}
+
+static void put_load(KernelText *k, const WarpNest *nest)
+{
+	if (matrix_row(nest->op)->format == FORMAT_TF32) {
+		put_load_tf32(k, nest);
+		return;
+	}
+	const char *matrices[2];
+	for (int64_t of = 0; of < 2; of++)
+		matrices[of] = address_of(k, loaded_matrix(k, nest, nest->set, of, "0"));
+	put_load_call(k, nest, matrices, nest->along_k ? "" : "_turned");
 }
 
 static void put_product(KernelText *k, const WarpNest *nest)

@@ -56,6 +56,51 @@ TSR_DEVICE void tsr_load_b_turned(uint32_t *to, const uint16_t *from, int32_t pi
 		     : "=r"(to[0]), "=r"(to[1]) : "r"(at) : "memory");
 }
 
+/* Two matrices at once, the second `next` elements behind the first. */
+TSR_DEVICE void tsr_load_two_b(uint32_t *to, uint32_t *second, const uint16_t *from, int32_t pitch, int32_t next)
+{
+	const uint32_t at = tsr_shared_at(from + TSR_LANE / 16 * next + TSR_LANE % 8 * pitch + TSR_LANE / 8 % 2 * 8);
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+		     : "=r"(to[0]), "=r"(to[1]), "=r"(second[0]), "=r"(second[1]) : "r"(at) : "memory");
+}
+
+TSR_DEVICE void tsr_load_two_b_turned(uint32_t *to, uint32_t *second, const uint16_t *from, int32_t pitch, int32_t next)
+{
+	const uint32_t at = tsr_shared_at(from + TSR_LANE / 16 * next + TSR_LANE % 16 * pitch);
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+		     : "=r"(to[0]), "=r"(to[1]), "=r"(second[0]), "=r"(second[1]) : "r"(at) : "memory");
+}
+
+/* Of f32 a row is 4 elements along k, and a thread has of each matrix the one that it would have two of 16 bits of. */
+TSR_DEVICE void tsr_floats(float *to, const uint32_t *bits, int32_t n)
+{
+#pragma unroll
+	for (int32_t i = 0; i < n; i++)
+		to[i] = __uint_as_float(bits[i]);
+}
+
+TSR_DEVICE void tsr_load_a_tf32(float *to, const float *from, int32_t pitch)
+{
+	uint32_t bits[4];
+	tsr_load_a(bits, (const uint16_t *)from, 2 * pitch);
+	tsr_floats(to, bits, 4);
+}
+
+TSR_DEVICE void tsr_load_b_tf32(float *to, const float *from, int32_t pitch)
+{
+	uint32_t bits[2];
+	tsr_load_b(bits, (const uint16_t *)from, 2 * pitch);
+	tsr_floats(to, bits, 2);
+}
+
+TSR_DEVICE void tsr_load_two_b_tf32(float *to, float *second, const float *from, int32_t pitch, int32_t next)
+{
+	uint32_t bits[4];
+	tsr_load_two_b(bits, bits + 2, (const uint16_t *)from, 2 * pitch, 2 * next);
+	tsr_floats(to, bits, 2);
+	tsr_floats(second, bits + 2, 2);
+}
+
 #define TSR_MATRIX_16(name, type) \
 	TSR_DEVICE void name(float *sums, const uint32_t *a, const uint32_t *b) \
 	{ \
@@ -129,6 +174,38 @@ static inline void tsr_load_b_turned(uint32_t *to, const uint16_t *from, int32_t
 	for (int32_t k = 0; k < 16; k++)
 		for (int32_t j = 0; j < 8; j++)
 			tsr_pair_set(&to[k / 2 * 8 + j], k, from[k * pitch + j]);
+}
+
+static inline void tsr_load_two_b(uint32_t *to, uint32_t *second, const uint16_t *from, int32_t pitch, int32_t next)
+{
+	tsr_load_b(to, from, pitch);
+	tsr_load_b(second, from + next, pitch);
+}
+
+static inline void tsr_load_two_b_turned(uint32_t *to, uint32_t *second, const uint16_t *from, int32_t pitch, int32_t next)
+{
+	tsr_load_b_turned(to, from, pitch);
+	tsr_load_b_turned(second, from + next, pitch);
+}
+
+static inline void tsr_load_a_tf32(float *to, const float *from, int32_t pitch)
+{
+	for (int32_t i = 0; i < 16; i++)
+		for (int32_t k = 0; k < 8; k++)
+			to[i * 8 + k] = from[i * pitch + k];
+}
+
+static inline void tsr_load_b_tf32(float *to, const float *from, int32_t pitch)
+{
+	for (int32_t k = 0; k < 8; k++)
+		for (int32_t j = 0; j < 8; j++)
+			to[k * 8 + j] = from[j * pitch + k];
+}
+
+static inline void tsr_load_two_b_tf32(float *to, float *second, const float *from, int32_t pitch, int32_t next)
+{
+	tsr_load_b_tf32(to, from, pitch);
+	tsr_load_b_tf32(second, from + next, pitch);
 }
 
 /* c plus n exact products as tensor cores add: aligned to the largest exponent, cut toward zero below 2^-25 of it,

@@ -5,7 +5,7 @@
 #include "loops/linear.h"
 #include "loops/walk.h"
 
-enum { ROW_ELEMENTS = 8 }; /* that a load takes side by side */
+enum { ROW_BYTES = 16, MATRICES = 2 }; /* that a load takes side by side; of a pair */
 
 typedef struct Recognize {
 	Program *program;
@@ -126,60 +126,159 @@ static const Stmt *only_set(const Stmt *loop)
 									  : NULL;
 }
 
-/* The index where both iterators are 0. */
-static const Ix *origin(const Recognize *r, const Ix *ix, const Size *strides)
+/* The index with the iterator of a loop at `n`; bad: it moves by no constant. */
+static const Ix *ix_at(Program *program, const Ix *ix, const Stmt *loop, int64_t n)
 {
-	Program *program = r->program;
-	const Stmt *loops[] = {r->nest->row, r->nest->column};
-	for (int i = 0; i < 2; i++) {
-		Size minus = size_scale(program->sizes, strides[i], -1);
-		ix = ix_add(program, ix,
-			    ix_mul(program, ix_iter(program->arena, loops[i]->iter),
-				   ix_size(program->arena, minus)));
-	}
-	return ix;
+	Size stride = ix_stride(program, ix, loop->iter);
+	Sizes *sizes = program->sizes;
+	ix = ix_add(program, ix,
+		    ix_mul(program, ix_iter(program->arena, loop->iter),
+			   ix_size(program->arena, size_scale(sizes, stride, -1))));
+	return ix_add(program, ix, ix_size(program->arena, size_scale(sizes, stride, n)));
 }
 
-static bool is_16_bits(const Recognize *r, const Value *load, MatrixOp op)
+const Ix *warp_load_index(Program *program, const WarpNest *nest, const Ix *ix, int64_t of)
 {
-	const Buffer *buffer = &r->program->buffers.at[load->buffer];
-	Dtype dtype = matrix_row(op)->format == FORMAT_BF16 ? DTYPE_BF16 : DTYPE_F16;
-	return buffer->shared && buffer->dtype == dtype;
+	return nest->pair ? ix_at(program, ix, nest->pair, of) : ix;
 }
 
-static bool load_fits(const Recognize *r, const Multiples *multiples, const Value *load)
+static Dtype shared_dtype(MatrixOp op)
+{
+	static const Dtype dtypes[] = {
+		[FORMAT_BF16] = DTYPE_BF16, [FORMAT_F16] = DTYPE_F16, [FORMAT_TF32] = DTYPE_F32};
+	return dtypes[matrix_row(op)->format];
+}
+
+/* What a matrix is loaded from, in shared memory; NULL: it is something else. */
+static const Value *loaded_value(const Recognize *r, const Stmt *set)
+{
+	const KernelLocal *local = local_of(r, set->local);
+	const Value *value = set->value;
+	if (local->role != ROLE_A && local->role != ROLE_B)
+		return NULL;
+	if (fragment_is_paired(local))
+		value = value->kind == VALUE_CAST ? value->args[0] : NULL;
+	if (!value || value->kind != VALUE_LOAD || set->acc != OP_NONE)
+		return NULL;
+	const Buffer *buffer = &r->program->buffers.at[value->buffer];
+	return buffer->shared && buffer->dtype == shared_dtype(local->matrix) ? value : NULL;
+}
+
+/* How far a constant number of elements the loop moves the index; -1: it is none. */
+static int64_t moves(const Recognize *r, const Ix *ix, const Stmt *loop)
+{
+	int64_t n;
+	Size stride = ix_stride(r->program, ix, loop->iter);
+	return !size_is_bad(stride) && size_is_const(r->program->sizes, stride, &n) ? n : -1;
+}
+
+/* Elements of a row that a load takes. */
+static int64_t row_elements(const WarpNest *nest)
+{
+	return ROW_BYTES / (int64_t)dtype_bytes(shared_dtype(nest->op));
+}
+
+static bool has_rows(Recognize *r, const Value *load)
 {
 	WarpNest *nest = r->nest;
-	const Sizes *sizes = r->program->sizes;
-	Size strides[] = {ix_stride(r->program, load->ix, nest->row->iter),
-			  ix_stride(r->program, load->ix, nest->column->iter)};
-	int64_t n[2];
-	for (int i = 0; i < 2; i++)
-		if (size_is_bad(strides[i]) || !size_is_const(sizes, strides[i], &n[i]))
-			return false;
+	int64_t n[] = {moves(r, load->ix, nest->row), moves(r, load->ix, nest->column)};
 	int contiguous = n[1] == 1 ? 1 : 0;
 	nest->pitch = n[!contiguous];
 	nest->along_k = (contiguous == 1) == (nest->role == ROLE_A);
 	nest->buffer = load->buffer;
-	nest->from = origin(r, load->ix, strides);
-	bool rows = n[contiguous] == 1 && nest->pitch > 0 && nest->pitch % ROW_ELEMENTS == 0;
-	return rows && (!multiples || ix_multiple(multiples, nest->from) % ROW_ELEMENTS == 0);
+	return n[contiguous] == 1 && nest->pitch > 0 && nest->pitch % row_elements(nest) == 0 &&
+	       (nest->along_k || shared_dtype(nest->op) != DTYPE_F32);
 }
 
-static void find_load(Recognize *r, const Multiples *multiples, const Stmt *set)
+/* Where the matrix begins, and the second one. */
+static bool has_places(Recognize *r, const Multiples *multiples, const Value *load)
 {
-	const KernelLocal *local = local_of(r, set->local);
-	const Value *load = set->value->kind == VALUE_CAST ? set->value->args[0] : NULL;
 	WarpNest *nest = r->nest;
-	nest->kind = NEST_LOAD;
+	Program *program = r->program;
+	nest->next = nest->pair ? moves(r, load->ix, nest->pair) : 0;
+	if (nest->next < 0 || nest->next % row_elements(nest) != 0)
+		return false;
+	nest->from = ix_at(program, ix_at(program, load->ix, nest->row, 0), nest->column, 0);
+	nest->from = warp_load_index(program, nest, nest->from, 0);
+	return !multiples || ix_multiple(multiples, nest->from) % row_elements(nest) == 0;
+}
+
+/* Does one index say which of the local's matrices it is, the loop of a pair each the next one? */
+static bool sets_pair(const Recognize *r, const Stmt *set)
+{
+	const Stmt *pair = r->nest->pair;
+	if (!pair || set->nixs < 3 || trips(r, pair) != MATRICES)
+		return !pair;
+	for (uint32_t i = 0; i + 3 < set->nixs; i++)
+		if (ix_uses(set->ixs[i], pair->iter))
+			return false;
+	return moves(r, set->ixs[set->nixs - 3], pair) == 1;
+}
+
+static bool sets_matrix(const Recognize *r, const Stmt *set)
+{
+	const WarpNest *nest = r->nest;
+	const KernelLocal *local = local_of(r, set->local);
+	return local->role == nest->role && local->matrix == nest->op &&
+	       covers(r, local, nest->row, nest->column) &&
+	       is_at(set->ixs, set->nixs, nest->row, nest->column) && sets_pair(r, set);
+}
+
+static bool same_indices(const Ix *const *a, const Ix *const *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!ix_same(a[i], b[i]))
+			return false;
+	return true;
+}
+
+/* value - what `set` has made of it */
+static bool is_rest(const Recognize *r, const Stmt *stmt, const Stmt *set)
+{
+	if (stmt->kind != LOOP_SET || stmt->acc != OP_NONE || stmt->value->kind != VALUE_OP ||
+	    stmt->value->op != OP_SUB || !sets_matrix(r, stmt))
+		return false;
+	const Value *whole = stmt->value->args[0], *near = stmt->value->args[1];
+	return whole->kind == VALUE_LOAD && whole->buffer == set->value->buffer &&
+	       ix_same(whole->ix, set->value->ix) && near->kind == VALUE_LOCAL &&
+	       near->local == set->local && near->nixs == set->nixs &&
+	       same_indices(near->ixs, set->ixs, set->nixs);
+}
+
+/* Is the nest's statement, or the first of two, a load of a matrix, as far as its form goes? */
+static bool is_load(Recognize *r)
+{
+	WarpNest *nest = r->nest;
+	const Block *body = &nest->column->body;
+	if (body->n == 0 || body->n > 2 || body->stmts[0]->kind != LOOP_SET)
+		return false;
+	const Stmt *set = body->stmts[0];
+	const Value *load = loaded_value(r, set);
 	nest->set = set;
-	nest->op = local->matrix;
-	nest->role = local->role;
-	bool fits = set->acc == OP_NONE && load && load->kind == VALUE_LOAD &&
-		    is_16_bits(r, load, nest->op) && covers(r, local, nest->row, nest->column) &&
-		    is_at(set->ixs, set->nixs, nest->row, nest->column) &&
-		    load_fits(r, multiples, load);
+	nest->rest = body->n == 2 ? body->stmts[1] : NULL;
+	nest->op = local_of(r, set->local)->matrix;
+	nest->role = local_of(r, set->local)->role;
+	return load && has_rows(r, load) && sets_matrix(r, set) &&
+	       (!nest->rest || (load == set->value && is_rest(r, nest->rest, set)));
+}
+
+static void find_load(Recognize *r, const Multiples *multiples)
+{
+	bool fits = is_load(r) && has_places(r, multiples, loaded_value(r, r->nest->set));
+	r->nest->kind = NEST_LOAD;
 	r->rule = fits ? NULL : "a matrix that one instruction cannot load";
+}
+
+/* Are operands set that cannot be set otherwise, or could they be loaded? */
+static bool is_of_load(Recognize *r)
+{
+	const Block *body = &r->nest->column->body;
+	const Stmt *set = body->n ? body->stmts[0] : NULL;
+	bool paired = set && set->kind == LOOP_SET && fragment_is_paired(local_of(r, set->local));
+	if (r->nest->pair || paired || is_load(r))
+		return true;
+	*r->nest = (WarpNest){.row = r->nest->row, .column = r->nest->column};
+	return false;
 }
 
 /* ---- products ---- */
@@ -215,19 +314,30 @@ static void find_product(Recognize *r)
 	r->rule = fits ? NULL : r->rule;
 }
 
+bool is_warp_product(const Stmt *stmt)
+{
+	const Stmt *step = is_warp_loop(stmt) ? warp_loop_in(warp_loop_in(stmt)) : NULL;
+	const Stmt *set = step ? only_set(step) : NULL;
+	return set && set->acc == OP_ADD;
+}
+
 const char *warp_nest(Program *program, const Kernel *kernel, const Multiples *multiples,
 		      const Stmt *loop, WarpNest *nest)
 {
-	*nest = (WarpNest){.row = loop, .column = warp_loop_in(loop)};
+	const Stmt *second = warp_loop_in(loop), *third = warp_loop_in(second);
+	*nest = (WarpNest){.row = loop, .column = second};
 	Recognize r = {.program = program, .kernel = kernel, .nest = nest};
-	if (!nest->column)
+	if (!second)
 		return "a loop of a warp that is no nest of two or three";
-	nest->step = warp_loop_in(nest->column);
-	const Stmt *set = only_set(nest->column);
-	if (nest->step)
+	if (is_warp_product(loop)) {
+		nest->step = third;
 		find_product(&r);
-	else if (set && fragment_is_paired(local_of(&r, set->local)))
-		find_load(&r, multiples, set);
+		return r.rule;
+	}
+	if (third)
+		*nest = (WarpNest){.pair = loop, .row = second, .column = third};
+	if (is_of_load(&r))
+		find_load(&r, multiples);
 	else
 		find_elements(&r);
 	return r.rule;

@@ -5,9 +5,18 @@
  *                 y[i*n + j] = sums[i, j]            a[i, k] = f32(rows[i*p + k])        warp k in 0..16
  *                                                                                          sums[i, j] += a[i, k]*b[k, j]
  *
- * In a nest of elements each thread has those iterations whose elements it holds; a load is one instruction
- * from shared memory, of elements of 16 bits, eight of them side by side at a multiple of eight; a product is
- * one instruction.
+ * In a nest of elements each thread has those iterations whose elements it holds; a product is one instruction. A
+ * load is one instruction from shared memory, of rows of 16 bytes at multiples of as many: of elements of 16 bits
+ * along either axis, of f32 along k. It loads a matrix, or two of one local, in a third loop around:
+ *
+ *   warp pair in 0..2
+ *     warp k in 0..8
+ *       warp j in 0..8
+ *         b[0, q*2 + pair, k, j] = columns[pair*8*p + j*p + k]
+ *         b[1, q*2 + pair, k, j] = columns[pair*8*p + j*p + k] - b[0, q*2 + pair, k, j]
+ *
+ * Of f32 the statement behind, where there is one, is what rounding to tf32 leaves. A nest of two loops that sets
+ * operands of f32 otherwise is one of elements.
  */
 #ifndef TSR_LOOPS_FRAGMENT_H
 #define TSR_LOOPS_FRAGMENT_H
@@ -19,14 +28,16 @@ typedef enum WarpNestKind { NEST_ELEMENTS, NEST_LOAD, NEST_PRODUCT } WarpNestKin
 typedef struct WarpNest {
 	WarpNestKind kind;
 	const Stmt *row, *column, *step; /* loops; step: PRODUCT */
+	const Stmt *pair;		 /* LOAD: the loop of two matrices; NULL: there is one */
 	MatrixOp op;
 	MatrixRole role; /* of what ELEMENTS go through, and of what a LOAD sets */
 	const Stmt *set; /* LOAD, PRODUCT */
-	/* LOAD: where the matrix begins in the buffer, and how far what is not side by side is apart; do neighbours
-	 * lie along k? */
+	const Stmt *rest; /* LOAD: sets what rounding to tf32 leaves; NULL: there is none */
+	/* LOAD: where the matrix begins in the buffer, and how far what is not side by side is apart, and the second
+	 * matrix; do neighbours lie along k? */
 	BufferId buffer;
 	const Ix *from;
-	int64_t pitch;
+	int64_t pitch, next;
 	bool along_k;
 } WarpNest;
 
@@ -42,14 +53,14 @@ static inline const Stmt *warp_loop_in(const Stmt *loop)
 									      : NULL;
 }
 /* Is it a product's outermost loop? */
-static inline bool is_warp_product(const Stmt *stmt)
-{
-	return is_warp_loop(stmt) && warp_loop_in(warp_loop_in(stmt));
-}
+bool is_warp_product(const Stmt *stmt);
 /* Is there such a loop in the block? */
 bool block_has_warp_loops(const Block *block);
 /* Are elements of the matrix two in 32 bits? They are only loaded and multiplied. */
 bool fragment_is_paired(const KernelLocal *local);
+
+/* Of a load, an index of an element of its local in the matrix `of` of a pair: 0 or 1. */
+const Ix *warp_load_index(Program *program, const WarpNest *nest, const Ix *ix, int64_t of);
 
 /* What a nest is; a rule that it breaks, else NULL. `multiples`: NULL: where elements begin was shown before. */
 const char *warp_nest(Program *program, const Kernel *kernel, const Multiples *multiples,

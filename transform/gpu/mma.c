@@ -8,7 +8,7 @@
  *       local b : f32 [8, 16, 8] matrix_b of m16n8k16_bf16 = 0
  *       unroll step in 0..2
  *         unroll p in 0..4: a[p, i, k] = rows[..., i, ..., k]     a load each
- *         unroll q in 0..8: b[q, k, j] = columns[..., k, ..., j]
+ *         unroll q in 0..4: b[q*2 + pair, k, j] = columns[..., k, ..., j]    two of them
  *         unroll p, q: sums[row, column, p, q, i, j] += a[p, i, k]*b[q, k, j]
  *
  * With --f32-matmul=3xtf32 an operand is the sum of two numbers of tf32, what it is rounded to and what the rest
@@ -137,28 +137,46 @@ static const Value *shared_at(const Warps *w, const Operand *o, const Ix *const 
 	return load->dtype == DTYPE_F32 ? load : value_cast(g->arena, DTYPE_F32, load);
 }
 
-/* a[p, i, k] = rows, or for each part what the ones before leave. */
+/* a[i, k] = rows, or for each part what the ones before leave. */
+static Block matrix_set(const Warps *w, const Operand *o, const Value *value, const Ix *of,
+			const Ix *const *at)
+{
+	Tiling *g = w->g;
+	Body body = {0};
+	PUSH(g->arena, body.stmts, set(w, operand_at(w, o, 0, of, at), OP_NONE, value));
+	if (g->product->tensor.split) {
+		const Value *left[] = {value, operand_at(w, o, 0, of, at)};
+		PUSH(g->arena, body.stmts,
+		     set(w, operand_at(w, o, 1, of, at), OP_NONE,
+			 value_op(g->arena, OP_SUB, DTYPE_F32, left, 2)));
+	}
+	return body_block(&body);
+}
+
+/* Matrices that one instruction loads, of four of 8 rows of 16 bytes: two of b, if elements lie so that it may. */
+static int64_t loaded_at_once(const Warps *w, const Operand *o)
+{
+	bool loads = matrix_row(w->g->product->tensor.op)->format != FORMAT_TF32 ||
+		     o->side->steps_contiguous;
+	return o->role == ROLE_B && loads && o->n % 2 == 0 ? 2 : 1;
+}
+
 static void load(const Warps *w, Body *body, const Operand *o, const Ix *const *stage_step)
 {
 	Tiling *g = w->g;
-	IterVar of = tiling_iter(g, "matrix");
-	Body all = {0};
-	for (int part = 0; part < (g->product->tensor.split ? PARTS : 1); part++) {
-		IterVar row = tiling_iter(g, o->role == ROLE_A ? "i" : "k");
-		IterVar column = tiling_iter(g, o->role == ROLE_A ? "k" : "j");
-		const Ix *at[] = {iter(g, row), iter(g, column)};
-		const Value *value = shared_at(w, o, stage_step, iter(g, of), at);
-		if (part)
-			value = value_op(
-				g->arena, OP_SUB, DTYPE_F32,
-				(const Value *[]){value, operand_at(w, o, 0, iter(g, of), at)}, 2);
-		const Stmt *to = set(w, operand_at(w, o, part, iter(g, of), at), OP_NONE, value);
-		add(g, &all,
-		    warp_loops(w, row, matrix_rows(g->product->tensor.op, o->role), column,
-			       matrix_columns(g->product->tensor.op, o->role),
-			       block_one(g->arena, to)));
-	}
-	add(g, body, loop_of(g, LOOP_UNROLL, of, o->n, body_block(&all)));
+	MatrixOp op = g->product->tensor.op;
+	int64_t once = loaded_at_once(w, o);
+	IterVar matrix = tiling_iter(g, "matrix"), pair = tiling_iter(g, "pair");
+	IterVar row = tiling_iter(g, o->role == ROLE_A ? "i" : "k");
+	IterVar column = tiling_iter(g, o->role == ROLE_A ? "k" : "j");
+	const Ix *of = times(g, iter(g, matrix), once), *at[] = {iter(g, row), iter(g, column)};
+	of = once > 1 ? plus(g, of, iter(g, pair)) : of;
+	const Value *value = shared_at(w, o, stage_step, of, at);
+	Block one = warp_loops(w, row, matrix_rows(op, o->role), column,
+			       matrix_columns(op, o->role), matrix_set(w, o, value, of, at));
+	if (once > 1)
+		one = loop_of(g, LOOP_WARP, pair, once, one);
+	add(g, body, loop_of(g, LOOP_UNROLL, matrix, o->n / once, one));
 }
 
 /* ---- products ---- */
