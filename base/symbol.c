@@ -9,7 +9,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/arena.h"
 #include "base/held.h"
 
 typedef struct Entry {
@@ -106,4 +105,16 @@ Sym sym_printf(Symbols *symbols, const char *fmt, ...)
 	if (text != few)
 		held_free(text);
 	return sym;
+}
+
+Sym sym_identifier(Symbols *symbols, Arena *scratch, const char *text)
+{
+	bool digit = text[0] >= '0' && text[0] <= '9';
+	char *name = arena_printf(scratch, "%s%s", digit || !text[0] ? "t" : "", text);
+	for (char *c = name; *c; c++) {
+		bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+		if (!letter && !(*c >= '0' && *c <= '9'))
+			*c = '_';
+	}
+	return sym_cstr(symbols, name);
 }

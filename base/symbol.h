@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "base/arena.h"
+
 typedef const char *Sym; /* NUL-terminated, owned by its table; NULL means no name */
 typedef struct Symbols Symbols;
 
@@ -13,6 +15,8 @@ void symbols_free(Symbols *symbols);
 /* The name with these bytes, which hold no NUL; never NULL. */
 Sym sym_intern(Symbols *symbols, const char *text, size_t len);
 Sym sym_cstr(Symbols *symbols, const char *text);
+/* The text as letters, digits and _: _ for any other, t in front of a digit or of nothing. `scratch` is written to. */
+Sym sym_identifier(Symbols *symbols, Arena *scratch, const char *text);
 Sym sym_printf(Symbols *symbols, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

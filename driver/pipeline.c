@@ -132,10 +132,11 @@ static void run_fusion(Session *s) { transform(s, PASS_FUSION); }
 static void run_transpose(Session *s) { transform(s, PASS_FUSION + 1); }
 static void run_horizontal(Session *s) { transform(s, PASS_FUSION + 2); }
 static void run_elide(Session *s) { transform(s, PASS_FUSION + 3); }
+static void run_prefetch(Session *s) { transform(s, PASS_FUSION + 4); }
 
 static void run_parallel(Session *s)
 {
-	transform(s, PASS_FUSION + 4);
+	transform(s, PASS_FUSION + 5);
 	if (session_unscheduled(s))
 		return;
 	lower_finish(s->program, s->asked, &s->diags);
@@ -250,7 +251,8 @@ static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PAS
 static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[2 + PASS_FUSION]); }
 static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3 + PASS_FUSION]); }
 static void dump_elide(FILE *out, Session *s) { dump_pass(out, s->loops[4 + PASS_FUSION]); }
-static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[5 + PASS_FUSION]); }
+static void dump_prefetch(FILE *out, Session *s) { dump_pass(out, s->loops[5 + PASS_FUSION]); }
+static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[6 + PASS_FUSION]); }
 static void dump_bind(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_BIND]); }
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
@@ -297,6 +299,8 @@ const Stage pipeline[] = {
 	 verify_program, dump_horizontal, true},
 	{"elide", "transform", "temporaries stored straight where they are copied to", run_elide,
 	 verify_program, dump_elide, true},
+	{"prefetch", "transform", "rows that integers choose fetched ahead", run_prefetch,
+	 verify_program, dump_prefetch, true},
 	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
 	 dump_parallel, true},
 	{"bind", "transform", "independent iterations as threads of a GPU", run_bind, verify_bind,

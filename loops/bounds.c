@@ -163,7 +163,7 @@ static void open_loop(Bounds *b, const Stmt *loop)
 	Size turn = once ? number(b, 0) : prover_symbol(p);
 	Size iter = size_add(sizes, lo, size_scale(sizes, turn, loop->step));
 	set_iter(b, loop->iter, iter, (Range){from.known && to.known, from.least, to.most - 1});
-	prover_assume(p, size_plus(sizes, extent, -1));
+	prover_assume_above(p, size_plus(sizes, extent, -1));
 	prover_assume(p, size_plus(sizes, size_sub(sizes, hi, iter), -1));
 	assume_turns(b, loop, hi, extent, turn);
 	if (loop->loop == LOOP_GRID) {

@@ -45,6 +45,9 @@ Size prover_floor(Prover *prover, Size a, Size b);
 Size prover_rest(Prover *prover, Size a, Size b);
 /* a is at least 0 here. */
 void prover_assume(Prover *prover, Size a);
+/* Likewise, and so is what a never exceeds, of the program's dims alone: of q - 1 >= 0, where n - q >= 0
+ * is known of a quotient q, n - 1 >= 0. */
+void prover_assume_above(Prover *prover, Size a);
 /* Is it shown to be at least 0? */
 bool prover_shows(Prover *prover, Size a);
 

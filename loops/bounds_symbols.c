@@ -58,6 +58,16 @@ static bool upper(Prover *p, Size a, Size *above)
 	return false;
 }
 
+void prover_assume_above(Prover *p, Size a)
+{
+	Size above = a;
+	DimId last;
+	prover_assume(p, a);
+	for (int i = 0; i < UPPER_MOST && upper(p, above, &above); i++)
+		if (size_last_dim(p->sizes, above, &last) && last < p->first)
+			prover_assume(p, above);
+}
+
 /* floor(a / b) as a sum, where that is known. */
 static Size plain_floor(Prover *p, Size a, Size b)
 {

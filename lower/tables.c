@@ -25,22 +25,9 @@ Size tables_elements(const Tables *t, NodeId node)
 
 /* ---- names ---- */
 
-/* Letters, digits and _, with a letter or _ in front. */
-static char *as_identifier(Arena *arena, const char *text)
-{
-	bool digit = text[0] >= '0' && text[0] <= '9';
-	char *name = arena_printf(arena, "%s%s", digit || !text[0] ? "t" : "", text);
-	for (char *c = name; *c; c++) {
-		bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
-		if (!letter && !(*c >= '0' && *c <= '9'))
-			*c = '_';
-	}
-	return name;
-}
-
 Sym tables_identifier(const Tables *t, const char *text)
 {
-	return sym_cstr(t->program->symbols, as_identifier(t->arena, text));
+	return sym_identifier(t->program->symbols, t->arena, text);
 }
 
 /* NAME, NAME_2, NAME_3 ...: `taken` holds the last number that a name got, so many equal names

@@ -12,6 +12,7 @@ const TransformPass transform_passes[TRANSFORM_PASSES] = {
 	{"transpose", "copies across memory in tiles", transform_transpose},
 	{"horizontal", "small kernels as one loop for threads", transform_horizontal},
 	{"elide", "temporaries stored straight where they are copied to", transform_elide},
+	{"prefetch", "rows that integers choose fetched ahead", transform_prefetch},
 	{"parallel", "loops cut for threads", transform_parallel},
 	{"bind", "independent iterations as threads of a GPU", transform_bind},
 	{"memory", "places of temporaries, and what routines take and check", transform_memory},

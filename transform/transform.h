@@ -10,6 +10,7 @@
  *                              (transpose_emit.c)
  *   horizontal  horizontal.c   small kernels as one loop for threads
  *   elide       elide.c        temporaries that are copied whole as parts of what they are copied into
+ *   prefetch    prefetch.c     rows that integers choose, fetched some steps before they are read
  *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself,
  *                              cut.c kernels of many nests as one for each
  *   bind        bind.c         loops as threads of a GPU, where the target is one
@@ -38,7 +39,7 @@ typedef struct TransformPass {
 } TransformPass;
 
 /* Places of those that are asked for by themselves. */
-enum { PASS_EXCHANGE = 1, PASS_FUSION = 2, PASS_BIND = 7, PASS_MEMORY = 8, TRANSFORM_PASSES = 9 };
+enum { PASS_EXCHANGE = 1, PASS_FUSION = 2, PASS_BIND = 8, PASS_MEMORY = 9, TRANSFORM_PASSES = 10 };
 extern const TransformPass transform_passes[TRANSFORM_PASSES];
 
 /* The program that a pass makes of another, which stays as it is, but for the schedule of what was
@@ -54,6 +55,7 @@ void transform_fusion(Transform *t);
 void transform_transpose(Transform *t);
 void transform_horizontal(Transform *t);
 void transform_elide(Transform *t);
+void transform_prefetch(Transform *t);
 void transform_parallel(Transform *t);
 void transform_bind(Transform *t);
 void transform_memory(Transform *t);

@@ -93,6 +93,27 @@ static void test_bounds_that_depend_on_each_other(void **state)
 	assert_int_equal(unshown(s), 0);
 }
 
+/* Parts of a loop: for c in 0..3: for i in c*n/3..(c*n + n)/3: y[i] = x[min(i + 16, n - 1)]; with n - 1
+ * shown, since a part that has an element is of a loop that has one. */
+static void test_in_a_part_there_is_an_element(void **state)
+{
+	SmallProgram *s = *state;
+	Program *p = &s->program;
+	Arena *arena = p->arena;
+	Size n = sp_dim(s, "n", 0);
+	BufferId x = sp_input(s, "x", DTYPE_F32, n), y = sp_output(s, "y", DTYPE_F32, n);
+	sp_begin(s, "parts");
+	const Ix *c = sp_for(s, "c", sp_ix(s, 3)), *to = sp_mul(s, c, ix_size(arena, n));
+	const Ix *end = ix_binary(p, IX_DIV, sp_add(s, to, ix_size(arena, n)), sp_ix(s, 3));
+	const Ix *i = sp_for(s, "i", end), *last = ix_size(arena, size_plus(p->sizes, n, -1));
+	s->loops[s->depth].lo = ix_binary(p, IX_DIV, to, sp_ix(s, 3));
+	const Ix *at = ix_binary(p, IX_MIN, sp_add(s, i, sp_ix(s, 16)), last);
+	sp_store(s, y, i, OP_NONE, sp_load(s, x, at));
+	sp_end(s);
+	assert_int_equal(verdict(p), 0);
+	assert_int_equal(unshown(s), 0);
+}
+
 /* Where k is a scalar of the routine: y[i] = x[k + i] behind a condition or in lanes, or y[k + i] = x[i]. */
 typedef enum ScalarUse { READ_IF, READ_LANES, WRITE } ScalarUse;
 
@@ -424,6 +445,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_order_of_axes_is_refused, sp_setup,
 						sp_teardown),
 		cmocka_unit_test_setup_teardown(test_bounds_that_depend_on_each_other, sp_setup,
+						sp_teardown),
+		cmocka_unit_test_setup_teardown(test_in_a_part_there_is_an_element, sp_setup,
 						sp_teardown),
 		cmocka_unit_test_setup_teardown(test_what_depends_on_a_scalar_is_checked, sp_setup,
 						sp_teardown),

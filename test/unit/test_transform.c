@@ -10,7 +10,7 @@
 #include "test/unit/lower_fixture.h"
 #include "transform/transform.h"
 
-enum { UNREAD, EXCHANGE, FUSION, TRANSPOSE, HORIZONTAL, ELIDE, PARALLEL, BIND, MEMORY };
+enum { UNREAD, EXCHANGE, FUSION, TRANSPOSE, HORIZONTAL, ELIDE, PREFETCH, PARALLEL, BIND, MEMORY };
 
 /* A program on which each pass has something to do: rows that are normalised, a copy with its axes
  * exchanged, two small products of the same number of rows. */
@@ -35,12 +35,12 @@ static Program *small_program(Small *s)
 
 /* Each has something to do by itself, on what is emitted, and nothing to do a second time; `unread` where
  * parameters have panels (test/lit/transform/unread.loops), `exchange` in loops of routines (exchange.test), `elide` in
- * concatenations (elide.test). */
+ * concatenations (elide.test), `prefetch` in gathers (prefetch.loops). */
 static void each_pass_runs_alone(void **state)
 {
 	(void)state;
 	for (uint32_t pass = FUSION; pass <= PARALLEL; pass++) {
-		if (pass == ELIDE)
+		if (pass == ELIDE || pass == PREFETCH)
 			continue;
 		Small s;
 		small_init(&s);
