@@ -6,6 +6,7 @@
 #define TSR_LOWER_GEN_H
 
 #include "loops/frame.h"
+#include "lower/expression.h"
 #include "lower/lowering.h"
 
 /* A value that others read several times: a local, and what it is set to once a statement is made
@@ -17,12 +18,6 @@ typedef struct SharedLocal {
 } SharedLocal;
 
 typedef VEC(SharedLocal) SharedLocals;
-
-typedef struct SharedValue {
-	NodeId node;
-	const Ix *const *axes;
-	const Value *value;
-} SharedValue;
 
 /* An index that is outside of its axis unless 0 <= ix < size. */
 typedef struct Bounded {
@@ -44,7 +39,7 @@ typedef struct Gen {
 	KernelFrame frame; /* while it is planned: locals of values that are looked at */
 	Body top;
 	SharedLocals *locals_of; /* the present body: values used more than once are its locals */
-	VEC(SharedValue) shared; /* what these are */
+	SharedValues shared;	 /* what these are */
 	bool in_line;		 /* they are no locals */
 	bool looks;		 /* nothing of it stays (NestLook): no tensor gets its name */
 	bool emits;		 /* it is planned: statements are made of it */
@@ -128,6 +123,8 @@ void gen_append(Gen *gen, Body *body, Block block);
 const Value *node_value(Gen *gen, NodeId node, const Ix *const *axes);
 /* The same, computed even where the node has a buffer. */
 const Value *node_compute(Gen *gen, NodeId node, const Ix *const *axes);
+/* Values of operands for expressions; locals are of the present body. */
+NodeReader gen_reader(Gen *gen);
 /* The operands combined in one piece, iterators replaced by `by_iter`. */
 const Value *piece_value(Gen *gen, NodeId node, const Piece *piece, const Ix *const *by_iter);
 const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Access *access,
@@ -148,12 +145,5 @@ const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body);
 const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars);
 /* The body in these loops, at the kernel's end. */
 void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body);
-
-/* random.c */
-/* Numbers 4*block to 4*block + 3 of a stream, and locals that they read. */
-void random_numbers(Gen *gen, NodeId stream, const Ix *block, SharedLocals *shared,
-		    const Value *numbers[4]);
-/* A number of the stream for itself, by a hash of its own. */
-const Value *random_value(Gen *gen, NodeId stream, const Ix *at);
 
 #endif

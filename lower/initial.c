@@ -12,15 +12,13 @@
 #include "base/size_order.h"
 #include "lower/kernel.h"
 
-enum { NUMBERS = 4 };
-
 /* One parameter. */
 typedef struct Initial {
 	Gen *gen;
 	NodeId id; /* the assignment */
 	const Shape *shape;
 	VEC(NodeId) streams;
-	const Value *(*numbers)[NUMBERS]; /* of the block at hand, by stream */
+	const Value *(*numbers)[RANDOM_WORDS]; /* of the block at hand, by stream */
 } Initial;
 
 /* ---- what is decided about the nodes ---- */
@@ -115,7 +113,7 @@ static void emit_element(Initial *in, const Ix *block, uint32_t number, Body *bo
 {
 	Gen *gen = in->gen;
 	Program *program = gen->program;
-	const Ix *at = ix_times(program, block, NUMBERS);
+	const Ix *at = ix_times(program, block, RANDOM_WORDS);
 	at = ix_plus(program, at, number);
 	const Ix **axes = axes_at(in, at);
 	SharedLocals shared = {0};
@@ -139,11 +137,12 @@ static void emit_blocks(Initial *in, Size lo, Size hi, const Size *n)
 	SharedLocals shared = {0};
 	Body body = {0};
 	gen_enter(gen, &shared);
+	NodeReader r = gen_reader(gen);
 	in->numbers = arena_alloc(gen->arena, in->streams.n * sizeof *in->numbers);
 	for (size_t i = 0; i < in->streams.n; i++)
-		random_numbers(gen, in->streams.at[i], block, &shared, in->numbers[i]);
+		expression_of_block(&r, in->streams.at[i], block, in->numbers[i]);
 	gen_set_shared(gen, &body, &shared);
-	for (uint32_t i = 0; i < NUMBERS; i++)
+	for (uint32_t i = 0; i < RANDOM_WORDS; i++)
 		emit_element(in, block, i, &body, i > 0 ? n : NULL);
 	PUSH(gen->arena, gen->top.stmts,
 	     stmt_for(gen->arena, var, ix_size(gen->arena, lo), ix_size(gen->arena, hi),
@@ -153,11 +152,11 @@ static void emit_blocks(Initial *in, Size lo, Size hi, const Size *n)
 static void emit_in_blocks(Initial *in)
 {
 	Sizes *sizes = in->gen->program->sizes;
-	Size n = node_elements(in->gen->lower, in->id), whole = size_floor(sizes, n, NUMBERS);
+	Size n = node_elements(in->gen->lower, in->id), whole = size_floor(sizes, n, RANDOM_WORDS);
 	if (!size_is(sizes, whole, 0))
 		emit_blocks(in, size_const(sizes, 0), whole, NULL);
-	if (!size_divides(sizes, size_const(sizes, NUMBERS), n))
-		emit_blocks(in, whole, size_ceil(sizes, n, NUMBERS), &n);
+	if (!size_divides(sizes, size_const(sizes, RANDOM_WORDS), n))
+		emit_blocks(in, whole, size_ceil(sizes, n, RANDOM_WORDS), &n);
 }
 
 void initial_emit(Lower *lower, NodeId id)

@@ -7,8 +7,8 @@
  *             that are stored narrow; prepack.c, prepack_value.c what is made when the state is packed;
  *             halo.c, margins.c pictures that are made with margins
  *   values    gen.c a kernel's iterators, locals and choices; value.c a node's value at given indices,
- *             through all that is fused into it, window_value.c of sums over windows; random.c numbers
- *             of streams
+ *             through all that is fused into it (expression.c, expression_random.c), window_value.c of
+ *             sums over windows; random.c strips of numbers
  *   a nest    nest_set_up.c its loops and values, collapse.c neighbouring loops that are one,
  *             nest_facts.c what sums/ decides from; kernel_plan.c and routine_kernels.c plan those of
  *             all kernels before one is emitted; nest_plan.c what each is computed as:

@@ -386,3 +386,15 @@ const Ix **tables_unflatten(Program *program, const Shape *shape, const Ix *at)
 	}
 	return axes;
 }
+
+const Ix *tables_flatten(Program *program, const Shape *shape, const Ix *const *axes)
+{
+	const Ix *at = ix_const(program->arena, program->sizes, 0);
+	Size stride = size_const(program->sizes, 1);
+	for (uint32_t i = shape_naxes(shape); i-- > 0;) {
+		const Ix *step = ix_mul(program, axes[i], ix_size(program->arena, stride));
+		at = ix_add(program, step, at);
+		stride = size_mul(program->sizes, stride, shape_axis(shape, i)->size);
+	}
+	return at;
+}

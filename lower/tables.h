@@ -59,7 +59,8 @@ static inline const Proj *tables_proj(const Tables *t, NodeId id)
 	return t->inference->projs[id];
 }
 
-/* The index an axis of the element's place in storage order. */
+/* The element's place in storage order, of its index an axis; ... and the index an axis of its place. */
+const Ix *tables_flatten(Program *program, const Shape *shape, const Ix *const *axes);
 const Ix **tables_unflatten(Program *program, const Shape *shape, const Ix *at);
 
 /* An empty program, in `perm`; ended by tables_free, which leaves the program. */

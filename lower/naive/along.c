@@ -18,6 +18,7 @@ typedef struct Line {
 	const Node *node;
 	const Proj *proj;
 	const Piece *piece;
+	NodeReader reader;
 	AlongIters along;
 	const Ix **iters;  /* by IterId */
 	IterVar *vars;	   /* by IterId: of the axes beside */
@@ -33,6 +34,7 @@ static Line line_of(Builder *b, NodeId id, BufferId to)
 		  .node = tables_node(b->t, id),
 		  .proj = proj,
 		  .piece = &proj->pieces[0],
+		  .reader = build_reader(b, NULL),
 		  .along = proj_along(proj),
 		  .to = to};
 	Size one = size_const(b->program->sizes, 1);
@@ -55,7 +57,8 @@ static const Value *element(const Line *l, const Ix *at)
 {
 	if (l->along.from != UINT32_MAX)
 		l->iters[l->along.from] = at;
-	const Ix **axes = step_indices(l->b, l->id, l->piece, &l->piece->args[0], l->iters);
+	const Ix **axes =
+		expression_indices(&l->reader, l->id, l->piece, &l->piece->args[0], l->iters);
 	return element_at(l->b, l->node->args[0], axes);
 }
 
@@ -63,7 +66,8 @@ static const Stmt *store(const Line *l, const Ix *at, const Value *value)
 {
 	if (l->along.to != UINT32_MAX)
 		l->iters[l->along.to] = at;
-	const Ix **axes = step_indices(l->b, l->id, l->piece, &l->piece->result, l->iters);
+	const Ix **axes =
+		expression_indices(&l->reader, l->id, l->piece, &l->piece->result, l->iters);
 	return build_store(l->b, l->to, storage_index(l->b, l->id, axes), OP_NONE, value);
 }
 

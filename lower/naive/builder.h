@@ -2,18 +2,17 @@
  *
  *   program.c    the routines: what each needs, where it is, in which order it is computed
  *   builder.c    a kernel's frame: iterators, locals, loops around a body
- *   value.c      what a node is at an index: a load, or an expression
+ *   value.c      what a node is at an index: a load, or an expression (lower/expression.h)
  *   operation.c  the loops of an operation: stores, sums, scattered sums; reshape, argmax
  *   along.c      what goes along an axis: cumulate, sort
  *   assign.c     steps of a routine: the right side, then the target takes it in
- *   random.c     streams of random numbers
  */
 #ifndef TSR_LOWER_NAIVE_BUILDER_H
 #define TSR_LOWER_NAIVE_BUILDER_H
 
 #include "loops/frame.h"
+#include "lower/expression.h"
 #include "lower/naive/naive.h"
-#include "lower/tables.h"
 
 typedef VEC(KernelId) KernelIds;
 
@@ -29,13 +28,6 @@ typedef struct Naive {
 	uint32_t loop;	   /* of the program, that the kernel at hand is in */
 } Naive;
 
-/* An element that a local of the kernel at hand holds. */
-typedef struct Held {
-	NodeId node;
-	const Ix *const *axes;
-	const Value *value;
-} Held;
-
 /* A kernel under construction. */
 typedef struct Builder {
 	Naive *naive;
@@ -47,7 +39,7 @@ typedef struct Builder {
 	KernelFrame frame;
 	Body top;
 	Body *holds;	/* initialisers: takes a local for each node that is an expression */
-	VEC(Held) held; /* ... those that it has */
+	SharedValues held; /* ... those that it has */
 } Builder;
 
 /* ---- kernel.c ---- */
@@ -89,18 +81,10 @@ void build_fill(Builder *b, BufferId to, Scalar constant);
 const Value *element_at(Builder *b, NodeId node, const Ix *const *axes);
 const Value *element_flat(Builder *b, NodeId node, const Ix *at);
 const Value *element_expression(Builder *b, NodeId node, const Ix *const *axes);
-/* What the operation makes of its operands at one point of the piece; `iters`: by IterId. */
-const Value *step_value(Builder *b, NodeId node, const Piece *piece, const Ix *const *iters);
-/* The index, or the integer that is read for it, wherever that lies. */
-const Ix *step_index(Builder *b, NodeId node, const Piece *piece, const Index *index,
-		     const Ix *const *iters);
-/* An index an axis of what the piece accesses; one that is read as its mode takes it. */
-const Ix **step_indices(Builder *b, NodeId node, const Piece *piece, const Access *access,
-			const Ix *const *iters);
+/* Values of operands for expressions, whose locals are set in `locals`. */
+NodeReader build_reader(Builder *b, Body *locals);
 /* The place in storage order. */
 const Ix *storage_index(const Builder *b, NodeId node, const Ix *const *axes);
-/* The integer that an index is read from, as an index. */
-const Ix *index_of(const Builder *b, const Value *value);
 
 /* ---- operation.c ---- */
 
@@ -122,13 +106,9 @@ Scalar operation_neutral(const Node *node);
 void along_cumulate(Builder *b, NodeId node, BufferId to);
 void along_sort(Builder *b, NodeId node, BufferId to);
 
-/* ---- assign.c, random.c ---- */
+/* ---- assign.c ---- */
 
 /* The kernels of a step. */
 void assignment_emit(Naive *naive, NodeId node);
-/* Element `at` of a stream. */
-const Value *stream_number(Builder *b, NodeId stream, const Ix *at, Body *body);
-/* to[4*e + 0 .. 3] = the numbers of the words that operand 0 holds. */
-void uniforms_emit(Builder *b, NodeId node, BufferId to);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct Guarded {
 /* A piece of the projection over loops. */
 typedef struct Loops {
 	Builder *b;
+	NodeReader reader;
 	NodeId id;
 	const Proj *proj;
 	const Piece *piece;
@@ -58,7 +59,9 @@ static Loops loops_of(Builder *b, NodeId id, const Piece *piece)
 		l.vars[iter] = build_iter(b, proj->iters[iter].name);
 		l.iters[iter] = ix_iter(b->arena, l.vars[iter]);
 	}
-	l.at = storage_index(b, id, step_indices(b, id, piece, &piece->result, l.iters));
+	l.reader = build_reader(b, NULL);
+	l.at = storage_index(b, id,
+			     expression_indices(&l.reader, id, piece, &piece->result, l.iters));
 	add_guards(&l, &piece->result, id);
 	return l;
 }
@@ -81,8 +84,8 @@ static void guard_body(Loops *l, Body *body)
 		return;
 	Cond *conds = ARENA_ARRAY(arena, Cond, 2 * l->guards.n);
 	for (size_t i = 0; i < l->guards.n; i++) {
-		const Ix *index =
-			step_index(l->b, l->id, l->piece, l->guards.at[i].index, l->iters);
+		const Ix *index = expression_index(&l->reader, l->id, l->piece,
+						   l->guards.at[i].index, l->iters);
 		const Ix *size = ix_size(arena, l->guards.at[i].size);
 		conds[2 * i] = (Cond){COND_LE, build_const(l->b, 0), index};
 		conds[2 * i + 1] = (Cond){COND_LT, index, size};
@@ -142,7 +145,7 @@ static void emit_stores(Builder *b, NodeId id, const Piece *piece, BufferId to, 
 	acc = acc == OP_ID ? OP_NONE : acc; /* the last one stays */
 	Loops l = steps_of(b, id, piece);
 	Body body = {0};
-	const Value *value = step_value(b, id, piece, l.iters);
+	const Value *value = expression_of_piece(&l.reader, id, piece, l.iters);
 	build_add(b, &body, build_store(b, to, l.at, acc, value));
 	guard_body(&l, &body);
 	wrap(&l, &body, true);
@@ -156,7 +159,7 @@ static void emit_sum(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	Loops l = steps_of(b, id, piece);
 	LocalId acc = build_local(b, "acc", node->dtype);
 	Body step = {0}, element = {0};
-	const Value *value = step_value(b, id, piece, l.iters);
+	const Value *value = expression_of_piece(&l.reader, id, piece, l.iters);
 	const Value *neutral = value_const(b->arena, node->dtype, operation_neutral(node));
 	build_add(b, &step, stmt_set(b->arena, acc, node_reduce_op(node), value));
 	guard_body(&l, &step);
@@ -193,7 +196,7 @@ static void emit_argmax(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	Loops l = steps_of(b, id, piece);
 	LocalId best = build_local(b, "best", dtype), at = build_local(b, "at", node->dtype);
 	Body step = {0}, element = {0};
-	const Ix **axes = step_indices(b, id, piece, &piece->args[0], l.iters);
+	const Ix **axes = expression_indices(&l.reader, id, piece, &piece->args[0], l.iters);
 	const Value *value = value_cast(arena, dtype, element_at(b, node->args[0], axes));
 	const Value *here = value_index(arena, node->dtype, place_along(&l));
 	const Value *greater =
@@ -230,21 +233,43 @@ static void emit_pieces(Builder *b, NodeId id, BufferId to)
 	}
 }
 
-/* to[e] = element e: of the operand of a reshape, of an expression, of a stream. */
+/* Element `at` of the operand of a reshape, of an expression, of a stream. */
+static const Value *flat_value(Builder *b, NodeId id, const Ix *at, Body *locals)
+{
+	NodeReader r = build_reader(b, locals);
+	if (tables_node(b->t, id)->kind == NODE_RANDOM)
+		return expression_of_stream(&r, id, at);
+	if (tables_proj(b->t, id))
+		return element_flat(b, tables_node(b->t, id)->args[0], at);
+	return expression_of_node(&r, id, tables_unflatten(b->program, tables_shape(b->t, id), at));
+}
+
+/* to[e] = element e */
 static void emit_flat(Builder *b, NodeId id, BufferId to)
 {
-	const Node *node = tables_node(b->t, id);
-	const Proj *proj = tables_proj(b->t, id);
 	IterVar e;
 	Body body = {0};
 	const Ix *at = build_flat(b, &e);
-	const Value *value =
-		node->kind == NODE_RANDOM ? stream_number(b, id, at, &body)
-		: proj			  ? element_flat(b, node->args[0], at)
-					  : element_expression(
-						    b, id, tables_unflatten(b->program, tables_shape(b->t, id), at));
+	const Value *value = flat_value(b, id, at, &body);
 	build_add(b, &body, build_store(b, to, at, OP_NONE, value));
 	build_wrap_flat(b, e, b->program->buffers.at[to].elements, &body);
+}
+
+/* to[4*e + 0 .. 3] = the numbers of the words that operand 0 holds. */
+static void emit_uniforms(Builder *b, NodeId id, BufferId to)
+{
+	NodeId from = tables_node(b->t, id)->args[0];
+	IterVar e;
+	Body body = {0};
+	const Ix *at = build_flat(b, &e);
+	const Ix *first = ix_times(b->program, at, RANDOM_WORDS);
+	const Value *numbers[RANDOM_WORDS];
+	NodeReader r = build_reader(b, &body);
+	words_uniform(b->arena, r.hold(b, &body, "words", element_flat(b, from, at)), numbers);
+	for (int i = 0; i < RANDOM_WORDS; i++)
+		build_add(b, &body,
+			  build_store(b, to, ix_plus(b->program, first, i), OP_NONE, numbers[i]));
+	build_wrap_flat(b, e, tables_elements(b->t, from), &body);
 }
 
 void whole_fill(Builder *b, NodeId id, BufferId to, Scalar neutral)
@@ -258,7 +283,7 @@ void operation_emit(Builder *b, NodeId id, BufferId to)
 	const Node *node = tables_node(b->t, id);
 	const Proj *proj = tables_proj(b->t, id);
 	if (proj && proj->linear && proj->width > 1)
-		uniforms_emit(b, id, to);
+		emit_uniforms(b, id, to);
 	else if (!proj || proj->linear || node->kind == NODE_RANDOM)
 		emit_flat(b, id, to);
 	else if (node->kind == NODE_CUMULATE)

@@ -120,7 +120,7 @@ static void emit_check(Naive *naive, NodeId id, uint32_t arg)
 	IterVar e = 0;
 	Body body = {0};
 	const Ix *at = one ? build_const(&b, 0) : build_flat(&b, &e);
-	const Ix *index = index_of(&b, element_flat(&b, node->args[arg], at));
+	const Ix *index = expression_as_index(b.arena, element_flat(&b, node->args[arg], at));
 	build_add(&b, &body, stmt_check(t->program, index, ix_size(b.arena, size), check));
 	if (!one)
 		build_wrap(&b, &body, e, n);
