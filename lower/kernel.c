@@ -1,7 +1,6 @@
 /* One node's kernel, by its kind; kernels that fill, copy and check. */
 #include <string.h>
 
-#include "loops/pack_halves.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
@@ -41,14 +40,6 @@ static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
 	const Ix *n = ix_size(gen->arena, program->buffers.at[to.buffer].elements);
 	PUSH(gen->arena, gen->top.stmts,
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
-}
-
-/* to = from, in both halves of its bytes */
-static void emit_halves(Gen *gen, BufferId from, BufferId to)
-{
-	Sym name = sym_cstr(gen->program->symbols, "byte");
-	const IterVar iters[2] = {gen_iter(gen, name), gen_iter(gen, name)};
-	body_pack_halves(gen->program, from, to, iters, &gen->top);
 }
 
 /* A reshape of a node without a buffer (a number, a range): to[e] = its element number e. */
@@ -104,7 +95,11 @@ static void emit_kind(Gen *gen, const KernelPlan *plan)
 	case KERNEL_NUMBERS: random_emit_numbers(gen, plan->node, plan->to); break;
 	case KERNEL_COPY: emit_flat_copy(gen, lower->plan[node->args[0]].buffer, plan->to); break;
 	case KERNEL_HALVES:
-		emit_halves(gen, lower->plan[node->args[0]].buffer, plan->to.buffer);
+		halves_pack(gen, plan->step, lower->plan[node->args[0]].buffer, plan->to.buffer);
+		break;
+	case KERNEL_BYTES:
+		halves_unpack(gen, plan->step, lower->plan[lower_node(lower, node->target)->like].buffer,
+			      plan->to.buffer);
 		break;
 	case KERNEL_RESHAPED: emit_reshaped_leaf(gen, node->args[0], plan->to); break;
 	case KERNEL_LEAF: emit_over_shape(gen, plan->node, plan->to); break;
@@ -169,7 +164,7 @@ static void emit_taking(Lower *lower, const KernelPlan *plan)
 	gen_make_operand(&gen, CHOICE_TEMPORARY, plan->to.buffer);
 	bool halves = dtype_is_packed(lower->program->buffers.at[to.buffer].dtype);
 	if (halves)
-		emit_halves(&gen, plan->to.buffer, to.buffer);
+		halves_pack(&gen, NODE_NONE, plan->to.buffer, to.buffer);
 	else if (meets_all(lower, plan->node))
 		emit_flat_copy(&gen, plan->to.buffer, to);
 	else

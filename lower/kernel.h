@@ -24,6 +24,11 @@ void nest_fill_over(Gen *gen, IterVar iter, BufferId buffer, Scalar value);
 /* to[i] (acc)= from[i] at the elements that the node's projection reaches, perhaps more than once. */
 void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to);
 
+/* halves.c: to = from, where two elements of `to` are a byte, and of `from` one is; and the way back. Of a step those
+ * that it reaches and what shares their bytes, of NODE_NONE all. */
+void halves_pack(Gen *gen, NodeId step, BufferId from, BufferId to);
+void halves_unpack(Gen *gen, NodeId step, BufferId from, BufferId to);
+
 /* random.c: to[i] (acc)= element i of a random stream; four numbers of each element of random
  * words. */
 void random_emit(Gen *gen, NodeId node, StoreTarget to);

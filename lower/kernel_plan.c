@@ -59,10 +59,20 @@ static bool copies_halves(const Lower *lower, NodeId id)
 	return bytes && lower_node(lower, from)->like == node->target;
 }
 
+/* Are they copied for a step that changes some of them? */
+static bool unpacks_halves(const Lower *lower, NodeId id)
+{
+	NodeId target = lower_node(lower, id)->target;
+	return target != NODE_NONE && lower_node(lower, target)->like != NODE_NONE &&
+	       halves_step(lower, id) != NODE_NONE;
+}
+
 static KernelKind kind_of(const Lower *lower, NodeId id)
 {
 	if (copies_halves(lower, id))
 		return KERNEL_HALVES;
+	if (unpacks_halves(lower, id))
+		return KERNEL_BYTES;
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj)
@@ -252,6 +262,7 @@ static void plan_kind(Lower *lower, KernelPlan *plan)
 	case KERNEL_NUMBERS:
 	case KERNEL_COPY:
 	case KERNEL_HALVES:
+	case KERNEL_BYTES: plan->step = halves_step(lower, plan->node); break;
 	case KERNEL_RESHAPED:
 	case KERNEL_LEAF: break;
 	}

@@ -40,6 +40,7 @@ typedef enum KernelKind {
 	KERNEL_NUMBERS,	 /* of random words */
 	KERNEL_COPY,	 /* of elements as they are stored */
 	KERNEL_HALVES,	 /* ... two of which are to be a byte */
+	KERNEL_BYTES,	 /* ... each of which is to be a byte, those that a step changes */
 	KERNEL_RESHAPED, /* elements of what has no buffer, in storage order */
 	KERNEL_LEAF,	 /* ... at their own indices */
 } KernelKind;
@@ -56,6 +57,7 @@ typedef struct KernelPlan {
 	PlannedNest *nests; /* of KERNEL_NESTS */
 	uint32_t nnests;
 	/* of a kernel of another kind: */
+	NodeId step; /* HALVES, BYTES: that changes these elements; NODE_NONE: all of them */
 	ScatterPlan scatter;
 	Lines *lines;
 } KernelPlan;
@@ -69,6 +71,9 @@ ScatterPlan scatter_plan(Gen *gen, NodeId node, StoreTarget to);
 /* along_lines.c: how lines are gone through. Requires that nothing is added to the target, except by argmax,
  * and that nothing in it is read. */
 Lines *along_plan(Gen *gen, NodeId node, StoreTarget to);
+/* halves.c: of a node that copies elements of two a byte to a tensor with a byte for each, or back, the assignment to that
+ * tensor in between, if it reaches a part of it that is known when compiling; NODE_NONE. */
+NodeId halves_step(const Lower *lower, NodeId id);
 /* drop_producer.c: marks what the kernel computes itself, and does not read: it needs no kernel. */
 void producers_drop(Lower *lower, const KernelPlan *plan);
 /* Do nests of the kernel read the buffer? */

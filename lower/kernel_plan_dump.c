@@ -19,7 +19,8 @@ static const char *const kinds[] = {
 	[KERNEL_SORT] = "a sort",	 [KERNEL_CUMULATE] = "sums up to each place",
 	[KERNEL_WORDS] = "random words", [KERNEL_NUMBERS] = "numbers of random words",
 	[KERNEL_COPY] = "a copy",	 [KERNEL_RESHAPED] = "elements in storage order",
-	[KERNEL_LEAF] = "elements",
+	[KERNEL_LEAF] = "elements",	 [KERNEL_HALVES] = "two elements a byte",
+	[KERNEL_BYTES] = "a byte for each element",
 };
 
 static void dump_loops(FILE *out, const Nest *nest)

@@ -98,7 +98,7 @@ static void emit_halves(Builder *b, BufferId from, BufferId to)
 {
 	Sym name = sym_cstr(b->program->symbols, "byte");
 	const IterVar iters[2] = {build_iter(b, name), build_iter(b, name)};
-	body_pack_halves(b->program, from, to, iters, &b->top);
+	body_pack_halves(b->program, from, to, NULL, iters, &b->top);
 }
 
 void assignment_emit(Naive *naive, NodeId id)
