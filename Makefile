@@ -49,7 +49,7 @@ OBJ_runtime  := $(filter-out $(OBJ_tsr),$(call objs,runtime))
 OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))
 GEN_H        := $(patsubst grammar/%.y,$(B)/gen/%.h,$(wildcard grammar/*.y))
 # the parts of runtime/tsr.h that generated C carries, as string literals
-GEN_H        += $(B)/gen/tsr_call.inc $(B)/gen/tsr_table.inc $(B)/gen/cuda_matrix.inc
+GEN_H        += $(B)/gen/tsr_call.inc $(B)/gen/tsr_table.inc $(B)/gen/cuda_matrix.inc $(B)/gen/cuda_group.inc
 
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@;)
 
@@ -104,7 +104,7 @@ $(B)/gen/tsr_call.inc: runtime/tsr.h
 $(B)/gen/tsr_table.inc: runtime/tsr.h
 	@mkdir -p $(@D)
 	@sed -n '/^\/\* ---- the exported table/,/^} tsr_module;/p' $< | $(AS_STRINGS)
-$(B)/gen/cuda_matrix.inc: codegen/cuda_matrix.cuh
+$(B)/gen/cuda_matrix.inc $(B)/gen/cuda_group.inc: $(B)/gen/cuda_%.inc: codegen/cuda_%.cuh
 	@mkdir -p $(@D)
 	@cat $< | $(AS_STRINGS)
 

@@ -23,25 +23,35 @@ static int64_t threads_inside(const KernelText *k, const Stmt *loop)
 	for (; s && s->kind == LOOP_FOR && s->loop == LOOP_BLOCK;
 	     s = s->body.n == 1 ? s->body.stmts[0] : NULL)
 		inside *= size_is_const(k->m->program->sizes, s->hi->size, &n) ? n : 1;
-	return block_has_warp_loops(&loop->body) ? inside * WARP : inside;
+	return block_is_of_warps(&loop->body) ? inside * WARP : inside;
 }
 
 static void put_threads(KernelText *k, const Stmt *stmt)
 {
 	c_kernel_indent(k);
-	fprintf(k->out, "%s(%s, %s, %lld) {\n", k->threads ? "TSR_THREADS_IN" : "TSR_THREADS",
+	fprintf(k->out, "%s(%s, %s, %lld",
+		k->threads	? "TSR_THREADS_IN"
+		: stmt->threads ? "TSR_THREADS_BEHIND"
+				: "TSR_THREADS",
 		k->iters[stmt->iter], c_kernel_ix(k, stmt->hi), (long long)threads_inside(k, stmt));
-	bool inner = k->threads;
+	if (stmt->threads)
+		fprintf(k->out, ", %lld", (long long)stmt->threads);
+	fprintf(k->out, ") {\n");
+	bool inner = k->threads, warps = k->warps;
 	k->threads = true;
+	k->warps = warps || block_is_of_warps(&stmt->body);
 	k->indent++;
 	c_kernel_indent(k);
 	fprintf(k->out, "(void)%s;\n", k->iters[stmt->iter]);
 	c_kernel_block(k, stmt->body);
 	k->indent--;
 	k->threads = inner;
+	k->warps = warps;
 	c_kernel_indent(k);
 	fprintf(k->out, "}\n");
 }
+
+static void put_stmt(KernelText *k, const Stmt *stmt);
 
 static void put_line(KernelText *k, const char *text)
 {
@@ -182,6 +192,49 @@ static void put_stmt(KernelText *k, const Stmt *stmt);
 
 static void put_matrix(KernelText *k, const Stmt *stmt) { c_matrix_stmt(k, stmt, put_stmt); }
 
+/* The loop with the statements of the threads from `first` on; of all threads: first is below 0. */
+static void put_rounds_of(KernelText *k, const Stmt *loop, int64_t first)
+{
+	put_loop(k, loop);
+	k->indent++;
+	for (uint32_t i = 0; i < loop->body.n; i++)
+		if (first < 0 || loop->body.stmts[i]->threads == first)
+			put_stmt(k, loop->body.stmts[i]);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+}
+
+/* On a GPU a loop for the threads of each loop of a block, which go on each at its own pace. */
+static void put_rounds(KernelText *k, const Stmt *loop)
+{
+	fprintf(k->out, "#ifdef __CUDACC__\n");
+	for (uint32_t i = 0; i < loop->body.n; i++) {
+		const Stmt *stmt = loop->body.stmts[i];
+		bool seen = false;
+		for (uint32_t before = 0; before < i; before++)
+			seen |= loop->body.stmts[before]->threads == stmt->threads;
+		if (seen)
+			continue;
+		int64_t n = 1;
+		size_is_const(k->m->program->sizes, stmt->hi->size, &n);
+		c_kernel_indent(k);
+		fprintf(k->out, "if (TSR_THREAD >= %lld && TSR_THREAD < %lld) {\n",
+			(long long)stmt->threads,
+			(long long)(stmt->threads + n * threads_inside(k, stmt)));
+		k->indent++;
+		put_rounds_of(k, loop, stmt->threads);
+		if (block_is_of_warps(&stmt->body)) /* ptxas has none on its way where paths meet */
+			put_line(k, "TSR_GROUP_WAIT(0)");
+		k->indent--;
+		c_kernel_indent(k);
+		fprintf(k->out, "}\n");
+	}
+	fprintf(k->out, "#else\n");
+	put_rounds_of(k, loop, -1);
+	fprintf(k->out, "#endif\n");
+}
+
 /* What writes a loop that is none of C, or products of matrices; NULL: it is one, or another statement. */
 static PutLoop *loop_writer(const KernelText *k, const Stmt *stmt)
 {
@@ -202,6 +255,8 @@ static PutLoop *loop_writer(const KernelText *k, const Stmt *stmt)
 	case LOOP_MATRIX: return k->tiles_used ? c_matrix_loop : NULL;
 	case LOOP_PARALLEL: return put_chunks;
 	case LOOP_BLOCK: return put_threads;
+	case LOOP_SERIAL: return k->device && cuda_is_rounds(stmt) ? put_rounds : NULL;
+	case LOOP_GROUP: return cuda_group_loop;
 	default: return NULL;
 	}
 }
@@ -245,8 +300,13 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 	case LOOP_BARRIER: put_line(k, "TSR_BARRIER"); return;
 	case LOOP_COMMIT: put_line(k, "TSR_COMMIT"); return;
 	case LOOP_WAIT:
-		put_line(k, arena_printf(k->arena, "TSR_WAIT(%lld)", (long long)stmt->pending));
+		put_line(k, arena_printf(k->arena,
+					 stmt->products ? "TSR_GROUP_WAIT(%lld)" : "TSR_WAIT(%lld)",
+					 (long long)stmt->pending));
 		return;
+	case LOOP_COPY:
+	case LOOP_ARRIVE:
+	case LOOP_AWAIT: cuda_completion(k, stmt); return;
 	}
 	k->indent++;
 	const bool *transposed = c_columns_enter(k);

@@ -28,6 +28,7 @@ typedef struct KernelText {
 	bool tiles;   /* the function may multiply matrices in tiles, and has the variables of it */
 	bool tiles_open; /* what is written is products whose sums are in tiles, or may be */
 	bool tiles_used; /* the sums are in tiles */
+	bool warps;	 /* ... whose iterations are warps */
 	bool alone;   /* what is written stays one element, whatever the compiler does */
 } KernelText;
 

@@ -5,10 +5,12 @@
 
 /* ---- functions of the GPU ---- */
 
-static void put_args(FILE *out, const ArgTexts *args)
+static void put_args(FILE *out, const ArgTexts *args, const KernelUse *use)
 {
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(out, "%s%s%s", i ? ", " : "", args->at[i].type, args->at[i].name);
+	for (size_t i = 0; i < use->copies.n; i++)
+		fprintf(out, ", TSR_MAP tsr_m%zu", i);
 	if (args->n == 0)
 		fprintf(out, "int32_t tsr_none");
 }
@@ -107,10 +109,15 @@ static void put_grid(KernelText *k, const GridLoops *loops)
 	}
 	put_ends(k, loops);
 	put_unused(k, loops);
+	bool mbarriers = kernel_has_mbarriers(k->m->program, k->kernel);
+	cuda_put_mbarriers(k, false);
+	if (mbarriers)
+		fprintf(k->out, "\t\tTSR_BARRIER;\n");
 	c_kernel_block(k, loops->at[loops->n - 1]->body);
 	if (block_threads(sizes_of(k),
 			  k->kernel)) /* the next iteration has the same shared memory */
 		fprintf(k->out, "\t\tTSR_BARRIER;\n");
+	cuda_put_mbarriers(k, true);
 	fprintf(k->out, "\t}\n");
 }
 
@@ -145,11 +152,14 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 		fprintf(out, "/* %s */\n", c_comment(m->arena, place));
 	fprintf(out, "TSR_KERNEL(%lld)\n%s(", (long long)grid_threads(m->program->sizes, k.kernel),
 		m->kernels[id].function);
-	put_args(out, &args);
+	put_args(out, &args, k.use);
 	fprintf(out, " TSR_PLACE)\n{\n\tTSR_ENTER;\n");
 	put_shared(&k);
 	if (args.n == 0)
 		fprintf(out, "\t(void)tsr_none;\n");
+	for (size_t i = 0; i < k.use->copies.n; i++) /* it may be read by its map alone */
+		fprintf(out, "\t(void)%s;\n",
+			k.buffers[kernel_use_buffer(k.use, k.use->copies.at[i]->value->buffer)]);
 	if (loops.n)
 		put_grid(&k, &loops);
 	else
@@ -183,6 +193,8 @@ static void put_args_type(const KernelText *k, const ArgTexts *args)
 	fprintf(k->out, "struct %s {\n", own_name(k, "a"));
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(k->out, "\t%s%s;\n", args->at[i].type, args->at[i].name);
+	for (size_t i = 0; i < k->use->copies.n; i++)
+		fprintf(k->out, "\ttsr_map tsr_m%zu;\n", i);
 	fprintf(k->out, "\tint64_t tsr_blocks;\n\tint32_t tsr_status;\n};\n\n");
 }
 
@@ -202,6 +214,8 @@ static void put_block(const KernelText *k, const ArgTexts *args, const char *fun
 	fprintf(k->out, "\t\t%s(", function);
 	for (size_t i = 0; i < args->n; i++)
 		fprintf(k->out, "tsr_args->%s, ", args->at[i].name);
+	for (size_t i = 0; i < k->use->copies.n; i++)
+		fprintf(k->out, "tsr_args->tsr_m%zu, ", i);
 	fprintf(k->out, "%s&tsr_at);\n\t}\n}\n\n", args->n ? "" : "0, ");
 }
 
@@ -220,6 +234,7 @@ static void put_launcher(FILE *out, const Module *m, KernelId id)
 		own_name(&k, "a"));
 	for (size_t i = 0; i < args.n; i++)
 		fprintf(out, "%s, ", args.at[i].name);
+	cuda_put_maps(&k);
 	fprintf(out, "tsr_grid(%s), 0};\n", c_size(m, grid_blocks(m->program->sizes, k.kernel)));
 	fprintf(out, "\ttsr_launch(%s, tsr_args.tsr_blocks, %s, &tsr_args);\n",
 		grid ? "call" : "NULL", own_name(&k, "b"));

@@ -154,6 +154,17 @@ static void put_args(FILE *out, const Module *m, const ProgramRoutine *r, const 
 			fprintf(out, " + %s", size_words(m, b->base));
 		comma = ", ";
 	}
+	for (size_t i = 0; i < use->copies.n; i++) {
+		const Stmt *copy = use->copies.at[i];
+		fprintf(out, "%stensor %%%u", comma, copy->value->buffer);
+		for (uint32_t k = 0; k < copy->naxes; k++) {
+			const TensorAxis *axis = &copy->axes[k];
+			fprintf(out, " of %lld in %s", (long long)axis->box,
+				size_words(m, axis->extent));
+			fprintf(out, " by %s", size_words(m, axis->stride));
+		}
+		comma = ", ";
+	}
 }
 
 static void put_launch(FILE *out, const Module *m, const ProgramRoutine *r, KernelId id)

@@ -32,6 +32,16 @@ void cuda_warp_loop(KernelText *k, const Stmt *loop);
 void cuda_fragment_declare(KernelText *k, const Stmt *stmt);
 void cuda_fragment_set(KernelText *k, const Stmt *stmt);
 
+/* cuda_group.c: products of a warpgroup, the functions that they call; a copy, an arrival or a wait; the kernel's
+ * mbarriers, made or ended; expressions for the maps of its copies, each with a comma behind. */
+/* Is it a serial loop of loops of a block alone, which mbarriers keep from each other? */
+bool cuda_is_rounds(const Stmt *loop);
+void cuda_group_loop(KernelText *k, const Stmt *loop);
+void cuda_put_group_functions(FILE *out, const Module *module);
+void cuda_completion(KernelText *k, const Stmt *stmt);
+void cuda_put_mbarriers(KernelText *k, bool end);
+void cuda_put_maps(const KernelText *k);
+
 /* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *
  *   plan     := "//tsr: plan 2" [digest] target prefix source producer dim* place* step* state check* const* param*
@@ -66,6 +76,9 @@ void cuda_fragment_set(KernelText *k, const Stmt *stmt);
  *   loop     := "//tsr: for" STEP ("count" SIZE | "scalar" NAME) ["until" ID] ["exchange" ID ID ("," ID ID)*]
  *               line* "//tsr: end"
  *   ARG      := NAME | "$" NAME | ID ["+" SIZE]        a dim, place or step; a scalar; elements from the buffer's start
+ *             | "tensor" ID ("of" NUMBER "in" SIZE "by" SIZE)+    a map of a tensor, whose boxes are swizzled by 128
+ *                                                     bytes: of each axis what a box has, its extent and the elements
+ *                                                     between neighbours, the innermost first
  *   ID       := "%" NUMBER                                  a buffer
  *
  *   SIZE     := PRODUCT (("+" | "-") PRODUCT)*;  PRODUCT := FACTOR (("*" | "/") FACTOR)*, quotients are exact

@@ -5,6 +5,7 @@
 #include "base/held.h"
 #include "codegen/cuda_text.h"
 #include "codegen/table.h"
+#include "loops/verify_gpu.h"
 
 static const char *const table_text =
 #include "gen/tsr_table.inc"
@@ -13,6 +14,19 @@ static const char *const table_text =
 static const char *const matrix_text =
 #include "gen/cuda_matrix.inc"
 	;
+
+static const char *const group_text =
+#include "gen/cuda_group.inc"
+	;
+
+/* Has a kernel boxes, mbarriers or products of a warpgroup? */
+static bool has_mbarriers(const Module *m)
+{
+	bool any = false;
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		any |= kernel_has_mbarriers(m->program, &m->program->kernels.at[k]);
+	return any;
+}
 
 /* Does a kernel have matrices that warps hold? */
 static bool has_matrices(const Module *m)
@@ -48,6 +62,10 @@ static void put_device(FILE *out, const Module *m, const char *kernels)
 	Text helpers = text_new();
 	if (has_matrices(m))
 		fputs(matrix_text, out);
+	if (has_mbarriers(m)) {
+		fputs(group_text, out);
+		cuda_put_group_functions(out, m);
+	}
 	fputc('\n', helpers.out);
 	c_put_helpers(helpers.out, m);
 	c_put_checked(helpers.out);

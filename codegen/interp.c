@@ -136,6 +136,8 @@ typedef struct Copy {
 	BufferId buffer;
 	int64_t at, group;
 	Scalar value;
+	BufferId mbarrier; /* of a box: comes when this completion is awaited; BUFFER_NONE */
+	int64_t visit;
 } Copy;
 
 typedef struct InterpCopies {
@@ -152,9 +154,54 @@ static Scalar nothing(Dtype dtype)
 static void start_copy(Interp *in, const Stmt *stmt, int64_t at, Scalar value)
 {
 	InterpCopies *copies = in->copies;
-	Copy copy = {stmt->buffer, at, copies->group, value};
+	Copy copy = {stmt->buffer, at, copies->group, value, BUFFER_NONE, 0};
+	if (stmt->kind == LOOP_COPY) {
+		copy.mbarrier = stmt->mbarrier;
+		copy.visit = interp_ix(in, stmt->visit);
+	}
 	PUSH(in->arena, copies->pending, copy);
 	interp_store(in, stmt->buffer, at, nothing(stmt->value->dtype));
+}
+
+/* The element of the tensor at a number of the box, or 0. */
+static Scalar box_element(Interp *in, const Stmt *stmt, int64_t number)
+{
+	int64_t from = 0;
+	for (uint32_t i = 0; i < stmt->naxes; i++) {
+		const TensorAxis *axis = &stmt->axes[i];
+		int64_t at = interp_ix(in, axis->at) + number % axis->box;
+		if (at < 0 || at >= interp_size(in, axis->extent))
+			return (Scalar){.f = 0};
+		from += at * interp_size(in, axis->stride);
+		number /= axis->box;
+	}
+	race_touch(in->race, stmt->value->buffer, from, false);
+	return interp_load(in, stmt->value->buffer, from);
+}
+
+static void run_copy(Interp *in, const Stmt *stmt)
+{
+	int64_t first = interp_ix(in, stmt->ix), n = 1;
+	for (uint32_t i = 0; i < stmt->naxes; i++)
+		n *= stmt->axes[i].box;
+	for (int64_t k = 0; k < n; k++)
+		start_copy(in, stmt, first + k, box_element(in, stmt, k));
+	in->steps -= n;
+}
+
+static void run_await(Interp *in, const Stmt *stmt)
+{
+	InterpCopies *copies = in->copies;
+	int64_t visit = interp_ix(in, stmt->visit);
+	size_t left = 0;
+	for (size_t i = 0; i < copies->pending.n; i++) {
+		Copy *copy = &copies->pending.at[i];
+		if (copy->mbarrier == stmt->mbarrier && copy->visit == visit)
+			interp_store(in, copy->buffer, copy->at, copy->value);
+		else
+			copies->pending.at[left++] = *copy;
+	}
+	copies->pending.n = left;
 }
 
 static void run_wait(Interp *in, int64_t but)
@@ -163,7 +210,7 @@ static void run_wait(Interp *in, int64_t but)
 	size_t left = 0;
 	for (size_t i = 0; i < copies->pending.n; i++) {
 		Copy *copy = &copies->pending.at[i];
-		if (copy->group < copies->group - but)
+		if (copy->mbarrier == BUFFER_NONE && copy->group < copies->group - but)
 			interp_store(in, copy->buffer, copy->at, copy->value);
 		else
 			copies->pending.at[left++] = *copy;
@@ -217,7 +264,13 @@ static void run_block(Interp *in, const Block *block)
 		case LOOP_PREFETCH: break;
 		case LOOP_BARRIER: race_barrier(in->race); break;
 		case LOOP_COMMIT: in->copies->group++; break;
-		case LOOP_WAIT: run_wait(in, stmt->pending); break;
+		case LOOP_WAIT:
+			if (!stmt->products)
+				run_wait(in, stmt->pending);
+			break;
+		case LOOP_COPY: run_copy(in, stmt); break;
+		case LOOP_ARRIVE: break;
+		case LOOP_AWAIT: run_await(in, stmt); break;
 		}
 	}
 }

@@ -98,6 +98,8 @@ static void touch_in_block(const Race *race, Element *element, int64_t at, bool 
 void race_touch(Race *race, BufferId buffer, int64_t at, bool stores)
 {
 	Element *element = race && race->elements[buffer] ? &race->elements[buffer][at] : NULL;
+	if (race && race->program->buffers.at[buffer].swizzled) /* ordered by mbarriers */
+		return;
 	if (!element)
 		return;
 	touch_in_block(race, element, at, stores);

@@ -372,6 +372,9 @@ static void stmt_code(KernelJit *k, const Stmt *stmt)
 	case LOOP_PREFETCH: prefetch_code(k, stmt); break;
 	case LOOP_BARRIER:
 	case LOOP_COMMIT:
+	case LOOP_COPY:
+	case LOOP_ARRIVE:
+	case LOOP_AWAIT:
 	case LOOP_WAIT: BUG("kernel %s: a barrier on a CPU", k->kernel->name);
 	}
 }

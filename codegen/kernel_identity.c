@@ -85,7 +85,10 @@ static void put_ixs(Writer *w, const Ix *const *ixs, uint32_t n)
 static void put_buffer(Writer *w, BufferId buffer)
 {
 	put(w, kernel_use_buffer(w->use, buffer));
-	put(w, (uint64_t)w->program->buffers.at[buffer].dtype);
+	const Buffer *b = &w->program->buffers.at[buffer];
+	put(w, (uint64_t)b->dtype | (uint64_t)b->swizzled << 8 | (uint64_t)b->arrivals << 16);
+	if (b->arrivals) /* the code knows how long the ring is */
+		put_size(w, b->elements);
 }
 
 static uint64_t value_detail(const Writer *w, const Value *value)
@@ -122,6 +125,20 @@ static void put_value(Writer *w, const Value *value)
 		put_value(w, value->args[i]);
 }
 
+static void put_completion(Writer *w, const Stmt *stmt)
+{
+	put_buffer(w, stmt->mbarrier);
+	put_ix(w, stmt->visit);
+	put(w, (uint64_t)stmt->bytes);
+	put(w, stmt->naxes);
+	for (uint32_t i = 0; i < stmt->naxes; i++) {
+		put_ix(w, stmt->axes[i].at);
+		put_size(w, stmt->axes[i].extent);
+		put_size(w, stmt->axes[i].stride);
+		put(w, (uint64_t)stmt->axes[i].box);
+	}
+}
+
 static void put_stmt(Writer *w, const Stmt *stmt)
 {
 	put(w, MARK_STMT + (uint64_t)stmt->kind);
@@ -155,10 +172,12 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 	if (stmt->kind == LOOP_STORE)
 		put(w, stmt->async);
 	if (stmt->kind == LOOP_WAIT)
-		put(w, (uint64_t)stmt->pending);
+		put(w, (uint64_t)stmt->pending << 1 | stmt->products);
+	if (stmt->visit)
+		put_completion(w, stmt);
 	if (stmt->value)
 		put_value(w, stmt->value);
-	if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH)
+	if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH || stmt->kind == LOOP_COPY)
 		put_buffer(w, stmt->buffer);
 	put_block(w, stmt->body);
 }

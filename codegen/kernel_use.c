@@ -137,6 +137,22 @@ static void use_check(Walk *w, const Stmt *stmt)
 	PUSH(w->arena, w->use->checks, stmt->check);
 }
 
+/* The sizes are those of the map that the launch makes. */
+static void use_copy(Walk *w, const Stmt *stmt)
+{
+	walk_ix(w, stmt->ix);
+	walk_ix(w, stmt->visit);
+	use_buffer(w, stmt->buffer, true);
+	use_buffer(w, stmt->value->buffer, false);
+	use_buffer(w, stmt->mbarrier, true);
+	for (uint32_t i = 0; i < stmt->naxes; i++) {
+		walk_ix(w, stmt->axes[i].at);
+		use_size(w, stmt->axes[i].extent);
+		use_size(w, stmt->axes[i].stride);
+	}
+	PUSH(w->arena, w->use->copies, stmt);
+}
+
 static void walk_stmt(Walk *w, const Stmt *stmt)
 {
 	switch (stmt->kind) {
@@ -164,6 +180,12 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 		walk_ix(w, stmt->ix);
 		use_buffer(w, stmt->buffer, false);
 		w->use->fetches = true;
+		break;
+	case LOOP_COPY: use_copy(w, stmt); break;
+	case LOOP_ARRIVE:
+	case LOOP_AWAIT:
+		walk_ix(w, stmt->visit);
+		use_buffer(w, stmt->mbarrier, true);
 		break;
 	case LOOP_BARRIER:
 	case LOOP_COMMIT:

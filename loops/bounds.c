@@ -255,7 +255,10 @@ static void walk_one(Bounds *b, const Stmt *stmt)
 	case LOOP_PREFETCH: see_ix(b, stmt->ix); break;
 	case LOOP_BARRIER:
 	case LOOP_COMMIT:
-	case LOOP_WAIT: break;
+	case LOOP_WAIT:
+	case LOOP_ARRIVE:
+	case LOOP_AWAIT:
+	case LOOP_COPY: break; /* its places are looked at with its threads (mbarriers.h) */
 	}
 }
 

@@ -126,7 +126,15 @@ static uint64_t of_stmt(Hasher *h, const Stmt *stmt)
 	case LOOP_CHECK: return of_check(h, key, stmt);
 	case LOOP_BARRIER:
 	case LOOP_COMMIT:
-	case LOOP_WAIT: return key;
+	case LOOP_WAIT:
+	case LOOP_ARRIVE:
+	case LOOP_AWAIT: return key;
+	case LOOP_COPY:
+		for (uint32_t i = 0; i < stmt->naxes; i++)
+			key = hash_mix(
+				hash_mix(key, stmt->axes[i].extent.id),
+				hash_mix(stmt->axes[i].stride.id, of_ix(h, stmt->axes[i].at)));
+		return hash_mix(key, of_buffer(h, stmt->buffer, stmt->ix));
 	default: return hash_mix(key, of_ix(h, stmt->ix));
 	}
 }

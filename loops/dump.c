@@ -213,8 +213,8 @@ static void dump_conds(const Dump *d, const Stmt *stmt)
 
 static void dump_for(const Dump *d, const Stmt *stmt)
 {
-	static const char *const kinds[] = {"for",  "unroll", "vector", "parallel",
-					    "grid", "block",  "warp", "matrix"};
+	static const char *const kinds[] = {"for",   "unroll", "vector", "parallel", "grid",
+					    "block", "warp",   "matrix", "group"};
 	fprintf(d->out, "%s %s in ", kinds[stmt->loop], dump_iter(d, stmt->iter));
 	dump_ix(d, stmt->lo, 2);
 	fprintf(d->out, "..");
@@ -229,6 +229,8 @@ static void dump_for(const Dump *d, const Stmt *stmt)
 		fprintf(d->out, " of %" PRId64, stmt->lanes);
 	if (stmt->loop == LOOP_GRID && stmt->threads != 1)
 		fprintf(d->out, " of %" PRId64, stmt->threads);
+	if (stmt->loop == LOOP_BLOCK && stmt->threads)
+		fprintf(d->out, " behind %" PRId64, stmt->threads);
 	if (stmt->independent)
 		fprintf(d->out, " independent");
 }
@@ -269,6 +271,32 @@ static void dump_check(const Dump *d, const Stmt *stmt)
 	fprintf(d->out, " < ");
 	dump_ix(d, stmt->hi, 0);
 	fprintf(d->out, ", check %" PRIu32, stmt->check);
+}
+
+static void dump_completion(const Dump *d, const Stmt *stmt)
+{
+	fprintf(d->out, "%s, ", dump_buffer_name(d, stmt->mbarrier));
+	dump_ix(d, stmt->visit, 0);
+	if (stmt->bytes)
+		fprintf(d->out, " bytes %" PRId64, stmt->bytes);
+}
+
+static void dump_copy(const Dump *d, const Stmt *stmt)
+{
+	fprintf(d->out, "copy %s[", dump_buffer_name(d, stmt->buffer));
+	dump_ix(d, stmt->ix, 0);
+	fprintf(d->out, "] = %s[", dump_buffer_name(d, stmt->value->buffer));
+	for (uint32_t i = 0; i < stmt->naxes; i++) {
+		const TensorAxis *axis = &stmt->axes[i];
+		fprintf(d->out, "%s", i ? ", " : "");
+		dump_ix(d, axis->at, 0);
+		fprintf(d->out, " of %" PRId64 " in ", axis->box);
+		size_print(d->out, d->program->sizes, axis->extent);
+		fprintf(d->out, " by ");
+		size_print(d->out, d->program->sizes, axis->stride);
+	}
+	fprintf(d->out, "] at ");
+	dump_completion(d, stmt);
 }
 
 /* The statement's names are seen in its body, a local's from there on. */
@@ -318,7 +346,16 @@ static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
 		break;
 	case LOOP_BARRIER: fprintf(d->out, "barrier"); break;
 	case LOOP_COMMIT: fprintf(d->out, "commit"); break;
-	case LOOP_WAIT: fprintf(d->out, "wait %" PRId64, stmt->pending); break;
+	case LOOP_WAIT:
+		fprintf(d->out, "wait %s%" PRId64, stmt->products ? "products " : "",
+			stmt->pending);
+		break;
+	case LOOP_COPY: dump_copy(d, stmt); break;
+	case LOOP_ARRIVE:
+	case LOOP_AWAIT:
+		fprintf(d->out, stmt->kind == LOOP_ARRIVE ? "arrive " : "await ");
+		dump_completion(d, stmt);
+		break;
 	}
 	fprintf(d->out, "%s\n", stmt->disjoint ? " disjoint" : "");
 	dump_block(d, &stmt->body, depth + 1);

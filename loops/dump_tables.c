@@ -91,8 +91,12 @@ static void dump_buffer(const Dump *d, BufferId id)
 		dump_param(d, &d->program->params.at[buffer->arg]);
 	if (buffer->kind == BUFFER_CONST)
 		dump_elements(d, &d->program->consts.at[buffer->arg]);
-	fprintf(d->out, "%s%s%s\n", buffer->scratch ? " scratch" : "",
-		buffer->shared ? " shared" : "", buffer->padded ? " padded" : "");
+	fprintf(d->out, "%s%s%s%s", buffer->scratch ? " scratch" : "",
+		buffer->shared ? " shared" : "", buffer->swizzled ? " swizzled" : "",
+		buffer->padded ? " padded" : "");
+	if (buffer->arrivals)
+		fprintf(d->out, " arrivals %" PRId64, buffer->arrivals);
+	fputc('\n', d->out);
 }
 
 /* All but temporaries without elements that no kernel touches: what they held is elsewhere. */

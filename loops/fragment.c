@@ -22,6 +22,13 @@ static bool runs_in_warp(const void *of, const Stmt *stmt)
 
 bool block_has_warp_loops(const Block *block) { return block_find(*block, runs_in_warp, NULL); }
 
+static bool is_of_warps(const void *of, const Stmt *stmt)
+{
+	return runs_in_warp(of, stmt) || (stmt->kind == LOOP_WAIT && stmt->products);
+}
+
+bool block_is_of_warps(const Block *block) { return block_find(*block, is_of_warps, NULL); }
+
 bool fragment_is_paired(const KernelLocal *local)
 {
 	return (local->role == ROLE_A || local->role == ROLE_B) &&
@@ -295,6 +302,16 @@ static bool is_factor(const Recognize *r, const Value *value, MatrixRole role)
 	       is_at(value->ixs, value->nixs, row, column);
 }
 
+/* An element in shared memory that is swizzled, of the format. */
+static bool is_loaded(const Recognize *r, const Value *value)
+{
+	const Value *load = value->kind == VALUE_CAST ? value->args[0] : NULL;
+	if (!load || load->kind != VALUE_LOAD || matrix_row(r->nest->op)->format == FORMAT_TF32)
+		return false;
+	const Buffer *buffer = &r->program->buffers.at[load->buffer];
+	return buffer->swizzled && buffer->dtype == shared_dtype(r->nest->op);
+}
+
 static void find_product(Recognize *r)
 {
 	WarpNest *nest = r->nest;
@@ -307,10 +324,13 @@ static void find_product(Recognize *r)
 	const KernelLocal *local = local_of(r, set->local);
 	nest->op = local->matrix;
 	nest->role = local->role;
-	bool fits = local->role == ROLE_ACCUMULATOR && covers(r, local, nest->row, nest->column) &&
-		    is_at(set->ixs, set->nixs, nest->row, nest->column) &&
-		    is_factor(r, set->value->args[0], ROLE_A) &&
-		    is_factor(r, set->value->args[1], ROLE_B);
+	const Value *const *args = set->value->args;
+	nest->loaded = is_loaded(r, args[0]) && is_loaded(r, args[1]) &&
+		       trips(r, nest->step) == matrix_row(nest->op)->k;
+	bool fits =
+		local->role == ROLE_ACCUMULATOR && covers(r, local, nest->row, nest->column) &&
+		is_at(set->ixs, set->nixs, nest->row, nest->column) &&
+		(nest->loaded || (is_factor(r, args[0], ROLE_A) && is_factor(r, args[1], ROLE_B)));
 	r->rule = fits ? NULL : r->rule;
 }
 

@@ -32,6 +32,7 @@ typedef struct WarpNest {
 	MatrixOp op;
 	MatrixRole role; /* of what ELEMENTS go through, and of what a LOAD sets */
 	const Stmt *set; /* LOAD, PRODUCT */
+	bool loaded; /* PRODUCT, of elements of shared memory, as warpgroups have it (loops/group.h) */
 	const Stmt *rest; /* LOAD: sets what rounding to tf32 leaves; NULL: there is none */
 	/* LOAD: where the matrix begins in the buffer, and how far what is not side by side is apart, and the second
 	 * matrix; do neighbours lie along k? */
@@ -56,6 +57,8 @@ static inline const Stmt *warp_loop_in(const Stmt *loop)
 bool is_warp_product(const Stmt *stmt);
 /* Is there such a loop in the block? */
 bool block_has_warp_loops(const Block *block);
+/* Are iterations of a loop of a block around it warps? They have such loops, or wait for products. */
+bool block_is_of_warps(const Block *block);
 /* Are elements of the matrix two in 32 bits? They are only loaded and multiplied. */
 bool fragment_is_paired(const KernelLocal *local);
 

@@ -481,7 +481,8 @@ static void begin_kernel(Proof *p, const Kernel *kernel)
 
 static bool all_are_independent(const Proof *p)
 {
-	bool good = !p->failed && (p->stored.n > 0 || p->privates);
+	/* threads of a block may only wait */
+	bool good = !p->failed && (p->stored.n > 0 || p->privates || p->threads);
 	for (size_t i = 0; good && i < p->stored.n; i++)
 		good = buffer_is_independent(p, p->stored.at[i]);
 	return good;

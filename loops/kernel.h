@@ -89,7 +89,8 @@ typedef enum LoopKind {
 	LOOP_GRID,
 	LOOP_BLOCK,
 	LOOP_WARP,
-	LOOP_MATRIX
+	LOOP_MATRIX,
+	LOOP_GROUP
 } LoopKind;
 
 typedef enum LoopStmtKind {
@@ -102,8 +103,19 @@ typedef enum LoopStmtKind {
 	LOOP_PREFETCH,
 	LOOP_BARRIER,
 	LOOP_COMMIT,
-	LOOP_WAIT
+	LOOP_WAIT,
+	LOOP_COPY,
+	LOOP_ARRIVE,
+	LOOP_AWAIT
 } LoopStmtKind;
+
+/* One axis of a tensor, of which a copy takes `box` elements from `at` on; those from `extent` on are 0. */
+typedef struct TensorAxis {
+	const Ix *at;
+	Size extent, stride; /* stride: elements between neighbours */
+	int64_t box;
+} TensorAxis;
+enum { TENSOR_AXES_MOST = 5 };
 
 enum { SLOTS_MAX = 64, LANES_STRIDE = 16, LANES_MASKED = 4, LANES_OF = 64 };
 
@@ -128,20 +140,28 @@ struct Stmt {
 	int64_t nslots;	   /* at most SLOTS_MAX; 0: there are none */
 	bool outlined;	   /* FOR, SERIAL: back ends may make a function of it */
 	int64_t lanes;	   /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
-	int64_t threads;   /* FOR, GRID: of a block along the loop */
+	int64_t threads; /* FOR, GRID: of a block along the loop; BLOCK: that stand before its first */
 	const Cond *conds; /* IF: all must hold */
 	uint32_t nconds;
 	Block body;	      /* FOR, IF */
 	LocalId local;	      /* LOCAL, SET */
 	const Ix *const *ixs; /* SET */
 	uint32_t nixs;
-	BufferId buffer;    /* STORE, PREFETCH */
-	const Ix *ix;	    /* STORE, CHECK, PREFETCH */
+	BufferId buffer;    /* STORE, PREFETCH, COPY */
+	const Ix *ix;	    /* STORE, CHECK, PREFETCH, COPY: of the first element */
 	bool async;	    /* STORE: of what is loaded, there behind a WAIT for its group */
 	int64_t pending;    /* WAIT: groups that may not have come */
+	bool products;	    /* WAIT: of products of a warpgroup, not of copies */
+	const TensorAxis *
+		axes; /* COPY, of the tensor that `value` loads the first element of; the innermost first */
+	uint32_t naxes;
+	BufferId
+		mbarrier; /* COPY, ARRIVE, AWAIT, at the number `visit` of all that complete there */
+	const Ix *visit;
+	int64_t bytes;	    /* ARRIVE: of copies that belong to it */
 	bool near;	    /* PREFETCH: to the first cache, not to the second */
 	Op acc;		    /* SET, STORE: OP_NONE or an operation */
-	const Value *value; /* LOCAL, SET, STORE */
+	const Value *value; /* LOCAL, SET, STORE, COPY */
 	CheckId check;	    /* CHECK */
 };
 

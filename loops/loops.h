@@ -10,13 +10,18 @@
  *            | for ITER in [lo, hi) step outlined stmt*  a function of its own
  *            | vector ITER in [0, hi) of n stmt*          lanes from hi <= n on do nothing
  *            | grid ITER in [0, hi) [of n] stmt*          threads of a GPU, n of a block side by side
- *            | block ITER in [0, n) stmt*                 threads of one block of a GPU
+ *            | block ITER in [0, n) [behind m] stmt*      threads of one block of a GPU, from the thread m on
  *            | warp ITER in [0, n) stmt*                  threads of a warp of a GPU
  *            | matrix ITER in [0, n) stmt                 rows of a product of matrices (loops/matrix.h)
+ *            | group ITER in [0, n) stmt                  products of a warpgroup (loops/group.h)
  *            | barrier                                    threads of a block wait for each other
  *            | async BUF[ix] = BUF[ix]                    a copy to shared memory
  *            | commit                                     ends a group of a thread's copies
  *            | wait N                                     all but the last N groups have come
+ *            | wait products N                            all but the last N loops of a group are done
+ *            | copy BUF[ix] = BUF[ix of N in size by size, ...] at MBARRIER, ix    boxes of a tensor by TMA
+ *            | arrive MBARRIER, ix [bytes N]              a thread has come to a completion
+ *            | await MBARRIER, ix                         ... waits for it
  *            | if COND && ... stmt*
  *            | local L : DTYPE [d, ...] = value    every element is set to value
  *            | local L : DTYPE [t, ... | d, ...] = value   each thread of a block has one
@@ -101,6 +106,20 @@
  * three it adds a product of matrices to sums, as tensor cores add (matrix_sum). No two threads
  * touch one element that either stores: fragment.h.
  *
+ * COPY stores a box of a tensor, in one of the threads of a block: for all numbers below the N of each axis, the first
+ * axis the fastest, buf[ix], buf[ix + 1], ... is the element at the axes' indices and those numbers, times the
+ * strides, or 0 where one of these is not below its axis' size. It stores them at any time until a completion of the
+ * MBARRIER has been awaited.
+ *
+ * A buffer of `arrivals N` is a ring of mbarriers: the elements take completions in turn, number v the element v modulo
+ * its elements. A completion is there when N threads (iterations of loops of a block around, where those hold loops of a
+ * warp warps) have arrived, and the bytes have come that they said would; nothing is below 0. AWAIT waits for it. So
+ * threads that stand in different loops of a block go on each at its own pace, and the rounds of a loop around both
+ * need no BARRIER: mbarriers.h.
+ *
+ * A `swizzled` buffer is shared, of elements of two bytes; copies store to it and products of a warpgroup read it,
+ * nothing else touches it. The hardware stores 16 bytes of each 128 elsewhere there, which only these two see.
+ *
  * On a GPU a VECTOR loop stands in a loop of a block or of a grid, and its lanes are whole 16 bytes of what they
  * touch, or 8; of buffers those begin at a multiple of as many elements.
  *
@@ -153,6 +172,8 @@ typedef struct Buffer {
 	bool scratch;
 	bool shared; /* TEMP, scratch: of the threads of a block */
 	bool padded; /* TEMP: there is room behind each of its rows, which nothing reads */
+	bool swizzled;	  /* shared: as TMA stores and warpgroups read it */
+	int64_t arrivals; /* shared: of each completion of its mbarriers; 0: it is none */
 } Buffer;
 
 /* The dtype of what a store gives: of i4 and u4, u8. */

@@ -243,7 +243,11 @@ void parse_buffer(LoopsParser *p)
 	}
 	buffer.scratch = lex_take(p, "scratch");
 	buffer.shared = lex_take(p, "shared");
+	buffer.swizzled = lex_take(p, "swizzled");
 	buffer.padded = lex_take(p, "padded");
+	buffer.arrivals = lex_take(p, "arrivals") ? lex_number(p) : 0;
+	if (!buffer.shared && (buffer.swizzled || buffer.arrivals))
+		lex_fail(p, "what is swizzled or a ring of mbarriers is shared");
 	if (buffer.shared && (buffer.kind != BUFFER_TEMP || !buffer.scratch))
 		lex_fail(p, "what is shared is temp and scratch");
 	if (p->failed)

@@ -1,6 +1,7 @@
 /* Statements of a text of loops, and the kernels that they make; parse.h has the grammar. */
 #include <string.h>
 
+#include "loops/build_group.h"
 #include "loops/dump.h"
 #include "loops/parse_text.h"
 
@@ -56,6 +57,8 @@ static void parse_manner(LoopsParser *p, Stmt *stmt, Sym *slot)
 		stmt->threads = together ? together : 1;
 	else
 		stmt->lanes = together;
+	if (stmt->loop == LOOP_BLOCK && take_here(p, "behind"))
+		stmt->threads = count_of(p);
 	stmt->independent = take_here(p, "independent");
 }
 
@@ -206,6 +209,7 @@ static Stmt *parse_wait(LoopsParser *p)
 {
 	Stmt *stmt = stmt_empty(p, LOOP_WAIT);
 	p->at++;
+	stmt->products = take_here(p, "products");
 	stmt->pending = lex_number(p);
 	return stmt;
 }
@@ -219,6 +223,67 @@ static BufferId buffer_wanted(LoopsParser *p)
 		lex_fail_at(p, lex_span(p, lex),
 			    arena_printf(p->arena, "no buffer is named '%s' here", name));
 	return buffer == BUFFER_NONE ? 0 : buffer;
+}
+
+static Visit parse_visit(LoopsParser *p)
+{
+	Visit visit = {.mbarrier = buffer_wanted(p)};
+	lex_want(p, ",");
+	visit.number = parse_ix(p);
+	return visit;
+}
+
+/* "round*64 of 64 in k by 1" */
+static TensorAxis parse_axis(LoopsParser *p)
+{
+	TensorAxis axis = {.at = parse_ix(p)};
+	lex_want(p, "of");
+	axis.box = count_of(p);
+	lex_want(p, "in");
+	axis.extent = parse_size(p);
+	lex_want(p, "by");
+	axis.stride = parse_size(p);
+	return axis;
+}
+
+static Stmt *parse_copy(LoopsParser *p)
+{
+	VEC(TensorAxis) axes = {0};
+	p->at++;
+	Box box = {.to = buffer_wanted(p)};
+	box.ix = parse_ixs(p, 1)[0];
+	lex_want(p, "=");
+	box.from = buffer_wanted(p);
+	lex_want(p, "[");
+	do
+		PUSH(p->arena, axes, parse_axis(p));
+	while (!p->failed && axes.n < TENSOR_AXES_MOST && lex_take(p, ","));
+	box.axes = axes.at;
+	box.naxes = (uint32_t)axes.n;
+	lex_want(p, "]");
+	lex_want(p, "at");
+	Visit visit = parse_visit(p);
+	Stmt *stmt = p->failed ? stmt_empty(p, LOOP_COPY) : stmt_copy(p->program, &box, visit);
+	stmt->span = p->line;
+	return stmt;
+}
+
+static Stmt *parse_arrive(LoopsParser *p)
+{
+	p->at++;
+	Visit visit = parse_visit(p);
+	int64_t bytes = take_here(p, "bytes") ? count_of(p) : 0;
+	Stmt *stmt = stmt_arrive(p->arena, visit, bytes);
+	stmt->span = p->line;
+	return stmt;
+}
+
+static Stmt *parse_await(LoopsParser *p)
+{
+	p->at++;
+	Stmt *stmt = stmt_await(p->arena, parse_visit(p));
+	stmt->span = p->line;
+	return stmt;
 }
 
 static Stmt *parse_prefetch(LoopsParser *p)
@@ -297,8 +362,8 @@ static bool is_word(const LoopsParser *p)
 
 static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 {
-	static const char *const loops[] = {"for",  "unroll", "vector", "parallel",
-					    "grid", "block",  "warp", "matrix"};
+	static const char *const loops[] = {"for",   "unroll", "vector", "parallel", "grid",
+					    "block", "warp",   "matrix", "group"};
 	const Lex *lex = lex_now(p), *next = lex_next(p);
 	if (lex_is(p, lex, "barrier") && (lex_first(next) || next->kind == LEX_END))
 		return parse_barrier(p);
@@ -306,7 +371,7 @@ static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 		return parse_commit(p);
 	if (!is_word(p))
 		return parse_set(p);
-	for (int kind = LOOP_SERIAL; kind <= LOOP_MATRIX; kind++)
+	for (int kind = LOOP_SERIAL; kind <= LOOP_GROUP; kind++)
 		if (lex_is(p, lex, loops[kind]))
 			return parse_for(p, (LoopKind)kind, indent);
 	return lex_is(p, lex, "if")	    ? parse_if(p, indent)
@@ -315,6 +380,9 @@ static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 	       : lex_is(p, lex, "prefetch") ? parse_prefetch(p)
 	       : lex_is(p, lex, "wait")	    ? parse_wait(p)
 	       : lex_is(p, lex, "async")    ? parse_async(p)
+	       : lex_is(p, lex, "copy")	    ? parse_copy(p)
+	       : lex_is(p, lex, "arrive")   ? parse_arrive(p)
+	       : lex_is(p, lex, "await")    ? parse_await(p)
 					    : parse_set(p);
 }
 

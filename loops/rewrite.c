@@ -124,6 +124,16 @@ static void store_local(BufferTwin *twin, Stmt *copy)
 	twin->declared = true;
 }
 
+static const TensorAxis *new_axes(Rewrite *r, const TensorAxis *axes, uint32_t n)
+{
+	TensorAxis *copy = ARENA_ARRAY(r->program->arena, TensorAxis, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		copy[i] = axes[i];
+		copy[i].at = new_ix(r, axes[i].at);
+	}
+	return copy;
+}
+
 static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 {
 	bool touches = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;
@@ -141,6 +151,10 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 		copy->ix = touches ? new_place(r, stmt->buffer, stmt->ix) : new_ix(r, stmt->ix);
 	if (stmt->value)
 		copy->value = rewrite_value(r, stmt->value);
+	if (stmt->visit)
+		copy->visit = new_ix(r, stmt->visit);
+	if (stmt->axes)
+		copy->axes = new_axes(r, stmt->axes, stmt->naxes);
 	if (stmt->conds)
 		copy->conds = new_conds(r, stmt->conds, stmt->nconds);
 	if (stmt->kind == LOOP_FOR) {

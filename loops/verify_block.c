@@ -146,7 +146,10 @@ static bool may_meet(const Meet *m, const Touch *a, const Touch *b)
 static void touch(Meet *m, BufferId buffer, const Ix *ix, bool stores, bool async)
 {
 	size_t n = m->kernel->niters + 1;
+	const Buffer *of = &m->program->buffers.at[buffer];
 	bool stored = false;
+	if (of->swizzled || of->arrivals) /* mbarriers.h */
+		return;
 	for (size_t i = 0; i < m->uses.n; i++)
 		stored |= m->uses.at[i].buffer == buffer && m->uses.at[i].stored;
 	if (!stored)

@@ -1,7 +1,7 @@
 /* The rules of loops of a warp: each nest is one of those that fragment.h has, no two threads meet, and what the
  * threads of a warp store in one nest no other one in the loop of a block touches, as other threads run it. */
 #include "loops/dependence.h"
-#include "loops/fragment.h"
+#include "loops/group.h"
 #include "loops/walk.h"
 
 typedef struct WarpCheck {
@@ -13,6 +13,7 @@ typedef struct WarpCheck {
 	const Stmt **touched; /* by buffer: the nest that touched it in the loop of a block */
 	bool *stored;	      /* ... and stored to it? */
 	const Stmt *nest;
+	bool group; /* inside a loop of a warpgroup */
 	const Stmt *at;
 	const char *rule;
 } WarpCheck;
@@ -57,6 +58,8 @@ static void check_nest_of(WarpCheck *c, const Stmt *loop)
 		fail(c, loop, rule);
 		return;
 	}
+	if (nest.kind == NEST_PRODUCT && nest.loaded && !c->group)
+		fail(c, loop, "a product of what is in shared memory outside of a warpgroup");
 	bool disjoint = nest.kind != NEST_ELEMENTS ||
 			(loop_is_of_threads(c->program, c->kernel, loop, nest.row) &&
 			 loop_is_of_threads(c->program, c->kernel, loop, nest.column));
@@ -75,6 +78,8 @@ static void walk_warps(WarpCheck *c, const Block *block)
 {
 	for (uint32_t i = 0; i < block->n && !c->rule; i++) {
 		const Stmt *stmt = block->stmts[i];
+		bool before = c->group;
+		c->group |= is_group_loop(stmt);
 		if (is_warp_loop(stmt))
 			check_nest_of(c, stmt);
 		else if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_CHECK ||
@@ -82,6 +87,7 @@ static void walk_warps(WarpCheck *c, const Block *block)
 			fail(c, stmt, "a statement of all threads of a warp");
 		else
 			walk_warps(c, &stmt->body);
+		c->group = before;
 	}
 }
 

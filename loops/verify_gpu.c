@@ -4,7 +4,8 @@
 
 #include "base/diag.h"
 #include "loops/dependence.h"
-#include "loops/fragment.h"
+#include "loops/group.h"
+#include "loops/mbarriers.h"
 #include "loops/verify_block.h"
 #include "loops/walk.h"
 #include "loops/work.h"
@@ -57,12 +58,14 @@ static int64_t most_threads(const Sizes *sizes, const Block *block)
 	int64_t most = 0;
 	for (uint32_t i = 0; i < block->n; i++) {
 		const Stmt *stmt = block->stmts[i];
-		int64_t inside = is_warp_loop(stmt) ? WARP : most_threads(sizes, &stmt->body),
-			n = 0;
-		if (stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK &&
-		    size_is_const(sizes, stmt->hi->size, &n))
+		bool warp = is_warp_loop(stmt) || (stmt->kind == LOOP_WAIT && stmt->products);
+		int64_t inside = warp ? WARP : most_threads(sizes, &stmt->body), n = 0;
+		bool threads = stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK;
+		if (threads && size_is_const(sizes, stmt->hi->size, &n))
 			inside = inside && n > INT32_MAX / inside ? INT32_MAX
 								  : n * (inside ? inside : 1);
+		if (threads && stmt->threads) /* in whole warps */
+			inside = stmt->threads + (inside + WARP - 1) / WARP * WARP;
 		most = inside > most ? inside : most;
 	}
 	return most;
@@ -104,7 +107,8 @@ static bool is_gpu_stmt(const void *of, const Stmt *stmt)
 {
 	(void)of;
 	return stmt->kind == LOOP_BARRIER || stmt->kind == LOOP_COMMIT || stmt->kind == LOOP_WAIT ||
-	       (stmt->kind == LOOP_STORE && stmt->async) ||
+	       stmt->kind == LOOP_COPY || stmt->kind == LOOP_ARRIVE || stmt->kind == LOOP_AWAIT ||
+	       (stmt->kind == LOOP_STORE && stmt->async) || is_group_loop(stmt) ||
 	       (stmt->kind == LOOP_FOR &&
 		(stmt->loop == LOOP_BLOCK || stmt->loop == LOOP_GRID || stmt->loop == LOOP_WARP));
 }
@@ -143,9 +147,10 @@ static const Stmt *wrong_threads(Program *program, const Kernel *kernel, const B
 int64_t buffer_shared_bytes(const Program *program, const Buffer *buffer)
 {
 	int64_t n, each = dtype_bytes(buffer->dtype);
+	int64_t aligned = buffer->swizzled || buffer->arrivals ? SWIZZLED_BYTES : SHARED_ALIGNED;
 	if (!size_is_const(program->sizes, buffer->elements, &n) || n < 0 || n > INT32_MAX)
 		return INT64_MAX;
-	return (n * each + SHARED_ALIGNED - 1) / SHARED_ALIGNED * SHARED_ALIGNED;
+	return (n * each + aligned - 1) / aligned * aligned;
 }
 
 int64_t gpu_shared_bytes(const Program *program, const Kernel *kernel)
@@ -163,10 +168,38 @@ int64_t gpu_shared_bytes(const Program *program, const Kernel *kernel)
 	return all;
 }
 
+bool kernel_has_mbarriers(const Program *program, const Kernel *kernel)
+{
+	Arena *arena = arena_new();
+	BufferUses uses = kernel_buffers(arena, kernel);
+	bool any = false;
+	for (size_t i = 0; i < uses.n; i++)
+		any |= program->buffers.at[uses.at[i].buffer].arrivals > 0;
+	arena_free(arena);
+	return any;
+}
+
+/* What is swizzled begins at a whole number of SWIZZLED_BYTES where all else of the kernel's is so, too. */
+static bool is_mixed(const Program *program, const Kernel *kernel)
+{
+	Arena *arena = arena_new();
+	BufferUses uses = kernel_buffers(arena, kernel);
+	bool swizzled = false, other = false;
+	for (size_t i = 0; i < uses.n; i++) {
+		const Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
+		swizzled |= buffer->swizzled;
+		other |= buffer->shared && !buffer->swizzled && !buffer->arrivals;
+	}
+	arena_free(arena);
+	return swizzled && other;
+}
+
 int64_t gpu_shared_asked(const Program *program, const Kernel *kernel)
 {
 	int64_t bytes = gpu_shared_bytes(program, kernel);
-	return bytes > program->options.gpu->shared_usual ? bytes : 0;
+	bool asks =
+		bytes > program->options.gpu->shared_usual || kernel_has_mbarriers(program, kernel);
+	return asks ? bytes : 0;
 }
 
 static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const GpuTarget *gpu)
@@ -194,6 +227,10 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return (LoopsFault){
 			kernel, other,
 			"threads of a warp that read of each other what some of them set, or where not all of them do"};
+	if (gpu && (other = mbarrier_fault(program, kernel, &rule)))
+		return (LoopsFault){kernel, other, rule};
+	if (is_mixed(program, kernel))
+		return (LoopsFault){kernel, root, "swizzled buffers beside other shared ones"};
 	if (together && (other = block_meeting(program, kernel)))
 		return (LoopsFault){kernel, other,
 				    "threads of a block that may meet without a barrier between"};

@@ -42,6 +42,10 @@ void stmt_each_ix(const Stmt *stmt, SeeIx see, void *of)
 		see(of, stmt->ixs[i]);
 	if (stmt->ix)
 		see(of, stmt->ix);
+	if (stmt->visit)
+		see(of, stmt->visit);
+	for (uint32_t i = 0; i < stmt->naxes; i++)
+		see(of, stmt->axes[i].at);
 }
 
 typedef struct ValuesOfIx {
@@ -148,6 +152,10 @@ static void touch_stmt(void *of, const Stmt *stmt)
 	stmt_each_value(stmt, touch_loaded, of);
 	if (stmt->kind == LOOP_PREFETCH)
 		touch(of, stmt->buffer, true, false);
+	if (stmt->kind == LOOP_COPY)
+		touch(of, stmt->buffer, false, true);
+	if (stmt->visit)
+		touch(of, stmt->mbarrier, true, true);
 	if (stmt->kind == LOOP_STORE) /* an accumulation reads the element as well */
 		touch(of, stmt->buffer, stmt->acc != OP_NONE, true);
 }
@@ -219,6 +227,10 @@ static void see_stmt_sizes(void *of, const Stmt *stmt)
 	stmt_each_ix(stmt, see_ix_sizes, of);
 	if (stmt->value)
 		see_value_sizes(of, stmt->value);
+	for (uint32_t i = 0; i < stmt->naxes; i++) {
+		see_size(of, stmt->axes[i].extent);
+		see_size(of, stmt->axes[i].stride);
+	}
 }
 
 SizeList kernel_sizes(Arena *arena, const Kernel *kernel)

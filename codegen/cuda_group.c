@@ -1,0 +1,241 @@
+/* Copies of boxes, mbarriers and products of a warpgroup as CUDA C over the layer of cuda_group.cuh.
+ *
+ *   group step in 0..4                     TSR_GROUP_BEGIN;
+ *     group q in 0..16                       TSR_UNROLL
+ *       ...                                  for (int64_t step = 0; step < 4; step++)
+ *                                                    tsr_m64n128k16_bf16_01(&sums[...], &rows[...], &columns[...], 8192);
+ *                                            TSR_GROUP_END;
+ *
+ * A copy takes a map of its tensor, an argument of its own behind those of the kernel.
+ */
+#include <string.h>
+
+#include "base/diag.h"
+#include "codegen/cuda_text.h"
+#include "loops/group.h"
+#include "loops/verify_gpu.h"
+
+/* ---- products ---- */
+
+static GroupNest nest_of(const Module *m, const Kernel *kernel, const Stmt *loop)
+{
+	GroupNest nest;
+	const char *rule = group_nest((Program *)m->program, kernel, NULL, loop, &nest);
+	if (rule)
+		BUG("kernel %s: %s", kernel->name, rule);
+	return nest;
+}
+
+static const char *function_of(Arena *arena, const GroupNest *g)
+{
+	return arena_printf(arena, "tsr_m64n%lldk16_%s_%d%d", (long long)g->columns,
+			    matrix_row(g->nest.op)->ptx, g->a_transposed, g->b_transposed);
+}
+
+void cuda_group_loop(KernelText *k, const Stmt *loop)
+{
+	GroupNest g = nest_of(k->m, k->kernel, loop);
+	const Stmt *set = g.nest.set;
+	const char *step = k->iters[g.step->iter], *q = k->iters[g.matrix->iter];
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_GROUP_BEGIN;\n");
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_UNROLL\n");
+	c_kernel_indent(k);
+	fprintf(k->out, "for (int64_t %s = 0; %s < %lld; %s++) {\n", step, step, (long long)g.steps,
+		step);
+	k->indent++;
+	c_kernel_indent(k);
+	fprintf(k->out, "const int64_t %s = 0;\n", q);
+	c_kernel_indent(k);
+	fprintf(k->out, "%s(&%s, &%s, &%s, %lld);\n", function_of(k->arena, &g),
+		c_fragment_element(k, set->local, set->ixs, "0"),
+		c_buffer_element(k, g.a, g.a_from), c_buffer_element(k, g.b, g.b_from),
+		(long long)(g.steps * matrix_row(g.nest.op)->k * GROUP_LINE *
+			    (int64_t)sizeof(uint16_t)));
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_GROUP_END;\n");
+}
+
+/* The registers of an instruction: "%0, %1, ..." of the sums. */
+static void put_registers(FILE *out, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		fprintf(out, "%s%%%lld", i ? ", " : "", (long long)i);
+}
+
+static void put_function(FILE *out, const char *name, const GroupNest *g)
+{
+	const char *type = matrix_row(g->nest.op)->ptx;
+	int64_t n = g->columns / 2;
+	fprintf(out,
+		"#ifdef __CUDACC__\nTSR_INLINE void %s(float *sums, const uint16_t *a, const uint16_t *b, uint32_t next)\n{\n"
+		"\tasm volatile(\"{\\n\\t.reg .pred tsr_p;\\n\\tsetp.ne.b32 tsr_p, %%%lld, 0;\\n\\t\"\n"
+		"\t\t     \"wgmma.mma_async.sync.aligned.m64n%lldk16.f32.%s.%s {",
+		name, (long long)n + 2, (long long)g->columns, type, type);
+	put_registers(out, n);
+	fprintf(out, "}, %%%lld, %%%lld, tsr_p, 1, 1, %d, %d;\\n\\t}\"\n\t\t     :", (long long)n,
+		(long long)n + 1, g->a_transposed, g->b_transposed);
+	for (int64_t i = 0; i < n; i++)
+		fprintf(out, "%s \"+f\"(sums[%lld])", i ? "," : "", (long long)i);
+	fprintf(out,
+		"\n\t\t     : \"l\"(tsr_group_a(a, %d, next)), \"l\"(tsr_group_b(b, next)), \"r\"(1) : \"memory\");\n}\n#else\n",
+		g->a_transposed);
+	fprintf(out,
+		"static inline void %s(float *sums, const uint16_t *a, const uint16_t *b, uint32_t next)\n{\n"
+		"\ttsr_group(sums, %lld, a, %d, b, %d, next, tsr_of_%s);\n}\n#endif\n\n",
+		name, (long long)g->columns, g->a_transposed, g->b_transposed, type);
+}
+
+typedef struct Functions {
+	FILE *out;
+	const Module *m;
+	const Kernel *kernel;
+	VEC(const char *) names;
+} Functions;
+
+static bool is_new(Functions *f, const char *name)
+{
+	for (size_t i = 0; i < f->names.n; i++)
+		if (strcmp(f->names.at[i], name) == 0)
+			return false;
+	PUSH(f->m->arena, f->names, name);
+	return true;
+}
+
+static void find_functions(Functions *f, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n; i++) {
+		const Stmt *stmt = block->stmts[i];
+		if (!is_group_loop(stmt)) {
+			find_functions(f, &stmt->body);
+			continue;
+		}
+		GroupNest g = nest_of(f->m, f->kernel, stmt);
+		const char *name = function_of(f->m->arena, &g);
+		if (is_new(f, name))
+			put_function(f->out, name, &g);
+	}
+}
+
+void cuda_put_group_functions(FILE *out, const Module *m)
+{
+	Functions f = {.out = out, .m = m};
+	for (KernelId k = 0; k < m->program->kernels.n; k++) {
+		f.kernel = &m->program->kernels.at[k];
+		find_functions(&f, &f.kernel->body);
+	}
+}
+
+/* ---- mbarriers ---- */
+
+static bool has_completions(const Block *block)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < block->n && !any; i++)
+		any = block->stmts[i]->visit || has_completions(&block->stmts[i]->body);
+	return any;
+}
+
+bool cuda_is_rounds(const Stmt *loop)
+{
+	bool blocks = has_completions(&loop->body);
+	for (uint32_t i = 0; i < loop->body.n && blocks; i++)
+		blocks = loop->body.stmts[i]->kind == LOOP_FOR &&
+			 loop->body.stmts[i]->loop == LOOP_BLOCK;
+	return blocks;
+}
+
+static const Buffer *mbarrier_of(const KernelText *k, BufferId id)
+{
+	return &k->m->program->buffers.at[id];
+}
+
+/* "full, 4": the ring and its elements */
+static const char *ring_of(const KernelText *k, BufferId id)
+{
+	return arena_printf(k->arena, "%s, %s", k->buffers[kernel_use_buffer(k->use, id)],
+			    c_size(k->m, mbarrier_of(k, id)->elements));
+}
+
+static uint32_t map_of(const KernelText *k, const Stmt *copy)
+{
+	for (uint32_t i = 0; i < k->use->copies.n; i++)
+		if (k->use->copies.at[i] == copy)
+			return i;
+	BUG("a copy is not in the kernel's list");
+}
+
+static void put_copy(KernelText *k, const Stmt *stmt)
+{
+	fprintf(k->out, "tsr_copy_%u(&%s, &tsr_m%u, %s, %s", stmt->naxes,
+		c_buffer_element(k, stmt->buffer, stmt->ix), map_of(k, stmt),
+		ring_of(k, stmt->mbarrier), c_kernel_ix(k, stmt->visit));
+	for (uint32_t i = 0; i < stmt->naxes; i++)
+		fprintf(k->out, ", %s", c_kernel_ix(k, stmt->axes[i].at));
+	fprintf(k->out, ");\n");
+}
+
+void cuda_completion(KernelText *k, const Stmt *stmt)
+{
+	const char *ring = ring_of(k, stmt->mbarrier), *visit = c_kernel_ix(k, stmt->visit);
+	c_kernel_indent(k);
+	if (stmt->kind == LOOP_COPY)
+		put_copy(k, stmt);
+	else if (stmt->kind == LOOP_AWAIT)
+		fprintf(k->out, "tsr_await(%s, %lld, %s);\n", ring,
+			(long long)mbarrier_of(k, stmt->mbarrier)->arrivals, visit);
+	else if (stmt->bytes)
+		fprintf(k->out, "tsr_arrive_bytes(%s, %s, %lld);\n", ring, visit,
+			(long long)stmt->bytes);
+	else
+		fprintf(k->out, "%stsr_arrive(%s, %s);\n", k->warps ? "TSR_ONCE_A_WARP " : "", ring,
+			visit);
+}
+
+/* All of the kernel's, in front of a block's work or behind it. */
+void cuda_put_mbarriers(KernelText *k, bool end)
+{
+	for (size_t i = 0; i < k->use->buffers.n; i++) {
+		BufferId id = k->use->buffers.at[i].buffer;
+		int64_t arrivals = mbarrier_of(k, id)->arrivals;
+		if (!arrivals)
+			continue;
+		c_kernel_indent(k);
+		if (end)
+			fprintf(k->out, "tsr_mbarriers_end(%s);\n", ring_of(k, id));
+		else
+			fprintf(k->out, "tsr_mbarriers(%s, %lld);\n", ring_of(k, id),
+				(long long)arrivals);
+	}
+}
+
+/* ---- maps ---- */
+
+/* The tensor's map on a host: its buffer from the first element on. */
+static void put_map(const KernelText *k, const Stmt *copy)
+{
+	uint32_t use = kernel_use_buffer(k->use, copy->value->buffer);
+	fprintf(k->out, "tsr_map_of(%s", k->buffers[use]);
+	if (!size_is(k->m->program->sizes, k->use->buffers.at[use].base, 0))
+		fprintf(k->out, " - (%s)", c_size(k->m, k->use->buffers.at[use].base));
+	fprintf(k->out, ", %u, (const int64_t[]){", copy->naxes);
+	for (uint32_t i = 0; i < copy->naxes; i++)
+		fprintf(k->out, "%s%s", i ? ", " : "", c_size(k->m, copy->axes[i].extent));
+	fprintf(k->out, "}, (const int64_t[]){");
+	for (uint32_t i = 0; i < copy->naxes; i++)
+		fprintf(k->out, "%s%s", i ? ", " : "", c_size(k->m, copy->axes[i].stride));
+	fprintf(k->out, "}, (const int32_t[]){");
+	for (uint32_t i = 0; i < copy->naxes; i++)
+		fprintf(k->out, "%s%lld", i ? ", " : "", (long long)copy->axes[i].box);
+	fprintf(k->out, "}), ");
+}
+
+void cuda_put_maps(const KernelText *k)
+{
+	for (uint32_t i = 0; i < k->use->copies.n; i++)
+		put_map(k, k->use->copies.at[i]);
+}

@@ -1,0 +1,198 @@
+/* Boxes of tensors that TMA copies to shared memory, mbarriers that count what has come there and who has been there,
+ * and products of a warpgroup from what lies there. An mbarrier is one of a ring: completion `visit` is that of the element
+ * visit % ring, none below 0. 16 bytes of each 128 of shared memory stand where bits 7 to 9 of their address say. */
+#ifdef __CUDACC__
+#define TSR_INLINE static __device__ __forceinline__
+typedef struct __align__(128) tsr_map {
+	uint8_t bytes[128];
+} tsr_map;
+#define TSR_MAP const __grid_constant__ tsr_map
+#define TSR_THREADS_BEHIND(i, n, m, first) \
+	for (int64_t i = TSR_THREAD < (first) ? (n) : (TSR_THREAD - (first)) / (m); i < (n); i = (n))
+#define TSR_ONCE_A_WARP if (TSR_LANE == 0)
+#define TSR_GROUP_BEGIN asm volatile("wgmma.fence.sync.aligned;" : : : "memory")
+#define TSR_GROUP_END asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory")
+#define TSR_GROUP_WAIT(n) asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(n) : "memory")
+
+TSR_INLINE uint32_t tsr_mbarrier(const int64_t *ring, int32_t n, int64_t visit)
+{
+	return tsr_shared_at(ring) + (uint32_t)visit % (uint32_t)n * 8;
+}
+
+/* One thread makes them, behind which all need a barrier; they end behind another one. */
+TSR_INLINE void tsr_mbarriers(int64_t *ring, int32_t n, int32_t arrivals)
+{
+	if (TSR_THREAD != 0)
+		return;
+	for (int32_t i = 0; i < n; i++)
+		asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(tsr_mbarrier(ring, n, i)), "r"(arrivals) : "memory");
+	asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
+}
+
+TSR_INLINE void tsr_mbarriers_end(int64_t *ring, int32_t n)
+{
+	for (int32_t i = 0; i < n && TSR_THREAD == 0; i++)
+		asm volatile("mbarrier.inval.shared::cta.b64 [%0];" : : "r"(tsr_mbarrier(ring, n, i)) : "memory");
+}
+
+TSR_INLINE void tsr_arrive(int64_t *ring, int32_t n, int64_t visit)
+{
+	if (visit >= 0)
+		asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(tsr_mbarrier(ring, n, visit)) : "memory");
+}
+
+TSR_INLINE void tsr_arrive_bytes(int64_t *ring, int32_t n, int64_t visit, int32_t bytes)
+{
+	if (visit >= 0)
+		asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+			     : : "r"(tsr_mbarrier(ring, n, visit)), "r"(bytes) : "memory");
+}
+
+TSR_INLINE void tsr_await(int64_t *ring, int32_t n, int32_t arrivals, int64_t visit)
+{
+	(void)arrivals;
+	if (visit >= 0)
+		asm volatile("{\n\t.reg .pred tsr_p;\nTSR_WAIT_%=:\n\t"
+			     "mbarrier.try_wait.parity.shared::cta.b64 tsr_p, [%0], %1;\n\t@!tsr_p bra TSR_WAIT_%=;\n\t}"
+			     : : "r"(tsr_mbarrier(ring, n, visit)), "r"((uint32_t)visit / (uint32_t)n & 1) : "memory");
+}
+
+#define TSR_COPY(axes, at, ...) \
+	asm volatile("cp.async.bulk.tensor." axes ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" at "}], [%2];" \
+		     : : "r"(tsr_shared_at(to)), "l"(map), "r"(tsr_mbarrier(ring, n, visit)), __VA_ARGS__ : "memory")
+TSR_INLINE void tsr_copy_2(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, int64_t a, int64_t b)
+{
+	TSR_COPY("2d", "%3, %4", "r"((int32_t)a), "r"((int32_t)b));
+}
+
+TSR_INLINE void tsr_copy_3(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, int64_t a, int64_t b, int64_t c)
+{
+	TSR_COPY("3d", "%3, %4, %5", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c));
+}
+
+TSR_INLINE void tsr_copy_4(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, int64_t a, int64_t b, int64_t c,
+			   int64_t d)
+{
+	TSR_COPY("4d", "%3, %4, %5, %6", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "r"((int32_t)d));
+}
+
+TSR_INLINE void tsr_copy_5(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, int64_t a, int64_t b, int64_t c,
+			   int64_t d, int64_t e)
+{
+	TSR_COPY("5d", "%3, %4, %5, %6, %7", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "r"((int32_t)d), "r"((int32_t)e));
+}
+
+/* How wgmma is told of an operand: where it begins, bytes to the next 64 along its side, and from 8 lines to the next 8. */
+TSR_INLINE uint64_t tsr_group_operand(uint32_t at, uint32_t next)
+{
+	return (uint64_t)(at >> 4 & 0x3fff) | (uint64_t)(next >> 4) << 16 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)1 << 62;
+}
+
+/* The first of the four warps' rows, from where a warp's own begin. */
+TSR_INLINE uint64_t tsr_group_a(const uint16_t *from, int32_t turned, uint32_t next)
+{
+	const uint32_t back = (uint32_t)TSR_THREAD / 32 % 4 * (turned ? 32 : 2048);
+	return tsr_group_operand(tsr_shared_at(from) - back, next);
+}
+
+TSR_INLINE uint64_t tsr_group_b(const uint16_t *from, uint32_t next) { return tsr_group_operand(tsr_shared_at(from), next); }
+#else
+typedef struct tsr_map {
+	const uint16_t *at;
+	int64_t extent[5], stride[5];
+	int32_t box[5], n;
+} tsr_map;
+#define TSR_MAP const tsr_map
+#define TSR_THREADS_BEHIND(i, n, m, first) TSR_THREADS(i, n, m)
+#define TSR_ONCE_A_WARP
+#define TSR_GROUP_BEGIN ((void)0)
+#define TSR_GROUP_END ((void)0)
+#define TSR_GROUP_WAIT(n) ((void)0)
+
+/* Arrivals so far, and in the upper half bytes that have not come. */
+static inline void tsr_mbarriers(int64_t *ring, int32_t n, int32_t arrivals)
+{
+	(void)arrivals;
+	for (int32_t i = 0; i < n; i++)
+		ring[i] = 0;
+}
+
+static inline void tsr_mbarriers_end(int64_t *ring, int32_t n) { tsr_mbarriers(ring, n, 0); }
+
+static inline void tsr_arrive_bytes(int64_t *ring, int32_t n, int64_t visit, int32_t bytes)
+{
+	if (visit >= 0)
+		ring[visit % n] += 1 + ((int64_t)bytes << 32);
+}
+
+static inline void tsr_arrive(int64_t *ring, int32_t n, int64_t visit) { tsr_arrive_bytes(ring, n, visit, 0); }
+
+/* One thread after another there is nothing to wait for that has not come. */
+static inline void tsr_await(const int64_t *ring, int32_t n, int32_t arrivals, int64_t visit)
+{
+	if (visit >= 0 && ring[visit % n] != arrivals * (visit / n + 1))
+		__builtin_trap();
+}
+
+static inline uint16_t *tsr_swizzled(const uint16_t *at)
+{
+	return (uint16_t *)((uintptr_t)at ^ ((uintptr_t)at >> 7 & 7) << 4);
+}
+
+static inline tsr_map tsr_map_of(const void *at, int32_t n, const int64_t *extent, const int64_t *stride, const int32_t *box)
+{
+	tsr_map map = {.at = at, .n = n};
+	for (int32_t i = 0; i < n; i++) {
+		map.extent[i] = extent[i];
+		map.stride[i] = stride[i];
+		map.box[i] = box[i];
+	}
+	return map;
+}
+
+static inline void tsr_copy(uint16_t *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, const int64_t *first)
+{
+	int64_t elements = 1;
+	for (int32_t i = 0; i < map->n; i++)
+		elements *= map->box[i];
+	for (int64_t k = 0; k < elements; k++) {
+		int64_t rest = k, from = 0;
+		int inside = 1;
+		for (int32_t i = 0; i < map->n; i++) {
+			const int64_t at = first[i] + rest % map->box[i];
+			inside &= at >= 0 && at < map->extent[i];
+			from += at * map->stride[i];
+			rest /= map->box[i];
+		}
+		*tsr_swizzled(to + k) = inside ? map->at[from] : 0;
+	}
+	ring[visit % n] -= elements * 2 * ((int64_t)1 << 32);
+}
+#define TSR_COPY(to, map, ring, n, visit, ...) tsr_copy(to, map, ring, n, visit, (const int64_t[]){__VA_ARGS__})
+#define tsr_copy_2 TSR_COPY
+#define tsr_copy_3 TSR_COPY
+#define tsr_copy_4 TSR_COPY
+#define tsr_copy_5 TSR_COPY
+
+/* sums[q][i][j] of a warp's 16 rows and 8 columns for each q, of 16 terms more. An operand has lines of 64 elements along k,
+ * or, turned, along its side: `next` bytes from 64 of these to the next. */
+static inline const uint16_t *tsr_group_element(const uint16_t *from, int32_t turned, uint32_t next, int32_t at, int32_t k)
+{
+	return tsr_swizzled(turned ? from + at / 64 * (int64_t)(next / 2) + k * 64 + at % 64 : from + at * 64 + k);
+}
+
+static inline void tsr_group(float *sums, int32_t columns, const uint16_t *a, int32_t a_turned, const uint16_t *b, int32_t b_turned,
+			     uint32_t next, double (*of)(uint16_t))
+{
+	for (int32_t i = 0; i < 16; i++)
+		for (int32_t j = 0; j < columns; j++) {
+			double products[16];
+			for (int32_t k = 0; k < 16; k++)
+				products[k] = of(*tsr_group_element(a, a_turned, next, i, k)) *
+					      of(*tsr_group_element(b, b_turned, next, j, k));
+			float *sum = &sums[j / 8 * 128 + i * 8 + j % 8];
+			*sum = tsr_tensor_sum(*sum, products, 16);
+		}
+}
+#endif
+

@@ -1,0 +1,65 @@
+/* Arithmetic of intervals over indices: see interval.h. */
+#include "loops/interval.h"
+
+static int64_t floored(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static bool multiply(Interval a, Interval b, Interval *result)
+{
+	int64_t p[4];
+	if (__builtin_mul_overflow(a.lo, b.lo, &p[0]) ||
+	    __builtin_mul_overflow(a.lo, b.hi, &p[1]) ||
+	    __builtin_mul_overflow(a.hi, b.lo, &p[2]) || __builtin_mul_overflow(a.hi, b.hi, &p[3]))
+		return false;
+	*result = (Interval){least(least(p[0], p[1]), least(p[2], p[3])),
+			     most(most(p[0], p[1]), most(p[2], p[3]))};
+	return true;
+}
+
+/* By a positive number. */
+static bool divide(bool remainder, Interval a, Interval b, Interval *result)
+{
+	if (b.lo != b.hi || b.lo <= 0)
+		return false;
+	Interval quotient = {floored(a.lo, b.lo), floored(a.hi, b.lo)};
+	*result = quotient;
+	if (remainder && quotient.lo == quotient.hi)
+		*result = (Interval){a.lo - quotient.lo * b.lo, a.hi - quotient.lo * b.lo};
+	else if (remainder)
+		*result = (Interval){0, b.lo - 1};
+	return true;
+}
+
+static bool combine(IxKind kind, Interval a, Interval b, Interval *result)
+{
+	switch (kind) {
+	case IX_ADD:
+		return !__builtin_add_overflow(a.lo, b.lo, &result->lo) &&
+		       !__builtin_add_overflow(a.hi, b.hi, &result->hi);
+	case IX_MUL: return multiply(a, b, result);
+	case IX_DIV:
+	case IX_MOD: return divide(kind == IX_MOD, a, b, result);
+	case IX_MIN: *result = (Interval){least(a.lo, b.lo), least(a.hi, b.hi)}; return true;
+	case IX_MAX: *result = (Interval){most(a.lo, b.lo), most(a.hi, b.hi)}; return true;
+	default: return false;
+	}
+}
+
+bool ix_interval(const Program *program, const Ix *ix, const Interval *iters, Interval *result)
+{
+	Interval a, b;
+	if (ix->kind == IX_ITER) {
+		*result = iters[ix->iter];
+		return true;
+	}
+	if (ix->kind == IX_SIZE) {
+		bool constant = size_is_const(program->sizes, ix->size, &result->lo);
+		result->hi = result->lo;
+		return constant;
+	}
+	return ix->kind != IX_VALUE && ix_interval(program, ix->a, iters, &a) &&
+	       ix_interval(program, ix->b, iters, &b) && combine(ix->kind, a, b, result);
+}

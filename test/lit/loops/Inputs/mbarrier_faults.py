@@ -1,0 +1,79 @@
+"""Products of a warpgroup from boxes of tensors, as loops, each time with one fault, and what is said of it:
+mbarrier_faults.py TSRC"""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TEXT = open(os.path.join(HERE, "mbarriers.loops"), encoding="utf8").read()
+OVERWRITTEN = "a copy to what may still be read or copied to"
+NOT_THERE = "a product of what may not have been copied"
+NOT_DONE = "sums of products that may not be done"
+ENDLESS = "a wait for what does not come before it"
+
+# what is planted, the text that stands there, what stands there instead, the message
+WRONG = [
+    ("no wait for copies", "            await y_full, round\n", "", NOT_THERE),
+    ("no wait for room", "          await y_empty, round - 8\n", "", "an arrival before all have seen the completion a ring before"),
+    ("the wrong phase", "await y_full, round\n", "await y_full, round - 1\n", NOT_THERE),
+    ("the wrong phase of the ring", "await y_empty, round - 8", "await y_empty, round - 9",
+     "an arrival before all have seen the completion a ring before"),
+    ("a wait that is too early for ever", "await y_empty, round - 8", "await y_empty, round", ENDLESS),
+    ("a stage that is given back early", "arrive y_empty, round - 1", "arrive y_empty, round", OVERWRITTEN),
+    ("too many products under way", "wait products 1", "wait products 2", OVERWRITTEN),
+    ("no wait for products", "            wait products 1\n", "", OVERWRITTEN),
+    ("no wait for the last products", "          wait products 0\n", "          unroll none in 0..1\n", NOT_DONE),
+    ("a missing arrival", "            arrive y_empty, round - 1\n", "", ENDLESS),
+    ("an arrival for nobody", "shared arrivals 8", "shared arrivals 9", ENDLESS),
+    ("an arrival too many", "shared arrivals 8", "shared arrivals 4", "more arrivals than an mbarrier awaits"),
+    ("bytes that do not come", "bytes 24576", "bytes 24592", ENDLESS),
+    ("bytes that nobody counts", "bytes 24576", "bytes 8192", ENDLESS),
+    ("another ring of stages", "y_rows[(round%8)*8192] =", "y_rows[(round%7)*8192] =", OVERWRITTEN),
+    ("another stage is multiplied", "y_rows[(round%8)*8192 + row1", "y_rows[((round + 1)%8)*8192 + row1", OVERWRITTEN),
+    ("a box behind the ring", "y_rows[(round%8)*8192] =", "y_rows[(round%8)*8192 + 512] =",
+     "a box that is not copied to a place in a swizzled buffer"),
+    ("a box at an odd place", "y_rows[(round%8)*8192] =", "y_rows[(round%8)*8192 + 8] =",
+     "a box that is not copied to a place in a swizzled buffer"),
+    ("threads twice", "behind 256", "behind 224", "loops of a block that share some of their threads"),
+    ("a second thread that copies", "copier in 0..1 behind", "copier in 0..2 behind", "more arrivals than an mbarrier awaits"),
+    ("a condition around a wait", "            await y_full, round\n", "            if rows < 1\n              await y_full, round\n",
+     "an mbarrier that not all threads of a loop come to, in each round"),
+    ("rows where they are not", "row1*1024 + i1*64", "row1*1024 + i1*72",
+     "operands of a warpgroup that are not where the instruction reads them"),
+    ("a matrix of another side", "step*1024 + k1*64", "step*512 + k1*64",
+     "operands of a warpgroup that are not where the instruction reads them"),
+    ("threads behind others, in a nest", "block row1 in 0..8", "block row1 in 0..8 behind 288",
+     "a loop of a block behind threads that there are not"),
+    ("a box of 32 elements", "round*64 of 64 in 200 by 1", "round*64 of 32 in 200 by 1", "a box that no instruction copies"),
+    ("lines of 396 bytes", "m by 200", "m by 198", "a box of elements that do not lie at multiples of 16 bytes"),
+    ("a tensor of more rows", "in m by 200", "in m + 1 by 200", "a box of a tensor that is larger than its buffer"),
+    ("no mbarrier", "await y_full, round\n", "await y_rows, round\n", "no mbarrier"),
+    ("a box to what is not swizzled", "[65536] temp of forward scratch shared swizzled", "[65536] temp of forward scratch shared",
+     "a box that is not copied to a swizzled buffer"),
+    ("a swizzled element as any other", "      for round in 0..4\n",
+     "      block z in 0..1\n        local a : f32 = f32(y_rows[0])\n      for round in 0..4\n",
+     "a swizzled buffer, or an mbarrier, that is read as any other"),
+]
+
+
+def run(text):
+    path = sys.argv[2]
+    with open(path, "w", encoding="utf8") as file:
+        file.write(text)
+    return subprocess.run([sys.argv[1], "--from=bind", "--target=cuda:sm_90a", "--dump=bind", "--stop=bind", path],
+                          capture_output=True, text=True)
+
+
+found = 0
+whole = run(TEXT)
+if whole.returncode or whole.stdout != TEXT:
+    print("without a fault:", whole.stdout, whole.stderr)
+for name, old, new, message in WRONG:
+    if TEXT.count(old) != 1:
+        sys.exit("%s: stands %d times there" % (name, TEXT.count(old)))
+    told = run(TEXT.replace(old, new))
+    if told.returncode == 1 and "error: kernel y: %s [E0611]" % message in told.stderr:
+        found += 1
+    else:
+        print("%s: %s" % (name, told.stderr.split("\n")[0]))
+print("%d of %d faults are found" % (found, len(WRONG)))
