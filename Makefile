@@ -70,6 +70,8 @@ $(foreach f,$(FOLDERS),$(B)/lib$(f).a):
 
 $(B)/tsrc: $(B)/main.o $(OBJ_all) $(OBJ_runtime)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B) -lpthread
+# Tables of sanitizers are full of addresses, which are thus known before a start.
+$(B)/tsrc: LDFLAGS += $(if $(SAN),-no-pie)
 
 $(B)/tsr: $(OBJ_tsr) $(OBJ_runtime) $(OBJ_base)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_RT) $(LIBS_B)
@@ -125,17 +127,18 @@ FAST_DIRS = test/unit $(addprefix test/lit/,lexer grammar frontend infer proj ta
 FAST_WITHOUT = driver/(cache-options|same_facts)|editors/tree-sitter|runtime/(gpu|examples)|tune/faults
 
 units: $(UNITS)
-$(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(B)/libptx.a $(OBJ_all) $(OBJ_runtime)
-	@$(CC) $(LDFLAGS) -o $@ $< $(B)/unit_support.a $(B)/libptx.a $(OBJ_all) $(OBJ_runtime) $(LIBS_C) $(LIBS_B) -lcmocka -lpthread
+# All that they test is linked once, as a library.
+$(B)/test/unit/%: $(B)/test/unit/%.o $(B)/unit_support.a $(B)/libunit.so
+	@$(CC) $(LDFLAGS) -o $@ $^ -Wl,-rpath,'$$ORIGIN/../..' $(LIBS_C) $(LIBS_B) -lcmocka -lpthread
+UNIT_SUPPORT := $(patsubst %.c,$(B)/%.o,$(filter-out test/unit/test_%,$(wildcard test/unit/*.c)))
+$(B)/unit_support.a: $(UNIT_SUPPORT)
+	@rm -f $@
+	@$(AR) rcsD $@ $^
 # Random schedules of random programs (test/fuzz/schedules.c).
 SCHEDULES    = $(B)/test/schedules
 OBJ_programs = $(addprefix $(B)/test/fuzz/,programs.o forms.o draw.o scheduled.o)
 $(SCHEDULES): $(B)/test/fuzz/schedules.o $(OBJ_programs) $(OBJ_all) $(OBJ_runtime)
 	$(call say,LINK)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_C) $(LIBS_B) -lpthread
-UNIT_SUPPORT := $(patsubst %.c,$(B)/%.o,$(filter-out test/unit/test_%,$(wildcard test/unit/*.c)))
-$(B)/unit_support.a: $(UNIT_SUPPORT)
-	@rm -f $@
-	@$(AR) rcsD $@ $^
 .PRECIOUS: $(B)/%.o
 
 # PTX in an interpreter, behind the entry points of the driver library: what tests of code for a GPU load.
@@ -144,6 +147,8 @@ OBJ_ptx_emu := $(filter $(B)/test/ptx/emu_%,$(call objs,test/ptx))
 $(B)/libptx.a: $(OBJ_ptx)
 	@rm -f $@
 	@$(AR) rcsD $@ $^
+$(B)/libunit.so: $(OBJ_ptx) $(OBJ_all) $(OBJ_runtime)
+	$(call say,LINK)$(CC) $(LDFLAGS) -shared -o $@ $^ $(LIBS_C) $(LIBS_B) -lpthread
 CUDA_EMU     = $(B)/test/libcuda_emu.so
 $(CUDA_EMU): $(OBJ_ptx_emu) $(B)/libptx.a $(B)/libbase.a test/ptx/libcuda_emu.map
 	$(call say,LINK)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcuda_emu.so,-Bsymbolic,--version-script=test/ptx/libcuda_emu.map,--as-needed -o $@ \

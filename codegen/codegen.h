@@ -50,6 +50,7 @@ typedef struct Emit {
 	/* where the first of several back ends leaves for the others what they share; NULL:
 	 * nowhere */
 	struct Module **shared;
+	bool again; /* the same machine code is written once more: `shared` is to have it */
 } Emit;
 
 static inline const char *emit_name(const Emit *emit)

@@ -25,6 +25,7 @@
 #include "codegen/jit_parts.h"
 #include "codegen/jit_uniform.h"
 #include "codegen/jit_units.h"
+#include "codegen/made_object.h"
 #include "codegen/subprocess.h"
 #include "codegen/tools.h"
 
@@ -404,32 +405,45 @@ static void count_parts(const Build *b, EmitReport *report)
 		report->functions += (uint32_t)b->units.at[i].kernels.n;
 }
 
-static bool build_in(Build *b, OutputKind kind)
+/* The module as assembly in the file at `path`. */
+static bool make_text(Build *b, bool inline_constants, const char *path, EmitReport *report)
 {
-	const Emit *emit = b->emit;
-	Arena *arena = b->module->arena;
-	EmitReport unasked = {0}, *report = emit->report ? emit->report : &unasked;
-	b->units = jit_units(b->module, emit->options->debug);
+	b->units = jit_units(b->module, b->emit->options->debug);
 	name_files(b);
 	count_parts(b, report);
 	double start = now_ms();
 	if (!compile_all(b))
 		return false;
 	report->compile_ms = now_ms() - start;
-	bool text = kind == OUTPUT_ASM;
-	AsmParts parts = {b->dir, b->entries, b->kernels, &b->units, text};
-	const char *source = text ? emit->output : arena_printf(arena, "%s/module.s", b->dir);
-	start = now_ms();
-	if (!asm_text_write(b->module, &parts, source))
+	AsmParts parts = {b->dir, b->entries, b->kernels, &b->units, inline_constants};
+	return asm_text_write(b->module, &parts, path);
+}
+
+static bool make_object(Build *b, const char *path, EmitReport *report)
+{
+	const char *text = arena_printf(b->module->arena, "%s/module.s", b->dir);
+	if (!make_text(b, false, text, report))
 		return false;
-	if (text)
-		return true;
-	const char *object =
-		kind == OUTPUT_OBJ ? emit->output : arena_printf(arena, "%s/module.o", b->dir);
-	if (!tools_assemble(&b->tools, source, object))
+	double start = now_ms();
+	if (!tools_assemble(&b->tools, text, path))
 		return false;
 	report->assemble_ms = now_ms() - start;
-	start = now_ms();
+	made_object_load(b->module, path, report);
+	return true;
+}
+
+static bool build_in(Build *b, OutputKind kind)
+{
+	const Emit *emit = b->emit;
+	EmitReport unasked = {0}, *report = emit->report ? emit->report : &unasked;
+	if (kind == OUTPUT_ASM)
+		return make_text(b, true, emit->output, report);
+	const char *object = kind == OUTPUT_OBJ
+				     ? emit->output
+				     : arena_printf(b->module->arena, "%s/module.o", b->dir);
+	if (!made_object_write(b->module, object, report) && !make_object(b, object, report))
+		return false;
+	double start = now_ms();
 	bool good = kind == OUTPUT_OBJ || tools_link(&b->tools, object);
 	report->link_ms = now_ms() - start;
 	return good;

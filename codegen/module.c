@@ -8,6 +8,7 @@
 #include <stb/stb_ds.h>
 #include <string.h>
 
+#include "codegen/made_object.h"
 #include "loops/matrix.h"
 #include "runtime/tsr.h"
 
@@ -172,6 +173,7 @@ static Module *module_make(const Emit *emit)
 	const Program *p = emit->program;
 	Module *m = ARENA_NEW(arena, Module);
 	*m = (Module){.emit = emit, .program = p, .arena = arena, .prefix = emit->prefix};
+	m->object = ARENA_NEW(arena, MadeObject);
 	uint32_t ndims = sizes_ndims(p->sizes);
 	Names taken = {0};
 	m->dims = ARENA_ARRAY(arena, const char *, ndims);

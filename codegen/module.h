@@ -40,6 +40,7 @@ typedef struct Module {
 	const char **consts;	 /* symbols of the constants */
 	struct CSizes *c_sizes;	 /* of written C: c_text.h */
 	struct CVectors *c_vectors;
+	struct MadeObject *object; /* of all outputs: made_object.h */
 } Module;
 
 /* NULL after a diagnostic: two routines want one C name. */

@@ -101,6 +101,7 @@ static bool make(Verify *v, const Backend *backend, Contestant *to)
 	to->fuses = backend->load != LOAD_C && fuses(v->emit);
 	emit.output = path;
 	emit.name = name;
+	emit.again = true;
 	if (!backend->emit(&emit))
 		return false;
 	if (backend->load == LOAD_C) {
