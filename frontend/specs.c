@@ -331,8 +331,11 @@ bool spec_check_argmax(Build *b, const Spec *spec)
 		return true;
 	if (plain)
 		diag(b->diags, E0332, spec->span,
-		     "argmax reduces exactly one axis, and this specification reduces %" PRIu32,
-		     reduced);
+		     "argmax reduces exactly one axis, and this specification reduces %" PRIu32
+		     "%s",
+		     reduced,
+		     spec->single_letters && reduced > 1 ? ": without a ',' each letter is an axis"
+							 : "");
 	else
 		diag(b->diags, E0332, spec->span,
 		     "argmax takes no windows, no concatenations and no row variables that the result omits");

@@ -61,6 +61,7 @@ Edit *edit_find(Edits *e, Span span, const char *text);
 /* Internal to grammar/: adds one; of a specification that is `far` from the places. */
 void edit_add(Edits *e, uint32_t cost, Span span, const char *text, const char *why);
 void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far);
+void edits_of_letters(Edits *e, const AstSpec *spec, uint32_t far);
 
 /* Internal to grammar/: of a shape that is `least` or less from the places; `given`: that of an
  * input, which is seldom what is wrong. */

@@ -492,6 +492,7 @@ void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far)
 	signs(&s);
 	rests(&s);
 	insertions(&s);
+	edits_of_letters(e, spec, far);
 	marks_everywhere(&s, rounding);
 	marks_everywhere(&s, padding);
 	for (uint32_t i = 0; i < s.n; i++) {

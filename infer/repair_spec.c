@@ -97,6 +97,21 @@ static bool suggest_letters(Blame *b, const Con *con, const SpecTensor *written,
 	return true;
 }
 
+/* "from" is four axes where a specification has neither a comma nor a sign. */
+static void note_letters(Blame *b, const Spec *spec, const SpecRow *row, uint32_t n)
+{
+	const SpecAxis *first = row->axes;
+	if (!spec->single_letters || row->naxes < 2 || row->naxes <= n)
+		return;
+	const SpecAxis *last = &row->axes[row->naxes - 1];
+	if (first->kind == SPEC_LETTER && last->kind == SPEC_LETTER &&
+	    last->span.end - first->span.start == row->naxes)
+		diag_note(b->diags, span_join(first->span, last->span),
+			  "each letter is an axis where a specification has no ',' and no sign: "
+			  "this is %u",
+			  row->naxes);
+}
+
 /* A tensor without the axis that a concatenation joins: `stack` makes one of it. */
 static bool suggest_stack(Blame *b, const Con *con, const SpecTensor *written, uint32_t n)
 {
@@ -219,6 +234,7 @@ void suggest_rows(Blame *b, ConId id, uint32_t n)
 	if (!node->spec)
 		return;
 	const SpecTensor *operand = &node->spec->operands[con->arg];
+	note_letters(b, node->spec, &operand->rows[con->row], n);
 	if (suggest_letters(b, con, operand, n) || suggest_stack(b, con, operand, n) ||
 	    suggest_split(b, con, operand, n) || suggest_exchange(b, con, node->spec))
 		mend(b, con, con->arg);
