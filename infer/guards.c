@@ -398,7 +398,8 @@ static void ask_require(Collector *c, const Require *r)
 
 static Span slice_span(const Node *node) { return node->size_expr->span; }
 
-/* `a @ i` with a size for i: it lies inside its axis. */
+/* `a @ i` with a size for i: it lies inside its axis; where a step says i, in every step that there is,
+ * which may be none. */
 static void ask_slice(Collector *c, const Node *node)
 {
 	Solver *s = c->s;
@@ -410,7 +411,7 @@ static void ask_slice(Collector *c, const Node *node)
 		return;
 	CellId axis = flat_at(&batch, 0);
 	Size size = cell_value(s, axis);
-	if (!size_ge(s->sizes, index, size)) {
+	if (counts_steps(s, index) || !size_ge(s->sizes, index, size)) {
 		guard_add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1),
 				     slice_span(node), SPAN_NONE, NULL, 0, 0, false, NULL});
 		return;

@@ -20,7 +20,9 @@ const char *guard_text(Arena *arena, const Sources *sources, Sizes *sizes, const
 /* Those of `found` that do not follow from others, each with its text. */
 void guards_reduce(Solver *s, Inference *inference, const Guards *found);
 
-/* guards_steps.c: makes of a guard that mentions the number of a loop's step what the routine can check
+/* guards_steps.c: does it name the number of a loop's step? */
+bool counts_steps(const Solver *s, Size a);
+/* Makes of a guard that mentions the number of a loop's step what the routine can check
  * before. False after a conflict. */
 bool guard_over_steps(Solver *s, Guard *g);
 /* Adds that the number of a step is below their number. */

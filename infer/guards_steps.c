@@ -12,7 +12,7 @@
 #include "infer/trail.h"
 
 /* Dims of steps stand behind all others. */
-static bool counts(const Solver *s, Size a)
+bool counts_steps(const Solver *s, Size a)
 {
 	DimId last;
 	return size_last_dim(s->sizes, a, &last) && sizes_dim(s->sizes, last)->kind == DIM_STEP;
@@ -80,7 +80,8 @@ static bool never_fits(Solver *s, const Guard *g, const GraphLoop *loop, Size st
 
 bool guard_over_steps(Solver *s, Guard *g)
 {
-	if (size_is_bad(g->a) || size_is_bad(g->b) || (!counts(s, g->a) && !counts(s, g->b)))
+	if (size_is_bad(g->a) || size_is_bad(g->b) ||
+	    (!counts_steps(s, g->a) && !counts_steps(s, g->b)))
 		return true;
 	for (size_t i = s->graph->loops.n; i-- > 1;) {
 		const GraphLoop *loop = &s->graph->loops.at[i];
@@ -117,7 +118,7 @@ void guards_of_steps(Solver *s, Inference *inference)
 
 static bool uses_step(const Solver *s, Size size, const GraphLoop **of)
 {
-	for (size_t i = 1; counts(s, size) && i < s->graph->loops.n; i++) {
+	for (size_t i = 1; counts_steps(s, size) && i < s->graph->loops.n; i++) {
 		*of = &s->graph->loops.at[i];
 		if (size_uses_dim(s->sizes, size, (*of)->step))
 			return true;
