@@ -203,9 +203,11 @@ static int make_arguments(Gpu *gpu)
 		n = gpu->codes[i].plan->most_args > n ? gpu->codes[i].plan->most_args : n;
 	free(gpu->cells);
 	free(gpu->args);
+	free(gpu->maps);
+	gpu->maps = aligned_alloc(CU_TENSOR_MAP_BYTES, (n + 1) * CU_TENSOR_MAP_BYTES);
 	gpu->cells = calloc(1, n * sizeof *gpu->cells + ARGUMENT_BYTES);
 	gpu->args = calloc(n + ARGUMENTS_MOST, sizeof *gpu->args);
-	if (!gpu->cells || !gpu->args)
+	if (!gpu->cells || !gpu->args || !gpu->maps)
 		return device_fail(gpu, TSR_BAD_DEVICE, "out of memory");
 	for (size_t i = 0; i < n + ARGUMENTS_MOST; i++)
 		gpu->args[i] = &gpu->cells[i < n ? i : n];
@@ -445,6 +447,8 @@ void device_close(Gpu *gpu)
 	}
 	free(gpu->cells);
 	free(gpu->args);
+	free(gpu->maps);
+	gpu->maps = NULL;
 	gpu->contexts = NULL;
 	gpu->cells = NULL;
 	gpu->args = NULL;

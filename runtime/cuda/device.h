@@ -87,6 +87,7 @@ struct Gpu {
 	CUcontext before;  /* the caller's, meanwhile */
 	void **args;	   /* of a launch: pointers to cells */
 	int64_t *cells;
+	unsigned char *maps; /* of tensors, a place for each argument */
 	DeviceState *states;
 };
 

@@ -47,7 +47,12 @@ enum {
 	CU_EVENT_DISABLE_TIMING = 2,
 	CU_POINTER_MEMORY_TYPE = 2,
 	CU_POINTER_RANGE_START = 11,
-	CU_POINTER_RANGE_BYTES = 12
+	CU_POINTER_RANGE_BYTES = 12,
+	CU_TENSOR_F16 = 6,
+	CU_TENSOR_BF16 = 9,
+	CU_TENSOR_SWIZZLE_128 = 3, /* bytes */
+	CU_TENSOR_PROMOTE_128 = 2, /* ... that are read into the second cache at once */
+	CU_TENSOR_MAP_BYTES = 128
 };
 
 typedef struct Driver {

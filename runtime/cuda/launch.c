@@ -20,6 +20,59 @@ static CUdeviceptr place_of(const Runner *r, uint32_t b)
 	return r->run->places[b];
 }
 
+/* What the driver makes a map of, from the plan. */
+typedef struct Tensor {
+	uint64_t extents[PLAN_AXES], strides[PLAN_AXES];
+	uint32_t box[PLAN_AXES], steps[PLAN_AXES];
+} Tensor;
+
+/* Axes without elements have one in the map: nothing is copied of them. */
+static int measure_tensor(const Runner *r, const PlanArg *arg, Tensor *t)
+{
+	enum { LEAST = 16 }; /* bytes */
+	const Plan *plan = r->gpu->in->code->plan;
+	for (uint32_t i = 0; i < arg->naxes; i++) {
+		int64_t extent, stride;
+		if (tsr_size_value(&arg->axes[i].extent, &plan->world, r->run->values, &extent) !=
+			    TSR_OK ||
+		    tsr_size_value(&arg->axes[i].stride, &plan->world, r->run->values, &stride) !=
+			    TSR_OK)
+			return damaged(r->gpu, "an axis", plan->buffers[arg->index].name);
+		t->extents[i] = extent > 0 ? (uint64_t)extent : 1;
+		t->box[i] = arg->axes[i].box;
+		t->steps[i] = 1;
+		uint64_t bytes = (uint64_t)stride * dtype_bytes(plan->buffers[arg->index].dtype);
+		if (i)
+			t->strides[i - 1] = bytes ? bytes : LEAST;
+	}
+	return TSR_OK;
+}
+
+static int set_map(const Runner *r, const PlanArg *arg, unsigned char *map)
+{
+	const PlanBuffer *buffer = &r->gpu->in->code->plan->buffers[arg->index];
+	const Driver *driver = &r->gpu->driver;
+	Tensor t;
+	if (!driver->cuTensorMapEncodeTiled)
+		return device_fail(
+			r->gpu, TSR_NO_DEVICE,
+			"%s: the driver is too old for this code: it makes no maps of tensors, which 12.0 does",
+			r->gpu->path);
+	int code = measure_tensor(r, arg, &t);
+	if (code != TSR_OK)
+		return code;
+	uint64_t at = place_of(r, arg->index);
+	int type = buffer->dtype == DTYPE_BF16 ? CU_TENSOR_BF16 : CU_TENSOR_F16;
+	char what[200];
+	snprintf(what, sizeof what, "the map of %.150s", buffer->name);
+	return device_check(
+		r->gpu,
+		driver->cuTensorMapEncodeTiled(map, type, arg->naxes, (void *)(uintptr_t)at,
+					       t.extents, t.strides, t.box, t.steps, 0,
+					       CU_TENSOR_SWIZZLE_128, CU_TENSOR_PROMOTE_128, 0),
+		what);
+}
+
 static int set_cell(const Runner *r, const PlanArg *arg, int64_t *cell)
 {
 	const Plan *plan = r->gpu->in->code->plan;
@@ -29,6 +82,7 @@ static int set_cell(const Runner *r, const PlanArg *arg, int64_t *cell)
 	case ARG_SCALAR:
 		*cell = scalar_bits(&r->routine->scalars[arg->index], r->with->scalars[arg->index]);
 		return TSR_OK;
+	case ARG_TENSOR: return damaged(r->gpu, "a tensor", "a launch");
 	case ARG_BUFFER: break;
 	}
 	const PlanBuffer *buffer = &plan->buffers[arg->index];
@@ -54,7 +108,7 @@ static void launch_name(const PlanLine *line, char *text, size_t room)
 /* Is an argument another one than the node has? */
 static bool is_changed(const Runner *r, const PlanArg *arg)
 {
-	if (arg->kind != ARG_BUFFER)
+	if (arg->kind != ARG_BUFFER && arg->kind != ARG_TENSOR)
 		return arg->kind == ARG_SCALAR && r->rescaled;
 	const PlanBuffer *buffer = &r->gpu->in->code->plan->buffers[arg->index];
 	if (!r->run->lent || (buffer->role != PLAN_IN && buffer->role != PLAN_OUT))
@@ -97,7 +151,11 @@ static int launch(Runner *r, uint32_t number)
 		return TSR_OK;
 	bool same = r->to == TO_NODE && !any_changed(r, line);
 	for (uint32_t i = 0; i < line->nargs && !same; i++) {
-		int code = set_cell(r, &line->args[i], &gpu->cells[i]);
+		const PlanArg *arg = &line->args[i];
+		unsigned char *map = gpu->maps + (size_t)i * CU_TENSOR_MAP_BYTES;
+		bool tensor = arg->kind == ARG_TENSOR;
+		gpu->args[i] = tensor ? (void *)map : (void *)&gpu->cells[i];
+		int code = tensor ? set_map(r, arg, map) : set_cell(r, arg, &gpu->cells[i]);
 		if (code != TSR_OK)
 			return code;
 	}

@@ -199,11 +199,11 @@ void plan_free(Plan *plan)
 {
 	struct PlanMemory *m = plan ? plan->memory : NULL;
 	if (m) {
-		void *all[] = {m->room,	   m->codes,   m->dims,	      m->checks,    m->params,
-			       m->inputs,  m->outputs, m->sizes,      m->labels,    m->table,
-			       m->scalars, m->indices, m->places,     m->guards,    m->args,
-			       m->pairs,   m->by_id,   plan->buffers, plan->params, plan->routines,
-			       plan->lines};
+		void *all[] = {m->room,	       m->codes,   m->dims,   m->checks,     m->params,
+			       m->inputs,      m->outputs, m->sizes,  m->labels,     m->table,
+			       m->scalars,     m->indices, m->places, m->guards,     m->args,
+			       m->axes,	       m->pairs,   m->by_id,  plan->buffers, plan->params,
+			       plan->routines, plan->lines};
 		for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 			free(all[i]);
 	}
@@ -221,27 +221,28 @@ static Plan *plan_new(size_t lines, size_t bytes)
 		return NULL;
 	}
 	plan->memory = m;
-	bool all = (m->room = malloc(5 * bytes)) &&
-		   (m->codes = calloc(2 * bytes, sizeof *m->codes)) &&
-		   (m->dims = calloc(lines, sizeof *m->dims)) &&
-		   (m->checks = calloc(lines, sizeof *m->checks)) &&
-		   (m->params = calloc(lines, sizeof *m->params)) &&
-		   (m->inputs = calloc(lines, sizeof *m->inputs)) &&
-		   (m->outputs = calloc(lines, sizeof *m->outputs)) &&
-		   (m->sizes = calloc(lines, sizeof *m->sizes)) &&
-		   (m->labels = calloc(lines, sizeof *m->labels)) &&
-		   (m->table = calloc(lines, sizeof *m->table)) &&
-		   (m->scalars = calloc(lines, sizeof *m->scalars)) &&
-		   (m->places = calloc(lines, sizeof *m->places)) &&
-		   (m->indices = calloc(bytes, sizeof *m->indices)) &&
-		   (m->guards = calloc(lines, sizeof *m->guards)) &&
-		   (m->args = calloc(bytes, sizeof *m->args)) &&
-		   (m->pairs = calloc(bytes, sizeof *m->pairs)) &&
-		   (m->by_id = calloc(IDS, sizeof *m->by_id)) &&
-		   (plan->buffers = calloc(lines, sizeof *plan->buffers)) &&
-		   (plan->params = calloc(lines, sizeof *plan->params)) &&
-		   (plan->routines = calloc(lines + 1, sizeof *plan->routines)) &&
-		   (plan->lines = calloc(lines, sizeof *plan->lines));
+	bool all =
+		(m->room = malloc(5 * bytes)) && (m->codes = calloc(2 * bytes, sizeof *m->codes)) &&
+		(m->dims = calloc(lines, sizeof *m->dims)) &&
+		(m->checks = calloc(lines, sizeof *m->checks)) &&
+		(m->params = calloc(lines, sizeof *m->params)) &&
+		(m->inputs = calloc(lines, sizeof *m->inputs)) &&
+		(m->outputs = calloc(lines, sizeof *m->outputs)) &&
+		(m->sizes = calloc(lines, sizeof *m->sizes)) &&
+		(m->labels = calloc(lines, sizeof *m->labels)) &&
+		(m->table = calloc(lines, sizeof *m->table)) &&
+		(m->scalars = calloc(lines, sizeof *m->scalars)) &&
+		(m->places = calloc(lines, sizeof *m->places)) &&
+		(m->indices = calloc(bytes, sizeof *m->indices)) &&
+		(m->guards = calloc(lines, sizeof *m->guards)) &&
+		(m->args = calloc(bytes, sizeof *m->args)) &&
+		(m->axes = calloc(bytes / 8 + 1, sizeof *m->axes)) && /* one takes more letters */
+		(m->pairs = calloc(bytes, sizeof *m->pairs)) &&
+		(m->by_id = calloc(IDS, sizeof *m->by_id)) &&
+		(plan->buffers = calloc(lines, sizeof *plan->buffers)) &&
+		(plan->params = calloc(lines, sizeof *plan->params)) &&
+		(plan->routines = calloc(lines + 1, sizeof *plan->routines)) &&
+		(plan->lines = calloc(lines, sizeof *plan->lines));
 	if (all)
 		return plan;
 	plan_free(plan);

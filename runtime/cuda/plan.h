@@ -41,12 +41,20 @@ typedef struct PlanGuard {
 	tsr_size a, b;
 } PlanGuard;
 
-typedef enum PlanArgKind { ARG_DIM, ARG_SCALAR, ARG_BUFFER } PlanArgKind;
+typedef enum PlanArgKind { ARG_DIM, ARG_SCALAR, ARG_BUFFER, ARG_TENSOR } PlanArgKind;
+enum { PLAN_AXES = 5 };
+/* Of a tensor that boxes are copied of. */
+typedef struct PlanAxis {
+	uint32_t box;
+	tsr_size extent, stride; /* elements */
+} PlanAxis;
 typedef struct PlanArg {
 	PlanArgKind kind;
 	uint32_t
 		index; /* of the module's dims and steps, the routine's scalars, the plan's buffers */
 	tsr_size base; /* elements; n is 0: none */
+	const PlanAxis *axes; /* TENSOR: the innermost first */
+	uint32_t naxes;
 } PlanArg;
 
 #define PLAN_NONE UINT32_MAX

@@ -4,7 +4,14 @@
 
 #include "runtime/cuda/plan_text.h"
 
-enum { IDS = 1 << 22, DIMS = 4096, NEST = 64, LINE_ARGS = 4096, SHARED_MOST = 1 << 20 };
+enum {
+	IDS = 1 << 22,
+	DIMS = 4096,
+	NEST = 64,
+	LINE_ARGS = 4096,
+	SHARED_MOST = 1 << 20,
+	BOX_MOST = 256
+};
 
 struct PlanMemory {
 	char *room;
@@ -20,6 +27,7 @@ struct PlanMemory {
 	int32_t *indices;
 	PlanGuard *guards;
 	PlanArg *args;
+	PlanAxis *axes;
 	PlanPair *pairs;
 	uint32_t *by_id; /* 1 + the buffer */
 };
@@ -30,8 +38,8 @@ typedef struct Reader {
 	PlanText text;
 	PlanRoutine *routine; /* NULL: before the first */
 	tsr_tensor *tensor;   /* that axes belong to */
-	uint32_t nsizes, nscalars, nindices, nguards, nargs, npairs, nlines, ninputs, noutputs,
-		nchecked;
+	uint32_t nsizes, nscalars, nindices, nguards, nargs, naxes, npairs, nlines, ninputs,
+		noutputs, nchecked;
 	uint32_t open[NEST]; /* loops that have not ended */
 	int depth;
 	bool done;

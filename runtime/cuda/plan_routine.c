@@ -194,9 +194,43 @@ static uint32_t find_scalar(const Reader *r, const char *name)
 	return PLAN_NONE;
 }
 
+/* "of 64 in k by 1" */
+static void read_axis(Reader *r)
+{
+	PlanAxis *axis = &r->memory->axes[r->naxes++];
+	axis->box = (uint32_t)text_number(&r->text, BOX_MOST);
+	if (text_expect(&r->text, "in"))
+		axis->extent = text_size(&r->text);
+	if (text_expect(&r->text, "by"))
+		axis->stride = text_size(&r->text);
+}
+
+static void read_tensor(Reader *r, PlanArg *arg)
+{
+	*arg = (PlanArg){.kind = ARG_TENSOR, .axes = r->memory->axes + r->naxes};
+	arg->index = read_id(r);
+	while (!*r->text.fault && text_takes(&r->text, "of")) {
+		read_axis(r);
+		if (++arg->naxes > PLAN_AXES)
+			text_fault(&r->text, "a tensor has more than %d axes", PLAN_AXES);
+	}
+	if (!arg->naxes)
+		text_fault(&r->text, "a tensor has no axes");
+	Dtype dtype = *r->text.fault ? DTYPE_F16 : r->plan->buffers[arg->index].dtype;
+	if (dtype != DTYPE_F16 && dtype != DTYPE_BF16)
+		text_fault(&r->text, "a tensor is of f16 or bf16");
+}
+
 static void read_arg(Reader *r)
 {
+	static const char tensor[] = "tensor %";
 	PlanArg *arg = &r->memory->args[r->nargs++];
+	if ((size_t)(r->text.end - r->text.at) >= sizeof tensor &&
+	    memcmp(r->text.at, tensor, sizeof tensor - 1) == 0) {
+		text_takes(&r->text, "tensor");
+		read_tensor(r, arg);
+		return;
+	}
 	if (r->text.at < r->text.end && *r->text.at == '%') {
 		*arg = (PlanArg){.kind = ARG_BUFFER, .index = read_id(r)};
 		if (text_takes(&r->text, "+"))
