@@ -161,11 +161,18 @@ static void run_memory(Session *s)
 		loops_tell_fault(&s->diags, s->program);
 }
 
-static void run_vector(Session *s)
+/* For a GPU loops stay as they are. */
+static void vectorise(Session *s, uint32_t pass)
 {
+	const Program *before = pass == VECTOR_OUTLINE ? s->program : s->vectors;
 	VectorTarget target = target_vectors(&s->target, &s->options.code);
-	s->vectors = s->options.gpu ? s->program : vector_program(s->program, &target);
+	s->vectors = s->options.gpu ? s->program : vector_run(pass, before, &target);
+	s->vectored[pass] = s->vectors;
 }
+static void run_outline(Session *s) { vectorise(s, VECTOR_OUTLINE); }
+static void run_checks(Session *s) { vectorise(s, VECTOR_CHECKS); }
+static void run_fast_path(Session *s) { vectorise(s, VECTOR_FAST_PATH); }
+static void run_lanes(Session *s) { vectorise(s, VECTOR_LANES); }
 
 static void verify_graph(const Session *s) { graph_verify(s->graph); }
 static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
@@ -197,7 +204,13 @@ static void verify_bind(const Session *s)
 		loops_verify_gpu(s->program, s->options.gpu);
 }
 static void verify_loops(const Session *s) { loops_verify(s->program); }
-static void verify_vector(const Session *s) { loops_verify(s->vectors); }
+static void verify_vectors(const Session *s)
+{
+	if (s->vectors->changed)
+		loops_verify_grammar(s->vectors);
+}
+/* ... and once more after the last rewrite. */
+static void verify_lanes(const Session *s) { loops_verify(s->vectors); }
 
 static void dump_tokens(FILE *out, Session *s) { tokens_dump(out, &s->parse, s->file); }
 static void dump_ast(FILE *out, Session *s) { ast_dump(out, s->ast); }
@@ -256,6 +269,22 @@ static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[6 + P
 static void dump_bind(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_BIND]); }
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
+static void dump_outline(FILE *out, Session *s)
+{
+	vector_dump(out, s->program, s->vectored[VECTOR_OUTLINE]);
+}
+static void dump_checks(FILE *out, Session *s)
+{
+	vector_dump(out, s->vectored[VECTOR_OUTLINE], s->vectored[VECTOR_CHECKS]);
+}
+static void dump_fast_path(FILE *out, Session *s)
+{
+	vector_dump(out, s->vectored[VECTOR_CHECKS], s->vectored[VECTOR_FAST_PATH]);
+}
+static void dump_lanes(FILE *out, Session *s)
+{
+	vector_dump(out, s->vectored[VECTOR_FAST_PATH], s->vectored[VECTOR_LANES]);
+}
 static void dump_vector(FILE *out, Session *s) { vector_dump(out, s->program, s->vectors); }
 
 /* What is written of it in the end are the rows of backends[] (codegen/backends.c): so, obj, asm,
@@ -309,8 +338,16 @@ const Stage pipeline[] = {
 	 false},
 	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory,
 	 verify_loops, dump_loops, true},
-	{"vector", "loops", "loops in lanes and strips, functions cut out", run_vector,
-	 verify_vector, dump_vector, true},
+	{"outline", "loops", "loops of a heavy kernel as functions of their own", run_outline,
+	 verify_vectors, dump_outline, false},
+	{"checks", "loops", "checks of what is read, whole vectors at a time", run_checks,
+	 verify_vectors, dump_checks, false},
+	{"fast_path", "loops", "functions with a fast path in strips, by their arguments",
+	 run_fast_path, verify_vectors, dump_fast_path, false},
+	{"lanes", "loops", "loops of functions such as exp in lanes", run_lanes, verify_lanes,
+	 dump_lanes, false},
+	{"vector", "loops", "kernels that back ends see, where they differ from loops", NULL,
+	 verify_lanes, dump_vector, true},
 };
 const int pipeline_length = sizeof pipeline / sizeof pipeline[0];
 

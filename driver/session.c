@@ -166,9 +166,10 @@ typedef struct Question {
 /* A view is there whatever errors questions have added since its phase has run. */
 static bool run_stage(Session *s, const Stage *stage)
 {
-	if (!stage->run || s->stopped)
+	bool read = s->first && stage == &pipeline[s->first];
+	if ((!stage->run && !read) || s->stopped)
 		return !s->stopped;
-	if (s->first && stage == &pipeline[s->first])
+	if (read)
 		stage_read(s);
 	else
 		stage->run(s);

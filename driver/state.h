@@ -6,6 +6,7 @@
 
 #include "driver/output.h"
 #include "driver/session.h"
+#include "loops/vector/vector.h"
 #include "transform/transform.h"
 
 struct Session {
@@ -35,7 +36,8 @@ struct Session {
 	struct Lower *plan;			     /* NULL: no policy chooses */
 	Program *loops[1 + TRANSFORM_PASSES];	     /* kernels, then what each pass makes */
 	Program *program;			     /* the last of them */
-	Program *vectors;			     /* it in lanes: what back ends see */
+	Program *vectored[VECTOR_PASSES]; /* what each pass over finished loops makes of it */
+	Program *vectors;		  /* the last of them: what back ends see */
 	struct Module *module;			     /* what back ends share; NULL: none has run */
 	Outputs outputs;
 };

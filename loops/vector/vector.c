@@ -1,72 +1,102 @@
-/* The order of the transformations: loops of a heavy kernel become functions by what they weigh as
- * they are; then every loop is offered to the others in turn, the outer one first, and the first that
- * is legal takes it.
+/* The passes over finished loops, in order: loops of a heavy kernel become functions by what they weigh
+ * as they are; then loops of checks, of functions with a fast path and of functions in lanes are
+ * rewritten, each by a pass of its own, the outer ones first. What a pass has made of a loop it does
+ * not look at again.
  */
 #include "loops/dump.h"
 #include "loops/vector/vector.h"
 
 #include <string.h>
 
-static Block vector_block(Vectoring *t, Block block, bool *changed);
+/* A rewrite of a loop that is legal there. */
+typedef struct LoopRewrite {
+	const char *(*refused)(const Vectoring *t, const Stmt *loop);
+	void (*make)(Vectoring *t, const Stmt *loop, Body *to);
+	/* a statement of any other kind or place, the same where nothing is to be changed; or NULL */
+	const Stmt *(*other)(const Vectoring *t, const Stmt *stmt);
+} LoopRewrite;
 
-typedef void LoopRewrite(Vectoring *t, const Stmt *loop, Body *to);
+static Block rewritten_block(Vectoring *t, const LoopRewrite *with, Block block);
 
-/* The first that is legal; NULL: none is. */
-static LoopRewrite *rewrite_of(const Vectoring *t, const Stmt *stmt)
+static void rewrite_stmt(Vectoring *t, const LoopRewrite *with, const Stmt *stmt, Body *to)
 {
-	if (stmt->kind != LOOP_FOR)
-		return NULL;
-	if (!checks_refused(t, stmt))
-		return checks;
-	if (!fast_path_strips_refused(t, stmt))
-		return fast_path_strips;
-	return math_lanes_refused(t, stmt) ? NULL : math_lanes;
-}
-
-static void vector_stmt(Vectoring *t, const Stmt *stmt, Body *to, bool *changed)
-{
-	LoopRewrite *rewrite = rewrite_of(t, stmt);
-	if (rewrite) {
-		rewrite(t, stmt, to);
-		*changed = true;
+	if (stmt->kind == LOOP_FOR && !with->refused(t, stmt)) {
+		with->make(t, stmt, to);
 		return;
 	}
-	bool inside = false;
-	const Stmt *shorter = fast_path_values(t, stmt);
-	*changed |= shorter != stmt;
-	stmt = shorter;
-	Block body = vector_block(t, stmt->body, &inside);
-	if (inside) {
+	if (with->other)
+		stmt = with->other(t, stmt);
+	Block body = rewritten_block(t, with, stmt->body);
+	if (body.stmts != stmt->body.stmts)
 		stmt = stmt_with(t->program->arena, stmt, body);
-		*changed = true;
-	}
 	PUSH(t->program->arena, to->stmts, stmt);
 }
 
-static Block vector_block(Vectoring *t, Block block, bool *changed)
+static Block rewritten_block(Vectoring *t, const LoopRewrite *with, Block block)
 {
 	Body body = {0};
-	bool inside = false;
-	for (uint32_t i = 0; i < block.n; i++)
-		vector_stmt(t, block.stmts[i], &body, &inside);
-	*changed |= inside;
-	return inside ? body_block(&body) : block;
+	bool same = true;
+	for (uint32_t i = 0; i < block.n; i++) {
+		size_t before = body.stmts.n;
+		rewrite_stmt(t, with, block.stmts[i], &body);
+		same = same && body.stmts.n == before + 1 &&
+		       body.stmts.at[before] == block.stmts[i];
+	}
+	return same ? block : body_block(&body);
 }
 
-Program *vector_program(const Program *program, const VectorTarget *target)
+static Block outline_pass(Vectoring *t) { return outline_loops(t); }
+
+static Block checks_pass(Vectoring *t)
+{
+	static const LoopRewrite rewrite = {checks_refused, checks, NULL};
+	return rewritten_block(t, &rewrite, t->kernel->body);
+}
+
+static Block fast_path_pass(Vectoring *t)
+{
+	static const LoopRewrite rewrite = {fast_path_strips_refused, fast_path_strips,
+					    fast_path_values};
+	return rewritten_block(t, &rewrite, t->kernel->body);
+}
+
+static Block lanes_pass(Vectoring *t)
+{
+	static const LoopRewrite rewrite = {math_lanes_refused, math_lanes, NULL};
+	return rewritten_block(t, &rewrite, t->kernel->body);
+}
+
+const VectorPass vector_passes[VECTOR_PASSES] = {
+	[VECTOR_OUTLINE] = {"outline", "loops of a heavy kernel as functions of their own",
+			    outline_pass},
+	[VECTOR_CHECKS] = {"checks", "checks of what is read, whole vectors at a time",
+			   checks_pass},
+	[VECTOR_FAST_PATH] = {"fast_path",
+			      "functions with a fast path in strips, by their arguments",
+			      fast_path_pass},
+	[VECTOR_LANES] = {"lanes", "loops of functions such as exp in lanes", lanes_pass},
+};
+
+static bool run_on_kernel(uint32_t pass, Program *program, Kernel *kernel,
+			  const VectorTarget *target)
+{
+	Vectoring t = {.program = program, .kernel = kernel, .target = target};
+	const Stmt *const *before = kernel->body.stmts;
+	kernel->body = vector_passes[pass].run(&t);
+	return kernel->body.stmts != before;
+}
+
+Program *vector_run(uint32_t pass, const Program *program, const VectorTarget *target)
 {
 	Arena *arena = program->arena;
 	Program *copy = ARENA_NEW(arena, Program);
 	*copy = *program;
+	copy->changed = false;
 	copy->kernels.at = ARENA_ARRAY(arena, Kernel, program->kernels.n + 1);
 	copy->kernels.cap = program->kernels.n + 1;
 	for (size_t i = 0; i < program->kernels.n; i++) {
-		Kernel *kernel = &copy->kernels.at[i];
-		bool changed = false;
-		*kernel = program->kernels.at[i];
-		Vectoring t = {.program = copy, .kernel = kernel, .target = target};
-		kernel->body = outline_loops(&t);
-		kernel->body = vector_block(&t, kernel->body, &changed);
+		copy->kernels.at[i] = program->kernels.at[i];
+		copy->changed |= run_on_kernel(pass, copy, &copy->kernels.at[i], target);
 	}
 	return copy;
 }

@@ -27,8 +27,19 @@ typedef struct Vectoring {
 	const VectorTarget *target;
 } Vectoring;
 
-/* A program of transformed kernels; the given one stays, and both share all that did not change. */
-Program *vector_program(const Program *program, const VectorTarget *target);
+/* A pass over the kernels: the body that it makes of one's, which is the same where it changes nothing. */
+typedef struct VectorPass {
+	const char *name, *makes;
+	Block (*run)(Vectoring *t);
+} VectorPass;
+
+/* In the order in which they run. */
+enum { VECTOR_OUTLINE, VECTOR_CHECKS, VECTOR_FAST_PATH, VECTOR_LANES, VECTOR_PASSES };
+extern const VectorPass vector_passes[VECTOR_PASSES];
+
+/* What pass number `pass` makes of a program; the given one stays, and both share all that did not change. `changed`
+ * says whether a kernel has another body. */
+Program *vector_run(uint32_t pass, const Program *program, const VectorTarget *target);
 /* The kernels that differ from those of `before`, as in loops_dump; "(unchanged)" where none does. */
 void vector_dump(FILE *out, const Program *before, const Program *after);
 

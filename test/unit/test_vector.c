@@ -83,7 +83,7 @@ static void test_math_lanes(void **state)
 		const Ix *n = ix_size(s->program.arena, sp_dim(s, "n", 0));
 		add_math(s, trips[k] < 0 ? n : sp_ix(s, trips[k]));
 		const Stmt *plain = s->program.kernels.at[0].body.stmts[0];
-		const Program *after = vector_program(&s->program, &target);
+		const Program *after = vector_run(VECTOR_LANES, &s->program, &target);
 		assert_ptr_equal(s->program.kernels.at[0].body.stmts[0], plain);
 		assert_int_equal(has_masks(after->kernels.at[0].body), trips[k] % 16 != 0);
 		expect_same(s, after);
@@ -108,7 +108,7 @@ static void test_fast_path_strips(void **state)
 	VectorTarget target = sixteen_lanes();
 	SmallProgram *s = *state;
 	add_angles(s, sp_dim(s, "n", 0));
-	const Program *after = vector_program(&s->program, &target);
+	const Program *after = vector_run(VECTOR_FAST_PATH, &s->program, &target);
 	const Stmt *strips = after->kernels.at[0].body.stmts[0];
 	assert_int_equal(strips->step, 512);
 	assert_int_equal(strips->body.n, 4);
@@ -138,7 +138,7 @@ static void test_fast_path_alone(void **state)
 		sp_store(s, y, i, OP_NONE, sp_op(s, OP_SIN, angle, NULL, NULL));
 		sp_end(s);
 	}
-	const Program *after = vector_program(&s->program, &target);
+	const Program *after = vector_run(VECTOR_FAST_PATH, &s->program, &target);
 	loops_verify(after);
 	assert_true(after->kernels.at[0].body.stmts[0]->body.stmts[0]->value->fast_path);
 	assert_int_equal(after->kernels.at[1].body.stmts[0]->step, 512);
@@ -197,7 +197,7 @@ static void test_outline(void **state)
 			       .target = &target};
 		const char *why = outline_refused(&t, loop);
 		assert_true(why == cases[k].why || strcmp(why, cases[k].why) == 0);
-		const Program *after = vector_program(&s->program, &target);
+		const Program *after = vector_run(VECTOR_OUTLINE, &s->program, &target);
 		const Block *inside = &after->kernels.at[0].body.stmts[0]->body;
 		assert_int_equal(inside->stmts[inside->n - 1]->outlined, !why);
 		expect_same(s, after);
@@ -329,7 +329,7 @@ static void test_math_lanes_refused(void **state)
 		t.target = &none;
 		assert_string_equal(math_lanes_refused(&t, kernel->body.stmts[0]),
 				    "the target has no masks");
-		const Program *after = vector_program(&s->program, &target);
+		const Program *after = vector_run(VECTOR_LANES, &s->program, &target);
 		assert_ptr_equal(after->kernels.at[0].body.stmts, kernel->body.stmts);
 	}
 }
