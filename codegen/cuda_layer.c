@@ -23,7 +23,7 @@ const char cuda_layer_text[] =
 	" * part of each, TSR_OWN(i); TSR_OF_WARP is what another thread of the warp has. What is TSR_SHARED they see of each other behind a TSR_BARRIER; TSR_SHARED_AT is at so many bytes of\n"
 	" * what the launch asks for. A check that fails notes its code, the least of all threads, and no kernel behind does anything. */\n"
 	"#ifdef __CUDACC__\n"
-	"typedef uint16_t tsr_bf16;\ntypedef uint16_t tsr_f16;\n"
+	"typedef uint16_t tsr_bf16;\ntypedef uint16_t tsr_f16;\ntypedef uint8_t tsr_f8e4m3;\ntypedef uint8_t tsr_f8e5m2;\n"
 	"enum { TSR_CHECK_FIRST = 16 };\n"
 	"#define TSR_DEVICE static __device__ inline\n"
 	"#define TSR_TABLE static __device__ const\n"
