@@ -42,6 +42,25 @@ static bool may_have_margins(const Lower *lower, NodeId id)
 	       !nest_needs_fill(lower, id) && !is_read_in_line(lower, id);
 }
 
+/* Vectors, whole, half or of four, and single elements, that n lanes take. */
+static int64_t vectors_of(const Lower *lower, Dtype dtype, int64_t n)
+{
+	int64_t lanes = lower->target->vector_bytes / dtype_bytes(dtype), count = 0;
+	for (; lanes >= lower->target->least_lanes; lanes /= 2) {
+		count += n / lanes;
+		n %= lanes;
+	}
+	return count + n;
+}
+
+/* Do rows as one loop take two thirds of the vectors, or fewer? */
+static bool one_loop_saves(const Lower *lower, Dtype dtype, int64_t rows, int64_t cols)
+{
+	return rows > 0 && cols > 0 &&
+	       vectors_of(lower, dtype, rows * cols) * 3 <=
+		       vectors_of(lower, dtype, cols) * rows * 2;
+}
+
 /* Are rows between margins, all that lies beside each other, so short for vectors that the elements of
  * all of them are better one loop? */
 static bool rows_are_short(const Lower *lower, NodeId id, const Margins *margins)
@@ -55,7 +74,7 @@ static bool rows_are_short(const Lower *lower, NodeId id, const Margins *margins
 	while (axis > 0 && margin_is_none(lower, &margins->axes[axis]));
 	return axis > 0 && size_is_const(lower->sizes, elements, &cols) &&
 	       size_is_const(lower->sizes, shape_axis(shape, axis - 1)->size, &rows) &&
-	       pad_joins_rows(lower, lower_node(lower, id)->dtype, rows, cols);
+	       one_loop_saves(lower, lower_node(lower, id)->dtype, rows, cols);
 }
 
 /* The operand that the kernel of the root would copy with margins, could it not have them;

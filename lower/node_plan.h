@@ -62,8 +62,6 @@ void fuse_describe(Lower *lower);
 /* Gives margins to the buffers of the routine whose readers would copy them, once buffers are
  * bound. */
 void halo_plan(Lower *lower);
-/* pad.c: do all elements of a channel as one loop take a third fewer vectors than row by row? */
-bool pad_joins_rows(const Lower *lower, Dtype dtype, int64_t rows, int64_t cols);
 /* scatter_plan.c: does the loop of a scatter check its indices itself? It adds up in a temporary then, since
  * nothing that the caller sees is written before all checks have passed. */
 bool scatter_checks(const Lower *lower, NodeId node);

@@ -7,12 +7,9 @@
  *   y[o, oh, ow] = sum over c, kh, kw of padded_x[c, oh + kh, ow + kw] * w[o, c, kh, kw]
  *
  * where lanes run along `ow`. An axis of the picture stays one axis, with its margins. That of `ow`
- * becomes two, padded_x[c, ih, kw, ow], where `ow` moves it by more than one element, and
- * padded_x[c, kw, ih, ow] where rows of the result leave vectors unfilled that `oh` and `ow` as one
- * loop fill: `oh` moves the copy by a row then, or has an axis of its own as well, padded_x[c, kh, kw,
- * oh, ow], where it moves the picture by more. An element adds its products in the order of the sum's
- * loops, as without the copy, and products with 0 where others skip a step. Few channels that the
- * result has last as well stay last, and become one loop with `ow`.
+ * becomes two, padded_x[c, ih, kw, ow], where `ow` moves it by more than one element. An element adds
+ * its products in the order of the sum's loops, as without the copy, and products with 0 where others
+ * skip a step. Few channels that the result has last as well stay last, and become one loop with `ow`.
  *
  * Where the copy is the picture with margins, these are those of all its readers, and one copy
  * serves the kernels that want it so; there is none where the picture's buffer has margins itself
@@ -199,52 +196,6 @@ static int64_t product(const Pad *p, bool reduced, bool moves)
 
 /* ---- which axes ---- */
 
-/* Vectors, whole, half or of four, and single elements, that n lanes take. */
-static int64_t vectors_of(const Lower *lower, Dtype dtype, int64_t n)
-{
-	int64_t lanes = lower->target->vector_bytes / dtype_bytes(dtype), count = 0;
-	for (; lanes >= lower->target->least_lanes; lanes /= 2) {
-		count += n / lanes;
-		n %= lanes;
-	}
-	return count + n;
-}
-
-bool pad_joins_rows(const Lower *lower, Dtype dtype, int64_t rows, int64_t cols)
-{
-	return rows > 0 && cols > 0 &&
-	       vectors_of(lower, dtype, rows * cols) * 3 <=
-		       vectors_of(lower, dtype, cols) * rows * 2;
-}
-
-/* The loop before the columns', where both as one save vectors, for many uses of a copy. */
-static const Loop *joined_rows(const Pad *p)
-{
-	const Nest *nest = p->nest;
-	if (nest->nresult < 2 || p->inner)
-		return NULL;
-	const Loop *outer = &nest->loops[nest->nresult - 2];
-	int64_t rows = nest_known(p->nest, outer->extent, 0),
-		cols = nest_known(p->nest, p->col->extent, 0);
-	Size step = ix_stride(p->program, nest->at, outer->var);
-	bool neighbours = !size_is_bad(step) && size_same(step, p->col->extent);
-	bool joins = neighbours && ix_uses(p->load->ix, outer->var) &&
-		     product(p, false, false) >= nest_target(p->nest)->pad_uses &&
-		     pad_joins_rows(nest->gen->lower, p->load->dtype, rows, cols);
-	return joins ? outer : NULL;
-}
-
-/* ... as it is asked for. */
-static const Loop *asked_rows(const Pad *p)
-{
-	const Nest *nest = p->nest;
-	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_FLATTEN);
-	if (!asks_on(asked) || nest->nresult < 2 || p->inner)
-		return NULL;
-	const Loop *outer = &nest->loops[nest->nresult - 2];
-	return asks_name(asked, 0, nest->gen->frame.iters.at[outer->var].name) ? outer : NULL;
-}
-
 static void add_dim(Pad *p, CopyRank rank, uint32_t axis, const IndexTerm *term, Size extent)
 {
 	p->dims[p->ndims++] =
@@ -271,16 +222,14 @@ static Size reach_of(const Pad *p, const Index *index)
 static bool stays_whole(const Pad *p, const Index *index)
 {
 	const IndexTerm *col = nest_term_of(index, p->col->iter);
-	const IndexTerm *row = p->joined ? nest_term_of(index, p->joined->iter) : NULL;
-	bool strided = (col && (col->coef > 1 || p->joined)) || (row && row->coef > 1);
-	return index->nterms > 1 && !strided;
+	return index->nterms > 1 && !(col && col->coef > 1);
 }
 
 static void add_dims(Pad *p, CopyRank rank, uint32_t axis)
 {
 	const Index *index = &p->access->axes[axis];
 	if (stays_whole(p, index)) {
-		bool lanes = p->joined || nest_term_of(index, p->col->iter);
+		bool lanes = nest_term_of(index, p->col->iter);
 		if (rank == (lanes ? RANK_LANES : RANK_SUM))
 			add_dim(p, rank, axis, NULL, reach_of(p, index));
 		return;
@@ -324,7 +273,7 @@ static const Margins *margins_of(const Pad *p)
 	const Lower *lower = p->nest->gen->lower;
 	const NodePlan *plan = &lower->plan[pad_picture(p)];
 	const Margins *margins = margins_known(lower, pad_picture(p));
-	bool in_place = margins && !p->joined && !plan->fused && !plan->mutated;
+	bool in_place = margins && !plan->fused && !plan->mutated;
 	uint32_t d = 0;
 	for (uint32_t a = 0; a < p->access->naxes && in_place; a++)
 		in_place = is_in_place(p, margins, a, &d);
@@ -448,8 +397,7 @@ bool pad_find_axes(Pad *p)
 	if (!plain || !finds_picture(p) ||
 	    (!is_asked(p) && product(p, true, true) < nest_target(p->nest)->pad_steps))
 		return false;
-	p->joined = gen_asked(nest->gen, CHOICE_FLATTEN) ? asked_rows(p) : joined_rows(p);
-	if (!is_asked(p) && !p->strided && !p->joined)
+	if (!is_asked(p) && !p->strided)
 		return false;
 	find_axes(p);
 	return is_asked(p) ? !size_is_bad(copy_elements(p)) : copy_is_short(p);
@@ -465,15 +413,6 @@ static bool finds_copy(Pad *p)
 			   : !pad_is_better_in_place(p);
 }
 
-static void describe(const Pad *p)
-{
-	Gen *gen = p->nest->gen;
-	gen_make_operand(gen, CHOICE_PAD, p->load->buffer);
-	if (p->joined)
-		clause_add(gen->arena, gen_make(gen, CHOICE_FLATTEN, false),
-			   gen->frame.iters.at[p->joined->var].name, NULL, 0);
-}
-
 int nest_wants_margins(Nest *nest)
 {
 	Pad p = {.nest = nest, .program = nest->gen->program};
@@ -485,7 +424,7 @@ bool nest_pad(Nest *nest)
 	Pad p = {.nest = nest, .program = nest->gen->program};
 	if (!finds_copy(&p))
 		return false;
-	describe(&p);
+	gen_make_operand(nest->gen, CHOICE_PAD, p.load->buffer);
 	NodePlan *plan = &nest->gen->lower->plan[pad_picture(&p)];
 	PackedOperandLoad *packed_operand = &nest->packed_operand[p.arg];
 	if (!p.margins || !plan->halo) {

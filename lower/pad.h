@@ -29,8 +29,7 @@ typedef struct Pad {
 	const Value *load;
 	/* the result's last one, of columns of few channels; NULL: `col` is the last */
 	const Loop *inner;
-	const Loop *joined; /* is to be one loop with `col`; NULL: there is none */
-	bool strided;	    /* lanes along `col` read no vector of the picture, or leave it */
+	bool strided; /* lanes along `col` read no vector of the picture, or leave it */
 	CopyAxis dims[PAD_DIMS];
 	uint32_t ndims;
 	const Margins *margins; /* the copy is the picture with these; NULL: it is not */
