@@ -329,6 +329,42 @@ static bool streams_once(const Planner *p, int load)
 	       tile_streams(p);
 }
 
+/* Do lines of steps of the sum meet in so few sets of the second cache that not all of them stay there? */
+static bool meets_itself(const Planner *p, int load)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t step, bytes = dtype_bytes(nest->value->dtype);
+	const Loop *sum = &nest->loops[nest->nloops - 1];
+	Size by = ix_stride(p->program, p->sum.at.at[load], sum->var);
+	if (nest->nloops == nest->nresult || size_is_bad(by) || !tile_is_const(p, by, &step))
+		return false;
+	int64_t shared = (step & -step) * bytes;
+	return tile_extent(p, sum, 0) > p->target->l2_bytes / (shared > 0 ? shared : 1);
+}
+
+/* Would tiles wait longer for what is streamed past them than its copy takes, where that is near
+ * or would be read from far away for each tile? A quarter of the registers stands for the rows of
+ * a tile. */
+static bool waits_longer(const Planner *p, int load, int64_t bytes)
+{
+	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
+		times = divide_up(rows, p->target->registers / 4);
+	return (bytes <= p->target->l3_near || meets_itself(p, load)) &&
+	       times * p->target->stream_vector > p->target->copy_cost_far * p->native;
+}
+
+/* Bytes of an operand from which on a panel is copied. Vectors that are shorter than a line read
+ * each line of what lies outside the first cache several times; each block of rows has a copy. */
+static int64_t spread_bytes(const Planner *p, bool hoisted)
+{
+	const Target *target = p->target;
+	if (hoisted)
+		return target->prepack_spread;
+	bool narrow = target->vector_bytes < target->line_bytes;
+	return narrow && !p->tile->nest->gen->lower->row_block ? 4 * target->l1_bytes
+							       : target->spread_bytes;
+}
+
 /* A panel that would be spread over too many lines is gathered, unless the operand goes by once.
  * Where elements are left behind its last vector, that one is read whole, or the panel is gathered
  * and filled up. */
@@ -342,8 +378,7 @@ static void pack_spread(Planner *p)
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
-	int64_t least = hoisted ? p->target->prepack_spread : p->target->spread_bytes;
-	bool spread = cols > 0 && steps * bytes >= least / cols,
+	bool spread = cols > 0 && steps * bytes >= spread_bytes(p, hoisted) / cols,
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
 	if (gen_asked(tile->nest->gen, CHOICE_OVER_READ))
@@ -354,7 +389,8 @@ static void pack_spread(Planner *p)
 		tile->over_read = load;
 	else if (packs && steps > 0 &&
 		 (asked || (!p->replays && ragged) ||
-		  (spread && (hoisted || !streams_once(p, load))))) {
+		  (spread && (hoisted || !streams_once(p, load) ||
+			      waits_longer(p, load, steps * bytes * cols))))) {
 		tile->prepacked = hoisted;
 		pack(p, tile->col, load, LOOP_VECTOR);
 	}
