@@ -20,12 +20,18 @@ static void run_infer(Session *s)
 {
 	s->inference = infer_partial(s->graph, s->perm, &s->diags, &s->options.infer);
 }
-static void run_split(Session *s)
+static void rewrite_tensors(Session *s, int pass)
 {
-	s->tensors[0] = tensor_run(tensor_program(s->inference, s->perm), 0);
+	const TensorProgram *before =
+		pass == 0 ? tensor_program(s->inference, s->perm) : s->tensors[pass - 1];
+	s->tensors[pass] = tensor_run(before, pass);
 }
-static void run_gather(Session *s) { s->tensors[1] = tensor_run(s->tensors[0], 1); }
-static void run_common(Session *s) { s->tensors[2] = tensor_run(s->tensors[1], 2); }
+static void run_sorted(Session *s) { rewrite_tensors(s, TENSOR_SORTED); }
+static void run_reassociate(Session *s) { rewrite_tensors(s, TENSOR_REASSOCIATE); }
+static void run_two_stage(Session *s) { rewrite_tensors(s, TENSOR_TWO_STAGE); }
+static void run_materialize(Session *s) { rewrite_tensors(s, TENSOR_MATERIALIZE); }
+static void run_gather(Session *s) { rewrite_tensors(s, TENSOR_GATHER); }
+static void run_common(Session *s) { rewrite_tensors(s, TENSOR_COMMON); }
 
 LowerOptions session_lower_options(const Session *s)
 {
@@ -176,9 +182,12 @@ static void run_lanes(Session *s) { vectorise(s, VECTOR_LANES); }
 
 static void verify_graph(const Session *s) { graph_verify(s->graph); }
 static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
-static void verify_split(const Session *s) { tensor_verify(s->tensors[0]); }
-static void verify_gather(const Session *s) { tensor_verify(s->tensors[1]); }
-static void verify_common(const Session *s) { tensor_verify(s->tensors[2]); }
+static void verify_sorted(const Session *s) { tensor_verify(s->tensors[TENSOR_SORTED]); }
+static void verify_reassociate(const Session *s) { tensor_verify(s->tensors[TENSOR_REASSOCIATE]); }
+static void verify_two_stage(const Session *s) { tensor_verify(s->tensors[TENSOR_TWO_STAGE]); }
+static void verify_materialize(const Session *s) { tensor_verify(s->tensors[TENSOR_MATERIALIZE]); }
+static void verify_gather(const Session *s) { tensor_verify(s->tensors[TENSOR_GATHER]); }
+static void verify_common(const Session *s) { tensor_verify(s->tensors[TENSOR_COMMON]); }
 static void verify_target(const Session *s) { target_verify(&s->target); }
 static void verify_naive(const Session *s)
 {
@@ -219,9 +228,21 @@ static void dump_constraints(FILE *out, Session *s) { infer_dump_constraints(out
 static void dump_shapes(FILE *out, Session *s) { infer_dump_shapes(out, s->inference); }
 static void dump_guards(FILE *out, Session *s) { infer_dump_guards(out, s->inference); }
 static void dump_proj(FILE *out, Session *s) { infer_dump_proj(out, s->inference); }
-static void dump_split(FILE *out, Session *s) { tensor_dump(out, s->tensors[0]); }
-static void dump_gather(FILE *out, Session *s) { tensor_dump(out, s->tensors[1]); }
-static void dump_common(FILE *out, Session *s) { tensor_dump(out, s->tensors[2]); }
+static void dump_sorted(FILE *out, Session *s) { tensor_dump(out, s->tensors[TENSOR_SORTED]); }
+static void dump_reassociate(FILE *out, Session *s)
+{
+	tensor_dump(out, s->tensors[TENSOR_REASSOCIATE]);
+}
+static void dump_two_stage(FILE *out, Session *s)
+{
+	tensor_dump(out, s->tensors[TENSOR_TWO_STAGE]);
+}
+static void dump_materialize(FILE *out, Session *s)
+{
+	tensor_dump(out, s->tensors[TENSOR_MATERIALIZE]);
+}
+static void dump_gather(FILE *out, Session *s) { tensor_dump(out, s->tensors[TENSOR_GATHER]); }
+static void dump_common(FILE *out, Session *s) { tensor_dump(out, s->tensors[TENSOR_COMMON]); }
 static void dump_target(FILE *out, Session *s) { target_dump(out, &s->target); }
 static void dump_naive(FILE *out, Session *s)
 {
@@ -299,8 +320,14 @@ const Stage pipeline[] = {
 	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes, false},
 	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards, false},
 	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj, false},
-	{"split", "tensor", "sums in two stages, products in pairs, operands written out",
-	 run_split, verify_split, dump_split, false},
+	{"sorted", "tensor", "sorted elements read at the places of a sort that is there",
+	 run_sorted, verify_sorted, dump_sorted, false},
+	{"reassociate", "tensor", "products of several operands in pairs", run_reassociate,
+	 verify_reassociate, dump_reassociate, false},
+	{"two_stage", "tensor", "reductions in two stages", run_two_stage, verify_two_stage,
+	 dump_two_stage, false},
+	{"materialize", "tensor", "operands along a short last axis written out", run_materialize,
+	 verify_materialize, dump_materialize, false},
 	{"gather", "tensor", "windows that are written as windows that are read", run_gather,
 	 verify_gather, dump_gather, false},
 	{"common", "tensor", "equal tensors as one", run_common, verify_common, dump_common, false},

@@ -4,7 +4,10 @@
 
 #include "tensor/tensor.h"
 
-bool split_nodes(TensorProgram *program);    /* split.c */
+bool sorted_elements(TensorProgram *program);	   /* split.c, sorted.c */
+bool reassociate_products(TensorProgram *program); /* split.c, reassociate_split.c, many.c */
+bool two_stage_reductions(TensorProgram *program); /* split.c, two_stage.c */
+bool materialize_operands(TensorProgram *program); /* split.c, materialize.c */
 bool gather_windows(TensorProgram *program); /* gather_windows.c */
 bool common_tensors(TensorProgram *program); /* common.c */
 

@@ -1,4 +1,5 @@
-/* The graph with some nodes as two.
+/* Passes that make several nodes of one, each by a rewrite of its own: sorted elements, products of
+ * several operands, reductions, and elementwise operations over a short last axis.
  *
  * Nodes are inserted, so all get new numbers (routines, projections and shapes; what lowering does
  * not read stays as it is: other lists, a parameter's `initial`, letters).
@@ -142,18 +143,33 @@ static Node renumbered(const Split *g, const Node *old)
 	return node;
 }
 
-static void add_old(Split *g, NodeId id)
+static void add_same(Split *g, NodeId id, const Node *node, Proj *proj)
 {
 	const Inference *inference = g->program->inference;
+	g->now[id] = add_node(g, *node, inference->shapes[id], proj, inference->margins[id]);
+}
+
+static bool materialize_add(Split *g, NodeId id, Node *node)
+{
+	Proj *proj = materialize_args(g, id, node);
+	if (proj == tensor_proj(g->program, id))
+		return false;
+	add_same(g, id, node, proj);
+	made(g, g->now[id]);
+	return true;
+}
+
+/* Makes of a node, whose own references are new numbers, several; false: it stays one. */
+typedef struct SplitRewrite {
+	bool (*may)(const Node *node); /* is it one of those that are looked at? */
+	bool (*add)(Split *g, NodeId id, Node *node);
+} SplitRewrite;
+
+static void add_old(Split *g, const SplitRewrite *rewrite, NodeId id)
+{
 	Node node = renumbered(g, tensor_node(g->program, id));
-	bool stays = g->initial[id];
-	if (!stays && (sorted_add(g, id, &node) || reassociate_add(g, id, &node) ||
-		       many_add(g, id, &node) || two_stage_add(g, id, &node)))
-		return;
-	Proj *proj = stays ? inference->projs[id] : materialize_args(g, id, &node);
-	g->now[id] = add_node(g, node, inference->shapes[id], proj, inference->margins[id]);
-	if (proj != inference->projs[id])
-		made(g, g->now[id]);
+	if (g->initial[id] || !rewrite->may(&node) || !rewrite->add(g, id, &node))
+		add_same(g, id, &node, g->program->inference->projs[id]);
 }
 
 /* ---- the graph ---- */
@@ -215,26 +231,23 @@ static Split split_new(TensorProgram *program)
 	return g;
 }
 
-/* Is there a node that may be two? */
-static bool may_split(const Graph *graph)
+/* Is there a node that it may be for? */
+static bool may_split(const Graph *graph, const SplitRewrite *rewrite)
 {
-	for (NodeId id = 0; id < graph->nodes.n; id++) {
-		const Node *node = &graph->nodes.at[id];
-		if (node->kind == NODE_POINTWISE || node->kind == NODE_SORT ||
-		    (node->kind == NODE_SPEC && (node->nargs >= 3 || node->nargs == 1)))
+	for (NodeId id = 0; id < graph->nodes.n; id++)
+		if (rewrite->may(&graph->nodes.at[id]))
 			return true;
-	}
 	return false;
 }
 
-bool split_nodes(TensorProgram *program)
+static bool split_nodes(TensorProgram *program, const SplitRewrite *rewrite)
 {
 	const Graph *old = program->graph;
-	if (!may_split(old))
+	if (!may_split(old, rewrite))
 		return false;
 	Split g = split_new(program);
 	for (NodeId id = 0; id < old->nodes.n; id++)
-		add_old(&g, id);
+		add_old(&g, rewrite, id);
 	if (program->made.n == 0)
 		return false;
 	g.graph->routines.at = ARENA_ARRAY(program->arena, Routine, old->routines.n + 1);
@@ -246,4 +259,39 @@ bool split_nodes(TensorProgram *program)
 	program->graph = g.graph;
 	program->inference = g.inference;
 	return true;
+}
+
+/* ---- the passes ---- */
+
+static bool is_sort_node(const Node *node) { return node->kind == NODE_SORT; }
+static bool is_product_of_several(const Node *node)
+{
+	return node->kind == NODE_SPEC && node->nargs >= 3;
+}
+static bool is_of_one(const Node *node) { return node->kind == NODE_SPEC && node->nargs == 1; }
+static bool is_elementwise(const Node *node) { return node->kind == NODE_POINTWISE; }
+
+static bool product_add(Split *g, NodeId id, Node *node)
+{
+	return reassociate_add(g, id, node) || many_add(g, id, node);
+}
+
+bool sorted_elements(TensorProgram *program)
+{
+	return split_nodes(program, &(SplitRewrite){is_sort_node, sorted_add});
+}
+
+bool reassociate_products(TensorProgram *program)
+{
+	return split_nodes(program, &(SplitRewrite){is_product_of_several, product_add});
+}
+
+bool two_stage_reductions(TensorProgram *program)
+{
+	return split_nodes(program, &(SplitRewrite){is_of_one, two_stage_add});
+}
+
+bool materialize_operands(TensorProgram *program)
+{
+	return split_nodes(program, &(SplitRewrite){is_elementwise, materialize_add});
 }

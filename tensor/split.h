@@ -30,9 +30,9 @@ void split_last(Split *g, NodeId id, const Node *node, const NodeId *args, uint3
 bool reassociate_add(Split *g, NodeId id, const Node *node);
 /* many.c: of more than three operands, as products of two. */
 bool many_add(Split *g, NodeId id, const Node *node);
-bool two_stage_add(Split *g, NodeId id, const Node *node);
+bool two_stage_add(Split *g, NodeId id, Node *node);
 /* sorted.c: sorted elements as those that are read at the places that another node has; false: none has them. */
-bool sorted_add(Split *g, NodeId id, const Node *node);
+bool sorted_add(Split *g, NodeId id, Node *node);
 /* materialize.c: of an elementwise operation, operands that are better written out are; its projection.
  */
 Proj *materialize_args(Split *g, NodeId id, Node *node);

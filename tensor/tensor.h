@@ -39,7 +39,15 @@ typedef struct TensorPass {
 } TensorPass;
 
 /* In the order in which they run. */
-enum { TENSOR_PASSES = 3 };
+enum {
+	TENSOR_SORTED,
+	TENSOR_REASSOCIATE,
+	TENSOR_TWO_STAGE,
+	TENSOR_MATERIALIZE,
+	TENSOR_GATHER,
+	TENSOR_COMMON,
+	TENSOR_PASSES
+};
 extern const TensorPass tensor_passes[TENSOR_PASSES];
 
 /* What pass number `pass` makes of a program, which stays as it is. */
