@@ -151,12 +151,46 @@ static void declare(Lanes *l, const Stmt *stmt)
 	l->k->locals[stmt->local] = arena_printf(l->k->arena, "%s[%s]", name, l->lane);
 }
 
-/* All lanes are one copy, of 16 bytes. */
+static const char *first_ix(const Lanes *l, const Ix *ix)
+{
+	bool moves = ix_uses(ix, l->loop->iter);
+	return c_kernel_ix(l->k, moves ? ix_of_first_lane(program_of(l), ix, l->loop->iter) : ix);
+}
+
+/* tsr_n: for how many lanes the conditions hold, which come first. */
+static void put_lanes_that_hold(Lanes *l, const Stmt *stmt)
+{
+	static const char *const symbols[] = {"<", "<=", "=="};
+	KernelText *k = l->k;
+	c_kernel_indent(k);
+	fprintf(k->out, "int64_t tsr_n = %lld;\n", (long long)l->n);
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		const Cond *cond = &stmt->conds[i];
+		const char *a = first_ix(l, cond->a), *b = first_ix(l, cond->b);
+		c_kernel_indent(k);
+		if (ix_uses(cond->a, l->loop->iter))
+			fprintf(k->out, "tsr_n = tsr_fewer(tsr_n, (%s) - (%s)%s);\n", b, a,
+				cond->kind == COND_LE ? " + 1" : "");
+		else
+			fprintf(k->out, "tsr_n = %s %s %s ? tsr_n : 0;\n", a, symbols[cond->kind],
+				b);
+	}
+}
+
+/* All lanes are one copy, of 16 bytes, 8 or 4. */
 static void put_async(Lanes *l, const Stmt *stmt)
 {
-	c_kernel_indent(l->k);
-	fprintf(l->k->out, "tsr_copy_async(&%s, &%s);\n", first_element(l, stmt->buffer, stmt->ix),
+	KernelText *k = l->k;
+	long long each = (long long)dtype_bytes(dtype_of(l, stmt->buffer));
+	if (stmt->nconds)
+		put_lanes_that_hold(l, stmt);
+	c_kernel_indent(k);
+	fprintf(k->out, "tsr_copy_async_%s%lld(&%s, &%s", stmt->nconds ? "part_" : "",
+		(long long)l->n * each, first_element(l, stmt->buffer, stmt->ix),
 		first_element(l, stmt->value->buffer, stmt->value->ix));
+	if (stmt->nconds)
+		fprintf(k->out, ", (int32_t)(tsr_n * %lld)", each);
+	fprintf(k->out, ");\n");
 }
 
 static void put_stmt(Lanes *l, const Stmt *stmt)

@@ -2,6 +2,9 @@
  * of sums rows L/4 and L/4 + 8 and columns L%4*2 and behind it, where L is its number in the warp; of operands
  * of tf32 rows of a, or columns of b, L/4 + ..., and k = L%4 + ...; pairs as ldmatrix has them. A host has
  * all elements, row after row; of b pairs lie along its columns. */
+/* n, or what is left, which may be less than nothing. */
+TSR_DEVICE int64_t tsr_fewer(int64_t n, int64_t left) { return left < 0 ? 0 : left < n ? left : n; }
+
 #ifdef __CUDACC__
 #define TSR_LANE ((int32_t)threadIdx.x % 32)
 #define TSR_PART(n) ((n) / 32)
@@ -14,18 +17,28 @@
 #define TSR_B_ROW(e, n) (TSR_LANE % 4 + (e) * 4)
 #define TSR_B_COLUMN(e, n) (TSR_LANE / 4)
 
-/* Copies of 16 bytes to shared memory, from and to multiples of as many; TSR_WAIT(n): all but those of the n groups that
+/* Copies of 16, 8 or 4 bytes to shared memory, from and to multiples of as many; a part reads the first `read` ones,
+ * and the others become 0; TSR_WAIT(n): all but those of the n groups that
  * were committed last have come, for the thread that waits. */
 #define TSR_COMMIT asm volatile("cp.async.commit_group;" : : : "memory")
 #define TSR_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
 
 TSR_DEVICE uint32_t tsr_shared_at(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
-TSR_DEVICE void tsr_copy_async(void *to, const void *from)
-{
-	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(tsr_shared_at(to)), "l"(__cvta_generic_to_global(from))
-		     : "memory");
-}
+#define TSR_COPY_ASYNC(bytes, caches) \
+	TSR_DEVICE void tsr_copy_async_##bytes(void *to, const void *from) \
+	{ \
+		asm volatile("cp.async." caches ".shared.global [%0], [%1], " #bytes ";" \
+			     : : "r"(tsr_shared_at(to)), "l"(__cvta_generic_to_global(from)) : "memory"); \
+	} \
+	TSR_DEVICE void tsr_copy_async_part_##bytes(void *to, const void *from, int32_t read) \
+	{ \
+		asm volatile("cp.async." caches ".shared.global [%0], [%1], " #bytes ", %2;" \
+			     : : "r"(tsr_shared_at(to)), "l"(__cvta_generic_to_global(from)), "r"(read) : "memory"); \
+	}
+TSR_COPY_ASYNC(16, "cg")
+TSR_COPY_ASYNC(8, "ca")
+TSR_COPY_ASYNC(4, "ca")
 
 /* Each thread gives where a row of 8 elements begins, which lie side by side. */
 TSR_DEVICE void tsr_load_a(uint32_t *to, const uint16_t *from, int32_t pitch)
@@ -141,7 +154,17 @@ TSR_DEVICE float tsr_tf32(float x)
 #define TSR_COMMIT ((void)0)
 #define TSR_WAIT(n) ((void)0)
 
-static inline void tsr_copy_async(void *to, const void *from) { memcpy(to, from, 16); }
+#define TSR_COPY_ASYNC(bytes) \
+	static inline void tsr_copy_async_##bytes(void *to, const void *from) { memcpy(to, from, bytes); } \
+	static inline void tsr_copy_async_part_##bytes(void *to, const void *from, int32_t read) \
+	{ \
+		memset(to, 0, bytes); \
+		if (read > 0) \
+			memcpy(to, from, (size_t)read); \
+	}
+TSR_COPY_ASYNC(16)
+TSR_COPY_ASYNC(8)
+TSR_COPY_ASYNC(4)
 
 static inline void tsr_pair_set(uint32_t *pair, int32_t k, uint16_t x)
 {

@@ -90,12 +90,18 @@ static bool holds(Interp *in, const Cond *cond)
 	BUG("a condition of kind %d", (int)cond->kind);
 }
 
-static void run_if(Interp *in, const Stmt *stmt)
+static bool conds_hold(Interp *in, const Stmt *stmt)
 {
 	for (uint32_t i = 0; i < stmt->nconds; i++)
 		if (!holds(in, &stmt->conds[i]))
-			return;
-	run_block(in, &stmt->body);
+			return false;
+	return true;
+}
+
+static void run_if(Interp *in, const Stmt *stmt)
+{
+	if (conds_hold(in, stmt))
+		run_block(in, &stmt->body);
 }
 
 static size_t local_elements(const KernelLocal *local)
@@ -221,7 +227,9 @@ static void run_wait(Interp *in, int64_t but)
 static void run_store(Interp *in, const Stmt *stmt)
 {
 	int64_t at = interp_ix(in, stmt->ix);
-	Scalar value = interp_value(in, stmt->value), before = {.i = 0};
+	Scalar value = {.i = 0}, before = {.i = 0};
+	if (conds_hold(in, stmt))
+		value = interp_value(in, stmt->value);
 	if (stmt->acc != OP_NONE)
 		before = interp_load(in, stmt->buffer, at);
 	if (stmt->async)

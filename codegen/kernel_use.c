@@ -153,6 +153,14 @@ static void use_copy(Walk *w, const Stmt *stmt)
 	PUSH(w->arena, w->use->copies, stmt);
 }
 
+static void walk_conds(Walk *w, const Stmt *stmt)
+{
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		walk_ix(w, stmt->conds[i].a);
+		walk_ix(w, stmt->conds[i].b);
+	}
+}
+
 static void walk_stmt(Walk *w, const Stmt *stmt)
 {
 	switch (stmt->kind) {
@@ -165,15 +173,13 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 		walk_ix(w, stmt->lo);
 		walk_ix(w, stmt->hi);
 		break;
-	case LOOP_IF:
-		for (uint32_t i = 0; i < stmt->nconds; i++) {
-			walk_ix(w, stmt->conds[i].a);
-			walk_ix(w, stmt->conds[i].b);
-		}
-		break;
+	case LOOP_IF: walk_conds(w, stmt); break;
 	case LOOP_LOCAL:
 	case LOOP_SET:
-	case LOOP_STORE: walk_target(w, stmt); break;
+	case LOOP_STORE:
+		walk_conds(w, stmt);
+		walk_target(w, stmt);
+		break;
 	case LOOP_CHECK: use_check(w, stmt); break;
 	/* the address is a parameter as for a load, though nothing is read */
 	case LOOP_PREFETCH:

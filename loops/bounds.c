@@ -194,9 +194,8 @@ static void assume_cond(Bounds *b, const Cond *cond)
 		prover_assume(p, size_scale(sizes, over, -1));
 }
 
-static void walk_if(Bounds *b, const Stmt *stmt)
+static void assume_conds(Bounds *b, const Stmt *stmt)
 {
-	WalkScope scope = walk_open(&b->walk);
 	for (uint32_t i = 0; i < stmt->nconds; i++) {
 		b->cond = i;
 		see_ix(b, stmt->conds[i].a);
@@ -204,7 +203,24 @@ static void walk_if(Bounds *b, const Stmt *stmt)
 		assume_cond(b, &stmt->conds[i]);
 	}
 	b->cond = 0;
+}
+
+static void walk_if(Bounds *b, const Stmt *stmt)
+{
+	WalkScope scope = walk_open(&b->walk);
+	assume_conds(b, stmt);
 	walk_block(b, stmt->body);
+	walk_close(&b->walk, scope);
+}
+
+/* What is stored to is there whether the conditions hold or not. */
+static void walk_store(Bounds *b, const Stmt *stmt)
+{
+	see_buffer(b, stmt->buffer, stmt->ix);
+	see_ix(b, stmt->ix);
+	WalkScope scope = walk_open(&b->walk);
+	assume_conds(b, stmt);
+	value_each(stmt->value, see_value, b);
 	walk_close(&b->walk, scope);
 }
 
@@ -246,11 +262,7 @@ static void walk_one(Bounds *b, const Stmt *stmt)
 			see_ix(b, stmt->ixs[i]);
 		value_each(stmt->value, see_value, b);
 		break;
-	case LOOP_STORE:
-		see_buffer(b, stmt->buffer, stmt->ix);
-		see_ix(b, stmt->ix);
-		value_each(stmt->value, see_value, b);
-		break;
+	case LOOP_STORE: walk_store(b, stmt); break;
 	case LOOP_CHECK: walk_check(b, stmt); break;
 	case LOOP_PREFETCH: see_ix(b, stmt->ix); break;
 	case LOOP_BARRIER:

@@ -94,14 +94,14 @@ static uint64_t of_loop(Hasher *h, uint64_t key, const Stmt *loop)
 	return hash_mix(key, of_block(h, loop->body));
 }
 
-static uint64_t of_if(Hasher *h, uint64_t key, const Stmt *stmt)
+static uint64_t of_conds(Hasher *h, uint64_t key, const Stmt *stmt)
 {
 	for (uint32_t i = 0; i < stmt->nconds; i++) {
 		const Cond *cond = &stmt->conds[i];
 		key = hash_mix(hash_mix(key, cond->kind), of_ix(h, cond->a));
 		key = hash_mix(key, of_ix(h, cond->b));
 	}
-	return hash_mix(key, of_block(h, stmt->body));
+	return key;
 }
 
 static uint64_t of_check(const Hasher *h, uint64_t key, const Stmt *stmt)
@@ -115,13 +115,13 @@ static uint64_t of_stmt(Hasher *h, const Stmt *stmt)
 	uint64_t key = (uint64_t)stmt->kind << 32;
 	switch (stmt->kind) {
 	case LOOP_FOR: return of_loop(h, key, stmt);
-	case LOOP_IF: return of_if(h, key, stmt);
+	case LOOP_IF: return hash_mix(of_conds(h, key, stmt), of_block(h, stmt->body));
 	case LOOP_LOCAL: return of_value(h, hash_mix(key, stmt->local), stmt->value);
 	case LOOP_SET:
 		key = hash_mix(key, of_local(h, stmt->local, stmt->ixs, stmt->nixs));
 		return of_value(h, key, stmt->value);
 	case LOOP_STORE:
-		key = hash_mix(key, of_buffer(h, stmt->buffer, stmt->ix));
+		key = hash_mix(of_conds(h, key, stmt), of_buffer(h, stmt->buffer, stmt->ix));
 		return of_value(h, key, stmt->value);
 	case LOOP_CHECK: return of_check(h, key, stmt);
 	case LOOP_BARRIER:

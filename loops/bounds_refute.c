@@ -99,6 +99,20 @@ static void tell(Run *r, const IndexUse *use, int64_t at, int64_t extent)
 	r->refused = true;
 }
 
+static bool conds_hold(Run *r, const Stmt *stmt)
+{
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		const Cond *cond = &stmt->conds[i];
+		int64_t a, b;
+		if (!value_of(r, cond->a, &a) || !value_of(r, cond->b, &b) ||
+		    !(cond->kind == COND_LT   ? a < b
+		      : cond->kind == COND_LE ? a <= b
+					      : a == b))
+			return false;
+	}
+	return true;
+}
+
 static void see_stmt(Run *r, const Stmt *stmt)
 {
 	for (size_t i = 0; i < r->uses->n; i++) {
@@ -133,16 +147,8 @@ static void run_loop(Run *r, const Stmt *loop)
 
 static void run_if(Run *r, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < stmt->nconds; i++) {
-		const Cond *cond = &stmt->conds[i];
-		int64_t a, b;
-		if (!value_of(r, cond->a, &a) || !value_of(r, cond->b, &b) ||
-		    !(cond->kind == COND_LT   ? a < b
-		      : cond->kind == COND_LE ? a <= b
-					      : a == b))
-			return;
-	}
-	run_block(r, stmt->body);
+	if (conds_hold(r, stmt))
+		run_block(r, stmt->body);
 }
 
 static bool is_looked_for(const Run *r, const Stmt *stmt)
@@ -187,7 +193,7 @@ static void run_block(Run *r, Block block)
 {
 	for (uint32_t i = 0; i < block.n && --r->steps > 0; i++) {
 		const Stmt *stmt = block.stmts[i];
-		if (stmt->kind != LOOP_IF && r->uses)
+		if (stmt->kind != LOOP_IF && r->uses && conds_hold(r, stmt))
 			see_stmt(r, stmt);
 		if (stmt->kind == LOOP_CHECK)
 			r->refused |= fails(r, stmt);

@@ -336,6 +336,8 @@ static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
 		fprintf(d->out, "]");
 		dump_acc(d, stmt->acc);
 		dump_value(d, stmt->value, 0);
+		fprintf(d->out, "%s", stmt->nconds ? " if " : "");
+		dump_conds(d, stmt);
 		break;
 	case LOOP_CHECK: dump_check(d, stmt); break;
 	case LOOP_PREFETCH:

@@ -141,7 +141,8 @@ struct Stmt {
 	bool outlined;	   /* FOR, SERIAL: back ends may make a function of it */
 	int64_t lanes;	   /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
 	int64_t threads; /* FOR, GRID: of a block along the loop; BLOCK: that stand before its first */
-	const Cond *conds; /* IF: all must hold */
+	/* IF: all must hold; STORE, async: where one does not, 0 is stored and nothing read */
+	const Cond *conds;
 	uint32_t nconds;
 	Block body;	      /* FOR, IF */
 	LocalId local;	      /* LOCAL, SET */

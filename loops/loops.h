@@ -15,7 +15,7 @@
  *            | matrix ITER in [0, n) stmt                 rows of a product of matrices (loops/matrix.h)
  *            | group ITER in [0, n) stmt                  products of a warpgroup (loops/group.h)
  *            | barrier                                    threads of a block wait for each other
- *            | async BUF[ix] = BUF[ix]                    a copy to shared memory
+ *            | async BUF[ix] = BUF[ix] [if COND && ...]   a copy to shared memory, of 0 where a condition fails
  *            | commit                                     ends a group of a thread's copies
  *            | wait N                                     all but the last N groups have come
  *            | wait products N                            all but the last N loops of a group are done

@@ -99,16 +99,21 @@ static Cond parse_cond(LoopsParser *p)
 	return cond;
 }
 
-static Stmt *parse_if(LoopsParser *p, int32_t indent)
+static void parse_conds(LoopsParser *p, Stmt *stmt)
 {
-	Stmt *stmt = stmt_empty(p, LOOP_IF);
 	VEC(Cond) conds = {0};
-	p->at++;
 	do
 		PUSH(p->arena, conds, parse_cond(p));
 	while (!p->failed && lex_take(p, "&&"));
 	stmt->conds = conds.at;
 	stmt->nconds = (uint32_t)conds.n;
+}
+
+static Stmt *parse_if(LoopsParser *p, int32_t indent)
+{
+	Stmt *stmt = stmt_empty(p, LOOP_IF);
+	p->at++;
+	parse_conds(p, stmt);
 	stmt->disjoint = take_here(p, "disjoint");
 	stmt->body = parse_block(p, indent);
 	return stmt;
@@ -349,6 +354,8 @@ static Stmt *parse_async(LoopsParser *p)
 	p->at++;
 	Stmt *stmt = parse_set(p);
 	stmt->async = true;
+	if (!p->failed && !lex_first(lex_now(p)) && lex_take(p, "if"))
+		parse_conds(p, stmt);
 	return stmt;
 }
 

@@ -171,14 +171,19 @@ static void check_for(Verify *v, const Stmt *stmt)
 		v->iter_open[stmt->slot] = false;
 }
 
-static void check_if(Verify *v, const Stmt *stmt)
+static void verify_conds(Verify *v, const Stmt *stmt)
 {
-	FAIL_UNLESS(v, !v->vector, "a condition inside lanes");
-	FAIL_UNLESS(v, stmt->nconds > 0, "a condition is missing");
 	for (uint32_t i = 0; i < stmt->nconds; i++) {
 		verify_ix(v, stmt->conds[i].a);
 		verify_ix(v, stmt->conds[i].b);
 	}
+}
+
+static void check_if(Verify *v, const Stmt *stmt)
+{
+	FAIL_UNLESS(v, !v->vector, "a condition inside lanes");
+	FAIL_UNLESS(v, stmt->nconds > 0, "a condition is missing");
+	verify_conds(v, stmt);
 	bool before = v->not_alone;
 	v->not_alone = true;
 	v->nconds++;
@@ -249,6 +254,8 @@ static void check_store(Verify *v, const Stmt *stmt)
 		    !stmt->async || (buffer->shared && v->vector && v->nblocks > 0 &&
 				     stmt->acc == OP_NONE && stmt->value->kind == VALUE_LOAD),
 		    "a copy that no instruction makes");
+	FAIL_UNLESS(v, stmt->async || !stmt->nconds, "a store with a condition");
+	verify_conds(v, stmt);
 	verify_ix(v, stmt->ix);
 	FAIL_UNLESS(v, !v->vector || ix_uses(stmt->ix, v->vector->iter),
 		    "one element stored by all lanes");

@@ -1,4 +1,5 @@
-/* Lanes of a GPU: accesses of 16 bytes, or one of 8, which begin at multiples of as many. */
+/* Lanes of a GPU: accesses of 16 bytes, or one of 8, or an asynchronous copy of 4, 8 or 16, which begin at multiples of
+ * as many. */
 #include "loops/linear.h"
 #include "loops/multiple.h"
 #include "loops/verify_block.h"
@@ -13,6 +14,7 @@ typedef struct Lanes {
 	Multiples *multiples;
 	const Stmt *loop;
 	int64_t n;
+	bool async; /* the statement at hand */
 	bool wrong;
 } Lanes;
 
@@ -29,14 +31,31 @@ int64_t lanes_of_access(Dtype dtype, int64_t n)
 	return n * each > ACCESS_BYTES ? ACCESS_BYTES / each : n;
 }
 
+/* Are the lanes one asynchronous copy? */
+static bool lanes_are_copied(Dtype dtype, int64_t n)
+{
+	int64_t bytes = dtype_is_packed(dtype) ? 0 : n * (int64_t)dtype_bytes(dtype);
+	return bytes == 4 || bytes == 8 || bytes == ACCESS_BYTES;
+}
+
 static void see_access(Lanes *l, BufferId buffer, const Ix *ix)
 {
+	Dtype dtype = l->program->buffers.at[buffer].dtype;
 	if (!ix_uses(ix, l->loop->iter))
 		return;
 	bool contiguous = ix_moves_by(l->program, ix, l->loop->iter, 1);
 	const Ix *first = ix_of_first_lane(l->program, ix, l->loop->iter);
-	l->wrong |= !contiguous || !lanes_are_wide(l->program->buffers.at[buffer].dtype, l->n) ||
-		    ix_multiple(l->multiples, first) % l->n != 0;
+	bool fits = l->async ? lanes_are_copied(dtype, l->n) : lanes_are_wide(dtype, l->n);
+	l->wrong |= !contiguous || !fits || ix_multiple(l->multiples, first) % l->n != 0;
+}
+
+/* Do the lanes for which the condition holds come first, or is it the same for all? */
+static bool holds_first(const Lanes *l, const Cond *cond)
+{
+	IterVar lane = l->loop->iter;
+	bool same = !ix_uses(cond->a, lane) && !ix_uses(cond->b, lane);
+	return same || (cond->kind != COND_EQ && !ix_uses(cond->b, lane) &&
+			ix_moves_by(l->program, cond->a, lane, 1));
 }
 
 static void see_value(void *of, const Value *value)
@@ -52,7 +71,10 @@ static bool fits(Lanes *l)
 		     size_is_const(sizes, l->loop->hi->size, &l->n) && l->n > 0;
 	for (uint32_t i = 0; whole && i < l->loop->body.n; i++) {
 		const Stmt *stmt = l->loop->body.stmts[i];
+		l->async = stmt->kind == LOOP_STORE && stmt->async;
 		l->wrong |= stmt->kind == LOOP_STORE && stmt->acc != OP_NONE;
+		for (uint32_t c = 0; c < stmt->nconds; c++)
+			l->wrong |= !holds_first(l, &stmt->conds[c]);
 		if (stmt->kind == LOOP_STORE)
 			see_access(l, stmt->buffer, stmt->ix);
 		value_each(stmt->value, see_value, l);

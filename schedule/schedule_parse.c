@@ -57,9 +57,8 @@ static bool at_number(Reader *r)
 static Sym take_name(Reader *r)
 {
 	const char *from = r->at++;
-	bool dot = false;
-	while (r->at < r->end && (is_word(*r->at) || (*r->at == '.' && !dot)))
-		dot |= *r->at++ == '.';
+	while (r->at < r->end && (is_word(*r->at) || *r->at == '.'))
+		r->at++;
 	return sym_intern(r->symbols, from, (size_t)(r->at - from));
 }
 

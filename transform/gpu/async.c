@@ -1,20 +1,19 @@
-/* Products whose operands are copied to shared memory as they are, 16 bytes at a time, while threads add up.
+/* Products whose operands are copied to shared memory as they are, 16, 8 or 4 bytes at a time, while threads add up.
  *
- *   for round in 0..floor(s/32) + 3        a ring of 4 stages
+ *   for round in 0..ceil(s/32) + 3         a ring of 4 stages
  *     wait 2                                 round - 3 has come
  *     barrier                                for all threads; and stage round % 4 is read no more
- *     if round*32 + 31 < s
+ *     if round*32 < s
  *       block thread in 0..32, lane in 0..4
  *         vector element in 0..8
- *           async rows[round % 4, ...] = x[...]
+ *           async rows[round % 4, ...] = x[...] if round*32 + lane*8 + element < s
  *     commit
  *     if 2 < round
  *       ... sums += rows[(round + 1) % 4] * columns[(round + 1) % 4]
- *   wait 0
- *   barrier
  *
- * Where both operands have elements of the shared type that lie side by side, 16 bytes of them at multiples of
- * 16 bytes, without conditions; what a round has less of is left to copies by threads.
+ * Where both operands have elements of the shared type that lie side by side, as many bytes of them at multiples of
+ * as many. Steps behind the last one, and what conditions of an operand leave out, are 0. The last rounds copy nothing, so
+ * that nothing is on its way behind them.
  */
 #include "base/size_order.h"
 #include "loops/linear.h"
@@ -22,29 +21,27 @@
 #include "loops/walk.h"
 #include "transform/gpu/tiling.h"
 
-enum { RING_MOST = 4 }; /* stages */
+enum { RING_MOST = 4, COPY_LEAST = 4 }; /* stages; bytes of a copy */
 
-/* Elements in as many bytes as four of f32. */
-static int64_t chunk_of(const Tiling *g, const Side *side)
+static int64_t element_bytes(const Tiling *g, const Side *side)
 {
-	Dtype dtype = g->program->buffers.at[side->shared].dtype;
-	return QUAD * (int64_t)(dtype_bytes(DTYPE_F32) / dtype_bytes(dtype));
+	return (int64_t)dtype_bytes(g->program->buffers.at[side->shared].dtype);
 }
 
-/* Threads along what is not side by side and along chunks, and how many chunks each copies. */
+/* Threads along what is not side by side and along chunks, and how many chunks each copies; 0: they have none. */
 typedef struct Chunks {
 	int64_t elements, outer, inner, times;
 } Chunks;
 
 static Chunks chunks_of(const Tiling *g, const Side *side)
 {
-	Chunks c = {.elements = chunk_of(g, side)};
+	Chunks c = {.elements = side->chunk};
 	int64_t contiguous = side->steps_contiguous ? g->tile->steps : side->width;
 	int64_t lines = side->steps_contiguous ? side->width : g->tile->steps;
 	int64_t threads = side->threads[0] * side->threads[1];
 	c.inner = contiguous / c.elements;
 	c.outer = threads / c.inner < lines ? threads / c.inner : lines;
-	c.times = lines / c.outer;
+	c.times = c.outer ? lines / c.outer : 0;
 	return c;
 }
 
@@ -87,24 +84,37 @@ static Taken taken_at(const Tiling *g, const Side *side, const CopyIters *i, con
 	place.along = plus(g, place.along, place.along_element);
 	place.step = plus(g, place.step, place.step_element);
 	place.along_element = place.step_element = number(g, 0);
-	return tiling_take(g, side, &place, false);
+	return tiling_take(g, side, &place, !tiling_is_whole(g));
 }
 
 static const Ix *first_step(const Tiling *g) { return times(g, iter(g, g->k), g->tile->steps); }
 
-/* Are chunks of the side 16 bytes at a multiple of as many, all of them read or none? */
+/* Is what conditions leave of a chunk its first elements? */
+static bool reads_first(const Tiling *g, const Taken *taken, IterVar lane)
+{
+	for (uint32_t i = 0; i < taken->nconds; i++) {
+		const Cond *cond = &taken->conds[i];
+		bool same = !ix_uses(cond->a, lane) && !ix_uses(cond->b, lane);
+		if (!same && (cond->kind == COND_EQ || ix_uses(cond->b, lane) ||
+			      !ix_moves_by(g->program, cond->a, lane, 1)))
+			return false;
+	}
+	return true;
+}
+
+/* Do chunks of so many elements begin at multiples of as many, the first of them read, or none? */
 static bool has_chunks(Tiling *g, const Side *side)
 {
 	CopyIters i = tiling_copy_iters(g);
 	Chunks c = chunks_of(g, side);
 	Sizes *sizes = g->program->sizes;
 	Size elements = size_const(sizes, c.elements);
-	if (!tiling_is_held(g, side) || !tiling_sum_is_one(g, side) || c.outer * c.times == 0 ||
+	if (c.times == 0 ||
 	    (!side->steps_contiguous && !size_divides(sizes, elements, side->group->extent)))
 		return false;
 	Taken taken = taken_at(g, side, &i, first_step(g));
-	const Value *load = taken.nconds ? NULL : source_value(g, side, taken.value);
-	if (!load || load->ix->reads)
+	const Value *load = source_value(g, side, taken.value);
+	if (!load || load->ix->reads || !reads_first(g, &taken, i.lane))
 		return false;
 	Multiples multiples = multiples_unknown(g->arena, g->program, g->kernel);
 	const Ix *first = ix_of_first_lane(g->program, load->ix, i.lane);
@@ -112,10 +122,23 @@ static bool has_chunks(Tiling *g, const Side *side)
 	       ix_multiple(&multiples, first) % c.elements == 0;
 }
 
+/* Finds the largest chunks that a copy takes. */
+static bool find_chunks(Tiling *g, Side *side)
+{
+	int64_t each = element_bytes(g, side);
+	bool found = false;
+	if (!tiling_is_held(g, side) || !tiling_sum_is_one(g, side))
+		return false;
+	for (int64_t bytes = QUAD * COPY_LEAST; bytes >= COPY_LEAST && !found; bytes /= 2) {
+		side->chunk = bytes / each;
+		found = side->chunk > 0 && has_chunks(g, side);
+	}
+	return found;
+}
+
 static int64_t stage_bytes(const Tiling *g, const Side *side)
 {
-	Dtype dtype = g->program->buffers.at[side->shared].dtype;
-	return tiling_stage_elements(g, side) * (int64_t)dtype_bytes(dtype);
+	return tiling_stage_elements(g, side) * element_bytes(g, side);
 }
 
 static void set_stages(const Tiling *g, const Side *side)
@@ -127,11 +150,15 @@ static void set_stages(const Tiling *g, const Side *side)
 void async_set_up(Tiling *g)
 {
 	int64_t most = g->shared_most / (stage_bytes(g, &g->rows) + stage_bytes(g, &g->columns));
-	if (most < 2 || !has_chunks(g, &g->rows) || !has_chunks(g, &g->columns))
+	if (most < 2 || !find_chunks(g, &g->rows) || !find_chunks(g, &g->columns))
 		return;
 	g->async = true;
 	g->k = tiling_iter(g, "round");
 	g->stages = most < RING_MOST ? most : RING_MOST;
+	int64_t n, enough = RING_MOST;
+	if (size_is_const(g->program->sizes, g->product->sum.extent, &n))
+		enough = n / g->tile->steps + (n % g->tile->steps != 0) + 1;
+	g->stages = enough < 2 ? 2 : enough < g->stages ? enough : g->stages;
 	set_stages(g, &g->rows);
 	set_stages(g, &g->columns);
 }
@@ -145,8 +172,9 @@ static Block copy(Tiling *g, const Side *side, const Ix *stage)
 	const Ix *stage_step[] = {stage, plus(g, place.step, place.step_element)};
 	const Ix *at =
 		tiling_shared(g, side, stage_step, plus(g, place.along, place.along_element));
-	const Stmt *store =
-		stmt_async(g->arena, side->shared, at, source_value(g, side, taken.value));
+	Stmt *store = stmt_async(g->arena, side->shared, at, source_value(g, side, taken.value));
+	store->conds = taken.nconds ? taken.conds : NULL;
+	store->nconds = taken.nconds;
 	Block body = loop_of(g, LOOP_VECTOR, i.lane, c.elements, block_one(g->arena, store));
 	body = loop_of(g, LOOP_UNROLL, i.time, c.times, body);
 	body = loop_of(g, LOOP_BLOCK, i.inner, c.inner, body);
@@ -161,23 +189,23 @@ static const Ix *stage_at(const Tiling *g, int64_t behind)
 
 void async_rounds(Tiling *g, Body *body)
 {
-	int64_t steps = g->tile->steps, ahead = g->stages - 1;
+	int64_t ahead = g->stages - 1;
 	Sizes *sizes = g->program->sizes;
-	const Ix *round = iter(g, g->k), *last = plus(g, first_step(g), number(g, steps - 1));
+	const Ix *round = iter(g, g->k);
 	Body loop = {0}, copies = {0}, adds = {0};
 	PUSH(g->arena, loop.stmts, stmt_wait(g->arena, ahead - 1));
 	add_barrier(g, &loop);
 	add(g, &copies, copy(g, &g->rows, stage_at(g, 0)));
 	add(g, &copies, copy(g, &g->columns, stage_at(g, 0)));
-	add(g, &loop, if_below(g, last, sized(g, g->product->sum.extent), body_block(&copies)));
+	add(g, &loop,
+	    if_below(g, first_step(g), sized(g, g->product->sum.extent), body_block(&copies)));
 	PUSH(g->arena, loop.stmts, stmt_commit(g->arena));
 	add(g, &adds, mma_steps(g, stage_at(g, 1)));
 	if (g->parts != g->sums)
 		add(g, &adds, mma_promote(g, plus(g, round, number(g, -ahead))));
 	add(g, &loop, if_below(g, number(g, ahead - 1), round, body_block(&adds)));
-	Size rounds = size_plus(sizes, size_floor(sizes, g->product->sum.extent, steps), ahead);
+	Size rounds =
+		size_plus(sizes, size_ceil(sizes, g->product->sum.extent, g->tile->steps), ahead);
 	PUSH(g->arena, body->stmts,
 	     stmt_for(g->arena, g->k, number(g, 0), sized(g, rounds), body_block(&loop)));
-	PUSH(g->arena, body->stmts, stmt_wait(g->arena, 0));
-	add_barrier(g, body);
 }

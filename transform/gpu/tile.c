@@ -117,7 +117,7 @@ Block tiling_add_steps(Tiling *g, const Ix *stage, Size steps)
 
 /* ---- the loop over the sum ---- */
 
-static bool is_whole(const Tiling *g)
+bool tiling_is_whole(const Tiling *g)
 {
 	Size steps = size_const(g->program->sizes, g->tile->steps);
 	return size_divides(g->program->sizes, steps, g->product->sum.extent);
@@ -195,13 +195,13 @@ static void add_rest(Tiling *g, Body *body)
 static Block sums(Tiling *g)
 {
 	Body body = {0};
-	if (!is_short(g) && g->async) {
+	if (g->async) {
 		async_rounds(g, &body);
 	} else if (!is_short(g)) {
 		add_first(g, &body);
 		add_rounds(g, &body);
 	}
-	if (!is_whole(g))
+	if (!g->async && !tiling_is_whole(g))
 		add_rest(g, &body);
 	if (g->parts != g->sums)
 		add(g, &body, mma_promote(g, NULL));
@@ -337,7 +337,7 @@ static void make(Tiling *g)
 	declare(g, g->sums, g->product->declared->value);
 	if (g->parts != g->sums)
 		declare(g, g->parts, zero(g));
-	if (!g->async || !is_whole(g)) {
+	if (!g->async) {
 		declare(g, g->rows.next, zero(g));
 		declare(g, g->columns.next, zero(g));
 	}

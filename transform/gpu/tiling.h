@@ -15,6 +15,7 @@ typedef struct Side {
 	int64_t width;	    /* rows or columns of the tile */
 	int64_t threads[2]; /* that copy: along rows and steps, or steps and rows */
 	int64_t times;	    /* fours that each of them copies */
+	int64_t chunk;	    /* elements of an asynchronous copy */
 	int64_t pitch; /* from one step to the next in what is shared, or from one row or column */
 	bool rows;     /* or columns */
 	bool steps_contiguous; /* neighbours in what is shared are steps */
@@ -140,12 +141,14 @@ void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
 
-/* async.c: lets both operands be copied as they are, 16 bytes at a time, where they can be; all whole rounds of
+/* async.c: lets both operands be copied as they are, up to 16 bytes at a time, where they can be; all rounds of
  * the sum then. */
 void async_set_up(Tiling *g);
 void async_rounds(Tiling *g, Body *body);
 
-/* tile.c: threads along a side of the tile, and how much of it each has: fours, of which one begins there in the tile. */
+/* tile.c: does the sum fill whole rounds, whatever the sizes are? */
+bool tiling_is_whole(const Tiling *g);
+/* ... threads along a side of the tile, and how much of it each has: fours, of which one begins there in the tile. */
 int64_t tiling_threads_along(const Tiling *g, const Side *side);
 int64_t tiling_thread_width(const Tiling *g, const Side *side);
 const Ix *tiling_quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad);

@@ -1,6 +1,7 @@
 """ptx_tensor.py TSRC FOLDER: what the PTX of each tile by tensor cores has in a round: how many products of matrices, by how many
 loads of them, and whether something is on a stack; with operands as they lie in a file, and transposed; and, where sizes
-are known, whether copies are asynchronous."""
+are known, whether copies are asynchronous, and of how many bytes."""
+import re
 import sys
 
 from ptx_text import compiled, count
@@ -31,4 +32,4 @@ for kind, tile, layout, sizes in ([("bf16", NARROW[0], "i, k; k, j", DIMS), ("f1
     assert ".local" not in text, (kind, tile, layout)
     print("%s %d x %d of %s: %d products, %d + %d loads, %s" % (
         kind, tile[0], tile[2], layout, count(text, "mma.sync.aligned"), count(text, "ldmatrix.sync.aligned.m8n8.x4"),
-        count(text, "ldmatrix.sync.aligned.m8n8.x2"), "asynchronous" if "cp.async.cg.shared.global" in text else "by threads"))
+        count(text, "ldmatrix.sync.aligned.m8n8.x2"), " and ".join("asynchronous by " + n for n in sorted(set(re.findall(r"cp\.async\.c[ag]\.shared\.global \S+ \S+ (\d+)", text)))) or "by threads"))
