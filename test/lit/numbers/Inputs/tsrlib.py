@@ -95,7 +95,7 @@ def compile_text(text, options=()):
     if gpu and DRIVER:
         subprocess.run([TSRC, source, "-o", os.path.join(directory, "m.ptx"), *options], check=True)
     if gpu:  # its kernels on this CPU, thread after thread
-        subprocess.run(["cc", "-std=c99", "-Og", "-ffp-contract=off", "-w", "-fPIC", "-shared", "-o", loaded, "-x", "c", made,
+        subprocess.run(["cc", "-std=c99", "-O0", "-ffp-contract=off", "-w", "-fPIC", "-shared", "-o", loaded, "-x", "c", made,
                         "-lm"], check=True)
     with open(os.path.join(directory, "m.h"), encoding="utf8") as header:
         return os.path.join(directory, "m.so"), header.read()
