@@ -291,10 +291,26 @@ static AlongSpec chosen_spec(Build *b, const AstExpr *call, Sym *own_letter)
 	return spec;
 }
 
+/* topk("i, j => i, k", 4, x) */
+static void report_exchanged(Build *b, const AstExpr *spec, const AstExpr *k)
+{
+	Arena *arena = b->arena;
+	diag(b->diags, E0239, spec->span,
+	     "how many elements topk takes stands before the specification");
+	diag_fix(b->diags, span_join(spec->span, k->span),
+		 arena_printf(arena, "%s, %s", source_text(b->diags->sources, arena, k->span),
+			      source_text(b->diags->sources, arena, spec->span)),
+		 "the size stands first");
+}
+
 Value run_topk(Build *b, const AstExpr *call)
 {
 	Along along = {0};
 	Sym own = NULL;
+	if (call->args[1]->kind == AST_STRING) {
+		report_exchanged(b, call->args[1], call->args[2]);
+		return value_error();
+	}
 	const SizeExpr *k = eval_size(b, call->args[1]);
 	if (!k)
 		return value_error();
@@ -312,5 +328,9 @@ Value run_topk(Build *b, const AstExpr *call)
 		     ((Bind){id, own, call->args[1]->span, k, CAPTURE_NONE}));
 		items[i] = along_result(b, &spec, id, call);
 	}
-	return (Value){.kind = VALUE_TUPLE, .items = items, .nitems = 2, .span = call->span};
+	return (Value){.kind = VALUE_TUPLE,
+		       .results = true,
+		       .items = items,
+		       .nitems = 2,
+		       .span = call->span};
 }

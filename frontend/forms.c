@@ -197,8 +197,12 @@ static Border *border_argument(Build *b, const AstExpr *expr)
 		     (binding->value.kind == VALUE_WORD || binding->value.kind == VALUE_NUMBER);
 	Value value = {.kind = VALUE_WORD, .word = expr->name.sym};
 	Border *border = ARENA_NEW(b->arena, Border);
+	bool unknown = expr->kind == AST_NAME && !word && !scope_find(b->at.scope, expr->name.sym);
 	if (!word || named)
 		value = eval(b, expr);
+	if (unknown && value.kind == VALUE_ERROR)
+		diag_note(b->diags, expr->span,
+			  "a border is a number or one of these words: skip, edge, reflect, wrap");
 	*border = (Border){.kind = BORDER_NUMBER, .span = expr->span};
 	if (value.kind == VALUE_WORD)
 		border->kind = border_of_word(value.word);

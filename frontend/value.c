@@ -326,11 +326,17 @@ NodeId value_to_node(Build *b, Value value)
 	case VALUE_TENSOR: return value.node;
 	case VALUE_NUMBER: return number_node(b, &value);
 	case VALUE_SIZE: return size_node(b, value.size, value.span);
-	case VALUE_TUPLE: return literal_from_tuple(b, &value);
+	case VALUE_TUPLE:
+		if (!value.results)
+			return literal_from_tuple(b, &value);
+		break;
 	default: break;
 	}
 	diag(b->diags, E0209, value.span, "a tensor is needed here, and this is %s",
 	     value_describe(&value));
+	if (value.kind == VALUE_TUPLE)
+		diag_note(b->diags, value.span, "'let (a, b) = ...' names each of its %u values",
+			  value.nitems);
 	if (value.kind == VALUE_FN || value.kind == VALUE_INSTANCE)
 		note_lists(b, &value);
 	return NODE_NONE;

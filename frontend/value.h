@@ -33,6 +33,7 @@ struct Value {
 	ValueKind kind;
 	bool scales;     /* TENSOR: written with numbers, sizes and scalars alone, so `*` scales by it */
 	bool is_integer; /* NUMBER: `integer` holds it too */
+	bool results; /* TUPLE: of a form or a loop, not written in parentheses, which a literal is */
 	uint32_t nitems; /* TUPLE */
 	Span span;       /* where the value was written */
 	Span given;	 /* the argument of a configuration that gave it; SPAN_NONE: none */

@@ -121,6 +121,23 @@ static void check_names(SpecTree *tree)
 
 /* ---- the driver ---- */
 
+static bool is_item(int kind) { return spec_token_info(kind)->class[0] == 'A'; }
+
+/* "o =+1 k": a margin without its brackets stands before the token. */
+static bool report_margin(const SpecTree *tree)
+{
+	const char *text = tree->source->text + tree->last.span.start;
+	size_t n = tree->last.span.end - tree->last.span.start;
+	bool touches = tree->last.span.start >= 3 &&
+		       (memcmp(text - 2, "=+", 2) == 0 || memcmp(text - 3, "=+?", 3) == 0);
+	if (tree->last.kind != SPEC_TOKEN_INT || !touches)
+		return false;
+	diag_fix(tree->parse->diags, tree->last.span,
+		 arena_printf(tree->parse->perm, "[%.*s]", (int)n, text),
+		 "margins stand in brackets: '=+[1]', or '=+[1, 2]'");
+	return true;
+}
+
 static void report(SpecTree *tree, const void *parser, Token token)
 {
 	bool expected[SPEC_TOKEN_COUNT];
@@ -132,8 +149,14 @@ static void report(SpecTree *tree, const void *parser, Token token)
 	     expect_text(arena, expected, spec_token_info, SPEC_TOKEN_COUNT),
 	     expect_found(arena, tree->source, token, end));
 	Span gap = {token.span.file, tree->last.span.end, tree->last.span.end};
+	if (report_margin(tree))
+		return;
 	if (expected[SPEC_TOKEN_COMMA] && spec_token_info(token.kind)->class[0] == 'A')
 		diag_fix(tree->parse->diags, gap, ",", "axes are separated by commas here");
+	if (expected[SPEC_TOKEN_RBRACKET])
+		diag_fix(tree->parse->diags, gap, "]", "close it with ']'");
+	else if (expected[SPEC_TOKEN_RPAREN] && !is_item(token.kind))
+		diag_fix(tree->parse->diags, gap, ")", "close it with ')'");
 	if (tree->last.kind == SPEC_TOKEN_STAR && token.kind == SPEC_TOKEN_INT)
 		diag_note(tree->parse->diags, token.span, "the number stands first: 2*i");
 }
@@ -151,7 +174,6 @@ static bool feed(SpecTree *tree, void *parser, Token token)
 	return true;
 }
 
-static bool is_item(int kind) { return spec_token_info(kind)->class[0] == 'A'; }
 static bool is_row_var(int kind)
 {
 	return kind == SPEC_TOKEN_ELLIPSIS || kind == SPEC_TOKEN_ROWVAR;

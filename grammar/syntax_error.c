@@ -45,6 +45,17 @@ static bool confused(const Fault *f, uint32_t n, const char *meant, const char *
 	return true;
 }
 
+/* sum(i, j => i, x) */
+static bool unquoted_spec(const Fault *f)
+{
+	Token open;
+	if (!file_parse_opener(f->parser, &open) || open.kind != TOKEN_LPAREN)
+		return false;
+	diag(f->parse->diags, E0115, f->token.span,
+	     "'=>' cannot stand here: a specification stands in quotes, such as \"i, j => i\"");
+	return true;
+}
+
 static bool wrong_equals(const Fault *f)
 {
 	switch (f->token.kind) {
@@ -67,6 +78,8 @@ static bool wrong_equals(const Fault *f)
 		         "inside a routine the '=' and what is written against it are one symbol");
 		return true;
 	case TOKEN_FATARROW:
+		if (unquoted_spec(f))
+			return true;
 		if (f->expected[TOKEN_ARROW])
 			return confused(f, 2, "->", "'=>' belongs to specifications");
 		if (f->expected[TOKEN_EQ])
@@ -287,7 +300,8 @@ static bool note_iterate(const Fault *f)
 			  scan ? "scan" : "iterate");
 		return true;
 	}
-	bool told = (head && f->expected[TOKEN_EQ]) || body || loop;
+	bool bare = f->token.kind == TOKEN_RPAREN && f->expected[TOKEN_COMMA];
+	bool told = (head && (f->expected[TOKEN_EQ] || bare)) || body || loop;
 	if (told && scan)
 		diag_note(
 			f->parse->diags, f->token.span,

@@ -9,7 +9,37 @@ enum { CIRCLE_SHOWN = 8 };
 
 /* ---- rows that do not have as many axes as are said ---- */
 
-/* What `@` and gather want of their operands. */
+/* gather(table, ids) with ids : [n]: what they are where they are declared. */
+static void suggest_ids(Blame *b, const Node *gather)
+{
+	const Node *ids = &b->s->graph->nodes.at[gather->args[1]];
+	const ShapeDecl *shape = ids->shape;
+	diag_note(b->diags, gather->op_span,
+		  "the indices of 'gather' have batch axes alone: [n |]");
+	if ((ids->kind != NODE_INPUT && ids->kind != NODE_PARAM) || !shape ||
+	    shape->rows[ROW_OUTPUT].naxes == 0 || shape->rows[ROW_INPUT].naxes > 0 ||
+	    shape->rows[ROW_BATCH].naxes > 0)
+		return;
+	Span end = {shape->span.file, shape->span.end - 1, shape->span.end - 1};
+	diag_fix(b->diags, end, " |", "the axes would fit before a bar");
+}
+
+/* scan(n, h = x) until (h > 5): the condition and what is made of it stand at one place. */
+static void note_until(Blame *b, const Node *node)
+{
+	const Graph *graph = b->s->graph;
+	for (size_t i = 1; i < graph->loops.n; i++) {
+		NodeId until = graph->loops.at[i].until;
+		Span span = until == NODE_NONE ? SPAN_NONE : graph->nodes.at[until].span;
+		if (until != NODE_NONE && span.start == node->span.start &&
+		    span.end == node->span.end)
+			diag_note(b->diags, span,
+				  "what ends a loop is one number: reduce(max, ...) makes one, "
+				  "'min' where all must hold");
+	}
+}
+
+/* What `@`, gather and the end of a loop want of their operands. */
 static void note_form(Blame *b, const Con *con)
 {
 	Solver *s = b->s;
@@ -19,8 +49,8 @@ static void note_form(Blame *b, const Con *con)
 			b->diags, node->op_span,
 			"'@' takes the leftmost batch axis: [n | ...], or a literal '[| a, b |]'");
 	else if (node->kind == NODE_GATHER && !node->spec && con->arg == 1)
-		diag_note(b->diags, node->op_span,
-			  "the indices of 'gather' have batch axes alone: [n |]");
+		suggest_ids(b, node);
+	note_until(b, node);
 }
 
 static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)
@@ -136,6 +166,7 @@ void tell_more_axes(Blame *b, const Conflict *c)
 	      row_kind_text(meets ? ROW_OUTPUT : con->row), n == 1 ? "is" : "es",
 	      flat_text(s, &opnd), meets ? takes_text(s, con, &res) : room_text(s, &res));
 	suggest_compose(b, c->con);
+	note_form(b, con);
 	note_rows(b, c->con);
 }
 

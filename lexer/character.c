@@ -84,13 +84,16 @@ static void report(Lexer *lexer, Span span, uint32_t code, const char *shown)
 		diag(lexer->diags, E0103, span, "the character '%s' cannot stand here", shown);
 }
 
-/* "oh += kh" and "oh < kh" in a specification: a mark was meant. */
+/* "oh += kh", "oh = kh" and "oh < kh" in a specification: a mark was meant. */
 static bool report_mark(Lexer *lexer, const unsigned char *at, Span one)
 {
 	bool after_plus = at > lexer->text && at[-1] == '+';
-	if (!lexer->spec || (*at != '<' && !(*at == '=' && after_plus)))
+	if (!lexer->spec || (*at != '<' && *at != '='))
 		return false;
-	if (*at == '=')
+	if (*at == '=' && !after_plus)
+		diag_fix(lexer->diags, one, "=+",
+			 "a padded window is marked '=+', one without margins '<+'");
+	else if (*at == '=')
 		diag_fix(lexer->diags, (Span){one.file, one.start - 1, one.end}, "=+",
 			 "a padded window is marked '=+'");
 	else
