@@ -44,6 +44,12 @@ typedef struct Role {
 	bool *known;			/* by event */
 } Role;
 
+/* What a loop of a warpgroup is, in every round the same. */
+typedef struct KnownNest {
+	const Stmt *loop, *row;
+	GroupNest nest;
+} KnownNest;
+
 typedef struct Rounds {
 	Program *program;
 	const Kernel *kernel;
@@ -51,6 +57,7 @@ typedef struct Rounds {
 	Interval *iters;
 	VEC(Event) events;
 	VEC(Completion) completions;
+	VEC(KnownNest) nests;
 	Role roles[ROLES_MOST];
 	int nroles;
 	int role;	    /* of the loop of a block around; NOBODY */
@@ -293,10 +300,23 @@ static void set_zero(Rounds *r, const Stmt *loop)
 		r->iters[s->iter] = (Interval){0, 0};
 }
 
+static const char *find_nest(Rounds *r, const Stmt *loop, GroupNest *nest)
+{
+	for (size_t i = 0; i < r->nests.n; i++)
+		if (r->nests.at[i].loop == loop && r->nests.at[i].row == r->row) {
+			*nest = r->nests.at[i].nest;
+			return NULL;
+		}
+	const char *rule = group_nest(r->program, r->kernel, r->row, loop, nest);
+	if (!rule)
+		PUSH(r->arena, r->nests, ((KnownNest){loop, r->row, *nest}));
+	return rule;
+}
+
 static void walk_group(Rounds *r, const Stmt *stmt)
 {
 	GroupNest nest;
-	const char *rule = r->row ? group_nest(r->program, r->kernel, r->row, stmt, &nest)
+	const char *rule = r->row ? find_nest(r, stmt, &nest)
 				  : "a loop of a warpgroup outside of the threads of a block";
 	if (r->conds && !rule)
 		rule = "a product that not all threads of a warpgroup come to";

@@ -11,28 +11,39 @@
 
 /* Fitted to times measured on an H100: f32, both operands as they lie, edges guarded. */
 static const GpuTile tiles[] = {
-	{128, 128, 8, 8, 16, 2, 2.07, 1.631, 1.547, .29},
-	{64, 128, 8, 8, 16, 3, 2.45, .423, .826, .01},
-	{64, 64, 8, 4, 16, 5, 1.94, .553, .417, .10},
-	{32, 64, 4, 4, 16, 6, 2.00, .333, .239, .02},
-	{16, 64, 4, 4, 16, 10, 2.08, .275, .123, .04},
+	{128, 128, 8, 8, 16, 2, 2.07, 1.631, 1.547, .29, false},
+	{64, 128, 8, 8, 16, 3, 2.45, .423, .826, .01, false},
+	{64, 64, 8, 4, 16, 5, 1.94, .553, .417, .10, false},
+	{32, 64, 4, 4, 16, 6, 2.00, .333, .239, .02, false},
+	{16, 64, 4, 4, 16, 10, 2.08, .275, .123, .04, false},
 };
 
 /* Of two bytes an element, a warp's tile where others have a thread's. The last two were measured on an H100; the others
  * take 2 us, and each step of a block the time of its multiplications at 3.3 TFLOP/s on a multiprocessor, or of
  * its bytes at 115 GB/s alone, and its result at 40 GB/s. */
-static const GpuTile tiles_16[] = {
-	{128, 128, 64, 64, 32, 2, 2.0, .318, .318, 1.64},
-	{64, 64, 32, 32, 32, 5, 2.0, .081, .079, .41},
-	{32, 64, 16, 32, 32, 3, 1.40, .123, .078, .24},
-	{16, 64, 16, 16, 32, 3, 1.44, .091, .060, .21},
+#define TILES_16                                                       \
+	{128, 128, 64, 64, 32, 2, 2.0, .318, .318, 1.64, false},       \
+		{64, 64, 32, 32, 32, 5, 2.0, .081, .079, .41, false},  \
+		{32, 64, 16, 32, 32, 3, 1.40, .123, .078, .24, false}, \
+	{                                                              \
+		16, 64, 16, 16, 32, 3, 1.44, .091, .060, .21, false    \
+	}
+static const GpuTile tiles_16[] = {TILES_16};
+
+/* ... of which the last four, by warpgroups, were measured on an H100. Another warp copies. */
+static const GpuTile tiles_16_groups[] = {
+	TILES_16,
+	{128, 64, 16, 64, 64, 1, 1.74, .208, .137, .84, true},
+	{128, 128, 16, 128, 64, 1, 1.78, .287, .246, 1.01, true},
+	{128, 192, 16, 192, 64, 1, 1.58, .429, .429, 1.45, true},
+	{128, 256, 16, 256, 64, 1, 1.37, .576, .576, 1.82, true},
 };
 
 /* Of tf32, by the same rules at half the rate. */
 static const GpuTile tiles_tf32[] = {
-	{64, 128, 32, 64, 16, 2, 2.0, .159, .159, .82},
-	{64, 64, 32, 32, 16, 4, 2.0, .081, .079, .41},
-	{16, 64, 16, 16, 32, 6, 2.0, .130, .089, .10},
+	{64, 128, 32, 64, 16, 2, 2.0, .159, .159, .82, false},
+	{64, 64, 32, 32, 16, 4, 2.0, .081, .079, .41, false},
+	{16, 64, 16, 16, 32, 6, 2.0, .130, .089, .10, false},
 };
 
 static const GpuAttention attention[] = {{64, 64, 8, 4, 64}, {32, 32, 4, 4, 128}};
@@ -44,18 +55,20 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 	{                                        \
 		list, sizeof list / sizeof *list \
 	}
-#define TILES                                                                                 \
+#define TILES_OF(tiles_16)                                                                    \
 	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2,     \
 		4 / 3.5e6, 64, attention, sizeof attention / sizeof *attention, attention_16, \
 		sizeof attention_16 / sizeof *attention_16
+
+#define TILES TILES_OF(tiles_16)
 
 static const GpuTarget gpus[] = {
 	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 108, TILES, 16,
 	 1024, 70},
 	{"sm_90", 1024, SHARED(99, 228), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 132, TILES, 16,
 	 1024, 78},
-	{"sm_90a", 1024, SHARED(227, 228), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 132, TILES, 16,
-	 1024, 80},
+	{"sm_90a", 1024, SHARED(227, 228), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 132,
+	 TILES_OF(tiles_16_groups), 16, 1024, 80},
 	{"sm_100", 1024, SHARED(99, 228), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 148, TILES, 16,
 	 1024, 86},
 	{"sm_120", 1024, SHARED(99, 100), BLOCKS_MOST, 256, 32, 48, ROWS, COLUMNS, 170, TILES, 16,

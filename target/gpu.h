@@ -2,6 +2,7 @@
 #ifndef TSR_TARGET_GPU_H
 #define TSR_TARGET_GPU_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -15,6 +16,7 @@ typedef struct GpuTile {
 	int64_t rows, columns, thread_rows, thread_columns, steps;
 	int64_t together; /* blocks that fit on a multiprocessor */
 	double start, alone, share, end;
+	bool group; /* by warpgroups, a warp 16 rows and all columns, from what TMA copies */
 } GpuTile;
 
 typedef struct GpuTiles {

@@ -10,7 +10,7 @@
  *
  * Dims that are known at run time only are taken for `unknown`. What a schedule asks for is taken as it is:
  * `tile i 64 8, j 128 8; block k 16` is a block's rows and columns with those of a thread, and how many steps
- * of the sum are shared at a time.
+ * of the sum are shared at a time; `tile i 128 16, j 256 256; block k 64` is by warpgroups.
  */
 #include <math.h>
 
@@ -198,10 +198,27 @@ static bool pays(const Choose *c)
 	return c->rows >= least && c->columns >= least && c->sum >= least;
 }
 
+/* Is a tile by warpgroups asked for, which the operands do not fit? */
+static bool asks_unfit_group(const Choose *c, TileWanted wanted)
+{
+	GpuTiles tiles = tiles_of(c);
+	for (int64_t i = 0; i < tiles.n; i++) {
+		wanted.tile = &tiles.at[i];
+		wanted.slices = 1;
+		if (wanted.tile->group && is_asked(c, &wanted) &&
+		    !group_fits(c->t->program, c->product, 1))
+			return true;
+	}
+	return false;
+}
+
 /* Why there is none of those that are asked for. */
-static const char *no_tile(const Choose *c)
+static const char *no_tile(const Choose *c, const TileWanted *wanted)
 {
 	Arena *arena = c->t->program->arena;
+	if (asks_unfit_group(c, *wanted))
+		return "a tile by warpgroups has operands that TMA copies: elements of one axis side by side, "
+		       "those of the others a multiple of 16 bytes apart";
 	const char *text = "a GPU has tiles of";
 	GpuTiles tiles = tiles_of(c);
 	for (int64_t i = 0; i < tiles.n; i++) {
@@ -220,7 +237,8 @@ static void take_better(const Choose *c, TileWanted *best, const GpuTile *tile)
 		TileWanted wanted = *best;
 		wanted.tile = tile;
 		wanted.slices = n;
-		if (may_split(c, tile, n) && is_asked(c, &wanted) &&
+		bool fits = !tile->group || group_fits(c->t->program, c->product, n);
+		if (may_split(c, tile, n) && is_asked(c, &wanted) && fits &&
 		    (!best->tile || time_of(c, &wanted) < time_of(c, best)))
 			*best = wanted;
 	}
@@ -240,7 +258,7 @@ void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wante
 		if (has_registers(&c, &tiles.at[i]))
 			take_better(&c, wanted, &tiles.at[i]);
 	if (!wanted->tile && asks_on(c.sides))
-		c.sides->refused = no_tile(&c);
+		c.sides->refused = no_tile(&c, wanted);
 	if (!wanted->tile && asks_on(c.steps))
 		c.steps->refused =
 			"a second number is how many slices of the same length the sum goes in, "

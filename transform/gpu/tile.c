@@ -21,6 +21,7 @@
  */
 #include "base/size_order.h"
 #include "transform/gpu/elements.h"
+#include "transform/gpu/group.h"
 
 /* ---- sums ---- */
 
@@ -192,16 +193,21 @@ static void add_rest(Tiling *g, Body *body)
 	    tiling_add_steps(g, number(g, 0), size_sub(sizes, g->product->sum.extent, whole)));
 }
 
+/* Do threads copy both operands through their registers? */
+static bool threads_copy(const Tiling *g) { return !g->tile->group && !g->async; }
+
 static Block sums(Tiling *g)
 {
 	Body body = {0};
-	if (g->async) {
+	if (g->tile->group) {
+		group_rounds(g, &body);
+	} else if (g->async) {
 		async_rounds(g, &body);
 	} else if (!is_short(g)) {
 		add_first(g, &body);
 		add_rounds(g, &body);
 	}
-	if (!g->async && !tiling_is_whole(g))
+	if (threads_copy(g) && !tiling_is_whole(g))
 		add_rest(g, &body);
 	if (g->parts != g->sums)
 		add(g, &body, mma_promote(g, NULL));
@@ -288,6 +294,10 @@ LocalId tiling_sums(Tiling *g, const char *name)
 
 static void set_up(Tiling *g)
 {
+	if (g->tile->group) {
+		group_set_up(g);
+		return;
+	}
 	g->k = tiling_iter(
 		g, g->kernel->iters[g->product->sum.loops[g->product->sum.n - 1]->iter].name);
 	g->rows = tiling_side(g, true);
@@ -337,7 +347,7 @@ static void make(Tiling *g)
 	declare(g, g->sums, g->product->declared->value);
 	if (g->parts != g->sums)
 		declare(g, g->parts, zero(g));
-	if (!g->async) {
+	if (threads_copy(g)) {
 		declare(g, g->rows.next, zero(g));
 		declare(g, g->columns.next, zero(g));
 	}

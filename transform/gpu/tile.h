@@ -49,6 +49,8 @@ typedef struct Product {
 
 /* product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
 bool product_of(Program *program, const Kernel *kernel, Product *product);
+/* group.c: can TMA copy both operands, so that warpgroups multiply them, also where the sum goes in so many slices? */
+bool group_fits(Program *program, const Product *product, int64_t slices);
 /* choose.c: which matrix instruction, if any, computes the product. */
 TensorUse product_tensor(const Transform *t, const Product *product);
 typedef struct TileWanted {

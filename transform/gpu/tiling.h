@@ -39,6 +39,8 @@ typedef struct Tiling {
 	int64_t shared_most; /* bytes of a block, so that as many fit on a multiprocessor as the tile says */
 	int64_t stages;	     /* that are shared */
 	bool async;
+	BufferId full,
+		empty; /* by warpgroups: mbarriers of stages that have come, and that may be filled again */
 	Body body;
 } Tiling;
 

@@ -33,3 +33,13 @@ for kind, tile, layout, sizes in ([("bf16", NARROW[0], "i, k; k, j", DIMS), ("f1
     print("%s %d x %d of %s: %d products, %d + %d loads, %s" % (
         kind, tile[0], tile[2], layout, count(text, "mma.sync.aligned"), count(text, "ldmatrix.sync.aligned.m8n8.x4"),
         count(text, "ldmatrix.sync.aligned.m8n8.x2"), " and ".join("asynchronous by " + n for n in sorted(set(re.findall(r"cp\.async\.c[ag]\.shared\.global \S+ \S+ (\d+)", text)))) or "by threads"))
+
+# 288 threads, so that a thread has 224 registers
+for kind, columns, layout in [("bf16", 64, "i, k; k, j"), ("f16", 128, "k, i; j, k"), ("bf16", 192, "i, k; j, k"), ("bf16", 256, "i, k; k, j")]:
+    first, second = (row.translate(str.maketrans(KNOWN)) for row in layout.split("; "))
+    program = 'input a : %s [%s]\ninput b : %s [%s]\ninput c : [256]\noutput y = relu(einsum("%s => i, j", f32(a), f32(b)) + c)\n' % (
+        kind, first, kind, second, layout)
+    text, registers, stack = compiled(tsrc, folder, program, "y: tile i 128 16, j %d %d\n" % (columns, columns), "--target=cuda:sm_90a")
+    assert stack == [0, 0] and registers <= 224 and ".local" not in text, (kind, columns, registers, stack)
+    print("%s 128 x %d of %s: wgmma of m64n%dk16, by TMA" % (kind, columns, layout, columns)
+          if ".m64n%dk16.f32.%s.%s " % (columns, kind, kind) in text and "cp.async.bulk.tensor.2d" in text else "none")

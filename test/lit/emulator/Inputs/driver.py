@@ -215,6 +215,12 @@ class Ptx:
                                    [self.argument(a, names, places) for a in args.split(", ") if a], int(shared or 0))
 
     def argument(self, text, names, places):
+        if text.startswith("tensor %"):
+            words = text.split(" of ")
+            at, buffer = places[words[0][7:]]
+            axes = [re.match(r"(\d+) in (.*) by (.*)$", w).groups() for w in words[1:]]
+            return self.driver.tensor_map(at, [max(size_of(a[1], names), 1) for a in axes], [size_of(a[2], names) or 8 for a in axes],
+                                          [int(a[0]) for a in axes], 9 if buffer.dtype == "bf16" else 6)
         name, _, offset = text.partition(" + ")
         if name in places:
             at, buffer = places[name]

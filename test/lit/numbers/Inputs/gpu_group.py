@@ -1,0 +1,120 @@
+"""Products by warpgroups from what TMA copies: every tile and layout, rows, columns and terms below, at and beyond tiles and the
+ring, 0 and 1, batches, slices and sums that go to f32, against float64; PTX has the bits that a host has.
+gpu_group.py SEED KIND TILE...: tiles by their columns."""
+import os
+import sys
+
+import numpy as np
+
+from tsrlib import Model, from_bf16, schedule, to_bf16
+
+rng = np.random.default_rng(int(sys.argv[1]))
+kind, tiles = sys.argv[2], [int(t) for t in sys.argv[3:]]
+ERROR = 2e-6  # of an element, in units of its terms' absolute sum
+
+
+def draw(*shape):
+    """An array as it is given, and its numbers."""
+    x = rng.standard_normal(shape).astype(np.float32)
+    if kind == "bf16":
+        bits = to_bf16(x)
+        return bits, from_bf16(bits).astype(np.float64)
+    x = x.astype(np.float16)
+    return x, x.astype(np.float64)
+
+
+def program(text, columns, steps="64", rows="i", over="j", options=()):
+    """The program for the tile; that it is by warpgroups shows in its kernel."""
+    asked = "y: tile %s 128 16, %s %d %d; block k %s\n" % (rows, over, columns, columns, steps)
+    model = Model(text.replace("KIND", kind), schedule(asked) + list(options))
+    with open(os.path.join(os.path.dirname(model.library._name), "m.cu"), encoding="utf8") as file:
+        assert "TSR_GROUP_BEGIN;" in file.read(), asked
+    return model
+
+
+def check(name, model, dims, arrays, want, size, shape):
+    got, = model.forward(dims, arrays, [(shape, np.float32)])
+    got = np.asarray(got)
+    if model.ptx:
+        ptx, model.ptx = model.ptx, None
+        host, = model.forward(dims, arrays, [(shape, np.float32)])
+        model.ptx = ptx
+        assert np.array_equal(got.view(np.uint32), np.asarray(host).view(np.uint32)), name
+    assert np.all(np.isfinite(got)), name
+    worst = float((np.abs(got.astype(np.float64).reshape(want.shape) - want) / (size + 1)).max(initial=0))
+    assert worst <= ERROR, (name, worst)
+
+
+def transposed(array, as_it_is):
+    return array if as_it_is else np.ascontiguousarray(array.swapaxes(-1, -2))
+
+
+def layouts(columns, number):
+    """Sizes of rows, or terms, that are known when it runs, and what is done with each element."""
+    first, second = ["i, k; k, j", "k, i; k, j", "i, k; j, k", "k, i; j, k"][number].split("; ")
+    n, inner = 8 * int(rng.integers(1, 40)), 8 * int(rng.integers(1, 60))
+    terms = first == "k, i" and second == "k, j"  # both lie along their side: the sum may be of any length
+    text = """dim m
+input a : KIND [%s]
+input b : KIND [%s]
+input c : [%d]
+output y = relu(einsum("%s; %s => i, j", f32(a), f32(b)) + c)
+"""
+    sizes = {"i": "136" if first == "k, i" else "m", "j": str(n), "k": "m" if terms else str(inner)}
+    if not terms and first == "k, i":
+        text = text.replace("dim m\n", "")
+
+    def at(row):
+        return ", ".join(sizes[x] for x in row.split(", "))
+    model = program(text % (at(first), at(second), n, first, second), columns)
+    for m in (0, 1, 63, 64, 65, 300) if terms else (0, 1, 130, 257) if sizes["i"] == "m" else (None,):
+        rows, k = 136 if first == "k, i" else m, m if terms else inner
+        (a, a64), (b, b64), c = draw(rows, k), draw(k, n), rng.standard_normal(n).astype(np.float32)
+        arrays = [transposed(a, first == "i, k"), transposed(b, second == "k, j"), c]
+        check("%s; %s %s" % (first, second, (rows, n, k)), model, [] if m is None else [m], arrays,
+              np.maximum(a64 @ b64 + c, 0), np.abs(a64) @ np.abs(b64), (rows, n))
+
+
+def batches(columns):
+    """Of both operands, of one, and of two axes that are one side's rows."""
+    model = program("""dim t
+input x : KIND [t | 3, 50, 72]
+input w : KIND [t | 72 -> 24]
+output y = einsum("t | r, i, k; t | k -> j => t | r, i, j", f32(x), f32(w))
+""", columns)
+    for count in (0, 1, 3):
+        (x, x64), (w, w64) = draw(count, 3, 50, 72), draw(count, 24, 72)
+        w64 = w64.swapaxes(-1, -2)
+        check("batches", model, [count], [x, w], x64.reshape(count, 150, 72) @ w64,
+              np.abs(x64).reshape(count, 150, 72) @ np.abs(w64), (count, 3, 50, 24))
+
+
+def slices(columns):
+    model = program("""input x : KIND [40, 512]
+input w : KIND [512, 72]
+output y = relu(einsum("i, k; k, j => i, j", f32(x), f32(w)))
+""", columns, "64 2")
+    (x, x64), (w, w64) = draw(40, 512), draw(512, 72)
+    check("slices", model, [], [x, w], np.maximum(x64 @ w64, 0), np.abs(x64) @ np.abs(w64), (40, 72))
+
+
+def promoted(columns, every):
+    model = program("""dim m
+input x : KIND [m, 456]
+input w : KIND [456, 40]
+output y = einsum("i, k; k, j => i, j", f32(x), f32(w))
+""", columns, options=["--gpu-promote=%d" % every])
+    for m in (1, 70):
+        (x, x64), (w, w64) = draw(m, 456), draw(456, 40)
+        check("promoted", model, [m], [x, w], x64 @ w64, np.abs(x64) @ np.abs(w64), (m, 40))
+
+
+for number, columns in enumerate(tiles):
+    layouts(columns, number % 4)
+    if number % 2 == 0:
+        batches(columns)
+    elif columns <= 128:
+        promoted(columns, (64, 192)[number // 2 % 2])
+    else:
+        slices(columns)
+print("products are near those of float64")

@@ -1,0 +1,315 @@
+/* Products in tiles by warpgroups, from a ring in shared memory that a warp of its own has TMA fill.
+ *
+ *   for round in 0..ceil(s/64)                            a ring of 4 stages
+ *     block copier in 0..1 behind 256
+ *       await empty, round - 4
+ *       arrive full, round bytes 49152
+ *       copy rows[round % 4 * 8192] = x[...] at full, round
+ *       copy columns[round % 4 * 16384] = w[...] at full, round
+ *     block row in 0..8                                    warps, of 16 rows and all columns each
+ *       block column in 0..1
+ *         await full, round
+ *         group step in 0..4, q in 0..32                    sums += rows * columns
+ *         wait products 1
+ *         arrive empty, round - 1
+ *   block row in 0..8, column in 0..1
+ *     wait products 0
+ *
+ * What a box has behind the end of the tensor is 0: steps behind the last one add nothing, rows and columns are not
+ * stored. With --gpu-promote a round ends with its products, which then may go to the f32 sums.
+ *
+ * Both operands are elements of 16 bits in a buffer from its first element on, at a sum of multiples of their loops, of
+ * which one is 1 and the others multiples of 16 bytes.
+ */
+#include "base/size_order.h"
+#include "loops/build_group.h"
+#include "loops/group.h"
+#include "loops/linear.h"
+#include "loops/verify_gpu.h"
+#include "transform/gpu/elements.h"
+#include "transform/gpu/group.h"
+
+enum {
+	STAGES_MOST = 8,
+	PRODUCTS_AHEAD = 1,
+	ALIGNED = 8, /* elements in 16 bytes */
+	BATCH_MOST = TENSOR_AXES_MOST - 2
+};
+
+/* ---- operands ---- */
+
+/* A loop that goes along an axis of the tensor, or the innermost of those that do as one. */
+static IterVar iter_of(const LoopGroup *group) { return group->loops[group->n - 1]->iter; }
+
+static bool axis_of(Program *program, const Ix *ix, IterVar iter, Size extent, TensorAxis *axis)
+{
+	Sizes *sizes = program->sizes;
+	*axis = (TensorAxis){.extent = extent, .stride = ix_stride(program, ix, iter), .box = 1};
+	return !size_is_bad(axis->stride) &&
+	       (size_is(sizes, axis->stride, 1) ||
+		size_divides(sizes, size_const(sizes, ALIGNED), axis->stride));
+}
+
+/* Whose index goes through the groups of the side and of the sum as through one loop each. */
+static bool goes_as_one(Program *program, const Product *product, const ProductOperand *operand,
+			bool rows)
+{
+	const LoopGroup *groups[] = {rows ? &product->rows : &product->columns, &product->sum};
+	for (int i = 0; i < 2; i++) {
+		OneLoop one = {program, groups[i]->loops, groups[i]->n, 0};
+		one_loop_value(&one, operand->value);
+		if (one.first != 0)
+			return false;
+	}
+	return operand->nconds == 0;
+}
+
+/* Do the last elements of all axes lie in the buffer? */
+static bool fits_buffer(Program *program, BufferId buffer, const TensorAxis *axes, uint32_t n)
+{
+	Sizes *sizes = program->sizes;
+	Size last = size_const(sizes, 0);
+	for (uint32_t i = 0; i < n; i++)
+		last = size_add(
+			sizes, last,
+			size_mul(sizes, axes[i].stride, size_plus(sizes, axes[i].extent, -1)));
+	Size elements = program->buffers.at[buffer].elements;
+	return !size_is_bad(last) && size_ge(sizes, size_plus(sizes, elements, -1), last);
+}
+
+/* The tensor of an operand: the axis along which it lies first, then that of the side or of the sum, then the batch. */
+typedef struct OperandTensor {
+	BufferId buffer;
+	bool steps_first;
+	TensorAxis axes[TENSOR_AXES_MOST];
+	IterVar iters[TENSOR_AXES_MOST];
+	uint32_t n;
+} OperandTensor;
+
+/* The element that an operand loads, before it is widened; NULL: it is something else. */
+static const Value *load_of(const ProductOperand *operand)
+{
+	const Value *load = operand->value->kind == VALUE_CAST ? operand->value->args[0] : NULL;
+	return load && load->kind == VALUE_LOAD && !load->ix->reads ? load : NULL;
+}
+
+/* The first two axes. */
+static bool find_sides(Program *program, const Ix *ix, const LoopGroup *side, const LoopGroup *sum,
+		       OperandTensor *t)
+{
+	TensorAxis along, steps;
+	if (!axis_of(program, ix, iter_of(sum), sum->extent, &steps) ||
+	    !axis_of(program, ix, iter_of(side), side->extent, &along))
+		return false;
+	t->steps_first = size_is(program->sizes, steps.stride, 1);
+	t->axes[!t->steps_first] = steps;
+	t->iters[!t->steps_first] = iter_of(sum);
+	t->axes[t->steps_first] = along;
+	t->iters[t->steps_first] = iter_of(side);
+	t->n = 2;
+	return t->steps_first != size_is(program->sizes, along.stride, 1);
+}
+
+/* Those of the batch, of the loops that the operand has. */
+static bool find_batch(Program *program, const Ix *ix, const LoopGroup *batch, OperandTensor *t)
+{
+	for (uint32_t i = 0; i < batch->n; i++) {
+		const Stmt *loop = batch->loops[i];
+		if (!ix_uses(ix, loop->iter))
+			continue;
+		if (!axis_of(program, ix, loop->iter, loop->hi->size, &t->axes[t->n]) ||
+		    size_is(program->sizes, t->axes[t->n].stride, 1))
+			return false;
+		t->iters[t->n++] = loop->iter;
+	}
+	return true;
+}
+
+/* The index without a loop's multiple; NULL: it is not known. */
+static const Ix *ix_without(Program *program, const Ix *ix, IterVar iter)
+{
+	Size stride = ix_stride(program, ix, iter);
+	if (size_is_bad(stride))
+		return NULL;
+	Size back = size_scale(program->sizes, stride, -1);
+	return ix_add(
+		program, ix,
+		ix_mul(program, ix_iter(program->arena, iter), ix_size(program->arena, back)));
+}
+
+/* Is the index the sum of the axes' multiples, and of nothing else? Of a group the innermost loop stands for all. */
+static bool is_sum_of_axes(Program *program, const Ix *ix, const LoopGroup *const *groups,
+			   const OperandTensor *t)
+{
+	for (int g = 0; g < 2; g++)
+		for (uint32_t i = 0; i + 1 < groups[g]->n && ix; i++)
+			ix = ix_without(program, ix, groups[g]->loops[i]->iter);
+	for (uint32_t i = 0; i < t->n && ix; i++)
+		ix = ix_without(program, ix, t->iters[i]);
+	return ix && ix->kind == IX_SIZE && size_is(program->sizes, ix->size, 0);
+}
+
+static bool tensor_of(Program *program, const Product *product, bool rows, OperandTensor *t)
+{
+	const ProductOperand *operand = rows ? &product->row_operand : &product->column_operand;
+	const LoopGroup *groups[] = {rows ? &product->rows : &product->columns, &product->sum};
+	const Value *load = load_of(operand);
+	if (!load || product->batch.n > BATCH_MOST || !goes_as_one(program, product, operand, rows))
+		return false;
+	t->buffer = load->buffer;
+	return find_sides(program, load->ix, groups[0], groups[1], t) &&
+	       find_batch(program, load->ix, &product->batch, t) &&
+	       is_sum_of_axes(program, load->ix, groups, t) &&
+	       fits_buffer(program, t->buffer, t->axes, t->n);
+}
+
+/* Slices are an axis more, whose neighbours are a slice of the outermost loop of the sum apart. */
+static bool may_be_sliced(Program *program, const Product *product, const ProductOperand *operand,
+			  int64_t slices)
+{
+	const Stmt *outer = product->sum.loops[0];
+	Sizes *sizes = program->sizes;
+	Size slice = size_div(sizes, outer->hi->size, size_const(sizes, slices));
+	Size stride = ix_stride(program, operand->value->args[0]->ix, outer->iter);
+	return product->batch.n < BATCH_MOST && !size_is_bad(slice) &&
+	       size_divides(sizes, size_const(sizes, ALIGNED), size_mul(sizes, slice, stride));
+}
+
+bool group_fits(Program *program, const Product *product, int64_t slices)
+{
+	OperandTensor rows, columns;
+	return tensor_of(program, product, true, &rows) &&
+	       tensor_of(program, product, false, &columns) &&
+	       (slices == 1 || (may_be_sliced(program, product, &product->row_operand, slices) &&
+				may_be_sliced(program, product, &product->column_operand, slices)));
+}
+
+/* ---- set up ---- */
+
+static int64_t stage_elements(const Tiling *g, const Side *side)
+{
+	return side->width * g->tile->steps;
+}
+
+static Side side_of(Tiling *g, bool rows)
+{
+	OperandTensor tensor;
+	Side side = {.operand = rows ? &g->product->row_operand : &g->product->column_operand,
+		     .group = rows ? &g->product->rows : &g->product->columns,
+		     .width = rows ? g->tile->rows : g->tile->columns,
+		     .rows = rows,
+		     .name = rows ? "rows" : "columns",
+		     .pitch = GROUP_LINE};
+	tensor_of(g->program, g->product, rows, &tensor);
+	side.tile = tiling_iter(g, side.name);
+	side.steps_contiguous = tensor.steps_first;
+	return side;
+}
+
+static BufferId new_buffer(const Tiling *g, Buffer buffer, int64_t elements, const char *name)
+{
+	buffer.elements = size_const(g->program->sizes, elements);
+	return bind_shared(g->program, g->kernel, g->routine, buffer, name);
+}
+
+static int64_t warps_of(const Tiling *g) { return g->tile->rows / g->tile->thread_rows; }
+
+void group_set_up(Tiling *g)
+{
+	Dtype dtype = g->product->tensor.op == MATRIX_BF16 ? DTYPE_BF16 : DTYPE_F16;
+	g->k = tiling_iter(g, "round");
+	g->rows = side_of(g, true);
+	g->columns = side_of(g, false);
+	int64_t bytes = (stage_elements(g, &g->rows) + stage_elements(g, &g->columns)) *
+			(int64_t)dtype_bytes(dtype);
+	/* the rings of mbarriers take room, too */
+	int64_t most = (g->shared_most - 2 * SWIZZLED_BYTES) / bytes;
+	g->stages = most < STAGES_MOST ? most : STAGES_MOST;
+	Side *sides[] = {&g->rows, &g->columns};
+	for (int i = 0; i < 2; i++)
+		sides[i]->shared =
+			new_buffer(g, (Buffer){.dtype = dtype, .swizzled = true},
+				   g->stages * stage_elements(g, sides[i]), sides[i]->name);
+	g->full = new_buffer(g, (Buffer){.dtype = DTYPE_I64, .arrivals = 1}, g->stages, "full");
+	g->empty = new_buffer(g, (Buffer){.dtype = DTYPE_I64, .arrivals = warps_of(g)}, g->stages,
+			      "empty");
+	mma_sums(g);
+}
+
+/* ---- a round ---- */
+
+static const Ix *stage_at(const Tiling *g, const Side *side)
+{
+	const Ix *stage = ix_binary(g->program, IX_MOD, iter(g, g->k), number(g, g->stages));
+	return times(g, stage, stage_elements(g, side));
+}
+
+/* That of the round so many before. */
+static Visit visit(const Tiling *g, BufferId mbarrier, int64_t before)
+{
+	return (Visit){mbarrier, plus(g, iter(g, g->k), number(g, -before))};
+}
+
+/* The stage of a side, in boxes of one line along what it lies along. */
+static void copy_side(Tiling *g, Body *body, const Side *side)
+{
+	OperandTensor t;
+	tensor_of(g->program, g->product, side->rows, &t);
+	int64_t boxes = t.steps_first ? g->tile->steps / GROUP_LINE : side->width / GROUP_LINE;
+	int64_t lines = t.steps_first ? side->width : g->tile->steps;
+	IterVar box = boxes > 1 ? tiling_iter(g, "box") : 0;
+	const Ix *line = boxes > 1 ? times(g, iter(g, box), GROUP_LINE) : number(g, 0);
+	const Ix *step = times(g, iter(g, g->k), g->tile->steps);
+	const Ix *along = tiling_side_at(g, side, number(g, 0));
+	for (uint32_t i = 2; i < t.n; i++)
+		t.axes[i].at = iter(g, t.iters[i]);
+	t.axes[0].at = plus(g, t.steps_first ? step : along, line);
+	t.axes[1].at = t.steps_first ? along : step;
+	t.axes[0].box = GROUP_LINE;
+	t.axes[1].box = lines;
+	const Ix *to = plus(g, stage_at(g, side), times(g, line, lines));
+	Box of = {.to = side->shared, .from = t.buffer, .ix = to, .axes = t.axes, .naxes = t.n};
+	Block one = block_one(g->arena, stmt_copy(g->program, &of, visit(g, g->full, 0)));
+	add(g, body, boxes > 1 ? loop_of(g, LOOP_UNROLL, box, boxes, one) : one);
+}
+
+static Block copies(Tiling *g)
+{
+	Body body = {0};
+	IterVar copier = tiling_iter(g, "copier");
+	int64_t each = (int64_t)dtype_bytes(g->program->buffers.at[g->rows.shared].dtype);
+	int64_t bytes = each * (stage_elements(g, &g->rows) + stage_elements(g, &g->columns));
+	PUSH(g->arena, body.stmts, stmt_await(g->arena, visit(g, g->empty, g->stages)));
+	PUSH(g->arena, body.stmts, stmt_arrive(g->arena, visit(g, g->full, 0), bytes));
+	copy_side(g, &body, &g->rows);
+	copy_side(g, &body, &g->columns);
+	Block loop = loop_of(g, LOOP_BLOCK, copier, 1, body_block(&body));
+	Stmt *own = stmt_with(g->arena, loop.stmts[0], loop.stmts[0]->body);
+	own->threads = warps_of(g) * WARP;
+	return block_one(g->arena, own);
+}
+
+static Block round_of(Tiling *g)
+{
+	Body body = {0};
+	bool promotes = g->parts != g->sums;
+	int64_t ahead = promotes ? 0 : PRODUCTS_AHEAD;
+	add(g, &body, copies(g));
+	GroupRound round = {.full = stmt_await(g->arena, visit(g, g->full, 0)),
+			    .wait = stmt_wait_products(g->arena, ahead),
+			    .empty = stmt_arrive(g->arena, visit(g, g->empty, ahead), 0)};
+	round.rows = stage_at(g, &g->rows);
+	round.columns = stage_at(g, &g->columns);
+	add(g, &body, mma_group(g, &round));
+	if (promotes)
+		add(g, &body, mma_promote(g, iter(g, g->k)));
+	return body_block(&body);
+}
+
+void group_rounds(Tiling *g, Body *body)
+{
+	Size rounds = size_ceil(g->program->sizes, g->product->sum.extent, g->tile->steps);
+	PUSH(g->arena, body->stmts,
+	     stmt_for(g->arena, g->k, number(g, 0), sized(g, rounds), round_of(g)));
+	add(g, body, mma_group_end(g));
+}

@@ -1,0 +1,19 @@
+/* Products in tiles by warpgroups: what tile.c, group.c and mma.c share. */
+#ifndef TSR_TRANSFORM_GPU_GROUP_H
+#define TSR_TRANSFORM_GPU_GROUP_H
+
+#include "transform/gpu/tiling.h"
+
+/* mma.c: what the warps of warpgroups do in a round, with a stage of the ring; and behind the last one. */
+typedef struct GroupRound {
+	const Stmt *full, *wait, *empty; /* before the products, and behind them */
+	const Ix *rows, *columns;	 /* where the stage begins */
+} GroupRound;
+Block mma_group(Tiling *g, const GroupRound *round);
+Block mma_group_end(Tiling *g);
+
+/* group.c: sides, rings and sums of a tile by warpgroups; all rounds of the sum. Requires: group_fits. */
+void group_set_up(Tiling *g);
+void group_rounds(Tiling *g, Body *body);
+
+#endif
