@@ -4,6 +4,8 @@
  */
 #include "codegen/jit_math_lanes.h"
 
+#include <math.h>
+
 #include "codegen/jit_function.h"
 #include "codegen/jit_math.h"
 
@@ -55,7 +57,8 @@ static Rvalue *spread(const LanesMath *m, double number)
 static Rvalue *scaled_lanes(const LanesMath *m, const MathStep *step)
 {
 	const MathStep *next = step + 1;
-	if (next == m->fn->steps.at + m->fn->steps.n || next->code != MATH_SCALE)
+	bool last = next == m->fn->steps.at + m->fn->steps.n;
+	if (last || next->code != MATH_SCALE || isinf(next->number))
 		return NULL;
 	return simd_not_less(m->f, type_of(m, DTYPE_F32), m->values[next->arg[1]],
 			     spread(m, next->number));

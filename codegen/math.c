@@ -60,18 +60,31 @@ static V at_least_scaled(Make *m, V x, double least)
 	return m->form.scales ? x : at_least(m, x, least);
 }
 
+/* In vectors of AVX-512? There x needs no upper bound: far above, what stands for exp(r) or 2^r is
+ * positive or NaN, a polynomial of even degree without zeros, and SCALE makes both infinite. */
+static bool scales_fused(const Make *m) { return m->form.scales && m->form.fused; }
+
+static V at_most_scaled(Make *m, V x, double most)
+{
+	return scales_fused(m) ? x : at_most(m, x, most);
+}
+
 /* What `scale` takes as 1: the product of its two factors is 2^(n - UNIT_LOG). */
 static double unit_of(const Make *m) { return m->form.scales ? 1 : ldexp(1, UNIT_LOG); }
+
+static V scaled(Make *m, V a, V n, double least)
+{
+	return push(
+		m,
+		(MathStep){.code = MATH_SCALE, .dtype = DTYPE_F32, .arg = {a, n}, .number = least});
+}
 
 /* a 2^n, in two factors, so that results that overflow or are subnormal are rounded once, of which
  * one is 0 for n in BELOW..LEAST - 1. The low bits of `rounded` hold n - BELOW. */
 static V scale(Make *m, V a, V rounded, V n)
 {
 	if (m->form.scales)
-		return push(m, (MathStep){.code = MATH_SCALE,
-					  .dtype = DTYPE_F32,
-					  .arg = {a, n},
-					  .number = LEAST});
+		return scaled(m, a, n, LEAST);
 	V both = bits(m, rounded, DTYPE_I32);
 	V half = shift(m, MATH_SHR, both, 1);
 	return mul(m, mul(m, a, power_of_two(m, half)), power_of_two(m, sub(m, both, half)));
@@ -90,14 +103,32 @@ static V reduced_exp(Make *m, V r, double unit)
 	return unit == 1 ? value : times(m, value, unit);
 }
 
+/* exp(x) in vectors of AVX-512, without comparisons, which some processors make in the units that
+ * multiply. 2^104 n takes the place of n: as (n - 2^24 + 150) 2^104 it is rounded to a whole n too,
+ * and overflows to -infinity where n < LEAST, for which SCALE gives 0 unless exp(r) is infinite: so
+ * r has a bound. */
+static V exp_scaled(Make *m, V x)
+{
+	const int up = 104;
+	const double from = ldexp(0x1p24 + LEAST - 1, up);
+	V n = plus(m, plus(m, times(m, x, ldexp(LOG2E, up)), -from), from);
+	V high = sub(m, x, times(m, n, ldexp(0x1.62e4p-1, -up)));
+	V rest = sub(m, high, times(m, n, ldexp(0x1.7f7d1cp-20, -up)));
+	V value = reduced_exp(m, at_most(m, rest, 1), 1);
+	n = scaled(m, n, number(m, DTYPE_F32, -up), -(double)INFINITY);
+	return scaled(m, value, n, -(double)INFINITY);
+}
+
 /* exp(x) for x <= 89 */
 static V exp_below(Make *m, V x)
 {
+	if (scales_fused(m))
+		return exp_scaled(m, x);
 	Reduced r = reduce_ln2(m, at_least_scaled(m, x, -104.5), -BELOW);
 	return scale(m, reduced_exp(m, r.rest, unit_of(m)), r.rounded, r.n);
 }
 
-static V exp_of(Make *m, V x) { return exp_below(m, at_most(m, x, 89)); }
+static V exp_of(Make *m, V x) { return exp_below(m, at_most_scaled(m, x, 89)); }
 
 /* ... for x in [-87, 88] */
 static V exp_within(Make *m, V x)
@@ -108,7 +139,7 @@ static V exp_within(Make *m, V x)
 
 static V exp2_of(Make *m, V x)
 {
-	x = at_least_scaled(m, at_most(m, x, 129), BELOW);
+	x = at_least_scaled(m, at_most_scaled(m, x, 129), BELOW);
 	V rounded = plus(m, x, ROUND32 - BELOW);
 	V n = plus(m, rounded, -(ROUND32 - BELOW));
 	V r = sub(m, x, n);

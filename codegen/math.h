@@ -9,7 +9,8 @@
  *             | LOOKUP a                    the table's element at an i64 inside it
  *             | LESS a b c d | EQUAL a b c d        a < b ? c : d, a == b ? c : d
  *             | SCALE a n number            f32: a 2^n, rounded once, or 0 where n < number; n is a whole
- *                                           number, a the step before, p*r + constant
+ *                                           number or infinite, when a may be no number; unless
+ *                                           `number` is -infinity a is the step before, p*r + constant
  *
  * There are no branches, so a loop around the steps becomes vector code. The formulas
  * hold with or without contraction of a*b+c, but those that are made for it (MathForm). Integers
@@ -66,7 +67,7 @@ typedef struct MathFunction {
 typedef struct MathForm {
 	bool fast;   /* --fp=fast, where there is such a form */
 	bool fused;  /* every a*b + c is rounded once */
-	bool scales; /* SCALE, which gives the same bits; with `fused` alone */
+	bool scales; /* SCALE, which gives the same bits */
 } MathForm;
 
 /* Is there an inline form of the operation?

@@ -196,11 +196,23 @@ static inline V only_less(Make *m, V a, V b, V c)
 	return less(m, a, b, c, integer(m, DTYPE_I32, 0));
 }
 
-/* Of an angle's size: is it finite and not below `least`? The fast paths give NaN for infinities. */
+/* i32: 1 where least <= size < infinity, else 0, of an f32 that is not negative. One comparison: of
+ * size - least and infinity - least as unsigned integers, less 2^31 for a signed comparison. */
+static inline V finite_from(Make *m, V size, V least)
+{
+	V top = integer(m, DTYPE_I32, SIGN32), offset = add(m, bits(m, least, DTYPE_I32), top);
+	V past = sub(m, bits(m, size, DTYPE_I32), offset);
+	V all = sub(m, bits(m, infinity(m, size), DTYPE_I32), offset);
+	return less(m, past, all, integer(m, DTYPE_I32, 1), integer(m, DTYPE_I32, 0));
+}
+
+/* i32: is an angle's size finite and not below `least`? The fast paths give NaN for infinities. */
 static inline V far_angle(Make *m, V size, double least)
 {
-	V far = not_less(m, size, number(m, type_of(m, size), least));
-	return only_less(m, size, infinity(m, size), far);
+	V from = number(m, type_of(m, size), least);
+	if (type_of(m, size) == DTYPE_F32)
+		return finite_from(m, size, from);
+	return only_less(m, size, infinity(m, size), not_less(m, size, from));
 }
 
 /* `far` where size % divisor is a number. The fast paths give NaN elsewhere. */

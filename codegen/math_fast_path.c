@@ -122,12 +122,13 @@ static V fast_mod(Make *m, V a, V b)
 
 /* ---- which arguments are in range ---- */
 
+/* By an infinite divisor all finite numbers are far. */
 static V far_quotient(Make *m, V a, V b)
 {
-	V size = magnitude(m, a), divisor = magnitude(m, b);
-	V far = not_less(m, size, times(m, divisor, QUOTIENT_RANGE));
-	far = binary(m, MATH_OR, far, not_less(m, divisor, infinity(m, divisor)));
-	return far_remainder(m, size, divisor, far);
+	V divisor = magnitude(m, b), zero = number(m, DTYPE_F32, 0);
+	V least = times(m, divisor, QUOTIENT_RANGE);
+	least = less(m, divisor, infinity(m, divisor), least, zero);
+	return only_less(m, zero, divisor, finite_from(m, magnitude(m, a), least));
 }
 
 bool math_has_fast_path(Op op, Dtype dtype)
