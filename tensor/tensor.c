@@ -33,6 +33,7 @@ const TensorProgram *tensor_run(const TensorProgram *program, int pass)
 	*next = *program;
 	next->scratch = arena_new();
 	memset(&next->made, 0, sizeof next->made);
+	next->merged = pass == TENSOR_COMMON ? program : NULL;
 	next->changed = tensor_passes[pass].run(next);
 	arena_free(next->scratch);
 	next->scratch = NULL;
@@ -51,6 +52,9 @@ const TensorProgram *tensor_run_all(const Inference *inference, Arena *arena)
 
 void tensor_verify(const TensorProgram *program)
 {
+	const char *why = program->merged ? equal_tensors_refused(program->merged, program) : NULL;
+	if (why)
+		BUG("tensors that are said to be equal: %s", why);
 	infer_verify_projections(program->inference, program->made.at, program->made.n);
 }
 

@@ -25,6 +25,8 @@ typedef struct TensorProgram {
 	Arena *arena;	      /* what passes make lives as long as it */
 	Arena *scratch;	      /* as long as a pass */
 	bool changed;	      /* the last pass has changed something */
+	const struct TensorProgram
+		*merged;  /* what `common` made it of; NULL: the last pass is another */
 	VEC(NodeId) made; /* by the last pass: nodes that it gave a projection, or other operands */
 	VEC(TensorEqual) equals;
 } TensorProgram;
@@ -54,9 +56,12 @@ extern const TensorPass tensor_passes[TENSOR_PASSES];
 const TensorProgram *tensor_run(const TensorProgram *program, int pass);
 /* All of them, verified. */
 const TensorProgram *tensor_run_all(const Inference *inference, Arena *arena);
-/* A checker that shares no code with the passes, over the nodes that the last pass made: a
- * violation is a BUG. */
+/* Checkers that share no code with the passes, of index maps over the nodes that the last pass made, and
+ * of what `common` calls equal: a violation is a BUG. */
 void tensor_verify(const TensorProgram *program);
+/* Why a tensor that is read in the place of another may not be equal to it, or a program differs otherwise from the one
+ * that `common` made it of; NULL: each is shown to be equal (verify_equal.c). */
+const char *equal_tensors_refused(const TensorProgram *before, const TensorProgram *after);
 /* The index maps of all operations, or `(unchanged)`. */
 void tensor_dump(FILE *out, const TensorProgram *program);
 

@@ -125,12 +125,120 @@ static void what_a_pass_gets_wrong_is_seen(void **state)
 	}
 }
 
+/* ---- tensors that are said to be equal ---- */
+
+typedef struct Merge {
+	TensorProgram *before, *after;
+	Node *first, *second,
+		*reader; /* the two in `before`, and what reads one of them in `after` */
+	NodeId second_id;
+} Merge;
+
+static NodeId leaves[2]; /* the first of all, twice */
+
+static void other_operation(Merge *m) { m->second->op = OP_LOG; }
+static void other_type(Merge *m) { m->second->dtype = DTYPE_F64; }
+static void other_operand(Merge *m) { m->second->args = leaves; }
+static void more_operands(Merge *m) { m->second->nargs = 0; }
+static void other_loop(Merge *m) { m->second->loop = 1; }
+static void other_place_of_bytes(Merge *m) { m->second->packs = 0; }
+static void other_direction(Merge *m) { m->second->along.reverse = true; }
+static void random_numbers(Merge *m) { m->first->kind = m->second->kind = NODE_RANDOM; }
+static void inputs(Merge *m) { m->first->kind = m->second->kind = NODE_INPUT; }
+static void assignment(Merge *m) { m->second->target = 0; }
+static void of_an_initialiser(Merge *m) { m->second->like = 0; }
+static void not_computed(Merge *m) { m->first->used = false; }
+static void reader_of_another(Merge *m) { m->reader->args = leaves; }
+static void reader_is_another(Merge *m) { m->reader->op = OP_MUL; }
+
+static void other_numbers(Merge *m)
+{
+	m->first->kind = m->second->kind = NODE_NUMBER;
+	m->second->number = m->first->number + 1;
+}
+
+static void other_index(Merge *m)
+{
+	Proj **proj = &m->before->inference->projs[m->second_id];
+	Index *index = &(*proj)->pieces[0].args[0].axes[0];
+	index->offset = size_plus(m->before->sizes, index->offset, 1);
+}
+
+static void other_extent(Merge *m)
+{
+	Iter *iter = &m->before->inference->projs[m->second_id]->iters[0];
+	iter->extent = size_plus(m->before->sizes, iter->extent, 1);
+}
+
+static void other_shape(Merge *m)
+{
+	Row *row = m->before->inference->shapes[m->second_id].rows;
+	while (row->n == 0)
+		row++;
+	Axis *axis = row->axes;
+	axis->size = size_plus(m->before->sizes, axis->size, 1);
+}
+
+static void margins(Merge *m)
+{
+	m->before->inference->margins[m->second_id] = ARENA_NEW(m->before->arena, Margins);
+}
+
+static Merge merge_of(Small *s)
+{
+	const TensorProgram *program = small_program(s);
+	for (int pass = 0; pass < TENSOR_COMMON; pass++)
+		program = tensor_run(program, pass);
+	Merge m = {.before = (TensorProgram *)(uintptr_t)program};
+	m.after = (TensorProgram *)(uintptr_t)tensor_run(program, TENSOR_COMMON);
+	NodeId reader = m.after->made.at[0], first = tensor_node(m.after, reader)->args[0];
+	m.second_id = tensor_node(program, reader)->args[1];
+	m.first = graph_node((Graph *)(uintptr_t)program->graph, first);
+	m.second = graph_node((Graph *)(uintptr_t)program->graph, m.second_id);
+	m.reader = graph_node((Graph *)(uintptr_t)m.after->graph, reader);
+	return m;
+}
+
+static void what_is_not_equal_is_seen(void **state)
+{
+	static void (*const faults[])(Merge *) = {other_operation,
+						  other_type,
+						  other_operand,
+						  more_operands,
+						  other_loop,
+						  other_place_of_bytes,
+						  other_direction,
+						  random_numbers,
+						  inputs,
+						  assignment,
+						  of_an_initialiser,
+						  not_computed,
+						  reader_of_another,
+						  reader_is_another,
+						  other_numbers,
+						  other_index,
+						  other_extent,
+						  other_shape,
+						  margins};
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+		small_teardown(state);
+		small_setup(state);
+		Merge m = merge_of(*state);
+		assert_null(equal_tensors_refused(m.before, m.after));
+		faults[i](&m);
+		if (!equal_tensors_refused(m.before, m.after))
+			fail_msg("fault %zu is accepted", i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_pass_makes_something, small_setup,
 						small_teardown),
 		cmocka_unit_test_setup_teardown(what_a_pass_gets_wrong_is_seen, small_setup,
+						small_teardown),
+		cmocka_unit_test_setup_teardown(what_is_not_equal_is_seen, small_setup,
 						small_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
