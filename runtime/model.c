@@ -34,22 +34,48 @@ tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error)
 	return model;
 }
 
-/* Does the file hold all that its program headers map? The loader maps without looking, and a
- * module cut short would end the process on the first page that is missing. What is no ELF file is
- * left to its message. */
+static bool is_inside(uint64_t at, uint64_t bytes, uint64_t size)
+{
+	return at <= size && bytes <= size - at;
+}
+
+/* Does the file hold all that its program headers map? */
+static bool holds_segments(FILE *in, const Elf64_Ehdr *h, uint64_t size)
+{
+	Elf64_Phdr p;
+	bool whole = fseeko(in, (off_t)h->e_phoff, SEEK_SET) == 0;
+	for (int i = 0; whole && i < h->e_phnum; i++)
+		whole = fread(&p, sizeof p, 1, in) == 1 && is_inside(p.p_offset, p.p_filesz, size);
+	return whole;
+}
+
+/* Are the sections, of which the table stands at the end, where it says? They are not where bytes were taken out or put in;
+ * there may be no table. */
+static bool holds_sections(FILE *in, const Elf64_Ehdr *h, uint64_t size)
+{
+	Elf64_Shdr s;
+	if (h->e_shoff == 0)
+		return true;
+	bool whole = h->e_shentsize == sizeof s && h->e_shstrndx < h->e_shnum &&
+		     is_inside(h->e_shoff, (uint64_t)h->e_shnum * sizeof s, size) &&
+		     fseeko(in, (off_t)h->e_shoff, SEEK_SET) == 0;
+	for (int i = 0; whole && i < h->e_shnum; i++)
+		whole = fread(&s, sizeof s, 1, in) == 1 && (i != 0 || s.sh_type == SHT_NULL) &&
+			(s.sh_type == SHT_STRTAB || i != h->e_shstrndx) &&
+			(s.sh_type == SHT_NOBITS || is_inside(s.sh_offset, s.sh_size, size));
+	return whole;
+}
+
+/* The loader maps without looking: a module cut short would end the process on the first page that is missing, and one in
+ * which bytes have moved where it follows what is no offset any more. What is no ELF file is left to its message. */
 static bool is_whole(FILE *in)
 {
 	struct stat st;
 	Elf64_Ehdr h;
-	Elf64_Phdr p;
-	bool whole = true;
 	bool elf = fstat(fileno(in), &st) == 0 && fread(&h, sizeof h, 1, in) == 1 &&
-		   memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_phentsize == sizeof p &&
-		   fseeko(in, (off_t)h.e_phoff, SEEK_SET) == 0;
-	for (int i = 0; elf && whole && i < h.e_phnum; i++)
-		whole = fread(&p, sizeof p, 1, in) == 1 && p.p_offset <= (uint64_t)st.st_size &&
-			p.p_filesz <= (uint64_t)st.st_size - p.p_offset;
-	return whole;
+		   memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_phentsize == sizeof(Elf64_Phdr);
+	uint64_t size = elf ? (uint64_t)st.st_size : 0;
+	return !elf || (holds_segments(in, &h, size) && holds_sections(in, &h, size));
 }
 
 /* Does it begin with a plan, as code for a GPU does? */
@@ -77,7 +103,8 @@ static int check_file(const char *path, bool *gpu, tsr_error *error)
 				    "%s: a program; 'tsrc %s -o %.*s.so' makes a module of it",
 				    path, path, (int)len - 4, path);
 	return whole ? TSR_OK
-		     : session_fail(error, TSR_FAIL_MODULE, "%s: the module is cut short", path);
+		     : session_fail(error, TSR_FAIL_MODULE,
+				    "%s: the module is cut short or changed", path);
 }
 
 /* dlopen searches the system's directories for a name without a slash: this one is a file's. */
