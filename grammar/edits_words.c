@@ -12,7 +12,15 @@
 #include "base/nearest.h"
 #include "grammar/edits.h"
 
-enum { COST_NEAR = 4, COST_DECLARED = 5, COST_LACKS = 8, COST_FAR = 9, WORDS = 64, OPERANDS = 12 };
+enum {
+	COST_NEAR = 4,
+	COST_DECLARED = 5,
+	COST_LACKS = 8,
+	COST_FAR = 9,
+	WORDS = 64,
+	OPERANDS = 12,
+	USES_MOST = 100
+};
 
 static bool in_word(char c) { return c == '_' || isalnum((unsigned char)c); }
 
@@ -114,12 +122,14 @@ static bool is_declaration(const Edits *e, uint32_t at)
 	return false;
 }
 
-/* From the first to the last use of the word on the line, outside of strings and comments. */
+/* From the first to the last use of the word on the line, outside of strings and comments; nothing where
+ * there are more than USES_MOST, each of which makes the text longer. */
 static Edit everywhere(const Edits *e, const char *word, const char *to)
 {
 	Line line = line_of(e, e->places[0]);
 	Edit edit = {.span = {e->places[0].file, 0, 0}, .text = ""};
 	bool quoted = false;
+	uint32_t uses = 0;
 	for (uint32_t i = line.start, n = 1; i < line.end && (quoted || line.text[i] != '#');
 	     i += n) {
 		n = 1;
@@ -129,6 +139,8 @@ static Edit everywhere(const Edits *e, const char *word, const char *to)
 		if (quoted || n != strlen(word) || strncmp(line.text + i, word, n) != 0 ||
 		    (i > line.start && line.text[i - 1] == '.') || is_declaration(e, i))
 			continue;
+		if (++uses > USES_MOST)
+			return (Edit){.text = ""};
 		if (edit.span.end == 0)
 			edit.span.start = edit.span.end = i;
 		edit.text = arena_printf(e->arena, "%s%.*s%s", edit.text, (int)(i - edit.span.end),
