@@ -335,6 +335,8 @@ const Stage pipeline[] = {
 	 verify_target, dump_target, false},
 	{"naive", "lower", "unscheduled loops of each operation", run_naive, verify_naive,
 	 dump_naive, true},
+	/* rewrites nothing: it decides of each operation of a routine, from the results back, as what reads
+	 * it has to be decided before: where it is computed and converted (lower/fuse.c) */
 	{"plan", "lower", "which operations have kernels, and which go inside others", run_plan,
 	 verify_plan, dump_plan, false},
 	{"nests", "lower", "how each kernel is computed: tiles, copies, blocks of rows", run_nests,
