@@ -38,10 +38,22 @@ static inline Value *value_copy(Arena *arena, const Value *value)
 }
 bool value_is_zero(const Value *value); /* a constant 0 */
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
+/* a OP b in the type of both. */
+static inline const Value *value_binary(Arena *arena, Op op, const Value *a, const Value *b)
+{
+	return value_op(arena, op, a->dtype, (const Value *[]){a, b}, 2);
+}
 /* i32: 0 where the fast path of an operation is the same; `call` is the operation. */
 const Value *value_far(Arena *arena, const Value *call);
 /* To i4 an i8 of its range, to u4 an u8. */
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
+/* `yes` where the condition is true, else `no`, in the type of both. */
+static inline const Value *value_where(Arena *arena, const Value *is, const Value *yes,
+				       const Value *no)
+{
+	const Value *args[] = {value_cast(arena, yes->dtype, is), yes, no};
+	return value_op(arena, OP_WHERE, yes->dtype, args, 3);
+}
 /* The comparison or logic operation, 0 or 1, that a value is but for its type; NULL: it is none. */
 const Value *value_truth(const Value *value);
 /* A sum of small integers as a sum of floats, exactly; NULL: it is none. */

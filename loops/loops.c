@@ -391,8 +391,7 @@ Stmt *stmt_store_as(Program *program, BufferId buffer, const Ix *ix, Op acc, con
 	Dtype dtype = program->buffers.at[buffer].dtype, wide = dtype_wide(dtype);
 	if (acc != OP_NONE && dtype != wide) {
 		const Value *old = value_cast(arena, wide, value_load(program, buffer, ix));
-		const Value *args[] = {old, value_cast(arena, wide, value)};
-		value = value_op(arena, acc, wide, args, 2);
+		value = value_binary(arena, acc, old, value_cast(arena, wide, value));
 		acc = OP_NONE;
 	}
 	return stmt_store(arena, buffer, ix, acc, value_cast(arena, dtype, value));

@@ -119,9 +119,7 @@ static const Value *truth(Arena *arena, const Value *value, Dtype dtype)
 	if (value->dtype == dtype)
 		return value;
 	const Value *zero = value_number(arena, value->dtype, 0);
-	const Value *differs =
-		value_op(arena, OP_NE, value->dtype, (const Value *[]){value, zero}, 2);
-	return value_cast(arena, dtype, differs);
+	return value_cast(arena, dtype, value_binary(arena, OP_NE, value, zero));
 }
 
 static const Value *apply(Arena *arena, const Node *node, Op op, const Value *const *args,

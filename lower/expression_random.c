@@ -18,11 +18,6 @@ static const Value *rotated(Arena *arena, const Value *words)
 	return value_op(arena, OP_TURN, DTYPE_U4X32, &words, 1);
 }
 
-static const Value *zipped(Arena *arena, const Value *a, const Value *b)
-{
-	return value_op(arena, OP_ZIP, DTYPE_U4X32, (const Value *[]){a, b}, 2);
-}
-
 /* (seed low, seed high, name low, name high) */
 static const Value *stream_key(const NodeReader *r, const Node *node)
 {
@@ -32,8 +27,9 @@ static const Value *stream_key(const NodeReader *r, const Node *node)
 	const Value *name = value_const(arena, DTYPE_U4X32, hash);
 	const Ix *none = NULL;
 	const Value *seed = r->read(r->of, node->args[0], &none);
-	return zipped(arena, zipped(arena, seed, name),
-		      zipped(arena, rotated(arena, seed), rotated(arena, name)));
+	return value_binary(
+		arena, OP_ZIP, value_binary(arena, OP_ZIP, seed, name),
+		value_binary(arena, OP_ZIP, rotated(arena, seed), rotated(arena, name)));
 }
 
 void words_uniform(Arena *arena, const Value *words, const Value *numbers[RANDOM_WORDS])
@@ -96,8 +92,7 @@ const Value *expression_of_stream(const NodeReader *r, NodeId stream, const Ix *
 	for (int i = 1; i < RANDOM_WORDS; i++) {
 		const Value *is =
 			apply(arena, OP_EQ, value_index(arena, DTYPE_F32, at), f32(arena, i));
-		const Value *pick[] = {is, numbers[i], value};
-		value = value_op(arena, OP_WHERE, DTYPE_F32, pick, 3);
+		value = value_where(arena, is, numbers[i], value);
 	}
 	return value;
 }

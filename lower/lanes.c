@@ -101,7 +101,7 @@ static Block steps(Lanes *l)
 
 const Value *lanes_combined(const Lanes *l, const Value *a, const Value *b)
 {
-	return value_op(l->nest->gen->arena, l->reduce, a->dtype, (const Value *[]){a, b}, 2);
+	return value_binary(l->nest->gen->arena, l->reduce, a, b);
 }
 
 const Value *lanes_pairs(const Lanes *l, LocalId local, const Ix *lane, int64_t from, int64_t parts,

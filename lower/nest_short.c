@@ -96,8 +96,7 @@ void nest_emit_short(Nest *nest, Op reduce, int64_t steps)
 	Body element = {0};
 	const Value *sum = value_of_step(nest, 0);
 	for (int64_t i = 1; i < steps; i++) {
-		const Value *args[] = {sum, value_of_step(nest, i)};
-		sum = value_op(gen->arena, reduce, nest->value->dtype, args, 2);
+		sum = value_binary(gen->arena, reduce, sum, value_of_step(nest, i));
 	}
 	nest_store_finished(nest, sum, &element);
 	gen_append(gen, &gen->top,

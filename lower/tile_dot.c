@@ -82,7 +82,7 @@ static const Value *plus(const Dot *dot, const Value *a, const Value *b)
 {
 	if (!a || !b)
 		return a ? a : b;
-	return value_op(dot->tile->nest->gen->arena, OP_ADD, a->dtype, (const Value *[]){a, b}, 2);
+	return value_binary(dot->tile->nest->gen->arena, OP_ADD, a, b);
 }
 
 /* The value at four steps from `first` on for every lane, added up. */

@@ -85,18 +85,14 @@ static const Value *integer(const Tile *tile, int64_t n)
 	return value_number(tile->nest->gen->arena, DTYPE_I32, (double)n);
 }
 
-static const Value *in_i32(const Tile *tile, Op op, const Value *a, const Value *b)
-{
-	return value_op(tile->nest->gen->arena, op, DTYPE_I32, (const Value *[]){a, b}, 2);
-}
-
 const Value *tile_group_copied(const Tile *tile, const Value *element)
 {
 	Arena *arena = tile->nest->gen->arena;
 	if (tile_group_moved(tile) == 0)
 		return element;
-	const Value *moved = in_i32(tile, OP_ADD, value_cast(arena, DTYPE_I32, element),
-				    integer(tile, tile_group_moved(tile)));
+	const Value *moved =
+		value_binary(tile->nest->gen->arena, OP_ADD, value_cast(arena, DTYPE_I32, element),
+			     integer(tile, tile_group_moved(tile)));
 	return value_cast(arena, element->dtype == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8, moved);
 }
 
@@ -130,8 +126,8 @@ Block tile_group_fill_sums(Tile *tile)
 	Body row = {0};
 	PUSH(gen->arena, row.stmts, stmt_local(gen->arena, sum, integer(tile, 0)));
 	gen_append(gen, &row, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
-	const Value *all = in_i32(tile, OP_MUL, gen_local_value(gen, sum),
-				  integer(tile, -tile_group_moved(tile)));
+	const Value *all = value_binary(tile->nest->gen->arena, OP_MUL, gen_local_value(gen, sum),
+					integer(tile, -tile_group_moved(tile)));
 	PUSH(gen->arena, row.stmts,
 	     stmt_store(gen->arena, tile->sums, sums_ix(tile), OP_NONE, all));
 	Block rows = body_block(&row);
@@ -307,9 +303,8 @@ static Block add_lanes(Tile *tile, const Value *element, const Ix *along, int64_
 		const Value *args[] = {nest->value->args[0], nest->value->args[1]};
 		args[tile->pack] =
 			value_cast(gen->arena, dtype, value_load(gen->program, tile->packed, at));
-		const Value *product = value_op(gen->arena, OP_MUL, dtype, args, 2);
-		const Value *both[] = {sum, product};
-		sum = sum ? value_op(gen->arena, OP_ADD, dtype, both, 2) : product;
+		const Value *product = value_binary(gen->arena, OP_MUL, args[0], args[1]);
+		sum = sum ? value_binary(gen->arena, OP_ADD, sum, product) : product;
 	}
 	Block add = block_of(gen, stmt_set_at(gen->arena, element, OP_ADD, sum));
 	int64_t width = tile_width(tile, tile->at_col->step);

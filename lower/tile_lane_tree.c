@@ -48,12 +48,6 @@ static const Ix *sum_of(const LaneTree *f, const Ix *a, const Ix *b)
 	return ix_add(f->tile->nest->gen->program, a, b);
 }
 
-static const Value *plus(const LaneTree *f, const Value *a, const Value *b)
-{
-	const Value *both[] = {a, b};
-	return value_op(f->tile->nest->gen->arena, OP_ADD, a->dtype, both, 2);
-}
-
 /* ---- what a round reads ---- */
 
 /* A lane of the nth element's vector as the steps leave it; with `lanes` fewer than that, of its
@@ -63,8 +57,9 @@ static const Value *of_element(const LaneTree *f, const Ix *n, const Ix *at, int
 	const Tile *tile = f->tile;
 	int64_t parts = tile->native / f->part, parts_of_row = f->cols / f->part;
 	if (lanes < tile->lanes)
-		return plus(f, of_element(f, n, at, 2 * lanes),
-			    of_element(f, n, sum_of(f, at, tile_const(tile, lanes)), 2 * lanes));
+		return value_binary(
+			f->tile->nest->gen->arena, OP_ADD, of_element(f, n, at, 2 * lanes),
+			of_element(f, n, sum_of(f, at, tile_const(tile, lanes)), 2 * lanes));
 	const Ix *part = sum_of(f, rest(f, n, parts), tile_const(tile, f->base / f->part));
 	const Ix *column =
 		sum_of(f, times(f, rest(f, part, parts_of_row), f->part), over(f, n, parts));
@@ -98,7 +93,8 @@ static const Value *added(const LaneTree *f, const Ix *u, const Ix *lane, int64_
 		at = sum_of(f, at, times(f, over(f, lane, f->part), f->part));
 	}
 	const Ix *other = sum_of(f, at, tile_const(f->tile, parts ? half : 1));
-	return plus(f, partial(f, vector, at), partial(f, vector, other));
+	return value_binary(f->tile->nest->gen->arena, OP_ADD, partial(f, vector, at),
+			    partial(f, vector, other));
 }
 
 /* ---- all rounds ---- */

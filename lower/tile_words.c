@@ -51,13 +51,6 @@ static Block over_words(Tile *tile, Block body)
 
 /* ---- the copy ---- */
 
-static const Value *in_i32(const Tile *tile, Op op, const Value *a, int64_t b)
-{
-	Arena *arena = tile->nest->gen->arena;
-	const Value *args[] = {a, value_number(arena, DTYPE_I32, (double)b)};
-	return value_op(arena, op, DTYPE_I32, args, 2);
-}
-
 /* The byte of the steps q and q + 1. */
 static const Value *byte_of(Tile *tile, int64_t q)
 {
@@ -67,9 +60,10 @@ static const Value *byte_of(Tile *tile, int64_t q)
 	const Value *low = value_cast(arena, DTYPE_I32, tile_packed_load(tile));
 	set_step(tile, q + 1);
 	const Value *high = value_cast(arena, DTYPE_I32, tile_packed_load(tile));
-	const Value *both[] = {in_i32(tile, OP_MOD, low, 1 << BITS),
-			       in_i32(tile, OP_MUL, high, 1 << BITS)};
-	return value_cast(arena, DTYPE_U8, value_op(arena, OP_ADD, DTYPE_I32, both, 2));
+	const Value *bits = value_number(arena, DTYPE_I32, 1 << BITS);
+	low = value_binary(arena, OP_MOD, low, bits);
+	high = value_binary(arena, OP_MUL, high, bits);
+	return value_cast(arena, DTYPE_U8, value_binary(arena, OP_ADD, low, high));
 }
 
 /* Words of lanes from lo on; `filled`: zeros behind the last column. */

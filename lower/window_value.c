@@ -69,8 +69,7 @@ static const Value *where(Gen *gen, Op op, const Ix *const ixs[2], const Value *
 	const Value *ends[] = {value_index(gen->arena, DTYPE_I64, ixs[0]),
 			       value_index(gen->arena, DTYPE_I64, ixs[1])};
 	const Value *test = value_op(gen->arena, op, DTYPE_I64, ends, 2);
-	const Value *args[] = {value_cast(gen->arena, value->dtype, test), value, otherwise};
-	return value_op(gen->arena, OP_WHERE, value->dtype, args, 3);
+	return value_where(gen->arena, test, value, otherwise);
 }
 
 /* An index of a term that may be outside. */
@@ -141,9 +140,8 @@ const Value *window_value(Gen *gen, NodeId id, const Ix **by_iter)
 	const Value *sum = NULL;
 	for (int64_t step = 0; set_step(gen, lower_proj(gen->lower, id), step, by_iter); step++) {
 		const Value *next = term(gen, id, by_iter, neutral);
-		const Value *args[] = {sum, next};
 		if (next)
-			sum = sum ? value_op(gen->arena, reduce, node->dtype, args, 2) : next;
+			sum = sum ? value_binary(gen->arena, reduce, sum, next) : next;
 	}
 	return sum ? sum : neutral;
 }

@@ -46,12 +46,12 @@ static void take_where(const Lines *l, Body *body, const Value *local, const Val
 		       const Value *value)
 {
 	lines_push(l, body,
-		   stmt_set_at(l->arena, local, OP_NONE, lines_where(l, is, value, local)));
+		   stmt_set_at(l->arena, local, OP_NONE, value_where(l->arena, is, value, local)));
 }
 
 static void take_greater(const Lines *l, Body *body, const Value *best, const Value *value)
 {
-	take_where(l, body, best, lines_binary(l, OP_GT, value, best), value);
+	take_where(l, body, best, value_binary(l->arena, OP_GT, value, best), value);
 }
 
 /* best, at = value, along where the value is greater, at one place of both. */
@@ -62,7 +62,7 @@ static Body step(const Search *s, const Ix *along, const Ix *lane)
 	const Value *value = element(l, along, &body);
 	const Value *best = frame_element(l->frame, s->best, lane),
 		    *at = frame_element(l->frame, s->at, lane);
-	const Value *greater = lines_binary(l, OP_GT, value, best);
+	const Value *greater = value_binary(l->arena, OP_GT, value, best);
 	take_where(l, &body, at, greater, value_index(l->arena, at->dtype, along));
 	take_where(l, &body, best, greater, value);
 	return body;
@@ -106,10 +106,13 @@ static void join_lanes(const Search *s, IterVar lane, Body *into)
 		    *at = frame_element(l->frame, s->at, zero);
 	const Value *value = frame_element(l->frame, s->best, other);
 	const Value *index = frame_element(l->frame, s->at, other);
-	const Value *same = value_cast(l->arena, at->dtype, lines_binary(l, OP_EQ, value, best));
-	const Value *tie = lines_binary(l, OP_AND, same, lines_binary(l, OP_LT, index, at));
-	const Value *greater = value_cast(l->arena, at->dtype, lines_binary(l, OP_GT, value, best));
-	take_where(l, &body, at, lines_binary(l, OP_OR, greater, tie), index);
+	const Value *same =
+		value_cast(l->arena, at->dtype, value_binary(l->arena, OP_EQ, value, best));
+	const Value *tie =
+		value_binary(l->arena, OP_AND, same, value_binary(l->arena, OP_LT, index, at));
+	const Value *greater =
+		value_cast(l->arena, at->dtype, value_binary(l->arena, OP_GT, value, best));
+	take_where(l, &body, at, value_binary(l->arena, OP_OR, greater, tie), index);
 	take_greater(l, &body, best, value);
 	each_lane(l, into, lane, 1, LANES, &body);
 }
@@ -237,7 +240,7 @@ static Search choose_part(const Lines *l, const Value *greatest, IterVar part, S
 	const Value *which =
 		lines_read(l, local(l, into, "which", 0, lines_number(l, DTYPE_I32, 0)));
 	const Value *here = value_index(l->arena, DTYPE_I32, lines_at(l, part));
-	take_where(l, &each, which, lines_binary(l, OP_GT, greatest, top), here);
+	take_where(l, &each, which, value_binary(l->arena, OP_GT, greatest, top), here);
 	take_greater(l, &each, top, greatest);
 	lines_each(l, into, part, parts, &each);
 	s.from = lines_scale(l, ix_value(l->arena, which), PART);

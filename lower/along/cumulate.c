@@ -117,7 +117,7 @@ static void column_step(const Lines *l, const Ix *i, const Ix *before, Body *bod
 {
 	const Value *sum = before ? cumulate_stored(l, before) : cumulate_neutral(l);
 	if (before || !l->exclusive)
-		sum = lines_binary(l, l->reduce, sum,
+		sum = value_binary(l->arena, l->reduce, sum,
 				   cumulate_element(l, l->exclusive ? before : i, body));
 	lines_push(l, body, cumulate_store(l, i, sum));
 }
@@ -154,7 +154,7 @@ void cumulate_raise(const Lines *l, const Value *before, const Ix *lo, const Ix 
 	Body step = {0};
 	IterVar t = lines_iter(l, "t");
 	const Ix *i = lines_add(l, lo, lines_at(l, t));
-	const Value *sum = lines_binary(l, l->reduce, before, cumulate_stored(l, i));
+	const Value *sum = value_binary(l->arena, l->reduce, before, cumulate_stored(l, i));
 	lines_push(l, &step, cumulate_store(l, i, sum));
 	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), n, 1, &step));
 }

@@ -176,7 +176,7 @@ static void keep_columns(const Phases *p, const Ix *run, Body *into)
 	Column column = column_enter(p);
 	const Value *sum = cumulate_stored(l, end);
 	if (l->exclusive)
-		sum = lines_binary(l, l->reduce, sum, cumulate_element(l, end, &body));
+		sum = value_binary(l->arena, l->reduce, sum, cumulate_element(l, end, &body));
 	lines_push(l, &body, keep_sum(p, run, sum));
 	column_leave(p, column, &body);
 	lines_push(l, into, body.stmts.at[0]);
@@ -211,7 +211,7 @@ static void add_up(const Phases *p, Body *into)
 	const Ix *at = lines_at(l, run), *next = lines_add(l, at, lines_const(l, 1));
 	const Ix *steps = lines_size(l, size_plus(l->sizes, p->whole, -1));
 	Column column = column_enter(p);
-	const Value *sum = lines_binary(l, l->reduce, sum_of(p, at), sum_of(p, next));
+	const Value *sum = value_binary(l->arena, l->reduce, sum_of(p, at), sum_of(p, next));
 	lines_push(l, &each, keep_sum(p, next, sum));
 	column_leave(p, column, &each);
 	lines_push(l, &phase, lines_loop(l, run, lines_const(l, 0), steps, 1, &each));
@@ -226,7 +226,8 @@ static void raise_columns(const Phases *p, const Ix *run, const Ix *lo, const Ix
 	IterVar t = lines_iter(l, "t");
 	const Ix *at = lines_add(l, lo, lines_at(l, t));
 	Column column = column_enter(p);
-	const Value *sum = lines_binary(l, l->reduce, sum_of(p, run), cumulate_stored(l, at));
+	const Value *sum =
+		value_binary(l->arena, l->reduce, sum_of(p, run), cumulate_stored(l, at));
 	lines_push(l, &each, cumulate_store(l, at, sum));
 	column_leave(p, column, &each);
 	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), n, 1, &each));

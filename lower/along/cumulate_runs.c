@@ -105,7 +105,7 @@ static void column_take(const Columns *c, const Ix *u, const Ix *i, Body *body)
 {
 	const Lines *l = c->l;
 	const Value *acc = value_load(l->program, c->acc, u);
-	const Value *sum = lines_binary(l, l->reduce, acc, cumulate_element(l, i, body));
+	const Value *sum = value_binary(l->arena, l->reduce, acc, cumulate_element(l, i, body));
 	lines_push(l, body, cumulate_store(l, i, l->exclusive ? acc : sum));
 	push_sum(c, c->acc, u, sum, body);
 }
@@ -115,7 +115,8 @@ static void column_raise(const Columns *c, const Ix *u, const Ix *i, Body *body)
 	const Lines *l = c->l;
 	const Value *before = value_load(l->program, c->before, u);
 	lines_push(l, body,
-		   cumulate_store(l, i, lines_binary(l, l->reduce, before, cumulate_stored(l, i))));
+		   cumulate_store(
+			   l, i, value_binary(l->arena, l->reduce, before, cumulate_stored(l, i))));
 }
 
 static void column_run_end(const Columns *c, const Ix *u, const Ix *i, Body *body)
@@ -124,7 +125,7 @@ static void column_run_end(const Columns *c, const Ix *u, const Ix *i, Body *bod
 	const Lines *l = c->l;
 	const Value *before = value_load(l->program, c->before, u);
 	const Value *acc = value_load(l->program, c->acc, u);
-	push_sum(c, c->before, u, lines_binary(l, l->reduce, before, acc), body);
+	push_sum(c, c->before, u, value_binary(l->arena, l->reduce, before, acc), body);
 }
 
 /* For each place of the run and each column. */

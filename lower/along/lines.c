@@ -33,17 +33,6 @@ const Value *lines_number(const Lines *l, Dtype dtype, double number)
 	return value_number(l->arena, dtype, number);
 }
 
-const Value *lines_binary(const Lines *l, Op op, const Value *a, const Value *b)
-{
-	return value_op(l->arena, op, a->dtype, (const Value *[]){a, b}, 2);
-}
-
-const Value *lines_where(const Lines *l, const Value *is, const Value *yes, const Value *no)
-{
-	const Value *args[] = {value_cast(l->arena, yes->dtype, is), yes, no};
-	return value_op(l->arena, OP_WHERE, yes->dtype, args, 3);
-}
-
 void lines_push(const Lines *l, Body *body, const Stmt *stmt) { PUSH(l->arena, body->stmts, stmt); }
 
 LocalId lines_local(const Lines *l, Body *body, const char *name, const Value *start)

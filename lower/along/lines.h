@@ -105,9 +105,6 @@ const Ix *lines_min(const Lines *lines, const Ix *a, const Ix *b);
 IterVar lines_iter(const Lines *lines, const char *name);
 const Ix *lines_at(const Lines *lines, IterVar var);
 const Value *lines_number(const Lines *lines, Dtype dtype, double number);
-const Value *lines_binary(const Lines *lines, Op op, const Value *a, const Value *b);
-/* yes where `is` is not 0, else no. */
-const Value *lines_where(const Lines *lines, const Value *is, const Value *yes, const Value *no);
 /* A new single local that begins with a value; the value of one. */
 LocalId lines_local(const Lines *lines, Body *body, const char *name, const Value *start);
 const Value *lines_read(const Lines *lines, LocalId local);

@@ -85,7 +85,7 @@ static const Value *with_sign(const Lines *l, const Value *element)
 	const Value *middle = lines_number(l, DTYPE_U32, -(double)INT32_MIN);
 	if (element->dtype != DTYPE_U32)
 		return element;
-	return value_cast(l->arena, DTYPE_I32, lines_binary(l, OP_SUB, element, middle));
+	return value_cast(l->arena, DTYPE_I32, value_binary(l->arena, OP_SUB, element, middle));
 }
 
 const Value *sort_key(const Lines *l, const Value *element)
@@ -94,7 +94,7 @@ const Value *sort_key(const Lines *l, const Value *element)
 	const Value *key = value_cast(l->arena, dtype, key_value(l, with_sign(l, element)));
 	if (dtype_is_float(l->from) || !l->descending)
 		return key;
-	return lines_binary(l, OP_SUB, lines_number(l, dtype, -1), key);
+	return value_binary(l->arena, OP_SUB, lines_number(l, dtype, -1), key);
 }
 
 Dtype sort_key_dtype(const Lines *l)
@@ -250,9 +250,10 @@ static void move(const Radix *r, const Digit *d, Body *body)
 	const Ix *to = lines_min(l, ix_value(l->arena, place), last);
 	lines_push(l, &step,
 		   stmt_store(l->arena, r->items, lines_add(l, half(r, true), to), OP_NONE, item));
-	lines_push(l, &step,
-		   count_store(r, at, OP_NONE,
-			       lines_binary(l, OP_ADD, place, lines_number(l, DTYPE_U32, 1))));
+	lines_push(
+		l, &step,
+		count_store(r, at, OP_NONE,
+			    value_binary(l->arena, OP_ADD, place, lines_number(l, DTYPE_U32, 1))));
 	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), r->n, 1, &step));
 }
 

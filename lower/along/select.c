@@ -81,7 +81,8 @@ static const Value *count_below(const Select *s, const Value *key, Body *body)
 	IterVar g = lines_iter(l, "group");
 	LocalId count = lines_local(s->l, body, "count", whole(s, s->dtype, 0));
 	const Value *least = value_load(l->program, s->least, lines_at(l, g));
-	lines_push(l, &step, stmt_set(l->arena, count, OP_ADD, lines_binary(l, OP_LT, least, key)));
+	lines_push(l, &step,
+		   stmt_set(l->arena, count, OP_ADD, value_binary(l->arena, OP_LT, least, key)));
 	lines_push(l, body,
 		   lines_loop(l, g, lines_const(l, 0),
 			      lines_size(l, size_plus(l->sizes, s->groups, 1)), 1, &step));
@@ -110,7 +111,7 @@ static void find_bound(Select *s, Body *line)
 	LocalId step =
 		lines_local(s->l, line, "step", whole(s, s->dtype, INT64_C(1) << (bits - 1)));
 	const Value *key =
-		lines_binary(l, OP_ADD, lines_read(s->l, s->bound), lines_read(s->l, step));
+		value_binary(l->arena, OP_ADD, lines_read(s->l, s->bound), lines_read(s->l, step));
 	key = lines_read(s->l, lines_local(s->l, &round, "key", key));
 	raise_bound(s, key, &round);
 	const Ix *half = ix_binary(l->program, IX_DIV, ix_value(l->arena, lines_read(s->l, step)),
@@ -138,10 +139,11 @@ static void count_item(const Select *s, const Value *key, Body *body)
 	const Lines *l = s->l;
 	const Value *bound = lines_read(s->l, s->bound);
 	const Value *results = value_index(l->arena, s->dtype, lines_size(l, l->results));
-	LocalId at = lines_local(s->l, body, "at", lines_binary(l, OP_EQ, key, bound));
-	const Value *more = lines_binary(l, OP_LT, lines_read(s->l, s->equal), results);
-	const Value *taken = lines_binary(l, OP_ADD, lines_binary(l, OP_LT, key, bound),
-					  lines_binary(l, OP_MUL, lines_read(s->l, at), more));
+	LocalId at = lines_local(s->l, body, "at", value_binary(l->arena, OP_EQ, key, bound));
+	const Value *more = value_binary(l->arena, OP_LT, lines_read(s->l, s->equal), results);
+	const Value *taken =
+		value_binary(l->arena, OP_ADD, value_binary(l->arena, OP_LT, key, bound),
+			     value_binary(l->arena, OP_MUL, lines_read(s->l, at), more));
 	lines_push(l, body,
 		   stmt_set(l->arena, s->n, OP_ADD, value_cast(l->arena, DTYPE_I64, taken)));
 	lines_push(l, body, stmt_set(l->arena, s->equal, OP_ADD, lines_read(s->l, at)));

@@ -20,12 +20,12 @@
 /* 1 where a comes before b, else 0, in their type. */
 static const Value *comes_before(const Lines *l, const Value *a, const Value *b)
 {
-	const Value *less = lines_binary(l, l->descending ? OP_GT : OP_LT, a, b);
+	const Value *less = value_binary(l->arena, l->descending ? OP_GT : OP_LT, a, b);
 	if (!dtype_is_float(a->dtype))
 		return less;
-	const Value *alone =
-		lines_binary(l, OP_AND, lines_binary(l, OP_EQ, a, a), lines_binary(l, OP_NE, b, b));
-	return lines_binary(l, OP_OR, less, alone);
+	const Value *alone = value_binary(l->arena, OP_AND, value_binary(l->arena, OP_EQ, a, a),
+					  value_binary(l->arena, OP_NE, b, b));
+	return value_binary(l->arena, OP_OR, less, alone);
 }
 
 /* rank += 1 for each of the elements in [lo, hi) that comes before `own`; those in front of it do
@@ -37,7 +37,7 @@ static const Stmt *count(const Lines *l, LocalId rank, const Value *own, const I
 	IterVar u = lines_iter(l, "u");
 	const Value *other = value_cast(l->arena, own->dtype, l->element(l, lines_at(l, u), &body));
 	const Value *is = in_front ? comes_before(l, own, other) : comes_before(l, other, own);
-	const Value *counts = lines_where(l, is, lines_number(l, own->dtype, !in_front),
+	const Value *counts = value_where(l->arena, is, lines_number(l, own->dtype, !in_front),
 					  lines_number(l, own->dtype, in_front));
 	lines_push(l, &body,
 		   stmt_set(l->arena, rank, OP_ADD, value_cast(l->arena, DTYPE_I32, counts)));

@@ -116,25 +116,16 @@ void along_cumulate(Builder *b, NodeId id, BufferId to)
 
 /* ---- sort ---- */
 
-static const Value *binary(const Builder *b, Op op, const Value *x, const Value *y)
-{
-	return value_op(b->arena, op, x->dtype, (const Value *[]){x, y}, 2);
-}
-
 /* 1 where x stands before y. */
 static const Value *before(const Line *l, const Value *x, const Value *y)
 {
 	const Builder *b = l->b;
-	const Value *less = binary(b, l->node->along.descending ? OP_GT : OP_LT, x, y);
+	const Value *less = value_binary(b->arena, l->node->along.descending ? OP_GT : OP_LT, x, y);
 	if (!dtype_is_float(x->dtype))
 		return less;
-	const Value *alone = binary(b, OP_AND, binary(b, OP_EQ, x, x), binary(b, OP_NE, y, y));
-	return binary(b, OP_OR, less, alone);
-}
-
-static const Value *number(const Builder *b, Dtype dtype, double x)
-{
-	return value_const(b->arena, dtype, scalar_of(dtype, x));
+	const Value *alone = value_binary(b->arena, OP_AND, value_binary(b->arena, OP_EQ, x, x),
+					  value_binary(b->arena, OP_NE, y, y));
+	return value_binary(b->arena, OP_OR, less, alone);
 }
 
 /* rank += 1 for all u in [lo, hi) whose elements come before. */
@@ -145,13 +136,12 @@ static const Stmt *count(const Line *l, LocalId rank, const Value *own, const Ix
 	IterVar u = build_iter(b, axis_name(l));
 	const Value *other = value_cast(b->arena, own->dtype, element(l, ix_iter(b->arena, u)));
 	const Value *is = behind ? before(l, other, own) : before(l, own, other);
-	const Value *one = number(b, own->dtype, 1), *none = number(b, own->dtype, 0);
-	const Value *args[] = {is, behind ? one : none, behind ? none : one};
+	const Value *one = value_number(b->arena, own->dtype, 1),
+		    *none = value_number(b->arena, own->dtype, 0);
+	const Value *n = behind ? value_where(b->arena, is, one, none)
+				: value_where(b->arena, is, none, one);
 	Body body = {0};
-	build_add(b, &body,
-		  stmt_set(b->arena, rank, OP_ADD,
-			   value_cast(b->arena, DTYPE_I32,
-				      value_op(b->arena, OP_WHERE, own->dtype, args, 3))));
+	build_add(b, &body, stmt_set(b->arena, rank, OP_ADD, value_cast(b->arena, DTYPE_I32, n)));
 	return stmt_for(b->arena, u, lo, hi, body_block(&body));
 }
 
@@ -183,7 +173,7 @@ void along_sort(Builder *b, NodeId id, BufferId to)
 	const Value *own = element(&l, at);
 	const Value *wide = value_cast(b->arena, dtype_wide(own->dtype), own);
 	const Value *value = l.node->along.ids ? value_index(b->arena, l.node->dtype, at) : own;
-	build_add(b, &step, stmt_local(b->arena, rank, number(b, DTYPE_I32, 0)));
+	build_add(b, &step, stmt_local(b->arena, rank, value_number(b->arena, DTYPE_I32, 0)));
 	build_add(b, &step, count(&l, rank, wide, build_const(b, 0), at, false));
 	build_add(b, &step,
 		  count(&l, rank, wide, ix_add(program, at, build_const(b, 1)),

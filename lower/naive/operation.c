@@ -172,12 +172,6 @@ static void emit_sum(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	append(b, &element);
 }
 
-static const Value *chosen(const Builder *b, const Value *is, const Value *yes, const Value *no)
-{
-	const Value *args[] = {value_cast(b->arena, yes->dtype, is), yes, no};
-	return value_op(b->arena, OP_WHERE, yes->dtype, args, 3);
-}
-
 /* The reduced iterator's value; an axis of size 1 has index 0. */
 static const Ix *place_along(const Loops *l)
 {
@@ -199,12 +193,13 @@ static void emit_argmax(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	const Ix **axes = expression_indices(&l.reader, id, piece, &piece->args[0], l.iters);
 	const Value *value = value_cast(arena, dtype, element_at(b, node->args[0], axes));
 	const Value *here = value_index(arena, node->dtype, place_along(&l));
-	const Value *greater =
-		value_op(arena, OP_GT, dtype, (const Value *[]){value, build_read(b, best)}, 2);
+	const Value *greater = value_binary(arena, OP_GT, value, build_read(b, best));
+	build_add(
+		b, &step,
+		stmt_set(arena, at, OP_NONE, value_where(arena, greater, here, build_read(b, at))));
 	build_add(b, &step,
-		  stmt_set(arena, at, OP_NONE, chosen(b, greater, here, build_read(b, at))));
-	build_add(b, &step,
-		  stmt_set(arena, best, OP_NONE, chosen(b, greater, value, build_read(b, best))));
+		  stmt_set(arena, best, OP_NONE,
+			   value_where(arena, greater, value, build_read(b, best))));
 	wrap(&l, &step, true);
 	build_add(b, &element,
 		  stmt_local(arena, best, value_const(arena, dtype, op_neutral(OP_MAX, dtype))));

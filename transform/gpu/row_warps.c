@@ -182,8 +182,8 @@ static Block exchange(const RowWarps *w, LocalId to, LocalId from, int64_t by)
 	const Ix *own[] = {lane, iter(w, vector)};
 	const Ix *others[] = {ix_binary(w->program, IX_MOD, ix_plus(w->program, lane, by), warp),
 			      own[1]};
-	const Value *both[] = {part_at(w, from, &i, own), part_at(w, from, &i, others)};
-	const Value *sum = value_op(w->arena, w->sum.set->acc, w->sum.set->value->dtype, both, 2);
+	const Value *sum = value_binary(w->arena, w->sum.set->acc, part_at(w, from, &i, own),
+					part_at(w, from, &i, others));
 	Block set =
 		block_one(w->arena, stmt_set_at(w->arena, part_at(w, to, &i, own), OP_NONE, sum));
 	set = block_one(w->arena, stmt_loop(w->program, LOOP_UNROLL, vector, w->vectors, set));
