@@ -197,6 +197,7 @@ deps: $(if $(SAN),,$(OBJ_all) $(OBJ_runtime))
 	@$(PYTHON) tools/check_decisions.py .
 	@$(PYTHON) tools/check_pipeline.py .
 	@$(PYTHON) tools/check_words.py .
+	@$(PYTHON) tools/check_contracts.py .
 	$(if $(SAN),,@$(PYTHON) tools/check_globals.py $(B))
 
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer

@@ -89,7 +89,7 @@ void c_lanes_loop(KernelText *k, const Stmt *loop);
 void c_lanes_fill(KernelText *k, LocalId local, const char *value);
 /* Are there lanes in the loop whose places are known where its iterator is? */
 bool c_lanes_written_out(const KernelText *k, const Stmt *loop);
-/* c_lanes_strided.c: writes the loop iteration after iteration. */
+/* c_lanes_strided.c: writes the loop iteration after iteration. Requires: constant bounds. */
 void c_put_written_out(KernelText *k, const Stmt *loop);
 /* c_lanes_columns.c: is that local read along the first axis, of a square? */
 bool c_lanes_is_column(const KernelText *k, const Stmt *loop, LocalId local, const Ix *const *ixs,

@@ -57,7 +57,8 @@ LanesPlace c_lanes_of_local(const LanesText *lanes, LocalId local, const Ix *con
 			    uint32_t nixs);
 /* Are there lanes at indices of their own that use the iterator, that of lanes too? */
 bool c_lanes_anywhere(const LanesText *lanes, IterVar iter);
-/* A vector from elsewhere than neighbours. */
+/* A vector from elsewhere than neighbours.
+ * Requires: lanes a constant stride from each other. */
 const char *c_lanes_load(LanesText *lanes, const Value *value);
 const char *c_lanes_local(LanesText *lanes, const Value *value);
 /* Writes element after element. */

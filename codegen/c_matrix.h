@@ -8,7 +8,7 @@
 bool c_matrix_fits(const KernelText *k, const Stmt *stmt);
 /* Writes it in tiles, and without, as `code` writes it. Requires that it fits. */
 void c_matrix_stmt(KernelText *k, const Stmt *stmt, void (*code)(KernelText *, const Stmt *));
-/* One LOOP_MATRIX, whose sums are in tiles. */
+/* One LOOP_MATRIX, whose sums are in tiles. Requires: a product that fits (c_matrix_fits). */
 void c_matrix_loop(KernelText *k, const Stmt *loop);
 /* Around the block of a function: its variables; tiles are released. */
 void c_matrix_begin(KernelText *k, Block block);

@@ -54,9 +54,10 @@ typedef struct Jit {
 	Type *vectors[DTYPE_COUNT][VECTOR_LOGS];
 } Jit;
 
-/* Of 2^log signed 16-bit integers, which are no dtype. */
+/* Of 2^log signed 16-bit integers, which are no dtype. Requires: 0 < log < VECTOR_LOGS. */
 Type *jit_short_vector(Jit *jit, int log);
-/* The type of 2^log lanes: one object each, as libgccjit takes no two for equal. */
+/* The type of 2^log lanes: one object each, as libgccjit takes no two for equal.
+ * Requires: 0 < log < VECTOR_LOGS. */
 Type *jit_vector_type(Jit *jit, Dtype dtype, int log);
 /* Flags: of the command line of gcc, n of them. */
 Jit *jit_new(const Module *module, Arena *arena);

@@ -96,10 +96,11 @@ void jit_vector_loop(KernelJit *k, const Stmt *loop);
 /* local L = value, of a local in registers. */
 void jit_vector_fill(KernelJit *k, const Stmt *stmt);
 /* jit_groups.c: does the statement add sums of a few products a lane, of elements that are
- * neighbours? `before` plus these. */
+ * neighbours? `before` plus these. Requires: of jit_vector_groups, that it does. */
 bool jit_adds_groups(const KernelJit *k, const Stmt *stmt, IterVar lane, int log);
 Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before);
-/* One element of a local in registers; the variable itself where elements are variables. */
+/* One element of a local in registers; the variable itself where elements are variables.
+ * Requires: at least one index; of jit_vector_scalar, that elements are variables. */
 Rvalue *jit_vector_element(KernelJit *k, const Value *value);
 Lvalue *jit_vector_scalar(KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 
@@ -119,7 +120,8 @@ void jit_matrix_loop(KernelJit *k, const Stmt *loop);
 /* jit_transpose.c */
 /* Can a local of rows by lanes be transposed in registers? */
 bool jit_transpose_fits(const Jit *jit, Dtype dtype, uint32_t rows, uint32_t lanes);
-/* local[0 .. n, row] of a local in registers, as a vector. */
+/* local[0 .. n, row] of a local in registers, as a vector.
+ * Requires: a row of the local, which is in one segment. */
 Rvalue *jit_transposed_row(KernelJit *k, LocalId local, int64_t row);
 
 /* jit_parallel.c */

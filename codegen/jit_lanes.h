@@ -32,7 +32,8 @@ bool jit_lanes_vary(const Lanes *l, const Value *value);
 Rvalue *jit_lanes_value(Lanes *l, const Value *value);
 /* Begins a statement: nothing is known of its values. */
 void jit_lanes_begin(Lanes *l);
-/* A store or an assignment, of the part at hand. */
+/* A store or an assignment, of the part at hand.
+ * Requires: where that is a vector, an operation that vectors have. */
 void jit_lanes_stmt(Lanes *l, const Stmt *stmt);
 Rvalue *jit_load_lanes(Lanes *l, Lvalue *place, Dtype dtype);
 /* A place in memory for some lanes, as an array of elements. */

@@ -11,7 +11,7 @@
 int jit_segment_log(const KernelJit *k, Dtype dtype, int64_t at, int64_t extent);
 /* The type of 1 << log elements. */
 Type *jit_segment_type(const KernelJit *k, Dtype dtype, int log);
-/* An index that is a constant size. */
+/* The number. Requires: an index that is a constant size. */
 int64_t jit_constant_ix(const KernelJit *k, const Ix *ix);
 /* Do lanes run along the first axis of two? */
 bool jit_is_transposed(const Stmt *vector, const Ix *const *ixs, uint32_t nixs);
@@ -26,11 +26,12 @@ typedef struct Segment {
 	int log;
 } Segment;
 
-/* The index of a register is known here: its iterators are unrolled, or are the lane. */
+/* The index of a register, which is known here.
+ * Requires: its iterators are unrolled, or are the lane. */
 int64_t jit_fixed_ix(const KernelJit *k, const Ix *ix);
 /* The segments of a local at all indices but the last. */
 Lvalue **jit_row_segments(const KernelJit *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
-/* The segment that holds a lane. */
+/* The segment that holds a lane. Requires: 0 <= lane < the local's lanes. */
 Segment jit_find_segment(const KernelJit *k, LocalId local, int64_t lane);
 /* 1 << log lanes of a local from `lane` on: a variable, or a part of one by way of memory. */
 Rvalue *jit_local_lanes(KernelJit *k, const Value *value, int64_t lane, int log);

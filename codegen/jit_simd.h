@@ -54,7 +54,7 @@ Rvalue *simd_spread_halves(JitFunction *f, Lvalue *bytes);
 Rvalue *simd_widen_f16(JitFunction *f, Rvalue *bits);
 /* Lanes of f8e4m3 or f8e5m2 likewise as f32, by way of f16; NULL where the target lacks that. */
 Rvalue *simd_widen_f8(JitFunction *f, int log, Dtype from, Lvalue *lanes);
-/* a + b, a - b, a * b of integers, which wrap. */
+/* a + b, a - b, a * b, which wrap. Requires: i32. */
 Rvalue *simd_wrapping(JitFunction *f, SimdType type, Op op, Rvalue *a, Rvalue *b);
 /* a op b of 2^log 32-bit integers, in their unsigned type unless `is_signed`. */
 Rvalue *simd_integers(JitFunction *f, int log, enum gcc_jit_binary_op op, bool is_signed, Rvalue *a,

@@ -9,7 +9,7 @@
 
 /* x = Threefry-4x32-20 of the counter x; the values are kept. */
 void jit_threefry(JitFunction *f, Rvalue *const key[4], Rvalue *x[4]);
-/* An operation on u4x32, as base/ops.h says. */
+/* An operation on u4x32, as base/ops.h says. Requires: one of those. */
 Rvalue *jit_words_op(JitFunction *f, Op op, Rvalue *const *args);
 /* The words of an i64, of an i32 without arithmetic in 64 bits, and a number in [0, 1) of word
  * 0. */

@@ -81,6 +81,7 @@ bool math_has(Op op, Dtype dtype);
 bool math_wants_fma(Op op, Dtype dtype);
 /* Can lanes of vectors take the steps of the operation of f32, which has an inline form? */
 bool math_fits_lanes(Arena *arena, Op op, MathForm form);
+/* The steps of an operation. Requires: math_has of it. */
 MathFunction math_function(Arena *arena, Op op, Dtype dtype, MathForm form);
 /* Has the operation a fast path for most arguments (math_fast_path.c)? `%` has it too. */
 bool math_has_fast_path(Op op, Dtype dtype);

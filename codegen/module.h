@@ -101,7 +101,8 @@ bool module_has_slots(const Module *module);
 bool module_has_fetches(const Module *module);
 /* Does it multiply matrices in tiles where it may? Then it has PREFIX_use_tiles. */
 bool module_has_tiles(const Module *module);
-/* What a routine returns when a check fails: TSR_CHECK_FIRST + check. */
+/* What a routine returns when a check fails: TSR_CHECK_FIRST + check.
+ * Requires: a check of the program, of which there are less than INT_MAX - TSR_CHECK_FIRST. */
 int module_check_code(CheckId check);
 /* The message for a dim out of its range. */
 const char *module_dim_message(const Module *module, DimId dim);

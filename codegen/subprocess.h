@@ -36,9 +36,10 @@ ChildResult child_end(Arena *arena, const Child *child);
 void child_limit(uint64_t bytes, uint64_t seconds);
 /* The end of a program that is a child's work: as exit, without exit handlers. */
 _Noreturn void child_leave(int status);
-/* Waits until one of n > 0 children has something to say or has ended: its index. */
+/* Waits until one of n children has something to say or has ended: its index.
+ * Requires: 0 < n <= 64. */
 size_t child_any(const Child *children, size_t n);
-/* How many CPUs this process may use, at least 1. */
+/* How many CPUs this process may use. Ensures: 1 to 64, as child_any takes. */
 size_t child_places(void);
 
 #endif

@@ -399,6 +399,7 @@ typedef struct FrontendOptions {
 	bool no_files; /* nothing is read: imports are not found and file("...") is an error */
 } FrontendOptions;
 
+/* Requires: one of the enumerators. */
 const char *node_kind_name(NodeKind kind);
 static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }
 /* Is the loop `inner` in `outer`, or the same? All are in 0. */
@@ -407,7 +408,7 @@ bool graph_loop_in(const Graph *graph, uint32_t inner, uint32_t outer);
 bool graph_sets_whole(const Graph *graph, NodeId tensor);
 /* Is it what a loop carries from step to step? */
 bool graph_is_carried(const Graph *graph, NodeId tensor);
-/* Aborts (BUG) on a graph that breaks an invariant above. */
+/* Requires: the invariants above hold; else it aborts (BUG). */
 void graph_verify(const Graph *graph);
 /* One line a node: `%ID = KIND ... : DTYPE  # name`. */
 void graph_dump(FILE *out, const Graph *graph);

@@ -20,7 +20,7 @@ typedef struct Parse {
 AstFile *parse_file(Parse *parse, uint32_t file);
 
 /* Parses the text of an AST_STRING as a specification (once: the result is kept in string->spec).
- * Never NULL; look at ->broken. */
+ * Never NULL; look at ->broken. Requires: an AST_STRING. */
 AstSpec *parse_spec(Parse *parse, AstExpr *string);
 
 /* Prints the tokens of a source text, one a line: `LINE:COL KIND text`. */

@@ -29,7 +29,9 @@ typedef struct TokenInfo {
 	char class[2];
 } TokenInfo;
 
+/* Requires: a kind of the tokens of programs. */
 const TokenInfo *token_info(int kind);
+/* Requires: a kind of the tokens of specifications. */
 const TokenInfo *spec_token_info(int kind);
 
 typedef struct Token {

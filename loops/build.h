@@ -12,6 +12,7 @@ const Ix *ix_const(Arena *arena, Sizes *sizes, int64_t value);
 const Ix *ix_iter(Arena *arena, IterVar iter);
 const Ix *ix_add(Program *program, const Ix *a, const Ix *b);
 const Ix *ix_mul(Program *program, const Ix *a, const Ix *b);
+/* Requires: IX_MIN or IX_MAX. */
 const Ix *ix_binary(Program *program, IxKind kind, const Ix *a, const Ix *b);
 static inline const Ix *ix_plus(Program *program, const Ix *ix, int64_t n)
 {
@@ -22,7 +23,7 @@ static inline const Ix *ix_times(Program *program, const Ix *ix, int64_t n)
 	return ix_mul(program, ix, ix_const(program->arena, program->sizes, n));
 }
 const Ix *ix_value(Arena *arena, const Value *value);
-/* Of a buffer of i4 an i8, of u4 an u8. */
+/* Of a buffer of i4 an i8, of u4 an u8. Requires: a buffer of the program. */
 const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
 const Value *value_const(Arena *arena, Dtype dtype, Scalar constant);
 static inline const Value *value_number(Arena *arena, Dtype dtype, double number)
@@ -37,13 +38,14 @@ static inline Value *value_copy(Arena *arena, const Value *value)
 	return copy;
 }
 bool value_is_zero(const Value *value); /* a constant 0 */
+/* Requires: as many arguments as the operation has, each of `dtype`. */
 const Value *value_op(Arena *arena, Op op, Dtype dtype, const Value *const *args, uint32_t nargs);
 /* a OP b in the type of both. */
 static inline const Value *value_binary(Arena *arena, Op op, const Value *a, const Value *b)
 {
 	return value_op(arena, op, a->dtype, (const Value *[]){a, b}, 2);
 }
-/* i32: 0 where the fast path of an operation is the same; `call` is the operation. */
+/* i32: 0 where the fast path of an operation is the same. Requires: `call` is that operation. */
 const Value *value_far(Arena *arena, const Value *call);
 /* To i4 an i8 of its range, to u4 an u8. */
 const Value *value_cast(Arena *arena, Dtype dtype, const Value *value);
@@ -58,10 +60,12 @@ static inline const Value *value_where(Arena *arena, const Value *is, const Valu
 const Value *value_truth(const Value *value);
 /* A sum of small integers as a sum of floats, exactly; NULL: it is none. */
 const Value *value_exact_float(Arena *arena, Dtype dtype, const Value *value);
-/* Of f32 or f64. */
+/* Requires: a value of f32 or f64. */
 const Value *value_key(Arena *arena, const Value *value);
+/* Requires: a local of the kernel, and as many indices as it has axes. */
 const Value *value_local(Arena *arena, const Kernel *kernel, LocalId local, const Ix *const *ixs,
 			 uint32_t nixs);
+/* Requires: a type whose elements have whole bytes. */
 const Value *value_index(Arena *arena, Dtype dtype, const Ix *ix);
 const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar);
 

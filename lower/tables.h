@@ -86,7 +86,8 @@ Sym tables_name_as(Tables *t, NodeId id, const char *text);
 uint32_t tables_site(const Tables *t, Sym name);
 /* Of the routine at hand. */
 BufferId tables_buffer(Tables *t, Buffer buffer);
-/* Buffers of the whole program; of constants made on first use. */
+/* Buffers of the whole program; of constants made on first use.
+ * Requires: of tables_param, a node that has one. */
 BufferId tables_param(Tables *t, NodeId node);
 BufferId tables_const(Tables *t, NodeId node);
 TensorType tables_type(Tables *t, NodeId node);

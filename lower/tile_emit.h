@@ -28,7 +28,8 @@ Block tile_along(Tile *tile, const TilePart *row, const TilePart *col);
 Block tile_remainder(Tile *tile, const TilePart *col);
 
 /* The sum of a tile: at the edge of a picture, added to its elements (tile_cut.c); where columns are
- * read beyond their end; a place of the picture after the other (tile_window.c). */
+ * read beyond their end; a place of the picture after the other (tile_window.c).
+ * Requires: of tile_window_steps, a tile whose window has a constant extent. */
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block prefetch);
 Block tile_over_read_steps(Tile *tile, const Value *element);
 Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);

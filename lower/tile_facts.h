@@ -41,7 +41,8 @@ static inline uint32_t tile_place(const Planner *p, const Loop *loop)
 }
 
 /* tile_edge.c: finds the loop that decides which rows read inside; the parts of rows around it,
- * none where there would be too many. */
+ * none where there would be too many.
+ * Requires: of tile_cut_parts, that tile_find_cut found constant bounds. */
 void tile_find_cut(Planner *p);
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
 /* The same for rows whose extent is not known: where reads stay inside, found at run time (false: a

@@ -65,7 +65,7 @@ void bind_indices(const Transform *t, ProgramRoutine *routine);
 uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
 /* attention_choose.c: attention of which the scores are in no memory, in place; how many kernels are left. */
 uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32_t routine);
-/* What follows is chosen by X_pays, which each requires.
+/* What follows is chosen by X_pays. Requires: that it pays, of the same kernel.
  * row_warps.c: lets warps of a block have a row each, or several warps one, where the kernel has one sum; writes it into the
  * schedule. */
 bool row_warps_pay(const Transform *t, Kernel *kernel);

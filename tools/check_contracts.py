@@ -1,0 +1,54 @@
+"""What a caller must keep to is said where it reads it: check_contracts.py ROOT
+
+Counts functions of headers whose definition has a REQUIRE, or an assert, that names a parameter, and whose comment in
+the header does not say `Requires`: there are none.
+
+Limits: a comment counts for the declarations that follow it without a blank line between them. An array that is
+indexed without a REQUIRE, and an order of calls, are not seen."""
+import glob
+import os
+import re
+import sys
+
+FOLDERS = ["base", "lexer", "grammar", "frontend", "infer", "tensor", "schedule", "lower", "loops", "transform", "codegen",
+           "runtime", "reference", "driver", "target", "tune", "sums", "verify"]  # with the folders in them
+declaration = re.compile(r"^[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)[^;{}()]*;", re.M)
+function = re.compile(r"^(?!static|typedef|struct|enum|union)[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)\s*\{", re.M)
+required = re.compile(r"\b(?:REQUIRE|assert)\(([^;]*)\);")
+
+
+def read(path):
+    with open(path, encoding="utf8") as source:
+        return source.read()
+
+
+def declared(text):
+    """name: its declaration with the comment above it, of the same paragraph"""
+    return {m.group(1): text[max(text.rfind("\n\n", 0, m.start()), text.rfind("/*", 0, m.start()), 0):m.end()]
+            for m in declaration.finditer(text)}
+
+
+def demanding(text):
+    """Names of public functions that require something of a parameter"""
+    for m in function.finditer(text):
+        line = text[m.end():text.find("\n", m.end())]
+        body = line if line.endswith("}") else text[m.end():text.find("\n}", m.end())]
+        names = {name for part in m.group(2).split(",") for name in re.findall(r"(\w+)(?:\[\w*\])?\s*$", part)}
+        if any(names & set(re.findall(r"\w+", told)) for told in required.findall(body)):
+            yield m.group(1)
+
+
+def missing(folder):
+    """(header, name), in order"""
+    files = sorted(glob.glob(folder + "/**/*.[ch]", recursive=True))
+    found = {name for path in files for name in demanding(read(path))}
+    return [(path, name) for path in files if path.endswith(".h") for name, text in declared(read(path)).items()
+            if name in found and "Requires" not in text]
+
+
+os.chdir(sys.argv[1])
+silent = [at for folder in FOLDERS for at in missing(folder)]
+for at in silent:
+    print("%s: %s requires something of its caller, and does not say so" % at)
+print("contracts      %d functions of headers that require what their comment does not say" % len(silent))
+sys.exit(bool(silent))
