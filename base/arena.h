@@ -13,6 +13,8 @@
 
 typedef struct Arena Arena;
 
+/* An empty arena without a limit, never NULL. arena_free ends it and all that it holds; so does a
+ * failure, by the trap under which it was made. NULL: nothing happens. */
 Arena *arena_new(void);
 void arena_free(Arena *arena);
 /* Frees everything that was allocated, keeps the arena. */
@@ -29,6 +31,7 @@ _Noreturn void arena_out_of_memory(const char *what);
 void *arena_alloc(Arena *arena, size_t bytes);
 /* The same for n items of `size` bytes, checked for overflow. */
 void *arena_alloc_n(Arena *arena, size_t n, size_t size);
+/* A copy of `len` bytes, and what printf makes, with a NUL behind it. */
 char *arena_strndup(Arena *arena, const char *text, size_t len);
 char *arena_printf(Arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(Arena *arena, const char *fmt, va_list args)

@@ -42,6 +42,9 @@ bool array_fail(ArrayError *error, const char *fmt, ...) __attribute__((format(p
 /* An open file with its list of arrays; a .npy has one, named "". */
 typedef struct ArrayFile ArrayFile;
 
+/* Opens a file and reads the list of its arrays, without elements. array_file_close ends it,
+ * and takes NULL too.
+ * NULL, with *error, where it is not such a file. */
 ArrayFile *array_file_open(const char *path, ArrayError *error);
 /* The same from memory, for .npy, .safetensors and .gguf; `bytes` stays the caller's and must outlive it.
  */

@@ -65,9 +65,15 @@ typedef struct Diags {
 	bool overflow; /* the error limit was reached: the driver stops at the next stage */
 } Diags;
 
+/* A list without diagnostics, with default options. What is reported is stored in the arena; its places
+ * are in `sources`. Both are borrowed. */
 void diags_init(Diags *ds, Arena *arena, const Sources *sources);
+/* Reports at `span`. Nothing is added where the warning is off, the limit of errors or warnings is
+ * reached, or an equal one (code, place and text) is there; its notes are dropped then. */
 void diag(Diags *ds, DiagCode code, Span span, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* A further place of the last one reported, and a repair of it: `replacement`, which is copied,
+ * instead of what stands at `span`. */
 void diag_note(Diags *ds, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void diag_fix(Diags *ds, Span span, const char *replacement, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -13,6 +13,7 @@ typedef enum Dtype {
 	DTYPE_NONE = DTYPE_COUNT /* not known yet: a number that takes its neighbour's */
 } Dtype;
 
+/* As programs write it: "f32"; "?" of DTYPE_NONE. */
 const char *dtype_name(Dtype dtype);
 /* Of an element that stands alone. */
 size_t dtype_bytes(Dtype dtype);

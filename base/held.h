@@ -35,6 +35,7 @@ typedef struct Text {
 	struct TextState *state;
 } Text;
 
+/* An empty text: print into its `out`; text_take ends it. Without memory it fails as an arena does. */
 Text text_new(void);
 /* What was printed, with a NUL behind it, in the arena; *len, where not NULL, is its length. The
  * text is gone. */

@@ -27,7 +27,7 @@ typedef union Scalar {
 
 const char *op_name(Op op);   /* "add" */
 const char *op_symbol(Op op); /* "+", or NULL */
-int op_arity(Op op);
+int op_arity(Op op);	      /* how many arguments it takes, 1 to 3 */
 /* The function of that name in the language (class F), else OP_NONE. */
 Op op_from_name(const char *text, size_t len);
 /* May `op` accumulate (associative and commutative with a neutral element): add mul max min and

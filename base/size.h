@@ -52,6 +52,7 @@ typedef struct Sizes Sizes;
 
 #define SIZE_BAD ((Size){0})
 
+/* An empty table, in the arena; sizes of one table mean nothing in another. */
 Sizes *sizes_new(Arena *arena);
 /* Why the last size that became SIZE_BAD did, for a message: "it has more than 16384 terms". */
 const char *sizes_limit_text(const Sizes *sizes);
@@ -65,6 +66,8 @@ uint32_t sizes_ndims(const Sizes *sizes);
 uint32_t sizes_nargs(const Sizes *sizes);
 const Dim *sizes_dim(const Sizes *sizes, DimId dim);
 
+/* A number and a dim of the table as sizes, and sums. SIZE_BAD: a number is beyond 2^62, the table has
+ * no such dim, a bound of the form is passed, or an argument is SIZE_BAD. */
 Size size_const(Sizes *sizes, int64_t value);
 Size size_dim(Sizes *sizes, DimId dim);
 Size size_add(Sizes *sizes, Size a, Size b);
@@ -88,6 +91,7 @@ Size size_ceil(Sizes *sizes, Size a, int64_t b);
 
 static inline bool size_same(Size a, Size b) { return a.id == b.id; }
 static inline bool size_is_bad(Size a) { return a.id == 0; }
+/* Is a a constant (then *value is set), and is it this one? SIZE_BAD is none. */
 bool size_is_const(const Sizes *sizes, Size a, int64_t *value);
 bool size_is(const Sizes *sizes, Size a, int64_t value);
 /* Is a a quotient of numbers, and no whole one? */

@@ -129,6 +129,7 @@ static inline void work_init(Work *work)
 	work->at = work->few;
 }
 
+/* Frees the terms that lie on the heap; WORK calls it. */
 void work_free(Work *work);
 /* Room for so many terms. */
 void work_reserve(Work *work, uint32_t n);

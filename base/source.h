@@ -36,6 +36,7 @@ typedef struct Place {
 
 enum { SOURCE_LIMIT = 64 << 20 }; /* bytes of one file */
 
+/* Without files. Texts that are read or added later are stored in the arena. */
 void sources_init(Sources *sources, Arena *arena);
 /* Reads a file ("-": standard input). Returns its number, or 0 with *why set to a static or arena
  * text. */

@@ -10,6 +10,7 @@
 typedef const char *Sym; /* NUL-terminated, owned by its table; NULL means no name */
 typedef struct Symbols Symbols;
 
+/* An empty table, never NULL. symbols_free ends it and all its names; NULL: nothing happens. */
 Symbols *symbols_new(void);
 void symbols_free(Symbols *symbols);
 /* The name with these bytes, which hold no NUL; never NULL. */

@@ -9,6 +9,7 @@ enum { THREEFRY_ROUNDS = 20, THREEFRY_TURNS = 8 };
 /* By how many bits the two second words of a round are rotated, by its number modulo THREEFRY_TURNS. */
 extern const int threefry_rotations[THREEFRY_TURNS][2];
 
+/* The four words of a block, after THREEFRY_ROUNDS rounds; `out` may be the key or the counter. */
 void threefry4x32(const uint32_t key[4], const uint32_t counter[4], uint32_t out[4]);
 /* Element `index` of the stream of a parameter: word index mod 4 of the block with counter
  * (index div 4 low, high, 0, 0) under the key (seed low, high, name key low, high). */

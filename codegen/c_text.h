@@ -7,6 +7,8 @@
 
 extern const char *const tsr_call_text; /* the guarded text of runtime/tsr.h */
 
+/* The comments above declarations of a header: of a routine, with its arrays and workspace; of `init`, with
+ * the parameters' places in the state; of `pack`. */
 void c_put_routine_comment(FILE *out, const Module *module, uint32_t routine);
 void c_put_init_comment(FILE *out, const Module *module);
 void c_put_pack_comment(FILE *out, const Module *module);

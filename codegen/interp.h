@@ -35,6 +35,7 @@ typedef struct Interp {
 
 enum { INTERP_BAD_DIM = 2, INTERP_CHECK_FIRST = 16 }; /* as in runtime/tsr.h */
 
+/* An empty cache of indices, in the arena. */
 InterpIndexes *interp_indexes_new(Arena *arena);
 /* Sizes have other values. */
 void interp_indexes_forget(InterpIndexes *indexes);

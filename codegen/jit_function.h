@@ -41,6 +41,8 @@ typedef struct JitParam {
 	const char *name;
 } JitParam;
 
+/* A function whose open block is empty; libgccjit owns it. Requires: not GCC_JIT_FUNCTION_IMPORTED, which
+ * jit_import makes. */
 JitFunction jit_function(Jit *jit, enum gcc_jit_function_kind kind, Type *result, const char *name,
 			 const JitParam *params, size_t nparams);
 /* Leaves room for the bounds of what follows, up to jit_entry_end. */
@@ -50,6 +52,7 @@ gcc_jit_function *jit_import(Jit *jit, Type *result, const char *name, const Jit
 			     size_t nparams);
 Rvalue *jit_param(const JitFunction *f, size_t index);
 
+/* A constant of a type of integers or of floats. */
 Rvalue *jit_long(Jit *jit, Type *type, int64_t value);
 Rvalue *jit_double(Jit *jit, Type *type, double value);
 /* A constant of floats to compare with. Behind jit_entry a variable that the compiler knows
@@ -67,6 +70,7 @@ Rvalue *jit_at(JitFunction *f, Rvalue *pointer, Rvalue *index); /* pointer[index
 /* (type *)((char *)base + offset) */
 Rvalue *jit_offset(JitFunction *f, Rvalue *base, Rvalue *offset, Type *type);
 
+/* A new variable; several may have one name. */
 Lvalue *jit_local(JitFunction *f, Type *type, const char *name);
 /* A variable with a name of its own, t0, t1, ... */
 Lvalue *jit_temp(JitFunction *f, Type *type);

@@ -6,6 +6,7 @@
 #include "codegen/jit_context.h"
 #include "codegen/jit_function.h"
 
+/* The operation on op_arity(op) arguments of the type. */
 Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args);
 /* The same for vectors of 2^log lanes. Requires op_is_simple and a float type. `number`: by
  * argument, whether it is a constant other than zeros and NaN. */

@@ -16,6 +16,8 @@ typedef struct MatrixTiles {
 	int64_t row_bytes;
 } MatrixTiles;
 
+/* The tiles of a product, of which the last along rows and columns may be partial. Requires: the target's
+ * matrix_rows and matrix_row_bytes are not 0. */
 MatrixTiles matrix_tiles(const Target *target, const MatrixProduct *product);
 /* Has the target instructions for the elements, and are there as many registers, each full of words and
  * columns? */

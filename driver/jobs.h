@@ -18,6 +18,7 @@ int jobs_last_stage(const Options *options, const Jobs *jobs);
  * for. Requires: the stages that they show have run. */
 void jobs_run(const Options *options, Session *session, const Jobs *jobs);
 
+/* Milliseconds of a clock that is never set; only differences mean something. */
 double now_ms(void);
 
 #endif

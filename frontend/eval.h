@@ -32,6 +32,7 @@ const ShapeDecl *shape_decl_open_param(Build *b, Span span);
 
 /* ---- control.c ---- */
 
+/* As eval, for an expression of that kind (AST_IF, AST_ITERATE, AST_LET_IN, AST_WITH). */
 Value eval_if(Build *b, const AstExpr *expr);
 Value eval_iterate(Build *b, const AstExpr *expr);
 Value eval_let_in(Build *b, const AstExpr *expr);
@@ -46,17 +47,20 @@ CaptureId declare_capture(Build *b, Name name);
 
 /* ---- call.c ---- */
 
+/* As eval, for a call of a form, a function or an instance, and for `a.name`. */
 Value eval_call(Build *b, const AstExpr *expr);
 Value eval_member(Build *b, const AstExpr *expr);
 
 /* ---- form_names.c ---- */
 
+/* Is it a form, a function of elements (base/ops.def) or an element type, which is a cast? */
 bool form_exists(const char *name);
 /* Candidates for did-you-mean: the i-th name, NULL past the end. */
 const char *form_name(uint32_t i);
 
 /* ---- forms.c ---- */
 
+/* As eval, for a call of what form_exists finds; checks the number of arguments. */
 Value eval_form(Build *b, Sym name, const AstExpr *call);
 /* A specification's operation from parts (SPEC, or BLOCK where the result concatenates). */
 typedef struct SpecParts {
@@ -110,6 +114,8 @@ void eval_file(Build *b, const AstFile *file);
 
 /* ---- import.c ---- */
 
+/* Declares an import's module in the current scope; where it cannot be read, as an error value, so that
+ * its uses report nothing more. A file is parsed once, however often it is imported. */
 void eval_import(Build *b, const AstStmt *stmt);
 
 /* ---- resolve.c ---- */

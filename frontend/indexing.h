@@ -4,6 +4,8 @@
 
 #include "frontend/build.h"
 
+/* The tensor that a call gives; the error value after an error. Requires: as many arguments as frontend/forms.def
+ * has for the form. */
 Value indexing_gather(Build *b, const AstExpr *call);
 Value indexing_scatter(Build *b, const AstExpr *call);
 

@@ -42,6 +42,8 @@ void listing_add(Build *b, Sym name, NodeId node, Span span);
 
 /* ---- size_expr.c ---- */
 
+/* The size in the arena, never NULL: the number 1 after an error, which one of too many parts, or nested too
+ * deeply, is. Long sums become balanced trees. */
 const SizeExpr *size_expr_number(Build *b, int64_t number, Span span);
 const SizeExpr *size_expr_new(Build *b, SizeExpr expr);
 /* The size, or the number where it is NULL. */

@@ -6,6 +6,7 @@
 
 /* ---- words.c ---- */
 
+/* Is it of type u4x32? */
 bool node_is_words(const Build *b, NodeId id);
 /* Are there random words among operands that are computed with? That is an error then. */
 bool refuses_words(Build *b, const NodeId *args, const Span *spans, uint32_t nargs);
@@ -14,6 +15,8 @@ bool refuses_mixed_words(Build *b, const NodeId *args, const Span *spans, uint32
 
 /* ---- random.c ---- */
 
+/* The value of a call of the forms that random.c lists, in that order; the error value after an error.
+ * Requires: as many arguments as frontend/forms.def has for the form. */
 Value random_words(Build *b, const AstExpr *call);
 Value random_threefry(Build *b, const AstExpr *call);
 Value random_to_uniform(Build *b, const AstExpr *call);

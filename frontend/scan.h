@@ -4,6 +4,7 @@
 
 #include "frontend/build.h"
 
+/* As eval, for AST_SCAN: what the loop carries, as the last step leaves it; the error value after an error. */
 Value eval_scan(Build *b, const AstExpr *expr);
 
 /* Is the value a tuple of as many as there are names? False after an error (control.c). */

@@ -18,6 +18,7 @@ typedef struct NameIndex {
 	uint32_t nslots, n;
 } NameIndex;
 
+/* Sets a name's number, which replaces an earlier one; the table grows in the arena. */
 void name_index_set(Arena *arena, NameIndex *index, Sym name, uint32_t value);
 /* UINT32_MAX where there is none. */
 uint32_t name_index_get(const NameIndex *index, Sym name);

@@ -77,6 +77,7 @@ struct Module {
 
 /* ---- value.c ---- */
 
+/* Values of these kinds, written at `span`. A node's is the error value where it is NODE_NONE. */
 Value value_error(void);
 Value value_number(double number, Span span);
 Value value_integer(int64_t integer, Span span);

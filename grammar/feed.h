@@ -23,6 +23,8 @@ typedef struct Feed {
 	uint32_t left;       /* bytes from the start of its line to the statement's keyword */
 } Feed;
 
+/* Lexes the file from its start and takes the first token; faults of tokens are reported. The feed
+ * borrows all that is passed. */
 void feed_init(Feed *feed, Arena *arena, const Sources *sources, uint32_t file, Diags *diags);
 /* Moves to the next token. */
 void feed_next(Feed *feed);

@@ -4,6 +4,8 @@
 
 #include "grammar/tree.h"
 
+/* A parser whose actions make nodes of the tree, which it borrows; to be freed. NULL: there is no
+ * memory. */
 void *file_parse_new(Tree *tree);
 void file_parse_free(void *parser);
 /* Would the parser take a token of this kind now? */
@@ -19,6 +21,7 @@ bool file_parse_opener(const void *parser, Token *found);
  * shifted. */
 void file_parse_unwind(void *parser, int kind);
 
+/* The same four for a specification. */
 struct SpecTree;
 void *spec_parse_new(struct SpecTree *tree);
 void spec_parse_free(void *parser);

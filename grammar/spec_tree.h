@@ -48,6 +48,8 @@ typedef struct SpecRow {
 	Span span;
 } SpecRow;
 
+/* A summand, from the number or name before `*` and from the letter, of which one may be NULL; and the list
+ * with one more summand, before which `sign` stands (list NULL: a new list; sign NULL: the first). */
 SpecTerm spec_term(SpecTree *tree, const Token *coef, const Token *letter);
 SpecTerms *spec_terms(SpecTree *tree, SpecTerms *list, const Token *sign, SpecTerm term);
 /* Gives the term behind the last mark these margins. */
@@ -63,6 +65,8 @@ AstSpecAxis spec_placeholder(Token token);
 /* `[v]`, from its opening bracket to the closing one, which stands last. */
 AstSpecAxis spec_bracketed(SpecTree *tree, Token open, Token letter);
 
+/* The row with one more axis or with its row variable (row NULL: a new row; axis NULL: no axis is added);
+ * and one more operand. More than SPEC_LIMIT of them, and a second row variable, are reported. */
 SpecRow *spec_row(SpecTree *tree, SpecRow *row, const AstSpecAxis *axis);
 SpecRow *spec_row_var(SpecTree *tree, SpecRow *row, Token var);
 void spec_operand(SpecTree *tree, AstSpecTensor operand);

@@ -47,10 +47,14 @@ typedef struct Type {
 /* Reports a fault of the statement being read, which is then left out. */
 #define TREE_ERROR(tree, ...) ((tree)->failed = true, diag((tree)->parse->diags, __VA_ARGS__))
 
+/* The place from `start` to the last token; the name, and the element type, that a token spells
+ * (DTYPE_NONE after an error). */
 Span tree_span(const Tree *tree, Span start);
 Name tree_name(Tree *tree, Token name);
 Dtype tree_dtype(Tree *tree, Token name);
 
+/* Nodes, never NULL, in the parse's arena; AST_ERROR where one is nested too deeply. A number that is too
+ * large is reported. `sign` is the operator's token; tree_binary reads the operation from it for OP_NONE. */
 AstExpr *tree_number(Tree *tree, Token number);
 AstExpr *tree_string(Tree *tree, Token string);
 AstExpr *tree_name_expr(Tree *tree, Name name);
@@ -77,6 +81,7 @@ AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma);
 AstExpr *tree_literal(Tree *tree, AstKind kind, Token start, const Exprs *items);
 AstExpr *tree_label(Tree *tree, AstExpr *literal, Name label);
 
+/* The list with one more expression or argument behind the others; NULL: a new list. */
 Exprs *tree_exprs(Tree *tree, Exprs *list, AstExpr *item);
 Exprs *tree_arg(Tree *tree, Exprs *list, Arg arg);
 /* A keyword that stands for a name. */

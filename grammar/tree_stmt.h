@@ -19,10 +19,11 @@ typedef struct Row {
 	Span var_span;
 } Row;
 
+/* The list with one more behind the others; NULL: a new list. */
 Params *tree_params(Tree *tree, Params *list, AstParam param);
-
 Steps *tree_steps(Tree *tree, Steps *list, AstStep step);
 
+/* An axis that reaches from `start` to the last token; size NULL: `_`. */
 AstShapeAxis tree_axis(const Tree *tree, Span start, Name label, AstExpr *size);
 /* A new row for NULL; appends the axis, if there is one. */
 Row *tree_row(Tree *tree, Row *row, const AstShapeAxis *axis);

@@ -58,6 +58,8 @@ bool size_before(Solver *s, Size a, Size b);
 
 /* ---- required.c ---- */
 
+/* Notes that a = b because of `con`, a `require`. Left out: equal sizes, two constants, and all beyond the
+ * first 64. */
 void required_add(Solver *s, Size a, Size b, ConId con);
 /* The best name for a size of which factors have another by a require, then with *con of that
  * require; else the size. */

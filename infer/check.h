@@ -64,6 +64,7 @@ typedef struct Checker {
 	uint32_t *owner; /* by iterator: the key that runs on it */
 } Checker;
 
+/* Borrows the inference; samples and messages stand in the arena. */
 void checker_init(Checker *c, const Inference *inference, Arena *arena);
 /* NULL: the node's shape and projection hold; else what does not (in the arena). */
 const char *check_node(Checker *c, NodeId id);

@@ -6,6 +6,8 @@
 
 /* ---- close_*.c ---- */
 
+/* Leaves whose rows are open take axes from their uses, until no use has more. `rule` is the name that
+ * explanations give. */
 void close_leaf_rows(Solver *s, const char *rule);
 /* Is total / known the size of an axis? A size divided by one known only at run time is not: there
  * the two must be equal. */

@@ -6,6 +6,7 @@
 
 typedef struct Replaced Replaced;
 
+/* A table without equations, in the arena, for the dims that `sizes` has now. */
 Replaced *replaced_new(Sizes *sizes, Arena *arena);
 /* Makes a = b replace a dim of it, if it can be solved for one: the last for which it loses nothing
  * of what is known of the dim, else the last. Not where a dim of it is replaced already. */

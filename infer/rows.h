@@ -6,6 +6,7 @@
 
 /* ---- rows.c, rows_refine.c ---- */
 
+/* A variable that nothing is known of; NULL: it has no name. */
 RowVarId rowvar_new(Solver *s, Sym name, Span span);
 /* Follows variables that are solved to another variable alone. */
 RowVarId rowvar_root(Solver *s, RowVarId var);

@@ -274,6 +274,7 @@ typedef struct Solver {
 
 /* ---- solve.c ---- */
 
+/* A solver without rows and constraints, in the arena; it borrows the graph, and its table of sizes. */
 Solver *solver_new(const Graph *graph, Arena *arena);
 /* Propagates, then closes the stages 2 to `last_stage`, until an error. shuffle: as in
  * InferOptions. */

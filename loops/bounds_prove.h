@@ -11,6 +11,8 @@
 
 typedef struct Prover Prover;
 
+/* A prover in the arena that knows the program's dims, and no routine yet. prover_free frees the table
+ * that it has on the heap. */
 Prover *prover_new(Arena *arena, const Program *program);
 void prover_free(Prover *prover);
 /* Forgets everything but the routine's guards. */

@@ -13,6 +13,7 @@ typedef struct KernelFrame {
 	VEC(KernelLocal) locals;
 } KernelFrame;
 
+/* A frame without iterators and locals, which are added in the program's arena. */
 KernelFrame frame_new(Program *program);
 /* A copy: what is added to it stands in other memory. `looks`: and takes no names of the frame's. */
 KernelFrame frame_copy(const KernelFrame *frame, bool looks);

@@ -15,6 +15,7 @@ typedef struct Linear {
 	VEC(LinearTerm) terms;
 	Size offset;
 } Linear;
+/* The index as such a sum, in the program's arena; sizes that pass a bound are SIZE_BAD. */
 Linear ix_linear(Program *program, const Ix *ix);
 
 /* Has the sum or product a quotient or a remainder in it? */

@@ -19,7 +19,10 @@ typedef struct Lex {
 typedef VEC(Lex) LexList;
 typedef VEC(uint32_t) TokenList;
 
+/* All tokens of the text, LEX_END last, without comments (# to the end of a line). There are no errors: a
+ * byte that begins nothing else is a symbol. */
 LexList loops_lex(Arena *arena, const Source *source);
+/* The token at hand; LEX_END behind the last one, and after an error. */
 const Lex *lex_now(const LoopsParser *p);
 /* The one behind it; the end behind the end. */
 const Lex *lex_next(const LoopsParser *p);

@@ -51,6 +51,7 @@ enum { ROUTINE_NONE = UINT32_MAX, NEST_MOST = 900 };
 
 /* ---- parse_buffer.c: behind the first word of a line ---- */
 
+/* "NAME : DTYPE [ELEMENTS] KIND ...", appended to the program's buffers. */
 void parse_buffer(LoopsParser *p);
 /* "[axes]" of elements of a type. */
 TensorType parse_type(LoopsParser *p, Dtype dtype);
@@ -59,12 +60,15 @@ void fit_type(LoopsParser *p, const Buffer *buffer, const TensorType *type, Span
 
 /* ---- parse_routine.c: likewise ---- */
 
+/* "NUMBER : CLAIM", appended to the program's checks. */
 void parse_check_line(LoopsParser *p);
 /* The routine of a number; those of the state have the numbers behind the others. */
 void parse_routine(LoopsParser *p, ProgramRoutine *routine, uint32_t r);
 
 /* ---- parse_value.c ---- */
 
+/* An index, a sum of terms; a size, an index of dims and numbers alone; a value of the type. Not NULL and
+ * not SIZE_BAD after an error. */
 const Ix *parse_ix(LoopsParser *p);
 Size parse_size(LoopsParser *p);
 const Value *parse_value(LoopsParser *p, Dtype dtype);

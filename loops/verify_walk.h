@@ -44,6 +44,8 @@ void verify_note(const Verify *v, const char *rule);
 
 /* ---- verify_value.c ---- */
 
+/* Note the first rule that an index or a value, or a part of it, breaks at the place of the walk. NULL is a
+ * fault too. */
 void verify_ix(Verify *v, const Ix *ix);
 void verify_value(Verify *v, const Value *value);
 /* Inside a LOOP_VECTOR an index moves by 0 to `most` a lane. */

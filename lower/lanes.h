@@ -16,6 +16,7 @@ typedef struct Lanes {
 	bool has_rest;
 } Lanes;
 
+/* The number as an index. */
 const Ix *lanes_constant(const Lanes *l, int64_t value);
 /* local[element, lane], or without what is not there. */
 const Value *lanes_element(const Lanes *l, LocalId local, const Ix *lane);

@@ -36,6 +36,7 @@ typedef struct Pad {
 	BufferId buffer;
 } Pad;
 
+/* The operand that is copied. */
 NodeId pad_picture(const Pad *p);
 /* The loop of an iterator; NULL: there is none. */
 const Loop *pad_loop(const Nest *nest, IterId iter);

@@ -69,6 +69,8 @@ const Ix *scatter_at(const Scatter *scatter, IterVar var);
 
 /* ---- forms: append the loops to the kernel ---- */
 
+/* Requires: the plan's form is SCATTER_PRIVATE, or SCATTER_BUCKETS for the second, and its buffers are
+ * declared. */
 void scatter_private(Scatter *scatter, const ScatterPlan *plan);
 void scatter_buckets(Scatter *scatter, const ScatterPlan *plan);
 

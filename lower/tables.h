@@ -70,6 +70,7 @@ void tables_free(Tables *t);
 /* Parameters, guards and a row for each routine; false after errors (in diags). */
 bool tables_fill(Tables *t);
 
+/* The elements of the node's tensor; SIZE_BAD where that passes a bound. */
 Size tables_elements(const Tables *t, NodeId node);
 /* As it is, or _ for what C does not know; ... and that nothing else has: NAME, NAME_2, ... */
 Sym tables_identifier(const Tables *t, const char *text);

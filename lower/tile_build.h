@@ -21,6 +21,8 @@ LoopKind tile_rows_kind(const Tile *tile);
 /* Loops over its rows and columns. */
 Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body);
 
+/* The loop over the part's tiles, in steps of a tile, around the body; the body itself where the part is one
+ * tile or `loop` is NULL. */
 Block tile_part_loop(const Tile *tile, const Loop *loop, const TilePart *part, Block body);
 /* The part's loop within the present block, of the columns or rows from `first` on. */
 Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, IterVar first,

@@ -16,6 +16,7 @@ typedef struct Rules {
 } Rules;
 
 static inline RefElement element_exact(long double x) { return (RefElement){.x = x}; }
+/* An element that back ends may compute as anything: its error is infinite. */
 RefElement element_unknown(void);
 /* What a reduction by the operation starts from. */
 RefElement element_neutral(Op op, Dtype dtype);
@@ -51,6 +52,8 @@ typedef struct Fold {
 	bool unknown;
 } Fold;
 
+/* A fold without terms; one more term; the element that all terms make. Requires: the same operation and
+ * type in all calls. */
 void fold_start(Fold *fold, Op op, Dtype dtype);
 void fold_add(Fold *fold, Op op, Dtype dtype, const RefElement *term);
 RefElement fold_end(const Fold *fold, Op op, Dtype dtype);

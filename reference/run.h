@@ -74,6 +74,9 @@ int64_t walk_count(const Run *run, NodeId id);
 
 /* ---- leaf.c, operation.c ---- */
 
+/* Fill all elements: of a node without operands, from what the run was given; of a stream, from its seed,
+ * an operand that has been computed; of a parameter, from its initialiser. Requires: `out` is of the
+ * node's shape. */
 void leaf_fill(Run *run, NodeId id, RefTensor *out);
 void stream_fill(Run *run, NodeId id, RefTensor *out);
 void param_fill(Run *run, NodeId id, RefTensor *out);

@@ -88,6 +88,7 @@ void print_array(FILE *out, const tsr_array *array);
  * infinite; a status. */
 int check_finite(const tsr_session *session);
 
+/* The commands: argv[0] is the command's name; they return a status. A wrong option ends the process. */
 int cmd_run(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_bench(int argc, char **argv);

@@ -205,6 +205,8 @@ typedef struct tsr_array {
 	void *data;
 } tsr_array;
 
+/* Loads a shared object or a .ptx of tsrc; tsr_close ends it. NULL, with *error, where it is no module that
+ * this library and this processor can run. */
 tsr_model *tsr_open(const char *path, tsr_error *error);
 /* A model that is linked into the program: `&conv_net_module`. */
 tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error);
@@ -216,6 +218,8 @@ const tsr_routine *tsr_find_routine(const tsr_module *module, const char *name);
  * (unknown). */
 int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t *dims, int64_t *out);
 
+/* A session for calls of one routine, with nothing set. It borrows the model; tsr_session_free ends it with
+ * its results and the state that it made. NULL, with *error, where there is no such routine. */
 tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_error *error);
 void tsr_session_free(tsr_session *session);
 const tsr_routine *tsr_session_routine(const tsr_session *session);

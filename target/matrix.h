@@ -26,6 +26,7 @@ typedef struct MatrixRow {
 
 enum { WARP = 32, MATRIX_K_MOST = 16 }; /* threads; of k */
 
+/* The operation's row of target/matrix.def. */
 const MatrixRow *matrix_row(MatrixOp op);
 /* "matrix_a", "matrix_b", "accumulator" */
 const char *matrix_role_name(MatrixRole role);

@@ -1,10 +1,10 @@
 """What a caller must keep to is said where it reads it: check_contracts.py ROOT
 
-Counts functions of headers whose definition has a REQUIRE, or an assert, that names a parameter, and whose comment in
-the header does not say `Requires`: there are none.
+Counts functions of headers without a comment, and those whose definition has a REQUIRE, or an assert, that names a
+parameter, and whose comment in the header does not say `Requires`: there are none of either.
 
-Limits: a comment counts for the declarations that follow it without a blank line between them. An array that is
-indexed without a REQUIRE, and an order of calls, are not seen."""
+Limits: a comment above counts for all declarations that follow it without a blank line between them, a comment behind
+a declaration for this one alone. An array that is indexed without a REQUIRE, and an order of calls, are not seen."""
 import glob
 import os
 import re
@@ -12,8 +12,9 @@ import sys
 
 FOLDERS = ["base", "lexer", "grammar", "frontend", "infer", "tensor", "schedule", "lower", "loops", "transform", "codegen",
            "runtime", "reference", "driver", "target", "tune", "sums", "verify"]  # with the folders in them
-declaration = re.compile(r"^[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)[^;{}()]*;", re.M)
+declaration = re.compile(r"^(?!typedef|VEC\()[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)[^;{}()]*;", re.M)
 function = re.compile(r"^(?!static|typedef|struct|enum|union)[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)\s*\{", re.M)
+comment = re.compile(r"^/[*/]", re.M)  # not one within a structure
 required = re.compile(r"\b(?:REQUIRE|assert)\(([^;]*)\);")
 
 
@@ -26,6 +27,16 @@ def declared(text):
     """name: its declaration with the comment above it, of the same paragraph"""
     return {m.group(1): text[max(text.rfind("\n\n", 0, m.start()), text.rfind("/*", 0, m.start()), 0):m.end()]
             for m in declaration.finditer(text)}
+
+
+def uncommented(path):
+    """Names of functions that a header declares without a comment above them or behind them"""
+    text = read(path)
+    for m in declaration.finditer(text):
+        above = text[max(text.rfind("\n\n", 0, m.start()), 0):m.start()]
+        behind = text[m.start():text.find("\n", m.end())]
+        if not comment.search(above) and "/*" not in behind and "//" not in behind:
+            yield m.group(1)
 
 
 def demanding(text):
@@ -50,5 +61,10 @@ os.chdir(sys.argv[1])
 silent = [at for folder in FOLDERS for at in missing(folder)]
 for at in silent:
     print("%s: %s requires something of its caller, and does not say so" % at)
-print("contracts      %d functions of headers that require what their comment does not say" % len(silent))
-sys.exit(bool(silent))
+bare = [(path, name) for folder in FOLDERS for path in sorted(glob.glob(folder + "/**/*.h", recursive=True))
+        for name in uncommented(path)]
+for at in bare:
+    print("%s: %s has no comment" % at)
+print("contracts      %d functions of headers that require what their comment does not say, %d without a comment"
+      % (len(silent), len(bare)))
+sys.exit(bool(silent or bare))

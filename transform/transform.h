@@ -49,6 +49,8 @@ extern const TransformPass transform_passes[TRANSFORM_PASSES];
  * loops_verify passes, if there was no error. */
 Program *transform_run(uint32_t pass, const Program *program, const Schedule *asked, Diags *diags);
 
+/* The passes of the table above: each changes t->program in place, sets t->changed where it did, and reports
+ * to t->diags. Requires: what transform_run requires; t->changed is false. */
 void transform_unread(Transform *t);
 void transform_exchange(Transform *t);
 void transform_fusion(Transform *t);

@@ -96,6 +96,8 @@ void select_plan(const Lines *lines, SortWay *way);
 
 /* ---- lines.c: for these ---- */
 
+/* As ix_const to ix_iter, frame_iter and value_number (loops/build.h, loops/frame.h), for the program and the
+ * kernel of the lines. */
 const Ix *lines_const(const Lines *lines, int64_t value);
 const Ix *lines_size(const Lines *lines, Size size);
 const Ix *lines_add(const Lines *lines, const Ix *a, const Ix *b);

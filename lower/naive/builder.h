@@ -44,6 +44,8 @@ typedef struct Builder {
 
 /* ---- kernel.c ---- */
 
+/* A kernel of that name without statements, made of what stands at `span`; build_end adds it to the
+ * routine. */
 Builder build_new(Naive *naive, Sym name, Span span);
 /* Appends the kernel to the routine. */
 void build_end(Builder *b);
