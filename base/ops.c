@@ -130,7 +130,7 @@ static double eval_double(Op op, double x, double y, double z)
 #undef REAL
 	case OP_THREEFRY:
 	case OP_ZIP:
-	case OP_TURN:
+	case OP_ROTATE:
 	case OP_NONE: break;
 	}
 	return 0;
@@ -146,7 +146,7 @@ static float eval_float(Op op, float x, float y, float z)
 #undef REAL
 	case OP_THREEFRY:
 	case OP_ZIP:
-	case OP_TURN:
+	case OP_ROTATE:
 	case OP_NONE: break;
 	}
 	return 0;

@@ -69,7 +69,7 @@ Dtype op_result_dtype(Op op, const Dtype *args, int nargs);
  * are 0 here. On u4x32, words x0 .. x3, there are three operations and no others:
  *   threefry4x32(key, counter)    base/threefry.h
  *   zip_words(x, y)               x0, y0, x1, y1
- *   turn_words(x)                 x1, x2, x3, x0 */
+ *   rotate_words(x)               x1, x2, x3, x0 */
 Scalar op_eval(Op op, Dtype dtype, const Scalar *args);
 /* Converts: float to integer truncates towards zero and saturates, NaN becomes 0; to bool everything
  * but 0 is 1. To bf16 and f16

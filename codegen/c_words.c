@@ -21,9 +21,9 @@ static const struct {
 	{OP_ZIP, "static inline tsr_u4x32 tsr_zip_words_u4x32(tsr_u4x32 x, tsr_u4x32 y)\n{\n"
 		 "\tconst tsr_u4x32 words = {{x.w[0], y.w[0], x.w[1], y.w[1]}};\n"
 		 "\treturn words;\n}\n\n"},
-	{OP_TURN, "static inline tsr_u4x32 tsr_turn_words_u4x32(tsr_u4x32 x)\n{\n"
-		  "\tconst tsr_u4x32 words = {{x.w[1], x.w[2], x.w[3], x.w[0]}};\n"
-		  "\treturn words;\n}\n\n"},
+	{OP_ROTATE, "static inline tsr_u4x32 tsr_rotate_words_u4x32(tsr_u4x32 x)\n{\n"
+		    "\tconst tsr_u4x32 words = {{x.w[1], x.w[2], x.w[3], x.w[0]}};\n"
+		    "\treturn words;\n}\n\n"},
 };
 
 static void put_round(FILE *out, int round)

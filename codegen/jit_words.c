@@ -73,7 +73,7 @@ Rvalue *jit_words_op(JitFunction *f, Op op, Rvalue *const *args)
 		x[i] = word(f, args[0], i);
 		y[i] = op_arity(op) > 1 ? word(f, args[1], i) : NULL;
 	}
-	if (op == OP_TURN)
+	if (op == OP_ROTATE)
 		return together(f, (Rvalue *[]){x[1], x[2], x[3], x[0]});
 	if (op == OP_ZIP)
 		return together(f, (Rvalue *[]){x[0], y[0], x[1], y[1]});

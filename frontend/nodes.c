@@ -301,7 +301,7 @@ NodeId node_pointwise(Build *b, Op op, NodeId *args, const Span *spans, uint32_t
 		if (args[i] == NODE_NONE)
 			return NODE_NONE;
 	}
-	bool on_words = op == OP_ID || op == OP_THREEFRY || op == OP_ZIP || op == OP_TURN;
+	bool on_words = op == OP_ID || op == OP_THREEFRY || op == OP_ZIP || op == OP_ROTATE;
 	if (!on_words && refuses_words(b, args, spans, nargs))
 		return NODE_NONE;
 	Dtype joined = nodes_join_for(b, op, args, spans, nargs);

@@ -344,7 +344,7 @@ static const Value *typed(LoopsParser *p, const Value *value, Dtype dtype, const
 static const Value *operation(LoopsParser *p, Op op, Dtype dtype, const Value *const *args,
 			      const Lex *of)
 {
-	bool words = op == OP_THREEFRY || op == OP_ZIP || op == OP_TURN;
+	bool words = op == OP_THREEFRY || op == OP_ZIP || op == OP_ROTATE;
 	if (!p->failed && words != (dtype == DTYPE_U4X32))
 		lex_fail_at(p, lex_span(p, of),
 			    arena_printf(p->arena, "no operation on %s", dtype_name(dtype)));

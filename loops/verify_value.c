@@ -121,7 +121,7 @@ static void check_op(const Verify *v, const Value *value)
 		    "an operation with a wrong number of arguments");
 	FAIL_UNLESS(v, value->dtype == dtype_wide(value->dtype),
 		    "an operation in a type of storage");
-	bool words = value->op == OP_THREEFRY || value->op == OP_ZIP || value->op == OP_TURN;
+	bool words = value->op == OP_THREEFRY || value->op == OP_ZIP || value->op == OP_ROTATE;
 	FAIL_UNLESS(v, words == (value->dtype == DTYPE_U4X32), "arithmetic on words");
 	for (uint32_t i = 0; i < value->nargs; i++)
 		FAIL_UNLESS(v, value->args[i] && value->args[i]->dtype == value->dtype,

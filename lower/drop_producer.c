@@ -60,8 +60,8 @@ bool kernel_plan_reads(const KernelPlan *plan, BufferId buffer)
 
 void producers_drop(Lower *lower, const KernelPlan *plan)
 {
-	for (size_t i = 0; i < plan->gen.produced.n; i++) {
-		NodePlan *node = &lower->plan[plan->gen.produced.at[i]];
+	for (size_t i = 0; i < plan->gen.inlined.n; i++) {
+		NodePlan *node = &lower->plan[plan->gen.inlined.at[i]];
 		if (!node->own || kernel_plan_reads(plan, node->buffer))
 			continue;
 		node->own = false;

@@ -15,7 +15,7 @@
 
 static const Value *rotated(Arena *arena, const Value *words)
 {
-	return value_op(arena, OP_TURN, DTYPE_U4X32, &words, 1);
+	return value_op(arena, OP_ROTATE, DTYPE_U4X32, &words, 1);
 }
 
 /* (seed low, seed high, name low, name high) */

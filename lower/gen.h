@@ -49,7 +49,7 @@ typedef struct Gen {
 	VEC(ScheduleEntry) made; /* what was chosen, a nest each */
 	uint32_t entry;		 /* of these, the one of the nest at hand */
 	VEC(BufferId) buffers;	 /* that are declared for it while it is planned */
-	VEC(NodeId) produced;	 /* what copies and reads of it may compute (inline_producer.c) */
+	VEC(NodeId) inlined;	 /* what copies and reads of it may compute (inline_producer.c) */
 	NodeId bound;		 /* a reduction whose value is at hand */
 	const Value *bound_value;
 	NodeId inside; /* is computed where the nest reads it, not loaded (inline_producer.c) */

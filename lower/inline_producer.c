@@ -13,7 +13,7 @@
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
 
-enum { PRODUCED_LIMIT = 64 };
+enum { INLINED_LIMIT = 64 };
 
 /* Has the value few operations, those that are read several times counted as often? */
 static bool is_small(const Value *value, uint32_t *left)
@@ -123,14 +123,15 @@ bool nest_gathers_otherwise(Nest *nest, const Loop *outer, const Loop *inner)
 	return differs;
 }
 
-const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *axes, bool again)
+const Value *nest_inlined_producer_at(Nest *nest, const Value *load, const Ix *const *axes,
+				      bool again)
 {
 	Gen *gen = nest->gen;
 	bool in_line = gen->in_line;
 	gen->in_line = true;
 	SeenList seen = reads_of(nest);
 	const Seen *read = find_read(gen, &seen, load);
-	uint32_t left = PRODUCED_LIMIT;
+	uint32_t left = INLINED_LIMIT;
 	const Value *value = read && may_inline(gen, read->node, again)
 				     ? node_compute(gen, read->node, axes ? axes : read->axes)
 				     : load;
@@ -139,13 +140,13 @@ const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *ax
 		value = load;
 	gen->in_line = in_line;
 	if (value != load && gen->lower->plan[read->node].sinkable)
-		PUSH(gen->arena, gen->produced, read->node);
+		PUSH(gen->arena, gen->inlined, read->node);
 	return value;
 }
 
-const Value *nest_produced(Nest *nest, const Value *load, bool again)
+const Value *nest_inlined_producer(Nest *nest, const Value *load, bool again)
 {
-	return nest_produced_at(nest, load, NULL, again);
+	return nest_inlined_producer_at(nest, load, NULL, again);
 }
 
 const Value *nest_producer(Nest *nest, const Value *load)
@@ -161,7 +162,7 @@ const Value *nest_producer(Nest *nest, const Value *load)
 	return value;
 }
 
-void nest_note_produced(Nest *nest, const Value *load, const Value *value)
+void nest_note_inlined_producer(Nest *nest, const Value *load, const Value *value)
 {
 	if (value != load)
 		gen_make_operand(nest->gen, CHOICE_INLINE, load->buffer);

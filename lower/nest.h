@@ -157,13 +157,14 @@ const Value *nest_packed_operand_value(const Nest *nest, const Value *value);
 
 /* What a load of the nest's value is where it is copied: what computes it, or the load
  * (inline_producer.c). `again`: it is copied several times. */
-const Value *nest_produced(Nest *nest, const Value *load, bool again);
+const Value *nest_inlined_producer(Nest *nest, const Value *load, bool again);
 /* The same at other indices than the nest's, an axis each. */
-const Value *nest_produced_at(Nest *nest, const Value *load, const Ix *const *axes, bool again);
+const Value *nest_inlined_producer_at(Nest *nest, const Value *load, const Ix *const *axes,
+				      bool again);
 /* What computes a load of the nest's value, where that is decided. */
 const Value *nest_producer(Nest *nest, const Value *load);
 /* Writes down that a load is computed where it is copied or read, if the value is another. */
-void nest_note_produced(Nest *nest, const Value *load, const Value *value);
+void nest_note_inlined_producer(Nest *nest, const Value *load, const Value *value);
 /* From here on the nest computes what is behind the load where it reads it. */
 void nest_inline_producer(Nest *nest, const Value *load);
 

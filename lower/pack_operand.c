@@ -328,9 +328,9 @@ static void copy(PackedOperand *s, uint32_t load)
 	const Ix *to = nest_packed_operand_ix(nest, packed_operand);
 	bool again = from->kind == BUFFER_PACKED || !size_ge(sizes, from->elements, elements);
 	gen_make_operand(gen, CHOICE_STAGE, s->loads[load]->buffer);
-	const Value *value =
-		nest_produced(nest, s->loads[load], again || !goes_by_rows(s, load, &order));
-	nest_note_produced(nest, s->loads[load], value);
+	const Value *value = nest_inlined_producer(nest, s->loads[load],
+						   again || !goes_by_rows(s, load, &order));
+	nest_note_inlined_producer(nest, s->loads[load], value);
 	CopyLoops *inner = ARENA_NEW(gen->arena, CopyLoops);
 	*inner = (CopyLoops){.at = to, .value = value};
 	for (uint32_t i = order.n; i-- > 0;) {

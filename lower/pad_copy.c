@@ -74,8 +74,8 @@ static const Value *picture_value(const Pad *p)
 	for (uint32_t a = 0; a < p->access->naxes; a++)
 		axes[a] = index_at(p, a, NULL);
 	bool again = reads_again(p) || !goes_by_rows(p, axes);
-	const Value *value = nest_produced_at(p->nest, p->load, axes, again);
-	nest_note_produced(p->nest, p->load, value);
+	const Value *value = nest_inlined_producer_at(p->nest, p->load, axes, again);
+	nest_note_inlined_producer(p->nest, p->load, value);
 	return value == p->load ? node_value(gen, pad_picture(p), axes) : value;
 }
 

@@ -148,11 +148,12 @@ const Value *tile_packed_value(const Tile *tile, const Value *computed)
 static const Value *copied_value(Tile *tile)
 {
 	const Value *load = tile_packed_operand(tile);
-	const Value *value = nest_produced(tile->nest, load, copies_again(tile, load->buffer));
+	const Value *value =
+		nest_inlined_producer(tile->nest, load, copies_again(tile, load->buffer));
 	tile->inlined = value != load && is_fast(tile, value);
 	if (!tile->inlined)
 		return tile_packed_load(tile);
-	nest_note_produced(tile->nest, load, value);
+	nest_note_inlined_producer(tile->nest, load, value);
 	return tile_packed_value(tile, value);
 }
 

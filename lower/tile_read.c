@@ -138,7 +138,7 @@ BufferId tile_read_buffer(Tile *tile, BufferId operand)
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (value->args[i]->kind == VALUE_LOAD && value->args[i]->buffer == operand) {
 			const Value *from =
-				first_load(nest_produced(tile->nest, value->args[i], true));
+				first_load(nest_inlined_producer(tile->nest, value->args[i], true));
 			return from ? from->buffer : operand;
 		}
 	return operand;
@@ -146,7 +146,7 @@ BufferId tile_read_buffer(Tile *tile, BufferId operand)
 
 static bool computes(Tile *tile, const Value *load)
 {
-	const Value *value = nest_produced(tile->nest, load, true);
+	const Value *value = nest_inlined_producer(tile->nest, load, true);
 	uint32_t loads = count(value, true);
 	return value != load && value->dtype == tile->nest->value->dtype &&
 	       tile_in_vectors(value) && (loads == 1 || !has_places(tile)) &&

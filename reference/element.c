@@ -137,7 +137,7 @@ static Wide real(Op op, Wide x, Wide y, Wide z)
 #undef REAL
 	case OP_THREEFRY:
 	case OP_ZIP:
-	case OP_TURN:
+	case OP_ROTATE:
 	case OP_NONE: break;
 	}
 	return 0;

@@ -324,7 +324,7 @@ static void words(void **state)
 	Scalar y = {.w = {5, 6, 7, 0x80000000}}, args[2] = {x, y};
 	assert_memory_equal(op_eval(OP_ZIP, DTYPE_U4X32, args).w,
 			    ((uint32_t[]){0xfffffffe, 5, 0xffffffff, 6}), 16);
-	y = op_eval(OP_TURN, DTYPE_U4X32, &y);
+	y = op_eval(OP_ROTATE, DTYPE_U4X32, &y);
 	assert_memory_equal(y.w, ((uint32_t[]){6, 7, 0x80000000, 5}), 16);
 	Scalar half = {.w = {0x80000000, 1, 2, 3}};
 	assert_true(scalar_convert(half, DTYPE_U4X32, DTYPE_F32).f == 0.5);

@@ -50,7 +50,7 @@ static void expect(Op op, Dtype dtype, const RefElement *args, const double *x)
 			 x[1], x[2], got.f, (double)element.x, element.error);
 }
 
-static bool is_of_numbers(Op op) { return op != OP_THREEFRY && op != OP_ZIP && op != OP_TURN; }
+static bool is_of_numbers(Op op) { return op != OP_THREEFRY && op != OP_ZIP && op != OP_ROTATE; }
 
 static void operations_are_within_their_bounds(void **state)
 {

@@ -197,35 +197,35 @@ static bool has_all_steps(const Attend *d)
 }
 
 /* Of the values of a round, as far as there are keys. */
-static Block fetch_values(Attend *d, const Ix *round)
+static Block load_values(Attend *d, const Ix *round)
 {
 	Tiling *r = &d->result;
 	const Ix *first = times(r, round, d->tile->keys), *end = sized(r, r->product->sum.extent);
 	const Ix *last = plus(r, first, number(r, d->tile->keys - 1));
 	Body body = {0};
-	add(r, &body, if_below(r, last, end, tiling_fetch(r, &r->columns, first, false)));
+	add(r, &body, if_below(r, last, end, tiling_load(r, &r->columns, first, false)));
 	Size keys = size_const(r->program->sizes, d->tile->keys);
 	if (!size_divides(r->program->sizes, keys, r->product->sum.extent))
 		add(r, &body,
 		    if_below(r, end, plus(r, last, number(r, 1)),
-			     tiling_fetch(r, &r->columns, first, true)));
+			     tiling_load(r, &r->columns, first, true)));
 	return body_block(&body);
 }
 
-static Block fetch_keys(Attend *d, const Ix *round)
+static Block load_keys(Attend *d, const Ix *round)
 {
 	Tiling *s = &d->scores;
-	Block all = tiling_fetch(s, &s->columns, number(s, 0), !has_all_steps(d));
+	Block all = tiling_load(s, &s->columns, number(s, 0), !has_all_steps(d));
 	const Ix **iters = kernel_iters(d->arena, d->kernel, 0);
 	iters[d->round] = round;
 	return attend_if_keys(d, tiling_rewrite(s, iters, all));
 }
 
-static Block fetch(Attend *d, const Ix *round)
+static Block load(Attend *d, const Ix *round)
 {
 	Body body = {0};
-	add(&d->scores, &body, fetch_keys(d, round));
-	add(&d->scores, &body, fetch_values(d, round));
+	add(&d->scores, &body, load_keys(d, round));
+	add(&d->scores, &body, load_values(d, round));
 	return body_block(&body);
 }
 
@@ -234,10 +234,10 @@ static void store(Attend *d, Body *body)
 {
 	Tiling *s = &d->scores, *r = &d->result;
 	if (!d->ahead)
-		add(s, body, fetch_keys(d, iter(s, d->round)));
+		add(s, body, load_keys(d, iter(s, d->round)));
 	add(s, body, tiling_store(s, &s->columns, number(s, 0)));
 	if (!d->ahead)
-		add(r, body, fetch_values(d, iter(r, d->round)));
+		add(r, body, load_values(d, iter(r, d->round)));
 	add(r, body, tiling_store(r, &r->columns, number(r, 0)));
 }
 
@@ -277,7 +277,7 @@ static Block round_body(Attend *d, const Ix *rounds)
 	store(d, &body);
 	add_barrier(s, &body);
 	if (d->ahead)
-		add(s, &body, if_round(d, next, rounds, fetch(d, next)));
+		add(s, &body, if_round(d, next, rounds, load(d, next)));
 	attend_scores(d, &body);
 	attend_weights(d, &body);
 	attend_sums(d, &body);
@@ -288,10 +288,10 @@ static void add_rounds(Attend *d, Body *body)
 {
 	Tiling *s = &d->scores;
 	const Ix *rounds = rounds_of(d), *none = number(s, 0);
-	add(s, body, tiling_fetch(s, &s->rows, none, !has_all_steps(d)));
+	add(s, body, tiling_load(s, &s->rows, none, !has_all_steps(d)));
 	add(s, body, tiling_store(s, &s->rows, none));
 	if (d->ahead)
-		add(s, body, fetch(d, none));
+		add(s, body, load(d, none));
 	PUSH(d->arena, body->stmts, stmt_for(d->arena, d->round, none, rounds, round_body(d, rounds)));
 }
 

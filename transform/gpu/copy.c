@@ -100,7 +100,7 @@ static Block set_next(const Tiling *g, const Side *side, const CopyIters *i, con
 	return side->wide ? body : loop_of(g, lanes, i->lane, QUAD, body);
 }
 
-Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last)
+Block tiling_load(Tiling *g, const Side *side, const Ix *k, bool last)
 {
 	CopyIters i = tiling_copy_iters(g);
 	Side own = *side;

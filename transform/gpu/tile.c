@@ -136,7 +136,7 @@ static void copy_steps(Tiling *g, Body *body, const Ix *k, bool last)
 {
 	for (int i = 0; i < 2; i++) {
 		const Side *side = i ? &g->columns : &g->rows;
-		add(g, body, tiling_fetch(g, side, k, last));
+		add(g, body, tiling_load(g, side, k, last));
 		add(g, body, tiling_store(g, side, number(g, 0)));
 	}
 }
@@ -167,7 +167,7 @@ static void add_rounds(Tiling *g, Body *body)
 	Body loop = {0}, ahead = {0}, behind = {0};
 	for (int i = 0; i < 2; i++) {
 		const Side *side = i ? &g->columns : &g->rows;
-		add(g, &ahead, tiling_fetch(g, side, next, false));
+		add(g, &ahead, tiling_load(g, side, next, false));
 		add(g, &behind, tiling_store(g, side, other));
 	}
 	add(g, &loop, if_below(g, last, end, body_block(&ahead)));

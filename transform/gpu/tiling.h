@@ -134,7 +134,7 @@ int64_t tiling_stage_elements(const Tiling *g, const Side *side);
 const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stage_step,
 			const Ix *along);
 /* next = the steps from k on, or, of the `last` ones, as far as there are any; shared[stage] = next */
-Block tiling_fetch(Tiling *g, const Side *side, const Ix *k, bool last);
+Block tiling_load(Tiling *g, const Side *side, const Ix *k, bool last);
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
 
 /* mma.c: the sums of a tile by matrix instructions; the steps of a stage added to them; what was added since
