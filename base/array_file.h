@@ -50,6 +50,7 @@ ArrayFile *array_file_open(const char *path, ArrayError *error);
  */
 ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error);
 void array_file_close(ArrayFile *file);
+/* How many arrays it has. */
 size_t array_file_count(const ArrayFile *file);
 /* The name at an index of the file's order; "" for that of a .npy. */
 const char *array_file_name(const ArrayFile *file, size_t index);
@@ -76,6 +77,7 @@ bool npy_print(FILE *out, const Array *array, ArrayError *error);
 
 /* Zeroed elements; false on overflow or when memory is short. */
 bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayError *error);
+/* Frees the elements, not the structure, which has none then. */
 void array_free(Array *array);
 /* Elements between neighbours along each axis, row-major; 0 in an array without elements. */
 void array_strides(const Array *array, int64_t *strides);

@@ -10,12 +10,14 @@
 /* To the nearest, ties to even; beyond the greatest finite number infinity; NaN stays one. */
 uint16_t bf16_bits(float value);
 uint16_t f16_bits(float value);
+/* The value of the bits, exactly. */
 float bf16_value(uint16_t bits);
 float f16_value(uint16_t bits);
 /* To the nearest, ties to even. Beyond the greatest number, 448, f8e4m3 stays there, infinities
  * too; f8e5m2 becomes infinite. */
 uint8_t f8e4m3_bits(float value);
 uint8_t f8e5m2_bits(float value);
+/* The value of the bits, exactly. */
 float f8e4m3_value(uint8_t bits);
 float f8e5m2_value(uint8_t bits);
 

@@ -10,6 +10,7 @@ typedef struct ResponseError {
  * hold blanks, a backslash takes the next character as it is. Response files may name others, 10
  * deep. */
 char **response_expand(int *argc, char *const *argv, ResponseError *error);
+/* Frees what response_expand made. */
 void response_free(char **argv);
 
 #endif

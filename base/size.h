@@ -60,10 +60,12 @@ const char *sizes_limit_text(const Sizes *sizes);
 bool sizes_limit_is_number(const Sizes *sizes);
 /* How many sizes have become SIZE_BAD so far because they passed a bound. */
 size_t sizes_nbeyond(const Sizes *sizes);
+/* Appends a dim (names are not compared); the number of dims. */
 DimId sizes_add_dim(Sizes *sizes, Dim dim);
 uint32_t sizes_ndims(const Sizes *sizes);
 /* How many are arguments: they stand before the others. */
 uint32_t sizes_nargs(const Sizes *sizes);
+/* NULL where there is no such dim; it may move when one is added. */
 const Dim *sizes_dim(const Sizes *sizes, DimId dim);
 
 /* A number and a dim of the table as sizes, and sums. SIZE_BAD: a number is beyond 2^62, the table has
@@ -77,6 +79,7 @@ Size size_sub(Sizes *sizes, Size a, Size b);
 Size size_total(Sizes *sizes, Size before, Size added);
 /* Is a such a total, and long? */
 bool size_is_total(const Sizes *sizes, Size a, Size *before, Size *added);
+/* a * b, factor * a and a + value; SIZE_BAD as above. */
 Size size_mul(Sizes *sizes, Size a, Size b);
 Size size_scale(Sizes *sizes, Size a, int64_t factor);
 Size size_plus(Sizes *sizes, Size a, int64_t value);
@@ -85,7 +88,7 @@ Size size_add_scaled(Sizes *sizes, Size a, Size b, int64_t factor);
 /* Exact: the caller collects the guard that b divides a (unless size_divides says so). b may be
  * symbolic. */
 Size size_div(Sizes *sizes, Size a, Size b);
-/* floor(a / b) and ceil(a / b) for b > 0. */
+/* floor(a / b) and ceil(a / b) for b > 0, else SIZE_BAD. */
 Size size_floor(Sizes *sizes, Size a, int64_t b);
 Size size_ceil(Sizes *sizes, Size a, int64_t b);
 
@@ -98,6 +101,7 @@ bool size_is(const Sizes *sizes, Size a, int64_t value);
 bool size_is_fraction(const Sizes *sizes, Size a);
 /* Is a a single symbolic dim? */
 bool size_is_dim(const Sizes *sizes, Size a, DimId *dim);
+/* Is the dim in it, within quotients and floors too? */
 bool size_uses_dim(const Sizes *sizes, Size a, DimId dim);
 /* Sets uses[d] for every dim that a uses. */
 void size_note_dims(const Sizes *sizes, Size a, bool *uses);
@@ -113,6 +117,7 @@ int64_t size_content(const Sizes *sizes, Size a);
 /* Printed form: terms in the order of declaration, constant last: "2*n + 1", "(n - 1)/2",
  * "floor(n/2)". */
 void size_print(FILE *out, const Sizes *sizes, Size a);
+/* The same as a string of the arena. */
 const char *size_text(Arena *arena, const Sizes *sizes, Size a);
 
 #endif

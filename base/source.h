@@ -43,9 +43,11 @@ void sources_init(Sources *sources, Arena *arena);
 uint32_t source_read(Sources *sources, const char *path, const char **why);
 /* Adds a text that is in memory already (copied). */
 uint32_t source_add(Sources *sources, const char *path, const char *text, size_t len);
+/* NULL: there is no such file. */
 const Source *source_at(const Sources *sources, uint32_t file);
 /* What stands there, as a string of the arena; "" where there is no place. */
 const char *source_text(const Sources *sources, Arena *arena, Span span);
+/* The line and column of an offset, the end's where it is behind that; "tsrc", line 0, of file 0. */
 Place source_place(const Sources *sources, uint32_t file, uint32_t offset);
 /* From the start of a to the end of b; the other one where one is SPAN_NONE; a where the files
  * differ. */

@@ -15,9 +15,11 @@ Symbols *symbols_new(void);
 void symbols_free(Symbols *symbols);
 /* The name with these bytes, which hold no NUL; never NULL. */
 Sym sym_intern(Symbols *symbols, const char *text, size_t len);
+/* The same of a string (NULL: ""), ... */
 Sym sym_cstr(Symbols *symbols, const char *text);
 /* The text as letters, digits and _: _ for any other, t in front of a digit or of nothing. `scratch` is written to. */
 Sym sym_identifier(Symbols *symbols, Arena *scratch, const char *text);
+/* ... and of what printf makes. */
 Sym sym_printf(Symbols *symbols, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -47,9 +47,12 @@ JitFunction jit_function(Jit *jit, enum gcc_jit_function_kind kind, Type *result
 			 const JitParam *params, size_t nparams);
 /* Leaves room for the bounds of what follows, up to jit_entry_end. */
 void jit_entry(JitFunction *f);
+/* Requires: jit_entry was called. */
 void jit_entry_end(JitFunction *f);
+/* Declares a function that another unit has. */
 gcc_jit_function *jit_import(Jit *jit, Type *result, const char *name, const JitParam *params,
 			     size_t nparams);
+/* Requires: index < the number of parameters. */
 Rvalue *jit_param(const JitFunction *f, size_t index);
 
 /* A constant of a type of integers or of floats. */
@@ -59,6 +62,8 @@ Rvalue *jit_double(Jit *jit, Type *type, double value);
  * nothing of: of two variables it makes `a < b ? a : b` one instruction, of a variable and a
  * constant a comparison and a blend. */
 Rvalue *jit_bound(JitFunction *f, Dtype dtype, double value);
+/* Expressions as in C: jit_binary gives a's type, which b must have. A builtin's name is without
+ * `__builtin_`. */
 Rvalue *jit_string(Jit *jit, const char *text);
 Rvalue *jit_null(Jit *jit, Type *pointer);
 Rvalue *jit_cast(Jit *jit, Rvalue *value, Type *type);
@@ -74,6 +79,7 @@ Rvalue *jit_offset(JitFunction *f, Rvalue *base, Rvalue *offset, Type *type);
 Lvalue *jit_local(JitFunction *f, Type *type, const char *name);
 /* A variable with a name of its own, t0, t1, ... */
 Lvalue *jit_temp(JitFunction *f, Type *type);
+/* Requires, as all that adds statements: a block is open. */
 void jit_set(JitFunction *f, Lvalue *to, Rvalue *value);
 /* A temporary that holds the value from here on. */
 Rvalue *jit_keep(JitFunction *f, Rvalue *value);
@@ -82,6 +88,7 @@ Rvalue *jit_select(JitFunction *f, Rvalue *cond, Rvalue *a, Rvalue *b);
 
 /* if (cond) { open block } ... jit_end_if: continues behind it. */
 JitBlock *jit_if(JitFunction *f, Rvalue *cond);
+/* `after` is what jit_if returned. */
 void jit_end_if(JitFunction *f, JitBlock *after);
 void jit_return(JitFunction *f, Rvalue *value); /* NULL: void */
 /* for (i = lo; i < hi; i += step) { open block } ... jit_end_loop */

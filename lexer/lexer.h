@@ -54,10 +54,12 @@ typedef struct Lexer {
 /* Starts at the first byte after a byte order mark. A text that is not UTF-8 is reported, and then
  * reads as empty. */
 void lexer_init(Lexer *lexer, const Sources *sources, uint32_t file, Diags *diags);
+/* The next token; TOKEN_END at the end, however often. Bytes that begin none are reported. */
 Token lexer_next(Lexer *lexer);
 
 /* Starts at the text of a string; decides the mode by its bytes. */
 void lexer_init_spec(Lexer *lexer, const Sources *sources, Span text, Diags *diags);
+/* As lexer_next, of SpecTokenKind. Requires: lexer_init_spec started it. */
 Token lexer_next_spec(Lexer *lexer);
 
 #endif

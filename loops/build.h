@@ -22,6 +22,7 @@ static inline const Ix *ix_times(Program *program, const Ix *ix, int64_t n)
 {
 	return ix_mul(program, ix, ix_const(program->arena, program->sizes, n));
 }
+/* An integer value as an index; that of a VALUE_INDEX is the index again. */
 const Ix *ix_value(Arena *arena, const Value *value);
 /* Of a buffer of i4 an i8, of u4 an u8. Requires: a buffer of the program. */
 const Value *value_load(Program *program, BufferId buffer, const Ix *ix);
@@ -73,18 +74,22 @@ const Value *value_scalar(Arena *arena, Dtype dtype, uint32_t scalar);
 typedef struct Body {
 	VEC(const Stmt *) stmts;
 } Body;
+/* The statements so far as a block, which shares their memory: what is pushed later does not belong to it. */
 Block body_block(const Body *body);
+/* Appends the block's statements. */
 void body_append(Arena *arena, Body *body, Block block);
 /* A block of one statement. */
 Block block_one(Arena *arena, const Stmt *stmt);
 /* What is returned as Stmt * the caller may change until it stands in a block. */
 Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block body);
+/* A loop of a kind over [0, extent). */
 Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body);
 /* A copy with another body. */
 Stmt *stmt_with(Arena *arena, const Stmt *stmt, Block body);
 Stmt *stmt_step(Arena *arena, const Stmt *loop, int64_t step); /* the same loop with a step */
 const Stmt *stmt_if(Arena *arena, const Cond *conds, uint32_t nconds, Block body);
 const Stmt *stmt_if_one(Arena *arena, Cond cond, Block body);
+/* Declares a local, with a value or (NULL) without; sets it, or with `acc` adds to it. */
 Stmt *stmt_local(Arena *arena, LocalId local, const Value *value);
 Stmt *stmt_set(Arena *arena, LocalId local, Op acc, const Value *value);
 /* a VALUE_LOCAL */
@@ -93,10 +98,14 @@ Stmt *stmt_set_at(Arena *arena, const Value *element, Op acc, const Value *value
 Stmt *stmt_store(Arena *arena, BufferId buffer, const Ix *ix, Op acc, const Value *value);
 /* The same of any value: it is converted to the buffer's type; to a type of storage its wide type adds. */
 Stmt *stmt_store_as(Program *program, BufferId buffer, const Ix *ix, Op acc, const Value *value);
+/* An asynchronous copy of a load; commits what was begun; waits until at most `pending` commits are on their
+ * way. */
 Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load);
 const Stmt *stmt_commit(Arena *arena);
 const Stmt *stmt_wait(Arena *arena, int64_t pending);
+/* All threads of a block meet. */
 const Stmt *stmt_barrier(Arena *arena);
+/* Asks for the line of the element; `near`: into the first cache. */
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near);
 /* 0 <= ix < hi */
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check);

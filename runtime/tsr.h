@@ -210,7 +210,9 @@ typedef struct tsr_array {
 tsr_model *tsr_open(const char *path, tsr_error *error);
 /* A model that is linked into the program: `&conv_net_module`. */
 tsr_model *tsr_wrap(const tsr_module *table, tsr_error *error);
+/* Requires: no session of the model is left, and no call of its routines runs. NULL will do. */
 void tsr_close(tsr_model *model);
+/* The module's table, as long as the model lives; NULL of NULL. */
 const tsr_module *tsr_table(const tsr_model *model);
 /* NULL when there is none. */
 const tsr_routine *tsr_find_routine(const tsr_module *module, const char *name);
@@ -222,6 +224,7 @@ int tsr_size_value(const tsr_size *size, const tsr_module *module, const int64_t
  * its results and the state that it made. NULL, with *error, where there is no such routine. */
 tsr_session *tsr_session_new(const tsr_model *model, const char *routine, tsr_error *error);
 void tsr_session_free(tsr_session *session);
+/* The routine that it calls; NULL of NULL. */
 const tsr_routine *tsr_session_routine(const tsr_session *session);
 
 /* Before tsr_prepare, parameters before the state is made. Arrays are borrowed: inputs until the
@@ -232,6 +235,7 @@ int tsr_set_input(tsr_session *session, const char *name, const tsr_array *array
 int tsr_set_param(tsr_session *session, const char *name, const tsr_array *array, tsr_error *error);
 /* Also afterwards; an integer scalar takes whole numbers in its range only. */
 int tsr_set_scalar(tsr_session *session, const char *name, double value, tsr_error *error);
+/* What the initialisers of parameters draw from; 0 at first. Before the state is made. */
 void tsr_set_seed(tsr_session *session, uint64_t seed);
 /* The parameters of a .safetensors, .npz or .gguf, by dotted name or, with a map, by `ours = theirs
  * [axes]`, one a line: axes are an order (axis i of ours is axis axes[i] of theirs), or `a (b c) =>
@@ -325,6 +329,7 @@ typedef struct tsr_group_id {
 typedef struct tsr_group_member {
 	int32_t rank, ranks; /* 0 <= rank < ranks */
 } tsr_group_member;
+/* Makes the id of a new group, which all members pass to tsr_group_join. */
 int tsr_group_new_id(tsr_group_id *id, tsr_error *error);
 /* Waits for all members. In the context that the thread has; without one, in the primary one of device 0. */
 int tsr_group_join(const tsr_group_id *id, tsr_group_member member, tsr_group **group,
@@ -375,7 +380,9 @@ typedef struct tsr_pool tsr_pool;
  * to that many are pinned, one to a CPU, and wait 50 us for work before they sleep. They block the
  * signals that are sent to the process. NULL after a failure. */
 tsr_pool *tsr_pool_new(int32_t threads, tsr_error *error);
+/* Ends its threads. Requires: no call uses it, and no session will. NULL will do. */
 void tsr_pool_free(tsr_pool *pool);
+/* With the caller's; 1 of NULL. */
 int32_t tsr_pool_threads(const tsr_pool *pool);
 /* Sets `parallel` and `pool` of the call; NULL: serial. */
 void tsr_pool_call(tsr_pool *pool, tsr_call *call);
@@ -386,6 +393,7 @@ void tsr_set_pool(tsr_session *session, tsr_pool *pool);
 void tsr_set_graph(tsr_session *session, int graph);
 /* After tsr_prepare, owned by the session; NULL when nothing has that name. */
 const tsr_array *tsr_output(const tsr_session *session, const char *name);
+/* The same by its place among the routine's outputs; NULL: there is none. */
 const tsr_array *tsr_output_at(const tsr_session *session, int32_t index);
 /* A parameter's place in the state, once there is one. After writing there call tsr_pack. Of code for a GPU it
  * holds what routines have assigned by the time of this call. */

@@ -87,6 +87,7 @@ struct Schedule {
  * schedule_free. */
 Schedule *schedule_parse(Sources *sources, Symbols *symbols, Diags *diags, uint32_t file,
 			 uint32_t program, Arena *arena);
+/* Frees its tables, not what the arena has; NULL will do. */
 void schedule_free(Schedule *schedule);
 /* From here on the schedule says all that is chosen, and no policy chooses: what it does not ask for
  * is off. */
@@ -100,9 +101,11 @@ ScheduleClause *schedule_asked(const Schedule *asked, const Program *program, Sy
 			       Choice choice);
 /* The last entry of a name among those made; NULL: there is none. */
 ScheduleEntry *schedule_entry(Schedule *made, Sym name);
+/* NULL: the entry has none of that choice. It may move when one is added. */
 ScheduleClause *entry_clause(const ScheduleEntry *entry, Choice choice);
 /* Writes down what was made; `off` is worth a word only where it was asked for. */
 ScheduleClause *entry_make(Arena *arena, ScheduleEntry *entry, Choice choice, bool off);
+/* Appends an item; of more numbers than ITEM_NUMBERS the first ones. */
 void clause_add(Arena *arena, ScheduleClause *clause, Sym name, const int64_t *numbers, uint32_t n);
 /* Does the clause (NULL: nothing is asked) leave it open, or want it off, or allow the n-th
  * item? */

@@ -98,6 +98,7 @@ int device_check(Gpu *gpu, CUresult result, const char *what);
 /* Takes the lock, and makes a context with the code in it the thread's; leave it in any case. It is the primary one of
  * device 0 or, `callers`, that which the thread has, if any. */
 int device_enter(Gpu *gpu, bool callers);
+/* Makes the thread's earlier context its own again, and frees the lock. */
 void device_leave(Gpu *gpu);
 /* The lock is held: enters another context. */
 int device_switch(Gpu *gpu, DeviceContext *in);
@@ -106,6 +107,7 @@ int device_order(Gpu *gpu, CUstream stream);
 int device_settle(Gpu *gpu);
 /* Frees what memory runs have that are not in use, where it is short. */
 int device_allocate(Gpu *gpu, size_t bytes, const char *what, CUdeviceptr *at);
+/* Frees all contexts. Requires: no call of the model runs. */
 void device_close(Gpu *gpu);
 
 /* shared.c: TSR_OK where blocks of the device have the shared memory that the plan's kernels ask for, else TSR_NO_DEVICE;
@@ -123,7 +125,7 @@ void note_seen(DeviceContext *in);
 /* TSR_OK, or the code that a kernel has noted, with its text. */
 int note_code(Gpu *gpu, int32_t status);
 
-/* state.c; the lock is held. */
+/* state.c; the lock is held. What belongs to the host's state; NULL: it was not seen yet. */
 DeviceState *state_find(const Gpu *gpu, const void *host);
 /* Notes that the host's state was written. `values`: the module's dims. */
 int state_note(Gpu *gpu, const int64_t *values, void *host, bool all);
@@ -149,6 +151,7 @@ typedef struct RunArguments {
 } RunArguments;
 /* Values of dims by the module's order. */
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *arguments);
+/* Frees a run, its graph and its memory. Requires: the device is done with it. */
 void run_free(Gpu *gpu, const DeviceContext *in, DeviceRun *run);
 /* The integer that a scalar of a routine is, from its cell; its bytes, with zeros behind. */
 int64_t scalar_value(const tsr_scalar *scalar, const void *cell);

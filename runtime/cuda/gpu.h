@@ -21,6 +21,7 @@ Gpu *gpu_open(const char *path, tsr_error *error);
 Gpu *gpu_of_code(const char *path, const tsr_gpu_code *code, tsr_error *error);
 /* Has it texts for other GPUs, or code for a CPU? An earlier tsrc wrote none. */
 bool gpu_has_more(const tsr_gpu_code *code);
+/* NULL will do. Requires: no call of it runs. */
 void gpu_close(Gpu *gpu);
 /* Its functions refuse: they know of no device. */
 const tsr_module *gpu_table(const Gpu *gpu);
