@@ -52,24 +52,27 @@ bool c_loop_stays_scalar(const KernelText *k, const Stmt *loop);
 const char *c_kernel_value(KernelText *k, const Value *value);
 /* An index where no parentheses are needed around a sum. */
 const char *c_kernel_ix(KernelText *k, const Ix *ix);
+/* An element of a local, as an expression that may be assigned to. */
 const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 /* Of a local whose last two axes are a matrix that a warp holds: what the thread has at `at`; NULL: at the name that
  * loops over a thread's elements have. */
 #define C_FRAGMENT_ELEMENT "tsr_e"
 const char *c_fragment_element(KernelText *k, LocalId local, const Ix *const *ixs, const char *at);
+/* ... of a buffer. */
 const char *c_buffer_element(KernelText *k, BufferId buffer, const Ix *ix);
 /* Begins a statement: counts the readers of its values. */
 void c_kernel_count(KernelText *k, const Value *value);
 /* Names the values that have several readers, in the order of evaluation. */
 void c_kernel_shared(KernelText *k, const Value *value);
 
-/* c_kernel.c: statements of C. */
+/* c_kernel.c: the statements of a block, in C. */
 void c_kernel_block(KernelText *k, Block block);
 /* `element op= the statement's value` */
 void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt);
 
 /* c_write.c: a name that nothing else in the kernel has. */
 const char *c_kernel_temp(KernelText *k);
+/* Begins a line at the depth at hand. */
 void c_kernel_indent(KernelText *k);
 /* Asks the compiler to write out the loop that follows. */
 void c_put_unroll(KernelText *k, int64_t times);

@@ -39,6 +39,7 @@ bool c_is_infix(Op op, Dtype dtype);
 const char *c_op(Arena *arena, Op op, Dtype dtype, const char *const *args);
 /* ... of its fast or far form, by the prefix of the name. */
 const char *c_call(Arena *arena, const char *form, Op op, Dtype dtype, const char *const *args);
+/* A conversion of a C expression, and a constant, as C expressions in the arena. */
 const char *c_cast(Arena *arena, Dtype from, Dtype to, const char *value);
 const char *c_constant(Arena *arena, Dtype dtype, Scalar constant);
 /* What c_size.c keeps while a file is written. */
@@ -56,7 +57,7 @@ const char *c_checked_size(const Module *module, Size size);
 void c_begin_totals(const Module *module);
 /* Declares the total, and those that it is made of, unless the function has them. */
 void c_put_totals(FILE *out, const Module *module, Size size);
-/* The functions of long sums, once all that calls them is written. */
+/* The functions of long sums: declarations, and definitions, once all that calls them is written. */
 void c_put_size_declarations(FILE *out, const Module *module);
 void c_put_sizes(FILE *out, const Module *module);
 

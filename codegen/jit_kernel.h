@@ -63,6 +63,8 @@ typedef struct KernelJit {
 KernelJit jit_kernel_new(Jit *jit, KernelId kernel);
 /* Starts the code of `function`: params are dims, scalars and buffers, as in use. */
 void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params);
+/* Makes the code of a block; the value of an expression, in the open block of the function.
+ * Requires: jit_kernel_open was called. */
 void jit_kernel_block(KernelJit *k, Block block);
 Rvalue *jit_kernel_value(KernelJit *k, const Value *value);
 /* With -g, what follows belongs to that place; returns the one before. */

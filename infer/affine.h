@@ -12,8 +12,8 @@ static inline int64_t affine_lead(const SpecAxis *axis)
 {
 	return axis->offset - axis->before - axis->after;
 }
-/* The formulas of an affine axis; SIZE_BAD where the mark leaves the answer open. k is SIZE_BAD
- * without a kernel letter. */
+/* The sizes of an axis `in`, of its steps `over` and of its kernel k, each from the other two; SIZE_BAD where the
+ * mark leaves the answer open. k is SIZE_BAD without a kernel letter. */
 Size affine_in(Sizes *sizes, const SpecAxis *axis, Size over, Size k);
 Size affine_over(Sizes *sizes, const SpecAxis *axis, Size in, Size k);
 Size affine_kernel(Sizes *sizes, const SpecAxis *axis, Size in, Size over);

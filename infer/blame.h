@@ -36,6 +36,7 @@ void blame_operand_at(Blame *b, ConId con, Span span, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* A note for each function whose application made the node. */
 void blame_sites(Blame *b, NodeId node);
+/* Are they the same place? */
 bool span_same(Span a, Span b);
 /* A size as messages write it. */
 const char *blame_size(const Blame *b, Size size);
@@ -51,6 +52,7 @@ void blame_axes_born(Blame *b, const Con *con);
 bool blame_computed(Blame *b, CellId cell, Span span);
 /* Where the row got its axes, and where the operands of the operation are declared. */
 void blame_settled(Blame *b, const RowTerm *row);
+/* Notes where all, or one, of the node's operands are declared. */
 void blame_operands(Blame *b, NodeId node);
 void blame_operand(Blame *b, NodeId node, uint32_t arg);
 /* Where the row of the operand of this constraint comes from, through what passes it on. */

@@ -78,9 +78,11 @@ bool check_fail(Checker *c, const char *fmt, ...) __attribute__((format(printf, 
 
 /* check_size.c: false when an admissible choice of dims contradicts it. */
 bool holds_equal(Checker *c, Size a, Size b);
+/* Is a >= b? */
 bool holds_ge(Checker *c, Size a, Size b);
 /* Is there such a size: not bad, at least 0, and do its quotients divide? */
 bool holds_size(Checker *c, Size a);
+/* Does b divide a? */
 bool holds_divides(Checker *c, Size b, Size a);
 /* a >= b wherever all of the sizes in `positive` are at least 1. */
 bool holds_ge_where(Checker *c, Size a, Size b, const Size *positive, uint32_t n);

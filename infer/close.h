@@ -81,6 +81,7 @@ bool close_meeting(Solver *s, const char *rule, ConId id, bool patient);
 void close_stage(Solver *s, int stage);
 /* After conflicts: those rules of all stages that guess nothing. */
 void close_rest(Solver *s);
+/* The table of rules, a comment line each. */
 void dump_rules(FILE *out);
 /* Records what a rule decided, for shapes:N and --explain-closed. */
 void close_note(Solver *s, const char *rule, const Spot *spot);

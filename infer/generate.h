@@ -7,8 +7,9 @@
 /* The constraints of a graph, in the order of the program; stops behind the first node with a
  * conflict, and goes on there when it is called again. */
 void generate(Solver *s);
-/* Of a node without operands: its rows. What only uses say of a row, a parameter's or another's. */
+/* Of a node without operands: its rows. */
 void generate_leaf(Solver *s, NodeId id);
+/* Notes that the sizes of a leaf's row are what uses say; `param`: of a parameter. */
 void mark_terminal(Solver *s, const RowTerm *row, bool param);
 /* The rows of a declaration, whose row variables are its own. */
 void declared_rows(Solver *s, const ShapeDecl *shape, RowTerm *rows);

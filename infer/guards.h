@@ -12,6 +12,7 @@ void ask_integers(Solver *s);
 void guards_collect(Solver *s, Inference *inference);
 /* Does it hold by itself, whatever the dims are? (false: not known) */
 bool guard_holds(const Sizes *sizes, const Guard *g);
+/* The same as a fact that base/size_system.h takes. */
 SizeFact guard_fact(const Guard *g);
 /* "n must be a multiple of 2" */
 const char *guard_claim_text(Arena *arena, Sizes *sizes, const Guard *g);

@@ -198,9 +198,11 @@ void infer_verify_projections(const Inference *inference, const NodeId *nodes, s
 
 /* "[b | i -> o]" without the parts whose row is empty. */
 void shape_print(FILE *out, const Sizes *sizes, const Shape *shape);
+/* The same as a string of the arena. */
 const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape);
 /* The axes in storage order (batch, output, input); returns how many. */
 uint32_t shape_naxes(const Shape *shape);
+/* Requires: i < shape_naxes(shape). */
 const Axis *shape_axis(const Shape *shape, uint32_t i);
 /* The value of a size as written, once captured sizes are known. */
 Size infer_size(const Inference *inference, const SizeExpr *expr);

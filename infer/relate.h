@@ -13,6 +13,7 @@ void relation_labels(Solver *s, ConId con);
 /* linear.c: a relation that has changed and has several unknowns is solved by linear_run
  * together with others. True where that gave a size. */
 void linear_touch(Solver *s, ConId con);
+/* Solves what linear_touch has collected. True where that gave a size. */
 bool linear_run(Solver *s);
 /* Sizes that a relation ties to one that a dim spells. */
 void relation_spells(Solver *s, ConId con);

@@ -8,6 +8,7 @@
 
 /* Records one; the caller fills in the rest before the next. con: its place, or NONE. */
 Conflict *conflict_new(Solver *s, ConflictKind kind, ConId con);
+/* The same with two sizes that cannot be equal. */
 Conflict *conflict_sizes(Solver *s, ConflictKind kind, ConId con, Size x, Size y);
 static inline bool solver_failed(const Solver *s) { return s->conflicts.n > 0; }
 static inline bool solver_stops(const Solver *s) { return s->conflicts.n > s->tolerated; }
