@@ -119,6 +119,7 @@ SessionStatus session_dump_target(Session *session, FILE *out);
  * failure. */
 /* How a size was derived. A name that there is not is a diagnostic. */
 bool session_explain_shape(Session *session, const char *name, FILE *out);
+/* The sizes and rows that nothing forces, each with the rule that chose it. */
 bool session_explain_closed(Session *session, FILE *out);
 /* The report of the checker of index maps. */
 bool session_report(Session *session, FILE *out);

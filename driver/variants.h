@@ -13,6 +13,7 @@ typedef struct Variants {
 
 /* Compiles the program anew for each. False after messages. */
 bool variants_make(const Options *options, Variants *variants);
+/* Closes the session and removes the temporary files, after a failure of variants_make too. */
 void variants_end(Variants *variants);
 
 #endif

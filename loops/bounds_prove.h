@@ -30,6 +30,7 @@ typedef struct ProverScope {
 	bool empty;
 } ProverScope;
 ProverScope prover_open(const Prover *prover);
+/* Requires: scopes opened inside of it are closed. */
 void prover_close(Prover *prover, ProverScope scope);
 
 /* A hash of what is known here: of symbols, facts and what is noted. Where it is equal, equal goals

@@ -54,6 +54,7 @@ void kernel_append_tables(Arena *arena, Kernel *to, const Kernel *from);
  * to->niters on, as they were, some of which may be others of `to`. */
 Block kernel_append(Program *program, Kernel *to, const Kernel *from, Block block,
 		    const Ix *const *iters);
+/* A copy of the block in the new terms; it belongs to rewrite->program. */
 Block rewrite_block(Rewrite *rewrite, Block block);
 /* A block of the kernel with twins in the place of buffers. */
 Block rewrite_twins(Program *program, const Kernel *kernel, Block block, BufferTwin *twins,

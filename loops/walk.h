@@ -7,6 +7,7 @@
 /* Equal as trees; two that differ here may still have the same value. */
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
+/* Is the iterator in it, within what it reads too? */
 bool ix_uses(const Ix *ix, IterVar iter);
 /* Every value of a tree, of its indices too; a value comes before what it is made from. */
 typedef void (*SeeValue)(void *of, const Value *value);

@@ -55,6 +55,7 @@ typedef struct Request {
 
 /* Message on stderr: "tsr: error: ...". Returns STATUS_ERROR. */
 int report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same of a library's error; where: what it is of, or NULL. */
 int report_error(const char *where, const tsr_error *error);
 
 /* Splits NAME=VALUE in place; false with a message when it has no name or no value. */

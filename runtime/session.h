@@ -118,6 +118,7 @@ void session_free_state(tsr_session *session);
 int session_read_back(const tsr_session *session, tsr_error *error);
 /* Reads the image into the state after checking that it is of this module and these sizes. */
 int image_restore(tsr_session *session, tsr_error *error);
+/* Closes its file and frees it; NULL will do. */
 void image_close(struct Image *image);
 /* Writes the image of a prepared session's state, and closes the stream; false with errno. */
 bool image_write(const tsr_session *session, FILE *out);

@@ -57,9 +57,11 @@ bool verify_call_set_up(VerifyCall *call);
  * any. */
 enum { VERIFY_INTEGERS = 4 };
 void verify_call_fill(VerifyCall *call, int64_t limit);
+/* Does it call the initialisers, and no routine? */
 bool verify_call_is_init(const VerifyCall *call);
 /* A call with the same inputs and state, and outputs of its own. */
 VerifyCall *verify_call_copy(const VerifyCall *call);
+/* NULL will do. */
 void verify_call_free(VerifyCall *call);
 /* "n = 3, m = 2" */
 const char *verify_call_dims(Arena *arena, const VerifyCall *call);

@@ -114,6 +114,7 @@ typedef struct Plan {
 
 /* The lines in front of the text, which ends with a NUL. NULL: error says in which line what is wrong. */
 Plan *plan_read(const char *path, const char *text, tsr_error *error);
+/* NULL will do. */
 void plan_free(Plan *plan);
 /* plan_same.c: are both of one program? States, arguments and codes of one are then those of the other. */
 bool tables_agree(const tsr_module *a, const tsr_module *b);
