@@ -191,7 +191,7 @@ static const char chunks_text[] =
 	"\t\tcall->parallel(call->pool, (int32_t)n, task, arg);\n"
 	"\telse\n\t\tfor (int64_t i = 0; i < n; i++)\n\t\t\ttask(arg, (int32_t)i);\n}\n\n";
 
-static const char fetch_text[] =
+static const char prefetch_text[] =
 	"/* A hint that what is at an address will be read; kept: 3 in the first cache, 2 in the second. */\n"
 	"#ifdef __GNUC__\n#define TSR_PREFETCH(address, kept) __builtin_prefetch((const void *)(address), 0, kept)\n"
 	"#else\n#define TSR_PREFETCH(address, kept) ((void)(address))\n#endif\n\n";
@@ -209,8 +209,8 @@ static const char gcc_text[] =
 void c_put_kernels(FILE *out, const Module *m)
 {
 	fputs(gcc_text, out);
-	if (module_has_fetches(m))
-		fputs(fetch_text, out);
+	if (module_has_prefetches(m))
+		fputs(prefetch_text, out);
 	if (module_has_slots(m))
 		fputs(slots_text, out);
 	if (module_has_chunks(m))

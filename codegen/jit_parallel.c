@@ -177,7 +177,7 @@ static void run_on_pool(JitFunction *f, Rvalue *task)
 }
 
 /* The bits before __atomic_fetch_OP_8(busy, mask). */
-static Rvalue *fetch(JitFunction *f, const char *builtin, Rvalue *mask, int order)
+static Rvalue *atomic_update(JitFunction *f, const char *builtin, Rvalue *mask, int order)
 {
 	Jit *jit = f->jit;
 	gcc_jit_function *function = gcc_jit_context_get_builtin_function(jit->ctxt, builtin);
@@ -209,7 +209,8 @@ static void take_slot(Jit *jit)
 	gcc_jit_block_end_with_jump(f.block, NULL, again);
 	f.block = again;
 	Rvalue *bit = jit_keep(&f, slot_bit(&f, here));
-	Rvalue *before = jit_keep(&f, fetch(&f, "__atomic_fetch_or_8", bit, __ATOMIC_ACQUIRE));
+	Rvalue *before =
+		jit_keep(&f, atomic_update(&f, "__atomic_fetch_or_8", bit, __ATOMIC_ACQUIRE));
 	Rvalue *taken = jit_binary(&f, GCC_JIT_BINARY_OP_BITWISE_AND, before, bit);
 	JitBlock *busy = jit_if(
 		&f, jit_compare(&f, GCC_JIT_COMPARISON_EQ, taken, jit_long(jit, jit->u64, 0)));
@@ -231,7 +232,7 @@ static void give_slot(Jit *jit)
 	Rvalue *others =
 		gcc_jit_context_new_unary_op(jit->ctxt, NULL, GCC_JIT_UNARY_OP_BITWISE_NEGATE,
 					     jit->u64, slot_bit(&f, jit_param(&f, 1)));
-	jit_keep(&f, fetch(&f, "__atomic_fetch_and_8", others, __ATOMIC_RELEASE));
+	jit_keep(&f, atomic_update(&f, "__atomic_fetch_and_8", others, __ATOMIC_RELEASE));
 	jit_return(&f, jit_param(&f, 1));
 }
 

@@ -185,7 +185,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 	case LOOP_PREFETCH:
 		walk_ix(w, stmt->ix);
 		use_buffer(w, stmt->buffer, false);
-		w->use->fetches = true;
+		w->use->prefetches = true;
 		break;
 	case LOOP_COPY: use_copy(w, stmt); break;
 	case LOOP_ARRIVE:

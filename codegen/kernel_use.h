@@ -40,7 +40,7 @@ typedef struct KernelUse {
 	bool parallel; /* it has chunks, or is a grid, and takes the tsr_call first */
 	VEC(const Stmt *) chunks; /* its PARALLEL loops */
 	VEC(const Stmt *) copies; /* of boxes, each of which takes a map of a tensor */
-	bool fetches;  /* it has a prefetch */
+	bool prefetches; /* it has a prefetch */
 	bool slots;    /* some of those have slots */
 	bool ops[OP_COUNT][DTYPE_COUNT];
 	bool fast_path[OP_COUNT][DTYPE_COUNT],

@@ -438,10 +438,10 @@ bool module_has_tiles(const Module *m)
 	return found && !p->options.gpu && p->options.target->matrix_tiles > 0;
 }
 
-bool module_has_fetches(const Module *m)
+bool module_has_prefetches(const Module *m)
 {
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
-		if (m->kernels[k].use->fetches)
+		if (m->kernels[k].use->prefetches)
 			return true;
 	return false;
 }

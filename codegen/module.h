@@ -98,7 +98,7 @@ const char *c_comment(Arena *arena, const char *text);
 bool module_has_chunks(const Module *module);
 /* ... whose number at a time is limited? */
 bool module_has_slots(const Module *module);
-bool module_has_fetches(const Module *module);
+bool module_has_prefetches(const Module *module);
 /* Does it multiply matrices in tiles where it may? Then it has PREFIX_use_tiles. */
 bool module_has_tiles(const Module *module);
 /* What a routine returns when a check fails: TSR_CHECK_FIRST + check.

@@ -296,8 +296,8 @@ static Index picture_index(const Gather *f, const Phase *phase)
 	return index;
 }
 
-/* Turns a term of the kernel around: its steps of the phase from the last to the first. */
-static void turn_term(const Gather *f, const Phase *phase, Index *index, uint32_t t)
+/* Reverses a term of the kernel: its steps of the phase from the last to the first. */
+static void reverse_term(const Gather *f, const Phase *phase, Index *index, uint32_t t)
 {
 	Sizes *sizes = f->program->sizes;
 	int64_t coef = index->terms[t].coef;
@@ -319,7 +319,7 @@ static Index gathered_index(const Gather *f, const Index *old, const uint32_t *p
 		if (w && old->terms[t].iter == w->place)
 			return picture_index(f, phase);
 		if (w)
-			turn_term(f, phase, &index, t);
+			reverse_term(f, phase, &index, t);
 	}
 	return index;
 }

@@ -11,7 +11,8 @@ FOLDERS = ["tensor", "schedule", "lower", "loops", "transform", "codegen"]  # wi
 TERMS = {"band": "row block", "region": "horizontal fusion", "flip": "gather", "turned": "transposed", "squared": "transposed",
          "sweep": "traversal", "tail": "remainder", "folded": "tree of lanes", "hidden": "masked", "told": "index_only",
          "early": "pre-check", "late": "sinkable", "triple": "reassociation", "produce": "inline", "apart": "strided, or independent",
-         "beside": "contiguous, or independent", "kept": "invariant, stored or carried", "widen": "conversion"}
+         "beside": "contiguous, or independent", "fetch": "prefetch, or load", "fetched": "prefetched, or loaded",
+         "fetches": "prefetches, or loads", "produced": "inlined", "kept": "invariant, stored or carried", "widen": "conversion"}
 PAIRS = {"near_range": "fast path", "near_strip": "fast path", "has_near": "fast path", "math_near": "fast path",
          "wide_trips": "loop of vectorised functions", "has_few": "a small constant"}
 TERMS.update(PAIRS)

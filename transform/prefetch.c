@@ -22,12 +22,12 @@
 /* Loops inside of a loop, steps ahead and lines that are asked for, at most. */
 enum { INNER_MOST = 16, STEPS_MOST = 1 << 12, LINES_MOST = 64 };
 
-/* A row at the loop at hand. */
-typedef struct FetchedRow {
+/* A row that a loop reads, by where it starts. */
+typedef struct PrefetchedRow {
 	BufferId buffer;
 	const Ix *start;
 	int64_t elements;
-} FetchedRow;
+} PrefetchedRow;
 
 typedef struct Prefetch {
 	Program *program;
@@ -46,7 +46,7 @@ typedef struct Sight {
 	const Stmt *loop;
 	const Stmt *inner[INNER_MOST]; /* loops around the statement at hand, inside of `loop` */
 	uint32_t ninner;
-	VEC(FetchedRow) rows;
+	VEC(PrefetchedRow) rows;
 } Sight;
 
 /* ---- the integer ---- */
@@ -102,12 +102,12 @@ static bool is_chosen(const Sight *s, const Value *load)
 /* ---- the row ---- */
 
 /* The first and how many elements the loops inside go through; false: not known. */
-static bool row_of(const Sight *s, const Value *load, FetchedRow *row)
+static bool row_of(const Sight *s, const Value *load, PrefetchedRow *row)
 {
 	const Prefetch *p = s->p;
 	Program *program = p->program;
 	const Ix **iters = kernel_iters(p->arena, p->kernel, 0);
-	*row = (FetchedRow){.buffer = load->buffer, .elements = 1};
+	*row = (PrefetchedRow){.buffer = load->buffer, .elements = 1};
 	for (uint32_t i = 0; i < s->ninner; i++) {
 		const Stmt *inner = s->inner[i];
 		int64_t stride, trips = inner->loop == LOOP_VECTOR ? vector_lanes(program, inner)
@@ -128,7 +128,7 @@ static bool row_of(const Sight *s, const Value *load, FetchedRow *row)
 }
 
 /* How far b begins behind a, where both have the same integer. */
-static bool distance(const Prefetch *p, const FetchedRow *a, const FetchedRow *b, int64_t *by)
+static bool distance(const Prefetch *p, const PrefetchedRow *a, const PrefetchedRow *b, int64_t *by)
 {
 	Program *program = p->program;
 	Linear from = ix_linear(program, a->start), to = ix_linear(program, b->start);
@@ -142,10 +142,10 @@ static bool distance(const Prefetch *p, const FetchedRow *a, const FetchedRow *b
 }
 
 /* Parts of one row are one. */
-static void add_row(Sight *s, FetchedRow row)
+static void add_row(Sight *s, PrefetchedRow row)
 {
 	for (size_t i = 0; i < s->rows.n; i++) {
-		FetchedRow *other = &s->rows.at[i];
+		PrefetchedRow *other = &s->rows.at[i];
 		int64_t by;
 		if (!distance(s->p, other, &row, &by))
 			continue;
@@ -162,7 +162,7 @@ static void add_row(Sight *s, FetchedRow row)
 static void see_load(void *of, const Value *value)
 {
 	Sight *s = of;
-	FetchedRow row;
+	PrefetchedRow row;
 	if (value->kind == VALUE_LOAD && is_chosen(s, value) && row_of(s, value, &row))
 		add_row(s, row);
 }
@@ -185,7 +185,7 @@ static void see_block(Sight *s, Block block)
 /* ---- does it pay? ---- */
 
 /* The elements of a line. */
-static int64_t row_line(const Prefetch *p, const FetchedRow *row)
+static int64_t row_line(const Prefetch *p, const PrefetchedRow *row)
 {
 	Dtype dtype = p->program->buffers.at[row->buffer].dtype;
 	return dtype_is_packed(dtype) ? 2 * p->target->line_bytes
@@ -193,12 +193,12 @@ static int64_t row_line(const Prefetch *p, const FetchedRow *row)
 }
 
 /* Of its buffer, as many as the last cache holds. */
-static int64_t cached_elements(const Prefetch *p, const FetchedRow *row)
+static int64_t cached_elements(const Prefetch *p, const PrefetchedRow *row)
 {
 	return p->target->l3_bytes / p->target->line_bytes * row_line(p, row);
 }
 
-static bool pays(const Prefetch *p, const FetchedRow *row)
+static bool pays(const Prefetch *p, const PrefetchedRow *row)
 {
 	Size elements = p->program->buffers.at[row->buffer].elements;
 	int64_t all, bytes = row->elements * p->target->line_bytes / row_line(p, row);
@@ -215,7 +215,7 @@ static Sym operand_name(const Prefetch *p, BufferId buffer)
 }
 
 /* How it is fetched: so many steps ahead, so many lines. Is it? */
-static bool choose(const Prefetch *p, const FetchedRow *row, int64_t numbers[2])
+static bool choose(const Prefetch *p, const PrefetchedRow *row, int64_t numbers[2])
 {
 	Sym name = operand_name(p, row->buffer);
 	const ScheduleItem *item = asks_on(p->asked) ? clause_item(p->asked, name) : NULL;
@@ -276,7 +276,7 @@ static IterVar new_iter(Prefetch *p)
 }
 
 /* Only where its buffer is more than the last cache holds, if that is not known. */
-static const Stmt *if_not_cached(const Prefetch *p, const FetchedRow *row, const Stmt *stmt)
+static const Stmt *if_not_cached(const Prefetch *p, const PrefetchedRow *row, const Stmt *stmt)
 {
 	Program *program = p->program;
 	Size elements = program->buffers.at[row->buffer].elements;
@@ -288,8 +288,8 @@ static const Stmt *if_not_cached(const Prefetch *p, const FetchedRow *row, const
 	return stmt_if_one(p->arena, more, block_one(p->arena, stmt));
 }
 
-static const Stmt *fetch(Prefetch *p, const Stmt *loop, const FetchedRow *row,
-			 const int64_t numbers[2])
+static const Stmt *prefetch_row(Prefetch *p, const Stmt *loop, const PrefetchedRow *row,
+				const int64_t numbers[2])
 {
 	Program *program = p->program;
 	Ahead ahead = {p, loop->iter, kernel_iters(p->arena, p->kernel, 0)};
@@ -304,7 +304,7 @@ static const Stmt *fetch(Prefetch *p, const Stmt *loop, const FetchedRow *row,
 	return if_not_cached(p, row, lines);
 }
 
-static void describe(Prefetch *p, const FetchedRow *row, const int64_t numbers[2])
+static void describe(Prefetch *p, const PrefetchedRow *row, const int64_t numbers[2])
 {
 	Sym name = operand_name(p, row->buffer);
 	ScheduleClause *made = entry_clause(p->entry, CHOICE_PREFETCH);
@@ -315,7 +315,7 @@ static void describe(Prefetch *p, const FetchedRow *row, const int64_t numbers[2
 }
 
 /* By a statement of the loop that is there already. */
-static bool is_fetched(const Stmt *loop, BufferId buffer)
+static bool is_prefetched(const Stmt *loop, BufferId buffer)
 {
 	for (uint32_t i = 0; i < loop->body.n; i++) {
 		const Stmt *stmt = loop->body.stmts[i];
@@ -327,16 +327,16 @@ static bool is_fetched(const Stmt *loop, BufferId buffer)
 	return false;
 }
 
-static void push_fetches(Prefetch *p, const Stmt *loop, Body *body)
+static void push_prefetches(Prefetch *p, const Stmt *loop, Body *body)
 {
 	Sight s = {.p = p, .loop = loop};
 	see_block(&s, loop->body);
 	for (size_t i = 0; i < s.rows.n; i++) {
-		const FetchedRow *row = &s.rows.at[i];
+		const PrefetchedRow *row = &s.rows.at[i];
 		int64_t numbers[2];
-		if (is_fetched(loop, row->buffer) || !choose(p, row, numbers))
+		if (is_prefetched(loop, row->buffer) || !choose(p, row, numbers))
 			continue;
-		PUSH(p->arena, body->stmts, fetch(p, loop, row, numbers));
+		PUSH(p->arena, body->stmts, prefetch_row(p, loop, row, numbers));
 		describe(p, row, numbers);
 		p->changed = true;
 	}
@@ -349,7 +349,7 @@ static const Stmt *in_stmt(Prefetch *p, const Stmt *stmt)
 	if (!rows && stmt->kind != LOOP_IF)
 		return stmt;
 	if (rows)
-		push_fetches(p, stmt, &body);
+		push_prefetches(p, stmt, &body);
 	for (uint32_t i = 0; i < stmt->body.n; i++)
 		PUSH(p->arena, body.stmts, in_stmt(p, stmt->body.stmts[i]));
 	return stmt_with(p->arena, stmt, body_block(&body));
