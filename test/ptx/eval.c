@@ -12,7 +12,8 @@ typedef uint64_t c_u64, c_b64;
 typedef int16_t c_s16;
 typedef int32_t c_s32;
 typedef int64_t c_s64;
-typedef uint8_t c_u8, c_pred;
+typedef uint8_t c_u8;
+typedef bool c_pred; /* true where it is not 0: of immediate ones nvrtc writes -1 */
 typedef int8_t c_s8;
 typedef float c_f32;
 typedef double c_f64, c_f16, c_bf16;
