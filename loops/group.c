@@ -142,12 +142,14 @@ const char *group_nest(Program *program, const Kernel *kernel, const Stmt *row, 
 	const Stmt *set = g->nest.set;
 	const KernelLocal *sums = &kernel->locals[set->local];
 	g->steps = trips(program, loop);
+	if (g->steps > GROUP_LINE / matrix_row(g->nest.op)->k)
+		return "more steps of a warpgroup than a line has";
 	int64_t matrices = trips(program, g->matrix);
-	g->columns = matrices * matrix_row(g->nest.op)->n;
+	bool few = matrices <= GROUP_COLUMNS / matrix_row(g->nest.op)->n;
+	g->columns = few ? matrices * matrix_row(g->nest.op)->n : 0;
 	const Ix *number = set->nixs >= 3 ? set->ixs[set->nixs - 3] : NULL;
-	if (!g->steps || !matrices || g->columns > GROUP_COLUMNS || !number ||
-	    number->kind != IX_ITER || number->iter != g->matrix->iter ||
-	    sums->extent[sums->rank - 3] != matrices)
+	if (!g->steps || g->columns == 0 || !number || number->kind != IX_ITER ||
+	    number->iter != g->matrix->iter || sums->extent[sums->rank - 3] != matrices)
 		return "sums of a warpgroup that are not all of a warp's matrices";
 	for (uint32_t i = 0; i + 3 < set->nixs; i++)
 		if (ix_uses(set->ixs[i], g->step->iter) || ix_uses(set->ixs[i], g->matrix->iter))

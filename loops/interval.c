@@ -1,7 +1,10 @@
 /* Arithmetic of intervals over indices: see interval.h. */
 #include "loops/interval.h"
 
-static int64_t floored(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+/* By a positive number, rounded down; what that leaves. */
+static int64_t quotient(int64_t a, int64_t by) { return a / by - (a % by < 0); }
+
+static int64_t rest(int64_t a, int64_t by) { return a % by + (a % by < 0 ? by : 0); }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -24,11 +27,12 @@ static bool divide(bool remainder, Interval a, Interval b, Interval *result)
 {
 	if (b.lo != b.hi || b.lo <= 0)
 		return false;
-	Interval quotient = {floored(a.lo, b.lo), floored(a.hi, b.lo)};
-	*result = quotient;
-	if (remainder && quotient.lo == quotient.hi)
-		*result = (Interval){a.lo - quotient.lo * b.lo, a.hi - quotient.lo * b.lo};
-	else if (remainder)
+	Interval quotients = {quotient(a.lo, b.lo), quotient(a.hi, b.lo)};
+	if (!remainder)
+		*result = quotients;
+	else if (quotients.lo == quotients.hi)
+		*result = (Interval){rest(a.lo, b.lo), rest(a.hi, b.lo)};
+	else
 		*result = (Interval){0, b.lo - 1};
 	return true;
 }

@@ -9,4 +9,8 @@
  * fault. */
 const Stmt *mbarrier_fault(Program *program, const Kernel *kernel, const char **rule);
 
+/* verify_mbarriers_use.c: likewise, of what each statement touches. `period`: the mbarriers of the longest ring. */
+const Stmt *mbarrier_use_fault(Program *program, const Kernel *kernel, int64_t period,
+			       const char **rule);
+
 #endif

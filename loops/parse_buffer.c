@@ -8,6 +8,8 @@
 #include "loops/dump.h"
 #include "loops/parse_text.h"
 
+enum { ARRIVALS_MOST = (1 << 20) - 1 }; /* as an mbarrier counts them */
+
 /* "[batch | input -> output]", of which any may be missing, into storage order. */
 static void parse_row(LoopsParser *p, TensorType *type, uint32_t *n)
 {
@@ -222,6 +224,14 @@ static BufferKind parse_kind(LoopsParser *p)
 	return BUFFER_TEMP;
 }
 
+static int64_t parse_arrivals(LoopsParser *p)
+{
+	int64_t n = lex_number(p);
+	if (!p->failed && (n < 1 || n > ARRIVALS_MOST))
+		lex_fail(p, "an mbarrier awaits 1 to %d arrivals", ARRIVALS_MOST);
+	return n;
+}
+
 void parse_buffer(LoopsParser *p)
 {
 	Program *program = p->program;
@@ -245,7 +255,7 @@ void parse_buffer(LoopsParser *p)
 	buffer.shared = lex_take(p, "shared");
 	buffer.swizzled = lex_take(p, "swizzled");
 	buffer.padded = lex_take(p, "padded");
-	buffer.arrivals = lex_take(p, "arrivals") ? lex_number(p) : 0;
+	buffer.arrivals = lex_take(p, "arrivals") ? parse_arrivals(p) : 0;
 	if (!buffer.shared && (buffer.swizzled || buffer.arrivals))
 		lex_fail(p, "what is swizzled or a ring of mbarriers is shared");
 	if (buffer.shared && (buffer.kind != BUFFER_TEMP || !buffer.scratch))

@@ -227,6 +227,8 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return (LoopsFault){
 			kernel, other,
 			"threads of a warp that read of each other what some of them set, or where not all of them do"};
+	if (gpu && together > gpu->threads_most)
+		return (LoopsFault){kernel, root, "more threads a block than the GPU has"};
 	if (gpu && (other = mbarrier_fault(program, kernel, &rule)))
 		return (LoopsFault){kernel, other, rule};
 	if (is_mixed(program, kernel))
@@ -235,8 +237,6 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return (LoopsFault){kernel, other,
 				    "threads of a block that may meet without a barrier between"};
 	int64_t left = !gpu ? 0 : together ? 1 : gpu->threads_most;
-	if (gpu && together > gpu->threads_most)
-		return (LoopsFault){kernel, root, "more threads a block than the GPU has"};
 	for (const Stmt *s = root; s; s = grid_loop(&s->body)) {
 		if (s->threads > left)
 			return (LoopsFault){kernel, s, "more threads a block than the GPU has"};

@@ -2,8 +2,8 @@
  * stored to by others, that nothing is read before it is there, and that no thread waits for ever.
  *
  * The loop over rounds is walked as it would run, statement after statement, for each number of rounds up to twice the
- * ring and two more: indices depend on a round by its number and by its remainder in a ring alone, so that later rounds
- * relate to each other as these do. The walk keeps events (copies, products, waits) and, for the threads of each loop
+ * ring and two more: places depend on a round by its remainder in a ring alone, completions by its number
+ * (verify_mbarriers_use.c), so that later rounds relate to each other as these do. The walk keeps events (copies, products, waits) and, for the threads of each loop
  * of a block, which events these know to be over: their own, those of copies whose completion they have awaited, and
  * what those knew who arrived there. Two events that meet in a place have to be in an order that the second one's
  * threads know. What a wait waits for stands in front of it in the text: some thread can always go on, the one that is
@@ -12,11 +12,22 @@
  */
 #include "loops/mbarriers.h"
 
+#include <string.h>
+
 #include "loops/group.h"
 #include "loops/interval.h"
 #include "loops/walk.h"
 
-enum { EVENTS_MOST = 4096, ROLES_MOST = 8, NOBODY = -1, ROUNDS_MORE = 2 };
+/* Limits of the walk, far above what products need. */
+enum {
+	RING_MOST = 32,
+	EVENTS_MOST = 4096,
+	COMPLETIONS_MOST = 1024,
+	ROLES_MOST = 8,
+	STEPS_MOST = 1 << 18,
+	NOBODY = -1,
+	ROUNDS_MORE = 2
+};
 
 typedef enum EventKind { EVENT_COPY, EVENT_READ, EVENT_WAIT } EventKind;
 
@@ -53,7 +64,8 @@ typedef struct KnownNest {
 typedef struct Rounds {
 	Program *program;
 	const Kernel *kernel;
-	Arena *arena;
+	Arena *arena;	/* of the walk for one number of rounds */
+	Arena *scratch; /* of all of them */
 	Interval *iters;
 	VEC(Event) events;
 	VEC(Completion) completions;
@@ -66,6 +78,7 @@ typedef struct Rounds {
 	int64_t rounds;	    /* that the loop over them makes */
 	bool in_rounds;
 	uint32_t conds;
+	int64_t steps; /* statements so far, for all numbers of rounds */
 	const Stmt *at;
 	const char *rule;
 } Rounds;
@@ -88,52 +101,22 @@ static int64_t constant(const Rounds *r, Size size)
 
 /* ---- what stands where ---- */
 
-static bool is_of_rounds(const Stmt *stmt)
+static bool is_of_rounds(const void *of, const Stmt *stmt)
 {
+	(void)of;
 	return stmt->kind == LOOP_COPY || stmt->kind == LOOP_ARRIVE || stmt->kind == LOOP_AWAIT ||
 	       (stmt->kind == LOOP_WAIT && stmt->products) || is_group_loop(stmt);
 }
 
-static bool has_any(const Block *block, bool (*is)(const Stmt *))
+static bool is_group(const void *of, const Stmt *stmt)
 {
-	bool any = false;
-	for (uint32_t i = 0; i < block->n && !any; i++)
-		any = is(block->stmts[i]) || has_any(&block->stmts[i]->body, is);
-	return any;
+	(void)of;
+	return is_group_loop(stmt);
 }
 
-typedef struct Touched {
-	Rounds *r;
-	const Stmt *stmt;
-} Touched;
+static bool has_rounds(Block block) { return block_find(block, is_of_rounds, NULL); }
 
-static void see_load(void *of, const Value *value)
-{
-	Touched *t = of;
-	if (value->kind != VALUE_LOAD)
-		return;
-	const Buffer *buffer = buffer_of(t->r, value->buffer);
-	if (buffer->swizzled || buffer->arrivals)
-		fail(t->r, t->stmt, "a swizzled buffer, or an mbarrier, that is read as any other");
-}
-
-/* Outside of copies and products nothing touches what is theirs. */
-static void check_touched(Rounds *r, const Block *block)
-{
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		Touched touched = {r, stmt};
-		bool store = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;
-		if (store &&
-		    (buffer_of(r, stmt->buffer)->swizzled || buffer_of(r, stmt->buffer)->arrivals))
-			fail(r, stmt,
-			     "a swizzled buffer, or an mbarrier, that is stored to as any other");
-		if (stmt->value && stmt->kind != LOOP_COPY)
-			value_each(stmt->value, see_load, &touched);
-		if (!is_group_loop(stmt))
-			check_touched(r, &stmt->body);
-	}
-}
+static bool has_groups(Block block) { return block_find(block, is_group, NULL); }
 
 /* ---- events ---- */
 
@@ -168,16 +151,28 @@ static void join(const Rounds *r, bool *to, const bool *from)
 		to[i] |= from[i];
 }
 
-static Completion *completion(Rounds *r, BufferId mbarrier, int64_t visit, bool make)
+/* NULL: there is none yet. */
+static Completion *find_completion(const Rounds *r, BufferId mbarrier, int64_t visit)
 {
 	for (size_t i = 0; i < r->completions.n; i++)
 		if (r->completions.at[i].mbarrier == mbarrier &&
 		    r->completions.at[i].visit == visit)
 			return &r->completions.at[i];
-	if (!make)
+	return NULL;
+}
+
+/* Made where there is none yet; NULL, with a fault: there are too many. */
+static Completion *completion_of(Rounds *r, const Stmt *stmt, int64_t visit)
+{
+	Completion *found = find_completion(r, stmt->mbarrier, visit);
+	if (found)
+		return found;
+	if (r->completions.n == COMPLETIONS_MOST) {
+		fail(r, stmt, "more completions than are looked at");
 		return NULL;
+	}
 	PUSH(r->arena, r->completions,
-	     ((Completion){.mbarrier = mbarrier, .visit = visit, .known = new_known(r)}));
+	     ((Completion){.mbarrier = stmt->mbarrier, .visit = visit, .known = new_known(r)}));
 	return &r->completions.at[r->completions.n - 1];
 }
 
@@ -193,7 +188,7 @@ static bool visit_of(Rounds *r, const Stmt *stmt, int64_t *visit)
 	bool known = ix_interval(r->program, stmt->visit, r->iters, &at) && at.lo == at.hi;
 	if (r->role == NOBODY || r->conds || !r->in_rounds)
 		fail(r, stmt, "an mbarrier that not all threads of a loop come to, in each round");
-	else if (!known || !buffer_of(r, stmt->mbarrier)->arrivals)
+	else if (!known || at.lo > EVENTS_MOST || !buffer_of(r, stmt->mbarrier)->arrivals)
 		fail(r, stmt, "a completion without a number, or of no mbarrier");
 	*visit = at.lo;
 	return !r->rule;
@@ -232,8 +227,9 @@ static void walk_copy(Rounds *r, const Stmt *stmt)
 	event.visit = visit;
 	if (r->rule || !add_event(r, stmt, event))
 		return;
-	completion(r, stmt->mbarrier, visit, true)->bytes +=
-		elements * (int64_t)dtype_bytes(to->dtype);
+	Completion *c = completion_of(r, stmt, visit);
+	if (c)
+		c->bytes += elements * (int64_t)dtype_bytes(to->dtype);
 }
 
 static void walk_arrive(Rounds *r, const Stmt *stmt)
@@ -248,10 +244,12 @@ static void walk_arrive(Rounds *r, const Stmt *stmt)
 			fail(r, stmt,
 			     "an arrival before all have seen the completion a ring before");
 	}
-	const Completion *before = completion(r, stmt->mbarrier, visit - ring, false);
+	const Completion *before = find_completion(r, stmt->mbarrier, visit - ring);
 	if (visit >= ring && (!before || !is_complete(r, before)))
 		fail(r, stmt, "an arrival at an mbarrier before the completion a ring before");
-	Completion *c = completion(r, stmt->mbarrier, visit, true);
+	Completion *c = completion_of(r, stmt, visit);
+	if (!c)
+		return;
 	c->arrived += r->iterations;
 	c->expected += stmt->bytes * r->iterations;
 	join(r, c->known, r->roles[r->role].known);
@@ -264,9 +262,9 @@ static void walk_await(Rounds *r, const Stmt *stmt)
 	int64_t visit;
 	if (!visit_of(r, stmt, &visit) || visit < 0)
 		return;
-	const Completion *c = completion(r, stmt->mbarrier, visit, false);
+	const Completion *c = find_completion(r, stmt->mbarrier, visit);
 	const Completion *next =
-		completion(r, stmt->mbarrier, visit + ring_of(r, stmt->mbarrier), false);
+		find_completion(r, stmt->mbarrier, visit + ring_of(r, stmt->mbarrier));
 	if (!c || !is_complete(r, c))
 		fail(r, stmt, "a wait for what does not come before it");
 	if (next && next->arrived)
@@ -309,7 +307,7 @@ static const char *find_nest(Rounds *r, const Stmt *loop, GroupNest *nest)
 		}
 	const char *rule = group_nest(r->program, r->kernel, r->row, loop, nest);
 	if (!rule)
-		PUSH(r->arena, r->nests, ((KnownNest){loop, r->row, *nest}));
+		PUSH(r->scratch, r->nests, ((KnownNest){loop, r->row, *nest}));
 	return rule;
 }
 
@@ -412,9 +410,8 @@ static void walk_threads(Rounds *r, const Stmt *loop)
 		    inner->body.stmts[0]->loop != LOOP_BLOCK)
 			break;
 	}
-	bool rounds = has_any(&inner->body, is_of_rounds),
-	     warps = block_has_warp_loops(&inner->body);
-	for (int i = 0; i < r->nroles && warps && !has_any(&inner->body, is_group_loop); i++)
+	bool rounds = has_rounds(inner->body), warps = block_has_warp_loops(&inner->body);
+	for (int i = 0; i < r->nroles && warps && !has_groups(inner->body); i++)
 		if (r->roles[i].first == loop->threads && has_pending(r, i))
 			fail(r, loop, "sums of products that may not be done");
 	if (!rounds || r->rule)
@@ -453,14 +450,14 @@ static void walk_rounds(Rounds *r, const Stmt *loop)
 static void walk_for(Rounds *r, const Stmt *loop)
 {
 	bool elements = is_warp_loop(loop) || block_has_warp_loops(&loop->body);
-	if (r->role != NOBODY && elements && !has_any(&(Block){&loop, 1}, is_group_loop) &&
+	if (r->role != NOBODY && elements && !has_groups((Block){&loop, 1}) &&
 	    has_pending(r, r->role))
 		fail(r, loop, "sums of products that may not be done");
 	if (is_group_loop(loop)) {
 		walk_group(r, loop);
 	} else if (loop->loop == LOOP_BLOCK && r->role == NOBODY) {
 		walk_threads(r, loop);
-	} else if (!has_any(&loop->body, is_of_rounds)) {
+	} else if (!has_rounds(loop->body)) {
 		return;
 	} else if (loop->loop == LOOP_GRID) {
 		walk_block(r, &loop->body);
@@ -468,7 +465,7 @@ static void walk_for(Rounds *r, const Stmt *loop)
 		walk_rounds(r, loop);
 	} else {
 		int64_t n = loop->hi->kind == IX_SIZE ? constant(r, loop->hi->size) : 0;
-		if (loop->loop != LOOP_UNROLL || has_any(&loop->body, is_group_loop))
+		if (loop->loop != LOOP_UNROLL || has_groups(loop->body))
 			fail(r, loop, "copies in a loop that is not written out");
 		walk_times(r, loop, n);
 	}
@@ -476,6 +473,8 @@ static void walk_for(Rounds *r, const Stmt *loop)
 
 static void walk_stmt(Rounds *r, const Stmt *stmt)
 {
+	if (++r->steps > STEPS_MOST)
+		fail(r, stmt, "more rounds and statements than are looked at");
 	switch (stmt->kind) {
 	case LOOP_FOR: walk_for(r, stmt); break;
 	case LOOP_IF:
@@ -516,7 +515,8 @@ static void check_end(Rounds *r)
 	}
 }
 
-static int64_t rounds_of(const Rounds *r, const BufferUses *uses)
+/* The longest ring; with a fault: it is too long. */
+static int64_t ring_most(Rounds *r, const BufferUses *uses)
 {
 	int64_t most = 0;
 	for (size_t i = 0; i < uses->n; i++) {
@@ -524,24 +524,39 @@ static int64_t rounds_of(const Rounds *r, const BufferUses *uses)
 		int64_t ring = buffer->arrivals ? constant(r, buffer->elements) : 0;
 		most = ring > most ? ring : most;
 	}
-	return 2 * most + ROUNDS_MORE;
+	if (most > RING_MOST)
+		fail(r, r->kernel->body.stmts[0], "a ring of more mbarriers than are looked at");
+	return most;
+}
+
+static void walk_kernel(Rounds *r, int64_t rounds)
+{
+	arena_reset(r->arena);
+	memset(&r->events, 0, sizeof r->events);
+	memset(&r->completions, 0, sizeof r->completions);
+	r->nroles = 0;
+	r->rounds = rounds;
+	r->iters = ARENA_ARRAY(r->arena, Interval, r->kernel->niters + 1);
+	walk_block(r, &r->kernel->body);
+	check_end(r);
 }
 
 const Stmt *mbarrier_fault(Program *program, const Kernel *kernel, const char **rule)
 {
-	Rounds r = {.program = program, .kernel = kernel, .arena = arena_new(), .role = NOBODY};
-	BufferUses uses = kernel_buffers(r.arena, kernel);
-	check_touched(&r, &kernel->body);
-	bool any = has_any(&kernel->body, is_of_rounds);
-	int64_t most = rounds_of(&r, &uses);
-	for (int64_t n = 0; any && n <= most && !r.rule; n++) {
-		r.events.n = r.completions.n = 0;
-		r.nroles = 0;
-		r.rounds = n;
-		r.iters = ARENA_ARRAY(r.arena, Interval, kernel->niters + 1);
-		walk_block(&r, &kernel->body);
-		check_end(&r);
-	}
+	Rounds r = {.program = program,
+		    .kernel = kernel,
+		    .arena = arena_new(),
+		    .scratch = arena_new(),
+		    .role = NOBODY};
+	BufferUses uses = kernel_buffers(r.scratch, kernel);
+	bool any = has_rounds(kernel->body);
+	int64_t ring = ring_most(&r, &uses), most = 2 * ring + ROUNDS_MORE;
+	const Stmt *use = mbarrier_use_fault(program, kernel, ring, rule);
+	if (use)
+		fail(&r, use, *rule);
+	for (int64_t n = 0; any && n <= most && !r.rule; n++)
+		walk_kernel(&r, n);
+	arena_free(r.scratch);
 	arena_free(r.arena);
 	*rule = r.rule;
 	return r.at;

@@ -9,6 +9,7 @@ TEXT = open(os.path.join(HERE, "mbarriers.loops"), encoding="utf8").read()
 OVERWRITTEN = "a copy to what may still be read or copied to"
 NOT_THERE = "a product of what may not have been copied"
 NOT_DONE = "sums of products that may not be done"
+NOT_AGAIN = "a place that is not the same again after each ring of rounds"
 ENDLESS = "a wait for what does not come before it"
 
 # what is planted, the text that stands there, what stands there instead, the message
@@ -28,7 +29,11 @@ WRONG = [
     ("an arrival too many", "shared arrivals 8", "shared arrivals 4", "more arrivals than an mbarrier awaits"),
     ("bytes that do not come", "bytes 24576", "bytes 24592", ENDLESS),
     ("bytes that nobody counts", "bytes 24576", "bytes 8192", ENDLESS),
-    ("another ring of stages", "y_rows[(round%8)*8192] =", "y_rows[(round%7)*8192] =", OVERWRITTEN),
+    ("fewer stages", "y_rows[(round%8)*8192] =", "y_rows[(round%4)*8192] =", OVERWRITTEN),
+    ("another ring of stages", "y_rows[(round%8)*8192] =", "y_rows[(round%7)*8192] =", NOT_AGAIN),
+    ("another stage after many rounds", "y_rows[(round%8)*8192 + row1", "y_rows[((round + round/20)%8)*8192 + row1", NOT_AGAIN),
+    ("a completion in two rounds", "await y_full, round\n", "await y_full, round/2\n",
+     "a completion that is not the next one in each round"),
     ("another stage is multiplied", "y_rows[(round%8)*8192 + row1", "y_rows[((round + 1)%8)*8192 + row1", OVERWRITTEN),
     ("a box behind the ring", "y_rows[(round%8)*8192] =", "y_rows[(round%8)*8192 + 512] =",
      "a box that is not copied to a place in a swizzled buffer"),
@@ -47,6 +52,11 @@ WRONG = [
     ("a box of 32 elements", "round*64 of 64 in 200 by 1", "round*64 of 32 in 200 by 1", "a box that no instruction copies"),
     ("lines of 396 bytes", "m by 200", "m by 198", "a box of elements that do not lie at multiples of 16 bytes"),
     ("a tensor of more rows", "in m by 200", "in m + 1 by 200", "a box of a tensor that is larger than its buffer"),
+    ("more steps than a line has", "group step in 0..4", "group step in 0..8", "more steps of a warpgroup than a line has"),
+    ("a ring that is too long", "y_full : i64 [8]", "y_full : i64 [64]", "a ring of more mbarriers than are looked at"),
+    ("rounds without end", "          await y_empty, round - 8\n",
+     "          await y_empty, round - 8\n" + "".join("          %sunroll z%d in 0..1024\n" % ("  " * i, i) for i in range(3)) +
+     "                arrive y_full, round - 99\n", "more rounds and statements than are looked at"),
     ("no mbarrier", "await y_full, round\n", "await y_rows, round\n", "no mbarrier"),
     ("a box to what is not swizzled", "[65536] temp of forward scratch shared swizzled", "[65536] temp of forward scratch shared",
      "a box that is not copied to a swizzled buffer"),
