@@ -414,7 +414,14 @@ static void tell_places_once(Diags *diags)
 	diags->list.n = kept;
 }
 
-/* No edit mends a limit, and a scalar as a size is mended where it is declared. Trials are C strings. */
+/* No edit mends a limit: a program at it is as large as one may be. A scalar as a size is mended where it
+ * is declared. */
+static bool stays(DiagCode code)
+{
+	return code == E0236 || code == E0237 || code == E0305 || code == E0349 || code == E0351;
+}
+
+/* Trials are C strings. */
 void repairs_offer(Session *s)
 {
 	const Source *source = source_at(&s->sources, s->file);
@@ -424,7 +431,7 @@ void repairs_offer(Session *s)
 	for (size_t i = 0, n = 0; i < s->diags.list.n && n < ERRORS_MENDED; i++) {
 		r.d = &s->diags.list.at[i];
 		if (diag_code_severity(r.d->code) != SEVERITY_ERROR || r.d->span.file != s->file ||
-		    r.d->code == E0305 || r.d->code == E0349 || r.d->code == E0351)
+		    stays(r.d->code))
 			continue;
 		n++;
 		if (mend(&r)) {
