@@ -331,6 +331,7 @@ typedef struct ScalarArg { /* a routine's scalar argument */
 	Sym name;
 	Span span;
 	Dtype dtype;
+	Span type_span; /* where that is written */
 	DimId dim; /* its value, in sizes; DIM_NONE: no place has it */
 	Span used; /* the first place that has */
 } ScalarArg;

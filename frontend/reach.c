@@ -175,8 +175,8 @@ static void add_init(Build *b)
 	init->name = sym_cstr(b->symbols, "init");
 	init->nscalars = 1;
 	init->scalars = ARENA_NEW(b->arena, ScalarArg);
-	*init->scalars = (ScalarArg){sym_cstr(b->symbols, "seed"), SPAN_NONE, DTYPE_I64, DIM_NONE,
-				     SPAN_NONE};
+	*init->scalars = (ScalarArg){
+		sym_cstr(b->symbols, "seed"), SPAN_NONE, DTYPE_I64, SPAN_NONE, DIM_NONE, SPAN_NONE};
 	fill_routine(b, init, roots.at, roots.n);
 	mark_used(b, init);
 }

@@ -259,8 +259,8 @@ static ScalarArg *declare_scalars(Build *b, const AstStmt *stmt)
 			diag_note(b->diags, b->entry_spans.at[clash], "'%s' is declared here first",
 				  param->name.sym);
 		}
-		scalars[i] =
-			(ScalarArg){param->name.sym, param->name.span, dtype, DIM_NONE, SPAN_NONE};
+		scalars[i] = (ScalarArg){param->name.sym,  param->name.span, dtype,
+					 param->type_span, DIM_NONE,	     SPAN_NONE};
 		NodeId id = node_new(b, NODE_SCALAR, param->name.span, param->name.span);
 		graph_node(b->graph, id)->dtype = dtype;
 		graph_node(b->graph, id)->scalar_index = i;

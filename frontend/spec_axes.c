@@ -26,6 +26,17 @@ static bool is_scalar(Build *b, const Value *value)
 	       graph_node(b->graph, value->node)->kind == NODE_SCALAR;
 }
 
+/* A scalar of another type: i32 would be one. */
+static void fix_scalar(Build *b, const Binding *binding, const char *may_be)
+{
+	const Node *node = graph_node(b->graph, binding->value.node);
+	const char *text = arena_printf(b->arena, "'%s : i32' %s", node->name, may_be);
+	if (b->scalars)
+		diag_fix(b->diags, b->scalars[node->scalar_index].type_span, "i32", text);
+	else
+		diag_note(b->diags, binding->span, "%s", text);
+}
+
 static void refuse_coef(Build *b, const AstCoef *coef, const Binding *binding)
 {
 	Sym name = coef->name.sym;
@@ -36,8 +47,10 @@ static void refuse_coef(Build *b, const AstCoef *coef, const Binding *binding)
 	diag(b->diags, E0217, coef->name.span,
 	     "a coefficient is a whole number, a size or an integer scalar, and '%s' is %s", name,
 	     what);
-	diag_note(b->diags, binding->span,
-		  scalar ? "'%s : i32' may be a coefficient" : "'%s' is declared here", name);
+	if (scalar)
+		fix_scalar(b, binding, "may be a coefficient");
+	else
+		diag_note(b->diags, binding->span, "'%s' is declared here", name);
 }
 
 static bool resolve_number(Build *b, const AstCoef *coef, int64_t least, int64_t *out)
@@ -135,7 +148,7 @@ static bool report_scalar(Build *b, Name name)
 	diag(b->diags, E0217, name.span,
 	     "a place in an axis is a whole number, and '%s' is a scalar of %s", name.sym,
 	     dtype_name(node_dtype(b, binding->value.node)));
-	diag_note(b->diags, binding->span, "'%s : i32' is a place too", name.sym);
+	fix_scalar(b, binding, "is a place too");
 	return true;
 }
 

@@ -199,6 +199,7 @@ typedef struct AstParam { /* of functions: a configuration or a tensor argument 
 	Name name;
 	AstExpr *value; /* default, or NULL */
 	Dtype dtype;    /* of a routine's scalars */
+	Span type_span; /* where that is written */
 } AstParam;
 
 typedef enum AstStepKind {

@@ -201,18 +201,18 @@ opt_init(R) ::= EQ expr(E). { R = E; }
 params(R) ::= .                        { R = NULL; }
 params(R) ::= paramlist(L) opt_comma.  { R = L; }
 paramlist(R) ::= name(N) opt_init(E). {
-	R = tree_params(t, NULL, (AstParam){N, E, DTYPE_NONE});
+	R = tree_params(t, NULL, (AstParam){N, E, DTYPE_NONE, SPAN_NONE});
 }
 paramlist(R) ::= paramlist(L) COMMA name(N) opt_init(E). {
-	R = tree_params(t, L, (AstParam){N, E, DTYPE_NONE});
+	R = tree_params(t, L, (AstParam){N, E, DTYPE_NONE, SPAN_NONE});
 }
 scalars(R) ::= .                         { R = NULL; }
 scalars(R) ::= scalarlist(L) opt_comma.  { R = L; }
 scalarlist(R) ::= name(N) COLON NAME(D). {
-	R = tree_params(t, NULL, (AstParam){N, NULL, tree_dtype(t, D)});
+	R = tree_params(t, NULL, (AstParam){N, NULL, tree_dtype(t, D), D.span});
 }
 scalarlist(R) ::= scalarlist(L) COMMA name(N) COLON NAME(D). {
-	R = tree_params(t, L, (AstParam){N, NULL, tree_dtype(t, D)});
+	R = tree_params(t, L, (AstParam){N, NULL, tree_dtype(t, D), D.span});
 }
 results(R) ::= .                   { R = NULL; }
 results(R) ::= ARROW namelist(L).  { R = L; }
