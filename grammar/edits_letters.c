@@ -17,7 +17,8 @@ static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 static Words words_of(Arena *arena, const char *from)
 {
-	Words words = {.text = ""};
+	char *to = arena_alloc(arena, 2 * strlen(from) + 1); /* a comma a letter at most */
+	Words words = {.text = to};
 	for (uint32_t at = 0; from[at];) {
 		uint32_t start = at;
 		while (is_letter(from[at]))
@@ -30,9 +31,10 @@ static Words words_of(Arena *arena, const char *from)
 		bool gap = end > start && at > end && is_letter(from[at]) &&
 			   strspn(from + end, " \t\n") == at - end;
 		words.gaps += gap;
-		words.text = arena_printf(arena, "%s%.*s%s%.*s", words.text, (int)(end - start),
-					  from + start, gap ? "," : "", (int)(at - end),
-					  from + end);
+		to = mempcpy(to, from + start, end - start);
+		if (gap)
+			*to++ = ',';
+		to = mempcpy(to, from + end, at - end);
 	}
 	return words;
 }
