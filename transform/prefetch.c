@@ -19,8 +19,8 @@
 #include "loops/work.h"
 #include "transform/transform.h"
 
-/* Loops inside of a loop, steps ahead and lines that are asked for, at most. */
-enum { INNER_MOST = 16, STEPS_MOST = 1 << 12, LINES_MOST = 64 };
+/* Loops inside of a loop, elements of a row, steps ahead and lines that are asked for, at most. */
+enum { INNER_MOST = 16, ROW_MOST = 1 << 30, STEPS_MOST = 1 << 12, LINES_MOST = 64 };
 
 /* A row that a loop reads, by where it starts. */
 typedef struct PrefetchedRow {
@@ -110,16 +110,18 @@ static bool row_of(const Sight *s, const Value *load, PrefetchedRow *row)
 	*row = (PrefetchedRow){.buffer = load->buffer, .elements = 1};
 	for (uint32_t i = 0; i < s->ninner; i++) {
 		const Stmt *inner = s->inner[i];
-		int64_t stride, trips = inner->loop == LOOP_VECTOR ? vector_lanes(program, inner)
-								   : constant_trips(program, inner);
+		int64_t stride, more;
+		int64_t trips = inner->loop == LOOP_VECTOR ? vector_lanes(program, inner)
+							   : constant_trips(program, inner);
 		if (!ix_uses(load->ix, inner->iter))
 			continue;
 		if (trips < 1 || inner->lo->kind != IX_SIZE ||
 		    !size_is_const(program->sizes, ix_stride(program, load->ix, inner->iter),
 				   &stride) ||
-		    stride < 0)
+		    stride < 0 || __builtin_mul_overflow(trips - 1, inner->step, &more) ||
+		    __builtin_mul_overflow(more, stride, &more) || more > ROW_MOST)
 			return false;
-		row->elements += (trips - 1) * inner->step * stride;
+		row->elements += more;
 		iters[inner->iter] = inner->lo;
 	}
 	Rewrite rewrite = {.program = program, .iters = iters};
@@ -138,7 +140,9 @@ static bool distance(const Prefetch *p, const PrefetchedRow *a, const Prefetched
 		if (!size_same(from.terms.at[i].coef, to.terms.at[i].coef) ||
 		    !ix_same(from.terms.at[i].atom, to.terms.at[i].atom))
 			return false;
-	return size_is_const(program->sizes, size_sub(program->sizes, to.offset, from.offset), by);
+	return size_is_const(program->sizes, size_sub(program->sizes, to.offset, from.offset),
+			     by) &&
+	       *by <= ROW_MOST && *by >= -ROW_MOST;
 }
 
 /* Parts of one row are one. */
@@ -345,7 +349,7 @@ static void push_prefetches(Prefetch *p, const Stmt *loop, Body *body)
 static const Stmt *in_stmt(Prefetch *p, const Stmt *stmt)
 {
 	Body body = {0};
-	bool rows = stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL;
+	bool rows = stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->step <= ROW_MOST;
 	if (!rows && stmt->kind != LOOP_IF)
 		return stmt;
 	if (rows)
