@@ -51,8 +51,6 @@ static void put_threads(KernelText *k, const Stmt *stmt)
 	fprintf(k->out, "}\n");
 }
 
-static void put_stmt(KernelText *k, const Stmt *stmt);
-
 static void put_line(KernelText *k, const char *text)
 {
 	c_kernel_indent(k);

@@ -14,6 +14,7 @@
 #include "codegen/cuda_text.h"
 #include "loops/group.h"
 #include "loops/verify_gpu.h"
+#include "loops/walk.h"
 
 /* ---- products ---- */
 
@@ -132,17 +133,15 @@ void cuda_put_group_functions(FILE *out, const Module *m)
 
 /* ---- mbarriers ---- */
 
-static bool has_completions(const Block *block)
+static bool has_completion(const void *of, const Stmt *stmt)
 {
-	bool any = false;
-	for (uint32_t i = 0; i < block->n && !any; i++)
-		any = block->stmts[i]->visit || has_completions(&block->stmts[i]->body);
-	return any;
+	(void)of;
+	return stmt->visit != NULL;
 }
 
 bool cuda_is_rounds(const Stmt *loop)
 {
-	bool blocks = has_completions(&loop->body);
+	bool blocks = block_find(loop->body, has_completion, NULL) != NULL;
 	for (uint32_t i = 0; i < loop->body.n && blocks; i++)
 		blocks = loop->body.stmts[i]->kind == LOOP_FOR &&
 			 loop->body.stmts[i]->loop == LOOP_BLOCK;

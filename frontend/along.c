@@ -328,9 +328,5 @@ Value run_topk(Build *b, const AstExpr *call)
 		     ((Bind){id, own, call->args[1]->span, k, CAPTURE_NONE}));
 		items[i] = along_result(b, &spec, id, call);
 	}
-	return (Value){.kind = VALUE_TUPLE,
-		       .results = true,
-		       .items = items,
-		       .nitems = 2,
-		       .span = call->span};
+	return value_results(items, 2, call->span);
 }

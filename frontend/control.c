@@ -268,11 +268,7 @@ static Value finish_copies(Build *b, const AstExpr *expr, const Copies *copies)
 	Value *items = ARENA_ARRAY(b->arena, Value, n);
 	for (uint32_t i = 0; i < n; i++)
 		items[i] = i < ncarried ? copies->carried[i] : stack_copies(b, expr, copies, i);
-	return (Value){.kind = VALUE_TUPLE,
-		       .results = true,
-		       .items = items,
-		       .nitems = n,
-		       .span = expr->span};
+	return value_results(items, n, expr->span);
 }
 
 static bool iterate_count(Build *b, const AstExpr *expr, int64_t *count)

@@ -488,11 +488,7 @@ static Value result_of(Build *b, const Scan *scan)
 				   : scan->results.at[i - scan->bind->nnames];
 	if (n == 1)
 		return items[0];
-	return (Value){.kind = VALUE_TUPLE,
-		       .results = true,
-		       .items = items,
-		       .nitems = n,
-		       .span = scan->expr->span};
+	return value_results(items, n, scan->expr->span);
 }
 
 Value eval_scan(Build *b, const AstExpr *expr)

@@ -35,6 +35,12 @@ Value value_node(NodeId node, Span span)
 	return (Value){.kind = VALUE_TENSOR, .node = node, .span = span};
 }
 
+Value value_results(const Value *items, uint32_t n, Span span)
+{
+	return (Value){
+		.kind = VALUE_TUPLE, .results = true, .items = items, .nitems = n, .span = span};
+}
+
 const char *value_describe(const Value *value)
 {
 	switch (value->kind) {

@@ -83,6 +83,8 @@ Value value_number(double number, Span span);
 Value value_integer(int64_t integer, Span span);
 Value value_size(const SizeExpr *size, Span span);
 Value value_node(NodeId node, Span span);
+/* What a form or a loop gives, of which a name takes each. */
+Value value_results(const Value *items, uint32_t n, Span span);
 /* "a function", "a number", ... for messages. */
 const char *value_describe(const Value *value);
 /* An integer known now, from a number or a size; says nothing. */

@@ -258,11 +258,11 @@ static void plan_kind(Lower *lower, KernelPlan *plan)
 	case KERNEL_ARGMAX:
 	case KERNEL_SORT:
 	case KERNEL_CUMULATE: plan->lines = along_plan(gen, plan->node, plan->to); break;
+	case KERNEL_HALVES:
+	case KERNEL_BYTES: plan->step = halves_step(lower, plan->node); break;
 	case KERNEL_WORDS:
 	case KERNEL_NUMBERS:
 	case KERNEL_COPY:
-	case KERNEL_HALVES:
-	case KERNEL_BYTES: plan->step = halves_step(lower, plan->node); break;
 	case KERNEL_RESHAPED:
 	case KERNEL_LEAF: break;
 	}
