@@ -49,8 +49,8 @@ lacks = {
     "test": [name for name, *_ in rows if name not in asked],
 }
 made = sum(run != "NULL" for _, run, *_ in rows)
-verified = sum(verify != "NULL" for _, _, verify, _ in rows)
-print("%-12s %4d rows, %d of which make something, %d with a verifier; %d passes in tables" % ("pipeline", len(rows), made, verified, len(passes)))
+verified = sum("NULL" not in (run, verify) for _, run, verify, _ in rows)
+print("%-12s %4d rows, %d of which make something, %d of these with a verifier; %d passes in tables" % ("pipeline", len(rows), made, verified, len(passes)))
 for what, found in lacks.items():
     if found:
         print("pipeline: without a %s: %s" % (what, " ".join(found)))
