@@ -52,7 +52,8 @@ ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error);
 void array_file_close(ArrayFile *file);
 /* How many arrays it has. */
 size_t array_file_count(const ArrayFile *file);
-/* The name at an index of the file's order; "" for that of a .npy. */
+/* The name at an index of the file's order; "" for that of a .npy.
+ * Requires: index < array_file_count. */
 const char *array_file_name(const ArrayFile *file, size_t index);
 /* The index of a name, in the file's order, or -1. */
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name);

@@ -22,7 +22,8 @@ float f8e4m3_value(uint8_t bits);
 float f8e5m2_value(uint8_t bits);
 
 /* Element number `at` of any dtype. A value that is written is one of the dtype
- * (scalar_convert). Of i4 and u4 the neighbour that shares the byte stays. */
+ * (scalar_convert). Of i4 and u4 the neighbour that shares the byte stays.
+ * Requires: the array has it. */
 Scalar scalar_read(Dtype dtype, const void *bytes, int64_t at);
 void scalar_write(Dtype dtype, void *bytes, int64_t at, Scalar value);
 

@@ -73,7 +73,7 @@ const char *c_lanes_call(LanesText *lanes, const Value *value);
 /* Begins with so many vectors side by side, the first one at hand; ends with one. */
 void c_lanes_begin(LanesText *lanes, uint32_t vectors);
 void c_lanes_end(LanesText *lanes);
-/* Takes that vector in hand. */
+/* Takes that vector in hand. Requires: vector < that of c_lanes_begin. */
 void c_lanes_enter(LanesText *lanes, uint32_t vector);
 /* Begins a statement: the functions in its value, of all vectors. */
 void c_lanes_calls(LanesText *lanes, const Value *value);

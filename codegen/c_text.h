@@ -8,7 +8,7 @@
 extern const char *const tsr_call_text; /* the guarded text of runtime/tsr.h */
 
 /* The comments above declarations of a header: of a routine, with its arrays and workspace; of `init`, with
- * the parameters' places in the state; of `pack`. */
+ * the parameters' places in the state; of `pack`. Requires: a routine of the module. */
 void c_put_routine_comment(FILE *out, const Module *module, uint32_t routine);
 void c_put_init_comment(FILE *out, const Module *module);
 void c_put_pack_comment(FILE *out, const Module *module);
@@ -27,7 +27,8 @@ void c_put_math_helpers(FILE *out);
 void c_put_kernels(FILE *out, const Module *module);
 /* c_loop.c: has a kernel loops that are written out, as those of tiles in registers? */
 bool c_has_tiles(const Module *module);
-/* emit_c.c: the elements of a constant, declared `as` "static const". */
+/* emit_c.c: the elements of a constant, declared `as` "static const".
+ * Requires: a constant of the program. */
 void c_put_constant(FILE *out, const Module *module, size_t index, const char *as);
 /* c_routine.c: arithmetic of sizes that may not fit; entry functions and the state, which call it. */
 void c_put_checked(FILE *out);

@@ -54,7 +54,7 @@ static inline Scalar interp_op(Op op, Dtype dtype, const Scalar *x)
 		}
 	return op_eval(op, dtype, x);
 }
-/* The element of a buffer, in range or a BUG. */
+/* The element of a buffer. Requires: it is in range, else BUG. */
 Scalar interp_load(const Interp *in, BufferId buffer, int64_t at);
 void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value);
 /* The place of an element of a local. */

@@ -14,7 +14,7 @@ void race_barrier(Race *race);
 int32_t race_thread(Race *race, int32_t thread);
 void race_end(Race *race);
 /* A load or a store of one element; outside parallel loops (NULL) anything goes. Aborts (BUG) on a
- * race. */
+ * race. Requires: the buffer has the element. */
 void race_touch(Race *race, BufferId buffer, int64_t at, bool stores);
 
 #endif

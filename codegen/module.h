@@ -66,10 +66,11 @@ const char *c_type(Dtype dtype);
 bool module_has_uniform(const Module *module, Dtype dtype);
 /* The function of compiled modules that makes them. */
 const char *module_uniform_function(const Module *module, Dtype dtype);
-/* The declaration of a routine's function without the semicolon, on one line. */
+/* The declaration of a routine's function without the semicolon, on one line.
+ * Requires: a routine of the module. */
 const char *module_signature(const Module *module, uint32_t routine);
 const char *module_workspace_signature(const Module *module, uint32_t routine);
-/* Those of code for a GPU, on arrays of the device. */
+/* Those of code for a GPU, on arrays of the device. Requires: a routine of the module. */
 const char *module_device_signature(const Module *module, uint32_t routine);
 const char *module_device_workspace_signature(const Module *module, uint32_t routine);
 const char *module_wait_signature(const Module *module);
@@ -81,7 +82,7 @@ bool module_is_pack(const Module *module, uint32_t routine);
 bool module_is_init(const Module *module, uint32_t routine);
 /* The message of TSR_NOT_PACKED. */
 const char *module_pack_message(const Module *module);
-/* "image f32 [n | 28, 28, 1] -> probs f32 [n | 10]" */
+/* "image f32 [n | 28, 28, 1] -> probs f32 [n | 10]". Requires: a routine of the module. */
 const char *module_types(const Module *module, uint32_t routine);
 /* The base name of the source: where it lay does not show in what is emitted, but in debug
  * lines. */

@@ -52,7 +52,7 @@ void blame_axes_born(Blame *b, const Con *con);
 bool blame_computed(Blame *b, CellId cell, Span span);
 /* Where the row got its axes, and where the operands of the operation are declared. */
 void blame_settled(Blame *b, const RowTerm *row);
-/* Notes where all, or one, of the node's operands are declared. */
+/* Notes where all, or one, of the node's operands are declared. Requires: the node has that one. */
 void blame_operands(Blame *b, NodeId node);
 void blame_operand(Blame *b, NodeId node, uint32_t arg);
 /* Where the row of the operand of this constraint comes from, through what passes it on. */

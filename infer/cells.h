@@ -47,7 +47,8 @@ void cells_equal(Solver *s, CellId a, CellId b, ConId con);
 /* Makes `cell` the root of its tree of merges: only parent links on its path turn round. */
 void proof_reroot(Solver *s, CellId cell);
 /* A new edge "res refines opnd", queued. Running it merges the two once opnd cannot be the
- * broadcasting 1, and keeps a bound of opnd as long as it is unknown. */
+ * broadcasting 1, and keeps a bound of opnd as long as it is unknown.
+ * Requires: of edge_run, an edge of the solver. */
 void cell_refines(Solver *s, CellId res, CellId opnd, ConId con);
 void edge_run(Solver *s, uint32_t edge);
 /* Can the two never be equal? */

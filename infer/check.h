@@ -86,11 +86,12 @@ bool holds_size(Checker *c, Size a);
 bool holds_divides(Checker *c, Size b, Size a);
 /* a >= b wherever all of the sizes in `positive` are at least 1. */
 bool holds_ge_where(Checker *c, Size a, Size b, const Size *positive, uint32_t n);
-/* How far a key runs: its iterator's extent, else its known size, else 1. */
+/* How far a key runs: its iterator's extent, else its known size, else 1.
+ * Requires: a key of the node at hand. */
 Size check_extent(const Checker *c, uint32_t key);
-/* The size of a part of a concatenated axis that is skipped. */
+/* The size of a part of a concatenated axis that is skipped. Requires: a part of the axis. */
 Size check_skipped(Checker *c, const Expect *expect, uint32_t part);
-/* The size of any part. */
+/* The size of any part. Requires: a part of the axis. */
 Size check_part(Checker *c, const Expect *expect, uint32_t part);
 /* The value of a size as written. */
 Size check_size_expr(Checker *c, const SizeExpr *expr);

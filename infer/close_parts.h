@@ -44,7 +44,7 @@ static inline bool part_is_open(const Part *part) { return size_is_bad(part->kno
 /* One cell, or two known sizes that are equal. */
 bool same_part(const Part *a, const Part *b);
 /* Do the splits line up, and how? The first part of each that can be is paired with the first of
- * the other, or else the last with the last. */
+ * the other, or else the last with the last. Requires: two splits of `whole`. */
 bool line_up(const Whole *whole, uint32_t i, uint32_t k, Pairs *pairs);
 /* What the part at this place of the first split would get from the other; SIZE_BAD: nothing. */
 Size pairs_ask(Sizes *sizes, const Pairs *pairs, uint32_t place);

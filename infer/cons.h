@@ -20,7 +20,7 @@ static inline RowTerm row_closed(void)
 
 /* Into its queue, unless it is there or done. */
 void con_wake(Solver *s, ConId con);
-/* The same of an edge. */
+/* The same of an edge. Requires: an edge of the solver. */
 void edge_wake(Solver *s, uint32_t edge);
 /* Who mentions a class or a variable: all of them are woken when it changes. */
 void occs_wake(Solver *s, const OccList *list);

@@ -16,7 +16,8 @@ void halo_describe(Gen *gen, NodeId node);
 
 /* Appends the loops of a kernel that is nests. */
 void nests_emit(Gen *gen, const KernelPlan *plan);
-/* The kernel that copies a parameter into the state, where the nest is the first to read that copy. Requires: it is. */
+/* The kernel that copies a parameter into the state, where the nest is the first to read that copy.
+ * Requires: it is. */
 Kernel nest_packing(const KernelPlan *plan, const PlannedNest *nest);
 /* buffer[i] = constant for every element; by an iterator of its own. */
 void nest_fill(Gen *gen, BufferId buffer, Scalar value);
@@ -46,7 +47,8 @@ Kernel kernel_of_tensor(Lower *lower, const KernelPlan *plan);
  * says of it. */
 void kernel_emit(Lower *lower, const KernelPlan *plan);
 void kernel_describe_inlined(Lower *lower, const KernelPlan *plan);
-/* ... where it has one; the margins of its buffer, where it has any. */
+/* ... where it has one; the margins of its buffer, where it has any.
+ * Requires: of kernel_emit_check, an operand of the node. */
 void lower_emit_node(Lower *lower, NodeId node);
 void kernel_emit_frame(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
@@ -54,7 +56,7 @@ void kernel_emit_check(Lower *lower, NodeId node, uint32_t arg);
 void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 
 /* Of a routine of the graph, in this order: which nodes have kernels, as its plan; buffers, and how each kernel
- * is computed, which goes into that plan; its kernels. */
+ * is computed, which goes into that plan; its kernels. Requires: a routine of the graph. */
 void lower_decide_routine(Lower *lower, uint32_t routine);
 void lower_plan_routine(Lower *lower, uint32_t routine);
 void lower_routine(Lower *lower, uint32_t routine);

@@ -258,7 +258,7 @@ Sym kernel_name(Lower *lower, NodeId node);
 const Margins *margins_known(const Lower *lower, NodeId node);
 bool margin_is_none(const Lower *lower, const Margin *margin);
 /* A row-major array of the tensor with margins: elements along an axis, between two steps along it,
- * and of all. */
+ * and of all. Requires: an axis of the tensor. */
 Size margins_extent(const Lower *lower, NodeId node, const Margins *margins, uint32_t axis);
 Size margins_stride(const Lower *lower, NodeId node, const Margins *margins, uint32_t axis);
 Size margins_elements(const Lower *lower, NodeId node, const Margins *margins);

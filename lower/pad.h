@@ -49,7 +49,8 @@ void pad_drop_guards(Pad *p);
 /* Do lanes across another loop of the result, past the picture where it is, take fewer cycles
  * (pad_choose.c)? */
 bool pad_is_better_in_place(const Pad *p);
-/* The picture's index along an axis at the copy's first element. */
+/* The picture's index along an axis at the copy's first element.
+ * Requires: an axis of the picture. */
 Size pad_first(const Pad *p, uint32_t axis);
 /* The loops that fill the copy (pad_copy.c). */
 OperandCopy pad_copy(Pad *p);

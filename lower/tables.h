@@ -108,14 +108,16 @@ bool node_checks(const Tables *t, NodeId node, uint32_t arg);
  * False after an error: the routine assigns to one. */
 bool tables_find_pre_checks(Tables *t, const NodeId *nodes, uint32_t n);
 /* Begins the routine of a number; then, its row has arguments, and they have buffers; ends it, with
- * its kernels in order. Memory, dims and guards are a pass of transform/. */
+ * its kernels in order. Memory, dims and guards are a pass of transform/.
+ * Requires: a routine of the graph. */
 void tables_begin(Tables *t, uint32_t routine);
 void tables_open(Tables *t);
 void tables_close(Tables *t, const KernelId *kernels, uint32_t nkernels);
 BufferId tables_input(const Tables *t, NodeId node);
 /* The number among the program's of the innermost loop that computes the node in the routine at hand. */
 uint32_t tables_loop(Tables *t, NodeId node);
-/* Says where the tensor that ends a loop of the graph is; nothing of one that the routine has not. */
+/* Says where the tensor that ends a loop of the graph is; nothing of one that the routine has not.
+ * Requires: a loop of the graph. */
 void tables_end_loop(Tables *t, uint32_t loop, BufferId until);
 /* Puts the routine's kernels into an order in which a loop's are neighbours: what stands between them and
  * is not the loop's depends on nothing in it, and goes before. */

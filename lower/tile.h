@@ -151,7 +151,8 @@ typedef struct Loads {
 enum { TILE_WORD = 8, TILE_MASKS = 4 };
 enum { TILE_ASSUMED = SUM_ASSUMED }; /* of an extent that is not known */
 
-/* tile_values.c: are two of the loads of one element, wherever the loops are? */
+/* tile_values.c: are two of the loads of one element, wherever the loops are?
+ * Requires: two of the loads. */
 bool tile_reads_same(const Loads *loads, size_t a, size_t b);
 /* Is it a load of a type of storage as its wide type? */
 bool tile_is_widening(const Value *value);

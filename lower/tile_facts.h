@@ -72,9 +72,10 @@ uint64_t tile_strided_cycles(const Planner *p, int64_t rows);
 /* Eighths of cycles of transposing and storing a tile's sums. */
 uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols);
 /* Elements between two steps of the innermost sum of an operand that may be read beyond its
- * columns; 0: it may not. */
+ * columns; 0: it may not. Requires: one of the loads of the sum. */
 int64_t tile_step_strided(const Planner *p, int load);
-/* Is the operand asked to be read beyond its columns, by its name or that of what is computed as it is read? */
+/* Is the operand asked to be read beyond its columns, by its name or that of what is computed as it is read?
+ * Requires: one of the loads of the sum. */
 bool tile_asks_over_read(const Planner *p, int load);
 
 #endif

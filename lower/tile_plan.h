@@ -36,9 +36,10 @@ bool tile_fits_matrix(const Planner *p, int64_t rows, int64_t cols);
 uint64_t tile_matrix_half_cycles(const Planner *p, int64_t rows, int64_t cols);
 int64_t tile_matrix_rows(const Planner *p, int64_t at);
 /* tile_words.c: may the operand, by its place among those of the sum, be packed as words of i4 or
- * u4? */
+ * u4? Requires: one of the loads of the sum. */
 bool tile_fits_words(const Planner *p, int load);
-/* prepack.c: may it be read from a copy in the state, of words or not? */
+/* prepack.c: may it be read from a copy in the state, of words or not?
+ * Requires: one of the loads of the sum. */
 bool tile_may_prepack_words(const Planner *p, int load);
 bool tile_may_prepack(const Planner *p, int load);
 

@@ -77,7 +77,7 @@ typedef struct RefResult {
 /* Points and elements that the routine of a number visits; past the last routine: `init`. Requires
  * that its guards hold. */
 int64_t reference_steps(const RefCall *call, uint32_t routine);
-/* The routine of a number. The result belongs to the caller. */
+/* The routine of a number. The result belongs to the caller. Requires: a routine of the graph. */
 RefResult *reference_run(const RefCall *call, uint32_t routine);
 /* What parameters start with under a seed. Of the call, inputs, params and scalars are not read. */
 RefResult *reference_init(const RefCall *call, uint64_t seed);

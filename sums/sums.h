@@ -137,16 +137,18 @@ SumOrder sums_order(const SumFacts *facts, SumWay way, uint32_t along);
 /* The order in which a cumulation adds along an axis of so many places, whatever the dtype and the
  * operation: IN_TURN or IN_RUNS. */
 SumOrder sums_cumulate(const Sizes *sizes, Size extent);
-/* May lanes of tiles run so along a loop, ACROSS or ALONG, as operands lie? */
+/* May lanes of tiles run so along a loop, ACROSS or ALONG, as operands lie?
+ * Requires: a loop of the facts. */
 bool sums_runs(const SumFacts *facts, SumWay way, uint32_t loop);
 /* May tiles go over the loop? Elements that several tiles add to take these in an order that is every
- * member's of a batch. */
+ * member's of a batch. Requires: a loop of the facts. */
 bool sums_keeps(const SumFacts *facts, uint32_t loop);
 /* Do lanes along a sum become lanes across a loop of the result, where the one operand that this
  * moves is copied? `steps` of the sum, `at_call`: the copy is made at every call. */
 bool sums_transposes(const SumFacts *facts, uint32_t col, int64_t steps, bool at_call);
 /* How often one member uses each element of an operand at least: the extents of the result that do
- * not move it, `assumed` for each that is not known. No more than are worth a copy and one loop. */
+ * not move it, `assumed` for each that is not known. No more than are worth a copy and one loop.
+ * Requires: a read of the facts. */
 int64_t sums_uses(const SumFacts *facts, uint32_t read, int64_t assumed);
 /* The loop to stand innermost: the one whose accesses are cheapest. Requires loops. `reduced`: only
  * reduced ones, where there are any. Without reduced loops, extents may be those of all members. */
@@ -156,7 +158,7 @@ int64_t sums_short_steps(const SumFacts *facts);
 /* Is it better written out than grown in rows that are too short for lanes? */
 bool sums_short_rows(const SumFacts *facts);
 /* The extent of a loop for one member, `otherwise` where it is not known or the loop goes over
- * members alone. */
+ * members alone. Requires: a loop of the facts. */
 int64_t sums_extent(const SumFacts *facts, uint32_t loop, int64_t otherwise);
 /* Does a reduction over a short last axis, of `last` steps, and over others before one that stays go
  * in two stages, the outer ones first? `outer` steps of these; -1: not known. */

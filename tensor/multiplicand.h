@@ -11,7 +11,8 @@ typedef struct Multiplicand {
 	Access access; /* by the old iterators */
 } Multiplicand;
 
-/* An operand of the product; `node` is that of new numbers. */
+/* An operand of the product; `node` is that of new numbers.
+ * Requires: arg is an operand of the node. */
 Multiplicand multiplicand_operand(const Reassociation *s, const Node *node, uint32_t arg);
 /* A node that is the product of two, with the letters `between` as its axes: those of the result's batch axes, then
  * those of the result, and of the sum in the order of `sums` or, where that is NULL, of their numbers. */

@@ -98,9 +98,10 @@ bool proj_reduces(const Proj *proj);
 bool proj_is_guarded(const Proj *proj);
 bool proj_writes_guarded(const Proj *proj);
 bool proj_same_access(const Access *a, const Access *b);
-/* Does operand `arg` have the result's own index? */
+/* Does operand `arg` have the result's own index? Requires: arg is an operand of the node. */
 bool proj_is_identity(const Piece *piece, uint32_t arg);
-/* How often operand `arg` is evaluated: the iterations of the pieces that it is in. */
+/* How often operand `arg` is evaluated: the iterations of the pieces that it is in.
+ * Requires: arg is an operand of the node. */
 Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
 
 #endif

@@ -1,10 +1,12 @@
 """What a caller must keep to is said where it reads it: check_contracts.py ROOT
 
-Counts functions of headers without a comment, and those whose definition has a REQUIRE, or an assert, that names a
-parameter, and whose comment in the header does not say `Requires`: there are none of either.
+Counts functions of headers without a comment, and those whose comment in the header does not say `Requires` while
+their definition has a REQUIRE, or an assert, that names a parameter, or indexes an array by a number that it is passed
+and compares with nothing: there are none of either. Ids (NodeId, BufferId, ...) and enumerators are always those of
+what they are passed with, which no comment repeats.
 
 Limits: a comment above counts for all declarations that follow it without a blank line between them, a comment behind
-a declaration for this one alone. An array that is indexed without a REQUIRE, and an order of calls, are not seen."""
+a declaration for this one alone. An order of calls is not seen."""
 import glob
 import os
 import re
@@ -15,6 +17,7 @@ FOLDERS = ["base", "lexer", "grammar", "frontend", "infer", "tensor", "schedule"
 declaration = re.compile(r"^(?!typedef|VEC\()[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)[^;{}()]*;", re.M)
 function = re.compile(r"^(?!static|typedef|struct|enum|union)[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)\s*\{", re.M)
 comment = re.compile(r"^/[*/]", re.M)  # not one within a structure
+number = re.compile(r"^\s*(?:const )?(?:u?int\d*(?:_t)?|size_t|unsigned) (\w+)$")
 required = re.compile(r"\b(?:REQUIRE|assert)\(([^;]*)\);")
 
 
@@ -39,13 +42,21 @@ def uncommented(path):
             yield m.group(1)
 
 
+def indexes(body, name):
+    """Does it index an array by the number, and compare it with nothing?"""
+    compared = r"\b%s\s*(?:[<>]=?|[=!]=)|[<>]=?\s*%s\b" % (name, name)
+    return "[%s]" % name in body and not re.search(compared, body)
+
+
 def demanding(text):
-    """Names of public functions that require something of a parameter"""
+    """Names of functions that require something of a parameter"""
     for m in function.finditer(text):
         line = text[m.end():text.find("\n", m.end())]
         body = line if line.endswith("}") else text[m.end():text.find("\n}", m.end())]
         names = {name for part in m.group(2).split(",") for name in re.findall(r"(\w+)(?:\[\w*\])?\s*$", part)}
         if any(names & set(re.findall(r"\w+", told)) for told in required.findall(body)):
+            yield m.group(1)
+        elif any(indexes(body, found.group(1)) for found in map(number.match, m.group(2).split(",")) if found):
             yield m.group(1)
 
 

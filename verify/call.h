@@ -65,7 +65,8 @@ VerifyCall *verify_call_copy(const VerifyCall *call);
 void verify_call_free(VerifyCall *call);
 /* "n = 3, m = 2" */
 const char *verify_call_dims(Arena *arena, const VerifyCall *call);
-/* The elements of a parameter in the state; without bytes: it has no size under these dims. */
+/* The elements of a parameter in the state; without bytes: it has no size under these dims.
+ * Requires: a parameter of the program. */
 VerifyBlock verify_call_param(const VerifyCall *call, size_t param);
 
 /* dims.c: dims that hold what the routine's entry checks, found by search. false: none are. */

@@ -119,7 +119,8 @@ int shared_ask(Gpu *gpu, const DeviceContext *in);
  * host, in the stream, behind note_reserve, which makes room; note_seen takes what has come. */
 int note_reserve(Gpu *gpu);
 int note_status(Gpu *gpu, CUstream stream);
-/* The same of a graph that is captured: the last of its replays is told. Requires: note_reserve was called. */
+/* The same of a graph that is captured: the last of its replays is told.
+ * Requires: note_reserve was called. */
 int note_replays(Gpu *gpu, CUstream stream);
 void note_seen(DeviceContext *in);
 /* TSR_OK, or the code that a kernel has noted, with its text. */
@@ -149,7 +150,7 @@ typedef struct RunArguments {
 	CUstream stream;
 	CUdeviceptr workspace; /* 0: the run's own */
 } RunArguments;
-/* Values of dims by the module's order. */
+/* Values of dims by the module's order. Requires: a routine of the plan. */
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *arguments);
 /* Frees a run, its graph and its memory. Requires: the device is done with it. */
 void run_free(Gpu *gpu, const DeviceContext *in, DeviceRun *run);

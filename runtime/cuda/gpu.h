@@ -27,9 +27,11 @@ void gpu_close(Gpu *gpu);
 const tsr_module *gpu_table(const Gpu *gpu);
 /* "sm_90a", of the code number `index`; NULL: there are fewer. */
 const char *gpu_target(const Gpu *gpu, uint32_t index);
-/* Bytes of the device's memory that temporaries of the routine take, of the first code. */
+/* Bytes of the device's memory that temporaries of the routine take, of the first code.
+ * Requires: a routine of the module. */
 const tsr_size *gpu_workspace(const Gpu *gpu, int32_t routine);
-/* Their number for the routine's dims, the largest of all codes; false: they cannot be counted. */
+/* Their number for the routine's dims, the largest of all codes; false: they cannot be counted.
+ * Requires: a routine of the module. */
 bool gpu_workspace_bytes(const Gpu *gpu, int32_t routine, const int64_t *dims, int64_t *bytes);
 
 /* As tsr_invoke, init and pack of a module; *message as a tsr_call's. `routine`: its number. `values`: the module's

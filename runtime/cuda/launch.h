@@ -46,7 +46,8 @@ int run_allocate(Runner *runner);
 const DeviceRun *run_known(const Gpu *gpu, uint32_t routine, const int64_t *values);
 
 /* lent.c: calls on arrays of the device. Is the stream being captured; may a call be captured (TSR_BAD_CALL with the
- * reason); the call, which is not waited for. Codes are TSR_OK, or one with a text in gpu->message. */
+ * reason); the call, which is not waited for. Codes are TSR_OK, or one with a text in gpu->message.
+ * Requires: a routine of the plan. */
 int lent_captured(Gpu *gpu, CUstream stream, bool *captured);
 int lent_check_captured(Gpu *gpu, uint32_t routine, const int64_t *values,
 			const RunArguments *with);

@@ -57,7 +57,7 @@ typedef struct Attention {
 } Attention;
 
 /* attention_find.c: Is kernel `number` the last of such three? Only `parts`, the products' sizes and who they are is
- * known then. */
+ * known then. Requires: a kernel of the routine. */
 bool attention_find(const Joins *joins, uint32_t number, Attention *found);
 /* attention_carry.c: all three in the tables of the last. */
 void attention_carry(const Joins *joins, Attention *found);

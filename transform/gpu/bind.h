@@ -37,7 +37,8 @@ typedef struct OneLoop {
 void one_loop_ix(OneLoop *one, const Ix *ix);
 void one_loop_value(OneLoop *one, const Value *value);
 
-/* The kernels of a routine; what one of them does with a buffer, NULL: nothing. */
+/* The kernels of a routine; what one of them does with a buffer, NULL: nothing.
+ * Requires: a kernel of the routine. */
 typedef struct RoutineKernels {
 	Program *program;
 	Arena *scratch;

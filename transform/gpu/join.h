@@ -25,11 +25,12 @@ bool join_bodies(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *m
 bool join_shares(const Joins *joins, const Kernel *a, const Kernel *b);
 /* Does any other kernel of the routine touch the buffer? */
 bool join_touched_elsewhere(const Joins *joins, uint32_t kernel, BufferId buffer);
-/* Temporaries of one element of the grid's own, which no other kernel touches, become locals. */
+/* Temporaries of one element of the grid's own, which no other kernel touches, become locals.
+ * Requires: a kernel of the routine. */
 void join_locals(const Joins *joins, uint32_t kernel);
 
 /* row_join.c: the same of kernels whose first loops are rows. Rows that nothing needs in memory are computed
- * where they are read. */
+ * where they are read. Requires: of join_row_values, a kernel of the routine. */
 bool join_rows(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
 void join_row_values(const Joins *joins, uint32_t kernel);
 

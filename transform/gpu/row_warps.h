@@ -28,7 +28,8 @@ bool row_warps_decide(const Transform *t, Kernel *kernel, RowWarps *w);
 /* Writes it into the schedule. */
 void row_warps_note(const RowWarps *w);
 /* The innermost loop of the sum; elements of it that the threads of a row read at a time, and how often; a known extent of a
- * loop of the grid, or about how much it is. */
+ * loop of the grid, or about how much it is.
+ * Requires: of row_warps_extent, a loop of the grid's. */
 const Stmt *row_warps_loop(const RowWarps *w);
 int64_t row_warps_steps(const RowWarps *w);
 int64_t row_warps_rounds(const RowWarps *w);
