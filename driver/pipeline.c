@@ -123,31 +123,43 @@ static void run_kernels(Session *s)
 	s->program = s->loops[0] = s->plan ? lower_kernels(s->plan) : s->naive;
 }
 
-/* Without a policy memory is all that is chosen; for a GPU threads are, too. */
+/* Without a policy memory is all that is chosen; for a GPU threads are, too, and what nothing reads goes. */
+static bool is_chosen(const Session *s, uint32_t pass)
+{
+	bool gpu = s->options.gpu && (pass == PASS_UNREAD || pass >= PASS_CASTS);
+	return !session_unscheduled(s) || gpu || pass == PASS_MEMORY;
+}
+
 static void transform(Session *s, uint32_t pass)
 {
-	if (session_unscheduled(s) && pass < PASS_BIND)
+	if (!is_chosen(s, pass))
 		s->loops[1 + pass] = s->program;
 	else
 		s->program = s->loops[1 + pass] =
 			transform_run(pass, s->program, s->asked, &s->diags);
 }
-static void run_unread(Session *s) { transform(s, 0); }
+static void run_unread(Session *s) { transform(s, PASS_UNREAD); }
 static void run_exchange(Session *s) { transform(s, PASS_EXCHANGE); }
 static void run_fusion(Session *s) { transform(s, PASS_FUSION); }
-static void run_transpose(Session *s) { transform(s, PASS_FUSION + 1); }
-static void run_horizontal(Session *s) { transform(s, PASS_FUSION + 2); }
-static void run_elide(Session *s) { transform(s, PASS_FUSION + 3); }
-static void run_prefetch(Session *s) { transform(s, PASS_FUSION + 4); }
+static void run_transpose(Session *s) { transform(s, PASS_TRANSPOSE); }
+static void run_horizontal(Session *s) { transform(s, PASS_HORIZONTAL); }
+static void run_elide(Session *s) { transform(s, PASS_ELIDE); }
+static void run_prefetch(Session *s) { transform(s, PASS_PREFETCH); }
 
 static void run_parallel(Session *s)
 {
-	transform(s, PASS_FUSION + 5);
+	transform(s, PASS_PARALLEL);
 	if (session_unscheduled(s))
 		return;
 	lower_finish(s->program, s->asked, &s->diags);
 	schedule_free(s->asked);
 }
+
+static void run_casts(Session *s) { transform(s, PASS_CASTS); }
+static void run_indices(Session *s) { transform(s, PASS_INDICES); }
+static void run_grid(Session *s) { transform(s, PASS_GRID); }
+static void run_join(Session *s) { transform(s, PASS_JOIN); }
+static void run_attention(Session *s) { transform(s, PASS_ATTENTION); }
 
 static void run_bind(Session *s)
 {
@@ -206,10 +218,17 @@ static void verify_nests(const Session *s)
 }
 /* That indices stay inside is shown once, of the finished loops. */
 static void verify_program(const Session *s) { loops_verify_grammar(s->program); }
-static void verify_bind(const Session *s)
+/* What a pass left as it was is verified already, unless it is what was read. */
+static bool is_new(const Session *s) { return s->program->changed || s->first; }
+static void verify_new(const Session *s)
 {
-	loops_verify_grammar(s->program);
-	if (s->options.gpu)
+	if (is_new(s))
+		loops_verify_grammar(s->program);
+}
+static void verify_grids(const Session *s)
+{
+	verify_new(s);
+	if (s->options.gpu && is_new(s))
 		loops_verify_gpu(s->program, s->options.gpu);
 }
 static void verify_loops(const Session *s) { loops_verify(s->program); }
@@ -279,14 +298,22 @@ static void dump_pass(FILE *out, const Program *program)
 	else
 		fputs("(unchanged)\n", out);
 }
-static void dump_unread(FILE *out, Session *s) { dump_pass(out, s->loops[1]); }
+static void dump_unread(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_UNREAD]); }
 static void dump_exchange(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_EXCHANGE]); }
 static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_FUSION]); }
-static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[2 + PASS_FUSION]); }
-static void dump_horizontal(FILE *out, Session *s) { dump_pass(out, s->loops[3 + PASS_FUSION]); }
-static void dump_elide(FILE *out, Session *s) { dump_pass(out, s->loops[4 + PASS_FUSION]); }
-static void dump_prefetch(FILE *out, Session *s) { dump_pass(out, s->loops[5 + PASS_FUSION]); }
-static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[6 + PASS_FUSION]); }
+static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_TRANSPOSE]); }
+static void dump_horizontal(FILE *out, Session *s)
+{
+	dump_pass(out, s->loops[1 + PASS_HORIZONTAL]);
+}
+static void dump_elide(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_ELIDE]); }
+static void dump_prefetch(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_PREFETCH]); }
+static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_PARALLEL]); }
+static void dump_casts(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_CASTS]); }
+static void dump_indices(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_INDICES]); }
+static void dump_grid(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_GRID]); }
+static void dump_join(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_JOIN]); }
+static void dump_attention(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_ATTENTION]); }
 static void dump_bind(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_BIND]); }
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
@@ -361,8 +388,23 @@ const Stage pipeline[] = {
 	 verify_program, dump_prefetch, true},
 	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
 	 dump_parallel, true},
-	{"bind", "transform", "independent iterations as threads of a GPU", run_bind, verify_bind,
-	 dump_bind, true},
+	{"casts", "transform",
+	 "for a GPU: tensors read in the narrow type that they are converted from", run_casts,
+	 verify_new, dump_casts, true},
+	{"indices", "transform",
+	 "for a GPU: tensors made of indices alone computed where they are read", run_indices,
+	 verify_new, dump_indices, true},
+	{"grid", "transform", "for a GPU: independent iterations as loops of a grid", run_grid,
+	 verify_grids, dump_grid, true},
+	{"join", "transform", "for a GPU: kernels of one grid, or over the same rows, as one",
+	 run_join, verify_grids, dump_join, true},
+	{"attention", "transform", "for a GPU: attention whose scores are in no memory",
+	 run_attention, verify_grids, dump_attention, true},
+	/* one choice for each kernel: a kernel gets the first that pays of tiles, slices, warps of rows, rows,
+	 * columns, squares and wide accesses, and slices of a product leave a sum that gets another of them */
+	{"bind", "transform",
+	 "for a GPU: what threads of a block do together, or one for several elements", run_bind,
+	 verify_grids, dump_bind, true},
 	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule,
 	 false},
 	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory,

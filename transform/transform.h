@@ -13,7 +13,16 @@
  *   prefetch    prefetch.c     rows that integers choose, fetched some steps before they are read
  *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself,
  *                              cut.c kernels of many nests as one for each
- *   bind        bind.c         loops as threads of a GPU, where the target is one
+ *
+ * where the target is a GPU (gpu/), and nothing elsewhere:
+ *
+ *   casts       casts.c        tensors read in the narrow type that they are converted from
+ *   indices     indices.c      what is made of indices alone computed where it is read
+ *   grid        bind_grid.c    loops with independent iterations as loops of a grid
+ *   join        join.c         kernels of one grid as one, and those over the same rows (row_join.c)
+ *   attention   attention_choose.c  attention whose scores are in no memory
+ *   bind        bind.c         what threads of a block do together: tiles, rows, columns and so on
+ *
  *   memory      memory.c       places of temporaries; memory_peak.c the most that is alive at a time;
  *                              entry.c what routines take, and check first
  */
@@ -38,8 +47,25 @@ typedef struct TransformPass {
 	void (*run)(Transform *t);
 } TransformPass;
 
-/* Places of those that are asked for by themselves. */
-enum { PASS_EXCHANGE = 1, PASS_FUSION = 2, PASS_BIND = 8, PASS_MEMORY = 9, TRANSFORM_PASSES = 10 };
+/* In the order in which they run. */
+enum {
+	PASS_UNREAD,
+	PASS_EXCHANGE,
+	PASS_FUSION,
+	PASS_TRANSPOSE,
+	PASS_HORIZONTAL,
+	PASS_ELIDE,
+	PASS_PREFETCH,
+	PASS_PARALLEL,
+	PASS_CASTS,
+	PASS_INDICES,
+	PASS_GRID,
+	PASS_JOIN,
+	PASS_ATTENTION,
+	PASS_BIND,
+	PASS_MEMORY,
+	TRANSFORM_PASSES
+};
 extern const TransformPass transform_passes[TRANSFORM_PASSES];
 
 /* The program that a pass makes of another, which stays as it is, but for the schedule of what was
@@ -59,6 +85,11 @@ void transform_horizontal(Transform *t);
 void transform_elide(Transform *t);
 void transform_prefetch(Transform *t);
 void transform_parallel(Transform *t);
+void transform_casts(Transform *t);
+void transform_indices(Transform *t);
+void transform_grid(Transform *t);
+void transform_join(Transform *t);
+void transform_attention(Transform *t);
 void transform_bind(Transform *t);
 void transform_memory(Transform *t);
 

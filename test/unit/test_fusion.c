@@ -13,7 +13,7 @@
 #include "test/unit/lower_fixture.h"
 #include "transform/transform.h"
 
-enum { FUSION = PASS_FUSION, HORIZONTAL = PASS_FUSION + 2 };
+enum { FUSION = PASS_FUSION, HORIZONTAL = PASS_HORIZONTAL };
 
 typedef struct Case {
 	const char *a, *b;  /* bodies: of a, which stores t of 48 rows of 80 elements or m of 48; of b */

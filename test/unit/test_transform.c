@@ -10,8 +10,6 @@
 #include "test/unit/lower_fixture.h"
 #include "transform/transform.h"
 
-enum { UNREAD, EXCHANGE, FUSION, TRANSPOSE, HORIZONTAL, ELIDE, PREFETCH, PARALLEL, BIND, MEMORY };
-
 /* A program on which each pass has something to do: rows that are normalised, a copy with its axes
  * exchanged, two small products of the same number of rows. */
 static Program *small_program(Small *s)
@@ -39,8 +37,8 @@ static Program *small_program(Small *s)
 static void each_pass_runs_alone(void **state)
 {
 	(void)state;
-	for (uint32_t pass = FUSION; pass <= PARALLEL; pass++) {
-		if (pass == ELIDE || pass == PREFETCH)
+	for (uint32_t pass = PASS_FUSION; pass <= PASS_PARALLEL; pass++) {
+		if (pass == PASS_ELIDE || pass == PASS_PREFETCH)
 			continue;
 		Small s;
 		small_init(&s);
@@ -62,15 +60,15 @@ static void each_pass_runs_alone(void **state)
 static void any_passes_keep_the_numbers(void **state)
 {
 	(void)state;
-	for (uint32_t some = 0; some < 1u << (BIND - EXCHANGE); some++) {
+	for (uint32_t some = 0; some < 1u << (PASS_PARALLEL + 1 - PASS_EXCHANGE); some++) {
 		Small s;
 		small_init(&s);
 		Program *program = small_program(&s);
-		for (uint32_t pass = EXCHANGE; pass <= PARALLEL; pass++)
-			if (some >> (pass - EXCHANGE) & 1)
+		for (uint32_t pass = PASS_EXCHANGE; pass <= PASS_PARALLEL; pass++)
+			if (some >> (pass - PASS_EXCHANGE) & 1)
 				program = transform_run(pass, program, NULL, &s.diags);
 		lower_finish(program, NULL, &s.diags);
-		program = transform_run(MEMORY, program, NULL, &s.diags);
+		program = transform_run(PASS_MEMORY, program, NULL, &s.diags);
 		assert_true(program->placed);
 		loops_verify(program);
 		expect_right(&s, program);

@@ -193,9 +193,10 @@ static const char *why_none(const Choose *c, Attention *found, uint32_t number)
 			     : NULL;
 }
 
-static void make(Choose *c, Attention *found, const GpuAttention *tile, uint32_t routine)
+static void make(Choose *c, Attention *found, const GpuAttention *tile)
 {
 	TensorUse tensor = found->scores.tensor;
+	uint32_t routine = c->t->program->buffers.at[found->buffers[0]].routine;
 	attention_carry(&c->joins, found);
 	found->scores.tensor = tensor;
 	note(c, tile);
@@ -203,7 +204,7 @@ static void make(Choose *c, Attention *found, const GpuAttention *tile, uint32_t
 	remove_kernels(c, found);
 }
 
-uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32_t routine)
+static uint32_t attention_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
 	Choose c = {.t = t,
 		    .joins = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels, .n = n}};
@@ -219,8 +220,13 @@ uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32
 			say_refused(&c, why);
 		if (!tile)
 			continue;
-		make(&c, &found, tile, routine);
+		make(&c, &found, tile);
 		i -= 2;
 	}
 	return c.joins.n;
+}
+
+void transform_attention(Transform *t)
+{
+	t->changed = t->options->gpu && routines_change(t, attention_routine);
 }

@@ -1,4 +1,4 @@
-/* The parts of the pass `bind`. */
+/* The passes to the threads of a GPU, what they share, and the parts of `bind`. */
 #ifndef TSR_TRANSFORM_GPU_BIND_H
 #define TSR_TRANSFORM_GPU_BIND_H
 
@@ -42,9 +42,9 @@ void one_loop_value(OneLoop *one, const Value *value);
 typedef struct RoutineKernels {
 	Program *program;
 	Arena *scratch;
-	ProgramRoutine *routine;
+	Kernel *at;
+	uint32_t n;
 } RoutineKernels;
-Kernel *routine_kernel(const RoutineKernels *kernels, uint32_t i);
 const BufferUse *routine_use(const RoutineKernels *kernels, uint32_t i, BufferId buffer);
 
 /* tables.c: a new iterator or local of the kernel, its name made unique there. */
@@ -57,15 +57,21 @@ BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, B
 BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
 		   const char *name);
 
-/* casts.c: kernels of the routine read narrow tensors where they read those in a wider type, and kernels
- * that made these go. */
-void bind_casts(const Transform *t, ProgramRoutine *routine);
-/* indices.c: ... compute what is made of indices alone where they read it, and kernels that made it go. */
-void bind_indices(const Transform *t, ProgramRoutine *routine);
-/* join.c: joins kernels of a routine that have one grid, in place; how many are left. */
-uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n);
-/* attention_choose.c: attention of which the scores are in no memory, in place; how many kernels are left. */
-uint32_t bind_attentions(const Transform *t, Kernel *kernels, uint32_t n, uint32_t routine);
+/* ... The kernels that those of a program become. */
+typedef struct NewKernels {
+	const Transform *t;
+	uint32_t routine; /* of the kernel that is replaced */
+	VEC(Kernel) made; /* so far, of all routines */
+} NewKernels;
+/* Adds what a kernel becomes. */
+typedef void (*KernelReplace)(NewKernels *to, const Kernel *kernel);
+/* Replaces each kernel of the routines; what computes parameters stays, since the host makes the state. Is any other? */
+bool kernels_replace(const Transform *t, KernelReplace replace);
+/* Adds a kernel of the body, which is called as `kernel` is or, behind the first of `nparts`, NAME_2 and so on. */
+void kernels_add_part(NewKernels *to, const Kernel *kernel, Block body, uint32_t *nparts);
+/* Are there others, or do they have other statements? */
+bool kernels_differ(const Kernel *before, size_t nbefore, const Kernel *after, size_t n);
+
 /* What follows is chosen by X_pays. Requires: that it pays, of the same kernel.
  * row_warps.c: lets warps of a block have a row each, or several warps one, where the kernel has one sum; writes it into the
  * schedule. */

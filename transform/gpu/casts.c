@@ -6,6 +6,8 @@
  * Where every element is stored, by one kernel that does nothing else, from the same place of a buffer that no
  * kernel stores to up to the last one that reads the copy.
  */
+#include <string.h>
+
 #include "loops/dependence.h"
 #include "loops/rewrite.h"
 #include "loops/steps.h"
@@ -41,11 +43,10 @@ static bool may_go(const RoutineKernels *c, uint32_t at, const Stmt *store)
 	bool changed = false;
 	if (program_loops_use(c->program, store->buffer))
 		return false;
-	for (uint32_t i = 0; i < c->routine->nkernels; i++) {
+	for (uint32_t i = 0; i < c->n; i++) {
 		const BufferUse *use = i == at ? NULL : routine_use(c, i, store->buffer);
 		const BufferUse *source = i < at ? NULL : routine_use(c, i, from);
-		if (use && (i < at || use->stored || changed ||
-			    routine_kernel(c, i)->loop != routine_kernel(c, at)->loop))
+		if (use && (i < at || use->stored || changed || c->at[i].loop != c->at[at].loop))
 			return false;
 		changed |= source && source->stored;
 		if (use && changed)
@@ -61,22 +62,27 @@ static void read_source(const RoutineKernels *c, Kernel *kernel, const Stmt *sto
 	kernel->body = rewrite_twins(c->program, kernel, kernel->body, &twin, 1);
 }
 
-void bind_casts(const Transform *t, ProgramRoutine *routine)
+static uint32_t casts_routine(const Transform *t, Kernel *kernels, uint32_t nkernels)
 {
-	RoutineKernels c = {t->program, t->scratch, routine};
-	KernelId *left = ARENA_ARRAY(t->program->arena, KernelId, routine->nkernels + 1);
+	RoutineKernels c = {t->program, t->scratch, kernels, nkernels};
+	Kernel *left = ARENA_ARRAY(t->scratch, Kernel, nkernels + 1);
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < routine->nkernels; i++) {
-		const Stmt *store = cast_store(&c, routine_kernel(&c, i));
+	for (uint32_t i = 0; i < nkernels; i++) {
+		const Stmt *store = cast_store(&c, &c.at[i]);
 		if (!store || !may_go(&c, i, store)) {
-			left[n++] = routine->kernels[i];
+			left[n++] = kernels[i];
 			continue;
 		}
-		for (uint32_t k = i + 1; k < routine->nkernels; k++)
+		for (uint32_t k = i + 1; k < nkernels; k++)
 			if (routine_use(&c, k, store->buffer))
-				read_source(&c, routine_kernel(&c, k), store);
+				read_source(&c, &c.at[k], store);
 		buffer_forget(t->program, store->buffer);
 	}
-	routine->kernels = left;
-	routine->nkernels = n;
+	memcpy(kernels, left, n * sizeof *left);
+	return n;
+}
+
+void transform_casts(Transform *t)
+{
+	t->changed = t->options->gpu && routines_change(t, casts_routine);
 }

@@ -99,14 +99,9 @@ void one_loop_value(OneLoop *one, const Value *value) { value_each(value, see_re
 
 /* ---- what kernels do ---- */
 
-Kernel *routine_kernel(const RoutineKernels *kernels, uint32_t i)
-{
-	return &kernels->program->kernels.at[kernels->routine->kernels[i]];
-}
-
 const BufferUse *routine_use(const RoutineKernels *kernels, uint32_t i, BufferId buffer)
 {
-	BufferUses uses = kernel_buffers(kernels->scratch, routine_kernel(kernels, i));
+	BufferUses uses = kernel_buffers(kernels->scratch, &kernels->at[i]);
 	return buffer_use(&uses, buffer);
 }
 

@@ -161,7 +161,7 @@ static void see_loads(void *of, const Stmt *stmt)
 
 static Reader reader_of(const RoutineKernels *x, const Maker *maker, uint32_t i)
 {
-	Kernel *kernel = routine_kernel(x, i);
+	Kernel *kernel = &x->at[i];
 	Reader r = {.x = x, .maker = maker, .kernel = kernel};
 	r.loops = ARENA_ARRAY(x->scratch, const Stmt *, kernel->niters + 1);
 	memset(r.loops, 0, (kernel->niters + 1) * sizeof *r.loops);
@@ -174,10 +174,9 @@ static Reader reader_of(const RoutineKernels *x, const Maker *maker, uint32_t i)
 static bool may_go(const RoutineKernels *x, uint32_t at, const Maker *maker)
 {
 	bool may = !program_loops_use(x->program, maker->store->buffer);
-	for (uint32_t i = 0; i < x->routine->nkernels && may; i++) {
+	for (uint32_t i = 0; i < x->n && may; i++) {
 		const BufferUse *use = i == at ? NULL : routine_use(x, i, maker->store->buffer);
-		may = !use || (i > at && !use->stored &&
-			       routine_kernel(x, i)->loop == maker->kernel->loop &&
+		may = !use || (i > at && !use->stored && x->at[i].loop == maker->kernel->loop &&
 			       !reader_of(x, maker, i).wrong);
 	}
 	return may;
@@ -194,22 +193,27 @@ static void compute_in(const RoutineKernels *x, const Maker *maker, uint32_t i)
 	r.kernel->body = rewrite_block(&rewrite, r.kernel->body);
 }
 
-void bind_indices(const Transform *t, ProgramRoutine *routine)
+static uint32_t indices_routine(const Transform *t, Kernel *kernels, uint32_t nkernels)
 {
-	RoutineKernels x = {t->program, t->scratch, routine};
-	KernelId *left = ARENA_ARRAY(t->program->arena, KernelId, routine->nkernels + 1);
+	RoutineKernels x = {t->program, t->scratch, kernels, nkernels};
+	Kernel *left = ARENA_ARRAY(t->scratch, Kernel, nkernels + 1);
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < routine->nkernels; i++) {
+	for (uint32_t i = 0; i < nkernels; i++) {
 		Maker maker;
-		if (!maker_of(&x, routine_kernel(&x, i), &maker) || !may_go(&x, i, &maker)) {
-			left[n++] = routine->kernels[i];
+		if (!maker_of(&x, &x.at[i], &maker) || !may_go(&x, i, &maker)) {
+			left[n++] = kernels[i];
 			continue;
 		}
-		for (uint32_t k = i + 1; k < routine->nkernels; k++)
+		for (uint32_t k = i + 1; k < nkernels; k++)
 			if (routine_use(&x, k, maker.store->buffer))
 				compute_in(&x, &maker, k);
 		buffer_forget(t->program, maker.store->buffer);
 	}
-	routine->kernels = left;
-	routine->nkernels = n;
+	memcpy(kernels, left, n * sizeof *left);
+	return n;
+}
+
+void transform_indices(Transform *t)
+{
+	t->changed = t->options->gpu && routines_change(t, indices_routine);
 }

@@ -235,7 +235,7 @@ void join_locals(const Joins *j, uint32_t number)
 	}
 }
 
-uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n)
+static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
 	Joins j = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels};
 	j.most = t->options->gpu->statements;
@@ -248,4 +248,14 @@ uint32_t bind_join(const Transform *t, Kernel *kernels, uint32_t n)
 		join_row_values(&j, i);
 	}
 	return j.n;
+}
+
+void transform_join(Transform *t)
+{
+	const Kernel *before = t->program->kernels.at;
+	size_t n = t->program->kernels.n;
+	if (!t->options->gpu)
+		return;
+	routines_change(t, join_routine);
+	t->changed = kernels_differ(before, n, t->program->kernels.at, t->program->kernels.n);
 }

@@ -1,5 +1,7 @@
-/* Iterators, locals and shared buffers that kernels get when they are bound to threads. */
+/* New kernels for those of a program; iterators, locals and shared buffers that kernels get when they are bound to threads. */
 #include "transform/gpu/bind.h"
+
+#include <string.h>
 
 #include "loops/frame.h"
 #include "loops/rewrite.h"
@@ -37,4 +39,79 @@ BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, B
 {
 	shared.scratch = shared.shared = true;
 	return bind_temp(program, kernel, routine, shared, name);
+}
+
+/* ---- kernels ---- */
+
+static bool name_is_taken(const NewKernels *to, Sym name)
+{
+	const Program *program = to->t->program;
+	for (size_t i = 0; i < program->kernels.n; i++)
+		if (program->kernels.at[i].name == name)
+			return true;
+	for (size_t i = 0; i < to->made.n; i++)
+		if (to->made.at[i].name == name)
+			return true;
+	return false;
+}
+
+void kernels_add_part(NewKernels *to, const Kernel *kernel, Block body, uint32_t *nparts)
+{
+	Program *program = to->t->program;
+	Kernel part = *kernel;
+	part.body = body;
+	for (uint32_t i = ++*nparts; i > 1 && name_is_taken(to, part.name); i++)
+		part.name = sym_printf(program->symbols, "%s_%u", kernel->name, i);
+	PUSH(program->arena, to->made, part);
+}
+
+static bool block_is(Block a, Block b)
+{
+	bool is = a.n == b.n;
+	for (uint32_t i = 0; i < a.n && is; i++)
+		is = a.stmts[i] == b.stmts[i];
+	return is;
+}
+
+bool kernels_differ(const Kernel *before, size_t nbefore, const Kernel *after, size_t n)
+{
+	bool differ = n != nbefore;
+	for (size_t i = 0; i < n && !differ; i++)
+		differ = !block_is(before[i].body, after[i].body);
+	return differ;
+}
+
+static void replace_in(NewKernels *to, ProgramRoutine *routine, KernelReplace replace)
+{
+	Program *program = to->t->program;
+	size_t first = to->made.n;
+	for (uint32_t i = 0; i < routine->nkernels; i++) {
+		const Kernel *kernel = &program->kernels.at[routine->kernels[i]];
+		if (replace)
+			replace(to, kernel);
+		else
+			PUSH(program->arena, to->made, *kernel);
+	}
+	routine->nkernels = (uint32_t)(to->made.n - first);
+	routine->kernels = ARENA_ARRAY(program->arena, KernelId, routine->nkernels + 1);
+	for (uint32_t i = 0; i < routine->nkernels; i++)
+		routine->kernels[i] = (KernelId)first + i;
+}
+
+bool kernels_replace(const Transform *t, KernelReplace replace)
+{
+	Program *program = t->program;
+	NewKernels to = {.t = t};
+	for (size_t r = 0; r < program->routines.n; r++) {
+		to.routine = (uint32_t)r;
+		replace_in(&to, &program->routines.at[r], replace);
+	}
+	replace_in(&to, &program->pack, NULL);
+	replace_in(&to, &program->init, NULL);
+	const Kernel *before = program->kernels.at;
+	size_t nbefore = program->kernels.n;
+	memset(&program->kernels, 0, sizeof program->kernels);
+	for (size_t i = 0; i < to.made.n; i++)
+		PUSH(program->arena, program->kernels, to.made.at[i]);
+	return kernels_differ(before, nbefore, to.made.at, to.made.n);
 }

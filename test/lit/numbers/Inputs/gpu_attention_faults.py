@@ -42,7 +42,7 @@ def path(name):
 def library(loops, number):
     with open(path("f.loops"), "w", encoding="utf8") as out:
         out.write(loops)
-    tsrc("--from=bind", "--prefix=m", path("f.loops"), "-o", path("f.cu"))
+    tsrc("--from=attention", "--prefix=m", path("f.loops"), "-o", path("f.cu"))
     made = path("f%d.so" % number)
     subprocess.run(["cc", "-std=c99", "-w", "-fPIC", "-shared", "-o", made, "-x", "c", path("f.cu"), "-lm"], check=True)
     return ctypes.CDLL(made)
@@ -50,7 +50,7 @@ def library(loops, number):
 
 with open(path("a.tsr"), "w", encoding="utf8") as file:
     file.write(PROGRAM)
-text = tsrc("--dump=bind", "--stop=bind", path("a.tsr"))
+text = tsrc("--dump=attention", "--stop=attention", path("a.tsr"))
 model = Model(PROGRAM)
 rng = np.random.default_rng(1)
 s, t = 70, 72

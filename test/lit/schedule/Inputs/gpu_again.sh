@@ -4,8 +4,8 @@ tsrc=$1 folder=$2 status=0
 shift 2
 for file; do
 	"$tsrc" --target=cuda --dump=schedule "$file" > "$folder/s.sched" 2> /dev/null || continue
-	"$tsrc" --target=cuda --dump=bind "$file" > "$folder/policy"
-	"$tsrc" --target=cuda --policy=none --schedule="$folder/s.sched" --dump=bind "$file" > "$folder/asked"
+	"$tsrc" --target=cuda --dump=loops "$file" > "$folder/policy"
+	"$tsrc" --target=cuda --policy=none --schedule="$folder/s.sched" --dump=loops "$file" > "$folder/asked"
 	cmp "$folder/policy" "$folder/asked" && echo "$(basename "$file"): the same loops" || status=1
 done
 exit $status
