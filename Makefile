@@ -16,7 +16,7 @@ WARN     = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpoi
 CPPFLAGS = -I. -I$(B) -I$(B)/gen -D_GNU_SOURCE -Dtypeof=__typeof__ -DTSR_VERSION='"$(VERSION)"'
 CFLAGS   = -std=c17 $(OPT) $(WARN) -fPIC -ffp-contract=off $(SAN)
 LDFLAGS  = $(SAN)
-LIBS_C   = -lgccjit -ldl -lm
+LIBS_C   = -ldl -lm
 LIBS_RT  = -ldl -lm -lpthread
 LIBS_B   = -lxxhash -lutf8proc -ljansson -lzip -lm
 
@@ -50,6 +50,8 @@ OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))
 GEN_H        := $(patsubst grammar/%.y,$(B)/gen/%.h,$(wildcard grammar/*.y))
 # the parts of runtime/tsr.h that generated C carries, as string literals
 GEN_H        += $(B)/gen/tsr_call.inc $(B)/gen/tsr_table.inc $(B)/gen/cuda_matrix.inc $(B)/gen/cuda_group.inc
+# names of libgccjit that are calls through a table
+GEN_H        += $(B)/gen/jit_library_names.h
 
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@;)
 
@@ -109,6 +111,9 @@ $(B)/gen/tsr_table.inc: runtime/tsr.h
 $(B)/gen/cuda_matrix.inc $(B)/gen/cuda_group.inc: $(B)/gen/cuda_%.inc: codegen/cuda_%.cuh
 	@mkdir -p $(@D)
 	@cat $< | $(AS_STRINGS)
+$(B)/gen/jit_library_names.h: codegen/jit_library.def
+	@mkdir -p $(@D)
+	@sed -n 's/^NAME(\(.*\))$$/#define gcc_jit_\1 jit_library.\1/p' $< > $@
 
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)
 

@@ -10,12 +10,12 @@
 
 #include "base/diag.h"
 #include "base/held.h"
+#include "codegen/jit_library.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgccjit.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,8 +232,7 @@ static void hash_library(XXH3_state_t *state)
 {
 	Dl_info info;
 	struct stat st;
-	void *symbol = dlsym(RTLD_DEFAULT, "gcc_jit_context_acquire");
-	if (!symbol || !dladdr(symbol, &info) || stat(info.dli_fname, &st) != 0)
+	if (!dladdr((void *)gcc_jit_context_acquire, &info) || stat(info.dli_fname, &st) != 0)
 		return;
 	int64_t facts[] = {(int64_t)st.st_size, (int64_t)st.st_mtim.tv_sec, gcc_jit_version_major(),
 			   gcc_jit_version_minor(), gcc_jit_version_patchlevel()};

@@ -28,7 +28,8 @@ void cache_put(Cache *cache, Digest key, const char *path);
  * longest ago go first. */
 void cache_close(Cache *cache);
 Digest digest_of(const void *bytes, size_t n);
-/* A digest of the running program and of libgccjit: what they emit may change with every build. */
+/* A digest of the running program and of libgccjit: what they emit may change with every build.
+ * Requires: jit_library_load returned NULL. */
 Digest cache_version(void);
 
 #endif

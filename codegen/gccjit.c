@@ -22,6 +22,7 @@
 #include "codegen/cache.h"
 #include "codegen/cpu.h"
 #include "codegen/jit_context.h"
+#include "codegen/jit_library.h"
 #include "codegen/jit_parts.h"
 #include "codegen/jit_uniform.h"
 #include "codegen/jit_units.h"
@@ -405,6 +406,18 @@ static void count_parts(const Build *b, EmitReport *report)
 		report->functions += (uint32_t)b->units.at[i].kernels.n;
 }
 
+/* Before anything forks, so that it is loaded once. */
+static bool load_library(const Emit *emit)
+{
+	const char *why = jit_library_load();
+	if (!why)
+		return true;
+	diag(emit->diags, E0526, SPAN_NONE, "machine code is made by libgccjit: %s", why);
+	diag_note(emit->diags, SPAN_NONE,
+		  "-o STEM.c needs none; Debian's package libgccjit0 has it");
+	return false;
+}
+
 /* The module as assembly in the file at `path`. */
 static bool make_text(Build *b, bool inline_constants, const char *path, EmitReport *report)
 {
@@ -412,7 +425,7 @@ static bool make_text(Build *b, bool inline_constants, const char *path, EmitRep
 	name_files(b);
 	count_parts(b, report);
 	double start = now_ms();
-	if (!compile_all(b))
+	if (!load_library(b->emit) || !compile_all(b))
 		return false;
 	report->compile_ms = now_ms() - start;
 	AsmParts parts = {b->dir, b->entries, b->kernels, &b->units, inline_constants};

@@ -8,9 +8,8 @@
 
 #include <sys/types.h>
 
-#include <libgccjit.h>
-
 #include "codegen/cpu.h"
+#include "codegen/jit_library.h"
 #include "codegen/module.h"
 
 typedef gcc_jit_rvalue Rvalue;

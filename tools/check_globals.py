@@ -12,6 +12,8 @@ ALLOWED = {
     ("base/trap.o", "innermost"): "each thread its own: where its failures go",
     ("base/stb_ds.o", "stbds_hash_seed"): "each thread its own: every table changes it; no order that follows from it is seen",
     ("runtime/cuda/enter.o", "entered"): "calls of a module's entry points have no handle; changed under a lock",
+    ("codegen/jit_library.o", "jit_library"): "where libgccjit was loaded: the same for all; filled once, before a use",
+    ("codegen/jit_library.o", "loading"): "whether it was, and why not: changed once, under pthread_once",
     ("base/temporary.o", "kept"): "a handler of signals has no argument; changed under a lock",
 }
 
