@@ -120,7 +120,8 @@ static const Ix *parse_floor(LoopsParser *p)
 	if (p->failed)
 		return ix_nothing(p);
 	if (sizes && by > 0)
-		return checked(p, ix_size(p->arena, size_floor_written(program->sizes, a->size, by)));
+		return checked(p,
+			       ix_size(p->arena, size_floor_written(program->sizes, a->size, by)));
 	return checked(p, ix_binary(program, IX_DIV, a, b));
 }
 
@@ -350,9 +351,11 @@ static const Value *operation(LoopsParser *p, Op op, Dtype dtype, const Value *c
 			    arena_printf(p->arena, "no operation on %s", dtype_name(dtype)));
 	if (p->failed)
 		return nothing(p, dtype);
-	const Value *value = value_op(p->arena, op, dtype, args, (uint32_t)op_arity(op));
-	if (value->kind == VALUE_OP)
-		((Value *)value)->span = p->line;
+	const Value *made = value_op(p->arena, op, dtype, args, (uint32_t)op_arity(op));
+	if (made->kind != VALUE_OP)
+		return made;
+	Value *value = value_copy(p->arena, made);
+	value->span = p->line;
 	return value;
 }
 

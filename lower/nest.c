@@ -135,17 +135,19 @@ static void emit_planned(Nest *nest, NestPlan *plan)
 	}
 }
 
-/* Sums have the reduction's place, all else that of the operation that the kernel ends with. */
-static void place_block(Block block, Span sum, Span rest)
+/* The block with places: sums have the reduction's, all else that of the operation that the kernel ends with. */
+static Block with_places(Arena *arena, Block block, Span sum, Span rest)
 {
+	Body body = {0};
 	for (uint32_t i = 0; i < block.n; i++) {
-		Stmt *stmt = (Stmt *)block.stmts[i]; /* of this nest alone, and not finished */
-		bool adds = stmt->acc != OP_NONE;
-		place_block(stmt->body, sum, rest);
-		bool holds = stmt->body.n > 0 && stmt->body.stmts[0]->span.start == sum.start;
+		Block inner = with_places(arena, block.stmts[i]->body, sum, rest);
+		Stmt *stmt = stmt_with(arena, block.stmts[i], inner);
+		bool holds = inner.n > 0 && inner.stmts[0]->span.start == sum.start;
 		if (span_is_none(stmt->span))
-			stmt->span = adds || holds ? sum : rest;
+			stmt->span = stmt->acc != OP_NONE || holds ? sum : rest;
+		PUSH(arena, body.stmts, stmt);
 	}
+	return body_block(&body);
 }
 
 /* A planned nest that is emitted: a copy, since the plan stays as it is. */
@@ -181,15 +183,18 @@ static bool steps_by_loops(const NestPlan *plan)
 static void emit_nest(Gen *gen, const PlannedNest *planned)
 {
 	Emission e;
-	size_t begin = gen->top.stmts.n;
+	Body before = gen->top;
+	gen->top = (Body){0};
 	begin_nest(&e, gen, planned);
 	if (e.nest.inner.n > 0 && steps_by_loops(&e.plan))
 		nest_values(&e.nest); /* with locals of the kernel */
 	emit_planned(&e.nest, &e.plan);
 	nest_note_names(&e.nest);
-	Block block = {gen->top.stmts.at + begin, (uint32_t)(gen->top.stmts.n - begin)};
-	place_block(block, lower_node(gen->lower, e.nest.node)->span,
-		    lower_node(gen->lower, e.nest.root)->span);
+	Block block = with_places(gen->arena, body_block(&gen->top),
+				  lower_node(gen->lower, e.nest.node)->span,
+				  lower_node(gen->lower, e.nest.root)->span);
+	gen->top = before;
+	gen_append(gen, &gen->top, block);
 }
 
 Kernel nest_packing(const KernelPlan *plan, const PlannedNest *planned)
