@@ -1,5 +1,7 @@
 /* The lines of a node that goes along an axis, as along/ reads and stores them: from the node's
  * index maps, a kernel under construction and the buffer that it is stored in. */
+#include "lower/along/lines_emit.h"
+#include "lower/along/lines_plan.h"
 #include "lower/kernel.h"
 
 typedef struct LineSource {
@@ -141,9 +143,9 @@ Lines *along_plan(Gen *gen, NodeId id, StoreTarget to)
 	Lines *lines = ARENA_NEW(gen->arena, Lines);
 	*lines = along_lines(gen, id, to);
 	switch (lower_node(gen->lower, id)->kind) {
-	case NODE_SORT: sort_plan(lines); break;
-	case NODE_ARGMAX: argmax_plan(lines); break;
-	default: cumulate_plan(lines);
+	case NODE_SORT: sort_plan(lines, lines->sort); break;
+	case NODE_ARGMAX: lines->argmax = argmax_plan(lines); break;
+	default: lines->cumulate = cumulate_plan(lines);
 	}
 	return lines;
 }

@@ -23,13 +23,14 @@
  *   for part in 0..P: which, greatest = part, parts_y[part] where that is greater
  *   the search of x[which*65536 ...]
  */
-#include "lower/along/lines.h"
+#include "lower/along/lines_emit.h"
 
-enum { LANES = 16, COLUMNS = 64, LEAST = 64, PART = 1 << 16, WIDE = 64 };
+enum { LANES = 16, COLUMNS = 64, WIDE = 64 };
 
 typedef struct Search {
 	const Lines *l;
-	const Ix *from, *extent; /* of what is searched along the line, and of a multiple of lanes */
+	const Ix *from,
+		*extent; /* of what is searched along the line, and of a multiple of lanes */
 	const Ix *whole;
 	uint32_t lanes; /* of the locals; 0: they are single elements */
 	LocalId best, at;
@@ -136,8 +137,7 @@ static void store(const Search *s, Body *body, const Ix *lane)
 {
 	const Lines *l = s->l;
 	const Value *at = frame_element(l->frame, s->at, lane);
-	lines_push(l, body,
-		   stmt_store(l->arena, l->to, l->result_index(l, NULL), l->acc, at));
+	lines_push(l, body, stmt_store(l->arena, l->to, l->result_index(l, NULL), l->acc, at));
 }
 
 static Size whole_lanes(const Lines *l, Size extent, int64_t lanes)
@@ -188,25 +188,17 @@ static void search_columns(const Lines *l, Body *into)
 	if (size_same(whole, extent))
 		return;
 	search(l, &one);
-	lines_push(l, into,
-		   lines_loop(l, first->iter, lines_size(l, whole), lines_size(l, extent), 1, &one));
+	lines_push(
+		l, into,
+		lines_loop(l, first->iter, lines_size(l, whole), lines_size(l, extent), 1, &one));
 }
 
 /* ---- in parts ---- */
 
-static bool is_vector(const Value *value)
-{
-	bool plain = value->kind == VALUE_LOAD || value->kind == VALUE_CONST ||
-		     (value->kind == VALUE_OP && op_is_simple(value->op));
-	for (uint32_t i = 0; i < value->nargs; i++)
-		plain = plain && is_vector(value->args[i]);
-	return plain && dtype_is_float(value->dtype);
-}
-
-/* Where the part of a number ends, counted from where it begins: at most PART. */
+/* Where the part of a number ends, counted from where it begins: at most ARGMAX_PART. */
 static const Ix *part_end(const Lines *l, const Ix *first, Size end)
 {
-	return lines_min(l, lines_const(l, PART), lines_sub(l, lines_size(l, end), first));
+	return lines_min(l, lines_const(l, ARGMAX_PART), lines_sub(l, lines_size(l, end), first));
 }
 
 /* The greatest element of the part that begins at `first`, as a local of its body. */
@@ -219,7 +211,7 @@ static const Value *part_greatest(const Lines *l, const Ix *first, Body *body)
 	const Value *acc = frame_element(l->frame, local(l, body, "acc", WIDE, least(l)), at);
 	const Value *last = lines_read(l, local(l, body, "last", 0, least(l)));
 	const Value *value = element(l, lines_add(l, i, at), &lanes);
-	LoopKind kind = is_vector(value) ? LOOP_VECTOR : LOOP_SERIAL;
+	LoopKind kind = l->argmax.in_vectors ? LOOP_VECTOR : LOOP_SERIAL;
 	take_greater(l, &lanes, acc, value);
 	lines_push(l, &steps, stmt_loop(l->program, kind, lane, WIDE, body_block(&lanes)));
 	lines_push(l, body, lines_loop(l, var, lines_const(l, 0), wide, WIDE, &steps));
@@ -243,21 +235,21 @@ static Search choose_part(const Lines *l, const Value *greatest, IterVar part, S
 	take_where(l, &each, which, value_binary(l->arena, OP_GT, greatest, top), here);
 	take_greater(l, &each, top, greatest);
 	lines_each(l, into, part, parts, &each);
-	s.from = lines_scale(l, ix_value(l->arena, which), PART);
+	s.from = lines_scale(l, ix_value(l->arena, which), ARGMAX_PART);
 	s.extent = part_end(l, s.from, l->extent);
-	s.whole = lines_scale(
-		l, ix_binary(l->program, IX_DIV, s.extent, lines_const(l, LANES)), LANES);
+	s.whole = lines_scale(l, ix_binary(l->program, IX_DIV, s.extent, lines_const(l, LANES)),
+			      LANES);
 	return s;
 }
 
 static void search_parts(const Lines *l, Body *into)
 {
 	Body body = {0};
-	Size parts = size_ceil(l->sizes, l->extent, PART);
+	Size parts = size_ceil(l->sizes, l->extent, ARGMAX_PART);
 	BufferId buffer = l->argmax.parts;
 	IterVar part = lines_iter(l, "part");
 	const Ix *number = lines_at(l, part);
-	const Value *greatest = part_greatest(l, lines_scale(l, number, PART), &body);
+	const Value *greatest = part_greatest(l, lines_scale(l, number, ARGMAX_PART), &body);
 	lines_push(l, &body, stmt_store(l->arena, buffer, number, OP_NONE, greatest));
 	lines_each(l, into, part, parts, &body);
 	Search s = choose_part(l, value_load(l->program, buffer, number), part, parts, into);
@@ -266,34 +258,7 @@ static void search_parts(const Lines *l, Body *into)
 	store(&s, into, lines_const(l, 0));
 }
 
-/* ---- which ---- */
-
-/* Has the axis, or the last outer one, enough elements that lie in memory as vectors? */
-static bool lanes_help(const Lines *l, IterVar var, Size extent)
-{
-	Body body = {0};
-	int64_t n;
-	if (size_is_const(l->sizes, extent, &n) && n < LEAST)
-		return false;
-	const Value *value = element(l, lines_at(l, l->argmax.var), &body);
-	return body.stmts.n == 0 && lines_go_on(l, var, value);
-}
-
-void argmax_plan(Lines *l)
-{
-	ArgmaxPlan *plan = &l->argmax;
-	int64_t n;
-	bool known = size_is_const(l->sizes, l->extent, &n);
-	if (l->axis)
-		plan->var = lines_iter(l, l->axis);
-	plan->in_lanes = l->axis && lanes_help(l, plan->var, l->extent);
-	plan->in_parts = l->nouter == 0 && plan->in_lanes && (!known || n >= 2 * PART);
-	if (plan->in_parts)
-		plan->parts = l->temporary(l->of, "parts", dtype_wide(l->from),
-					   size_ceil(l->sizes, l->extent, PART), true);
-	plan->columns = !plan->in_lanes && l->nouter > 0 && l->axis &&
-			lanes_help(l, l->outer[l->nouter - 1]->iter, l->extents[l->nouter - 1]);
-}
+/* ---- as it is planned ---- */
 
 void argmax_lines(const Lines *l)
 {

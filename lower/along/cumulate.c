@@ -14,9 +14,7 @@
  */
 #include "lower/along/cumulate.h"
 
-#include "loops/linear.h"
-
-enum { FEW_COLUMNS = 4, AHEAD = 4 }; /* AHEAD: blocks of SIDE runs */
+enum { AHEAD = 4 }; /* blocks of SIDE runs */
 
 /* ---- elements ---- */
 
@@ -175,60 +173,7 @@ void cumulate_prefetch(const Lines *l, const Ix *lo, Body *body)
 		   lines_loop(l, t, lines_const(l, 0), lines_const(l, l->order.run), step, &line));
 }
 
-/* ---- which ---- */
-
-/* Is the operand in memory? */
-static bool is_load(const Lines *l)
-{
-	Body unused = {0};
-	return l->element(l, lines_const(l, 0), &unused)->kind == VALUE_LOAD;
-}
-
-/* Do lines lie side by side, in the operand and in the result? */
-static bool are_columns(const Lines *l)
-{
-	Body body = {0};
-	IterVar var = l->outer[l->nouter - 1]->iter;
-	const Value *value = cumulate_element(l, lines_const(l, 0), &body);
-	Size stride = ix_stride(l->program, l->result_index(l, lines_const(l, 0)), var);
-	return body.stmts.n == 0 && lines_go_on(l, var, value) &&
-	       size_is(l->sizes, stride, 1);
-}
-
-/* Are columns not so few that lines alone are as fast? */
-static bool are_many_columns(const Lines *l)
-{
-	int64_t n;
-	return !size_is_const(l->sizes, l->extents[l->nouter - 1], &n) || n >= FEW_COLUMNS;
-}
-
-/* Do threads have enough to share among lines, or blocks of columns? */
-static bool are_many_lines(const Lines *l, bool columns)
-{
-	int64_t most = l->program->options.target->thread_parts, units = 1, n;
-	for (uint32_t i = 0; i < l->nouter && units < most; i++) {
-		if (!size_is_const(l->sizes, l->extents[i], &n))
-			return false;
-		bool blocks = columns && i == l->nouter - 1;
-		units *= blocks ? (n + RUN_COLUMNS - 1) / RUN_COLUMNS : n;
-	}
-	return units >= most;
-}
-
-void cumulate_plan(Lines *l)
-{
-	CumulatePlan *plan = &l->cumulate;
-	plan->columns = l->nouter > 0 && are_columns(l);
-	if (l->order.form == SUM_IN_TURN)
-		return;
-	plan->prefetches = is_load(l);
-	plan->runs_columns = plan->columns && are_many_columns(l);
-	plan->whole = are_many_lines(l, plan->runs_columns);
-	if (!plan->whole)
-		cumulate_plan_phases(l);
-	else if (plan->runs_columns)
-		cumulate_plan_runs(l);
-}
+/* ---- as it is planned ---- */
 
 /* Lines in turn, in the loop of the last outer axis. */
 static void lines_in_turn(const Lines *l, Body *body)
@@ -269,18 +214,17 @@ static void in_runs(const Lines *l, Body *body)
 void cumulate_lines(const Lines *l)
 {
 	Body some = {0}, all = {0};
-	int64_t n;
 	const Ix *places = lines_size(l, l->extent), *most = lines_const(l, l->order.turn_most);
-	if (l->order.form == SUM_IN_TURN) {
-		in_turn(l, &all);
-	} else if (size_is_const(l->sizes, l->extent, &n)) {
-		in_runs(l, &all);
-	} else {
+	switch (l->cumulate.form) {
+	case CUMULATE_IN_TURN: in_turn(l, &all); break;
+	case CUMULATE_IN_RUNS: in_runs(l, &all); break;
+	case CUMULATE_BY_LENGTH:
 		in_turn(l, &some);
 		lines_push(l, &all, lines_if(l, COND_LE, places, most, &some));
 		some = (Body){0};
 		in_runs(l, &some);
 		lines_push(l, &all, lines_if(l, COND_LT, most, places, &some));
+		break;
 	}
 	lines_finish(l, &all);
 }

@@ -1,17 +1,16 @@
 /* What the files for sums up to each place share: what they are built of, and who makes which loops.
  *
- *   cumulate.c         which, and lines that are added in turn
+ *   cumulate.c         lines that are added in turn
  *   cumulate_runs.c    long lines, of which there are many: each in one go over its runs
  *   cumulate_phases.c  a few long lines: all runs at a time
  */
 #ifndef TSR_LOWER_ALONG_CUMULATE_H
 #define TSR_LOWER_ALONG_CUMULATE_H
 
-#include "lower/along/lines.h"
+#include "lower/along/lines_emit.h"
 
-/* Lines, or runs of one, that are added up side by side; columns of a block, and of one whose sums
- * are kept. */
-enum { SIDE = 4, COLUMNS = 256, RUN_COLUMNS = 64 };
+/* Lines, or runs of one, that are added up side by side; columns of a block. */
+enum { SIDE = 4, COLUMNS = 256 };
 
 /* The operand's element that is the i-th to be added, in the result's type. */
 const Value *cumulate_element(const Lines *lines, const Ix *i, Body *body);
@@ -32,9 +31,6 @@ void cumulate_raise(const Lines *lines, const Value *before, const Ix *lo, const
 /* Prefetches what is read and stored a few runs behind the one from `lo` on, where that is planned. */
 void cumulate_prefetch(const Lines *lines, const Ix *lo, Body *body);
 
-/* Declare what columns of a block, or all runs, come to. */
-void cumulate_plan_runs(Lines *lines);
-void cumulate_plan_phases(Lines *lines);
 /* All lines, of several runs. */
 void cumulate_runs(const Lines *lines, Body *body);
 void cumulate_phases(const Lines *lines, Body *body);

@@ -50,16 +50,6 @@ static const Stmt *keep_sum(const Phases *p, const Ix *run, const Value *value)
 	return stmt_store(p->l->arena, p->sums, sum_index(p, run), OP_NONE, value);
 }
 
-static Size whole_runs(const Lines *l) { return size_floor(l->sizes, l->extent, l->order.run); }
-
-void cumulate_plan_phases(Lines *l)
-{
-	Size all = whole_runs(l);
-	for (uint32_t i = 0; i < l->nouter; i++)
-		all = size_mul(l->sizes, all, l->extents[i]);
-	l->cumulate.sums = l->temporary(l->of, "sums", l->dtype, all, true);
-}
-
 /* ---- the loops of a phase ---- */
 
 /* Appends the body for all lines, or for all blocks of columns. */
@@ -258,7 +248,7 @@ void cumulate_phases(const Lines *l, Body *body)
 {
 	const Phases p = {.l = l,
 			  .columns = l->cumulate.runs_columns,
-			  .whole = whole_runs(l),
+			  .whole = cumulate_whole_runs(l),
 			  .sums = l->cumulate.sums};
 	if (p.columns)
 		sum_columns(&p, body);

@@ -65,7 +65,7 @@ static void line_runs(const Lines *l, Body *body)
 /* A row of columns from `lo` on: what their sums are kept in. */
 typedef struct Columns {
 	const Lines *l;
-	const Ix *lo, *n; /* n of them, at most RUN_COLUMNS */
+	const Ix *lo, *n; /* n of them, at most CUMULATE_COLUMNS */
 	BufferId before, acc;
 } Columns;
 
@@ -145,7 +145,7 @@ static void column_runs(const Lines *l, Body *body)
 	const Ix *lo = l->outer[l->nouter - 1], *n = lines_size(l, l->extent);
 	Columns c = {.l = l, .lo = lo, .before = l->cumulate.before, .acc = l->cumulate.acc};
 	const Ix *end = lines_size(l, l->extents[l->nouter - 1]);
-	c.n = lines_min(l, lines_const(l, RUN_COLUMNS), lines_sub(l, end, lo));
+	c.n = lines_min(l, lines_const(l, CUMULATE_COLUMNS), lines_sub(l, end, lo));
 	IterVar at = lines_iter(l, "first");
 	const Ix *first = lines_at(l, at);
 	const Ix *size = lines_min(l, lines_const(l, l->order.run), lines_sub(l, n, first));
@@ -155,14 +155,7 @@ static void column_runs(const Lines *l, Body *body)
 	each_in_run(&c, first, size, column_raise, &run);
 	each_column(&c, NULL, column_run_end, &run);
 	lines_push(l, &block, lines_loop(l, at, lines_const(l, 0), n, l->order.run, &run));
-	lines_push(l, body, lines_blocks(l, RUN_COLUMNS, &block));
-}
-
-void cumulate_plan_runs(Lines *l)
-{
-	Size room = size_const(l->sizes, RUN_COLUMNS);
-	l->cumulate.before = l->temporary(l->of, "before", l->dtype, room, false);
-	l->cumulate.acc = l->temporary(l->of, "acc", l->dtype, room, false);
+	lines_push(l, body, lines_blocks(l, CUMULATE_COLUMNS, &block));
 }
 
 void cumulate_runs(const Lines *l, Body *body)

@@ -1,5 +1,5 @@
 /* What loops along an axis are built of: indices, values and statements in short. */
-#include "lower/along/lines.h"
+#include "lower/along/lines_emit.h"
 
 #include "loops/linear.h"
 

@@ -7,6 +7,9 @@
  *   argmax.c    the place of the greatest
  *   lines.c     small things that all are built of
  *
+ * How lines are gone through is decided in *_plan.c (lines_plan.h), before there is a kernel; the other files
+ * emit it (lines_emit.h).
+ *
  * A line is all places of the axis at one index of each outer axis. How an element is read and
  * where one is stored is the caller's: these files know indices and values, and no tensors.
  */
@@ -18,18 +21,39 @@
 
 typedef enum SortBy { BY_RANKS, BY_SELECTION, BY_SHORT_DIGITS, BY_LONG_DIGITS, SORT_WAYS } SortBy;
 
+enum { DIGITS_MOST = 8 };
+
+typedef struct Digit {
+	int64_t shift, width; /* bits of the key */
+	int64_t first;	      /* of its counts */
+	bool top;	      /* it has the sign */
+} Digit;
+
 /* One way in which lines are sorted, of those sizes that meet the conditions. */
 typedef struct SortWay {
 	bool never; /* there are no such sizes */
 	Cond *conds;
 	uint32_t nconds;
-	int64_t bits,
-		group; /* of a digit, at most; elements of a group of those that are selected from */
+	int64_t group;		    /* elements of a group of those that are selected from */
+	bool pairs;		    /* items are keys with places */
+	bool has_sign, counts_down; /* of digits */
+	Digit digits[DIGITS_MOST];
+	uint32_t ndigits;
+	int64_t ncounts; /* of all digits */
 	BufferId items, counts, least;
 } SortWay;
 
-/* How sums at each place are made that are not all in turn. */
+typedef enum CumulateForm {
+	CUMULATE_IN_TURN,
+	CUMULATE_IN_RUNS,
+	CUMULATE_BY_LENGTH, /* in turn up to a length that is compared when it runs, else in runs */
+} CumulateForm;
+
+enum { CUMULATE_COLUMNS = 64 }; /* of a block whose sums are stored while it goes over its runs */
+
+/* How sums at each place are made. */
 typedef struct CumulatePlan {
+	CumulateForm form;
 	bool columns;	   /* lines lie side by side */
 	bool runs_columns; /* ... and are so many that runs go along these */
 	bool whole;	   /* each line goes over its runs, else all runs at a time */
@@ -37,13 +61,16 @@ typedef struct CumulatePlan {
 	BufferId sums, before, acc;
 } CumulatePlan;
 
+enum { ARGMAX_PART = 1 << 16 }; /* elements */
+
 /* How the greatest is looked for. */
 typedef struct ArgmaxPlan {
-	IterVar var;	/* along the axis */
-	bool in_lanes;	/* elements along the axis are neighbours */
-	bool columns;	/* those of neighbouring lines are, where those are none */
-	bool in_parts;	/* of the only line */
-	BufferId parts; /* ... the greatest of each */
+	IterVar var;	 /* along the axis */
+	bool in_lanes;	 /* elements along the axis are neighbours */
+	bool columns;	 /* those of neighbouring lines are, where those are none */
+	bool in_parts;	 /* of the only line */
+	bool in_vectors; /* ... vectors compute its elements */
+	BufferId parts;	 /* ... the greatest of each */
 } ArgmaxPlan;
 
 typedef struct Lines Lines;
@@ -64,10 +91,10 @@ struct Lines {
 	Size *extents;
 	uint32_t nouter;
 	Size extent, results; /* places of the operand's axis, and of the result's */
-	Dtype from, dtype; /* of the operand's elements, and of the result's */
+	Dtype from, dtype;    /* of the operand's elements, and of the result's */
 	BufferId to;
-	Op acc;	  /* argmax: how it is added to that; OP_NONE: it is set */
-	Sym axis; /* argmax: the axis' name; NULL: it has one element */
+	Op acc;			 /* argmax: how it is added to that; OP_NONE: it is set */
+	Sym axis;		 /* argmax: the axis' name; NULL: it has one element */
 	Body *top;		 /* where the loops go */
 	Op reduce;		 /* cumulate */
 	SumOrder order;		 /* cumulate */
@@ -78,23 +105,29 @@ struct Lines {
 	ArgmaxPlan argmax;
 };
 
-/* Decide how lines are gone through, and declare temporaries. */
-void cumulate_plan(Lines *lines);
-void sort_plan(Lines *lines);
-void argmax_plan(Lines *lines);
-/* Append the loops that store the whole result, as they are planned. */
-void cumulate_lines(const Lines *lines);
-void sort_lines(const Lines *lines);
-void argmax_lines(const Lines *lines);
-/* Appends the loops that sort one line, of at least one element, by digits. */
-void sort_by_digits(const Lines *lines, const SortWay *way, Body *line);
-/* The same of the result's first few, by the least keys of groups. */
-void select_first(const Lines *lines, const SortWay *way, Body *line);
-/* Declare the temporaries of these. */
-void sort_plan_digits(const Lines *lines, SortWay *way);
-void select_plan(const Lines *lines, SortWay *way);
+/* Whole runs of a line; whole groups of one; the type of the keys of its elements. */
+static inline Size cumulate_whole_runs(const Lines *lines)
+{
+	return size_floor(lines->sizes, lines->extent, lines->order.run);
+}
+/* Whole runs of all lines. */
+static inline Size cumulate_sums_room(const Lines *lines)
+{
+	Size all = cumulate_whole_runs(lines);
+	for (uint32_t i = 0; i < lines->nouter; i++)
+		all = size_mul(lines->sizes, all, lines->extents[i]);
+	return all;
+}
+static inline Size sort_groups(const Lines *lines, const SortWay *way)
+{
+	return size_floor(lines->sizes, lines->extent, way->group);
+}
+static inline Dtype sort_key_dtype(const Lines *lines)
+{
+	return dtype_bytes(lines->from) == sizeof(int64_t) ? DTYPE_I64 : DTYPE_I32;
+}
 
-/* ---- lines.c: for these ---- */
+/* ---- lines.c: indices and values ---- */
 
 /* As ix_const to ix_iter, frame_iter and value_number (loops/build.h, loops/frame.h), for the program and the
  * kernel of the lines. */
@@ -107,30 +140,7 @@ const Ix *lines_min(const Lines *lines, const Ix *a, const Ix *b);
 IterVar lines_iter(const Lines *lines, const char *name);
 const Ix *lines_at(const Lines *lines, IterVar var);
 const Value *lines_number(const Lines *lines, Dtype dtype, double number);
-/* A new single local that begins with a value; the value of one. */
-LocalId lines_local(const Lines *lines, Body *body, const char *name, const Value *start);
-const Value *lines_read(const Lines *lines, LocalId local);
-void lines_push(const Lines *lines, Body *body, const Stmt *stmt);
-/* The body as a loop over lo, lo + step, ... below hi. */
-Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
-		 const Body *body);
-/* The loop, of which no iteration stores an element that another touches. */
-const Stmt *lines_independent(Stmt *loop);
-/* Appends the body for each of [0, extent). */
-void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
-/* The body where the condition holds. */
-const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
 /* Do the loads of a value stay or go on by one element with the iterator, and does one go on? */
 bool lines_go_on(const Lines *lines, IterVar var, const Value *value);
-/* to[element] = value, in the result's type. */
-const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
-/* The body for blocks of n lines along the last outer axis, which is at hand at the first of them;
- * where that block ends. */
-const Stmt *lines_blocks(const Lines *lines, int64_t n, const Body *body);
-const Ix *lines_block_end(const Lines *lines, int64_t n);
-/* The body in the loops of the first n outer axes. */
-void lines_wrap(const Lines *lines, uint32_t n, Body *body);
-/* Appends the body to the loops. */
-void lines_finish(const Lines *lines, const Body *body);
 
 #endif

@@ -27,35 +27,6 @@ enum { HALF = 8 * sizeof(uint32_t) };
 
 /* ---- keys ---- */
 
-/* The bits of a key, without those that are 0 of all elements but NaN. */
-static void key_bits(Dtype dtype, int64_t *low, int64_t *high)
-{
-	static const int64_t lows[DTYPE_COUNT] = {
-		[DTYPE_BF16] = 16, [DTYPE_F16] = 13, [DTYPE_F8E4M3] = 20, [DTYPE_F8E5M2] = 21};
-	*low = lows[dtype];
-	*high = dtype_is_float(dtype) && dtype != DTYPE_F64 ? 32 : 8 * (int64_t)dtype_bytes(dtype);
-}
-
-/* Digits of at most so many bits, as equal as can be. */
-static void find_digits(Radix *r, int64_t most)
-{
-	int64_t low, high;
-	key_bits(r->l->from, &low, &high);
-	int64_t n = (high - low + most - 1) / most, width = (high - low + n - 1) / n;
-	for (int64_t i = 0, first = 0; i < n; i++) {
-		int64_t shift = low + i * width;
-		Digit *d = &r->digits[r->ndigits++];
-		*d = (Digit){shift, high - shift < width ? high - shift : width, first, i + 1 == n};
-		first += INT64_C(1) << d->width;
-	}
-}
-
-static int64_t count_of(const Radix *r)
-{
-	const Digit *last = &r->digits[r->ndigits - 1];
-	return last->first + (INT64_C(1) << last->width);
-}
-
 /* An index that is in [0, n), for the bounds. */
 static const Ix *inside(const Lines *l, const Ix *at)
 {
@@ -97,11 +68,6 @@ const Value *sort_key(const Lines *l, const Value *element)
 	return value_binary(l->arena, OP_SUB, lines_number(l, dtype, -1), key);
 }
 
-Dtype sort_key_dtype(const Lines *l)
-{
-	return dtype_bytes(l->from) == sizeof(int64_t) ? DTYPE_I64 : DTYPE_I32;
-}
-
 /* A pair: key * 2^32 + place. */
 static const Value *pair_of(const Lines *l, const Value *element, const Ix *at)
 {
@@ -114,7 +80,7 @@ static const Value *pair_of(const Lines *l, const Value *element, const Ix *at)
 static const Ix *key_of_item(const Radix *r, const Value *item, Body *body)
 {
 	const Lines *l = r->l;
-	if (r->pairs)
+	if (r->way->pairs)
 		return ix_value(l->arena, item);
 	return key_of(l, l->ids ? l->element(l, inside(l, ix_value(l->arena, item)), body) : item);
 }
@@ -123,13 +89,13 @@ static const Ix *key_of_item(const Radix *r, const Value *item, Body *body)
 static const Ix *count_at(const Radix *r, const Digit *d, const Ix *key)
 {
 	const Lines *l = r->l;
-	int64_t shift = d->shift + (r->pairs ? HALF : 0), n = INT64_C(1) << d->width;
+	int64_t shift = d->shift + (r->way->pairs ? HALF : 0), n = INT64_C(1) << d->width;
 	if (shift)
 		key = ix_binary(l->program, IX_DIV, key, lines_const(l, INT64_C(1) << shift));
-	if (d->top && r->has_sign)
+	if (d->top && r->way->has_sign)
 		key = lines_add(l, key, lines_const(l, n / 2));
 	const Ix *digit = ix_binary(l->program, IX_MOD, key, lines_const(l, n));
-	if (r->counts_down)
+	if (r->way->counts_down)
 		digit = lines_sub(l, lines_const(l, n - 1), digit);
 	return lines_add(l, lines_const(l, d->first), digit);
 }
@@ -138,12 +104,12 @@ static const Ix *count_at(const Radix *r, const Digit *d, const Ix *key)
 
 static const Value *count_read(const Radix *r, const Ix *at)
 {
-	return value_load(r->l->program, r->counts, at);
+	return value_load(r->l->program, r->way->counts, at);
 }
 
 static const Stmt *count_store(const Radix *r, const Ix *at, Op acc, const Value *value)
 {
-	return stmt_store(r->l->arena, r->counts, at, acc, value);
+	return stmt_store(r->l->arena, r->way->counts, at, acc, value);
 }
 
 /* Where the half begins that holds the items, or the other. */
@@ -158,7 +124,7 @@ static const Ix *half(const Radix *r, bool other)
 
 static const Value *item_read(const Radix *r, const Ix *at)
 {
-	return value_load(r->l->program, r->items, lines_add(r->l, half(r, false), at));
+	return value_load(r->l->program, r->way->items, lines_add(r->l, half(r, false), at));
 }
 
 /* ---- the steps ---- */
@@ -171,22 +137,22 @@ static void clear(const Radix *r, Body *line)
 	lines_push(l, &body,
 		   count_store(r, lines_at(l, v), OP_NONE, lines_number(l, DTYPE_U32, 0)));
 	lines_push(l, line,
-		   lines_loop(l, v, lines_const(l, 0), lines_const(l, count_of(r)), 1, &body));
+		   lines_loop(l, v, lines_const(l, 0), lines_const(l, r->way->ncounts), 1, &body));
 }
 
 /* Counts each digit of an item. */
 static void count_digits(const Radix *r, const Value *item, Body *body)
 {
 	const Ix *key = key_of_item(r, item, body);
-	for (uint32_t i = 0; i < r->ndigits; i++)
+	for (uint32_t i = 0; i < r->way->ndigits; i++)
 		lines_push(r->l, body,
-			   count_store(r, count_at(r, &r->digits[i], key), OP_ADD,
+			   count_store(r, count_at(r, &r->way->digits[i], key), OP_ADD,
 				       lines_number(r->l, DTYPE_U32, 1)));
 }
 
 const Value *radix_item(const Radix *r, const Value *element, const Ix *at)
 {
-	if (r->pairs)
+	if (r->way->pairs)
 		return pair_of(r->l, element, at);
 	return r->l->ids ? value_index(r->l->arena, DTYPE_I32, at) : element;
 }
@@ -199,10 +165,10 @@ static void fill(const Radix *r, Body *line)
 	IterVar t = lines_iter(l, "t");
 	const Ix *at = lines_at(l, t);
 	const Value *item = NULL;
-	if (!l->ids || r->pairs)
+	if (!l->ids || r->way->pairs)
 		item = l->element(l, at, &body);
 	item = lines_read(l, lines_local(l, &body, "item", radix_item(r, item, at)));
-	lines_push(l, &body, stmt_store(l->arena, r->items, at, OP_NONE, item));
+	lines_push(l, &body, stmt_store(l->arena, r->way->items, at, OP_NONE, item));
 	count_digits(r, item, &body);
 	lines_each(l, line, t, l->extent, &body);
 }
@@ -213,7 +179,7 @@ static void count_all(const Radix *r, Body *line)
 	const Lines *l = r->l;
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
-	const Value *item = value_load(l->program, r->items, lines_at(l, t));
+	const Value *item = value_load(l->program, r->way->items, lines_at(l, t));
 	count_digits(r, lines_read(l, lines_local(l, &body, "item", item)), &body);
 	lines_push(l, line, lines_loop(l, t, lines_const(l, 0), r->n, 1, &body));
 }
@@ -249,7 +215,8 @@ static void move(const Radix *r, const Digit *d, Body *body)
 	const Value *place = lines_read(l, lines_local(l, &step, "place", count_read(r, at)));
 	const Ix *to = lines_min(l, ix_value(l->arena, place), last);
 	lines_push(l, &step,
-		   stmt_store(l->arena, r->items, lines_add(l, half(r, true), to), OP_NONE, item));
+		   stmt_store(l->arena, r->way->items, lines_add(l, half(r, true), to), OP_NONE,
+			      item));
 	lines_push(
 		l, &step,
 		count_store(r, at, OP_NONE,
@@ -281,7 +248,7 @@ static void keep(const Radix *r, Body *line)
 	IterVar t = lines_iter(l, "t");
 	const Ix *at = lines_at(l, t);
 	const Value *value = item_read(r, inside(l, at));
-	if (r->pairs)
+	if (r->way->pairs)
 		value = value_index(l->arena, DTYPE_I32,
 				    ix_binary(l->program, IX_MOD, ix_value(l->arena, value),
 					      lines_const(l, INT64_C(1) << HALF)));
@@ -291,24 +258,7 @@ static void keep(const Radix *r, Body *line)
 
 Radix radix_new(const Lines *l, const SortWay *way)
 {
-	Radix r = {.l = l, .counts_down = l->descending && !dtype_is_float(l->from)};
-	r.pairs = l->ids && dtype_bytes(l->from) < 8;
-	/* a pair of u32 has its key with a sign (pair_of) */
-	r.has_sign = !dtype_is_unsigned(l->from) || (r.pairs && l->from == DTYPE_U32);
-	find_digits(&r, way->bits);
-	r.items = way->items;
-	r.counts = way->counts;
-	r.n = lines_size(l, l->extent);
-	return r;
-}
-
-void sort_plan_digits(const Lines *l, SortWay *way)
-{
-	const Radix r = radix_new(l, way);
-	Dtype dtype = r.pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
-	way->items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2), false);
-	way->counts =
-		l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, count_of(&r)), false);
+	return (Radix){.l = l, .way = way, .n = lines_size(l, l->extent)};
 }
 
 /* By all digits, which are counted. */
@@ -317,8 +267,8 @@ static void sort_counted(Radix *r, Body *line)
 	const Lines *l = r->l;
 	r->source =
 		lines_local(l, line, "source", value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
-	for (uint32_t i = 0; i < r->ndigits; i++)
-		by_digit(r, &r->digits[i], line);
+	for (uint32_t i = 0; i < r->way->ndigits; i++)
+		by_digit(r, &r->way->digits[i], line);
 	keep(r, line);
 }
 

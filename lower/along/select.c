@@ -159,7 +159,7 @@ static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi
 	const Value *element = l->element(l, at, &step);
 	const Value *item = radix_item(&s->radix, element, at);
 	lines_push(l, &step,
-		   stmt_store(l->arena, s->radix.items, inside(s, s->n, last), OP_NONE, item));
+		   stmt_store(l->arena, s->radix.way->items, inside(s, s->n, last), OP_NONE, item));
 	LocalId key = lines_local(s->l, &step, "key", sort_key(l, element));
 	count_item(s, lines_read(s->l, key), &step);
 	lines_push(l, &some, lines_loop(l, t, lo, hi, 1, &step));
@@ -169,22 +169,10 @@ static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi
 		lines_if(l, COND_LE, least, ix_value(l->arena, lines_read(s->l, s->bound)), &some));
 }
 
-static Size whole_groups(const Lines *l, const SortWay *way)
-{
-	return size_floor(l->sizes, l->extent, way->group);
-}
-
-void select_plan(const Lines *l, SortWay *way)
-{
-	sort_plan_digits(l, way);
-	way->least = l->temporary(l->of, "least", sort_key_dtype(l),
-				  size_plus(l->sizes, whole_groups(l, way), 1), false);
-}
-
 void select_first(const Lines *l, const SortWay *way, Body *line)
 {
 	Select s = {.l = l, .size = way->group, .dtype = sort_key_dtype(l), .least = way->least};
-	s.groups = whole_groups(l, way);
+	s.groups = sort_groups(l, way);
 	s.radix = radix_new(l, way);
 	each_group(&s, group_least, line);
 	find_bound(&s, line);

@@ -13,7 +13,7 @@
  * fewer, where a line is long enough for their counts. Of a line of which few are kept, these are
  * selected first (select.c). Of dims there are all ways, of which their sizes decide.
  */
-#include "lower/along/lines.h"
+#include "lower/along/radix.h"
 
 /* ---- ranks ---- */
 
@@ -74,92 +74,7 @@ static void by_ranks(const Lines *l, Body *line)
 	lines_push(l, line, lines_loop(l, t, lines_const(l, 0), end, 1, &body));
 }
 
-/* ---- all of it ---- */
-
-/* Elements of a group of lines from which few are selected: fewer where more are kept, so that there are
- * several groups for each. */
-static int64_t group_size(const Lines *l)
-{
-	const Target *target = l->program->options.target;
-	int64_t n, k, size = target->select_group;
-	if (!size_is_const(l->sizes, l->extent, &n) || !size_is_const(l->sizes, l->results, &k))
-		return size;
-	while (size > target->select_group_least && 4 * size * k > n)
-		size /= 2;
-	return size;
-}
-
-/* A condition on sizes under which lines are sorted so, if it does not always hold. */
-static void require(const Lines *l, SortWay *way, CondKind kind, Size a, Size b)
-{
-	int64_t difference;
-	if (!size_is_const(l->sizes, size_sub(l->sizes, b, a), &difference))
-		way->conds[way->nconds++] = (Cond){kind, lines_size(l, a), lines_size(l, b)};
-	else if (difference < (kind == COND_LT))
-		way->never = true;
-}
-
-/* above < n <= most; 0: of any length */
-static void require_length(const Lines *l, SortWay *way, int64_t above, int64_t most)
-{
-	require(l, way, COND_LT, size_const(l->sizes, above), l->extent);
-	if (most)
-		require(l, way, COND_LE, l->extent, size_const(l->sizes, most));
-}
-
-/* Few are kept of a line, or not; twice as many groups as those are enough. */
-static void require_few(const Lines *l, SortWay *way, bool few)
-{
-	Size groups = size_scale(l->sizes, l->results, 2 * group_size(l));
-	if (size_same(l->results, l->extent)) {
-		way->never |= few;
-		return;
-	}
-	if (few) {
-		require(l, way, COND_LT, size_const(l->sizes, 0), l->results);
-		require(l, way, COND_LE, groups, l->extent);
-	} else {
-		require(l, way, COND_LT, l->extent, groups);
-	}
-}
-
-static void find_conditions(const Lines *l, SortBy by, SortWay *way)
-{
-	const Target *target = l->program->options.target;
-	way->conds = ARENA_ARRAY(l->arena, Cond, 4);
-	switch (by) {
-	case BY_RANKS: require_length(l, way, 0, target->sort_ranks); break;
-	case BY_SELECTION: require_length(l, way, target->sort_ranks, 0); break;
-	case BY_SHORT_DIGITS:
-		require_length(l, way, target->sort_ranks, target->sort_digits);
-		break;
-	case BY_LONG_DIGITS: require_length(l, way, target->sort_digits, 0); break;
-	case SORT_WAYS: BUG("no way of sorting");
-	}
-	if (by != BY_RANKS)
-		require_few(l, way, by == BY_SELECTION);
-}
-
-static void plan_way(Lines *l, SortBy by)
-{
-	const Target *target = l->program->options.target;
-	SortWay *way = &l->sort[by];
-	find_conditions(l, by, way);
-	way->group = group_size(l);
-	way->bits = by == BY_LONG_DIGITS ? target->sort_bits_long : target->sort_bits;
-	if (way->never || by == BY_RANKS)
-		return;
-	if (by == BY_SELECTION)
-		select_plan(l, way);
-	else
-		sort_plan_digits(l, way);
-}
-
-void sort_plan(Lines *l)
-{
-	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++)
-		plan_way(l, by);
-}
+/* ---- as it is planned ---- */
 
 static void sort_line(const Lines *l, SortBy by, Body *line)
 {

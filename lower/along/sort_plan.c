@@ -1,0 +1,127 @@
+/* In which ways lines are sorted, each with the sizes that it is for (sort.c). */
+#include "lower/along/lines_plan.h"
+
+/* ---- sizes ---- */
+
+/* Elements of a group of lines from which few are selected: fewer where more are kept, so that there are
+ * several groups for each. */
+static int64_t group_size(const Lines *l)
+{
+	const Target *target = l->program->options.target;
+	int64_t n, k, size = target->select_group;
+	if (!size_is_const(l->sizes, l->extent, &n) || !size_is_const(l->sizes, l->results, &k))
+		return size;
+	while (size > target->select_group_least && 4 * size * k > n)
+		size /= 2;
+	return size;
+}
+
+/* A condition on sizes under which lines are sorted so, if it does not always hold. */
+static void require(const Lines *l, SortWay *way, CondKind kind, Size a, Size b)
+{
+	int64_t difference;
+	if (!size_is_const(l->sizes, size_sub(l->sizes, b, a), &difference))
+		way->conds[way->nconds++] = (Cond){kind, lines_size(l, a), lines_size(l, b)};
+	else if (difference < (kind == COND_LT))
+		way->never = true;
+}
+
+/* above < n <= most; 0: of any length */
+static void require_length(const Lines *l, SortWay *way, int64_t above, int64_t most)
+{
+	require(l, way, COND_LT, size_const(l->sizes, above), l->extent);
+	if (most)
+		require(l, way, COND_LE, l->extent, size_const(l->sizes, most));
+}
+
+/* Few are kept of a line, or not; twice as many groups as those are enough. */
+static void require_few(const Lines *l, SortWay *way, bool few)
+{
+	Size groups = size_scale(l->sizes, l->results, 2 * group_size(l));
+	if (size_same(l->results, l->extent)) {
+		way->never |= few;
+		return;
+	}
+	if (few) {
+		require(l, way, COND_LT, size_const(l->sizes, 0), l->results);
+		require(l, way, COND_LE, groups, l->extent);
+	} else {
+		require(l, way, COND_LT, l->extent, groups);
+	}
+}
+
+static void find_conditions(const Lines *l, SortBy by, SortWay *way)
+{
+	const Target *target = l->program->options.target;
+	way->conds = ARENA_ARRAY(l->arena, Cond, 4);
+	switch (by) {
+	case BY_RANKS: require_length(l, way, 0, target->sort_ranks); break;
+	case BY_SELECTION: require_length(l, way, target->sort_ranks, 0); break;
+	case BY_SHORT_DIGITS:
+		require_length(l, way, target->sort_ranks, target->sort_digits);
+		break;
+	case BY_LONG_DIGITS: require_length(l, way, target->sort_digits, 0); break;
+	case SORT_WAYS: BUG("no way of sorting");
+	}
+	if (by != BY_RANKS)
+		require_few(l, way, by == BY_SELECTION);
+}
+
+/* ---- digits ---- */
+
+/* The bits of a key, without those that are 0 of all elements but NaN. */
+static void key_bits(Dtype dtype, int64_t *low, int64_t *high)
+{
+	static const int64_t lows[DTYPE_COUNT] = {
+		[DTYPE_BF16] = 16, [DTYPE_F16] = 13, [DTYPE_F8E4M3] = 20, [DTYPE_F8E5M2] = 21};
+	*low = lows[dtype];
+	*high = dtype_is_float(dtype) && dtype != DTYPE_F64 ? 32 : 8 * (int64_t)dtype_bytes(dtype);
+}
+
+/* Digits of at most so many bits, as equal as can be. */
+static void find_digits(const Lines *l, SortWay *way, int64_t most)
+{
+	int64_t low, high;
+	key_bits(l->from, &low, &high);
+	int64_t n = (high - low + most - 1) / most, width = (high - low + n - 1) / n;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t shift = low + i * width, bits = high - shift < width ? high - shift : width;
+		way->digits[way->ndigits++] = (Digit){shift, bits, way->ncounts, i + 1 == n};
+		way->ncounts += INT64_C(1) << bits;
+	}
+}
+
+static void plan_digits(const Lines *l, SortWay *way, int64_t bits)
+{
+	way->counts_down = l->descending && !dtype_is_float(l->from);
+	way->pairs = l->ids && dtype_bytes(l->from) < 8;
+	/* a pair of u32 has its key with a sign */
+	way->has_sign = !dtype_is_unsigned(l->from) || (way->pairs && l->from == DTYPE_U32);
+	find_digits(l, way, bits);
+	Dtype dtype = way->pairs ? DTYPE_I64 : l->ids ? DTYPE_I32 : l->from;
+	way->items = l->temporary(l->of, "items", dtype, size_scale(l->sizes, l->extent, 2), false);
+	way->counts =
+		l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, way->ncounts), false);
+}
+
+/* ---- all of it ---- */
+
+static void plan_way(const Lines *l, SortBy by, SortWay *way)
+{
+	const Target *target = l->program->options.target;
+	*way = (SortWay){.items = BUFFER_NONE, .counts = BUFFER_NONE, .least = BUFFER_NONE};
+	find_conditions(l, by, way);
+	way->group = group_size(l);
+	if (way->never || by == BY_RANKS)
+		return;
+	plan_digits(l, way, by == BY_LONG_DIGITS ? target->sort_bits_long : target->sort_bits);
+	if (by == BY_SELECTION)
+		way->least = l->temporary(l->of, "least", sort_key_dtype(l),
+					  size_plus(l->sizes, sort_groups(l, way), 1), false);
+}
+
+void sort_plan(const Lines *l, SortWay ways[SORT_WAYS])
+{
+	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++)
+		plan_way(l, by, &ways[by]);
+}
