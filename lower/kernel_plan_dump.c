@@ -15,11 +15,16 @@ static const char *const forms[] = {
 };
 
 static const char *const kinds[] = {
-	[KERNEL_SCATTER] = "a scatter",	 [KERNEL_ARGMAX] = "places of the greatest",
-	[KERNEL_SORT] = "a sort",	 [KERNEL_CUMULATE] = "sums up to each place",
-	[KERNEL_WORDS] = "random words", [KERNEL_NUMBERS] = "numbers of random words",
-	[KERNEL_COPY] = "a copy",	 [KERNEL_RESHAPED] = "elements in storage order",
-	[KERNEL_LEAF] = "elements",	 [KERNEL_HALVES] = "two elements a byte",
+	[KERNEL_SCATTER] = "a scatter",
+	[KERNEL_ARGMAX] = "places of the greatest",
+	[KERNEL_SORT] = "a sort",
+	[KERNEL_CUMULATE] = "sums up to each place",
+	[KERNEL_WORDS] = "random words",
+	[KERNEL_NUMBERS] = "numbers of random words",
+	[KERNEL_COPY] = "a copy",
+	[KERNEL_RESHAPED] = "elements in storage order",
+	[KERNEL_LEAF] = "elements",
+	[KERNEL_HALVES] = "two elements a byte",
 	[KERNEL_BYTES] = "a byte for each element",
 };
 
@@ -85,6 +90,12 @@ static void dump_prefetches(FILE *out, const Tile *tile, const char *indent)
 				tile->rows.at[i].step, prefetches[tile->rows.at[i].prefetch]);
 }
 
+static void dump_invariants(FILE *out, const TileInvariants *plan, const char *indent)
+{
+	fprintf(out, "%s  rows of tiles of %" PRId64 " by %" PRId64 " share %" PRIu32 " value%s\n",
+		indent, plan->height, plan->width, plan->nlocals, plan->nlocals == 1 ? "" : "s");
+}
+
 /* What the words of a schedule do not name. */
 static void dump_tile(FILE *out, const Tile *tile, const char *indent)
 {
@@ -95,8 +106,8 @@ static void dump_tile(FILE *out, const Tile *tile, const char *indent)
 		fprintf(out, "%s  no sums where a mask hides a tile\n", indent);
 	if (tile->fission)
 		fprintf(out, "%s  functions of the sums in loops of their own\n", indent);
-	if (tile->invariants)
-		fprintf(out, "%s  what rows share computed once for them\n", indent);
+	for (size_t i = 0; i < tile->invariants.n; i++)
+		dump_invariants(out, &tile->invariants.at[i], indent);
 	if (tile->form == TILE_ALONG && tile->vectors)
 		fprintf(out, "%s  elements stored in vectors of columns\n", indent);
 }
@@ -126,6 +137,54 @@ static void dump_buffer(FILE *out, const Program *program, BufferId id, const ch
 					       : "of the call");
 }
 
+static void dump_argmax(FILE *out, const ArgmaxPlan *plan, const char *indent)
+{
+	if (plan->in_parts)
+		fprintf(out, "%s  in parts of %d, elements of each in %s\n", indent, ARGMAX_PART,
+			plan->in_vectors ? "vectors" : "turn");
+	else if (plan->in_lanes)
+		fprintf(out, "%s  each line in lanes\n", indent);
+	else if (plan->columns)
+		fprintf(out, "%s  lines side by side\n", indent);
+}
+
+static void dump_cumulate(FILE *out, const Lines *lines, const char *indent)
+{
+	const CumulatePlan *plan = &lines->cumulate;
+	const char *columns = plan->runs_columns ? ", lines side by side" : "";
+	if (plan->form == CUMULATE_IN_TURN && plan->columns)
+		fprintf(out, "%s  lines side by side\n", indent);
+	if (plan->form != CUMULATE_IN_TURN)
+		fprintf(out, "%s  runs of %" PRId64 "%s%s\n", indent, lines->order.run,
+			plan->whole ? ", one line after another" : ", all at a time", columns);
+}
+
+static void dump_sort(FILE *out, const SortWay *ways, const char *indent)
+{
+	static const char *const names[] = {[BY_RANKS] = "by ranks",
+					    [BY_SELECTION] = "the first few, which are selected",
+					    [BY_SHORT_DIGITS] = "by digits of",
+					    [BY_LONG_DIGITS] = "by digits of"};
+	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++) {
+		if (ways[by].never)
+			continue;
+		fprintf(out, "%s  %s", indent, names[by]);
+		if (by == BY_SHORT_DIGITS || by == BY_LONG_DIGITS)
+			fprintf(out, " %" PRId64 " bits", ways[by].digits[0].width);
+		fprintf(out, "%s\n", ways[by].nconds ? ", of some lengths" : "");
+	}
+}
+
+static void dump_lines(FILE *out, const KernelPlan *plan, const char *indent)
+{
+	switch (plan->kind) {
+	case KERNEL_ARGMAX: dump_argmax(out, &plan->lines->argmax, indent); break;
+	case KERNEL_SORT: dump_sort(out, plan->lines->sort, indent); break;
+	case KERNEL_CUMULATE: dump_cumulate(out, plan->lines, indent); break;
+	default: break;
+	}
+}
+
 static bool prefetches_rows(const KernelPlan *plan)
 {
 	return plan->kind == KERNEL_SCATTER    ? plan->scatter.prefetches
@@ -138,6 +197,7 @@ static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)
 	if (plan->kind != KERNEL_NESTS) {
 		fprintf(out, "%s%s: %s", indent, plan->gen.name, kinds[plan->kind]);
 		dump_choices(out, plan, 0);
+		dump_lines(out, plan, indent);
 		if (prefetches_rows(plan))
 			fprintf(out, "%s  what is read some steps on prefetched\n", indent);
 	}

@@ -127,8 +127,8 @@ static void verify_registers(const Tile *tile, const TileParts *rows, const Tile
 	for (uint32_t i = 0; i < rows->n; i++)
 		if (!rows->at[i].transposed &&
 		    sum_vectors(tile, rows->at[i].step, col->step) >= registers)
-			BUG("a tile of %s, %" PRId64 " by %" PRId64
-			    ", does not fit %" PRId64 " registers",
+			BUG("a tile of %s, %" PRId64 " by %" PRId64 ", does not fit %" PRId64
+			    " registers",
 			    tile->nest->gen->name, rows->at[i].step, col->step, registers);
 }
 
@@ -144,6 +144,54 @@ static bool has_function(const Value *value)
 	return found;
 }
 
+/* Is it computed or loaded from what no row of the tile stores? */
+static bool is_shared(const Nest *nest, const Value *value)
+{
+	bool shared = value->kind != VALUE_LOCAL &&
+		      (value->kind != VALUE_LOAD || value->buffer != nest->target.buffer);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		shared = shared && is_shared(nest, value->args[i]);
+	return shared;
+}
+
+static bool has_step(const TileParts *parts, int64_t step)
+{
+	bool has = false;
+	for (uint32_t i = 0; i < parts->n; i++)
+		has |= parts->at[i].step == step;
+	return has;
+}
+
+/* Are there tiles of so many rows and columns? Those that are transposed are stored in squares. */
+static bool has_tiles(const Tile *tile, const TileInvariants *plan)
+{
+	if (tile->stores_rows)
+		return plan->height <= tile->lanes && plan->width <= tile->lanes;
+	return has_step(&tile->cols, plan->width) &&
+	       (has_step(&tile->rows, plan->height) || has_step(&tile->remainder, plan->height));
+}
+
+/* Locals of what rows share are numbered by their first places, and those of what is only loaded stay in registers. */
+static void verify_invariants(const Nest *nest, const Tile *tile, const TileInvariants *plan)
+{
+	uint32_t n = 0;
+	if (plan->height < 2 || !has_tiles(tile, plan))
+		BUG("rows share values in tiles that %s has not", nest->gen->name);
+	for (size_t i = 0; i < plan->parts.n; i++) {
+		const TileInvariant *part = &plan->parts.at[i];
+		if (part->local > n || (i > 0 && part->place <= plan->parts.at[i - 1].place))
+			BUG("parts that rows of %s share are in no order", nest->gen->name);
+		if (!is_shared(nest, part->value) || !tile_is_simple(part->value))
+			BUG("rows of %s do not share what is computed once for them",
+			    nest->gen->name);
+		n += part->local == n;
+		if (part->value->kind == VALUE_LOAD && !tile_fits_invariants(tile, plan, n))
+			BUG("what rows of %s share does not fit the registers", nest->gen->name);
+	}
+	if (n == 0 || n != plan->nlocals)
+		BUG("rows of %s share other parts than are counted", nest->gen->name);
+}
+
 /* What follows from the sums: vectors compute it, or loops of its own, as far as it is known where each sum is the
  * neutral element. */
 static void verify_finish(const Nest *nest, const Tile *tile)
@@ -151,12 +199,15 @@ static void verify_finish(const Nest *nest, const Tile *tile)
 	bool function = has_function(nest->finished);
 	for (size_t i = 0; i < nest->epilogue.n; i++)
 		function |= has_function(nest->epilogue.at[i].value);
-	if ((tile->masked || tile->fission || tile->invariants) && nest->root == nest->node)
+	if ((tile->masked || tile->fission || tile->invariants.n > 0) && nest->root == nest->node)
 		BUG("%s looks at what follows from its sums, and nothing does", nest->gen->name);
 	if (tile->fission && (tile->form != TILE_ACROSS || tile->round > 0))
 		BUG("%s has loops for functions of its sums, and no lanes there", nest->gen->name);
-	if (tile->invariants && (tile->form != TILE_ACROSS || tile->round > 0 || tile->fission))
+	if (tile->invariants.n > 0 &&
+	    (tile->form != TILE_ACROSS || tile->round > 0 || tile->fission))
 		BUG("%s computes once what rows share, and they store no vectors", nest->gen->name);
+	for (size_t i = 0; i < tile->invariants.n; i++)
+		verify_invariants(nest, tile, &tile->invariants.at[i]);
 	if (tile->vectors && (tile->form != TILE_ALONG || !tile->contiguous || function))
 		BUG("%s stores columns in vectors, and lanes do not compute them", nest->gen->name);
 	if (function && !tile->fission && tile->form == TILE_ACROSS && tile->round == 0)
@@ -292,6 +343,76 @@ static void verify_parts_buffer(const Gen *gen, const PlannedNest *planned)
 	verify_room(gen, plan->parts, all);
 }
 
+/* ---- lines of an axis ---- */
+
+static void verify_temporary(const Gen *gen, BufferId buffer, Size elements)
+{
+	verify_room(gen, buffer, elements);
+	if (!owns(gen, buffer))
+		BUG("%s stores what is not planned with it", gen->name);
+}
+
+static void verify_argmax(const Gen *gen, const Lines *lines)
+{
+	const ArgmaxPlan *plan = &lines->argmax;
+	if ((plan->in_parts && (!plan->in_lanes || lines->nouter > 0)) ||
+	    (plan->columns && (plan->in_lanes || lines->nouter == 0)) ||
+	    ((plan->in_lanes || plan->columns) && !lines->axis))
+		BUG("%s looks for the greatest where its lines do not lie", gen->name);
+	if (plan->in_parts)
+		verify_temporary(gen, plan->parts,
+				 size_ceil(lines->sizes, lines->extent, ARGMAX_PART));
+}
+
+static void verify_cumulate(const Gen *gen, const Lines *lines)
+{
+	const CumulatePlan *plan = &lines->cumulate;
+	Size columns = size_const(lines->sizes, CUMULATE_COLUMNS);
+	if ((plan->form == CUMULATE_IN_TURN) != (lines->order.form == SUM_IN_TURN) ||
+	    (plan->runs_columns && !plan->columns) || (plan->columns && lines->nouter == 0))
+		BUG("%s does not add up its lines in their order", gen->name);
+	if (plan->form == CUMULATE_IN_TURN)
+		return;
+	if (!plan->whole) {
+		verify_temporary(gen, plan->sums, cumulate_sums_room(lines));
+	} else if (plan->runs_columns) {
+		verify_temporary(gen, plan->before, columns);
+		verify_temporary(gen, plan->acc, columns);
+	}
+}
+
+static void verify_sort(const Gen *gen, const Lines *lines)
+{
+	uint32_t n = 0;
+	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++) {
+		const SortWay *way = &lines->sort[by];
+		if (way->never)
+			continue;
+		n++;
+		if (by == BY_RANKS)
+			continue;
+		if (way->ndigits == 0)
+			BUG("%s sorts by no digits", gen->name);
+		verify_temporary(gen, way->items, size_scale(lines->sizes, lines->extent, 2));
+		verify_temporary(gen, way->counts, size_const(lines->sizes, way->ncounts));
+		if (by == BY_SELECTION)
+			verify_temporary(gen, way->least,
+					 size_plus(lines->sizes, sort_groups(lines, way), 1));
+	}
+	if (n == 0)
+		BUG("%s has no way of sorting", gen->name);
+}
+
+static void verify_lines(const KernelPlan *plan)
+{
+	switch (plan->kind) {
+	case KERNEL_ARGMAX: verify_argmax(&plan->gen, plan->lines); break;
+	case KERNEL_SORT: verify_sort(&plan->gen, plan->lines); break;
+	case KERNEL_CUMULATE: verify_cumulate(&plan->gen, plan->lines); break;
+	default: break;
+	}
+}
+
 /* Each is declared for one kernel. */
 static void verify_owner(const Program *program, BufferId buffer, bool *owned)
 {
@@ -304,6 +425,7 @@ static void verify_kernel(const KernelPlan *plan, bool *owned)
 {
 	for (size_t i = 0; i < plan->gen.buffers.n; i++)
 		verify_owner(plan->gen.program, plan->gen.buffers.at[i], owned);
+	verify_lines(plan);
 	for (uint32_t i = 0; i < plan->nnests; i++) {
 		const Nest *nest = &plan->nests[i].nest;
 		const NestPlan *form = &plan->nests[i].plan;

@@ -12,6 +12,7 @@
 #define TSR_LOWER_TILE_H
 
 #include "lower/nest.h"
+#include "lower/tile_invariant.h"
 
 typedef enum TileForm { TILE_ACROSS, TILE_ALONG } TileForm;
 
@@ -47,7 +48,7 @@ typedef struct TilePart {
 	TileCopy copy;	 /* of columns */
 	TilePrefetch prefetch; /* of rows: what their tiles do, if those of the columns prefetch */
 	bool prefetches;       /* of columns */
-	const Ix *from, *to; /* instead of lo and hi, which are all rows then; NULL: they hold */
+	const Ix *from, *to;   /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
 
 static inline bool tile_copies_squares(const TilePart *part)
@@ -99,17 +100,17 @@ typedef struct Tile {
 	 * outer one's iterator; 0: the columns are one loop */
 	int64_t round;
 	IterId collapsed;
-	Sym merged;  /* the outer one's name */
+	Sym merged; /* the outer one's name */
 	int square_operand; /* ACROSS: the operand that is transposed in squares (tile_transpose_square.c); -1: none */
-	bool has_sums;	    /* groups: elements begin with what is in `sums`, one for each row */
+	bool has_sums; /* groups: elements begin with what is in `sums`, one for each row */
 	BufferId sums;
-	bool prepacked; /* when the state is packed: the operand is a parameter */
-	bool sets;	/* the tiles set elements, each once, and read none of them */
+	bool prepacked;	  /* when the state is packed: the operand is a parameter */
+	bool sets;	  /* the tiles set elements, each once, and read none of them */
 	bool independent; /* they store or add to each element once, and read none otherwise */
 	int prefetched; /* the operand whose next panel or columns are prefetched ahead; -1: none */
 	bool by_blocks; /* the copy is of one block of columns, made where its tiles begin */
 	bool first_copies; /* the first rows past the block do, while they read the operand where it lies */
-	bool copies;	/* the tile at hand reads the operand where it lies, and copies it */
+	bool copies;	 /* the tile at hand reads the operand where it lies, and copies it */
 	uint64_t movers; /* by IterId: loops that move it */
 	TileBlocks blocks;
 	int64_t height, width;	/* rows and columns of the tile at hand */
@@ -127,8 +128,9 @@ typedef struct Tile {
 	bool masked;  /* a tile of which a mask hides all elements has no sums (tile_masked.c) */
 	bool fission; /* functions of the sums have loops of their own (tile_fission.c) */
 	bool fission_flat; /* ... which name no index: one loop where rows are no whole vectors */
-	bool invariants; /* ACROSS: what rows share is computed once for them (tile_invariant.c) */
-	bool vectors;	 /* ALONG: vectors compute it, of columns */
+	VEC(TileInvariants)
+	invariants;   /* ACROSS: what rows share is computed once for them (tile_invariant.c) */
+	bool vectors; /* ALONG: vectors compute it, of columns */
 	IterVar r, c, q, lane;
 	IterVar first_row, first_col, first_step; /* of the block */
 	IterVar panel;				  /* of columns, while they are packed */

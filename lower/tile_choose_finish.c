@@ -70,12 +70,13 @@ static void look_at(Look *look, const Tile *tile)
 }
 
 /* Lanes across the result, whose rows store whole vectors. */
-static void choose_across(Tile *tile, const Tile *look, const Stored *stored)
+static void choose_across(Tile *tile, Tile *look, const Stored *stored)
 {
 	bool alone = stored->locals.n == 0 && stored->value->kind == VALUE_OP;
 	tile->fission = !stays_in_vectors(look, stored);
 	tile->fission_flat = tile->fission && is_flat(stored);
-	tile->invariants = !tile->fission && alone && tile_is_in_vectors(look, stored->value);
+	if (!tile->fission && alone && tile_is_in_vectors(look, stored->value))
+		tile_choose_invariants(tile, look, stored->value);
 }
 
 void tile_choose_finish(Tile *tile)

@@ -134,8 +134,7 @@ static Block store_elements(Tile *tile, const Value *sum, Body *body)
 	Body element = {0};
 	nest_values(nest);
 	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
-	if (tile->invariants && tile->height > 1)
-		value = tile_invariant(tile, value, body);
+	value = tile_invariant(tile, value, body);
 	nest_store(nest, value, &element);
 	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&element));
 	return tile_unroll(tile, tile_rows_kind(tile), tile->r, tile->height, store);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -238,4 +240,19 @@ void expect_right(Small *s, const Program *program)
 		compare(&run, right);
 		reference_free(right);
 	}
+}
+
+int plan_verdict(const LowerPlan *plan, void (*verify)(const LowerPlan *))
+{
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(99);
+		verify(plan);
+		_exit(0);
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }

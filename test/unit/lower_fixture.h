@@ -4,6 +4,7 @@
 #define TSR_TEST_LOWER_FIXTURE_H
 
 #include "codegen/codegen.h"
+#include "lower/lower.h"
 #include "reference/reference.h"
 #include "test/unit/small_graph.h"
 
@@ -25,6 +26,9 @@ void small_routine(Small *s, uint32_t noutputs, const NodeId *outputs);
 const Program *small_lower(Small *s, uint32_t noutputs, const NodeId *outputs);
 /* The same as unscheduled loops. */
 const Program *small_naive(Small *s, uint32_t noutputs, const NodeId *outputs);
+
+/* What the verifier says of a plan, in a child: 0 where it is accepted, 3 where it is refused as a bug. */
+int plan_verdict(const LowerPlan *plan, void (*verify)(const LowerPlan *));
 
 /* What small_lower lowers for: 32 registers of 64 bytes. */
 const Target *small_target(Small *s);
