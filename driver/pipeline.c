@@ -26,12 +26,16 @@ static void rewrite_tensors(Session *s, int pass)
 		pass == 0 ? tensor_program(s->inference, s->perm) : s->tensors[pass - 1];
 	s->tensors[pass] = tensor_run(before, pass);
 }
-static void run_sorted(Session *s) { rewrite_tensors(s, TENSOR_SORTED); }
-static void run_reassociate(Session *s) { rewrite_tensors(s, TENSOR_REASSOCIATE); }
-static void run_two_stage(Session *s) { rewrite_tensors(s, TENSOR_TWO_STAGE); }
-static void run_materialize(Session *s) { rewrite_tensors(s, TENSOR_MATERIALIZE); }
-static void run_gather(Session *s) { rewrite_tensors(s, TENSOR_GATHER); }
-static void run_common(Session *s) { rewrite_tensors(s, TENSOR_COMMON); }
+#define TENSOR_PASS(name, PASS)                                                          \
+	static void run_##name(Session *s) { rewrite_tensors(s, PASS); }                 \
+	static void verify_##name(const Session *s) { tensor_verify(s->tensors[PASS]); } \
+	static void dump_##name(FILE *out, Session *s) { tensor_dump(out, s->tensors[PASS]); }
+TENSOR_PASS(sorted, TENSOR_SORTED)
+TENSOR_PASS(reassociate, TENSOR_REASSOCIATE)
+TENSOR_PASS(two_stage, TENSOR_TWO_STAGE)
+TENSOR_PASS(materialize, TENSOR_MATERIALIZE)
+TENSOR_PASS(gather, TENSOR_GATHER)
+TENSOR_PASS(common, TENSOR_COMMON)
 
 LowerOptions session_lower_options(const Session *s)
 {
@@ -138,13 +142,33 @@ static void transform(Session *s, uint32_t pass)
 		s->program = s->loops[1 + pass] =
 			transform_run(pass, s->program, s->asked, &s->diags);
 }
-static void run_unread(Session *s) { transform(s, PASS_UNREAD); }
-static void run_exchange(Session *s) { transform(s, PASS_EXCHANGE); }
-static void run_fusion(Session *s) { transform(s, PASS_FUSION); }
-static void run_transpose(Session *s) { transform(s, PASS_TRANSPOSE); }
-static void run_horizontal(Session *s) { transform(s, PASS_HORIZONTAL); }
-static void run_elide(Session *s) { transform(s, PASS_ELIDE); }
-static void run_prefetch(Session *s) { transform(s, PASS_PREFETCH); }
+
+static void dump_pass(FILE *out, const Program *program)
+{
+	if (program->changed)
+		loops_dump(out, program);
+	else
+		fputs("(unchanged)\n", out);
+}
+#define LOOPS_DUMP(name, PASS) \
+	static void dump_##name(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS]); }
+#define LOOPS_PASS(name, PASS)                                     \
+	static void run_##name(Session *s) { transform(s, PASS); } \
+	LOOPS_DUMP(name, PASS)
+LOOPS_PASS(unread, PASS_UNREAD)
+LOOPS_PASS(exchange, PASS_EXCHANGE)
+LOOPS_PASS(fusion, PASS_FUSION)
+LOOPS_PASS(transpose, PASS_TRANSPOSE)
+LOOPS_PASS(horizontal, PASS_HORIZONTAL)
+LOOPS_PASS(elide, PASS_ELIDE)
+LOOPS_PASS(prefetch, PASS_PREFETCH)
+LOOPS_PASS(casts, PASS_CASTS)
+LOOPS_PASS(indices, PASS_INDICES)
+LOOPS_PASS(grid, PASS_GRID)
+LOOPS_PASS(join, PASS_JOIN)
+LOOPS_PASS(attention, PASS_ATTENTION)
+LOOPS_DUMP(parallel, PASS_PARALLEL)
+LOOPS_DUMP(bind, PASS_BIND)
 
 static void run_parallel(Session *s)
 {
@@ -154,12 +178,6 @@ static void run_parallel(Session *s)
 	lower_finish(s->program, s->asked, &s->diags);
 	schedule_free(s->asked);
 }
-
-static void run_casts(Session *s) { transform(s, PASS_CASTS); }
-static void run_indices(Session *s) { transform(s, PASS_INDICES); }
-static void run_grid(Session *s) { transform(s, PASS_GRID); }
-static void run_join(Session *s) { transform(s, PASS_JOIN); }
-static void run_attention(Session *s) { transform(s, PASS_ATTENTION); }
 
 static void run_bind(Session *s)
 {
@@ -187,19 +205,22 @@ static void vectorise(Session *s, uint32_t pass)
 	s->vectors = s->options.gpu ? s->program : vector_run(pass, before, &target);
 	s->vectored[pass] = s->vectors;
 }
-static void run_outline(Session *s) { vectorise(s, VECTOR_OUTLINE); }
-static void run_checks(Session *s) { vectorise(s, VECTOR_CHECKS); }
-static void run_fast_path(Session *s) { vectorise(s, VECTOR_FAST_PATH); }
-static void run_lanes(Session *s) { vectorise(s, VECTOR_LANES); }
+
+static void dump_vectorised(FILE *out, const Session *s, uint32_t pass)
+{
+	vector_dump(out, pass == VECTOR_OUTLINE ? s->program : s->vectored[pass - 1],
+		    s->vectored[pass]);
+}
+#define VECTOR_PASS(name, PASS)                                    \
+	static void run_##name(Session *s) { vectorise(s, PASS); } \
+	static void dump_##name(FILE *out, Session *s) { dump_vectorised(out, s, PASS); }
+VECTOR_PASS(outline, VECTOR_OUTLINE)
+VECTOR_PASS(checks, VECTOR_CHECKS)
+VECTOR_PASS(fast_path, VECTOR_FAST_PATH)
+VECTOR_PASS(lanes, VECTOR_LANES)
 
 static void verify_graph(const Session *s) { graph_verify(s->graph); }
 static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
-static void verify_sorted(const Session *s) { tensor_verify(s->tensors[TENSOR_SORTED]); }
-static void verify_reassociate(const Session *s) { tensor_verify(s->tensors[TENSOR_REASSOCIATE]); }
-static void verify_two_stage(const Session *s) { tensor_verify(s->tensors[TENSOR_TWO_STAGE]); }
-static void verify_materialize(const Session *s) { tensor_verify(s->tensors[TENSOR_MATERIALIZE]); }
-static void verify_gather(const Session *s) { tensor_verify(s->tensors[TENSOR_GATHER]); }
-static void verify_common(const Session *s) { tensor_verify(s->tensors[TENSOR_COMMON]); }
 static void verify_target(const Session *s) { target_verify(&s->target); }
 static void verify_naive(const Session *s)
 {
@@ -247,21 +268,6 @@ static void dump_constraints(FILE *out, Session *s) { infer_dump_constraints(out
 static void dump_shapes(FILE *out, Session *s) { infer_dump_shapes(out, s->inference); }
 static void dump_guards(FILE *out, Session *s) { infer_dump_guards(out, s->inference); }
 static void dump_proj(FILE *out, Session *s) { infer_dump_proj(out, s->inference); }
-static void dump_sorted(FILE *out, Session *s) { tensor_dump(out, s->tensors[TENSOR_SORTED]); }
-static void dump_reassociate(FILE *out, Session *s)
-{
-	tensor_dump(out, s->tensors[TENSOR_REASSOCIATE]);
-}
-static void dump_two_stage(FILE *out, Session *s)
-{
-	tensor_dump(out, s->tensors[TENSOR_TWO_STAGE]);
-}
-static void dump_materialize(FILE *out, Session *s)
-{
-	tensor_dump(out, s->tensors[TENSOR_MATERIALIZE]);
-}
-static void dump_gather(FILE *out, Session *s) { tensor_dump(out, s->tensors[TENSOR_GATHER]); }
-static void dump_common(FILE *out, Session *s) { tensor_dump(out, s->tensors[TENSOR_COMMON]); }
 static void dump_target(FILE *out, Session *s) { target_dump(out, &s->target); }
 static void dump_naive(FILE *out, Session *s)
 {
@@ -291,48 +297,8 @@ static void dump_sums(FILE *out, Session *s)
 	else
 		schedule_dump_sums(out, s->loops[0]);
 }
-static void dump_pass(FILE *out, const Program *program)
-{
-	if (program->changed)
-		loops_dump(out, program);
-	else
-		fputs("(unchanged)\n", out);
-}
-static void dump_unread(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_UNREAD]); }
-static void dump_exchange(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_EXCHANGE]); }
-static void dump_fusion(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_FUSION]); }
-static void dump_transpose(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_TRANSPOSE]); }
-static void dump_horizontal(FILE *out, Session *s)
-{
-	dump_pass(out, s->loops[1 + PASS_HORIZONTAL]);
-}
-static void dump_elide(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_ELIDE]); }
-static void dump_prefetch(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_PREFETCH]); }
-static void dump_parallel(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_PARALLEL]); }
-static void dump_casts(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_CASTS]); }
-static void dump_indices(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_INDICES]); }
-static void dump_grid(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_GRID]); }
-static void dump_join(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_JOIN]); }
-static void dump_attention(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_ATTENTION]); }
-static void dump_bind(FILE *out, Session *s) { dump_pass(out, s->loops[1 + PASS_BIND]); }
 static void dump_schedule(FILE *out, Session *s) { schedule_dump(out, s->program); }
 static void dump_loops(FILE *out, Session *s) { loops_dump(out, s->program); }
-static void dump_outline(FILE *out, Session *s)
-{
-	vector_dump(out, s->program, s->vectored[VECTOR_OUTLINE]);
-}
-static void dump_checks(FILE *out, Session *s)
-{
-	vector_dump(out, s->vectored[VECTOR_OUTLINE], s->vectored[VECTOR_CHECKS]);
-}
-static void dump_fast_path(FILE *out, Session *s)
-{
-	vector_dump(out, s->vectored[VECTOR_CHECKS], s->vectored[VECTOR_FAST_PATH]);
-}
-static void dump_lanes(FILE *out, Session *s)
-{
-	vector_dump(out, s->vectored[VECTOR_FAST_PATH], s->vectored[VECTOR_LANES]);
-}
 static void dump_vector(FILE *out, Session *s) { vector_dump(out, s->program, s->vectors); }
 
 /* What is written of it in the end are the rows of backends[] (codegen/backends.c): so, obj, asm,

@@ -5,16 +5,12 @@
 #include <string.h>
 
 const TensorPass tensor_passes[TENSOR_PASSES] = {
-	[TENSOR_SORTED] = {"sorted", "sorted elements read at the places of a sort that is there",
-			   sorted_elements},
-	[TENSOR_REASSOCIATE] = {"reassociate", "products of several operands in pairs",
-				reassociate_products},
-	[TENSOR_TWO_STAGE] = {"two_stage", "reductions in two stages", two_stage_reductions},
-	[TENSOR_MATERIALIZE] = {"materialize", "operands along a short last axis written out",
-				materialize_operands},
-	[TENSOR_GATHER] = {"gather", "windows that are written as windows that are read",
-			   gather_windows},
-	[TENSOR_COMMON] = {"common", "equal tensors as one", common_tensors},
+	[TENSOR_SORTED] = {"sorted", sorted_elements},
+	[TENSOR_REASSOCIATE] = {"reassociate", reassociate_products},
+	[TENSOR_TWO_STAGE] = {"two_stage", two_stage_reductions},
+	[TENSOR_MATERIALIZE] = {"materialize", materialize_operands},
+	[TENSOR_GATHER] = {"gather", gather_windows},
+	[TENSOR_COMMON] = {"common", common_tensors},
 };
 
 const TensorProgram *tensor_program(const Inference *inference, Arena *arena)

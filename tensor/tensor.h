@@ -36,7 +36,7 @@ const TensorProgram *tensor_program(const Inference *inference, Arena *arena);
 
 /* A pass: each says at its file's head what it makes of what. */
 typedef struct TensorPass {
-	const char *name, *makes;
+	const char *name; /* of its stage, which says what it makes (driver/pipeline.c) */
 	bool (*run)(TensorProgram *program); /* false: it has changed nothing */
 } TensorPass;
 

@@ -15,7 +15,7 @@ ROWS = {"memory": "loops"}  # a pass whose row has another name: what it makes i
 TABLES = ["tensor/tensor.c", "transform/transform.c", "loops/vector/vector.c"]
 SHOWN = ["docs/ir.md", "docs/gpu.md"]
 row = re.compile(r'^\t\{"(\w+)",\s*"\w+",\s*"[^"]*",\s*(\w+),\s*(\w+),\s*(\w+)', re.M)
-entry = re.compile(r'^\t(?:\[\w+\]\s*=\s*)?\{"(\w+)",\s*"[^"]*",\s*\w+\}', re.M)
+entry = re.compile(r'^\t(?:\[\w+\]\s*=\s*)?\{"(\w+)",\s*\w+\}', re.M)
 
 
 def read(path):

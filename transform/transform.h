@@ -43,7 +43,7 @@ typedef struct Transform {
 } Transform;
 
 typedef struct TransformPass {
-	const char *name, *makes;
+	const char *name; /* of its stage, which says what it makes (driver/pipeline.c) */
 	void (*run)(Transform *t);
 } TransformPass;
 

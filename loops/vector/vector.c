@@ -67,14 +67,10 @@ static Block lanes_pass(Vectoring *t)
 }
 
 const VectorPass vector_passes[VECTOR_PASSES] = {
-	[VECTOR_OUTLINE] = {"outline", "loops of a heavy kernel as functions of their own",
-			    outline_pass},
-	[VECTOR_CHECKS] = {"checks", "checks of what is read, whole vectors at a time",
-			   checks_pass},
-	[VECTOR_FAST_PATH] = {"fast_path",
-			      "functions with a fast path in strips, by their arguments",
-			      fast_path_pass},
-	[VECTOR_LANES] = {"lanes", "loops of functions such as exp in lanes", lanes_pass},
+	[VECTOR_OUTLINE] = {"outline", outline_pass},
+	[VECTOR_CHECKS] = {"checks", checks_pass},
+	[VECTOR_FAST_PATH] = {"fast_path", fast_path_pass},
+	[VECTOR_LANES] = {"lanes", lanes_pass},
 };
 
 static bool run_on_kernel(uint32_t pass, Program *program, Kernel *kernel,

@@ -29,7 +29,7 @@ typedef struct Vectoring {
 
 /* A pass over the kernels: the body that it makes of one's, which is the same where it changes nothing. */
 typedef struct VectorPass {
-	const char *name, *makes;
+	const char *name; /* of its stage, which says what it makes (driver/pipeline.c) */
 	Block (*run)(Vectoring *t);
 } VectorPass;
 

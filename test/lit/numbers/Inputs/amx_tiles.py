@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from prepack_state import new_state, pack, write
-from tsrlib import TSRC, Model, compile_once, from_bf16, to_bf16
+from tsrlib import TSRC, Model, byte_product, compile_once, from_bf16, to_bf16
 
 MARCH = "-march=znver4+amx-tile+amx-bf16+amx-int8"
 AMX = ctypes.CDLL(None)  # the library that was loaded before
@@ -64,22 +64,16 @@ def bf16_product():
     return 1
 
 
-def byte_product():
+def bytes_of_tiles():
     m, n = random.choice([16, 17, 40, 64, 77]), random.choice([16, 17, 32, 40, 64, 100])
     k, types = random.choice([64, 67, 128, 130, 255]), [random.choice(["i8", "u8"]) for _ in range(2)]
     along, before = random.random() < 0.5, AMX.amx_count(INT8)
-    text = "input x : %s [%d, %d]\ninput w : %s [%s]\noutput y = einsum(\"m, k; %s => m, n\", x, w) + 1\n" % (
-        types[0], m, k, types[1], "%d, %d" % ((n, k) if along else (k, n)), "n, k" if along else "k, n")
-    x, w = (RNG.integers(*((-128, 128) if t == "i8" else (0, 256)), shape, dtype=np.int64)
-            for t, shape in zip(types, [(m, k), (k, n)]))
-    given = [v.astype(np.int8 if t == "i8" else np.uint8) for t, v in zip(types, (x, w))]
-    if along:
-        given[1] = np.ascontiguousarray(given[1].T)
+    text, given, want = byte_product(RNG, types, m, n, k, along)
     model = Model(text, [MARCH])
     y, = model.forward([], given, [((m, n), np.int32)])
-    if np.array_equal(y, x @ w + 1) and (not hasattr(model.library, "m_use_tiles") or used(model, INT8, before)):
+    if np.array_equal(y, want) and (not hasattr(model.library, "m_use_tiles") or used(model, INT8, before)):
         return 0
-    print("%s: %d of %d are wrong" % ((types, m, n, k, along), (y != x @ w + 1).sum(), y.size))
+    print("%s: %d of %d are wrong" % ((types, m, n, k, along), (y != want).sum(), y.size))
     return 1
 
 
@@ -103,7 +97,7 @@ def not_asked():
 
 
 count = int(sys.argv[1])
-wrong = not_asked() + sum(bf16_product() + byte_product() for _ in range(count))
+wrong = not_asked() + sum(bf16_product() + bytes_of_tiles() for _ in range(count))
 if not AMX.amx_is_real() and not DENIED:
     wrong += AMX.amx_count(INT8) == 0 or AMX.amx_count(CONFIGURE) == 0 or AMX.amx_count(RELEASE) == 0
 print("%d wrong products in tiles" % wrong)

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from tsrlib import Model
+from tsrlib import Model, byte_product
 
 RNG = np.random.default_rng(7)
 random.seed(7)
@@ -14,16 +14,10 @@ TYPES = [(a, b) for a in ("u8", "i8") for b in ("u8", "i8")]
 def wrong(march, types):
     m, n, k = random.choice([3, 16, 17, 40]), random.choice([4, 20, 33, 64]), random.choice([7, 64, 130])
     along = random.random() < 0.5
-    text = "input x : %s [%d, %d]\ninput w : %s [%s]\noutput y = einsum(\"m, k; %s => m, n\", x, w) + 1\n" % (
-        types[0], m, k, types[1], "%d, %d" % ((n, k) if along else (k, n)), "n, k" if along else "k, n")
-    x, w = (RNG.integers(*((-128, 128) if t == "i8" else (0, 256)), shape, dtype=np.int64)
-            for t, shape in zip(types, [(m, k), (k, n)]))
-    given = [v.astype(np.int8 if t == "i8" else np.uint8) for t, v in zip(types, (x, w))]
-    if along:
-        given[1] = np.ascontiguousarray(given[1].T)
+    text, given, want = byte_product(RNG, types, m, n, k, along)
     y, = Model(text, ["-march=" + march]).forward([], given, [((m, n), np.int32)])
-    if not np.array_equal(y, x @ w + 1):
-        print("%s: %s: %d of %d are wrong" % (march, (types, m, n, k, along), (y != x @ w + 1).sum(), y.size))
+    if not np.array_equal(y, want):
+        print("%s: %s: %d of %d are wrong" % (march, (types, m, n, k, along), (y != want).sum(), y.size))
         return 1
     return 0
 

@@ -206,3 +206,16 @@ def check(name, got, want, tolerance=1e-5):
     if bad:
         print("%s: wrong numbers\ngot %s\nwant %s" % (name, got, want))
         sys.exit(1)
+
+
+def byte_product(rng, types, m, n, k, along):
+    """A product of bytes of these types plus 1: its program, random operands and the exact result; `along`: the sum is the
+    second operand's last axis."""
+    text = "input x : %s [%d, %d]\ninput w : %s [%s]\noutput y = einsum(\"m, k; %s => m, n\", x, w) + 1\n" % (
+        types[0], m, k, types[1], "%d, %d" % ((n, k) if along else (k, n)), "n, k" if along else "k, n")
+    x, w = (rng.integers(*((-128, 128) if t == "i8" else (0, 256)), shape, dtype=np.int64)
+            for t, shape in zip(types, [(m, k), (k, n)]))
+    given = [v.astype(np.int8 if t == "i8" else np.uint8) for t, v in zip(types, (x, w))]
+    if along:
+        given[1] = np.ascontiguousarray(given[1].T)
+    return text, given, x @ w + 1
