@@ -116,6 +116,18 @@ static void shape_insertions(Edits *e, const AstShapeRow *row, uint32_t far)
 	}
 }
 
+/* The only axis of a shape, meant as a batch axis; among several it is a comma that becomes the sign. */
+static void only_axis(Edits *e, const AstShape *shape, uint32_t far)
+{
+	const AstShapeRow *row = &shape->rows[ROW_OUTPUT];
+	if (shape->rows[ROW_BATCH].written || shape->rows[ROW_INPUT].written || row->naxes != 1 ||
+	    row->var_at >= 0)
+		return;
+	Span axis = row->axes[0].span;
+	edit_add(e, COST_SIGN + far, axis, arena_printf(e->arena, "%s |", edit_text(e, axis)),
+		 "it would fit with '|' behind the batch axes");
+}
+
 /* A batch axis of a shape that has none: a dim of the file, or a size that the message says. */
 static void batch_insertions(Edits *e, const AstShape *shape, uint32_t far)
 {
@@ -150,8 +162,10 @@ void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)
 	uint32_t far = edit_far(e, shape->span);
 	far = far < least ? far : least;
 	bool batch = shape->rows[ROW_BATCH].written, input = shape->rows[ROW_INPUT].written;
-	if (given && e->counts)
+	if (given && e->counts) {
+		only_axis(e, shape, far);
 		batch_insertions(e, shape, far);
+	}
 	if (!given && e->counts)
 		rest_insertion(e, shape, far);
 	for (RowKind k = 0; k < ROW_KINDS; k++) {
