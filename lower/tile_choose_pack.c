@@ -329,27 +329,29 @@ static bool streams_once(const Planner *p, int load)
 	       tile_streams(p);
 }
 
-/* Do lines of steps of the sum meet in so few sets of the second cache that not all of them stay there? */
-static bool meets_itself(const Planner *p, int load)
+/* Do the steps of the sum lie in so few sets of the second cache that not all of their lines stay there? */
+static bool steps_share_sets(const Planner *p, int load)
 {
 	const Nest *nest = p->tile->nest;
+	if (nest->nloops == nest->nresult)
+		return false;
 	int64_t step, bytes = dtype_bytes(nest->value->dtype);
 	const Loop *sum = &nest->loops[nest->nloops - 1];
 	Size by = ix_stride(p->program, p->sum.at.at[load], sum->var);
-	if (nest->nloops == nest->nresult || size_is_bad(by) || !tile_is_const(p, by, &step))
+	if (size_is_bad(by) || !tile_is_const(p, by, &step) || step == 0)
 		return false;
-	int64_t shared = (step & -step) * bytes;
-	return tile_extent(p, sum, 0) > p->target->l2_bytes / (shared > 0 ? shared : 1);
+	int64_t shared = (step & -step) * bytes; /* the power of two in what lies between steps */
+	return tile_extent(p, sum, 0) > p->target->l2_bytes / shared;
 }
 
 /* Would tiles wait longer for what is streamed past them than its copy takes, where that is near
  * or would be read from far away for each tile? A quarter of the registers stands for the rows of
  * a tile. */
-static bool waits_longer(const Planner *p, int load, int64_t bytes)
+static bool waits_longer(const Planner *p, int load, bool near)
 {
 	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
 		times = divide_up(rows, p->target->registers / 4);
-	return (bytes <= p->target->l3_near || meets_itself(p, load)) &&
+	return (near || steps_share_sets(p, load)) &&
 	       times * p->target->stream_vector > p->target->copy_cost_far * p->native;
 }
 
@@ -379,6 +381,7 @@ static void pack_spread(Planner *p)
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
 	bool spread = cols > 0 && steps * bytes >= spread_bytes(p, hoisted) / cols,
+	     near = cols > 0 && steps * bytes <= p->target->l3_near / cols,
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
 	if (gen_asked(tile->nest->gen, CHOICE_OVER_READ))
@@ -389,8 +392,7 @@ static void pack_spread(Planner *p)
 		tile->over_read = load;
 	else if (packs && steps > 0 &&
 		 (asked || (!p->replays && ragged) ||
-		  (spread && (hoisted || !streams_once(p, load) ||
-			      waits_longer(p, load, steps * bytes * cols))))) {
+		  (spread && (hoisted || !streams_once(p, load) || waits_longer(p, load, near))))) {
 		tile->prepacked = hoisted;
 		pack(p, tile->col, load, LOOP_VECTOR);
 	}
