@@ -40,23 +40,23 @@ typedef struct Prefetch {
 	bool changed;
 } Prefetch;
 
-/* The look at what a loop holds. */
-typedef struct Sight {
+/* What is read inside of a loop. */
+typedef struct LoopReads {
 	Prefetch *p;
 	const Stmt *loop;
 	const Stmt *inner[INNER_MOST]; /* loops around the statement at hand, inside of `loop` */
 	uint32_t ninner;
 	VEC(PrefetchedRow) rows;
-} Sight;
+} LoopReads;
 
 /* ---- the integer ---- */
 
 typedef struct Chooser {
-	const Sight *sight;
+	const LoopReads *reads_of;
 	bool moves, wrong; /* does it move with the loop? is it one that cannot be read ahead? */
 } Chooser;
 
-static bool uses_inner(const Sight *s, const Ix *ix)
+static bool uses_inner(const LoopReads *s, const Ix *ix)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < s->ninner; i++)
@@ -65,7 +65,7 @@ static bool uses_inner(const Sight *s, const Ix *ix)
 }
 
 /* How far the loop moves what is read; 0: not at all. */
-static bool steps_forward(const Sight *s, const Ix *ix, int64_t *by)
+static bool steps_forward(const LoopReads *s, const Ix *ix, int64_t *by)
 {
 	const Prefetch *p = s->p;
 	*by = 0;
@@ -78,21 +78,21 @@ static bool steps_forward(const Sight *s, const Ix *ix, int64_t *by)
 static void see_chooser(void *of, const Value *value)
 {
 	Chooser *c = of;
-	const Prefetch *p = c->sight->p;
+	const Prefetch *p = c->reads_of->p;
 	int64_t by = 0;
 	if (value->kind == VALUE_LOCAL || value->kind == VALUE_INDEX)
 		c->wrong = true;
 	if (value->kind != VALUE_LOAD)
 		return;
-	c->wrong |= value->ix->reads || uses_inner(c->sight, value->ix) ||
+	c->wrong |= value->ix->reads || uses_inner(c->reads_of, value->ix) ||
 		    buffer_use(&p->uses, value->buffer)->stored ||
-		    !steps_forward(c->sight, value->ix, &by);
+		    !steps_forward(c->reads_of, value->ix, &by);
 	c->moves |= by > 0;
 }
 
-static bool is_chosen(const Sight *s, const Value *load)
+static bool is_chosen(const LoopReads *s, const Value *load)
 {
-	Chooser c = {.sight = s};
+	Chooser c = {.reads_of = s};
 	if (!load->ix->reads || load->ix->kind == IX_VALUE)
 		return false;
 	ix_each_value(load->ix, see_chooser, &c);
@@ -102,7 +102,7 @@ static bool is_chosen(const Sight *s, const Value *load)
 /* ---- the row ---- */
 
 /* The first and how many elements the loops inside go through; false: not known. */
-static bool row_of(const Sight *s, const Value *load, PrefetchedRow *row)
+static bool row_of(const LoopReads *s, const Value *load, PrefetchedRow *row)
 {
 	const Prefetch *p = s->p;
 	Program *program = p->program;
@@ -146,7 +146,7 @@ static bool distance(const Prefetch *p, const PrefetchedRow *a, const Prefetched
 }
 
 /* Parts of one row are one. */
-static void add_row(Sight *s, PrefetchedRow row)
+static void add_row(LoopReads *s, PrefetchedRow row)
 {
 	for (size_t i = 0; i < s->rows.n; i++) {
 		PrefetchedRow *other = &s->rows.at[i];
@@ -165,14 +165,14 @@ static void add_row(Sight *s, PrefetchedRow row)
 
 static void see_load(void *of, const Value *value)
 {
-	Sight *s = of;
+	LoopReads *s = of;
 	PrefetchedRow row;
 	if (value->kind == VALUE_LOAD && is_chosen(s, value) && row_of(s, value, &row))
 		add_row(s, row);
 }
 
 /* What stands under a condition is not looked at: it may guard the integer. */
-static void see_block(Sight *s, Block block)
+static void see_block(LoopReads *s, Block block)
 {
 	for (uint32_t i = 0; i < block.n; i++) {
 		const Stmt *stmt = block.stmts[i];
@@ -333,7 +333,7 @@ static bool is_prefetched(const Stmt *loop, BufferId buffer)
 
 static void push_prefetches(Prefetch *p, const Stmt *loop, Body *body)
 {
-	Sight s = {.p = p, .loop = loop};
+	LoopReads s = {.p = p, .loop = loop};
 	see_block(&s, loop->body);
 	for (size_t i = 0; i < s.rows.n; i++) {
 		const PrefetchedRow *row = &s.rows.at[i];
