@@ -3,57 +3,17 @@
  *
  * The loop over rounds is walked as it would run, statement after statement, for each number of rounds up to twice the
  * ring and two more: places depend on a round by its remainder in a ring alone, completions by its number
- * (verify_mbarriers_use.c), so that later rounds relate to each other as these do. The walk keeps events (copies, products, waits) and, for the threads of each loop
- * of a block, which events these know to be over: their own, those of copies whose completion they have awaited, and
- * what those knew who arrived there. Two events that meet in a place have to be in an order that the second one's
- * threads know. What a wait waits for stands in front of it in the text: some thread can always go on, the one that is
- * first in the text. An mbarrier tells even from odd completions only, so that none may follow the next but one before
- * all who wait have seen it.
+ * (verify_mbarriers_use.c), so that later rounds relate to each other as these do. What the walk comes to is recorded as
+ * events, with what each role knows of them, and that log says what is wrong (mbarrier_log.h). What a wait waits for
+ * stands in front of it in the text: some thread can always go on, the one that is first in the text.
  */
-#include "loops/mbarriers.h"
-
-#include <string.h>
-
 #include "loops/group.h"
-#include "loops/interval.h"
+#include "loops/mbarrier_log.h"
+#include "loops/mbarriers.h"
 #include "loops/walk.h"
 
-/* Limits of the walk, far above what products need. */
-enum {
-	RING_MOST = 32,
-	EVENTS_MOST = 4096,
-	COMPLETIONS_MOST = 1024,
-	ROLES_MOST = 8,
-	STEPS_MOST = 1 << 18,
-	NOBODY = -1,
-	ROUNDS_MORE = 2
-};
-
-typedef enum EventKind { EVENT_COPY, EVENT_READ, EVENT_WAIT } EventKind;
-
-typedef struct Event {
-	EventKind kind;
-	BufferId buffer; /* COPY, READ: at these elements */
-	Interval at;
-	int role;
-	bool pending; /* READ: its product may still run */
-	int64_t group;
-	BufferId mbarrier; /* COPY, WAIT */
-	int64_t visit;
-} Event;
-
-/* Of one mbarrier. */
-typedef struct Completion {
-	BufferId mbarrier;
-	int64_t visit, arrived, expected, bytes;
-	bool *known; /* by event, to those who have arrived */
-} Completion;
-
-/* Threads of a block that run the same loops. */
-typedef struct Role {
-	int64_t first, threads, groups; /* groups: of products */
-	bool *known;			/* by event */
-} Role;
+/* RING_MOST, STEPS_MOST: limits, far above what products need. */
+enum { RING_MOST = 32, STEPS_MOST = 1 << 18, ROUNDS_MORE = 2 };
 
 /* What a loop of a warpgroup is, in every round the same. */
 typedef struct KnownNest {
@@ -61,42 +21,30 @@ typedef struct KnownNest {
 	GroupNest nest;
 } KnownNest;
 
-typedef struct Rounds {
+typedef struct Walk {
+	MbarrierLog log; /* of the walk for one number of rounds */
 	Program *program;
 	const Kernel *kernel;
-	Arena *arena;	/* of the walk for one number of rounds */
-	Arena *scratch; /* of all of them */
+	Arena *scratch; /* of all walks */
 	Interval *iters;
-	VEC(Event) events;
-	VEC(Completion) completions;
 	VEC(KnownNest) nests;
-	Role roles[ROLES_MOST];
-	int nroles;
 	int role;	    /* of the loop of a block around; NOBODY */
 	int64_t iterations; /* of the loops of a block around */
 	const Stmt *row;    /* the outermost of them */
 	int64_t rounds;	    /* that the loop over them makes */
 	bool in_rounds;
 	uint32_t conds;
-	int64_t steps; /* statements so far, for all numbers of rounds */
-	const Stmt *at;
-	const char *rule;
-} Rounds;
+	int64_t steps; /* statements so far, of all walks */
+} Walk;
 
-static void fail(Rounds *r, const Stmt *at, const char *rule)
-{
-	if (r->rule)
-		return;
-	r->at = at;
-	r->rule = rule;
-}
+static void fail(Walk *w, const Stmt *at, const char *rule) { mbarrier_fail(&w->log, at, rule); }
 
-static const Buffer *buffer_of(const Rounds *r, BufferId id) { return &r->program->buffers.at[id]; }
+static const Buffer *buffer_of(const Walk *w, BufferId id) { return &w->program->buffers.at[id]; }
 
-static int64_t constant(const Rounds *r, Size size)
+static int64_t constant(const Walk *w, Size size)
 {
 	int64_t n;
-	return size_is_const(r->program->sizes, size, &n) ? n : 0;
+	return size_is_const(w->program->sizes, size, &n) ? n : 0;
 }
 
 /* ---- what stands where ---- */
@@ -118,446 +66,296 @@ static bool has_rounds(Block block) { return block_find(block, is_of_rounds, NUL
 
 static bool has_groups(Block block) { return block_find(block, is_group, NULL); }
 
-/* ---- events ---- */
-
-static bool add_event(Rounds *r, const Stmt *stmt, Event event)
-{
-	const bool *known = r->roles[r->role].known;
-	for (size_t i = 0; i < r->events.n; i++) {
-		const Event *other = &r->events.at[i];
-		bool meet = event.kind != EVENT_WAIT && other->kind != EVENT_WAIT &&
-			    other->buffer == event.buffer && other->at.lo <= event.at.hi &&
-			    event.at.lo <= other->at.hi &&
-			    (event.kind == EVENT_COPY || other->kind == EVENT_COPY);
-		if (meet && !known[i])
-			fail(r, stmt,
-			     event.kind == EVENT_READ
-				     ? "a product of what may not have been copied"
-				     : "a copy to what may still be read or copied to");
-	}
-	if (r->events.n == EVENTS_MOST)
-		fail(r, stmt, "more copies and products than are looked at");
-	event.role = r->role;
-	if (!r->rule)
-		PUSH(r->arena, r->events, event);
-	return !r->rule;
-}
-
-static bool *new_known(const Rounds *r) { return ARENA_ARRAY(r->arena, bool, EVENTS_MOST); }
-
-static void join(const Rounds *r, bool *to, const bool *from)
-{
-	for (size_t i = 0; i < r->events.n; i++)
-		to[i] |= from[i];
-}
-
-/* NULL: there is none yet. */
-static Completion *find_completion(const Rounds *r, BufferId mbarrier, int64_t visit)
-{
-	for (size_t i = 0; i < r->completions.n; i++)
-		if (r->completions.at[i].mbarrier == mbarrier &&
-		    r->completions.at[i].visit == visit)
-			return &r->completions.at[i];
-	return NULL;
-}
-
-/* Made where there is none yet; NULL, with a fault: there are too many. */
-static Completion *completion_of(Rounds *r, const Stmt *stmt, int64_t visit)
-{
-	Completion *found = find_completion(r, stmt->mbarrier, visit);
-	if (found)
-		return found;
-	if (r->completions.n == COMPLETIONS_MOST) {
-		fail(r, stmt, "more completions than are looked at");
-		return NULL;
-	}
-	PUSH(r->arena, r->completions,
-	     ((Completion){.mbarrier = stmt->mbarrier, .visit = visit, .known = new_known(r)}));
-	return &r->completions.at[r->completions.n - 1];
-}
-
-static bool is_complete(const Rounds *r, const Completion *c)
-{
-	return c->arrived == buffer_of(r, c->mbarrier)->arrivals && c->bytes == c->expected;
-}
+/* ---- copies and completions ---- */
 
 /* Which one it is; false, with a fault: that is not one number, or a condition is around. */
-static bool visit_of(Rounds *r, const Stmt *stmt, int64_t *visit)
+static bool visit_of(Walk *w, const Stmt *stmt, int64_t *visit)
 {
 	Interval at;
-	bool known = ix_interval(r->program, stmt->visit, r->iters, &at) && at.lo == at.hi;
-	if (r->role == NOBODY || r->conds || !r->in_rounds)
-		fail(r, stmt, "an mbarrier that not all threads of a loop come to, in each round");
-	else if (!known || at.lo > EVENTS_MOST || !buffer_of(r, stmt->mbarrier)->arrivals)
-		fail(r, stmt, "a completion without a number, or of no mbarrier");
+	bool known = ix_interval(w->program, stmt->visit, w->iters, &at) && at.lo == at.hi;
+	if (w->role == NOBODY || w->conds || !w->in_rounds)
+		fail(w, stmt, "an mbarrier that not all threads of a loop come to, in each round");
+	else if (!known || at.lo > EVENTS_MOST || !buffer_of(w, stmt->mbarrier)->arrivals)
+		fail(w, stmt, "a completion without a number, or of no mbarrier");
 	*visit = at.lo;
-	return !r->rule;
+	return !w->log.rule;
 }
 
-/* Elements of the mbarrier: completions that are told from each other. */
-static int64_t ring_of(const Rounds *r, BufferId mbarrier)
-{
-	return constant(r, buffer_of(r, mbarrier)->elements);
-}
-
-/* ---- statements ---- */
-
-static int64_t box_of(const Stmt *stmt)
+static int64_t box_of(const Stmt *copy)
 {
 	int64_t n = 1;
-	for (uint32_t i = 0; i < stmt->naxes; i++)
-		n *= stmt->axes[i].box;
+	for (uint32_t i = 0; i < copy->naxes; i++)
+		n *= copy->axes[i].box;
 	return n;
 }
 
-static void walk_copy(Rounds *r, const Stmt *stmt)
+/* Are these elements, whose first one is at one place, in the swizzled buffer, from a whole swizzle on? */
+static bool fits(const Walk *w, const Stmt *copy, Interval first, int64_t elements)
+{
+	const Buffer *to = buffer_of(w, copy->buffer);
+	return first.lo == first.hi && first.lo >= 0 &&
+	       first.lo + elements <= constant(w, to->elements) &&
+	       first.lo % SWIZZLED_ELEMENTS == 0 && to->swizzled;
+}
+
+static void walk_copy(Walk *w, const Stmt *stmt)
 {
 	int64_t visit, elements = box_of(stmt);
-	const Buffer *to = buffer_of(r, stmt->buffer);
-	Event event = {.kind = EVENT_COPY, .buffer = stmt->buffer, .mbarrier = stmt->mbarrier};
-	if (!visit_of(r, stmt, &visit))
+	Interval at;
+	if (!visit_of(w, stmt, &visit))
 		return;
-	if (!ix_interval(r->program, stmt->ix, r->iters, &event.at) || event.at.lo != event.at.hi ||
-	    event.at.lo < 0 || event.at.lo + elements > constant(r, to->elements) ||
-	    event.at.lo % SWIZZLED_ELEMENTS != 0 || !to->swizzled)
-		fail(r, stmt, "a box that is not copied to a place in a swizzled buffer");
-	if (r->iterations != 1)
-		fail(r, stmt, "a box that several threads copy");
-	event.at.hi = event.at.lo + elements - 1;
-	event.visit = visit;
-	if (r->rule || !add_event(r, stmt, event))
-		return;
-	Completion *c = completion_of(r, stmt, visit);
-	if (c)
-		c->bytes += elements * (int64_t)dtype_bytes(to->dtype);
+	if (!ix_interval(w->program, stmt->ix, w->iters, &at) || !fits(w, stmt, at, elements))
+		fail(w, stmt, "a box that is not copied to a place in a swizzled buffer");
+	if (w->iterations != 1)
+		fail(w, stmt, "a box that several threads copy");
+	at.hi = at.lo + elements - 1;
+	if (!w->log.rule)
+		mbarrier_copy(&w->log, w->role, stmt, visit, at);
 }
 
-static void walk_arrive(Rounds *r, const Stmt *stmt)
-{
-	int64_t visit, ring = ring_of(r, stmt->mbarrier);
-	if (!visit_of(r, stmt, &visit) || visit < 0)
-		return;
-	for (size_t i = 0; i < r->events.n; i++) {
-		const Event *e = &r->events.at[i];
-		if (e->kind == EVENT_WAIT && e->mbarrier == stmt->mbarrier &&
-		    e->visit == visit - ring && !r->roles[r->role].known[i])
-			fail(r, stmt,
-			     "an arrival before all have seen the completion a ring before");
-	}
-	const Completion *before = find_completion(r, stmt->mbarrier, visit - ring);
-	if (visit >= ring && (!before || !is_complete(r, before)))
-		fail(r, stmt, "an arrival at an mbarrier before the completion a ring before");
-	Completion *c = completion_of(r, stmt, visit);
-	if (!c)
-		return;
-	c->arrived += r->iterations;
-	c->expected += stmt->bytes * r->iterations;
-	join(r, c->known, r->roles[r->role].known);
-	if (c->arrived > buffer_of(r, stmt->mbarrier)->arrivals)
-		fail(r, stmt, "more arrivals than an mbarrier awaits");
-}
-
-static void walk_await(Rounds *r, const Stmt *stmt)
+/* Nothing is below completion 0. */
+static void walk_completion(Walk *w, const Stmt *stmt)
 {
 	int64_t visit;
-	if (!visit_of(r, stmt, &visit) || visit < 0)
+	if (!visit_of(w, stmt, &visit) || visit < 0)
 		return;
-	const Completion *c = find_completion(r, stmt->mbarrier, visit);
-	const Completion *next =
-		find_completion(r, stmt->mbarrier, visit + ring_of(r, stmt->mbarrier));
-	if (!c || !is_complete(r, c))
-		fail(r, stmt, "a wait for what does not come before it");
-	if (next && next->arrived)
-		fail(r, stmt, "a wait for a completion that the next one may have followed");
-	if (r->rule ||
-	    !add_event(r, stmt,
-		       (Event){.kind = EVENT_WAIT, .mbarrier = stmt->mbarrier, .visit = visit}))
-		return;
-	bool *known = r->roles[r->role].known;
-	join(r, known, c->known);
-	for (size_t i = 0; i < r->events.n; i++) {
-		const Event *e = &r->events.at[i];
-		known[i] |= e->kind != EVENT_READ && e->mbarrier == stmt->mbarrier &&
-			    e->visit == visit && (e->kind == EVENT_COPY || i + 1 == r->events.n);
-	}
+	if (stmt->kind == LOOP_ARRIVE)
+		mbarrier_arrive(&w->log, w->role, stmt, visit, w->iterations);
+	else
+		mbarrier_await(&w->log, w->role, stmt, visit);
 }
 
-static void set_range(Rounds *r, const Stmt *loop)
-{
-	Interval lo, hi;
-	bool known = ix_interval(r->program, loop->lo, r->iters, &lo) &&
-		     ix_interval(r->program, loop->hi, r->iters, &hi);
-	r->iters[loop->iter] = known ? (Interval){lo.lo, hi.hi - 1} : (Interval){0, INT32_MAX};
-}
+/* ---- products ---- */
 
 /* The iterators of the loops that hold each other from one on are 0. */
-static void set_zero(Rounds *r, const Stmt *loop)
+static void set_zero(Walk *w, const Stmt *loop)
 {
 	for (const Stmt *s = loop; s && s->kind == LOOP_FOR;
 	     s = s->body.n == 1 ? s->body.stmts[0] : NULL)
-		r->iters[s->iter] = (Interval){0, 0};
+		w->iters[s->iter] = (Interval){0, 0};
 }
 
-static const char *find_nest(Rounds *r, const Stmt *loop, GroupNest *nest)
+static const char *find_nest(Walk *w, const Stmt *loop, GroupNest *nest)
 {
-	for (size_t i = 0; i < r->nests.n; i++)
-		if (r->nests.at[i].loop == loop && r->nests.at[i].row == r->row) {
-			*nest = r->nests.at[i].nest;
+	for (size_t i = 0; i < w->nests.n; i++)
+		if (w->nests.at[i].loop == loop && w->nests.at[i].row == w->row) {
+			*nest = w->nests.at[i].nest;
 			return NULL;
 		}
-	const char *rule = group_nest(r->program, r->kernel, r->row, loop, nest);
+	const char *rule = group_nest(w->program, w->kernel, w->row, loop, nest);
 	if (!rule)
-		PUSH(r->scratch, r->nests, ((KnownNest){loop, r->row, *nest}));
+		PUSH(w->scratch, w->nests, ((KnownNest){loop, w->row, *nest}));
 	return rule;
 }
 
-static void walk_group(Rounds *r, const Stmt *stmt)
+/* So many elements of an operand, as group_nest has shown, from where all loops are 0 on. */
+static void read_operand(Walk *w, const Stmt *stmt, const Value *operand, int64_t elements)
+{
+	const Value *load = operand->args[0];
+	Interval at;
+	if (!ix_interval(w->program, load->ix, w->iters, &at))
+		fail(w, stmt, "a product at places that are not known");
+	at.hi = at.lo + elements - 1;
+	if (!w->log.rule)
+		mbarrier_read(&w->log, w->role, stmt, load->buffer, at);
+}
+
+static void walk_group(Walk *w, const Stmt *stmt)
 {
 	GroupNest nest;
-	const char *rule = r->row ? find_nest(r, stmt, &nest)
+	const char *rule = w->row ? find_nest(w, stmt, &nest)
 				  : "a loop of a warpgroup outside of the threads of a block";
-	if (r->conds && !rule)
+	if (w->conds && !rule)
 		rule = "a product that not all threads of a warpgroup come to";
 	if (rule) {
-		fail(r, stmt, rule);
+		fail(w, stmt, rule);
 		return;
 	}
-	Role *role = &r->roles[r->role];
-	int64_t rows = r->iters[r->row->iter].hi + 1, k = matrix_row(nest.nest.op)->k * nest.steps;
-	const int64_t elements[] = {rows * matrix_row(nest.nest.op)->m * k, nest.columns * k};
-	set_zero(r, r->row);
-	set_zero(r, stmt);
-	for (int i = 0; i < 2; i++) {
-		const Value *load = nest.nest.set->value->args[i]->args[0];
-		Event event = {.kind = EVENT_READ,
-			       .buffer = load->buffer,
-			       .pending = true,
-			       .group = role->groups};
-		if (!ix_interval(r->program, load->ix, r->iters, &event.at))
-			fail(r, stmt, "a product at places that are not known");
-		event.at.hi = event.at.lo + elements[i] - 1; /* as group_nest has shown */
-		if (r->rule || !add_event(r, stmt, event))
-			return;
-	}
-	role->groups++;
+	int64_t rows = (w->iters[w->row->iter].hi + 1) * matrix_row(nest.nest.op)->m;
+	int64_t k = matrix_row(nest.nest.op)->k * nest.steps;
+	set_zero(w, w->row);
+	set_zero(w, stmt);
+	read_operand(w, stmt, nest.nest.set->value->args[0], rows * k);
+	read_operand(w, stmt, nest.nest.set->value->args[1], nest.columns * k);
+	mbarrier_commit(&w->log, w->role);
 }
 
-static void walk_wait(Rounds *r, const Stmt *stmt)
+static void walk_wait(Walk *w, const Stmt *stmt)
 {
-	if (r->role == NOBODY || r->conds) {
-		fail(r, stmt, "a wait for products that not all threads of a warpgroup come to");
+	if (!stmt->products)
 		return;
-	}
-	Role *role = &r->roles[r->role];
-	for (size_t i = 0; i < r->events.n; i++) {
-		Event *e = &r->events.at[i];
-		if (e->kind != EVENT_READ || e->role != r->role ||
-		    e->group >= role->groups - stmt->pending)
-			continue;
-		e->pending = false;
-		role->known[i] = true;
-	}
-}
-
-static bool has_pending(const Rounds *r, int role)
-{
-	bool any = false;
-	for (size_t i = 0; i < r->events.n; i++)
-		any |= r->events.at[i].pending && r->events.at[i].role == role;
-	return any;
-}
-
-static void walk_barrier(Rounds *r)
-{
-	bool *all = new_known(r);
-	for (int i = 0; i < r->nroles; i++)
-		join(r, all, r->roles[i].known);
-	for (int i = 0; i < r->nroles; i++)
-		join(r, r->roles[i].known, all);
+	if (w->role == NOBODY || w->conds)
+		fail(w, stmt, "a wait for products that not all threads of a warpgroup come to");
+	else
+		mbarrier_wait(&w->log, w->role, stmt->pending);
 }
 
 /* ---- loops ---- */
 
-static void walk_block(Rounds *r, const Block *block);
+static void walk_block(Walk *w, const Block *block);
 
-/* The role of the threads from the first one on; a new one where there is none. */
-static int role_of(Rounds *r, const Stmt *loop, int64_t threads)
+static void set_range(Walk *w, const Stmt *loop)
 {
-	for (int i = 0; i < r->nroles; i++) {
-		const Role *role = &r->roles[i];
-		if (role->first == loop->threads && role->threads == threads)
-			return i;
-		if (loop->threads < role->first + role->threads &&
-		    role->first < loop->threads + threads)
-			fail(r, loop, "loops of a block that share some of their threads");
-	}
-	if (r->nroles == ROLES_MOST)
-		fail(r, loop, "more loops of a block of different threads than are looked at");
-	if (r->rule)
-		return NOBODY;
-	r->roles[r->nroles] = (Role){loop->threads, threads, 0, new_known(r)};
-	return r->nroles++;
+	Interval lo, hi;
+	bool known = ix_interval(w->program, loop->lo, w->iters, &lo) &&
+		     ix_interval(w->program, loop->hi, w->iters, &hi);
+	w->iters[loop->iter] = known ? (Interval){lo.lo, hi.hi - 1} : (Interval){0, INT32_MAX};
 }
 
-static void walk_threads(Rounds *r, const Stmt *loop)
+/* The innermost of the loops of a block that hold each other from this one on; `n`: iterations of all of them. */
+static const Stmt *innermost(Walk *w, const Stmt *loop, int64_t *n)
 {
-	const Stmt *inner = loop;
-	int64_t n = 1;
-	for (;; inner = inner->body.stmts[0]) {
-		set_range(r, inner);
-		n *= r->iters[inner->iter].hi + 1;
-		if (inner->body.n != 1 || inner->body.stmts[0]->kind != LOOP_FOR ||
-		    inner->body.stmts[0]->loop != LOOP_BLOCK)
-			break;
+	*n = 1;
+	for (;; loop = loop->body.stmts[0]) {
+		set_range(w, loop);
+		*n *= w->iters[loop->iter].hi + 1;
+		if (loop->body.n != 1 || loop->body.stmts[0]->kind != LOOP_FOR ||
+		    loop->body.stmts[0]->loop != LOOP_BLOCK)
+			return loop;
 	}
-	bool rounds = has_rounds(inner->body), warps = block_has_warp_loops(&inner->body);
-	for (int i = 0; i < r->nroles && warps && !has_groups(inner->body); i++)
-		if (r->roles[i].first == loop->threads && has_pending(r, i))
-			fail(r, loop, "sums of products that may not be done");
-	if (!rounds || r->rule)
+}
+
+static const char not_done[] = "sums of products that may not be done";
+
+static void walk_threads(Walk *w, const Stmt *loop)
+{
+	int64_t n;
+	const Stmt *inner = innermost(w, loop, &n);
+	bool elements = block_has_warp_loops(&inner->body) && !has_groups(inner->body);
+	for (int i = 0; i < w->log.nroles && elements; i++)
+		if (w->log.roles[i].first == loop->threads && mbarrier_has_pending(&w->log, i))
+			fail(w, loop, not_done);
+	if (!has_rounds(inner->body) || w->log.rule)
 		return;
-	r->role = role_of(r, loop, block_is_of_warps(&inner->body) ? n * WARP : n);
-	r->iterations = n;
-	r->row = loop;
-	if (r->role != NOBODY)
-		walk_block(r, &inner->body);
-	r->role = NOBODY;
-	r->row = NULL;
+	w->role = mbarrier_role(&w->log, loop, block_is_of_warps(&inner->body) ? n * WARP : n);
+	w->iterations = n;
+	w->row = loop;
+	if (w->role != NOBODY)
+		walk_block(w, &inner->body);
+	w->role = NOBODY;
+	w->row = NULL;
 }
 
 /* Once for each round, or for each place of a loop that is written out. */
-static void walk_times(Rounds *r, const Stmt *loop, int64_t times)
+static void walk_times(Walk *w, const Stmt *loop, int64_t times)
 {
-	for (int64_t i = 0; i < times && !r->rule; i++) {
-		r->iters[loop->iter] = (Interval){i, i};
-		walk_block(r, &loop->body);
+	for (int64_t i = 0; i < times && !w->log.rule; i++) {
+		w->iters[loop->iter] = (Interval){i, i};
+		walk_block(w, &loop->body);
 	}
 }
 
-static void walk_rounds(Rounds *r, const Stmt *loop)
+static void walk_rounds(Walk *w, const Stmt *loop)
 {
-	bool counts = loop->lo->kind == IX_SIZE && size_is(r->program->sizes, loop->lo->size, 0) &&
+	bool counts = loop->lo->kind == IX_SIZE && size_is(w->program->sizes, loop->lo->size, 0) &&
 		      loop->step == 1 && loop->loop == LOOP_SERIAL;
-	if (!counts || r->in_rounds || r->conds) {
-		fail(r, loop, "rounds that do not count from 0 by one");
+	if (!counts || w->in_rounds || w->conds) {
+		fail(w, loop, "rounds that do not count from 0 by one");
 		return;
 	}
-	r->in_rounds = true;
-	walk_times(r, loop, r->rounds);
-	r->in_rounds = false;
+	w->in_rounds = true;
+	walk_times(w, loop, w->rounds);
+	w->in_rounds = false;
 }
 
-static void walk_for(Rounds *r, const Stmt *loop)
+static void walk_unrolled(Walk *w, const Stmt *loop)
+{
+	if (loop->loop != LOOP_UNROLL || has_groups(loop->body))
+		fail(w, loop, "copies in a loop that is not written out");
+	walk_times(w, loop, loop->hi->kind == IX_SIZE ? constant(w, loop->hi->size) : 0);
+}
+
+static void walk_for(Walk *w, const Stmt *loop)
 {
 	bool elements = is_warp_loop(loop) || block_has_warp_loops(&loop->body);
-	if (r->role != NOBODY && elements && !has_groups((Block){&loop, 1}) &&
-	    has_pending(r, r->role))
-		fail(r, loop, "sums of products that may not be done");
-	if (is_group_loop(loop)) {
-		walk_group(r, loop);
-	} else if (loop->loop == LOOP_BLOCK && r->role == NOBODY) {
-		walk_threads(r, loop);
-	} else if (!has_rounds(loop->body)) {
+	if (w->role != NOBODY && elements && !has_groups((Block){&loop, 1}) &&
+	    mbarrier_has_pending(&w->log, w->role))
+		fail(w, loop, not_done);
+	if (is_group_loop(loop))
+		walk_group(w, loop);
+	else if (loop->loop == LOOP_BLOCK && w->role == NOBODY)
+		walk_threads(w, loop);
+	else if (!has_rounds(loop->body))
 		return;
-	} else if (loop->loop == LOOP_GRID) {
-		walk_block(r, &loop->body);
-	} else if (r->role == NOBODY) {
-		walk_rounds(r, loop);
-	} else {
-		int64_t n = loop->hi->kind == IX_SIZE ? constant(r, loop->hi->size) : 0;
-		if (loop->loop != LOOP_UNROLL || has_groups(loop->body))
-			fail(r, loop, "copies in a loop that is not written out");
-		walk_times(r, loop, n);
-	}
+	else if (loop->loop == LOOP_GRID)
+		walk_block(w, &loop->body);
+	else if (w->role == NOBODY)
+		walk_rounds(w, loop);
+	else
+		walk_unrolled(w, loop);
 }
 
-static void walk_stmt(Rounds *r, const Stmt *stmt)
+static void walk_if(Walk *w, const Stmt *stmt)
 {
-	if (++r->steps > STEPS_MOST)
-		fail(r, stmt, "more rounds and statements than are looked at");
+	w->conds++;
+	walk_block(w, &stmt->body);
+	w->conds--;
+}
+
+static void walk_stmt(Walk *w, const Stmt *stmt)
+{
+	if (++w->steps > STEPS_MOST)
+		fail(w, stmt, "more rounds and statements than are looked at");
 	switch (stmt->kind) {
-	case LOOP_FOR: walk_for(r, stmt); break;
-	case LOOP_IF:
-		r->conds++;
-		walk_block(r, &stmt->body);
-		r->conds--;
-		break;
-	case LOOP_COPY: walk_copy(r, stmt); break;
-	case LOOP_ARRIVE: walk_arrive(r, stmt); break;
-	case LOOP_AWAIT: walk_await(r, stmt); break;
-	case LOOP_WAIT:
-		if (stmt->products)
-			walk_wait(r, stmt);
-		break;
-	case LOOP_BARRIER: walk_barrier(r); break;
+	case LOOP_FOR: walk_for(w, stmt); break;
+	case LOOP_IF: walk_if(w, stmt); break;
+	case LOOP_COPY: walk_copy(w, stmt); break;
+	case LOOP_ARRIVE:
+	case LOOP_AWAIT: walk_completion(w, stmt); break;
+	case LOOP_WAIT: walk_wait(w, stmt); break;
+	case LOOP_BARRIER: mbarrier_barrier(&w->log); break;
 	default: break;
 	}
 }
 
-static void walk_block(Rounds *r, const Block *block)
+static void walk_block(Walk *w, const Block *block)
 {
-	for (uint32_t i = 0; i < block->n && !r->rule; i++)
-		walk_stmt(r, block->stmts[i]);
+	for (uint32_t i = 0; i < block->n && !w->log.rule; i++)
+		walk_stmt(w, block->stmts[i]);
 }
 
-/* Behind the last statement nothing is on its way. */
-static void check_end(Rounds *r)
-{
-	for (size_t i = 0; i < r->events.n; i++) {
-		const Event *e = &r->events.at[i];
-		bool known = false;
-		for (int k = 0; k < r->nroles; k++)
-			known |= r->roles[k].known[i];
-		if (e->kind != EVENT_WAIT && !known)
-			fail(r, r->kernel->body.stmts[0],
-			     e->kind == EVENT_COPY ? "a copy that nobody waits for"
-						   : "a product that nobody waits for");
-	}
-}
+/* ---- kernels ---- */
 
 /* The longest ring; with a fault: it is too long. */
-static int64_t ring_most(Rounds *r, const BufferUses *uses)
+static int64_t ring_most(Walk *w, const BufferUses *uses)
 {
 	int64_t most = 0;
 	for (size_t i = 0; i < uses->n; i++) {
-		const Buffer *buffer = buffer_of(r, uses->at[i].buffer);
-		int64_t ring = buffer->arrivals ? constant(r, buffer->elements) : 0;
+		BufferId id = uses->at[i].buffer;
+		int64_t ring = buffer_of(w, id)->arrivals ? mbarrier_ring(&w->log, id) : 0;
 		most = ring > most ? ring : most;
 	}
 	if (most > RING_MOST)
-		fail(r, r->kernel->body.stmts[0], "a ring of more mbarriers than are looked at");
+		fail(w, w->kernel->body.stmts[0], "a ring of more mbarriers than are looked at");
 	return most;
 }
 
-static void walk_kernel(Rounds *r, int64_t rounds)
+static void walk_kernel(Walk *w, int64_t rounds)
 {
-	arena_reset(r->arena);
-	memset(&r->events, 0, sizeof r->events);
-	memset(&r->completions, 0, sizeof r->completions);
-	r->nroles = 0;
-	r->rounds = rounds;
-	r->iters = ARENA_ARRAY(r->arena, Interval, r->kernel->niters + 1);
-	walk_block(r, &r->kernel->body);
-	check_end(r);
+	mbarrier_log_clear(&w->log);
+	w->rounds = rounds;
+	w->iters = ARENA_ARRAY(w->log.arena, Interval, w->kernel->niters + 1);
+	walk_block(w, &w->kernel->body);
+	mbarrier_end(&w->log, w->kernel->body.stmts[0]);
 }
 
 const Stmt *mbarrier_fault(Program *program, const Kernel *kernel, const char **rule)
 {
-	Rounds r = {.program = program,
-		    .kernel = kernel,
-		    .arena = arena_new(),
-		    .scratch = arena_new(),
-		    .role = NOBODY};
-	BufferUses uses = kernel_buffers(r.scratch, kernel);
-	bool any = has_rounds(kernel->body);
-	int64_t ring = ring_most(&r, &uses), most = 2 * ring + ROUNDS_MORE;
+	Walk w = {.log = {.program = program, .arena = arena_new()},
+		  .program = program,
+		  .kernel = kernel,
+		  .scratch = arena_new(),
+		  .role = NOBODY};
+	BufferUses uses = kernel_buffers(w.scratch, kernel);
+	int64_t ring = ring_most(&w, &uses), most = 2 * ring + ROUNDS_MORE;
 	const Stmt *use = mbarrier_use_fault(program, kernel, ring, rule);
 	if (use)
-		fail(&r, use, *rule);
-	for (int64_t n = 0; any && n <= most && !r.rule; n++)
-		walk_kernel(&r, n);
-	arena_free(r.scratch);
-	arena_free(r.arena);
-	*rule = r.rule;
-	return r.at;
+		fail(&w, use, *rule);
+	bool any = has_rounds(kernel->body);
+	for (int64_t n = 0; any && n <= most && !w.log.rule; n++)
+		walk_kernel(&w, n);
+	arena_free(w.scratch);
+	arena_free(w.log.arena);
+	*rule = w.log.rule;
+	return w.log.at;
 }

@@ -55,6 +55,20 @@ void verify_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t n
 /* Does the routine see the buffer? */
 bool verify_buffer(const Verify *v, BufferId id);
 
+/* ---- verify_loop.c ---- */
+
+/* Notes what a loop breaks of what its kind asks of it, and of where it stands; notes that its iterations are entered. */
+void verify_loop_kind(Verify *v, const Stmt *loop);
+/* ... and behind its body, of a LOOP_MATRIX. */
+void verify_matrix_loop(const Verify *v, const Stmt *loop);
+
+/* ---- verify_copy.c ---- */
+
+/* Note what such a statement breaks: COPY; ARRIVE or AWAIT; COMMIT or WAIT. */
+void verify_copy(Verify *v, const Stmt *copy);
+void verify_completion(Verify *v, const Stmt *stmt);
+void verify_wait(Verify *v, const Stmt *stmt);
+
 /* ---- verify_kernel.c ---- */
 
 /* `routine`: the one that runs the kernel; NULL: none does. Resets the arena. */
