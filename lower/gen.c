@@ -149,6 +149,16 @@ void gen_append(Gen *gen, Body *body, Block block) { body_append(gen->arena, bod
 
 Block block_of(Gen *gen, const Stmt *stmt) { return block_one(gen->arena, stmt); }
 
+Block gen_loop(Gen *gen, LoopKind kind, IterVar iter, int64_t extent, Block body)
+{
+	return block_of(gen, stmt_loop(gen->program, kind, iter, extent, body));
+}
+
+Block gen_steps(Gen *gen, IterVar iter, const Ix *lo, const Ix *hi, int64_t step, Block body)
+{
+	return block_of(gen, stmt_step(gen->arena, stmt_for(gen->arena, iter, lo, hi, body), step));
+}
+
 const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body)
 {
 	Cond *cond = ARENA_NEW(gen->arena, Cond);

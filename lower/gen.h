@@ -116,8 +116,10 @@ static inline const Value *gen_local_value(const Gen *gen, LocalId local)
 /* Starts a body whose shared values are its own, and appends the statements that set them. */
 void gen_enter(Gen *gen, SharedLocals *shared);
 void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared);
-/* A block of one statement. */
+/* A block of one statement; of a loop of a kind over [0, extent), of one over [lo, hi) in steps. */
 Block block_of(Gen *gen, const Stmt *stmt);
+Block gen_loop(Gen *gen, LoopKind kind, IterVar iter, int64_t extent, Block body);
+Block gen_steps(Gen *gen, IterVar iter, const Ix *lo, const Ix *hi, int64_t step, Block body);
 void gen_append(Gen *gen, Body *body, Block block);
 /* The value at an index an axis: a load, or what computes it. */
 const Value *node_value(Gen *gen, NodeId node, const Ix *const *axes);

@@ -36,47 +36,38 @@ typedef struct Few {
 	BufferId parts;	   /* the lanes of each part; BUFFER_NONE: there are none */
 } Few;
 
-static Program *program_of(const Few *f) { return f->lanes.nest->gen->program; }
+/* local[lane] = value in all lanes */
+static Block set_lanes(const Lanes *l, LocalId local, Op acc, const Value *value)
+{
+	Gen *gen = l->nest->gen;
+	const Value *element = lanes_element(l, local, ix_iter(gen->arena, l->lane));
+	return lanes_over(l, l->order.lanes,
+			  block_of(gen, stmt_set_at(gen->arena, element, acc, value)));
+}
 
-/* acc[lane] += value, from the row on that `row` says. */
-static Block add_rows(Few *f, const Ix *row, LocalId acc)
+/* acc[lane] of so many rows from `first` on; a new local. */
+static LocalId sum_rows(Few *f, Body *body, const Ix *first, const Ix *rows)
 {
 	Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
 	const Ix *lane = ix_iter(gen->arena, l->lane);
+	const Ix *row = ix_add(gen->program, first, ix_iter(gen->arena, l->along->var));
+	LocalId acc = lanes_declare(l, body, "acc", l->order.lanes);
 	if (f->elements)
 		l->nest->by_iter[f->elements->iter] = lane;
 	else
 		row = ix_add(gen->program, row, lane);
-	return lanes_over(l, f->lanes.order.lanes, lanes_add(l, row, lanes_element(l, acc, lane)));
-}
-
-/* local[lane] = value in all lanes */
-static Block set_lanes(const Few *f, LocalId local, Op acc, const Value *value)
-{
-	const Lanes *l = &f->lanes;
-	Gen *gen = l->nest->gen;
-	const Value *element = lanes_element(l, local, ix_iter(gen->arena, l->lane));
-	return lanes_over(l, f->lanes.order.lanes,
-			  block_of(gen, stmt_set_at(gen->arena, element, acc, value)));
-}
-
-/* for w in 0..hi step rows: acc += the row `first` + w */
-static const Stmt *row_loop(Few *f, const Ix *first, const Ix *hi, LocalId acc)
-{
-	Gen *gen = f->lanes.nest->gen;
-	IterVar w = f->lanes.along->var;
-	const Ix *row = ix_add(gen->program, first, ix_iter(gen->arena, w));
-	Block body = add_rows(f, row, acc);
-	return stmt_step(gen->arena, stmt_for(gen->arena, w, zero_ix(gen), hi, body),
-			 f->lanes.order.rows);
+	Block add = lanes_over(l, l->order.lanes, lanes_add(l, row, lanes_element(l, acc, lane)));
+	gen_append(gen, body,
+		   gen_steps(gen, l->along->var, zero_ix(gen), rows, l->order.rows, add));
+	return acc;
 }
 
 /* A part's place among those of all members. */
 static const Ix *part_number(const Few *f, IterVar part)
 {
 	const Nest *nest = f->lanes.nest;
-	Program *program = program_of(f);
+	Program *program = nest->gen->program;
 	const Ix *number = zero_ix(nest->gen);
 	for (uint32_t i = 0; i < f->members; i++) {
 		number = ix_mul(program, number, ix_size(program->arena, nest->loops[i].extent));
@@ -97,40 +88,29 @@ static Block over_members(const Few *f, Block body)
 static LocalId sum_parts(Few *f, Body *before)
 {
 	Lanes *l = &f->lanes;
+	const SumOrder *order = &l->order;
 	Gen *gen = l->nest->gen;
 	Program *program = gen->program;
 	Body body = {0};
 	IterVar part = gen_iter(gen, "part");
-	const Ix *number = ix_iter(gen->arena, part), *lane = ix_iter(gen->arena, l->lane);
-	const Ix *first = ix_times(program, number, f->lanes.order.part_rows);
-	const Ix *rest = ix_times(program, first, -1);
-	rest = ix_add(program, ix_size(gen->arena, f->lanes.order.whole), rest);
-	const Ix *at = ix_times(program, part_number(f, part), f->lanes.order.lanes);
+	const Ix *lane = ix_iter(gen->arena, l->lane), *end = ix_size(gen->arena, order->nparts);
+	const Ix *first = ix_times(program, ix_iter(gen->arena, part), order->part_rows);
+	const Ix *rest =
+		ix_add(program, ix_size(gen->arena, order->whole), ix_times(program, first, -1));
+	const Ix *at = ix_times(program, part_number(f, part), order->lanes);
 	at = ix_add(program, at, lane);
-	const Ix *end = ix_size(gen->arena, f->lanes.order.nparts);
-	LocalId acc = lanes_declare(l, &body, "acc", f->lanes.order.lanes);
-	const Ix *hi =
-		ix_binary(program, IX_MIN, lanes_constant(l, f->lanes.order.part_rows), rest);
-	PUSH(gen->arena, body.stmts, row_loop(f, first, hi, acc));
+	LocalId acc =
+		sum_rows(f, &body, first,
+			 ix_binary(program, IX_MIN, lanes_constant(l, order->part_rows), rest));
 	const Stmt *store =
 		stmt_store(gen->arena, f->parts, at, OP_NONE, lanes_element(l, acc, lane));
-	gen_append(gen, &body, lanes_over(l, f->lanes.order.lanes, block_of(gen, store)));
-	const Stmt *loop = stmt_for(gen->arena, part, zero_ix(gen), end, body_block(&body));
-	gen_append(gen, before, over_members(f, block_of(gen, loop)));
-	LocalId sum = lanes_declare(l, &gen->top, "sum", f->lanes.order.lanes);
-	Block add = set_lanes(f, sum, l->reduce, value_load(program, f->parts, at));
-	PUSH(gen->arena, gen->top.stmts, stmt_for(gen->arena, part, zero_ix(gen), end, add));
+	gen_append(gen, &body, lanes_over(l, order->lanes, block_of(gen, store)));
+	gen_append(gen, before,
+		   over_members(f, gen_steps(gen, part, zero_ix(gen), end, 1, body_block(&body))));
+	LocalId sum = lanes_declare(l, &gen->top, "sum", order->lanes);
+	Block add = set_lanes(l, sum, l->reduce, value_load(program, f->parts, at));
+	gen_append(gen, &gen->top, gen_steps(gen, part, zero_ix(gen), end, 1, add));
 	return sum;
-}
-
-static LocalId sum_at_once(Few *f)
-{
-	Lanes *l = &f->lanes;
-	Gen *gen = l->nest->gen;
-	LocalId acc = lanes_declare(l, &gen->top, "acc", f->lanes.order.lanes);
-	PUSH(gen->arena, gen->top.stmts,
-	     row_loop(f, zero_ix(gen), ix_size(gen->arena, f->lanes.order.whole), acc));
-	return acc;
 }
 
 /* Loops over the elements around a body. */
@@ -139,66 +119,68 @@ static Block over_elements(const Few *f, Block body)
 	return f->elements ? nest_wrap(f->lanes.nest, 0, 1, 2, body) : body;
 }
 
-static void enter_elements(Few *f)
+/* The element at hand in loops over them. */
+static const Ix *enter_elements(Few *f)
 {
 	Nest *nest = f->lanes.nest;
-	if (f->elements)
-		nest->by_iter[f->elements->iter] = ix_iter(nest->gen->arena, f->elements->var);
+	if (!f->elements)
+		return zero_ix(nest->gen);
+	return nest->by_iter[f->elements->iter] = ix_iter(nest->gen->arena, f->elements->var);
 }
 
 /* rest[v] += the rows that fill no lanes */
-static LocalId sum_rest(Few *f)
+static void sum_rest(Few *f)
 {
 	Lanes *l = &f->lanes;
 	Gen *gen = l->nest->gen;
-	LocalId rest = lanes_declare(l, &gen->top, "rest", f->lanes.order.elements);
-	enter_elements(f);
-	const Ix *row = ix_iter(gen->arena, l->along->var);
-	const Ix *element = f->elements ? ix_iter(gen->arena, f->elements->var) : zero_ix(gen);
-	Block body = over_elements(f, lanes_add(l, row, lanes_element(l, rest, element)));
-	PUSH(gen->arena, gen->top.stmts,
-	     stmt_for(gen->arena, l->along->var, ix_size(gen->arena, f->lanes.order.whole),
-		      ix_size(gen->arena, l->along->extent), body));
-	return rest;
+	l->has_rest = true;
+	l->rest = lanes_declare(l, &gen->top, "rest", l->order.elements);
+	const Ix *element = enter_elements(f), *row = ix_iter(gen->arena, l->along->var);
+	Block add = over_elements(f, lanes_add(l, row, lanes_element(l, l->rest, element)));
+	gen_append(gen, &gen->top,
+		   gen_steps(gen, l->along->var, ix_size(gen->arena, l->order.whole),
+			     ix_size(gen->arena, l->along->extent), 1, add));
 }
 
 /* The lanes of each element combined, and stored. `total` is in memory: its index is no constant. */
-static void finish(Few *f, LocalId acc, LocalId rest)
+static void finish(Few *f, LocalId acc)
 {
 	Lanes *l = &f->lanes;
-	Nest *nest = l->nest;
-	Gen *gen = nest->gen;
+	Gen *gen = l->nest->gen;
 	Body element = {0};
-	LocalId total = lanes_declare(l, &gen->top, "total", f->lanes.order.lanes);
+	LocalId total = lanes_declare(l, &gen->top, "total", l->order.lanes);
 	const Value *lanes = lanes_element(l, acc, ix_iter(gen->arena, l->lane));
-	gen_append(gen, &gen->top, set_lanes(f, total, OP_NONE, lanes));
-	enter_elements(f);
-	nest_values(nest);
-	const Ix *at = f->elements ? ix_iter(gen->arena, f->elements->var) : zero_ix(gen);
-	const Value *value =
-		lanes_pairs(l, total, at, 0, f->lanes.order.rows, f->lanes.order.elements);
-	if (rest != acc)
-		value = lanes_combined(l, value, lanes_element(l, rest, at));
+	gen_append(gen, &gen->top, set_lanes(l, total, OP_NONE, lanes));
+	const Ix *at = enter_elements(f);
+	nest_values(l->nest);
+	const Value *value = lanes_pairs(l, total, at, l->order.rows, l->order.elements);
+	if (l->has_rest)
+		value = lanes_combined(l, value, lanes_element(l, l->rest, at));
 	lanes_store(l, "element", value, &element);
 	gen_append(gen, &gen->top, over_elements(f, body_block(&element)));
 }
 
 void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order, BufferId parts)
 {
-	Few f = {.lanes = {.nest = nest, .reduce = reduce, .order = order, .nelements = 1},
-		 .members = nest->batched ? nest->nresult : 0,
-		 .parts = parts};
-	f.lanes.along = &nest->loops[nest->nloops - 1];
-	f.elements = nest->nresult > f.members ? &nest->loops[0] : NULL;
-	Lanes *l = &f.lanes;
 	Gen *gen = nest->gen;
-	l->lane = gen_iter(gen, "lane");
-	l->wide = order.vectors;
+	uint32_t members = nest->batched ? nest->nresult : 0;
+	Few f = {.lanes = {.nest = nest,
+			   .reduce = reduce,
+			   .order = order,
+			   .along = &nest->loops[nest->nloops - 1],
+			   .kind = order.vectors ? LOOP_VECTOR : LOOP_SERIAL,
+			   .lane = gen_iter(gen, "lane")},
+		 .members = members,
+		 .elements = nest->nresult > members ? &nest->loops[0] : NULL,
+		 .parts = parts};
+	const Ix *whole = ix_size(gen->arena, order.whole);
 	Body all = gen->top;
 	gen->top = (Body){0};
-	LocalId acc = parts == BUFFER_NONE ? sum_at_once(&f) : sum_parts(&f, &all);
-	LocalId rest = size_same(f.lanes.order.whole, l->along->extent) ? acc : sum_rest(&f);
-	finish(&f, acc, rest);
+	LocalId acc = parts == BUFFER_NONE ? sum_rows(&f, &gen->top, zero_ix(gen), whole)
+					   : sum_parts(&f, &all);
+	if (!size_same(order.whole, f.lanes.along->extent))
+		sum_rest(&f);
+	finish(&f, acc);
 	gen_append(gen, &all, over_members(&f, body_block(&gen->top)));
 	gen->top = all;
 }
