@@ -98,15 +98,30 @@ static void put_loop(KernelText *k, const Stmt *loop)
 	put_scalar(k, loop);
 }
 
+/* Compilers warn of a test for less than 0 that no unsigned number passes. */
+static bool never_below(const Ix *ix, const Ix *lo, const Sizes *sizes)
+{
+	bool natural = ix->kind == IX_VALUE && ix->value->kind != VALUE_CONST &&
+		       op_neutral(OP_MAX, ix->value->dtype).i == 0;
+	return natural && dtype_is_integer(ix->value->dtype) && lo->kind == IX_SIZE &&
+	       size_is(sizes, lo->size, 0);
+}
+
 static void put_if(KernelText *k, const Stmt *stmt)
 {
 	static const char *const symbols[] = {[COND_LT] = "<", [COND_LE] = "<=", [COND_EQ] = "=="};
+	const char *between = "";
 	c_kernel_indent(k);
 	fprintf(k->out, "if (");
-	for (uint32_t i = 0; i < stmt->nconds; i++)
-		fprintf(k->out, "%s%s %s %s", i ? " && " : "", c_kernel_ix(k, stmt->conds[i].a),
-			symbols[stmt->conds[i].kind], c_kernel_ix(k, stmt->conds[i].b));
-	fprintf(k->out, "%s) {\n", stmt->nconds ? "" : "1");
+	for (uint32_t i = 0; i < stmt->nconds; i++) {
+		const Cond *cond = &stmt->conds[i];
+		if (cond->kind == COND_LE && never_below(cond->b, cond->a, k->m->program->sizes))
+			continue;
+		fprintf(k->out, "%s%s %s %s", between, c_kernel_ix(k, cond->a), symbols[cond->kind],
+			c_kernel_ix(k, cond->b));
+		between = " && ";
+	}
+	fprintf(k->out, "%s) {\n", *between ? "" : "1");
 }
 
 /* A local of rank 0 is declared with its value; an array is declared, then filled. */
@@ -146,15 +161,6 @@ void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt)
 		fprintf(k->out, "%s %s %s;\n", element, sum ? "+=" : "=", args[1]);
 	else
 		fprintf(k->out, "%s = %s;\n", element, c_op(k->arena, stmt->acc, dtype, args));
-}
-
-/* Compilers warn of a test for less than 0 that no unsigned number passes. */
-static bool never_below(const Ix *ix, const Ix *lo, const Sizes *sizes)
-{
-	bool natural = ix->kind == IX_VALUE && ix->value->kind != VALUE_CONST &&
-		       op_neutral(OP_MAX, ix->value->dtype).i == 0;
-	return natural && dtype_is_integer(ix->value->dtype) && lo->kind == IX_SIZE &&
-	       size_is(sizes, lo->size, 0);
 }
 
 static void put_check(KernelText *k, const Stmt *stmt)

@@ -29,12 +29,13 @@ static GridLoops grid_loops(const KernelText *k)
 	return loops;
 }
 
-/* `rest` is the block's number among those of this loop and the ones outside. */
+/* `rest` is the block's number among those of this loop and the ones outside. It is not divided by the blocks of a loop that
+ * has one, or none: then there is no block. */
 static void put_iterator(KernelText *k, const Stmt *loop, const char *rest, int64_t inner,
 			 bool outermost)
 {
 	Size blocks = size_ceil(sizes_of(k), loop->hi->size, loop->threads);
-	bool one = size_is(sizes_of(k), blocks, 1);
+	bool one = size_is(sizes_of(k), blocks, 1) || size_is(sizes_of(k), blocks, 0);
 	const char *number = arena_printf(k->arena, "(%s)", c_size(k->m, blocks));
 	const char *at = outermost ? rest : arena_printf(k->arena, "%s %% %s", rest, number);
 	c_kernel_indent(k);

@@ -112,24 +112,38 @@ typedef struct Search {
 	const Stmt *store; /* of the body */
 	bool *of_calls;	   /* by LocalId: of the body, and computed from such functions */
 	bool found;
+	const char *why; /* not NULL: arguments of calls cannot be computed before the body runs */
 } Search;
 
-/* May the arguments of calls be computed before the body runs? */
-static const char *value_refused(Search *s, const Value *value, bool argument)
+/* Of a value in an argument, or in an index there. */
+static const char *argument_refused(const Search *s, const Value *value)
 {
-	bool call = has_fast_path(s->t, value);
-	if (argument && call)
+	if (has_fast_path(s->t, value))
 		return "an argument is made of such a function";
-	if (argument && value->kind == VALUE_LOAD && value->buffer == s->store->buffer &&
+	if (value->kind == VALUE_LOAD && value->buffer == s->store->buffer &&
 	    !ix_same(value->ix, s->store->ix))
 		return "an argument is what another iteration may store";
-	if (argument && value->kind == VALUE_LOCAL && (value->nixs || s->of_calls[value->local]))
+	if (value->kind == VALUE_LOCAL && (value->nixs || s->of_calls[value->local]))
 		return "an argument is made of such a function";
+	return NULL;
+}
+
+static void see_argument(void *of, const Value *value)
+{
+	Search *s = of;
+	if (!s->why)
+		s->why = argument_refused(s, value);
+}
+
+static void search_calls(Search *s, const Value *value)
+{
+	bool call = has_fast_path(s->t, value);
 	s->found |= call;
-	const char *why = NULL;
-	for (uint32_t i = 0; i < value->nargs && !why; i++)
-		why = value_refused(s, value->args[i], argument || call);
-	return why;
+	for (uint32_t i = 0; i < value->nargs && !s->why; i++) {
+		search_calls(s, value->args[i]);
+		if (call)
+			value_each(value->args[i], see_argument, s);
+	}
 }
 
 static bool has_call(const Vectoring *t, const Value *value)
@@ -138,6 +152,25 @@ static bool has_call(const Vectoring *t, const Value *value)
 	for (uint32_t i = 0; i < value->nargs && !has; i++)
 		has = has_call(t, value->args[i]);
 	return has;
+}
+
+typedef struct Reads {
+	const bool *of_calls;
+	bool found;
+} Reads;
+
+static void see_of_calls(void *of, const Value *value)
+{
+	Reads *reads = of;
+	reads->found |= value->kind == VALUE_LOCAL && reads->of_calls[value->local];
+}
+
+/* Is the value of a local computed from such functions? */
+static bool is_of_calls(const Search *s, const Value *value)
+{
+	Reads reads = {s->of_calls, has_call(s->t, value)};
+	value_each(value, see_of_calls, &reads);
+	return reads.found;
 }
 
 const char *fast_path_strips_refused(const Vectoring *t, const Stmt *loop)
@@ -152,17 +185,17 @@ const char *fast_path_strips_refused(const Vectoring *t, const Stmt *loop)
 	if (body.n == 0 || body.stmts[body.n - 1]->kind != LOOP_STORE)
 		return "the body does not end with a store";
 	s.store = body.stmts[body.n - 1];
-	s.of_calls = ARENA_ARRAY(t->program->arena, bool, t->kernel->nlocals + 1);
+	s.of_calls = ARENA_ARRAY(t->program->arena, bool, t->kernel->nlocals);
 	for (uint32_t i = 0; i < body.n; i++) {
 		const Stmt *stmt = body.stmts[i];
 		bool local = stmt->kind == LOOP_LOCAL && t->kernel->locals[stmt->local].rank == 0;
 		if (!local && stmt != s.store)
 			return "the body is more than locals and a store";
-		const char *why = value_refused(&s, stmt->value, false);
-		if (why)
-			return why;
+		search_calls(&s, stmt->value);
+		if (s.why)
+			return s.why;
 		if (local)
-			s.of_calls[stmt->local] = has_call(t, stmt->value);
+			s.of_calls[stmt->local] = is_of_calls(&s, stmt->value);
 	}
 	return s.found ? NULL : "there is no function with a fast path";
 }
@@ -196,15 +229,43 @@ static void scan_value(const Strips *s, const Value *value, Body *to)
 		PUSH(arena, to->stmts, stmt_set(arena, s->far, OP_MAX, value_far(arena, value)));
 }
 
+static void note_local(void *needed, const Value *value)
+{
+	if (value->kind == VALUE_LOCAL)
+		((bool *)needed)[value->local] = true;
+}
+
+static void note_arguments(const Strips *s, const Value *value, bool *needed)
+{
+	for (uint32_t i = 0; i < value->nargs; i++)
+		note_arguments(s, value->args[i], needed);
+	if (has_fast_path(s->t, value))
+		value_each(value, note_local, needed);
+}
+
+/* By LocalId: do arguments of calls read it, or locals that they read? */
+static const bool *needed_locals(const Strips *s)
+{
+	bool *needed = ARENA_ARRAY(s->t->program->arena, bool, s->t->kernel->nlocals);
+	for (uint32_t i = s->loop->body.n; i-- > 0;) {
+		const Stmt *stmt = s->loop->body.stmts[i];
+		if (stmt->kind == LOOP_LOCAL && needed[stmt->local])
+			value_each(stmt->value, note_local, needed);
+		note_arguments(s, stmt->value, needed);
+	}
+	return needed;
+}
+
 static Block scan_body(const Strips *s)
 {
 	Arena *arena = s->t->program->arena;
+	const bool *needed = needed_locals(s);
 	Body body = {0};
 	for (uint32_t i = 0; i < s->loop->body.n; i++) {
 		const Stmt *stmt = s->loop->body.stmts[i];
 		if (has_call(s->t, stmt->value))
 			scan_value(s, stmt->value, &body);
-		else if (stmt->kind == LOOP_LOCAL)
+		else if (stmt->kind == LOOP_LOCAL && needed[stmt->local])
 			PUSH(arena, body.stmts, stmt);
 	}
 	return body_block(&body);

@@ -1,6 +1,7 @@
 """nn.py LIBRARY TEST...: functions of the library against NumPy in f64. LIBRARY is its text; TESTs are files of other tests
-that compare functions of it with NumPy. Each table below is a program of one routine."""
+that compare functions of it with NumPy. Each table below is a program of one routine, compiled with OPTIONS."""
 import math
+import os
 import re
 import sys
 import warnings
@@ -10,6 +11,7 @@ import numpy as np
 import tsr
 
 warnings.simplefilter("ignore")  # 0 / 0, the mean of no elements
+OPTIONS = os.environ.get("OPTIONS", "").split()
 SPARE = 3  # rows of a cache behind those that are read
 
 # ---- what the functions mean; shapes are those in storage order: batch, output, input ----
@@ -329,7 +331,7 @@ def wanted(case, number, inputs, weights):
 def compare(table, seed):
     """Returns how many results there were, and the texts of the wrong ones."""
     random = np.random.default_rng(seed)
-    model = tsr.compile(program_of(table), optimize=0, cache=False)
+    model = tsr.compile(program_of(table), optimize=0, cache=False, options=OPTIONS)
     count, wrong = 0, []
     for sizes in table["sizes"]:
         weights, inputs = draw_weights(random, model), draw_inputs(random, table, sizes)
@@ -346,7 +348,7 @@ def compare(table, seed):
 
 def initial_weights():
     """The variances of 60000 numbers, within five standard deviations, and their means."""
-    params = tsr.compile("import nn\n" + WEIGHTS, optimize=0, cache=False, seed=3).params
+    params = tsr.compile("import nn\n" + WEIGHTS, optimize=0, cache=False, options=OPTIONS, seed=3).params
     wrong = []
     for name, variance in ("he", 2 / 300), ("glorot", 2 / 500):
         values = params[name].astype(np.float64)
