@@ -16,10 +16,58 @@
  * with and without blocks: the sum so far waits in the result. Blocks of rows and columns store
  * elements of their own, so each may be a chunk of work; what is left behind the whole tiles belongs
  * to the last one.
+ *
+ * Tiles past an operand too large for the second cache, which is packed a block of columns at a
+ * time:
+ *
+ *   for first_row in 0..M step 1024
+ *     for first_col in 0..960 step 160          blocks of whole tiles; the last takes what is left behind
+ *       if 800 <= first_col: copy columns 960..1000 to packed   (tile_pack.c)
+ *       for i in 0..5 step 5                    the first rows, whose tiles copy
+ *         for j in 0..min(160, 960 - first_col) step 80
+ *           for k in 0..K: acc += a[..] * b[k*1000 + first_col + j + lane]
+ *             packed[j*K + k*80 + lane] = b[k*1000 + first_col + j + lane]
+ *       for i in 5..min(1024, M - first_row) step 5
+ *         for j in 0..min(160, 960 - first_col) step 80: one tile
+ *         if 800 <= first_col: one tile of the columns 960..1000
+ *
+ * The copy stays in the second cache, is never written to memory, and a row tile's operand stays in
+ * the first one past the columns of a block. A block may run on any thread: the copy is a scratch
+ * buffer. What the first tiles wait for is what a copy before them would wait for, but they
+ * multiply meanwhile; where the operand is transposed or grouped while it is copied, or rows are not
+ * known, all of the copy is made before the tiles.
  */
 #include "lower/tile_emit.h"
 
-#include "base/diag.h"
+/* What tiles go along, of rows or of columns. */
+typedef struct Way {
+	const Loop *loop;
+	const TileParts *parts;
+	IterVar first; /* of a block */
+	int64_t block; /* tiles of the first part; 0: there are no blocks */
+} Way;
+
+enum { ROWS, COLUMNS, WAYS };
+
+typedef struct Walk {
+	Tile *tile;
+	Way ways[WAYS];
+	int outer; /* of the two */
+	bool blocked;
+	bool copies; /* first tiles copy what they read */
+} Walk;
+
+static Walk walk_of(Tile *tile)
+{
+	int64_t rows = tile_rows_blocked(tile, &tile->rows.at[0]) ? tile->blocks.rows : 0;
+	int64_t cols = tile_cols_blocked(tile, &tile->cols.at[0]) ? tile->blocks.cols : 0;
+	return (Walk){.tile = tile,
+		      .ways = {{tile->row, &tile->rows, tile->first_row, rows},
+			       {tile->col, &tile->cols, tile->first_col, cols}},
+		      .outer = tile->by_rows || tile->by_blocks ? ROWS : COLUMNS,
+		      .blocked = tile->blocks.rows || tile->blocks.cols || tile->blocks.steps,
+		      .copies = tile->first_copies};
+}
 
 /* The outermost loop of the sum. */
 static const Loop *blocked_sum(const Tile *tile) { return &tile->nest->loops[tile->nest->nresult]; }
@@ -32,112 +80,105 @@ static Block over_steps(const Tile *tile, Block body)
 	return tile_over_blocks(tile, tile->first_step, end, tile->blocks.steps, body);
 }
 
-/* The tiles of a part of the rows or columns that are in the block from `first` on; block 0:
- * all. */
-static Block in_block(const Tile *tile, const Loop *loop, const TileParts *parts, uint32_t i,
-		      IterVar first, int64_t block, Block body)
+/* The tiles of a part, of those of its first one that are in the present block; what is left behind the whole tiles
+ * belongs to the last block. */
+static Block in_part(const Walk *w, const Way *way, uint32_t i, Block body)
 {
-	const TilePart *part = &parts->at[i];
-	if (block && i == 0)
-		return tile_within(tile, loop, part, first, block, body);
-	body = tile_part_loop(tile, loop, part, body);
-	if (!block)
+	const TilePart *part = &way->parts->at[i];
+	if (way->block && i == 0)
+		return tile_within(w->tile, way->loop, part, way->first, way->block, body);
+	body = tile_part_loop(w->tile, way->loop, part, body);
+	if (!way->block)
 		return body;
-	Gen *gen = tile->nest->gen;
-	const Ix *end = ix_add(gen->program, ix_iter(gen->arena, first), tile_const(tile, block));
-	return tile_only_if(tile, COND_LE, tile_blocks_end(tile, loop, parts), end, body);
+	Gen *gen = w->tile->nest->gen;
+	const Ix *end = ix_plus(gen->program, ix_iter(gen->arena, way->first), way->block);
+	return tile_only_if(w->tile, COND_LE, tile_blocks_end(w->tile, way->loop, way->parts), end,
+			    body);
 }
-
-static Block in_blocks(Tile *tile)
-{
-	Gen *gen = tile->nest->gen;
-	int64_t rows = tile_rows_blocked(tile, &tile->rows.at[0]) ? tile->blocks.rows : 0;
-	int64_t cols = tile_cols_blocked(tile, &tile->cols.at[0]) ? tile->blocks.cols : 0;
-	Body all = {0};
-	for (uint32_t j = 0; j < tile->cols.n; j++) {
-		Body of_cols = {0};
-		for (uint32_t i = 0; i < tile->rows.n; i++) {
-			Block one = tile_one(tile, &tile->rows.at[i], &tile->cols.at[j]);
-			gen_append(gen, &of_cols,
-				   in_block(tile, tile->row, &tile->rows, i, tile->first_row, rows,
-					    one));
-		}
-		gen_append(gen, &all,
-			   in_block(tile, tile->col, &tile->cols, j, tile->first_col, cols,
-				    body_block(&of_cols)));
-	}
-	Block body = body_block(&all);
-	if (tile->blocks.steps)
-		body = over_steps(tile, body);
-	if (cols)
-		body = tile_over_blocks(tile, tile->first_col,
-					tile_blocks_end(tile, tile->col, &tile->cols), cols, body);
-	if (rows)
-		body = tile_over_blocks(tile, tile->first_row,
-					tile_blocks_end(tile, tile->row, &tile->rows), rows, body);
-	return body;
-}
-
-/* ---- all ---- */
 
 /* Tiles of another part of the result than those before them. */
-static Block disjoint_tiles(const Tile *tile, Block tiles)
+static Block disjoint_tiles(const Walk *w, Block tiles)
 {
-	Gen *gen = tile->nest->gen;
+	Gen *gen = w->tile->nest->gen;
 	Body disjoint = {0};
-	for (uint32_t i = 0; i < tiles.n && tile->independent; i++) {
+	if (!w->tile->independent || w->blocked)
+		return tiles;
+	for (uint32_t i = 0; i < tiles.n; i++) {
 		Stmt *stmt = stmt_with(gen->arena, tiles.stmts[i], tiles.stmts[i]->body);
 		stmt->disjoint = true;
 		PUSH(gen->arena, disjoint.stmts, stmt);
 	}
-	return tile->independent ? body_block(&disjoint) : tiles;
+	return body_block(&disjoint);
 }
 
-/* All tiles of a part of the columns. `inner`: loops of the result from there on run inside it. */
-static Block column_tiles(Tile *tile, const TilePart *col, uint32_t inner)
+/* The tiles of a part of the outer way, of all parts of the other. `copies`: the first ones copy. */
+static Block tiles_of(const Walk *w, const TilePart *outer, bool copies)
 {
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	Body rows = {0};
-	uint32_t end = nest->nresult - (tile->row != NULL);
-	bool remainder = tile->remainder.n && col == &tile->cols.at[tile->cols.n - 1];
-	const TileParts *parts = remainder ? &tile->remainder : &tile->rows;
-	for (uint32_t i = 0; i < parts->n; i++) {
-		Block one = tile_traversal(tile, tile_one(tile, &parts->at[i], col));
-		one = tile_part_loop(tile, tile->row, &parts->at[i], one);
-		gen_append(gen, &rows, i > 0 ? disjoint_tiles(tile, one) : one);
+	Tile *tile = w->tile;
+	Way inner = w->ways[!w->outer];
+	Body all = {0};
+	if (tile->remainder.n && outer == &tile->cols.at[tile->cols.n - 1])
+		inner.parts = &tile->remainder;
+	for (uint32_t i = 0; i < inner.parts->n; i++) {
+		const TilePart *part = &inner.parts->at[i];
+		tile->copies = copies && i == 0;
+		Block one = w->outer == ROWS ? tile_one(tile, outer, part)
+					     : tile_one(tile, part, outer);
+		one = in_part(w, &inner, i, tile_traversal(tile, one));
+		gen_append(tile->nest->gen, &all, i > 0 ? disjoint_tiles(w, one) : one);
 	}
-	Block body = nest_wrap(nest, inner, end, nest->nloops, body_block(&rows));
-	return tile_part_loop(tile, tile->col, col, body);
+	return body_block(&all);
 }
 
-/* All tiles of a part of the rows, where they go along these. */
-static Block row_tiles(Tile *tile, const TilePart *row)
+/* The first tiles of the rows copy, those behind them do not. */
+static Block rows_with_first(const Walk *w)
 {
-	Body cols = {0};
-	for (uint32_t j = 0; j < tile->cols.n; j++) {
-		const TilePart *col = &tile->cols.at[j];
-		Block one = tile_traversal(tile, tile_one(tile, row, col));
-		one = tile_part_loop(tile, tile->col, col, one);
-		gen_append(tile->nest->gen, &cols, j > 0 ? disjoint_tiles(tile, one) : one);
+	Arena *arena = w->tile->nest->gen->arena;
+	const TilePart *part = &w->ways[ROWS].parts->at[0];
+	Body all = {0};
+	for (int i = 0; i < 2; i++) {
+		Block rows = in_part(w, &w->ways[ROWS], 0, tiles_of(w, part, i == 0));
+		Stmt *loop = stmt_with(arena, rows.stmts[0], rows.stmts[0]->body);
+		*(i == 0 ? &loop->hi : &loop->lo) = tile_const(w->tile, part->step);
+		PUSH(arena, all.stmts, loop);
 	}
-	return tile_part_loop(tile, tile->row, row, body_block(&cols));
+	return body_block(&all);
+}
+
+/* All tiles. Loops of the result from `inner` on run inside the columns, and inside blocks of them. */
+static Block all_parts(const Walk *w, uint32_t inner)
+{
+	const Nest *nest = w->tile->nest;
+	const Way *outer = &w->ways[w->outer];
+	uint32_t end = nest->nresult - (w->tile->row != NULL);
+	Body all = {0};
+	for (uint32_t i = 0; i < outer->parts->n; i++) {
+		bool first = i == 0 && w->copies;
+		Block tiles = first ? (Block){0} : tiles_of(w, &outer->parts->at[i], false);
+		if (w->outer == COLUMNS)
+			tiles = nest_wrap(nest, inner, end, nest->nloops, tiles);
+		tiles = first ? rows_with_first(w) : in_part(w, outer, i, tiles);
+		gen_append(nest->gen, &all, i > 0 ? disjoint_tiles(w, tiles) : tiles);
+	}
+	Block body = body_block(&all);
+	return w->outer == ROWS ? nest_wrap(nest, inner, end, nest->nloops, body) : body;
 }
 
 Block tile_all(Tile *tile, uint32_t inner)
 {
-	Gen *gen = tile->nest->gen;
-	const TileBlocks *blocks = &tile->blocks;
-	if (blocks->rows || blocks->cols || blocks->steps)
-		return tile->by_blocks ? tile_panels(tile, inner) : in_blocks(tile);
+	Walk w = walk_of(tile);
 	Body all = {0};
-	for (uint32_t i = 0; tile->by_rows && i < tile->rows.n; i++) {
-		Block tiles = row_tiles(tile, &tile->rows.at[i]);
-		gen_append(gen, &all, i > 0 ? disjoint_tiles(tile, tiles) : tiles);
-	}
-	for (uint32_t j = 0; !tile->by_rows && j < tile->cols.n; j++) {
-		Block tiles = column_tiles(tile, &tile->cols.at[j], inner);
-		gen_append(gen, &all, j > 0 ? disjoint_tiles(tile, tiles) : tiles);
-	}
-	return body_block(&all);
+	if (tile->by_blocks)
+		gen_append(tile->nest->gen, &all, tile_pack_block(tile, tile->first_copies));
+	gen_append(tile->nest->gen, &all, all_parts(&w, inner));
+	Block body = body_block(&all);
+	if (tile->blocks.steps)
+		body = over_steps(tile, body);
+	for (int i = WAYS; i-- > 0;)
+		if (w.ways[i].block)
+			body = tile_over_blocks(
+				tile, w.ways[i].first,
+				tile_blocks_end(tile, w.ways[i].loop, w.ways[i].parts),
+				w.ways[i].block, body);
+	return body;
 }

@@ -6,7 +6,7 @@
  *            waits in the result, which stays in the second cache
  *   rows     rows whose operand does not stay in the second cache, past all columns
  *   panels   columns of an operand that is packed, as many as stay in the second cache, each block packed
- *            where its tiles begin (tile_panel.c)
+ *            where its tiles begin (tile_block.c)
  *
  * A schedule may ask for others; what a tile cannot do is refused.
  */

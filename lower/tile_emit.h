@@ -13,9 +13,6 @@ Kernel tile_packing(Tile *tile);
 /* tile_block.c: all tiles, in blocks or not. `inner`: loops of the result from there on run inside
  * the columns. */
 Block tile_all(Tile *tile, uint32_t inner);
-/* All tiles, where the packed operand is copied block by block (tile_panel.c). `inner`: loops of
- * the result from there on run inside a block. */
-Block tile_panels(Tile *tile, uint32_t inner);
 /* tile_traversal.c: the loop around a tile that tiles go along first; its blocks around all
  * tiles. */
 Block tile_traversal(const Tile *tile, Block one);

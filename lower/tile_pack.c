@@ -13,7 +13,7 @@
  * filling up the last columns saves vectors. What is of a type of storage is widened, but in copies
  * that stay (prepack.c) and in those of groups of steps, which a lane has beside each other
  * (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns,
- * where their tiles begin (tile_panel.c).
+ * where their tiles begin (tile_block.c).
  */
 #include "loops/linear.h"
 #include "loops/walk.h"
