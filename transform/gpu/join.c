@@ -3,8 +3,9 @@
  * Two kernels are fused where their loops of the grid have the same extents and threads, there is a
  * buffer that one of them stores and the other touches, and every such buffer is touched by both at
  * one index of the grid's iterators alone: each thread has that element for itself. A kernel goes
- * to an earlier one past those between that share no stored buffer with it; never past a check, and
- * never into one. Then a temporary that no other kernel touches, and that its thread stores before
+ * to an earlier one past those between that share no stored buffer with it; those between that it
+ * has to follow, a few, go before the earlier one, where they do not have to follow that. None goes
+ * past a check, or into one. Then a temporary that no other kernel touches, and that its thread stores before
  * all else, becomes a local.
  */
 #include "transform/gpu/join.h"
@@ -16,6 +17,8 @@
 #include "loops/steps.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
+
+enum { FOLLOWED_MOST = 4 };
 
 /* ---- what a kernel does ---- */
 
@@ -153,16 +156,46 @@ static bool join_own(const Joins *j, const Kernel *a, const Kernel *b, Kernel *m
 	return true;
 }
 
+/* ---- one kernel and those before it ---- */
+
+/* Kernels so far, by number, the last one first, which another one has to follow. */
+typedef struct Followed {
+	uint32_t at[FOLLOWED_MOST], n;
+} Followed;
+
+static bool one_depends(const Joins *j, const Followed *followed, const Kernel *on)
+{
+	for (uint32_t i = 0; i < followed->n; i++)
+		if (depends(j, on, &j->made[followed->at[i]]))
+			return true;
+	return false;
+}
+
+/* The followed ones go before kernel number i, in their order. Requires: none of them depends on it, nor on one behind it
+ * that is not among them. */
+static void move_before(const Joins *j, const Followed *followed, uint32_t i)
+{
+	for (uint32_t k = followed->n; k-- > 0; i++) {
+		uint32_t from = followed->at[k];
+		Kernel moved = j->made[from];
+		memmove(&j->made[i + 1], &j->made[i], (from - i) * sizeof moved);
+		j->made[i] = moved;
+	}
+}
+
 static void join_with_made(Joins *j, const Kernel *kernel, JoinTwo join)
 {
-	for (uint32_t i = j->n; i-- > 0;) {
+	Followed followed = {.n = 0};
+	for (uint32_t i = j->n; i-- > 0 && followed.n < FOLLOWED_MOST;) {
 		Kernel made;
-		if (join(j, &j->made[i], kernel, &made)) {
+		bool before = one_depends(j, &followed, &j->made[i]);
+		if (!before && join(j, &j->made[i], kernel, &made)) {
 			j->made[i] = made;
+			move_before(j, &followed, i);
 			return;
 		}
-		if (depends(j, &j->made[i], kernel))
-			break;
+		if (before || depends(j, &j->made[i], kernel))
+			followed.at[followed.n++] = i;
 	}
 	j->made[j->n++] = *kernel;
 }
