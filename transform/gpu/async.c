@@ -50,20 +50,26 @@ static TilePlace place_of(const Tiling *g, const Side *side, const Chunks *c, co
 {
 	const Ix *line = plus(g, times(g, iter(g, i->time), c->outer), iter(g, i->outer));
 	const Ix *chunk = times(g, iter(g, i->inner), c->elements), *none = number(g, 0);
-	if (side->steps_contiguous)
-		return (TilePlace){line, none, chunk, iter(g, i->lane)};
-	return (TilePlace){chunk, iter(g, i->lane), line, none};
+	bool steps = side->steps_contiguous;
+	return (TilePlace){.along = steps ? line : chunk,
+			   .along_element = steps ? none : iter(g, i->lane),
+			   .round = none,
+			   .step = steps ? chunk : line,
+			   .step_element = steps ? iter(g, i->lane) : none,
+			   .unit = c->elements};
 }
 
-/* Behind the last place is the last one, or the last chunk. */
+/* Behind the last place is the last one, or the last chunk, or it is not read at all. */
 static TilePlace source_of(const Tiling *g, const Side *side, const Chunks *c, const CopyIters *i,
 			   const Ix *k)
 {
 	TilePlace place = place_of(g, side, c, i);
 	int64_t back = side->steps_contiguous ? 1 : c->elements;
 	const Ix *last = sized(g, size_plus(g->program->sizes, side->group->extent, -back));
-	place.along = ix_binary(g->program, IX_MIN, tiling_side_at(g, side, place.along), last);
-	place.step = plus(g, k, place.step);
+	place.along = tiling_side_at(g, side, place.along);
+	if (tiling_is_held(g, side))
+		place.along = ix_binary(g->program, IX_MIN, place.along, last);
+	place.round = k;
 	return place;
 }
 
@@ -81,9 +87,6 @@ static Taken taken_at(const Tiling *g, const Side *side, const CopyIters *i, con
 {
 	Chunks c = chunks_of(g, side);
 	TilePlace place = source_of(g, side, &c, i, k);
-	place.along = plus(g, place.along, place.along_element);
-	place.step = plus(g, place.step, place.step_element);
-	place.along_element = place.step_element = number(g, 0);
 	return tiling_take(g, side, &place, !tiling_is_whole(g));
 }
 
@@ -127,8 +130,6 @@ static bool find_chunks(Tiling *g, Side *side)
 {
 	int64_t each = element_bytes(g, side);
 	bool found = false;
-	if (!tiling_is_held(g, side) || !tiling_sum_is_one(g, side))
-		return false;
 	for (int64_t bytes = QUAD * COPY_LEAST; bytes >= COPY_LEAST && !found; bytes /= 2) {
 		side->chunk = bytes / each;
 		found = side->chunk > 0 && has_chunks(g, side);
@@ -187,6 +188,17 @@ static const Ix *stage_at(const Tiling *g, int64_t behind)
 			 number(g, g->stages));
 }
 
+/* Where there are steps in the round. */
+static Block if_steps(const Tiling *g, Block body)
+{
+	Size all = g->product->sum.extent;
+	if (!tiling_is_whole(g))
+		return if_below(g, first_step(g), sized(g, all), body);
+	Size rounds =
+		size_div(g->program->sizes, all, size_const(g->program->sizes, g->tile->steps));
+	return if_below(g, iter(g, g->k), sized(g, rounds), body);
+}
+
 void async_rounds(Tiling *g, Body *body)
 {
 	int64_t ahead = g->stages - 1;
@@ -197,8 +209,7 @@ void async_rounds(Tiling *g, Body *body)
 	add_barrier(g, &loop);
 	add(g, &copies, copy(g, &g->rows, stage_at(g, 0)));
 	add(g, &copies, copy(g, &g->columns, stage_at(g, 0)));
-	add(g, &loop,
-	    if_below(g, first_step(g), sized(g, g->product->sum.extent), body_block(&copies)));
+	add(g, &loop, if_steps(g, body_block(&copies)));
 	PUSH(g->arena, loop.stmts, stmt_commit(g->arena));
 	add(g, &adds, mma_steps(g, stage_at(g, 1)));
 	if (g->parts != g->sums)

@@ -24,21 +24,25 @@ static const Ix *step_along(const Tiling *g, const Side *side, const CopyIters *
 	return side->operand->sum_first ? times(g, iter(g, i->inner), QUAD) : iter(g, i->outer);
 }
 
-/* Of the four, which lie along the side or along the sum, the one at hand. */
-static TilePlace place_of(const Tiling *g, const Side *side, const CopyIters *i, const Ix *step)
+/* Of the four, which lie along the side or along the sum, the one at hand, in the round from a step on. */
+static TilePlace place_of(const Tiling *g, const Side *side, const CopyIters *i, const Ix *round)
 {
 	const Ix *element = iter(g, i->lane), *none = number(g, 0);
 	bool sum_first = side->operand->sum_first;
-	return (TilePlace){place_along(g, side, i), sum_first ? none : element, step,
-			   sum_first ? element : none};
+	return (TilePlace){.along = place_along(g, side, i),
+			   .along_element = sum_first ? none : element,
+			   .round = round,
+			   .step = step_along(g, side, i),
+			   .step_element = sum_first ? element : none,
+			   .unit = QUAD};
 }
 
 /* In the operand: a place behind the last one is the last one, or is not read at all. Of four that are read at
  * once the first decides. */
-static TilePlace source_of(const Tiling *g, const Side *side, const CopyIters *i, const Ix *step)
+static TilePlace source_of(const Tiling *g, const Side *side, const CopyIters *i, const Ix *round)
 {
 	Sizes *sizes = g->program->sizes;
-	TilePlace place = place_of(g, side, i, step);
+	TilePlace place = place_of(g, side, i, round);
 	bool four = side->wide && !side->operand->sum_first;
 	if (!four) {
 		place.along = plus(g, place.along, place.along_element);
@@ -105,7 +109,7 @@ Block tiling_load(Tiling *g, const Side *side, const Ix *k, bool last)
 	CopyIters i = tiling_copy_iters(g);
 	Side own = *side;
 	own.wide = side->wide && !last;
-	TilePlace place = source_of(g, &own, &i, plus(g, k, step_along(g, side, &i)));
+	TilePlace place = source_of(g, &own, &i, k);
 	Taken taken = tiling_take(g, side, &place, last);
 	return threads_of(g, side, &i, set_next(g, &own, &i, &taken));
 }
@@ -113,7 +117,7 @@ Block tiling_load(Tiling *g, const Side *side, const Ix *k, bool last)
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage)
 {
 	CopyIters i = tiling_copy_iters(g);
-	TilePlace place = place_of(g, side, &i, step_along(g, side, &i));
+	TilePlace place = place_of(g, side, &i, number(g, 0));
 	const Ix *stage_step[] = {stage, plus(g, place.step, place.step_element)};
 	const Ix *at =
 		tiling_shared(g, side, stage_step, plus(g, place.along, place.along_element));
@@ -150,7 +154,7 @@ static bool reads_wide(Tiling *g, const Side *side)
 	CopyIters i = tiling_copy_iters(g);
 	Side wide = *side;
 	wide.wide = true;
-	TilePlace place = source_of(g, &wide, &i, plus(g, iter(g, g->k), step_along(g, side, &i)));
+	TilePlace place = source_of(g, &wide, &i, iter(g, g->k));
 	Taken taken = tiling_take(g, side, &place, false);
 	bool one = true;
 	for (uint32_t c = 0; c < taken.nconds; c++)

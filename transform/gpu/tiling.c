@@ -55,7 +55,7 @@ static const Ix *divided(const Tiling *g, IxKind kind, const Ix *a, Size by)
 						 : ix_binary(g->program, kind, a, sized(g, by));
 }
 
-/* The iterators of the group at a number of all of its iterations, or of fours of them (`unit`). */
+/* The iterators of the group at a number of all of its iterations, or of as many of them as `unit` says. */
 static void split_group(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at,
 			int64_t unit)
 {
@@ -73,22 +73,46 @@ static void split_group(const Tiling *g, const Ix **iters, const LoopGroup *grou
 	}
 }
 
-/* At a place and, where that is a multiple of four, one of the four from there on, which are in one iteration of
- * the outer loops where four divides the innermost one's. */
-static void put_operand(const Tiling *g, const Ix **iters, const ProductOperand *operand,
-			const LoopGroup *group, const Ix *const *at_element)
+enum { PLACE_PARTS = 3 };
+
+/* A place in a group as a sum, each part a multiple of its unit and what is behind it less than that; the last unit is 1. */
+typedef struct GroupPlace {
+	const Ix *parts[PLACE_PARTS];
+	int64_t units[PLACE_PARTS];
+} GroupPlace;
+
+static const Ix *parts_of(const Tiling *g, const GroupPlace *place, int from, int to)
 {
-	const Ix *both = plus(g, at_element[0], at_element[1]);
+	const Ix *all = number(g, 0);
+	for (int i = from; i < to; i++)
+		all = plus(g, all, place->parts[i]);
+	return all;
+}
+
+/* What is less than a unit is in one iteration of the outer loops where the unit divides the innermost one's, so that
+ * the first parts alone say which. */
+static void put_operand(const Tiling *g, const Ix **iters, const ProductOperand *operand,
+			const LoopGroup *group, const GroupPlace *place)
+{
+	Sizes *sizes = g->program->sizes;
 	const Stmt *inner = group->loops[group->n - 1];
+	int first = 0;
 	if (goes_through_one(g, operand, group)) {
-		tiling_put(g, iters, group, both);
-	} else if (at_element[1]->kind == IX_ITER && tiling_by_four(g, inner->hi->size)) {
-		const Ix *fours = ix_binary(g->program, IX_DIV, at_element[0], number(g, QUAD));
-		split_group(g, iters, group, fours, QUAD);
-		iters[inner->iter] = plus(g, iters[inner->iter], at_element[1]);
-	} else {
-		split_group(g, iters, group, both, 1);
+		tiling_put(g, iters, group, parts_of(g, place, 0, PLACE_PARTS));
+		return;
 	}
+	while (!size_divides(sizes, size_const(sizes, place->units[first]), inner->hi->size))
+		first++;
+	const Ix *at = parts_of(g, place, 0, first + 1);
+	at = divided(g, IX_DIV, at, size_const(sizes, place->units[first]));
+	split_group(g, iters, group, at, place->units[first]);
+	iters[inner->iter] =
+		plus(g, iters[inner->iter], parts_of(g, place, first + 1, PLACE_PARTS));
+}
+
+static int64_t unit_of(const TilePlace *place, const Ix *element)
+{
+	return element->kind == IX_ITER ? place->unit : 1;
 }
 
 bool tiling_is_held(const Tiling *g, const Side *side)
@@ -96,27 +120,24 @@ bool tiling_is_held(const Tiling *g, const Side *side)
 	return goes_through_one(g, side->operand, side->group);
 }
 
-bool tiling_sum_is_one(const Tiling *g, const Side *side)
-{
-	return goes_through_one(g, side->operand, &g->product->sum);
-}
-
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last)
 {
 	const ProductOperand *operand = side->operand;
 	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
-	const Ix *along[] = {place->along, place->along_element};
-	const Ix *step[] = {place->step, place->step_element};
-	put_operand(g, iters, operand, side->group, along);
-	put_operand(g, iters, operand, &g->product->sum, step);
+	const Ix *along = plus(g, place->along, place->along_element);
+	GroupPlace side_place = {{place->along, place->along_element, number(g, 0)},
+				 {unit_of(place, place->along_element), 1, 1}};
+	GroupPlace sum_place = {{place->round, place->step, place->step_element},
+				{g->tile->steps, unit_of(place, place->step_element), 1}};
+	put_operand(g, iters, operand, side->group, &side_place);
+	put_operand(g, iters, operand, &g->product->sum, &sum_place);
 	Rewrite rewrite = {.program = g->program, .iters = iters, .span = g->kernel->span};
 	Cond *conds = ARENA_ARRAY(g->arena, Cond, operand->nconds + 2);
 	uint32_t n = 0;
 	if (!tiling_is_held(g, side))
-		conds[n++] =
-			(Cond){COND_LT, plus(g, along[0], along[1]), sized(g, side->group->extent)};
+		conds[n++] = (Cond){COND_LT, along, sized(g, side->group->extent)};
 	if (last)
-		conds[n++] = (Cond){COND_LT, plus(g, step[0], step[1]),
+		conds[n++] = (Cond){COND_LT, parts_of(g, &sum_place, 0, PLACE_PARTS),
 				    sized(g, g->product->sum.extent)};
 	for (uint32_t i = 0; i < operand->nconds; i++) {
 		const Cond *cond = &operand->conds[i];

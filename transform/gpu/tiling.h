@@ -44,9 +44,12 @@ typedef struct Tiling {
 	Body body;
 } Tiling;
 
-/* Along a side and along the sum: a beginning of four, and which of them. */
+/* Along a side: the first of some elements that are read at once, and which of them. Along the sum: the first step of a
+ * round, a step in it and which element from there on. `unit`: how many such elements there are, at multiples of as
+ * many. An element that is no iterator is the only one. */
 typedef struct TilePlace {
-	const Ix *along, *along_element, *step, *step_element;
+	const Ix *along, *along_element, *round, *step, *step_element;
+	int64_t unit;
 } TilePlace;
 
 /* A factor at a place, where all conditions hold. */
@@ -110,8 +113,6 @@ Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block);
 /* Does the operand go through the loops of its side as through one? Then places behind the last one are held to
  * it; else they are not read. */
 bool tiling_is_held(const Tiling *g, const Side *side);
-/* ... through the loops of the sum? */
-bool tiling_sum_is_one(const Tiling *g, const Side *side);
 /* The operand's factor at a place; `last`: where there is such a step. */
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last);
 /* May four lanes access at once all that the value reads, a buffer at an index? */

@@ -34,6 +34,16 @@ for kind, tile, layout, sizes in ([("bf16", NARROW[0], "i, k; k, j", DIMS), ("f1
         kind, tile[0], tile[2], layout, count(text, "mma.sync.aligned"), count(text, "ldmatrix.sync.aligned.m8n8.x4"),
         count(text, "ldmatrix.sync.aligned.m8n8.x2"), " and ".join("asynchronous by " + n for n in sorted(set(re.findall(r"cp\.async\.c[ag]\.shared\.global \S+ \S+ (\d+)", text)))) or "by threads"))
 
+program = """dim n
+input x : bf16 [n | 14, 14, 64]
+input w : bf16 [3, 3, 64 -> 128]
+output y = relu(einsum("n | 1*p =+? a, 1*q =+? b, c; a, b, c -> j => n | p, q, j", f32(x), f32(w)))
+"""
+text, registers, stack = compiled(tsrc, folder, program, "y: tile q 64 32, j 64 32\n", "--target=cuda:sm_80")
+assert stack == [0, 0] and registers <= 128 and ".local" not in text, (registers, stack)
+assert not re.search(r"\b(div|rem)\.[su](32|64)", text)
+print("bf16 convolution: %d products, asynchronous by %s" % (count(text, "mma.sync.aligned"), " and ".join(sorted(set(re.findall(r"cp\.async\.c[ag]\.shared\.global \S+ \S+ (\d+)", text))))))
+
 # 288 threads, so that a thread has 224 registers
 for kind, columns, layout in [("bf16", 64, "i, k; k, j"), ("f16", 128, "k, i; j, k"), ("bf16", 192, "i, k; j, k"), ("bf16", 256, "i, k; k, j")]:
     first, second = (row.translate(str.maketrans(KNOWN)) for row in layout.split("; "))

@@ -1,0 +1,84 @@
+"""Convolutions on a GPU: strides, dilations, margins, groups, channels of every kind and symbolic sizes, in tiles and as windows
+of each channel, against sums of shifted pictures in float64; PTX has the bits that a host has. gpu_conv.py SEED KIND..."""
+import sys
+
+import numpy as np
+
+from tsrlib import Model, from_bf16, schedule, to_bf16
+
+rng = np.random.default_rng(int(sys.argv[1]))
+ERRORS = {"f32": 2e-6, "bf16": 2e-6, "f16": 2e-6}  # of the error of an element, in units of its terms' absolute sum
+SMALL, LARGE = (16, 64, 4, 4), (64, 64, 8, 4)
+WARPS = {SMALL: (16, 64, 16, 16), LARGE: (64, 64, 32, 32)}
+
+
+def draw(kind, *shape):
+    """An array as it is given, and its numbers."""
+    x = rng.standard_normal(shape).astype(np.float32)
+    if kind == "bf16":
+        bits = to_bf16(x)
+        return bits, from_bf16(bits).astype(np.float64)
+    x = x.astype(np.float16) if kind == "f16" else x
+    return x, x.astype(np.float64)
+
+
+def windows(x, out, taps, stride, dilation, pad):
+    """[t, h, w, c] -> [t, out[0], out[1], taps[0], taps[1], c], 0 in the margins."""
+    wide = np.pad(x, ((0, 0), (pad, pad + 64), (pad, pad + 64), (0, 0)))
+    rows = stride * np.arange(out[0])[:, None] + dilation * np.arange(taps[0])
+    columns = stride * np.arange(out[1])[:, None] + dilation * np.arange(taps[1])
+    return wide[:, rows[:, None, :, None], columns[None, :, None, :]]
+
+
+def run(model, dims, inputs, shape):
+    got, = model.forward(dims, inputs, [(shape, np.float32)])
+    if model.ptx:
+        ptx, model.ptx = model.ptx, None
+        host, = model.forward(dims, inputs, [(shape, np.float32)])
+        model.ptx = ptx
+        assert np.array_equal(np.asarray(got).view(np.uint32), np.asarray(host).view(np.uint32)), shape
+    return np.asarray(got).astype(np.float64)
+
+
+def check(name, kind, got, terms, subscripts):
+    want = np.maximum(np.einsum(subscripts, *terms), 0)
+    size = np.einsum(subscripts, *map(np.abs, terms))
+    assert got.shape == want.shape and np.all(np.isfinite(got)), (name, got.shape, want.shape)
+    worst = float((np.abs(got - want) / (size + 1)).max(initial=0))
+    assert worst <= ERRORS[kind], (name, kind, worst)
+
+
+def conv(kind, tile, picture, channels, taps=(3, 3), stride=1, dilation=1, pad=1, groups=0, symbolic=""):
+    """symbolic: which of h, w, c and o, the channels of the result, are dims."""
+    (h, w), c, out = picture, *channels
+    places = [(n + 2 * pad - (k - 1) * dilation - 1) // stride + 1 for n, k in zip(picture, taps)]
+    sizes = dict(h=h, w=w, c=c, o=out)
+    words = {name: name if name in symbolic else str(size) for name, size in sizes.items()}
+    cast = "%s" if kind == "f32" else "f32(%s)"
+    group, own = ("%d, " % groups, "g, ") if groups else ("", "")
+    tile = tile if kind == "f32" else WARPS[tile]
+    model = Model("".join("dim %s\n" % name for name in "t" + symbolic) + """input x : %s [t | %s, %s, %s%s]
+input k : %s [%s%d, %d, %s -> %s]
+output y = relu(einsum("t | %d*p =+?[%d] %d*a, %d*q =+?[%d] %d*b, %sc; %sa, b, c -> j => t | p, q, %sj", %s, %s))
+""" % (kind, words["h"], words["w"], group, words["c"], kind, group, *taps, words["c"], words["o"], stride, pad, dilation, stride, pad,
+       dilation, own, own, own, cast % "x", cast % "k"),
+                  schedule("y: tile q %d %d, j %d %d\n" % (tile[0], tile[2], tile[1], tile[3])) + (["--fp=strict"] if kind == "f32" else []))
+    many = groups or 1
+    for t in (0, 2):
+        (x, x64), (k, k64) = draw(kind, t, h, w, many * c), draw(kind, out, many, *taps, c)
+        got = run(model, [t, *(sizes[name] for name in symbolic)], [x, k], (t, *places, many * out))
+        seen = windows(x64, places, taps, stride, dilation, pad).reshape(t, *places, *taps, many, c)
+        check("%s" % [kind, picture, channels, taps, stride, dilation, pad, groups, symbolic], kind,
+              got.reshape(t, *places, many, out), (seen, k64), "tpqabgc,jgabc->tpqgj")
+
+
+for kind in sys.argv[2:]:
+    conv(kind, SMALL, (7, 9), (16, 20))
+    conv(kind, LARGE, (11, 8), (32, 24), stride=2)
+    conv(kind, LARGE, (9, 10), (24, 70), dilation=2, pad=2)
+    conv(kind, SMALL, (13, 12), (3, 16), taps=(7, 5), stride=2, pad=3)
+    conv(kind, SMALL, (6, 7), (8, 12), taps=(1, 1), stride=3, pad=0)
+    conv(kind, SMALL, (5, 6), (8, 16), groups=3)
+    conv(kind, LARGE, (6, 9), (32, 33), stride=2, symbolic="hw")
+    conv(kind, SMALL, (5, 4), (19, 6), taps=(2, 3), symbolic="hwco")
+print("convolutions are near those of float64")
