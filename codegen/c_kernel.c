@@ -28,6 +28,8 @@ static int64_t threads_inside(const KernelText *k, const Stmt *loop)
 
 static void put_threads(KernelText *k, const Stmt *stmt)
 {
+	if (k->turns && !k->threads && k->role != ROLE_ALL && stmt->threads != k->role)
+		return;
 	c_kernel_indent(k);
 	fprintf(k->out, "%s(%s, %s, %lld",
 		k->threads	? "TSR_THREADS_IN"
@@ -209,6 +211,16 @@ static void put_rounds_of(KernelText *k, const Stmt *loop, int64_t first)
 	fprintf(k->out, "}\n");
 }
 
+void c_kernel_if_role(KernelText *k, const Stmt *loop)
+{
+	int64_t n = 1;
+	size_is_const(k->m->program->sizes, loop->hi->size, &n);
+	c_kernel_indent(k);
+	fprintf(k->out, "if (TSR_THREAD >= %lld && TSR_THREAD < %lld) {\n",
+		(long long)loop->threads, (long long)(loop->threads + n * threads_inside(k, loop)));
+	k->indent++;
+}
+
 /* On a GPU a loop for the threads of each loop of a block, which go on each at its own pace. */
 static void put_rounds(KernelText *k, const Stmt *loop)
 {
@@ -220,13 +232,7 @@ static void put_rounds(KernelText *k, const Stmt *loop)
 			seen |= loop->body.stmts[before]->threads == stmt->threads;
 		if (seen)
 			continue;
-		int64_t n = 1;
-		size_is_const(k->m->program->sizes, stmt->hi->size, &n);
-		c_kernel_indent(k);
-		fprintf(k->out, "if (TSR_THREAD >= %lld && TSR_THREAD < %lld) {\n",
-			(long long)stmt->threads,
-			(long long)(stmt->threads + n * threads_inside(k, stmt)));
-		k->indent++;
+		c_kernel_if_role(k, stmt);
 		put_rounds_of(k, loop, stmt->threads);
 		if (block_is_of_warps(&stmt->body)) /* ptxas has none on its way where paths meet */
 			put_line(k, "TSR_GROUP_WAIT(0)");
@@ -259,7 +265,7 @@ static PutLoop *loop_writer(const KernelText *k, const Stmt *stmt)
 	case LOOP_MATRIX: return k->tiles_used ? c_matrix_loop : NULL;
 	case LOOP_PARALLEL: return put_chunks;
 	case LOOP_BLOCK: return put_threads;
-	case LOOP_SERIAL: return k->device && cuda_is_rounds(stmt) ? put_rounds : NULL;
+	case LOOP_SERIAL: return k->device && !k->turns && cuda_is_rounds(stmt) ? put_rounds : NULL;
 	case LOOP_GROUP: return cuda_group_loop;
 	default: return NULL;
 	}

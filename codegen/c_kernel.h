@@ -6,6 +6,8 @@
 #include "base/pointer_map.h"
 #include "codegen/c_vectors.h"
 
+enum { ROLE_ALL = -1 };
+
 typedef struct KernelText {
 	FILE *out;
 	const Module *m;
@@ -29,6 +31,8 @@ typedef struct KernelText {
 	bool tiles_open; /* what is written is products whose sums are in tiles, or may be */
 	bool tiles_used; /* the sums are in tiles */
 	bool warps;	 /* ... whose iterations are warps */
+	bool turns;	 /* in a block that takes turns */
+	int64_t role; /* ... of its loops of a block those are written that begin at this thread; or ROLE_ALL */
 	bool alone;   /* what is written stays one element, whatever the compiler does */
 } KernelText;
 
@@ -67,6 +71,8 @@ void c_kernel_shared(KernelText *k, const Value *value);
 
 /* c_kernel.c: the statements of a block, in C. */
 void c_kernel_block(KernelText *k, Block block);
+/* The line that lets only the threads of a loop of a block go on to what is written until a `}`. */
+void c_kernel_if_role(KernelText *k, const Stmt *loop);
 /* `element op= the statement's value` */
 void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt);
 

@@ -195,7 +195,7 @@ void cuda_completion(KernelText *k, const Stmt *stmt)
 			visit);
 }
 
-/* All of the kernel's, in front of a block's work or behind it. */
+/* All of the kernel's, in front of a block's work, with a barrier, or behind it. */
 void cuda_put_mbarriers(KernelText *k, bool end)
 {
 	for (size_t i = 0; i < k->use->buffers.n; i++) {
@@ -210,6 +210,10 @@ void cuda_put_mbarriers(KernelText *k, bool end)
 			fprintf(k->out, "tsr_mbarriers(%s, %lld);\n", ring_of(k, id),
 				(long long)arrivals);
 	}
+	if (end)
+		return;
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_BARRIER;\n");
 }
 
 /* ---- maps ---- */

@@ -54,6 +54,35 @@ static void put_iterator(KernelText *k, const Stmt *loop, const char *rest, int6
 	fprintf(k->out, "%s /= %s;\n", rest, number);
 }
 
+/* Of the innermost two loops: so many rows, or as many as are left, for each column. */
+static void put_raster(KernelText *k, const Stmt *rows, const Stmt *columns, bool outermost)
+{
+	const char *down = c_size(k->m, rows->hi->size), *across = c_size(k->m, columns->hi->size);
+	const char *all = c_size(k->m, size_mul(sizes_of(k), rows->hi->size, columns->hi->size));
+	long long n = (long long)rows->raster;
+	c_kernel_indent(k);
+	if (outermost)
+		fprintf(k->out, "const int64_t tsr_tile = tsr_rest;\n");
+	else
+		fprintf(k->out, "const int64_t tsr_tile = tsr_rest %% (%s);\n", all);
+	c_kernel_indent(k);
+	fprintf(k->out, "const int64_t tsr_first = tsr_tile / (%lld * (%s)) * %lld;\n", n, across,
+		n);
+	c_kernel_indent(k);
+	fprintf(k->out, "const int64_t tsr_together = tsr_fewer(%lld, %s - tsr_first);\n", n, down);
+	c_kernel_indent(k);
+	fprintf(k->out,
+		"const int64_t %s = tsr_first + (tsr_tile - tsr_first * (%s)) %% tsr_together;\n",
+		k->iters[rows->iter], across);
+	c_kernel_indent(k);
+	fprintf(k->out, "const int64_t %s = (tsr_tile - tsr_first * (%s)) / tsr_together;\n",
+		k->iters[columns->iter], across);
+	if (outermost)
+		return;
+	c_kernel_indent(k);
+	fprintf(k->out, "tsr_rest /= %s;\n", all);
+}
+
 /* Blocks are whole: may threads lie behind the end of the loop? */
 static bool has_end(const KernelText *k, const Stmt *loop)
 {
@@ -92,34 +121,115 @@ static void put_unused(KernelText *k, const GridLoops *loops)
 	}
 }
 
-static void put_grid(KernelText *k, const GridLoops *loops)
+/* The iterators of all loops, of the block at hand. */
+static void put_iterators(KernelText *k, const GridLoops *loops)
 {
-	const char *all = c_size(k->m, grid_blocks(sizes_of(k), k->kernel));
+	size_t n = loops->n;
 	int64_t inner = 1;
-	fprintf(k->out, "\tconst int64_t tsr_blocks = %s;\n", all);
-	fprintf(k->out,
-		"\tfor (int64_t tsr_block = TSR_BLOCK; tsr_block < tsr_blocks; tsr_block += "
-		"TSR_BLOCKS) {\n");
-	k->indent = 2;
-	if (loops->n > 1)
-		fprintf(k->out, "\t\tint64_t tsr_rest = tsr_block;\n\t\t(void)tsr_rest;\n");
-	for (size_t i = loops->n; i-- > 0;) {
+	if (n > 1) {
+		c_kernel_indent(k);
+		fprintf(k->out, "int64_t tsr_rest = tsr_block;\n");
+		c_kernel_indent(k);
+		fprintf(k->out, "(void)tsr_rest;\n");
+	}
+	if (n > 1 && loops->at[n - 2]->raster) {
+		put_raster(k, loops->at[n - 2], loops->at[n - 1], n == 2);
+		n -= 2;
+	}
+	for (size_t i = n; i-- > 0;) {
 		put_iterator(k, loops->at[i], loops->n > 1 ? "tsr_rest" : "tsr_block", inner,
 			     i == 0);
 		inner *= loops->at[i]->threads;
 	}
 	put_ends(k, loops);
 	put_unused(k, loops);
-	bool mbarriers = kernel_has_mbarriers(k->m->program, k->kernel);
-	cuda_put_mbarriers(k, false);
+}
+
+static const Stmt *innermost(const GridLoops *loops) { return loops->at[loops->n - 1]; }
+
+/* Blocks one after another, with what stands in each. */
+static void put_blocks(KernelText *k, const GridLoops *loops)
+{
+	bool turns = innermost(loops)->nslots > 0;
+	const char *turn = turns ? k->iters[innermost(loops)->slot] : "";
+	bool mbarriers = !turns && kernel_has_mbarriers(k->m->program, k->kernel);
+	if (turns) {
+		c_kernel_indent(k);
+		fprintf(k->out, "int64_t %s = 0;\n", turn);
+		c_kernel_indent(k);
+		fprintf(k->out, "(void)%s;\n", turn);
+	}
+	c_kernel_indent(k);
+	fprintf(k->out,
+		"for (int64_t tsr_block = TSR_BLOCK; tsr_block < tsr_blocks; tsr_block += "
+		"TSR_BLOCKS%s%s%s) {\n",
+		turns ? ", " : "", turn, turns ? "++" : "");
+	k->indent++;
+	put_iterators(k, loops);
 	if (mbarriers)
-		fprintf(k->out, "\t\tTSR_BARRIER;\n");
-	c_kernel_block(k, loops->at[loops->n - 1]->body);
-	if (block_threads(sizes_of(k),
-			  k->kernel)) /* the next iteration has the same shared memory */
-		fprintf(k->out, "\t\tTSR_BARRIER;\n");
+		cuda_put_mbarriers(k, false);
+	c_kernel_block(k, innermost(loops)->body);
+	/* the next one has the same shared memory */
+	if (block_threads(sizes_of(k), k->kernel) && !turns) {
+		c_kernel_indent(k);
+		fprintf(k->out, "TSR_BARRIER;\n");
+	}
+	if (mbarriers)
+		cuda_put_mbarriers(k, true);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+}
+
+/* The first loop of a block of the threads of each role, which go on to their next turn each at its own pace. */
+static void find_roles(const KernelText *k, Block block, GridLoops *roles)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		bool threads = stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK, seen = false;
+		for (size_t r = 0; r < roles->n; r++)
+			seen |= threads && roles->at[r]->threads == stmt->threads;
+		if (threads && !seen)
+			PUSH(k->arena, *roles, stmt);
+		if (!threads)
+			find_roles(k, stmt->body, roles);
+	}
+}
+
+/* Blocks that take turns: of each role a loop over the block's. A host has one loop for all. */
+static void put_turns(KernelText *k, const GridLoops *loops)
+{
+	GridLoops roles = {0};
+	find_roles(k, innermost(loops)->body, &roles);
+	cuda_put_mbarriers(k, false);
+	k->turns = true;
+	fprintf(k->out, "#ifdef __CUDACC__\n");
+	for (size_t i = 0; i < roles.n; i++) {
+		c_kernel_if_role(k, roles.at[i]);
+		k->role = roles.at[i]->threads;
+		put_blocks(k, loops);
+		k->indent--;
+		c_kernel_indent(k);
+		fprintf(k->out, "}\n");
+	}
+	fprintf(k->out, "#else\n");
+	k->role = ROLE_ALL;
+	put_blocks(k, loops);
+	fprintf(k->out, "#endif\n");
+	k->turns = false;
+	fprintf(k->out, "\tTSR_BARRIER;\n");
 	cuda_put_mbarriers(k, true);
-	fprintf(k->out, "\t}\n");
+}
+
+static void put_grid(KernelText *k, const GridLoops *loops)
+{
+	const char *all = c_size(k->m, grid_blocks(sizes_of(k), k->kernel));
+	fprintf(k->out, "\tconst int64_t tsr_blocks = %s;\n", all);
+	k->indent = 1;
+	if (innermost(loops)->nslots)
+		put_turns(k, loops);
+	else
+		put_blocks(k, loops);
 }
 
 /* One after another in what the launch asks for, or each for itself. */
@@ -220,6 +330,17 @@ static void put_block(const KernelText *k, const ArgTexts *args, const char *fun
 	fprintf(k->out, "%s&tsr_at);\n\t}\n}\n\n", args->n ? "" : "0, ");
 }
 
+/* Blocks that are launched. */
+static void put_launched(const KernelText *k)
+{
+	const char *blocks = c_size(k->m, grid_blocks(sizes_of(k), k->kernel));
+	int64_t most = grid_turns(k->kernel);
+	if (most)
+		fprintf(k->out, "tsr_fewer(%lld, %s), 0};\n", (long long)most, blocks);
+	else
+		fprintf(k->out, "tsr_grid(%s), 0};\n", blocks);
+}
+
 static void put_launcher(FILE *out, const Module *m, KernelId id)
 {
 	KernelText k = c_kernel_text(out, m, id);
@@ -236,7 +357,7 @@ static void put_launcher(FILE *out, const Module *m, KernelId id)
 	for (size_t i = 0; i < args.n; i++)
 		fprintf(out, "%s, ", args.at[i].name);
 	cuda_put_maps(&k);
-	fprintf(out, "tsr_grid(%s), 0};\n", c_size(m, grid_blocks(m->program->sizes, k.kernel)));
+	put_launched(&k);
 	fprintf(out, "\ttsr_launch(%s, tsr_args.tsr_blocks, %s, &tsr_args);\n",
 		grid ? "call" : "NULL", own_name(&k, "b"));
 	if (checks)

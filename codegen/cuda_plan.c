@@ -171,10 +171,12 @@ static void put_launch(FILE *out, const Module *m, const ProgramRoutine *r, Kern
 {
 	const Kernel *kernel = &m->kernels[id].kernel;
 	const char *place = place_words(m, kernel->span);
-	int64_t shared = gpu_shared_asked(m->program, kernel);
-	fprintf(out, "//tsr: launch %s blocks %s threads %lld ", m->kernels[id].function,
-		size_words(m, grid_blocks(m->program->sizes, kernel)),
-		(long long)grid_threads(m->program->sizes, kernel));
+	int64_t shared = gpu_shared_asked(m->program, kernel), most = grid_turns(kernel);
+	fprintf(out, "//tsr: launch %s blocks %s ", m->kernels[id].function,
+		size_words(m, grid_blocks(m->program->sizes, kernel)));
+	if (most)
+		fprintf(out, "most %lld ", (long long)most);
+	fprintf(out, "threads %lld ", (long long)grid_threads(m->program->sizes, kernel));
 	if (shared)
 		fprintf(out, "shared %lld ", (long long)shared);
 	fputs("args ", out);

@@ -71,7 +71,8 @@ void cuda_put_maps(const KernelText *k);
  *   assigns  := "//tsr: assigns" ID                         ... that it writes
  *   guard    := "//tsr: guard" CODE ("eq" | "ge" | "divides") SIZE "," SIZE  is a = b, a >= b, does b divide a?
  *   line     := launch | loop
- *   launch   := "//tsr: launch" FUNCTION "blocks" SIZE "threads" NUMBER ["shared" NUMBER]  bytes that it asks for
+ *   launch   := "//tsr: launch" FUNCTION "blocks" SIZE ["most" NUMBER] "threads" NUMBER    or so many that take turns
+ *               ["shared" NUMBER]                           bytes that it asks for
  *               "args" [ARG ("," ARG)*] ["from" PLACE]
  *   loop     := "//tsr: for" STEP ("count" SIZE | "scalar" NAME) ["until" ID] ["exchange" ID ID ("," ID ID)*]
  *               line* "//tsr: end"

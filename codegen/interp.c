@@ -68,9 +68,9 @@ static void run_for(Interp *in, const Stmt *stmt)
 		in->iters[stmt->iter] = i;
 		if (parallel)
 			race_iteration(in->race);
-		/* as if as many threads as there are slots took turns */
+		/* as if as many threads as there are slots took turns; as if one block did */
 		if (stmt->nslots)
-			in->iters[stmt->slot] = i % stmt->nslots;
+			in->iters[stmt->slot] = grid ? in->turn++ : i % stmt->nslots;
 		run_block(in, &stmt->body);
 	}
 	if (first) {
@@ -291,6 +291,7 @@ static void run_kernel(Interp *in, const Kernel *kernel)
 	for (uint32_t i = 0; i < kernel->nlocals; i++)
 		in->locals[i] = ARENA_ARRAY(in->arena, Scalar, local_elements(&kernel->locals[i]));
 	in->copies = ARENA_NEW(in->arena, InterpCopies);
+	in->turn = 0;
 	bool alone = !grid_loop(&kernel->body) && block_threads(in->program->sizes, kernel);
 	in->race = alone ? race_start(in, kernel) : NULL;
 	race_iteration(in->race);

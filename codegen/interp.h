@@ -30,6 +30,7 @@ typedef struct Interp {
 	Scalar **locals;       /* by LocalId */
 	Race *race;            /* of the parallel loop that runs; NULL: none */
 	int64_t steps, bytes;  /* that it may still take */
+	int64_t turn;	       /* iterations of the kernel's grid so far */
 	int code;              /* not 0: a check failed */
 } Interp;
 

@@ -149,6 +149,7 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 		put(w, (uint64_t)stmt->step);
 		put(w, stmt->independent);
 		put(w, (uint64_t)stmt->nslots);
+		put(w, (uint64_t)stmt->raster);
 		put(w, stmt->nslots ? stmt->slot : 0);
 		put(w, (uint64_t)stmt->threads);
 	}

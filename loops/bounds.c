@@ -141,9 +141,14 @@ static void assume_no_empty_tile(Bounds *b, Size left)
 		prover_assume(p, size_scale(sizes, less, -1));
 }
 
+/* How many turns a block has taken is not known. */
 static void open_slot(Bounds *b, const Stmt *loop)
 {
 	Prover *p = b->walk.prover;
+	if (loop->loop == LOOP_GRID) {
+		set_iter(b, loop->slot, prover_symbol(p), (Range){0});
+		return;
+	}
 	Size slot = prover_symbol(p), last = number(b, loop->nslots - 1);
 	set_iter(b, loop->slot, slot, (Range){true, 0, loop->nslots - 1});
 	prover_assume(p, size_sub(prover_sizes(p), last, slot));

@@ -223,6 +223,8 @@ static void dump_for(const Dump *d, const Stmt *stmt)
 		fprintf(d->out, " step %" PRId64, stmt->step);
 	if (stmt->nslots)
 		fprintf(d->out, " %s of %" PRId64, dump_iter(d, stmt->slot), stmt->nslots);
+	if (stmt->raster)
+		fprintf(d->out, " raster %" PRId64, stmt->raster);
 	if (stmt->outlined)
 		fprintf(d->out, " outlined");
 	if (stmt->lanes)

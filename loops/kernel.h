@@ -136,8 +136,10 @@ struct Stmt {
 	/* stores other elements than the statements before it in its block, from the last one that is
 	 * not disjoint on, and neither reads what the others store */
 	bool disjoint;
-	IterVar slot;	   /* FOR, PARALLEL, where nslots > 0 */
-	int64_t nslots;	   /* at most SLOTS_MAX; 0: there are none */
+	/* FOR, where nslots > 0: PARALLEL: a slot of at most SLOTS_MAX; GRID: a block's turn, of nslots blocks */
+	IterVar slot;
+	int64_t nslots;
+	int64_t raster; /* FOR, GRID: iterations that are made for each one of the loop inside; 0: one */
 	bool outlined;	   /* FOR, SERIAL: back ends may make a function of it */
 	int64_t lanes;	   /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
 	int64_t threads; /* FOR, GRID: of a block along the loop; BLOCK: that stand before its first */

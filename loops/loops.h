@@ -10,6 +10,7 @@
  *            | for ITER in [lo, hi) step outlined stmt*  a function of its own
  *            | vector ITER in [0, hi) of n stmt*          lanes from hi <= n on do nothing
  *            | grid ITER in [0, hi) [of n] stmt*          threads of a GPU, n of a block side by side
+ *            | grid ITER in [0, hi) [turn TURN of n] [raster n] stmt*    its order; blocks that take turns
  *            | block ITER in [0, n) [behind m] stmt*      threads of one block of a GPU, from the thread m on
  *            | warp ITER in [0, n) stmt*                  threads of a warp of a GPU
  *            | matrix ITER in [0, n) stmt                 rows of a product of matrices (loops/matrix.h)
@@ -78,6 +79,13 @@
  * (1 without it), the innermost loop fastest; a block has the product of these numbers. No two iterations
  * touch one element that either stores, and nothing is scratch. Checks may stand in them: the least code of
  * those that fail is the kernel's. The interpreter watches that too. A kernel without is one thread's.
+ *
+ * A grid has a block for each iteration of all its loops, in their order; with `raster n` on the last but one of them
+ * n iterations of it are made for each one of the loop inside, so that neighbouring blocks read the same. With `turn TURN
+ * of n` on the innermost there are n blocks at most: each makes one iteration after another, of which TURN counts those
+ * before. Threads of different loops of a block, which mbarriers keep from each other, go on to their next turn each
+ * at its own pace; there is no BARRIER then. What is shared stays from turn to turn, and only places in it and
+ * completions are made of TURN.
  *
  * BLOCK loops make an iteration of the grid a block's: n threads run one such loop, or, where one is all
  * that another one holds, as many as both have together, the inner loop fastest. What stands outside of them

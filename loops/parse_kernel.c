@@ -44,13 +44,15 @@ static int64_t count_of(LoopsParser *p)
 static void parse_manner(LoopsParser *p, Stmt *stmt, Sym *slot)
 {
 	stmt->step = take_here(p, "step") ? count_of(p) : 1;
-	bool slots = stmt->loop == LOOP_PARALLEL && !lex_first(lex_now(p)) &&
-		     lex_is(p, lex_next(p), "of");
+	bool slots = (stmt->loop == LOOP_PARALLEL || stmt->loop == LOOP_GRID) &&
+		     !lex_first(lex_now(p)) && lex_is(p, lex_next(p), "of");
 	if (slots) {
 		*slot = lex_name(p, "a slot");
 		lex_want(p, "of");
 		stmt->nslots = count_of(p);
 	}
+	if (stmt->loop == LOOP_GRID && take_here(p, "raster"))
+		stmt->raster = count_of(p);
 	stmt->outlined = take_here(p, "outlined");
 	int64_t together = take_here(p, "of") ? count_of(p) : 0;
 	if (stmt->loop == LOOP_GRID)

@@ -86,6 +86,14 @@ int64_t grid_threads(const Sizes *sizes, const Kernel *kernel)
 	return threads;
 }
 
+int64_t grid_turns(const Kernel *kernel)
+{
+	int64_t blocks = 0;
+	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
+		blocks = s->nslots;
+	return blocks;
+}
+
 Size grid_blocks(Sizes *sizes, const Kernel *kernel)
 {
 	Size blocks = size_const(sizes, 1);
@@ -184,7 +192,7 @@ static bool is_mixed(const Program *program, const Kernel *kernel)
 {
 	Arena *arena = arena_new();
 	BufferUses uses = kernel_buffers(arena, kernel);
-	bool swizzled = false, other = false;
+	bool swizzled = grid_turns(kernel) > 0, other = false;
 	for (size_t i = 0; i < uses.n; i++) {
 		const Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
 		swizzled |= buffer->swizzled;
@@ -232,7 +240,9 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 	if (gpu && (other = mbarrier_fault(program, kernel, &rule)))
 		return (LoopsFault){kernel, other, rule};
 	if (is_mixed(program, kernel))
-		return (LoopsFault){kernel, root, "swizzled buffers beside other shared ones"};
+		return (LoopsFault){
+			kernel, root,
+			"swizzled buffers, or those of blocks that take turns, beside other shared ones"};
 	if (together && (other = block_meeting(program, kernel)))
 		return (LoopsFault){kernel, other,
 				    "threads of a block that may meet without a barrier between"};

@@ -14,6 +14,8 @@ bool gpu_independent(Program *program, const Kernel *kernel, const Stmt *root, c
 /* The number of threads of a block, and of blocks as a size; 1 without loops of a grid. */
 int64_t grid_threads(const Sizes *sizes, const Kernel *kernel);
 Size grid_blocks(Sizes *sizes, const Kernel *kernel);
+/* Blocks that take turns, at most; 0: each iteration has a block of its own. */
+int64_t grid_turns(const Kernel *kernel);
 /* Threads that share a block; 0: the kernel has no loop of a block. */
 int64_t block_threads(const Sizes *sizes, const Kernel *kernel);
 enum { SHARED_ALIGNED = 16 }; /* bytes that shared buffers begin at a multiple of */

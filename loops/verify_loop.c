@@ -1,6 +1,7 @@
 /* The rules of the grammar of loops.h for the kinds of loops. */
 #include "base/size_order.h"
 #include "loops/matrix.h"
+#include "loops/verify_gpu.h"
 #include "loops/verify_walk.h"
 
 enum { UNROLL_LIMIT = 1024 };
@@ -35,7 +36,26 @@ static void check_parallel(Verify *v, const Stmt *stmt)
 	v->iter_open[stmt->slot] = true;
 }
 
-static void check_grid(const Verify *v, const Stmt *stmt)
+/* Blocks that take turns have an iteration of all loops of the grid at a time. */
+static void check_turns(Verify *v, const Stmt *stmt)
+{
+	const Stmt *inner = grid_loop(&stmt->body);
+	FAIL_UNLESS(v,
+		    stmt->raster == 0 || (stmt->raster > 0 && stmt->threads == 1 && inner &&
+					  inner->threads == 1 && !grid_loop(&inner->body)),
+		    "an order of loops of a grid that are not the innermost two");
+	if (stmt->nslots == 0)
+		return;
+	FAIL_UNLESS(v, stmt->nslots > 0 && stmt->threads == 1 && !inner,
+		    "turns of blocks in a loop that is not the innermost of a grid");
+	FAIL_UNLESS(v,
+		    stmt->slot < v->kernel->niters && !v->iter_open[stmt->slot] &&
+			    stmt->slot != stmt->iter,
+		    "a turn that is a loop");
+	v->iter_open[stmt->slot] = true;
+}
+
+static void check_grid(Verify *v, const Stmt *stmt)
 {
 	const Sizes *sizes = v->program->sizes;
 	FAIL_UNLESS(v, !v->not_alone, "a loop of a grid beside or inside another statement");
@@ -43,6 +63,7 @@ static void check_grid(const Verify *v, const Stmt *stmt)
 		      stmt->hi->kind == IX_SIZE && stmt->step == 1;
 	FAIL_UNLESS(v, counts, "a loop of a grid that does not count from 0 to a size");
 	FAIL_UNLESS(v, stmt->threads > 0, "a block without threads");
+	check_turns(v, stmt);
 }
 
 /* `around`: the statement that holds the loop, and nothing else. */

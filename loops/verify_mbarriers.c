@@ -3,9 +3,10 @@
  *
  * The loop over rounds is walked as it would run, statement after statement, for each number of rounds up to twice the
  * ring and two more: places depend on a round by its remainder in a ring alone, completions by its number
- * (verify_mbarriers_use.c), so that later rounds relate to each other as these do. What the walk comes to is recorded as
- * events, with what each role knows of them, and that log says what is wrong (mbarrier_log.h). What a wait waits for
- * stands in front of it in the text: some thread can always go on, the one that is first in the text.
+ * (verify_mbarriers_use.c), so that later rounds relate to each other as these do. Where blocks take turns, rounds are
+ * counted through all turns, and so many turns are walked that their rounds fill the ring twice, too. What the walk comes
+ * to is recorded as events, with what each role knows of them, and that log says what is wrong (mbarrier_log.h). What a
+ * wait waits for stands in front of it in the text: some thread can always go on, the one that is first in the text.
  */
 #include "loops/group.h"
 #include "loops/mbarrier_log.h"
@@ -32,6 +33,8 @@ typedef struct Walk {
 	int64_t iterations; /* of the loops of a block around */
 	const Stmt *row;    /* the outermost of them */
 	int64_t rounds;	    /* that the loop over them makes */
+	int64_t turns, turn; /* of the block: how many there are, 1 without any; at hand */
+	bool takes_turns;
 	bool in_rounds;
 	uint32_t conds;
 	int64_t steps; /* statements so far, of all walks */
@@ -60,6 +63,12 @@ static bool is_group(const void *of, const Stmt *stmt)
 {
 	(void)of;
 	return is_group_loop(stmt);
+}
+
+static bool is_turn(const void *of, const Stmt *stmt)
+{
+	(void)of;
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_GRID && stmt->nslots > 0;
 }
 
 static bool has_rounds(Block block) { return block_find(block, is_of_rounds, NULL); }
@@ -225,7 +234,7 @@ static void walk_threads(Walk *w, const Stmt *loop)
 	for (int i = 0; i < w->log.nroles && elements; i++)
 		if (w->log.roles[i].first == loop->threads && mbarrier_has_pending(&w->log, i))
 			fail(w, loop, not_done);
-	if (!has_rounds(inner->body) || w->log.rule)
+	if ((!has_rounds(inner->body) && !w->takes_turns) || w->log.rule)
 		return;
 	w->role = mbarrier_role(&w->log, loop, block_is_of_warps(&inner->body) ? n * WARP : n);
 	w->iterations = n;
@@ -236,10 +245,10 @@ static void walk_threads(Walk *w, const Stmt *loop)
 	w->row = NULL;
 }
 
-/* Once for each round, or for each place of a loop that is written out. */
-static void walk_times(Walk *w, const Stmt *loop, int64_t times)
+/* From a round on once for each, or for each place of a loop that is written out. */
+static void walk_times(Walk *w, const Stmt *loop, int64_t from, int64_t times)
 {
-	for (int64_t i = 0; i < times && !w->log.rule; i++) {
+	for (int64_t i = from; i < from + times && !w->log.rule; i++) {
 		w->iters[loop->iter] = (Interval){i, i};
 		walk_block(w, &loop->body);
 	}
@@ -254,7 +263,7 @@ static void walk_rounds(Walk *w, const Stmt *loop)
 		return;
 	}
 	w->in_rounds = true;
-	walk_times(w, loop, w->rounds);
+	walk_times(w, loop, w->turn * w->rounds, w->rounds);
 	w->in_rounds = false;
 }
 
@@ -262,7 +271,16 @@ static void walk_unrolled(Walk *w, const Stmt *loop)
 {
 	if (loop->loop != LOOP_UNROLL || has_groups(loop->body))
 		fail(w, loop, "copies in a loop that is not written out");
-	walk_times(w, loop, loop->hi->kind == IX_SIZE ? constant(w, loop->hi->size) : 0);
+	walk_times(w, loop, 0, loop->hi->kind == IX_SIZE ? constant(w, loop->hi->size) : 0);
+}
+
+/* The iterator of turns stays 0: rounds are counted through all of them. */
+static void walk_grid(Walk *w, const Stmt *loop)
+{
+	w->takes_turns = loop->nslots > 0;
+	int64_t turns = w->takes_turns ? w->turns : 1;
+	for (w->turn = 0; w->turn < turns && !w->log.rule; w->turn++)
+		walk_block(w, &loop->body);
 }
 
 static void walk_for(Walk *w, const Stmt *loop)
@@ -275,14 +293,31 @@ static void walk_for(Walk *w, const Stmt *loop)
 		walk_group(w, loop);
 	else if (loop->loop == LOOP_BLOCK && w->role == NOBODY)
 		walk_threads(w, loop);
+	else if (loop->loop == LOOP_GRID)
+		walk_grid(w, loop);
 	else if (!has_rounds(loop->body))
 		return;
-	else if (loop->loop == LOOP_GRID)
-		walk_block(w, &loop->body);
 	else if (w->role == NOBODY)
 		walk_rounds(w, loop);
 	else
 		walk_unrolled(w, loop);
+}
+
+/* What products add to, which may not be done, begins anew. */
+static void walk_local(Walk *w, const Stmt *stmt)
+{
+	for (int i = 0; i < w->log.nroles; i++)
+		if (w->kernel->locals[stmt->local].role == ROLE_ACCUMULATOR &&
+		    mbarrier_has_pending(&w->log, i))
+			fail(w, stmt, not_done);
+}
+
+static void walk_barrier(Walk *w, const Stmt *stmt)
+{
+	if (w->takes_turns)
+		fail(w, stmt, "a barrier of a block that takes turns");
+	else
+		mbarrier_barrier(&w->log);
 }
 
 static void walk_if(Walk *w, const Stmt *stmt)
@@ -303,7 +338,8 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 	case LOOP_ARRIVE:
 	case LOOP_AWAIT: walk_completion(w, stmt); break;
 	case LOOP_WAIT: walk_wait(w, stmt); break;
-	case LOOP_BARRIER: mbarrier_barrier(&w->log); break;
+	case LOOP_LOCAL: walk_local(w, stmt); break;
+	case LOOP_BARRIER: walk_barrier(w, stmt); break;
 	default: break;
 	}
 }
@@ -330,10 +366,13 @@ static int64_t ring_most(Walk *w, const BufferUses *uses)
 	return most;
 }
 
-static void walk_kernel(Walk *w, int64_t rounds)
+/* With as many turns as fill the ring twice, two at least: what follows the last round of one and what comes before
+ * the first one of the next. */
+static void walk_kernel(Walk *w, int64_t rounds, int64_t most)
 {
 	mbarrier_log_clear(&w->log);
 	w->rounds = rounds;
+	w->turns = 2 + most / (rounds ? rounds : 1);
 	w->iters = ARENA_ARRAY(w->log.arena, Interval, w->kernel->niters + 1);
 	walk_block(w, &w->kernel->body);
 	mbarrier_end(&w->log, w->kernel->body.stmts[0]);
@@ -351,9 +390,9 @@ const Stmt *mbarrier_fault(Program *program, const Kernel *kernel, const char **
 	const Stmt *use = mbarrier_use_fault(program, kernel, ring, rule);
 	if (use)
 		fail(&w, use, *rule);
-	bool any = has_rounds(kernel->body);
+	bool any = has_rounds(kernel->body) || block_find(kernel->body, is_turn, NULL);
 	for (int64_t n = 0; any && n <= most && !w.log.rule; n++)
-		walk_kernel(&w, n);
+		walk_kernel(&w, n, most);
 	arena_free(w.scratch);
 	arena_free(w.log.arena);
 	*rule = w.log.rule;

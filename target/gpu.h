@@ -51,6 +51,7 @@ typedef struct GpuTarget {
 		slices_most;	/* of the rows */
 	int64_t waves;		/* blocks for each processor that slices are made for */
 	int64_t processors; /* that run blocks */
+	int64_t raster; /* tiles of rows that are made for each of columns, so that what they read stays in the cache */
 	GpuTiles tiles;	    /* of f32 products by threads */
 	GpuTiles matrix_tiles
 		[MATRIX_COUNT]; /* by matrix instructions; none: the GPU has not that one */

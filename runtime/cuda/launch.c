@@ -159,7 +159,8 @@ static int launch(Runner *r, uint32_t number)
 		if (code != TSR_OK)
 			return code;
 	}
-	unsigned grid = (unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+	int64_t most = line->most ? line->most : BLOCKS_MOST;
+	unsigned grid = (unsigned)(blocks < most ? blocks : most);
 	const CUlaunch l = {.function = gpu->in->functions[number],
 			    .grid = {grid, 1, 1},
 			    .block = {line->threads, 1, 1},

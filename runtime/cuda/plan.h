@@ -68,7 +68,9 @@ typedef struct PlanLine {
 	const char *place; /* of a launch: in the program; "" */
 	const char *function;
 	tsr_size blocks, count;	  /* of a launch; of a loop */
-	uint32_t threads, shared; /* of a launch: ... bytes of shared memory that are asked for */
+	uint32_t
+		most; /* of a launch: blocks, which take turns where there are fewer than `blocks`; 0: any */
+	uint32_t threads, shared; /* ... bytes of shared memory that are asked for */
 	const PlanArg *args;
 	uint32_t nargs;
 	/* of a loop: */

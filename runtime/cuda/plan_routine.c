@@ -254,6 +254,8 @@ static void read_launch(Reader *r)
 	*line = (PlanLine){.function = text_name(&r->text), .place = ""};
 	if (text_expect(&r->text, "blocks"))
 		line->blocks = text_size(&r->text);
+	if (text_takes(&r->text, "most"))
+		line->most = (uint32_t)text_number(&r->text, INT32_MAX);
 	if (text_expect(&r->text, "threads"))
 		line->threads = (uint32_t)text_number(&r->text, 1024);
 	if (text_takes(&r->text, "shared"))

@@ -15,6 +15,10 @@
  *   block row in 0..8, column in 0..1
  *     wait products 0
  *
+ * Where there are more tiles than multiprocessors each of these has one block, which takes a tile after the other, and
+ * rounds are counted through all of them: while sums are stored the boxes of the next tile are copied. Tiles of 8 rows are
+ * made for each one of columns, so that what they read is in the cache.
+ *
  * What a box has behind the end of the tensor is 0: steps behind the last one add nothing, rows and columns are not
  * stored. With --gpu-promote a round ends with its products, which then may go to the f32 sums.
  *
@@ -214,6 +218,33 @@ static BufferId new_buffer(const Tiling *g, Buffer buffer, int64_t elements, con
 
 static int64_t warps_of(const Tiling *g) { return g->tile->rows / g->tile->thread_rows; }
 
+static Size rounds_of(const Tiling *g)
+{
+	return size_ceil(g->program->sizes, g->product->sum.extent, g->tile->steps);
+}
+
+/* Of a number of tiles that is known, each has a block of its own where these run at the same time. */
+static bool takes_turns(const Tiling *g)
+{
+	Sizes *sizes = g->program->sizes;
+	int64_t known;
+	Size tiles = size_mul(sizes, size_ceil(sizes, g->rows.group->extent, g->rows.width),
+			      size_ceil(sizes, g->columns.group->extent, g->columns.width));
+	for (uint32_t i = 0; i < g->product->batch.n; i++)
+		tiles = size_mul(sizes, tiles, g->product->batch.loops[i]->hi->size);
+	return !size_is_const(sizes, tiles, &known) || known > g->gpu->processors;
+}
+
+static void set_grid(Tiling *g)
+{
+	Size rows = size_ceil(g->program->sizes, g->rows.group->extent, g->rows.width);
+	g->raster = size_is(g->program->sizes, rows, 1) ? 0 : g->gpu->raster;
+	if (!takes_turns(g))
+		return;
+	g->turns = g->gpu->processors;
+	g->turn = tiling_iter(g, "turn");
+}
+
 void group_set_up(Tiling *g)
 {
 	Dtype dtype = g->product->tensor.op == MATRIX_BF16 ? DTYPE_BF16 : DTYPE_F16;
@@ -233,21 +264,31 @@ void group_set_up(Tiling *g)
 	g->full = new_buffer(g, (Buffer){.dtype = DTYPE_I64, .arrivals = 1}, g->stages, "full");
 	g->empty = new_buffer(g, (Buffer){.dtype = DTYPE_I64, .arrivals = warps_of(g)}, g->stages,
 			      "empty");
+	set_grid(g);
 	mma_sums(g);
 }
 
 /* ---- a round ---- */
 
+/* The number of the round through all tiles of the block. */
+static const Ix *round_at(const Tiling *g)
+{
+	const Ix *round = iter(g, g->k);
+	return g->turns ? plus(g, ix_mul(g->program, iter(g, g->turn), sized(g, rounds_of(g))),
+			       round)
+			: round;
+}
+
 static const Ix *stage_at(const Tiling *g, const Side *side)
 {
-	const Ix *stage = ix_binary(g->program, IX_MOD, iter(g, g->k), number(g, g->stages));
+	const Ix *stage = ix_binary(g->program, IX_MOD, round_at(g), number(g, g->stages));
 	return times(g, stage, stage_elements(g, side));
 }
 
 /* That of the round so many before. */
 static Visit visit(const Tiling *g, BufferId mbarrier, int64_t before)
 {
-	return (Visit){mbarrier, plus(g, iter(g, g->k), number(g, -before))};
+	return (Visit){mbarrier, plus(g, round_at(g), number(g, -before))};
 }
 
 /* The stage of a side, in boxes of one line along what it lies along. */
@@ -308,8 +349,7 @@ static Block round_of(Tiling *g)
 
 void group_rounds(Tiling *g, Body *body)
 {
-	Size rounds = size_ceil(g->program->sizes, g->product->sum.extent, g->tile->steps);
 	PUSH(g->arena, body->stmts,
-	     stmt_for(g->arena, g->k, number(g, 0), sized(g, rounds), round_of(g)));
+	     stmt_for(g->arena, g->k, number(g, 0), sized(g, rounds_of(g)), round_of(g)));
 	add(g, body, mma_group_end(g));
 }

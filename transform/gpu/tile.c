@@ -312,26 +312,32 @@ static void set_up(Tiling *g)
 	g->sums = g->parts = tiling_sums(g, "sums");
 }
 
-static Block grid_loop(const Tiling *g, IterVar i, Size extent, Block body)
+static Stmt *grid_loop(const Tiling *g, IterVar i, Size extent, Block body)
 {
 	Stmt *loop = ARENA_NEW(g->arena, Stmt);
 	*loop = *stmt_for(g->arena, i, number(g, 0), sized(g, extent), body);
 	loop->loop = LOOP_GRID;
 	loop->threads = 1;
-	return block_one(g->arena, loop);
+	return loop;
+}
+
+static Size tiles_along(const Tiling *g, const Side *side)
+{
+	return size_ceil(g->program->sizes, side->group->extent, side->width);
 }
 
 Block tiling_grid(const Tiling *g, Block body)
 {
-	const Side *sides[] = {&g->columns, &g->rows};
-	for (int i = 0; i < 2; i++)
-		body = grid_loop(
-			g, sides[i]->tile,
-			size_ceil(g->program->sizes, sides[i]->group->extent, sides[i]->width),
-			body);
+	Stmt *columns = grid_loop(g, g->columns.tile, tiles_along(g, &g->columns), body);
+	Stmt *rows =
+		grid_loop(g, g->rows.tile, tiles_along(g, &g->rows), block_one(g->arena, columns));
+	columns->nslots = g->turns;
+	columns->slot = g->turn;
+	rows->raster = g->raster;
+	body = block_one(g->arena, rows);
 	for (uint32_t i = g->product->batch.n; i-- > 0;) {
 		const Stmt *loop = g->product->batch.loops[i];
-		body = grid_loop(g, loop->iter, loop->hi->size, body);
+		body = block_one(g->arena, grid_loop(g, loop->iter, loop->hi->size, body));
 	}
 	return body;
 }
@@ -372,6 +378,7 @@ void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
 		    .routine = wanted->routine,
 		    .product = wanted->product,
 		    .tile = wanted->tile,
+		    .gpu = t->options->gpu,
 		    .shared_most = shared_most(t->options->gpu, wanted->tile)};
 	make(&g);
 }

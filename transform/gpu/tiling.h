@@ -32,12 +32,16 @@ typedef struct Tiling {
 	uint32_t routine;
 	const Product *product;
 	const GpuTile *tile;
+	const GpuTarget *gpu;
 	Side rows, columns;
 	LocalId sums;  /* acc of each thread, or warp */
 	LocalId parts; /* ... that are not added yet; or the sums */
 	IterVar k; /* of the loop over the sum: steps; with copies that are asynchronous rounds */
 	int64_t shared_most; /* bytes of a block, so that as many fit on a multiprocessor as the tile says */
 	int64_t stages;	     /* that are shared */
+	int64_t turns,
+		raster; /* by warpgroups: blocks that take turns, and the order of tiles; 0 */
+	IterVar turn;	/* where they do */
 	bool async;
 	BufferId full,
 		empty; /* by warpgroups: mbarriers of stages that have come, and that may be filled again */

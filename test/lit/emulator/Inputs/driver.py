@@ -144,7 +144,7 @@ class Plan:
             elif word in ("in", "out", "temp"):
                 routine.buffers.append(Buffer(word, rest))
             elif word == "launch":
-                match = re.match(r"(\S+) blocks (.*) threads (\d+)(?: shared (\d+))? args ?(.*?)(?: from .*)?$", rest)
+                match = re.match(r"(\S+) blocks (.*?)(?: most (\d+))? threads (\d+)(?: shared (\d+))? args ?(.*?)(?: from .*)?$", rest)
                 open_steps[-1].append(("launch", *match.groups()))
             elif word == "for":
                 open_steps[-1].append(("for", rest, []))
@@ -208,8 +208,8 @@ class Ptx:
             if step[0] == "for":
                 self.loop(step[1], step[2], names, places)
                 continue
-            _, name, blocks, threads, shared, args = step
-            blocks = min(size_of(blocks, names), self.most)
+            _, name, blocks, most, threads, shared, args = step
+            blocks = min(size_of(blocks, names), self.most, int(most or self.most))
             if blocks > 0:
                 self.driver.launch(self.module, name, [blocks], [int(threads)],
                                    [self.argument(a, names, places) for a in args.split(", ") if a], int(shared or 0))

@@ -1,6 +1,7 @@
 """Products of a warpgroup from boxes of tensors, as loops, each time with one fault, and what is said of it:
 mbarrier_faults.py TSRC"""
 import os
+import re
 import subprocess
 import sys
 
@@ -65,6 +66,34 @@ WRONG = [
      "a swizzled buffer, or an mbarrier, that is read as any other"),
 ]
 
+# ... where blocks take turns
+TURNS = re.sub(r"(y_full|y_empty), round", r"\1, turn*4 + round", TEXT.replace("(round%8)", "((turn*4 + round)%8)"))
+TURNS = TURNS.replace("grid columns in 0..1", "grid columns in 0..1 turn of 132").replace("/128))\n", "/128)) raster 8\n", 1)
+WRONG_TURNS = [
+    ("a completion of each turn anew", "await y_full, turn*4 + round\n", "await y_full, round\n",
+     "a completion that is not the next one in each round"),
+    ("a turn of other rounds", "await y_empty, turn*4 + round - 8", "await y_empty, turn*5 + round - 8",
+     "a completion that is not the next one in each round"),
+    ("a stage of each turn anew", "y_rows[((turn*4 + round)%8)*8192] =", "y_rows[(round%8)*8192] =", NOT_AGAIN),
+    ("a stage of a turn of other rounds", "y_rows[((turn*4 + round)%8)*8192 + row1", "y_rows[((turn*3 + round)%8)*8192 + row1",
+     NOT_AGAIN),
+    ("a place of a turn alone", "y_rows[((turn*4 + round)%8)*8192] =", "y_rows[((turn*4 + round)%8)*8192 + turn*0 + turn%2*512] =",
+     NOT_AGAIN),
+    ("no wait for the last products of a turn", "wait products 0", "wait products 1", NOT_DONE),
+    ("a stage that is given back early", "arrive y_empty, turn*4 + round - 1", "arrive y_empty, turn*4 + round", OVERWRITTEN),
+    ("a result of a turn", "y[rows*6144 +", "y[rows*6144 + min(turn, 0) +", "the number of a turn in what is not of a ring"),
+    ("a condition of a turn", "if rows*128 + row3*16 + p*16 + i2 < m", "if rows*128 + row3*16 + p*16 + i2 < m + turn",
+     "the number of a turn in what is not of a ring"),
+    ("a box of a turn", "x[round*64 of", "x[round*64 + turn of", "the number of a turn in what is not of a ring"),
+    ("a barrier", "      block row2 in", "      barrier\n      block row2 in", "a barrier of a block that takes turns"),
+    ("turns outside", "raster 8\n", "outer of 132\n", "turns of blocks in a loop that is not the innermost of a grid"),
+    ("an order of one loop", "turn of 132", "turn of 132 raster 8", "an order of loops of a grid that are not the innermost two"),
+    ("other threads behind rounds", "      block row2 in", "      block z in 0..4\n        y_z[z] = 0\n      block row2 in",
+     "loops of a block that share some of their threads"),
+    ("other shared memory", "      block row2 in", "      block z in 0..256\n        y_z[z] = 0\n      block row2 in",
+     "swizzled buffers, or those of blocks that take turns, beside other shared ones"),
+]
+
 
 def run(text):
     path = sys.argv[2]
@@ -74,16 +103,21 @@ def run(text):
                           capture_output=True, text=True)
 
 
+SCRATCH = ("buffer y_full", "buffer y_z : f32 [256] temp of forward scratch shared\nbuffer y_full")
 found = 0
-whole = run(TEXT)
-if whole.returncode or whole.stdout != TEXT:
-    print("without a fault:", whole.stdout, whole.stderr)
-for name, old, new, message in WRONG:
-    if TEXT.count(old) != 1:
-        sys.exit("%s: stands %d times there" % (name, TEXT.count(old)))
-    told = run(TEXT.replace(old, new))
-    if told.returncode == 1 and "error: kernel y: %s [E0611]" % message in told.stderr:
-        found += 1
-    else:
-        print("%s: %s" % (name, told.stderr.split("\n")[0]))
-print("%d of %d faults are found" % (found, len(WRONG)))
+for text, wrong in (TEXT, WRONG), (TURNS, WRONG_TURNS):
+    whole = run(text)
+    if whole.returncode or whole.stdout != text:
+        print("without a fault:", whole.stdout, whole.stderr)
+    for name, old, new, message in wrong:
+        if text.count(old) != 1:
+            sys.exit("%s: stands %d times there" % (name, text.count(old)))
+        changed = text.replace(old, new)
+        if "y_z" in new:
+            changed = changed.replace(*SCRATCH).replace("-> y_empty", "-> y_z f32 temp, y_empty")
+        told = run(changed)
+        if told.returncode == 1 and "error: kernel y: %s [E0611]" % message in told.stderr:
+            found += 1
+        else:
+            print("%s: %s" % (name, told.stderr.split("\n")[0]))
+print("%d of %d faults are found" % (found, len(WRONG) + len(WRONG_TURNS)))
