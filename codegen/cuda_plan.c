@@ -65,7 +65,8 @@ static const char *place_words(const Module *m, Span span)
 static void put_head(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
-	fprintf(out, "//tsr: plan 2\n//tsr: target %s\n//tsr: prefix %s\n", p->options.gpu->name,
+	fprintf(out, "//tsr: plan 2\n//tsr: target %s\n", p->options.gpu->name);
+	fprintf(out, "%s//tsr: prefix %s\n", p->options.gpu->next_blocks ? "//tsr: overlap\n" : "",
 		m->prefix);
 	fprintf(out, "//tsr: source %s\n//tsr: producer tsrc %s\n",
 		c_comment(m->arena, module_source(m)), TSR_VERSION);

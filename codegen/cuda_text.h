@@ -44,10 +44,12 @@ void cuda_put_maps(const KernelText *k);
 
 /* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *
- *   plan     := "//tsr: plan 2" [digest] target prefix source producer dim* place* step* state check* const* param*
+ *   plan     := "//tsr: plan 2" [digest] target [overlap] prefix source producer dim* place* step* state check* const* param*
  *               routine* [start] "//tsr: code"
  *   digest   := "//tsr: digest" HEX                         of all behind this line, the code too (base/digest.h)
  *   target   := "//tsr: target" NAME
+ *   overlap  := "//tsr: overlap"                            a kernel waits for the launch in front itself, so that its
+ *                                                           launch may begin before that one ends
  *   prefix   := "//tsr: prefix" NAME
  *   source   := "//tsr: source" TEXT
  *   producer := "//tsr: producer" TEXT

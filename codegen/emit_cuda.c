@@ -100,8 +100,11 @@ static void put_module(FILE *out, const Module *m)
 	cuda_put_plan(out, m);
 	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
 		c_comment(m->arena, module_source(m)), TSR_VERSION);
-	fprintf(out, "#ifndef __CUDACC__\n#include <stdint.h>\n%s#endif\n%s", tsr_call_text,
-		cuda_layer_text);
+	fprintf(out, "#ifndef __CUDACC__\n#include <stdint.h>\n%s#endif\n", tsr_call_text);
+	if (m->program->options.gpu->next_blocks)
+		fprintf(out, "#define TSR_NEXT_BLOCKS %lld\n",
+			(long long)m->program->options.gpu->next_blocks);
+	fputs(cuda_layer_text, out);
 	cuda_put_kernels(kernels.out, m);
 	put_host(host.out, m);
 	put_device(out, m, text_take(kernels, m->arena, NULL));

@@ -28,6 +28,25 @@ typedef struct CUlaunch {
 	void *kernel;
 	CUcontext context;
 } CUlaunch;
+/* A launch with attributes: CUlaunchConfig, CUlaunchAttribute. */
+typedef struct CUattribute {
+	int id;
+	char pad[4];
+	union {
+		char bytes[64];
+		int value;
+	};
+} CUattribute;
+typedef struct CUconfig {
+	unsigned grid[3], block[3], shared_bytes;
+	CUstream stream;
+	CUattribute *attributes;
+	unsigned nattributes;
+} CUconfig;
+/* Of an edge of a graph: CUgraphEdgeData. */
+typedef struct CUedge {
+	unsigned char from_port, to_port, type, reserved[5];
+} CUedge;
 /* Of a row of elements set in a graph: CUDA_MEMSET_NODE_PARAMS. */
 typedef struct CUmemset {
 	CUdeviceptr at;
@@ -52,7 +71,10 @@ enum {
 	CU_TENSOR_BF16 = 9,
 	CU_TENSOR_SWIZZLE_128 = 3, /* bytes */
 	CU_TENSOR_PROMOTE_128 = 2, /* ... that are read into the second cache at once */
-	CU_TENSOR_MAP_BYTES = 128
+	CU_TENSOR_MAP_BYTES = 128,
+	CU_LAUNCH_EARLY = 6, /* may it begin before the launch in front of it has ended? */
+	CU_EDGE_EARLY = 1,   /* the same of nodes of a graph, */
+	CU_PORT_EARLY = 1    /* ... from where a kernel lets the next begin */
 };
 
 typedef struct Driver {

@@ -83,13 +83,18 @@ bool graph_wanted(const Runner *r)
 	return n >= 2 && n <= NODES_MOST;
 }
 
-CUresult graph_add(Runner *r, const CUlaunch *launch)
+CUresult graph_add(Runner *r, const CUlaunch *launch, bool early)
 {
+	const Driver *d = &r->gpu->driver;
 	struct DeviceGraph *g = r->run->graph;
-	bool first = g->n == 0;
-	CUresult result = r->gpu->driver.cuGraphAddKernelNode_v2(
-		&g->nodes[g->n], g->graph, first ? NULL : &g->nodes[g->n - 1], !first, launch);
+	CUgraphNode *node = &g->nodes[g->n], *before = g->n ? node - 1 : NULL;
+	const CUedge edge = {.from_port = CU_PORT_EARLY, .type = CU_EDGE_EARLY};
+	early = early && d->cuGraphAddDependencies_v2;
 	g->n++;
+	CUresult result = d->cuGraphAddKernelNode_v2(node, g->graph, early ? NULL : before,
+						     before && !early, launch);
+	if (result == CUDA_SUCCESS && early)
+		result = d->cuGraphAddDependencies_v2(g->graph, before, node, &edge, 1);
 	return result;
 }
 

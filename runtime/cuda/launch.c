@@ -127,15 +127,33 @@ static bool any_changed(const Runner *r, const PlanLine *line)
 	return false;
 }
 
+static CUresult to_stream(const Runner *r, const CUlaunch *l, bool early)
+{
+	const Driver *d = &r->gpu->driver;
+	CUattribute begins = {.id = CU_LAUNCH_EARLY, .value = 1};
+	const CUconfig config = {.grid = {l->grid[0], 1, 1},
+				 .block = {l->block[0], 1, 1},
+				 .shared_bytes = l->shared_bytes,
+				 .stream = r->stream,
+				 .attributes = &begins,
+				 .nattributes = 1};
+	if (early && d->cuLaunchKernelEx)
+		return d->cuLaunchKernelEx(&config, l->function, l->args, NULL);
+	return d->cuLaunchKernel(l->function, l->grid[0], 1, 1, l->block[0], 1, 1, l->shared_bytes,
+				 r->stream, l->args, NULL);
+}
+
+/* Behind another launch of the call one may begin before that ends, if its kernel waits for it itself. */
 static CUresult hand_over(Runner *r, const CUlaunch *l)
 {
+	bool early = r->follows && r->gpu->in->code->plan->overlaps;
+	r->follows = true;
 	switch (r->to) {
 	case TO_STREAM: break;
-	case TO_GRAPH: return graph_add(r, l);
+	case TO_GRAPH: return graph_add(r, l, early);
 	case TO_NODE: return graph_set(r, l);
 	}
-	return r->gpu->driver.cuLaunchKernel(l->function, l->grid[0], 1, 1, l->block[0], 1, 1,
-					     l->shared_bytes, r->stream, l->args, NULL);
+	return to_stream(r, l, early);
 }
 
 static int launch(Runner *r, uint32_t number)
@@ -197,6 +215,7 @@ int launch_wait(Runner *r)
 /* Waits for what runs, and reads the i32 there. */
 int launch_read(Runner *r, CUdeviceptr from, int32_t *word)
 {
+	r->follows = false;
 	int code = device_check(
 		r->gpu, r->gpu->driver.cuMemcpyDtoHAsync_v2(word, from, sizeof *word, r->stream),
 		"a copy");

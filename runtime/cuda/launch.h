@@ -18,6 +18,7 @@ typedef struct Runner {
 	LaunchTo to;
 	bool rescaled;	/* TO_NODE: scalars have changed, */
 	bool *moved;	/* and these of the caller's arrays: inputs, then results */
+	bool follows;	/* the last that was handed over is a launch of this call */
 	bool captured;	/* the stream is: launches go to a graph of the caller's */
 	uint32_t node;	/* of the next launch */
 	int32_t status; /* as the kernels left it when it was last read */
@@ -61,8 +62,9 @@ int launch_reset(Runner *runner);
  * depends on what they compute or on scalars, is 1, or is large; or the driver is too old. */
 bool graph_wanted(const Runner *runner);
 int graph_run(Runner *runner);
-/* Adds a node for a launch behind the last one; sets that of the next launch. */
-CUresult graph_add(Runner *runner, const CUlaunch *launch);
+/* Adds a node for a launch behind the last one, `early`: which may begin before that one has ended; sets that of the next
+ * launch. */
+CUresult graph_add(Runner *runner, const CUlaunch *launch, bool early);
 CUresult graph_set(Runner *runner, const CUlaunch *launch);
 
 #endif

@@ -153,7 +153,9 @@ static void read_head(Reader *r, const char *key)
 {
 	Plan *plan = r->plan;
 	PlanText *t = &r->text;
-	if (strcmp(key, "target") == 0)
+	if (strcmp(key, "overlap") == 0)
+		plan->overlaps = true;
+	else if (strcmp(key, "target") == 0)
 		plan->target = plan->module.target = text_rest(t);
 	else if (strcmp(key, "prefix") == 0)
 		plan->module.name = text_rest(t);

@@ -109,6 +109,7 @@ typedef struct Plan {
 	PlanRoutine *routines; /* module.nroutines, and the start's */
 	bool starts;	       /* is there a start? */
 	bool checks;	       /* may a kernel find an index outside? */
+	bool overlaps;	       /* does each kernel wait for the launch in front itself? */
 	PlanLine *lines;
 	uint32_t nlines, most_args;
 	struct PlanMemory *memory;

@@ -26,6 +26,11 @@ static unsigned char *in_global(PtxThread *t, PtxInstr *in, uint64_t address, ui
 				PtxAccess access)
 {
 	PtxMemory *memory = t->block->run->memory;
+	if (!t->follows) {
+		ptx_fault(t, FAULT_SYNC, "%s global memory before it waits for the launch in front",
+			  verb(access));
+		return NULL;
+	}
 	const PtxAllocation *there = in->hint < memory->n ? &memory->at[in->hint] : NULL;
 	if (there == NULL || address - there->base >= there->bytes ||
 	    there->bytes - (address - there->base) < bytes) {

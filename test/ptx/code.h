@@ -105,7 +105,8 @@ typedef enum PtxKind {
 	KIND_GROUP_MULTIPLY, /* n columns, width terms; a, b: descriptors; c: are products added? more: the sums */
 	KIND_GROUP_COMMIT,
 	KIND_GROUP_WAIT, /* offset: groups that may be under way */
-	KIND_NANOSLEEP
+	KIND_NANOSLEEP,
+	KIND_GRID_WAIT /* for the launch in front */
 } PtxKind;
 
 /* What an instruction of kind KIND_SETP does with its third operand. */

@@ -408,7 +408,9 @@ static void decode_call(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 static void decode_plain(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 {
 	const char *base = s->words[0];
-	in->kind = strcmp(base, "ret") == 0    ? KIND_RET
+	bool waits = strcmp(base, "griddepcontrol") == 0 && ptx_has(s, "wait");
+	in->kind = waits		       ? KIND_GRID_WAIT
+		   : strcmp(base, "ret") == 0  ? KIND_RET
 		   : strcmp(base, "exit") == 0 ? KIND_EXIT
 		   : strcmp(base, "trap") == 0 ? KIND_TRAP
 					       : KIND_NOP;

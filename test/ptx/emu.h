@@ -75,6 +75,7 @@ typedef struct EmuWork {
 	EmuWorkKind kind;
 	CUfunction function;
 	uint32_t grid[3], block[3], cluster[3], dynamic;
+	bool early; /* it may begin before the launch in front of it has ended */
 	unsigned char *
 		params; /* a copy of the kernel's parameters, or of what is copied from pageable memory; owned */
 	void **places; /* where each parameter stands in it; owned, or NULL */

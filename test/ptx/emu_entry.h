@@ -29,6 +29,7 @@ typedef struct CUlaunchAttribute {
 	union {
 		char bytes[64];
 		unsigned cluster[3];
+		int early;
 	};
 } CUlaunchAttribute;
 
@@ -124,6 +125,11 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
 				 size_t n, const CUDA_KERNEL_NODE_PARAMS_v2 *params);
 CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n,
 			      const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
+typedef struct CUgraphEdgeData {
+	unsigned char from_port, to_port, type, reserved[5];
+} CUgraphEdgeData;
+CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+				   const CUgraphEdgeData *edges, size_t n);
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *n);
 CUresult cuGraphNodeGetType(CUgraphNode node, int *type);
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *params);

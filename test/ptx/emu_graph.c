@@ -118,6 +118,46 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
 	EMU_CALL(true, add_kernel(node, graph, after, n, params ? &params->v1 : NULL));
 }
 
+enum { EDGE_PROGRAMMATIC = 1, PORT_PROGRAMMATIC = 1 };
+
+/* An edge from a kernel's start to another kernel, which begins before that one ends. */
+static bool is_early(CUgraphNode from, CUgraphNode to, const CUgraphEdgeData *edge)
+{
+	return edge->type == EDGE_PROGRAMMATIC && edge->from_port == PORT_PROGRAMMATIC &&
+	       from->work.kind == WORK_LAUNCH && to->work.kind == WORK_LAUNCH;
+}
+
+static CUresult add_edge(CUgraph graph, CUgraphNode from, CUgraphNode to,
+			 const CUgraphEdgeData *edge)
+{
+	bool plain = edge == NULL || (edge->type == 0 && edge->from_port == 0);
+	if (from == NULL || to == NULL || from->graph != graph || to->graph != graph ||
+	    from->number >= to->number || (!plain && !is_early(from, to, edge)))
+		return CUDA_ERROR_INVALID_VALUE;
+	CUgraphNode *after = realloc(to->after, (to->nafter + 1) * sizeof *after);
+	if (after == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	after[to->nafter++] = from;
+	to->after = after;
+	to->work.early |= !plain;
+	return CUDA_SUCCESS;
+}
+
+static CUresult add_edges(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+			  const CUgraphEdgeData *edges, size_t n)
+{
+	CUresult result = is_graph(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < n && result == CUDA_SUCCESS; i++)
+		result = add_edge(graph, from[i], to[i], edges == NULL ? NULL : &edges[i]);
+	return result;
+}
+
+CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+				   const CUgraphEdgeData *edges, size_t n)
+{
+	EMU_CALL(true, add_edges(graph, from, to, edges, n));
+}
+
 /* As many as there is room for; nodes NULL: how many there are. */
 static CUresult nodes_of(CUgraph graph, CUgraphNode *nodes, size_t *n)
 {
@@ -232,6 +272,7 @@ static CUresult set_params(CUgraphExec exec, CUgraphNode node,
 	CUresult result = emu_launch_work(&work, params->func, params->kernelParams);
 	if (result != CUDA_SUCCESS)
 		return result;
+	work.early = old->early;
 	emu_work_free(old);
 	*old = work;
 	return CUDA_SUCCESS;

@@ -5,13 +5,14 @@
 
 #include "test/ptx/emu_entry.h"
 
-enum { ATTRIBUTE_CLUSTER = 4 };
+enum { ATTRIBUTE_CLUSTER = 4, ATTRIBUTE_EARLY = 6 };
 
 static PtxLaunch launch_of(const EmuWork *work)
 {
 	PtxLaunch launch = {.module = work->function->module->module,
 			    .kernel = work->function->kernel,
 			    .dynamic = work->dynamic,
+			    .early = work->early,
 			    .params = work->params,
 			    .schedule = emu.schedule};
 	memcpy(launch.grid, work->grid, sizeof launch.grid);
@@ -88,9 +89,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
 	EmuWork work = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
 			.block = {c->blockDimX, c->blockDimY, c->blockDimZ},
 			.dynamic = c->sharedMemBytes};
-	for (unsigned i = 0; i < c->numAttrs; i++)
+	for (unsigned i = 0; i < c->numAttrs; i++) {
 		if (c->attrs[i].id == ATTRIBUTE_CLUSTER)
 			memcpy(work.cluster, c->attrs[i].cluster, sizeof work.cluster);
+		if (c->attrs[i].id == ATTRIBUTE_EARLY)
+			work.early = c->attrs[i].early != 0;
+	}
 	EMU_CALL(true, launch(c->hStream, f, work, params, extra));
 }
 

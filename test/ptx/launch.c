@@ -126,6 +126,7 @@ static void thread_begin(PtxThread *t)
 					      : t->regs, /* it may end in a call */
 			 .local = t->local,
 			 .index = t->index,
+			 .follows = !t->block->run->launch->early,
 			 .calls = t->calls};
 	new.copies.at = t->copies.at;
 	new.copies.cap = t->copies.cap;

@@ -39,6 +39,7 @@ typedef struct PtxLaunch {
 	const PtxFunction *kernel;
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t dynamic;	     /* bytes of shared memory beside what the kernel declares */
+	bool early;		     /* it may begin before the launch in front of it has ended */
 	const unsigned char *params; /* kernel->param_bytes */
 	PtxSchedule schedule;
 } PtxLaunch;

@@ -246,6 +246,8 @@ static bool other(PtxThread *t, PtxInstr *in)
 	case KIND_EXIT:
 		if (ptx_group_works(t))
 			ptx_fault(t, FAULT_SYNC, "ends while its warpgroup multiplies");
+		if (!t->follows)
+			ptx_fault(t, FAULT_SYNC, "ends without waiting for the launch in front");
 		if (ptx_bulk_reads(t))
 			ptx_fault(t, FAULT_SYNC, "ends while its copies read shared memory");
 		t->wait = WAIT_ENDED;
@@ -273,6 +275,7 @@ static bool other(PtxThread *t, PtxInstr *in)
 	case KIND_ACTIVEMASK: t->regs[in->d] = UINT64_C(1) << t->index % WARP; break;
 	case KIND_CLUSTER:
 	case KIND_RANK: cluster_address(t, in); break;
+	case KIND_GRID_WAIT: t->follows = true; break;
 	case KIND_NANOSLEEP:
 		t->wait = WAIT_TURN;
 		t->pc++;

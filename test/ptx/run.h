@@ -74,6 +74,7 @@ typedef struct PtxThread {
 	uint64_t phase; /* of the cluster's barrier that it has arrived at */
 	uint32_t bulk_group;
 	uint32_t products; /* of a warpgroup: the group that is open */
+	bool follows;	   /* it has waited for the launch in front, if its own is early */
 	VEC(PtxCopy) copies;
 } PtxThread;
 
