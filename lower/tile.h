@@ -44,7 +44,7 @@ typedef struct TilePart {
 	int64_t step;
 	bool single;
 	bool edge;	 /* where padded reads may fall outside: loops of the sum are cut there */
-	bool transposed; /* lanes run along the rows (tile_remainder.c) */
+	bool transposed; /* lanes run along the rows (tile_choose_remainder.c) */
 	TileCopy copy;	 /* of columns */
 	TilePrefetch prefetch; /* of rows: what their tiles do, if those of the columns prefetch */
 	bool prefetches;       /* of columns */
@@ -116,8 +116,8 @@ typedef struct Tile {
 	int64_t height, width;	/* rows and columns of the tile at hand */
 	const TilePart *at_col; /* likewise */
 	TilePart inside;	/* of the rows: where padded reads that they move stay inside */
-	bool cuts;		/* one loop of the sum decides which rows read inside: */
-	IterId cut;
+	const Loop *
+		cut; /* of the sum: it alone decides which rows read inside; NULL: there is none such */
 	GuardedList guards, inner; /* all, and those that rows do not move */
 	const Loop *window; /* of the sum: rows share reads that it moves as they do; NULL: none */
 	bool by_rows;	    /* tiles go along a row first: nothing of a column is read again */

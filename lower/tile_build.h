@@ -16,6 +16,8 @@ Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent,
 Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt);
 /* A loop over the elements of the tile at hand, those that its columns are filled up with too. */
 Block tile_over_elements(const Tile *tile, Block body);
+/* ... of so many of its rows. */
+Block tile_over_rows(const Tile *tile, int64_t rows, Block body);
 /* How loops over a tile's rows run: written out, or, of sums in memory, not. */
 LoopKind tile_rows_kind(const Tile *tile);
 /* Loops over its rows and columns. */

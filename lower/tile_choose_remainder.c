@@ -1,4 +1,20 @@
-/* Whether lanes run along the rows where columns are few. */
+/* Whether lanes run along the rows where columns behind the whole vectors are few.
+ *
+ * A vector of four columns, or of one, costs as much as one of sixteen. Sixteen rows are transposed in
+ * registers instead, sixteen steps of the sum at a time, and each column adds whole vectors of
+ * rows:
+ *
+ *   local acc : f32 [4, 16] = 0                               columns 96..100 of 16 rows
+ *   for k in 0..96 step 16
+ *     unroll r, vector lane: transposed[r, lane] = a[(i + r)*100 + k + lane]
+ *     unroll q in 0..16: unroll c in 0..4: vector lane in 0..16
+ *       acc[c, lane] += transposed[lane, q] * b[(k + q)*100 + c + 96]
+ *   the steps 84..100, of which q in 12..16 add                the last square ends with the sum
+ *   acc transposed (tile_result.c): unroll r in 0..16: vector lane in 0..4: y[(i + r)*100 + lane + 96] = elements[r, lane]
+ *
+ * An element adds its products in the order of the loops. Rows behind the last sixteen have tiles with
+ * lanes across.
+ */
 #include "loops/linear.h"
 #include "loops/walk.h"
 #include "lower/tile_plan.h"

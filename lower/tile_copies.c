@@ -55,6 +55,7 @@ static void order_loops(Tile *tile)
 	tile->row = moved_to(nest, sorted, tile->row);
 	tile->col = moved_to(nest, sorted, tile->col);
 	tile->along = moved_to(nest, sorted, tile->along);
+	tile->cut = moved_to(nest, sorted, tile->cut);
 	tile->window = moved_to(nest, sorted, tile->window);
 	tile->traversal = moved_to(nest, sorted, tile->traversal);
 	nest->loops = sorted;

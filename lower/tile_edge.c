@@ -54,8 +54,7 @@ void tile_find_cut(Planner *p)
 		if (!nest_term_of(nest->guards.at[g].index, tile->row->iter) &&
 		    nest_term_of(nest->guards.at[g].index, cut->iter))
 			return;
-	tile->cuts = cut != NULL;
-	tile->cut = cut ? cut->iter : 0;
+	tile->cut = cut;
 }
 
 /* Tiles at the edges one by one, those that read inside as one part, then what is left. */

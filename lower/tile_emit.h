@@ -19,17 +19,15 @@ Block tile_traversal(const Tile *tile, Block one);
 Block tile_traversal_blocks(const Tile *tile, Block all);
 
 /* tile_one.c: one tile; of rows x cols elements with lanes along a sum, whose first one is at by_iter
- * (tile_dot.c); of the last columns with lanes along the rows (tile_remainder.c). */
+ * (tile_dot.c). */
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col);
 Block tile_along(Tile *tile, const TilePart *row, const TilePart *col);
-Block tile_remainder(Tile *tile, const TilePart *col);
 
-/* The sum of a tile: at the edge of a picture, added to its elements (tile_cut.c); where columns are
- * read beyond their end; a place of the picture after the other (tile_window.c).
- * Requires: of tile_window_steps, a tile whose window has a constant extent. */
+/* The sum of a tile: at the edge of a picture, added to its elements, or a place of the picture after the other
+ * (tile_rows.c); where columns are read beyond their end. */
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block prefetch);
 Block tile_over_read_steps(Tile *tile, const Value *element);
-Block tile_window_steps(Tile *tile, const TilePart *row, LocalId acc);
+Block tile_window_steps(Tile *tile, LocalId acc);
 /* tile_transpose_square.c: a tile's sums; those of `elements` elements a lane, added to acc[c, lane], in
  * squares of an operand that are transposed: lanes go along `across`, which stands at r. */
 Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element);

@@ -42,7 +42,7 @@ static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value
 	const TilePart *col = tile->at_col;
 	if (tile->square_operand >= 0)
 		return tile_square_steps(tile, row, acc, element);
-	if (tile->cuts && row->edge && row->single)
+	if (tile->cut && row->edge && row->single)
 		return tile_cut_steps(tile, row, acc, prefetch);
 	if (tile->word > 1)
 		return tile_word_steps(tile, element, prefetch);
@@ -51,7 +51,7 @@ static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value
 	if (tile->over_read >= 0 && tile_width(tile, col->step) > col->step)
 		return tile_over_read_steps(tile, element);
 	if (tile->window && row->step > 1)
-		return tile_window_steps(tile, row, acc);
+		return tile_window_steps(tile, acc);
 	return whole_steps(tile, element, prefetch);
 }
 
@@ -99,13 +99,25 @@ static void set_iter(Tile *tile, const Loop *loop, const TilePart *part, IterVar
 	tile->nest->by_iter[loop->iter] = alone ? first : tile_plus(tile, first, within);
 }
 
+/* The last columns of rows that fill a square, with lanes along the rows: a tile of columns whose operand is
+ * transposed in squares, of which the result is too. */
+static Block tile_remainder(const Tile *tile, const TilePart *row, const TilePart *col)
+{
+	Tile exchanged = *tile;
+	exchanged.row = tile->col;
+	exchanged.col = tile->row;
+	exchanged.square_operand = tile->transposed;
+	exchanged.stores_rows = true;
+	return tile_one(&exchanged, col, row);
+}
+
 Block tile_one(Tile *tile, const TilePart *row, const TilePart *col)
 {
 	bool across = tile->form == TILE_ACROSS;
+	if (row->transposed)
+		return tile_remainder(tile, row, col);
 	tile->nest->guards = row->edge ? tile->guards : tile->inner;
 	set_iter(tile, tile->row, row, tile->r);
 	set_iter(tile, tile->col, col, across ? tile->lane : tile->c);
-	if (row->transposed)
-		return tile_remainder(tile, col);
 	return across ? tile_across(tile, row, col) : tile_along(tile, row, col);
 }

@@ -70,7 +70,7 @@ static TileParts padded_parts(const Planner *p, int64_t extent, int64_t step)
 {
 	TileParts parts = {0};
 	int64_t lo, hi;
-	if (p->tile->cuts)
+	if (p->tile->cut)
 		parts = tile_cut_parts(p, extent, step);
 	if (parts.n)
 		return parts;

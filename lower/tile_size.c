@@ -7,7 +7,7 @@
  *     lines * line_cost         from the second cache
  *
  * and of what blocks of columns cost (tile_cache.c); squares of rows that are transposed for few
- * columns (tile_remainder.c) cost their shuffles as well. The numbers are those of target.def.
+ * columns (tile_choose_remainder.c) cost their shuffles as well. The numbers are those of target.def.
  */
 #include "lower/tile_plan.h"
 
