@@ -13,12 +13,12 @@
  * Neighbouring loops that every access goes through as through one are one loop first: then fours begin at multiples
  * of four whatever the sizes are, and only the last elements are left. Else rows begin there where the length of a row
  * is a multiple of four, which the kernel asks where the program does not say. Chosen where each access moves by one
- * element, or by none, along the innermost loop; what moves by more keeps a thread for each element.
+ * element, or by none, along the innermost loop; what moves by more keeps a thread for each element. Kernels with sums
+ * in them: wide_sums.c.
  */
 #include "base/diag.h"
 #include "base/size_order.h"
 #include "loops/linear.h"
-#include "loops/rewrite.h"
 #include "loops/verify_block.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
@@ -28,15 +28,19 @@
 
 static const Stmt *innermost(const Wide *w) { return w->loops[w->n - 1]; }
 
+static void see_index(void *of, const Ix *ix) { one_loop_ix(of, ix); }
+
+static void see_indices(void *of, const Stmt *stmt)
+{
+	stmt_each_ix(stmt, see_index, of);
+	if (stmt->value)
+		one_loop_value(of, stmt->value);
+}
+
 static void merge_loops(Wide *w, const Block *body)
 {
 	OneLoop one = {w->program, w->loops, w->n, w->first};
-	for (uint32_t i = 0; i < body->n; i++) {
-		const Stmt *stmt = body->stmts[i];
-		one_loop_value(&one, stmt->value);
-		if (stmt->kind == LOOP_STORE)
-			one_loop_ix(&one, stmt->ix);
-	}
+	block_each(*body, see_indices, &one);
 	w->first = one.first;
 	w->extent = loops_extent(w->program->sizes, w->loops + w->first, w->n - w->first);
 }
@@ -82,6 +86,14 @@ static void see_load(void *of, const Value *value)
 		see_access(of, value->buffer, value->ix);
 }
 
+static void see_accesses(void *of, const Stmt *stmt)
+{
+	if (stmt->kind == LOOP_STORE)
+		see_access(of, stmt->buffer, stmt->ix);
+	if (stmt->value)
+		value_each(stmt->value, see_load, of);
+}
+
 bool wide_fits(Wide *w)
 {
 	int64_t n;
@@ -91,12 +103,7 @@ bool wide_fits(Wide *w)
 		return false;
 	w->multiples = multiples_unknown(w->program->arena, w->program, w->kernel);
 	w->begin = BEGIN_EVERYWHERE;
-	for (uint32_t i = 0; i < w->body.n; i++) {
-		const Stmt *stmt = w->body.stmts[i];
-		if (stmt->kind == LOOP_STORE)
-			see_access(w, stmt->buffer, stmt->ix);
-		value_each(stmt->value, see_load, w);
-	}
+	block_each(w->body, see_accesses, w);
 	return w->begin == BEGIN_EVERYWHERE || (w->begin == BEGIN_WHOLE_ROWS && !known);
 }
 
@@ -104,7 +111,9 @@ static bool pays(Wide *w)
 {
 	w->body = grid_body(w->kernel);
 	w->n = grid_loops(w->kernel, w->loops);
-	return w->n > 0 && is_elementwise(w->kernel, &w->body) && wide_fits(w);
+	w->sums = !is_elementwise(w->kernel, &w->body);
+	return w->n > 0 && (!w->sums || wide_sums_may(w)) && wide_fits(w) &&
+	       (!w->sums || wide_sums_pay(w));
 }
 
 /* ---- made ---- */
@@ -119,24 +128,39 @@ static const Ix *number(const Wide *w, int64_t n)
 	return ix_const(w->program->arena, w->program->sizes, n);
 }
 
+/* The locals of a body, and others for them. */
+typedef struct NewLocals {
+	const Wide *w;
+	LocalId *ids;
+} NewLocals;
+
+static void rename_local(void *of, const Stmt *stmt)
+{
+	NewLocals *locals = of;
+	const Wide *w = locals->w;
+	if (stmt->kind == LOOP_LOCAL)
+		locals->ids[stmt->local] =
+			bind_local(w->program, w->kernel, w->kernel->locals[stmt->local]);
+}
+
+Rewrite wide_element(const Wide *w, const Ix *at)
+{
+	const Ix **iters = kernel_iters(w->program->arena, w->kernel, 0);
+	LocalId *ids = ARENA_ARRAY(w->program->arena, LocalId, w->kernel->nlocals + 1);
+	for (LocalId i = 0; i < w->kernel->nlocals; i++)
+		ids[i] = i;
+	block_each(w->body, rename_local, &(NewLocals){w, ids});
+	for (uint32_t i = w->first; i < w->n; i++)
+		iters[w->loops[i]->iter] = number(w, 0);
+	iters[innermost(w)->iter] = at;
+	return (Rewrite){
+		.program = w->program, .iters = iters, .locals = ids, .span = w->kernel->span};
+}
+
 /* The statements for one element, with locals of their own. */
 static Block element(const Wide *w, const Quads *q)
 {
-	const Ix **iters = kernel_iters(w->program->arena, w->kernel, 0);
-	LocalId *locals = ARENA_ARRAY(w->program->arena, LocalId, w->kernel->nlocals + 1);
-	for (LocalId i = 0; i < w->kernel->nlocals; i++)
-		locals[i] = i;
-	for (uint32_t i = 0; i < w->body.n; i++)
-		if (w->body.stmts[i]->kind == LOOP_LOCAL)
-			locals[w->body.stmts[i]->local] = bind_local(
-				w->program, w->kernel, w->kernel->locals[w->body.stmts[i]->local]);
-	for (uint32_t i = w->first; i < w->n; i++)
-		iters[w->loops[i]->iter] = number(w, 0);
-	iters[innermost(w)->iter] = q->at;
-	Rewrite rewrite = {.program = w->program,
-			   .iters = iters,
-			   .locals = locals,
-			   .span = w->kernel->span};
+	Rewrite rewrite = wide_element(w, q->at);
 	return rewrite_block(&rewrite, w->body);
 }
 
@@ -170,7 +194,9 @@ static Block whole_four(const Wide *w, const Quads *q)
 	if (!size_divides(sizes, size_const(sizes, w->steps), w->extent))
 		conds[n++] = (Cond){COND_LT, ix_plus(w->program, q->first, w->width - 1),
 				    ix_size(w->program->arena, w->extent)};
-	return when(w, conds, n, lanes(w, q, LOOP_VECTOR, element(w, q)));
+	return when(w, conds, n,
+		    w->sums ? wide_sums(w, q->at, q->lane)
+			    : lanes(w, q, LOOP_VECTOR, element(w, q)));
 }
 
 /* Those behind the last whole four or, where rows begin anywhere, all of them. */
@@ -184,14 +210,14 @@ static Block single_elements(const Wide *w, const Quads *q)
 }
 
 /* The loops of the grid, that over fours innermost, around the body. */
-static Block in_grid(const Wide *w, const GpuTarget *gpu, IterVar four, Block body)
+static Block in_grid(const Wide *w, IterVar four, Block body)
 {
 	Size extents[GRID_LOOPS];
 	int64_t threads[GRID_LOOPS];
 	for (uint32_t i = 0; i < w->first; i++)
 		extents[i] = w->loops[i]->hi->size;
 	extents[w->first] = size_ceil(w->program->sizes, w->extent, w->width);
-	grid_shape(w->program->sizes, gpu, extents, w->first + 1, threads);
+	grid_shape(w->program->sizes, w->gpu, extents, w->first + 1, threads);
 	for (uint32_t i = w->first + 1; i-- > 0;) {
 		Stmt *loop = stmt_with(w->program->arena, innermost(w), body);
 		loop->iter = i == w->first ? four : w->loops[i]->iter;
@@ -214,18 +240,22 @@ Block wide_elements(const Wide *w, const Ix *first, IterVar lane)
 	return body_block(&body);
 }
 
-static void make(Wide *w, const GpuTarget *gpu)
+static void make(Wide *w)
 {
 	Sym name = w->kernel->iters[innermost(w)->iter].name;
 	IterVar four = bind_iter(w->program, w->kernel, "four");
 	IterVar lane = bind_iter(w->program, w->kernel, name);
 	const Ix *first = ix_times(w->program, ix_iter(w->program->arena, four), w->width);
-	w->kernel->body = in_grid(w, gpu, four, wide_elements(w, first, lane));
+	w->kernel->body = in_grid(w, four, wide_elements(w, first, lane));
 }
 
 static Wide wide_of(const Transform *t, Kernel *kernel)
 {
-	return (Wide){.program = t->program, .kernel = kernel, .width = QUAD, .steps = QUAD};
+	return (Wide){.program = t->program,
+		      .gpu = t->options->gpu,
+		      .kernel = kernel,
+		      .width = QUAD,
+		      .steps = QUAD};
 }
 
 bool wide_pays(const Transform *t, Kernel *kernel)
@@ -238,5 +268,5 @@ void bind_wide(const Transform *t, Kernel *kernel)
 {
 	Wide w = wide_of(t, kernel);
 	REQUIRE(pays(&w));
-	make(&w, t->options->gpu);
+	make(&w);
 }

@@ -3,6 +3,7 @@
 #define TSR_TRANSFORM_GPU_WIDE_H
 
 #include "loops/multiple.h"
+#include "loops/rewrite.h"
 #include "transform/gpu/bind.h"
 
 enum { QUAD = 4 };
@@ -12,6 +13,7 @@ typedef enum WideBegin { BEGIN_NOWHERE, BEGIN_WHOLE_ROWS, BEGIN_EVERYWHERE } Wid
 
 typedef struct Wide {
 	Program *program;
+	const GpuTarget *gpu; /* of loops of the grid */
 	Kernel *kernel;
 	const Stmt *loops[GRID_LOOPS]; /* outermost first */
 	uint32_t n;
@@ -19,6 +21,7 @@ typedef struct Wide {
 	/* elements that all threads take at a time: fours end with a multiple of it, or beyond the extent */
 	int64_t steps;
 	Block body;	/* of an element: locals, what they are set to, stores */
+	bool sums;	/* ... and loops around these */
 	uint32_t first; /* found: the loops from this one on are one */
 	Size extent;	/* ... of that, */
 	WideBegin begin;
@@ -29,5 +32,14 @@ typedef struct Wide {
 bool wide_fits(Wide *wide);
 /* The body for the `width` elements from `first` on, as far as there are any; `lane` is a new iterator. */
 Block wide_elements(const Wide *wide, const Ix *first, IterVar lane);
+/* The body's terms for the element `at`, with locals of its own. */
+Rewrite wide_element(const Wide *wide, const Ix *at);
+
+/* wide_sums.c: is the body, of an element, such as may be computed for several, with loops and conditions that are the same
+ * for all? After wide_fits: are there enough threads for it? */
+bool wide_sums_may(const Wide *wide);
+bool wide_sums_pay(const Wide *wide);
+/* The body for all lanes, each element `at` of one. Requires: wide_sums_may. */
+Block wide_sums(const Wide *wide, const Ix *at, IterVar lane);
 
 #endif

@@ -22,9 +22,9 @@ def draw(kind, *shape):
     return x, x.astype(np.float64)
 
 
-def windows(x, out, taps, stride, dilation, pad):
-    """[t, h, w, c] -> [t, out[0], out[1], taps[0], taps[1], c], 0 in the margins."""
-    wide = np.pad(x, ((0, 0), (pad, pad + 64), (pad, pad + 64), (0, 0)))
+def windows(x, out, taps, stride, dilation, pad, margin=0):
+    """[t, h, w, c] -> [t, out[0], out[1], taps[0], taps[1], c]."""
+    wide = np.pad(x, ((0, 0), (pad, pad + 64), (pad, pad + 64), (0, 0)), constant_values=margin)
     rows = stride * np.arange(out[0])[:, None] + dilation * np.arange(taps[0])
     columns = stride * np.arange(out[1])[:, None] + dilation * np.arange(taps[1])
     return wide[:, rows[:, None, :, None], columns[None, :, None, :]]
@@ -72,7 +72,33 @@ output y = relu(einsum("t | %d*p =+?[%d] %d*a, %d*q =+?[%d] %d*b, %sc; %sa, b, c
               got.reshape(t, *places, many, out), (seen, k64), "tpqabgc,jgabc->tpqgj")
 
 
+def depthwise(kind, picture, channels, stride=1, dilation=1, pad=1, symbolic=""):
+    """A window of each channel, what its sum and a norm's scale give, and the greatest of the window."""
+    (h, w), c = picture, channels
+    places = [(n + 2 * pad - 2 * dilation - 1) // stride + 1 for n in picture]
+    words = [name if name in symbolic else str(size) for name, size in zip("hwc", (h, w, c))]
+    marks = "%d*p =+?[%d] %d*a, %d*q =+?[%d] %d*b, c" % ((stride, pad, dilation) * 2)
+    cast = "%s" if kind == "f32" else "f32(%s)"
+    model = Model("".join("dim %s\n" % name for name in "t" + symbolic) + """input x : %s [t | %s, %s, %s]
+input k : %s [3, 3, %s]
+input s : [%s]
+output y = relu(einsum("t | %s; a, b, c => t | p, q, c", %s, %s) .* (s + 1))
+output top = reduce(max, "t | %s => t | p, q, c", %s)  with (a = 3, b = 3)
+""" % (kind, *words, kind, words[2], words[2], marks, cast % "x", cast % "k", marks, cast % "x"), ["--fp=strict"])
+    for t in (0, 3):
+        (x, x64), (k, k64), s = draw(kind, t, h, w, c), draw(kind, 3, 3, c), rng.uniform(-.5, 1, c).astype(np.float32)
+        got, top = model.forward([t, *(dict(h=h, w=w, c=c)[name] for name in symbolic)], [x, k, s], [((t, *places, c), np.float32)] * 2)
+        seen = windows(x64, places, (3, 3), stride, dilation, pad)
+        check("%s" % [kind, picture, c, stride, dilation, symbolic], kind, np.asarray(got).astype(np.float64), (seen, k64, s + 1.0), "tpqabc,abc,c->tpqc")
+        inside = windows(np.zeros_like(x64), places, (3, 3), stride, dilation, pad, -np.inf)
+        assert np.array_equal(np.asarray(top), (seen + inside).max((3, 4)).astype(np.float32)), (kind, "greatest", symbolic)
+
+
 for kind in sys.argv[2:]:
+    depthwise(kind, (6, 7), 12)
+    depthwise(kind, (9, 5), 7, stride=2)
+    depthwise(kind, (8, 9), 8, dilation=2, pad=2, symbolic="hw")
+    depthwise(kind, (5, 6), 10, symbolic="c")
     conv(kind, SMALL, (7, 9), (16, 20))
     conv(kind, LARGE, (11, 8), (32, 24), stride=2)
     conv(kind, LARGE, (9, 10), (24, 70), dilation=2, pad=2)
