@@ -180,6 +180,7 @@ typedef struct Buffer {
 	bool scratch;
 	bool shared; /* TEMP, scratch: of the threads of a block */
 	bool padded; /* TEMP: there is room behind each of its rows, which nothing reads */
+	bool panels; /* TEMP, PACKED: of an operand, as clauses `pack` and `prepack` say */
 	bool swizzled;	  /* shared: as TMA stores and warpgroups read it */
 	int64_t arrivals; /* shared: of each completion of its mbarriers; 0: it is none */
 } Buffer;

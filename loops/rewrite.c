@@ -59,7 +59,8 @@ static BufferTwin *twin_of(const Rewrite *r, BufferId buffer)
 
 static const Value *value_twin(const Rewrite *r, const Value *value)
 {
-	bool may = value->kind == VALUE_LOAD || value->kind == VALUE_LOCAL;
+	bool may = value->kind == VALUE_LOAD || value->kind == VALUE_LOCAL ||
+		   value->kind == VALUE_CAST;
 	for (uint32_t i = 0; may && i < r->nvalues; i++)
 		if (value_same(r->values[i].value, value))
 			return r->values[i].twin;

@@ -21,7 +21,7 @@ typedef struct BufferTwin {
 	uint32_t nixs;
 } BufferTwin;
 
-/* What stands for loads of one element, or for a local, in the new terms. */
+/* What stands for loads of one element, casts of them, or a local, in the new terms. */
 typedef struct ValueTwin {
 	const Value *value, *twin;
 } ValueTwin;

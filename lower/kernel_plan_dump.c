@@ -53,24 +53,14 @@ static void dump_cuts(FILE *out, const PlannedNest *planned, const char *indent)
 	}
 }
 
-static const char *const copies[] = {
-	[TILE_COPY_SERIAL] = "one by one",
-	[TILE_COPY_UNROLL] = "one by one, written out",
-	[TILE_COPY_VECTOR] = "in vectors",
-	[TILE_COPY_SQUARES] = "in transposed squares",
-	[TILE_COPY_GROUPS] = "in groups of steps",
-	[TILE_COPY_WORDS] = "in words of steps",
-	[TILE_COPY_SQUARES_SERIAL] = "in transposed squares, computed in loops",
-};
-
-/* Of parts of the columns, where they differ. */
 static void dump_copies(FILE *out, const Tile *tile, const char *indent)
 {
-	fprintf(out, "%s  columns copied ", indent);
-	for (uint32_t i = 0; i < tile->cols.n; i++)
-		if (i == 0 || tile->cols.at[i].copy != tile->cols.at[i - 1].copy)
-			fprintf(out, "%s%s", i ? "; " : "", copies[tile->cols.at[i].copy]);
-	fprintf(out, "%s\n", tile->first_copies ? ", first by tiles that read them" : "");
+	fprintf(out, "%s  columns copied %s%s\n", indent,
+		tile->group > 1			 ? "in groups of steps"
+		: tile->word > 1		 ? "in words of steps"
+		: tile->pack_kind == LOOP_VECTOR ? "in vectors"
+						 : "along the sum",
+		tile->first_copies ? ", first by tiles that read them" : "");
 }
 
 static const char *const prefetches[] = {

@@ -214,34 +214,8 @@ static void verify_finish(const Nest *nest, const Tile *tile)
 		BUG("lanes of %s have functions of many instructions", nest->gen->name);
 }
 
-/* Steps that a lane has beside each other are copied so; squares have columns and steps enough. */
-static bool suits_copy(const Nest *nest, const Tile *tile, const TilePart *col)
-{
-	int64_t steps = 0;
-	if (!tile->fills)
-		return col->copy == TILE_COPY_NONE;
-	switch (col->copy) {
-	case TILE_COPY_NONE: return false;
-	case TILE_COPY_GROUPS: return tile->group > 1;
-	case TILE_COPY_WORDS: return tile->word > 1;
-	case TILE_COPY_SQUARES:
-	case TILE_COPY_SQUARES_SERIAL:
-		size_is_const(nest->gen->program->sizes, nest->loops[nest->nloops - 1].extent,
-			      &steps);
-		return ends_reduced(nest) && steps >= tile->lanes && col->step >= tile->lanes;
-	case TILE_COPY_VECTOR: return tile->pack_kind == LOOP_VECTOR && tile_lane_steps(tile) == 1;
-	case TILE_COPY_SERIAL:
-	case TILE_COPY_UNROLL: break;
-	}
-	return tile_lane_steps(tile) == 1;
-}
-
 static void verify_copies(const Nest *nest, const Tile *tile)
 {
-	for (uint32_t i = 0; i < tile->cols.n; i++)
-		if (!suits_copy(nest, tile, &tile->cols.at[i]))
-			BUG("columns of an operand of %s are not copied as they lie",
-			    nest->gen->name);
 	if (tile->first_copies && (!tile->by_blocks || tile->rows.at[0].single))
 		BUG("the first tiles of %s copy what is copied before them", nest->gen->name);
 }

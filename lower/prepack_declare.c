@@ -78,7 +78,8 @@ static BufferId add_buffer(Lower *lower, PackedParam *packed, Size elements)
 						      .dtype = packed->dtype,
 						      .elements = elements,
 						      .arg = param->arg,
-						      .offset = program->state});
+						      .offset = program->state,
+						      .panels = true});
 	PUSH(lower->arena, lower->packed, *packed);
 	return packed->buffer;
 }

@@ -16,18 +16,6 @@
 
 typedef enum TileForm { TILE_ACROSS, TILE_ALONG } TileForm;
 
-/* How columns of the packed operand are copied. */
-typedef enum TileCopy {
-	TILE_COPY_NONE,		  /* not by this kernel */
-	TILE_COPY_SERIAL,	  /* one by one */
-	TILE_COPY_UNROLL,	  /* ... written out */
-	TILE_COPY_VECTOR,	  /* in vectors along them */
-	TILE_COPY_SQUARES,	  /* in squares that are transposed (tile_transpose.c) */
-	TILE_COPY_SQUARES_SERIAL, /* ... of functions of many instructions, which loops compute */
-	TILE_COPY_GROUPS,	  /* groups of steps (tile_groups.c) */
-	TILE_COPY_WORDS,	  /* words of steps (tile_words.c) */
-} TileCopy;
-
 /* What a tile prefetches in each step of its sum (tile_prefetch.c). */
 typedef enum TilePrefetch {
 	TILE_PREFETCH_NONE,
@@ -45,16 +33,10 @@ typedef struct TilePart {
 	bool single;
 	bool edge;	 /* where padded reads may fall outside: loops of the sum are cut there */
 	bool transposed; /* lanes run along the rows (tile_choose_remainder.c) */
-	TileCopy copy;	 /* of columns */
 	TilePrefetch prefetch; /* of rows: what their tiles do, if those of the columns prefetch */
 	bool prefetches;       /* of columns */
 	const Ix *from, *to;   /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
-
-static inline bool tile_copies_squares(const TilePart *part)
-{
-	return part->copy == TILE_COPY_SQUARES || part->copy == TILE_COPY_SQUARES_SERIAL;
-}
 
 typedef struct TileParts {
 	TilePart at[8];

@@ -134,46 +134,20 @@ static bool is_fast(Tile *tile, const Value *value)
 {
 	if (tile->group > 1 || tile->prepacked)
 		return true;
-	return tile->pack_kind == LOOP_VECTOR ? tile_reads_by_lanes(tile, value, tile->col->var)
-					      : tile_transposes(tile, value, tile->col->var);
+	bool lanes = tile->pack_kind == LOOP_VECTOR;
+	return tile_reads_by_lanes(tile, value,
+				   lanes ? tile->col->var : tile_last_sum(tile->nest)->var);
 }
 
-const Value *tile_packed_value(const Tile *tile, const Value *computed)
-{
-	const Value *packed = tile_packed_load(tile);
-	return packed->nargs ? value_cast(tile->nest->gen->arena, packed->dtype, computed)
-			     : computed;
-}
-
-/* What is copied: the operand, or what computes it where it is copied. */
-static const Value *copied_value(Tile *tile)
+/* Is the operand copied, or what computes it where it is copied? */
+static void choose_inlined(Tile *tile)
 {
 	const Value *load = tile_packed_operand(tile);
 	const Value *value =
 		nest_inlined_producer(tile->nest, load, copies_again(tile, load->buffer));
 	tile->inlined = value != load && is_fast(tile, value);
-	if (!tile->inlined)
-		return tile_packed_load(tile);
-	nest_note_inlined_producer(tile->nest, load, value);
-	return tile_packed_value(tile, value);
-}
-
-/* How columns of the value are copied: where it is computed, in vectors only where these read it. */
-static TileCopy copy_of(Tile *tile, const Value *value, const TilePart *part)
-{
-	bool along = tile->pack_kind == LOOP_UNROLL;
-	if (tile->group > 1)
-		return TILE_COPY_GROUPS;
-	if (tile->word > 1)
-		return TILE_COPY_WORDS;
-	bool simple = tile_in_vectors(value);
-	if (along && tile_fits_squares(tile, value, part->step))
-		return simple ? TILE_COPY_SQUARES : TILE_COPY_SQUARES_SERIAL;
-	if (!tile->inlined && along)
-		return TILE_COPY_UNROLL;
-	bool vectors =
-		!tile->inlined || (simple && tile_reads_by_lanes(tile, value, tile->col->var));
-	return vectors && tile->pack_kind == LOOP_VECTOR ? TILE_COPY_VECTOR : TILE_COPY_SERIAL;
+	if (tile->inlined)
+		nest_note_inlined_producer(tile->nest, load, value);
 }
 
 /* Does a block begin with a row tile, past which its columns go once? */
@@ -199,9 +173,7 @@ static bool may_copy(const Tile *tile)
 
 static void choose_copies(Tile *tile)
 {
-	const Value *value = copied_value(tile);
-	for (uint32_t i = 0; i < tile->cols.n; i++)
-		tile->cols.at[i].copy = copy_of(tile, value, &tile->cols.at[i]);
+	choose_inlined(tile);
 	tile->first_copies = tile->by_blocks && may_copy(tile) && has_first(tile);
 }
 
@@ -218,9 +190,11 @@ static bool declare_packed(Tile *tile)
 		dtype = gen->program->buffers.at[load->buffer].dtype;
 	if (tile->prepacked)
 		return prepack_declare(tile, load, dtype, elements);
-	tile->packed = gen_temporary(
-		gen, "packed", gen->program->buffers.at[load->buffer].name,
-		(Buffer){.dtype = dtype, .elements = elements, .scratch = tile->by_blocks});
+	tile->packed = gen_temporary(gen, "packed", gen->program->buffers.at[load->buffer].name,
+				     (Buffer){.dtype = dtype,
+					      .elements = elements,
+					      .scratch = tile->by_blocks,
+					      .panels = true});
 	return true;
 }
 

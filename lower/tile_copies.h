@@ -24,8 +24,6 @@ static inline const Value *tile_packed_operand(const Tile *tile)
 	const Value *packed = tile_packed_load(tile);
 	return packed->nargs ? packed->args[0] : packed;
 }
-/* What is copied where a value computes the operand. */
-const Value *tile_packed_value(const Tile *tile, const Value *computed);
 Size tile_packed_steps(const Tile *tile);
 Size tile_packed_columns(const Tile *tile);
 /* Elements of the copy: of all panels, or of those of a block of columns. */
@@ -34,11 +32,6 @@ Size tile_packed_elements(const Tile *tile);
 bool tile_moves_panels(const Tile *tile, const Loop *loop);
 /* Are lanes neighbours in everything that is read, or the same? */
 bool tile_reads_by_lanes(const Tile *tile, const Value *value, IterVar lane);
-/* tile_transpose.c: does the last loop of the sum move all that a value of the column `lane` reads
- * by one element, or leave it where it is? */
-bool tile_transposes(Tile *tile, const Value *value, IterVar lane);
-/* ... and are there so many steps and columns that squares of known extents are transposed? */
-bool tile_fits_squares(Tile *tile, const Value *value, int64_t cols);
 /* tile_groups.c: steps of a loop of the sum in the copy; an element as it stands there; what is added to
  * bytes that are copied (0: they keep their type); the load of the rows. */
 Size tile_group_extent(const Tile *tile, const Loop *loop);

@@ -10,7 +10,8 @@
  *
  * It pays where many rows use a panel: where it would be spread over more cache lines than stay,
  * where lanes would run along the sum only because the operand is stored along it, and where
- * filling up the last columns saves vectors. What is of a type of storage is widened, but in copies
+ * filling up the last columns saves vectors. An operand that lies along the sum is copied panel by panel, in squares
+ * that are transposed (transform/transpose.c). What is of a type of storage is widened, but in copies
  * that stay (prepack.c) and in those of groups of steps, which a lane has beside each other
  * (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns,
  * where their tiles begin (tile_block.c).
@@ -22,9 +23,12 @@
 /* What is copied: that load, or what computes it. */
 static const Value *source(Tile *tile)
 {
+	const Value *packed = tile_packed_load(tile);
 	if (!tile->inlined)
-		return tile_packed_load(tile);
-	return tile_packed_value(tile, nest_producer(tile->nest, tile_packed_operand(tile)));
+		return packed;
+	const Value *computed = nest_producer(tile->nest, tile_packed_operand(tile));
+	return packed->nargs ? value_cast(tile->nest->gen->arena, packed->dtype, computed)
+			     : computed;
 }
 
 Size tile_panel_elements(const Tile *tile, int64_t width)
@@ -137,13 +141,17 @@ const Ix *tile_pack_to(const Tile *tile, const TilePart *part)
 	return packed_ix(tile, place, tile_width(tile, part->step));
 }
 
+/* Lanes where vectors read the operand, else loops, which may become squares (transform/transpose.c). */
+static LoopKind lanes_kind(const Tile *tile, const Value *value)
+{
+	bool lanes = tile_in_vectors(value) && tile_reads_by_lanes(tile, value, tile->lane);
+	return lanes ? LOOP_VECTOR : LOOP_SERIAL;
+}
+
 /* The panels of a part of the columns. Rows of the operand are read along where they lie along the
  * columns, else panel by panel. */
 static Block fill_part(Tile *tile, const TilePart *part)
 {
-	static const LoopKind kinds[] = {[TILE_COPY_SERIAL] = LOOP_SERIAL,
-					 [TILE_COPY_UNROLL] = LOOP_UNROLL,
-					 [TILE_COPY_VECTOR] = LOOP_VECTOR};
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Program *program = gen->program;
@@ -152,27 +160,20 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	nest_values(nest);
 	int64_t width = tile_width(tile, part->step);
 	const Ix *to = tile_pack_to(tile, part);
-	if (part->copy == TILE_COPY_GROUPS)
+	if (tile->group > 1)
 		return over_panels(tile, part, tile_group_fill(tile, part));
-	if (part->copy == TILE_COPY_WORDS)
+	if (tile->word > 1)
 		return over_panels(tile, part, tile_word_fill(tile, part));
-	const Value *load = source(tile);
+	const Value *value = source(tile), *zero = value_number(gen->arena, value->dtype, 0);
+	Block copy = set_lanes(tile, to, lanes_kind(tile, value), 0, part->step, value),
+	      zeros = {0};
+	if (width > part->step)
+		zeros = set_lanes(tile, to, LOOP_VECTOR, part->step, width - part->step, zero);
 	Body body = {0};
 	bool along = tile->pack_kind == LOOP_UNROLL;
-	if (tile_copies_squares(part)) {
-		Block squares = tile_transpose_copy(tile, load, to, part);
-		gen_append(gen, &body,
-			   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, squares));
-	} else {
-		Block copy = set_lanes(tile, to, kinds[part->copy], 0, part->step, load);
-		gen_append(gen, &body, along ? over_steps(tile, copy) : copy);
-	}
-	if (width > part->step) {
-		const Value *zero = value_const(gen->arena, load->dtype, scalar_of(load->dtype, 0));
-		Block zeros =
-			set_lanes(tile, to, LOOP_VECTOR, part->step, width - part->step, zero);
+	gen_append(gen, &body, along ? over_steps(tile, copy) : copy);
+	if (zeros.n)
 		gen_append(gen, &body, along ? over_steps(tile, zeros) : zeros);
-	}
 	Block panels = over_panels(tile, part, body_block(&body));
 	return along ? panels : over_steps(tile, panels);
 }

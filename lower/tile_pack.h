@@ -27,10 +27,6 @@ Size tile_panel_elements(const Tile *tile, int64_t width);
 /* The value over the loops as by_iter has them, added to the element. */
 Block tile_add(Tile *tile, const Value *element);
 
-/* tile_transpose.c: the copy of a part of the columns in squares, over the last loop of the sum. `value` and `to` are
- * those of one element, at the loop's iterator and the column `lane`. Requires: it is planned so. */
-Block tile_transpose_copy(Tile *tile, const Value *value, const Ix *to, const TilePart *part);
-
 /* tile_words.c: a panel of the part of the columns; the loops over the sum, as below. */
 Block tile_word_fill(Tile *tile, const TilePart *part);
 Block tile_word_steps(Tile *tile, const Value *element, Block prefetch);

@@ -15,6 +15,9 @@
  * loops over tiles change places (vs inside us), so that stores run along rows. Other operands and
  * any arithmetic may take part; what is more than a few simple float operations reads the transposed
  * tile from memory in plain loops. Every element is computed once from the same values as before.
+ *
+ * Copies may stand inside other loops and conditions, as those do that fill panels of an operand (lower/tile_pack.c).
+ * A clause says the sides of a tile, but not of panels, which `pack` and `prepack` say.
  */
 #include <string.h>
 
@@ -23,6 +26,7 @@
 #include "loops/frame.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
+#include "loops/walk.h"
 #include "transform/transpose.h"
 
 enum { TILE_MOST = 16, TILE_LEAST = 4 };
@@ -110,10 +114,10 @@ static bool find_v(Transpose *t)
 	return t->v != NULL;
 }
 
-static bool is_known(const Transpose *t, const Value *load)
+static bool is_known(const Transpose *t, const Value *value)
 {
 	for (uint32_t i = 0; i < t->nloads; i++)
-		if (t->loads[i].load->buffer == load->buffer)
+		if (value_same(t->loads[i].load, value))
 			return true;
 	return false;
 }
@@ -121,11 +125,14 @@ static bool is_known(const Transpose *t, const Value *load)
 /* Adds the loads that u moves by one and v by more. */
 static void find_loads(Transpose *t, const Value *value)
 {
-	if (value->kind == VALUE_LOAD && value->dtype != DTYPE_U4X32 &&
-	    step_of(t, value->ix, t->u) == STEP_ONE && step_of(t, value->ix, t->v) == STEP_FAR &&
-	    t->nloads < LOADS_MAX && !is_known(t, value) && value->buffer != t->store->buffer &&
-	    block_has_one_index(&t->body, value->buffer))
-		t->loads[t->nloads++].load = value;
+	const Value *load = transposed_load(value);
+	if (load && step_of(t, load->ix, t->u) == STEP_ONE &&
+	    step_of(t, load->ix, t->v) == STEP_FAR && load->buffer != t->store->buffer &&
+	    block_has_one_index(&t->body, load->buffer)) {
+		if (t->nloads < LOADS_MAX && !is_known(t, value))
+			t->loads[t->nloads++].load = value;
+		return;
+	}
 	for (uint32_t i = 0; i < value->nargs; i++)
 		find_loads(t, value->args[i]);
 }
@@ -155,9 +162,10 @@ static uint32_t count_nodes(const Transpose *t, const Value *value)
 {
 	bool arithmetic =
 		value->kind == VALUE_OP && dtype_is_float(value->dtype) && op_is_simple(value->op);
-	bool transposed = value->kind == VALUE_LOAD && is_known(t, value);
 	bool plain = value->kind == VALUE_LOAD && (step_of(t, value->ix, t->v) <= STEP_ONE);
-	uint32_t n = arithmetic || transposed || plain || value->kind == VALUE_CONST
+	if (is_known(t, value))
+		return 1;
+	uint32_t n = arithmetic || plain || value->kind == VALUE_CONST
 			     ? 1
 			     : transpose_target(t)->transpose_nodes + 1;
 	for (uint32_t i = 0; i < value->nargs && n <= transpose_target(t)->transpose_nodes; i++)
@@ -165,10 +173,58 @@ static uint32_t count_nodes(const Transpose *t, const Value *value)
 	return n;
 }
 
-static bool is_transposed(Transpose *t, const Stmt *stmt)
+static Sym loop_name(const Transpose *t, const Stmt *loop)
 {
-	return find_nest(t, stmt) && (t->replays || !is_small(t)) && find_v(t) && find_u(t);
+	return t->kernel->iters[loop->iter].name;
 }
+
+/* Do no two steps of the loops store the same element, so that any order of them is right? */
+static bool stores_once(const Transpose *t, const Stmt *root)
+{
+	bool once = true;
+	for (uint32_t i = 0; i < t->nloops && once && !t->split; i++)
+		once = loop_is_of_threads(t->program, t->kernel, root, t->loops[i]);
+	return once;
+}
+
+/* The sides that squares can have. */
+static void find_sides(Transpose *t)
+{
+	t->least = TILE_LEAST;
+	t->most = TILE_MOST;
+	for (uint32_t i = 0; i < t->nloads; i++) {
+		/* the lanes of a vector: types of storage have as many as the types they widen
+		 * to; a row of TILE_MOST bytes or more, since shuffles move as many */
+		Dtype dtype = t->loads[i].load->dtype;
+		int64_t fits = transpose_target(t)->vector_bytes / dtype_bytes(dtype_wide(dtype));
+		int64_t fills = TILE_MOST / (int64_t)dtype_bytes(dtype);
+		t->most = fits < t->most ? fits : t->most;
+		t->least = fills > t->least ? fills : t->least;
+	}
+	t->least = t->least < t->most ? t->least : t->most;
+}
+
+/* Why the statement is no copy that is transposed; NULL: it is one. */
+static const char *why_not(Transpose *t, const Stmt *stmt)
+{
+	if (!find_nest(t, stmt))
+		return "it has no loops of which all that they do is one store";
+	if (!find_v(t))
+		return "no loop moves what is stored by one element";
+	if (!find_u(t))
+		return "no loop moves an operand by one element that moves what is stored by more";
+	find_sides(t);
+	t->named = !t->program->buffers.at[t->store->buffer].panels;
+	if (extent_of(t, t->u, TILE_MOST) < t->least || extent_of(t, t->v, TILE_MOST) < t->least)
+		return "a loop has fewer steps than a square";
+	if (!stores_once(t, stmt))
+		return "steps of its loops may store the same element";
+	if (t->named && asks_off(t->asked))
+		return "it is off";
+	return !(t->named && t->replays) && is_small(t) ? "it has few elements" : NULL;
+}
+
+static bool is_transposed(Transpose *t, const Stmt *stmt) { return why_not(t, stmt) == NULL; }
 
 /* The cost of an extent in tiles of n, in tenths of an element: small tiles move fewer bytes at once,
  * and what is left goes element by element. */
@@ -180,21 +236,16 @@ static int64_t cost_of(const Transpose *t, const Stmt *loop, int64_t n)
 }
 
 /* The side of the square: of least cost for both extents together. */
-static int64_t best_side(const Transpose *t, int64_t most)
+static int64_t best_side(const Transpose *t)
 {
-	int64_t best = most;
-	for (int64_t n = most / 2; n >= TILE_LEAST; n /= 2) {
+	int64_t best = t->most;
+	for (int64_t n = t->most / 2; n >= t->least; n /= 2) {
 		int64_t u = extent_of(t, t->u, TILE_MOST), v = extent_of(t, t->v, TILE_MOST);
 		int64_t now = cost_of(t, t->u, best) * v + cost_of(t, t->v, best) * u;
 		if (cost_of(t, t->u, n) * v + cost_of(t, t->v, n) * u < now)
 			best = n;
 	}
 	return best;
-}
-
-static Sym loop_name(const Transpose *t, const Stmt *loop)
-{
-	return t->kernel->iters[loop->iter].name;
 }
 
 /* The items of a clause that are about the copy: those with both its loops, or else all. */
@@ -215,11 +266,11 @@ static ScheduleClause items_of(const Transpose *t, const ScheduleClause *clause)
 
 /* What is asked of the loop's side, where it fits; else n. */
 static int64_t side_of(const Transpose *t, const ScheduleClause *clause, const Stmt *loop,
-		       int64_t most, int64_t n)
+		       int64_t n)
 {
-	int64_t extent = extent_of(t, loop, most);
+	int64_t extent = extent_of(t, loop, t->most);
 	int64_t asked = asks_number(clause, loop_name(t, loop));
-	if (asked && asked <= most && asked <= extent)
+	if (asked && asked <= t->most && asked <= extent)
 		return asked;
 	return extent < n ? extent : n;
 }
@@ -248,17 +299,9 @@ static bool runs_along(const Transpose *t, const ScheduleClause *clause)
 static void choose_tile(Transpose *t, const ScheduleClause *asked)
 {
 	ScheduleClause clause = items_of(t, asked ? asked : &(ScheduleClause){0});
-	int64_t most = TILE_MOST;
-	for (uint32_t i = 0; i < t->nloads; i++) {
-		/* the lanes of a vector: types of storage have as many as the types they widen
-		 * to */
-		Dtype wide = dtype_wide(t->loads[i].load->dtype);
-		int64_t fits = transpose_target(t)->vector_bytes / dtype_bytes(wide);
-		most = fits < most ? fits : most;
-	}
-	int64_t n = best_side(t, most);
-	t->nu = side_of(t, &clause, t->u, most, n);
-	t->nv = side_of(t, &clause, t->v, most, n);
+	int64_t n = best_side(t);
+	t->nu = side_of(t, &clause, t->u, n);
+	t->nv = side_of(t, &clause, t->v, n);
 	t->along = runs_along(t, &clause);
 	t->direct = t->body.n == 1 &&
 		    count_nodes(t, t->store->value) <= transpose_target(t)->transpose_nodes;
@@ -319,61 +362,76 @@ static void describe(const Transpose *t)
 
 static Block transpose_stmt(Transpose *t)
 {
-	choose_tile(t, t->asked);
+	choose_tile(t, t->named ? t->asked : NULL);
 	add_names(t);
-	describe(t);
+	if (t->named)
+		describe(t);
 	return transpose_emit(t);
 }
 
-static const ScheduleClause *asked_transpose(const Transform *t, const Kernel *kernel)
+static Transpose transpose_of(const Transform *t, const Kernel *kernel)
 {
-	return schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_TRANSPOSE_TILE);
+	ScheduleClause *asked = schedule_asked(t->asked, t->program, kernel->name, kernel->span,
+					       CHOICE_TRANSPOSE_TILE);
+	return (Transpose){.program = t->program,
+			   .arena = t->program->arena,
+			   .kernel = (Kernel *)kernel,
+			   .asked = asked,
+			   .replays = schedule_is_complete(t->asked)};
 }
 
 bool kernel_transposes(const Transform *transform, const Kernel *kernel, const LoopSplit *split)
 {
 	bool transposes = false;
-	if (asks_off(asked_transpose(transform, kernel)))
-		return false;
 	for (uint32_t i = 0; i < kernel->body.n && !transposes; i++) {
-		Transpose t = {.program = transform->program,
-			       .arena = transform->program->arena,
-			       .split = split,
-			       .replays = schedule_is_complete(transform->asked)};
+		Transpose t = transpose_of(transform, kernel);
+		t.split = split;
 		transposes = is_transposed(&t, kernel->body.stmts[i]);
 	}
 	return transposes;
 }
 
+/* The copies of a block, and of what is inside its other statements. */
+static Block transpose_block(const Transpose *of, Block block)
+{
+	Body body = {0};
+	bool changed = false;
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		Transpose t = *of;
+		Block one = {&stmt, 1};
+		if (is_transposed(&t, stmt)) {
+			one = transpose_stmt(&t);
+		} else {
+			Block inner = transpose_block(of, stmt->body);
+			if (inner.stmts != stmt->body.stmts)
+				one = block_one(of->arena, stmt_with(of->arena, stmt, inner));
+		}
+		changed |= one.n != 1 || one.stmts[0] != stmt;
+		body_append(of->arena, &body, one);
+	}
+	return changed ? body_block(&body) : block;
+}
+
 void kernel_transpose(const Transform *transform, Kernel *kernel)
 {
 	Program *program = transform->program;
-	Body body = {0};
-	const ScheduleClause *clause = asked_transpose(transform, kernel);
-	if (says_off(clause))
-		entry_make(program->arena, schedule_entry(program->made, kernel->name), CHOICE_TRANSPOSE_TILE,
-			   true);
-	if (!kernel_transposes(transform, kernel, NULL))
-		return;
-	for (uint32_t i = 0; i < kernel->body.n; i++) {
-		Transpose t = {.program = program,
-			       .arena = program->arena,
-			       .kernel = kernel,
-			       .asked = clause,
-			       .replays = schedule_is_complete(transform->asked)};
-		Block block = {kernel->body.stmts + i, 1};
-		if (is_transposed(&t, kernel->body.stmts[i]))
-			block = transpose_stmt(&t);
-		body_append(program->arena, &body, block);
-	}
-	kernel->body = body_block(&body);
+	Transpose t = transpose_of(transform, kernel);
+	if (says_off(t.asked))
+		entry_make(program->arena, schedule_entry(program->made, kernel->name),
+			   CHOICE_TRANSPOSE_TILE, true);
+	Block before = kernel->body;
+	kernel->body = transpose_block(&t, before);
+	if (asks_on(t.asked) && kernel->body.stmts == before.stmts && before.n > 0)
+		t.asked->refused = why_not(&t, before.stmts[before.n - 1]);
 }
 
 void transform_transpose(Transform *t)
 {
 	Program *program = t->program;
-	for (size_t r = 0; r < program->routines.n; r++) {
-		const ProgramRoutine *routine = &program->routines.at[r];
+	for (size_t r = 0; r <= program->routines.n; r++) {
+		const ProgramRoutine *routine =
+			r < program->routines.n ? &program->routines.at[r] : &program->pack;
 		for (uint32_t i = 0; i < routine->nkernels; i++) {
 			Kernel *kernel = &program->kernels.at[routine->kernels[i]];
 			const Stmt *const *before = kernel->body.stmts;

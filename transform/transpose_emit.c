@@ -87,17 +87,16 @@ static void write_tile(const Transpose *t, Body *to)
 {
 	Rewrite r = rewrite_at(t, in_block(t, t->us, t->nu, iter_ix(t, t->row)),
 			       in_block(t, t->vs, t->nv, iter_ix(t, t->lane)));
-	r.twins = ARENA_ARRAY(t->arena, BufferTwin, t->nloads + 1);
-	r.ntwins = t->nloads;
+	ValueTwin twins[LOADS_MAX];
 	for (uint32_t i = 0; i < t->nloads; i++) {
 		const TransposedLoad *load = &t->loads[i];
-		BufferTwin *twin = &r.twins[i];
-		*twin = (BufferTwin){.kind = TWIN_LOCAL,
-				     .buffer = load->load->buffer,
-				     .id = t->direct ? load->tile : load->wide,
-				     .nixs = 2};
-		twin->ixs = t->direct ? place(t, t->lane, t->row) : place(t, t->row, t->lane);
+		const Ix *const *at =
+			t->direct ? place(t, t->lane, t->row) : place(t, t->row, t->lane);
+		LocalId tile = t->direct ? load->tile : load->wide;
+		twins[i] = (ValueTwin){load->load, value_local(t->arena, t->kernel, tile, at, 2)};
 	}
+	r.values = twins;
+	r.nvalues = t->nloads;
 	Block body = rewrite_block(&r, t->body);
 	PUSH(t->arena, to->stmts,
 	     over_tile(t, t->nu, t->nv, t->direct ? LOOP_UNROLL : LOOP_SERIAL,
@@ -153,7 +152,9 @@ static int64_t least_step(const Transpose *t, const Stmt *loop)
 {
 	Sizes *sizes = t->program->sizes;
 	int64_t read, stored;
-	if (!size_is_const(sizes, ix_stride(t->program, t->loads[0].load->ix, loop->iter), &read) ||
+	if (!size_is_const(sizes,
+			   ix_stride(t->program, transposed_load(t->loads[0].load)->ix, loop->iter),
+			   &read) ||
 	    !size_is_const(sizes, ix_stride(t->program, t->store->ix, loop->iter), &stored))
 		return 0;
 	return read > 0 && read < stored ? read : stored;
