@@ -1,5 +1,6 @@
 /* Functions of kernels in C, and those of their parallel loops. */
 #include "codegen/c_matrix.h"
+#include "loops/walk.h"
 
 static void name_columns(KernelText *k, Names *taken)
 {
@@ -138,6 +139,14 @@ static void put_packed_args(KernelText *k)
 		fprintf(k->out, "\ttsr_args.tsr_busy = 0;\n");
 }
 
+static void note_read(void *of, const Value *value)
+{
+	if (value->kind == VALUE_LOCAL)
+		((bool *)of)[value->local] = true;
+}
+
+static void note_reads(void *of, const Stmt *stmt) { stmt_each_value(stmt, note_read, of); }
+
 KernelText c_kernel_text(FILE *out, const Module *m, KernelId id)
 {
 	KernelText k = {.out = out, .m = m, .kernel = &m->kernels[id].kernel, .arena = m->arena};
@@ -145,6 +154,8 @@ KernelText c_kernel_text(FILE *out, const Module *m, KernelId id)
 	k.uses.arena = k.names.arena = m->arena;
 	k.indent = 1;
 	name_all(&k);
+	k.read = ARENA_ARRAY(k.arena, bool, k.kernel->nlocals);
+	block_each(k.kernel->body, note_reads, k.read);
 	return k;
 }
 

@@ -138,6 +138,8 @@ static void put_local(KernelText *k, const Stmt *stmt)
 	c_kernel_indent(k);
 	if (local->rank == 0) {
 		fprintf(k->out, "%s %s = %s;\n", c_type(local->dtype), name, value);
+		if (!k->read[stmt->local]) /* of an index that an extent of 0 leaves out */
+			put_line(k, arena_printf(k->arena, "(void)%s", name));
 		return;
 	}
 	fprintf(k->out, "TSR_LANES %s %s", c_type(local->dtype), name);

@@ -18,6 +18,7 @@ typedef struct KernelText {
 	bool *unrolled; /* by IterVar: of a loop that the compiler writes out, and of lanes */
 	bool *fixed;	/* by IterVar: a loop that is written out, at the number `at` */
 	int64_t *at;
+	bool *read;	      /* by LocalId: is it read anywhere? */
 	const char **columns; /* by LocalId: its transpose; NULL: none is read */
 	bool *transposed;     /* by LocalId: the transpose is made */
 	bool has_columns;

@@ -9,10 +9,13 @@
 
 /* ---- loops that are outlined ---- */
 
-static gcc_jit_function *outlined_function(Jit *jit, const Kernel *kernel, const KernelUse *use)
+/* The kernel is of that loop alone. */
+static gcc_jit_function *outlined_function(const KernelJit *whole, Jit *jit, const Kernel *kernel,
+					   const KernelUse *use)
 {
-	KernelJit part = {.program = jit->module->program, .kernel = kernel, .use = use};
+	KernelJit part = {.program = whole->program, .kernel = kernel, .use = use};
 	part.values.arena = jit->arena;
+	part.multiples = whole->multiples;
 	JitParam *own;
 	size_t nown = jit_kernel_params(jit, use, &own);
 	VEC(JitParam) params = {0};
@@ -41,28 +44,28 @@ static gcc_jit_function *outlined_function(Jit *jit, const Kernel *kernel, const
 }
 
 /* Inside it the loop is what it is: its function is known once it is made. */
-static void outline(Jit *jit, const Kernel *kernel, const Stmt *loop)
+static void outline(const KernelJit *whole, Jit *jit, const Stmt *loop)
 {
 	Kernel *part = ARENA_NEW(jit->arena, Kernel);
 	const Stmt **body = ARENA_ARRAY(jit->arena, const Stmt *, 1);
 	body[0] = loop;
-	*part = *kernel;
+	*part = *whole->kernel;
 	part->body = (Block){body, 1};
 	const KernelUse *use =
 		kernel_use(jit->module->program, part, (KernelBases){0}, jit->module->arena);
 	REQUIRE(!use->needs_locals && use->checks.n == 0);
-	gcc_jit_function *function = outlined_function(jit, part, use);
+	gcc_jit_function *function = outlined_function(whole, jit, part, use);
 	PUSH(jit->arena, jit->outlined,
 	     ((JitOutlined){loop, use, function, jit_needs_tiles(jit, part->body)}));
 }
 
-static void outline_block(Jit *jit, const Kernel *kernel, Block block)
+static void outline_block(const KernelJit *whole, Jit *jit, Block block)
 {
 	for (uint32_t i = 0; i < block.n; i++)
 		if (block.stmts[i]->outlined)
-			outline(jit, kernel, block.stmts[i]);
+			outline(whole, jit, block.stmts[i]);
 		else
-			outline_block(jit, kernel, block.stmts[i]->body);
+			outline_block(whole, jit, block.stmts[i]->body);
 }
 
 /* ---- kernels ---- */
@@ -74,7 +77,7 @@ static void kernel_code(Jit *jit, KernelId id)
 	/* the call is for the runner of chunks; everything else is bound */
 	size_t n = jit_kernel_params(jit, k.use, &params), first = k.use->parallel;
 	bool checks = k.use->checks.n > 0;
-	outline_block(jit, k.kernel, k.kernel->body);
+	outline_block(&k, jit, k.kernel->body);
 	k.tasks = k.use->parallel ? jit_parallel_tasks(jit, id) : NULL;
 	JitFunction f =
 		jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, checks ? jit->int_ : jit->void_,

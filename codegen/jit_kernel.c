@@ -442,7 +442,6 @@ static void declare_locals(KernelJit *k)
 	k->at = ARENA_ARRAY(jit->arena, int64_t, kernel->niters + 1);
 	for (uint32_t i = 0; i < kernel->niters; i++)
 		k->iters[i] = jit_local(&k->f, jit->i64, kernel->iters[i].name);
-	k->multiples = multiples_new(jit->arena, k->program, kernel);
 	k->multiples.fixed = k->fixed;
 	k->multiples.at = k->at;
 	jit_segments_plan(k);
@@ -468,6 +467,7 @@ KernelJit jit_kernel_new(Jit *jit, KernelId id)
 	const Module *m = jit->module;
 	KernelJit k = {.program = m->program, .kernel = &m->kernels[id].kernel};
 	k.use = m->kernels[id].use;
+	k.multiples = multiples_new(jit->arena, k.program, k.kernel);
 	k.values.arena = jit->arena;
 	return k;
 }

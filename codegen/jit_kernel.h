@@ -51,7 +51,8 @@ typedef struct KernelJit {
 	 * unrolled, in the straight code at hand. */
 	PointerMap *addresses;
 	bool scheduled;	   /* it has loops that are unrolled or run in lanes */
-	Multiples multiples; /* of indices */
+	Multiples
+		multiples; /* of indices, from all loops of the kernel of which this may be a part */
 	bool *fixed;	   /* by IterVar: at the constant `at` in the code being made */
 	int64_t *at;
 	Registers *registers; /* by LocalId */
@@ -61,7 +62,8 @@ typedef struct KernelJit {
 
 /* jit_kernel.c */
 KernelJit jit_kernel_new(Jit *jit, KernelId kernel);
-/* Starts the code of `function`: params are dims, scalars and buffers, as in use. */
+/* Starts the code of `function`: params are dims, scalars and buffers, as in use.
+ * Requires: what divides the kernel's iterators is known. */
 void jit_kernel_open(KernelJit *k, JitFunction function, Rvalue *const *params);
 /* Makes the code of a block; the value of an expression, in the open block of the function.
  * Requires: jit_kernel_open was called. */

@@ -84,20 +84,17 @@ static void see_loop(void *of, const Stmt *stmt)
 	f->m->iters[stmt->iter] = least(f->m->iters[stmt->iter], own);
 }
 
-static Multiples multiples_all(Arena *arena, const Program *program, const Kernel *kernel,
-			       int64_t multiple)
+static void see_iterator(void *of, const Stmt *stmt)
 {
-	Multiples m = {.sizes = program->sizes,
-		       .iters = ARENA_ARRAY(arena, int64_t, kernel->niters + 1)};
-	for (IterVar i = 0; i < kernel->niters; i++)
-		m.iters[i] = multiple;
-	return m;
+	if (stmt->kind == LOOP_FOR)
+		((Multiples *)of)->iters[stmt->iter] = MULTIPLE_MOST;
 }
 
 /* Further walks see iterators that a later loop over the same one has made less. */
 Multiples multiples_new(Arena *arena, const Program *program, const Kernel *kernel)
 {
-	Multiples m = multiples_all(arena, program, kernel, MULTIPLE_MOST);
+	Multiples m = multiples_unknown(arena, program, kernel);
+	block_each(kernel->body, see_iterator, &m);
 	Finding finding = {&m, true};
 	while (finding.changed) { /* at most once for each factor of each iterator */
 		finding.changed = false;
@@ -108,7 +105,11 @@ Multiples multiples_new(Arena *arena, const Program *program, const Kernel *kern
 
 Multiples multiples_unknown(Arena *arena, const Program *program, const Kernel *kernel)
 {
-	return multiples_all(arena, program, kernel, 1);
+	Multiples m = {.sizes = program->sizes,
+		       .iters = ARENA_ARRAY(arena, int64_t, kernel->niters + 1)};
+	for (IterVar i = 0; i < kernel->niters; i++)
+		m.iters[i] = 1;
+	return m;
 }
 
 void multiples_suppose(Multiples *m, const Stmt *stmt)

@@ -16,7 +16,7 @@ typedef struct Multiples {
 	int64_t by;
 } Multiples;
 
-/* Finds what divides the iterators of the kernel. */
+/* Finds what divides the iterators of the kernel's loops; of others nothing is known. */
 Multiples multiples_new(Arena *arena, const Program *program, const Kernel *kernel);
 /* Knows nothing of them. */
 Multiples multiples_unknown(Arena *arena, const Program *program, const Kernel *kernel);

@@ -31,13 +31,10 @@ static bool is_by_elements(const Lower *lower, NodeId id)
 	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
 }
 
-static bool may_inline(const Gen *gen, NodeId id, bool again)
+/* As far as the plan says, whatever the schedule does. `asked`: even where it costs. */
+static bool can_inline(const Lower *lower, NodeId id, bool again, bool asked)
 {
-	const Lower *lower = gen->lower;
 	const NodePlan *plan = &lower->plan[id];
-	const ScheduleClause *asked = gen_asked(gen, CHOICE_INLINE);
-	if (asked && !gen_asks_operand(gen, CHOICE_INLINE, plan->buffer))
-		return false;
 	if (plan->reduction != NODE_NONE)
 		return false;
 	if (plan->hoisted)
@@ -45,6 +42,17 @@ static bool may_inline(const Gen *gen, NodeId id, bool again)
 		       is_by_elements(lower, id);
 	return plan->sinkable && plan->own && !plan->pre_check && !plan->halo &&
 	       !lower->row_block && (asked || !(again && plan->cost > COST_CHEAP));
+}
+
+static bool asks_inline(const Gen *gen, NodeId id)
+{
+	return gen_asks_operand(gen, CHOICE_INLINE, gen->lower->plan[id].buffer);
+}
+
+static bool may_inline(const Gen *gen, NodeId id, bool again)
+{
+	bool asked = gen_asked(gen, CHOICE_INLINE);
+	return (!asked || asks_inline(gen, id)) && can_inline(gen->lower, id, again, asked);
 }
 
 /* Where the nest's value reads the buffer: the node that is there, and its index. */
@@ -106,6 +114,7 @@ static bool is_gathered(const Value *value)
 	return gathered;
 }
 
+/* Of what is not inlined after all too: the loops are the same with the schedule that says so. */
 bool nest_gathers_otherwise(Nest *nest, const Loop *outer, const Loop *inner)
 {
 	Gen *gen = nest->gen;
@@ -115,7 +124,7 @@ bool nest_gathers_otherwise(Nest *nest, const Loop *outer, const Loop *inner)
 	SeenList seen = reads_of(nest);
 	for (size_t i = 0; i < seen.n && !differs; i++) {
 		const Seen *read = &seen.at[i];
-		differs = may_inline(gen, read->node, true) &&
+		differs = can_inline(gen->lower, read->node, true, asks_inline(gen, read->node)) &&
 			  is_gathered(node_compute(gen, read->node, read->axes)) &&
 			  !walks_alike(nest, i, &merged);
 	}

@@ -103,7 +103,10 @@ class Draw:
         return name
 
     def storage(self):
-        return self.random.choice(INTEGERS if self.exact else FLOATS + INTEGERS[2:])
+        small = INTEGERS[2:7]  # so that products of many are floats
+        if self.exact:
+            return self.random.choice(small if self.dtype == "f32" else INTEGERS)
+        return self.random.choice(FLOATS + INTEGERS[2:])
 
     def computed(self, name):
         """An input as the dtype that is computed with."""
