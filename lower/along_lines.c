@@ -2,6 +2,7 @@
  * index maps, a kernel under construction and the buffer that it is stored in. */
 #include "lower/along/lines_emit.h"
 #include "lower/along/lines_plan.h"
+#include "lower/collapse.h"
 #include "lower/kernel.h"
 
 typedef struct LineSource {
@@ -24,15 +25,20 @@ static const Ix **line_indices(const Lines *lines, IterId along, const Ix *at, c
 	return access_indices(from->gen, from->node, &from->proj->pieces[0], access, from->by_iter);
 }
 
-static const Value *line_element(const Lines *lines, const Ix *at, Body *body)
+static const Value *line_value(const Lines *lines, const Ix *at, SharedLocals *shared)
 {
 	const LineSource *from = lines->of;
 	const Access *access = &from->proj->pieces[0].args[0];
-	SharedLocals shared = {0};
-	gen_enter(from->gen, &shared);
+	gen_enter(from->gen, shared);
 	const Ix **axes = line_indices(lines, from->along.from, at, access);
-	const Value *value =
-		node_value(from->gen, lower_node(from->gen->lower, from->node)->args[0], axes);
+	return node_value(from->gen, lower_node(from->gen->lower, from->node)->args[0], axes);
+}
+
+static const Value *line_element(const Lines *lines, const Ix *at, Body *body)
+{
+	const LineSource *from = lines->of;
+	SharedLocals shared = {0};
+	const Value *value = line_value(lines, at, &shared);
 	gen_set_shared(from->gen, body, &shared);
 	return value;
 }
@@ -74,6 +80,54 @@ static void find_outer(LineSource *from, Lines *lines)
 			ix_iter(gen->arena, gen_iter(gen, from->proj->iters[iter].name));
 		lines->extents[lines->nouter++] = from->proj->iters[iter].extent;
 	}
+}
+
+/* ---- neighbouring outer axes that are one loop (collapse.c) ---- */
+
+/* Do the operand and the result go on from the end of a round of axis i + 1 as from one element of it to the next?
+ * Indices of windows that may be outside ask for both axes. */
+static bool goes_on(const Lines *lines, uint32_t i)
+{
+	LineSource *from = lines->of;
+	SharedLocals shared = {0};
+	const Ix *at = lines_at(lines, lines_iter(lines, "t"));
+	LoopPair pair = {lines->program, lines->outer[i]->iter, lines->outer[i + 1]->iter,
+			 lines->extents[i + 1], false};
+	size_t borders = from->gen->borders.n;
+	const Value *value = line_value(lines, at, &shared);
+	loop_pair_see_index(&pair, line_result_index(lines, at));
+	loop_pair_see_value(&pair, value);
+	loop_pair_see_shared(&pair, &shared);
+	return !pair.separate && from->gen->borders.n == borders;
+}
+
+/* Axis i + 1 takes the place of both. */
+static void join_next(Lines *lines, uint32_t i)
+{
+	LineSource *from = lines->of;
+	from->by_iter[from->outer[i]] = zero_ix(from->gen);
+	lines->extents[i + 1] = size_mul(lines->sizes, lines->extents[i], lines->extents[i + 1]);
+	lines->nouter--;
+	for (uint32_t k = i; k < lines->nouter; k++) {
+		from->outer[k] = from->outer[k + 1];
+		lines->outer[k] = lines->outer[k + 1];
+		lines->extents[k] = lines->extents[k + 1];
+	}
+}
+
+/* From the last pair on, so that an axis has all behind it that are one loop when it is looked at. */
+static void collapse_outer(Lines *lines)
+{
+	LineSource *from = lines->of;
+	Gen look = gen_look(from->gen), *gen = from->gen;
+	KernelFrame *frame = lines->frame;
+	from->gen = &look;
+	lines->frame = &look.frame;
+	for (uint32_t i = lines->nouter; i-- > 1;)
+		if (goes_on(lines, i - 1))
+			join_next(lines, i - 1);
+	from->gen = gen;
+	lines->frame = frame;
 }
 
 /* The order in which it adds, written down for the dump. */
@@ -134,6 +188,7 @@ static Lines along_lines(Gen *gen, NodeId id, StoreTarget to)
 	lines.descending = node->along.descending;
 	lines.ids = node->along.ids;
 	find_outer(from, &lines);
+	collapse_outer(&lines);
 	from->many = lines.nouter > 0;
 	return lines;
 }

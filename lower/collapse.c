@@ -8,27 +8,20 @@
  * and so do those that an operand is gathered by which may be read where it lies: y[k, j] += x[i] *
  * w[ids[k], i, j].
  */
+#include "lower/collapse.h"
+
+#include "base/size_dims.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
-#include "base/size_dims.h"
 #include "lower/nest.h"
 
-typedef struct Pair {
-	Program *program;
-	IterVar outer, inner;
-	Size extent; /* of the inner one */
-	bool separate;
-} Pair;
-
-static void see_value(Pair *pair, const Value *value);
-
-static bool atom_hides(const Pair *pair, const Ix *atom)
+static bool atom_hides(const LoopPair *pair, const Ix *atom)
 {
 	return atom->kind != IX_ITER && atom->kind != IX_VALUE &&
 	       (ix_uses(atom, pair->outer) || ix_uses(atom, pair->inner));
 }
 
-static void see_ix(Pair *pair, const Ix *ix)
+void loop_pair_see_index(LoopPair *pair, const Ix *ix)
 {
 	Sizes *sizes = pair->program->sizes;
 	Size outer = size_const(sizes, 0), inner = outer;
@@ -36,7 +29,7 @@ static void see_ix(Pair *pair, const Ix *ix)
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
 		if (term->atom->kind == IX_VALUE)
-			see_value(pair, term->atom->value);
+			loop_pair_see_value(pair, term->atom->value);
 		if (atom_hides(pair, term->atom))
 			pair->separate = true;
 		if (term->atom->kind == IX_ITER && term->atom->iter == pair->outer)
@@ -48,18 +41,18 @@ static void see_ix(Pair *pair, const Ix *ix)
 		pair->separate = true;
 }
 
-static void see_value(Pair *pair, const Value *value)
+void loop_pair_see_value(LoopPair *pair, const Value *value)
 {
 	if (value->ix)
-		see_ix(pair, value->ix);
+		loop_pair_see_index(pair, value->ix);
 	for (uint32_t i = 0; i < value->nargs && !pair->separate; i++)
-		see_value(pair, value->args[i]);
+		loop_pair_see_value(pair, value->args[i]);
 }
 
-static void see_locals(Pair *pair, const SharedLocals *shared)
+void loop_pair_see_shared(LoopPair *pair, const SharedLocals *shared)
 {
 	for (size_t i = 0; i < shared->n && !pair->separate; i++)
-		see_value(pair, shared->at[i].value);
+		loop_pair_see_value(pair, shared->at[i].value);
 }
 
 bool nest_is_of_args(const Nest *nest)
@@ -84,17 +77,17 @@ bool nest_is_guarded(const Nest *nest, const Loop *loop)
 
 static bool are_one(Nest *nest, const Loop *outer, const Loop *inner)
 {
-	Pair pair = {nest->gen->program, outer->var, inner->var, inner->extent, false};
+	LoopPair pair = {nest->gen->program, outer->var, inner->var, inner->extent, false};
 	if (outer->reduced != inner->reduced || nest_is_guarded(nest, outer) ||
 	    nest_is_guarded(nest, inner))
 		return false;
-	see_ix(&pair, nest->at);
-	see_locals(&pair, &nest->inner);
-	see_locals(&pair, &nest->epilogue);
+	loop_pair_see_index(&pair, nest->at);
+	loop_pair_see_shared(&pair, &nest->inner);
+	loop_pair_see_shared(&pair, &nest->epilogue);
 	if (!pair.separate)
-		see_value(&pair, nest->value);
+		loop_pair_see_value(&pair, nest->value);
 	if (!pair.separate)
-		see_value(&pair, nest->finished);
+		loop_pair_see_value(&pair, nest->finished);
 	return !pair.separate && !nest_gathers_otherwise(nest, outer, inner);
 }
 
