@@ -27,6 +27,16 @@ elif kind == "four_bits":
         return x @ ((codes.astype(np.float32) - 8) * scale).reshape(n, k).T
 
     timing.report(layer)
+elif kind == "four_bits_row":
+    m, n = (int(v) for v in words)
+    x, data = random.standard_normal(n, dtype=np.float32), np.zeros((m, n // 2), np.uint8)
+
+    def put():
+        codes = x.astype(np.int8) & 15
+        data[7] = codes[::2] | codes[1::2] << 4
+        return x.min()
+
+    timing.report(put)
 elif kind == "einsum":
     path = np.einsum_path(words[0], *arrays, optimize="optimal")[0]
     timing.report(lambda: np.ascontiguousarray(np.einsum(words[0], *arrays, optimize=path)))

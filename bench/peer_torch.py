@@ -116,6 +116,17 @@ def four_bits(m, n, k):
     return layer
 
 
+def four_bits_row(m, n):
+    x, data = torch.randn(n), torch.zeros(m, n // 2, dtype=torch.uint8)
+
+    def put():
+        codes = x.to(torch.int8) & 15
+        data[7] = codes[::2] | codes[1::2] << 4
+        return x.amin()
+
+    return put
+
+
 def reduction(operation, axes, m, n):
     x = torch.randn(m, n)
     if axes == "all":
@@ -128,12 +139,12 @@ def make():
     if kind in ("einsum", "permute"):
         return over_arrays(*sys.argv[4:])
     sizes = [int(v) for v in sys.argv[4:]]
-    if "_" in kind:
-        return reduction(*kind.split("_"), *sizes)
     several = {f.__name__: f for f in (conv, pictures, transposed, linear, matmul, filters, network, attention,
-                                       four_bits)}
+                                       four_bits, four_bits_row)}
     if kind in several:
         return several[kind](*sizes)
+    if "_" in kind:
+        return reduction(*kind.split("_"), *sizes)
     if kind in ("uniform", "normal"):
         return lambda: (torch.rand if kind == "uniform" else torch.randn)(sizes)
     x = torch.randn(sizes[:2])

@@ -61,16 +61,28 @@ GROUP_SUMS = FOUR_BITS[:FOUR_BITS.index("output")] + """output y = einsum("g, k 
     w - 8, s, reshape(x : [n | %(g)d, 32]))
 """
 
+ZERO_POINTS = GROUP_SUMS.replace("w - 8", "w - z").replace("output", "param z : u4 [%(g)d, 1 -> %(n)d]\noutput")
+# What a step of a routine stores; the least is a result that costs little.
+FOUR_BITS_ROW = """input x : [1, %(n)d]
+param cache : i4 [%(m)d, %(n)d]
+routine put(i : i32) -> least { cache =: i4(x) via "s, d => s + i, d"  least =: reduce(min, "s, d => ", x) }
+"""
+
 
 def four_bits():
-    """Weights of four bits in groups of 32, past rows of f32, scaled or with sums of groups scaled; peers make floats
-    of them at each call"""
+    """Weights of four bits in groups of 32, past rows of f32, scaled or with sums of groups scaled, less a number or
+    zero points of groups; peers make floats of them at each call. Rows of four bits that a step stores"""
     for program, name, m, n, k in ((FOUR_BITS, "", 1, 4096, 4096), (GROUP_SUMS, ", sums scaled", 1, 4096, 4096),
                                    (FOUR_BITS, "", 1, 11008, 4096), (GROUP_SUMS, ", sums scaled", 1, 11008, 4096),
+                                   (ZERO_POINTS, ", zero points", 1, 4096, 4096),
+                                   (ZERO_POINTS, ", zero points", 16, 4096, 4096),
                                    (FOUR_BITS, "", 4, 4096, 4096), (FOUR_BITS, "", 64, 4096, 4096)):
         yield Case("four bits %dx%dx%d%s" % (m, n, k, name), program % {"g": k // 32, "n": n, "k": k}, 2.0 * m * n * k,
                    n * k / 2 + n * k / 16 + 4 * m * (n + k), arguments=("n=%d" % m,),
                    peers=(("numpy", "four_bits", m, n, k), ("torch", "four_bits", m, n, k)))
+    m, n = 4096, 4096
+    yield Case("four bits, row %dx%d" % (m, n), FOUR_BITS_ROW % {"m": m, "n": n}, nbytes=4.5 * n,
+               arguments=("put", "i=7"), peers=(("numpy", "four_bits_row", m, n), ("torch", "four_bits_row", m, n)))
 
 
 CONV = """input x : [1 | %(h)d, %(h)d, %(ci)d]

@@ -38,12 +38,13 @@ static bool is_computed(const Lower *lower, NodeId id)
 	       node_suits_nest(node) && node->kind != NODE_GATHER && node->kind != NODE_SCATTER;
 }
 
-/* Is it a sum, padded or made of pieces, which nothing computes where it reads it? */
+/* Is it a sum, padded, made of pieces or written out by tensor/materialize.c, which nothing computes where it reads it? */
 static bool stands_alone(const Lower *lower, NodeId id)
 {
 	const Proj *proj = lower_proj(lower, id);
 	return proj && !proj->linear &&
-	       (proj_reduces(proj) || !proj_is_plain(proj) || proj_is_guarded(proj));
+	       (proj_reduces(proj) || !proj_is_plain(proj) || proj_is_guarded(proj) ||
+		node_is_copy(lower_node(lower, id)));
 }
 
 static bool access_is_known(const Lower *lower, const Access *access)
@@ -188,7 +189,8 @@ static bool is_read_ahead(const Lower *lower, NodeId id, bool all)
 static bool is_of_halves(const Lower *lower, NodeId id)
 {
 	NodeId param = lower->plan[id].param;
-	return param != NODE_NONE && dtype_is_packed(lower_node(lower, param)->dtype) &&
+	return param != NODE_NONE && !node_is_copy(lower_node(lower, id)) &&
+	       dtype_is_packed(lower_node(lower, param)->dtype) &&
 	       prepack_suits_size(lower, node_elements(lower, id));
 }
 

@@ -212,6 +212,12 @@ static bool pack_groups(Planner *p)
 	return true;
 }
 
+/* Can a copy of it be made when the state is packed, in words or not? */
+static bool may_hoist(const Planner *p, int load)
+{
+	return tile_may_prepack_words(p, load) || tile_may_prepack(p, load);
+}
+
 /* The one operand that does not lie along a loop of those that it moves, where a copy stays and vectors of
  * the others need no filling up; -1: there are more, or none. */
 static int only_strided(const Planner *p, const Loop *loop)
@@ -227,7 +233,7 @@ static int only_strided(const Planner *p, const Loop *loop)
 		if (by != 0 && by != 1)
 			strided = (int)i;
 	}
-	return strided >= 0 && tile_may_prepack(p, strided) ? strided : -1;
+	return strided >= 0 && may_hoist(p, strided) ? strided : -1;
 }
 
 /* Lanes along a sum become lanes across the result where its operand can be transposed once for many

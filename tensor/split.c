@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-enum { ARGS_MOST = 3 }; /* of an elementwise operation, each of which may be one more node */
+enum {
+	ARGS_MOST = 3
+}; /* of an elementwise operation, each of which may be one more node, or two of two */
 
 /* ---- projections ---- */
 
@@ -206,7 +208,7 @@ static Split split_new(TensorProgram *program)
 	for (NodeId id = 0; id < program->graph->nodes.n; id++) {
 		uint32_t nargs = program->graph->nodes.at[id].nargs;
 		bool product = nargs > ARGS_MOST && program->graph->nodes.at[id].kind == NODE_SPEC;
-		n += 1 + (product ? nargs : ARGS_MOST);
+		n += 1 + (product ? nargs : ARGS_MOST + 1);
 	}
 	Split g = {.program = program,
 		     .graph = ARENA_NEW(program->arena, Graph),

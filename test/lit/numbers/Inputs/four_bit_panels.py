@@ -1,5 +1,5 @@
 """Products with parameters of i4 and u4, whose panels in the state have words of eight steps, against NumPy: groups with
-scales, columns that fill no vector, every number of rows, which have the bits of each row alone. Prints a checksum of
+scales and with zero points, numbers or parameters, columns that fill no vector, every number of rows, which have the bits of each row alone. Prints a checksum of
 all results, which is that of any number of threads."""
 import os
 import sys
@@ -14,13 +14,14 @@ from tsrlib import Model
 PLAIN = """dim n
 input x : [n | %(steps)d]
 param w : %(dtype)s [%(steps)d -> %(columns)d]
-output y = (w - %(zero)d) * x
+output y = (w - %(zero)s) * x
 """
+ZEROS = "param z : %s [%d, 1 -> %d]\n"
 GROUPS = """dim n
 input x : [n | %(steps)d]
 param w : %(dtype)s [%(groups)d, %(size)d -> %(columns)d]
 param s : %(scale)s [%(groups)d -> %(columns)d]
-output y = einsum("g, k -> o; g -> o; b | g, k => b | o", w - %(zero)d, s, reshape(x : [n | %(groups)d, %(size)d]))
+%(zeros)soutput y = einsum("g, k -> o; g -> o; b | g, k => b | o", w - %(zero)s, s, reshape(x : [n | %(groups)d, %(size)d]))
 """
 
 
@@ -32,6 +33,14 @@ def scales_of(rng, dtype, shape):
         return bits, (bits.astype(np.uint32) << 16).view(np.float32)
     stored = values.astype(np.float16 if dtype == "f16" else np.float32)
     return stored, stored.astype(np.float32)
+
+
+def zeros_of(model, state, rng, case):
+    """Zero points of groups, of a type, written and as they are"""
+    groups, _, columns, _, _, dtype = case
+    z = rng.integers(0, 16, (columns, groups, 1))
+    write(model, state, "z", packed(z) if dtype == "u4" else z.astype({"i8": np.int8, "f16": np.float16}[dtype]))
+    return z
 
 
 def wanted(w, s, x, size):
@@ -50,11 +59,13 @@ def check(model, rng, case, options):
     if scale:
         stored, s = scales_of(rng, scale, s.shape)
         write(model, state, "s", stored)
+    if isinstance(zero, str):
+        zero = zeros_of(model, state, rng, case)
     assert pack(model, state) == 0
     crc = 0
     known = [64] if "-Dn=64" in options else [0, 1, 2, 5, 7, 64]
     rows = rng.standard_normal((64, groups * size)).astype(np.float32)
-    want, far = wanted(w.reshape(columns, -1) - zero, s, rows, size)
+    want, far = wanted((w - zero).reshape(columns, -1), s, rows, size)
     alone = model.forward([] if known == [64] else [64], [rows], [((64, columns), np.float32)], state)[0]
     for n in known:
         y = model.forward([] if known == [64] else [n], [rows[:n]], [((n, columns), np.float32)], state)[0]
@@ -68,11 +79,14 @@ def main():
     options = sys.argv[1:]
     crc = 0
     cases = [(16, 32, 96, "f16", "u4", 8), (12, 64, 70, "f32", "u4", 7), (1, 512, 100, None, "u4", 8),
-             (24, 32, 70, "bf16", "i4", 0), (64, 8, 48, "f16", "u4", 8), (1, 1024, 64, None, "i4", 0)]
-    for case in cases[:int(os.environ.get("CASES", "6"))]:
+             (24, 32, 70, "bf16", "i4", 0), (64, 8, 48, "f16", "u4", 8), (1, 1024, 64, None, "i4", 0),
+             (32, 32, 64, "f16", "u4", "u4"), (64, 16, 36, "f32", "i4", "i8"), (32, 32, 64, "f16", "u4", "f16")]
+    for case in cases[:int(os.environ.get("CASES", "9"))] + cases[-1:] * ("CASES" in os.environ):
         groups, size, columns, scale, dtype, zero = case
         names = {"groups": groups, "size": size, "columns": columns, "scale": scale, "dtype": dtype, "zero": zero,
-                 "steps": groups * size}
+                 "steps": groups * size, "zeros": ""}
+        if isinstance(zero, str):
+            names |= {"zeros": ZEROS % (zero, groups, columns), "zero": "z"}
         model = Model((GROUPS if scale else PLAIN) % names, options)
         crc = zlib.crc32(b"%d" % check(model, np.random.default_rng(size), case, options), crc)
     print("right, with checksum %08x" % crc)
