@@ -66,9 +66,8 @@ bool nest_is_of_args(const Nest *nest)
 bool nest_is_guarded(const Nest *nest, const Loop *loop)
 {
 	for (size_t g = 0; g < nest->guards.n; g++)
-		for (uint32_t t = 0; t < nest->guards.at[g].index->nterms; t++)
-			if (nest->guards.at[g].index->terms[t].iter == loop->iter)
-				return true;
+		if (nest_term_of(nest->guards.at[g].index, loop->iter))
+			return true;
 	for (size_t i = 0; i < nest->nborders; i++)
 		if (ix_uses(nest->borders[i].ix, loop->var))
 			return true;

@@ -161,9 +161,7 @@ Block gen_steps(Gen *gen, IterVar iter, const Ix *lo, const Ix *hi, int64_t step
 
 const Stmt *stmt_below(Gen *gen, const Ix *ix, Size n, Body *body)
 {
-	Cond *cond = ARENA_NEW(gen->arena, Cond);
-	*cond = (Cond){COND_LT, ix, ix_size(gen->arena, n)};
-	return stmt_if(gen->arena, cond, 1, body_block(body));
+	return stmt_if_one(gen->arena, (Cond){COND_LT, ix, ix_size(gen->arena, n)}, body_block(body));
 }
 
 Sym lower_name(Lower *lower, NodeId id)

@@ -22,21 +22,17 @@ const IndexTerm *nest_term_of(const Index *index, IterId iter)
 
 int nest_guard_position(const Nest *nest, const Guarded *guard)
 {
-	int last = -1;
-	for (uint32_t t = 0; t < guard->index->nterms; t++)
-		for (uint32_t i = 0; i < nest->nloops; i++)
-			if (nest->loops[i].iter == guard->index->terms[t].iter && (int)i > last)
-				last = (int)i;
+	int last = (int)nest->nloops - 1;
+	while (last >= 0 && !nest_term_of(guard->index, nest->loops[last].iter))
+		last--;
 	return last;
 }
 
 /* The coefficient of the loop's iterator in the guarded index; 0: it is not there. */
 static int64_t guard_coef(const Nest *nest, const Guarded *guard, uint32_t position)
 {
-	for (uint32_t t = 0; t < guard->index->nterms; t++)
-		if (guard->index->terms[t].iter == nest->loops[position].iter)
-			return guard->index->terms[t].coef;
-	return 0;
+	const IndexTerm *term = nest_term_of(guard->index, nest->loops[position].iter);
+	return term ? term->coef : 0;
 }
 
 /* The guarded index without the term of one iterator (NULL: whole). One that is read has no terms: it

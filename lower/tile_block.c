@@ -69,13 +69,11 @@ static Walk walk_of(Tile *tile)
 		      .copies = tile->first_copies};
 }
 
-/* The outermost loop of the sum. */
-static const Loop *blocked_sum(const Tile *tile) { return &tile->nest->loops[tile->nest->nresult]; }
-
 static Block over_steps(const Tile *tile, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *end = ix_size(gen->arena, blocked_sum(tile)->extent);
+	const Nest *nest = tile->nest;
+	const Ix *end = ix_size(gen->arena, nest->loops[nest->nresult].extent);
 	end = ix_binary(gen->program, IX_MAX, tile_const(tile, 1), end);
 	return tile_over_blocks(tile, tile->first_step, end, tile->blocks.steps, body);
 }

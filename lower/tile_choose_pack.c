@@ -67,7 +67,7 @@ static int64_t pack_steps(const Planner *p, int load)
 		steps *= extent;
 	}
 	for (uint32_t i = 0; i < nest->nloops; i++)
-		if (tile_is_guarded(nest, &nest->loops[i]) && !nest->loops[i].reduced &&
+		if (nest_is_guarded(nest, &nest->loops[i]) && !nest->loops[i].reduced &&
 		    tile_stride(p, p->sum.at.at[load], &nest->loops[i]) != 0)
 			return 0;
 	return steps;
@@ -147,7 +147,7 @@ static Loop *group_loop(const Planner *p, int rows, int64_t group)
 	Nest *nest = p->tile->nest;
 	Loop *last = &nest->loops[nest->nloops - 1];
 	bool fits = nest->nloops > nest->nresult && tile_extent(p, last, TILE_ASSUMED) >= group &&
-		    tile_stride(p, p->sum.at.at[rows], last) == 1 && !tile_is_guarded(nest, last);
+		    tile_stride(p, p->sum.at.at[rows], last) == 1 && !nest_is_guarded(nest, last);
 	return fits ? last : NULL;
 }
 
@@ -247,7 +247,7 @@ static void pack_transposed(Planner *p)
 		load = load < 0 ? only_strided(p, col) : load;
 		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
-		    tile_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
+		    nest_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
 		    tile_extent(p, col, 0) == 0)
 			continue;
 		bool words = tile_may_prepack_words(p, load),
@@ -275,7 +275,7 @@ static Loop *transposed_columns(const Planner *p, const Loop *row)
 		if (load < 0 || !size_same(col->own, col->extent) ||
 		    ix_uses(p->sum.at.at[load], row->var) ||
 		    !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
-		    !tile_is_asked(p, p->lanes, 0, col) || tile_is_guarded(nest, col) ||
+		    !tile_is_asked(p, p->lanes, 0, col) || nest_is_guarded(nest, col) ||
 		    tile_extent(p, col, 0) == 0 ||
 		    sums_extent(&p->facts, tile_place(p, col), 1) < p->native ||
 		    pack_steps(p, load) < (p->replays ? 1 : p->target->pack_steps) ||

@@ -107,32 +107,49 @@ static bool reach_of(const Planner *p, const Guarded *guard, IterId row, int64_t
 	return true;
 }
 
+/* Rows for which a guarded index is inside whatever the sum's loops are at; false: unknown. */
+static bool inside_of(const Planner *p, const Guarded *guard, const IndexTerm *row,
+		      TilePart *inside)
+{
+	Program *program = p->program;
+	int64_t reach[2], offset;
+	if (row->coef <= 0 || !tile_is_const(p, guard->index->offset, &offset) ||
+	    !reach_of(p, guard, row->iter, reach))
+		return false;
+	int64_t first = divide_up(-offset - reach[0], row->coef);
+	int64_t more = row->coef - 1 - offset - reach[1];
+	const Ix *end = ix_plus(program, ix_size(program->arena, guard->size), more);
+	end = ix_binary(program, IX_DIV, end, tile_const(p->tile, row->coef));
+	inside->from = ix_binary(program, IX_MAX, inside->from, tile_const(p->tile, first));
+	inside->to = ix_binary(program, IX_MIN, inside->to, end);
+	return true;
+}
+
 bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside)
 {
 	const Nest *nest = p->tile->nest;
 	Program *program = p->program;
-	const Ix *extent = ix_size(program->arena, row->extent), *from = tile_const(p->tile, 0);
-	const Ix *to = extent;
-	int64_t reach[2], offset;
+	const Ix *extent = ix_size(program->arena, row->extent);
+	int64_t lo, hi;
+	*inside = (TilePart){.lo = size_const(program->sizes, 0), .hi = row->extent};
+	if (!nest_is_guarded(nest, row))
+		return true;
+	inside->from = tile_const(p->tile, 0);
+	inside->to = extent;
 	for (size_t g = 0; g < nest->guards.n; g++) {
-		const Guarded *guard = &nest->guards.at[g];
-		const IndexTerm *term = nest_term_of(guard->index, row->iter);
-		if (!term)
-			continue;
-		if (term->coef <= 0 || !tile_is_const(p, guard->index->offset, &offset) ||
-		    !reach_of(p, guard, row->iter, reach))
+		const IndexTerm *term = nest_term_of(nest->guards.at[g].index, row->iter);
+		if (term && !inside_of(p, &nest->guards.at[g], term, inside))
 			return false;
-		int64_t first = divide_up(-offset - reach[0], term->coef);
-		int64_t more = term->coef - 1 - offset - reach[1];
-		const Ix *end = ix_plus(program, ix_size(program->arena, guard->size), more);
-		if (term->coef > 1)
-			end = ix_binary(program, IX_DIV, end, tile_const(p->tile, term->coef));
-		from = ix_binary(program, IX_MAX, from, tile_const(p->tile, first));
-		to = ix_binary(program, IX_MIN, to, end);
 	}
-	inside->from = ix_binary(program, IX_MIN, from, extent);
-	inside->to = ix_binary(program, IX_MAX, inside->from, to);
-	return true;
+	if (!tile_is_const(p, row->extent, &hi)) {
+		inside->from = ix_binary(program, IX_MIN, inside->from, extent);
+		inside->to = ix_binary(program, IX_MAX, inside->from, inside->to);
+		return true;
+	}
+	if (inside->to->kind != IX_SIZE)
+		return false;
+	*inside = (TilePart){.lo = inside->from->size, .hi = inside->to->size};
+	return tile_is_const(p, inside->lo, &lo) && tile_is_const(p, inside->hi, &hi) && lo < hi;
 }
 
 TileParts tile_inside_parts(const Planner *p, int64_t step)

@@ -45,10 +45,10 @@ static inline uint32_t tile_place(const Planner *p, const Loop *loop)
  * Requires: of tile_cut_parts, that tile_find_cut found constant bounds. */
 void tile_find_cut(Planner *p);
 TileParts tile_cut_parts(const Planner *p, int64_t extent, int64_t step);
-/* The same for rows whose extent is not known: where reads stay inside, found at run time (false: a
- * guard is of another form), and tiles of `step` and ever smaller ones there, single rows
- * outside. */
+/* Where padded reads that rows move stay inside; false: nowhere, or a guard is of another form. */
 bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside);
+/* Of rows whose extent is not known, so that this is found at run time: tiles of `step` and ever smaller ones there,
+ * single rows outside. */
 TileParts tile_inside_parts(const Planner *p, int64_t step);
 int64_t tile_smaller_step(int64_t step); /* a divisor; 0 after 1 */
 
@@ -57,7 +57,6 @@ uint64_t tile_stays(const Planner *p, const Loop *loop);
 enum { TILE_ROWS, TILE_COLUMNS }; /* items of `tile` in a schedule */
 /* Is the loop what a schedule asks for, where it asks? */
 bool tile_is_asked(const Planner *p, const ScheduleClause *asked, uint32_t item, const Loop *loop);
-bool tile_is_guarded(const Nest *nest, const Loop *loop);
 /* How far a loop moves an index: 0 and 1; -1: any other. */
 int tile_stride(const Planner *p, const Ix *ix, const Loop *loop);
 /* Does the loop move each by one element or not at all, and, of `some`, at least one? */

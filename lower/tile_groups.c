@@ -340,11 +340,10 @@ static Block add_left(Tile *tile, const Value *element, int64_t rows)
 		return left ? add_group(tile, element, rows, end, left) : (Block){0};
 	Body body = {0};
 	for (left = 1; left < tile->group; left++) {
-		Cond *cond = ARENA_NEW(gen->arena, Cond);
-		*cond = (Cond){COND_EQ, ix_plus(gen->program, end, left),
-			       size_ix(tile, tile->along->extent)};
-		PUSH(gen->arena, body.stmts,
-		     stmt_if(gen->arena, cond, 1, add_group(tile, element, rows, end, left)));
+		gen_append(gen, &body,
+			   tile_only_if(tile, COND_EQ, ix_plus(gen->program, end, left),
+					size_ix(tile, tile->along->extent),
+					add_group(tile, element, rows, end, left)));
 	}
 	return body_block(&body);
 }

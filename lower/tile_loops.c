@@ -9,72 +9,10 @@
 #include "loops/linear.h"
 #include "lower/tile_plan.h"
 
-static bool moves_guard(const Guarded *guard, const Loop *loop)
-{
-	for (uint32_t t = 0; t < guard->index->nterms; t++)
-		if (guard->index->terms[t].iter == loop->iter)
-			return true;
-	return false;
-}
-
-bool tile_is_guarded(const Nest *nest, const Loop *loop)
-{
-	for (size_t g = 0; g < nest->guards.n; g++)
-		if (moves_guard(&nest->guards.at[g], loop))
-			return true;
-	return false;
-}
-
-/* The rows lo.. < hi for which a guarded index is inside whatever the sum's loops are at; false:
- * unknown. */
-static bool inside_of(const Planner *p, const Guarded *guard, const Loop *row, TilePart *inside)
-{
-	const Nest *nest = p->tile->nest;
-	int64_t size, offset, coef = 0, least = 0, most = 0;
-	if (!tile_is_const(p, guard->size, &size) ||
-	    !tile_is_const(p, guard->index->offset, &offset))
-		return false;
-	for (uint32_t t = 0; t < guard->index->nterms; t++) {
-		const IndexTerm *term = &guard->index->terms[t];
-		int64_t extent;
-		if (term->iter == row->iter) {
-			coef = term->coef;
-			continue;
-		}
-		const Iter *iter = &nest->proj->iters[term->iter];
-		if (!iter->reduced || !tile_is_const(p, iter->extent, &extent))
-			return false;
-		int64_t reach = term->coef * (extent - 1);
-		*(reach < 0 ? &least : &most) += reach;
-	}
-	int64_t first = coef > 0 ? (coef - 1 - offset - least) / coef : 0;
-	int64_t over_read = coef > 0 ? (size - offset - most + coef - 1) / coef : 0;
-	int64_t lo, hi;
-	REQUIRE(tile_is_const(p, inside->lo, &lo) && tile_is_const(p, inside->hi, &hi));
-	inside->lo = size_const(p->program->sizes, first > lo ? first : lo);
-	inside->hi = size_const(p->program->sizes, over_read < hi ? over_read : hi);
-	return coef > 0 && size - offset - most > 0;
-}
-
-/* The part of a loop of the result in which padded reads stay inside; its extent is known. */
-static bool find_inside(const Planner *p, const Loop *row, TilePart *inside)
-{
-	const Nest *nest = p->tile->nest;
-	*inside = (TilePart){.lo = size_const(p->program->sizes, 0), .hi = row->extent};
-	int64_t lo, hi;
-	if (!tile_is_const(p, row->extent, &hi))
-		return !tile_is_guarded(nest, row) || tile_find_inside(p, row, inside);
-	for (size_t g = 0; g < nest->guards.n; g++)
-		if (moves_guard(&nest->guards.at[g], row) &&
-		    !inside_of(p, &nest->guards.at[g], row, inside))
-			return false;
-	return tile_is_const(p, inside->lo, &lo) && tile_is_const(p, inside->hi, &hi) && lo < hi;
-}
-
 bool tile_may_be_rows(const Planner *p, const Loop *loop)
 {
 	TilePart inside;
-	return !tile_is_guarded(p->tile->nest, loop) || find_inside(p, loop, &inside);
+	return tile_find_inside(p, loop, &inside);
 }
 
 int tile_stride(const Planner *p, const Ix *ix, const Loop *loop)
@@ -144,7 +82,7 @@ Loop *tile_reusing_loop(const Planner *p, const Loop * not, uint64_t but, uint32
 		if (loop == not || (tile_stays(p, loop) & ~but) == 0 || !keeps_order(p, loop) ||
 		    !tile_is_asked(p, p->tiles, item, loop))
 			continue;
-		if (item == TILE_ROWS ? !tile_may_be_rows(p, loop) : tile_is_guarded(nest, loop))
+		if (item == TILE_ROWS ? !tile_may_be_rows(p, loop) : nest_is_guarded(nest, loop))
 			continue;
 		if (is_better(p, loop, best))
 			best = loop;
@@ -171,7 +109,7 @@ static Loop *columns_along(const Planner *p)
 		Loop *loop = &p->tile->nest->loops[i];
 		if (loop != longest && tile_stays(p, loop) && keeps_order(p, loop) &&
 		    tile_is_asked(p, p->tiles, TILE_COLUMNS, loop) &&
-		    !tile_is_guarded(p->tile->nest, loop) &&
+		    !nest_is_guarded(p->tile->nest, loop) &&
 		    (p->replays || tile_extent(p, loop, TILE_ASSUMED) >= p->target->least_lanes) &&
 		    tile_may_be_rows(p, longest) &&
 		    tile_is_asked(p, p->tiles, TILE_ROWS, longest) &&
@@ -213,11 +151,11 @@ void tile_find_guards(Planner *p)
 {
 	Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
-	if (tile->row && !find_inside(p, tile->row, &tile->inside))
+	if (tile->row && !tile_find_inside(p, tile->row, &tile->inside))
 		BUG("rows of a tile without an inside");
 	tile_find_cut(p);
 	tile->guards = nest->guards;
 	for (size_t g = 0; g < nest->guards.n; g++)
-		if (!tile->row || !moves_guard(&nest->guards.at[g], tile->row))
+		if (!tile->row || !nest_term_of(nest->guards.at[g].index, tile->row->iter))
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 }

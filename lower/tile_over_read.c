@@ -20,15 +20,12 @@
 
 #include "base/diag.h"
 
-static const Loop *last_sum(const Nest *nest) { return &nest->loops[nest->nloops - 1]; }
-
 /* acc[r, lane] += value, over the tile. */
 static Block add_elements(const Tile *tile, const Value *element, const Value *value)
 {
 	Gen *gen = tile->nest->gen;
-	Block add = block_of(gen, stmt_set_at(gen->arena, element, tile->reduce, value));
-	add = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->width), add);
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->height, add);
+	const Stmt *add = stmt_set_at(gen->arena, element, tile->reduce, value);
+	return tile_over_elements(tile, block_of(gen, add));
 }
 
 /* A step whose columns are copied to a local first. */
@@ -53,17 +50,16 @@ Block tile_over_read_steps(Tile *tile, const Value *element)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	const Loop *sum = last_sum(nest);
-	int64_t steps;
-	REQUIRE(size_is_const(gen->program->sizes, sum->extent, &steps));
+	const Loop *sum = tile_last_sum(nest);
+	int64_t steps = nest_known(nest, sum->extent, 0);
 	nest_values(nest);
 	int64_t whole = steps - tile_last_steps(tile_width(tile, tile->width) - tile->width,
 						tile->step_strided);
 	Body body = {0};
 	Block add = add_elements(tile, element, nest->value), last = last_step(tile, element);
-	PUSH(gen->arena, body.stmts, stmt_loop(gen->program, LOOP_SERIAL, sum->var, whole, add));
-	PUSH(gen->arena, body.stmts,
-	     stmt_for(gen->arena, sum->var, tile_const(tile, whole), tile_const(tile, steps),
-		      last));
+	gen_append(gen, &body, gen_loop(gen, LOOP_SERIAL, sum->var, whole, add));
+	gen_append(gen, &body,
+		   gen_steps(gen, sum->var, tile_const(tile, whole), tile_const(tile, steps), 1,
+			     last));
 	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult, body_block(&body));
 }

@@ -113,8 +113,6 @@ uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols)
 	       down * (uint64_t)cols * store_cycles(p, rows);
 }
 
-static const Loop *last_sum(const Nest *nest) { return &nest->loops[nest->nloops - 1]; }
-
 /* How many of the innermost sum's steps, `stride` elements each, have fewer than `more` elements
  * behind them. */
 int64_t tile_last_steps(int64_t more, int64_t stride) { return (more + stride - 1) / stride; }
@@ -140,9 +138,9 @@ int64_t tile_step_strided(const Planner *p, int load)
 	for (size_t i = 0; i < p->sum.from.n; i++)
 		if ((int)i != load && p->sum.from.at[i] == p->sum.from.at[load])
 			return 0;
-	Size stride = ix_stride(p->program, p->sum.at.at[load], last_sum(nest)->var);
+	Size stride = ix_stride(p->program, p->sum.at.at[load], tile_last_sum(nest)->var);
 	if (size_is_bad(stride) || !tile_is_const(p, stride, &step) || step < 1 ||
-	    !tile_is_const(p, last_sum(nest)->extent, &steps))
+	    !tile_is_const(p, tile_last_sum(nest)->extent, &steps))
 		return 0;
 	int64_t least = tile_asks_over_read(p, load) ? 1 : p->target->tile_over_read;
 	return steps / least >= tile_last_steps(p->native - 1, step) ? step : 0;

@@ -43,11 +43,10 @@ Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, Iter
 		  int64_t block, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *left = ix_mul(gen->program, ix_iter(gen->arena, first), tile_const(tile, -1));
-	left = ix_add(gen->program, ix_size(gen->arena, part->hi), left);
+	const Ix *left = ix_add(gen->program, ix_size(gen->arena, part->hi),
+				ix_times(gen->program, ix_iter(gen->arena, first), -1));
 	const Ix *end = ix_binary(gen->program, IX_MIN, tile_const(tile, block), left);
-	const Stmt *stmt = stmt_for(gen->arena, loop->var, tile_const(tile, 0), end, body);
-	return block_of(gen, stmt_step(gen->arena, stmt, part->step));
+	return gen_steps(gen, loop->var, tile_const(tile, 0), end, part->step, body);
 }
 
 const Ix *tile_blocks_end(const Tile *tile, const Loop *loop, const TileParts *parts)
@@ -87,16 +86,13 @@ Block tile_steps(const Tile *tile, Block body)
 	body = nest_wrap(nest, nest->nresult + 1, nest->nloops, nest->nresult, body);
 	const Ix *end =
 		ix_binary(gen->program, IX_MIN, ix_size(gen->arena, sum->extent), block_end(tile));
-	return block_of(gen, stmt_for(gen->arena, sum->var, ix_iter(gen->arena, tile->first_step),
-				      end, body));
+	return gen_steps(gen, sum->var, ix_iter(gen->arena, tile->first_step), end, 1, body);
 }
 
 Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	Cond *cond = ARENA_NEW(gen->arena, Cond);
-	*cond = (Cond){kind, a, b};
-	return block_of(gen, stmt_if(gen->arena, cond, 1, body));
+	return block_of(gen, stmt_if_one(gen->arena, (Cond){kind, a, b}, body));
 }
 
 Block tile_unless_first(const Tile *tile, Block body)

@@ -12,8 +12,6 @@
 #include "lower/tile_emit.h"
 #include "lower/tile_plan.h"
 
-static const Loop *last_loop(const Tile *tile) { return &tile->nest->loops[tile->nest->nloops - 1]; }
-
 bool tile_fits_words(const Planner *p, int load)
 {
 	const Tile *tile = p->tile;
@@ -22,8 +20,8 @@ bool tile_fits_words(const Planner *p, int load)
 	int64_t steps;
 	return dtype_is_packed(buffer->dtype) && buffer->kind == BUFFER_PARAM &&
 	       nest->nloops > nest->nresult && nest->guards.n == 0 && tile->reduce == OP_ADD &&
-	       tile_is_const(p, last_loop(tile)->extent, &steps) && steps % TILE_WORD == 0 &&
-	       tile_stride(p, p->sum.at.at[load], last_loop(tile)) == 1;
+	       tile_is_const(p, tile_last_sum(tile->nest)->extent, &steps) && steps % TILE_WORD == 0 &&
+	       tile_stride(p, p->sum.at.at[load], tile_last_sum(tile->nest)) == 1;
 }
 
 /* The last loop at a step of the word at hand. */
@@ -31,8 +29,8 @@ static void set_step(Tile *tile, int64_t q)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	const Ix *first = ix_iter(gen->arena, last_loop(tile)->var);
-	nest->by_iter[last_loop(tile)->iter] = ix_plus(gen->program, first, q);
+	const Ix *first = ix_iter(gen->arena, tile_last_sum(tile->nest)->var);
+	nest->by_iter[tile_last_sum(tile->nest)->iter] = ix_plus(gen->program, first, q);
 	nest_values(nest);
 }
 
@@ -41,12 +39,11 @@ static Block over_words(Tile *tile, Block body)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	const Loop *last = last_loop(tile);
-	const Stmt *loop = stmt_for(gen->arena, last->var, tile_const(tile, 0),
-				    ix_size(gen->arena, last->extent), body);
+	const Loop *last = tile_last_sum(tile->nest);
 	set_step(tile, 0);
 	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops,
-			 block_of(gen, stmt_step(gen->arena, loop, TILE_WORD)));
+			 gen_steps(gen, last->var, tile_const(tile, 0),
+				   ix_size(gen->arena, last->extent), TILE_WORD, body));
 }
 
 /* ---- the copy ---- */
