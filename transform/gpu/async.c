@@ -73,16 +73,6 @@ static TilePlace source_of(const Tiling *g, const Side *side, const Chunks *c, c
 	return place;
 }
 
-/* What the operand is made of, in the shared type. */
-static const Value *source_value(const Tiling *g, const Side *side, const Value *value)
-{
-	Dtype dtype = g->program->buffers.at[side->shared].dtype;
-	const Value *load = value->kind == VALUE_CAST ? value->args[0] : value;
-	return load->kind == VALUE_LOAD && g->program->buffers.at[load->buffer].dtype == dtype
-		       ? load
-		       : NULL;
-}
-
 static Taken taken_at(const Tiling *g, const Side *side, const CopyIters *i, const Ix *k)
 {
 	Chunks c = chunks_of(g, side);
@@ -116,7 +106,7 @@ static bool has_chunks(Tiling *g, const Side *side)
 	    (!side->steps_contiguous && !size_divides(sizes, elements, side->group->extent)))
 		return false;
 	Taken taken = taken_at(g, side, &i, first_step(g));
-	const Value *load = source_value(g, side, taken.value);
+	const Value *load = tiling_element_as_it_is(g, side, taken.value);
 	if (!load || load->ix->reads || !reads_first(g, &taken, i.lane))
 		return false;
 	Multiples multiples = multiples_unknown(g->arena, g->program, g->kernel);
@@ -173,7 +163,8 @@ static Block copy(Tiling *g, const Side *side, const Ix *stage)
 	const Ix *stage_step[] = {stage, plus(g, place.step, place.step_element)};
 	const Ix *at =
 		tiling_shared(g, side, stage_step, plus(g, place.along, place.along_element));
-	Stmt *store = stmt_async(g->arena, side->shared, at, source_value(g, side, taken.value));
+	Stmt *store = stmt_async(g->arena, side->shared, at,
+				 tiling_element_as_it_is(g, side, taken.value));
 	store->conds = taken.nconds ? taken.conds : NULL;
 	store->nconds = taken.nconds;
 	Block body = loop_of(g, LOOP_VECTOR, i.lane, c.elements, block_one(g->arena, store));

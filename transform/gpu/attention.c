@@ -304,9 +304,9 @@ static void make(Attend *d)
 	declare(d, &body, s->sums, 0);
 	declare(d, &body, d->tops, -INFINITY);
 	declare(d, &body, d->totals, 0);
-	declare(d, &body, s->rows.next, 0);
-	declare(d, &body, s->columns.next, 0);
-	declare(d, &body, r->columns.next, 0);
+	tiling_declare_next(s, &body, &s->rows);
+	tiling_declare_next(s, &body, &s->columns);
+	tiling_declare_next(r, &body, &r->columns);
 	add_rounds(d, &body);
 	attend_totals(d, &body);
 	add(r, &body, is_tensor(d->found) ? mma_elements(r) : tiling_elements(r));

@@ -84,16 +84,23 @@ static const Value *next_at(const Tiling *g, const Side *side, const CopyIters *
 	return tiling_element(g, side->next, ixs);
 }
 
+static const Value *no_element(const Tiling *g, const Side *side)
+{
+	return value_const(g->arena, g->kernel->locals[side->next].dtype, (Scalar){.f = 0});
+}
+
 /* Sets what is on its way to the factor, or, where a condition does not hold, to 0. */
 static Block set_next(const Tiling *g, const Side *side, const CopyIters *i, const Taken *taken)
 {
 	LoopKind lanes = side->wide ? LOOP_VECTOR : LOOP_UNROLL;
-	const Value *next = next_at(g, side, i);
-	Block body = block_one(g->arena, stmt_set_at(g->arena, next, OP_NONE, taken->value));
+	const Value *next = next_at(g, side, i), *own = taken->value;
+	own = next->dtype == own->dtype ? own : tiling_element_as_it_is(g, side, own);
+	Block body = block_one(g->arena, stmt_set_at(g->arena, next, OP_NONE, own));
 	Body both = {0};
 	if (!taken->nconds)
 		return loop_of(g, lanes, i->lane, QUAD, body);
-	Block clear = block_one(g->arena, stmt_set_at(g->arena, next, OP_NONE, zero(g)));
+	Block clear =
+		block_one(g->arena, stmt_set_at(g->arena, next, OP_NONE, no_element(g, side)));
 	if (side->wide) {
 		clear = loop_of(g, lanes, i->lane, QUAD, clear);
 		body = loop_of(g, lanes, i->lane, QUAD, body);
@@ -123,7 +130,7 @@ Block tiling_store(Tiling *g, const Side *side, const Ix *stage)
 		tiling_shared(g, side, stage_step, plus(g, place.along, place.along_element));
 	Dtype dtype = g->program->buffers.at[side->shared].dtype;
 	const Value *next = next_at(g, side, &i);
-	next = dtype == DTYPE_F32 ? next : value_cast(g->arena, dtype, next);
+	next = dtype == next->dtype ? next : value_cast(g->arena, dtype, next);
 	const Stmt *store = stmt_store(g->arena, side->shared, at, OP_NONE, next);
 	bool along_lanes = side->steps_contiguous == side->operand->sum_first;
 	LoopKind lanes = along_lanes ? LOOP_VECTOR : LOOP_UNROLL;
@@ -193,14 +200,22 @@ Side tiling_side(Tiling *g, bool rows)
 	return side;
 }
 
+void tiling_declare_next(const Tiling *g, Body *body, const Side *side)
+{
+	PUSH(g->arena, body->stmts, stmt_local(g->arena, side->next, no_element(g, side)));
+}
+
 void tiling_finish_side(Tiling *g, Side *side)
 {
 	side->wide = reads_wide(g, side);
 	side->shared = new_shared(g, side->name, STAGES * tiling_stage_elements(g, side));
-	side->next = tiling_local(
-		g, (KernelLocal){.name = "next",
-				 .rank = 4,
-				 .extent = {(uint32_t)side->threads[0], (uint32_t)side->threads[1],
-					    (uint32_t)side->times, QUAD},
-				 .nthreads = 2});
+	bool as_it_is = tiling_element_as_it_is(g, side, side->operand->value);
+	side->next = bind_local(
+		g->program, g->kernel,
+		(KernelLocal){.name = "next",
+			      .dtype = as_it_is ? shared_dtype(g) : DTYPE_F32,
+			      .rank = 4,
+			      .extent = {(uint32_t)side->threads[0], (uint32_t)side->threads[1],
+					 (uint32_t)side->times, QUAD},
+			      .nthreads = 2});
 }

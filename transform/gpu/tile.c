@@ -354,8 +354,8 @@ static void make(Tiling *g)
 	if (g->parts != g->sums)
 		declare(g, g->parts, zero(g));
 	if (threads_copy(g)) {
-		declare(g, g->rows.next, zero(g));
-		declare(g, g->columns.next, zero(g));
+		tiling_declare_next(g, &g->body, &g->rows);
+		tiling_declare_next(g, &g->body, &g->columns);
 	}
 	add(g, &g->body, sums(g));
 	add(g, &g->body, g->product->tensor.used ? mma_elements(g) : tiling_elements(g));

@@ -147,6 +147,15 @@ Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, boo
 	return (Taken){rewrite_alone(&rewrite, operand->value), conds, n};
 }
 
+const Value *tiling_element_as_it_is(const Tiling *g, const Side *side, const Value *factor)
+{
+	Dtype dtype = g->program->buffers.at[side->shared].dtype;
+	const Value *load = factor->kind == VALUE_CAST ? factor->args[0] : factor;
+	return load->kind == VALUE_LOAD && g->program->buffers.at[load->buffer].dtype == dtype
+		       ? load
+		       : NULL;
+}
+
 /* ---- wide accesses ---- */
 
 typedef struct Wide {

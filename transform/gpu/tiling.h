@@ -21,7 +21,7 @@ typedef struct Side {
 	bool steps_contiguous; /* neighbours in what is shared are steps */
 	bool wide;	    /* reads are of four elements */
 	BufferId shared;
-	LocalId next;
+	LocalId next; /* on its way, in the shared type where that is the element's own, else in f32 */
 	const char *name; /* of what is shared, behind the kernel's */
 } Side;
 
@@ -119,6 +119,8 @@ Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block);
 bool tiling_is_held(const Tiling *g, const Side *side);
 /* The operand's factor at a place; `last`: where there is such a step. */
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last);
+/* The element of the shared type that the factor is, or is cast from; NULL: it is computed. */
+const Value *tiling_element_as_it_is(const Tiling *g, const Side *side, const Value *factor);
 /* May four lanes access at once all that the value reads, a buffer at an index? */
 bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane);
 bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane);
@@ -133,6 +135,8 @@ CopyIters tiling_copy_iters(Tiling *g);
 /* Of a side, by which threads and how it is copied, with what is shared and what is on its way. */
 Side tiling_side(Tiling *g, bool rows);
 void tiling_finish_side(Tiling *g, Side *side);
+/* Declares what is on its way. */
+void tiling_declare_next(const Tiling *g, Body *body, const Side *side);
 /* What one stage of a side has in shared memory. */
 int64_t tiling_stage_elements(const Tiling *g, const Side *side);
 /* Where a place along the side is in what is shared. */
