@@ -149,6 +149,19 @@ void gen_append(Gen *gen, Body *body, Block block) { body_append(gen->arena, bod
 
 Block block_of(Gen *gen, const Stmt *stmt) { return block_one(gen->arena, stmt); }
 
+LocalId gen_declare(Gen *gen, Body *body, const char *name, const Value *start,
+		    const int64_t *extents, uint32_t rank)
+{
+	LocalId id = frame_local(&gen->frame, name, start->dtype, extents, rank);
+	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, start));
+	return id;
+}
+
+const Value *gen_let(Gen *gen, Body *body, const char *name, const Value *value)
+{
+	return gen_local_value(gen, gen_declare(gen, body, name, value, NULL, 0));
+}
+
 Block gen_loop(Gen *gen, LoopKind kind, IterVar iter, int64_t extent, Block body)
 {
 	return block_of(gen, stmt_loop(gen->program, kind, iter, extent, body));

@@ -113,6 +113,10 @@ static inline const Value *gen_local_value(const Gen *gen, LocalId local)
 {
 	return frame_element(&gen->frame, local, NULL);
 }
+/* A local of these extents that begins with a value; the value of a single one. */
+LocalId gen_declare(Gen *gen, Body *body, const char *name, const Value *start,
+		    const int64_t *extents, uint32_t rank);
+const Value *gen_let(Gen *gen, Body *body, const char *name, const Value *value);
 /* Starts a body whose shared values are its own, and appends the statements that set them. */
 void gen_enter(Gen *gen, SharedLocals *shared);
 void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared);

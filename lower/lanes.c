@@ -64,15 +64,12 @@ const Value *lanes_combined(const Lanes *l, const Value *a, const Value *b)
 
 LocalId lanes_declare(const Lanes *l, Body *body, const char *name, int64_t lanes)
 {
-	Gen *gen = l->nest->gen;
 	int64_t extents[ELEMENT_AXES + 1];
 	for (uint32_t i = 0; i < l->naxes; i++)
 		extents[i] = l->extents[i];
 	extents[l->naxes] = lanes;
-	LocalId id = frame_local(&gen->frame, name, nest_neutral(l->nest)->dtype, extents,
-				 l->naxes + (lanes > 0));
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, nest_neutral(l->nest)));
-	return id;
+	return gen_declare(l->nest->gen, body, name, nest_neutral(l->nest), extents,
+			   l->naxes + (lanes > 0));
 }
 
 /* ---- steps ---- */
@@ -241,8 +238,8 @@ static LocalId fewer_lanes(const Lanes *l, Body *body, const LocalId *from, int6
 	const Value *sum = from ? lanes_pairs(l, *from, lane, lanes / n, n) : NULL;
 	if (log < HALVES_MOST && l->has_half[log])
 		sum = lanes_combined(l, sum, lanes_element(l, l->halves[log], lane));
-	LocalId to = gen_lanes(gen, arena_printf(gen->arena, "half%d", (int)n), sum->dtype, n);
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, to, nest_neutral(l->nest)));
+	const char *name = arena_printf(gen->arena, "half%d", (int)n);
+	LocalId to = gen_declare(gen, body, name, nest_neutral(l->nest), &n, 1);
 	const Stmt *set = stmt_set_at(gen->arena, lanes_element(l, to, lane), OP_NONE, sum);
 	gen_append(gen, body, lanes_over(l, n, block_of(gen, set)));
 	return to;
@@ -288,10 +285,7 @@ const Value *lanes_sum(const Lanes *l, Body *body)
 
 void lanes_store(const Lanes *l, const char *name, const Value *sum, Body *body)
 {
-	Gen *gen = l->nest->gen;
-	LocalId local = gen_local(gen, name, sum->dtype);
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, local, sum));
-	nest_store_finished(l->nest, gen_local_value(gen, local), body);
+	nest_store_finished(l->nest, gen_let(l->nest->gen, body, name, sum), body);
 }
 
 /* Elements of the last loop of the result that are computed together. */

@@ -48,13 +48,12 @@ static void emit_local_sum(Nest *nest, Op reduce)
 {
 	Gen *gen = nest->gen;
 	uint32_t n = nest->nresult;
-	LocalId acc = gen_local(gen, "acc", nest->value->dtype);
-	Block add = nest_step(nest, stmt_set(gen->arena, acc, reduce, nest->value));
-	Block inner = nest_guarded_block(nest, n, add);
 	Body element = {0};
-	PUSH(gen->arena, element.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
+	const Value *acc = gen_let(gen, &element, "acc", nest_neutral(nest));
+	Block add = nest_step(nest, stmt_set_at(gen->arena, acc, reduce, nest->value));
+	Block inner = nest_guarded_block(nest, n, add);
 	gen_append(gen, &element, nest_wrap(nest, n, nest->nloops, n, inner));
-	nest_store_finished(nest, gen_local_value(gen, acc), &element);
+	nest_store_finished(nest, acc, &element);
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, body_block(&element)));
 }
 

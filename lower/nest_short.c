@@ -56,22 +56,19 @@ void nest_emit_row(Nest *nest, Op reduce, int64_t lanes)
 	uint32_t last = nest->nloops - 1;
 	Loop *row = &nest->loops[last];
 	IterVar lane = gen_iter(gen, "lane");
-	LocalId acc = gen_lanes(gen, "acc", nest->value->dtype, lanes);
+	Body body = {0};
+	LocalId acc = gen_declare(gen, &body, "acc", nest_neutral(nest), &lanes, 1);
 	const Value *element = frame_element(&gen->frame, acc, ix_iter(gen->arena, lane));
 	nest->by_iter[row->iter] =
 		ix_add(program, ix_iter(gen->arena, row->var), ix_iter(gen->arena, lane));
 	nest_values(nest);
 	const Stmt *add = stmt_set_at(gen->arena, element, reduce, nest->value);
 	const Stmt *store = stmt_store(gen->arena, nest->target.buffer, nest->at, OP_NONE, element);
-	Block steps = block_of(gen, stmt_loop(program, LOOP_VECTOR, lane, lanes, block_of(gen, add)));
-	Body body = {0};
-	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
+	Block steps = gen_loop(gen, LOOP_VECTOR, lane, lanes, block_of(gen, add));
 	gen_append(gen, &body, nest_wrap(nest, nest->nresult - 1, last, last, steps));
-	PUSH(gen->arena, body.stmts,
-	     stmt_loop(program, LOOP_VECTOR, lane, lanes, block_of(gen, store)));
-	const Stmt *loop = stmt_for(gen->arena, row->var, zero_ix(gen),
-				    ix_size(gen->arena, row->extent), body_block(&body));
-	Block rows = block_of(gen, stmt_step(gen->arena, loop, lanes));
+	gen_append(gen, &body, gen_loop(gen, LOOP_VECTOR, lane, lanes, block_of(gen, store)));
+	Block rows = gen_steps(gen, row->var, zero_ix(gen), ix_size(gen->arena, row->extent), lanes,
+			       body_block(&body));
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nresult - 1, nest->nloops, rows));
 }
 

@@ -159,10 +159,8 @@ static const Ix *read_index(Scatter *s, uint32_t arg, Body *body)
 	if (value->kind == VALUE_INDEX)
 		return value->ix;
 	gen_set_shared(gen, body, &shared);
-	LocalId local = gen_local(gen, "at", dtype_wide(value->dtype));
 	value = value_cast(gen->arena, dtype_wide(value->dtype), value);
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, local, value));
-	return ix_value(gen->arena, gen_local_value(gen, local));
+	return ix_value(gen->arena, gen_let(gen, body, "at", value));
 }
 
 static void add_conds(const Scatter *s, ScatterStep *step, const Ix *index, Size size)

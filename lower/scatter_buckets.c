@@ -57,9 +57,7 @@ static const Ix *read(const Buckets *b, BufferId buffer, const Ix *at)
 /* An index in a local of the body. */
 static const Ix *named(const Buckets *b, const char *name, const Ix *ix, Body *body)
 {
-	LocalId local = gen_local(b->s->gen, name, DTYPE_I64);
-	push(b, body, stmt_local(b->arena, local, whole(b, ix)));
-	return ix_value(b->arena, gen_local_value(b->s->gen, local));
+	return ix_value(b->arena, gen_let(b->s->gen, body, name, whole(b, ix)));
 }
 
 /* In [0, end) */
@@ -132,14 +130,12 @@ static void begin(const Buckets *b)
 	Gen *gen = s->gen;
 	Body bucket = {0}, count = {0};
 	IterVar v = scatter_iter(s, "b"), part = scatter_iter(s, "part");
-	LocalId before = gen_local(gen, "before", DTYPE_I64);
-	push(b, &gen->top, stmt_local(b->arena, before, whole(b, scatter_const(s, 0))));
-	const Value *start = gen_local_value(gen, before);
+	const Value *start = gen_let(gen, &gen->top, "before", whole(b, scatter_const(s, 0)));
 	const Ix *at = count_at(b, scatter_at(s, part), scatter_at(s, v));
 	push(b, &bucket, stmt_store(b->arena, b->starts, scatter_at(s, v), OP_NONE, start));
 	const Ix *n = named(b, "count", read(b, b->counts, at), &count);
 	push(b, &count, stmt_store(b->arena, b->counts, at, OP_NONE, start));
-	push(b, &count, stmt_set(b->arena, before, OP_ADD, whole(b, n)));
+	push(b, &count, stmt_set_at(b->arena, start, OP_ADD, whole(b, n)));
 	push(b, &bucket, scatter_loop(s, part, scatter_const(s, b->parts), &count, false));
 	push(b, &gen->top, scatter_loop(s, v, size(b, b->n), &bucket, false));
 	push(b, &gen->top, stmt_store(b->arena, b->starts, size(b, b->n), OP_NONE, start));

@@ -28,9 +28,8 @@ static Size length_of(const Scatter *s, Size elements, int64_t parts)
 static Block where_begun(const Private *p, const Ix *first, Block body)
 {
 	Scatter *s = p->s;
-	Cond *cond = ARENA_NEW(s->gen->arena, Cond);
-	*cond = (Cond){COND_LT, first, ix_size(s->gen->arena, s->steps)};
-	return block_of(s->gen, stmt_if(s->gen->arena, cond, 1, body));
+	Cond begun = {COND_LT, first, ix_size(s->gen->arena, s->steps)};
+	return block_of(s->gen, stmt_if_one(s->gen->arena, begun, body));
 }
 
 static const Ix *first_step(const Private *p, const Ix *part)

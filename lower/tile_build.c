@@ -8,16 +8,15 @@ const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, u
 	return frame_value(frame, local, ixs);
 }
 
-LocalId tile_declare(const Tile *tile, const char *name, const int64_t *extents, uint32_t rank)
+LocalId tile_declare(const Tile *tile, Body *body, const char *name, const int64_t *extents,
+		     uint32_t rank)
 {
-	Dtype dtype = nest_neutral(tile->nest)->dtype;
-	return frame_local(&tile->nest->gen->frame, name, dtype, extents, rank);
+	return gen_declare(tile->nest->gen, body, name, nest_neutral(tile->nest), extents, rank);
 }
 
 Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body)
 {
-	Gen *gen = tile->nest->gen;
-	return block_of(gen, stmt_loop(gen->program, kind, iter, extent, body));
+	return gen_loop(tile->nest->gen, kind, iter, extent, body);
 }
 
 Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt)

@@ -57,8 +57,7 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	Body columns = {0}, element = {0};
 	const Ix *lane = ix_iter(gen->arena, tile->lane), *q = ix_iter(gen->arena, tile->q);
 	const Ix *row = l->at[ROW], *column = l->at[COLUMN];
-	LocalId square = tile_declare(tile, "square", (int64_t[]){n, n}, 2);
-	PUSH(gen->arena, columns.stmts, stmt_local(gen->arena, square, nest_neutral(tile->nest)));
+	LocalId square = tile_declare(tile, &columns, "square", (int64_t[]){n, n}, 2);
 	l->at[COLUMN] = ix_add(gen->program, ix_times(gen->program, column, n), q);
 	const Value *from = lanes_element(l, lanes_tree(l, &element), lane);
 	const Value *to = tile_local(tile, square, (const Ix *[]){q, lane}, 2);

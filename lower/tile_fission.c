@@ -27,11 +27,8 @@ static LocalId declare_done(Fission *p, Dtype dtype)
 	const Tile *tile = p->tile;
 	Gen *gen = tile->nest->gen;
 	int64_t flat[] = {tile->height * tile->width}, rows[] = {tile->height, tile->width};
-	LocalId id = tile_declare(p->tile, "done", p->flat ? flat : rows, p->flat ? 1 : 2);
-	gen->frame.locals.at[id].dtype = dtype;
-	const Value *zero = value_number(gen->arena, dtype, 0);
-	PUSH(gen->arena, p->body->stmts, stmt_local(gen->arena, id, zero));
-	return id;
+	return gen_declare(gen, p->body, "done", value_number(gen->arena, dtype, 0),
+			   p->flat ? flat : rows, p->flat ? 1 : 2);
 }
 
 /* The element at hand: of the loops over rows and lanes, or of the one loop over elements. */

@@ -120,13 +120,12 @@ Block tile_group_fill_sums(Tile *tile)
 	for (uint32_t i = 0; i < nest->nloops; i++)
 		nest->by_iter[nest->loops[i].iter] = ix_iter(gen->arena, nest->loops[i].var);
 	nest_values(nest);
-	LocalId sum = gen_local(gen, "sum", DTYPE_I32);
-	const Value *byte = value_cast(gen->arena, DTYPE_I32, tile_group_rows(tile));
-	Block add = block_of(gen, stmt_set(gen->arena, sum, OP_ADD, byte));
 	Body row = {0};
-	PUSH(gen->arena, row.stmts, stmt_local(gen->arena, sum, integer(tile, 0)));
+	const Value *sum = gen_let(gen, &row, "sum", integer(tile, 0));
+	const Value *byte = value_cast(gen->arena, DTYPE_I32, tile_group_rows(tile));
+	Block add = block_of(gen, stmt_set_at(gen->arena, sum, OP_ADD, byte));
 	gen_append(gen, &row, nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, add));
-	const Value *all = value_binary(tile->nest->gen->arena, OP_MUL, gen_local_value(gen, sum),
+	const Value *all = value_binary(tile->nest->gen->arena, OP_MUL, sum,
 					integer(tile, -tile_group_moved(tile)));
 	PUSH(gen->arena, row.stmts,
 	     stmt_store(gen->arena, tile->sums, sums_ix(tile), OP_NONE, all));

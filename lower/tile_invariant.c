@@ -23,12 +23,10 @@ typedef struct Invariants {
 static const Value *set_local(Invariants *k, const Value *value)
 {
 	Gen *gen = k->tile->nest->gen;
-	LocalId id = tile_declare(k->tile, "invariant", (int64_t[]){k->tile->width}, 1);
-	gen->frame.locals.at[id].dtype = value->dtype;
+	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
+	LocalId id = gen_declare(gen, k->body, "invariant", zero, &k->tile->width, 1);
 	const Ix *place[] = {ix_iter(gen->arena, k->tile->lane)};
 	const Value *local = tile_local(k->tile, id, place, 1);
-	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
-	PUSH(gen->arena, k->body->stmts, stmt_local(gen->arena, id, zero));
 	const Stmt *set = stmt_set_at(gen->arena, local, OP_NONE, value);
 	gen_append(gen, k->body, tile_in_lanes(k->tile, k->tile->width, set));
 	PUSH(gen->arena, k->locals, local);

@@ -105,11 +105,10 @@ static void add_round(LaneTree *f, Body *body, int64_t w, const Value *value)
 	Tile *tile = f->tile;
 	Gen *gen = tile->nest->gen;
 	const char *name = arena_printf(gen->arena, "tree%d", (int)w);
-	LocalId to = tile_declare(tile, name, (int64_t[]){w, tile->native}, 2);
+	LocalId to = tile_declare(tile, body, name, (int64_t[]){w, tile->native}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->q), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, to, place, 2);
 	Block set = block_of(gen, stmt_set_at(gen->arena, element, OP_NONE, value));
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, to, nest_neutral(tile->nest)));
 	set = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->native, set);
 	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->q, w, set));
 	f->from = to;

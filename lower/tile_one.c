@@ -63,10 +63,9 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	Body body = {0};
 	tile->height = rows;
 	tile->width = col->step;
-	LocalId acc = tile_declare(tile, "acc", (int64_t[]){rows, width}, 2);
+	LocalId acc = tile_declare(tile, &body, "acc", (int64_t[]){rows, width}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->r), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, acc, place, 2);
-	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, acc, nest_neutral(nest)));
 	if (tile->blocks.steps)
 		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, element)));
 	tile->at_col = col;

@@ -35,10 +35,10 @@ static Block last_step(Tile *tile, const Value *element)
 	Gen *gen = nest->gen;
 	Body body = {0};
 	const Value *load = tile_load(nest->value, (uint32_t)tile->over_read);
-	LocalId id = tile_declare(tile, "last", (int64_t[]){tile_width(tile, tile->width)}, 1);
+	LocalId id =
+		tile_declare(tile, &body, "last", (int64_t[]){tile_width(tile, tile->width)}, 1);
 	const Ix *lane = ix_iter(gen->arena, tile->lane);
 	const Value *last = tile_local(tile, id, &lane, 1);
-	PUSH(gen->arena, body.stmts, stmt_local(gen->arena, id, nest_neutral(nest)));
 	Block copy = block_of(gen, stmt_set_at(gen->arena, last, OP_NONE, load));
 	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->width, copy));
 	gen_append(gen, &body,

@@ -43,10 +43,8 @@
 static const Ix *hoisted(const Tile *tile, const char *name, const Ix *ix, Body *body)
 {
 	Gen *gen = tile->nest->gen;
-	LocalId local = gen_local(gen, name, DTYPE_I64);
-	PUSH(gen->arena, body->stmts,
-	     stmt_local(gen->arena, local, value_index(gen->arena, DTYPE_I64, ix)));
-	return ix_value(gen->arena, gen_local_value(gen, local));
+	return ix_value(gen->arena,
+			gen_let(gen, body, name, value_index(gen->arena, DTYPE_I64, ix)));
 }
 
 /* The number of the tile's first row among all that go past a panel. */

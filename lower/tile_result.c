@@ -35,10 +35,7 @@ static const Ix *iter(const Result *t, IterVar var)
 
 static LocalId declare_square(const Result *t, const char *name, Body *body)
 {
-	Gen *gen = t->tile->nest->gen;
-	LocalId id = tile_declare(t->tile, name, (int64_t[]){t->side, t->side}, 2);
-	PUSH(gen->arena, body->stmts, stmt_local(gen->arena, id, nest_neutral(t->tile->nest)));
-	return id;
+	return tile_declare(t->tile, body, name, (int64_t[]){t->side, t->side}, 2);
 }
 
 /* unroll r in 0..rows: vector lane in 0..side: to[r, lane] = value */

@@ -72,11 +72,9 @@ static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 	const Ix *step = nest->by_iter[s->along->iter];
 	Body body = {0};
 	for (int64_t first = 0; first < s->width; first += s->side) {
-		LocalId transposed =
-			tile_declare(s->tile, "transposed", (int64_t[]){s->side, s->side}, 2);
+		LocalId transposed = tile_declare(s->tile, &body, "transposed",
+						  (int64_t[]){s->side, s->side}, 2);
 		*across = ix_plus(gen->program, was, first);
-		PUSH(gen->arena, body.stmts,
-		     stmt_local(gen->arena, transposed, nest_neutral(nest)));
 		gen_append(gen, &body, transpose_rows(s, transposed, at));
 		gen_append(gen, &body, add_steps(s, transposed, at, skip, first));
 	}
