@@ -16,7 +16,7 @@
  *
  * where the target is a GPU (gpu/), and nothing elsewhere:
  *
- *   casts       casts.c        tensors read in the narrow type that they are converted from
+ *   casts       casts.c        copies, and conversions to a wider type, read from what they are made of
  *   indices     indices.c      what is made of indices alone computed where it is read
  *   grid        bind_grid.c    loops with independent iterations as loops of a grid
  *   join        join.c         kernels of one grid as one, and those over the same rows (row_join.c)

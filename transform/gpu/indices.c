@@ -76,9 +76,8 @@ static bool maker_of(const RoutineKernels *x, const Kernel *kernel, Maker *maker
 		body = &body->stmts[0]->body;
 	}
 	maker->store = body->n == 1 ? body->stmts[0] : NULL;
-	return maker->n && maker->store && maker->store->kind == LOOP_STORE &&
-	       maker->store->acc == OP_NONE && is_of_indices(maker->store->value) &&
-	       is_whole(x, maker);
+	return maker->store && maker->store->kind == LOOP_STORE && maker->store->acc == OP_NONE &&
+	       is_of_indices(maker->store->value) && is_whole(x, maker);
 }
 
 /* ---- who reads it ---- */

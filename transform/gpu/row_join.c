@@ -13,7 +13,8 @@
  * of each in the thread, where they share what one of them stores, no two rows meet, and threads of
  * a block can share out what is left (rows.c). An elementwise row that no other kernel touches is
  * not stored: what reads an element of it computes it again, from what lies in the first cache by
- * then. So long as rows are fewer than processors they are joined only where they are short.
+ * then. So long as rows are fewer than processors they are joined only where they are short. Where one of two kernels
+ * has no loop of the grid, both are one row, if the program says that it is short: the norms of a single vector.
  */
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"
@@ -79,7 +80,8 @@ static bool rows_are_independent(const Joins *j, const Kernel *kernel)
 	const Stmt *root = grid_loop(&kernel->body);
 	bool independent = true;
 	for (const Stmt *s = root; s && independent; s = grid_loop(&s->body))
-		independent = gpu_independent(j->program, kernel, root, s);
+		independent = size_is(j->program->sizes, s->hi->size, 1) ||
+			      gpu_independent(j->program, kernel, root, s);
 	return independent;
 }
 
@@ -185,15 +187,55 @@ static bool elements_are_own(const Joins *j, const Kernel *kernel)
 	return !p.differ;
 }
 
+/* ---- one row ---- */
+
+static bool is_one_row(const Joins *j, const Kernel *kernel)
+{
+	const Stmt *loop = grid_loop(&kernel->body);
+	return loop && size_is(j->program->sizes, loop->hi->size, 1);
+}
+
+/* Are there few iterations in all, as far as the program says? */
+static bool is_short(const Joins *j, const Stmt *loop)
+{
+	int64_t all = 1, n = 1;
+	for (; loop && loop->kind == LOOP_FOR;
+	     loop = loop->body.n == 1 ? loop->body.stmts[0] : NULL)
+		if (loop->hi->kind != IX_SIZE ||
+		    !size_is_const(j->program->sizes, loop->hi->size, &n) ||
+		    __builtin_mul_overflow(all, n, &all))
+			return false;
+	return all <= j->t->options->gpu->row_short;
+}
+
+/* All of a kernel as the one row that it has. */
+static bool put_in_row(const Joins *j, Kernel *kernel)
+{
+	for (uint32_t i = 0; i < kernel->body.n; i++)
+		if (!is_short(j, kernel->body.stmts[i]))
+			return false;
+	if (is_one_row(j, kernel))
+		return true;
+	IterVar row = bind_iter(j->program, kernel, "row");
+	Block body = rows_block(j->program->arena, &kernel->body, 0);
+	Stmt *loop = stmt_loop(j->program, LOOP_GRID, row, 1, body);
+	loop->threads = 1;
+	kernel->body = block_one(j->program->arena, loop);
+	return true;
+}
+
 bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 {
-	uint32_t first = grid_rank(a), second = grid_rank(b), n = first < second ? first : second;
 	Arena *arena = j->program->arena;
 	Kernel rows[] = {*a, *b};
-	if (n == 0 || !join_shares(j, a, b))
+	bool one = !grid_rank(a) || !grid_rank(b) || is_one_row(j, a) != is_one_row(j, b);
+	if (!join_shares(j, a, b) ||
+	    (one && (!put_in_row(j, &rows[0]) || !put_in_row(j, &rows[1]))))
 		return false;
-	rows[0].body = rows_block(arena, &a->body, n);
-	rows[1].body = rows_block(arena, &b->body, n);
+	uint32_t first = grid_rank(&rows[0]), second = grid_rank(&rows[1]),
+		 n = first < second ? first : second;
+	rows[0].body = rows_block(arena, &rows[0].body, n);
+	rows[1].body = rows_block(arena, &rows[1].body, n);
 	return join_bodies(j, &rows[0], &rows[1], made) && rows_pay(j->t, made) &&
 	       enough_rows(j, made) && elements_are_own(j, made) && rows_are_independent(j, made);
 }
