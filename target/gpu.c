@@ -61,7 +61,7 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 #define TILES_OF(tiles_16)                                                                    \
 	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2,     \
 		4 / 3.5e6, 64, attention, sizeof attention / sizeof *attention, attention_16, \
-		sizeof attention_16 / sizeof *attention_16
+		sizeof attention_16 / sizeof *attention_16, 64, 8, 16
 
 #define TILES TILES_OF(tiles_16)
 

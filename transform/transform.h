@@ -20,7 +20,8 @@
  *   indices     indices.c      what is made of indices alone computed where it is read
  *   grid        bind_grid.c    loops with independent iterations as loops of a grid
  *   join        join.c         kernels of one grid as one, and those over the same rows (row_join.c)
- *   attention   attention_choose.c  attention whose scores are in no memory
+ *   attention   attention_choose.c  attention whose scores are in no memory, that of few rows in
+ *                              slices of keys (decode_choose.c)
  *   bind        bind.c         what threads of a block do together: tiles, rows, columns and so on
  *
  *   memory      memory.c       places of temporaries; memory_peak.c the most that is alive at a time;

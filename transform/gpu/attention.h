@@ -27,6 +27,13 @@ typedef struct SameIters {
 	uint32_t n;
 } SameIters;
 
+/* attention_find.c: indices of two kernels at the same place: the iterators that move both by as much. False: there are others.
+ * ... The one that stands for it; UINT32_MAX: none does. */
+bool same_iters(Program *program, const Ix *of, const Ix *to, SameIters *same);
+IterVar same_iter(const SameIters *same, IterVar of);
+/* Is the iterator in an index of it? */
+bool value_uses_iter(const Value *value, IterVar iter);
+
 typedef struct AttentionParts {
 	Softmax softmax;
 	const Kernel *scores;

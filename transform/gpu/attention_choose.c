@@ -4,7 +4,7 @@
  * The maximum of a row grows while keys come, and what was summed is multiplied then: sums are in another order than
  * those of a softmax, so --fp=strict has none. `row_block row 64; block key 64` asks for it.
  */
-#include "transform/gpu/attention.h"
+#include "transform/gpu/decode.h"
 
 typedef struct Choose {
 	const Transform *t;
@@ -121,7 +121,7 @@ static const char *no_tile(const Choose *c)
 /* Of rows that are asked for, and keys beside them. */
 static void say_refused(const Choose *c, const char *why)
 {
-	if (!asks_on(c->rows))
+	if (!asks_on(c->rows) || c->rows->refused)
 		return;
 	c->rows->refused = why;
 	if (asks_on(c->keys))
@@ -208,8 +208,15 @@ static uint32_t attention_routine(const Transform *t, Kernel *kernels, uint32_t 
 {
 	Choose c = {.t = t,
 		    .joins = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels, .n = n}};
+	DecodeFacts facts = decode_facts(&c.joins);
 	for (uint32_t i = 0; i < c.joins.n; i++) {
 		Attention found = {0};
+		const DecodeChosen *slices = decode_choose(&c.joins, &facts, i);
+		if (slices) {
+			i = decode_make(&c.joins, slices, i);
+			facts = decode_facts(&c.joins);
+			continue;
+		}
 		c.kernel = &kernels[i];
 		c.found = &found;
 		c.rows = asked(&c, c.kernel, CHOICE_ROW_BLOCK);
@@ -222,6 +229,7 @@ static uint32_t attention_routine(const Transform *t, Kernel *kernels, uint32_t 
 			continue;
 		make(&c, &found, tile);
 		i -= 2;
+		facts = decode_facts(&c.joins);
 	}
 	return c.joins.n;
 }

@@ -69,13 +69,18 @@ static void see_use(void *of, const Value *value)
 	uses->any |= value->ix && ix_uses(value->ix, uses->iter);
 }
 
+bool value_uses_iter(const Value *value, IterVar iter)
+{
+	Uses uses = {iter, false};
+	value_each(value, see_use, &uses);
+	return uses.any;
+}
+
 /* What the weights of a row have in common: no index or maximum is in it. */
 static bool is_factor(const Find *f, const Value *value)
 {
 	const Softmax *s = &f->parts->softmax;
-	Uses uses = {s->loops[0]->iter, false};
-	value_each(value, see_use, &uses);
-	return !uses.any && !value_uses_local(value, s->top);
+	return !value_uses_iter(value, s->loops[0]->iter) && !value_uses_local(value, s->top);
 }
 
 /* exp(seen - top) times or divided by something. */
@@ -180,9 +185,9 @@ static bool find_softmax(Find *f, const Kernel *kernel)
 /* ---- iterators of two kernels ---- */
 
 /* Indices of two kernels at the same place: the iterators that move both by as much. */
-static bool find_same(const Find *f, const Ix *of, const Ix *to, SameIters *same)
+bool same_iters(Program *program, const Ix *of, const Ix *to, SameIters *same)
 {
-	Linear a = ix_linear(f->program, of), b = ix_linear(f->program, to);
+	Linear a = ix_linear(program, of), b = ix_linear(program, to);
 	same->n = 0;
 	if (a.terms.n != b.terms.n || a.terms.n > SAME_MOST || !size_same(a.offset, b.offset))
 		return false;
@@ -202,7 +207,7 @@ static bool find_same(const Find *f, const Ix *of, const Ix *to, SameIters *same
 	return true;
 }
 
-static IterVar same_iter(const SameIters *same, IterVar of)
+IterVar same_iter(const SameIters *same, IterVar of)
 {
 	for (uint32_t i = 0; i < same->n; i++)
 		if (same->of[i] == of)
@@ -340,7 +345,7 @@ static bool find_scores(Find *f, uint32_t number)
 	const Stmt *store = only_store(&product);
 	uint32_t n = loops_with(parts->scores, NULL, own);
 	uint32_t m = loops_with(parts->softmax.kernel, parts->softmax.loops[0], others);
-	if (!store || !find_same(f, store->ix, scores.load->ix, &same) ||
+	if (!store || !same_iters(f->program, store->ix, scores.load->ix, &same) ||
 	    !loops_agree(&same, own, n, others, m))
 		return false;
 	parts->of_scores = same;
@@ -391,7 +396,8 @@ static bool find_weights(const Find *f, const Value *weight)
 	SameIters *same = &f->parts->of_softmax;
 	const Stmt *own[SAME_MOST], *others[SAME_MOST];
 	uint32_t n = loops_with(s->kernel, s->loops[2], own), m = row_loops(f, others);
-	if (s->store->buffer != weight->buffer || !find_same(f, s->store->ix, weight->ix, same) ||
+	if (s->store->buffer != weight->buffer ||
+	    !same_iters(f->program, s->store->ix, weight->ix, same) ||
 	    !loops_agree(same, own, n, others, m))
 		return false;
 	for (uint32_t i = 0; i < same->n; i++)

@@ -52,8 +52,9 @@ static void bind_threads(const Transform *t, Parted *p)
 	if (block_threads(t->program->sizes, kernel))
 		return; /* attention */
 	if (!product_of(t->program, kernel, &product)) {
-		PUSH(t->program->arena, t->program->made->entries,
-		     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+		if (!schedule_entry(t->program->made, kernel->name)) /* else attention in slices */
+			PUSH(t->program->arena, t->program->made->entries,
+			     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
 		bind_others(t, p);
 		return;
 	}

@@ -4,8 +4,8 @@
  * buffer that one of them stores and the other touches, and every such buffer is touched by both at
  * one index of the grid's iterators alone: each thread has that element for itself. A kernel goes
  * to an earlier one past those between that share no stored buffer with it; those between that it
- * has to follow, a few, go before the earlier one, where they do not have to follow that. None goes
- * past a check, or into one. Then a temporary that no other kernel touches, and that its thread stores before
+ * has to follow, a few without a maximum, go before the earlier one, where they do not have to follow
+ * that. None goes past a check, or into one. Then a temporary that no other kernel touches, and that its thread stores before
  * all else, becomes a local.
  */
 #include "transform/gpu/join.h"
@@ -171,6 +171,13 @@ static bool one_depends(const Joins *j, const Followed *followed, const Kernel *
 	return false;
 }
 
+/* A softmax is not moved: what attention is made of stays in its order. An IsStmt. */
+static bool is_maximum(const void *of, const Stmt *stmt)
+{
+	(void)of;
+	return stmt->kind == LOOP_SET && stmt->acc == OP_MAX;
+}
+
 /* The followed ones go before kernel number i, in their order. Requires: none of them depends on it, nor on one behind it
  * that is not among them. */
 static void move_before(const Joins *j, const Followed *followed, uint32_t i)
@@ -194,8 +201,11 @@ static void join_with_made(Joins *j, const Kernel *kernel, JoinTwo join)
 			move_before(j, &followed, i);
 			return;
 		}
-		if (before || depends(j, &j->made[i], kernel))
-			followed.at[followed.n++] = i;
+		if (!before && !depends(j, &j->made[i], kernel))
+			continue;
+		if (block_find(j->made[i].body, is_maximum, NULL))
+			break;
+		followed.at[followed.n++] = i;
 	}
 	j->made[j->n++] = *kernel;
 }

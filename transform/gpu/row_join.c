@@ -208,20 +208,31 @@ static bool is_short(const Joins *j, const Stmt *loop)
 	return all <= j->t->options->gpu->row_short;
 }
 
-/* All of a kernel as the one row that it has. */
-static bool put_in_row(const Joins *j, Kernel *kernel)
+static bool all_is_short(const Joins *j, const Kernel *kernel)
 {
-	for (uint32_t i = 0; i < kernel->body.n; i++)
-		if (!is_short(j, kernel->body.stmts[i]))
-			return false;
+	bool all = true;
+	for (uint32_t i = 0; i < kernel->body.n && all; i++)
+		all = is_short(j, kernel->body.stmts[i]);
+	return all;
+}
+
+/* All of the kernel as one row, which a loop of the grid stands for. */
+static void put_in_row(const Joins *j, Kernel *kernel)
+{
+	Arena *arena = j->program->arena;
 	if (is_one_row(j, kernel))
-		return true;
-	IterVar row = bind_iter(j->program, kernel, "row");
-	Block body = rows_block(j->program->arena, &kernel->body, 0);
-	Stmt *loop = stmt_loop(j->program, LOOP_GRID, row, 1, body);
-	loop->threads = 1;
-	kernel->body = block_one(j->program->arena, loop);
-	return true;
+		return;
+	Stmt *loop = ARENA_NEW(arena, Stmt);
+	*loop = (Stmt){.kind = LOOP_FOR,
+		       .acc = OP_NONE,
+		       .iter = bind_iter(j->program, kernel, "row"),
+		       .loop = LOOP_GRID,
+		       .lo = ix_const(arena, j->program->sizes, 0),
+		       .hi = ix_const(arena, j->program->sizes, 1),
+		       .step = 1,
+		       .threads = 1,
+		       .body = rows_block(arena, &kernel->body, 0)};
+	kernel->body = block_one(arena, loop);
 }
 
 bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
@@ -229,9 +240,10 @@ bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 	Arena *arena = j->program->arena;
 	Kernel rows[] = {*a, *b};
 	bool one = !grid_rank(a) || !grid_rank(b) || is_one_row(j, a) != is_one_row(j, b);
-	if (!join_shares(j, a, b) ||
-	    (one && (!put_in_row(j, &rows[0]) || !put_in_row(j, &rows[1]))))
+	if (!join_shares(j, a, b) || (one && (!all_is_short(j, a) || !all_is_short(j, b))))
 		return false;
+	for (uint32_t i = 0; i < 2 && one; i++)
+		put_in_row(j, &rows[i]);
 	uint32_t first = grid_rank(&rows[0]), second = grid_rank(&rows[1]),
 		 n = first < second ? first : second;
 	rows[0].body = rows_block(arena, &rows[0].body, n);
