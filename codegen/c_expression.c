@@ -2,6 +2,8 @@
  * constants in front of it; indices are written as they are. */
 #include "codegen/c_kernel.h"
 
+#include "loops/fragment.h"
+
 static const char *ix_text(KernelText *k, const Ix *ix);
 
 /* By a power of two: a shift rounds down, as floor division does. NULL: the divisor is none. */
@@ -79,6 +81,10 @@ const char *c_fragment_element(KernelText *k, LocalId id, const Ix *const *ixs, 
 	for (uint32_t i = 0; i + 2 < local->rank; i++)
 		text = arena_printf(k->arena, i < local->nthreads ? "%s[TSR_OWN(%s)]" : "%s[%s]",
 				    text, c_kernel_ix(k, ixs[i]));
+	const Ix *lane = fragment_lane(ixs[local->rank - 1]);
+	if (!at && lane)
+		return arena_printf(k->arena, "%s[" C_FRAGMENT_ELEMENT " + %s]", text,
+				    k->iters[lane->iter]);
 	return arena_printf(k->arena, "%s[%s]", text, at ? at : C_FRAGMENT_ELEMENT);
 }
 

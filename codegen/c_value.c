@@ -244,14 +244,30 @@ static bool use_halves(const Module *m, KernelUse *all)
 	return used;
 }
 
+/* The body of the conversion in one instruction of a GPU, whose NaN may have other bits; NULL: there is none. */
+static const char *cuda_half(Dtype from, Dtype to)
+{
+	if (from == DTYPE_F32 && to == DTYPE_BF16)
+		return "\ttsr_bf16 y;\n\tasm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(y) : \"f\"(x));\n\treturn y;";
+	if (from == DTYPE_F32 && to == DTYPE_F16)
+		return "\ttsr_f16 y;\n\tasm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(y) : \"f\"(x));\n\treturn y;";
+	if (from == DTYPE_F16 && to == DTYPE_F32)
+		return "\tfloat y;\n\tasm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));\n\treturn y;";
+	return NULL;
+}
+
 static void put_half(FILE *out, const Module *m, Dtype from, Dtype to)
 {
 	MathFunction fn =
 		dtype_is_small_float(from) ? math_widen(m->arena, from) : math_narrow(m->arena, to);
-	fprintf(out, "static inline %s tsr_%s_from_%s(%s x)\n{\n\t", c_type(to), dtype_name(to),
+	const char *instruction = m->program->options.gpu ? cuda_half(from, to) : NULL;
+	fprintf(out, "static inline %s tsr_%s_from_%s(%s x)\n{\n", c_type(to), dtype_name(to),
 		dtype_name(from), c_type(from));
+	if (instruction)
+		fprintf(out, "#ifdef __CUDACC__\n%s\n#else\n", instruction);
+	fprintf(out, "\t");
 	c_put_math(out, m->arena, &fn);
-	fprintf(out, "\n}\n\n");
+	fprintf(out, "\n%s}\n\n", instruction ? "#endif\n" : "");
 }
 
 static void put_math_helpers(FILE *out, const Module *m, const KernelUse *all, bool needed)

@@ -68,8 +68,9 @@ static void put_place(KernelText *k, const WarpNest *nest, const Stmt *loop, con
 	static const char *const roles[] = {
 		[ROLE_A] = "A", [ROLE_B] = "B", [ROLE_ACCUMULATOR] = "SUM"};
 	c_kernel_indent(k);
-	fprintf(k->out, "const int64_t %s = TSR_%s_%s(%s, %u);\n", k->iters[loop->iter],
-		roles[nest->role], what, C_FRAGMENT_ELEMENT, matrix_columns(nest->op, nest->role));
+	fprintf(k->out, "const int64_t %s = TSR_%s_%s(%s, %u)%s;\n", k->iters[loop->iter],
+		roles[nest->role], what, C_FRAGMENT_ELEMENT, matrix_columns(nest->op, nest->role),
+		nest->lanes && loop == nest->column ? " / 2" : "");
 	c_kernel_indent(k);
 	fprintf(k->out, "(void)%s;\n", k->iters[loop->iter]);
 }
@@ -78,7 +79,8 @@ static void put_elements(KernelText *k, const WarpNest *nest)
 {
 	uint32_t n = matrix_rows(nest->op, nest->role) * matrix_columns(nest->op, nest->role);
 	c_kernel_indent(k);
-	fprintf(k->out, "TSR_ELEMENTS(%s, %u) {\n", C_FRAGMENT_ELEMENT, n);
+	fprintf(k->out, "TSR_ELEMENTS%s(%s, %u) {\n", nest->lanes ? "_TWO" : "", C_FRAGMENT_ELEMENT,
+		n);
 	k->indent++;
 	put_place(k, nest, nest->row, "ROW");
 	put_place(k, nest, nest->column, "COLUMN");

@@ -142,7 +142,7 @@ static void put_lanes(Lanes *l, const Stmt *stmt, const char *wide)
 	fprintf(k->out, "}\n");
 }
 
-/* A local is one of each lane. */
+/* A local is one of each lane, until the end of the loop. */
 static void declare(Lanes *l, const Stmt *stmt)
 {
 	const char *name = l->k->locals[stmt->local];
@@ -219,8 +219,13 @@ void cuda_lanes_loop(KernelText *k, const Stmt *loop)
 	c_kernel_indent(k);
 	fprintf(k->out, "{\n");
 	k->indent++;
+	const char **before = ARENA_ARRAY(k->arena, const char *, k->kernel->nlocals + 1);
+	for (uint32_t i = 0; i < k->kernel->nlocals; i++)
+		before[i] = k->locals[i];
 	for (uint32_t i = 0; i < loop->body.n; i++)
 		put_stmt(&l, loop->body.stmts[i]);
+	for (uint32_t i = 0; i < k->kernel->nlocals; i++)
+		k->locals[i] = before[i];
 	k->indent--;
 	c_kernel_indent(k);
 	fprintf(k->out, "}\n");

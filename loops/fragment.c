@@ -54,6 +54,21 @@ static bool is_iter(const Ix *ix, const Stmt *loop)
 	return ix->kind == IX_ITER && ix->iter == loop->iter;
 }
 
+const Ix *fragment_lane(const Ix *ix)
+{
+	return ix->kind == IX_ADD && ix->b->kind == IX_ITER ? ix->b : NULL;
+}
+
+/* j*2 + lane */
+static bool is_lane(const Recognize *r, const Ix *ix)
+{
+	const WarpNest *nest = r->nest;
+	const Ix *lane = fragment_lane(ix), *pair = lane ? ix->a : NULL;
+	return nest->lanes && pair && is_iter(lane, nest->lanes) && pair->kind == IX_MUL &&
+	       is_iter(pair->a, nest->column) && pair->b->kind == IX_SIZE &&
+	       size_is(r->program->sizes, pair->b->size, FRAGMENT_LANES);
+}
+
 /* Are the last two indices the iterators of the loops, and the others made of other ones? */
 static bool is_at(const Ix *const *ixs, uint32_t nixs, const Stmt *row, const Stmt *column)
 {
@@ -72,6 +87,25 @@ static bool covers(const Recognize *r, const KernelLocal *local, const Stmt *row
 
 /* ---- elements ---- */
 
+/* Each element at the iterators, or each two of sums with a lane. */
+static bool is_own(const Recognize *r, const KernelLocal *local, const Ix *const *ixs,
+		   uint32_t nixs)
+{
+	const WarpNest *nest = r->nest;
+	if (!nest->lanes)
+		return covers(r, local, nest->row, nest->column) &&
+		       is_at(ixs, nixs, nest->row, nest->column);
+	bool at = local->role == ROLE_ACCUMULATOR && nixs >= 2 &&
+		  is_iter(ixs[nixs - 2], nest->row) && is_lane(r, ixs[nixs - 1]) &&
+		  trips(r, nest->row) == matrix_rows(local->matrix, local->role) &&
+		  trips(r, nest->column) * FRAGMENT_LANES == matrix_columns(local->matrix, local->role);
+	const IterVar own[] = {nest->row->iter, nest->column->iter, nest->lanes->iter};
+	for (uint32_t i = 0; at && i + 2 < nixs; i++)
+		for (int n = 0; n < 3; n++)
+			at &= !ix_uses(ixs[i], own[n]);
+	return at;
+}
+
 /* Where a thread's elements are is the same for sums of all instructions, as for equal operands. */
 static bool is_alike(const WarpNest *nest, const KernelLocal *local)
 {
@@ -89,9 +123,8 @@ static void see_fragment(Recognize *r, LocalId id, const Ix *const *ixs, uint32_
 		nest->role = local->role;
 		nest->op = local->matrix;
 	}
-	bool fits = is_alike(nest, local) && !fragment_is_paired(local) &&
-		    covers(r, local, nest->row, nest->column) &&
-		    is_at(ixs, nixs, nest->row, nest->column);
+	bool fits =
+		is_alike(nest, local) && !fragment_is_paired(local) && is_own(r, local, ixs, nixs);
 	r->rule = fits ? r->rule : "threads of a warp at elements that they do not hold";
 }
 
@@ -105,7 +138,7 @@ static void see_stmt(void *of, const Stmt *stmt)
 {
 	Recognize *r = of;
 	bool loop = stmt->kind == LOOP_FOR && stmt->loop != LOOP_SERIAL &&
-		    stmt->loop != LOOP_UNROLL;
+		    stmt->loop != LOOP_UNROLL && stmt != r->nest->lanes;
 	if (r->rule)
 		return;
 	if (loop || stmt->kind == LOOP_CHECK || stmt->kind == LOOP_BARRIER ||
@@ -117,9 +150,16 @@ static void see_stmt(void *of, const Stmt *stmt)
 		value_each(stmt->value, see_value, r);
 }
 
+static bool is_of_lanes(const void *of, const Stmt *stmt)
+{
+	const Recognize *r = of;
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && trips(r, stmt) == FRAGMENT_LANES;
+}
+
 static void find_elements(Recognize *r)
 {
 	r->nest->kind = NEST_ELEMENTS;
+	r->nest->lanes = block_find(r->nest->column->body, is_of_lanes, r);
 	block_each(r->nest->column->body, see_stmt, r);
 	if (!r->rule && r->nest->role == ROLE_NONE)
 		r->rule = "loops of a warp over no matrix";

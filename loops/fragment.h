@@ -5,7 +5,15 @@
  *                 y[i*n + j] = sums[i, j]            a[i, k] = f32(rows[i*p + k])        warp k in 0..16
  *                                                                                          sums[i, j] += a[i, k]*b[k, j]
  *
- * In a nest of elements each thread has those iterations whose elements it holds; a product is one instruction. A
+ * In a nest of elements each thread has those iterations whose elements it holds; a product is one instruction. Of sums a
+ * thread holds two neighbours of a row, which may be lanes: they are stored in one access.
+ *
+ *   warp i in 0..16
+ *     warp j in 0..4
+ *       vector lane in 0..2
+ *         y[i*n + j*2 + lane] = sums[i, j*2 + lane]
+ *
+ * A
  * load is one instruction from shared memory, of rows of 16 bytes at multiples of as many: of elements of 16 bits
  * along either axis, of f32 along k. It loads a matrix, or two of one local, in a third loop around:
  *
@@ -23,6 +31,8 @@
 
 #include "loops/multiple.h"
 
+enum { FRAGMENT_LANES = 2 }; /* neighbours in a row of sums that a thread has */
+
 typedef enum WarpNestKind { NEST_ELEMENTS, NEST_LOAD, NEST_PRODUCT } WarpNestKind;
 
 typedef struct WarpNest {
@@ -31,7 +41,8 @@ typedef struct WarpNest {
 	const Stmt *pair;		 /* LOAD: the loop of two matrices; NULL: there is one */
 	MatrixOp op;
 	MatrixRole role; /* of what ELEMENTS go through, and of what a LOAD sets */
-	const Stmt *set; /* LOAD, PRODUCT */
+	const Stmt *lanes; /* ELEMENTS: the loop of two lanes; NULL: there is none */
+	const Stmt *set;   /* LOAD, PRODUCT */
 	bool loaded; /* PRODUCT, of elements of shared memory, as warpgroups have it (loops/group.h) */
 	const Stmt *rest; /* LOAD: sets what rounding to tf32 leaves; NULL: there is none */
 	/* LOAD: where the matrix begins in the buffer, and how far what is not side by side is apart, and the second
@@ -59,6 +70,8 @@ bool is_warp_product(const Stmt *stmt);
 bool block_has_warp_loops(const Block *block);
 /* Are iterations of a loop of a block around it warps? They have such loops, or wait for products. */
 bool block_is_of_warps(const Block *block);
+/* The lane that an element's last index has, of two; NULL: it is one of its own. */
+const Ix *fragment_lane(const Ix *ix);
 /* Are elements of the matrix two in 32 bits? They are only loaded and multiplied. */
 bool fragment_is_paired(const KernelLocal *local);
 

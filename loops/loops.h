@@ -110,7 +110,8 @@
  * target/matrix.def. What is set to an operand is rounded to the instruction's format. WARP loops
  * stand in loops of a block, two or three of them each the only statement of the one around, and
  * alone touch such locals; 32 threads share out their iterations. With two a nest is for each
- * element of matrices, which it has at its iterators, or a load of one from shared memory; with
+ * element of matrices, which it has at its iterators, or for each two of sums, which are lanes of a
+ * VECTOR loop in it, or a load of a matrix from shared memory; with
  * three it adds a product of matrices to sums, as tensor cores add (matrix_sum). No two threads
  * touch one element that either stores: fragment.h.
  *
@@ -129,7 +130,7 @@
  * nothing else touches it. The hardware stores 16 bytes of each 128 elsewhere there, which only these two see.
  *
  * On a GPU a VECTOR loop stands in a loop of a block or of a grid, and its lanes are whole 16 bytes of what they
- * touch, or 8; of buffers those begin at a multiple of as many elements.
+ * touch, or 8, or two lanes 4; of buffers those begin at a multiple of as many elements.
  *
  * Trees are immutable once built: passes rebuild. Sub-trees may be shared.
  */

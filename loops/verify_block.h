@@ -12,11 +12,11 @@ const Stmt *block_meeting(Program *program, const Kernel *kernel);
  * them run; NULL: there is none. */
 const Stmt *warp_exchange_fault(const Kernel *kernel);
 
-/* Are n lanes of the dtype, side by side, accesses of a GPU, of 16 bytes each or one of 8? */
+/* Are n lanes of the dtype, side by side, accesses of a GPU, of 16 bytes each, one of 8, or two lanes one of 4? */
 bool lanes_are_wide(Dtype dtype, int64_t n);
 /* Elements of one of them. */
 int64_t lanes_of_access(Dtype dtype, int64_t n);
-/* The first loop of lanes that a GPU has no access for: lanes of other than 8 or 16 bytes, that move by more
+/* The first loop of lanes that a GPU has no access for: lanes of other bytes, that move by more
  * than one element, or that begin at an index not shown to be a multiple of them; NULL: there is none. */
 const Stmt *lanes_strided(Program *program, const Kernel *kernel);
 

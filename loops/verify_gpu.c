@@ -226,7 +226,7 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 					: "shared memory without --target=cuda"};
 	if (gpu && (other = lanes_strided(program, kernel)))
 		return (LoopsFault){kernel, other,
-				    "lanes that are no 8 or 16 bytes at a multiple of as many"};
+				    "lanes that are no 4, 8 or 16 bytes at a multiple of as many"};
 	if (together && (other = wrong_threads(program, kernel, &kernel->body)))
 		return (LoopsFault){kernel, other, "threads of a block that may meet"};
 	if (gpu && (other = warp_fault(program, kernel, &rule)))

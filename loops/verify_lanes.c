@@ -1,4 +1,4 @@
-/* Lanes of a GPU: accesses of 16 bytes, or one of 8, or an asynchronous copy of 4, 8 or 16, which begin at multiples of
+/* Lanes of a GPU: accesses of 16 bytes, or one of 8, or one of 4 of two lanes, or an asynchronous copy of 4, 8 or 16, which begin at multiples of
  * as many. */
 #include "loops/linear.h"
 #include "loops/multiple.h"
@@ -21,7 +21,7 @@ typedef struct Lanes {
 bool lanes_are_wide(Dtype dtype, int64_t n)
 {
 	int64_t each = dtype_is_packed(dtype) ? 0 : (int64_t)dtype_bytes(dtype), bytes = n * each;
-	return bytes == 8 || bytes == ACCESS_BYTES ||
+	return bytes == 8 || bytes == ACCESS_BYTES || (n == 2 && bytes == 4) ||
 	       (each <= 4 && bytes > 0 && bytes % ACCESS_BYTES == 0);
 }
 

@@ -167,7 +167,7 @@ static bool reads_wide(Tiling *g, const Side *side)
 	for (uint32_t c = 0; c < taken.nconds; c++)
 		one &= !ix_uses(taken.conds[c].a, i.lane) && !ix_uses(taken.conds[c].b, i.lane);
 	return one && (side->operand->sum_first || tiling_by_four(g, side->group->extent)) &&
-	       tiling_value_is_wide(g, taken.value, i.lane);
+	       tiling_value_is_wide(g, taken.value, (TilingLanes){i.lane, QUAD});
 }
 
 /* Matrices lie as the operand does. The rooms between rows let 8 of them be read at once, from different banks. */

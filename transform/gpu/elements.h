@@ -1,4 +1,4 @@
-/* Elements of a tile's sums: what tile.c, mma.c and attention do with each. */
+/* Elements of a tile's sums: what tile.c, mma_sums.c and attention do with each. */
 #ifndef TSR_TRANSFORM_GPU_ELEMENTS_H
 #define TSR_TRANSFORM_GPU_ELEMENTS_H
 
@@ -22,7 +22,7 @@ typedef struct ElementVisit {
 	Block (*make)(void *of, const Value *element, const Ix *row, const Ix *column);
 	void *of;
 } ElementVisit;
-/* mma.c: the statements for each element of sums by matrix instructions; what is given for each. */
+/* mma_sums.c: the statements for each element of sums by matrix instructions; what is given for each. */
 Block mma_elements(Tiling *g);
 Block mma_each(Tiling *g, const ElementVisit *visit);
 

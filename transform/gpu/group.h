@@ -1,10 +1,10 @@
-/* Products in tiles by warpgroups: what tile.c, group.c and mma.c share. */
+/* Products in tiles by warpgroups: what tile.c, group.c and mma_group.c share. */
 #ifndef TSR_TRANSFORM_GPU_GROUP_H
 #define TSR_TRANSFORM_GPU_GROUP_H
 
 #include "transform/gpu/tiling.h"
 
-/* mma.c: what the warps of warpgroups do in a round, with a stage of the ring; and behind the last one. */
+/* mma_group.c: what the warps of warpgroups do in a round, with a stage of the ring; and behind the last one. */
 typedef struct GroupRound {
 	const Stmt *full, *wait, *empty; /* before the products, and behind them */
 	const Ix *rows, *columns;	 /* where the stage begins */

@@ -242,19 +242,6 @@ Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *
 	return body_block(&body);
 }
 
-static bool block_is_wide(const Tiling *g, Block block, IterVar lane)
-{
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		bool store = stmt->kind == LOOP_STORE;
-		if (!tiling_value_is_wide(g, stmt->value, lane) ||
-		    (store && stmt->acc != OP_NONE) ||
-		    (store && !tiling_element_is_wide(g, stmt->buffer, stmt->ix, lane)))
-			return false;
-	}
-	return true;
-}
-
 Block tiling_elements(Tiling *g)
 {
 	ElementIters c = tiling_element_iters(g);
@@ -266,7 +253,8 @@ Block tiling_elements(Tiling *g)
 	const Ix *column = plus(g, quad, iter(g, c.j));
 	const Ix *end = sized(g, g->columns.group->extent);
 	Block body = tiling_finish(g, tiling_sum_at(g, &c), row, column);
-	if (tiling_by_four(g, g->columns.group->extent) && block_is_wide(g, body, c.j))
+	if (tiling_by_four(g, g->columns.group->extent) &&
+	    tiling_block_is_wide(g, body, (TilingLanes){c.j, QUAD}))
 		body = if_below(g, plus(g, quad, number(g, QUAD - 1)), end,
 				loop_of(g, LOOP_VECTOR, c.j, QUAD, body));
 	else

@@ -4,6 +4,7 @@
 #include "base/size_order.h"
 #include "loops/linear.h"
 #include "loops/multiple.h"
+#include "loops/verify_block.h"
 #include "loops/walk.h"
 #include "transform/gpu/tiling.h"
 
@@ -161,21 +162,22 @@ const Value *tiling_element_as_it_is(const Tiling *g, const Side *side, const Va
 typedef struct Wide {
 	const Tiling *g;
 	const Multiples *multiples;
-	IterVar lane;
+	TilingLanes lanes;
 	bool wrong;
 } Wide;
 
-/* May four lanes access the buffer at once there? */
+/* May the lanes access the buffer at once there? */
 static void see_wide(Wide *w, BufferId buffer, const Ix *ix)
 {
 	const Tiling *g = w->g;
-	int64_t bytes = QUAD * (int64_t)dtype_bytes(g->program->buffers.at[buffer].dtype);
-	if (!ix_uses(ix, w->lane))
+	IterVar lane = w->lanes.iter;
+	if (!ix_uses(ix, lane))
 		return;
-	bool contiguous = ix_moves_by(g->program, ix, w->lane, 1);
-	const Ix *first = ix_of_first_lane(g->program, ix, w->lane);
-	w->wrong |= !contiguous || (bytes != 8 && bytes != 16) ||
-		    ix_multiple(w->multiples, first) % QUAD != 0;
+	bool contiguous = ix_moves_by(g->program, ix, lane, 1);
+	const Ix *first = ix_of_first_lane(g->program, ix, lane);
+	w->wrong |= !contiguous ||
+		    !lanes_are_wide(g->program->buffers.at[buffer].dtype, w->lanes.n) ||
+		    ix_multiple(w->multiples, first) % w->lanes.n != 0;
 }
 
 static void see_wide_load(void *of, const Value *value)
@@ -183,7 +185,7 @@ static void see_wide_load(void *of, const Value *value)
 	Wide *w = of;
 	if (value->kind == VALUE_LOAD)
 		see_wide(w, value->buffer, value->ix);
-	w->wrong |= value->kind == VALUE_INDEX && ix_uses(value->ix, w->lane);
+	w->wrong |= value->kind == VALUE_INDEX && ix_uses(value->ix, w->lanes.iter);
 }
 
 /* Nothing is known of the new iterators but that k goes in steps. */
@@ -194,20 +196,33 @@ static Multiples multiples_of(const Tiling *g)
 	return m;
 }
 
-bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane)
+bool tiling_value_is_wide(const Tiling *g, const Value *value, TilingLanes lanes)
 {
 	Multiples multiples = multiples_of(g);
-	Wide wide = {g, &multiples, lane, false};
+	Wide wide = {g, &multiples, lanes, false};
 	value_each(value, see_wide_load, &wide);
 	return !wide.wrong;
 }
 
-bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane)
+bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, TilingLanes lanes)
 {
 	Multiples multiples = multiples_of(g);
-	Wide wide = {g, &multiples, lane, false};
+	Wide wide = {g, &multiples, lanes, false};
 	see_wide(&wide, buffer, ix);
 	return !wide.wrong;
+}
+
+bool tiling_block_is_wide(const Tiling *g, Block block, TilingLanes lanes)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		bool store = stmt->kind == LOOP_STORE;
+		if (!tiling_value_is_wide(g, stmt->value, lanes) ||
+		    (store && stmt->acc != OP_NONE) ||
+		    (store && !tiling_element_is_wide(g, stmt->buffer, stmt->ix, lanes)))
+			return false;
+	}
+	return true;
 }
 
 bool tiling_by_four(const Tiling *g, Size extent)

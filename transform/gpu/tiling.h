@@ -121,9 +121,14 @@ bool tiling_is_held(const Tiling *g, const Side *side);
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last);
 /* The element of the shared type that the factor is, or is cast from; NULL: it is computed. */
 const Value *tiling_element_as_it_is(const Tiling *g, const Side *side, const Value *factor);
-/* May four lanes access at once all that the value reads, a buffer at an index? */
-bool tiling_value_is_wide(const Tiling *g, const Value *value, IterVar lane);
-bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, IterVar lane);
+/* May the lanes access at once all that the value reads, a buffer at an index; all that statements do? */
+typedef struct TilingLanes {
+	IterVar iter;
+	int64_t n;
+} TilingLanes;
+bool tiling_value_is_wide(const Tiling *g, const Value *value, TilingLanes lanes);
+bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, TilingLanes lanes);
+bool tiling_block_is_wide(const Tiling *g, Block block, TilingLanes lanes);
 /* Is the size a multiple of four? */
 bool tiling_by_four(const Tiling *g, Size extent);
 
@@ -146,7 +151,7 @@ const Ix *tiling_shared(const Tiling *g, const Side *side, const Ix *const *stag
 Block tiling_load(Tiling *g, const Side *side, const Ix *k, bool last);
 Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
 
-/* mma.c: the sums of a tile by matrix instructions; the steps of a stage added to them; what was added since
+/* mma_sums.c, mma.c: the sums of a tile by matrix instructions; the steps of a stage added to them; what was added since
  * the last time to f32 sums, where that many rounds are over (`round` NULL: in any case). */
 void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
