@@ -66,7 +66,7 @@ bool nest_is_of_args(const Nest *nest)
 bool nest_is_guarded(const Nest *nest, const Loop *loop)
 {
 	for (size_t g = 0; g < nest->guards.n; g++)
-		if (nest_term_of(nest->guards.at[g].index, loop->iter))
+		if (nest_guard_mentions(nest, &nest->guards.at[g], loop->iter))
 			return true;
 	for (size_t i = 0; i < nest->nborders; i++)
 		if (ix_uses(nest->borders[i].ix, loop->var))

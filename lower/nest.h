@@ -124,6 +124,8 @@ const Value *nest_finished(Nest *nest, const Value *sum, SharedLocals *shared);
 const Value *nest_neutral(const Nest *nest);
 /* The position of the innermost loop that a guarded index mentions; -1: none. */
 int nest_guard_position(const Nest *nest, const Guarded *guard);
+/* Does the guarded index, or the place where it is read, depend on the iterator? */
+bool nest_guard_mentions(const Nest *nest, const Guarded *guard, IterId iter);
 /* What an index has of an iterator; NULL: nothing. */
 const IndexTerm *nest_term_of(const Index *index, IterId iter);
 /* Are the extents known from dims that the caller passes, so that a temporary may have the size of any? */

@@ -20,6 +20,17 @@ const IndexTerm *nest_term_of(const Index *index, IterId iter)
 	return NULL;
 }
 
+bool nest_guard_mentions(const Nest *nest, const Guarded *guard, IterId iter)
+{
+	if (guard->index->gather < 0)
+		return nest_term_of(guard->index, iter) != NULL;
+	const Access *read = &nest->piece->args[guard->index->gather];
+	bool mentions = false;
+	for (uint32_t axis = 0; axis < read->naxes; axis++)
+		mentions |= nest_term_of(&read->axes[axis], iter) != NULL;
+	return mentions;
+}
+
 int nest_guard_position(const Nest *nest, const Guarded *guard)
 {
 	int last = (int)nest->nloops - 1;

@@ -22,7 +22,7 @@ static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, 
 {
 	uint32_t n = nest->nresult, last = nest->nloops - 1;
 	if (scattered || n == nest->nloops)
-		return scattered || nest->proj->injective;
+		return scattered || nest->proj->injective || nest->proj->disjoint;
 	*local = loops[last].reduced;
 	for (uint32_t i = 0; i < nest->nloops; i++) {
 		bool reduced = *local ? i >= n : i + 1 >= n && i < last;

@@ -137,8 +137,10 @@ bool tile_find_inside(const Planner *p, const Loop *row, TilePart *inside)
 	inside->from = tile_const(p->tile, 0);
 	inside->to = extent;
 	for (size_t g = 0; g < nest->guards.n; g++) {
-		const IndexTerm *term = nest_term_of(nest->guards.at[g].index, row->iter);
-		if (term && !inside_of(p, &nest->guards.at[g], term, inside))
+		const Guarded *guard = &nest->guards.at[g];
+		const IndexTerm *term = nest_term_of(guard->index, row->iter);
+		if (nest_guard_mentions(nest, guard, row->iter) &&
+		    (!term || !inside_of(p, guard, term, inside)))
 			return false;
 	}
 	if (!tile_is_const(p, row->extent, &hi)) {

@@ -156,6 +156,6 @@ void tile_find_guards(Planner *p)
 	tile_find_cut(p);
 	tile->guards = nest->guards;
 	for (size_t g = 0; g < nest->guards.n; g++)
-		if (!tile->row || !nest_term_of(nest->guards.at[g].index, tile->row->iter))
+		if (!tile->row || !nest_guard_mentions(nest, &nest->guards.at[g], tile->row->iter))
 			PUSH(nest->gen->arena, tile->inner, nest->guards.at[g]);
 }

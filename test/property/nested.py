@@ -455,7 +455,7 @@ def form_scatter(d, h, depth):
     picked = d.some()[:d.pick(1, 1, 1, 2)]
     if len(picked) == 2 and d.axes.text().index(picked[0][0]) > d.axes.text().index(picked[1][0]):
         picked.reverse()
-    new = dict(zip([name for name, _ in picked], "uv"))
+    new = dict(zip([name for name, _ in picked], "kl"))
     change, parts, operands = {name: "[%s]" % new[name] for name in new}, [], [d.value(h, depth)]
     for name, size in picked:
         pairs = [(name, size)] + [(other, s) for other, s in d.axes.stored if other != name and d.chance(0.3)]
@@ -636,8 +636,8 @@ def form_reached(d, h, depth):
     step, count = d.steps[-1]
     letter, size = d.some_letter()
     long = d.input(d.axes.shape({letter: "%s + %s" % (size, count)}))
-    return '%s + %s(sum("%s => %s", %s))' % (d.value(h, depth), d.dtype, d.axes.text({letter: "%s + %s" % (letter, step)}),
-                                          d.axes.text(), long)
+    part = 'sum("%s => %s", %s)' % (d.axes.text({letter: "%s + %s" % (letter, step)}), d.axes.text(), long)
+    return "%s + %s%s" % (d.value(h, depth), d.dtype, with_sizes(part, {letter: size}))
 
 
 def form_parameter(d, h, depth):
