@@ -92,13 +92,13 @@ static void dump_tile(FILE *out, const Tile *tile, const char *indent)
 	if (tile->fills)
 		dump_copies(out, tile, indent);
 	dump_prefetches(out, tile, indent);
-	if (tile->masked)
+	if (tile->finish.masked)
 		fprintf(out, "%s  no sums where a mask hides a tile\n", indent);
-	if (tile->fission)
+	if (tile->finish.fission)
 		fprintf(out, "%s  functions of the sums in loops of their own\n", indent);
-	for (size_t i = 0; i < tile->invariants.n; i++)
-		dump_invariants(out, &tile->invariants.at[i], indent);
-	if (tile->form == TILE_ALONG && tile->vectors)
+	for (size_t i = 0; i < tile->finish.invariants.n; i++)
+		dump_invariants(out, &tile->finish.invariants.at[i], indent);
+	if (tile->form == TILE_ALONG && tile->finish.vectors)
 		fprintf(out, "%s  elements stored in vectors of columns\n", indent);
 }
 

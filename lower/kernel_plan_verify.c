@@ -100,8 +100,8 @@ static void verify_parts(const Nest *nest, const TileParts *parts, const Loop *l
 /* Vectors of sums of so many rows and columns, the least that they can be. */
 static int64_t sum_vectors(const Tile *tile, int64_t rows, int64_t cols)
 {
-	return tile->form == TILE_ACROSS ? rows * divide_up(cols, tile->native)
-					 : rows * cols * (tile->lanes / tile->native);
+	return tile->form == TILE_ACROSS ? rows * divide_up(cols, tile_native(tile))
+					 : rows * cols * (tile->lanes / tile_native(tile));
 }
 
 /* Sums in matrix tiles, which leave as many for the operands. */
@@ -110,7 +110,7 @@ static void verify_matrix(const Tile *tile, const TileParts *rows, const TilePar
 	const Target *t = tile_target(tile);
 	for (uint32_t i = 0; i < rows->n; i++)
 		if (2 * divide_up(rows->at[i].step, t->matrix_rows) *
-			    divide_up(col->step, tile->native) >
+			    divide_up(col->step, tile_native(tile)) >
 		    t->matrix_tiles)
 			BUG("a tile of %s, %" PRId64 " by %" PRId64 ", does not fit %" PRId64
 			    " matrix tiles",
@@ -199,18 +199,20 @@ static void verify_finish(const Nest *nest, const Tile *tile)
 	bool function = has_function(nest->finished);
 	for (size_t i = 0; i < nest->epilogue.n; i++)
 		function |= has_function(nest->epilogue.at[i].value);
-	if ((tile->masked || tile->fission || tile->invariants.n > 0) && nest->root == nest->node)
+	if ((tile->finish.masked || tile->finish.fission || tile->finish.invariants.n > 0) &&
+	    nest->root == nest->node)
 		BUG("%s looks at what follows from its sums, and nothing does", nest->gen->name);
-	if (tile->fission && (tile->form != TILE_ACROSS || tile->round > 0))
+	if (tile->finish.fission && (tile->form != TILE_ACROSS || tile->collapse.round > 0))
 		BUG("%s has loops for functions of its sums, and no lanes there", nest->gen->name);
-	if (tile->invariants.n > 0 &&
-	    (tile->form != TILE_ACROSS || tile->round > 0 || tile->fission))
+	if (tile->finish.invariants.n > 0 &&
+	    (tile->form != TILE_ACROSS || tile->collapse.round > 0 || tile->finish.fission))
 		BUG("%s computes once what rows share, and they store no vectors", nest->gen->name);
-	for (size_t i = 0; i < tile->invariants.n; i++)
-		verify_invariants(nest, tile, &tile->invariants.at[i]);
-	if (tile->vectors && (tile->form != TILE_ALONG || !tile->contiguous || function))
+	for (size_t i = 0; i < tile->finish.invariants.n; i++)
+		verify_invariants(nest, tile, &tile->finish.invariants.at[i]);
+	if (tile->finish.vectors && (tile->form != TILE_ALONG || !tile->col || function))
 		BUG("%s stores columns in vectors, and lanes do not compute them", nest->gen->name);
-	if (function && !tile->fission && tile->form == TILE_ACROSS && tile->round == 0)
+	if (function && !tile->finish.fission && tile->form == TILE_ACROSS &&
+	    tile->collapse.round == 0)
 		BUG("lanes of %s have functions of many instructions", nest->gen->name);
 }
 
@@ -297,7 +299,7 @@ static void verify_tile_buffers(const Gen *gen, const Tile *tile)
 	if (tile->pack >= 0)
 		verify_room(gen, tile->packed, tile_packed_elements(tile));
 	if ((tile->pack >= 0 && tile->fills && !owns(gen, tile->packed)) ||
-	    (tile->has_sums && !owns(gen, tile->sums)))
+	    (tile->sums != BUFFER_NONE && !owns(gen, tile->sums)))
 		BUG("%s fills a copy that is not planned with it", gen->name);
 }
 

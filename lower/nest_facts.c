@@ -1,7 +1,7 @@
 /* What a nest tells of its reduction to those who decide in which order it adds (sums/sums.h). */
 #include "loops/linear.h"
 #include "loops/walk.h"
-#include "lower/tile.h"
+#include "lower/tile_values.h"
 
 enum { FEW_ELEMENTS = 64 };
 

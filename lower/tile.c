@@ -59,9 +59,9 @@ void tile_emit(Tile *tile)
 	declare_iters(tile);
 	if (tile->fills && !tile->by_blocks && !tile->prepacked)
 		gen_append(gen, &gen->top, copy_of_operand(tile));
-	if (tile->has_sums)
+	if (tile->sums != BUFFER_NONE)
 		gen_append(gen, &gen->top, tile_group_fill_sums(tile));
-	uint32_t inner = outer + (tile->traversal != NULL) + (tile->col != NULL);
+	uint32_t inner = outer + (tile->traversal.loop != NULL) + (tile->col != NULL);
 	nest->independent = tile->independent;
 	nest_note_sum(nest, tile->reduce, tile->order);
 	gen_append(gen, &gen->top,

@@ -119,7 +119,7 @@ static Block tiles_of(const Walk *w, const TilePart *outer, bool copies)
 		inner.parts = &tile->remainder;
 	for (uint32_t i = 0; i < inner.parts->n; i++) {
 		const TilePart *part = &inner.parts->at[i];
-		tile->copies = copies && i == 0;
+		tile->now.copies = copies && i == 0;
 		Block one = w->outer == ROWS ? tile_one(tile, outer, part)
 					     : tile_one(tile, part, outer);
 		one = in_part(w, &inner, i, tile_traversal(tile, one));

@@ -28,18 +28,18 @@ LoopKind tile_rows_kind(const Tile *tile) { return tile->matrix ? LOOP_SERIAL : 
 
 Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body)
 {
-	body = tile_unroll(tile, lanes, tile->lane, tile->width, body);
-	return tile_unroll(tile, rows, tile->r, tile->height, body);
+	body = tile_unroll(tile, lanes, tile->lane, tile->now.width, body);
+	return tile_unroll(tile, rows, tile->r, tile->now.height, body);
 }
 
 Block tile_over_rows(const Tile *tile, int64_t rows, Block body)
 {
-	body = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->at_col->step),
+	body = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->now.col->step),
 			   body);
 	return tile_unroll(tile, tile_rows_kind(tile), tile->r, rows, body);
 }
 
 Block tile_over_elements(const Tile *tile, Block body)
 {
-	return tile_over_rows(tile, tile->height, body);
+	return tile_over_rows(tile, tile->now.height, body);
 }

@@ -5,7 +5,7 @@
 #define TSR_LOWER_TILE_BUILD_H
 
 #include "lower/nest_emit.h"
-#include "lower/tile.h"
+#include "lower/tile_values.h"
 
 /* An element of a local. A local of what sums begin with; a loop of a kind.
  * Requires: as many indices as the local has axes. */

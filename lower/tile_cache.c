@@ -46,8 +46,9 @@ static bool may_pack_blocks(const Planner *p, const TileParts *cols)
 {
 	const Tile *tile = p->tile;
 	int64_t extent;
-	return tile->pack >= 0 && !tile->prepacked && tile->nest->guards.n == 0 && tile->sets &&
-	       !cols->at[0].single && tile_is_const(p, tile->col->extent, &extent);
+	return tile->pack >= 0 && !tile->prepacked && tile->nest->guards.n == 0 &&
+	       tile_sets(tile) && !cols->at[0].single &&
+	       tile_is_const(p, tile->col->extent, &extent);
 }
 
 /* Are row and column the innermost loops of the result, so that blocks of them are? */
@@ -70,8 +71,8 @@ static bool may_wait(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
 	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype &&
-	       p->tile->sets && p->tile->form == TILE_ACROSS && tile_lane_steps(p->tile) == 1 &&
-	       !p->tile->stores_rows && !p->tile->round;
+	       tile_sets(p->tile) && p->tile->form == TILE_ACROSS &&
+	       tile_lane_steps(p->tile) == 1 && !p->tile->stores_rows && !p->tile->collapse.round;
 }
 
 /* ---- as asked ---- */

@@ -65,17 +65,17 @@ static void look_at(Look *look, const Tile *tile)
 	look->tile.nest = &look->nest;
 	look->tile.r = gen_iter(&look->gen, "r");
 	look->tile.lane = gen_iter(&look->gen, "lane");
-	look->tile.height = tile->rows.at[0].step;
-	look->tile.width = tile->cols.at[0].step;
+	look->tile.now.height = tile->rows.at[0].step;
+	look->tile.now.width = tile->cols.at[0].step;
 }
 
 /* Lanes across the result, whose rows store whole vectors. */
 static void choose_across(Tile *tile, Tile *look, const Stored *stored)
 {
 	bool alone = stored->locals.n == 0 && stored->value->kind == VALUE_OP;
-	tile->fission = !stays_in_vectors(look, stored);
-	tile->fission_flat = tile->fission && is_flat(stored);
-	if (!tile->fission && alone && tile_is_in_vectors(look, stored->value))
+	tile->finish.fission = !stays_in_vectors(look, stored);
+	tile->finish.flat = tile->finish.fission && is_flat(stored);
+	if (!tile->finish.fission && alone && tile_is_in_vectors(look, stored->value))
 		tile_choose_invariants(tile, look, stored->value);
 }
 
@@ -84,18 +84,17 @@ void tile_choose_finish(Tile *tile)
 	Look look;
 	Cond conds[TILE_MASKS];
 	Stored stored = {0};
-	tile->vectors = tile->contiguous;
 	if (tile->nest->root == tile->nest->node)
 		return;
 	look_at(&look, tile);
 	place(&look.tile, look.tile.r, look.tile.lane);
-	tile->masked = tile_masks(&look.tile, conds) > 0;
+	tile->finish.masked = tile_masks(&look.tile, conds) > 0;
 	if (tile->stores_rows)
 		place(&look.tile, look.tile.lane, look.tile.r);
 	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(tile->nest)->dtype};
 	stored.value = tile_numbers(&look.tile, nest_look_stored(&look.nest, &sum, &stored.locals));
-	if (tile->form == TILE_ACROSS && !tile->round)
+	if (tile->form == TILE_ACROSS && !tile->collapse.round)
 		choose_across(tile, &look.tile, &stored);
-	tile->vectors = tile->contiguous && stored.locals.n == 0 &&
-			tile_is_in_vectors(&look.tile, stored.value);
+	tile->finish.vectors &=
+		stored.locals.n == 0 && tile_is_in_vectors(&look.tile, stored.value);
 }

@@ -67,9 +67,9 @@ static void choose(Chooser *c, const Value *value, bool in_sum)
 
 const TileInvariants *tile_invariants(const Tile *tile)
 {
-	for (size_t i = 0; i < tile->invariants.n; i++) {
-		const TileInvariants *plan = &tile->invariants.at[i];
-		if (plan->height == tile->height && plan->width == tile->width)
+	for (size_t i = 0; i < tile->finish.invariants.n; i++) {
+		const TileInvariants *plan = &tile->finish.invariants.at[i];
+		if (plan->height == tile->now.height && plan->width == tile->now.width)
 			return plan;
 	}
 	return NULL;
@@ -78,13 +78,13 @@ const TileInvariants *tile_invariants(const Tile *tile)
 /* Of one row nothing is shared. */
 static void choose_of(Tile *tile, Tile *look, const Value *value)
 {
-	Chooser c = {.tile = look, .plan = {.height = look->height, .width = look->width}};
-	look->invariants = tile->invariants;
-	if (look->height < 2 || tile_invariants(look))
+	Chooser c = {.tile = look, .plan = {.height = look->now.height, .width = look->now.width}};
+	look->finish.invariants = tile->finish.invariants;
+	if (look->now.height < 2 || tile_invariants(look))
 		return;
 	choose(&c, value, false);
 	if (c.plan.parts.n > 0)
-		PUSH(tile->nest->gen->arena, tile->invariants, c.plan);
+		PUSH(tile->nest->gen->arena, tile->finish.invariants, c.plan);
 }
 
 /* Sums that are transposed first are stored in squares, whose rows are columns of the tile. */
@@ -94,8 +94,8 @@ static void choose_squares(Tile *tile, Tile *look, const TilePart *row, const Ti
 	int64_t side = tile->lanes;
 	for (int64_t r = 0; r < row->step; r += side)
 		for (int64_t c = 0; c < col->step; c += side) {
-			look->height = col->step - c < side ? col->step - c : side;
-			look->width = row->step - r < side ? row->step - r : side;
+			look->now.height = col->step - c < side ? col->step - c : side;
+			look->now.width = row->step - r < side ? row->step - r : side;
 			choose_of(tile, look, value);
 		}
 }
@@ -107,8 +107,8 @@ void tile_choose_invariants(Tile *tile, Tile *look, const Value *value)
 		const TileParts *rows = last && tile->remainder.n ? &tile->remainder : &tile->rows;
 		for (uint32_t i = 0; i < rows->n; i++) {
 			const TilePart *row = &rows->at[i], *col = &tile->cols.at[j];
-			look->height = row->step;
-			look->width = col->step;
+			look->now.height = row->step;
+			look->now.width = col->step;
 			if (tile->stores_rows)
 				choose_squares(tile, look, row, col, value);
 			else if (!row->transposed)

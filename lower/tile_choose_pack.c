@@ -292,7 +292,7 @@ bool tile_choose_transposed(Planner *p)
 	Tile *tile = p->tile;
 	Nest *nest = tile->nest;
 	if (nest->gen->lower->row_block || nest->nresult < 2 || nest->proj->niters >= 64 ||
-	    !tile->sets || tile->reduce != OP_ADD || !dtype_is_float(nest->value->dtype) ||
+	    !tile_sets(tile) || tile->reduce != OP_ADD || !dtype_is_float(nest->value->dtype) ||
 	    group_of(p) > 1 || p->native < LEAST_SIDE || p->sum.at.n != 2)
 		return false;
 	Loop *row = &nest->loops[nest->nresult - 1];

@@ -52,8 +52,8 @@ bool tile_may_transpose_rows(const Planner *p)
 	const Loop *along = tile_last_sum(nest);
 	int64_t steps, rows;
 	if (tile->form != TILE_ACROSS || !tile->row || !tile->col || !along || tile->pack >= 0 ||
-	    tile->group > 1 || tile->round || tile->reduce != OP_ADD || nest->guards.n > 0 ||
-	    p->streams || asks_on(p->blocks) || asks_off(p->remainders) ||
+	    tile->group > 1 || tile->collapse.round || tile->reduce != OP_ADD ||
+	    nest->guards.n > 0 || p->streams || asks_on(p->blocks) || asks_off(p->remainders) ||
 	    !dtype_is_float(nest->value->dtype))
 		return false;
 	int64_t columns = p->replays ? 1 : p->target->tile_remainder_vectors;

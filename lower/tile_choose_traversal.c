@@ -55,7 +55,7 @@ static int64_t block_of_rows(const Planner *p, int64_t extent)
 
 static bool may_traversal(const Tile *tile)
 {
-	return tile->form == TILE_ACROSS && tile->row && tile->col && tile->sets &&
+	return tile->form == TILE_ACROSS && tile->row && tile->col && tile_sets(tile) &&
 	       tile->pack < 0 && tile->over_read < 0 && tile->prefetched < 0 &&
 	       !tile->remainder.n && !tile->blocks.rows && !tile->blocks.cols &&
 	       !tile->blocks.steps;
@@ -73,8 +73,8 @@ static bool take_loop(Planner *p, const Loop *down, int64_t extent)
 		block = asked > 0 && asked < extent ? asked : 0;
 	if (block < 0)
 		return false;
-	p->tile->traversal = down;
-	p->tile->traversal_rows = block;
+	p->tile->traversal.loop = down;
+	p->tile->traversal.rows = block;
 	return true;
 }
 

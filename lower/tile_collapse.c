@@ -93,9 +93,9 @@ bool tile_collapse(Planner *p, Nest *nest)
 	const Loop *outer = outer_of(p, inner);
 	if (!outer)
 		return false;
-	tile->merged = nest->gen->frame.iters.at[outer->var].name;
-	tile->round = tile_extent(p, inner, 0);
-	tile->collapsed = outer->iter;
+	tile->collapse.name = nest->gen->frame.iters.at[outer->var].name;
+	tile->collapse.round = tile_extent(p, inner, 0);
+	tile->collapse.outer = outer->iter;
 	collapse_loops(nest, outer);
 	nest_values(nest);
 	nest->finished = nest_finished(nest, nest_neutral(nest), &nest->epilogue);
@@ -105,11 +105,12 @@ bool tile_collapse(Planner *p, Nest *nest)
 bool tile_has_collapsed(const Planner *p, const TileParts *cols)
 {
 	int64_t lo;
-	if (p->tile->round && p->tile->round < p->native && cols->at[0].step % p->native != 0)
+	if (p->tile->collapse.round && p->tile->collapse.round < p->native &&
+	    cols->at[0].step % p->native != 0)
 		return false;
-	for (uint32_t i = 0; p->tile->round && i < cols->n; i++)
-		if (cols->at[i].step % p->tile->round != 0 ||
-		    !tile_is_const(p, cols->at[i].lo, &lo) || lo % p->tile->round != 0)
+	for (uint32_t i = 0; p->tile->collapse.round && i < cols->n; i++)
+		if (cols->at[i].step % p->tile->collapse.round != 0 ||
+		    !tile_is_const(p, cols->at[i].lo, &lo) || lo % p->tile->collapse.round != 0)
 			return false;
 	return true;
 }

@@ -18,7 +18,7 @@
  * the one that lanes run along. Without packing all but rows stand before the columns. */
 static int rank_of(const Tile *tile, const Loop *loop)
 {
-	if (loop == tile->traversal)
+	if (loop == tile->traversal.loop)
 		return 1;
 	if (loop == tile->col)
 		return 2;
@@ -57,7 +57,7 @@ static void order_loops(Tile *tile)
 	tile->along = moved_to(nest, sorted, tile->along);
 	tile->cut = moved_to(nest, sorted, tile->cut);
 	tile->window = moved_to(nest, sorted, tile->window);
-	tile->traversal = moved_to(nest, sorted, tile->traversal);
+	tile->traversal.loop = moved_to(nest, sorted, tile->traversal.loop);
 	nest->loops = sorted;
 }
 
@@ -157,7 +157,7 @@ static bool has_first(const Tile *tile)
 	const TilePart *row = &tile->rows.at[0];
 	int64_t lo, hi;
 	const Sizes *sizes = nest->gen->program->sizes;
-	uint32_t inner = tile->outer + (tile->traversal != NULL) + (tile->col != NULL);
+	uint32_t inner = tile->outer + (tile->traversal.loop != NULL) + (tile->col != NULL);
 	return inner + (tile->row != NULL) == nest->nresult && tile->row && !row->single &&
 	       size_is_const(sizes, row->lo, &lo) && size_is_const(sizes, row->hi, &hi) &&
 	       lo == 0 && hi >= row->step;
@@ -204,9 +204,7 @@ static void declare_sums(Tile *tile)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	tile->has_sums =
-		tile->form == TILE_ACROSS && tile->group > 1 && tile_group_moved(tile) != 0;
-	if (!tile->has_sums)
+	if (tile->form != TILE_ACROSS || tile->group == 1 || tile_group_moved(tile) == 0)
 		return;
 	Size elements = size_const(gen->program->sizes, 1);
 	for (uint32_t i = 0; i < nest->nresult; i++)

@@ -4,7 +4,7 @@
 #ifndef TSR_LOWER_TILE_COPIES_H
 #define TSR_LOWER_TILE_COPIES_H
 
-#include "lower/tile.h"
+#include "lower/tile_values.h"
 
 /* Decides the order of the loops, the buffers of copies and sums, and what is prefetched. Requires:
  * what else is chosen is decided, and the nest is no look. */

@@ -121,15 +121,15 @@ static void describe_ways(const Planner *p)
 	const Tile *tile = p->tile;
 	if (tile->stores_rows)
 		describe_loop(p, CHOICE_STORE_ALONG, name_of(p, tile->row), NULL);
-	if (tile->merged)
-		describe_loop(p, CHOICE_COLLAPSE, tile->merged, NULL);
+	if (tile->collapse.name)
+		describe_loop(p, CHOICE_COLLAPSE, tile->collapse.name, NULL);
 	if (tile->prefetched >= 0)
 		describe_loop(p, CHOICE_PREFETCH, operand_name(p, tile->prefetched), NULL);
 	if (tile->window)
 		describe_loop(p, CHOICE_WINDOW, name_of(p, tile->window), NULL);
-	if (tile->traversal)
-		describe_loop(p, CHOICE_TRAVERSE, name_of(p, tile->traversal),
-			      tile->traversal_rows > 0 ? &tile->traversal_rows : NULL);
+	if (tile->traversal.loop)
+		describe_loop(p, CHOICE_TRAVERSE, name_of(p, tile->traversal.loop),
+			      tile->traversal.rows > 0 ? &tile->traversal.rows : NULL);
 	if (tile->remainder.n)
 		make_parts(p, gen_make(tile->nest->gen, CHOICE_REMAINDER, false), tile->row,
 			   &tile->remainder);

@@ -86,9 +86,9 @@ static Block sum_lane_sum(Dot *dot, LocalId sums)
 	Gen *gen = tile->nest->gen;
 	int64_t n = dot->lanes.order.least, cols = columns_of(dot);
 	Body all = {0};
-	for (int64_t base = 0; base < rows_of(dot) * cols; base += tile->native) {
+	for (int64_t base = 0; base < rows_of(dot) * cols; base += tile_native(tile)) {
 		LocalId lane_sum = tile_lane_tree(tile, &all, dot->lanes.acc, cols, base);
-		for (int64_t at = 0; at < tile->native; at += n) {
+		for (int64_t at = 0; at < tile_native(tile); at += n) {
 			const Ix *from[] = {tile_const(tile, 0),
 					    tile_plus(tile, tile_const(tile, at), tile->q)};
 			dot->lanes.at[ROW] = tile_const(tile, (base + at) / cols);
@@ -110,8 +110,8 @@ static Tile with_columns(const Dot *dot)
 {
 	Tile across = *dot->tile;
 	across.lane = across.c;
-	across.height = rows_of(dot);
-	across.width = columns_of(dot);
+	across.now.height = rows_of(dot);
+	across.now.width = columns_of(dot);
 	return across;
 }
 
@@ -133,12 +133,12 @@ static Block add_up(Dot *dot, LocalId sums, const Value *sum)
 static Block finish(const Dot *dot, Tile *across, const Value *sum)
 {
 	Block store = tile_store(across, sum);
-	bool vectors = across->vectors && across->width > 1;
-	bool registers = vectors && has_squares(dot) && across->width == dot->lanes.order.least;
-	store = tile_unroll(across, vectors ? LOOP_VECTOR : LOOP_SERIAL, across->c, across->width,
-			    store);
-	return tile_unroll(across, registers ? LOOP_UNROLL : LOOP_SERIAL, across->r, across->height,
-			   store);
+	bool vectors = across->finish.vectors && across->now.width > 1;
+	bool registers = vectors && has_squares(dot) && across->now.width == dot->lanes.order.least;
+	store = tile_unroll(across, vectors ? LOOP_VECTOR : LOOP_SERIAL, across->c,
+			    across->now.width, store);
+	return tile_unroll(across, registers ? LOOP_UNROLL : LOOP_SERIAL, across->r,
+			   across->now.height, store);
 }
 
 /* What a step prefetches, of whole lanes. */

@@ -4,7 +4,7 @@
 #ifndef TSR_LOWER_TILE_FACTS_H
 #define TSR_LOWER_TILE_FACTS_H
 
-#include "lower/tile.h"
+#include "lower/tile_values.h"
 
 typedef struct Planner {
 	Tile *tile;

@@ -26,7 +26,8 @@ static LocalId declare_done(Fission *p, Dtype dtype)
 {
 	const Tile *tile = p->tile;
 	Gen *gen = tile->nest->gen;
-	int64_t flat[] = {tile->height * tile->width}, rows[] = {tile->height, tile->width};
+	int64_t flat[] = {tile->now.height * tile->now.width},
+		rows[] = {tile->now.height, tile->now.width};
 	return gen_declare(gen, p->body, "done", value_number(gen->arena, dtype, 0),
 			   p->flat ? flat : rows, p->flat ? 1 : 2);
 }
@@ -39,7 +40,7 @@ static const Value *done_at(const Fission *p, LocalId id, bool by_elements)
 	const Ix *row = ix_iter(gen->arena, tile->r), *lane = ix_iter(gen->arena, tile->lane);
 	if (!p->flat)
 		return tile_local(tile, id, (const Ix *[]){row, lane}, 2);
-	const Ix *first = ix_times(gen->program, row, tile->width);
+	const Ix *first = ix_times(gen->program, row, tile->now.width);
 	const Ix *at = by_elements ? lane : ix_add(gen->program, first, lane);
 	return tile_local(tile, id, &at, 1);
 }
@@ -86,7 +87,8 @@ static Block over_elements_of(const Fission *p, Block body)
 {
 	const Tile *tile = p->tile;
 	if (p->flat)
-		return tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->height * tile->width, body);
+		return tile_unroll(tile, LOOP_SERIAL, tile->lane,
+				   tile->now.height * tile->now.width, body);
 	return tile_over(tile, LOOP_SERIAL, LOOP_SERIAL, body);
 }
 
@@ -95,7 +97,7 @@ static const Value *done_elements(Fission *p, const SharedLocals *element, const
 {
 	Gen *gen = p->tile->nest->gen;
 	Body each = {0};
-	p->flat = p->tile->fission_flat && p->tile->width % p->tile->lanes != 0;
+	p->flat = p->tile->finish.flat && p->tile->now.width % p->tile->lanes != 0;
 	for (size_t i = 0; i < element->n; i++)
 		PUSH(gen->arena, each.stmts,
 		     stmt_local(gen->arena, element->at[i].local,
@@ -133,14 +135,15 @@ static Block store_elements(Tile *tile, const Value *sum, Body *body)
 	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
 	value = tile_invariant(tile, value, body);
 	nest_store(nest, value, &element);
-	Block store = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->width, body_block(&element));
-	return tile_unroll(tile, tile_rows_kind(tile), tile->r, tile->height, store);
+	Block store =
+		tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->now.width, body_block(&element));
+	return tile_unroll(tile, tile_rows_kind(tile), tile->r, tile->now.height, store);
 }
 
 Block tile_finish(Tile *tile, const Value *element)
 {
 	Body body = {0};
-	if (tile->fission)
+	if (tile->finish.fission)
 		return tile_finish_in_fission(tile, element);
 	gen_append(tile->nest->gen, &body, store_elements(tile, element, &body));
 	return body_block(&body);

@@ -293,7 +293,7 @@ static Block add_lanes(Tile *tile, const Value *element, const Ix *along, int64_
 	Gen *gen = nest->gen;
 	Dtype dtype = nest->value->dtype;
 	nest->by_iter[tile->along->iter] = along;
-	const Ix *word = tile_pack_ix(tile, tile->at_col);
+	const Ix *word = tile_pack_ix(tile, tile->now.col);
 	const Value *sum = NULL;
 	for (int64_t q = 0; q < steps; q++) {
 		nest->by_iter[tile->along->iter] = ix_plus(gen->program, along, q);
@@ -306,7 +306,7 @@ static Block add_lanes(Tile *tile, const Value *element, const Ix *along, int64_
 		sum = sum ? value_binary(gen->arena, OP_ADD, sum, product) : product;
 	}
 	Block add = block_of(gen, stmt_set_at(gen->arena, element, OP_ADD, sum));
-	int64_t width = tile_width(tile, tile->at_col->step);
+	int64_t width = tile_width(tile, tile->now.col->step);
 	return tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add);
 }
 
@@ -353,7 +353,7 @@ Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block pre
 	Body whole = {0}, all = {0};
 	Size first = size_const(gen->program->sizes, 0), end = whole_end(tile);
 	Block rest = add_left(tile, element, rows);
-	if (tile_is_matrix(tile, tile->at_col->step)) {
+	if (tile_is_matrix(tile, tile->now.col->step)) {
 		int64_t steps = tile_matrix_steps(tile);
 		first = whole_steps(tile, tile->along->extent, steps);
 		gen_append(gen, &all,
@@ -371,5 +371,5 @@ Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block pre
 Block tile_group_steps(Tile *tile, const Value *element, Block prefetch)
 {
 	return over_sums(tile, tile->nest->nresult,
-			 tile_group_along(tile, element, tile->height, prefetch));
+			 tile_group_along(tile, element, tile->now.height, prefetch));
 }

@@ -12,7 +12,7 @@
 #include "loops/linear.h"
 #include "loops/walk.h"
 #include "lower/row_block.h"
-#include "lower/tile.h"
+#include "lower/tile_values.h"
 
 const Ix *tile_index_of(const Tile *tile, const Value *value)
 {
@@ -156,7 +156,7 @@ static const Value *number_compared(const Tile *tile, Dtype dtype, const Value *
 	const Ix *first = ix_add(program, at, ix_mul(program, lane, minus));
 	limit = ix_add(program, limit, ix_mul(program, first, minus));
 	limit = ix_binary(program, IX_MAX, limit, minus);
-	limit = ix_binary(program, IX_MIN, limit, tile_const(tile, tile->width));
+	limit = ix_binary(program, IX_MIN, limit, tile_const(tile, tile->now.width));
 	const Value *args[2];
 	args[with] = value_index(gen->arena, dtype, lane);
 	args[!with] = value_index(gen->arena, dtype, limit);

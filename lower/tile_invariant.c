@@ -24,11 +24,11 @@ static const Value *set_local(Invariants *k, const Value *value)
 {
 	Gen *gen = k->tile->nest->gen;
 	const Value *zero = value_const(gen->arena, value->dtype, scalar_of(value->dtype, 0));
-	LocalId id = gen_declare(gen, k->body, "invariant", zero, &k->tile->width, 1);
+	LocalId id = gen_declare(gen, k->body, "invariant", zero, &k->tile->now.width, 1);
 	const Ix *place[] = {ix_iter(gen->arena, k->tile->lane)};
 	const Value *local = tile_local(k->tile, id, place, 1);
 	const Stmt *set = stmt_set_at(gen->arena, local, OP_NONE, value);
-	gen_append(gen, k->body, tile_in_lanes(k->tile, k->tile->width, set));
+	gen_append(gen, k->body, tile_in_lanes(k->tile, k->tile->now.width, set));
 	PUSH(gen->arena, k->locals, local);
 	return local;
 }

@@ -55,7 +55,7 @@ static const Ix *sum_of(const LaneTree *f, const Ix *a, const Ix *b)
 static const Value *of_element(const LaneTree *f, const Ix *n, const Ix *at, int64_t lanes)
 {
 	const Tile *tile = f->tile;
-	int64_t parts = tile->native / f->part, parts_of_row = f->cols / f->part;
+	int64_t parts = tile_native(tile) / f->part, parts_of_row = f->cols / f->part;
 	if (lanes < tile->lanes)
 		return value_binary(
 			f->tile->nest->gen->arena, OP_ADD, of_element(f, n, at, 2 * lanes),
@@ -77,7 +77,7 @@ static const Value *partial(const LaneTree *f, const Ix *vector, const Ix *at)
 /* A lane of a round that leaves half of w partial sums, in its uth vector. */
 static const Value *added(const LaneTree *f, const Ix *u, const Ix *lane, int64_t w)
 {
-	int64_t native = f->tile->native, half = w / 2;
+	int64_t native = tile_native(f->tile), half = w / 2;
 	bool parts = w > f->part;
 	const Ix *which =
 		parts ? over(f, lane, native / 2) : over(f, rest(f, lane, f->part), f->part / 2);
@@ -105,11 +105,11 @@ static void add_round(LaneTree *f, Body *body, int64_t w, const Value *value)
 	Tile *tile = f->tile;
 	Gen *gen = tile->nest->gen;
 	const char *name = arena_printf(gen->arena, "tree%d", (int)w);
-	LocalId to = tile_declare(tile, body, name, (int64_t[]){w, tile->native}, 2);
+	LocalId to = tile_declare(tile, body, name, (int64_t[]){w, tile_native(tile)}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->q), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, to, place, 2);
 	Block set = block_of(gen, stmt_set_at(gen->arena, element, OP_NONE, value));
-	set = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->native, set);
+	set = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_native(tile), set);
 	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->q, w, set));
 	f->from = to;
 	f->base = -1;
@@ -121,9 +121,9 @@ LocalId tile_lane_tree(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_
 	const Ix *u = ix_iter(arena, tile->q), *lane = ix_iter(arena, tile->lane);
 	LaneTree f = {
 		.tile = tile, .from = acc, .cols = cols, .base = base, .part = part_lanes(tile)};
-	if (tile->native < tile->lanes)
-		add_round(&f, body, tile->native, of_element(&f, u, lane, tile->native));
-	for (int64_t w = tile->native; w > 1; w /= 2)
+	if (tile_native(tile) < tile->lanes)
+		add_round(&f, body, tile_native(tile), of_element(&f, u, lane, tile_native(tile)));
+	for (int64_t w = tile_native(tile); w > 1; w /= 2)
 		add_round(&f, body, w / 2, added(&f, u, lane, w));
 	return f.from;
 }

@@ -12,7 +12,7 @@
  * not shown not to be above, counts as less than all where it is.
  */
 #include "loops/linear.h"
-#include "lower/tile.h"
+#include "lower/tile_values.h"
 
 typedef struct Masked {
 	const Tile *tile;
@@ -40,7 +40,7 @@ static const Ix *at_corner(const Masked *h, const Ix *ix, const Ix *more)
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
 	IterVar iters[] = {tile->r, tile->lane};
-	int64_t last[] = {tile->height - 1, tile->width - 1}, slope;
+	int64_t last[] = {tile->now.height - 1, tile->now.width - 1}, slope;
 	for (int i = 0; i < 2; i++) {
 		Size stride = ix_stride(program, more, iters[i]),
 		     own = ix_stride(program, ix, iters[i]);

@@ -29,7 +29,7 @@ static Block whole_steps(Tile *tile, const Value *element, Block prefetch)
 {
 	Body step = {0};
 	gen_append(tile->nest->gen, &step, tile_over_elements(tile, tile_add(tile, element)));
-	if (tile->copies)
+	if (tile->now.copies)
 		gen_append(tile->nest->gen, &step, tile_pack_columns(tile));
 	gen_append(tile->nest->gen, &step, prefetch);
 	return tile_steps(tile, body_block(&step));
@@ -39,7 +39,7 @@ static Block whole_steps(Tile *tile, const Value *element, Block prefetch)
 static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element,
 		       Block prefetch)
 {
-	const TilePart *col = tile->at_col;
+	const TilePart *col = tile->now.col;
 	if (tile->square_operand >= 0)
 		return tile_square_steps(tile, row, acc, element);
 	if (tile->cut && row->edge && row->single)
@@ -61,15 +61,15 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Body body = {0};
-	tile->height = rows;
-	tile->width = col->step;
+	tile->now.height = rows;
+	tile->now.width = col->step;
 	LocalId acc = tile_declare(tile, &body, "acc", (int64_t[]){rows, width}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->r), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, acc, place, 2);
 	if (tile->blocks.steps)
 		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, element)));
-	tile->at_col = col;
-	if (tile->has_sums) {
+	tile->now.col = col;
+	if (tile->sums != BUFFER_NONE) {
 		Block begin = block_of(
 			gen, stmt_set_at(gen->arena, element, OP_NONE, tile_group_begin(tile)));
 		gen_append(gen, &body, tile_over_elements(tile, begin));
@@ -77,9 +77,9 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	Block prefetch = tile_prefetch(tile, row, col, &body);
 	Block steps = sum_steps(tile, row, acc, element, prefetch);
 	gen_append(gen, &body, tile_unless_masked(tile, steps));
-	Block finish = tile->stores_rows ? tile_finish_transposed(tile, row, col, acc)
-		       : tile->round	 ? tile_finish_pieces(tile, col, element)
-					 : tile_finish(tile, element);
+	Block finish = tile->stores_rows      ? tile_finish_transposed(tile, row, col, acc)
+		       : tile->collapse.round ? tile_finish_pieces(tile, col, element)
+					      : tile_finish(tile, element);
 	if (tile->blocks.steps) {
 		finish = tile_if_last(tile, true, finish);
 		gen_append(gen, &body, tile_if_last(tile, false, store_sums(tile, element)));

@@ -35,12 +35,12 @@ static Block last_step(Tile *tile, const Value *element)
 	Gen *gen = nest->gen;
 	Body body = {0};
 	const Value *load = tile_load(nest->value, (uint32_t)tile->over_read);
-	LocalId id =
-		tile_declare(tile, &body, "last", (int64_t[]){tile_width(tile, tile->width)}, 1);
+	LocalId id = tile_declare(tile, &body, "last",
+				  (int64_t[]){tile_width(tile, tile->now.width)}, 1);
 	const Ix *lane = ix_iter(gen->arena, tile->lane);
 	const Value *last = tile_local(tile, id, &lane, 1);
 	Block copy = block_of(gen, stmt_set_at(gen->arena, last, OP_NONE, load));
-	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->width, copy));
+	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->now.width, copy));
 	gen_append(gen, &body,
 		   add_elements(tile, element, tile_replaced(gen->arena, nest->value, load, last)));
 	return body_block(&body);
@@ -53,7 +53,7 @@ Block tile_over_read_steps(Tile *tile, const Value *element)
 	const Loop *sum = tile_last_sum(nest);
 	int64_t steps = nest_known(nest, sum->extent, 0);
 	nest_values(nest);
-	int64_t whole = steps - tile_last_steps(tile_width(tile, tile->width) - tile->width,
+	int64_t whole = steps - tile_last_steps(tile_width(tile, tile->now.width) - tile->now.width,
 						tile->step_strided);
 	Body body = {0};
 	Block add = add_elements(tile, element, nest->value), last = last_step(tile, element);

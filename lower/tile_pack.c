@@ -189,8 +189,8 @@ Block tile_pack_fill(Tile *tile)
 Block tile_pack_columns(Tile *tile)
 {
 	nest_values(tile->nest);
-	return set_lanes(tile, tile_pack_ix(tile, tile->at_col), LOOP_VECTOR, 0, tile->at_col->step,
-			 tile_packed_load(tile));
+	return set_lanes(tile, tile_pack_ix(tile, tile->now.col), LOOP_VECTOR, 0,
+			 tile->now.col->step, tile_packed_load(tile));
 }
 
 Block tile_pack_block(Tile *tile, bool behind)
@@ -243,7 +243,7 @@ Block tile_add(Tile *tile, const Value *element)
 	Gen *gen = nest->gen;
 	nest_values(nest);
 	REQUIRE(nest->inner.n == 0);
-	bool packed = tile->pack >= 0 && !tile->copies;
-	const Value *value = packed ? tile_pack_value(tile, tile->at_col) : nest->value;
+	bool packed = tile->pack >= 0 && !tile->now.copies;
+	const Value *value = packed ? tile_pack_value(tile, tile->now.col) : nest->value;
 	return block_of(gen, stmt_set_at(gen->arena, element, tile->reduce, value));
 }

@@ -124,7 +124,7 @@ static bool may_be_tiled(Planner *p)
 		return false;
 	p->facts = nest_facts(nest, tile->reduce);
 	tile->independent = tile_stores_once(p);
-	p->facts.independent = tile->sets = tile->independent && nest->target.acc == OP_NONE;
+	p->facts.independent = tile_sets(tile);
 	return true;
 }
 
@@ -137,18 +137,18 @@ static Tile nothing_chosen(Nest *nest, Op reduce)
 		      .pack = -1,
 		      .square_operand = -1,
 		      .over_read = -1,
-		      .prefetched = -1};
+		      .prefetched = -1,
+		      .sums = BUFFER_NONE};
 }
 
 static Planner planner_new(Tile *tile)
 {
 	Gen *gen = tile->nest->gen;
-	int bytes = (int)dtype_bytes(tile->nest->value->dtype);
 	return (Planner){
 		.tile = tile,
 		.target = tile_target(tile),
 		.program = gen->program,
-		.native = tile_target(tile)->vector_bytes / bytes,
+		.native = tile_native(tile),
 		.tiles = gen_asked(gen, CHOICE_TILE),
 		.lanes = gen_asked(gen, CHOICE_VECTOR),
 		.packs = gen_asked(gen, CHOICE_PACK),
@@ -197,11 +197,10 @@ static bool choose_rest(Planner *p)
 	if (!takes_order(p))
 		return false;
 	tile->lanes = tile->form == TILE_ALONG ? tile->order.lanes : p->native;
-	tile->native = p->native;
 	tile_find_guards(p);
-	tile->contiguous = tile->form == TILE_ALONG && tile->col &&
-			   tile_stride(p, tile->nest->at, tile->col) == 1 &&
-			   tile_moves_by_one(p, &p->store, tile->col, false);
+	tile->finish.vectors = tile->form == TILE_ALONG && tile->col &&
+			       tile_stride(p, tile->nest->at, tile->col) == 1 &&
+			       tile_moves_by_one(p, &p->store, tile->col, false);
 	p->streams = tile_streams(p);
 	p->transposes_rows = tile_may_transpose_rows(p);
 	tile_choose_sizes(p);

@@ -54,8 +54,8 @@ static Block square(const Result *t, int64_t r, int64_t c)
 {
 	Tile *tile = t->tile;
 	Nest *nest = tile->nest;
-	int64_t rows = tile->height - r < t->side ? tile->height - r : t->side;
-	int64_t cols = tile->width - c < t->side ? tile->width - c : t->side;
+	int64_t rows = tile->now.height - r < t->side ? tile->now.height - r : t->side;
+	int64_t cols = tile->now.width - c < t->side ? tile->now.width - c : t->side;
 	Tile outer = *tile;
 	Body body = {0};
 	const Ix *at_r = iter(t, tile->r), *at_lane = iter(t, tile->lane);
@@ -68,11 +68,11 @@ static Block square(const Result *t, int64_t r, int64_t c)
 	set_rows(t, elements, cols, tile_local(tile, transposed, transpose, 2), &body);
 	nest->by_iter[tile->row->iter] = plus(t, plus(t, t->row, tile_const(tile, r)), at_lane);
 	nest->by_iter[tile->col->iter] = plus(t, plus(t, t->col, tile_const(tile, c)), at_r);
-	tile->height = cols;
-	tile->width = rows;
+	tile->now.height = cols;
+	tile->now.width = rows;
 	gen_append(nest->gen, &body, tile_finish(tile, tile_local(tile, elements, place, 2)));
-	tile->height = outer.height;
-	tile->width = outer.width;
+	tile->now.height = outer.now.height;
+	tile->now.width = outer.now.width;
 	return body_block(&body);
 }
 
@@ -86,8 +86,8 @@ Block tile_finish_transposed(Tile *tile, const TilePart *row, const TilePart *co
 		    .row = tile_first(tile, tile->row, row),
 		    .col = tile_first(tile, tile->col, col)};
 	Body body = {0};
-	for (int64_t r = 0; r < tile->height; r += t.side)
-		for (int64_t c = 0; c < tile->width; c += t.side)
+	for (int64_t r = 0; r < tile->now.height; r += t.side)
+		for (int64_t c = 0; c < tile->now.width; c += t.side)
 			gen_append(nest->gen, &body, square(&t, r, c));
 	nest->by_iter[tile->row->iter] = at_row;
 	nest->by_iter[tile->col->iter] = at_col;

@@ -111,9 +111,9 @@ Block tile_window_steps(Tile *tile, LocalId acc)
 	const Ix *minus = ix_times(program, ix_iter(program->arena, tile->r), -1);
 	int64_t extent = nest_known(nest, tile->window->extent, 0);
 	Body places = {0};
-	for (int64_t place = 0; place < tile->height + extent - 1; place++) {
+	for (int64_t place = 0; place < tile->now.height + extent - 1; place++) {
 		Range rows = {place < extent ? 0 : place - extent + 1,
-			      place < tile->height ? place + 1 : tile->height};
+			      place < tile->now.height ? place + 1 : tile->now.height};
 		*step = ix_plus(program, minus, place - rows.lo);
 		gen_append(nest->gen, &places,
 			   inside(tile, tile->window, add_rows(tile, acc, rows, (Block){0})));

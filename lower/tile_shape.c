@@ -56,14 +56,14 @@ static bool has_plain_lanes(const Tile *tile)
 bool tile_may_lane_tree(const Tile *tile, int64_t rows, int64_t cols)
 {
 	int64_t part = part_lanes(tile);
-	return tile->native >= part && tile->native <= tile->lanes &&
-	       rows * cols % tile->native == 0 && cols % part == 0 && has_plain_lanes(tile);
+	return tile_native(tile) >= part && tile_native(tile) <= tile->lanes &&
+	       rows * cols % tile_native(tile) == 0 && cols % part == 0 && has_plain_lanes(tile);
 }
 
 /* Where the piece that begins at a lane of the tile ends. */
 int64_t tile_piece_end(const Tile *tile, int64_t lane)
 {
-	int64_t round = (lane / tile->round + 1) * tile->round,
+	int64_t round = (lane / tile->collapse.round + 1) * tile->collapse.round,
 		vector = (lane / tile->lanes + 1) * tile->lanes;
 	return round < vector ? round : vector;
 }

@@ -172,7 +172,7 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 	int64_t element = odd ? target->sum_cost_odd : target->sum_cost;
 	if (p->tile->form == TILE_ALONG && tile_may_lane_tree(p->tile, nr, nc))
 		element = target->sum_cost_lane_sum;
-	int64_t stores = p->tile->round ? tile_pieces(p->tile, nc) : column_vectors(p, nc);
+	int64_t stores = p->tile->collapse.round ? tile_pieces(p->tile, nc) : column_vectors(p, nc);
 	uint64_t finish =
 		(uint64_t)(p->tile->form == TILE_ALONG ? element * nr * nc
 						       : target->store_cost * nr * stores);
@@ -353,7 +353,7 @@ static bool has_picture_rows(const Planner *p)
 static void consider_across(Planner *p, bool even)
 {
 	int64_t extent = tile_extent(p, p->tile->col, 1);
-	int64_t by = p->tile->round ? p->tile->round : p->native;
+	int64_t by = p->tile->collapse.round ? p->tile->collapse.round : p->native;
 	even = even && extent % p->native == 0;
 	for (int64_t rows = 1; rows <= p->target->tile_rows; rows++)
 		for (int64_t cols = by;

@@ -123,7 +123,7 @@ static Block single_column(Tile *tile, const TilePart *col, const Value *element
 Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element)
 {
 	Nest *nest = tile->nest;
-	const TilePart *col = tile->at_col;
+	const TilePart *col = tile->now.col;
 	const Ix **at = nest->by_iter, *no_row = NULL;
 	const Ix **at_row = tile->row ? &at[tile->row->iter] : &no_row;
 	const Ix **at_col = &at[tile->col->iter], *row_was = *at_row, *col_was = *at_col;

@@ -19,7 +19,7 @@
 
 static const Ix *extent_of(const Tile *tile)
 {
-	return ix_size(tile->nest->gen->arena, tile->traversal->extent);
+	return ix_size(tile->nest->gen->arena, tile->traversal.loop->extent);
 }
 
 static Block loop_of(const Tile *tile, IterVar iter, const Ix *lo, const Ix *hi, int64_t step,
@@ -34,22 +34,22 @@ static Block loop_of(const Tile *tile, IterVar iter, const Ix *lo, const Ix *hi,
 Block tile_traversal(const Tile *tile, Block one)
 {
 	Gen *gen = tile->nest->gen;
-	if (!tile->traversal)
+	if (!tile->traversal.loop)
 		return one;
 	const Ix *first = tile_const(tile, 0), *end = extent_of(tile);
-	if (tile->traversal_rows) {
+	if (tile->traversal.rows) {
 		first = ix_iter(gen->arena, tile->first_row);
 		end = ix_binary(
 			gen->program, IX_MIN, end,
-			ix_add(gen->program, first, tile_const(tile, tile->traversal_rows)));
+			ix_add(gen->program, first, tile_const(tile, tile->traversal.rows)));
 	}
-	return loop_of(tile, tile->traversal->var, first, end, 1, one);
+	return loop_of(tile, tile->traversal.loop->var, first, end, 1, one);
 }
 
 Block tile_traversal_blocks(const Tile *tile, Block all)
 {
-	if (!tile->traversal || !tile->traversal_rows)
+	if (!tile->traversal.loop || !tile->traversal.rows)
 		return all;
 	return loop_of(tile, tile->first_row, tile_const(tile, 0), extent_of(tile),
-		       tile->traversal_rows, all);
+		       tile->traversal.rows, all);
 }

@@ -1,7 +1,7 @@
 /* What tiles know of values: what is loaded, and what vector instructions compute. */
 #include "loops/walk.h"
 #include "lower/node_plan.h"
-#include "lower/tile.h"
+#include "lower/tile_values.h"
 
 bool tile_has_lanes(Op op, Dtype dtype)
 {

@@ -97,7 +97,7 @@ Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 	Gen *gen = nest->gen;
 	Body body = {0};
 	set_step(tile, 0);
-	const Ix *word = tile_pack_ix(tile, tile->at_col);
+	const Ix *word = tile_pack_ix(tile, tile->now.col);
 	for (int64_t q = 0; q < TILE_WORD; q++) {
 		set_step(tile, q);
 		const Value *load =

@@ -255,15 +255,6 @@ static void copy_without_room(Plans *p)
 	Buffer *packed = &p->lower->program->buffers.at[tile_of(p)->packed];
 	packed->elements = size_const(p->s.inference.sizes, 64);
 }
-static void columns_without_copy(Plans *p) { tile_of(p)->cols.at[0].copy = TILE_COPY_NONE; }
-static void groups_of_one_step(Plans *p) { tile_of(p)->cols.at[0].copy = TILE_COPY_GROUPS; }
-static void words_of_one_step(Plans *p) { tile_of(p)->cols.at[0].copy = TILE_COPY_WORDS; }
-static void squares_of_few_columns(Plans *p)
-{
-	Tile *tile = tile_of(p);
-	tile->cols.at[0].copy = TILE_COPY_SQUARES;
-	tile->lanes = 2 * tile->cols.at[0].step;
-}
 static void first_tiles_copy_again(Plans *p)
 {
 	assert_false(tile_of(p)->by_blocks);
@@ -292,24 +283,24 @@ static void copy_in_no_buffer(Plans *p) { tile_of(p)->packed = BUFFER_NONE; }
 static Tile *tile_of_functions(Plans *p)
 {
 	assert_int_equal(nest_of(p, p->grown)->plan.form, NEST_TILES);
-	assert_true(nest_of(p, p->grown)->plan.tile->fission);
+	assert_true(nest_of(p, p->grown)->plan.tile->finish.fission);
 	return nest_of(p, p->grown)->plan.tile;
 }
-static void functions_in_vectors(Plans *p) { tile_of_functions(p)->fission = false; }
+static void functions_in_vectors(Plans *p) { tile_of_functions(p)->finish.fission = false; }
 static void functions_without_lanes(Plans *p) { tile_of_functions(p)->form = TILE_ALONG; }
 static TileInvariants *invariants_of(Plans *p)
 {
 	assert_int_equal(nest_of(p, p->scaled)->plan.form, NEST_TILES);
 	Tile *tile = nest_of(p, p->scaled)->plan.tile;
-	assert_true(tile->invariants.n > 0);
-	assert_int_equal(tile->invariants.at[0].parts.n, 1);
-	return &tile->invariants.at[0];
+	assert_true(tile->finish.invariants.n > 0);
+	assert_int_equal(tile->finish.invariants.at[0].parts.n, 1);
+	return &tile->finish.invariants.at[0];
 }
 static void share(Plans *p, Tile *tile)
 {
-	PUSH(p->s.arena, tile->invariants, *invariants_of(p));
-	tile->invariants.at[0].height = tile->rows.at[0].step;
-	tile->invariants.at[0].width = tile->cols.at[0].step;
+	PUSH(p->s.arena, tile->finish.invariants, *invariants_of(p));
+	tile->finish.invariants.at[0].height = tile->rows.at[0].step;
+	tile->finish.invariants.at[0].width = tile->cols.at[0].step;
 }
 static void functions_that_rows_share(Plans *p) { share(p, tile_of_functions(p)); }
 static void one_row_shares(Plans *p) { invariants_of(p)->height = 1; }
@@ -335,7 +326,7 @@ static void rows_share_more_than_registers(Plans *p)
 	}
 	plan->nlocals = 32;
 }
-static void vectors_across_the_result(Plans *p) { tile_of_functions(p)->vectors = true; }
+static void vectors_across_the_result(Plans *p) { tile_of_functions(p)->finish.vectors = true; }
 static void parts_without_room(Plans *p)
 {
 	assert_int_equal(nest_of(p, p->mean)->plan.form, NEST_PARTS);
@@ -392,8 +383,8 @@ static Tile *tile_of_sums(Plans *p)
 	assert_int_equal(nest->nest.root, nest->nest.node);
 	return nest->plan.tile;
 }
-static void mask_of_nothing(Plans *p) { tile_of_sums(p)->masked = true; }
-static void functions_of_nothing(Plans *p) { tile_of_sums(p)->fission = true; }
+static void mask_of_nothing(Plans *p) { tile_of_sums(p)->finish.masked = true; }
+static void functions_of_nothing(Plans *p) { tile_of_sums(p)->finish.fission = true; }
 static void nothing_that_rows_share(Plans *p) { share(p, tile_of_sums(p)); }
 static void block_and_kernel(Plans *p)
 {
@@ -506,10 +497,6 @@ static void broken_plans_of_kernels_are_refused(void **state)
 		prefetches_along_no_lanes,
 		prefetches_columns_of_no_block,
 		prefetches_panels_in_single_rows,
-		columns_without_copy,
-		groups_of_one_step,
-		words_of_one_step,
-		squares_of_few_columns,
 		first_tiles_copy_again,
 		parts_without_room,
 		buffer_of_two_kernels,
