@@ -1,4 +1,4 @@
-/* Rows that integers choose, fetched some steps before they are read. A processor sees no order in such rows, and as
+/* Rows that integers choose, fetched some steps before they are read or added to. A processor sees no order in such rows, and as
  * much as it starts by itself ends with the instructions that wait: of a row of several lines, few rows.
  *
  *   for e in 0..n                                   for e in 0..n
@@ -7,7 +7,7 @@
  *                                                     for c in 0..64
  *                                                       y[e*64 + c] = x[int(ids[e])*64 + c]
  *
- * A row is what the loops inside of `e` read at one value of the integer: its first element is where they begin.
+ * A row is what the loops inside of `e` read or store at one value of the integer: its first element is where they begin.
  * Where the size of `x` is not known, that stands under the condition that it is more than the last cache holds.
  * The integers are read ahead in memory, so a short loop fetches for the next one. They are elements that nothing in
  * the kernel stores, and what they choose is a hint, which may lie outside.
@@ -40,12 +40,13 @@ typedef struct Prefetch {
 	bool changed;
 } Prefetch;
 
-/* What is read inside of a loop. */
+/* What is read and stored inside of a loop. */
 typedef struct LoopReads {
 	Prefetch *p;
 	const Stmt *loop;
 	const Stmt *inner[INNER_MOST]; /* loops around the statement at hand, inside of `loop` */
 	uint32_t ninner;
+	VEC(ValueTwin) locals; /* what each is all the time, of those of `loop` that are set once */
 	VEC(PrefetchedRow) rows;
 } LoopReads;
 
@@ -171,6 +172,35 @@ static void see_load(void *of, const Value *value)
 		add_row(s, row);
 }
 
+static bool sets_local(Block block, LocalId local)
+{
+	for (uint32_t i = 0; i < block.n; i++)
+		if ((block.stmts[i]->kind == LOOP_SET && block.stmts[i]->local == local) ||
+		    sets_local(block.stmts[i]->body, local))
+			return true;
+	return false;
+}
+
+static void see_local(LoopReads *s, const Stmt *stmt)
+{
+	const Prefetch *p = s->p;
+	if (p->kernel->locals[stmt->local].rank > 0 || sets_local(s->loop->body, stmt->local))
+		return;
+	const Value *local = value_local(p->arena, p->kernel, stmt->local, NULL, 0);
+	PUSH(p->arena, s->locals, ((ValueTwin){local, stmt->value}));
+}
+
+/* The integer of what is stored is often a local. */
+static void see_store(LoopReads *s, const Stmt *stmt)
+{
+	const Prefetch *p = s->p;
+	Rewrite rewrite = {.program = p->program,
+			   .iters = kernel_iters(p->arena, p->kernel, 0),
+			   .values = s->locals.at,
+			   .nvalues = (uint32_t)s->locals.n};
+	see_load(s, value_load(p->program, stmt->buffer, rewrite_ix(&rewrite, stmt->ix)));
+}
+
 /* What stands under a condition is not looked at: it may guard the integer. */
 static void see_block(LoopReads *s, Block block)
 {
@@ -178,6 +208,10 @@ static void see_block(LoopReads *s, Block block)
 		const Stmt *stmt = block.stmts[i];
 		if (stmt->value)
 			value_each(stmt->value, see_load, s);
+		if (stmt->kind == LOOP_LOCAL && s->ninner == 0)
+			see_local(s, stmt);
+		if (stmt->kind == LOOP_STORE && stmt->ix->reads)
+			see_store(s, stmt);
 		if (stmt->kind != LOOP_FOR || s->ninner == INNER_MOST)
 			continue;
 		s->inner[s->ninner++] = stmt;
@@ -359,7 +393,7 @@ static const Stmt *in_stmt(Prefetch *p, const Stmt *stmt)
 	return stmt_with(p->arena, stmt, body_block(&body));
 }
 
-/* What indices of loads hold: integers that are read, and that the kernel checks itself. */
+/* What indices hold: integers that are read, and that the kernel checks itself. */
 typedef struct Reads {
 	bool any, checked;
 } Reads;
@@ -375,6 +409,7 @@ static void note_reads(Reads *reads, Block block)
 	for (uint32_t i = 0; i < block.n; i++) {
 		if (block.stmts[i]->value)
 			value_each(block.stmts[i]->value, see_reads, reads);
+		reads->any |= block.stmts[i]->kind == LOOP_STORE && block.stmts[i]->ix->reads;
 		reads->checked |= block.stmts[i]->kind == LOOP_CHECK;
 		note_reads(reads, block.stmts[i]->body);
 	}
