@@ -20,8 +20,10 @@ static int64_t size_multiple(const Multiples *m, Size size, int64_t *constant)
 		return MULTIPLE_MOST;
 	*constant = 0;
 	int64_t own = divisor(size_content(m->sizes, size));
-	bool whole = !size_is_bad(m->whole) && size_divides(m->sizes, m->whole, size);
-	return whole && m->by > own ? m->by : own;
+	for (uint32_t i = 0; i < m->nwholes; i++)
+		if (m->by[i] > own && size_divides(m->sizes, m->whole[i], size))
+			own = m->by[i];
+	return own;
 }
 
 static int64_t iter_multiple(const Multiples *m, IterVar iter, int64_t *constant)
@@ -112,6 +114,14 @@ Multiples multiples_unknown(Arena *arena, const Program *program, const Kernel *
 	return m;
 }
 
+void multiples_add(Multiples *m, Size size, int64_t by)
+{
+	if (m->nwholes == WHOLES_MOST)
+		return;
+	m->whole[m->nwholes] = size;
+	m->by[m->nwholes++] = divisor(by);
+}
+
 void multiples_suppose(Multiples *m, const Stmt *stmt)
 {
 	for (uint32_t i = 0; i < stmt->nconds; i++) {
@@ -123,7 +133,6 @@ void multiples_suppose(Multiples *m, const Stmt *stmt)
 			     size_is(m->sizes, cond->b->size, 0);
 		if (!whole || !size_is_const(m->sizes, a->b->size, &by) || by < 1)
 			continue;
-		m->whole = a->a->size;
-		m->by = divisor(by);
+		multiples_add(m, a->a->size, by);
 	}
 }

@@ -5,21 +5,24 @@
 
 #include "loops/loops.h"
 
-enum { MULTIPLE_MOST = 64 };
+enum { MULTIPLE_MOST = 64, WHOLES_MOST = 2 };
 
 typedef struct Multiples {
 	const Sizes *sizes;
 	int64_t *iters;	   /* by IterVar: what divides it in every iteration */
 	const bool *fixed; /* by IterVar: is it at the constant `at` now? NULL: none is */
 	const int64_t *at;
-	Size whole; /* a size that the power of two `by` divides; SIZE_BAD: none is known */
-	int64_t by;
+	Size whole[WHOLES_MOST]; /* sizes that powers of two divide, and these */
+	int64_t by[WHOLES_MOST];
+	uint32_t nwholes;
 } Multiples;
 
 /* Finds what divides the iterators of the kernel's loops; of others nothing is known. */
 Multiples multiples_new(Arena *arena, const Program *program, const Kernel *kernel);
 /* Knows nothing of them. */
 Multiples multiples_unknown(Arena *arena, const Program *program, const Kernel *kernel);
+/* Supposes that it divides the size, beside what was supposed before, of as many sizes as there is room for. */
+void multiples_add(Multiples *m, Size size, int64_t by);
 /* Notes what the conditions of an IF say: `if c % 4 == 0`. */
 void multiples_suppose(Multiples *m, const Stmt *stmt);
 /* A power of two, MULTIPLE_MOST at most, that divides the index. */

@@ -18,6 +18,8 @@ static void check_counting(Verify *v, const Stmt *stmt)
 static void check_body(Verify *v, const Stmt *stmt)
 {
 	bool before = v->not_alone;
+	uint32_t nconds = v->nconds;
+	v->nconds = stmt->loop == LOOP_SERIAL ? 0 : nconds;
 	v->unrolled += stmt->loop == LOOP_UNROLL;
 	v->nwarps += stmt->loop == LOOP_WARP;
 	v->iter_open[stmt->iter] = true;
@@ -29,6 +31,7 @@ static void check_body(Verify *v, const Stmt *stmt)
 	v->iter_open[stmt->iter] = false;
 	v->nwarps -= stmt->loop == LOOP_WARP;
 	v->unrolled -= stmt->loop == LOOP_UNROLL;
+	v->nconds = nconds;
 }
 
 static void check_for(Verify *v, const Stmt *stmt)

@@ -20,7 +20,7 @@ typedef struct Verify {
 	bool outlined;			/* inside a loop that is a function */
 	const Stmt *blocks[BLOCK_AXES]; /* loops of a block around, the outermost first */
 	uint32_t nblocks;
-	uint32_t nconds;  /* conditions around */
+	uint32_t nconds;  /* conditions around, in the innermost serial loop */
 	uint32_t nwarps;  /* loops of a warp around */
 	bool not_alone;	  /* the statement at hand is no GRID loop's, nor its kernel's, alone */
 	bool *around;	  /* by LocalId: declared in front of it */

@@ -64,10 +64,12 @@ static TilePlace source_of(const Tiling *g, const Side *side, const Chunks *c, c
 			   const Ix *k)
 {
 	TilePlace place = place_of(g, side, c, i);
+	Sizes *sizes = g->program->sizes;
 	int64_t back = side->steps_contiguous ? 1 : c->elements;
-	const Ix *last = sized(g, size_plus(g->program->sizes, side->group->extent, -back));
+	const Ix *last = sized(g, size_plus(sizes, side->group->extent, -back));
 	place.along = tiling_side_at(g, side, place.along);
-	if (tiling_is_held(g, side))
+	place.open = !size_divides(sizes, size_const(sizes, back), side->group->extent);
+	if (tiling_is_held(g, side) && !place.open)
 		place.along = ix_binary(g->program, IX_MIN, place.along, last);
 	place.round = k;
 	return place;
@@ -80,7 +82,7 @@ static Taken taken_at(const Tiling *g, const Side *side, const CopyIters *i, con
 	return tiling_take(g, side, &place, !tiling_is_whole(g));
 }
 
-static const Ix *first_step(const Tiling *g) { return times(g, iter(g, g->k), g->tile->steps); }
+static const Ix *first_step(const Tiling *g) { return times(g, iter(g, g->round), g->tile->steps); }
 
 /* Is what conditions leave of a chunk its first elements? */
 static bool reads_first(const Tiling *g, const Taken *taken, IterVar lane)
@@ -95,21 +97,37 @@ static bool reads_first(const Tiling *g, const Taken *taken, IterVar lane)
 	return true;
 }
 
+/* Does it divide the size, whatever that is, or is it supposed so? */
+static bool divides(const Tiling *g, int64_t n, Size size)
+{
+	const Sizes *sizes = g->program->sizes;
+	bool is = size_divides(sizes, size_const(g->program->sizes, n), size);
+	for (uint32_t i = 0; i < g->nwholes; i++)
+		is |= g->by[i] % n == 0 && size_divides(sizes, g->whole[i], size);
+	return is;
+}
+
+static Multiples supposed(const Tiling *g)
+{
+	Multiples multiples = multiples_unknown(g->arena, g->program, g->kernel);
+	for (uint32_t i = 0; i < g->nwholes; i++)
+		multiples_add(&multiples, g->whole[i], g->by[i]);
+	return multiples;
+}
+
 /* Do chunks of so many elements begin at multiples of as many, the first of them read, or none? */
 static bool has_chunks(Tiling *g, const Side *side)
 {
 	CopyIters i = tiling_copy_iters(g);
 	Chunks c = chunks_of(g, side);
-	Sizes *sizes = g->program->sizes;
-	Size elements = size_const(sizes, c.elements);
 	if (c.times == 0 ||
-	    (!side->steps_contiguous && !size_divides(sizes, elements, side->group->extent)))
+	    (!side->steps_contiguous && !divides(g, c.elements, side->group->extent)))
 		return false;
 	Taken taken = taken_at(g, side, &i, first_step(g));
 	const Value *load = tiling_element_as_it_is(g, side, taken.value);
 	if (!load || load->ix->reads || !reads_first(g, &taken, i.lane))
 		return false;
-	Multiples multiples = multiples_unknown(g->arena, g->program, g->kernel);
+	Multiples multiples = supposed(g);
 	const Ix *first = ix_of_first_lane(g->program, load->ix, i.lane);
 	return ix_moves_by(g->program, load->ix, i.lane, 1) &&
 	       ix_multiple(&multiples, first) % c.elements == 0;
@@ -138,13 +156,44 @@ static void set_stages(const Tiling *g, const Side *side)
 		size_const(g->program->sizes, g->stages * tiling_stage_elements(g, side));
 }
 
+/* The sizes, of which 16 bytes of elements are to be a part, of what each side is contiguous along. */
+static void suppose(Tiling *g)
+{
+	const Side *sides[] = {&g->rows, &g->columns};
+	for (int i = 0; i < 2; i++) {
+		const LoopGroup *along =
+			sides[i]->steps_contiguous ? &g->product->sum : sides[i]->group;
+		Size extent = along->loops[along->n - 1]->hi->size;
+		int64_t by = QUAD * COPY_LEAST / element_bytes(g, sides[i]);
+		if (divides(g, by, extent))
+			continue;
+		g->whole[g->nwholes] = extent;
+		g->by[g->nwholes++] = by;
+	}
+}
+
+static bool find_both(Tiling *g) { return find_chunks(g, &g->rows) && find_chunks(g, &g->columns); }
+
+/* With sizes that are known at run time only, where those let it be. */
+static bool find_supposed(Tiling *g)
+{
+	int64_t n;
+	suppose(g);
+	for (uint32_t i = 0; i < g->nwholes; i++)
+		if (size_is_const(g->program->sizes, g->whole[i], &n))
+			return false;
+	return find_both(g);
+}
+
 void async_set_up(Tiling *g)
 {
 	int64_t most = g->shared_most / (stage_bytes(g, &g->rows) + stage_bytes(g, &g->columns));
-	if (most < 2 || !find_chunks(g, &g->rows) || !find_chunks(g, &g->columns))
+	if (most < 2 || (!find_both(g) && !(g->has_registers && find_supposed(g)))) {
+		g->nwholes = 0;
 		return;
+	}
 	g->async = true;
-	g->k = tiling_iter(g, "round");
+	g->round = tiling_iter(g, "round");
 	g->stages = most < RING_MOST ? most : RING_MOST;
 	int64_t n, enough = RING_MOST;
 	if (size_is_const(g->program->sizes, g->product->sum.extent, &n))
@@ -175,7 +224,7 @@ static Block copy(Tiling *g, const Side *side, const Ix *stage)
 
 static const Ix *stage_at(const Tiling *g, int64_t behind)
 {
-	return ix_binary(g->program, IX_MOD, plus(g, iter(g, g->k), number(g, behind)),
+	return ix_binary(g->program, IX_MOD, plus(g, iter(g, g->round), number(g, behind)),
 			 number(g, g->stages));
 }
 
@@ -187,14 +236,14 @@ static Block if_steps(const Tiling *g, Block body)
 		return if_below(g, first_step(g), sized(g, all), body);
 	Size rounds =
 		size_div(g->program->sizes, all, size_const(g->program->sizes, g->tile->steps));
-	return if_below(g, iter(g, g->k), sized(g, rounds), body);
+	return if_below(g, iter(g, g->round), sized(g, rounds), body);
 }
 
-void async_rounds(Tiling *g, Body *body)
+static Block rounds_of(Tiling *g)
 {
 	int64_t ahead = g->stages - 1;
 	Sizes *sizes = g->program->sizes;
-	const Ix *round = iter(g, g->k);
+	const Ix *round = iter(g, g->round);
 	Body loop = {0}, copies = {0}, adds = {0};
 	PUSH(g->arena, loop.stmts, stmt_wait(g->arena, ahead - 1));
 	add_barrier(g, &loop);
@@ -208,6 +257,40 @@ void async_rounds(Tiling *g, Body *body)
 	add(g, &loop, if_below(g, number(g, ahead - 1), round, body_block(&adds)));
 	Size rounds =
 		size_plus(sizes, size_ceil(sizes, g->product->sum.extent, g->tile->steps), ahead);
-	PUSH(g->arena, body->stmts,
-	     stmt_for(g->arena, g->k, number(g, 0), sized(g, rounds), body_block(&loop)));
+	return block_one(g->arena, stmt_for(g->arena, g->round, number(g, 0), sized(g, rounds),
+					    body_block(&loop)));
+}
+
+/* What is left over of a supposed size. */
+static const Ix *left_over(const Tiling *g, uint32_t i)
+{
+	return ix_binary(g->program, IX_MOD, sized(g, g->whole[i]), number(g, g->by[i]));
+}
+
+/* Are the sizes as is supposed? */
+static Block if_supposed(const Tiling *g, Block body)
+{
+	Cond *conds = ARENA_ARRAY(g->arena, Cond, g->nwholes);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < g->nwholes; i++)
+		conds[n++] = (Cond){COND_EQ, left_over(g, i), number(g, 0)};
+	return block_one(g->arena, stmt_if(g->arena, conds, n, body));
+}
+
+static Block if_not_supposed(const Tiling *g, Block body)
+{
+	const Ix *left = number(g, 0);
+	for (uint32_t i = 0; i < g->nwholes; i++)
+		left = plus(g, left, left_over(g, i));
+	return if_below(g, number(g, 0), left, body);
+}
+
+void async_rounds(Tiling *g, Body *body, Block others)
+{
+	if (!g->nwholes) {
+		add(g, body, rounds_of(g));
+		return;
+	}
+	add(g, body, if_not_supposed(g, others));
+	add(g, body, if_supposed(g, rounds_of(g)));
 }

@@ -194,7 +194,22 @@ static void add_rest(Tiling *g, Body *body)
 }
 
 /* Do threads copy both operands through their registers? */
-static bool threads_copy(const Tiling *g) { return !g->tile->group && !g->async; }
+static bool threads_copy(const Tiling *g)
+{
+	return !g->tile->group && (!g->async || g->nwholes > 0);
+}
+
+static Block rounds_by_threads(Tiling *g)
+{
+	Body body = {0};
+	if (!is_short(g)) {
+		add_first(g, &body);
+		add_rounds(g, &body);
+	}
+	if (!tiling_is_whole(g))
+		add_rest(g, &body);
+	return body_block(&body);
+}
 
 static Block sums(Tiling *g)
 {
@@ -202,13 +217,10 @@ static Block sums(Tiling *g)
 	if (g->tile->group) {
 		group_rounds(g, &body);
 	} else if (g->async) {
-		async_rounds(g, &body);
-	} else if (!is_short(g)) {
-		add_first(g, &body);
-		add_rounds(g, &body);
+		async_rounds(g, &body, threads_copy(g) ? rounds_by_threads(g) : (Block){0});
+	} else {
+		add(g, &body, rounds_by_threads(g));
 	}
-	if (threads_copy(g) && !tiling_is_whole(g))
-		add_rest(g, &body);
 	if (g->parts != g->sums)
 		add(g, &body, mma_promote(g, NULL));
 	return body_block(&body);
@@ -358,6 +370,14 @@ static int64_t shared_most(const GpuTarget *gpu, const GpuTile *tile)
 	return part > gpu->shared_usual ? part : gpu->shared_usual;
 }
 
+/* Do the sums of a thread by matrix instructions take half of its registers, or less? */
+static bool has_registers(const GpuTarget *gpu, const TileWanted *wanted)
+{
+	const GpuTile *tile = wanted->tile;
+	int64_t sums = tile->thread_rows * tile->thread_columns / WARP;
+	return 2 * sums * (wanted->product->tensor.promote ? 2 : 1) <= gpu->registers;
+}
+
 void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
 {
 	Tiling g = {.program = t->program,
@@ -367,6 +387,7 @@ void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
 		    .product = wanted->product,
 		    .tile = wanted->tile,
 		    .gpu = t->options->gpu,
+		    .has_registers = has_registers(t->options->gpu, wanted),
 		    .shared_most = shared_most(t->options->gpu, wanted->tile)};
 	make(&g);
 }

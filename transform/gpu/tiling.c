@@ -135,7 +135,7 @@ Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, boo
 	Rewrite rewrite = {.program = g->program, .iters = iters, .span = g->kernel->span};
 	Cond *conds = ARENA_ARRAY(g->arena, Cond, operand->nconds + 2);
 	uint32_t n = 0;
-	if (!tiling_is_held(g, side))
+	if (place->open || !tiling_is_held(g, side))
 		conds[n++] = (Cond){COND_LT, along, sized(g, side->group->extent)};
 	if (last)
 		conds[n++] = (Cond){COND_LT, parts_of(g, &sum_place, 0, PLACE_PARTS),

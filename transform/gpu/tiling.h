@@ -36,13 +36,19 @@ typedef struct Tiling {
 	Side rows, columns;
 	LocalId sums;  /* acc of each thread, or warp */
 	LocalId parts; /* ... that are not added yet; or the sums */
-	IterVar k; /* of the loop over the sum: steps; with copies that are asynchronous rounds */
+	IterVar k,
+		round; /* of the loop over the sum: steps; with copies that are asynchronous rounds */
 	int64_t shared_most; /* bytes of a block, so that as many fit on a multiprocessor as the tile says */
 	int64_t stages;	     /* that are shared */
 	int64_t turns,
 		raster; /* by warpgroups: blocks that take turns, and the order of tiles; 0 */
 	IterVar turn;	/* where they do */
 	bool async;
+	bool has_registers; /* threads have some for two ways of copying */
+	/* copies are so where 16 bytes of elements divide these sizes, which the kernel asks; else threads copy */
+	Size whole[2];
+	int64_t by[2]; /* ... so many elements */
+	uint32_t nwholes;
 	BufferId full,
 		empty; /* by warpgroups: mbarriers of stages that have come, and that may be filled again */
 	Body body;
@@ -54,6 +60,7 @@ typedef struct Tiling {
 typedef struct TilePlace {
 	const Ix *along, *along_element, *round, *step, *step_element;
 	int64_t unit;
+	bool open; /* places behind the last one of the side are asked for, and not read */
 } TilePlace;
 
 /* A factor at a place, where all conditions hold. */
@@ -158,9 +165,9 @@ Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
 
 /* async.c: lets both operands be copied as they are, up to 16 bytes at a time, where they can be; all rounds of
- * the sum then. */
+ * the sum then; `others`: the rounds where they cannot be, as the sizes are. */
 void async_set_up(Tiling *g);
-void async_rounds(Tiling *g, Body *body);
+void async_rounds(Tiling *g, Body *body, Block others);
 
 /* tile.c: does the sum fill whole rounds, whatever the sizes are? */
 bool tiling_is_whole(const Tiling *g);

@@ -60,11 +60,10 @@ static const Ix *row_of(const Wide *w, const Ix *ix)
 
 static WideBegin begin_of(Wide *w, const Ix *row)
 {
-	w->multiples.whole = SIZE_BAD;
+	w->multiples.nwholes = 0;
 	if (ix_multiple(&w->multiples, row) % w->width == 0)
 		return BEGIN_EVERYWHERE;
-	w->multiples.whole = w->extent;
-	w->multiples.by = w->width;
+	multiples_add(&w->multiples, w->extent, w->width);
 	return ix_multiple(&w->multiples, row) % w->width == 0 ? BEGIN_WHOLE_ROWS : BEGIN_NOWHERE;
 }
 
