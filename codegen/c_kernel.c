@@ -190,6 +190,11 @@ static void put_prefetch(KernelText *k, const Stmt *stmt)
 	const char *array = k->buffers[kernel_use_buffer(k->use, stmt->buffer)];
 	bool packed = dtype_is_packed(k->m->program->buffers.at[stmt->buffer].dtype);
 	c_kernel_indent(k);
+	if (k->device) {
+		fprintf(k->out, "TSR_FETCH(%s + (%s)%s);\n", array, c_kernel_ix(k, stmt->ix),
+			packed ? " / 2" : "");
+		return;
+	}
 	fprintf(k->out, "TSR_PREFETCH((uintptr_t)%s + (uintptr_t)(%s) * sizeof *%s%s, %d);\n", array,
 		c_kernel_ix(k, stmt->ix), array, packed ? " / 2" : "", stmt->near ? 3 : 2);
 }

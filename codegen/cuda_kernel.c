@@ -17,13 +17,12 @@ static void put_args(FILE *out, const ArgTexts *args, const KernelUse *use)
 
 static Sizes *sizes_of(const KernelText *k) { return k->m->program->sizes; }
 
-/* The loops of the grid, outermost first. */
+/* The loops of a grid from its first one on, outermost first. */
 typedef VEC(const Stmt *) GridLoops;
 
-static GridLoops grid_loops(const KernelText *k)
+static GridLoops grid_loops(const KernelText *k, const Stmt *s)
 {
 	GridLoops loops = {0};
-	const Stmt *s = grid_loop(&k->kernel->body);
 	for (; s; s = grid_loop(&s->body))
 		PUSH(k->arena, loops, s);
 	return loops;
@@ -232,6 +231,17 @@ static void put_grid(KernelText *k, const GridLoops *loops)
 		put_blocks(k, loops);
 }
 
+/* What a block does before it waits for the kernels in front: of its first iteration of the grid alone. */
+static void put_ahead(KernelText *k, const GridLoops *loops)
+{
+	fprintf(k->out, "\t{\n\t\tconst int64_t tsr_block = TSR_BLOCK;\n");
+	k->indent = 2;
+	put_iterators(k, loops);
+	c_kernel_block(k, innermost(loops)->body);
+	fprintf(k->out, "\t}\n");
+	k->indent = 1;
+}
+
 /* One after another in what the launch asks for, or each for itself. */
 static void put_shared(const KernelText *k)
 {
@@ -256,7 +266,8 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 {
 	KernelText k = c_kernel_text(out, m, id);
 	ArgTexts args = c_kernel_args(&k);
-	GridLoops loops = grid_loops(&k);
+	GridLoops loops = grid_loops(&k, grid_loop(&k.kernel->body)),
+		  ahead = grid_loops(&k, grid_ahead(&k.kernel->body));
 	k.device = true;
 	const char *place = module_place(m, k.kernel->span);
 	if (*place)
@@ -264,7 +275,10 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 	fprintf(out, "TSR_KERNEL(%lld)\n%s(", (long long)grid_threads(m->program->sizes, k.kernel),
 		m->kernels[id].function);
 	put_args(out, &args, k.use);
-	fprintf(out, " TSR_PLACE)\n{\n\tTSR_ENTER;\n");
+	fprintf(out, " TSR_PLACE)\n{\n");
+	if (ahead.n)
+		put_ahead(&k, &ahead);
+	fprintf(out, "\tTSR_ENTER;\n");
 	put_shared(&k);
 	if (args.n == 0)
 		fprintf(out, "\t(void)tsr_none;\n");

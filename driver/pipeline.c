@@ -167,6 +167,7 @@ LOOPS_PASS(indices, PASS_INDICES)
 LOOPS_PASS(grid, PASS_GRID)
 LOOPS_PASS(join, PASS_JOIN)
 LOOPS_PASS(attention, PASS_ATTENTION)
+LOOPS_PASS(overlap, PASS_OVERLAP)
 LOOPS_DUMP(parallel, PASS_PARALLEL)
 LOOPS_DUMP(bind, PASS_BIND)
 
@@ -370,6 +371,8 @@ const Stage pipeline[] = {
 	{"bind", "transform",
 	 "for a GPU: what threads of a block do together, or one for several elements", run_bind,
 	 verify_grids, dump_bind, true},
+	{"overlap", "transform", "for a GPU: parameters fetched while the kernel in front ends",
+	 run_overlap, verify_grids, dump_overlap, true},
 	{"schedule", "transform", "how each operation is computed", NULL, NULL, dump_schedule,
 	 false},
 	{"loops", "transform", "temporaries placed: loop nests, buffers and routines", run_memory,

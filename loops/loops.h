@@ -74,8 +74,9 @@
  * have different numbers 0 <= SLOT < n. What an iteration reads of a scratch buffer it has stored
  * itself.
  *
- * A GRID loop, from 0 to a size, is the only statement of its kernel, or of the GRID loop around it: such
- * loops are one iteration a thread of a GPU. `of n` says how many of them lie in one block along the loop
+ * A GRID loop, from 0 to a size, is the only statement of its kernel, or of the GRID loop around it, but that another
+ * grid of the same blocks, of prefetches alone, may stand in front of a kernel's own: a block runs it before it waits for the
+ * kernels in front. Such loops are one iteration a thread of a GPU. `of n` says how many of them lie in one block along the loop
  * (1 without it), the innermost loop fastest; a block has the product of these numbers. No two iterations
  * touch one element that either stores, and nothing is scratch. Checks may stand in them: the least code of
  * those that fail is the kernel's. The interpreter watches that too. A kernel without is one thread's.

@@ -47,10 +47,18 @@ bool gpu_independent(Program *program, const Kernel *kernel, const Stmt *root, c
 
 /* ---- the grid ---- */
 
+static bool is_grid(const Stmt *stmt) { return stmt->kind == LOOP_FOR && stmt->loop == LOOP_GRID; }
+
 const Stmt *grid_loop(const Block *block)
 {
-	const Stmt *stmt = block->n == 1 ? block->stmts[0] : NULL;
-	return stmt && stmt->kind == LOOP_FOR && stmt->loop == LOOP_GRID ? stmt : NULL;
+	const Stmt *last = block->n ? block->stmts[block->n - 1] : NULL;
+	bool alone = block->n == 1 || grid_ahead(block);
+	return alone && is_grid(last) ? last : NULL;
+}
+
+const Stmt *grid_ahead(const Block *block)
+{
+	return block->n == 2 && is_grid(block->stmts[0]) ? block->stmts[0] : NULL;
 }
 
 static int64_t most_threads(const Sizes *sizes, const Block *block)
@@ -210,12 +218,45 @@ int64_t gpu_shared_asked(const Program *program, const Kernel *kernel)
 	return asks ? bytes : 0;
 }
 
+static bool is_no_prefetch(const void *of, const Stmt *stmt)
+{
+	(void)of;
+	bool loop =
+		stmt->kind == LOOP_FOR &&
+		(stmt->loop == LOOP_GRID || stmt->loop == LOOP_BLOCK || stmt->loop == LOOP_UNROLL);
+	return !loop && stmt->kind != LOOP_IF && stmt->kind != LOOP_PREFETCH;
+}
+
+/* What is wrong with a grid in front of the kernel's own: its blocks are those of that, and it has no effect. */
+static LoopsFault ahead_fault(const Program *program, const Kernel *kernel)
+{
+	const Stmt *s = grid_ahead(&kernel->body), *t = grid_loop(&kernel->body);
+	if (!s)
+		return (LoopsFault){0};
+	const Stmt *other = block_find((Block){&s, 1}, is_no_prefetch, NULL);
+	if (other)
+		return (LoopsFault){kernel, other,
+				    "more than prefetches in a grid in front of another"};
+	bool same =
+		most_threads(program->sizes, &s->body) <= most_threads(program->sizes, &t->body);
+	for (; s && t && same; s = grid_loop(&s->body), t = grid_loop(&t->body))
+		same = size_same(s->hi->size, t->hi->size) && s->threads == t->threads &&
+		       s->threads == 1 && !t->nslots;
+	if (same && !s && !t)
+		return (LoopsFault){0};
+	return (LoopsFault){kernel, grid_ahead(&kernel->body),
+			    "a grid in front of another that has other blocks"};
+}
+
 static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const GpuTarget *gpu)
 {
 	const Stmt *root = grid_loop(&kernel->body);
 	const Stmt *other = block_find(kernel->body, gpu ? is_cpu_loop : is_gpu_stmt, NULL);
 	int64_t together = block_threads(program->sizes, kernel);
 	const char *rule;
+	LoopsFault ahead = ahead_fault(program, kernel);
+	if (ahead.rule)
+		return ahead;
 	if (other)
 		return (LoopsFault){kernel, other,
 				    gpu ? "a loop of a CPU's threads on a GPU"

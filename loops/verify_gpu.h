@@ -28,8 +28,10 @@ enum {
 bool kernel_has_mbarriers(const Program *program, const Kernel *kernel);
 /* ... where a launch has to ask for them, else 0. Requires: the program is for a GPU. */
 int64_t gpu_shared_asked(const Program *program, const Kernel *kernel);
-/* The next loop of the grid inside of one, or the first of a kernel; NULL: there is none. */
+/* The next loop of the grid inside of one, or the first of a kernel; NULL: there is none. ... The first loop of the grid of
+ * prefetches that stands in front of a kernel's own; NULL: none does. */
 const Stmt *grid_loop(const Block *block);
+const Stmt *grid_ahead(const Block *block);
 
 /* The first kernel that the GPU cannot run: a block larger than it has them, two iterations of a loop of a
  * grid that are not shown to touch different elements, loops for threads or vectors of a CPU. gpu NULL: one that

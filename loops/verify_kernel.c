@@ -1,5 +1,6 @@
 /* The rules of the grammar of loops.h for statements: what may stand in which loop. */
 #include "loops/multiple.h"
+#include "loops/verify_gpu.h"
 #include "loops/verify_walk.h"
 #include "loops/walk.h"
 
@@ -208,7 +209,7 @@ void verify_kernel(Arena *arena, const Program *program, const ProgramRoutine *r
 	v.outside = ARENA_ARRAY(arena, bool, kernel->nlocals + 1);
 	if (!kernel->name)
 		verify_note(&v, "no name");
-	v.not_alone = kernel->body.n != 1;
+	v.not_alone = kernel->body.n != 1 && !grid_ahead(&kernel->body);
 	check_block(&v, &kernel->body);
 	arena_reset(arena);
 }

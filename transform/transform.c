@@ -18,6 +18,7 @@ const TransformPass transform_passes[TRANSFORM_PASSES] = {
 	[PASS_JOIN] = {"join", transform_join},
 	[PASS_ATTENTION] = {"attention", transform_attention},
 	[PASS_BIND] = {"bind", transform_bind},
+	[PASS_OVERLAP] = {"overlap", transform_overlap},
 	[PASS_MEMORY] = {"memory", transform_memory},
 };
 

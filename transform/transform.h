@@ -23,6 +23,7 @@
  *   attention   attention_choose.c  attention whose scores are in no memory, that of few rows in
  *                              slices of keys (decode_choose.c)
  *   bind        bind.c         what threads of a block do together: tiles, rows, columns and so on
+ *   overlap     overlap.c      parameters fetched while the kernel in front ends
  *
  *   memory      memory.c       places of temporaries; memory_peak.c the most that is alive at a time;
  *                              entry.c what routines take, and check first
@@ -64,6 +65,7 @@ enum {
 	PASS_JOIN,
 	PASS_ATTENTION,
 	PASS_BIND,
+	PASS_OVERLAP,
 	PASS_MEMORY,
 	TRANSFORM_PASSES
 };
@@ -92,6 +94,7 @@ void transform_grid(Transform *t);
 void transform_join(Transform *t);
 void transform_attention(Transform *t);
 void transform_bind(Transform *t);
+void transform_overlap(Transform *t);
 void transform_memory(Transform *t);
 
 /* ---- on parts of a program, for those who emit it ---- */

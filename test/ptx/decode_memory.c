@@ -203,6 +203,9 @@ static void decode_cp(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 	} else if (ptx_has(s, "wait_group")) {
 		in->kind = bulk ? KIND_BULK_WAIT : KIND_CP_WAIT;
 		in->offset = ptx_groups(p, s);
+	} else if (bulk && ptx_has(s, "prefetch")) {
+		ptx_count(p, s, 2, 2);
+		in->kind = KIND_NOP;
 	} else if (bulk && ptx_has(s, "tensor")) {
 		decode_tensor(p, s, in);
 	} else if (bulk) {
