@@ -12,20 +12,21 @@ typedef struct Parted {
 	bool parted; /* there is one before */
 } Parted;
 
-/* Warps of rows that a schedule does not want: worth a word there. */
-static void note_off(const Transform *t, const Kernel *kernel)
+/* Warps of rows, or squares, that a schedule does not want: worth a word there. */
+static void note_off(const Transform *t, const Kernel *kernel, Choice choice)
 {
 	const ScheduleClause *asked =
-		schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_VECTOR);
+		schedule_asked(t->asked, t->program, kernel->name, kernel->span, choice);
 	ScheduleEntry *entry = schedule_entry(t->program->made, kernel->name);
 	if (says_off(asked) && entry)
-		entry_make(t->program->arena, entry, CHOICE_VECTOR, true);
+		entry_make(t->program->arena, entry, choice, true);
 }
 
 /* What threads of a block do together, or one does for several elements, where it is no product. */
 static void bind_others(const Transform *t, Parted *p)
 {
-	note_off(t, p->kernel);
+	note_off(t, p->kernel, CHOICE_VECTOR);
+	note_off(t, p->kernel, CHOICE_TRANSPOSE_TILE);
 	if (slices_pay(t, p->kernel) && !rows_pay(t, p->kernel)) {
 		p->parted = true;
 		bind_slices(t, p->kernel, p->routine, p->before);

@@ -89,7 +89,7 @@ void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine);
 /* ... makes the kernel add up slices, of which the one before it makes the sums. */
 bool slices_pay(const Transform *t, Kernel *kernel);
 void bind_slices(const Transform *t, Kernel *kernel, uint32_t routine, Kernel *before);
-/* square.c: lets elementwise kernels that read across memory do so through shared memory. */
+/* square.c: lets elementwise kernels that read across memory do so through shared memory; writes it into the schedule. */
 bool squares_pay(const Transform *t, Kernel *kernel);
 void bind_squares(const Transform *t, Kernel *kernel, uint32_t routine);
 /* wide.c: lets a thread of an elementwise kernel compute four neighbours, in wide accesses. */

@@ -238,16 +238,47 @@ static Square square_of(const Transform *t, Kernel *kernel)
 			.side = t->options->gpu->warp};
 }
 
+static Sym name_of(const Square *q, const Stmt *loop) { return q->kernel->iters[loop->iter].name; }
+
+/* May it be, by what is asked of the kernel: the loop that is stored along, then that of the rows? */
+static bool is_asked(const Square *q, const ScheduleClause *asked)
+{
+	return asks_name(asked, 0, name_of(q, column_loop(q))) &&
+	       asks_numbers(asked, 0, &q->side, 1) &&
+	       asks_name(asked, 1, name_of(q, row_loop(q))) && asks_numbers(asked, 1, &q->side, 1);
+}
+
 bool squares_pay(const Transform *t, Kernel *kernel)
 {
 	Square q = square_of(t, kernel);
-	return pays(&q);
+	ScheduleClause *asked = schedule_asked(t->asked, t->program, kernel->name, kernel->span,
+					       CHOICE_TRANSPOSE_TILE);
+	bool copies = pays(&q), made = copies && !asks_off(asked) && is_asked(&q, asked);
+	if (!made && asks_on(asked))
+		asked->refused =
+			copies ? arena_printf(q.arena, "a GPU copies squares of %lld by %lld",
+					      (long long)q.side, (long long)q.side)
+			       : "nothing is read across memory in it, along another loop "
+				 "than is stored";
+	return made;
+}
+
+static void note(const Square *q)
+{
+	ScheduleEntry *entry = schedule_entry(q->program->made, q->kernel->name);
+	Sym names[] = {name_of(q, column_loop(q)), name_of(q, row_loop(q))};
+	ScheduleClause *made = entry_make(q->arena, entry, CHOICE_TRANSPOSE_TILE, false);
+	for (int i = 0; i < 2; i++) {
+		PUSH(q->arena, entry->loops, names[i]);
+		clause_add(q->arena, made, names[i], &q->side, 1);
+	}
 }
 
 void bind_squares(const Transform *t, Kernel *kernel, uint32_t routine)
 {
 	Square q = square_of(t, kernel);
 	REQUIRE(pays(&q));
+	note(&q);
 	q.routine = routine;
 	make(&q);
 }
