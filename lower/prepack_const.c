@@ -1,7 +1,7 @@
 /* Constants that are copied into panels while compiling: the module holds the panels, and the
  * constant itself only where something else reads it.
  *
- * The copy is the one that tile_pack.c and tile_groups.c would make of a parameter:
+ * The copy is the one that tile_pack.c would make of a parameter:
  *
  *   packed[((o*columns + panel's first column)*steps + s)*width + lane*group + q]
  *

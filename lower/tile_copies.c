@@ -1,7 +1,7 @@
 /* What the code of tiles is made with, decided once the tiles are: the order of their loops, the
  * buffers that are filled before them, and how.
  *
- *   packed_b   the operand's panels (tile_pack.c, tile_groups.c): a temporary of the call, or of a block of
+ *   packed_b   the operand's panels (tile_pack.c): a temporary of the call, or of a block of
  *              columns; of a parameter in the state, of a constant among the constants (prepack_declare.c)
  *   sums_a     what rows of bytes begin with (tile_groups.c)
  *

@@ -1,8 +1,7 @@
 /* Products with lanes across the result where a lane adds a group of steps of the sum at once, one
  * instruction a vector: four of bytes, two of bf16.
  *
- *   for panel: for k in 0..512 step 4: for lane in 0..64
- *     packed[panel*64*512 + k*64 + lane*4 + q] = b[k + q, panel*64 + lane]       for q = 0, 1, 2, 3
+ *   packed[panel*64*512 + k*64 + lane*4 + q] = b[k + q, panel*64 + lane]          (tile_pack.c)
  *   for k in 0..512 step 4: unroll r: vector lane in 0..64
  *     acc[r, lane] += a[i + r, k]*packed[j*512 + k*64 + lane*4] + ... + a[i + r, k + 3]*packed[.. + 3]
  *
@@ -154,136 +153,6 @@ static Block over_steps(const Tile *tile, Size lo, Size hi, int64_t step, Block 
 	return block_of(gen, stmt_step(gen->arena, loop, step));
 }
 
-/* The other sums: all of them, or the steps that read inside where they are cut from `first_cut`
- * on. */
-static Block over_sums(const Tile *tile, uint32_t first_cut, Block body)
-{
-	const Nest *nest = tile->nest;
-	return nest_wrap(nest, nest->nresult, nest->nloops - 1, first_cut, body);
-}
-
-/* ---- the copy ---- */
-
-/* The element of a word at step `at` of the sum; 0 where there is no such step. */
-static void store_open(Tile *tile, Body *body, const Ix *at, const Stmt *element, const Stmt *zero)
-{
-	Gen *gen = tile->nest->gen;
-	const Ix *end = size_ix(tile, tile->along->extent);
-	Cond *conds = ARENA_ARRAY(gen->arena, Cond, 2);
-	conds[0] = (Cond){COND_LT, at, end};
-	conds[1] = (Cond){COND_LE, end, at};
-	PUSH(gen->arena, body->stmts, stmt_if(gen->arena, &conds[0], 1, block_of(gen, element)));
-	PUSH(gen->arena, body->stmts, stmt_if(gen->arena, &conds[1], 1, block_of(gen, zero)));
-}
-
-/* The word of the lane at the group from `along` on: `steps` elements of the column, then zeros.
- * OPEN: as many elements as there are, one at least. */
-enum { OPEN = -1 };
-static Block word_of(Tile *tile, const TilePart *part, const Ix *along, int64_t steps)
-{
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	Body body = {0};
-	nest->by_iter[tile->along->iter] = along;
-	const Ix *word = tile_pack_to(tile, part);
-	for (int64_t q = 0; q < tile->group; q++) {
-		nest->by_iter[tile->along->iter] = ix_plus(gen->program, along, q);
-		nest_values(nest);
-		const Value *load = source(tile);
-		const Value *element = tile->inlined ? nest_producer(nest, load) : load,
-			    *value = tile_group_copied(tile, element),
-			    *none = value_number(gen->arena, value->dtype, 0);
-		const Ix *at = ix_plus(gen->program, word, q);
-		const Stmt *set = stmt_store(gen->arena, tile->packed, at, OP_NONE, value),
-			   *zero = stmt_store(gen->arena, tile->packed, at, OP_NONE, none);
-		if (steps == OPEN && q > 0)
-			store_open(tile, &body, nest->by_iter[tile->along->iter], set, zero);
-		else
-			PUSH(gen->arena, body.stmts, q < steps || steps == OPEN ? set : zero);
-	}
-	return body_block(&body);
-}
-
-static Block fill_words(Tile *tile, const TilePart *part, const Ix *along, int64_t lo, int64_t hi,
-			int64_t steps)
-{
-	Gen *gen = tile->nest->gen;
-	return block_of(gen, stmt_for(gen->arena, tile->lane, tile_const(tile, lo),
-				      tile_const(tile, hi), word_of(tile, part, along, steps)));
-}
-
-/* All lanes of a panel at such a group. */
-static Block fill_lanes(Tile *tile, const TilePart *part, const Ix *along, int64_t steps)
-{
-	Gen *gen = tile->nest->gen;
-	Body body = {0};
-	int64_t width = tile_width(tile, part->step);
-	if (steps)
-		gen_append(gen, &body, fill_words(tile, part, along, 0, part->step, steps));
-	if (steps && width > part->step)
-		gen_append(gen, &body, fill_words(tile, part, along, part->step, width, 0));
-	return body_block(&body);
-}
-
-/* Steps that a line of the operand holds, where it lies along them; 0: it does not. */
-static int64_t line_steps(const Tile *tile)
-{
-	const Program *program = tile->nest->gen->program;
-	const Value *load = source(tile);
-	Size by = ix_stride((Program *)program, load->ix, tile->along->var);
-	bool along = !size_is_bad(by) && size_is(program->sizes, by, 1);
-	return along ? tile_target(tile)->line_bytes / dtype_bytes(load->dtype) : 0;
-}
-
-/* Line by line: what a step of many columns lies in would be too many lines for the first cache.
- *
- *   for k in 0..512 step 32: for lane in 0..64: for q in 0..16: packed[k*64 + q*128 + lane*2 ..] = b[lane*512 + k + 2*q ..]
- */
-static Block fill_lines(Tile *tile, const TilePart *part, int64_t steps)
-{
-	Gen *gen = tile->nest->gen;
-	const Ix *q = ix_times(gen->program, ix_iter(gen->arena, tile->q), tile->group);
-	const Ix *along = ix_add(gen->program, along_at(tile, 0), q),
-		 *hi = tile_const(tile, part->step);
-	Body body = {0};
-	Block words = tile_unroll(tile, LOOP_SERIAL, tile->q, steps / tile->group,
-				  word_of(tile, part, along, tile->group));
-	PUSH(gen->arena, body.stmts,
-	     stmt_for(gen->arena, tile->lane, tile_const(tile, 0), hi, words));
-	if (tile_width(tile, part->step) > part->step)
-		gen_append(gen, &body,
-			   tile_unroll(tile, LOOP_SERIAL, tile->q, steps / tile->group,
-				       fill_words(tile, part, along, part->step,
-						  tile_width(tile, part->step), 0)));
-	return body_block(&body);
-}
-
-Block tile_group_fill(Tile *tile, const TilePart *part)
-{
-	Gen *gen = tile->nest->gen;
-	Body body = {0};
-	const Ix *along = along_at(tile, 0);
-	tile->nest->by_iter[tile->along->iter] = along;
-	nest_values(tile->nest);
-	int64_t line = line_steps(tile), left;
-	Size first = size_const(gen->program->sizes, 0), end = whole_end(tile),
-	     lines = line ? whole_steps(tile, tile->along->extent, line) : first;
-	if (!size_same(first, lines))
-		gen_append(gen, &body,
-			   over_steps(tile, first, lines, line, fill_lines(tile, part, line)));
-	gen_append(gen, &body,
-		   over_steps(tile, lines, end, tile->group,
-			      fill_lanes(tile, part, along, tile->group)));
-	if (steps_left(tile, &left))
-		gen_append(gen, &body, fill_lanes(tile, part, size_ix(tile, end), left));
-	else
-		gen_append(gen, &body,
-			   over_steps(tile, end, tile->along->extent, tile->group,
-				      fill_lanes(tile, part, along, OPEN)));
-	tile->nest->by_iter[tile->along->iter] = along;
-	return over_sums(tile, tile->nest->nloops, body_block(&body));
-}
-
 /* ---- what is added ---- */
 
 /* The first `steps` products of the group from `along` on, added to the elements of a row. */
@@ -370,6 +239,7 @@ Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block pre
 
 Block tile_group_steps(Tile *tile, const Value *element, Block prefetch)
 {
-	return over_sums(tile, tile->nest->nresult,
+	const Nest *nest = tile->nest;
+	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult,
 			 tile_group_along(tile, element, tile->now.height, prefetch));
 }

@@ -12,24 +12,17 @@
  * where lanes would run along the sum only because the operand is stored along it, and where
  * filling up the last columns saves vectors. An operand that lies along the sum is copied panel by panel, in squares
  * that are transposed (transform/transpose.c). What is of a type of storage is widened, but in copies
- * that stay (prepack.c) and in those of groups of steps, which a lane has beside each other
- * (tile_groups.c). A copy that does not stay in the second cache is made by blocks of columns,
- * where their tiles begin (tile_block.c).
+ * that stay (prepack.c) and in those of words: several steps that a lane has beside each other
+ * (tile_groups.c, tile_words.c),
+ *
+ *   for k in 0..128: for lane in 0..64: packed[k*256 + lane*4 + q] = b[k*4 + q, lane]       for q = 0, 1, 2, 3
+ *
+ * the last of which zeros fill up; of two elements a byte each byte is stored at once. A copy that does not stay in
+ * the second cache is made by blocks of columns, where their tiles begin (tile_block.c).
  */
 #include "loops/linear.h"
 #include "loops/walk.h"
 #include "lower/tile_emit.h"
-
-/* What is copied: that load, or what computes it. */
-static const Value *source(Tile *tile)
-{
-	const Value *packed = tile_packed_load(tile);
-	if (!tile->inlined)
-		return packed;
-	const Value *computed = nest_producer(tile->nest, tile_packed_operand(tile));
-	return packed->nargs ? value_cast(tile->nest->gen->arena, packed->dtype, computed)
-			     : computed;
-}
 
 Size tile_panel_elements(const Tile *tile, int64_t width)
 {
@@ -91,16 +84,6 @@ static const Ix *packed_ix(const Tile *tile, const Ix *first, int64_t width)
 	return ix_add(program, panel_ix(tile, first), ix_add(program, step, lane));
 }
 
-/* Lanes of a panel from `from` on: columns copied, or zeros. */
-static Block set_lanes(Tile *tile, const Ix *to, LoopKind kind, int64_t from, int64_t n,
-		       const Value *value)
-{
-	Gen *gen = tile->nest->gen;
-	to = ix_add(gen->program, to, tile_const(tile, from));
-	Block set = block_of(gen, stmt_store(gen->arena, tile->packed, to, OP_NONE, value));
-	return tile_unroll(tile, kind, tile->lane, n, set);
-}
-
 static Block over_panels(const Tile *tile, const TilePart *part, Block body)
 {
 	Gen *gen = tile->nest->gen;
@@ -115,12 +98,6 @@ static Block over_panels(const Tile *tile, const TilePart *part, Block body)
 	Size panels = size_floor(sizes, size_sub(sizes, part->hi, part->lo), part->step);
 	return block_of(gen, stmt_for(gen->arena, tile->panel, tile_const(tile, 0),
 				      ix_size(gen->arena, panels), body));
-}
-
-static Block over_steps(const Tile *tile, Block body)
-{
-	const Nest *nest = tile->nest;
-	return nest_wrap(nest, nest->nresult, nest->nloops, nest->nloops, body);
 }
 
 /* The first column of the panel at hand. */
@@ -141,41 +118,121 @@ const Ix *tile_pack_to(const Tile *tile, const TilePart *part)
 	return packed_ix(tile, place, tile_width(tile, part->step));
 }
 
-/* Lanes where vectors read the operand, else loops, which may become squares (transform/transpose.c). */
-static LoopKind lanes_kind(const Tile *tile, const Value *value)
+/* Words of some lanes: the steps of the sum that a lane has beside each other, mostly one. */
+typedef struct Words {
+	int64_t lo, hi;	   /* the lanes */
+	const Ix *first;   /* step of the sum */
+	const Ix *element; /* one of the word; NULL: all */
+	bool zeros;
+} Words;
+
+/* The element of the lane at a step: as it is copied, or what computes it. */
+static const Value *element_at(Tile *tile, const Ix *step)
 {
-	bool lanes = tile_in_vectors(value) && tile_reads_by_lanes(tile, value, tile->lane);
-	return lanes ? LOOP_VECTOR : LOOP_SERIAL;
+	tile->nest->by_iter[tile_last_sum(tile->nest)->iter] = step;
+	nest_values(tile->nest);
+	const Value *packed = tile_packed_load(tile);
+	if (!tile->inlined)
+		return packed;
+	const Value *computed = nest_producer(tile->nest, tile_packed_operand(tile));
+	return packed->nargs ? value_cast(tile->nest->gen->arena, packed->dtype, computed)
+			     : computed;
 }
 
-/* The panels of a part of the columns. Rows of the operand are read along where they lie along the
- * columns, else panel by panel. */
+/* Of two elements a byte: that of a step and the next one. */
+static const Value *byte_at(Tile *tile, const Ix *step)
+{
+	Gen *gen = tile->nest->gen;
+	Arena *arena = gen->arena;
+	enum { BITS = 4 }; /* of an element */
+	const Value *low = value_cast(arena, DTYPE_I32, element_at(tile, step));
+	const Value *high = element_at(tile, ix_plus(gen->program, step, 1));
+	const Value *bits = value_number(arena, DTYPE_I32, 1 << BITS);
+	low = value_binary(arena, OP_MOD, low, bits);
+	high = value_binary(arena, OP_MUL, value_cast(arena, DTYPE_I32, high), bits);
+	return value_cast(arena, DTYPE_U8, value_binary(arena, OP_ADD, low, high));
+}
+
+static const Value *stored_at(Tile *tile, const Ix *step)
+{
+	if (tile->word > 1)
+		return byte_at(tile, step);
+	const Value *element = element_at(tile, step);
+	return tile->group > 1 ? tile_group_copied(tile, element) : element;
+}
+
+static const Stmt *store_at(Tile *tile, const TilePart *part, const Words *w, const Ix *element)
+{
+	Gen *gen = tile->nest->gen;
+	const Value *value = stored_at(tile, ix_add(gen->program, w->first, element));
+	tile->nest->by_iter[tile_last_sum(tile->nest)->iter] = w->first;
+	const Ix *at = ix_add(gen->program, tile_pack_to(tile, part), element);
+	if (w->zeros)
+		value = value_number(gen->arena, value->dtype, 0);
+	return stmt_store(gen->arena, tile->packed,
+			  ix_plus(gen->program, at, w->lo * tile_lane_steps(tile)), OP_NONE, value);
+}
+
+/* Lanes where vectors read what is stored, else a loop, which may become squares or lines (transform/transpose.c). */
+static Block over_lanes(Tile *tile, const TilePart *part, const Words *w)
+{
+	Body body = {0};
+	int64_t n = tile_lane_steps(tile), each = tile->word > 1 ? 2 : 1;
+	for (int64_t q = 0; q < (w->element ? 1 : n); q += each)
+		PUSH(tile->nest->gen->arena, body.stmts,
+		     store_at(tile, part, w, w->element ? w->element : tile_const(tile, q)));
+	const Value *value = body.stmts.at[0]->value;
+	bool lanes =
+		n == 1 && tile_in_vectors(value) && tile_reads_by_lanes(tile, value, tile->lane);
+	return tile_unroll(tile, lanes ? LOOP_VECTOR : LOOP_SERIAL, tile->lane, w->hi - w->lo,
+			   body_block(&body));
+}
+
+/* Adds the loops over panels and the sum, the last of which goes from lo to hi. Rows of the operand are read along
+ * where they lie along the columns, else panel by panel. */
+static void add_steps(Tile *tile, const TilePart *part, const Words *w, const Size range[2],
+		      Body *to)
+{
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Loop *last = tile_last_sum(nest);
+	bool along = tile->pack_kind == LOOP_UNROLL || tile_lane_steps(tile) > 1;
+	if (size_same(range[0], range[1]) || w->lo == w->hi)
+		return;
+	Block body = over_lanes(tile, part, w);
+	body = along ? body : over_panels(tile, part, body);
+	body = gen_steps(gen, last->var, ix_size(gen->arena, range[0]),
+			 ix_size(gen->arena, range[1]), 1, body);
+	nest->by_iter[last->iter] = ix_iter(gen->arena, last->var);
+	body = nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, body);
+	gen_append(gen, to, along ? over_panels(tile, part, body) : body);
+}
+
+/* The panels of a part of the columns: whole words, the elements of one that the sum fills in part, zeros behind
+ * these and behind the last column. */
 static Block fill_part(Tile *tile, const TilePart *part)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Program *program = gen->program;
-	const Ix *first = panel_first(tile, part);
-	nest->by_iter[tile->col->iter] = ix_add(program, first, ix_iter(gen->arena, tile->lane));
-	nest_values(nest);
-	int64_t width = tile_width(tile, part->step);
-	const Ix *to = tile_pack_to(tile, part);
-	if (tile->group > 1)
-		return over_panels(tile, part, tile_group_fill(tile, part));
-	if (tile->word > 1)
-		return over_panels(tile, part, tile_word_fill(tile, part));
-	const Value *value = source(tile), *zero = value_number(gen->arena, value->dtype, 0);
-	Block copy = set_lanes(tile, to, lanes_kind(tile, value), 0, part->step, value),
-	      zeros = {0};
-	if (width > part->step)
-		zeros = set_lanes(tile, to, LOOP_VECTOR, part->step, width - part->step, zero);
+	Sizes *sizes = program->sizes;
+	const Loop *last = tile_last_sum(nest);
+	int64_t n = tile_lane_steps(tile), cols = part->step, width = tile_width(tile, cols);
+	Size none = size_const(sizes, 0), steps = last->extent, whole = size_floor(sizes, steps, n);
+	Size all = size_ceil(sizes, steps, n), end = size_scale(sizes, whole, n);
+	const Ix *step = ix_iter(gen->arena, last->var), *behind = ix_size(gen->arena, end);
+	const Ix *word = ix_times(program, step, n);
+	const Ix *element = ix_add(program, step, ix_times(program, behind, -1));
 	Body body = {0};
-	bool along = tile->pack_kind == LOOP_UNROLL;
-	gen_append(gen, &body, along ? over_steps(tile, copy) : copy);
-	if (zeros.n)
-		gen_append(gen, &body, along ? over_steps(tile, zeros) : zeros);
-	Block panels = over_panels(tile, part, body_block(&body));
-	return along ? panels : over_steps(tile, panels);
+	nest->by_iter[tile->col->iter] =
+		ix_add(program, panel_first(tile, part), ix_iter(gen->arena, tile->lane));
+	add_steps(tile, part, &(Words){0, cols, word, NULL, false}, (Size[]){none, whole}, &body);
+	add_steps(tile, part, &(Words){0, cols, behind, element, false}, (Size[]){end, steps},
+		  &body);
+	add_steps(tile, part, &(Words){0, cols, behind, element, true},
+		  (Size[]){steps, size_scale(sizes, all, n)}, &body);
+	add_steps(tile, part, &(Words){cols, width, word, NULL, true}, (Size[]){none, all}, &body);
+	return body_block(&body);
 }
 
 Block tile_pack_fill(Tile *tile)
@@ -189,8 +246,11 @@ Block tile_pack_fill(Tile *tile)
 Block tile_pack_columns(Tile *tile)
 {
 	nest_values(tile->nest);
-	return set_lanes(tile, tile_pack_ix(tile, tile->now.col), LOOP_VECTOR, 0,
-			 tile->now.col->step, tile_packed_load(tile));
+	return tile_unroll(
+		tile, LOOP_VECTOR, tile->lane, tile->now.col->step,
+		block_of(tile->nest->gen, stmt_store(tile->nest->gen->arena, tile->packed,
+						     tile_pack_ix(tile, tile->now.col), OP_NONE,
+						     tile_packed_load(tile))));
 }
 
 Block tile_pack_block(Tile *tile, bool behind)

@@ -27,13 +27,10 @@ Size tile_panel_elements(const Tile *tile, int64_t width);
 /* The value over the loops as by_iter has them, added to the element. */
 Block tile_add(Tile *tile, const Value *element);
 
-/* tile_words.c: a panel of the part of the columns; the loops over the sum, as below. */
-Block tile_word_fill(Tile *tile, const TilePart *part);
+/* tile_words.c: the loops over the sum, as below. */
 Block tile_word_steps(Tile *tile, const Value *element, Block prefetch);
 
-/* tile_groups.c: a panel of the part of the columns. */
-Block tile_group_fill(Tile *tile, const TilePart *part);
-/* The loops over the sum, which add to the elements of a tile, `prefetch` in each. */
+/* tile_groups.c: the loops over the sum, which add to the elements of a tile, `prefetch` in each. */
 Block tile_group_steps(Tile *tile, const Value *element, Block prefetch);
 /* ... along the loop of the groups alone, for the first rows of the element's. */
 Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block prefetch);

@@ -1,8 +1,7 @@
 /* A parameter of i4 or u4 in panels: a lane has eight steps of the sum beside each other, one word of 32 bits,
  * so that lanes take a step's elements by a shift.
  *
- *   for panel: for k in 0..512 step 8: for lane in 0..64
- *     packed[panel*64*512 + k*64 + lane*8 + q] = w[panel*64 + lane, k + q]         for q = 0, 1 .. 7
+ *   packed[panel*64*512 + k*64 + lane*8 + q] = w[panel*64 + lane, k + q]          (tile_pack.c)
  *   for k in 0..512 step 8: for each q: unroll r: vector lane in 0..64
  *     acc[r, lane] += f32(packed[j*512 + k*64 + lane*8 + q])*x[i + r, k + q]
  *
@@ -20,7 +19,8 @@ bool tile_fits_words(const Planner *p, int load)
 	int64_t steps;
 	return dtype_is_packed(buffer->dtype) && buffer->kind == BUFFER_PARAM &&
 	       nest->nloops > nest->nresult && nest->guards.n == 0 && tile->reduce == OP_ADD &&
-	       tile_is_const(p, tile_last_sum(tile->nest)->extent, &steps) && steps % TILE_WORD == 0 &&
+	       tile_is_const(p, tile_last_sum(tile->nest)->extent, &steps) &&
+	       steps % TILE_WORD == 0 &&
 	       tile_stride(p, p->sum.at.at[load], tile_last_sum(tile->nest)) == 1;
 }
 
@@ -45,51 +45,6 @@ static Block over_words(Tile *tile, Block body)
 			 gen_steps(gen, last->var, tile_const(tile, 0),
 				   ix_size(gen->arena, last->extent), TILE_WORD, body));
 }
-
-/* ---- the copy ---- */
-
-/* The byte of the steps q and q + 1. */
-static const Value *byte_of(Tile *tile, int64_t q)
-{
-	Arena *arena = tile->nest->gen->arena;
-	enum { BITS = 4 }; /* of an element */
-	set_step(tile, q);
-	const Value *low = value_cast(arena, DTYPE_I32, tile_packed_load(tile));
-	set_step(tile, q + 1);
-	const Value *high = value_cast(arena, DTYPE_I32, tile_packed_load(tile));
-	const Value *bits = value_number(arena, DTYPE_I32, 1 << BITS);
-	low = value_binary(arena, OP_MOD, low, bits);
-	high = value_binary(arena, OP_MUL, high, bits);
-	return value_cast(arena, DTYPE_U8, value_binary(arena, OP_ADD, low, high));
-}
-
-/* Words of lanes from lo on; `filled`: zeros behind the last column. */
-static Block words_of(Tile *tile, const TilePart *part, int64_t lo, int64_t hi, bool filled)
-{
-	Gen *gen = tile->nest->gen;
-	Body body = {0};
-	const Value *zero = value_number(gen->arena, DTYPE_U8, 0);
-	set_step(tile, 0);
-	const Ix *word = tile_pack_to(tile, part);
-	for (int64_t q = 0; q < TILE_WORD; q += 2)
-		PUSH(gen->arena, body.stmts,
-		     stmt_store(gen->arena, tile->packed, ix_plus(gen->program, word, q), OP_NONE,
-				filled ? zero : byte_of(tile, q)));
-	return block_of(gen, stmt_for(gen->arena, tile->lane, tile_const(tile, lo),
-				      tile_const(tile, hi), body_block(&body)));
-}
-
-Block tile_word_fill(Tile *tile, const TilePart *part)
-{
-	Body body = {0};
-	int64_t width = tile_width(tile, part->step);
-	gen_append(tile->nest->gen, &body, words_of(tile, part, 0, part->step, false));
-	if (width > part->step)
-		gen_append(tile->nest->gen, &body, words_of(tile, part, part->step, width, true));
-	return over_words(tile, body_block(&body));
-}
-
-/* ---- what is added ---- */
 
 Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 {

@@ -404,8 +404,9 @@ static Block transpose_block(const Transpose *of, Block block)
 			one = transpose_stmt(&t);
 		} else {
 			Block inner = transpose_block(of, stmt->body);
-			if (inner.stmts != stmt->body.stmts)
-				one = block_one(of->arena, stmt_with(of->arena, stmt, inner));
+			one = inner.stmts != stmt->body.stmts
+				      ? block_one(of->arena, stmt_with(of->arena, stmt, inner))
+				      : transpose_lines(of, stmt);
 		}
 		changed |= one.n != 1 || one.stmts[0] != stmt;
 		body_append(of->arena, &body, one);

@@ -1,5 +1,5 @@
 /* A copy in tiles that are transposed, shared by transpose.c (which tiles) and
- * transpose_emit.c (their loops). */
+ * transpose_emit.c (their loops), and one line by line. */
 #ifndef TSR_TRANSFORM_TRANSPOSE_H
 #define TSR_TRANSFORM_TRANSPOSE_H
 
@@ -50,5 +50,7 @@ static inline const Value *transposed_load(const Value *value)
 
 /* The nest in tiles; requires the tile's sides and locals. */
 Block transpose_emit(const Transpose *t);
+/* transpose_lines.c: the statement, where it is a copy that lines suit: line by line. */
+Block transpose_lines(const Transpose *t, const Stmt *stmt);
 
 #endif
