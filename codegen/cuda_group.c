@@ -29,8 +29,9 @@ static GroupNest nest_of(const Module *m, const Kernel *kernel, const Stmt *loop
 
 static const char *function_of(Arena *arena, const GroupNest *g)
 {
-	return arena_printf(arena, "tsr_m64n%lldk16_%s_%d%d", (long long)g->columns,
-			    matrix_row(g->nest.op)->ptx, g->a_transposed, g->b_transposed);
+	const MatrixRow *matrix = matrix_row(g->nest.op);
+	return arena_printf(arena, "tsr_m64n%lldk%u_%s_%d%d", (long long)g->columns, matrix->k,
+			    matrix->ptx, g->a_transposed, g->b_transposed);
 }
 
 void cuda_group_loop(KernelText *k, const Stmt *loop)
@@ -52,8 +53,7 @@ void cuda_group_loop(KernelText *k, const Stmt *loop)
 	fprintf(k->out, "%s(&%s, &%s, &%s, %lld);\n", function_of(k->arena, &g),
 		c_fragment_element(k, set->local, set->ixs, "0"),
 		c_buffer_element(k, g.a, g.a_from), c_buffer_element(k, g.b, g.b_from),
-		(long long)(g.steps * matrix_row(g.nest.op)->k * GROUP_LINE *
-			    (int64_t)sizeof(uint16_t)));
+		(long long)(g.steps * matrix_row(g.nest.op)->k * GROUP_LINE));
 	k->indent--;
 	c_kernel_indent(k);
 	fprintf(k->out, "}\n");
@@ -68,27 +68,42 @@ static void put_registers(FILE *out, int64_t n)
 		fprintf(out, "%s%%%lld", i ? ", " : "", (long long)i);
 }
 
-static void put_function(FILE *out, const char *name, const GroupNest *g)
+/* Instructions of two bytes an element say whether operands are transposed. */
+static void put_device_function(FILE *out, const char *name, const GroupNest *g)
 {
-	const char *type = matrix_row(g->nest.op)->ptx;
+	const MatrixRow *matrix = matrix_row(g->nest.op);
+	const char *type = matrix->ptx, *c = c_type(g->dtype);
 	int64_t n = g->columns / 2;
 	fprintf(out,
-		"#ifdef __CUDACC__\nTSR_INLINE void %s(float *sums, const uint16_t *a, const uint16_t *b, uint32_t next)\n{\n"
+		"TSR_INLINE void %s(float *sums, const %s *a, const %s *b, uint32_t next)\n{\n"
 		"\tasm volatile(\"{\\n\\t.reg .pred tsr_p;\\n\\tsetp.ne.b32 tsr_p, %%%lld, 0;\\n\\t\"\n"
-		"\t\t     \"wgmma.mma_async.sync.aligned.m64n%lldk16.f32.%s.%s {",
-		name, (long long)n + 2, (long long)g->columns, type, type);
+		"\t\t     \"wgmma.mma_async.sync.aligned.m64n%lldk%u.f32.%s.%s {",
+		name, c, c, (long long)n + 2, (long long)g->columns, matrix->k, type, type);
 	put_registers(out, n);
-	fprintf(out, "}, %%%lld, %%%lld, tsr_p, 1, 1, %d, %d;\\n\\t}\"\n\t\t     :", (long long)n,
-		(long long)n + 1, g->a_transposed, g->b_transposed);
+	fprintf(out, "}, %%%lld, %%%lld, tsr_p, 1, 1", (long long)n, (long long)n + 1);
+	if (matrix->format != FORMAT_TF32)
+		fprintf(out, ", %d, %d", g->a_transposed, g->b_transposed);
+	fprintf(out, ";\\n\\t}\"\n\t\t     :");
 	for (int64_t i = 0; i < n; i++)
 		fprintf(out, "%s \"+f\"(sums[%lld])", i ? "," : "", (long long)i);
 	fprintf(out,
-		"\n\t\t     : \"l\"(tsr_group_a(a, %d, next)), \"l\"(tsr_group_b(b, next)), \"r\"(1) : \"memory\");\n}\n#else\n",
+		"\n\t\t     : \"l\"(tsr_group_a(a, %d, next)), \"l\"(tsr_group_b(b, next)), \"r\"(1) : \"memory\");\n}\n",
 		g->a_transposed);
+}
+
+static void put_function(FILE *out, const char *name, const GroupNest *g)
+{
+	const MatrixRow *matrix = matrix_row(g->nest.op);
+	const char *c = c_type(g->dtype);
+	fprintf(out, "#ifdef __CUDACC__\n");
+	put_device_function(out, name, g);
 	fprintf(out,
-		"static inline void %s(float *sums, const uint16_t *a, const uint16_t *b, uint32_t next)\n{\n"
-		"\ttsr_group(sums, %lld, a, %d, b, %d, next, tsr_of_%s);\n}\n#endif\n\n",
-		name, (long long)g->columns, g->a_transposed, g->b_transposed, type);
+		"#else\nstatic inline void %s(float *sums, const %s *a, const %s *b, uint32_t next)\n{\n"
+		"\tconst tsr_operand of_a = {a, next, %zu, %d, tsr_at_%s}, of_b = {b, next, %zu, %d, tsr_at_%s};\n"
+		"\ttsr_group(sums, %lld, %u, &of_a, &of_b);\n}\n#endif\n\n",
+		name, c, c, dtype_bytes(g->dtype), g->a_transposed, matrix->ptx,
+		dtype_bytes(g->dtype), g->b_transposed, matrix->ptx, (long long)g->columns,
+		matrix->k);
 }
 
 typedef struct Functions {
@@ -234,7 +249,7 @@ static void put_map(const KernelText *k, const Stmt *copy)
 	fprintf(k->out, "}, (const int32_t[]){");
 	for (uint32_t i = 0; i < copy->naxes; i++)
 		fprintf(k->out, "%s%lld", i ? ", " : "", (long long)copy->axes[i].box);
-	fprintf(k->out, "}), ");
+	fprintf(k->out, "}, %zu), ", dtype_bytes(k->m->program->buffers.at[copy->buffer].dtype));
 }
 
 void cuda_put_maps(const KernelText *k)

@@ -89,18 +89,19 @@ TSR_INLINE uint64_t tsr_group_operand(uint32_t at, uint32_t next)
 }
 
 /* The first of the four warps' rows, from where a warp's own begin. */
-TSR_INLINE uint64_t tsr_group_a(const uint16_t *from, int32_t turned, uint32_t next)
+TSR_INLINE uint64_t tsr_group_a(const void *from, int32_t turned, uint32_t next)
 {
 	const uint32_t back = (uint32_t)TSR_THREAD / 32 % 4 * (turned ? 32 : 2048);
 	return tsr_group_operand(tsr_shared_at(from) - back, next);
 }
 
-TSR_INLINE uint64_t tsr_group_b(const uint16_t *from, uint32_t next) { return tsr_group_operand(tsr_shared_at(from), next); }
+TSR_INLINE uint64_t tsr_group_b(const void *from, uint32_t next) { return tsr_group_operand(tsr_shared_at(from), next); }
 #else
+/* bytes: of an element */
 typedef struct tsr_map {
-	const uint16_t *at;
+	const unsigned char *at;
 	int64_t extent[5], stride[5];
-	int32_t box[5], n;
+	int32_t box[5], n, bytes;
 } tsr_map;
 #define TSR_MAP const tsr_map
 #define TSR_THREADS_BEHIND(i, n, m, first) TSR_THREADS(i, n, m)
@@ -134,14 +135,15 @@ static inline void tsr_await(const int64_t *ring, int32_t n, int32_t arrivals, i
 		__builtin_trap();
 }
 
-static inline uint16_t *tsr_swizzled(const uint16_t *at)
+static inline unsigned char *tsr_swizzled(const void *at)
 {
-	return (uint16_t *)((uintptr_t)at ^ ((uintptr_t)at >> 7 & 7) << 4);
+	return (unsigned char *)((uintptr_t)at ^ ((uintptr_t)at >> 7 & 7) << 4);
 }
 
-static inline tsr_map tsr_map_of(const void *at, int32_t n, const int64_t *extent, const int64_t *stride, const int32_t *box)
+static inline tsr_map tsr_map_of(const void *at, int32_t n, const int64_t *extent, const int64_t *stride, const int32_t *box,
+				 int32_t bytes)
 {
-	tsr_map map = {.at = at, .n = n};
+	tsr_map map = {.at = at, .n = n, .bytes = bytes};
 	for (int32_t i = 0; i < n; i++) {
 		map.extent[i] = extent[i];
 		map.stride[i] = stride[i];
@@ -150,7 +152,21 @@ static inline tsr_map tsr_map_of(const void *at, int32_t n, const int64_t *exten
 	return map;
 }
 
-static inline void tsr_copy(uint16_t *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, const int64_t *first)
+/* An element as it comes to shared memory: of four bytes rounded to tf32. NULL: it is 0. */
+static inline void tsr_copy_element(unsigned char *to, const unsigned char *from, int32_t bytes)
+{
+	float x = 0;
+	memset(to, 0, (size_t)bytes);
+	if (from != NULL && bytes == 4) {
+		memcpy(&x, from, 4);
+		x = tsr_tf32(x);
+		memcpy(to, &x, 4);
+	} else if (from != NULL) {
+		memcpy(to, from, (size_t)bytes);
+	}
+}
+
+static inline void tsr_copy(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, const int64_t *first)
 {
 	int64_t elements = 1;
 	for (int32_t i = 0; i < map->n; i++)
@@ -164,9 +180,10 @@ static inline void tsr_copy(uint16_t *to, const tsr_map *map, int64_t *ring, int
 			from += at * map->stride[i];
 			rest /= map->box[i];
 		}
-		*tsr_swizzled(to + k) = inside ? map->at[from] : 0;
+		tsr_copy_element(tsr_swizzled((unsigned char *)to + k * map->bytes),
+				 inside ? map->at + from * map->bytes : NULL, map->bytes);
 	}
-	ring[visit % n] -= elements * 2 * ((int64_t)1 << 32);
+	ring[visit % n] -= elements * map->bytes * ((int64_t)1 << 32);
 }
 #define TSR_COPY(to, map, ring, n, visit, ...) tsr_copy(to, map, ring, n, visit, (const int64_t[]){__VA_ARGS__})
 #define tsr_copy_2 TSR_COPY
@@ -174,24 +191,52 @@ static inline void tsr_copy(uint16_t *to, const tsr_map *map, int64_t *ring, int
 #define tsr_copy_4 TSR_COPY
 #define tsr_copy_5 TSR_COPY
 
-/* sums[q][i][j] of a warp's 16 rows and 8 columns for each q, of 16 terms more. An operand has lines of 64 elements along k,
- * or, turned, along its side: `next` bytes from 64 of these to the next. */
-static inline const uint16_t *tsr_group_element(const uint16_t *from, int32_t turned, uint32_t next, int32_t at, int32_t k)
+/* An operand has lines of 128 bytes along k, or, turned, along its side: `next` bytes from those to the next. */
+typedef struct tsr_operand {
+	const void *from;
+	uint32_t next;
+	int32_t bytes, turned;
+	double (*of)(const void *);
+} tsr_operand;
+
+static inline double tsr_at_bf16(const void *at)
 {
-	return tsr_swizzled(turned ? from + at / 64 * (int64_t)(next / 2) + k * 64 + at % 64 : from + at * 64 + k);
+	uint16_t x;
+	memcpy(&x, at, 2);
+	return tsr_of_bf16(x);
 }
 
-static inline void tsr_group(float *sums, int32_t columns, const uint16_t *a, int32_t a_turned, const uint16_t *b, int32_t b_turned,
-			     uint32_t next, double (*of)(uint16_t))
+static inline double tsr_at_f16(const void *at)
+{
+	uint16_t x;
+	memcpy(&x, at, 2);
+	return tsr_of_f16(x);
+}
+
+static inline double tsr_at_tf32(const void *at)
+{
+	float x;
+	memcpy(&x, at, 4);
+	return (double)x;
+}
+
+static inline double tsr_operand_element(const tsr_operand *o, int32_t at, int32_t k)
+{
+	const int32_t line = 128 / o->bytes;
+	const int64_t element = o->turned ? at / line * (int64_t)(o->next / (uint32_t)o->bytes) + k * line + at % line : at * line + k;
+	return o->of(tsr_swizzled((const unsigned char *)o->from + element * o->bytes));
+}
+
+/* sums[q][i][j] of a warp's 16 rows and 8 columns for each q, of k terms more. */
+static inline void tsr_group(float *sums, int32_t columns, int32_t k, const tsr_operand *a, const tsr_operand *b)
 {
 	for (int32_t i = 0; i < 16; i++)
 		for (int32_t j = 0; j < columns; j++) {
 			double products[16];
-			for (int32_t k = 0; k < 16; k++)
-				products[k] = of(*tsr_group_element(a, a_turned, next, i, k)) *
-					      of(*tsr_group_element(b, b_turned, next, j, k));
+			for (int32_t n = 0; n < k; n++)
+				products[n] = tsr_operand_element(a, i, n) * tsr_operand_element(b, j, n);
 			float *sum = &sums[j / 8 * 128 + i * 8 + j % 8];
-			*sum = tsr_tensor_sum(*sum, products, 16);
+			*sum = tsr_tensor_sum(*sum, products, k);
 		}
 }
 #endif

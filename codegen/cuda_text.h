@@ -81,7 +81,8 @@ void cuda_put_maps(const KernelText *k);
  *   ARG      := NAME | "$" NAME | ID ["+" SIZE]        a dim, place or step; a scalar; elements from the buffer's start
  *             | "tensor" ID ("of" NUMBER "in" SIZE "by" SIZE)+    a map of a tensor, whose boxes are swizzled by 128
  *                                                     bytes: of each axis what a box has, its extent and the elements
- *                                                     between neighbours, the innermost first
+ *                                                     between neighbours, the innermost first; of f32 elements are
+ *                                                     rounded to tf32
  *   ID       := "%" NUMBER                                  a buffer
  *
  *   SIZE     := PRODUCT (("+" | "-") PRODUCT)*;  PRODUCT := FACTOR (("*" | "/") FACTOR)*, quotients are exact

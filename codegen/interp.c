@@ -190,8 +190,13 @@ static void run_copy(Interp *in, const Stmt *stmt)
 	int64_t first = interp_ix(in, stmt->ix), n = 1;
 	for (uint32_t i = 0; i < stmt->naxes; i++)
 		n *= stmt->axes[i].box;
-	for (int64_t k = 0; k < n; k++)
-		start_copy(in, stmt, first + k, box_element(in, stmt, k));
+	bool rounds = stmt->value->dtype == DTYPE_F32; /* as TMA does, to tf32 */
+	for (int64_t k = 0; k < n; k++) {
+		Scalar element = box_element(in, stmt, k);
+		if (rounds)
+			element.f = (double)matrix_tf32((float)element.f);
+		start_copy(in, stmt, first + k, element);
+	}
 	in->steps -= n;
 }
 

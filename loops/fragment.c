@@ -345,8 +345,9 @@ static bool is_factor(const Recognize *r, const Value *value, MatrixRole role)
 /* An element in shared memory that is swizzled, of the format. */
 static bool is_loaded(const Recognize *r, const Value *value)
 {
-	const Value *load = value->kind == VALUE_CAST ? value->args[0] : NULL;
-	if (!load || load->kind != VALUE_LOAD || matrix_row(r->nest->op)->format == FORMAT_TF32)
+	bool cast = matrix_row(r->nest->op)->format != FORMAT_TF32;
+	const Value *load = !cast ? value : value->kind == VALUE_CAST ? value->args[0] : NULL;
+	if (!load || load->kind != VALUE_LOAD)
 		return false;
 	const Buffer *buffer = &r->program->buffers.at[load->buffer];
 	return buffer->swizzled && buffer->dtype == shared_dtype(r->nest->op);

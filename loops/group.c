@@ -30,10 +30,10 @@ typedef struct Side {
 } Side;
 
 /* Where element `at` of the side, and k of all steps, is to be. */
-static int64_t place_of(bool transposed, int64_t at, int64_t k, int64_t k_all)
+static int64_t place_of(const GroupNest *g, bool transposed, int64_t at, int64_t k, int64_t k_all)
 {
-	return transposed ? at / GROUP_LINE * GROUP_LINE * k_all + k * GROUP_LINE + at % GROUP_LINE
-			  : at * GROUP_LINE + k;
+	int64_t line = group_line(g->dtype);
+	return transposed ? at / line * line * k_all + k * line + at % line : at * line + k;
 }
 
 /* Does the index lie there wherever these loops are, and begin a whole number of 1024 bytes from the start? */
@@ -44,8 +44,8 @@ static bool lies_so(Program *program, const Kernel *kernel, const GroupNest *g, 
 	Interval *iters = ARENA_ARRAY(arena, Interval, kernel->niters + 1), at, first;
 	int64_t outer = trips(program, side->outer), k = trips(program, side->k),
 		k_all = k * g->steps;
-	bool fits =
-		ix_interval(program, side->ix, iters, &first) && first.lo % SWIZZLED_ELEMENTS == 0;
+	bool fits = ix_interval(program, side->ix, iters, &first) &&
+		    first.lo % group_swizzle(g->dtype) == 0;
 	for (int64_t n = 0; fits && n < outer * side->width * k_all; n++) {
 		int64_t in_side = n / k_all, in_k = n % k_all;
 		iters[side->outer->iter].lo = in_side / side->width;
@@ -57,7 +57,7 @@ static bool lies_so(Program *program, const Kernel *kernel, const GroupNest *g, 
 		for (size_t i = 0; i < sizeof set / sizeof *set; i++)
 			iters[set[i]].hi = iters[set[i]].lo;
 		fits = ix_interval(program, side->ix, iters, &at) &&
-		       at.lo - first.lo == place_of(transposed, in_side, in_k, k_all);
+		       at.lo - first.lo == place_of(g, transposed, in_side, in_k, k_all);
 	}
 	arena_free(arena);
 	return fits;
@@ -74,7 +74,7 @@ static bool others_are_whole(Program *program, const GroupNest *g, const Side *s
 			is_own |= ix_uses(linear.terms.at[i].atom, own[k]);
 		int64_t coef;
 		if (!is_own && (!size_is_const(program->sizes, linear.terms.at[i].coef, &coef) ||
-				coef % SWIZZLED_ELEMENTS != 0))
+				coef % group_swizzle(g->dtype) != 0))
 			return false;
 	}
 	return true;
@@ -84,8 +84,9 @@ static const char *check_places(Program *program, const Kernel *kernel, const St
 				const GroupNest *g)
 {
 	const Value *const *args = g->nest.set->value->args;
-	Side a = {args[0]->args[0]->ix, row, g->nest.row, g->nest.step, matrix_row(g->nest.op)->m};
-	Side b = {args[1]->args[0]->ix, g->matrix, g->nest.column, g->nest.step,
+	Side a = {group_load(args[0])->ix, row, g->nest.row, g->nest.step,
+		  matrix_row(g->nest.op)->m};
+	Side b = {group_load(args[1])->ix, g->matrix, g->nest.column, g->nest.step,
 		  matrix_row(g->nest.op)->n};
 	if (row->threads % (GROUP_WARPS * WARP) != 0 || trips(program, row) % GROUP_WARPS != 0)
 		return "a warpgroup of threads that are not four warps, from a multiple of four on";
@@ -116,8 +117,8 @@ static const Ix *from_of(Program *program, const Ix *ix, const Stmt *const *loop
 
 static bool find_operands(Program *program, GroupNest *g)
 {
-	const Value *a = g->nest.set->value->args[0]->args[0],
-		    *b = g->nest.set->value->args[1]->args[0];
+	const Value *a = group_load(g->nest.set->value->args[0]),
+		    *b = group_load(g->nest.set->value->args[1]);
 	const Stmt *of_a[] = {g->nest.row, g->nest.step}, *of_b[] = {g->nest.column, g->nest.step};
 	Size as[2], bs[2];
 	g->a = a->buffer;
@@ -128,7 +129,7 @@ static bool find_operands(Program *program, GroupNest *g)
 		return false;
 	g->a_transposed = size_is(program->sizes, as[0], 1);
 	g->b_transposed = size_is(program->sizes, bs[0], 1);
-	return true;
+	return g->dtype != DTYPE_F32 || (!g->a_transposed && !g->b_transposed);
 }
 
 const char *group_nest(Program *program, const Kernel *kernel, const Stmt *row, const Stmt *loop,
@@ -142,7 +143,8 @@ const char *group_nest(Program *program, const Kernel *kernel, const Stmt *row, 
 	const Stmt *set = g->nest.set;
 	const KernelLocal *sums = &kernel->locals[set->local];
 	g->steps = trips(program, loop);
-	if (g->steps > GROUP_LINE / matrix_row(g->nest.op)->k)
+	g->dtype = group_load(set->value->args[0])->dtype;
+	if (g->steps > group_line(g->dtype) / matrix_row(g->nest.op)->k)
 		return "more steps of a warpgroup than a line has";
 	int64_t matrices = trips(program, g->matrix);
 	bool few = matrices <= GROUP_COLUMNS / matrix_row(g->nest.op)->n;

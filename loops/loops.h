@@ -127,8 +127,8 @@
  * threads that stand in different loops of a block go on each at its own pace, and the rounds of a loop around both
  * need no BARRIER: mbarriers.h.
  *
- * A `swizzled` buffer is shared, of elements of two bytes; copies store to it and products of a warpgroup read it,
- * nothing else touches it. The hardware stores 16 bytes of each 128 elsewhere there, which only these two see.
+ * A `swizzled` buffer is shared, of bf16, f16 or f32; copies store to it, of f32 what is rounded to tf32, and products of a
+ * warpgroup read it, nothing else touches it. The hardware stores 16 bytes of each 128 elsewhere there, which only these two see.
  *
  * On a GPU a VECTOR loop stands in a loop of a block or of a grid, and its lanes are whole 16 bytes of what they
  * touch, or 8, or two lanes 4; of buffers those begin at a multiple of as many elements.

@@ -25,15 +25,17 @@ void verify_completion(Verify *v, const Stmt *stmt)
 static void check_axes(Verify *v, const Stmt *stmt)
 {
 	Sizes *sizes = v->program->sizes;
-	Size last = size_const(sizes, 0), eight = size_const(sizes, 8);
+	Dtype dtype = v->program->buffers.at[stmt->buffer].dtype;
+	Size last = size_const(sizes, 0);
+	Size aligned = size_const(sizes, GROUP_ALIGNED / (int64_t)dtype_bytes(dtype));
 	FAIL_UNLESS(v, stmt->naxes > 0 && stmt->naxes <= TENSOR_AXES_MOST, "a box without axes");
 	for (uint32_t i = 0; i < stmt->naxes; i++) {
 		const TensorAxis *axis = &stmt->axes[i];
 		bool fits = !size_is_bad(axis->extent) && !size_is_bad(axis->stride) &&
 			    axis->box > 0 && axis->box <= BOX_MOST;
-		bool stride = i ? size_divides(sizes, eight, axis->stride)
+		bool stride = i ? size_divides(sizes, aligned, axis->stride)
 				: size_is(sizes, axis->stride, 1);
-		FAIL_UNLESS(v, fits && (i || axis->box == GROUP_LINE),
+		FAIL_UNLESS(v, fits && (i || axis->box == group_line(dtype)),
 			    "a box that no instruction copies");
 		FAIL_UNLESS(v, stride,
 			    "a box of elements that do not lie at multiples of 16 bytes");
@@ -53,7 +55,8 @@ void verify_copy(Verify *v, const Stmt *stmt)
 	const Buffer *to = &v->program->buffers.at[stmt->buffer];
 	FAIL_UNLESS(v,
 		    to->swizzled && to->shared &&
-			    (to->dtype == DTYPE_BF16 || to->dtype == DTYPE_F16),
+			    (to->dtype == DTYPE_BF16 || to->dtype == DTYPE_F16 ||
+			     to->dtype == DTYPE_F32),
 		    "a box that is not copied to a swizzled buffer");
 	verify_ix(v, stmt->ix);
 	FAIL_UNLESS(v, stmt->value && stmt->value->kind == VALUE_LOAD, "a box of no tensor");

@@ -163,7 +163,7 @@ static const Stmt *wrong_threads(Program *program, const Kernel *kernel, const B
 int64_t buffer_shared_bytes(const Program *program, const Buffer *buffer)
 {
 	int64_t n, each = dtype_bytes(buffer->dtype);
-	int64_t aligned = buffer->swizzled || buffer->arrivals ? SWIZZLED_BYTES : SHARED_ALIGNED;
+	int64_t aligned = buffer->swizzled || buffer->arrivals ? GROUP_SWIZZLE : SHARED_ALIGNED;
 	if (!size_is_const(program->sizes, buffer->elements, &n) || n < 0 || n > INT32_MAX)
 		return INT64_MAX;
 	return (n * each + aligned - 1) / aligned * aligned;
@@ -195,7 +195,7 @@ bool kernel_has_mbarriers(const Program *program, const Kernel *kernel)
 	return any;
 }
 
-/* What is swizzled begins at a whole number of SWIZZLED_BYTES where all else of the kernel's is so, too. */
+/* What is swizzled begins at a whole number of GROUP_SWIZZLE where all else of the kernel's is so, too. */
 static bool is_mixed(const Program *program, const Kernel *kernel)
 {
 	Arena *arena = arena_new();

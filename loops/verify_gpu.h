@@ -22,9 +22,6 @@ enum { SHARED_ALIGNED = 16 }; /* bytes that shared buffers begin at a multiple o
 /* Bytes of a shared buffer, in whole SHARED_ALIGNED; of all that a kernel has. INT64_MAX: not a constant. */
 int64_t buffer_shared_bytes(const Program *program, const Buffer *buffer);
 int64_t gpu_shared_bytes(const Program *program, const Kernel *kernel);
-enum {
-	SWIZZLED_BYTES = 1024
-}; /* that swizzled buffers, and mbarriers, begin at a multiple of and take whole */
 bool kernel_has_mbarriers(const Program *program, const Kernel *kernel);
 /* ... where a launch has to ask for them, else 0. Requires: the program is for a GPU. */
 int64_t gpu_shared_asked(const Program *program, const Kernel *kernel);

@@ -104,7 +104,7 @@ static bool fits(const Walk *w, const Stmt *copy, Interval first, int64_t elemen
 	const Buffer *to = buffer_of(w, copy->buffer);
 	return first.lo == first.hi && first.lo >= 0 &&
 	       first.lo + elements <= constant(w, to->elements) &&
-	       first.lo % SWIZZLED_ELEMENTS == 0 && to->swizzled;
+	       first.lo % group_swizzle(to->dtype) == 0 && to->swizzled;
 }
 
 static void walk_copy(Walk *w, const Stmt *stmt)
@@ -160,7 +160,7 @@ static const char *find_nest(Walk *w, const Stmt *loop, GroupNest *nest)
 /* So many elements of an operand, as group_nest has shown, from where all loops are 0 on. */
 static void read_operand(Walk *w, const Stmt *stmt, const Value *operand, int64_t elements)
 {
-	const Value *load = operand->args[0];
+	const Value *load = group_load(operand);
 	Interval at;
 	if (!ix_interval(w->program, load->ix, w->iters, &at))
 		fail(w, stmt, "a product at places that are not known");

@@ -44,10 +44,21 @@ static const GpuTile tiles_16_groups[] = {
 };
 
 /* Of tf32, by the same rules at half the rate. */
-static const GpuTile tiles_tf32[] = {
-	{64, 128, 32, 64, 16, 2, 2.0, .159, .159, .82, false},
-	{64, 64, 32, 32, 16, 4, 2.0, .081, .079, .41, false},
-	{16, 64, 16, 16, 32, 6, 2.0, .130, .089, .10, false},
+#define TILES_TF32                                                    \
+	{64, 128, 32, 64, 16, 2, 2.0, .159, .159, .82, false},        \
+		{64, 64, 32, 32, 16, 4, 2.0, .081, .079, .41, false}, \
+	{                                                             \
+		16, 64, 16, 16, 32, 6, 2.0, .130, .089, .10, false    \
+	}
+static const GpuTile tiles_tf32[] = {TILES_TF32};
+
+/* ... and by warpgroups, where a step of 32 is as much work, and as many bytes, as one of 64 of two bytes. */
+static const GpuTile tiles_tf32_groups[] = {
+	TILES_TF32,
+	{128, 64, 16, 64, 32, 1, 1.74, .208, .137, .84, true},
+	{128, 128, 16, 128, 32, 1, 1.78, .287, .246, 1.01, true},
+	{128, 192, 16, 192, 32, 1, 1.58, .429, .429, 1.45, true},
+	{128, 256, 16, 256, 32, 1, 1.37, .576, .576, 1.82, true},
 };
 
 static const GpuAttention attention[] = {{64, 64, 8, 4, 64}, {32, 32, 4, 4, 128}};
@@ -60,12 +71,12 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 	{                                        \
 		list, sizeof list / sizeof *list \
 	}
-#define TILES_OF(tiles_16)                                                                    \
+#define TILES_OF(tiles_16, tiles_tf32)                                                        \
 	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2,     \
 		4 / 3.5e6, 64, attention, sizeof attention / sizeof *attention, attention_16, \
 		sizeof attention_16 / sizeof *attention_16, 64, 8, 16
 
-#define TILES TILES_OF(tiles_16)
+#define TILES TILES_OF(tiles_16, tiles_tf32)
 
 static const GpuTarget gpus[] = {
 	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, LINE_BYTES, 0, 0, 256, 32, 48, ROWS, COLUMNS,
@@ -73,7 +84,7 @@ static const GpuTarget gpus[] = {
 	{"sm_90", 1024, SHARED(99, 228), BLOCKS_MOST, LINE_BYTES, NEXT_LINES, NEXT_BLOCKS, 256, 32,
 	 48, ROWS, COLUMNS, 132, RASTER, TILES, 16, 1024, 80},
 	{"sm_90a", 1024, SHARED(227, 228), BLOCKS_MOST, LINE_BYTES, NEXT_LINES, NEXT_BLOCKS, 256,
-	 32, 48, ROWS, COLUMNS, 132, RASTER, TILES_OF(tiles_16_groups), 16, 1024, 80},
+	 32, 48, ROWS, COLUMNS, 132, RASTER, TILES_OF(tiles_16_groups, tiles_tf32_groups), 16, 1024, 80},
 	{"sm_100", 1024, SHARED(99, 228), BLOCKS_MOST, LINE_BYTES, NEXT_LINES, NEXT_BLOCKS, 256, 32,
 	 48, ROWS, COLUMNS, 148, RASTER, TILES, 16, 1024, 86},
 	{"sm_120", 1024, SHARED(99, 100), BLOCKS_MOST, LINE_BYTES, NEXT_LINES, NEXT_BLOCKS, 256, 32,

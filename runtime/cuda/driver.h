@@ -69,6 +69,7 @@ enum {
 	CU_POINTER_RANGE_BYTES = 12,
 	CU_TENSOR_F16 = 6,
 	CU_TENSOR_BF16 = 9,
+	CU_TENSOR_TF32 = 11,	   /* f32, rounded as it is copied */
 	CU_TENSOR_SWIZZLE_128 = 3, /* bytes */
 	CU_TENSOR_PROMOTE_128 = 2, /* ... that are read into the second cache at once */
 	CU_TENSOR_MAP_BYTES = 128,

@@ -62,7 +62,9 @@ static int set_map(const Runner *r, const PlanArg *arg, unsigned char *map)
 	if (code != TSR_OK)
 		return code;
 	uint64_t at = place_of(r, arg->index);
-	int type = buffer->dtype == DTYPE_BF16 ? CU_TENSOR_BF16 : CU_TENSOR_F16;
+	int type = buffer->dtype == DTYPE_BF16	? CU_TENSOR_BF16
+		   : buffer->dtype == DTYPE_F32 ? CU_TENSOR_TF32
+						: CU_TENSOR_F16;
 	char what[200];
 	snprintf(what, sizeof what, "the map of %.150s", buffer->name);
 	return device_check(

@@ -217,8 +217,8 @@ static void read_tensor(Reader *r, PlanArg *arg)
 	if (!arg->naxes)
 		text_fault(&r->text, "a tensor has no axes");
 	Dtype dtype = *r->text.fault ? DTYPE_F16 : r->plan->buffers[arg->index].dtype;
-	if (dtype != DTYPE_F16 && dtype != DTYPE_BF16)
-		text_fault(&r->text, "a tensor is of f16 or bf16");
+	if (dtype != DTYPE_F16 && dtype != DTYPE_BF16 && dtype != DTYPE_F32)
+		text_fault(&r->text, "a tensor is of f16, bf16 or f32");
 }
 
 static void read_arg(Reader *r)

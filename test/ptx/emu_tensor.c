@@ -31,6 +31,7 @@ static CUresult encode(void *map, const CUtensorMapShape *s)
 	made.rank = (uint8_t)s->rank;
 	made.bytes = element_bytes[s->type];
 	made.swizzle = (uint8_t)s->swizzle;
+	made.rounds = s->type == TENSOR_TF32;
 	made.base = s->base;
 	if (s->box[0] * made.bytes % 16 || (s->swizzle && s->box[0] * made.bytes > LINE))
 		return CUDA_ERROR_INVALID_VALUE;

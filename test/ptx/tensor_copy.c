@@ -46,6 +46,16 @@ static const unsigned char *element(PtxThread *t, const PtxAsync *a, uint32_t nu
 	return from;
 }
 
+/* To the nearest number of tf32, of two the one further from zero: which one a device takes was not measured. */
+static void put_rounded(unsigned char *place, const unsigned char *from)
+{
+	uint32_t bits;
+	memcpy(&bits, from, sizeof bits);
+	if ((bits & 0x7f800000) != 0x7f800000)
+		bits = (bits + 0x1000) & 0xffffe000;
+	memcpy(place, &bits, sizeof bits);
+}
+
 /* All places are touched; with `done` they are written. False: a fault. */
 bool ptx_tensor_copy(PtxThread *t, PtxInstr *in, const PtxAsync *a)
 {
@@ -58,7 +68,9 @@ bool ptx_tensor_copy(PtxThread *t, PtxInstr *in, const PtxAsync *a)
 		const unsigned char *from = place ? element(t, a, i) : NULL;
 		if (t->block->run->failed)
 			return false;
-		if (a->done && from != NULL)
+		if (a->done && from != NULL && map->rounds)
+			put_rounded(place, from);
+		else if (a->done && from != NULL)
 			memcpy(place, from, map->bytes);
 		else if (a->done)
 			memset(place, 0, map->bytes);

@@ -5,12 +5,13 @@
 
 #include <stdint.h>
 
-enum { TENSOR_AXES = 5, TENSOR_MAP_BYTES = 128, TENSOR_SWIZZLE_128 = 3 };
+enum { TENSOR_AXES = 5, TENSOR_MAP_BYTES = 128, TENSOR_SWIZZLE_128 = 3, TENSOR_TF32 = 11 };
 
 /* The innermost axis first, whose elements lie side by side. */
 typedef struct PtxTensorMap {
 	uint32_t magic;
-	uint8_t rank, bytes, swizzle, nothing; /* bytes: of an element */
+	uint8_t rank, bytes, swizzle,
+		rounds; /* bytes: of an element; rounds: f32 to tf32 as it is copied */
 	uint64_t base;
 	uint64_t strides[TENSOR_AXES - 1]; /* bytes, of all axes but the first */
 	uint32_t last[TENSOR_AXES];	   /* of each axis the last index */

@@ -218,7 +218,8 @@ static const char *no_tile(const Choose *c, const TileWanted *wanted)
 	Arena *arena = c->t->program->arena;
 	if (asks_unfit_group(c, *wanted))
 		return "a tile by warpgroups has operands that TMA copies: elements of one axis side by side, "
-		       "those of the others a multiple of 16 bytes apart";
+		       "those of the others a multiple of 16 bytes apart; of f32 along the sum, with "
+		       "--f32-matmul=tf32";
 	const char *text = "a GPU has tiles of";
 	GpuTiles tiles = tiles_of(c);
 	for (int64_t i = 0; i < tiles.n; i++) {

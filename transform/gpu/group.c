@@ -22,8 +22,8 @@
  * What a box has behind the end of the tensor is 0: steps behind the last one add nothing, rows and columns are not
  * stored. With --gpu-promote a round ends with its products, which then may go to the f32 sums.
  *
- * Both operands are elements of 16 bits in a buffer from its first element on, at a sum of multiples of their loops, of
- * which one is 1 and the others multiples of 16 bytes.
+ * Both operands are elements of 16 bits, or of f32 that TMA rounds to tf32 and that lie along the sum, in a buffer from its
+ * first element on, at a sum of multiples of their loops, of which one is 1 and the others multiples of 16 bytes.
  */
 #include "base/size_order.h"
 #include "loops/build_group.h"
@@ -33,25 +33,28 @@
 #include "transform/gpu/elements.h"
 #include "transform/gpu/group.h"
 
-enum {
-	STAGES_MOST = 8,
-	PRODUCTS_AHEAD = 1,
-	ALIGNED = 8, /* elements in 16 bytes */
-	BATCH_MOST = TENSOR_AXES_MOST - 2
-};
+enum { STAGES_MOST = 8, PRODUCTS_AHEAD = 1, BATCH_MOST = TENSOR_AXES_MOST - 2 };
 
 /* ---- operands ---- */
 
 /* A loop that goes along an axis of the tensor, or the innermost of those that do as one. */
 static IterVar iter_of(const LoopGroup *group) { return group->loops[group->n - 1]->iter; }
 
-static bool axis_of(Program *program, const Ix *ix, IterVar iter, Size extent, TensorAxis *axis)
+/* Elements of which the size is a multiple are a multiple of 16 bytes. */
+static bool is_aligned(Program *program, Dtype dtype, Size size)
 {
-	Sizes *sizes = program->sizes;
-	*axis = (TensorAxis){.extent = extent, .stride = ix_stride(program, ix, iter), .box = 1};
-	return !size_is_bad(axis->stride) &&
-	       (size_is(sizes, axis->stride, 1) ||
-		size_divides(sizes, size_const(sizes, ALIGNED), axis->stride));
+	return size_divides(program->sizes,
+			    size_const(program->sizes, GROUP_ALIGNED / (int64_t)dtype_bytes(dtype)),
+			    size);
+}
+
+static bool axis_of(Program *program, const Value *load, IterVar iter, Size extent,
+		    TensorAxis *axis)
+{
+	*axis = (TensorAxis){
+		.extent = extent, .stride = ix_stride(program, load->ix, iter), .box = 1};
+	return !size_is_bad(axis->stride) && (size_is(program->sizes, axis->stride, 1) ||
+					      is_aligned(program, load->dtype, axis->stride));
 }
 
 /* Whose index goes through the groups of the side and of the sum as through one loop each. */
@@ -93,17 +96,17 @@ typedef struct OperandTensor {
 /* The element that an operand loads, before it is widened; NULL: it is something else. */
 static const Value *load_of(const ProductOperand *operand)
 {
-	const Value *load = operand->value->kind == VALUE_CAST ? operand->value->args[0] : NULL;
-	return load && load->kind == VALUE_LOAD && !load->ix->reads ? load : NULL;
+	const Value *load = group_load(operand->value);
+	return load->kind == VALUE_LOAD && !load->ix->reads ? load : NULL;
 }
 
 /* The first two axes. */
-static bool find_sides(Program *program, const Ix *ix, const LoopGroup *side, const LoopGroup *sum,
-		       OperandTensor *t)
+static bool find_sides(Program *program, const Value *load, const LoopGroup *side,
+		       const LoopGroup *sum, OperandTensor *t)
 {
 	TensorAxis along, steps;
-	if (!axis_of(program, ix, iter_of(sum), sum->extent, &steps) ||
-	    !axis_of(program, ix, iter_of(side), side->extent, &along))
+	if (!axis_of(program, load, iter_of(sum), sum->extent, &steps) ||
+	    !axis_of(program, load, iter_of(side), side->extent, &along))
 		return false;
 	t->steps_first = size_is(program->sizes, steps.stride, 1);
 	t->axes[!t->steps_first] = steps;
@@ -111,17 +114,19 @@ static bool find_sides(Program *program, const Ix *ix, const LoopGroup *side, co
 	t->axes[t->steps_first] = along;
 	t->iters[t->steps_first] = iter_of(side);
 	t->n = 2;
-	return t->steps_first != size_is(program->sizes, along.stride, 1);
+	return t->steps_first != size_is(program->sizes, along.stride, 1) &&
+	       (t->steps_first || load->dtype != DTYPE_F32);
 }
 
 /* Those of the batch, of the loops that the operand has. */
-static bool find_batch(Program *program, const Ix *ix, const LoopGroup *batch, OperandTensor *t)
+static bool find_batch(Program *program, const Value *load, const LoopGroup *batch,
+		       OperandTensor *t)
 {
 	for (uint32_t i = 0; i < batch->n; i++) {
 		const Stmt *loop = batch->loops[i];
-		if (!ix_uses(ix, loop->iter))
+		if (!ix_uses(load->ix, loop->iter))
 			continue;
-		if (!axis_of(program, ix, loop->iter, loop->hi->size, &t->axes[t->n]) ||
+		if (!axis_of(program, load, loop->iter, loop->hi->size, &t->axes[t->n]) ||
 		    size_is(program->sizes, t->axes[t->n].stride, 1))
 			return false;
 		t->iters[t->n++] = loop->iter;
@@ -161,8 +166,8 @@ static bool tensor_of(Program *program, const Product *product, bool rows, Opera
 	if (!load || product->batch.n > BATCH_MOST || !goes_as_one(program, product, operand, rows))
 		return false;
 	t->buffer = load->buffer;
-	return find_sides(program, load->ix, groups[0], groups[1], t) &&
-	       find_batch(program, load->ix, &product->batch, t) &&
+	return find_sides(program, load, groups[0], groups[1], t) &&
+	       find_batch(program, load, &product->batch, t) &&
 	       is_sum_of_axes(program, load->ix, groups, t) &&
 	       fits_buffer(program, t->buffer, t->axes, t->n);
 }
@@ -174,15 +179,16 @@ static bool may_be_sliced(Program *program, const Product *product, const Produc
 	const Stmt *outer = product->sum.loops[0];
 	Sizes *sizes = program->sizes;
 	Size slice = size_div(sizes, outer->hi->size, size_const(sizes, slices));
-	Size stride = ix_stride(program, operand->value->args[0]->ix, outer->iter);
+	const Value *load = load_of(operand);
+	Size stride = ix_stride(program, load->ix, outer->iter);
 	return product->batch.n < BATCH_MOST && !size_is_bad(slice) &&
-	       size_divides(sizes, size_const(sizes, ALIGNED), size_mul(sizes, slice, stride));
+	       is_aligned(program, load->dtype, size_mul(sizes, slice, stride));
 }
 
 bool group_fits(Program *program, const Product *product, int64_t slices)
 {
 	OperandTensor rows, columns;
-	return tensor_of(program, product, true, &rows) &&
+	return !product->tensor.split && tensor_of(program, product, true, &rows) &&
 	       tensor_of(program, product, false, &columns) &&
 	       (slices == 1 || (may_be_sliced(program, product, &product->row_operand, slices) &&
 				may_be_sliced(program, product, &product->column_operand, slices)));
@@ -195,6 +201,13 @@ static int64_t stage_elements(const Tiling *g, const Side *side)
 	return side->width * g->tile->steps;
 }
 
+static Dtype dtype_of(const Tiling *g)
+{
+	static const Dtype dtypes[] = {
+		[MATRIX_BF16] = DTYPE_BF16, [MATRIX_F16] = DTYPE_F16, [MATRIX_TF32] = DTYPE_F32};
+	return dtypes[g->product->tensor.op];
+}
+
 static Side side_of(Tiling *g, bool rows)
 {
 	OperandTensor tensor;
@@ -203,7 +216,7 @@ static Side side_of(Tiling *g, bool rows)
 		     .width = rows ? g->tile->rows : g->tile->columns,
 		     .rows = rows,
 		     .name = rows ? "rows" : "columns",
-		     .pitch = GROUP_LINE};
+		     .pitch = group_line(dtype_of(g))};
 	tensor_of(g->program, g->product, rows, &tensor);
 	side.tile = tiling_iter(g, side.name);
 	side.steps_contiguous = tensor.steps_first;
@@ -247,14 +260,14 @@ static void set_grid(Tiling *g)
 
 void group_set_up(Tiling *g)
 {
-	Dtype dtype = g->product->tensor.op == MATRIX_BF16 ? DTYPE_BF16 : DTYPE_F16;
+	Dtype dtype = dtype_of(g);
 	g->k = tiling_iter(g, "round");
 	g->rows = side_of(g, true);
 	g->columns = side_of(g, false);
 	int64_t bytes = (stage_elements(g, &g->rows) + stage_elements(g, &g->columns)) *
 			(int64_t)dtype_bytes(dtype);
 	/* the rings of mbarriers take room, too */
-	int64_t most = (g->shared_most - 2 * SWIZZLED_BYTES) / bytes;
+	int64_t most = (g->shared_most - 2 * GROUP_SWIZZLE) / bytes;
 	g->stages = most < STAGES_MOST ? most : STAGES_MOST;
 	Side *sides[] = {&g->rows, &g->columns};
 	for (int i = 0; i < 2; i++)
@@ -296,17 +309,17 @@ static void copy_side(Tiling *g, Body *body, const Side *side)
 {
 	OperandTensor t;
 	tensor_of(g->program, g->product, side->rows, &t);
-	int64_t boxes = t.steps_first ? g->tile->steps / GROUP_LINE : side->width / GROUP_LINE;
+	int64_t boxes = (t.steps_first ? g->tile->steps : side->width) / side->pitch;
 	int64_t lines = t.steps_first ? side->width : g->tile->steps;
 	IterVar box = boxes > 1 ? tiling_iter(g, "box") : 0;
-	const Ix *line = boxes > 1 ? times(g, iter(g, box), GROUP_LINE) : number(g, 0);
+	const Ix *line = boxes > 1 ? times(g, iter(g, box), side->pitch) : number(g, 0);
 	const Ix *step = times(g, iter(g, g->k), g->tile->steps);
 	const Ix *along = tiling_side_at(g, side, number(g, 0));
 	for (uint32_t i = 2; i < t.n; i++)
 		t.axes[i].at = iter(g, t.iters[i]);
 	t.axes[0].at = plus(g, t.steps_first ? step : along, line);
 	t.axes[1].at = t.steps_first ? along : step;
-	t.axes[0].box = GROUP_LINE;
+	t.axes[0].box = side->pitch;
 	t.axes[1].box = lines;
 	const Ix *to = plus(g, stage_at(g, side), times(g, line, lines));
 	Box of = {.to = side->shared, .from = t.buffer, .ix = to, .axes = t.axes, .naxes = t.n};

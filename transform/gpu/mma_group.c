@@ -4,24 +4,25 @@
 #include "transform/gpu/group.h"
 #include "transform/gpu/mma.h"
 
-/* An element of a side at a step of the stage, `in` behind `along`, a multiple of 8 elements: lines of 64 along what the
- * side lies along. */
+/* An element of a side at a step of the stage, `in` behind `along`, a multiple of 8 elements: in lines along what the side
+ * lies along. */
 static const Value *line_in(const Warps *w, const Side *side, const Ix *stage, const Ix *along,
 			    IterVar in, const Ix *step)
 {
 	const Tiling *g = w->g;
-	const Ix *line = number(g, GROUP_LINE);
+	int64_t n = side->pitch;
+	const Ix *line = number(g, n);
 	const Ix *inner = iter(g, in), *at = plus(g, along, inner);
 	if (side->steps_contiguous) {
-		at = plus(g, times(g, at, GROUP_LINE), step);
+		at = plus(g, times(g, at, n), step);
 	} else {
 		const Ix *lines = ix_binary(g->program, IX_DIV, along, line);
 		const Ix *in_line = plus(g, ix_binary(g->program, IX_MOD, along, line), inner);
-		at = plus(g, times(g, lines, GROUP_LINE * g->tile->steps),
-			  plus(g, times(g, step, GROUP_LINE), in_line));
+		at = plus(g, times(g, lines, n * g->tile->steps),
+			  plus(g, times(g, step, n), in_line));
 	}
 	const Value *load = value_load(g->program, side->shared, plus(g, stage, at));
-	return value_cast(g->arena, DTYPE_F32, load);
+	return load->dtype == DTYPE_F32 ? load : value_cast(g->arena, DTYPE_F32, load);
 }
 
 /* parts += rows * columns, one instruction a step. */
@@ -38,7 +39,8 @@ static Block group_products(const Warps *w, const GroupRound *round)
 	const Value *factors[] = {line_in(w, &g->rows, round->rows, row, i, at_step),
 				  line_in(w, &g->columns, round->columns, column, j, at_step)};
 	const Value *term = value_op(g->arena, OP_MUL, DTYPE_F32, factors, 2);
-	Block one = block_one(g->arena, stmt_set_at(w->g->arena, tiling_element(w->g, g->parts, at), OP_ADD, term));
+	const Value *sum = tiling_element(g, g->parts, at);
+	Block one = block_one(g->arena, stmt_set_at(g->arena, sum, OP_ADD, term));
 	one = loop_of(g, LOOP_WARP, k, w->matrix->k, one);
 	one = mma_loops(w, i, w->matrix->m, j, w->matrix->n, one);
 	one = loop_of(g, LOOP_GROUP, q, w->across, one);

@@ -1,7 +1,8 @@
 """Products by warpgroups from what TMA copies: every tile and layout, rows, columns and terms below, at and beyond tiles and the
 ring, 0 and 1, batches, slices and sums that go to f32, against float64; PTX has the bits that a host has.
-gpu_group.py SEED KIND TILE...: tiles by their columns."""
+gpu_group.py SEED KIND TILE...: tiles by their columns. KIND f32: --f32-matmul=tf32."""
 import os
+import re
 import sys
 
 import numpy as np
@@ -16,6 +17,9 @@ ERROR = 2e-6  # of an element, in units of its terms' absolute sum
 def draw(*shape):
     """An array as it is given, and its numbers."""
     x = rng.standard_normal(shape).astype(np.float32)
+    if kind == "f32":
+        bits = (x.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xffffe000)
+        return x, bits.view(np.float32).astype(np.float64)
     if kind == "bf16":
         bits = to_bf16(x)
         return bits, from_bf16(bits).astype(np.float64)
@@ -23,9 +27,12 @@ def draw(*shape):
     return x, x.astype(np.float64)
 
 
-def program(text, columns, steps="64", rows="i", over="j", options=()):
+def program(text, columns, steps="", rows="i", over="j", options=()):
     """The program for the tile; that it is by warpgroups shows in its kernel."""
-    asked = "y: tile %s 128 16, %s %d %d; block k %s\n" % (rows, over, columns, columns, steps)
+    asked = "y: tile %s 128 16, %s %d %d; block k %s\n" % (rows, over, columns, columns, ("32" if kind == "f32" else "64") + steps)
+    if kind == "f32":
+        options = ["--f32-matmul=tf32", *options]
+        text = re.sub(r"f32\((\w)\)", r"\1", text)
     model = Model(text.replace("KIND", kind), schedule(asked) + list(options))
     with open(os.path.join(os.path.dirname(model.library._name), "m.cu"), encoding="utf8") as file:
         assert "TSR_GROUP_BEGIN;" in file.read(), asked
@@ -52,7 +59,8 @@ def transposed(array, as_it_is):
 
 
 def layouts(columns, number):
-    """Sizes of rows, or terms, that are known when it runs, and what is done with each element."""
+    """Sizes of rows, or terms, that are known when it runs, and what is done with each element. f32 lies along the terms."""
+    number = 2 if kind == "f32" else number
     first, second = ["i, k; k, j", "k, i; k, j", "i, k; j, k", "k, i; j, k"][number].split("; ")
     n, inner = 8 * int(rng.integers(1, 40)), 8 * int(rng.integers(1, 60))
     terms = first == "k, i" and second == "k, j"  # both lie along their side: the sum may be of any length
@@ -93,22 +101,23 @@ output y = einsum("t | r, i, k; t | k -> j => t | r, i, j", f32(x), f32(w))
 
 def slices(columns):
     model = program("""input x : KIND [40, 512]
-input w : KIND [512, 72]
-output y = relu(einsum("i, k; k, j => i, j", f32(x), f32(w)))
-""", columns, "64 2")
-    (x, x64), (w, w64) = draw(40, 512), draw(512, 72)
+input w : KIND [72, 512]
+output y = relu(einsum("i, k; j, k => i, j", f32(x), f32(w)))
+""", columns, " 2")
+    (x, x64), (w, w64) = draw(40, 512), draw(72, 512)
+    w64 = w64.T
     check("slices", model, [], [x, w], np.maximum(x64 @ w64, 0), np.abs(x64) @ np.abs(w64), (40, 72))
 
 
 def promoted(columns, every):
     model = program("""dim m
 input x : KIND [m, 456]
-input w : KIND [456, 40]
-output y = einsum("i, k; k, j => i, j", f32(x), f32(w))
+input w : KIND [40, 456]
+output y = einsum("i, k; j, k => i, j", f32(x), f32(w))
 """, columns, options=["--gpu-promote=%d" % every])
     for m in (1, 70):
-        (x, x64), (w, w64) = draw(m, 456), draw(456, 40)
-        check("promoted", model, [m], [x, w], x64 @ w64, np.abs(x64) @ np.abs(w64), (m, 40))
+        (x, x64), (w, w64) = draw(m, 456), draw(40, 456)
+        check("promoted", model, [m], [x, w], x64 @ w64.T, np.abs(x64) @ np.abs(w64.T), (m, 40))
 
 
 for number, columns in enumerate(tiles):

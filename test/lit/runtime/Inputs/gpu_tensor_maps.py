@@ -54,6 +54,7 @@ for name, old, new in [
 ]:
     assert text.count(old) == 1, name
     with open("changed.ptx", "w", encoding="utf8") as file:
-        file.write(text.replace(old, new))
+        changed = text.replace(old, new)
+        file.write(changed.replace("y f32", "y f64").replace("type f32", "type f64") if name == "type" else changed)
     told = run("changed.ptx", 2)
     print("%s: %s" % (name, re.sub(r".*(the plan|the map)", r"\1", told.strip()) if isinstance(told, str) else "runs"))
