@@ -122,8 +122,7 @@ static void choose_rows(Planner *p)
 	int64_t most = p->target->l2_panels / bytes < p->target->block_rows
 			       ? p->target->l2_panels / bytes
 			       : p->target->block_rows;
-	if (most < p->target->block_rows_least || rows <= p->target->l2_panels / bytes ||
-	    cols <= 2 * tile->cols.at[0].step)
+	if (most == 0 || rows <= p->target->l2_panels / bytes || cols <= 2 * tile->cols.at[0].step)
 		return;
 	int64_t blocks = (tiles * step + most - 1) / most;
 	tile->blocks.rows = (tiles + blocks - 1) / blocks * step;

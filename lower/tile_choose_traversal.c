@@ -38,19 +38,16 @@ static bool goes_down(const Planner *p, const Loop *down)
 	return any;
 }
 
-/* Rows of a block; 0: there would be too few, and the columns are work enough; -1: they are not. */
+/* Rows of a block; 0: there would be too few, and the columns are one part, which is work for threads; -1: they are not. */
 static int64_t block_of_rows(const Planner *p, int64_t extent)
 {
-	const TileParts *cols = &p->tile->cols;
 	for (int64_t block = p->target->traversal_block; block >= p->target->traversal_block_least;
 	     block--) {
 		int64_t blocks = (extent + block - 1) / block;
 		if (blocks >= p->target->traversal_blocks && blocks % 2 == 0)
 			return block;
 	}
-	bool columns = cols->n == 1 && tile_extent(p, p->tile->col, 0) >=
-					       p->target->traversal_parts * cols->at[0].step;
-	return columns ? 0 : -1;
+	return p->tile->cols.n == 1 && tile_extent(p, p->tile->col, 0) > 0 ? 0 : -1;
 }
 
 static bool may_traversal(const Tile *tile)

@@ -412,16 +412,13 @@ static void consider_asked(Planner *p)
 			(int)p->target->registers);
 }
 
-/* A vector of columns or two, whose sums are in squares that are transposed. */
+/* Whole vectors of columns, whose sums are in squares that are transposed. */
 static void consider_squares(Planner *p)
 {
-	/* of those that are asked for the registers are the limit */
-	int64_t rows_most = p->replays ? p->target->registers : p->target->tile_squares_rows;
-	int64_t vectors_most = p->replays ? p->target->registers : p->target->tile_squares;
-	for (int64_t rows = 1; rows <= rows_most; rows++)
-		for (int64_t vectors = 1; vectors <= vectors_most; vectors++)
+	for (int64_t rows = 1; rows <= p->target->registers; rows++)
+		for (int64_t cols = p->native; fits_registers(p, rows, cols); cols += p->native)
 			if (is_step(p, p->tile->row, rows))
-				consider(p, rows, vectors * p->native, false);
+				consider(p, rows, cols, false);
 }
 
 /* Sizes for vectors. */
