@@ -19,7 +19,7 @@
 #include "loops/linear.h"
 #include "loops/multiple.h"
 #include "loops/walk.h"
-#include "transform/gpu/tiling.h"
+#include "transform/gpu/places.h"
 
 enum { RING_MOST = 4, COPY_LEAST = 4 }; /* stages; bytes of a copy */
 
@@ -56,7 +56,8 @@ static TilePlace place_of(const Tiling *g, const Side *side, const Chunks *c, co
 			   .round = none,
 			   .step = steps ? chunk : line,
 			   .step_element = steps ? iter(g, i->lane) : none,
-			   .unit = c->elements};
+			   .unit = c->elements,
+			   .thread = {iter(g, i->outer), iter(g, i->inner), iter(g, i->time)}};
 }
 
 /* Behind the last place is the last one, or the last chunk, or it is not read at all. */
@@ -201,6 +202,14 @@ void async_set_up(Tiling *g)
 	g->stages = enough < 2 ? 2 : enough < g->stages ? enough : g->stages;
 	set_stages(g, &g->rows);
 	set_stages(g, &g->columns);
+}
+
+void async_places(Tiling *g, Side *side)
+{
+	CopyIters i = tiling_copy_iters(g);
+	Chunks c = chunks_of(g, side);
+	TilePlace place = source_of(g, side, &c, &i, number(g, 0));
+	tiling_find_places(g, side, &place, (int64_t[]){c.outer, c.inner, c.times});
 }
 
 static Block copy(Tiling *g, const Side *side, const Ix *stage)

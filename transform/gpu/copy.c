@@ -1,6 +1,6 @@
 /* Copies of the steps of an operand to shared memory, by all threads of a block. */
 #include "loops/walk.h"
-#include "transform/gpu/tiling.h"
+#include "transform/gpu/places.h"
 
 /* ---- copies ---- */
 
@@ -34,7 +34,8 @@ static TilePlace place_of(const Tiling *g, const Side *side, const CopyIters *i,
 			   .round = round,
 			   .step = step_along(g, side, i),
 			   .step_element = sum_first ? element : none,
-			   .unit = QUAD};
+			   .unit = QUAD,
+			   .thread = {iter(g, i->outer), iter(g, i->inner), iter(g, i->time)}};
 }
 
 /* In the operand: a place behind the last one is the last one, or is not read at all. Of four that are read at
@@ -135,6 +136,14 @@ Block tiling_store(Tiling *g, const Side *side, const Ix *stage)
 	bool along_lanes = side->steps_contiguous == side->operand->sum_first;
 	LoopKind lanes = along_lanes ? LOOP_VECTOR : LOOP_UNROLL;
 	return threads_of(g, side, &i, loop_of(g, lanes, i.lane, QUAD, block_one(g->arena, store)));
+}
+
+void tiling_copy_places(Tiling *g, Side *side)
+{
+	CopyIters i = tiling_copy_iters(g);
+	TilePlace place = source_of(g, side, &i, number(g, 0));
+	const int64_t threads[] = {side->threads[0], side->threads[1], side->times};
+	tiling_find_places(g, side, &place, threads);
 }
 
 /* ---- set up ---- */

@@ -22,6 +22,7 @@
 #include "base/size_order.h"
 #include "transform/gpu/elements.h"
 #include "transform/gpu/group.h"
+#include "transform/gpu/places.h"
 
 /* ---- sums ---- */
 
@@ -347,6 +348,17 @@ static void declare(Tiling *g, LocalId local, const Value *value)
 	PUSH(g->arena, g->body.stmts, stmt_local(g->arena, local, value));
 }
 
+/* Where there is one way of copying: others have other threads. */
+static void find_places(Tiling *g)
+{
+	Side *sides[] = {&g->rows, &g->columns};
+	if (g->tile->group || g->nwholes)
+		return;
+	for (int i = 0; i < 2; i++)
+		if (tiling_takes_divisions(g, sides[i]))
+			(g->async ? async_places : tiling_copy_places)(g, sides[i]);
+}
+
 static void make(Tiling *g)
 {
 	set_up(g);
@@ -357,6 +369,7 @@ static void make(Tiling *g)
 		tiling_declare_next(g, &g->body, &g->rows);
 		tiling_declare_next(g, &g->body, &g->columns);
 	}
+	find_places(g);
 	add(g, &g->body, sums(g));
 	add(g, &g->body, g->product->tensor.used ? mma_elements(g) : tiling_elements(g));
 	g->kernel->body = tiling_grid(g, body_block(&g->body));

@@ -6,7 +6,7 @@
 #include "loops/multiple.h"
 #include "loops/verify_block.h"
 #include "loops/walk.h"
-#include "transform/gpu/tiling.h"
+#include "transform/gpu/places.h"
 
 IterVar tiling_iter(Tiling *g, const char *name) { return bind_iter(g->program, g->kernel, name); }
 
@@ -121,16 +121,77 @@ bool tiling_is_held(const Tiling *g, const Side *side)
 	return goes_through_one(g, side->operand, side->group);
 }
 
+bool tiling_takes_divisions(const Tiling *g, const Side *side)
+{
+	bool known = true;
+	int64_t n;
+	for (uint32_t i = 1; i < side->group->n; i++)
+		known &= size_is_const(g->program->sizes, side->group->loops[i]->hi->size, &n);
+	return !known && side->operand->sum_first && !tiling_is_held(g, side);
+}
+
+static const Value *place_of_loop(const Tiling *g, const Side *side, uint32_t loop,
+				  const TilePlace *at)
+{
+	return tiling_element(g, side->places[loop], at->thread);
+}
+
+/* place[thread, lane, time] = the loop's iteration there */
+static void set_places(Tiling *g, Side *side, const TilePlace *place, Body *sets)
+{
+	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
+	GroupPlace at = {{place->along, number(g, 0), number(g, 0)}, {1, 1, 1}};
+	put_operand(g, iters, side->operand, side->group, &at);
+	for (uint32_t i = 0; i < side->group->n; i++) {
+		const Value *value =
+			value_index(g->arena, DTYPE_I64, iters[side->group->loops[i]->iter]);
+		PUSH(g->arena, sets->stmts,
+		     stmt_set_at(g->arena, place_of_loop(g, side, i, place), OP_NONE, value));
+	}
+}
+
+void tiling_find_places(Tiling *g, Side *side, const TilePlace *place, const int64_t *threads)
+{
+	Body sets = {0};
+	const Ix *const *thread = place->thread;
+	for (uint32_t i = 0; i < side->group->n; i++) {
+		KernelLocal local = {.name = "place", .dtype = DTYPE_I64, .rank = 3, .nthreads = 2};
+		for (int k = 0; k < 3; k++)
+			local.extent[k] = (uint32_t)threads[k];
+		side->places[i] = bind_local(g->program, g->kernel, local);
+		PUSH(g->arena, g->body.stmts,
+		     stmt_local(g->arena, side->places[i],
+				value_const(g->arena, DTYPE_I64, (Scalar){.i = 0})));
+	}
+	set_places(g, side, place, &sets);
+	Block body = loop_of(g, LOOP_UNROLL, thread[2]->iter, threads[2], body_block(&sets));
+	body = loop_of(g, LOOP_BLOCK, thread[1]->iter, threads[1], body);
+	add(g, &g->body, loop_of(g, LOOP_BLOCK, thread[0]->iter, threads[0], body));
+	side->has_places = true;
+}
+
+/* The iterators of the side's loops. */
+static void put_side(const Tiling *g, const Ix **iters, const Side *side, const TilePlace *place)
+{
+	GroupPlace at = {{place->along, place->along_element, number(g, 0)},
+			 {unit_of(place, place->along_element), 1, 1}};
+	if (!side->has_places) {
+		put_operand(g, iters, side->operand, side->group, &at);
+		return;
+	}
+	for (uint32_t i = 0; i < side->group->n; i++)
+		iters[side->group->loops[i]->iter] =
+			ix_value(g->arena, place_of_loop(g, side, i, place));
+}
+
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last)
 {
 	const ProductOperand *operand = side->operand;
 	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
 	const Ix *along = plus(g, place->along, place->along_element);
-	GroupPlace side_place = {{place->along, place->along_element, number(g, 0)},
-				 {unit_of(place, place->along_element), 1, 1}};
 	GroupPlace sum_place = {{place->round, place->step, place->step_element},
 				{g->tile->steps, unit_of(place, place->step_element), 1}};
-	put_operand(g, iters, operand, side->group, &side_place);
+	put_side(g, iters, side, place);
 	put_operand(g, iters, operand, &g->product->sum, &sum_place);
 	Rewrite rewrite = {.program = g->program, .iters = iters, .span = g->kernel->span};
 	Cond *conds = ARENA_ARRAY(g->arena, Cond, operand->nconds + 2);

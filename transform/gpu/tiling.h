@@ -23,6 +23,9 @@ typedef struct Side {
 	BufferId shared;
 	LocalId next; /* on its way, in the shared type where that is the element's own, else in f32 */
 	const char *name; /* of what is shared, behind the kernel's */
+	/* of each of its loops where a thread's places are in it, found once for all rounds */
+	LocalId places[PRODUCT_LOOPS];
+	bool has_places;
 } Side;
 
 typedef struct Tiling {
@@ -60,6 +63,7 @@ typedef struct Tiling {
 typedef struct TilePlace {
 	const Ix *along, *along_element, *round, *step, *step_element;
 	int64_t unit;
+	const Ix *thread[3]; /* that copies: along the two axes of threads, and which time */
 	bool open; /* places behind the last one of the side are asked for, and not read */
 } TilePlace;
 
@@ -163,11 +167,6 @@ Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
 void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
-
-/* async.c: lets both operands be copied as they are, up to 16 bytes at a time, where they can be; all rounds of
- * the sum then; `others`: the rounds where they cannot be, as the sizes are. */
-void async_set_up(Tiling *g);
-void async_rounds(Tiling *g, Body *body, Block others);
 
 /* tile.c: does the sum fill whole rounds, whatever the sizes are? */
 bool tiling_is_whole(const Tiling *g);
