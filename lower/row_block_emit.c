@@ -121,7 +121,8 @@ static Kernel put_together(Emit *e, const Kernel *copies, const Kernel *kernels,
 	RowBlock *row_block = e->row_block;
 	Arena *arena = e->program->arena;
 	const Node *node = lower_node(lower, row_block->roots[row_block->nroots - 1].root);
-	Kernel whole = {.name = name_of(e), .span = node->span, .site = node->site};
+	Kernel whole = {
+		.name = name_of(e), .span = node->span, .site = node->site, .loop = lower->loop};
 	Block transposed = texts_of(e, &whole, copies, row_block_ncopies(row_block));
 	const Stmt *blocks = stmt_for(arena, row_block->rows, ix_size(arena, e->part->lo),
 				      ix_size(arena, e->part->hi), texts_of(e, &whole, kernels, n));

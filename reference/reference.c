@@ -84,6 +84,12 @@ static void forget_operands(Run *run, NodeId id)
 	}
 }
 
+/* Is it a tensor of its own, which what another routine computes may be made of? */
+static bool is_leaf(const Node *node)
+{
+	return node->kind >= NODE_CONST && node->kind <= NODE_OFFSETS;
+}
+
 /* The routine's operations, and those that passes over the tensor program have put before them. */
 static void add_operation(Run *run, bool *seen, NodeId id)
 {
@@ -92,7 +98,7 @@ static void add_operation(Run *run, bool *seen, NodeId id)
 		return;
 	seen[id] = true;
 	for (uint32_t i = 0; i < node->nargs; i++)
-		if (run->inference->projs[node->args[i]])
+		if (run->inference->projs[node->args[i]] || is_leaf(run_node(run, node->args[i])))
 			add_operation(run, seen, node->args[i]);
 	run->order[run->norder++] = id;
 }
@@ -313,7 +319,8 @@ static RefTensor copied(const RefTensor *from)
 	RefTensor to = *from;
 	to.elements = held_alloc((size_t)from->n + 1, sizeof *to.elements);
 	REQUIRE(to.elements);
-	memcpy(to.elements, from->elements, (size_t)from->n * sizeof *to.elements);
+	if (from->n)
+		memcpy(to.elements, from->elements, (size_t)from->n * sizeof *to.elements);
 	return to;
 }
 
