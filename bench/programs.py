@@ -109,6 +109,11 @@ PROGRAMS = [
             {"x": "4x64x64x64"}, "F.max_pool2d(x, 2)", 5 * M),
     Program("moving average of 16", "input x : [64, 16384]\noutput y = sum(\"b, o <+ k => b, o\", x) / 16 with (k = 16)\n",
             {"x": "64x16384"}, "F.avg_pool1d(x, 16, 1)", 8 * M),
+    *[Program(f"sums of 3x3, margins of {words}", f"input x : [8, 512, 512]\n"
+              f"output y = sum(\"n, h =+[1] a, w =+[1] b => n, h, w\", x{border}) with (a = 3, b = 3)\n", {"x": "8x512x512"},
+              f"9 * F.avg_pool2d({pads}, 3, 1{more})", 16 * M)
+      for words, border, pads, more in (("zeros", "", "x", ", 1"),
+                                        ("reflections", ", border = reflect", "F.pad(x[:, None], [1, 1, 1, 1], 'reflect')", ""))],
     Program("5-point stencil", "input x : [1024, 1024]\n"
             "output y = einsum(\"i <+ a, j <+ b; a, b => i, j\", x, [[0, 1, 0], [1, -4, 1], [0, 1, 0]])\n",
             {"x": "1024x1024"}, "x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]", 8 * M),
@@ -221,10 +226,24 @@ INDEXED = [
     Program("one of each row of 1000", "input x : [100000, 1000]\ninput ids : i32 [100000]\n"
             "output y = gather(\"b, [v]; b => b\", x, ids)\n", {"x": "100000x1000", "ids": "100000<1000"},
             "x.gather(1, ids[:, None])", 100000 * 72, numpy="np.take_along_axis(x, ids[:, None], 1)"),
+    Program("greatest of 1M rows of 64 into 100k", SUM_OF_ROWS.replace("x, ids", "x, ids, reduce = max"), ROWS,
+            "torch.zeros(100000, 64).scatter_reduce_(0, ids[:, None].expand(-1, 64), x, 'amax', include_self=False)", 285.6e6),
+    Program("last of 1M rows of 64 into 100k", SUM_OF_ROWS.replace("x, ids", "x, ids, reduce = set"), ROWS,
+            "torch.zeros(100000, 64).index_put_((ids,), x)", 285.6e6),
+    Program("8 of 512 rows of each of 256", "input x : [256, 512, 64]\ninput ids : i32 [256, 8]\n"
+            "output y = gather(\"b, [s], d; b, k => b, k, d\", x, ids)\n", {"x": "256x512x64", "ids": "256x8<512"},
+            "x[every, ids]", 256 * 8 * 516, given={"every": "torch.arange(256)[:, None]"},
+            numpy="x[np.arange(256)[:, None], ids]"),
+    Program("1M points of a picture", "input x : [2048, 2048]\ninput v : i32 [1000000]\ninput u : i32 [1000000]\n"
+            "output y = gather(\"[y], [x]; p; p => p\", x, v, u)\n",
+            {"x": "2048x2048", "v": "1000000<2048", "u": "1000000<2048"}, "x[v, u]", 76e6, numpy="x[v, u]"),
     Program("sums up to each place of rows of 4096", "input x : [1024, 4096]\noutput y = cumulate(sum, \"r, [t] => r, t\", x)\n",
             {"x": "1024x4096"}, "x.cumsum(1)", 32 * M, numpy="np.cumsum(x, 1)"),
     Program("sums up to each place of 16M", "input x : [16777216]\noutput y = cumulate(sum, \"t => t\", x)\n",
             {"x": "16777216"}, "x.cumsum(0)", 128 * M, numpy="np.cumsum(x)"),
+    Program("sums from the end of rows of 4096", "input x : [1024, 4096]\n"
+            "output y = cumulate(sum, \"r, [t] => r, t\", x, exclusive, reverse)\n", {"x": "1024x4096"},
+            "x.flip(1).cumsum(1).flip(1) - x", 32 * M, numpy="np.cumsum(x[:, ::-1], 1)[:, ::-1] - x"),
     Program("sorted 64 rows of 4096", ALONG % ("64, 4096", "sort", "r, [t] => r, t"), {"x": "64x4096"}, "x.sort(1)[0]", 2 * M,
             numpy="np.sort(x, 1)"),
     Program("sorted 16M", ALONG % ("16777216", "sort", "t => t"), {"x": "16777216"}, "x.sort()[0]", 128 * M,

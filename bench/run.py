@@ -68,7 +68,7 @@ def indices(stem, name, text):
     shape, below, in_order = programs.parsed(text)
     path, n = "%s_%s.npy" % (stem, name), math.prod(shape)
     if not os.path.exists(path):
-        words = array.array("I", random.Random(0).randbytes(4 * n))
+        words = array.array("I", random.Random(name).randbytes(4 * n))
         numbers = [word * below >> 32 for word in words]
         head = "{'descr': '<i4', 'fortran_order': False, 'shape': (%s,), }" % ", ".join(map(str, shape))
         head = head.ljust(117) + "\n"
