@@ -7,7 +7,7 @@
  *                              touch, fusion_choose.c decides, fusion_private.c removes what no
  *                              other kernel sees)
  *   transpose   transpose.c    copies that run along other axes than they store, in tiles
- *                              (transpose_emit.c)
+ *                              (transpose_emit.c) or line by line (transpose_lines.c)
  *   horizontal  horizontal.c   small kernels as one loop for threads
  *   elide       elide.c        temporaries that are copied whole as parts of what they are copied into
  *   prefetch    prefetch.c     rows that integers choose, fetched some steps before they are read
