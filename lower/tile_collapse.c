@@ -27,7 +27,7 @@ bool tile_wants_collapse(const Nest *nest, int64_t columns, int64_t steps, bool 
 	int64_t whole = (columns + lanes - 1) / lanes * lanes;
 	bool few = steps < nest_target(nest)->tile_collapsed_steps && (copied || columns < lanes);
 	return bytes == nest_target(nest)->masked_bytes && dtype_is_float(nest->value->dtype) &&
-	       columns > 1 && !few && whole * 7 > columns * 8;
+	       columns > 1 && !few && whole > columns;
 }
 
 /* Does every operand of the sum go past both loops as past one? */

@@ -298,9 +298,8 @@ static bool choose_collapsed(Planner *p)
 static bool is_better_collapsed(const Planner *straight, const Planner *collapsed)
 {
 	const Tile *tile = straight->tile;
-	uint64_t cycles = all_cycles(straight);
 	return tile->form == TILE_ACROSS && tile->group == 1 && !tile->prepacked &&
-	       all_cycles(collapsed) < cycles - cycles / 16;
+	       all_cycles(collapsed) < all_cycles(straight);
 }
 
 /* Do rows move all that columns do, as in a filter of a gray picture? */
