@@ -1,9 +1,10 @@
-"""Forms within forms against the reference: nested.py TSRC SEED PROGRAMS [-v]
+"""Forms within forms against the reference: nested.py TSRC SEED COMPILED [SCHEDULES INTERPRETED]
 
 A program has one shape, of one to four axes in any rows, and expressions of that shape, each made of others of it: whatever
 a form does to its axes on the way, it comes back to them. So every form may stand in every other, in a loop at run time, in
 another order of the axes, among steps of a routine, whatever the dtypes of what is read. The reference runs nodes as they
-are; scheduled and unscheduled loops, as the interpreter and each back end have them, are held against it at several sizes."""
+are; scheduled and unscheduled loops, as the interpreter and each back end have them, are held against it at several sizes.
+More programs the interpreter alone runs, by test/fuzz/schedules.c, which also asks for the schedule that each has."""
 import collections
 import random
 import re
@@ -745,34 +746,51 @@ def options(seed, text):
     return chosen + ["-march=" + draw.choice(PROCESSORS), "--grain=%d" % draw.choice([1, 1, 200, 20000]), *draw.choice(MORE)]
 
 
+def compiled(tsrc, number, folder):
+    """What is wrong, the code of what is refused, or nothing."""
+    text = program(number)
+    chosen, path = options(number, text), folder + "/p.tsr"
+    with open(path, "w", encoding="utf8") as file:
+        file.write(text)
+    command = [tsrc, "-Wno-all", *chosen, path]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return "no end, %s\n%s" % (" ".join(chosen), text)
+    codes = re.findall(r"error: .*\[(E\d+)\]", run.stderr)
+    if run.returncode == 1 and codes and codes[0] < "E05" and "bug:" not in run.stderr:
+        return codes[0]
+    return run.returncode and "%s, status %d\n%s%s" % (" ".join(chosen), run.returncode, text,
+                                                      (run.stdout + run.stderr)[-3000:])
+
+
+def interpreted(schedules, numbers, folder):
+    """What is said of those that differ."""
+    paths = ["%s/p%d.tsr" % (folder, number) for number in numbers]
+    for number, path in zip(numbers, paths):
+        with open(path, "w", encoding="utf8") as file:
+            file.write(program(number))
+    run = subprocess.run([schedules, "1", "0", *paths], capture_output=True, text=True, timeout=600)
+    lines = [line for line in run.stdout.splitlines() if not re.search("was never made$|: refused, or not made again", line)]
+    text = "\n".join(lines[:-1]) + run.stderr
+    return text if text.strip() or not re.match("0 programs: ", lines[-1]) else None
+
+
 def main():
-    tsrc, seed, programs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    wrong, ran, refused = 0, 0, collections.Counter()
+    tsrc, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    wrong, refused = 0, collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(seed, seed + programs):
-            text = program(number)
-            chosen = options(number, text)
-            path = folder + "/p.tsr"
-            with open(path, "w", encoding="utf8") as file:
-                file.write(text)
-            try:
-                run = subprocess.run([tsrc, "-Wno-all", *chosen, path], capture_output=True, text=True, timeout=300)
-            except subprocess.TimeoutExpired:
-                print("WRONG seed %d: no end, %s\n%s" % (number, " ".join(chosen), text))
-                wrong += 1
-                continue
-            codes = re.findall(r"error: .*\[(E\d+)\]", run.stderr)
-            if run.returncode == 0:
-                ran += 1
-            elif run.returncode == 1 and codes and codes[0] < "E05" and "bug:" not in run.stderr:
-                refused[codes[0]] += 1
-                if "-v" in sys.argv:
-                    print("seed %d refused\n%s%s" % (number, text, run.stderr[:1500]))
-            else:
-                wrong += 1
-                print("WRONG seed %d: %s, status %d\n%s%s" % (number, " ".join(chosen), run.returncode, text,
-                                                            (run.stdout + run.stderr)[-3000:]), flush=True)
-    print("%d programs: %d agree, %d are wrong; %s" % (programs, ran, wrong, dict(refused)))
+        said = [(number, compiled(tsrc, number, folder)) for number in range(seed, seed + count)]
+        if len(sys.argv) > 4:
+            more = range(seed + count, seed + count + int(sys.argv[5]))
+            said.append((more[0], interpreted(sys.argv[4], more, folder)))
+    for number, text in said:
+        if text and re.fullmatch(r"E\d+", text):
+            refused[text] += 1
+        elif text:
+            wrong += 1
+            print("WRONG seed %d: %s" % (number, text))
+    print("%d programs compiled, %d are wrong; %s" % (count - sum(refused.values()), wrong, dict(refused)))
 
 
 if __name__ == "__main__":
