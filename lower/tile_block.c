@@ -64,7 +64,8 @@ static Walk walk_of(Tile *tile)
 	return (Walk){.tile = tile,
 		      .ways = {{tile->row, &tile->rows, tile->first_row, rows},
 			       {tile->col, &tile->cols, tile->first_col, cols}},
-		      .outer = tile->by_rows || tile->by_blocks ? ROWS : COLUMNS,
+		      .outer = tile->by_rows || (tile->by_blocks && !tile->blocks.steps) ? ROWS
+											 : COLUMNS,
 		      .blocked = tile->blocks.rows || tile->blocks.cols || tile->blocks.steps,
 		      .copies = tile->first_copies};
 }

@@ -13,7 +13,9 @@
 #include "lower/tile_plan.h"
 
 #include "base/diag.h"
+#include "base/integer.h"
 #include "loops/linear.h"
+#include "loops/walk.h"
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
@@ -83,8 +85,8 @@ static void ask(Planner *p, const Loop *loop, const TileParts *parts, int64_t *b
 	int64_t step = parts ? parts->at[0].step : 1;
 	for (uint32_t i = 0; loop && i < asked->items.n; i++) {
 		const ScheduleItem *item = &asked->items.at[i];
-		if (item->name == p->tile->nest->gen->frame.iters.at[loop->var].name && item->n == 1 &&
-		    item->numbers[0] > 0 && item->numbers[0] % step == 0)
+		if (item->name == p->tile->nest->gen->frame.iters.at[loop->var].name &&
+		    item->n == 1 && item->numbers[0] > 0 && item->numbers[0] % step == 0)
 			*block = item->numbers[0];
 	}
 }
@@ -97,8 +99,8 @@ static void as_asked(Planner *p)
 		ask(p, tile->col, &tile->cols, &tile->blocks.cols);
 	if (may_wait(p))
 		ask(p, &tile->nest->loops[tile->nest->nresult], NULL, &tile->blocks.steps);
-	tile->by_blocks =
-		tile->blocks.cols && !tile->blocks.steps && may_pack_blocks(p, &tile->cols);
+	tile->by_blocks = tile->blocks.cols && may_pack_blocks(p, &tile->cols) &&
+			  (!tile->blocks.steps || tile->pack_kind == LOOP_VECTOR);
 	if (!tile->by_blocks && !may_block(p))
 		tile->blocks = (TileBlocks){0};
 }
@@ -177,8 +179,27 @@ static int64_t cheapest_block(const Planner *p, const TileParts *cols, int64_t m
 	return found;
 }
 
+/* Steps of blocks that are alike, `most` at most. */
+static int64_t alike(int64_t all, int64_t most)
+{
+	return divide_up(all, divide_up(all, most > 1 ? most : 1));
+}
+
+/* Steps of a block of panels past few rows, which leave a panel in the first cache, and are copied row by row while
+ * the next ones are fetched; 0: rows are many, or the sum is one block. */
+static int64_t panel_steps(const Planner *p, int64_t cols)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t bytes = bytes_over(p, nest->nresult + 1, nest->nloops, NULL), all;
+	if (p->tile->pack_kind != LOOP_VECTOR || bytes <= 0 || !may_wait(p) ||
+	    !tile_is_const(p, nest->loops[nest->nresult].extent, &all) ||
+	    tile_extent(p, p->tile->row, TILE_ASSUMED) > p->target->stream_rows)
+		return 0;
+	return alike(all, p->target->l1_bytes / (bytes * cols));
+}
+
 /* Columns of a block of panels; 0: the copy stays in the second cache as it is. */
-static int64_t panel_columns(const Planner *p, const TileParts *cols)
+static int64_t panel_columns(const Planner *p, const TileParts *cols, int64_t steps)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
@@ -186,60 +207,102 @@ static int64_t panel_columns(const Planner *p, const TileParts *cols)
 	int64_t most = few ? p->target->l2_soon : p->target->l2_panels;
 	if (bytes < 0 || bytes * tile_extent(p, p->tile->col, 0) <= most)
 		return 0;
+	if (steps) {
+		bytes = bytes_over(p, nest->nresult + 1, nest->nloops, NULL) * steps;
+		most = p->target->l2_soon;
+	}
 	return cheapest_block(p, cols, most / bytes);
 }
 
 int64_t tile_block_cost(const Planner *p, const TileParts *cols)
 {
-	int64_t block = !p->replays && may_pack_blocks(p, cols) ? panel_columns(p, cols) : 0;
+	bool blocks = !p->replays && may_pack_blocks(p, cols);
+	int64_t block = blocks ? panel_columns(p, cols, panel_steps(p, cols->at[0].step)) : 0;
 	return block ? block_cost(p, cols, block) : 0;
 }
 
-/* Are the steps of the only sum so few that the columns of a tile stay in the second cache past
- * many rows? Those that are streamed, read by steps as few sets apart, do not. */
-static bool is_whole(const Planner *p, int64_t rows)
+/* Lines of a step of a tile's columns: one more where steps are no whole lines apart. */
+static int64_t step_lines(const Planner *p, int64_t cols)
 {
 	const Nest *nest = p->tile->nest;
-	const Loop *sum = &nest->loops[nest->nresult];
-	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL), step;
-	if (rows < p->target->stream_whole || nest->nloops != nest->nresult + 1 || bytes < 0 ||
-	    bytes > p->target->l2_rows / (rows + 2 * p->tile->cols.at[0].step))
-		return false;
+	int64_t bytes = dtype_bytes(nest->value->dtype), line = p->target->line_bytes, step,
+		more = 0;
 	for (size_t i = 0; i < p->sum.at.n; i++) {
-		Size by = ix_stride(p->program, p->sum.at.at[i], sum->var);
-		if (size_is_bad(by) || !tile_is_const(p, by, &step) ||
-		    (step && step * dtype_bytes(nest->value->dtype) % p->target->l2_far == 0))
-			return false;
+		const Ix *at = p->sum.at.at[i];
+		Size by = ix_stride(p->program, at, nest->loops[nest->nresult].var);
+		if (ix_uses(at, p->tile->col->var) &&
+		    (size_is_bad(by) || !tile_is_const(p, by, &step) || step * bytes % line != 0))
+			more = line - bytes;
 	}
-	return true;
+	return divide_up(cols * bytes + more, line);
 }
 
-/* Steps by the rows: the more there are, the longer a block's columns serve, and the more sums
- * are stored behind it; all of them where they fit. Rows of a symbolic extent go in blocks too.
- * A single row reads few rows of the operand side by side, as memory delivers them. */
+bool tile_steps_meet(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t bytes = dtype_bytes(nest->value->dtype), step;
+	bool meet = false;
+	for (size_t i = 0; i < p->sum.at.n && nest->nloops > nest->nresult; i++) {
+		const Ix *at = p->sum.at.at[i];
+		Size by = ix_stride(p->program, at, nest->loops[nest->nloops - 1].var);
+		meet |= ix_uses(at, p->tile->col->var) && !size_is_bad(by) &&
+			tile_is_const(p, by, &step) && step > 0 &&
+			step * bytes % p->target->l1_way_bytes == 0;
+	}
+	return meet;
+}
+
+/* Steps of a block of the sum past rows that go by in tiles of `height`: by the rows, since the more
+ * there are, the longer a block's columns serve, and the more sums are stored behind it; and as many
+ * as leave the columns of a tile in the first cache, where further tiles of rows read them. A single
+ * row reads few rows of the operand side by side, as memory delivers them. */
+static int64_t stream_steps(const Planner *p, int64_t height, int64_t cols)
+{
+	const Target *target = p->target;
+	const Nest *nest = p->tile->nest;
+	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
+		most = target->stream_steps_row * rows,
+		near = target->l1_bytes / (target->line_bytes * step_lines(p, cols));
+	if (rows == 1)
+		return target->stream_steps_single;
+	for (uint32_t i = nest->nresult + 1; i < nest->nloops; i++)
+		near /= tile_extent(p, &nest->loops[i], 1);
+	if (rows > height && near < most && !tile_steps_meet(p))
+		most = near;
+	return alike(tile_extent(p, &nest->loops[nest->nresult], most), most);
+}
+
+int64_t tile_sum_blocks(const Planner *p, const TilePart *row, const TilePart *col)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = p->streams ? stream_steps(p, row->step, col->step)
+			: p->tile->pack >= 0 && !p->tile->prepacked && !p->replays
+				? panel_steps(p, col->step)
+				: 0;
+	return steps ? divide_up(tile_extent(p, &nest->loops[nest->nresult], steps), steps) : 1;
+}
+
+/* Rows of a symbolic extent go in blocks too. */
 static void choose_stream(Planner *p)
 {
 	TileBlocks *blocks = &p->tile->blocks;
 	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
 		elements = p->target->stream_elements / rows;
-	int64_t steps = p->target->stream_steps_row * rows < p->target->stream_steps
-				? p->target->stream_steps_row * rows
-				: p->target->stream_steps;
 	if (tile_extent(p, p->tile->row, 0) == 0)
 		blocks->rows = rounded(p->target->stream_rows, p->tile->rows.at[0].step);
 	blocks->cols = cheapest_block(p, &p->tile->cols,
 				      elements < p->target->stream_cols ? elements
 									: p->target->stream_cols);
-	if (is_whole(p, rows))
-		steps = tile_extent(p, &p->tile->nest->loops[p->tile->nest->nresult], steps);
-	blocks->steps = rows == 1 ? p->target->stream_steps_single : steps;
+	blocks->steps = stream_steps(p, p->tile->rows.at[0].step, p->tile->cols.at[0].step);
 }
 
 static void choose_panels(Planner *p)
 {
 	Tile *tile = p->tile;
-	tile->blocks.cols = panel_columns(p, &tile->cols);
+	int64_t steps = panel_steps(p, tile->cols.at[0].step);
+	tile->blocks.cols = panel_columns(p, &tile->cols, steps);
 	tile->by_blocks = tile->blocks.cols > 0;
+	tile->blocks.steps = tile->by_blocks ? steps : 0;
 	tile->blocks.rows = tile->by_blocks ? panel_rows(p) : 0;
 }
 

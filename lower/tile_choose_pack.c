@@ -335,42 +335,29 @@ static bool streams_once(const Planner *p, int load)
 	       tile_streams(p);
 }
 
-/* Do the steps of the sum lie in so few sets of the second cache that not all of their lines stay there? */
-static bool steps_share_sets(const Planner *p, int load)
-{
-	const Nest *nest = p->tile->nest;
-	if (nest->nloops == nest->nresult)
-		return false;
-	int64_t step, bytes = dtype_bytes(nest->value->dtype);
-	const Loop *sum = &nest->loops[nest->nloops - 1];
-	Size by = ix_stride(p->program, p->sum.at.at[load], sum->var);
-	if (size_is_bad(by) || !tile_is_const(p, by, &step) || step == 0)
-		return false;
-	int64_t shared = (step & -step) * bytes; /* the power of two in what lies between steps */
-	return tile_extent(p, sum, 0) > p->target->l2_bytes / shared;
-}
+/* Vectors that are shorter than a line read each line of what lies outside the first cache several
+ * times. */
+static bool is_narrow(const Target *target) { return target->vector_bytes < target->line_bytes; }
 
-/* Would tiles wait longer for what is streamed past them than its copy takes, where that is near
- * or would be read from far away for each tile? A quarter of the registers stands for the rows of
- * a tile. */
-static bool waits_longer(const Planner *p, int load, bool near)
+/* Would tiles wait longer for what is streamed past them than its copy takes? A quarter of the
+ * registers stands for the rows of a tile. */
+static bool waits_longer(const Planner *p)
 {
+	const Target *target = p->target;
 	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
-		times = divide_up(rows, p->target->registers / 4);
-	return (near || steps_share_sets(p, load)) &&
-	       times * p->target->stream_vector > p->target->copy_cost_far * p->native;
+		times = divide_up(rows, target->registers / 4) * (is_narrow(target) ? 2 : 1),
+		wait = tile_steps_meet(p) ? target->stream_line_sets : target->stream_line;
+	return times * wait > target->copy_cost_stream * p->native;
 }
 
-/* Bytes of an operand from which on a panel is copied. Vectors that are shorter than a line read
- * each line of what lies outside the first cache several times; each block of rows has a copy. */
+/* Bytes of an operand from which on a panel is copied; each block of rows has a copy. */
 static int64_t spread_bytes(const Planner *p, bool hoisted)
 {
 	const Target *target = p->target;
 	if (hoisted)
 		return target->prepack_spread;
-	bool narrow = target->vector_bytes < target->line_bytes;
-	return narrow && !p->tile->nest->gen->lower->row_block ? 4 * target->l1_bytes
-							       : target->spread_bytes;
+	return is_narrow(target) && !p->tile->nest->gen->lower->row_block ? 4 * target->l1_bytes
+									  : target->spread_bytes;
 }
 
 /* A panel that would be spread over too many lines is gathered, unless the operand goes by once.
@@ -382,12 +369,13 @@ static void pack_spread(Planner *p)
 	int load = only_moved(p, tile->col);
 	if (load < 0)
 		return;
-	bool hoisted = tile_may_prepack(p, load), packs = hoisted || pays_packed(p, load, true);
+	bool hoisted = tile_may_prepack(p, load), once = streams_once(p, load),
+	     waits = once && asks_pack(p, load) && waits_longer(p),
+	     packs = hoisted || waits || pays_packed(p, load, true);
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
 	bool spread = cols > 0 && steps * bytes >= spread_bytes(p, hoisted) / cols,
-	     near = cols > 0 && steps * bytes <= p->target->l3_near / cols,
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
 	if (gen_asked(tile->nest->gen, CHOICE_OVER_READ))
@@ -397,8 +385,7 @@ static void pack_spread(Planner *p)
 	if (tile->step_strided > 0)
 		tile->over_read = load;
 	else if (packs && steps > 0 &&
-		 (asked || (!p->replays && ragged) ||
-		  (spread && (hoisted || !streams_once(p, load) || waits_longer(p, load, near))))) {
+		 (asked || (!p->replays && ragged) || (spread && (hoisted || !once || waits)))) {
 		tile->prepacked = hoisted;
 		pack(p, tile->col, load, LOOP_VECTOR);
 	}

@@ -59,8 +59,11 @@ static int streamed(const Planner *p)
 	const Tile *tile = p->tile;
 	int64_t rows;
 	int found = -1; /* one only: two would share the time of a tile's steps */
-	if (tile->pack >= 0 || !tile->blocks.steps || !tile->blocks.cols ||
+	if ((tile->pack >= 0 && !tile->by_blocks) || !tile->blocks.steps || !tile->blocks.cols ||
 	    (tile->row && !tile_is_const(p, tile->row->extent, &rows)))
+		return -1;
+	/* a block that is packed is followed by that of the next columns where its steps are the last */
+	if (tile->pack >= 0 && tile_extent(p, &tile->nest->loops[tile->nest->nresult], 0) == 0)
 		return -1;
 	for (size_t i = 0; i < p->sum.at.n; i++) {
 		const Ix *at = p->sum.at.at[i];

@@ -80,7 +80,10 @@ Size tile_packed_steps(const Tile *tile)
 	const Nest *nest = tile->nest;
 	Sizes *sizes = nest->gen->program->sizes;
 	Size steps = size_const(sizes, 1);
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
+	bool blocked = tile->by_blocks && tile->blocks.steps > 0;
+	if (blocked)
+		steps = size_const(sizes, tile->blocks.steps);
+	for (uint32_t i = nest->nresult + blocked; i < nest->nloops; i++)
 		steps = size_mul(sizes, steps, tile_group_extent(tile, &nest->loops[i]));
 	return steps;
 }
@@ -174,7 +177,10 @@ static bool may_copy(const Tile *tile)
 static void choose_copies(Tile *tile)
 {
 	choose_inlined(tile);
-	tile->first_copies = tile->by_blocks && may_copy(tile) && has_first(tile);
+	tile->first_copies =
+		tile->by_blocks && !tile->blocks.steps && may_copy(tile) && has_first(tile);
+	if (tile->inlined && !tile->prepacked && tile->prefetched == tile->pack)
+		tile->prefetched = -1; /* no buffer holds it */
 }
 
 /* Finds the copy, or declares it; is it this kernel's to fill? */

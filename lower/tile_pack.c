@@ -68,8 +68,13 @@ static const Ix *panel_ix(const Tile *tile, const Ix *first)
 const Ix *tile_step_number(const Tile *tile)
 {
 	const Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	bool blocked = tile->by_blocks && tile->blocks.steps > 0;
 	const Ix *step = tile_const(tile, 0);
-	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
+	if (blocked)
+		step = ix_add(gen->program, nest->by_iter[nest->loops[nest->nresult].iter],
+			      ix_times(gen->program, ix_iter(gen->arena, tile->first_step), -1));
+	for (uint32_t i = nest->nresult + blocked; i < nest->nloops; i++)
 		step = counted(tile, step, &nest->loops[i]);
 	return step;
 }
@@ -201,6 +206,11 @@ static void add_steps(Tile *tile, const TilePart *part, const Words *w, const Si
 		return;
 	Block body = over_lanes(tile, part, w);
 	body = along ? body : over_panels(tile, part, body);
+	if (tile->by_blocks && tile->blocks.steps > 0) {
+		nest->by_iter[last->iter] = ix_iter(gen->arena, last->var);
+		gen_append(gen, to, tile_steps(tile, body));
+		return;
+	}
 	body = gen_steps(gen, last->var, ix_size(gen->arena, range[0]),
 			 ix_size(gen->arena, range[1]), 1, body);
 	nest->by_iter[last->iter] = ix_iter(gen->arena, last->var);

@@ -59,8 +59,12 @@ bool tile_streams(const Planner *p);
 /* What blocks of columns of an operand that is packed block by block cost, in columns; 0: it is
  * not. */
 int64_t tile_block_cost(const Planner *p, const TileParts *cols);
+/* Blocks of the sum that tiles of such a size go by, between which the sums so far wait in the result. */
+int64_t tile_sum_blocks(const Planner *p, const TilePart *row, const TilePart *col);
 /* Do the lines of so many rows meet in too few sets of the first cache, which columns need too? */
 bool tile_rows_meet(const Planner *p, int64_t rows);
+/* Do the steps of the sum meet in the same sets of the first cache, in what the columns move? */
+bool tile_steps_meet(const Planner *p);
 /* Fills in the blocks, from the sizes. */
 void tile_choose_blocks(Planner *p);
 

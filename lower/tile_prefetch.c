@@ -37,6 +37,7 @@
  *       ... the tile, which reads packed_b[j*1536 + k*64 + lane]
  *       prefetch a[int(ahead) + k*3]
  */
+#include "base/integer.h"
 #include "lower/tile_emit.h"
 
 /* A number that does not change in the tile. */
@@ -68,35 +69,54 @@ static const Ix *row_number(const Tile *tile, const TilePart *row, Size *all)
 	return number;
 }
 
-/* Moves a loop's iterator on by `n` where `next` is 1, else not at all. */
-static void move_on(Tile *tile, IterId iter, const Ix *next, int64_t n)
+/* The load of the present tile's element in another place: `steps` on in the sum and `cols` on in the columns, and
+ * where `next` is 1 by further ones. */
+static const Value *moved_load(Tile *tile, const TilePart *col, const int64_t by[2], const Ix *next,
+			       const int64_t further[2])
 {
-	const Ix **at = &tile->nest->by_iter[iter];
-	Program *program = tile->nest->gen->program;
-	*at = ix_add(program, *at, ix_times(program, next, n));
+	Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	IterId at[] = {nest->loops[nest->nresult].iter, tile->col->iter};
+	const Ix *was[] = {nest->by_iter[at[0]], nest->by_iter[at[1]]};
+	nest->by_iter[at[1]] = tile_first(tile, tile->col, col);
+	for (int i = 0; i < 2; i++) {
+		const Ix *place = ix_plus(gen->program, nest->by_iter[at[i]], by[i]);
+		nest->by_iter[at[i]] =
+			ix_add(gen->program, place, ix_times(gen->program, next, further[i]));
+	}
+	nest_values(nest);
+	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
+	for (int i = 0; i < 2; i++)
+		nest->by_iter[at[i]] = was[i];
+	return load->nargs ? load->args[0] : load;
 }
 
 /* The load of the element behind the present columns, in the same step, or of the first column in
  * the next steps. */
-static const Value *next_load(Tile *tile, const TilePart *col, Body *before)
+static const Value *next_columns(Tile *tile, const TilePart *col, Body *before)
 {
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	IterId sum = nest->loops[nest->nresult].iter;
-	const Ix *at_col = nest->by_iter[tile->col->iter], *at_sum = nest->by_iter[sum];
+	Gen *gen = tile->nest->gen;
+	const TileBlocks *blocks = &tile->blocks;
 	const Ix *behind = ix_plus(gen->program, ix_iter(gen->arena, tile->col->var), col->step);
-	const Ix *next =
-		ix_binary(gen->program, IX_DIV, behind, tile_const(tile, tile->blocks.cols));
-	next = hoisted(tile, "next", next, before);
-	nest->by_iter[tile->col->iter] =
-		ix_plus(gen->program, tile_first(tile, tile->col, col), col->step);
-	move_on(tile, tile->col->iter, next, -tile->blocks.cols);
-	move_on(tile, sum, next, tile->blocks.steps);
-	nest_values(nest);
-	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
-	nest->by_iter[tile->col->iter] = at_col;
-	nest->by_iter[sum] = at_sum;
-	return load->nargs ? load->args[0] : load;
+	const Ix *next = ix_binary(gen->program, IX_DIV, behind, tile_const(tile, blocks->cols));
+	return moved_load(tile, col, (int64_t[]){0, col->step}, hoisted(tile, "next", next, before),
+			  (int64_t[]){blocks->steps, -blocks->cols});
+}
+
+/* The load of the same columns in the next block that is packed, of the next steps or, behind the last ones, of
+ * the next columns. */
+static const Value *next_block(Tile *tile, const TilePart *col, Body *before)
+{
+	Gen *gen = tile->nest->gen;
+	const TileBlocks *blocks = &tile->blocks;
+	const Loop *sum = &tile->nest->loops[tile->nest->nresult];
+	int64_t steps;
+	REQUIRE(size_is_const(gen->program->sizes, sum->extent, &steps));
+	int64_t all = divide_up(steps, blocks->steps) * blocks->steps;
+	const Ix *end = ix_plus(gen->program, ix_iter(gen->arena, tile->first_step), blocks->steps);
+	const Ix *next = ix_binary(gen->program, IX_DIV, end, tile_const(tile, all));
+	return moved_load(tile, col, (int64_t[]){blocks->steps, 0},
+			  hoisted(tile, "next", next, before), (int64_t[]){-all, blocks->cols});
 }
 
 /* Of the lines of the next columns in this step those that fall to these rows, by the last element
@@ -108,7 +128,8 @@ static Block prefetch_columns(Tile *tile, const TilePart *row, const TilePart *c
 	Program *program = gen->program;
 	int64_t rows = 1;
 	REQUIRE(!tile->row || size_is_const(program->sizes, tile->row->extent, &rows));
-	const Value *load = next_load(tile, col, before);
+	const Value *load =
+		tile->by_blocks ? next_block(tile, col, before) : next_columns(tile, col, before);
 	int64_t elements = tile_target(tile)->line_bytes / dtype_bytes(load->dtype),
 		lines = (col->step + elements - 1) / elements;
 	const Ix *first = tile_const(tile, 0);

@@ -182,6 +182,8 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 		return squares_cycles(p, nr, nc, steps);
 	if (p->tile->stores_rows)
 		finish = tile_transposed_cycles(p, nr, nc);
+	if (p->tile->form == TILE_ACROSS && !p->tile->stores_rows)
+		finish += 2 * finish * (uint64_t)(tile_sum_blocks(p, row, col) - 1);
 	return steps * step_cycles(p, nr, nc, steps) + finish + (uint64_t)target->tile_start;
 }
 
