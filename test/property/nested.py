@@ -772,8 +772,9 @@ def interpreted(schedules, numbers, folder):
             file.write(program(number))
     run = subprocess.run([schedules, "1", "0", *paths], capture_output=True, text=True, timeout=600)
     lines = [line for line in run.stdout.splitlines() if not re.search("was never made$|: refused, or not made again", line)]
-    text = "\n".join(lines[:-1]) + run.stderr
-    return text if text.strip() or not re.match("0 programs: ", lines[-1]) else None
+    if not lines or not lines[-1].startswith("0 programs: "):
+        return "status %d\n%s%s" % (run.returncode, run.stdout, run.stderr)
+    return "\n".join(lines[:-1]) + run.stderr
 
 
 def main():
