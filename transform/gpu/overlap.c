@@ -1,13 +1,12 @@
 /* Parameters that are on their way to the second cache while the kernel in front of theirs ends.
  *
  * Where launches overlap (GpuTarget.next_blocks) a block may be there before the kernels in front of it have ended, and
- * waits for them before it touches memory. What it reads of parameters and constants none of them stores. So a grid of
+ * waits for them before it touches memory. Parameters that no routine assigns to none of them stores. So a grid of
  * prefetches stands in front of the kernel's own, which code runs before it waits:
  *
  *   grid rows in 0..192
  *     block line in 0..96
- *       if rows*3072 + line*32 < 589824
- *         prefetch w[rows*3072 + line*32]
+ *       prefetch w[rows*3072 + line*32]
  *   grid rows in 0..192
  *     ...
  *
@@ -17,6 +16,7 @@
  * waits for nothing.
  */
 #include "base/diag.h"
+#include "loops/interval.h"
 #include "loops/linear.h"
 #include "loops/verify_gpu.h"
 #include "transform/gpu/bind.h"
@@ -42,6 +42,7 @@ typedef struct Footprint {
 typedef struct Overlap {
 	Program *program;
 	const GpuTarget *gpu;
+	Arena *scratch;
 	Kernel *kernel;
 	const Stmt **loops; /* of the kernel, an outer one before what is in it */
 	uint32_t nloops;
@@ -209,9 +210,11 @@ static void see_value(void *of, const Value *value)
 	Overlap *o = of;
 	if (value->kind != VALUE_LOAD || o->nfootprints == LOADS_MOST || is_known(o, value))
 		return;
-	BufferKind kind = o->program->buffers.at[value->buffer].kind;
+	const Buffer *from = &o->program->buffers.at[value->buffer];
+	bool stays = from->kind == BUFFER_CONST ||
+		     (from->kind == BUFFER_PARAM && !o->program->params.at[from->arg].changes);
 	Footprint footprint = {.load = value};
-	if ((kind == BUFFER_PARAM || kind == BUFFER_CONST) && find_footprint(o, &footprint))
+	if (stays && find_footprint(o, &footprint))
 		o->footprints[o->nfootprints++] = footprint;
 }
 
@@ -248,14 +251,42 @@ static const Ix *line_at(const Overlap *o, const Footprint *r, const Ix *line)
 	return at;
 }
 
-static Block prefetch_line(const Overlap *o, const Footprint *r, const Ix *line)
+/* Where do the iterators of lines stand? */
+typedef struct Lines {
+	IterVar line, round;
+	int64_t threads, rounds;
+} Lines;
+
+/* Is the index inside of the buffer in all blocks? False: not known, as where a size is known at run time only. */
+static bool stays_inside(const Overlap *o, const Footprint *r, const Ix *at, const Lines *lines)
+{
+	const Sizes *sizes = o->program->sizes;
+	Interval *iters = ARENA_ARRAY(o->scratch, Interval, o->kernel->niters), all;
+	int64_t n, elements;
+	for (uint32_t i = 0; i < o->nloops; i++) {
+		const Stmt *loop = o->loops[i];
+		if (loop->loop != LOOP_GRID || !ix_uses(at, loop->iter))
+			continue;
+		if (!size_is_const(sizes, loop->hi->size, &n))
+			return false;
+		iters[loop->iter] = (Interval){0, n - 1};
+	}
+	iters[lines->round] = (Interval){0, lines->rounds - 1};
+	iters[lines->line] = (Interval){0, lines->threads - 1};
+	return size_is_const(sizes, o->program->buffers.at[r->load->buffer].elements, &elements) &&
+	       ix_interval(o->program, at, iters, &all) && all.hi < elements;
+}
+
+static Block prefetch_line(const Overlap *o, const Footprint *r, const Ix *line, const Lines *lines)
 {
 	Arena *arena = o->program->arena;
 	const Ix *at = line_at(o, r, line);
 	Size elements = o->program->buffers.at[r->load->buffer].elements;
 	Cond inside = {COND_LT, at, ix_size(arena, elements)};
-	const Stmt *prefetch = stmt_prefetch(arena, r->load->buffer, at, false);
-	return block_one(arena, stmt_if_one(arena, inside, block_one(arena, prefetch)));
+	Block prefetch = block_one(arena, stmt_prefetch(arena, r->load->buffer, at, false));
+	return stays_inside(o, r, at, lines)
+		       ? prefetch
+		       : block_one(arena, stmt_if_one(arena, inside, prefetch));
 }
 
 /* The lines of a footprint, each thread one, or several in rounds. */
@@ -263,18 +294,18 @@ static const Stmt *prefetch_of(const Overlap *o, const Footprint *r)
 {
 	Program *program = o->program;
 	Arena *arena = program->arena;
-	int64_t threads = r->lines < o->threads ? r->lines : o->threads,
-		rounds = (r->lines + threads - 1) / threads;
-	IterVar line = bind_iter(program, o->kernel, "line"), round = line;
-	const Ix *at = ix_iter(arena, line);
-	if (rounds > 1) {
-		round = bind_iter(program, o->kernel, "round");
-		at = ix_add(program, at, ix_times(program, ix_iter(arena, round), threads));
+	Lines l = {.threads = r->lines < o->threads ? r->lines : o->threads};
+	l.rounds = (r->lines + l.threads - 1) / l.threads;
+	l.line = l.round = bind_iter(program, o->kernel, "line");
+	const Ix *at = ix_iter(arena, l.line);
+	if (l.rounds > 1) {
+		l.round = bind_iter(program, o->kernel, "round");
+		at = ix_add(program, at, ix_times(program, ix_iter(arena, l.round), l.threads));
 	}
-	Block body = prefetch_line(o, r, at);
-	if (rounds > 1)
-		body = block_one(arena, stmt_loop(program, LOOP_UNROLL, round, rounds, body));
-	return stmt_loop(program, LOOP_BLOCK, line, threads, body);
+	Block body = prefetch_line(o, r, at, &l);
+	if (l.rounds > 1)
+		body = block_one(arena, stmt_loop(program, LOOP_UNROLL, l.round, l.rounds, body));
+	return stmt_loop(program, LOOP_BLOCK, l.line, l.threads, body);
 }
 
 /* Another kernel of the routine is in front of it, and its threads, which copy nothing by mbarriers, share a block. */
@@ -287,11 +318,11 @@ static bool may_overlap(const NewKernels *to, const Kernel *kernel)
 }
 
 /* Finds what a block of the kernel reads of parameters. */
-static void find_footprints(Overlap *o, Arena *scratch)
+static void find_footprints(Overlap *o)
 {
 	uint32_t nloops = 0;
 	block_each(o->kernel->body, count_loop, &nloops);
-	o->loops = ARENA_ARRAY(scratch, const Stmt *, nloops + 1);
+	o->loops = ARENA_ARRAY(o->scratch, const Stmt *, nloops + 1);
 	block_each(o->kernel->body, see_loop, o);
 	block_each(o->kernel->body, see_stmt, o);
 }
@@ -303,12 +334,13 @@ static void overlap_kernel(NewKernels *to, const Kernel *given)
 	Kernel kernel = *given;
 	Overlap o = {.program = program,
 		     .gpu = to->t->options->gpu,
+		     .scratch = to->t->scratch,
 		     .kernel = &kernel,
 		     .threads = block_threads(program->sizes, given)};
 	o.most = o.threads * o.gpu->next_lines;
 	Body body = {0}, prefetches = {0};
 	if (may_overlap(to, given))
-		find_footprints(&o, to->t->scratch);
+		find_footprints(&o);
 	for (uint32_t i = 0; i < o.nfootprints; i++)
 		PUSH(arena, prefetches.stmts, prefetch_of(&o, &o.footprints[i]));
 	if (o.nfootprints) {
