@@ -221,7 +221,7 @@ static const char *why_not(Transpose *t, const Stmt *stmt)
 		return "steps of its loops may store the same element";
 	if (t->named && asks_off(t->asked))
 		return "it is off";
-	return !(t->named && t->replays) && is_small(t) ? "it has few elements" : NULL;
+	return t->named && !t->replays && is_small(t) ? "it has few elements" : NULL;
 }
 
 static bool is_transposed(Transpose *t, const Stmt *stmt) { return why_not(t, stmt) == NULL; }
@@ -235,10 +235,16 @@ static int64_t cost_of(const Transpose *t, const Stmt *loop, int64_t n)
 	       (extent - whole) * transpose_target(t)->transpose_cost_element;
 }
 
-/* The side of the square: of least cost for both extents together. */
+/* The side of the square: of least cost for both extents together; of panels, which no clause says, the largest that
+ * fits, whatever it costs. */
 static int64_t best_side(const Transpose *t)
 {
 	int64_t best = t->most;
+	while (!t->named && best > t->least &&
+	       (extent_of(t, t->u, best) < best || extent_of(t, t->v, best) < best))
+		best /= 2;
+	if (!t->named)
+		return best;
 	for (int64_t n = t->most / 2; n >= t->least; n /= 2) {
 		int64_t u = extent_of(t, t->u, TILE_MOST), v = extent_of(t, t->v, TILE_MOST);
 		int64_t now = cost_of(t, t->u, best) * v + cost_of(t, t->v, best) * u;
@@ -302,7 +308,7 @@ static void choose_tile(Transpose *t, const ScheduleClause *asked)
 	int64_t n = best_side(t);
 	t->nu = side_of(t, &clause, t->u, n);
 	t->nv = side_of(t, &clause, t->v, n);
-	t->along = runs_along(t, &clause);
+	t->along = t->named && runs_along(t, &clause);
 	t->direct = t->body.n == 1 &&
 		    count_nodes(t, t->store->value) <= transpose_target(t)->transpose_nodes;
 }
