@@ -16,6 +16,7 @@
  * waits for nothing.
  */
 #include "base/diag.h"
+#include "base/integer.h"
 #include "loops/interval.h"
 #include "loops/linear.h"
 #include "loops/verify_gpu.h"
@@ -53,6 +54,13 @@ typedef struct Overlap {
 
 /* ---- what a block reads ---- */
 
+/* INT64_MAX where it is more. Requires: a and b are not negative. */
+static int64_t product(int64_t a, int64_t b)
+{
+	int64_t all;
+	return __builtin_mul_overflow(a, b, &all) ? INT64_MAX : all;
+}
+
 static void see_loop(void *of, const Stmt *stmt)
 {
 	Overlap *o = of;
@@ -60,10 +68,7 @@ static void see_loop(void *of, const Stmt *stmt)
 		o->loops[o->nloops++] = stmt;
 }
 
-static void count_loop(void *of, const Stmt *stmt)
-{
-	*(uint32_t *)of += stmt->kind == LOOP_FOR;
-}
+static void count_loop(void *of, const Stmt *stmt) { *(uint32_t *)of += stmt->kind == LOOP_FOR; }
 
 /* The iterations of a loop; one of a serial loop whose number is not known. 0: it does not count from 0. */
 static int64_t iterations(const Overlap *o, const Stmt *loop)
@@ -73,7 +78,7 @@ static int64_t iterations(const Overlap *o, const Stmt *loop)
 	if (loop->lo->kind != IX_SIZE || !size_is(sizes, loop->lo->size, 0))
 		return 0;
 	if (loop->hi->kind == IX_SIZE && size_is_const(sizes, loop->hi->size, &n))
-		return (n + loop->step - 1) / loop->step;
+		return divide_up(n, loop->step);
 	return loop->loop == LOOP_SERIAL ? 1 : 0;
 }
 
@@ -94,11 +99,11 @@ static bool axis_of(const Overlap *o, const Ix *atom, Axis *axis)
 	n = iterations(o, loop);
 	if (parts && loop->step > 1)
 		return false;
-	axis->coef *= loop->step;
+	axis->coef = product(axis->coef, loop->step);
 	axis->thread = loop->loop != LOOP_SERIAL && loop->loop != LOOP_UNROLL;
-	axis->extent = atom->kind == IX_DIV ? (n + by - 1) / by
-		      : atom->kind == IX_MOD && by < n ? by
-						       : n;
+	axis->extent = atom->kind == IX_DIV		? divide_up(n, by)
+		       : atom->kind == IX_MOD && by < n ? by
+							: n;
 	return n > 0;
 }
 
@@ -142,8 +147,8 @@ static bool read_index(const Overlap *o, Footprint *r)
 			continue;
 		}
 		if (r->naxes == AXES_MOST ||
-		    !size_is_const(o->program->sizes, term->coef, &axis.coef) ||
-		    axis.coef <= 0 || !axis_of(o, term->atom, &axis))
+		    !size_is_const(o->program->sizes, term->coef, &axis.coef) || axis.coef <= 0 ||
+		    !axis_of(o, term->atom, &axis))
 			return false;
 		add_axis(r, axis);
 	}
@@ -165,11 +170,12 @@ static void measure(const Overlap *o, Footprint *r)
 	r->nruns = r->naxes;
 	while (r->nruns > 0 && r->axes[r->nruns - 1].coef <= r->run) {
 		const Axis *axis = &r->axes[--r->nruns];
-		r->run += axis->coef * (axis->extent - 1);
+		if (__builtin_add_overflow(r->run, product(axis->coef, axis->extent - 1), &r->run))
+			r->run = INT64_MAX;
 	}
-	r->lines = (r->run + line - 1) / line;
+	r->lines = divide_up(r->run, line);
 	for (uint32_t i = 0; i < r->nruns && r->lines <= o->most; i++)
-		r->lines *= r->axes[i].extent;
+		r->lines = product(r->lines, r->axes[i].extent);
 }
 
 /* The axis of the outermost loop that is no thread's and makes several steps; NULL: there is none. */
@@ -238,12 +244,13 @@ static const Ix *digit(const Overlap *o, const Ix **of, int64_t n, bool last)
 /* Where the line of this number begins; numbers behind the last one are of lines behind. */
 static const Ix *line_at(const Overlap *o, const Footprint *r, const Ix *line)
 {
-	int64_t elements = line_elements(o, r), each = (r->run + elements - 1) / elements;
+	int64_t elements = line_elements(o, r), each = divide_up(r->run, elements);
 	const Ix *in_run = digit(o, &line, each, r->nruns == 0);
 	const Ix *at = ix_add(o->program, r->base, ix_times(o->program, in_run, elements));
 	for (uint32_t i = r->nruns; i-- > 0;) {
 		int64_t coef = r->axes[i].coef, extent = r->axes[i].extent;
-		for (; i > 0 && r->axes[i - 1].coef == coef * extent; i--) /* they are one */
+		for (; i > 0 && r->axes[i - 1].coef == product(coef, extent);
+		     i--) /* they are one */
 			extent *= r->axes[i - 1].extent;
 		const Ix *step = digit(o, &line, extent, i == 0);
 		at = ix_add(o->program, at, ix_times(o->program, step, coef));
@@ -295,7 +302,7 @@ static const Stmt *prefetch_of(const Overlap *o, const Footprint *r)
 	Program *program = o->program;
 	Arena *arena = program->arena;
 	Lines l = {.threads = r->lines < o->threads ? r->lines : o->threads};
-	l.rounds = (r->lines + l.threads - 1) / l.threads;
+	l.rounds = divide_up(r->lines, l.threads);
 	l.line = l.round = bind_iter(program, o->kernel, "line");
 	const Ix *at = ix_iter(arena, l.line);
 	if (l.rounds > 1) {
