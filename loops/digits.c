@@ -6,6 +6,14 @@
  * before it can sum up to, the index says the value of each iterator. Sums that a condition keeps below a size
  * are one digit, with that size as its base: their own terms are digits of them. Iterators of no term do not
  * matter here; a loop over one of them meets itself in an element.
+ *
+ * A term of which the atom is no iterator, such as an integer that is read, may be any multiple of its coefficient:
+ *
+ *   if f*4 + r < n:  y[x[c]*n + f*4 + r]
+ *
+ * The least coefficient of such terms divides the others, and is more than all digits that it does not divide can sum
+ * up to: what is left when the index is divided by it says these digits, and nothing is said of the others. One that is
+ * held between 0 and a size may be a digit instead.
  */
 #include "loops/digits.h"
 
@@ -19,6 +27,7 @@
 typedef struct Digit {
 	Size coef, most; /* SIZE_BAD: anything */
 	bool taken;
+	bool sought; /* it says the iterator that is asked for */
 } Digit;
 
 typedef VEC(Digit) DigitList;
@@ -27,10 +36,13 @@ typedef struct Digits {
 	Program *program;
 	const Kernel *kernel;
 	const ElementAccess *access;
+	IterVar sought;
 	Arena *arena;
 	Linear index;
 	bool *taken; /* by term of the index */
 	DigitList list;
+	bool held; /* are terms digits that are held between 0 and a size? */
+	Size base; /* divides all terms whose atoms are no iterators; SIZE_BAD: there are none */
 } Digits;
 
 IterRange iter_range(Program *program, const Stmt *loop)
@@ -66,21 +78,29 @@ static Digit *next_digit(const Program *program, const DigitList *list, Size abo
 	return best;
 }
 
-/* Is each coefficient more than the digits below it can be? */
-static bool each_is_above(const Program *program, const DigitList *list)
+static size_t count_left(const DigitList *list)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < list->n; i++)
+		n += !list->at[i].taken;
+	return n;
+}
+
+/* Is each coefficient, and then the base where there is one, more than the digits below it can be? */
+static bool each_is_above(const Program *program, const DigitList *list, Size base)
 {
 	Sizes *sizes = program->sizes;
 	Size most = size_const(sizes, 0);
-	for (size_t i = 0; i < list->n; i++) {
+	for (size_t left = count_left(list); left > 0; left--) {
 		Digit *digit = next_digit(program, list, size_plus(sizes, most, 1));
 		if (!digit)
 			return false;
 		digit->taken = true;
 		most = size_is_bad(digit->most) ? SIZE_BAD : size_add(sizes, most, digit->most);
-		if (size_is_bad(most) && i + 1 < list->n)
+		if (size_is_bad(most) && left > 1)
 			return false;
 	}
-	return true;
+	return size_is_bad(base) || at_least(program, base, size_plus(sizes, most, 1));
 }
 
 static const LinearTerm *term_of(const Linear *linear, const Ix *atom)
@@ -109,8 +129,67 @@ static bool add_digit(Digits *d, DigitList *list, const LinearTerm *term)
 		return false;
 	const IterRange *range = &ranges[term->atom->iter];
 	Size most = range->known ? size_mul(d->program->sizes, term->coef, range->span) : SIZE_BAD;
-	PUSH(d->arena, *list, ((Digit){term->coef, most, false}));
+	bool sought = term->atom->iter == d->sought;
+	PUSH(d->arena, *list, ((Digit){.coef = term->coef, .most = most, .sought = sought}));
 	return !size_is_bad(term->coef);
+}
+
+/* Lets the base divide a term that may be any multiple of its coefficient. */
+static bool add_to_base(Digits *d, Size coef)
+{
+	const Sizes *sizes = d->program->sizes;
+	if (!size_is_bad(coef) && (size_is_bad(d->base) || size_divides(sizes, coef, d->base)))
+		d->base = coef;
+	return !size_is_bad(coef) && size_divides(sizes, d->base, coef);
+}
+
+bool ix_is_held(const Sizes *sizes, const Ix *ix, Size *most)
+{
+	const Ix *end = ix->kind == IX_MIN ? ix->b : NULL;
+	const Ix *first = end && ix->a->kind == IX_MAX ? ix->a->b : NULL;
+	if (!first || end->kind != IX_SIZE || first->kind != IX_SIZE ||
+	    !size_is(sizes, first->size, 0))
+		return false;
+	*most = end->size;
+	return true;
+}
+
+/* Adds a digit that is held between 0 and a size; false: it is not. */
+static bool add_held(Digits *d, const LinearTerm *term)
+{
+	Sizes *sizes = d->program->sizes;
+	Size most;
+	if (!d->held || !ix_is_held(sizes, term->atom, &most) ||
+	    !at_least(d->program, most, size_const(sizes, 0)))
+		return false;
+	most = size_mul(sizes, term->coef, most);
+	PUSH(d->arena, d->list, ((Digit){.coef = term->coef, .most = most}));
+	return true;
+}
+
+static bool add_term(Digits *d, const LinearTerm *term)
+{
+	if (add_held(d, term))
+		return true;
+	if (term->atom->kind != IX_ITER && !is_fixed(d->kernel, term->atom, d->access->ranges))
+		return add_to_base(d, term->coef);
+	return add_digit(d, &d->list, term);
+}
+
+/* Leaves out the digits that are multiples of the base, of which nothing is said. */
+static void leave_multiples(Digits *d)
+{
+	for (size_t i = 0; !size_is_bad(d->base) && i < d->list.n; i++)
+		d->list.at[i].taken = size_divides(d->program->sizes, d->base, d->list.at[i].coef);
+}
+
+/* Does one of the digits that are left say the iterator? */
+static bool is_said(const DigitList *list)
+{
+	bool said = false;
+	for (size_t i = 0; i < list->n; i++)
+		said |= list->at[i].sought && !list->at[i].taken;
+	return said;
 }
 
 /* The factor with which the sum stands in the index; SIZE_BAD: it does not. */
@@ -148,7 +227,8 @@ static Digit digit_of(Program *program, const Linear *sum, Size factor, Size end
 	int64_t unit = content(program, sum);
 	bool whole = unit > 0 && size_divides(sizes, size_const(sizes, unit), end);
 	Size most = size_plus(sizes, end, whole ? -unit : -1);
-	return (Digit){size_scale(sizes, factor, unit), size_mul(sizes, factor, most), false};
+	return (Digit){.coef = size_scale(sizes, factor, unit),
+		       .most = size_mul(sizes, factor, most)};
 }
 
 /* Are all of its terms no less than 0? */
@@ -228,23 +308,45 @@ static bool take_sum(Digits *d, const Cond *cond)
 			return false;
 	for (size_t i = 0; i < d->index.terms.n; i++)
 		d->taken[i] |= term_of(&sum, d->index.terms.at[i].atom) != NULL;
-	PUSH(d->arena, d->list, digit_of(d->program, &sum, factor, cond->b->size));
-	return each_is_above(d->program, &own);
+	Digit digit = digit_of(d->program, &sum, factor, cond->b->size);
+	digit.sought = is_said(&own);
+	PUSH(d->arena, d->list, digit);
+	return each_is_above(d->program, &own, SIZE_BAD);
 }
 
-bool digits_are_independent(Program *program, const Kernel *kernel, const ElementAccess *access)
+/* Do the digits of the index say the iterator, held terms among them where `held` says so? */
+static bool say_sought(Digits *d)
 {
-	Digits d = {program, kernel, access, .arena = arena_new()};
-	d.index = ix_linear(program, access->ix);
-	d.taken = ARENA_ARRAY(d.arena, bool, d.index.terms.n + 1);
+	d->arena = arena_new();
+	d->index = ix_linear(d->program, d->access->ix);
+	d->taken = ARENA_ARRAY(d->arena, bool, d->index.terms.n + 1);
 	bool read = true;
-	for (uint32_t i = 0; i < access->nconds && read; i++)
-		read = take_sum(&d, access->conds[i]);
-	for (size_t i = 0; i < d.index.terms.n && read; i++)
-		read = d.taken[i] || add_digit(&d, &d.list, &d.index.terms.at[i]);
-	read = read && each_is_above(program, &d.list);
-	arena_free(d.arena);
+	for (uint32_t i = 0; i < d->access->nconds && read; i++)
+		read = take_sum(d, d->access->conds[i]);
+	for (size_t i = 0; i < d->index.terms.n && read; i++)
+		read = d->taken[i] || add_term(d, &d->index.terms.at[i]);
+	leave_multiples(d);
+	read = read && is_said(&d->list) && each_is_above(d->program, &d->list, d->base);
+	arena_free(d->arena);
 	return read;
+}
+
+bool digits_say_iter(Program *program, const Kernel *kernel, const ElementAccess *access,
+		     IterVar iter)
+{
+	Digits all = {program, kernel, access, .sought = iter, .base = SIZE_BAD}, held = all;
+	held.held = true;
+	return say_sought(&all) || say_sought(&held);
+}
+
+bool ix_has_term(Program *program, const Ix *ix, IterVar iter)
+{
+	Linear index = ix_linear(program, ix);
+	bool has = false;
+	for (size_t i = 0; i < index.terms.n; i++)
+		has |= index.terms.at[i].atom->kind == IX_ITER &&
+		       index.terms.at[i].atom->iter == iter;
+	return has;
 }
 
 /* Two accesses whose iterators may have other names: by term of the second index, that of the first. */
@@ -263,20 +365,49 @@ static bool ranges_are_same(const Alike *k, IterVar i, IterVar j)
 	       size_same(first->first, second->first) && size_same(first->span, second->span);
 }
 
-/* Is it an iterator of the one index alone, which another one of the same values may stand for? */
-static bool is_alone(const LinearTerm *term, const Linear *other)
+/* May atoms of the one index alone, such as integers that are read, be each of the same values, as far as digits are made
+ * of them? */
+static bool are_as_free(const Alike *k, const Ix *a, const Ix *b)
 {
-	return term->atom->kind == IX_ITER && !term_of(other, term->atom);
+	const Sizes *sizes = k->program->sizes;
+	Size most, other = SIZE_BAD;
+	bool held = ix_is_held(sizes, a, &most), same = held == ix_is_held(sizes, b, &other);
+	return a->kind != IX_ITER && b->kind != IX_ITER && same &&
+	       (!held || size_same(most, other)) && !is_fixed(k->kernel, a, k->a->ranges) &&
+	       !is_fixed(k->kernel, b, k->b->ranges);
 }
 
-static const LinearTerm *twin_of(const Alike *k, const LinearTerm *term)
+static bool is_twin(const Alike *k, const LinearTerm *of, size_t n)
 {
-	const LinearTerm *same = term_of(&k->first, term->atom);
-	for (size_t i = 0; !same && is_alone(term, &k->first) && i < k->first.terms.n; i++)
-		if (is_alone(&k->first.terms.at[i], &k->second) &&
-		    size_same(k->first.terms.at[i].coef, term->coef))
-			same = &k->first.terms.at[i];
-	bool alike = same && size_same(same->coef, term->coef);
+	bool twin = false;
+	for (size_t i = 0; i < n; i++)
+		twin |= k->twins[i] == of;
+	return twin;
+}
+
+/* The term of the first index alone that may stand for term n of the second, which is of that alone; NULL: none may. */
+static const LinearTerm *other_twin(const Alike *k, size_t n)
+{
+	const LinearTerm *term = &k->second.terms.at[n];
+	for (size_t i = 0; i < k->first.terms.n; i++) {
+		const LinearTerm *first = &k->first.terms.at[i];
+		bool iters = first->atom->kind == IX_ITER && term->atom->kind == IX_ITER;
+		if (!term_of(&k->second, first->atom) && !is_twin(k, first, n) &&
+		    size_same(first->coef, term->coef) &&
+		    (iters ? ranges_are_same(k, first->atom->iter, term->atom->iter)
+			   : are_as_free(k, first->atom, term->atom)))
+			return first;
+	}
+	return NULL;
+}
+
+/* The term of the first index that stands for term n of the second; NULL: none does. */
+static const LinearTerm *twin_of(const Alike *k, size_t n)
+{
+	const LinearTerm *term = &k->second.terms.at[n], *same = term_of(&k->first, term->atom);
+	if (!same)
+		return other_twin(k, n);
+	bool alike = size_same(same->coef, term->coef);
 	if (alike && term->atom->kind == IX_ITER)
 		return ranges_are_same(k, same->atom->iter, term->atom->iter) ? same : NULL;
 	for (IterVar i = 0; alike && i < k->kernel->niters; i++)
@@ -290,7 +421,7 @@ static bool find_twins(Alike *k)
 		     size_same(k->first.offset, k->second.offset);
 	k->twins = ARENA_ARRAY(k->program->arena, const LinearTerm *, k->second.terms.n + 1);
 	for (size_t i = 0; found && i < k->second.terms.n; i++) {
-		k->twins[i] = twin_of(k, &k->second.terms.at[i]);
+		k->twins[i] = twin_of(k, i);
 		found = k->twins[i] != NULL;
 	}
 	return found;

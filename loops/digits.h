@@ -23,10 +23,18 @@ typedef struct ElementAccess {
 	uint32_t part; /* of the loops that are looked at together (independent.c) */
 } ElementAccess;
 
-/* Do different values of any iterator in the index, of a loop that is open, mean different elements? (false: not
- * known) */
-bool digits_are_independent(Program *program, const Kernel *kernel, const ElementAccess *access);
-/* Is what tells the elements of one access apart true of the other, too? */
+/* Is the index held in [0, most]: min(max(..., 0), most)? Nothing is known of whether `most` is less than 0. */
+bool ix_is_held(const Sizes *sizes, const Ix *ix, Size *most);
+
+/* Is a multiple of the iterator one of the terms of the index? */
+bool ix_has_term(Program *program, const Ix *ix, IterVar iter);
+
+/* Do different values of the iterator, of a loop that is open, mean different elements, whatever the values of the
+ * other iterators, and what is read, are? (false: not known) */
+bool digits_say_iter(Program *program, const Kernel *kernel, const ElementAccess *access,
+		     IterVar iter);
+/* Is what tells the elements of one access apart true of the other, too? An iterator of which
+ * both have a term stands for itself. */
 bool digits_are_alike(Program *program, const Kernel *kernel, const ElementAccess *a,
 		      const ElementAccess *b);
 

@@ -268,12 +268,10 @@ static IterRange atom_range(const Proof *p, const Index *index, const Ix *atom)
 	IterRange none = {.first = SIZE_BAD, .span = SIZE_BAD};
 	if (atom->kind == IX_ITER)
 		return ranges[atom->iter].known ? ranges[atom->iter] : none;
-	const Ix *most = atom->kind == IX_MIN ? atom->b : NULL;
-	const Ix *held = most && atom->a->kind == IX_MAX ? atom->a->b : NULL;
-	if (!held || most->kind != IX_SIZE || held->kind != IX_SIZE ||
-	    !size_is(sizes, held->size, 0) || !is_natural(p, index, most->size))
+	Size most;
+	if (!ix_is_held(sizes, atom, &most) || !is_natural(p, index, most))
 		return none;
-	return (IterRange){.known = true, .first = held->size, .span = most->size};
+	return (IterRange){.known = true, .first = size_const(p->program->sizes, 0), .span = most};
 }
 
 /* What the terms but the loop's, and those above, move by in all; SIZE_BAD: not known. */
@@ -408,12 +406,12 @@ static bool index_says_iteration(const Proof *p, BufferId buffer)
 		const ElementAccess *access = &p->accesses.at[i];
 		if (access->buffer != buffer)
 			continue;
-		if (!ix_uses(access->ix, p->loop->iter) ||
+		if (!ix_has_term(p->program, access->ix, p->loop->iter) ||
 		    (first && !digits_are_alike(p->program, p->kernel, first, access)))
 			return false;
 		first = first ? first : access;
 	}
-	return first && digits_are_independent(p->program, p->kernel, first);
+	return first && digits_say_iter(p->program, p->kernel, first, p->loop->iter);
 }
 
 /* Does a condition hold in one iteration of the loop alone: the first, or that of a constant? */
