@@ -94,6 +94,8 @@ static void dump_buffer(const Dump *d, BufferId id)
 	fprintf(d->out, "%s%s%s%s", buffer->scratch ? " scratch" : "",
 		buffer->shared ? " shared" : "", buffer->swizzled ? " swizzled" : "",
 		buffer->padded ? " padded" : "");
+	if (buffer->panels)
+		fprintf(d->out, " panels");
 	if (buffer->arrivals)
 		fprintf(d->out, " arrivals %" PRId64, buffer->arrivals);
 	fputc('\n', d->out);

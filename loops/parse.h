@@ -3,7 +3,8 @@
  *
  *   text     := { "dims" NAME [">=" N] , ... | "state" size "bytes" | buffer | "check" N ":" claim
  *               | kernel | routine | "(unchanged)" }              one a line; "#" and what follows is skipped
- *   buffer   := "buffer" NAME ":" DTYPE "[" size "]" held ["scratch"] ["shared" ["swizzled"]] ["padded"] ["arrivals" N]
+ *   buffer   := "buffer" NAME ":" DTYPE "[" size "]" held ["scratch"] ["shared" ["swizzled"]] ["padded"] ["panels"]
+ *               ["arrivals" N]
  *   held     := ("in" | "out") "of" ROUTINE | "temp" ["at" size] "of" ROUTINE
  *             | "param" "at" size "as" axes "," ("uniform" size | "constant" NUMBER | "computed") ["," "assigned"]
  *             | "const" "as" axes "=" ("..." | NUMBER , ...) | "packed" "of" PARAM ["at" size]

@@ -255,6 +255,7 @@ void parse_buffer(LoopsParser *p)
 	buffer.shared = lex_take(p, "shared");
 	buffer.swizzled = lex_take(p, "swizzled");
 	buffer.padded = lex_take(p, "padded");
+	buffer.panels = lex_take(p, "panels");
 	buffer.arrivals = lex_take(p, "arrivals") ? parse_arrivals(p) : 0;
 	if (!buffer.shared && (buffer.swizzled || buffer.arrivals))
 		lex_fail(p, "what is swizzled or a ring of mbarriers is shared");
