@@ -139,8 +139,10 @@ static void check_bytes(Tables *t, Size elements, Dtype dtype, NodeId node)
 
 BufferId tables_buffer(Tables *t, Buffer buffer)
 {
-	if (buffer.kind == BUFFER_TEMP)
+	if (buffer.kind == BUFFER_TEMP) {
 		buffer.dtype = dtype_alone(buffer.dtype);
+		buffer.offset = size_const(t->sizes, 0); /* where no kernel touches it */
+	}
 	buffer.routine = t->routine_id;
 	buffer.home = (BufferId)t->program->buffers.n;
 	PUSH(t->arena, t->program->buffers, buffer);
