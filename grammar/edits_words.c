@@ -157,9 +157,19 @@ static uint32_t nearness(const char *word, const char *to)
 	return twice ? 1 : name_nearness(word, to);
 }
 
+/* Is the main place the name of a function in a call? */
+static bool is_called(const Edits *e)
+{
+	const char *text = source_at(e->sources, e->places[0].file)->text + e->places[0].end;
+	return text[strspn(text, " ")] == '(';
+}
+
+/* A function that nothing declares is none that has another name altogether. */
 static void replace(Edits *e, const char *word, bool known, const char *to)
 {
 	uint32_t near = nearness(word, to);
+	if (near == UINT32_MAX && e->unknown && !known && is_called(e))
+		return;
 	uint32_t cost = near == UINT32_MAX ? COST_FAR : COST_NEAR + near / 3;
 	const char *why =
 		near == UINT32_MAX

@@ -314,6 +314,14 @@ static bool note_iterate(const Fault *f)
 	return head || body || loop;
 }
 
+/* `scan(n, h = x) { E } until (c)`: a word that stands elsewhere in the form. */
+static void note_until(const Fault *f)
+{
+	if (f->token.kind == TOKEN_UNTIL && f->feed->before.kind == TOKEN_RBRACE)
+		diag_note(f->parse->diags, f->token.span,
+			  "the condition stands in front of the body: scan(n, h = x) until (c) { E }");
+}
+
 /* `let a, b = ...` and `let (a, b) : [3] = ...` */
 static bool note_let_names(const Fault *f)
 {
@@ -406,6 +414,7 @@ static bool expected(const Fault *f)
 	note_with(f);
 	if (!note_iterate(f) && !note_let_names(f) && !note_choice(f))
 		note_shape(f);
+	note_until(f);
 	note_application(f);
 	return true;
 }
