@@ -5,8 +5,8 @@
  *   y[i, g, c] = x[i, g, c] - m[g]                 4 channels c in each of 32 groups g
  *   y[i, w, c] = x[i, w, c] - m[c]                 3 colours c of 224 places w
  * have as many neighbours in a row as there are c; with
- *   wide_m[g, c] = m[g]                            wide_m[w, c] = m[c]
- *   y[i, g, c] = x[i, g, c] - wide_m[g, c]
+ *   broadcast_m[g, c] = m[g]                       broadcast_m[w, c] = m[c]
+ *   y[i, g, c] = x[i, g, c] - broadcast_m[g, c]
  * lanes run along both axes. It pays where what is written out is read for many i, and no epilogue
  * of a contraction reads it, whose lanes are others.
  *
@@ -279,17 +279,18 @@ static int64_t column_axis(const TensorProgram *program, NodeId id)
 /* Is the operand read again for each of eight elements or more, and no row of memory along the columns? */
 static bool suits_columns(const Materialize *e, int64_t col)
 {
-	int64_t elements = 1, all = 1, n;
+	int64_t elements = 1, rounds = 1, n;
 	if (!e->arg->present || last_iter(e) < 0 || last_iter(e) == col || !has_iter(e, col))
 		return false;
 	for (uint32_t axis = 0; axis < e->result->naxes; axis++) {
 		int64_t iter = axis_iter(e, e->result, axis);
 		if (iter < 0 || !size_is_const(e->program->sizes, e->proj->iters[iter].extent, &n))
 			return false;
-		all *= n;
-		elements *= has_iter(e, iter) ? n : 1;
+		int64_t *product = has_iter(e, iter) ? &elements : &rounds;
+		if (__builtin_mul_overflow(*product, n, product))
+			return false;
 	}
-	return elements >= TRANSPOSED_LEAST && all / elements >= ROUNDS_LEAST;
+	return elements >= TRANSPOSED_LEAST && rounds >= ROUNDS_LEAST;
 }
 
 /* The operand's axes of more than one element, that of the columns last. */
@@ -305,7 +306,7 @@ static Access columns_last(const Materialize *e, int64_t col)
 	return access;
 }
 
-/* Does a copy of the node have what is read in few bytes? */
+/* Is it a parameter of floats or of a type of storage, whose elements take few bytes? */
 static bool is_small_param(const Split *g, NodeId id)
 {
 	const Node *node = &g->graph->nodes.at[id];
@@ -313,8 +314,8 @@ static bool is_small_param(const Split *g, NodeId id)
 	       (dtype_is_float(node->dtype) || dtype_wide(node->dtype) != node->dtype);
 }
 
-/* The parameter of which the operand has elements, in what order and whether cast or not, copied with the columns last,
- * and cast where the operand is; false: it is none, or lies well. */
+/* Copies the parameter of which the operand has elements, in its order or another, with the columns last, and casts the copy
+ * where the operand is a cast; false: there is no such parameter, or its rows lie along the columns. */
 static bool transpose(Split *g, Materialize *e, int64_t col, NodeId *operand, Access *access)
 {
 	const Node cast = g->graph->nodes.at[*operand];
