@@ -13,7 +13,7 @@
  *
  * The least coefficient of such terms divides the others, and is more than all digits that it does not divide can sum
  * up to: what is left when the index is divided by it says these digits, and nothing is said of the others. One that is
- * held between 0 and a size may be a digit instead.
+ * clamped between 0 and a size may be a digit instead.
  */
 #include "loops/digits.h"
 
@@ -41,7 +41,7 @@ typedef struct Digits {
 	Linear index;
 	bool *taken; /* by term of the index */
 	DigitList list;
-	bool held; /* are terms digits that are held between 0 and a size? */
+	bool clamped; /* are terms digits that are clamped between 0 and a size? */
 	Size base; /* divides all terms whose atoms are no iterators; SIZE_BAD: there are none */
 } Digits;
 
@@ -143,7 +143,7 @@ static bool add_to_base(Digits *d, Size coef)
 	return !size_is_bad(coef) && size_divides(sizes, d->base, coef);
 }
 
-bool ix_is_held(const Sizes *sizes, const Ix *ix, Size *most)
+bool ix_is_clamped(const Sizes *sizes, const Ix *ix, Size *most)
 {
 	const Ix *end = ix->kind == IX_MIN ? ix->b : NULL;
 	const Ix *first = end && ix->a->kind == IX_MAX ? ix->a->b : NULL;
@@ -154,12 +154,12 @@ bool ix_is_held(const Sizes *sizes, const Ix *ix, Size *most)
 	return true;
 }
 
-/* Adds a digit that is held between 0 and a size; false: it is not. */
-static bool add_held(Digits *d, const LinearTerm *term)
+/* Adds a digit that is clamped between 0 and a size; false: it is not. */
+static bool add_clamped(Digits *d, const LinearTerm *term)
 {
 	Sizes *sizes = d->program->sizes;
 	Size most;
-	if (!d->held || !ix_is_held(sizes, term->atom, &most) ||
+	if (!d->clamped || !ix_is_clamped(sizes, term->atom, &most) ||
 	    !at_least(d->program, most, size_const(sizes, 0)))
 		return false;
 	most = size_mul(sizes, term->coef, most);
@@ -169,7 +169,7 @@ static bool add_held(Digits *d, const LinearTerm *term)
 
 static bool add_term(Digits *d, const LinearTerm *term)
 {
-	if (add_held(d, term))
+	if (add_clamped(d, term))
 		return true;
 	if (term->atom->kind != IX_ITER && !is_fixed(d->kernel, term->atom, d->access->ranges))
 		return add_to_base(d, term->coef);
@@ -314,7 +314,7 @@ static bool take_sum(Digits *d, const Cond *cond)
 	return each_is_above(d->program, &own, SIZE_BAD);
 }
 
-/* Do the digits of the index say the iterator, held terms among them where `held` says so? */
+/* Do the digits of the index say the iterator, clamped terms among them where `clamped` says so? */
 static bool say_sought(Digits *d)
 {
 	d->arena = arena_new();
@@ -334,19 +334,15 @@ static bool say_sought(Digits *d)
 bool digits_say_iter(Program *program, const Kernel *kernel, const ElementAccess *access,
 		     IterVar iter)
 {
-	Digits all = {program, kernel, access, .sought = iter, .base = SIZE_BAD}, held = all;
-	held.held = true;
-	return say_sought(&all) || say_sought(&held);
+	Digits all = {program, kernel, access, .sought = iter, .base = SIZE_BAD}, clamped = all;
+	clamped.clamped = true;
+	return say_sought(&all) || say_sought(&clamped);
 }
 
 bool ix_has_term(Program *program, const Ix *ix, IterVar iter)
 {
 	Linear index = ix_linear(program, ix);
-	bool has = false;
-	for (size_t i = 0; i < index.terms.n; i++)
-		has |= index.terms.at[i].atom->kind == IX_ITER &&
-		       index.terms.at[i].atom->iter == iter;
-	return has;
+	return term_of(&index, ix_iter(program->arena, iter)) != NULL;
 }
 
 /* Two accesses whose iterators may have other names: by term of the second index, that of the first. */
@@ -371,9 +367,10 @@ static bool are_as_free(const Alike *k, const Ix *a, const Ix *b)
 {
 	const Sizes *sizes = k->program->sizes;
 	Size most, other = SIZE_BAD;
-	bool held = ix_is_held(sizes, a, &most), same = held == ix_is_held(sizes, b, &other);
+	bool clamped = ix_is_clamped(sizes, a, &most),
+	     same = clamped == ix_is_clamped(sizes, b, &other);
 	return a->kind != IX_ITER && b->kind != IX_ITER && same &&
-	       (!held || size_same(most, other)) && !is_fixed(k->kernel, a, k->a->ranges) &&
+	       (!clamped || size_same(most, other)) && !is_fixed(k->kernel, a, k->a->ranges) &&
 	       !is_fixed(k->kernel, b, k->b->ranges);
 }
 

@@ -23,8 +23,8 @@ typedef struct ElementAccess {
 	uint32_t part; /* of the loops that are looked at together (independent.c) */
 } ElementAccess;
 
-/* Is the index held in [0, most]: min(max(..., 0), most)? Nothing is known of whether `most` is less than 0. */
-bool ix_is_held(const Sizes *sizes, const Ix *ix, Size *most);
+/* Is the index clamped to [0, most]: min(max(..., 0), most)? Nothing is known of whether `most` is less than 0. */
+bool ix_is_clamped(const Sizes *sizes, const Ix *ix, Size *most);
 
 /* Is a multiple of the iterator one of the terms of the index? */
 bool ix_has_term(Program *program, const Ix *ix, IterVar iter);

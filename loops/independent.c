@@ -260,7 +260,7 @@ static bool is_natural(const Proof *p, const Index *index, Size size)
 	return natural;
 }
 
-/* Of an iterator, or of an index that is held in [0, size]; not known of others. */
+/* Of an iterator, or of an index that is clamped to [0, size]; not known of others. */
 static IterRange atom_range(const Proof *p, const Index *index, const Ix *atom)
 {
 	const IterRange *ranges = index->ranges;
@@ -269,7 +269,7 @@ static IterRange atom_range(const Proof *p, const Index *index, const Ix *atom)
 	if (atom->kind == IX_ITER)
 		return ranges[atom->iter].known ? ranges[atom->iter] : none;
 	Size most;
-	if (!ix_is_held(sizes, atom, &most) || !is_natural(p, index, most))
+	if (!ix_is_clamped(sizes, atom, &most) || !is_natural(p, index, most))
 		return none;
 	return (IterRange){.known = true, .first = size_const(p->program->sizes, 0), .span = most};
 }
