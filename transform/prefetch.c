@@ -53,7 +53,7 @@ typedef struct LoopReads {
 /* ---- the integer ---- */
 
 typedef struct Chooser {
-	const LoopReads *reads_of;
+	const LoopReads *reads;
 	bool moves, wrong; /* does it move with the loop? is it one that cannot be read ahead? */
 } Chooser;
 
@@ -79,21 +79,21 @@ static bool steps_forward(const LoopReads *s, const Ix *ix, int64_t *by)
 static void see_chooser(void *of, const Value *value)
 {
 	Chooser *c = of;
-	const Prefetch *p = c->reads_of->p;
+	const Prefetch *p = c->reads->p;
 	int64_t by = 0;
 	if (value->kind == VALUE_LOCAL || value->kind == VALUE_INDEX)
 		c->wrong = true;
 	if (value->kind != VALUE_LOAD)
 		return;
-	c->wrong |= value->ix->reads || uses_inner(c->reads_of, value->ix) ||
+	c->wrong |= value->ix->reads || uses_inner(c->reads, value->ix) ||
 		    buffer_use(&p->uses, value->buffer)->stored ||
-		    !steps_forward(c->reads_of, value->ix, &by);
+		    !steps_forward(c->reads, value->ix, &by);
 	c->moves |= by > 0;
 }
 
 static bool is_chosen(const LoopReads *s, const Value *load)
 {
-	Chooser c = {.reads_of = s};
+	Chooser c = {.reads = s};
 	if (!load->ix->reads || load->ix->kind == IX_VALUE)
 		return false;
 	ix_each_value(load->ix, see_chooser, &c);
@@ -172,19 +172,16 @@ static void see_load(void *of, const Value *value)
 		add_row(s, row);
 }
 
-static bool sets_local(Block block, LocalId local)
+static bool is_set_again(const void *local, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block.n; i++)
-		if ((block.stmts[i]->kind == LOOP_SET && block.stmts[i]->local == local) ||
-		    sets_local(block.stmts[i]->body, local))
-			return true;
-	return false;
+	return stmt->kind == LOOP_SET && stmt->local == *(const LocalId *)local;
 }
 
 static void see_local(LoopReads *s, const Stmt *stmt)
 {
 	const Prefetch *p = s->p;
-	if (p->kernel->locals[stmt->local].rank > 0 || sets_local(s->loop->body, stmt->local))
+	if (p->kernel->locals[stmt->local].rank > 0 ||
+	    block_find(s->loop->body, is_set_again, &stmt->local))
 		return;
 	const Value *local = value_local(p->arena, p->kernel, stmt->local, NULL, 0);
 	PUSH(p->arena, s->locals, ((ValueTwin){local, stmt->value}));

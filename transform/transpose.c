@@ -157,7 +157,7 @@ static bool find_u(Transpose *t)
 	return most > 0;
 }
 
-/* Nodes of a value that lanes compute at once; more than DIRECT_NODES: they cannot. */
+/* Nodes of a value that lanes compute at once; more than transpose_nodes: they cannot. */
 static uint32_t count_nodes(const Transpose *t, const Value *value)
 {
 	bool arithmetic =

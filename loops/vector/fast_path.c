@@ -154,23 +154,13 @@ static bool has_call(const Vectoring *t, const Value *value)
 	return has;
 }
 
-typedef struct Reads {
-	const bool *of_calls;
-	bool found;
-} Reads;
-
-static void see_of_calls(void *of, const Value *value)
-{
-	Reads *reads = of;
-	reads->found |= value->kind == VALUE_LOCAL && reads->of_calls[value->local];
-}
-
 /* Is the value of a local computed from such functions? */
 static bool is_of_calls(const Search *s, const Value *value)
 {
-	Reads reads = {s->of_calls, has_call(s->t, value)};
-	value_each(value, see_of_calls, &reads);
-	return reads.found;
+	bool of_calls = has_call(s->t, value);
+	for (LocalId local = 0; local < s->t->kernel->nlocals && !of_calls; local++)
+		of_calls = s->of_calls[local] && value_uses_local(value, local);
+	return of_calls;
 }
 
 const char *fast_path_strips_refused(const Vectoring *t, const Stmt *loop)
