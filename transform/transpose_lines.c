@@ -18,8 +18,8 @@
 
 typedef struct Lines {
 	const Transpose *t;
-	const Stmt *near, *far; /* the two loops */
-	int64_t n;		/* steps of `near` in a line; 0: what is read lies otherwise */
+	const Stmt *along, *across; /* the loop that goes along lines, the one from line to line */
+	int64_t n;		    /* steps along a line; 0: what is read lies otherwise */
 } Lines;
 
 /* Elements of the buffer in a line. */
@@ -34,15 +34,16 @@ static void see_load(void *of, const Value *value)
 {
 	Lines *l = of;
 	const Sizes *sizes = l->t->program->sizes;
-	int64_t near, far;
+	int64_t step, to_next;
 	if (value->kind != VALUE_LOAD)
 		return;
 	int64_t line = line_of(l, value->buffer);
-	Size step = ix_stride(l->t->program, value->ix, l->near->iter);
-	Size by = ix_stride(l->t->program, value->ix, l->far->iter);
-	bool steps = !size_is_bad(step) && size_is_const(sizes, step, &near);
-	bool lines = !size_is_bad(by) && (!size_is_const(sizes, by, &far) || far >= line);
-	int64_t n = steps && near > 0 && lines ? line / near : 0;
+	Size along = ix_stride(l->t->program, value->ix, l->along->iter);
+	Size across = ix_stride(l->t->program, value->ix, l->across->iter);
+	bool steps = !size_is_bad(along) && size_is_const(sizes, along, &step) && step > 0;
+	bool lines = !size_is_bad(across) &&
+		     (!size_is_const(sizes, across, &to_next) || to_next >= line);
+	int64_t n = steps && lines ? line / step : 0;
 	l->n = l->n < n ? l->n : n;
 }
 
@@ -60,10 +61,10 @@ static bool find_loops(Lines *l, const Stmt *stmt)
 	if (!is_whole(stmt) || stmt->body.n != 1 || !is_whole(stmt->body.stmts[0]) ||
 	    !size_is(sizes, stmt->lo->size, 0))
 		return false;
-	l->near = stmt;
-	l->far = stmt->body.stmts[0];
-	for (uint32_t i = 0; i < l->far->body.n; i++) {
-		const Stmt *store = l->far->body.stmts[i];
+	l->along = stmt;
+	l->across = stmt->body.stmts[0];
+	for (uint32_t i = 0; i < l->across->body.n; i++) {
+		const Stmt *store = l->across->body.stmts[i];
 		if (store->kind != LOOP_STORE || store->acc != OP_NONE ||
 		    value_loads(store->value, store->buffer))
 			return false;
@@ -79,20 +80,20 @@ static const Stmt *by_line(const Lines *l)
 	const Transpose *t = l->t;
 	IterVar line = kernel_add_iter(t->program, t->kernel, "line");
 	const Ix **iters = kernel_iters(t->arena, t->kernel, 0);
-	const Ix *first = ix_times(t->program, ix_iter(t->arena, l->near->iter), l->n);
-	iters[l->near->iter] = ix_add(t->program, first, ix_iter(t->arena, line));
+	const Ix *first = ix_times(t->program, ix_iter(t->arena, l->along->iter), l->n);
+	iters[l->along->iter] = ix_add(t->program, first, ix_iter(t->arena, line));
 	Rewrite r = {.program = t->program, .iters = iters, .span = t->kernel->span};
 	const Stmt *steps =
-		stmt_loop(t->program, LOOP_SERIAL, line, l->n, rewrite_block(&r, l->far->body));
-	return stmt_with(t->arena, l->far, block_one(t->arena, steps));
+		stmt_loop(t->program, LOOP_SERIAL, line, l->n, rewrite_block(&r, l->across->body));
+	return stmt_with(t->arena, l->across, block_one(t->arena, steps));
 }
 
 Block transpose_lines(const Transpose *t, const Stmt *stmt)
 {
 	Lines l = {.t = t, .n = INT32_MAX};
 	Sizes *sizes = t->program->sizes;
-	if (!find_loops(&l, stmt) || !loop_is_of_threads(t->program, t->kernel, stmt, l.near) ||
-	    !loop_is_of_threads(t->program, t->kernel, stmt, l.far))
+	if (!find_loops(&l, stmt) || !loop_is_of_threads(t->program, t->kernel, stmt, l.along) ||
+	    !loop_is_of_threads(t->program, t->kernel, stmt, l.across))
 		return block_one(t->arena, stmt);
 	Body body = {0};
 	Size lines = size_floor(sizes, stmt->hi->size, l.n), whole = size_scale(sizes, lines, l.n);
