@@ -117,7 +117,7 @@ typedef struct Tile {
 
 	/* copies and prefetches */
 	int pack;	      /* that is copied */
-	LoopKind pack_kind;   /* how its lanes are copied */
+	bool pack_along;      /* it lies along the sum: panels are copied one by one */
 	BufferId packed;
 	bool fills;	   /* it is this kernel's to fill */
 	bool inlined;	   /* what computes the operand is copied (inline_producer.c) */

@@ -100,7 +100,7 @@ static void as_asked(Planner *p)
 	if (may_wait(p))
 		ask(p, &tile->nest->loops[tile->nest->nresult], NULL, &tile->blocks.steps);
 	tile->by_blocks = tile->blocks.cols && may_pack_blocks(p, &tile->cols) &&
-			  (!tile->blocks.steps || tile->pack_kind == LOOP_VECTOR);
+			  (!tile->blocks.steps || !tile->pack_along);
 	if (!tile->by_blocks && !may_block(p))
 		tile->blocks = (TileBlocks){0};
 }
@@ -191,7 +191,7 @@ static int64_t panel_steps(const Planner *p, int64_t cols)
 {
 	const Nest *nest = p->tile->nest;
 	int64_t bytes = bytes_over(p, nest->nresult + 1, nest->nloops, NULL), all;
-	if (p->tile->pack_kind != LOOP_VECTOR || bytes <= 0 || !may_wait(p) ||
+	if (p->tile->pack_along || bytes <= 0 || !may_wait(p) ||
 	    !tile_is_const(p, nest->loops[nest->nresult].extent, &all) ||
 	    tile_extent(p, p->tile->row, TILE_ASSUMED) > p->target->stream_rows)
 		return 0;
@@ -262,13 +262,13 @@ static int64_t stream_steps(const Planner *p, int64_t height, int64_t cols)
 	const Nest *nest = p->tile->nest;
 	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
 		most = target->stream_steps_row * rows,
-		near = target->l1_bytes / (target->line_bytes * step_lines(p, cols));
+		cached = target->l1_bytes / (target->line_bytes * step_lines(p, cols));
 	if (rows == 1)
 		return target->stream_steps_single;
 	for (uint32_t i = nest->nresult + 1; i < nest->nloops; i++)
-		near /= tile_extent(p, &nest->loops[i], 1);
-	if (rows > height && near < most && !tile_steps_meet(p))
-		most = near;
+		cached /= tile_extent(p, &nest->loops[i], 1);
+	if (rows > height && cached < most && !tile_steps_meet(p))
+		most = cached;
 	return alike(tile_extent(p, &nest->loops[nest->nresult], most), most);
 }
 

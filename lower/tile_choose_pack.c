@@ -88,13 +88,13 @@ static bool pays_packed(const Planner *p, int load, bool any)
 	       (asks_on(p->packs) || uses_of(p, load, any, TILE_ASSUMED) >= p->target->pack_uses);
 }
 
-static void pack(Planner *p, Loop *col, int load, LoopKind kind)
+static void pack(Planner *p, Loop *col, int load, bool along)
 {
 	Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
 	tile->form = TILE_ACROSS;
 	tile->pack = load;
-	tile->pack_kind = kind;
+	tile->pack_along = along;
 	tile->col = col;
 	tile->along = NULL;
 	tile->group = 1;
@@ -204,7 +204,7 @@ static bool pack_groups(Planner *p)
 	bool hoisted = tile_may_prepack(p, load);
 	if (!hoisted && !groups_pay(p, load, along))
 		return false;
-	pack(p, col, load, LOOP_SERIAL);
+	pack(p, col, load, false);
 	p->tile->prepacked = hoisted;
 	p->tile->along = along;
 	p->tile->group = group;
@@ -256,7 +256,7 @@ static void pack_transposed(Planner *p)
 				     !hoisted) ||
 		    (!hoisted && !pays_packed(p, load, false)))
 			continue;
-		pack(p, col, load, LOOP_UNROLL);
+		pack(p, col, load, true);
 		p->tile->prepacked = hoisted;
 		p->tile->word = words ? TILE_WORD : 1;
 		return;
@@ -306,7 +306,7 @@ bool tile_choose_transposed(Planner *p)
 	if ((!hoisted && !pays_packed(p, load, false)) ||
 	    tile_near_stride(p, p->sum.at.at[!load], row) <= 0)
 		return false;
-	pack(p, col, load, along ? LOOP_UNROLL : LOOP_VECTOR);
+	pack(p, col, load, along);
 	tile->row = row;
 	tile->prepacked = hoisted;
 	tile->stores_rows = true;
@@ -387,7 +387,7 @@ static void pack_spread(Planner *p)
 	else if (packs && steps > 0 &&
 		 (asked || (!p->replays && ragged) || (spread && (hoisted || !once || waits)))) {
 		tile->prepacked = hoisted;
-		pack(p, tile->col, load, LOOP_VECTOR);
+		pack(p, tile->col, load, false);
 	}
 }
 

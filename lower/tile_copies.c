@@ -80,7 +80,7 @@ Size tile_packed_steps(const Tile *tile)
 	const Nest *nest = tile->nest;
 	Sizes *sizes = nest->gen->program->sizes;
 	Size steps = size_const(sizes, 1);
-	bool blocked = tile->by_blocks && tile->blocks.steps > 0;
+	bool blocked = tile_packs_steps(tile);
 	if (blocked)
 		steps = size_const(sizes, tile->blocks.steps);
 	for (uint32_t i = nest->nresult + blocked; i < nest->nloops; i++)
@@ -137,9 +137,8 @@ static bool is_fast(Tile *tile, const Value *value)
 {
 	if (tile->group > 1 || tile->prepacked)
 		return true;
-	bool lanes = tile->pack_kind == LOOP_VECTOR;
-	return tile_reads_by_lanes(tile, value,
-				   lanes ? tile->col->var : tile_last_sum(tile->nest)->var);
+	const Loop *lanes = tile->pack_along ? tile_last_sum(tile->nest) : tile->col;
+	return tile_reads_by_lanes(tile, value, lanes->var);
 }
 
 /* Is the operand copied, or what computes it where it is copied? */
@@ -170,7 +169,7 @@ static bool has_first(const Tile *tile)
 static bool may_copy(const Tile *tile)
 {
 	const TilePart *col = &tile->cols.at[0];
-	return tile->pack_kind == LOOP_VECTOR && tile->group == 1 && !tile->window &&
+	return !tile->pack_along && tile->group == 1 && !tile->window &&
 	       tile_width(tile, col->step) == col->step && !tile->inlined;
 }
 

@@ -24,6 +24,11 @@ static inline const Value *tile_packed_operand(const Tile *tile)
 	const Value *packed = tile_packed_load(tile);
 	return packed->nargs ? packed->args[0] : packed;
 }
+/* Is the copy of one block of the sum? */
+static inline bool tile_packs_steps(const Tile *tile)
+{
+	return tile->by_blocks && tile->blocks.steps > 0;
+}
 Size tile_packed_steps(const Tile *tile);
 Size tile_packed_columns(const Tile *tile);
 /* Elements of the copy: of all panels, or of those of a block of columns. */

@@ -28,10 +28,9 @@ Block tile_along(Tile *tile, const TilePart *row, const TilePart *col);
 Block tile_cut_steps(Tile *tile, const TilePart *part, LocalId acc, Block prefetch);
 Block tile_over_read_steps(Tile *tile, const Value *element);
 Block tile_window_steps(Tile *tile, LocalId acc);
-/* tile_transpose_square.c: a tile's sums; those of `elements` elements a lane, added to acc[c, lane], in
- * squares of an operand that are transposed: lanes go along `across`, which stands at r. */
+/* tile_transpose_square.c: of rows of the part, added to acc[c, lane], in squares of an operand that are transposed.
+ * Requires: one is planned. */
 Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element);
-Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements, LocalId acc);
 /* tile_prefetch.c: what a tile does in a step of the sum to prefetch (nothing: an empty block), with
  * what that needs in `before`. */
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);

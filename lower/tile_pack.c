@@ -69,7 +69,7 @@ const Ix *tile_step_number(const Tile *tile)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	bool blocked = tile->by_blocks && tile->blocks.steps > 0;
+	bool blocked = tile_packs_steps(tile);
 	const Ix *step = tile_const(tile, 0);
 	if (blocked)
 		step = ix_add(gen->program, nest->by_iter[nest->loops[nest->nresult].iter],
@@ -117,7 +117,8 @@ static const Ix *panel_first(const Tile *tile, const TilePart *part)
 	return ix_add(gen->program, lo, ix_mul(gen->program, panel, tile_const(tile, part->step)));
 }
 
-const Ix *tile_pack_to(const Tile *tile, const TilePart *part)
+/* Where the lane is at the step at hand, in the panel that is copied. */
+static const Ix *copied_ix(const Tile *tile, const TilePart *part)
 {
 	const Ix *place = panel_place(tile, part, tile->panel, panel_first(tile, part));
 	return packed_ix(tile, place, tile_width(tile, part->step));
@@ -171,7 +172,7 @@ static const Stmt *store_at(Tile *tile, const TilePart *part, const Words *w, co
 	Gen *gen = tile->nest->gen;
 	const Value *value = stored_at(tile, ix_add(gen->program, w->first, element));
 	tile->nest->by_iter[tile_last_sum(tile->nest)->iter] = w->first;
-	const Ix *at = ix_add(gen->program, tile_pack_to(tile, part), element);
+	const Ix *at = ix_add(gen->program, copied_ix(tile, part), element);
 	if (w->zeros)
 		value = value_number(gen->arena, value->dtype, 0);
 	return stmt_store(gen->arena, tile->packed,
@@ -189,8 +190,8 @@ static Block over_lanes(Tile *tile, const TilePart *part, const Words *w)
 	const Value *value = body.stmts.at[0]->value;
 	bool lanes =
 		n == 1 && tile_in_vectors(value) && tile_reads_by_lanes(tile, value, tile->lane);
-	return tile_unroll(tile, lanes ? LOOP_VECTOR : LOOP_SERIAL, tile->lane, w->hi - w->lo,
-			   body_block(&body));
+	return gen_loop(tile->nest->gen, lanes ? LOOP_VECTOR : LOOP_SERIAL, tile->lane,
+			w->hi - w->lo, body_block(&body));
 }
 
 /* Adds the loops over panels and the sum, the last of which goes from lo to hi. Rows of the operand are read along
@@ -201,12 +202,12 @@ static void add_steps(Tile *tile, const TilePart *part, const Words *w, const Si
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	const Loop *last = tile_last_sum(nest);
-	bool along = tile->pack_kind == LOOP_UNROLL || tile_lane_steps(tile) > 1;
+	bool along = tile->pack_along || tile_lane_steps(tile) > 1;
 	if (size_same(range[0], range[1]) || w->lo == w->hi)
 		return;
 	Block body = over_lanes(tile, part, w);
 	body = along ? body : over_panels(tile, part, body);
-	if (tile->by_blocks && tile->blocks.steps > 0) {
+	if (tile_packs_steps(tile)) {
 		nest->by_iter[last->iter] = ix_iter(gen->arena, last->var);
 		gen_append(gen, to, tile_steps(tile, body));
 		return;
@@ -255,12 +256,11 @@ Block tile_pack_fill(Tile *tile)
 
 Block tile_pack_columns(Tile *tile)
 {
+	const TilePart *col = tile->now.col;
 	nest_values(tile->nest);
-	return tile_unroll(
-		tile, LOOP_VECTOR, tile->lane, tile->now.col->step,
-		block_of(tile->nest->gen, stmt_store(tile->nest->gen->arena, tile->packed,
-						     tile_pack_ix(tile, tile->now.col), OP_NONE,
-						     tile_packed_load(tile))));
+	return tile_in_lanes(tile, col->step,
+			     stmt_store(tile->nest->gen->arena, tile->packed,
+					tile_pack_ix(tile, col), OP_NONE, tile_packed_load(tile)));
 }
 
 Block tile_pack_block(Tile *tile, bool behind)

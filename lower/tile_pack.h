@@ -14,9 +14,7 @@ Block tile_pack_fill(Tile *tile);
 Block tile_pack_block(Tile *tile, bool behind);
 /* The columns of the tile at hand at its step, copied. */
 Block tile_pack_columns(Tile *tile);
-/* Where the lane is at the step at hand: in the panel of the part of the columns that is copied, or
- * that tiles read. */
-const Ix *tile_pack_to(const Tile *tile, const TilePart *part);
+/* Where the lane is at the step at hand, in the panel of the part of the columns that tiles read. */
 const Ix *tile_pack_ix(const Tile *tile, const TilePart *col);
 /* Where the panel of a part of the columns begins and ends in the copy; which step of the sum it is
  * at the loops at hand. */

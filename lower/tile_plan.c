@@ -250,7 +250,7 @@ static uint64_t times(uint64_t a, uint64_t b)
 static uint64_t all_cycles(const Planner *p)
 {
 	const Tile *tile = p->tile;
-	bool strided = tile->stores_rows || (tile->pack >= 0 && tile->pack_kind == LOOP_UNROLL);
+	bool strided = tile->stores_rows || (tile->pack >= 0 && tile->pack_along);
 	uint64_t cycles = tile->cycles, copied = strided && !tile->prepacked;
 	for (uint32_t i = 0; i < tile->nest->nloops; i++) {
 		const Loop *loop = &tile->nest->loops[i];

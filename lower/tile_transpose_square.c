@@ -10,7 +10,8 @@
  * the order of the loops, as if lanes went along a copy of the operand.
  *
  * Tiles of columns are so where a row block has few rows (row_block_emit.c): the operand of which
- * other rows read a transposed copy is read where it is.
+ * other rows read a transposed copy is read where it is. So are the last columns, as tiles whose rows
+ * and columns are exchanged (tile_one.c).
  */
 #include "lower/row_block.h"
 #include "lower/tile_emit.h"
@@ -19,8 +20,7 @@
 
 typedef struct Squares {
 	Tile *tile;
-	const Loop *across, *along; /* of the lanes; of the steps */
-	int operand;		    /* that is transposed, by its place in the value */
+	const Loop *along;	       /* of the steps */
 	int64_t width, side, elements; /* all lanes; those of a square; elements of each */
 	LocalId acc;
 } Squares;
@@ -33,10 +33,11 @@ static Block transpose_rows(const Squares *s, LocalId transposed, const Ix *at)
 	const Ix *place[] = {ix_iter(gen->arena, s->tile->r), ix_iter(gen->arena, s->tile->lane)};
 	nest->by_iter[s->along->iter] = tile_plus(s->tile, at, s->tile->lane);
 	nest_values(nest);
-	const Stmt *set = stmt_set_at(gen->arena, tile_local(s->tile, transposed, place, 2),
-				      OP_NONE, tile_load(nest->value, (uint32_t)s->operand));
-	return tile_unroll(s->tile, LOOP_UNROLL, s->tile->r, s->side,
-			   tile_in_lanes(s->tile, s->side, set));
+	const Stmt *set =
+		stmt_set_at(gen->arena, tile_local(s->tile, transposed, place, 2), OP_NONE,
+			    tile_load(nest->value, (uint32_t)s->tile->square_operand));
+	return gen_loop(gen, LOOP_UNROLL, s->tile->r, s->side,
+			tile_in_lanes(s->tile, s->side, set));
 }
 
 /* acc[c, lane] += transposed[lane, q] * the other's element, for the steps at + q from `skip` on, with
@@ -52,14 +53,14 @@ static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64
 	const Ix *transpose[] = {lane, q}, *place[] = {ix_iter(gen->arena, s->tile->c), to};
 	nest->by_iter[s->along->iter] = ix_add(gen->program, at, q);
 	nest_values(nest);
-	const Value *row = tile_load(nest->value, (uint32_t)s->operand);
+	const Value *row = tile_load(nest->value, (uint32_t)s->tile->square_operand);
 	const Value *value = tile_replaced(gen->arena, nest->value, row,
 					   tile_local(s->tile, transposed, transpose, 2));
 	const Stmt *add =
 		stmt_set_at(gen->arena, tile_local(s->tile, s->acc, place, 2), OP_ADD, value);
-	Block elements = tile_unroll(s->tile, LOOP_UNROLL, s->tile->c, s->elements,
-				     tile_in_lanes(s->tile, s->side, add));
-	return tile_unroll(s->tile, LOOP_UNROLL, s->tile->q, s->side - skip, elements);
+	Block elements = gen_loop(gen, LOOP_UNROLL, s->tile->c, s->elements,
+				  tile_in_lanes(s->tile, s->side, add));
+	return gen_loop(gen, LOOP_UNROLL, s->tile->q, s->side - skip, elements);
 }
 
 /* The squares of all lanes at a step, one after another: sums of one go on while the next is
@@ -68,7 +69,7 @@ static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 {
 	Nest *nest = s->tile->nest;
 	Gen *gen = nest->gen;
-	const Ix **across = &nest->by_iter[s->across->iter], *was = *across;
+	const Ix **across = &nest->by_iter[s->tile->col->iter], *was = *across;
 	const Ix *step = nest->by_iter[s->along->iter];
 	Body body = {0};
 	for (int64_t first = 0; first < s->width; first += s->side) {
@@ -83,14 +84,13 @@ static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
 	return body_block(&body);
 }
 
-Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements, LocalId acc)
+/* The sums of `elements` elements a lane, added to acc[c, lane]. */
+static Block sum_squares(Tile *tile, int64_t elements, LocalId acc)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	Squares s = {.tile = tile,
-		     .across = across,
 		     .along = tile_last_sum(nest),
-		     .operand = operand,
 		     .width = gen->frame.locals.at[acc].extent[1],
 		     .elements = elements,
 		     .acc = acc};
@@ -99,16 +99,14 @@ Block tile_squares(Tile *tile, const Loop *across, int operand, int64_t elements
 	REQUIRE(size_is_const(gen->program->sizes, s.along->extent, &steps));
 	int64_t whole = steps / s.side * s.side, left = steps - whole;
 	Body body = {0};
-	const Stmt *loop = stmt_loop(gen->program, LOOP_SERIAL, s.along->var, whole,
-				     squares_at(&s, ix_iter(gen->arena, s.along->var), 0));
-	PUSH(gen->arena, body.stmts, stmt_step(gen->arena, loop, s.side));
+	gen_append(gen, &body,
+		   gen_steps(gen, s.along->var, tile_const(tile, 0), tile_const(tile, whole),
+			     s.side, squares_at(&s, ix_iter(gen->arena, s.along->var), 0)));
 	if (left)
 		gen_append(gen, &body,
 			   squares_at(&s, tile_const(tile, steps - s.side), s.side - left));
 	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult, body_block(&body));
 }
-
-/* ---- tiles of columns ---- */
 
 /* A column that fills no square: its operand lies along the sum, and is no lane's. */
 static Block single_column(Tile *tile, const TilePart *col, const Value *element)
@@ -132,7 +130,7 @@ Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Valu
 	*at_col = tile_plus(tile, tile_first(tile, tile->col, col), tile->r);
 	if (row->step > 1)
 		*at_row = tile_plus(tile, tile_first(tile, tile->row, row), tile->c);
-	Block steps = tile_squares(tile, tile->col, tile->square_operand, row->step, acc);
+	Block steps = sum_squares(tile, row->step, acc);
 	*at_row = row_was;
 	*at_col = col_was;
 	return steps;
