@@ -14,29 +14,25 @@ LocalId tile_declare(const Tile *tile, Body *body, const char *name, const int64
 	return gen_declare(tile->nest->gen, body, name, nest_neutral(tile->nest), extents, rank);
 }
 
-Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body)
-{
-	return gen_loop(tile->nest->gen, kind, iter, extent, body);
-}
-
 Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt)
 {
-	return tile_unroll(tile, LOOP_VECTOR, tile->lane, lanes, block_of(tile->nest->gen, stmt));
+	return gen_loop(tile->nest->gen, LOOP_VECTOR, tile->lane, lanes,
+			block_of(tile->nest->gen, stmt));
 }
 
 LoopKind tile_rows_kind(const Tile *tile) { return tile->matrix ? LOOP_SERIAL : LOOP_UNROLL; }
 
 Block tile_over(const Tile *tile, LoopKind rows, LoopKind lanes, Block body)
 {
-	body = tile_unroll(tile, lanes, tile->lane, tile->now.width, body);
-	return tile_unroll(tile, rows, tile->r, tile->now.height, body);
+	body = gen_loop(tile->nest->gen, lanes, tile->lane, tile->now.width, body);
+	return gen_loop(tile->nest->gen, rows, tile->r, tile->now.height, body);
 }
 
 Block tile_over_rows(const Tile *tile, int64_t rows, Block body)
 {
-	body = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_width(tile, tile->now.col->step),
-			   body);
-	return tile_unroll(tile, tile_rows_kind(tile), tile->r, rows, body);
+	body = gen_loop(tile->nest->gen, LOOP_VECTOR, tile->lane,
+			tile_width(tile, tile->now.col->step), body);
+	return gen_loop(tile->nest->gen, tile_rows_kind(tile), tile->r, rows, body);
 }
 
 Block tile_over_elements(const Tile *tile, Block body)

@@ -7,12 +7,11 @@
 #include "lower/nest_emit.h"
 #include "lower/tile_values.h"
 
-/* An element of a local. A local of what sums begin with; a loop of a kind.
+/* An element of a local. A local of what sums begin with.
  * Requires: as many indices as the local has axes. */
 const Value *tile_local(const Tile *tile, LocalId local, const Ix *const *ixs, uint32_t nixs);
 LocalId tile_declare(const Tile *tile, Body *body, const char *name, const int64_t *extents,
 		     uint32_t rank);
-Block tile_unroll(const Tile *tile, LoopKind kind, IterVar iter, int64_t extent, Block body);
 /* The statement for so many lanes. */
 Block tile_in_lanes(const Tile *tile, int64_t lanes, const Stmt *stmt);
 /* A loop over the elements of the tile at hand, those that its columns are filled up with too. */

@@ -63,17 +63,16 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	const Value *to = tile_local(tile, square, (const Ix *[]){q, lane}, 2);
 	gen_append(gen, &element,
 		   lanes_over(l, n, block_of(gen, stmt_set_at(gen->arena, to, OP_NONE, from))));
-	gen_append(gen, &columns, tile_unroll(tile, LOOP_UNROLL, tile->q, n, body_block(&element)));
+	gen_append(gen, &columns, gen_loop(gen, LOOP_UNROLL, tile->q, n, body_block(&element)));
 	l->at[ROW] = q;
 	const Value *value = lanes_pairs(l, square, NULL, n, 1);
 	l->at[ROW] = row;
 	const Stmt *set = stmt_set_at(gen->arena, lanes_element(l, sums, NULL), OP_NONE,
 				      lanes_with_rest(l, value));
-	gen_append(gen, &columns, tile_unroll(tile, LOOP_VECTOR, tile->q, n, block_of(gen, set)));
+	gen_append(gen, &columns, gen_loop(gen, LOOP_VECTOR, tile->q, n, block_of(gen, set)));
 	l->at[COLUMN] = column;
-	Block body =
-		tile_unroll(tile, LOOP_UNROLL, tile->c, columns_of(dot) / n, body_block(&columns));
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, rows_of(dot), body);
+	Block body = gen_loop(gen, LOOP_UNROLL, tile->c, columns_of(dot) / n, body_block(&columns));
+	return gen_loop(gen, LOOP_UNROLL, tile->r, rows_of(dot), body);
 }
 
 /* As many elements at a time as a vector of the machine has lanes.
@@ -99,7 +98,7 @@ static Block sum_lane_sum(Dot *dot, LocalId sums)
 			const Stmt *set = stmt_set_at(
 				gen->arena, lanes_element(&dot->lanes, sums, NULL), OP_NONE, value);
 			gen_append(gen, &all,
-				   tile_unroll(tile, LOOP_VECTOR, tile->q, n, block_of(gen, set)));
+				   gen_loop(gen, LOOP_VECTOR, tile->q, n, block_of(gen, set)));
 		}
 	}
 	return body_block(&all);
@@ -135,10 +134,10 @@ static Block finish(const Dot *dot, Tile *across, const Value *sum)
 	Block store = tile_store(across, sum);
 	bool vectors = across->finish.vectors && across->now.width > 1;
 	bool registers = vectors && has_squares(dot) && across->now.width == dot->lanes.order.least;
-	store = tile_unroll(across, vectors ? LOOP_VECTOR : LOOP_SERIAL, across->c,
-			    across->now.width, store);
-	return tile_unroll(across, registers ? LOOP_UNROLL : LOOP_SERIAL, across->r,
-			   across->now.height, store);
+	store = gen_loop(across->nest->gen, vectors ? LOOP_VECTOR : LOOP_SERIAL, across->c,
+			 across->now.width, store);
+	return gen_loop(across->nest->gen, registers ? LOOP_UNROLL : LOOP_SERIAL, across->r,
+			across->now.height, store);
 }
 
 /* What a step prefetches, of whole lanes. */

@@ -87,8 +87,8 @@ static Block over_elements_of(const Fission *p, Block body)
 {
 	const Tile *tile = p->tile;
 	if (p->flat)
-		return tile_unroll(tile, LOOP_SERIAL, tile->lane,
-				   tile->now.height * tile->now.width, body);
+		return gen_loop(tile->nest->gen, LOOP_SERIAL, tile->lane,
+				tile->now.height * tile->now.width, body);
 	return tile_over(tile, LOOP_SERIAL, LOOP_SERIAL, body);
 }
 
@@ -135,9 +135,9 @@ static Block store_elements(Tile *tile, const Value *sum, Body *body)
 	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
 	value = tile_invariant(tile, value, body);
 	nest_store(nest, value, &element);
-	Block store =
-		tile_unroll(tile, LOOP_VECTOR, tile->lane, tile->now.width, body_block(&element));
-	return tile_unroll(tile, tile_rows_kind(tile), tile->r, tile->now.height, store);
+	Block store = gen_loop(tile->nest->gen, LOOP_VECTOR, tile->lane, tile->now.width,
+			       body_block(&element));
+	return gen_loop(tile->nest->gen, tile_rows_kind(tile), tile->r, tile->now.height, store);
 }
 
 Block tile_finish(Tile *tile, const Value *element)

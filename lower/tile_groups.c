@@ -145,12 +145,10 @@ const Value *tile_group_begin(const Tile *tile)
 /* The loop over steps of the sum, inside the other sums. */
 static Block over_steps(const Tile *tile, Size lo, Size hi, int64_t step, Block body)
 {
-	Gen *gen = tile->nest->gen;
 	if (size_same(lo, hi) || body.n == 0)
 		return (Block){0};
-	const Stmt *loop =
-		stmt_for(gen->arena, tile->along->var, size_ix(tile, lo), size_ix(tile, hi), body);
-	return block_of(gen, stmt_step(gen->arena, loop, step));
+	return gen_steps(tile->nest->gen, tile->along->var, size_ix(tile, lo), size_ix(tile, hi),
+			 step, body);
 }
 
 /* ---- what is added ---- */
@@ -176,15 +174,15 @@ static Block add_lanes(Tile *tile, const Value *element, const Ix *along, int64_
 	}
 	Block add = block_of(gen, stmt_set_at(gen->arena, element, OP_ADD, sum));
 	int64_t width = tile_width(tile, tile->now.col->step);
-	return tile_unroll(tile, LOOP_VECTOR, tile->lane, width, add);
+	return gen_loop(gen, LOOP_VECTOR, tile->lane, width, add);
 }
 
 /* The same of some rows. */
 static Block add_group(Tile *tile, const Value *element, int64_t rows, const Ix *along,
 		       int64_t steps)
 {
-	return tile_unroll(tile, tile_rows_kind(tile), tile->r, rows,
-			   add_lanes(tile, element, along, steps));
+	return gen_loop(tile->nest->gen, tile_rows_kind(tile), tile->r, rows,
+			add_lanes(tile, element, along, steps));
 }
 
 /* As many groups from `along` on as a product of matrices takes. */
@@ -193,9 +191,9 @@ static Block add_matrix(Tile *tile, const Value *element, int64_t rows)
 	Gen *gen = tile->nest->gen;
 	const Ix *word = ix_times(gen->program, ix_iter(gen->arena, tile->q), tile->group);
 	const Ix *along = ix_add(gen->program, along_at(tile, 0), word);
-	Block words = tile_unroll(tile, LOOP_UNROLL, tile->q, tile_matrix_steps(tile) / tile->group,
-				  add_lanes(tile, element, along, tile->group));
-	return tile_unroll(tile, LOOP_MATRIX, tile->r, rows, words);
+	Block words = gen_loop(gen, LOOP_UNROLL, tile->q, tile_matrix_steps(tile) / tile->group,
+			       add_lanes(tile, element, along, tile->group));
+	return gen_loop(gen, LOOP_MATRIX, tile->r, rows, words);
 }
 
 /* What is left behind the whole groups. */

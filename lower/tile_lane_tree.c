@@ -109,8 +109,8 @@ static void add_round(LaneTree *f, Body *body, int64_t w, const Value *value)
 	const Ix *place[] = {ix_iter(gen->arena, tile->q), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, to, place, 2);
 	Block set = block_of(gen, stmt_set_at(gen->arena, element, OP_NONE, value));
-	set = tile_unroll(tile, LOOP_VECTOR, tile->lane, tile_native(tile), set);
-	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->q, w, set));
+	set = gen_loop(gen, LOOP_VECTOR, tile->lane, tile_native(tile), set);
+	gen_append(gen, body, gen_loop(gen, LOOP_UNROLL, tile->q, w, set));
 	f->from = to;
 	f->base = -1;
 }

@@ -40,7 +40,7 @@ static Block last_step(Tile *tile, const Value *element)
 	const Ix *lane = ix_iter(gen->arena, tile->lane);
 	const Value *last = tile_local(tile, id, &lane, 1);
 	Block copy = block_of(gen, stmt_set_at(gen->arena, last, OP_NONE, load));
-	gen_append(gen, &body, tile_unroll(tile, LOOP_SERIAL, tile->lane, tile->now.width, copy));
+	gen_append(gen, &body, gen_loop(gen, LOOP_SERIAL, tile->lane, tile->now.width, copy));
 	gen_append(gen, &body,
 		   add_elements(tile, element, tile_replaced(gen->arena, nest->value, load, last)));
 	return body_block(&body);

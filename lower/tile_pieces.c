@@ -8,7 +8,7 @@ static Block store_piece(Tile *tile, const Value *element, int64_t from, int64_t
 	Stmt *vector = stmt_for(gen->arena, tile->lane, tile_const(tile, from),
 				tile_const(tile, to), tile_store(tile, element));
 	vector->loop = LOOP_VECTOR;
-	return tile_unroll(tile, LOOP_UNROLL, tile->r, tile->now.height, block_of(gen, vector));
+	return gen_loop(gen, LOOP_UNROLL, tile->r, tile->now.height, block_of(gen, vector));
 }
 
 Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *element)

@@ -242,7 +242,7 @@ Block tile_prefetch_along(Tile *tile, int64_t cols)
 	const Ix *ahead = tile_const(tile, 2 * tile_target(tile)->prefetch_ahead);
 	const Stmt *prefetch = stmt_prefetch(gen->arena, load->buffer,
 					     ix_add(gen->program, load->ix, ahead), true);
-	return tile_unroll(tile, LOOP_UNROLL, tile->c, cols, block_of(gen, prefetch));
+	return gen_loop(gen, LOOP_UNROLL, tile->c, cols, block_of(gen, prefetch));
 }
 
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)

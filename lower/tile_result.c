@@ -45,8 +45,8 @@ static void set_rows(const Result *t, LocalId to, int64_t rows, const Value *val
 	Gen *gen = tile->nest->gen;
 	const Ix *place[] = {iter(t, tile->r), iter(t, tile->lane)};
 	const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, to, place, 2), OP_NONE, value);
-	Block lanes = tile_unroll(tile, LOOP_VECTOR, tile->lane, t->side, block_of(gen, set));
-	gen_append(gen, body, tile_unroll(tile, LOOP_UNROLL, tile->r, rows, lanes));
+	Block lanes = gen_loop(gen, LOOP_VECTOR, tile->lane, t->side, block_of(gen, set));
+	gen_append(gen, body, gen_loop(gen, LOOP_UNROLL, tile->r, rows, lanes));
 }
 
 /* The square of the tile's elements from (r, c) on, transposed and finished with lanes along the rows. */

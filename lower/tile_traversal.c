@@ -22,15 +22,6 @@ static const Ix *extent_of(const Tile *tile)
 	return ix_size(tile->nest->gen->arena, tile->traversal.loop->extent);
 }
 
-static Block loop_of(const Tile *tile, IterVar iter, const Ix *lo, const Ix *hi, int64_t step,
-		     Block body)
-{
-	Gen *gen = tile->nest->gen;
-	Stmt *loop = stmt_step(gen->arena, stmt_for(gen->arena, iter, lo, hi, body), step);
-	loop->independent = tile->independent;
-	return block_of(gen, loop);
-}
-
 Block tile_traversal(const Tile *tile, Block one)
 {
 	Gen *gen = tile->nest->gen;
@@ -43,13 +34,14 @@ Block tile_traversal(const Tile *tile, Block one)
 			gen->program, IX_MIN, end,
 			ix_add(gen->program, first, tile_const(tile, tile->traversal.rows)));
 	}
-	return loop_of(tile, tile->traversal.loop->var, first, end, 1, one);
+	Stmt *loop = stmt_for(gen->arena, tile->traversal.loop->var, first, end, one);
+	loop->independent = tile->independent;
+	return block_of(gen, loop);
 }
 
 Block tile_traversal_blocks(const Tile *tile, Block all)
 {
 	if (!tile->traversal.loop || !tile->traversal.rows)
 		return all;
-	return loop_of(tile, tile->first_row, tile_const(tile, 0), extent_of(tile),
-		       tile->traversal.rows, all);
+	return tile_over_blocks(tile, tile->first_row, extent_of(tile), tile->traversal.rows, all);
 }
