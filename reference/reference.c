@@ -84,8 +84,8 @@ static void forget_operands(Run *run, NodeId id)
 	}
 }
 
-/* Is it a tensor of its own, which what another routine computes may be made of? */
-static bool is_leaf(const Node *node)
+/* Is it a leaf other than an input, a parameter or a tensor of one routine? Routines may share it. */
+static bool is_shared_leaf(const Node *node)
 {
 	return node->kind >= NODE_CONST && node->kind <= NODE_OFFSETS;
 }
@@ -98,7 +98,8 @@ static void add_operation(Run *run, bool *seen, NodeId id)
 		return;
 	seen[id] = true;
 	for (uint32_t i = 0; i < node->nargs; i++)
-		if (run->inference->projs[node->args[i]] || is_leaf(run_node(run, node->args[i])))
+		if (run->inference->projs[node->args[i]] ||
+		    is_shared_leaf(run_node(run, node->args[i])))
 			add_operation(run, seen, node->args[i]);
 	run->order[run->norder++] = id;
 }
