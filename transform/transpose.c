@@ -235,16 +235,19 @@ static int64_t cost_of(const Transpose *t, const Stmt *loop, int64_t n)
 	       (extent - whole) * transpose_target(t)->transpose_cost_element;
 }
 
-/* The side of the square: of least cost for both extents together; of panels, which no clause says, the largest that
- * fits, whatever it costs. */
-static int64_t best_side(const Transpose *t)
+/* The side of the largest square that fits. */
+static int64_t largest_side(const Transpose *t)
+{
+	int64_t n = t->most;
+	while (n > t->least && (extent_of(t, t->u, n) < n || extent_of(t, t->v, n) < n))
+		n /= 2;
+	return n;
+}
+
+/* The side of the square of least cost for both extents together. */
+static int64_t cheapest_side(const Transpose *t)
 {
 	int64_t best = t->most;
-	while (!t->named && best > t->least &&
-	       (extent_of(t, t->u, best) < best || extent_of(t, t->v, best) < best))
-		best /= 2;
-	if (!t->named)
-		return best;
 	for (int64_t n = t->most / 2; n >= t->least; n /= 2) {
 		int64_t u = extent_of(t, t->u, TILE_MOST), v = extent_of(t, t->v, TILE_MOST);
 		int64_t now = cost_of(t, t->u, best) * v + cost_of(t, t->v, best) * u;
@@ -305,7 +308,8 @@ static bool runs_along(const Transpose *t, const ScheduleClause *clause)
 static void choose_tile(Transpose *t, const ScheduleClause *asked)
 {
 	ScheduleClause clause = items_of(t, asked ? asked : &(ScheduleClause){0});
-	int64_t n = best_side(t);
+	/* of panels, which no clause says, whatever costs are */
+	int64_t n = t->named ? cheapest_side(t) : largest_side(t);
 	t->nu = side_of(t, &clause, t->u, n);
 	t->nv = side_of(t, &clause, t->v, n);
 	t->along = t->named && runs_along(t, &clause);
