@@ -20,10 +20,10 @@
 #include "base/diag.h"
 #include "loops/linear.h"
 
-static const Ix *along_at(const Tile *tile, int64_t step)
+/* The step at which the loop that groups go along is. */
+static const Ix *step_of(const Tile *tile)
 {
-	Gen *gen = tile->nest->gen;
-	return ix_plus(gen->program, ix_iter(gen->arena, tile->along->var), step);
+	return ix_iter(tile->nest->gen->arena, tile->along->var);
 }
 
 /* Steps along which groups go: the largest multiple of `by` that is no more than `steps`. */
@@ -190,7 +190,7 @@ static Block add_matrix(Tile *tile, const Value *element, int64_t rows)
 {
 	Gen *gen = tile->nest->gen;
 	const Ix *word = ix_times(gen->program, ix_iter(gen->arena, tile->q), tile->group);
-	const Ix *along = ix_add(gen->program, along_at(tile, 0), word);
+	const Ix *along = ix_add(gen->program, step_of(tile), word);
 	Block words = gen_loop(gen, LOOP_UNROLL, tile->q, tile_matrix_steps(tile) / tile->group,
 			       add_lanes(tile, element, along, tile->group));
 	return gen_loop(gen, LOOP_MATRIX, tile->r, rows, words);
@@ -205,12 +205,11 @@ static Block add_left(Tile *tile, const Value *element, int64_t rows)
 	if (steps_left(tile, &left))
 		return left ? add_group(tile, element, rows, end, left) : (Block){0};
 	Body body = {0};
-	for (left = 1; left < tile->group; left++) {
+	for (left = 1; left < tile->group; left++)
 		gen_append(gen, &body,
 			   tile_only_if(tile, COND_EQ, ix_plus(gen->program, end, left),
 					size_ix(tile, tile->along->extent),
 					add_group(tile, element, rows, end, left)));
-	}
 	return body_block(&body);
 }
 
@@ -227,8 +226,8 @@ Block tile_group_along(Tile *tile, const Value *element, int64_t rows, Block pre
 			   over_steps(tile, size_const(gen->program->sizes, 0), first, steps,
 				      add_matrix(tile, element, rows)));
 	}
-	gen_append(gen, &whole, add_group(tile, element, rows, along_at(tile, 0), tile->group));
-	tile->nest->by_iter[tile->along->iter] = along_at(tile, 0);
+	gen_append(gen, &whole, add_group(tile, element, rows, step_of(tile), tile->group));
+	tile->nest->by_iter[tile->along->iter] = step_of(tile);
 	gen_append(gen, &whole, prefetch);
 	gen_append(gen, &all, over_steps(tile, first, end, tile->group, body_block(&whole)));
 	gen_append(gen, &all, rest);

@@ -16,12 +16,12 @@ bool tile_fits_words(const Planner *p, int load)
 	const Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
 	const Buffer *buffer = &p->program->buffers.at[p->sum.from.at[load]];
+	const Loop *last = tile_last_sum(nest);
 	int64_t steps;
-	return dtype_is_packed(buffer->dtype) && buffer->kind == BUFFER_PARAM &&
-	       nest->nloops > nest->nresult && nest->guards.n == 0 && tile->reduce == OP_ADD &&
-	       tile_is_const(p, tile_last_sum(tile->nest)->extent, &steps) &&
-	       steps % TILE_WORD == 0 &&
-	       tile_stride(p, p->sum.at.at[load], tile_last_sum(tile->nest)) == 1;
+	return dtype_is_packed(buffer->dtype) && buffer->kind == BUFFER_PARAM && last &&
+	       nest->guards.n == 0 && tile->reduce == OP_ADD &&
+	       tile_is_const(p, last->extent, &steps) && steps % TILE_WORD == 0 &&
+	       tile_stride(p, p->sum.at.at[load], last) == 1;
 }
 
 /* The last loop at a step of the word at hand. */
@@ -29,27 +29,16 @@ static void set_step(Tile *tile, int64_t q)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	const Ix *first = ix_iter(gen->arena, tile_last_sum(tile->nest)->var);
-	nest->by_iter[tile_last_sum(tile->nest)->iter] = ix_plus(gen->program, first, q);
+	const Loop *last = tile_last_sum(nest);
+	nest->by_iter[last->iter] = ix_plus(gen->program, ix_iter(gen->arena, last->var), q);
 	nest_values(nest);
-}
-
-/* All sums, the last one a word at a time. */
-static Block over_words(Tile *tile, Block body)
-{
-	const Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	const Loop *last = tile_last_sum(tile->nest);
-	set_step(tile, 0);
-	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops,
-			 gen_steps(gen, last->var, tile_const(tile, 0),
-				   ix_size(gen->arena, last->extent), TILE_WORD, body));
 }
 
 Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
+	const Loop *last = tile_last_sum(nest);
 	Body body = {0};
 	set_step(tile, 0);
 	const Ix *word = tile_pack_ix(tile, tile->now.col);
@@ -63,5 +52,8 @@ Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 		gen_append(gen, &body, tile_over_elements(tile, block_of(gen, add)));
 	}
 	gen_append(gen, &body, prefetch);
-	return over_words(tile, body_block(&body));
+	set_step(tile, 0);
+	Block words = gen_steps(gen, last->var, tile_const(tile, 0),
+				ix_size(gen->arena, last->extent), TILE_WORD, body_block(&body));
+	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, words);
 }
