@@ -14,6 +14,9 @@
  * The least coefficient of such terms divides the others, and is more than all digits that it does not divide can sum
  * up to: what is left when the index is divided by it says these digits, and nothing is said of the others. One that is
  * clamped between 0 and a size may be a digit instead.
+ *
+ * A loop around stands at one iteration and is no digit, or one all the same, which shows what follows from there being an
+ * iteration: of y[i*n*16 + b*16 + j], where b is below n and j below 16, i*n*16 is more than the other terms.
  */
 #include "loops/digits.h"
 
@@ -42,6 +45,7 @@ typedef struct Digits {
 	bool *taken; /* by term of the index */
 	DigitList list;
 	bool clamped; /* are terms digits that are clamped between 0 and a size? */
+	bool around;  /* are iterators of loops around, which are at one iteration, digits? */
 	Size base; /* divides all terms whose atoms are no iterators; SIZE_BAD: there are none */
 } Digits;
 
@@ -123,9 +127,11 @@ static bool is_fixed(const Kernel *kernel, const Ix *atom, const IterRange *rang
 static bool add_digit(Digits *d, DigitList *list, const LinearTerm *term)
 {
 	const IterRange *ranges = d->access->ranges;
-	if (is_fixed(d->kernel, term->atom, ranges))
+	bool iter = term->atom->kind == IX_ITER;
+	if (is_fixed(d->kernel, term->atom, ranges) &&
+	    !(d->around && iter && ranges[term->atom->iter].known))
 		return true;
-	if (term->atom->kind != IX_ITER)
+	if (!iter)
 		return false;
 	const IterRange *range = &ranges[term->atom->iter];
 	Size most = range->known ? size_mul(d->program->sizes, term->coef, range->span) : SIZE_BAD;
@@ -314,7 +320,7 @@ static bool take_sum(Digits *d, const Cond *cond)
 	return each_is_above(d->program, &own, SIZE_BAD);
 }
 
-/* Do the digits of the index say the iterator, clamped terms among them where `clamped` says so? */
+/* Do the digits of the index say the iterator, clamped terms among them, and those of loops around, where the flags say so? */
 static bool say_sought(Digits *d)
 {
 	d->arena = arena_new();
@@ -334,9 +340,10 @@ static bool say_sought(Digits *d)
 bool digits_say_iter(Program *program, const Kernel *kernel, const ElementAccess *access,
 		     IterVar iter)
 {
-	Digits all = {program, kernel, access, .sought = iter, .base = SIZE_BAD}, clamped = all;
-	clamped.clamped = true;
-	return say_sought(&all) || say_sought(&clamped);
+	Digits all = {program, kernel, access, .sought = iter, .base = SIZE_BAD}, clamped = all,
+	       around = all;
+	clamped.clamped = around.around = true;
+	return say_sought(&all) || say_sought(&clamped) || say_sought(&around);
 }
 
 bool ix_has_term(Program *program, const Ix *ix, IterVar iter)
