@@ -192,6 +192,10 @@ static bool breaks(Op op, const RefElement *args)
 		return x->x - x->error < 0 || y->x - y->error <= 0;
 	case OP_ATAN2: return holds_zero(x) && y->x <= y->error; /* the sign of a 0 decides, too */
 	case OP_LGAMMA: return x->error > 0 && x->x <= x->error;
+	case OP_ASIN:
+	case OP_ACOS:
+	case OP_ATANH: /* from -1 to 1: the ends may be on either side of that */
+		return fabs(x->x) > 1 && x->error >= fabs(x->x) - 1;
 	default: return false;
 	}
 }

@@ -57,7 +57,18 @@ static RefElement apply(const Walk *walk, Op op, Operands *x)
 	return element_op(&walk->run->rules, op, dtype, x->elements);
 }
 
-/* Of more operands than the operation takes, the first two, then that and the next. */
+static RefElement product_of(const Operands *x, Dtype dtype)
+{
+	Fold fold;
+	fold_start(&fold, OP_MUL, dtype);
+	for (uint32_t i = 0; i < x->n; i++) {
+		RefElement factor = element_convert(x->elements[i], x->dtypes[i], dtype);
+		fold_add(&fold, OP_MUL, dtype, &factor);
+	}
+	return fold_end(&fold, OP_MUL, dtype);
+}
+
+/* Of more operands than the operation takes, the first two, then that and the next; a product of floats in any order. */
 static RefElement combined(const Walk *walk, Operands *x)
 {
 	Op op = op_of(walk->node);
@@ -68,6 +79,8 @@ static RefElement combined(const Walk *walk, Operands *x)
 	if ((uint32_t)op_arity(op) == n)
 		return apply(walk, op, x);
 	REQUIRE(op_arity(op) == 2 && n > 2);
+	if (op == OP_MUL && dtype_is_float(dtype))
+		return product_of(x, dtype);
 	RefElement value = x->elements[0];
 	for (uint32_t i = 1; i < n; i++) {
 		Operands two = {
