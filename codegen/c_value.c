@@ -110,7 +110,8 @@ static void put_real_body(FILE *out, Op op, Dtype dtype)
 static bool is_inline(const Module *m, Op op, Dtype dtype)
 {
 	bool fma = cpu_extras(m->program->options.target) & CPU_FMA;
-	return math_has(op, dtype) && !m->emit->options->strict_fp &&
+	bool strict = m->emit->options->strict_fp && !math_is_exact(op);
+	return math_has(op, dtype) && !strict &&
 	       (fma || !math_wants_fma(op, dtype));
 }
 

@@ -438,7 +438,7 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	Rvalue *result = common_op(&o, op);
 	if (result)
 		return result;
-	bool strict = f->jit->module->emit->options->strict_fp;
+	bool strict = f->jit->module->emit->options->strict_fp && !math_is_exact(op);
 	if (f->fast_path && !strict && math_has_fast_path(op, dtype)) {
 		MathFunction fn = math_fast_path(f->jit->arena, op, dtype);
 		return jit_math_steps(f, &fn, args);

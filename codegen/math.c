@@ -449,6 +449,13 @@ MathFunction math_key(Arena *arena, Dtype from)
 
 /* ---- the table ---- */
 
+/* The nearest number of 11 bits, of two the one further from zero. */
+static V tf32_of(Make *m, V x)
+{
+	V near = mask(m, plus_int(m, bits(m, x, DTYPE_I32), 0x1000), ~(int64_t)0x1fff);
+	return less(m, magnitude(m, x), infinity(m, x), bits(m, near, DTYPE_F32), x);
+}
+
 static Formula default_formula(Op op)
 {
 	switch (op) {
@@ -462,6 +469,7 @@ static Formula default_formula(Op op)
 	case OP_SIGMOID: return sigmoid_of;
 	case OP_ERF: return erf_of;
 	case OP_GELU: return gelu_of;
+	case OP_TF32: return tf32_of;
 	default: return NULL;
 	}
 }

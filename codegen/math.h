@@ -77,6 +77,8 @@ typedef struct MathForm {
  * forms. Where the result is 0, infinite or NaN nothing underflows (math.c says why), but for a
  * power of a negative number that is none. */
 bool math_has(Op op, Dtype dtype);
+/* Are its bits those of the operation, so that it is the form under --fp=strict too? */
+static inline bool math_is_exact(Op op) { return op == OP_TF32; }
 /* Is it slower than the C library's where there is no fused multiply-add? */
 bool math_wants_fma(Op op, Dtype dtype);
 /* Can lanes of vectors take the steps of the operation of f32, which has an inline form? */

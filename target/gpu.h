@@ -59,8 +59,9 @@ typedef struct GpuTarget {
 	GpuTiles matrix_tiles
 		[MATRIX_COUNT]; /* by matrix instructions; none: the GPU has not that one */
 	int64_t registers; /* of sums, and of what is on its way to them, that a thread may have */
-	/* of products of few tiles: slices of a sum at most, steps of the tile in each at least; microseconds that the
-	 * kernel which adds them takes to start, and for an element that it reads or writes */
+	/* of products of few tiles: slices of a sum at most, steps of the tile in each at least; microseconds that a
+	 * kernel which adds them, or one which splits factors, takes to start, and for an element that it reads or
+	 * writes */
 	int64_t slices_of_products, slice_steps;
 	double slices_start, slices_element;
 	int64_t cut; /* terms of split operands that tensor cores add up before their cut sums lose more than f32's */

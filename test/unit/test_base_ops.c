@@ -112,6 +112,11 @@ static void functions_have_their_meaning(void **state)
 	assert_true(fabs(real(OP_GELU, d, 1, 0, 0) - 0.84134474606854293) < 1e-15);
 	assert_true(real(OP_RSQRT, d, 4, 0, 0) == 0.5 && real(OP_RECIP, d, 4, 0, 0) == 0.25);
 	assert_true(real(OP_POW, d, 2, 10, 0) == 1024);
+	assert_true(real(OP_TF32, DTYPE_F32, 0x1.001p0, 0, 0) == 1);
+	assert_true(real(OP_TF32, DTYPE_F32, -0x1.002p0, 0, 0) == -0x1.004p0);
+	assert_true(real(OP_TF32, DTYPE_F32, 0x1.8p-137, 0, 0) == 0x1p-136);
+	assert_true(real(OP_TF32, DTYPE_F32, 0x1.ffep127, 0, 0) == (double)INFINITY);
+	assert_true(real(OP_TF32, DTYPE_F32, -(double)INFINITY, 0, 0) == -(double)INFINITY);
 }
 
 static void nan_passes_on(void **state)

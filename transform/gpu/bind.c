@@ -1,15 +1,18 @@
 /* What the threads of a block do together in a kernel, or one thread for several elements: the first
  * that pays of tiles of a product, slices, warps of rows, rows, columns, squares and wide accesses. A
- * product in slices, and a sum in slices, is two kernels.
+ * product in slices, and a sum in slices, is two kernels; a product of factors that are split has two in front.
  */
 #include "loops/verify_gpu.h"
 #include "transform/gpu/tile.h"
 
 /* A kernel that is made one of two. */
 typedef struct Parted {
+	const NewKernels *to;
 	Kernel *kernel, *before;
 	uint32_t routine;
 	bool parted; /* there is one before */
+	Kernel split[2]; /* that split the operands of a product */
+	bool splits;
 } Parted;
 
 /* Warps of rows, or squares, that a schedule does not want: worth a word there. */
@@ -45,6 +48,25 @@ static void bind_others(const Transform *t, Parted *p)
 		bind_wide(t, p->kernel);
 }
 
+static void add_entry(const Transform *t, const Kernel *kernel)
+{
+	PUSH(t->program->arena, t->program->made->entries,
+	     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+}
+
+/* The operands of the product as two numbers each, where warpgroups multiply these. */
+static void bind_splits(const Transform *t, Parted *p, const TileWanted *wanted, Product *product)
+{
+	p->splits = true;
+	*product = bind_high_low(t, p->kernel, wanted, p->split);
+	for (int i = 0; i < 2; i++) {
+		Parted own = {.kernel = &p->split[i], .routine = p->routine};
+		own.kernel->name = kernels_name(p->to, own.kernel->name, 2);
+		add_entry(t, own.kernel);
+		bind_others(t, &own);
+	}
+}
+
 /* A product in tiles, or one of the others. */
 static void bind_threads(const Transform *t, Parted *p)
 {
@@ -54,14 +76,15 @@ static void bind_threads(const Transform *t, Parted *p)
 		return; /* attention */
 	if (!product_of(t->program, kernel, &product)) {
 		if (!schedule_entry(t->program->made, kernel->name)) /* else attention in slices */
-			PUSH(t->program->arena, t->program->made->entries,
-			     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+			add_entry(t, kernel);
 		bind_others(t, p);
 		return;
 	}
 	product.tensor = product_tensor(t, &product);
 	TileWanted wanted = {.product = &product, .routine = p->routine};
 	gpu_tile_choose(t, kernel, &wanted);
+	if (wanted.tile && wanted.tile->group && product.tensor.split)
+		bind_splits(t, p, &wanted, &product);
 	if (wanted.slices > 1) {
 		product = bind_split(t, kernel, &wanted, p->before);
 		p->parted = true;
@@ -84,8 +107,10 @@ static void add_slices(NewKernels *to, Kernel *before, Sym of)
 static void bind_kernel(NewKernels *to, const Kernel *given)
 {
 	Kernel kernel = *given, before = {0};
-	Parted p = {.kernel = &kernel, .before = &before, .routine = to->routine};
+	Parted p = {.to = to, .kernel = &kernel, .before = &before, .routine = to->routine};
 	bind_threads(to->t, &p);
+	for (int i = 0; i < 2 && p.splits; i++)
+		PUSH(to->t->program->arena, to->made, p.split[i]);
 	if (p.parted)
 		add_slices(to, &before, kernel.name);
 	PUSH(to->t->program->arena, to->made, kernel);

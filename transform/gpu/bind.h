@@ -67,6 +67,8 @@ typedef struct NewKernels {
 typedef void (*KernelReplace)(NewKernels *to, const Kernel *kernel);
 /* Replaces each kernel of the routines; what computes parameters stays, since the host makes the state. Is any other? */
 bool kernels_replace(const Transform *t, KernelReplace replace);
+/* The name, or NAME_number, NAME_number+1 and so on, that no kernel has; of number 1 the name. */
+Sym kernels_name(const NewKernels *to, Sym wanted, uint32_t number);
 /* Adds a kernel of the body, which is called as `kernel` is or, behind the first of `nparts`, NAME_2 and so on. */
 void kernels_add_part(NewKernels *to, const Kernel *kernel, Block body, uint32_t *nparts);
 /* Are there others, or do they have other statements? */

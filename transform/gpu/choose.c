@@ -6,7 +6,8 @@
  *   wave(c) = steps * max(alone, share * c) + end * c
  *
  * and, where the sum goes in slices, each a block's (split.c), the time of a launch, and that of the result as often as
- * there are slices, and once more.
+ * there are slices, and once more. Where warpgroups multiply factors that are split (high_low.c) each operand takes a launch,
+ * and is read once and stored twice.
  *
  * Dims that are known at run time only are taken for `unknown`. What a schedule asks for is taken as it is:
  * `tile i 64 8, j 128 8; block k 16` is a block's rows and columns with those of a thread, and how many steps
@@ -17,7 +18,7 @@
 #include "loops/work.h"
 #include "transform/gpu/tile.h"
 
-enum { SPLIT_PRODUCTS = 3 }; /* of the operands' parts */
+enum { SPLIT_PRODUCTS = 3, SPLIT_ACCESSES = 3 }; /* of the operands' parts; of each element, to make them */
 
 typedef struct Choose {
 	const Transform *t;
@@ -119,6 +120,19 @@ static double wave(const Choose *c, const TileWanted *w, double blocks)
 			  : 0;
 }
 
+/* What kernels in front take that split the operands. */
+static double split_time(const Choose *c, const TileWanted *w)
+{
+	Program *program = c->t->program;
+	double time = 0;
+	for (int i = 0; i < 2 && w->tile->group && c->product->tensor.split; i++) {
+		Size elements = high_low_elements(program, c->product, i == 0);
+		double n = (double)size_at_dims(program, elements, c->gpu->unknown);
+		time += c->gpu->slices_start + SPLIT_ACCESSES * n * c->gpu->slices_element;
+	}
+	return time;
+}
+
 static double time_of(const Choose *c, const TileWanted *w)
 {
 	double slices = (double)w->slices;
@@ -129,7 +143,7 @@ static double time_of(const Choose *c, const TileWanted *w)
 	if (w->slices > 1)
 		time += c->gpu->slices_start +
 			(slices + 1) * (double)elements_of(c) * c->gpu->slices_element;
-	return time;
+	return time + split_time(c, w);
 }
 
 static Sym name_of(const Choose *c, const LoopGroup *group)
@@ -219,7 +233,8 @@ static const char *no_tile(const Choose *c, const TileWanted *wanted)
 	if (asks_unfit_group(c, *wanted))
 		return "a tile by warpgroups has operands that TMA copies: elements of one axis side by side, "
 		       "those of the others a multiple of 16 bytes apart; of f32 along the sum, with "
-		       "--f32-matmul=tf32";
+		       "--f32-matmul=tf32; or with 3xtf32 of f32 that are read unpadded, at sums of multiples "
+		       "of one row, or column, and one step";
 	const char *text = "a GPU has tiles of";
 	GpuTiles tiles = tiles_of(c);
 	for (int64_t i = 0; i < tiles.n; i++) {

@@ -32,8 +32,9 @@
 #include "loops/verify_gpu.h"
 #include "transform/gpu/elements.h"
 #include "transform/gpu/group.h"
+#include "transform/gpu/mma.h"
 
-enum { STAGES_MOST = 8, PRODUCTS_AHEAD = 1, BATCH_MOST = TENSOR_AXES_MOST - 2 };
+enum { STAGES_MOST = 8, ROUNDS_AHEAD = 1, BATCH_MOST = TENSOR_AXES_MOST - 2 };
 
 /* ---- operands ---- */
 
@@ -93,10 +94,11 @@ typedef struct OperandTensor {
 	uint32_t n;
 } OperandTensor;
 
-/* The element that an operand loads, before it is widened; NULL: it is something else. */
-static const Value *load_of(const ProductOperand *operand)
+/* The element that an operand loads, before it is widened, or one of two that it is the sum of; NULL: it is something else. */
+static const Value *load_of(const Product *product, const ProductOperand *operand, int part)
 {
-	const Value *load = group_load(operand->value);
+	const Value *load = product->tensor.split ? operand->value->args[part]
+						  : group_load(operand->value);
 	return load->kind == VALUE_LOAD && !load->ix->reads ? load : NULL;
 }
 
@@ -158,11 +160,12 @@ static bool is_sum_of_axes(Program *program, const Ix *ix, const LoopGroup *cons
 	return ix && ix->kind == IX_SIZE && size_is(program->sizes, ix->size, 0);
 }
 
-static bool tensor_of(Program *program, const Product *product, bool rows, OperandTensor *t)
+static bool tensor_of(Program *program, const Product *product, bool rows, int part,
+		      OperandTensor *t)
 {
 	const ProductOperand *operand = rows ? &product->row_operand : &product->column_operand;
 	const LoopGroup *groups[] = {rows ? &product->rows : &product->columns, &product->sum};
-	const Value *load = load_of(operand);
+	const Value *load = load_of(product, operand, part);
 	if (!load || product->batch.n > BATCH_MOST || !goes_as_one(program, product, operand, rows))
 		return false;
 	t->buffer = load->buffer;
@@ -172,33 +175,58 @@ static bool tensor_of(Program *program, const Product *product, bool rows, Opera
 	       fits_buffer(program, t->buffer, t->axes, t->n);
 }
 
-/* Slices are an axis more, whose neighbours are a slice of the outermost loop of the sum apart. */
-static bool may_be_sliced(Program *program, const Product *product, const ProductOperand *operand,
+/* Slices are an axis more, whose neighbours are a slice of the outermost loop of the sum apart; `stride`: iterations of that. */
+static bool may_be_sliced(Program *program, const Product *product, Dtype dtype, Size stride,
 			  int64_t slices)
 {
-	const Stmt *outer = product->sum.loops[0];
 	Sizes *sizes = program->sizes;
-	Size slice = size_div(sizes, outer->hi->size, size_const(sizes, slices));
-	const Value *load = load_of(operand);
-	Size stride = ix_stride(program, load->ix, outer->iter);
-	return product->batch.n < BATCH_MOST && !size_is_bad(slice) &&
-	       is_aligned(program, load->dtype, size_mul(sizes, slice, stride));
+	Size slice = size_div(sizes, product->sum.loops[0]->hi->size, size_const(sizes, slices));
+	return slices == 1 || (product->batch.n < BATCH_MOST && !size_is_bad(slice) &&
+			       is_aligned(program, dtype, size_mul(sizes, slice, stride)));
+}
+
+/* Can TMA copy the operand, as it lies? */
+static bool operand_fits(Program *program, const Product *product, bool rows, int64_t slices)
+{
+	OperandTensor tensor;
+	if (!tensor_of(program, product, rows, 0, &tensor))
+		return false;
+	const Value *load =
+		load_of(product, rows ? &product->row_operand : &product->column_operand, 0);
+	Size stride = ix_stride(program, load->ix, product->sum.loops[0]->iter);
+	return may_be_sliced(program, product, load->dtype, stride, slices);
+}
+
+/* What is stored as two numbers each is so for all of a line. */
+static bool split_fits(Program *program, const Product *product, int64_t slices)
+{
+	const LoopGroup *sum = &product->sum;
+	Size stride = loops_extent(program->sizes, sum->loops + 1, sum->n - 1);
+	return product->batch.n <= BATCH_MOST &&
+	       goes_as_one(program, product, &product->row_operand, true) &&
+	       goes_as_one(program, product, &product->column_operand, false) &&
+	       may_be_sliced(program, product, DTYPE_F32, stride, slices);
 }
 
 bool group_fits(Program *program, const Product *product, int64_t slices)
 {
-	OperandTensor rows, columns;
-	return !product->tensor.split && tensor_of(program, product, true, &rows) &&
-	       tensor_of(program, product, false, &columns) &&
-	       (slices == 1 || (may_be_sliced(program, product, &product->row_operand, slices) &&
-				may_be_sliced(program, product, &product->column_operand, slices)));
+	return product->tensor.split ? split_fits(program, product, slices)
+				     : operand_fits(program, product, true, slices) &&
+					       operand_fits(program, product, false, slices);
 }
 
 /* ---- set up ---- */
 
-static int64_t stage_elements(const Tiling *g, const Side *side)
+static int64_t parts_of(const Tiling *g) { return g->product->tensor.split ? MATRIX_PARTS : 1; }
+
+static int64_t part_elements(const Tiling *g, const Side *side)
 {
 	return side->width * g->tile->steps;
+}
+
+static int64_t stage_elements(const Tiling *g, const Side *side)
+{
+	return part_elements(g, side) * parts_of(g);
 }
 
 static Dtype dtype_of(const Tiling *g)
@@ -217,7 +245,7 @@ static Side side_of(Tiling *g, bool rows)
 		     .rows = rows,
 		     .name = rows ? "rows" : "columns",
 		     .pitch = group_line(dtype_of(g))};
-	tensor_of(g->program, g->product, rows, &tensor);
+	tensor_of(g->program, g->product, rows, 0, &tensor);
 	side.tile = tiling_iter(g, side.name);
 	side.steps_contiguous = tensor.steps_first;
 	return side;
@@ -304,11 +332,11 @@ static Visit visit(const Tiling *g, BufferId mbarrier, int64_t before)
 	return (Visit){mbarrier, plus(g, round_at(g), number(g, -before))};
 }
 
-/* The stage of a side, in boxes of one line along what it lies along. */
-static void copy_side(Tiling *g, Body *body, const Side *side)
+/* A part of the stage of a side, in boxes of one line along what it lies along. */
+static void copy_part(Tiling *g, Body *body, const Side *side, int part)
 {
 	OperandTensor t;
-	tensor_of(g->program, g->product, side->rows, &t);
+	tensor_of(g->program, g->product, side->rows, part, &t);
 	int64_t boxes = (t.steps_first ? g->tile->steps : side->width) / side->pitch;
 	int64_t lines = t.steps_first ? side->width : g->tile->steps;
 	IterVar box = boxes > 1 ? tiling_iter(g, "box") : 0;
@@ -321,10 +349,17 @@ static void copy_side(Tiling *g, Body *body, const Side *side)
 	t.axes[1].at = t.steps_first ? along : step;
 	t.axes[0].box = side->pitch;
 	t.axes[1].box = lines;
-	const Ix *to = plus(g, stage_at(g, side), times(g, line, lines));
+	const Ix *first = plus(g, stage_at(g, side), number(g, part * part_elements(g, side)));
+	const Ix *to = plus(g, first, times(g, line, lines));
 	Box of = {.to = side->shared, .from = t.buffer, .ix = to, .axes = t.axes, .naxes = t.n};
 	Block one = block_one(g->arena, stmt_copy(g->program, &of, visit(g, g->full, 0)));
 	add(g, body, boxes > 1 ? loop_of(g, LOOP_UNROLL, box, boxes, one) : one);
+}
+
+static void copy_side(Tiling *g, Body *body, const Side *side)
+{
+	for (int part = 0; part < parts_of(g); part++)
+		copy_part(g, body, side, part);
 }
 
 static Block copies(Tiling *g)
@@ -347,13 +382,16 @@ static Block round_of(Tiling *g)
 {
 	Body body = {0};
 	bool promotes = g->parts != g->sums;
-	int64_t ahead = promotes ? 0 : PRODUCTS_AHEAD;
+	int64_t ahead = promotes ? 0 : ROUNDS_AHEAD;
 	add(g, &body, copies(g));
+	MatrixPair pairs[MATRIX_PAIRS];
 	GroupRound round = {.full = stmt_await(g->arena, visit(g, g->full, 0)),
-			    .wait = stmt_wait_products(g->arena, ahead),
+			    .wait = stmt_wait_products(g->arena, ahead * mma_pairs(g, pairs)),
 			    .empty = stmt_arrive(g->arena, visit(g, g->empty, ahead), 0)};
 	round.rows = stage_at(g, &g->rows);
 	round.columns = stage_at(g, &g->columns);
+	round.row_part = part_elements(g, &g->rows);
+	round.column_part = part_elements(g, &g->columns);
 	add(g, &body, mma_group(g, &round));
 	if (promotes)
 		add(g, &body, mma_promote(g, iter(g, g->k)));

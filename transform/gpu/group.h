@@ -8,6 +8,7 @@
 typedef struct GroupRound {
 	const Stmt *full, *wait, *empty; /* before the products, and behind them */
 	const Ix *rows, *columns;	 /* where the stage begins */
+	int64_t row_part, column_part;	 /* elements from one part of an operand to the next */
 } GroupRound;
 Block mma_group(Tiling *g, const GroupRound *round);
 Block mma_group_end(Tiling *g);

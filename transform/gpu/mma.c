@@ -16,8 +16,6 @@
  */
 #include "transform/gpu/mma.h"
 
-enum { PARTS = 2 }; /* of an operand that is split */
-
 /* ---- operands ---- */
 
 /* An operand's matrices of a warp at one step of the instruction. */
@@ -37,7 +35,7 @@ static Operand operand_of(const Warps *w, MatrixRole role)
 	KernelLocal local = {.name = a ? "a" : "b", .role = role, .matrix = op};
 	int64_t n = a ? w->down : w->across;
 	if (split)
-		local.extent[local.rank++] = PARTS;
+		local.extent[local.rank++] = MATRIX_PARTS;
 	local.extent[local.rank++] = (uint32_t)n;
 	local.extent[local.rank++] = matrix_rows(op, role);
 	local.extent[local.rank++] = matrix_columns(op, role);
@@ -135,10 +133,10 @@ static void multiply(const Warps *w, Body *body, const Operand *a, int a_part, c
 
 static void multiply_parts(const Warps *w, Body *body, const Operand *a, const Operand *b)
 {
-	static const int pairs[][2] = {{1, 0}, {0, 1}, {0, 0}}; /* the least first */
-	bool split = w->g->product->tensor.split;
-	for (int i = split ? 0 : 2; i < 3; i++)
-		multiply(w, body, a, pairs[i][0], b, pairs[i][1]);
+	MatrixPair pairs[MATRIX_PAIRS];
+	int n = mma_pairs(w->g, pairs);
+	for (int i = 0; i < n; i++)
+		multiply(w, body, a, pairs[i].a, b, pairs[i].b);
 }
 
 Block mma_steps(Tiling *g, const Ix *stage)

@@ -12,7 +12,15 @@ typedef struct Warps {
 	int64_t across, down; /* matrices of a warp's sums */
 } Warps;
 
-/* mma_sums.c: new iterators of a block's warps; the loops over them. */
+/* Parts of the two operands that are multiplied: of one part each, or of two that a factor is the sum of, in which order. */
+enum { MATRIX_PARTS = 2, MATRIX_PAIRS = 3 };
+typedef struct MatrixPair {
+	int a, b;
+} MatrixPair;
+/* mma_sums.c: which ones, and how many. */
+int mma_pairs(const Tiling *g, MatrixPair *pairs);
+
+/* ... new iterators of a block's warps; the loops over them. */
 Warps mma_warps(Tiling *g);
 Block mma_in_warps(const Warps *w, Block body);
 /* The loops of a nest over m rows and n columns. */

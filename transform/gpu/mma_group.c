@@ -26,7 +26,7 @@ static const Value *line_in(const Warps *w, const Side *side, const Ix *stage, c
 }
 
 /* parts += rows * columns, one instruction a step. */
-static Block group_products(const Warps *w, const GroupRound *round)
+static Block group_products(const Warps *w, const GroupRound *round, MatrixPair pair)
 {
 	Tiling *g = w->g;
 	IterVar step = tiling_iter(g, "step"), q = tiling_iter(g, "q");
@@ -36,8 +36,10 @@ static Block group_products(const Warps *w, const GroupRound *round)
 	const Ix *column = times(g, iter(g, q), w->matrix->n);
 	const Ix *at[] = {iter(g, w->row), iter(g, w->column), number(g, 0),
 			  iter(g, q),	   iter(g, i),	       iter(g, j)};
-	const Value *factors[] = {line_in(w, &g->rows, round->rows, row, i, at_step),
-				  line_in(w, &g->columns, round->columns, column, j, at_step)};
+	const Ix *rows = plus(g, round->rows, number(g, pair.a * round->row_part));
+	const Ix *columns = plus(g, round->columns, number(g, pair.b * round->column_part));
+	const Value *factors[] = {line_in(w, &g->rows, rows, row, i, at_step),
+				  line_in(w, &g->columns, columns, column, j, at_step)};
 	const Value *term = value_op(g->arena, OP_MUL, DTYPE_F32, factors, 2);
 	const Value *sum = tiling_element(g, g->parts, at);
 	Block one = block_one(g->arena, stmt_set_at(g->arena, sum, OP_ADD, term));
@@ -50,9 +52,12 @@ static Block group_products(const Warps *w, const GroupRound *round)
 Block mma_group(Tiling *g, const GroupRound *round)
 {
 	Warps w = mma_warps(g);
+	MatrixPair pairs[MATRIX_PAIRS];
+	int n = mma_pairs(g, pairs);
 	Body body = {0};
 	PUSH(g->arena, body.stmts, round->full);
-	add(g, &body, group_products(&w, round));
+	for (int i = 0; i < n; i++)
+		add(g, &body, group_products(&w, round, pairs[i]));
 	PUSH(g->arena, body.stmts, round->wait);
 	PUSH(g->arena, body.stmts, round->empty);
 	return mma_in_warps(&w, body_block(&body));

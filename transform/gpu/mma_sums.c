@@ -33,6 +33,18 @@ Block mma_loops(const Warps *w, IterVar row, uint32_t m, IterVar column, uint32_
 	return loop_of(w->g, LOOP_WARP, row, m, loop_of(w->g, LOOP_WARP, column, n, body));
 }
 
+/* The rests' own product is less than what f32 rounds off; the least first. */
+int mma_pairs(const Tiling *g, MatrixPair *pairs)
+{
+	int n = 0;
+	if (g->product->tensor.split) {
+		pairs[n++] = (MatrixPair){1, 0};
+		pairs[n++] = (MatrixPair){0, 1};
+	}
+	pairs[n++] = (MatrixPair){0, 0};
+	return n;
+}
+
 /* ---- sums ---- */
 
 static LocalId new_sums(Tiling *g, const char *name)

@@ -55,14 +55,20 @@ static bool name_is_taken(const NewKernels *to, Sym name)
 	return false;
 }
 
+Sym kernels_name(const NewKernels *to, Sym wanted, uint32_t number)
+{
+	Sym name = wanted;
+	for (; number > 1 && name_is_taken(to, name); number++)
+		name = sym_printf(to->t->program->symbols, "%s_%u", wanted, number);
+	return name;
+}
+
 void kernels_add_part(NewKernels *to, const Kernel *kernel, Block body, uint32_t *nparts)
 {
-	Program *program = to->t->program;
 	Kernel part = *kernel;
 	part.body = body;
-	for (uint32_t i = ++*nparts; i > 1 && name_is_taken(to, part.name); i++)
-		part.name = sym_printf(program->symbols, "%s_%u", kernel->name, i);
-	PUSH(program->arena, to->made, part);
+	part.name = kernels_name(to, kernel->name, ++*nparts);
+	PUSH(to->t->program->arena, to->made, part);
 }
 
 static bool block_is(Block a, Block b)

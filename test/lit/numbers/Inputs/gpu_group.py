@@ -1,6 +1,6 @@
 """Products by warpgroups from what TMA copies: every tile and layout, rows, columns and terms below, at and beyond tiles and the
 ring, 0 and 1, batches, slices and sums that go to f32, against float64; PTX has the bits that a host has.
-gpu_group.py SEED KIND TILE...: tiles by their columns. KIND f32: --f32-matmul=tf32."""
+gpu_group.py SEED KIND TILE...: tiles by their columns. KIND tf32, 3xtf32: of f32, with that --f32-matmul."""
 import os
 import re
 import sys
@@ -11,13 +11,16 @@ from tsrlib import Model, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
 kind, tiles = sys.argv[2], [int(t) for t in sys.argv[3:]]
+of_f32 = kind.endswith("tf32")
 ERROR = 2e-6  # of an element, in units of its terms' absolute sum
 
 
 def draw(*shape):
     """An array as it is given, and its numbers."""
     x = rng.standard_normal(shape).astype(np.float32)
-    if kind == "f32":
+    if kind == "3xtf32":
+        return x, x.astype(np.float64)
+    if kind == "tf32":
         bits = (x.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xffffe000)
         return x, bits.view(np.float32).astype(np.float64)
     if kind == "bf16":
@@ -29,11 +32,11 @@ def draw(*shape):
 
 def program(text, columns, steps="", rows="i", over="j", options=()):
     """The program for the tile; that it is by warpgroups shows in its kernel."""
-    asked = "y: tile %s 128 16, %s %d %d; block k %s\n" % (rows, over, columns, columns, ("32" if kind == "f32" else "64") + steps)
-    if kind == "f32":
-        options = ["--f32-matmul=tf32", *options]
+    asked = "y: tile %s 128 16, %s %d %d; block k %s\n" % (rows, over, columns, columns, ("32" if of_f32 else "64") + steps)
+    if of_f32:
+        options = ["--f32-matmul=" + kind, *options]
         text = re.sub(r"f32\((\w)\)", r"\1", text)
-    model = Model(text.replace("KIND", kind), schedule(asked) + list(options))
+    model = Model(text.replace("KIND", "f32" if of_f32 else kind), schedule(asked) + list(options))
     with open(os.path.join(os.path.dirname(model.library._name), "m.cu"), encoding="utf8") as file:
         assert "TSR_GROUP_BEGIN;" in file.read(), asked
     return model
@@ -59,10 +62,13 @@ def transposed(array, as_it_is):
 
 
 def layouts(columns, number):
-    """Sizes of rows, or terms, that are known when it runs, and what is done with each element. f32 lies along the terms."""
-    number = 2 if kind == "f32" else number
+    """Sizes of rows, or terms, that are known when it runs, and what is done with each element. What TMA copies as it is of
+    f32 lies along the terms; what is split may lie along any axis."""
+    number = 2 if kind == "tf32" else number
     first, second = ["i, k; k, j", "k, i; k, j", "i, k; j, k", "k, i; j, k"][number].split("; ")
     n, inner = 8 * int(rng.integers(1, 40)), 8 * int(rng.integers(1, 60))
+    if kind == "3xtf32":
+        n, inner = n - 3, inner - int(rng.integers(1, 4))
     terms = first == "k, i" and second == "k, j"  # both lie along their side: the sum may be of any length
     text = """dim m
 input a : KIND [%s]
@@ -120,6 +126,20 @@ output y = einsum("i, k; j, k => i, j", f32(x), f32(w))
         check("promoted", model, [m], [x, w], x64 @ w64.T, np.abs(x64) @ np.abs(w64.T), (m, 40))
 
 
+def split(columns):
+    """Two numbers of tf32 are nearly a factor: by the mean of the squares, of many terms too, where they are promoted."""
+    model = program("""dim s
+input x : [64, s]
+input w : [s, 64]
+output y = einsum("i, k; k, j => i, j", x, w)
+""", columns)
+    for k in (256, 4096):
+        (x, x64), (w, w64) = draw(64, k), draw(k, 64)
+        got, = model.forward([k], [x, w], [((64, 64), np.float32)])
+        error = float(np.sqrt(np.mean((got - x64 @ w64) ** 2) / np.mean((x64 @ w64) ** 2)))
+        assert 1e-7 <= error <= 7e-7, (k, error)
+
+
 for number, columns in enumerate(tiles):
     layouts(columns, number % 4)
     if number % 2 == 0:
@@ -128,4 +148,8 @@ for number, columns in enumerate(tiles):
         promoted(columns, (64, 192)[number // 2 % 2])
     else:
         slices(columns)
+if kind == "3xtf32":
+    slices(64)
+    if "DRIVER" not in os.environ:
+        split(64)
 print("products are near those of float64")

@@ -1,0 +1,228 @@
+/* Factors of f32 as sums of two numbers of tf32 each, which warpgroups multiply: kernels in front of the product store
+ * what a factor is rounded to, and what the rest is rounded to, side by side along the sum.
+ *
+ *   grid i, j                          grid i, k
+ *     local acc = 0                      local factor = x[i, k]
+ *     for k in 0..s             ->       high[i*p + k] = tf32(factor)              and the same of w; p = ceil(s/4)*4
+ *       acc += x[i, k]*w[k, j]           low[i*p + k] = tf32(factor - tf32(factor))
+ *     y[i*m + j] = relu(acc)           grid i, j
+ *                                        local acc = 0
+ *                                        for k in 0..s
+ *                                          acc += (high[i*p + k] + low[i*p + k])*(...)
+ *                                        y[i*m + j] = relu(acc)
+ *
+ * So TMA takes operands however they lie, and stages have what products read: no thread computes between copies and
+ * products. The rests' own product, which f32 would round off, is not computed (mma.h).
+ */
+#include "base/diag.h"
+#include "loops/group.h"
+#include "loops/rewrite.h"
+#include "transform/gpu/tile.h"
+
+typedef struct HighLow {
+	const Transform *t;
+	Program *program;
+	Arena *arena;
+	const Product *product;
+	const ProductOperand *operand;
+	const LoopGroup *side;
+	const char *name;
+	BufferId high, low;
+} HighLow;
+
+typedef struct Uses {
+	const LoopGroup *batch;
+	bool by_loop[PRODUCT_LOOPS];
+} Uses;
+
+static void see_uses(void *of, const Value *value)
+{
+	Uses *uses = of;
+	for (uint32_t i = 0; value->ix && i < uses->batch->n; i++)
+		uses->by_loop[i] |= ix_uses(value->ix, uses->batch->loops[i]->iter);
+}
+
+/* The loops of the batch that the operand goes through. */
+static LoopGroup batch_of(const Product *product, const ProductOperand *operand)
+{
+	Uses uses = {.batch = &product->batch};
+	LoopGroup own = {0};
+	value_each(operand->value, see_uses, &uses);
+	for (uint32_t i = 0; i < product->batch.n; i++)
+		if (uses.by_loop[i])
+			own.loops[own.n++] = product->batch.loops[i];
+	return own;
+}
+
+Size high_low_line(const Program *program, const Product *product)
+{
+	int64_t by = GROUP_ALIGNED / (int64_t)dtype_bytes(DTYPE_F32);
+	return size_scale(program->sizes, size_ceil(program->sizes, product->sum.extent, by), by);
+}
+
+Size high_low_elements(const Program *program, const Product *product, bool rows)
+{
+	const ProductOperand *operand = rows ? &product->row_operand : &product->column_operand;
+	LoopGroup batch = batch_of(product, operand);
+	Size n = size_mul(program->sizes, loops_extent(program->sizes, batch.loops, batch.n),
+			  rows ? product->rows.extent : product->columns.extent);
+	return size_mul(program->sizes, n, high_low_line(program, product));
+}
+
+/* ---- places ---- */
+
+/* The number of the iteration of all loops of the group. */
+static const Ix *iteration_of(const HighLow *h, const LoopGroup *group)
+{
+	const Ix *at = ix_const(h->arena, h->program->sizes, 0);
+	for (uint32_t i = 0; i < group->n; i++)
+		at = ix_add(h->program,
+			    ix_mul(h->program, at, ix_size(h->arena, group->loops[i]->hi->size)),
+			    ix_iter(h->arena, group->loops[i]->iter));
+	return at;
+}
+
+static const Ix *behind(const HighLow *h, const Ix *outer, Size extent, const Ix *inner)
+{
+	return ix_add(h->program, ix_mul(h->program, outer, ix_size(h->arena, extent)), inner);
+}
+
+static const Ix *place_of(const HighLow *h, const Ix *along, const Ix *step)
+{
+	LoopGroup batch = batch_of(h->product, h->operand);
+	const Ix *line = behind(h, iteration_of(h, &batch), h->side->extent, along);
+	return behind(h, line, high_low_line(h->program, h->product), step);
+}
+
+/* ---- the kernel in front ---- */
+
+static const Ix *innermost(const HighLow *h, const LoopGroup *group)
+{
+	return ix_iter(h->arena, group->loops[group->n - 1]->iter);
+}
+
+/* The factor where the innermost loops of both groups stand for all of them. */
+static const Value *factor_of(const HighLow *h, const Kernel *kernel)
+{
+	const Ix **iters = kernel_iters(h->arena, kernel, 0);
+	const LoopGroup *groups[] = {h->side, &h->product->sum};
+	for (int g = 0; g < 2; g++)
+		for (uint32_t i = 0; i + 1 < groups[g]->n; i++)
+			iters[groups[g]->loops[i]->iter] = ix_const(h->arena, h->program->sizes, 0);
+	Rewrite rewrite = {.program = h->program, .iters = iters, .span = kernel->span};
+	return rewrite_alone(&rewrite, h->operand->value);
+}
+
+static const Value *rounded(const HighLow *h, const Value *value)
+{
+	return value_op(h->arena, OP_TF32, DTYPE_F32, &value, 1);
+}
+
+static Block stores(const HighLow *h, Kernel *made)
+{
+	Body body = {0};
+	LocalId local = bind_local(h->program, made, (KernelLocal){.name = "factor", .dtype = DTYPE_F32});
+	const Value *factor = value_local(h->arena, made, local, NULL, 0);
+	const Value *left[] = {factor, rounded(h, factor)};
+	const Value *low = rounded(h, value_op(h->arena, OP_SUB, DTYPE_F32, left, 2));
+	const Ix *at = place_of(h, innermost(h, h->side), innermost(h, &h->product->sum));
+	PUSH(h->arena, body.stmts, stmt_local(h->arena, local, factor_of(h, made)));
+	PUSH(h->arena, body.stmts, stmt_store(h->arena, h->high, at, OP_NONE, left[1]));
+	PUSH(h->arena, body.stmts, stmt_store(h->arena, h->low, at, OP_NONE, low));
+	return body_block(&body);
+}
+
+/* The batch, the side and the sum, a loop each. */
+static Block in_grid(const HighLow *h, Block body)
+{
+	LoopGroup batch = batch_of(h->product, h->operand);
+	const LoopGroup *sum = &h->product->sum;
+	IterVar iters[GRID_LOOPS];
+	Size extents[GRID_LOOPS];
+	int64_t threads[GRID_LOOPS];
+	uint32_t n = batch.n + 2;
+	for (uint32_t i = 0; i < batch.n; i++) {
+		iters[i] = batch.loops[i]->iter;
+		extents[i] = batch.loops[i]->hi->size;
+	}
+	iters[n - 2] = h->side->loops[h->side->n - 1]->iter;
+	extents[n - 2] = h->side->extent;
+	iters[n - 1] = sum->loops[sum->n - 1]->iter;
+	extents[n - 1] = sum->extent;
+	grid_shape(h->program->sizes, h->t->options->gpu, extents, n, threads);
+	for (uint32_t i = n; i-- > 0;) {
+		Stmt *loop = stmt_for(h->arena, iters[i], ix_const(h->arena, h->program->sizes, 0),
+				      ix_size(h->arena, extents[i]), body);
+		loop->loop = LOOP_GRID;
+		loop->threads = threads[i];
+		body = block_one(h->arena, loop);
+	}
+	return body;
+}
+
+static BufferId new_buffer(const HighLow *h, const Kernel *kernel, uint32_t routine, const char *part)
+{
+	Size elements = high_low_elements(h->program, h->product, h->side == &h->product->rows);
+	return bind_temp(h->program, kernel, routine,
+			 (Buffer){.dtype = DTYPE_F32, .elements = elements},
+			 arena_printf(h->arena, "%s_%s", h->name, part));
+}
+
+static HighLow make_side(const Transform *t, const Kernel *kernel, const TileWanted *wanted, bool rows,
+			 Kernel *made)
+{
+	const Product *product = wanted->product;
+	HighLow h = {.t = t,
+		     .program = t->program,
+		     .arena = t->program->arena,
+		     .product = product,
+		     .operand = rows ? &product->row_operand : &product->column_operand,
+		     .side = rows ? &product->rows : &product->columns,
+		     .name = rows ? "rows" : "columns"};
+	h.high = new_buffer(&h, kernel, wanted->routine, "high");
+	h.low = new_buffer(&h, kernel, wanted->routine, "low");
+	*made = *kernel;
+	made->name = sym_printf(t->program->symbols, "%s_%s", kernel->name, h.name);
+	made->body = in_grid(&h, stores(&h, made));
+	return h;
+}
+
+/* ---- the product ---- */
+
+static const Value *sum_of(const HighLow *h)
+{
+	const Ix *at = place_of(h, iteration_of(h, h->side), iteration_of(h, &h->product->sum));
+	const Value *parts[] = {value_load(h->program, h->high, at),
+				value_load(h->program, h->low, at)};
+	return value_op(h->arena, OP_ADD, DTYPE_F32, parts, 2);
+}
+
+static void multiply(Kernel *kernel, const HighLow *sides)
+{
+	const HighLow *h = &sides[0];
+	const Product *product = h->product;
+	bool swapped = product->columns_first;
+	const Value *factors[] = {sum_of(&sides[swapped]), sum_of(&sides[!swapped])};
+	Block sum = block_one(h->arena, stmt_set(h->arena, product->set->local, OP_ADD,
+						 value_op(h->arena, OP_MUL, DTYPE_F32, factors, 2)));
+	for (uint32_t i = product->sum.n; i-- > 0;)
+		sum = block_one(h->arena, stmt_with(h->arena, product->sum.loops[i], sum));
+	Body body = {0};
+	PUSH(h->arena, body.stmts, product->declared);
+	body_append(h->arena, &body, sum);
+	body_append(h->arena, &body, body_block(&product->rest));
+	kernel->body = grid_around(h->arena, &kernel->body, body_block(&body), 0);
+}
+
+Product bind_high_low(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before)
+{
+	HighLow sides[2];
+	Product product;
+	for (int i = 0; i < 2; i++)
+		sides[i] = make_side(t, kernel, wanted, i == 0, &before[i]);
+	multiply(kernel, sides);
+	if (!product_of(t->program, kernel, &product))
+		BUG("a product of sums of two numbers that is none");
+	product.tensor = wanted->product->tensor;
+	return product;
+}
