@@ -131,7 +131,7 @@ void c_put_conversions(FILE *out, const Module *m)
 				continue;
 			if (!any)
 				fprintf(out, "/* Neighbours from p on, converted. */\n"
-					     "#ifdef __SSE__\n#include <immintrin.h>\n#endif\n");
+					     "#ifdef __SSE4_1__\n#include <immintrin.h>\n#endif\n");
 			any = true;
 			put_conversion(out, m->arena, from, lanes);
 		}

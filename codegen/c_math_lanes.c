@@ -304,13 +304,15 @@ static void put_functions(FILE *out, const Module *m, int lanes)
 				put_function(out, m, op, lanes, i + 1);
 }
 
+/* <immintrin.h> takes cc half a second to read: code for a processor without AVX needs but roots. */
 void c_put_lanes_math(FILE *out, const Module *m)
 {
 	uint64_t helped = m->c_vectors->helped, masked = m->c_vectors->masked;
 	for (Op op = 0; op < OP_COUNT; op++)
 		helped |= lanes_of(m, op);
 	if (helped || masked >> WIDEST & 1)
-		fprintf(out, "#ifdef __SSE__\n#include <immintrin.h>\n#endif\n\n");
+		fprintf(out, "#ifdef __AVX__\n#include <immintrin.h>\n"
+			     "#elif defined __SSE__\n#include <xmmintrin.h>\n#endif\n\n");
 	for (int lanes = 2; lanes < 64; lanes *= 2) {
 		if (masked >> lanes & 1)
 			put_some(out, lanes);
