@@ -8,9 +8,8 @@ constraints the shapes are those, and where there are no such sizes there is an 
 """
 import math
 import random
-import sys
 
-from totals import is_right
+from totals import count_right
 
 SIZES = [1, 2, 2, 3, 3, 4, 5, 6]
 
@@ -175,23 +174,11 @@ class Program:
                 yield from self.solutions(now, order, i + 1, of)
 
 
-def main():
-    seed, count, orders = (int(a) for a in sys.argv[1:4])
-    solved, none, bad = 0, 0, 0
-    for trial in range(seed, seed + count):
-        program = Program(trial)
-        text, expected = program.text(), program.expect()
-
-        def fine(got):
-            if not expected:
-                return isinstance(got, list)
-            return isinstance(got, dict) and all(got[a] == shape for a, shape in expected.items())
-
-        bad += not is_right(trial, text, expected, orders, fine)
-        solved += expected is not None
-        none += expected is None
-    print("%d with sizes, %d without, %d are wrong" % (solved, none, bad))
+def fine(program, expected, got):
+    if not expected:
+        return isinstance(got, list)
+    return isinstance(got, dict) and all(got[a] == shape for a, shape in expected.items())
 
 
 if __name__ == "__main__":
-    main()
+    count_right(Program, fine, "with sizes")

@@ -6,6 +6,7 @@ but the last, from the left. Where a dim occurs, it stands for a prime that no o
 constraints the shapes are those, and where there are no such sizes there is an error. Where parameters are reshaped and
 several sizes of what they make together fill the total, there is an error, or a warning; where one does, it is found.
 """
+import functools
 import itertools
 import math
 import random
@@ -195,27 +196,29 @@ def is_told(seed):
     return False
 
 
-def main():
+def count_right(make, fine, what, also=lambda trial: True):
+    """Prints which programs of the seeds that are asked for are wrong, under some order or by `also`, and how many have sizes, and
+    have none. make(seed): a program; fine(program, expected, got): what is shown of it is what was expected."""
     seed, count, orders = (int(a) for a in sys.argv[1:4])
     solved, none, bad = 0, 0, 0
     for trial in range(seed, seed + count):
-        program = Program(trial)
+        bad += not also(trial)
+        program = make(trial)
         text, expected = program.text(), program.expect()
         if text is None:
             continue
-
-        def fine(got):
-            if not expected:
-                return program.symbolic or isinstance(got, list)  # else by a guard
-            return (isinstance(got, dict) and got["r"] == expected[1]
-                    and all(got.get("p" + a, [n]) == [n] for a, n in expected[0].items()))
-
-        bad += not is_right(trial, text, expected, orders, fine)
+        bad += not is_right(trial, text, expected, orders, functools.partial(fine, program, expected))
         solved += expected is not None
         none += expected is None
-    bad += sum(not is_told(trial) for trial in range(seed, seed + count))
-    print("%d totals with sizes, %d without, %d are wrong" % (solved, none, bad))
+    print("%d %s, %d without, %d are wrong" % (solved, what, none, bad))
+
+
+def fine(program, expected, got):
+    if not expected:
+        return program.symbolic or isinstance(got, list)  # else by a guard
+    return (isinstance(got, dict) and got["r"] == expected[1]
+            and all(got.get("p" + a, [n]) == [n] for a, n in expected[0].items()))
 
 
 if __name__ == "__main__":
-    main()
+    count_right(Program, fine, "totals with sizes", is_told)

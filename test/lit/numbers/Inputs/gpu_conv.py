@@ -1,25 +1,17 @@
 """Convolutions on a GPU: strides, dilations, margins, groups, channels of every kind and symbolic sizes, in tiles and as windows
 of each channel, against sums of shifted pictures in float64; PTX has the bits that a host has. gpu_conv.py SEED KIND..."""
+import functools
 import sys
 
 import numpy as np
 
-from tsrlib import Model, from_bf16, schedule, to_bf16
+from tsrlib import Model, draw_kind, schedule
 
 rng = np.random.default_rng(int(sys.argv[1]))
+draw = functools.partial(draw_kind, rng)
 ERRORS = {"f32": 2e-6, "bf16": 2e-6, "f16": 2e-6}  # of the error of an element, in units of its terms' absolute sum
 SMALL, LARGE = (16, 64, 4, 4), (64, 64, 8, 4)
 WARPS = {SMALL: (16, 64, 16, 16), LARGE: (64, 64, 32, 32)}
-
-
-def draw(kind, *shape):
-    """An array as it is given, and its numbers."""
-    x = rng.standard_normal(shape).astype(np.float32)
-    if kind == "bf16":
-        bits = to_bf16(x)
-        return bits, from_bf16(bits).astype(np.float64)
-    x = x.astype(np.float16) if kind == "f16" else x
-    return x, x.astype(np.float64)
 
 
 def windows(x, out, taps, stride, dilation, pad, margin=0):
@@ -28,16 +20,6 @@ def windows(x, out, taps, stride, dilation, pad, margin=0):
     rows = stride * np.arange(out[0])[:, None] + dilation * np.arange(taps[0])
     columns = stride * np.arange(out[1])[:, None] + dilation * np.arange(taps[1])
     return wide[:, rows[:, None, :, None], columns[None, :, None, :]]
-
-
-def run(model, dims, inputs, shape):
-    got, = model.forward(dims, inputs, [(shape, np.float32)])
-    if model.ptx:
-        ptx, model.ptx = model.ptx, None
-        host, = model.forward(dims, inputs, [(shape, np.float32)])
-        model.ptx = ptx
-        assert np.array_equal(np.asarray(got).view(np.uint32), np.asarray(host).view(np.uint32)), shape
-    return np.asarray(got).astype(np.float64)
 
 
 def check(name, kind, got, terms, subscripts):
@@ -66,7 +48,7 @@ output y = relu(einsum("t | %d*p =+?[%d] %d*a, %d*q =+?[%d] %d*b, %sc; %sa, b, c
     many = groups or 1
     for t in (0, 2):
         (x, x64), (k, k64) = draw(kind, t, h, w, many * c), draw(kind, out, many, *taps, c)
-        got = run(model, [t, *(sizes[name] for name in symbolic)], [x, k], (t, *places, many * out))
+        got = model.forward_as_on_host([t, *(sizes[name] for name in symbolic)], [x, k], (t, *places, many * out))
         seen = windows(x64, places, taps, stride, dilation, pad).reshape(t, *places, *taps, many, c)
         check("%s" % [kind, picture, channels, taps, stride, dilation, pad, groups, symbolic], kind,
               got.reshape(t, *places, many, out), (seen, k64), "tpqabgc,jgabc->tpqgj")

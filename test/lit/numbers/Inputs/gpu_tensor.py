@@ -1,13 +1,15 @@
 """Products by tensor cores: every tile and layout, sizes below, at and beyond tiles, 0 and 1, batches, windows and what is done
 with each element, against float64; PTX has the bits that a host has. gpu_tensor.py SEED [KIND]: bf16, f16, tf32, 3xtf32; all."""
+import functools
 import os
 import sys
 
 import numpy as np
 
-from tsrlib import Model, from_bf16, schedule, to_bf16
+from tsrlib import Model, draw_kind, schedule
 
 rng = np.random.default_rng(int(sys.argv[1]))
+draw = functools.partial(draw_kind, rng)
 parts = sys.argv[2:] or ["bf16", "f16", "tf32", "3xtf32"]
 LAYOUTS = ["i, k; k, j", "k, i; k, j", "i, k; j, k", "k, i; j, k"][::3 if "DRIVER" in os.environ else 1]
 SIZES = [(0, 3, 5), (5, 0, 3), (5, 3, 0), (1, 1, 1), (3, 70, 16), (17, 65, 15), (130, 129, 35), (128, 136, 96)]
@@ -23,27 +25,6 @@ def tile(t):
 
 def options(text, kind):
     return schedule(text) + (["--f32-matmul=" + kind] if "tf32" in kind else [])
-
-
-def draw(kind, *shape):
-    """An array as it is given, and its numbers."""
-    x = rng.standard_normal(shape).astype(np.float32)
-    if kind == "bf16":
-        bits = to_bf16(x)
-        return bits, from_bf16(bits).astype(np.float64)
-    x = x.astype(np.float16) if kind == "f16" else x
-    return x, x.astype(np.float64)
-
-
-def run(model, dims, inputs, shape):
-    """The same sums in the same order: an emulated GPU and a host that was told how tensor cores add share no code."""
-    got, = model.forward(dims, inputs, [(shape, np.float32)])
-    if model.ptx:
-        ptx, model.ptx = model.ptx, None
-        host, = model.forward(dims, inputs, [(shape, np.float32)])
-        model.ptx = ptx
-        assert np.array_equal(np.asarray(got).view(np.uint32), np.asarray(host).view(np.uint32)), shape
-    return np.asarray(got)
 
 
 def near(name, kind, got, a, b, finish=lambda y: y):
@@ -81,7 +62,7 @@ output y = relu(einsum("%s => i, j", %s, %s) + c)
                   options(tile(t) % ("i", "j"), kind))
     for m, n, k in SIZES:
         (a, a64), (b, b64), c = draw(kind, m, k), draw(kind, k, n), rng.standard_normal(n).astype(np.float32)
-        got = run(model, [m, n, k], [transposed(a, first == "i, k"), transposed(b, second == "k, j"), c], (m, n))
+        got = model.forward_as_on_host([m, n, k], [transposed(a, first == "i, k"), transposed(b, second == "k, j"), c], (m, n))
         near("%s %s %s" % (t, layout, (m, n, k)), kind, got, a64, b64, lambda y: np.maximum(y + c, 0))
 
 
@@ -96,7 +77,7 @@ output y = einsum("%s => i, j", %s, %s)
        layout, wide(kind, "a"), wide(kind, "b")), options(tile(t) % ("i", "j"), kind))
     for m in (0, 1, 40, 70) if rows == "m" else (40,):
         (a, a64), (b, b64) = draw(kind, m, k), draw(kind, k, n)
-        got = run(model, [m] if rows == "m" else [], [transposed(a, first == "i, k"), transposed(b, second == "k, j")], (m, n))
+        got = model.forward_as_on_host([m] if rows == "m" else [], [transposed(a, first == "i, k"), transposed(b, second == "k, j")], (m, n))
         near("%s %s %s" % (t, layout, (m, n, k)), kind, got, a64, b64)
 
 
@@ -109,7 +90,7 @@ output y = einsum("t | r, i, p, k; t | p, k -> j => t | r, i, j", %s, %s)
 """ % (dtype_of(kind), m, k, dtype_of(kind), k, n, wide(kind, "x"), wide(kind, "w")), options(tile(t) % ("i", "j"), kind))
     for count in (0, 2):
         (x, x64), (w, w64) = draw(kind, count, 3, m, 2, k), draw(kind, count, n, 2, k)
-        got = run(model, [count], [x, w], (count, 3, m, n))
+        got = model.forward_as_on_host([count], [x, w], (count, 3, m, n))
         rows, columns = x64.reshape(count, 3 * m, 2 * k), w64.reshape(count, n, 2 * k).swapaxes(-1, -2)
         near("batches %s" % (t,), kind, got.reshape(count, 3 * m, n), rows, columns)
 
@@ -124,7 +105,7 @@ output y = einsum("t | p =+ a, q =+ b, c; a, b, c -> j => t | p, q, j", %s, %s)
                   options(tile(t) % ("q", "j"), kind))
     for count in (0, 3):
         (x, x64), (w, w64) = draw(kind, count, size, size + 2, channels), draw(kind, 20, kernel, kernel, channels)
-        got = run(model, [count], [x, w], (count, size, size + 2, 20))
+        got = model.forward_as_on_host([count], [x, w], (count, size, size + 2, 20))
         margin = kernel // 2
         padded = np.pad(x64, ((0, 0), (margin, margin), (margin, margin), (0, 0)))
         windows = np.stack([padded[:, a:a + size, b:b + size + 2] for a in range(kernel) for b in range(kernel)], 3)

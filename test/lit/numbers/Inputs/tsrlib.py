@@ -136,6 +136,16 @@ class Model:
             raise RuntimeError("code %d" % code)
         return results
 
+    def forward_as_on_host(self, dims, inputs, shape):
+        """The one result, in f32. PTX has the bits that a host has, which was told how tensor cores add: they share no code."""
+        got, = self.forward(dims, inputs, [(shape, np.float32)])
+        if self.ptx:
+            ptx, self.ptx = self.ptx, None
+            host, = self.forward(dims, inputs, [(shape, np.float32)])
+            self.ptx = ptx
+            assert np.array_equal(np.asarray(got).view(np.uint32), np.asarray(host).view(np.uint32)), shape
+        return np.asarray(got)
+
     def pointer(self, array):
         """As the module's functions take it."""
         return array if self.emulated else array.ctypes.data_as(ctypes.c_void_p)
@@ -185,6 +195,16 @@ def to_bf16(x):
 
 def from_bf16(bits):
     return (np.atleast_1d(bits).astype(np.uint32) << 16).view(np.float32).reshape(bits.shape)
+
+
+def draw_kind(rng, kind, *shape):
+    """Random numbers as an array of this type is given, and as they are."""
+    x = rng.standard_normal(shape).astype(np.float32)
+    if kind == "bf16":
+        bits = to_bf16(x)
+        return bits, from_bf16(bits).astype(np.float64)
+    x = x.astype(np.float16) if kind == "f16" else x
+    return x, x.astype(np.float64)
 
 
 def aligned(nbytes):
