@@ -2,7 +2,9 @@
  * constants in front of it; indices are written as they are. */
 #include "codegen/c_kernel.h"
 
+#include "loops/cluster.h"
 #include "loops/fragment.h"
+#include "loops/walk.h"
 
 static const char *ix_text(KernelText *k, const Ix *ix);
 
@@ -103,8 +105,32 @@ const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, u
 	return text;
 }
 
+static bool counts_blocks(const void *iter, const Stmt *stmt)
+{
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_CLUSTER &&
+	       stmt->iter == *(const IterVar *)iter;
+}
+
+/* An element of what the blocks of a cluster share: of its own block, or of any. */
+static const char *cluster_element(KernelText *k, BufferId id, const Ix *ix)
+{
+	Program *program = (Program *)k->m->program;
+	const Buffer *buffer = &program->buffers.at[id];
+	ClusterPlace place = cluster_place(program, id, ix);
+	const char *name = k->buffers[kernel_use_buffer(k->use, id)];
+	bool own = place.block->kind == IX_ITER &&
+		   block_find(k->kernel->body, counts_blocks, &place.block->iter);
+	const char *form = own ? "TSR_OWN_PART("
+			       : arena_printf(k->arena, "TSR_PART(%s, ", c_type(buffer->dtype));
+	return arena_printf(k->arena, "%s%s, %s, %s, %lld)", form, name,
+			    c_kernel_ix(k, place.block), c_kernel_ix(k, place.element),
+			    (long long)cluster_part(program, buffer));
+}
+
 const char *c_buffer_element(KernelText *k, BufferId buffer, const Ix *ix)
 {
+	if (k->m->program->buffers.at[buffer].cluster)
+		return cluster_element(k, buffer, ix);
 	return arena_printf(k->arena, "%s[%s]", k->buffers[kernel_use_buffer(k->use, buffer)],
 			    c_kernel_ix(k, ix));
 }

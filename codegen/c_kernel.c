@@ -53,6 +53,20 @@ static void put_threads(KernelText *k, const Stmt *stmt)
 	fprintf(k->out, "}\n");
 }
 
+static void put_cluster(KernelText *k, const Stmt *loop)
+{
+	const char *i = k->iters[loop->iter];
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_CLUSTER_BLOCK(%s, %s) {\n", i, c_kernel_ix(k, loop->hi));
+	k->indent++;
+	c_kernel_indent(k);
+	fprintf(k->out, "(void)%s;\n", i);
+	c_kernel_block(k, loop->body);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
+}
+
 static void put_line(KernelText *k, const char *text)
 {
 	c_kernel_indent(k);
@@ -271,6 +285,7 @@ static PutLoop *loop_writer(const KernelText *k, const Stmt *stmt)
 		return !k->device && c_lanes_written_out(k, stmt) ? c_put_written_out : NULL;
 	case LOOP_MATRIX: return k->tiles_used ? c_matrix_loop : NULL;
 	case LOOP_PARALLEL: return put_chunks;
+	case LOOP_CLUSTER: return put_cluster;
 	case LOOP_BLOCK: return put_threads;
 	case LOOP_SERIAL: return k->device && !k->turns && cuda_is_rounds(stmt) ? put_rounds : NULL;
 	case LOOP_GROUP: return cuda_group_loop;
@@ -314,7 +329,9 @@ static void put_stmt(KernelText *k, const Stmt *stmt)
 	case LOOP_STORE: c_kernel_assign(k, stored_element(k, stmt), stmt); return;
 	case LOOP_CHECK: put_check(k, stmt); return;
 	case LOOP_PREFETCH: put_prefetch(k, stmt); return;
-	case LOOP_BARRIER: put_line(k, "TSR_BARRIER"); return;
+	case LOOP_BARRIER:
+		put_line(k, stmt->cluster ? "TSR_CLUSTER_BARRIER" : "TSR_BARRIER");
+		return;
 	case LOOP_COMMIT: put_line(k, "TSR_COMMIT"); return;
 	case LOOP_WAIT:
 		put_line(k, arena_printf(k->arena,

@@ -1,6 +1,7 @@
 /* Kernels as functions of CUDA C, and their launchers. */
 #include "base/size_order.h"
 #include "codegen/cuda_text.h"
+#include "loops/cluster.h"
 #include "loops/verify_gpu.h"
 
 /* ---- functions of the GPU ---- */
@@ -158,10 +159,13 @@ static void put_blocks(KernelText *k, const GridLoops *loops)
 		c_kernel_indent(k);
 		fprintf(k->out, "(void)%s;\n", turn);
 	}
+	int64_t cluster = cluster_blocks(sizes_of(k), k->kernel);
+	const char *of = cluster ? arena_printf(k->arena, "(%lld)", (long long)cluster) : "";
 	c_kernel_indent(k);
 	fprintf(k->out,
-		"for (int64_t tsr_block = TSR_BLOCK; tsr_block < tsr_blocks; tsr_block += "
-		"TSR_BLOCKS%s%s%s) {\n",
+		"for (int64_t tsr_block = TSR_%s%s; tsr_block < tsr_blocks; tsr_block += "
+		"TSR_%sS%s%s%s%s) {\n",
+		cluster ? "CLUSTER" : "BLOCK", of, cluster ? "CLUSTER" : "BLOCK", of,
 		turns ? ", " : "", turn, turns ? "++" : "");
 	k->indent++;
 	put_iterators(k, loops);
@@ -169,7 +173,7 @@ static void put_blocks(KernelText *k, const GridLoops *loops)
 		cuda_put_mbarriers(k, false);
 	c_kernel_block(k, innermost(loops)->body);
 	/* the next one has the same shared memory */
-	if (block_threads(sizes_of(k), k->kernel) && !turns) {
+	if (block_threads(sizes_of(k), k->kernel) && !turns && !cluster) {
 		c_kernel_indent(k);
 		fprintf(k->out, "TSR_BARRIER;\n");
 	}
@@ -253,6 +257,10 @@ static void put_shared(const KernelText *k)
 		if (!buffer->shared)
 			continue;
 		const char *type = c_type(buffer->dtype), *n = c_size(k->m, buffer->elements);
+		if (buffer->cluster)
+			n = arena_printf(k->arena, "TSR_PARTS(%lld, %lld)",
+					 (long long)buffer->cluster,
+					 (long long)cluster_part(program, buffer));
 		if (asked)
 			fprintf(k->out, "\tTSR_SHARED_AT(%s, %s, %s, %lld);\n", type, k->buffers[i],
 				n, (long long)at);
@@ -272,8 +280,12 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 	const char *place = module_place(m, k.kernel->span);
 	if (*place)
 		fprintf(out, "/* %s */\n", c_comment(m->arena, place));
-	fprintf(out, "TSR_KERNEL(%lld)\n%s(", (long long)grid_threads(m->program->sizes, k.kernel),
-		m->kernels[id].function);
+	int64_t cluster = cluster_blocks(m->program->sizes, k.kernel);
+	fprintf(out, "TSR_%sKERNEL(%lld", cluster ? "CLUSTER_" : "",
+		(long long)grid_threads(m->program->sizes, k.kernel));
+	if (cluster)
+		fprintf(out, ", %lld", (long long)cluster);
+	fprintf(out, ")\n%s(", m->kernels[id].function);
 	put_args(out, &args, k.use);
 	fprintf(out, " TSR_PLACE)\n{\n");
 	if (ahead.n)

@@ -1,6 +1,7 @@
 /* The plan of a model as comment lines in front of its code. */
 #include "base/size_program.h"
 #include "codegen/cuda_text.h"
+#include "loops/cluster.h"
 #include "loops/steps.h"
 #include "loops/verify_gpu.h"
 #include "target/gpu.h"
@@ -172,9 +173,14 @@ static void put_launch(FILE *out, const Module *m, const ProgramRoutine *r, Kern
 {
 	const Kernel *kernel = &m->kernels[id].kernel;
 	const char *place = place_words(m, kernel->span);
-	int64_t shared = gpu_shared_asked(m->program, kernel), most = grid_turns(kernel);
-	fprintf(out, "//tsr: launch %s blocks %s ", m->kernels[id].function,
-		size_words(m, grid_blocks(m->program->sizes, kernel)));
+	int64_t shared = gpu_shared_asked(m->program, kernel), most = grid_turns(kernel),
+		cluster = cluster_blocks(m->program->sizes, kernel);
+	Size blocks = grid_blocks(m->program->sizes, kernel);
+	if (cluster) {
+		blocks = size_scale(m->program->sizes, blocks, cluster);
+		most = INT32_MAX / cluster * cluster; /* whole clusters */
+	}
+	fprintf(out, "//tsr: launch %s blocks %s ", m->kernels[id].function, size_words(m, blocks));
 	if (most)
 		fprintf(out, "most %lld ", (long long)most);
 	fprintf(out, "threads %lld ", (long long)grid_threads(m->program->sizes, kernel));

@@ -14,6 +14,8 @@
 
 /* cuda_layer.c */
 extern const char cuda_layer_text[];
+/* ... What it has for clusters of blocks, where there are some. */
+extern const char cuda_cluster_text[];
 /* The threads of a block on a CPU: behind the type tsr_call. */
 extern const char cuda_host_text[];
 

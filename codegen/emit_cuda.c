@@ -5,6 +5,7 @@
 #include "base/held.h"
 #include "codegen/cuda_text.h"
 #include "codegen/table.h"
+#include "loops/cluster.h"
 #include "loops/verify_gpu.h"
 
 static const char *const table_text =
@@ -25,6 +26,15 @@ static bool has_mbarriers(const Module *m)
 	bool any = false;
 	for (KernelId k = 0; k < m->program->kernels.n; k++)
 		any |= kernel_has_mbarriers(m->program, &m->program->kernels.at[k]);
+	return any;
+}
+
+/* Does a kernel run in clusters of blocks? */
+static bool has_clusters(const Module *m)
+{
+	bool any = false;
+	for (KernelId k = 0; k < m->program->kernels.n; k++)
+		any |= cluster_blocks(m->program->sizes, &m->program->kernels.at[k]) > 0;
 	return any;
 }
 
@@ -66,6 +76,8 @@ static void put_device(FILE *out, const Module *m, const char *kernels)
 		fputs(group_text, out);
 		cuda_put_group_functions(out, m);
 	}
+	if (has_clusters(m))
+		fputs(cuda_cluster_text, out);
 	fputc('\n', helpers.out);
 	c_put_helpers(helpers.out, m);
 	c_put_checked(helpers.out);

@@ -68,11 +68,15 @@ static void run_for(Interp *in, const Stmt *stmt)
 		in->iters[stmt->iter] = i;
 		if (parallel)
 			race_iteration(in->race);
+		if (stmt->loop == LOOP_CLUSTER)
+			race_block(in->race, (int32_t)i + 1);
 		/* as if as many threads as there are slots took turns; as if one block did */
 		if (stmt->nslots)
 			in->iters[stmt->slot] = grid ? in->turn++ : i % stmt->nslots;
 		run_block(in, &stmt->body);
 	}
+	if (stmt->loop == LOOP_CLUSTER)
+		race_block(in->race, 0);
 	if (first) {
 		race_end(in->race);
 		in->race = NULL;
@@ -275,7 +279,7 @@ static void run_block(Interp *in, const Block *block)
 		case LOOP_STORE: run_store(in, stmt); break;
 		case LOOP_CHECK: run_check(in, stmt); break;
 		case LOOP_PREFETCH: break;
-		case LOOP_BARRIER: race_barrier(in->race); break;
+		case LOOP_BARRIER: race_barrier(in->race, stmt->cluster); break;
 		case LOOP_COMMIT: in->copies->group++; break;
 		case LOOP_WAIT:
 			if (!stmt->products)

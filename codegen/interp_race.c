@@ -12,18 +12,26 @@
 
 enum { NOBODY = 0, MANY = -1 }; /* else: the number of an iteration, from 1 */
 
+/* When an element was last touched, by whom, MANY: by several, and whether it was stored then. */
+typedef struct Touched {
+	int32_t phase, who;
+	bool stored;
+} Touched;
+
 typedef struct Element {
 	int32_t reader, writer;
-	int32_t phase, thread; /* when it was last touched, and by which thread of a block; MANY */
-	bool stored;	       /* ... in that phase */
+	Touched by_thread, by_block;
 } Element;
 
 struct Race {
 	const Program *program;
 	const Kernel *kernel;
 	int32_t now;	/* the present iteration: how many have begun */
-	int32_t phase;	/* how many iterations and barriers there were */
+	int32_t phase;	/* how many iterations, blocks and barriers there were */
 	int32_t thread; /* of a block, from 1; 0: all of them */
+	int32_t met;	/* how many iterations, and barriers of a cluster */
+	int32_t block;	/* of a cluster, from 1; 0: there is none */
+	int32_t blocks; /* how many iterations and blocks have begun */
 	Element **elements; /* by buffer; NULL: never stored */
 	size_t nbuffers;
 };
@@ -57,13 +65,25 @@ void race_iteration(Race *race)
 {
 	if (race)
 		race->now++;
-	race_barrier(race);
+	race_barrier(race, true);
+	race_block(race, 0);
 }
 
-void race_barrier(Race *race)
+void race_barrier(Race *race, bool cluster)
 {
-	if (race)
-		race->phase++;
+	if (!race)
+		return;
+	race->phase++;
+	race->met += cluster;
+}
+
+void race_block(Race *race, int32_t block)
+{
+	if (!race)
+		return;
+	race->phase++;
+	race->blocks++;
+	race->block = block;
 }
 
 int32_t race_thread(Race *race, int32_t thread)
@@ -83,16 +103,23 @@ void race_end(Race *race)
 	held_free(race);
 }
 
-static void touch_in_block(const Race *race, Element *element, int64_t at, bool stores)
+/* Has another touched it in this phase, one of them storing? */
+static bool meets(Touched *t, int32_t phase, int32_t who, bool stores)
 {
-	bool before = element->phase == race->phase,
-	     other = before && element->thread != race->thread;
-	if (other && (stores || element->stored))
+	bool before = t->phase == phase, other = before && t->who != who;
+	bool meet = other && (stores || t->stored);
+	*t = (Touched){phase, other ? MANY : who, stores || (before && t->stored)};
+	return meet;
+}
+
+static void touch_in_block(const Race *race, Element *element, int64_t at, bool stores, bool own)
+{
+	if (meets(&element->by_thread, race->phase, race->thread, stores))
 		BUG("kernel %s: threads of a block meet in element %lld of a buffer without a barrier between",
 		    race->kernel->name, (long long)at);
-	element->thread = other ? MANY : race->thread;
-	element->stored = stores || (before && element->stored);
-	element->phase = race->phase;
+	if (!own && meets(&element->by_block, race->met, race->block, stores))
+		BUG("kernel %s: blocks of a cluster meet in element %lld of a buffer without a barrier between",
+		    race->kernel->name, (long long)at);
 }
 
 void race_touch(Race *race, BufferId buffer, int64_t at, bool stores)
@@ -102,12 +129,15 @@ void race_touch(Race *race, BufferId buffer, int64_t at, bool stores)
 		return;
 	if (!element)
 		return;
-	touch_in_block(race, element, at, stores);
-	if (race->program->buffers.at[buffer].scratch) {
-		if (!stores && element->writer != race->now)
+	const Buffer *of = &race->program->buffers.at[buffer];
+	bool own = of->shared && !of->cluster; /* each block of a cluster has its own */
+	touch_in_block(race, element, at, stores, own);
+	if (of->scratch) {
+		int32_t now = own ? race->blocks : race->now;
+		if (!stores && element->writer != now)
 			BUG("kernel %s: an iteration of a parallel loop reads what it has not stored",
 			    race->kernel->name);
-		element->writer = race->now;
+		element->writer = now;
 		return;
 	}
 	bool others = (element->writer && element->writer != race->now) ||

@@ -8,8 +8,10 @@
 Race *race_start(Interp *in, const Kernel *kernel);
 /* Another iteration begins. */
 void race_iteration(Race *race);
-/* Threads of a block have waited for each other. */
-void race_barrier(Race *race);
+/* Threads of a block have waited for each other, or those of all blocks of a cluster. */
+void race_barrier(Race *race, bool cluster);
+/* Another block of a cluster begins, counted from 1; 0: behind the last. */
+void race_block(Race *race, int32_t block);
 /* One of them goes on, counted from 1; 0: all. The one before. */
 int32_t race_thread(Race *race, int32_t thread);
 void race_end(Race *race);

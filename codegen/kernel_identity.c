@@ -86,7 +86,8 @@ static void put_buffer(Writer *w, BufferId buffer)
 {
 	put(w, kernel_use_buffer(w->use, buffer));
 	const Buffer *b = &w->program->buffers.at[buffer];
-	put(w, (uint64_t)b->dtype | (uint64_t)b->swizzled << 8 | (uint64_t)b->arrivals << 16);
+	put(w, (uint64_t)b->dtype | (uint64_t)b->swizzled << 8 | (uint64_t)b->cluster << 9 |
+		       (uint64_t)b->arrivals << 16);
 	if (b->arrivals) /* the code knows how long the ring is */
 		put_size(w, b->elements);
 }
@@ -172,6 +173,8 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 		put(w, stmt->near);
 	if (stmt->kind == LOOP_STORE)
 		put(w, stmt->async);
+	if (stmt->kind == LOOP_BARRIER)
+		put(w, stmt->cluster);
 	if (stmt->kind == LOOP_WAIT)
 		put(w, (uint64_t)stmt->pending << 1 | stmt->products);
 	if (stmt->visit)

@@ -103,8 +103,8 @@ Stmt *stmt_store_as(Program *program, BufferId buffer, const Ix *ix, Op acc, con
 Stmt *stmt_async(Arena *arena, BufferId buffer, const Ix *ix, const Value *load);
 const Stmt *stmt_commit(Arena *arena);
 const Stmt *stmt_wait(Arena *arena, int64_t pending);
-/* All threads of a block meet. */
-const Stmt *stmt_barrier(Arena *arena);
+/* All threads of a block meet, or of all blocks of a cluster. */
+const Stmt *stmt_barrier(Arena *arena, bool cluster);
 /* Asks for the line of the element; `near`: into the first cache. */
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near);
 /* 0 <= ix < hi */

@@ -27,6 +27,9 @@ bool loop_is_of_grid(Program *program, const Kernel *kernel, const Stmt *root, c
  * on it: locals of outside may be read, and scratch buffers count too. */
 bool loop_is_of_threads(Program *program, const Kernel *kernel, const Stmt *root, const Stmt *loop);
 
+/* The same of a loop of a cluster's blocks, of which each has its own shared buffers, but those of the cluster. */
+bool loop_is_of_cluster(Program *program, const Kernel *kernel, const Stmt *loop);
+
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);

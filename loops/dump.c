@@ -213,8 +213,8 @@ static void dump_conds(const Dump *d, const Stmt *stmt)
 
 static void dump_for(const Dump *d, const Stmt *stmt)
 {
-	static const char *const kinds[] = {"for",   "unroll", "vector", "parallel", "grid",
-					    "block", "warp",   "matrix", "group"};
+	static const char *const kinds[] = {"for",     "unroll", "vector", "parallel", "grid",
+					    "cluster", "block",	 "warp",   "matrix",   "group"};
 	fprintf(d->out, "%s %s in ", kinds[stmt->loop], dump_iter(d, stmt->iter));
 	dump_ix(d, stmt->lo, 2);
 	fprintf(d->out, "..");
@@ -348,7 +348,7 @@ static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
 		dump_ix(d, stmt->ix, 0);
 		fprintf(d->out, "]");
 		break;
-	case LOOP_BARRIER: fprintf(d->out, "barrier"); break;
+	case LOOP_BARRIER: fprintf(d->out, "barrier%s", stmt->cluster ? " cluster" : ""); break;
 	case LOOP_COMMIT: fprintf(d->out, "commit"); break;
 	case LOOP_WAIT:
 		fprintf(d->out, "wait %s%" PRId64, stmt->products ? "products " : "",

@@ -96,6 +96,8 @@ static void dump_buffer(const Dump *d, BufferId id)
 		buffer->padded ? " padded" : "");
 	if (buffer->panels)
 		fprintf(d->out, " panels");
+	if (buffer->cluster)
+		fprintf(d->out, " cluster %" PRId64, buffer->cluster);
 	if (buffer->arrivals)
 		fprintf(d->out, " arrivals %" PRId64, buffer->arrivals);
 	fputc('\n', d->out);

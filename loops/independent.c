@@ -40,6 +40,7 @@ typedef struct Proof {
 	VEC(BufferId) stored;
 	bool gpu;     /* may sums below a size be digits, too? A CPU's loops are chosen without */
 	bool threads; /* of a block: locals of outside may be read, and scratch buffers count */
+	bool cluster; /* of blocks of one: its scratch buffers count */
 	bool privates; /* ... and set what each has of its own */
 	bool failed;
 } Proof;
@@ -111,6 +112,12 @@ static IterRange range_of(const Proof *p, const Stmt *loop)
 	return range;
 }
 
+/* May iterations meet in the buffer? */
+static bool counts(const Proof *p, const Buffer *buffer)
+{
+	return p->threads || !buffer->scratch || (p->cluster && buffer->cluster);
+}
+
 static void see_block(Proof *p, const Block *block)
 {
 	for (uint32_t i = 0; i < block->n; i++) {
@@ -128,7 +135,7 @@ static void see_block(Proof *p, const Block *block)
 		}
 		if (stmt->kind == LOOP_STORE) {
 			see_element(p, stmt->buffer, stmt->ix, true);
-			if (p->threads || !p->program->buffers.at[stmt->buffer].scratch)
+			if (counts(p, &p->program->buffers.at[stmt->buffer]))
 				PUSH(p->arena, p->stored, stmt->buffer);
 		}
 		stmt_each_value(stmt, see_value, p);
@@ -491,7 +498,7 @@ static bool prove(Proof *p, const Stmt *root)
 	p->arena = arena_new();
 	p->step = p->loop->step;
 	begin_kernel(p, p->kernel);
-	if (p->threads)
+	if (p->threads || p->cluster)
 		block_each(p->kernel->body, range_around, p);
 	see_block(p, &(Block){&root, 1});
 	p->range = p->ranges[p->loop->iter];
@@ -545,4 +552,11 @@ bool loop_is_of_threads(Program *program, const Kernel *kernel, const Stmt *root
 	Proof p = {
 		.program = program, .kernel = kernel, .loop = loop, .gpu = true, .threads = true};
 	return constant_trips(program, loop) == 1 || prove(&p, root);
+}
+
+bool loop_is_of_cluster(Program *program, const Kernel *kernel, const Stmt *loop)
+{
+	Proof p = {
+		.program = program, .kernel = kernel, .loop = loop, .gpu = true, .cluster = true};
+	return prove(&p, loop);
 }

@@ -87,6 +87,7 @@ typedef enum LoopKind {
 	LOOP_VECTOR,
 	LOOP_PARALLEL,
 	LOOP_GRID,
+	LOOP_CLUSTER,
 	LOOP_BLOCK,
 	LOOP_WARP,
 	LOOP_MATRIX,
@@ -117,6 +118,7 @@ typedef struct TensorAxis {
 } TensorAxis;
 enum { TENSOR_AXES_MOST = 5 };
 
+enum { CLUSTER_MOST = 8 }; /* blocks that every GPU with clusters runs together */
 enum { SLOTS_MAX = 64, LANES_STRIDE = 16, LANES_MASKED = 4, LANES_OF = 64 };
 
 typedef struct Block {
@@ -162,6 +164,7 @@ struct Stmt {
 		mbarrier; /* COPY, ARRIVE, AWAIT, at the number `visit` of all that complete there */
 	const Ix *visit;
 	int64_t bytes;	    /* ARRIVE: of copies that belong to it */
+	bool cluster;	    /* BARRIER: of all threads of a cluster's blocks */
 	bool near;	    /* PREFETCH: to the first cache, not to the second */
 	Op acc;		    /* SET, STORE: OP_NONE or an operation */
 	const Value *value; /* LOCAL, SET, STORE, COPY */

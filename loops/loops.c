@@ -413,7 +413,12 @@ const Stmt *stmt_wait(Arena *arena, int64_t pending)
 	return stmt;
 }
 
-const Stmt *stmt_barrier(Arena *arena) { return stmt_new(arena, LOOP_BARRIER); }
+const Stmt *stmt_barrier(Arena *arena, bool cluster)
+{
+	Stmt *stmt = stmt_new(arena, LOOP_BARRIER);
+	stmt->cluster = cluster;
+	return stmt;
+}
 
 const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near)
 {

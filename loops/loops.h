@@ -11,11 +11,12 @@
  *            | vector ITER in [0, hi) of n stmt*          lanes from hi <= n on do nothing
  *            | grid ITER in [0, hi) [of n] stmt*          threads of a GPU, n of a block side by side
  *            | grid ITER in [0, hi) [turn TURN of n] [raster n] stmt*    its order; blocks that take turns
+ *            | cluster ITER in [0, n) stmt*               blocks of one cluster of a GPU
  *            | block ITER in [0, n) [behind m] stmt*      threads of one block of a GPU, from the thread m on
  *            | warp ITER in [0, n) stmt*                  threads of a warp of a GPU
  *            | matrix ITER in [0, n) stmt                 rows of a product of matrices (loops/matrix.h)
  *            | group ITER in [0, n) stmt                  products of a warpgroup (loops/group.h)
- *            | barrier                                    threads of a block wait for each other
+ *            | barrier [cluster]                          threads of a block, or of a cluster, wait for each other
  *            | async BUF[ix] = BUF[ix] [if COND && ...]   a copy to shared memory, of 0 where a condition fails
  *            | commit                                     ends a group of a thread's copies
  *            | wait N                                     all but the last N groups have come
@@ -93,6 +94,13 @@
  * all threads do, each for itself: it stores nothing, and GRID loops around have one thread. No two iterations
  * of a BLOCK loop touch one element that either stores, nor set a local of outside. A `shared` buffer is the
  * block's own: scratch, of a constant size, without a place in the workspace.
+ *
+ * CLUSTER loops make an iteration of the grid a cluster's: n blocks run one such loop, an iteration each. The innermost
+ * GRID loop holds them alone, of one n, each with a `barrier cluster` behind. No two iterations of one touch one element
+ * that either stores, but in shared buffers, of which each block has its own. Of a shared buffer of `cluster n` each has a
+ * part, iteration i the i-th, which the others read: an index into it is a multiple of a part's elements, which says the
+ * block, and a rest below them. Only the block itself stores there. So a block neither reads what another has not stored yet, nor ends, or goes on to the grid's next
+ * iteration, before the others have read what it stored.
  *
  * BARRIER stands outside of BLOCK loops. Between two barriers, or the ends of the grid's iteration, what one
  * thread stores no other touches; where a loop holds barriers, its rounds follow each other.
@@ -184,6 +192,7 @@ typedef struct Buffer {
 	bool padded; /* TEMP: there is room behind each of its rows, which nothing reads */
 	bool panels; /* TEMP, PACKED: of an operand, as clauses `pack` and `prepack` say */
 	bool swizzled;	  /* shared: as TMA stores and warpgroups read it */
+	int64_t cluster; /* shared: blocks that have a part each, in the order of their numbers; 0: each has its own */
 	int64_t arrivals; /* shared: of each completion of its mbarriers; 0: it is none */
 } Buffer;
 

@@ -4,7 +4,7 @@
  *   text     := { "dims" NAME [">=" N] , ... | "state" size "bytes" | buffer | "check" N ":" claim
  *               | kernel | routine | "(unchanged)" }              one a line; "#" and what follows is skipped
  *   buffer   := "buffer" NAME ":" DTYPE "[" size "]" held ["scratch"] ["shared" ["swizzled"]] ["padded"] ["panels"]
- *               ["arrivals" N]
+ *               ["cluster" N] ["arrivals" N]
  *   held     := ("in" | "out") "of" ROUTINE | "temp" ["at" size] "of" ROUTINE
  *             | "param" "at" size "as" axes "," ("uniform" size | "constant" NUMBER | "computed") ["," "assigned"]
  *             | "const" "as" axes "=" ("..." | NUMBER , ...) | "packed" "of" PARAM ["at" size]
@@ -19,7 +19,7 @@
  * A statement's body stands below it, further right; statements, values and indices are written as in
  * loops.h, with
  *
- *   loop     := ("for" | "unroll" | "vector" | "parallel" | "grid" | "block" | "warp" | "matrix" | "group") NAME "in" ix ".." ix ["step" N] [SLOT "of" N]
+ *   loop     := ("for" | "unroll" | "vector" | "parallel" | "grid" | "cluster" | "block" | "warp" | "matrix" | "group") NAME "in" ix ".." ix ["step" N] [SLOT "of" N]
  *               ["outlined"] ["of" N] ["behind" N] ["independent"]
  *   any statement ends with ["disjoint"]
  *

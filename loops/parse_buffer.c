@@ -232,6 +232,18 @@ static int64_t parse_arrivals(LoopsParser *p)
 	return n;
 }
 
+/* How many blocks of a cluster have a part each, all of the same size. */
+static int64_t parse_blocks(LoopsParser *p, Size elements)
+{
+	int64_t n = lex_number(p), all;
+	bool parts = n >= 2 && n <= CLUSTER_MOST &&
+		     size_is_const(p->program->sizes, elements, &all) && all > 0 && all % n == 0;
+	if (!p->failed && !parts)
+		lex_fail(p, "2 to %d blocks of a cluster have equal parts of a buffer",
+			 CLUSTER_MOST);
+	return n;
+}
+
 void parse_buffer(LoopsParser *p)
 {
 	Program *program = p->program;
@@ -256,9 +268,10 @@ void parse_buffer(LoopsParser *p)
 	buffer.swizzled = lex_take(p, "swizzled");
 	buffer.padded = lex_take(p, "padded");
 	buffer.panels = lex_take(p, "panels");
+	buffer.cluster = lex_take(p, "cluster") ? parse_blocks(p, buffer.elements) : 0;
 	buffer.arrivals = lex_take(p, "arrivals") ? parse_arrivals(p) : 0;
-	if (!buffer.shared && (buffer.swizzled || buffer.arrivals))
-		lex_fail(p, "what is swizzled or a ring of mbarriers is shared");
+	if (!buffer.shared && (buffer.swizzled || buffer.arrivals || buffer.cluster))
+		lex_fail(p, "what is swizzled, of a cluster or a ring of mbarriers is shared");
 	if (buffer.shared && (buffer.kind != BUFFER_TEMP || !buffer.scratch))
 		lex_fail(p, "what is shared is temp and scratch");
 	if (p->failed)

@@ -203,7 +203,9 @@ static Stmt *parse_check(LoopsParser *p)
 static Stmt *parse_barrier(LoopsParser *p)
 {
 	p->at++;
-	return stmt_empty(p, LOOP_BARRIER);
+	Stmt *stmt = stmt_empty(p, LOOP_BARRIER);
+	stmt->cluster = take_here(p, "cluster");
+	return stmt;
 }
 
 static Stmt *parse_commit(LoopsParser *p)
@@ -371,10 +373,11 @@ static bool is_word(const LoopsParser *p)
 
 static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 {
-	static const char *const loops[] = {"for",   "unroll", "vector", "parallel", "grid",
-					    "block", "warp",   "matrix", "group"};
+	static const char *const loops[] = {"for",     "unroll", "vector", "parallel", "grid",
+					    "cluster", "block",	 "warp",   "matrix",   "group"};
 	const Lex *lex = lex_now(p), *next = lex_next(p);
-	if (lex_is(p, lex, "barrier") && (lex_first(next) || next->kind == LEX_END))
+	if (lex_is(p, lex, "barrier") &&
+	    (lex_first(next) || next->kind == LEX_END || lex_is(p, next, "cluster")))
 		return parse_barrier(p);
 	if (lex_is(p, lex, "commit") && (lex_first(next) || next->kind == LEX_END))
 		return parse_commit(p);

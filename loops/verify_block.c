@@ -242,9 +242,15 @@ static void walk_groups(Meet *m, const Stmt *stmt)
 	m->events++;
 }
 
+/* Is the body run, and once: of an iteration of the grid, or of a cluster? */
+static bool is_run_once(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_FOR && (stmt->loop == LOOP_GRID || stmt->loop == LOOP_CLUSTER);
+}
+
 static void walk_for(Meet *m, const Stmt *stmt)
 {
-	bool threads = stmt->loop == LOOP_BLOCK && !m->by, once = stmt->loop == LOOP_GRID;
+	bool threads = stmt->loop == LOOP_BLOCK && !m->by, once = is_run_once(stmt);
 	m->ranges[stmt->iter] = iter_range(m->program, stmt);
 	m->snapshot = NULL;
 	m->by = threads ? stmt : m->by;
@@ -266,8 +272,7 @@ static void walk_stmt(Meet *m, const Stmt *stmt)
 		walk_barrier(m);
 	if (stmt->kind == LOOP_COMMIT || stmt->kind == LOOP_WAIT)
 		walk_groups(m, stmt);
-	bool may =
-		stmt->body.n > 0 && !m->by && stmt->loop != LOOP_BLOCK && stmt->loop != LOOP_GRID;
+	bool may = stmt->body.n > 0 && !m->by && stmt->loop != LOOP_BLOCK && !is_run_once(stmt);
 	for (size_t i = 0; may && i < m->touched.n; i++)
 		PUSH(m->arena, before, m->touched.at[i]);
 	if (stmt->kind == LOOP_FOR)

@@ -3,6 +3,7 @@
 #include "loops/verify_gpu.h"
 
 #include "base/diag.h"
+#include "loops/cluster.h"
 #include "loops/dependence.h"
 #include "loops/group.h"
 #include "loops/mbarriers.h"
@@ -125,8 +126,8 @@ static bool is_gpu_stmt(const void *of, const Stmt *stmt)
 	return stmt->kind == LOOP_BARRIER || stmt->kind == LOOP_COMMIT || stmt->kind == LOOP_WAIT ||
 	       stmt->kind == LOOP_COPY || stmt->kind == LOOP_ARRIVE || stmt->kind == LOOP_AWAIT ||
 	       (stmt->kind == LOOP_STORE && stmt->async) || is_group_loop(stmt) ||
-	       (stmt->kind == LOOP_FOR &&
-		(stmt->loop == LOOP_BLOCK || stmt->loop == LOOP_GRID || stmt->loop == LOOP_WARP));
+	       (stmt->kind == LOOP_FOR && (stmt->loop == LOOP_CLUSTER || stmt->loop == LOOP_BLOCK ||
+					   stmt->loop == LOOP_GRID || stmt->loop == LOOP_WARP));
 }
 
 /* The first of the loops of a block, which hold each other, whose iterations may meet. */
@@ -166,6 +167,7 @@ int64_t buffer_shared_bytes(const Program *program, const Buffer *buffer)
 	int64_t aligned = buffer->swizzled || buffer->arrivals ? GROUP_SWIZZLE : SHARED_ALIGNED;
 	if (!size_is_const(program->sizes, buffer->elements, &n) || n < 0 || n > INT32_MAX)
 		return INT64_MAX;
+	n = buffer->cluster ? cluster_part(program, buffer) : n;
 	return (n * each + aligned - 1) / aligned * aligned;
 }
 
@@ -268,6 +270,10 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 	if (gpu && (other = lanes_strided(program, kernel)))
 		return (LoopsFault){kernel, other,
 				    "lanes that are no 4, 8 or 16 bytes at a multiple of as many"};
+	if (gpu && cluster_blocks(program->sizes, kernel) > gpu->cluster_most)
+		return (LoopsFault){kernel, root, "more blocks a cluster than the GPU has"};
+	if (gpu && (other = cluster_fault(program, kernel, &rule)))
+		return (LoopsFault){kernel, other, rule};
 	if (together && (other = wrong_threads(program, kernel, &kernel->body)))
 		return (LoopsFault){kernel, other, "threads of a block that may meet"};
 	if (gpu && (other = warp_fault(program, kernel, &rule)))

@@ -10,6 +10,7 @@
 /* Measured on an H100: from as many blocks on, those that wait take the places of those in front. */
 #define NEXT_BLOCKS 768
 #define LINE_BYTES 128
+#define CLUSTER 8 /* the most that every GPU with clusters runs */
 #define NEXT_LINES 4
 #define SHARED(most, processor) 48 << 10, (most) << 10, (processor) << 10, 1 << 10
 
@@ -79,16 +80,17 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 #define TILES TILES_OF(tiles_16, tiles_tf32)
 
 static const GpuTarget gpus[] = {
-	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, LINE_BYTES, 0, 0, 256, 32, 48, ROWS, COLUMNS,
-	 108, RASTER, TILES, 16, 1024, 70},
-	{"sm_90", 1024, SHARED(99, 228), BLOCKS_MOST, LINE_BYTES, NEXT_LINES, NEXT_BLOCKS, 256, 32,
-	 48, ROWS, COLUMNS, 132, RASTER, TILES, 16, 1024, 80},
-	{"sm_90a", 1024, SHARED(227, 228), BLOCKS_MOST, LINE_BYTES, NEXT_LINES, NEXT_BLOCKS, 256,
-	 32, 48, ROWS, COLUMNS, 132, RASTER, TILES_OF(tiles_16_groups, tiles_tf32_groups), 16, 1024, 80},
-	{"sm_100", 1024, SHARED(99, 228), BLOCKS_MOST, LINE_BYTES, NEXT_LINES, NEXT_BLOCKS, 256, 32,
-	 48, ROWS, COLUMNS, 148, RASTER, TILES, 16, 1024, 86},
-	{"sm_120", 1024, SHARED(99, 100), BLOCKS_MOST, LINE_BYTES, NEXT_LINES, NEXT_BLOCKS, 256, 32,
-	 48, ROWS, COLUMNS, 170, RASTER, TILES, 16, 1024, 87},
+	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, LINE_BYTES, 0, 0, 0, 256, 32, 48, ROWS,
+	 COLUMNS, 108, RASTER, TILES, 16, 1024, 70},
+	{"sm_90", 1024, SHARED(99, 228), BLOCKS_MOST, LINE_BYTES, CLUSTER, NEXT_LINES, NEXT_BLOCKS,
+	 256, 32, 48, ROWS, COLUMNS, 132, RASTER, TILES, 16, 1024, 80},
+	{"sm_90a", 1024, SHARED(227, 228), BLOCKS_MOST, LINE_BYTES, CLUSTER, NEXT_LINES,
+	 NEXT_BLOCKS, 256, 32, 48, ROWS, COLUMNS, 132, RASTER,
+	 TILES_OF(tiles_16_groups, tiles_tf32_groups), 16, 1024, 80},
+	{"sm_100", 1024, SHARED(99, 228), BLOCKS_MOST, LINE_BYTES, CLUSTER, NEXT_LINES, NEXT_BLOCKS,
+	 256, 32, 48, ROWS, COLUMNS, 148, RASTER, TILES, 16, 1024, 86},
+	{"sm_120", 1024, SHARED(99, 100), BLOCKS_MOST, LINE_BYTES, CLUSTER, NEXT_LINES, NEXT_BLOCKS,
+	 256, 32, 48, ROWS, COLUMNS, 170, RASTER, TILES, 16, 1024, 87},
 };
 enum { NGPUS = sizeof gpus / sizeof *gpus };
 

@@ -39,6 +39,7 @@ typedef struct GpuTarget {
 	int64_t shared_each;
 	int64_t blocks_most;  /* of a grid along its first axis */
 	int64_t line_bytes;   /* of the second cache */
+	int64_t cluster_most; /* blocks that run together and reach each other's shared memory; 0: none do */
 	int64_t next_lines; /* that a thread fetches of parameters while the grid in front ends, at most */
 	int64_t next_blocks; /* of a grid that lets the next one begin at once, at most; 0: none begins before the one in front ends */
 	int64_t threads;      /* that a block of independent iterations gets */

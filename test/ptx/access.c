@@ -48,6 +48,14 @@ static unsigned char *in_global(PtxThread *t, PtxInstr *in, uint64_t address, ui
 	return there->at + (address - there->base);
 }
 
+static bool has_ended(const PtxBlock *block)
+{
+	for (uint32_t i = 0; i < block->nthreads; i++)
+		if (block->threads[i].wait != WAIT_ENDED)
+			return false;
+	return true;
+}
+
 /* From bit 24 on an address has 1 + the rank of a block of the cluster, or 0 for the thread's own. */
 static unsigned char *in_shared(PtxThread *t, uint64_t address, uint32_t bytes, PtxAccess access)
 {
@@ -62,6 +70,12 @@ static unsigned char *in_shared(PtxThread *t, uint64_t address, uint32_t bytes, 
 		return NULL;
 	}
 	PtxBlock *owner = rank == 0 ? t->block : &run->blocks[rank - 1];
+	if (owner != t->block && has_ended(owner)) {
+		ptx_fault(t, FAULT_ADDRESS,
+			  "%s shared memory of a block of the cluster that has ended",
+			  verb(access));
+		return NULL;
+	}
 	if (owner->touched != NULL && !ptx_race(t, owner, offset, bytes, access))
 		return NULL;
 	return owner->shared + offset;

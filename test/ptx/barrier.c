@@ -86,6 +86,7 @@ static void arrive_in_cluster(PtxThread *t)
 		return;
 	run->arrived = 0;
 	run->phase++;
+	run->met = ++run->epoch;
 	for (uint32_t b = 0; b < run->nblocks; b++) {
 		run->blocks[b].epoch = ++run->epoch;
 		for (uint32_t i = 0; i < run->nthreads; i++) {

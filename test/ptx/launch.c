@@ -143,6 +143,7 @@ static void block_begin(PtxBlock *block, uint32_t x, uint32_t y, uint32_t z)
 	block->at[2] = z;
 	block->epoch = ++block->run->epoch;
 	block->loose = false;
+	block->away = 0;
 	memset(block->barriers, 0, sizeof block->barriers);
 	memset(block->synced, 0, sizeof block->synced);
 	memset(block->shared, POISON, block->run->shared_bytes);
@@ -191,6 +192,7 @@ static void run_cluster(PtxRun *run, uint64_t which, uint32_t *order)
 		 z = (uint32_t)(which / nx / ny) * in[2];
 	run->arrived = 0;
 	run->phase = 0;
+	run->met = ++run->epoch;
 	run->asyncs.n = 0;
 	run->products.n = 0;
 	for (uint32_t b = 0; b < run->nblocks; b++)

@@ -5,6 +5,9 @@
  * one warp that has synchronised in between. A byte keeps the last store, and of the loads since the last epoch one, with
  * whether there were others in its warp or elsewhere. Where a block waits by other means (barriers of some of its threads,
  * mbarriers), nothing is reported.
+ *
+ * Blocks of a cluster are in order when all of them have met since: when the epoch of a store is one before that. Loads by
+ * other blocks, of which a byte keeps the last, a block may neither store behind nor end behind before all meet again.
  */
 #include "test/ptx/run.h"
 
@@ -64,6 +67,8 @@ static bool report(PtxThread *t, uint64_t offset, uint64_t other, const char *do
 
 bool ptx_race(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes, PtxAccess access)
 {
+	if (!ptx_race_in_cluster(t, owner, offset, bytes, access))
+		return false;
 	if (owner->loose || owner != t->block || access == ACCESS_ATOMIC)
 		return true;
 	uint64_t now = stamp_of(t, owner);
@@ -81,4 +86,39 @@ bool ptx_race(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes, Pt
 		}
 	}
 	return true;
+}
+
+static bool told(PtxThread *t, uint64_t offset, const char *does, const char *did)
+{
+	ptx_fault(
+		t, FAULT_RACE,
+		"%s place %" PRIu64
+		" of shared memory, which another block of the cluster %s with no barrier in between",
+		does, offset, did);
+	return false;
+}
+
+bool ptx_race_in_cluster(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes,
+			 PtxAccess access)
+{
+	uint64_t met = t->block->run->met;
+	bool away = owner != t->block, stores = access != ACCESS_READ;
+	for (uint64_t at = offset; t->block->run->nblocks > 1 && at < offset + bytes; at++) {
+		PtxTouched *byte = &owner->touched[at];
+		bool read = byte->away == met || (away && epoch_of(byte->read) > met);
+		if (away && epoch_of(byte->write) > met)
+			return told(t, at, stores ? "writes" : "reads", "wrote");
+		if (stores && read)
+			return told(t, at, "writes", "read");
+		if (away)
+			byte->away = owner->away = met;
+	}
+	return true;
+}
+
+void ptx_race_end(PtxThread *t)
+{
+	if (t->block->run->nblocks > 1 && t->block->away == t->block->run->met)
+		ptx_fault(t, FAULT_RACE,
+			  "ends though another block of the cluster reads its shared memory");
 }

@@ -250,6 +250,7 @@ static bool other(PtxThread *t, PtxInstr *in)
 			ptx_fault(t, FAULT_SYNC, "ends without waiting for the launch in front");
 		if (ptx_bulk_reads(t))
 			ptx_fault(t, FAULT_SYNC, "ends while its copies read shared memory");
+		ptx_race_end(t);
 		t->wait = WAIT_ENDED;
 		return false;
 	case KIND_TRAP: ptx_fault(t, FAULT_TRAP, "traps"); return false;

@@ -86,6 +86,7 @@ typedef struct PtxBarrier {
 /* The last accesses to a byte of shared memory: see race.c. */
 typedef struct PtxTouched {
 	uint64_t write, read;
+	uint64_t away; /* when the cluster had last met before another block read it */
 } PtxTouched;
 
 struct PtxBlock {
@@ -97,6 +98,8 @@ struct PtxBlock {
 	PtxTouched *touched;		      /* NULL: races are not looked for */
 	uint64_t epoch;			      /* grows with every barrier of all threads */
 	uint32_t synced[MOST_THREADS / WARP]; /* what each warp has done at once */
+	uint64_t
+		away; /* when the cluster had last met before another block touched its shared memory */
 	bool loose; /* it waits by other means than barriers of all threads */
 	PtxBarrier barriers[BARRIERS];
 };
@@ -110,6 +113,7 @@ struct PtxRun {
 	uint32_t nblocks, nthreads, shared_bytes;
 	uint32_t arrived;		     /* at the cluster's barrier */
 	uint64_t epoch, random, fuel, phase; /* phase: how often all have arrived */
+	uint64_t met;			     /* the epoch when all had last arrived, or begun */
 	VEC(PtxAsync) asyncs;
 	VEC(PtxProducts) products;
 	bool failed;
@@ -132,6 +136,10 @@ unsigned char *ptx_touch(PtxThread *thread, PtxInstr *in, PtxSpace space, uint64
 /* race.c: false after a fault. offset: in the shared memory of `owner`. */
 bool ptx_race(PtxThread *thread, PtxBlock *owner, uint64_t offset, uint32_t bytes,
 	      PtxAccess access);
+/* ... where the owner is another block of the cluster, or, looked at by its threads, what others read; the thread ends. */
+bool ptx_race_in_cluster(PtxThread *thread, PtxBlock *owner, uint64_t offset, uint32_t bytes,
+			 PtxAccess access);
+void ptx_race_end(PtxThread *thread);
 
 /* barrier.c */
 void ptx_barrier(PtxThread *thread, const PtxInstr *in, uint32_t which, uint32_t count,

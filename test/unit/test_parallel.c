@@ -136,7 +136,7 @@ static void build_block(SmallProgram *s, int64_t n, bool barrier)
 	const Ix *i = new_iter(s, "i");
 	in_threads(s, n, stmt_store(arena, shared, i, OP_NONE, sp_number(s, DTYPE_F32, 1)));
 	if (barrier)
-		sp_stmt(s, stmt_barrier(arena));
+		sp_stmt(s, stmt_barrier(arena, false));
 	const Ix *j = new_iter(s, "j");
 	const Ix *other = sp_add(s, sp_ix(s, 7), sp_mul(s, j, sp_ix(s, -1)));
 	in_threads(s, 8, stmt_store(arena, y, j, OP_NONE, sp_load(s, shared, other)));

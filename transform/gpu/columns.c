@@ -249,7 +249,7 @@ void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine)
 		c.program, kernel, routine,
 		(Buffer){.dtype = c.sum.set->value->dtype, .elements = elements}, "parts");
 	body_append(c.arena, &body, add_rows(&c, columns, parts));
-	PUSH(c.arena, body.stmts, stmt_barrier(c.arena));
+	PUSH(c.arena, body.stmts, stmt_barrier(c.arena, false));
 	body_append(c.arena, &body, add_parts(&c, columns, parts));
 	kernel->body = in_grid(&c, columns, body_block(&body));
 }

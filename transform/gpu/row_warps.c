@@ -265,7 +265,7 @@ static void share_sums(const RowWarps *w, Body *body, BufferId sums)
 	own = block_one(w->arena, stmt_loop(w->program, LOOP_UNROLL, vector, w->vectors, own));
 	own = block_one(w->arena, stmt_if_one(w->arena, is_first_lane(w, &i), own));
 	body_append(w->arena, body, in_threads(w, &i, own));
-	PUSH(w->arena, body->stmts, stmt_barrier(w->arena));
+	PUSH(w->arena, body->stmts, stmt_barrier(w->arena, false));
 }
 
 /* One thread for each row adds up those of its warps. */

@@ -243,7 +243,7 @@ static void add_parts(Rows *r, const Sum *sum, Block loop, LocalId part, IterVar
 	    stmt_store(r->arena, to, ix_iter(r->arena, thread), OP_NONE,
 		       value_local(r->arena, r->kernel, part, NULL, 0)));
 	add(r, &r->body, stmt_loop(r->program, LOOP_BLOCK, thread, threads, body_block(&body)));
-	add(r, &r->body, stmt_barrier(r->arena));
+	add(r, &r->body, stmt_barrier(r->arena, false));
 }
 
 /* local op= from[...] for all of n rows of it. */
@@ -307,7 +307,7 @@ static void wait_for(Rows *r, const Stmt *stmt)
 {
 	for (size_t i = 0; i < r->since.stmts.n; i++)
 		if (meet(r, r->since.stmts.at[i], stmt)) {
-			add(r, &r->body, stmt_barrier(r->arena));
+			add(r, &r->body, stmt_barrier(r->arena, false));
 			r->since = (Body){0};
 			break;
 		}

@@ -225,7 +225,7 @@ static void make(Square *q)
 	q->row_square = bind_iter(q->program, q->kernel, "square");
 	q->column_square = bind_iter(q->program, q->kernel, "square");
 	PUSH(q->arena, body.stmts, read_squares(q));
-	PUSH(q->arena, body.stmts, stmt_barrier(q->arena));
+	PUSH(q->arena, body.stmts, stmt_barrier(q->arena, false));
 	PUSH(q->arena, body.stmts, store_elements(q));
 	q->kernel->body = in_grid(q, body_block(&body));
 }

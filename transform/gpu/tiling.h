@@ -115,7 +115,7 @@ static inline void add(const Tiling *g, Body *body, Block block)
 
 static inline void add_barrier(const Tiling *g, Body *body)
 {
-	PUSH(g->arena, body->stmts, stmt_barrier(g->arena));
+	PUSH(g->arena, body->stmts, stmt_barrier(g->arena, false));
 }
 
 /* tiling.c: another iterator, and another local of f32, of the kernel; an element of a local. */

@@ -1,0 +1,181 @@
+/* Clusters of blocks: that each of their loops has its barrier behind it, that what one block stores no other touches
+ * before, and that a block stores into its own part alone. */
+#include "loops/cluster.h"
+
+#include "base/size_order.h"
+#include "loops/dependence.h"
+#include "loops/digits.h"
+#include "loops/linear.h"
+#include "loops/verify_gpu.h"
+#include "loops/walk.h"
+
+static bool is_cluster_loop(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_CLUSTER;
+}
+
+static bool is_of_cluster(const void *of, const Stmt *stmt)
+{
+	(void)of;
+	return is_cluster_loop(stmt) || (stmt->kind == LOOP_BARRIER && stmt->cluster);
+}
+
+/* The innermost loop of the grid; NULL: there is none. */
+static const Stmt *innermost(const Kernel *kernel)
+{
+	const Stmt *inner = NULL;
+	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
+		inner = s;
+	return inner;
+}
+
+int64_t cluster_blocks(const Sizes *sizes, const Kernel *kernel)
+{
+	const Stmt *grid = innermost(kernel), *first = grid && grid->body.n ? grid->body.stmts[0] : NULL;
+	int64_t n = 0;
+	return first && is_cluster_loop(first) && size_is_const(sizes, first->hi->size, &n) ? n : 0;
+}
+
+int64_t cluster_part(const Program *program, const Buffer *buffer)
+{
+	int64_t n = 0;
+	size_is_const(program->sizes, buffer->elements, &n);
+	return n / buffer->cluster;
+}
+
+/* What a part's elements divide is the block, the rest the place there. */
+ClusterPlace cluster_place(Program *program, BufferId buffer, const Ix *ix)
+{
+	Sizes *sizes = program->sizes;
+	Arena *arena = program->arena;
+	int64_t part = cluster_part(program, &program->buffers.at[buffer]), n;
+	Linear linear = ix_linear(program, ix);
+	int64_t offset = size_is_const(sizes, linear.offset, &n) ? n : 0;
+	ClusterPlace place = {ix_const(arena, sizes, offset / part), ix_const(arena, sizes, offset % part)};
+	for (size_t i = 0; i < linear.terms.n; i++) {
+		const LinearTerm *term = &linear.terms.at[i];
+		bool whole = size_is_const(sizes, term->coef, &n) && n % part == 0;
+		const Ix **to = whole ? &place.block : &place.element;
+		const Ix *times = whole ? ix_const(arena, sizes, n / part) : ix_size(arena, term->coef);
+		*to = ix_add(program, *to, ix_mul(program, term->atom, times));
+	}
+	return place;
+}
+
+/* ---- the checker ---- */
+
+typedef struct ClusterWalk {
+	Program *program;
+	const Kernel *kernel;
+	IterRange *ranges;
+	const Stmt *loop; /* of the cluster, around */
+	const Stmt *stmt; /* at hand */
+	const char *rule;
+	const Stmt *found;
+} ClusterWalk;
+
+static void fail(ClusterWalk *w, const Stmt *at, const char *rule)
+{
+	w->found = w->rule ? w->found : at;
+	w->rule = w->rule ? w->rule : rule;
+}
+
+/* Is the index from 0 to less than n, in the loops around? */
+static bool is_below(const ClusterWalk *w, const Ix *ix, int64_t n)
+{
+	Sizes *sizes = w->program->sizes;
+	Linear linear = ix_linear(w->program, ix);
+	Size zero = size_const(sizes, 0), most = linear.offset;
+	bool below = size_ge(sizes, most, zero);
+	for (size_t i = 0; below && i < linear.terms.n; i++) {
+		const LinearTerm *term = &linear.terms.at[i];
+		const IterRange *range = term->atom->kind == IX_ITER ? &w->ranges[term->atom->iter] : NULL;
+		below = range && range->known && size_ge(sizes, range->first, zero) &&
+			size_ge(sizes, term->coef, zero);
+		if (below)
+			most = size_add(sizes, most,
+					size_mul(sizes, term->coef, size_add(sizes, range->first, range->span)));
+	}
+	return below && !size_is_bad(most) && size_ge(sizes, size_const(sizes, n - 1), most);
+}
+
+static void touch(ClusterWalk *w, BufferId id, const Ix *ix, bool stores)
+{
+	const Buffer *buffer = &w->program->buffers.at[id];
+	int64_t n = cluster_blocks(w->program->sizes, w->kernel);
+	if (!buffer->cluster)
+		return;
+	if (buffer->cluster != n) {
+		fail(w, w->stmt, "a buffer of other blocks than a cluster has");
+		return;
+	}
+	ClusterPlace place = cluster_place(w->program, id, ix);
+	if (!is_below(w, place.element, cluster_part(w->program, buffer)) || !is_below(w, place.block, n))
+		fail(w, w->stmt, "an index of a cluster's buffer that does not say whose part it is in");
+	if (stores && (place.block->kind != IX_ITER || place.block->iter != w->loop->iter))
+		fail(w, w->stmt, "a store into the part of another block");
+}
+
+static void see_value(void *of, const Value *value)
+{
+	if (value->kind == VALUE_LOAD)
+		touch(of, value->buffer, value->ix, false);
+}
+
+static void walk(ClusterWalk *w, const Block *block)
+{
+	for (uint32_t i = 0; i < block->n && !w->rule; i++) {
+		const Stmt *stmt = w->stmt = block->stmts[i];
+		if (stmt->kind == LOOP_FOR)
+			w->ranges[stmt->iter] = iter_range(w->program, stmt);
+		stmt_each_value(stmt, see_value, w);
+		if (stmt->kind == LOOP_STORE)
+			touch(w, stmt->buffer, stmt->ix, true);
+		if (is_of_cluster(NULL, stmt))
+			fail(w, stmt, "a cluster inside a block");
+		walk(w, &stmt->body);
+	}
+}
+
+static bool counts_to(const Sizes *sizes, const Stmt *loop, int64_t n)
+{
+	int64_t own;
+	return loop->lo->kind == IX_SIZE && size_is(sizes, loop->lo->size, 0) && loop->step == 1 &&
+	       loop->hi->kind == IX_SIZE && size_is_const(sizes, loop->hi->size, &own) && own == n &&
+	       n >= 2 && n <= CLUSTER_MOST;
+}
+
+/* A loop of the cluster's blocks, and what stands behind it. */
+static void see_loop(ClusterWalk *w, const Stmt *loop, const Stmt *behind, int64_t n)
+{
+	if (!is_cluster_loop(loop) || !counts_to(w->program->sizes, loop, n))
+		fail(w, loop, "beside a cluster's loop another statement, or one of other blocks");
+	else if (!behind || behind->kind != LOOP_BARRIER || !behind->cluster)
+		fail(w, loop, "a loop of a cluster's blocks without their barrier behind it");
+	else if (!loop_is_of_cluster(w->program, w->kernel, loop))
+		fail(w, loop, "blocks of a cluster that may meet");
+	if (w->rule)
+		return;
+	w->loop = loop;
+	w->ranges[loop->iter] = iter_range(w->program, loop);
+	walk(w, &loop->body);
+}
+
+const Stmt *cluster_fault(Program *program, const Kernel *kernel, const char **rule)
+{
+	const Stmt *grid = innermost(kernel), *any = block_find(kernel->body, is_of_cluster, NULL);
+	int64_t n = cluster_blocks(program->sizes, kernel);
+	ClusterWalk w = {.program = program, .kernel = kernel};
+	w.ranges = ARENA_ARRAY(program->arena, IterRange, kernel->niters + 1);
+	if (!any)
+		return NULL;
+	if (!n || grid->threads != 1 || grid->nslots || kernel_has_mbarriers(program, kernel) ||
+	    grid_ahead(&kernel->body))
+		fail(&w, any, "a cluster outside of a grid, of blocks that take turns, or beside mbarriers or prefetches");
+	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
+		w.ranges[s->iter] = iter_range(program, s);
+	for (uint32_t i = 0; !w.rule && i < grid->body.n; i += 2)
+		see_loop(&w, grid->body.stmts[i], i + 1 < grid->body.n ? grid->body.stmts[i + 1] : NULL, n);
+	*rule = w.rule;
+	return w.found;
+}
