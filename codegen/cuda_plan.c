@@ -80,7 +80,7 @@ static void put_head(FILE *out, const Module *m)
 			fprintf(out, "//tsr: %s %s\n", dim->kind == DIM_STEP ? "step" : "place",
 				dim->name);
 	}
-	fprintf(out, "//tsr: state %s\n", size_words(m, p->state));
+	fprintf(out, "//tsr: state %s\n", size_words(m, module_host_state(m)));
 	for (size_t i = 0; i < p->checks.n; i++)
 		fprintf(out, "//tsr: check %d %s: %s\n", module_check_code((CheckId)i),
 			place_words(m, p->checks.at[i].span),
@@ -123,6 +123,23 @@ static void put_param(FILE *out, const Module *m, const ProgramParam *param)
 	put_axes(out, m, &param->type);
 }
 
+/* In the order of their places, from 0 on. */
+static void put_packed(FILE *out, const Module *m)
+{
+	Sizes *sizes = m->program->sizes;
+	int64_t at = 0, bytes;
+	for (BufferId b = 0; b < m->program->buffers.n; b++) {
+		const Buffer *buffer = &m->program->buffers.at[b];
+		if (buffer->kind != BUFFER_PACKED)
+			continue;
+		put_buffer(out, m, "packed", b);
+		fprintf(out, " at %lld\n", (long long)at);
+		REQUIRE(size_is_const(sizes, bytes_aligned(sizes, buffer->elements, buffer->dtype),
+				      &bytes));
+		at += bytes;
+	}
+}
+
 static void put_memory(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
@@ -136,6 +153,7 @@ static void put_memory(FILE *out, const Module *m)
 	}
 	for (size_t i = 0; i < p->params.n; i++)
 		put_param(out, m, &p->params.at[i]);
+	put_packed(out, m);
 }
 
 /* ---- a routine ---- */
@@ -312,8 +330,6 @@ void cuda_put_plan(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
 	uint32_t n = (uint32_t)p->routines.n;
-	if (p->pack.nkernels)
-		BUG("copies of parameters in the state, for a GPU");
 	put_head(out, m);
 	put_memory(out, m);
 	for (uint32_t i = 0; i < n; i++) {
@@ -324,6 +340,11 @@ void cuda_put_plan(FILE *out, const Module *m)
 	if (p->init.nkernels) {
 		fprintf(out, "//tsr: start workspace %s\n", size_words(m, p->init.workspace));
 		put_body(out, m, n + 1);
+	}
+	if (p->pack.nkernels) {
+		fputs("//tsr: pack\n", out);
+		put_params_used(out, m, n);
+		put_launches(out, m, &p->pack, 0, p->pack.nkernels, 0);
 	}
 	fputs("//tsr: code\n", out);
 }

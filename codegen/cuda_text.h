@@ -47,7 +47,7 @@ void cuda_put_maps(const KernelText *k);
 /* cuda_plan.c: all that a runtime has to know of the kernels, a comment line each:
  *
  *   plan     := "//tsr: plan 2" [digest] target [overlap] prefix source producer dim* place* step* state check* const* param*
- *               routine* [start] "//tsr: code"
+ *               packed* routine* [start] [pack] "//tsr: code"
  *   digest   := "//tsr: digest" HEX                         of all behind this line, the code too (base/digest.h)
  *   target   := "//tsr: target" NAME
  *   overlap  := "//tsr: overlap"                            a kernel waits for the launch in front itself, so that its
@@ -62,11 +62,14 @@ void cuda_put_maps(const KernelText *k);
  *   check    := "//tsr: check" CODE PLACE ": " TEXT         in the order of their codes; PLACE may be empty
  *   const    := "//tsr: const" ID NAME DTYPE NUMBER "symbol" NAME
  *   param    := "//tsr: param" ID tensor "at" SIZE first "type" TEXT axis*   bytes from the state's start
+ *   packed   := "//tsr: packed" ID NAME DTYPE NUMBER "at" NUMBER      what `pack` stores, elements, and bytes from where
+ *                                                           the device has it
  *   first    := "uniform" KEY "fan" SIZE | "value" NUMBER | "computed"      what it holds at first
  *   tensor   := NAME DTYPE SIZE                             elements
  *   axis     := "//tsr: axis" ("batch" | "output" | "input") SIZE ["label" NAME]
  *   routine  := "//tsr: routine" NAME "workspace" SIZE body
  *   start    := "//tsr: start workspace" SIZE body          sets the parameters that are computed
+ *   pack     := "//tsr: pack" reads* line*                  stores what is packed, of parameters that are set
  *   body     := ["//tsr: dims" NAME ("," NAME)*] scalar* arg* temp* reads* assigns* guard* line*
  *   scalar   := "//tsr: scalar" NAME DTYPE ["place" NAME]   whose value that place has
  *   arg      := "//tsr:" ("in" | "out") ID tensor "line" NUMBER "type" TEXT axis*

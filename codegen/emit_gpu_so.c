@@ -22,6 +22,7 @@ static const Module *host_module(const Module *m)
 	memcpy(program->routines.at, m->program->routines.at, n * sizeof *program->routines.at);
 	for (size_t i = 0; i < n; i++)
 		program->routines.at[i].workspace = size_const(program->sizes, 0);
+	program->state = module_host_state(m);
 	*host = *m;
 	host->program = program;
 	return host;

@@ -89,7 +89,8 @@ static void put_device_comment(FILE *out, const Module *m)
 void c_put_init_comment(FILE *out, const Module *m)
 {
 	const Program *p = m->program;
-	fprintf(out, "/* The state: %s bytes.\n", size_text(m->arena, p->sizes, p->state));
+	fprintf(out, "/* The state: %s bytes.\n",
+		size_text(m->arena, p->sizes, module_host_state(m)));
 	for (size_t i = 0; i < p->params.n; i++) {
 		const ProgramParam *param = &p->params.at[i];
 		fprintf(out, " *   byte %s: %s %s, an array of %s\n",
@@ -97,7 +98,7 @@ void c_put_init_comment(FILE *out, const Module *m)
 			c_comment(m->arena, param->name), c_comment(m->arena, param->type.text),
 			array_shape(m, &param->type));
 	}
-	if (p->pack.nkernels)
+	if (p->pack.nkernels && !p->options.gpu)
 		fprintf(out,
 			" *   byte %s: copies of parameters and of what is computed from them, as the "
 			"routines read them\n",

@@ -247,6 +247,12 @@ bool module_is_init(const Module *m, uint32_t routine)
 	return routine == m->program->routines.n + 1;
 }
 
+Size module_host_state(const Module *m)
+{
+	const Program *p = m->program;
+	return p->options.gpu && p->pack.nkernels ? p->stamp : p->state;
+}
+
 const char *module_pack_message(const Module *m)
 {
 	return arena_printf(m->arena,

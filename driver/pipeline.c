@@ -166,6 +166,7 @@ LOOPS_PASS(casts, PASS_CASTS)
 LOOPS_PASS(indices, PASS_INDICES)
 LOOPS_PASS(grid, PASS_GRID)
 LOOPS_PASS(join, PASS_JOIN)
+LOOPS_PASS(prepack, PASS_PREPACK)
 LOOPS_PASS(attention, PASS_ATTENTION)
 LOOPS_PASS(overlap, PASS_OVERLAP)
 LOOPS_DUMP(parallel, PASS_PARALLEL)
@@ -364,6 +365,8 @@ const Stage pipeline[] = {
 	 verify_grids, dump_grid, true},
 	{"join", "transform", "for a GPU: kernels of one grid, or over the same rows, as one",
 	 run_join, verify_grids, dump_join, true},
+	{"prepack", "transform", "for a GPU: functions of parameters, computed once", run_prepack,
+	 verify_grids, dump_prepack, true},
 	{"attention", "transform", "for a GPU: attention whose scores are in no memory",
 	 run_attention, verify_grids, dump_attention, true},
 	/* one choice for each kernel: a kernel gets the first that pays of tiles, slices, warps of rows, rows,

@@ -25,6 +25,12 @@ Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype)
 	return size_scale(sizes, size_ceil(sizes, bytes, BUFFER_ALIGNMENT), BUFFER_ALIGNMENT);
 }
 
+bool buffer_stays(const Program *program, const Buffer *buffer)
+{
+	return buffer->kind == BUFFER_CONST || buffer->kind == BUFFER_PACKED ||
+	       (buffer->kind == BUFFER_PARAM && !program->params.at[buffer->arg].changes);
+}
+
 void buffer_forget(Program *program, BufferId buffer)
 {
 	Buffer *b = &program->buffers.at[buffer];

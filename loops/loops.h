@@ -356,6 +356,8 @@ typedef struct Program {
 
 /* Bytes of the elements, in whole cache lines. */
 Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);
+/* A constant, a parameter that no routine assigns to, or what is packed: does no routine but `pack` store it? */
+bool buffer_stays(const Program *program, const Buffer *buffer);
 /* Nothing touches the temporary any more: it has no elements. */
 void buffer_forget(Program *program, BufferId buffer);
 /* The routine of a number; past the last: `pack`, then `init`. */

@@ -69,14 +69,6 @@ static int64_t elements_of(const Planner *p, const Ix *at)
 	return elements;
 }
 
-/* A constant, a function of parameters (prepack_value.c), or a parameter that no routine assigns
- * to? */
-static bool stays(const Program *program, const Buffer *buffer)
-{
-	return buffer->kind == BUFFER_CONST || buffer->kind == BUFFER_PACKED ||
-	       (buffer->kind == BUFFER_PARAM && !program->params.at[buffer->arg].changes);
-}
-
 static int64_t least_elements(const Planner *p)
 {
 	return tile_known_steps(p, p->target->prepack_steps) < p->target->prepack_steps
@@ -89,7 +81,7 @@ static bool may_stay(const Planner *p, const Ix *at, const Buffer *buffer)
 {
 	int64_t elements, all;
 	if (!p->program->options.prepack || p->tile->nest->nloops > PACKED_LOOPS ||
-	    !is_of_loops(p, at) || !stays(p->program, buffer))
+	    !is_of_loops(p, at) || !buffer_stays(p->program, buffer))
 		return false;
 	elements = elements_of(p, at);
 	return elements > 0 && tile_is_const(p, buffer->elements, &all) && elements <= all &&
@@ -99,7 +91,7 @@ static bool may_stay(const Planner *p, const Ix *at, const Buffer *buffer)
 bool prepack_suits(const Lower *lower, BufferId id)
 {
 	const Buffer *buffer = &lower->program->buffers.at[id];
-	return stays(lower->program, buffer) && prepack_suits_size(lower, buffer->elements);
+	return buffer_stays(lower->program, buffer) && prepack_suits_size(lower, buffer->elements);
 }
 
 bool prepack_suits_size(const Lower *lower, Size size)

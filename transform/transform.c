@@ -16,6 +16,7 @@ const TransformPass transform_passes[TRANSFORM_PASSES] = {
 	[PASS_INDICES] = {"indices", transform_indices},
 	[PASS_GRID] = {"grid", transform_grid},
 	[PASS_JOIN] = {"join", transform_join},
+	[PASS_PREPACK] = {"prepack", transform_prepack},
 	[PASS_ATTENTION] = {"attention", transform_attention},
 	[PASS_BIND] = {"bind", transform_bind},
 	[PASS_OVERLAP] = {"overlap", transform_overlap},

@@ -20,6 +20,7 @@
  *   indices     indices.c      what is made of indices alone computed where it is read
  *   grid        bind_grid.c    loops with independent iterations as loops of a grid
  *   join        join.c         kernels of one grid as one, and those over the same rows (row_join.c)
+ *   prepack     prepack.c      functions of parameters, computed when the state is packed
  *   attention   attention_choose.c  attention whose scores are in no memory, that of few rows in
  *                              slices of keys (decode_choose.c)
  *   bind        bind.c         what threads of a block do together: tiles, rows, columns and so on
@@ -63,6 +64,7 @@ enum {
 	PASS_INDICES,
 	PASS_GRID,
 	PASS_JOIN,
+	PASS_PREPACK,
 	PASS_ATTENTION,
 	PASS_BIND,
 	PASS_OVERLAP,
@@ -92,6 +94,7 @@ void transform_casts(Transform *t);
 void transform_indices(Transform *t);
 void transform_grid(Transform *t);
 void transform_join(Transform *t);
+void transform_prepack(Transform *t);
 void transform_attention(Transform *t);
 void transform_bind(Transform *t);
 void transform_overlap(Transform *t);

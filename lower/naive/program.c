@@ -316,7 +316,8 @@ Program *naive_kernels(const TensorProgram *tensors, const Sources *sources, Are
 		       .nodes = ARENA_ARRAY(perm, NodeId, n)};
 	Program *program = naive.tables.program;
 	program->options.grain = 0;
-	program->options.prepack = program->options.pairs = false;
+	program->options.prepack &= options->gpu != NULL;
+	program->options.pairs = false;
 	emit_program(&naive);
 	tables_free(&naive.tables);
 	return diags->nerrors > before ? NULL : program;

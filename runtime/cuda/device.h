@@ -130,6 +130,8 @@ int note_code(Gpu *gpu, int32_t status);
 DeviceState *state_find(const Gpu *gpu, const void *host);
 /* Notes that the host's state was written. `values`: the module's dims. */
 int state_note(Gpu *gpu, const int64_t *values, void *host, bool all);
+/* Where what is packed begins, behind the parameters. */
+CUdeviceptr state_packed(const DeviceState *state);
 /* Into the context that is entered, out of another one. */
 int state_upload(Gpu *gpu, DeviceState *state);
 /* Its context is entered. */

@@ -346,7 +346,10 @@ static int compute_params(Gpu *gpu, const int64_t *values, void *host, uint64_t 
 	const void *scalars[] = {&seed};
 	RunArguments with = {.scalars = scalars, .state = state_find(gpu, host)};
 	int code = run_routine(gpu, (uint32_t)gpu->plan->module.nroutines, values, &with);
-	return code == TSR_OK ? state_read_back(gpu, with.state) : code;
+	if (code == TSR_OK)
+		code = state_read_back(gpu, with.state);
+	with.state->stale = true; /* nothing is packed of it */
+	return code;
 }
 
 int gpu_init(Gpu *gpu, const int64_t *values, void *host, uint64_t seed, const char **message)

@@ -15,6 +15,8 @@ static CUdeviceptr place_of(const Runner *r, uint32_t b)
 {
 	const PlanBuffer *buffer = &r->gpu->in->code->plan->buffers[b];
 	const DeviceState *state = r->with->state;
+	if (buffer->role == PLAN_PACKED)
+		return state ? state_packed(state) + buffer->place : 0;
 	if (buffer->role == PLAN_PARAM)
 		return state ? state->at + (CUdeviceptr)state->places[buffer->index] : 0;
 	return r->run->places[b];
@@ -209,8 +211,8 @@ int launch_wait(Runner *r)
 {
 	char what[300];
 	const char *name = r->routine->name;
-	snprintf(what, sizeof what, "a kernel of %s%.200s", name ? "routine " : "the initialisers",
-		 name ? name : "");
+	snprintf(what, sizeof what, "a kernel of %s%.200s", name ? "routine " : "",
+		 name ? name : plan_own_words(r->gpu->in->code->plan, r->routine));
 	return device_check(r->gpu, r->gpu->driver.cuStreamSynchronize(r->stream), what);
 }
 

@@ -6,7 +6,8 @@
 #include "base/digest.h"
 #include "runtime/cuda/plan_read.h"
 
-enum { PLAN_BYTES = 1 << 26 };
+enum { PLAN_BYTES = 1 << 26, PACKED_ALIGNED = 64 };
+#define PACKED_MOST (INT64_C(1) << 40)
 
 /* ---- the model ---- */
 
@@ -125,6 +126,19 @@ static void read_param(Reader *r)
 	plan_open_tensor(r, &r->memory->params[module->nparams++], buffer);
 }
 
+/* The elements are a number: what is packed is of no dim. */
+static void read_packed(Reader *r)
+{
+	PlanBuffer *buffer = plan_read_buffer(r, PLAN_PACKED);
+	uint64_t n = text_number(&r->text, PACKED_MOST);
+	buffer->place = text_expect(&r->text, "at") ? text_number(&r->text, PACKED_MOST) : 0;
+	uint64_t end = buffer->place + n * dtype_bytes(buffer->dtype);
+	if (r->plan->packed < end)
+		r->plan->packed = end;
+	if (buffer->place % PACKED_ALIGNED)
+		text_fault(&r->text, "what is packed has no such place");
+}
+
 /* Rows stand in the order of storage. */
 static void read_axis(Reader *r)
 {
@@ -145,6 +159,12 @@ static void read_axis(Reader *r)
 	if (text_takes(&r->text, "label"))
 		r->memory->labels[r->nsizes] = text_name(&r->text);
 	r->nsizes++;
+}
+
+const char *plan_own_words(const Plan *plan, const PlanRoutine *routine)
+{
+	bool starts = plan->starts && routine == &plan->routines[plan->module.nroutines];
+	return starts ? "the initialisers" : "what is packed";
 }
 
 /* ---- lines ---- */
@@ -173,6 +193,8 @@ static void read_head(Reader *r, const char *key)
 		read_const(r);
 	else if (strcmp(key, "param") == 0)
 		read_param(r);
+	else if (strcmp(key, "packed") == 0)
+		read_packed(r);
 	else
 		text_fault(t, "'%.40s' does not belong here", key);
 }
@@ -182,8 +204,9 @@ static void read_line(Reader *r)
 	const char *key = text_name(&r->text);
 	if (strcmp(key, "axis") == 0) {
 		read_axis(r);
-	} else if (strcmp(key, "routine") == 0 || strcmp(key, "start") == 0) {
-		plan_read_routine(r, *key == 's');
+	} else if (strcmp(key, "routine") == 0 || strcmp(key, "start") == 0 ||
+		   strcmp(key, "pack") == 0) {
+		plan_read_routine(r, key);
 	} else if (strcmp(key, "code") == 0) {
 		plan_close_routine(r);
 		r->done = true;
@@ -243,7 +266,7 @@ static Plan *plan_new(size_t lines, size_t bytes)
 		(m->by_id = calloc(IDS, sizeof *m->by_id)) &&
 		(plan->buffers = calloc(lines, sizeof *plan->buffers)) &&
 		(plan->params = calloc(lines, sizeof *plan->params)) &&
-		(plan->routines = calloc(lines + 1, sizeof *plan->routines)) &&
+		(plan->routines = calloc(lines + 2, sizeof *plan->routines)) &&
 		(plan->lines = calloc(lines, sizeof *plan->lines));
 	if (all)
 		return plan;

@@ -10,7 +10,14 @@
 #include "base/dtype.h"
 #include "runtime/session.h"
 
-typedef enum PlanRole { PLAN_IN, PLAN_OUT, PLAN_TEMP, PLAN_PARAM, PLAN_CONST } PlanRole;
+typedef enum PlanRole {
+	PLAN_IN,
+	PLAN_OUT,
+	PLAN_TEMP,
+	PLAN_PARAM,
+	PLAN_CONST,
+	PLAN_PACKED
+} PlanRole;
 
 typedef struct PlanBuffer {
 	PlanRole role;
@@ -21,6 +28,7 @@ typedef struct PlanBuffer {
 	tsr_size elements;
 	tsr_size offset;    /* TEMP, PARAM: bytes from the start of workspace or state */
 	const char *symbol; /* CONST */
+	uint64_t place;	    /* PACKED: bytes from where what is packed begins */
 } PlanBuffer;
 
 typedef enum PlanFirst { PLAN_UNIFORM, PLAN_VALUE, PLAN_COMPUTED } PlanFirst;
@@ -106,8 +114,9 @@ typedef struct Plan {
 	PlanBuffer *buffers;
 	uint32_t nbuffers;
 	PlanParam *params;
-	PlanRoutine *routines; /* module.nroutines, and the start's */
-	bool starts;	       /* is there a start? */
+	PlanRoutine *routines; /* module.nroutines, the start's, that of pack */
+	bool starts, packs;    /* is there a start, a pack? */
+	uint64_t packed;       /* bytes of all that is packed */
 	bool checks;	       /* may a kernel find an index outside? */
 	bool overlaps;	       /* does each kernel wait for the launch in front itself? */
 	PlanLine *lines;
@@ -117,6 +126,8 @@ typedef struct Plan {
 
 /* The lines in front of the text, which ends with a NUL. NULL: error says in which line what is wrong. */
 Plan *plan_read(const char *path, const char *text, tsr_error *error);
+/* What messages call a routine without a name: the start's, that of pack. */
+const char *plan_own_words(const Plan *plan, const PlanRoutine *routine);
 /* NULL will do. */
 void plan_free(Plan *plan);
 /* plan_same.c: are both of one program? States, arguments and codes of one are then those of the other. */

@@ -50,9 +50,9 @@ PlanBuffer *plan_read_buffer(Reader *reader, PlanRole role);
 /* The rest of an input's, a result's or a parameter's line; its axes follow. */
 void plan_open_tensor(Reader *reader, tsr_tensor *tensor, const PlanBuffer *buffer);
 
-/* plan_routine.c: the line that begins a routine or, with `start`, the start; one of its others by its first
- * word. */
-void plan_read_routine(Reader *reader, bool start);
+/* plan_routine.c: the line that begins a routine, the start or the pack, which `key` says; one of its others by its
+ * first word. */
+void plan_read_routine(Reader *reader, const char *key);
 void plan_read_body(Reader *reader, const char *key);
 /* The routine that is open, if there is one, has no more lines. */
 void plan_close_routine(Reader *reader);

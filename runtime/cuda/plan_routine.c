@@ -14,6 +14,7 @@ static uint32_t read_id(Reader *r)
 		return 0;
 	const PlanBuffer *buffer = &r->plan->buffers[found - 1];
 	bool own = buffer->role == PLAN_PARAM || buffer->role == PLAN_CONST ||
+		   buffer->role == PLAN_PACKED ||
 		   buffer->routine == (uint32_t)(r->routine - r->plan->routines);
 	if (!own)
 		text_fault(&r->text, "%%%llu is another routine's", (unsigned long long)id);
@@ -42,25 +43,27 @@ void plan_close_routine(Reader *r)
 	}
 }
 
-void plan_read_routine(Reader *r, bool start)
+void plan_read_routine(Reader *r, const char *key)
 {
 	Plan *plan = r->plan;
+	bool start = strcmp(key, "start") == 0, pack = strcmp(key, "pack") == 0;
 	plan_close_routine(r);
 	r->tensor = NULL;
-	if (plan->starts)
+	if (plan->packs || (plan->starts && !pack))
 		text_fault(&r->text, "no routine belongs here");
-	PlanRoutine *p = r->routine = &plan->routines[plan->module.nroutines];
-	*p = (PlanRoutine){.name = start ? NULL : text_name(&r->text),
+	PlanRoutine *p = r->routine = &plan->routines[plan->module.nroutines + plan->starts];
+	*p = (PlanRoutine){.name = start || pack ? NULL : text_name(&r->text),
 			   .ninputs = r->ninputs,
 			   .noutputs = r->noutputs,
 			   .from = r->nlines};
-	if (start)
-		plan->starts = true;
-	if (text_expect(&r->text, "workspace"))
-		p->workspace = text_size(&r->text);
-	if (start || *r->text.fault)
-		return;
 	static const int64_t nothing[] = {TSR_SIZE_CONST, 0};
+	plan->starts |= start;
+	plan->packs |= pack;
+	p->workspace = (tsr_size){nothing, 1, "0"};
+	if (!pack && text_expect(&r->text, "workspace"))
+		p->workspace = text_size(&r->text);
+	if (start || pack || *r->text.fault)
+		return;
 	r->memory->table[plan->module.nroutines++] =
 		(tsr_routine){.name = p->name,
 			      .workspace = {nothing, 1, "0"}, /* of the host */

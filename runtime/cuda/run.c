@@ -117,11 +117,13 @@ int run_allocate(Runner *r)
 	Gpu *gpu = r->gpu;
 	char what[200];
 	DeviceRun **runs = &gpu->in->runs, *run = *runs;
-	const char *name = gpu->in->code->plan->routines[run->routine].name;
+	const Plan *plan = gpu->in->code->plan;
+	const PlanRoutine *routine = &plan->routines[run->routine];
 	r->workspace = run->arena;
 	if (run->arena)
 		return TSR_OK;
-	snprintf(what, sizeof what, "routine %.100s", name ? name : "of the initialisers");
+	snprintf(what, sizeof what, "%s%.100s", routine->name ? "routine " : "",
+		 routine->name ? routine->name : plan_own_words(plan, routine));
 	*runs = run->next;
 	int code = device_allocate(gpu, run->bytes + DEVICE_ALIGNMENT, what, &run->arena);
 	bool staged = code == TSR_OK && !run->lent && run->arrays_end <= STAGED_MOST;
@@ -206,7 +208,7 @@ void run_place(const Runner *r, const CUdeviceptr *arrays)
 		bool own = buffer->routine == run->routine;
 		if (buffer->role == PLAN_CONST)
 			run->places[b] = r->gpu->in->consts[b];
-		else if (buffer->role != PLAN_PARAM && own)
+		else if (buffer->role != PLAN_PARAM && buffer->role != PLAN_PACKED && own)
 			run->places[b] = r->workspace + run->offsets[b];
 	}
 	for (uint32_t i = 0; arrays && i < r->routine->ninputs + r->routine->noutputs; i++)
@@ -391,6 +393,21 @@ void scalar_places(const PlanRoutine *routine, const void *const *scalars, int64
 			values[routine->places[i]] = scalar_value(&routine->scalars[i], scalars[i]);
 }
 
+/* Parameters that are new on the device, and behind them what is packed of them: not for the start, which sets some. */
+static int renew_state(Gpu *gpu, uint32_t routine, const int64_t *values, DeviceState *state)
+{
+	const Plan *plan = gpu->in->code->plan;
+	uint32_t n = (uint32_t)plan->module.nroutines;
+	bool there = !state->stale && state->in == gpu->in;
+	int code = there ? TSR_OK : state_upload(gpu, state);
+	if (code != TSR_OK || there || !plan->packs || routine >= n)
+		return code;
+	code = run_routine(gpu, n + plan->starts, values,
+			   &(RunArguments){.state = state, .no_graph = true});
+	state->stale = code != TSR_OK;
+	return code;
+}
+
 int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArguments *with)
 {
 	bool captured = false;
@@ -398,7 +415,7 @@ int run_routine(Gpu *gpu, uint32_t routine, const int64_t *values, const RunArgu
 	if (code == TSR_OK && captured)
 		code = lent_check_captured(gpu, routine, values, with);
 	if (code == TSR_OK && with->state)
-		code = state_upload(gpu, with->state);
+		code = renew_state(gpu, routine, values, with->state);
 	if (code == TSR_OK)
 		code = find_run(gpu, routine, values, with->lent);
 	if (code != TSR_OK)

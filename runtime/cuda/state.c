@@ -67,6 +67,12 @@ void state_drop(Gpu *gpu, DeviceState *state)
 		state->assigned[i] = false;
 }
 
+CUdeviceptr state_packed(const DeviceState *state)
+{
+	size_t rest = state->bytes % DEVICE_ALIGNMENT;
+	return state->at + state->bytes + (rest ? DEVICE_ALIGNMENT - rest : 0);
+}
+
 /* Where parameters lie; false: the dims do not tell, or they leave the state. */
 static bool measure(const Plan *plan, const int64_t *values, DeviceState *state, int64_t *bytes)
 {
@@ -144,8 +150,10 @@ int state_upload(Gpu *gpu, DeviceState *state)
 	int code = state->in && state->in != gpu->in ? leave_context(gpu, state) : TSR_OK;
 	if (code != TSR_OK || !state->stale)
 		return code;
-	if (!state->at && state->bytes)
-		code = device_allocate(gpu, state->bytes, "the state", &state->at);
+	uint64_t packed = gpu->in->code->plan->packed;
+	packed += packed ? DEVICE_ALIGNMENT : 0;
+	if (!state->at && state->bytes + packed)
+		code = device_allocate(gpu, state->bytes + packed, "the state", &state->at);
 	state->in = gpu->in;
 	if (code == TSR_OK)
 		code = device_order(gpu, gpu->in->stream);

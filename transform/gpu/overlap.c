@@ -217,10 +217,8 @@ static void see_value(void *of, const Value *value)
 	if (value->kind != VALUE_LOAD || o->nfootprints == LOADS_MOST || is_known(o, value))
 		return;
 	const Buffer *from = &o->program->buffers.at[value->buffer];
-	bool stays = from->kind == BUFFER_CONST ||
-		     (from->kind == BUFFER_PARAM && !o->program->params.at[from->arg].changes);
 	Footprint footprint = {.load = value};
-	if (stays && find_footprint(o, &footprint))
+	if (buffer_stays(o->program, from) && find_footprint(o, &footprint))
 		o->footprints[o->nfootprints++] = footprint;
 }
 
@@ -319,6 +317,8 @@ static const Stmt *prefetch_of(const Overlap *o, const Footprint *r)
 static bool may_overlap(const NewKernels *to, const Kernel *kernel)
 {
 	const Program *program = to->t->program;
+	if (to->routine == program->routines.n)
+		return false; /* pack */
 	KernelId first = program->routines.at[to->routine].kernels[0];
 	return kernel != &program->kernels.at[first] && grid_loop(&kernel->body) &&
 	       block_threads(program->sizes, kernel) && !kernel_has_mbarriers(program, kernel);

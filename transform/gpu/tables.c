@@ -5,6 +5,7 @@
 
 #include "loops/frame.h"
 #include "loops/rewrite.h"
+#include "loops/walk.h"
 
 IterVar bind_iter(Program *program, Kernel *kernel, const char *name)
 {
@@ -19,11 +20,26 @@ LocalId bind_local(Program *program, Kernel *kernel, KernelLocal local)
 	return kernel_add_local(program, kernel, local);
 }
 
+/* That of a parameter, or of something packed, that a kernel of `pack` touches. */
+static uint32_t param_of(const Program *program, const Kernel *kernel)
+{
+	BufferUses uses = kernel_buffers(program->arena, kernel);
+	for (size_t i = 0; i < uses.n; i++) {
+		const Buffer *buffer = &program->buffers.at[uses.at[i].buffer];
+		if (buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_PACKED)
+			return buffer->arg;
+	}
+	BUG("a kernel of pack without parameters");
+}
+
+/* `pack` has no workspace: what it needs on its way stays, too. */
 BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
 		   const char *name)
 {
 	BufferId id = (BufferId)program->buffers.n;
-	temp.kind = BUFFER_TEMP;
+	bool packs = routine == program->routines.n && !temp.shared;
+	temp.kind = packs ? BUFFER_PACKED : BUFFER_TEMP;
+	temp.arg = packs ? param_of(program, kernel) : 0;
 	temp.name = sym_printf(program->symbols, "%s_%s", kernel->name, name);
 	temp.span = kernel->span;
 	temp.site = kernel->site;
@@ -112,7 +128,8 @@ bool kernels_replace(const Transform *t, KernelReplace replace)
 		to.routine = (uint32_t)r;
 		replace_in(&to, &program->routines.at[r], replace);
 	}
-	replace_in(&to, &program->pack, NULL);
+	to.routine = (uint32_t)program->routines.n;
+	replace_in(&to, &program->pack, replace);
 	replace_in(&to, &program->init, NULL);
 	const Kernel *before = program->kernels.at;
 	size_t nbefore = program->kernels.n;

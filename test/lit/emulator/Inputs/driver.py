@@ -132,10 +132,10 @@ class Plan:
         open_steps = []
         for line in re.findall(r"^//tsr: (.*)$", text, re.M):
             word, _, rest = line.partition(" ")
-            if word in ("param", "const"):
+            if word in ("param", "const", "packed"):
                 self.shared.append(Buffer(word, rest))
-            elif word in ("routine", "start"):
-                name = rest.split(" workspace ")[0] if word == "routine" else ""
+            elif word in ("routine", "start", "pack"):
+                name = {"start": "", "pack": None}.get(word, rest.split(" workspace ")[0])
                 routine = self.routines[name] = Routine(name)
                 open_steps = [routine.steps]
             elif word == "dims" and self.routines:
@@ -172,6 +172,8 @@ class Ptx:
             return taken[-1]
         try:
             self.place(plan, names, places, new, state)
+            if state is not None and None in self.plan.routines:
+                self.run(self.plan.routines[None].steps, names, places)
             scalars = iter(inputs)
             for (name, dtype), value in zip(plan.scalars, scalars):
                 names[name] = np.asarray(value).astype(DTYPES[dtype])
@@ -191,7 +193,10 @@ class Ptx:
             base = new(state.nbytes)
             self.driver.put(base, state)
         for b in self.plan.shared:
-            at = self.driver.symbol(self.module, b.symbol)[0] if b.symbol else base + size_of(b.at, names)
+            if b.kind == "packed":
+                at = new(size_of(b.elements, names) * b.itemsize)
+            else:
+                at = self.driver.symbol(self.module, b.symbol)[0] if b.symbol else base + size_of(b.at, names)
             places[b.id] = (at, b)
         for b in plan.buffers:
             places[b.id] = (new(size_of(b.elements, names) * b.itemsize), b)

@@ -71,6 +71,17 @@ input c : [n]
 input at : i32 [n]
 output y = gather("[i]; b => b", a + b .* c, at)
 """
+PACKED = """dim n
+input x : [n | 6]
+param variance : [6] = 1 + range(6)
+param gain : [6] = 2
+param moving : [6]
+param table : [300 -> 6]
+let scale = gain / sqrt(variance + 0.5)
+let shift = sum(scale .* scale) + sum(table * table.T) / 300
+output y = x .* scale + shift + moving
+routine moved(rate : f32) -> z { moving =+ rate * scale; z =: moving .* shift }
+"""
 # name, program, runs: words of each; a state goes from each to the next
 CASES = [
     ("softmax", SOFTMAX, [["x=random:3", "n=9"], ["x=random:4", "n=1"], ["x=zeros", "n=0"]]),
@@ -79,6 +90,7 @@ CASES = [
                       ["x=random:2", "n=3"]]),
     ("first", FIRST, [["x=random:1", "--seed=7"]]),
     ("whole", WHOLE, [["x=random:1", "--seed=7"], ["x=random:1"]]),
+    ("packed", PACKED, [["x=random:1", "n=3"], ["moved", "rate=0.5"], ["x=random:1", "n=5"], ["x=random:2", "n=5"]]),
     ("steps", STEPS, [["x=random:1", "n=5", "steps=4"], ["x=random:1", "n=5", "steps=0"]]),
     ("taken", TAKEN, [["a=random:1", "b=random:2", "c=random:3", "at=zeros", "n=5"]]),
     ("until", UNTIL, [["x=random:1", "n=5"]]),
@@ -215,6 +227,28 @@ def lent():
           tuple(sum(line.startswith(name + " ") for line in lines) for name in names))
 
 
+def repacked():
+    """What is computed of parameters is computed anew where they are set, on the device or on the host, and at no other call."""
+    log = at("packed", "log")
+    os.environ.update(TSR_LIBCUDA=at("packed", "libcuda.so"), LOG=log)
+    gpu, cpu = (tsr.load(at("packed", "m." + suffix)) for suffix in ("ptx", "so"))
+    rng, runs = np.random.default_rng(5), []
+    for step in range(8):
+        if step in (2, 5, 6):
+            name = ("gain", "table")[step % 2]
+            value = rng.standard_normal(np.shape(cpu.params[name])).astype(np.float32)
+            gpu.params[name], cpu.params[name] = value, value
+        if step == 6:
+            gpu.init(3), cpu.init(3)
+        x = rng.standard_normal((4, 6)).astype(np.float32)
+        if not close(gpu.moved(rate=0.5), cpu.moved(rate=0.5)) or not close(gpu.forward(x), cpu.forward(x)):
+            sys.exit("packed: call %d differs" % step)
+        lines = open(log, encoding="utf8").read()
+        runs.append(lines.count("__k_compose"))
+    del os.environ["LOG"]
+    print("packed:", runs)
+
+
 def without_graph():
     """A session that asks for none."""
     os.environ.update(TSR_LIBCUDA=at("steps", "libcuda.so"), LOG=at("log"))
@@ -236,5 +270,6 @@ against_numpy()
 repeated()
 staged()
 lent()
+repacked()
 without_graph()
 print("%d programs agree" % len(CASES))

@@ -1,0 +1,202 @@
+/* Functions of parameters alone, computed once, when the state is packed.
+ *
+ *   kernel scale(var param, gain param -> scale temp)     in Program.pack, which stores it in memory that stays
+ *   kernel y(x in, w param, scale temp -> y out)          reads it there
+ *
+ * A kernel goes that reads parameters which no routine assigns to, constants, and what such kernels store, and nothing that
+ * a call says: neither dims, nor scalars, nor the step of a loop. What it stores are temporaries that no other kernel stores
+ * to. All that kernels do to a temporary goes or stays together, so whoever stays is found first: those that read what a call
+ * says, then, again and again, those that store or read what they do. Elements that are many, and take much more memory than
+ * what they are made of, are made at each call: that there are few bytes is why weights have few bits.
+ */
+#include "loops/dependence.h"
+#include "loops/steps.h"
+#include "loops/walk.h"
+#include "transform/gpu/bind.h"
+
+/* So many times as many bytes as they are made of are not much more. */
+enum { MUCH_MORE = 2 };
+
+typedef struct Prepack {
+	Program *program;
+	Arena *scratch;
+	const GpuTarget *gpu;
+	const Kernel *kernels; /* of the routine */
+	uint32_t n;
+	bool *goes;  /* by kernel */
+	bool *moves; /* by buffer: do kernels that go, and no others, store it? */
+} Prepack;
+
+/* ---- what a call says ---- */
+
+static void see_scalar(void *of, const Value *value)
+{
+	*(bool *)of |= value->kind == VALUE_SCALAR;
+}
+
+static void see_stmt(void *of, const Stmt *stmt) { stmt_each_value(stmt, see_scalar, of); }
+
+/* Does the kernel do the same in all calls, as far as what it loads is the same? */
+static bool is_of_no_call(const Prepack *p, const Kernel *kernel)
+{
+	bool scalar = false;
+	int64_t n;
+	SizeList sizes = kernel_sizes(p->scratch, kernel);
+	block_each(kernel->body, see_stmt, &scalar);
+	for (size_t i = 0; i < sizes.n; i++)
+		if (!size_is_const(p->program->sizes, sizes.at[i], &n))
+			return false;
+	return !scalar && kernel->loop == 0 && !block_find(kernel->body, stmt_is_check, NULL);
+}
+
+/* ---- what it touches ---- */
+
+/* 0: not known. */
+static int64_t bytes_of(const Prepack *p, BufferId id)
+{
+	const Buffer *buffer = &p->program->buffers.at[id];
+	int64_t n;
+	return size_is_const(p->program->sizes,
+			     bytes_aligned(p->program->sizes, buffer->elements, buffer->dtype), &n)
+		       ? n
+		       : 0;
+}
+
+/* May it go, as far as is known? */
+static bool may_go(const Prepack *p, const BufferUses *uses)
+{
+	bool may = true;
+	for (size_t i = 0; i < uses->n && may; i++) {
+		BufferId id = uses->at[i].buffer;
+		may = p->moves[id] || (!uses->at[i].stored &&
+				       buffer_stays(p->program, &p->program->buffers.at[id]));
+	}
+	return may;
+}
+
+static bool takes_little(const Prepack *p, const BufferUses *uses)
+{
+	int64_t from = 0, to = 0;
+	for (size_t i = 0; i < uses->n; i++) {
+		int64_t bytes = bytes_of(p, uses->at[i].buffer);
+		to += uses->at[i].stored ? bytes : 0;
+		from += uses->at[i].stored ? 0 : bytes;
+	}
+	return to <= p->gpu->packed_few || to / MUCH_MORE <= from;
+}
+
+/* ---- which go ---- */
+
+static void begin(Prepack *p)
+{
+	for (BufferId id = 0; id < p->program->buffers.n; id++)
+		p->moves[id] = p->program->buffers.at[id].kind == BUFFER_TEMP &&
+			       bytes_of(p, id) > 0 && !program_loops_use(p->program, id);
+	for (uint32_t k = 0; k < p->n; k++) {
+		BufferUses uses = kernel_buffers(p->scratch, &p->kernels[k]);
+		p->goes[k] = is_of_no_call(p, &p->kernels[k]) && takes_little(p, &uses);
+	}
+}
+
+/* What they store stays with kernels that stay; is that news of any? */
+static bool find_more(const Prepack *p)
+{
+	bool more = false;
+	for (uint32_t k = 0; k < p->n; k++) {
+		BufferUses uses = kernel_buffers(p->scratch, &p->kernels[k]);
+		p->goes[k] = p->goes[k] && may_go(p, &uses);
+		for (size_t i = 0; i < uses.n && !p->goes[k]; i++) {
+			BufferId id = uses.at[i].buffer;
+			more |= uses.at[i].stored && p->moves[id];
+			p->moves[id] = p->moves[id] && !uses.at[i].stored;
+		}
+	}
+	return more;
+}
+
+/* A parameter that a kernel which goes reads or, of constants alone, another kernel of the routine; UINT32_MAX: none. */
+static uint32_t param_of(const Prepack *p, uint32_t kernel)
+{
+	for (uint32_t i = 0; i <= p->n; i++) {
+		BufferUses uses =
+			kernel_buffers(p->scratch, &p->kernels[i == 0 ? kernel : i - 1]);
+		for (size_t k = 0; k < uses.n; k++) {
+			const Buffer *buffer = &p->program->buffers.at[uses.at[k].buffer];
+			if (buffer->kind != BUFFER_CONST && buffer_stays(p->program, buffer))
+				return buffer->arg;
+		}
+	}
+	return UINT32_MAX;
+}
+
+/* ---- what becomes of them ---- */
+
+static void keep(const Prepack *p, uint32_t kernel, uint32_t param)
+{
+	BufferUses uses = kernel_buffers(p->scratch, &p->kernels[kernel]);
+	for (size_t i = 0; i < uses.n; i++) {
+		Buffer *buffer = &p->program->buffers.at[uses.at[i].buffer];
+		if (uses.at[i].stored && buffer->kind == BUFFER_TEMP) {
+			buffer->kind = BUFFER_PACKED;
+			buffer->arg = param;
+		}
+	}
+}
+
+static uint32_t choose(const Transform *t, Prepack *p)
+{
+	uint32_t n = 0;
+	p->goes = ARENA_ARRAY(t->scratch, bool, p->n + 1);
+	p->moves = ARENA_ARRAY(t->scratch, bool, p->program->buffers.n + 1);
+	begin(p);
+	while (find_more(p))
+		;
+	for (uint32_t k = 0; k < p->n; k++) {
+		uint32_t param = p->goes[k] ? param_of(p, k) : UINT32_MAX;
+		p->goes[k] = param != UINT32_MAX;
+		if (p->goes[k])
+			keep(p, k, param);
+		n += p->goes[k];
+	}
+	return n;
+}
+
+/* Those of the routine that go, behind those of `pack`; how many. */
+static uint32_t pack_routine(const Transform *t, ProgramRoutine *routine)
+{
+	Program *program = t->program;
+	ProgramRoutine *pack = &program->pack;
+	Kernel *kernels = ARENA_ARRAY(t->scratch, Kernel, routine->nkernels + 1);
+	for (uint32_t i = 0; i < routine->nkernels; i++)
+		kernels[i] = program->kernels.at[routine->kernels[i]];
+	Prepack p = {.program = program,
+		     .scratch = t->scratch,
+		     .gpu = t->options->gpu,
+		     .kernels = kernels,
+		     .n = routine->nkernels};
+	uint32_t n = choose(t, &p), left = 0;
+	KernelId *packed = ARENA_ARRAY(program->arena, KernelId, pack->nkernels + n + 1);
+	KernelId *stay = ARENA_ARRAY(program->arena, KernelId, routine->nkernels + 1);
+	for (uint32_t i = 0; i < pack->nkernels; i++)
+		packed[i] = pack->kernels[i];
+	for (uint32_t i = 0; i < p.n; i++) {
+		if (p.goes[i])
+			packed[pack->nkernels++] = routine->kernels[i];
+		else
+			stay[left++] = routine->kernels[i];
+	}
+	pack->kernels = packed;
+	pack->name = sym_cstr(program->symbols, "pack");
+	pack->workspace = size_const(program->sizes, 0);
+	routine->kernels = stay;
+	routine->nkernels = left;
+	return n;
+}
+
+void transform_prepack(Transform *t)
+{
+	uint32_t n = 0;
+	for (size_t r = 0; t->options->gpu && t->options->prepack && r < t->program->routines.n; r++)
+		n += pack_routine(t, &t->program->routines.at[r]);
+	t->changed = n > 0;
+}
