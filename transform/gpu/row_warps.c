@@ -23,9 +23,10 @@
  * A lane reads 16 bytes at a time of the narrowest operand, all that it reads of a row before it
  * adds where that is no more than the GPU's row says; of longer rows 2, 4 or 8 warps have parts,
  * whose sums one thread adds up in their order. Of a few vectors each thread has the sums of all,
- * so that the matrix is read once. The order of additions follows from the sizes. Chosen where a
- * kernel has one sum, of a known length, of what rows.c shares out; a schedule says `vector k 32;
- * block j 8`: the threads that have a row, and rows of a block.
+ * so that the matrix is read once. The order of additions follows from the sizes. Of a length
+ * that is known at run time only there is a loop of rounds, and wide reads are in a condition where rows may begin anywhere.
+ * Chosen where a kernel has one sum of what rows.c shares out; a schedule says `vector k 32; block j 8`: the threads that have
+ * a row, and rows of a block.
  */
 #include "base/diag.h"
 #include "loops/rewrite.h"
@@ -140,15 +141,24 @@ static const Stmt *add_term(const RowWarps *w, const Threads *i, int64_t vector)
 			   rewrite_alone(&rewrite, w->sum.set->value));
 }
 
+/* The loop of rounds; of a known few all reads come before the first sum. */
+static const Stmt *rounds_of(const RowWarps *w, IterVar round, Block body)
+{
+	Size rounds = size_ceil(w->program->sizes, w->wide.extent, row_warps_steps(w));
+	int64_t n;
+	bool few = size_is_const(w->program->sizes, rounds, &n) && n <= w->gpu->row_loads;
+	return few ? stmt_loop(w->program, LOOP_UNROLL, round, n, body)
+		   : stmt_for(w->arena, round, number(w, 0), ix_size(w->arena, rounds), body);
+}
+
 static Block in_rounds(RowWarps *w, const Threads *i)
 {
 	IterVar round = new_iter(w, "round");
 	IterVar lane = new_iter(w, w->kernel->iters[row_warps_loop(w)->iter].name);
 	const Ix *first = times_plus(w, iter(w, round), row_warps_steps(w),
 				     ix_times(w->program, in_row(w, i), w->wide.width));
-	LoopKind kind = row_warps_rounds(w) <= w->gpu->row_loads ? LOOP_UNROLL : LOOP_SERIAL;
 	Block body = wide_elements(&w->wide, first, lane);
-	body = block_one(w->arena, stmt_loop(w->program, kind, round, row_warps_rounds(w), body));
+	body = block_one(w->arena, rounds_of(w, round, body));
 	for (uint32_t k = w->wide.first; k-- > 0;) {
 		Stmt *loop = stmt_with(w->arena, w->wide.loops[k], body);
 		loop->independent = false;

@@ -16,7 +16,8 @@ typedef struct RowWarps {
 	uint32_t n, row;	       /* row: the loop of which a block has some iterations */
 	OneSum sum;
 	Wide wide;
-	int64_t length;	     /* of the sum */
+	int64_t length;	     /* of the sum, about */
+	bool known;	     /* is it that? */
 	int64_t vectors;     /* sums that a thread has at a time */
 	int64_t rows, warps; /* of a block; of a row */
 	IterVar blocks;	     /* of the grid, for the loop of rows */

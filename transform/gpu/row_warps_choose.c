@@ -80,8 +80,13 @@ static bool find_wide(RowWarps *w)
 	Operands o = operands_of(w, 0);
 	w->wide.body = row_warps_loop(w)->body;
 	for (w->wide.width = 16 / o.narrow; w->wide.width > 1; w->wide.width /= 2)
-		if (wide_fits(&w->wide))
-			return size_is_const(w->program->sizes, w->wide.extent, &w->length);
+		if (wide_fits(&w->wide)) {
+			w->known = size_is_const(w->program->sizes, w->wide.extent, &w->length);
+			if (!w->known)
+				w->length =
+					size_at_dims(w->program, w->wide.extent, w->gpu->unknown);
+			return true;
+		}
 	return false;
 }
 
@@ -120,7 +125,8 @@ static double blocks_each(const RowWarps *w)
 	return blocks / (double)w->gpu->processors;
 }
 
-/* As many warps as leave each lane few enough reads, and so few rows that every processor has a block. */
+/* As many warps as leave each lane few enough reads, and so few rows that every processor has a block; of an unknown length, as
+ * many warps as rows leave. */
 static void choose_threads(RowWarps *w)
 {
 	for (w->warps = 1; w->warps < warps_most(w) && row_warps_rounds(w) > w->gpu->row_loads;)
@@ -128,6 +134,8 @@ static void choose_threads(RowWarps *w)
 	w->rows = w->gpu->threads / (w->gpu->warp * w->warps);
 	while (w->rows > 1 && blocks_each(w) < 1)
 		w->rows /= 2;
+	if (!w->known) /* it may be long */
+		w->warps = warps_most(w) / w->rows;
 }
 
 typedef struct Asked {
@@ -182,7 +190,7 @@ bool row_warps_decide(const Transform *t, Kernel *kernel, RowWarps *w)
 	bool made = !asks_off(a.lanes) && is_row_sum(w) && take_asked(w, &a);
 	if (!made && asks_on(a.lanes))
 		a.lanes->refused =
-			"a GPU has 32, 64, 128 or 256 threads for a row of known length, and 8 warps in a "
+			"a GPU has 32, 64, 128 or 256 threads for a row, and 8 warps in a "
 			"block: `vector k 64; block j 4`";
 	w->wide.steps = made ? row_warps_steps(w) : 0;
 	return made;

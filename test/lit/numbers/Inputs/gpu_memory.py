@@ -197,10 +197,41 @@ output inner = sum("n | k => n", d / 4)
         assert all(np.array_equal(a.view(np.uint32), b.view(np.uint32)) for a, b in zip(got, again)), "another order"
 
 
+def lengths():
+    """The same of lengths that are known at run time only, where rows begin anywhere, or at multiples of 16 bytes."""
+    model = Model("""dim n
+dim k
+input w : [n | k]
+input h : bf16 [n | k]
+input f : f16 [n | 3, k]
+input q : i8 [n | k]
+input x : [2, k]
+input z : [3, k]
+output rows = relu(einsum("n | k; m, k => n, m", w, x) + 1)
+output turned = einsum("n | k; m, k => m, n", f32(h), x)
+output halves = einsum("n | a, b; a, b => n", f32(f), z)
+output bytes = einsum("n | k; m, k => m, n", f32(q), x) / 127
+output most = reduce(max, "n | k => n", w .* w)
+output single = sum("m, k => m", x)
+""")
+    for n, k in ((3, 0), (0, 8), (1, 1), (9, 31), (2, 264), (5, 1030), (2, 2048)):
+        w, h, f, q = draw(n, k), to_bf16(draw(n, k)), draw(n, 3, k).astype(np.float16), rng.integers(-128, 128, (n, k))
+        x, z = draw(2, k), draw(3, k)
+        got = model.forward([n, k], [w, h, f, q.astype(np.int8), x, z],
+                            [(shape, np.float32) for shape in ((n, 2), (2, n), (n,), (2, n), (n,), (2,))])
+        check("rows", got[0], np.maximum(w.astype(np.float64) @ x.T + 1, 0))
+        check("turned", got[1], x.astype(np.float64) @ from_bf16(h).T)
+        check("halves", got[2], np.einsum("nab,ab->n", f.astype(np.float64), z))
+        check("bytes", got[3], x.astype(np.float64) @ q.T / 127)
+        check("most", got[4], (w * w).max(-1, initial=-np.inf))
+        check("single", got[5], x.sum(-1, dtype=np.float64))
+
+
 chains()
 squares()
 columns()
 none()
 rows()
 vectors()
+lengths()
 print("all have their numbers")
