@@ -94,12 +94,21 @@ typedef struct OperandTensor {
 	uint32_t n;
 } OperandTensor;
 
+/* Of what warpgroups multiply, which boxes hold as it is stored. */
+static Dtype dtype_of(const Product *product)
+{
+	static const Dtype dtypes[] = {
+		[MATRIX_BF16] = DTYPE_BF16, [MATRIX_F16] = DTYPE_F16, [MATRIX_TF32] = DTYPE_F32};
+	return dtypes[product->tensor.op];
+}
+
 /* The element that an operand loads, before it is widened, or one of two that it is the sum of; NULL: it is something else. */
 static const Value *load_of(const Product *product, const ProductOperand *operand, int part)
 {
 	const Value *load = product->tensor.split ? operand->value->args[part]
 						  : group_load(operand->value);
-	return load->kind == VALUE_LOAD && !load->ix->reads ? load : NULL;
+	bool fits = load->kind == VALUE_LOAD && load->dtype == dtype_of(product);
+	return fits && !load->ix->reads ? load : NULL;
 }
 
 /* The first two axes. */
@@ -229,13 +238,6 @@ static int64_t stage_elements(const Tiling *g, const Side *side)
 	return part_elements(g, side) * parts_of(g);
 }
 
-static Dtype dtype_of(const Tiling *g)
-{
-	static const Dtype dtypes[] = {
-		[MATRIX_BF16] = DTYPE_BF16, [MATRIX_F16] = DTYPE_F16, [MATRIX_TF32] = DTYPE_F32};
-	return dtypes[g->product->tensor.op];
-}
-
 static Side side_of(Tiling *g, bool rows)
 {
 	OperandTensor tensor;
@@ -244,7 +246,7 @@ static Side side_of(Tiling *g, bool rows)
 		     .width = rows ? g->tile->rows : g->tile->columns,
 		     .rows = rows,
 		     .name = rows ? "rows" : "columns",
-		     .pitch = group_line(dtype_of(g))};
+		     .pitch = group_line(dtype_of(g->product))};
 	tensor_of(g->program, g->product, rows, 0, &tensor);
 	side.tile = tiling_iter(g, side.name);
 	side.steps_contiguous = tensor.steps_first;
@@ -288,7 +290,7 @@ static void set_grid(Tiling *g)
 
 void group_set_up(Tiling *g)
 {
-	Dtype dtype = dtype_of(g);
+	Dtype dtype = dtype_of(g->product);
 	g->k = tiling_iter(g, "round");
 	g->rows = side_of(g, true);
 	g->columns = side_of(g, false);
