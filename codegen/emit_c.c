@@ -82,14 +82,14 @@ static void put_module(FILE *out, const Module *m)
 {
 	fprintf(out, "/* %s: made from %s by tsrc %s. Do not edit. */\n", m->prefix,
 		c_comment(m->arena, module_source(m)), TSR_VERSION);
+	fputs("#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
+	      "#include <string.h>\n#include <tgmath.h>\n\n",
+	      out);
 	fputs(options_text, out);
 	if (c_has_tiles(m))
 		fputs(tiles_text, out);
-	fprintf(out, "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
-		     "#include <string.h>\n#include <tgmath.h>\n\n"
-		     "#ifdef __clang__\n"
-		     "#pragma clang diagnostic ignored \"-Wunused-function\"\n"
-		     "#endif\n\n");
+	fputs("#ifdef __clang__\n#pragma clang diagnostic ignored \"-Wunused-function\"\n#endif\n\n",
+	      out);
 	fputs(roots_text, out);
 	fprintf(out, "%s\n%s\n", tsr_call_text, table_text);
 	for (uint32_t i = 0; i < m->program->routines.n; i++)
