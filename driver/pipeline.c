@@ -162,6 +162,7 @@ LOOPS_PASS(transpose, PASS_TRANSPOSE)
 LOOPS_PASS(horizontal, PASS_HORIZONTAL)
 LOOPS_PASS(elide, PASS_ELIDE)
 LOOPS_PASS(prefetch, PASS_PREFETCH)
+LOOPS_PASS(hoist, PASS_HOIST)
 LOOPS_PASS(casts, PASS_CASTS)
 LOOPS_PASS(indices, PASS_INDICES)
 LOOPS_PASS(grid, PASS_GRID)
@@ -356,6 +357,8 @@ const Stage pipeline[] = {
 	 verify_program, dump_prefetch, true},
 	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
 	 dump_parallel, true},
+	{"hoist", "transform", "what loops would compute again computed before them", run_hoist,
+	 verify_new, dump_hoist, true},
 	{"casts", "transform", "for a GPU: copies and conversions read from what they are made of",
 	 run_casts, verify_new, dump_casts, true},
 	{"indices", "transform",

@@ -80,12 +80,6 @@ static void dump_prefetches(FILE *out, const Tile *tile, const char *indent)
 				tile->rows.at[i].step, prefetches[tile->rows.at[i].prefetch]);
 }
 
-static void dump_invariants(FILE *out, const TileInvariants *plan, const char *indent)
-{
-	fprintf(out, "%s  rows of tiles of %" PRId64 " by %" PRId64 " share %" PRIu32 " value%s\n",
-		indent, plan->height, plan->width, plan->nlocals, plan->nlocals == 1 ? "" : "s");
-}
-
 /* What the words of a schedule do not name. */
 static void dump_tile(FILE *out, const Tile *tile, const char *indent)
 {
@@ -96,8 +90,6 @@ static void dump_tile(FILE *out, const Tile *tile, const char *indent)
 		fprintf(out, "%s  no sums where a mask hides a tile\n", indent);
 	if (tile->finish.fission)
 		fprintf(out, "%s  functions of the sums in loops of their own\n", indent);
-	for (size_t i = 0; i < tile->finish.invariants.n; i++)
-		dump_invariants(out, &tile->finish.invariants.at[i], indent);
 	if (tile->form == TILE_ALONG && tile->finish.vectors)
 		fprintf(out, "%s  elements stored in vectors of columns\n", indent);
 }

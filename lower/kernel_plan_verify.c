@@ -144,54 +144,6 @@ static bool has_function(const Value *value)
 	return found;
 }
 
-/* Is it computed or loaded from what no row of the tile stores? */
-static bool is_shared(const Nest *nest, const Value *value)
-{
-	bool shared = value->kind != VALUE_LOCAL &&
-		      (value->kind != VALUE_LOAD || value->buffer != nest->target.buffer);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		shared = shared && is_shared(nest, value->args[i]);
-	return shared;
-}
-
-static bool has_step(const TileParts *parts, int64_t step)
-{
-	bool has = false;
-	for (uint32_t i = 0; i < parts->n; i++)
-		has |= parts->at[i].step == step;
-	return has;
-}
-
-/* Are there tiles of so many rows and columns? Those that are transposed are stored in squares. */
-static bool has_tiles(const Tile *tile, const TileInvariants *plan)
-{
-	if (tile->stores_rows)
-		return plan->height <= tile->lanes && plan->width <= tile->lanes;
-	return has_step(&tile->cols, plan->width) &&
-	       (has_step(&tile->rows, plan->height) || has_step(&tile->remainder, plan->height));
-}
-
-/* Locals of what rows share are numbered by their first places, and those of what is only loaded stay in registers. */
-static void verify_invariants(const Nest *nest, const Tile *tile, const TileInvariants *plan)
-{
-	uint32_t n = 0;
-	if (plan->height < 2 || !has_tiles(tile, plan))
-		BUG("rows share values in tiles that %s has not", nest->gen->name);
-	for (size_t i = 0; i < plan->parts.n; i++) {
-		const TileInvariant *part = &plan->parts.at[i];
-		if (part->local > n || (i > 0 && part->place <= plan->parts.at[i - 1].place))
-			BUG("parts that rows of %s share are in no order", nest->gen->name);
-		if (!is_shared(nest, part->value) || !tile_is_simple(part->value))
-			BUG("rows of %s do not share what is computed once for them",
-			    nest->gen->name);
-		n += part->local == n;
-		if (part->value->kind == VALUE_LOAD && !tile_fits_invariants(tile, plan, n))
-			BUG("what rows of %s share does not fit the registers", nest->gen->name);
-	}
-	if (n == 0 || n != plan->nlocals)
-		BUG("rows of %s share other parts than are counted", nest->gen->name);
-}
-
 /* What follows from the sums: vectors compute it, or loops of its own, as far as it is known where each sum is the
  * neutral element. */
 static void verify_finish(const Nest *nest, const Tile *tile)
@@ -199,16 +151,10 @@ static void verify_finish(const Nest *nest, const Tile *tile)
 	bool function = has_function(nest->finished);
 	for (size_t i = 0; i < nest->epilogue.n; i++)
 		function |= has_function(nest->epilogue.at[i].value);
-	if ((tile->finish.masked || tile->finish.fission || tile->finish.invariants.n > 0) &&
-	    nest->root == nest->node)
+	if ((tile->finish.masked || tile->finish.fission) && nest->root == nest->node)
 		BUG("%s looks at what follows from its sums, and nothing does", nest->gen->name);
 	if (tile->finish.fission && (tile->form != TILE_ACROSS || tile->collapse.round > 0))
 		BUG("%s has loops for functions of its sums, and no lanes there", nest->gen->name);
-	if (tile->finish.invariants.n > 0 &&
-	    (tile->form != TILE_ACROSS || tile->collapse.round > 0 || tile->finish.fission))
-		BUG("%s computes once what rows share, and they store no vectors", nest->gen->name);
-	for (size_t i = 0; i < tile->finish.invariants.n; i++)
-		verify_invariants(nest, tile, &tile->finish.invariants.at[i]);
 	if (tile->finish.vectors && (tile->form != TILE_ALONG || !tile->col || function))
 		BUG("%s stores columns in vectors, and lanes do not compute them", nest->gen->name);
 	if (function && !tile->finish.fission && tile->form == TILE_ACROSS &&

@@ -12,7 +12,6 @@
 #define TSR_LOWER_TILE_H
 
 #include "lower/nest.h"
-#include "lower/tile_invariant.h"
 
 typedef enum TileForm { TILE_ACROSS, TILE_ALONG } TileForm;
 
@@ -67,8 +66,6 @@ typedef struct TileFinish {
 	bool fission; /* functions of the sums have loops of their own (tile_fission.c) */
 	bool flat;    /* ... which name no index: one loop where rows are no whole vectors */
 	bool vectors; /* ALONG: vectors compute it, of columns, which store and load what is contiguous */
-	VEC(TileInvariants)
-	invariants; /* ACROSS: what rows share is computed once (tile_invariant.c) */
 } TileFinish;
 
 /* The tile of which code is made. */

@@ -1,5 +1,5 @@
 /* What follows from the sums of tiles, asked of a tile at any place of the result: whether a mask may hide it,
- * whether functions of many instructions have loops of their own, what rows share, and whether vectors compute it.
+ * whether functions of many instructions have loops of their own, and whether vectors compute it.
  */
 #include <string.h>
 
@@ -69,16 +69,6 @@ static void look_at(Look *look, const Tile *tile)
 	look->tile.now.width = tile->cols.at[0].step;
 }
 
-/* Lanes across the result, whose rows store whole vectors. */
-static void choose_across(Tile *tile, Tile *look, const Stored *stored)
-{
-	bool alone = stored->locals.n == 0 && stored->value->kind == VALUE_OP;
-	tile->finish.fission = !stays_in_vectors(look, stored);
-	tile->finish.flat = tile->finish.fission && is_flat(stored);
-	if (!tile->finish.fission && alone && tile_is_in_vectors(look, stored->value))
-		tile_choose_invariants(tile, look, stored->value);
-}
-
 void tile_choose_finish(Tile *tile)
 {
 	Look look;
@@ -93,8 +83,9 @@ void tile_choose_finish(Tile *tile)
 		place(&look.tile, look.tile.lane, look.tile.r);
 	const Value sum = {.kind = VALUE_LOCAL, .dtype = nest_neutral(tile->nest)->dtype};
 	stored.value = tile_numbers(&look.tile, nest_look_stored(&look.nest, &sum, &stored.locals));
-	if (tile->form == TILE_ACROSS && !tile->collapse.round)
-		choose_across(tile, &look.tile, &stored);
+	tile->finish.fission = tile->form == TILE_ACROSS && !tile->collapse.round &&
+			       !stays_in_vectors(&look.tile, &stored);
+	tile->finish.flat = tile->finish.fission && is_flat(&stored);
 	tile->finish.vectors &=
 		stored.locals.n == 0 && tile_is_in_vectors(&look.tile, stored.value);
 }

@@ -47,8 +47,5 @@ Block tile_store(Tile *tile, const Value *sum);
 Block tile_finish(Tile *tile, const Value *element);
 Block tile_finish_transposed(Tile *tile, const TilePart *row, const TilePart *col, LocalId acc);
 Block tile_finish_pieces(Tile *tile, const TilePart *col, const Value *element);
-/* tile_invariant.c: the value that is stored of an element, with what rows share in locals that `body`
- * sets. Requires: the value has its planned parts at their places. */
-const Value *tile_invariant(Tile *tile, const Value *value, Body *body);
 
 #endif

@@ -126,29 +126,6 @@ static Block tile_finish_in_fission(Tile *tile, const Value *sum)
 	return body_block(&body);
 }
 
-/* Rows of lanes stored; what they share is in `body`, unless the value has locals of its own. */
-static Block store_elements(Tile *tile, const Value *sum, Body *body)
-{
-	Nest *nest = tile->nest;
-	Body element = {0};
-	nest_values(nest);
-	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
-	value = tile_invariant(tile, value, body);
-	nest_store(nest, value, &element);
-	Block store = gen_loop(tile->nest->gen, LOOP_VECTOR, tile->lane, tile->now.width,
-			       body_block(&element));
-	return gen_loop(tile->nest->gen, tile_rows_kind(tile), tile->r, tile->now.height, store);
-}
-
-Block tile_finish(Tile *tile, const Value *element)
-{
-	Body body = {0};
-	if (tile->finish.fission)
-		return tile_finish_in_fission(tile, element);
-	gen_append(tile->nest->gen, &body, store_elements(tile, element, &body));
-	return body_block(&body);
-}
-
 Block tile_store(Tile *tile, const Value *sum)
 {
 	Nest *nest = tile->nest;
@@ -157,4 +134,11 @@ Block tile_store(Tile *tile, const Value *sum)
 	const Value *value = tile_numbers(tile, nest_finish(nest, sum, &element));
 	nest_store(nest, value, &element);
 	return body_block(&element);
+}
+
+Block tile_finish(Tile *tile, const Value *element)
+{
+	if (tile->finish.fission)
+		return tile_finish_in_fission(tile, element);
+	return tile_over(tile, tile_rows_kind(tile), LOOP_VECTOR, tile_store(tile, element));
 }

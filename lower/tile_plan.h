@@ -83,12 +83,9 @@ void tile_choose_window(Planner *p);
 /* Whether tiles go along another loop of the result before they go on. */
 void tile_choose_traversal(Planner *p);
 
-/* How what follows from the sums is computed: where a mask hides tiles, in vectors, in loops of its own, once for
- * what rows share. Requires: what else is chosen is decided. */
+/* How what follows from the sums is computed: where a mask hides tiles, in vectors, in loops of its own. Requires:
+ * what else is chosen is decided. */
 void tile_choose_finish(Tile *tile);
-/* What rows of tiles of each height and width share of the value that is stored of an element. `look`: the tile in a
- * copy of the kernel, whose rows go along its iterator r. */
-void tile_choose_invariants(Tile *tile, Tile *look, const Value *value);
 
 /* tile_read.c: is an operand computed where tiles read it? Then the nest's values are others. */
 bool tile_choose_read(Tile *tile);

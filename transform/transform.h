@@ -13,6 +13,7 @@
  *   prefetch    prefetch.c     rows that integers choose, fetched some steps before they are read
  *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself,
  *                              cut.c kernels of many nests as one for each
+ *   hoist       hoist.c        what loops would compute again, computed before them
  *
  * where the target is a GPU (gpu/), and nothing elsewhere:
  *
@@ -60,6 +61,7 @@ enum {
 	PASS_ELIDE,
 	PASS_PREFETCH,
 	PASS_PARALLEL,
+	PASS_HOIST,
 	PASS_CASTS,
 	PASS_INDICES,
 	PASS_GRID,
@@ -90,6 +92,7 @@ void transform_horizontal(Transform *t);
 void transform_elide(Transform *t);
 void transform_prefetch(Transform *t);
 void transform_parallel(Transform *t);
+void transform_hoist(Transform *t);
 void transform_casts(Transform *t);
 void transform_indices(Transform *t);
 void transform_grid(Transform *t);
@@ -124,6 +127,8 @@ void kernel_parallel(const Transform *t, Kernel *kernel);
 void kernel_scratch(Program *program, Kernel *kernel, Stmt *loop);
 /* Makes kernels of many nests one for each nest (cut.c). Did it? */
 bool kernels_cut(const Transform *t);
+/* Why what the loop computes again in each iteration is not computed before it; NULL: it is, if there is any. */
+const char *hoist_refused(const Program *program, const Stmt *loop);
 /* How many loops of the statement would be cut, however much work there is? At most two. */
 uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root);
 

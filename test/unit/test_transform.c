@@ -37,7 +37,7 @@ static Program *small_program(Small *s)
 static void each_pass_runs_alone(void **state)
 {
 	(void)state;
-	for (uint32_t pass = PASS_FUSION; pass <= PASS_PARALLEL; pass++) {
+	for (uint32_t pass = PASS_FUSION; pass <= PASS_HOIST; pass++) {
 		if (pass == PASS_ELIDE || pass == PASS_PREFETCH)
 			continue;
 		Small s;
@@ -60,12 +60,12 @@ static void each_pass_runs_alone(void **state)
 static void any_passes_keep_the_numbers(void **state)
 {
 	(void)state;
-	for (uint32_t some = 0; some < 1u << (PASS_PARALLEL + 1 - PASS_EXCHANGE); some++) {
+	for (uint32_t some = 0; some < 1u << (PASS_HOIST + 1 - PASS_FUSION); some++) {
 		Small s;
 		small_init(&s);
 		Program *program = small_program(&s);
-		for (uint32_t pass = PASS_EXCHANGE; pass <= PASS_PARALLEL; pass++)
-			if (some >> (pass - PASS_EXCHANGE) & 1)
+		for (uint32_t pass = PASS_FUSION; pass <= PASS_HOIST; pass++)
+			if (some >> (pass - PASS_FUSION) & 1)
 				program = transform_run(pass, program, NULL, &s.diags);
 		lower_finish(program, NULL, &s.diags);
 		program = transform_run(PASS_MEMORY, program, NULL, &s.diags);
