@@ -120,8 +120,9 @@ static const char *cluster_element(KernelText *k, BufferId id, const Ix *ix)
 	const char *name = k->buffers[kernel_use_buffer(k->use, id)];
 	bool own = place.block->kind == IX_ITER &&
 		   block_find(k->kernel->body, counts_blocks, &place.block->iter);
-	const char *form = own ? "TSR_OWN_PART("
-			       : arena_printf(k->arena, "TSR_PART(%s, ", c_type(buffer->dtype));
+	const char *form =
+		own ? "TSR_CLUSTER_OWN("
+		    : arena_printf(k->arena, "TSR_CLUSTER_OF(%s, ", c_type(buffer->dtype));
 	return arena_printf(k->arena, "%s%s, %s, %s, %lld)", form, name,
 			    c_kernel_ix(k, place.block), c_kernel_ix(k, place.element),
 			    (long long)cluster_part(program, buffer));

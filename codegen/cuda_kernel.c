@@ -258,7 +258,7 @@ static void put_shared(const KernelText *k)
 			continue;
 		const char *type = c_type(buffer->dtype), *n = c_size(k->m, buffer->elements);
 		if (buffer->cluster)
-			n = arena_printf(k->arena, "TSR_PARTS(%lld, %lld)",
+			n = arena_printf(k->arena, "TSR_CLUSTER_PARTS(%lld, %lld)",
 					 (long long)buffer->cluster,
 					 (long long)cluster_part(program, buffer));
 		if (asked)

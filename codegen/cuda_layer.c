@@ -125,24 +125,24 @@ const char cuda_layer_text[] =
 
 const char cuda_cluster_text[] =
 	"/* Clusters of n blocks: TSR_CLUSTER_BLOCK runs its body for each of them, TSR_CLUSTER_BARRIER lets all wait. What they\n"
-	" * share has TSR_PARTS, of which a block has its TSR_OWN_PART and reaches TSR_PART of any. */\n"
+	" * share has TSR_CLUSTER_PARTS, of which a block has its TSR_CLUSTER_OWN and reaches TSR_CLUSTER_OF any. */\n"
 	"#ifdef __CUDACC__\n"
 	"#define TSR_CLUSTER_KERNEL(threads, n) TSR_KERNEL(threads) __cluster_dims__(n, 1, 1)\n"
 	"#define TSR_CLUSTER(n) (TSR_BLOCK / (n))\n#define TSR_CLUSTERS(n) (TSR_BLOCKS / (n))\n"
 	"#define TSR_CLUSTER_BLOCK(i, n) for (int64_t i = blockIdx.x % (n), tsr_##i = 1; tsr_##i; tsr_##i = 0)\n"
 	"#define TSR_CLUSTER_BARRIER \\\n"
 	"\tasm volatile(\"barrier.cluster.arrive.aligned;\\n\\tbarrier.cluster.wait.aligned;\" ::: \"memory\")\n"
-	"#define TSR_PARTS(n, part) (part)\n#define TSR_OWN_PART(name, block, at, part) name[at]\n"
-	"#define TSR_PART(type, name, block, at, part) ((const type *)tsr_of_block(name, (uint32_t)(block)))[at]\n"
+	"#define TSR_CLUSTER_PARTS(n, part) (part)\n#define TSR_CLUSTER_OWN(name, block, at, part) name[at]\n"
+	"#define TSR_CLUSTER_OF(type, name, block, at, part) ((const type *)tsr_of_block(name, (uint32_t)(block)))[at]\n"
 	"TSR_DEVICE const void *tsr_of_block(const void *at, uint32_t block)\n{\n"
 	"\tconst void *there;\n\tasm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(there) : \"l\"(at), \"r\"(block));\n\treturn there;\n}\n"
 	"#else\n"
 	"#define TSR_CLUSTER_KERNEL(threads, n) TSR_KERNEL(threads)\n"
 	"#define TSR_CLUSTER(n) TSR_BLOCK\n#define TSR_CLUSTERS(n) TSR_BLOCKS\n"
 	"#define TSR_CLUSTER_BLOCK(i, n) TSR_THREADS(i, n, 1)\n#define TSR_CLUSTER_BARRIER ((void)0)\n"
-	"#define TSR_PARTS(n, part) ((n) * (part))\n"
-	"#define TSR_OWN_PART(name, block, at, part) name[(block) * (part) + (at)]\n"
-	"#define TSR_PART(type, name, block, at, part) TSR_OWN_PART(name, block, at, part)\n"
+	"#define TSR_CLUSTER_PARTS(n, part) ((n) * (part))\n"
+	"#define TSR_CLUSTER_OWN(name, block, at, part) name[(block) * (part) + (at)]\n"
+	"#define TSR_CLUSTER_OF(type, name, block, at, part) TSR_CLUSTER_OWN(name, block, at, part)\n"
 	"#endif\n\n";
 
 const char cuda_host_text[] =

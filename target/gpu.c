@@ -23,6 +23,9 @@ static const GpuTile tiles[] = {
 	{16, 64, 4, 4, 16, 10, 2.08, .275, .123, .04, false},
 };
 
+/* ... by clusters of eight blocks, which wait for each other. */
+static const GpuTile cluster_tile = {16, 64, 4, 4, 16, 10, 3.12, .253, .177, .05, false};
+
 /* Of two bytes an element, a warp's tile where others have a thread's. The last two were measured on an H100; the others
  * take 2 us, and each step of a block the time of its multiplications at 3.3 TFLOP/s on a multiprocessor, or of
  * its bytes at 115 GB/s alone, and its result at 40 GB/s. */
@@ -73,9 +76,10 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 		list, sizeof list / sizeof *list \
 	}
 #define PACKED_FEW (1 << 20)
-#define TILES_OF(tiles_16, tiles_tf32)                                                        \
-	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2,     \
-		4 / 3.5e6, 64, attention, sizeof attention / sizeof *attention, attention_16, \
+#define TILES_OF(tiles_16, tiles_tf32)                                                    \
+	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2, \
+		4 / 3.5e6, &cluster_tile, 64, 1.1, 64, attention,                         \
+		sizeof attention / sizeof *attention, attention_16,                       \
 		sizeof attention_16 / sizeof *attention_16, 64, 8, 16, PACKED_FEW
 
 #define TILES TILES_OF(tiles_16, tiles_tf32)

@@ -65,6 +65,10 @@ typedef struct GpuTarget {
 	 * writes */
 	int64_t slices_of_products, slice_steps;
 	double slices_start, slices_element;
+	/* ... by clusters of the most blocks: their tile, with times of such a block, and rows of the result, at most */
+	const GpuTile *cluster_tile;
+	int64_t cluster_rows;
+	double cluster_slack; /* ... of the time that slices of another kernel are expected to take */
 	int64_t cut; /* terms of split operands that tensor cores add up before their cut sums lose more than f32's */
 	const GpuAttention
 		*attention; /* in f32, the one to take first; the last has the most depth */

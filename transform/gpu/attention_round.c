@@ -28,24 +28,9 @@ static const Value *where(const Attend *d, Op which, const Value *const *compare
 
 /* ---- elements ---- */
 
-static Block each_of_thread(Tiling *g, const ElementVisit *visit)
-{
-	ElementIters t = tiling_element_iters(g);
-	const Ix *row =
-		plus(g, tiling_quad_at(g, &g->rows, t.row, iter(g, t.row_quad)), iter(g, t.i));
-	const Ix *column = plus(g, tiling_quad_at(g, &g->columns, t.column, iter(g, t.column_quad)),
-				iter(g, t.j));
-	Block body = visit->make(visit->of, tiling_sum_at(g, &t), row, column);
-	body = loop_of(g, LOOP_UNROLL, t.i, QUAD, body);
-	body = loop_of(g, LOOP_UNROLL, t.row_quad, g->tile->thread_rows / QUAD, body);
-	body = loop_of(g, LOOP_UNROLL, t.j, QUAD, body);
-	body = loop_of(g, LOOP_UNROLL, t.column_quad, g->tile->thread_columns / QUAD, body);
-	return tiling_threads(g, t.row, t.column, body);
-}
-
 static Block each_element(Tiling *g, const ElementVisit *visit)
 {
-	return g->product->tensor.used ? mma_each(g, visit) : each_of_thread(g, visit);
+	return g->product->tensor.used ? mma_each(g, visit) : tiling_each(g, visit);
 }
 
 static const Stmt *set(const Attend *d, const Value *to, Op acc, const Value *value)
@@ -125,9 +110,9 @@ static Block see_score(void *of, const Value *score, const Ix *row, const Ix *co
 void attend_scores(Attend *d, Body *body)
 {
 	Tiling *s = &d->scores;
-	add(s, body, each_element(s, &(ElementVisit){clear_score, d}));
+	add(s, body, each_element(s, &(ElementVisit){clear_score, d, false}));
 	add(s, body, tiling_add_steps(s, number(s, 0), s->product->sum.extent));
-	add(s, body, each_element(s, &(ElementVisit){see_score, d}));
+	add(s, body, each_element(s, &(ElementVisit){see_score, d, false}));
 }
 
 /* ---- rows ---- */
@@ -322,7 +307,7 @@ void attend_sums(Attend *d, Body *body)
 {
 	Tiling *r = &d->result;
 	add_barrier(r, body);
-	add(r, body, each_element(r, &(ElementVisit){scale_round, d}));
+	add(r, body, each_element(r, &(ElementVisit){scale_round, d, false}));
 	add(r, body, tiling_add_steps(r, number(r, 0), size_const(d->program->sizes, d->tile->keys)));
 }
 
@@ -341,5 +326,5 @@ void attend_totals(Attend *d, Body *body)
 	Tiling *r = &d->result;
 	add(r, body, share_totals(d));
 	add_barrier(r, body);
-	add(r, body, attend_if_keys(d, each_element(r, &(ElementVisit){scale_all, d})));
+	add(r, body, attend_if_keys(d, each_element(r, &(ElementVisit){scale_all, d, false})));
 }

@@ -85,12 +85,14 @@ static void bind_threads(const Transform *t, Parted *p)
 	gpu_tile_choose(t, kernel, &wanted);
 	if (wanted.tile && wanted.tile->group && product.tensor.split)
 		bind_splits(t, p, &wanted, &product);
-	if (wanted.slices > 1) {
+	if (wanted.slices > 1 && !wanted.cluster) {
 		product = bind_split(t, kernel, &wanted, p->before);
 		p->parted = true;
 		bind_tile(t, p->before, &wanted);
 		bind_others(t, p);
 	} else if (wanted.tile) {
+		if (wanted.cluster)
+			product = bind_cluster(t, kernel, &wanted);
 		bind_tile(t, kernel, &wanted);
 	} else {
 		bind_others(t, p);

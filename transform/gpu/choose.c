@@ -6,16 +6,18 @@
  *   wave(c) = steps * max(alone, share * c) + end * c
  *
  * and, where the sum goes in slices, each a block's (split.c), the time of a launch, and that of the result as often as
- * there are slices, and once more. Where warpgroups multiply factors that are split (high_low.c) each operand takes a launch,
- * and is read once and stored twice.
+ * there are slices, and once more; of a cluster's blocks (cluster.c) nothing, as their tile has its own times. Where
+ * warpgroups multiply factors that are split (high_low.c) each operand takes a launch, and is read once and stored twice.
  *
  * Dims that are known at run time only are taken for `unknown`. What a schedule asks for is taken as it is:
  * `tile i 64 8, j 128 8; block k 16` is a block's rows and columns with those of a thread, and how many steps
- * of the sum are shared at a time; `tile i 128 16, j 256 256; block k 64` is by warpgroups.
+ * of the sum are shared at a time; `cluster k 8` lets blocks of clusters have slices of it; `tile i 128 16, j 256 256;
+ * block k 64` is by warpgroups.
  */
 #include <math.h>
 
 #include "loops/work.h"
+#include "transform/gpu/attention.h"
 #include "transform/gpu/tile.h"
 
 enum { SPLIT_PRODUCTS = 3, SPLIT_ACCESSES = 3 }; /* of the operands' parts; of each element, to make them */
@@ -25,7 +27,7 @@ typedef struct Choose {
 	const GpuTarget *gpu;
 	const Kernel *kernel;
 	const Product *product;
-	ScheduleClause *sides, *steps; /* that are asked for */
+	ScheduleClause *sides, *steps, *cluster; /* that are asked for */
 	int64_t rows, columns, sum;    /* extents, about */
 	double batch;		       /* members */
 } Choose;
@@ -92,17 +94,29 @@ static int64_t elements_of(const Choose *c)
 											      : -1;
 }
 
-/* Of known sizes the sum may go in so many slices of the same length, each of several steps of the tile, where its order is
- * free. */
-static bool may_split(const Choose *c, const GpuTile *tile, int64_t slices)
+/* Does the sum's outermost loop move both factors? */
+static bool both_are_cut(const Product *p)
+{
+	IterVar iter = p->sum.loops[0]->iter;
+	return value_uses_iter(p->row_operand.value, iter) &&
+	       value_uses_iter(p->column_operand.value, iter);
+}
+
+/* A sum of known length may go in so many slices of the same length, each of several steps of the tile, where its order is
+ * free: of a result of known size, or of a cluster's blocks, whose shared memory they take half of at most. */
+static bool may_split(const Choose *c, const TileWanted *w)
 {
 	int64_t outer, all;
 	const Product *p = c->product;
+	const GpuTile *tile = w->tile;
 	const Sizes *sizes = c->t->program->sizes;
-	return slices == 1 || (c->t->options->tensor_cores && elements_of(c) > 0 &&
-			       size_is_const(sizes, p->sum.loops[0]->hi->size, &outer) &&
-			       outer % slices == 0 && size_is_const(sizes, p->sum.extent, &all) &&
-			       all / slices >= c->gpu->slice_steps * tile->steps);
+	return c->t->options->tensor_cores &&
+	       size_is_const(sizes, p->sum.loops[0]->hi->size, &outer) && outer % w->slices == 0 &&
+	       size_is_const(sizes, p->sum.extent, &all) &&
+	       all / w->slices >= c->gpu->slice_steps * tile->steps &&
+	       (w->cluster ? !tile->group && tile->rows % w->slices == 0 && both_are_cut(p) &&
+				     2 * tile_bytes(tile) <= c->gpu->shared_most
+			   : elements_of(c) > 0);
 }
 
 static double blocks_of(const Choose *c, const GpuTile *tile)
@@ -140,7 +154,7 @@ static double time_of(const Choose *c, const TileWanted *w)
 	double together = (double)w->tile->together, waves = floor(n / together);
 	double time =
 		w->tile->start + waves * wave(c, w, together) + wave(c, w, n - waves * together);
-	if (w->slices > 1)
+	if (w->slices > 1 && !w->cluster)
 		time += c->gpu->slices_start +
 			(slices + 1) * (double)elements_of(c) * c->gpu->slices_element;
 	return time + split_time(c, w);
@@ -161,6 +175,16 @@ static bool slices_are_asked(const Choose *c)
 	return asks_on(c->steps) && c->steps->items.n && c->steps->items.at[0].n > 1;
 }
 
+/* A cluster is the policy's where nothing else is asked for. */
+static bool cluster_is_asked(const Choose *c, const TileWanted *w)
+{
+	if (!w->cluster)
+		return !asks_on(c->cluster);
+	return !asks_off(c->cluster) && (asks_on(c->cluster) || !asks_on(c->sides)) &&
+	       !slices_are_asked(c) && asks_name(c->cluster, 0, name_of(c, &c->product->sum)) &&
+	       asks_numbers(c->cluster, 0, &w->slices, 1);
+}
+
 /* Without a number of slices there is one beside a tile that is asked for, and any number else. */
 static bool is_asked(const Choose *c, const TileWanted *w)
 {
@@ -172,8 +196,8 @@ static bool is_asked(const Choose *c, const TileWanted *w)
 	       asks_name(c->sides, 1, name_of(c, &c->product->columns)) &&
 	       asks_numbers(c->sides, 0, rows, 2) && asks_numbers(c->sides, 1, columns, 2) &&
 	       asks_name(c->steps, 0, name_of(c, &c->product->sum)) &&
-	       asks_numbers(c->steps, 0, steps, 2) &&
-	       (slices_are_asked(c) || w->slices == 1 || !asks_on(c->sides));
+	       asks_numbers(c->steps, 0, steps, w->cluster ? 1 : 2) && cluster_is_asked(c, w) &&
+	       (slices_are_asked(c) || w->cluster || w->slices == 1 || !asks_on(c->sides));
 }
 
 static void note(const Choose *c, const TileWanted *wanted)
@@ -198,11 +222,16 @@ static void note(const Choose *c, const TileWanted *wanted)
 		made = entry_make(arena, &entry, CHOICE_BLOCK, false);
 		clause_add(arena, made, name_of(c, &c->product->sum),
 			   (int64_t[]){tile->steps, wanted->slices},
-			   wanted->slices > 1 || slices_are_asked(c) ? 2 : 1);
+			   (wanted->slices > 1 && !wanted->cluster) || slices_are_asked(c) ? 2 : 1);
+		if (wanted->cluster)
+			clause_add(arena, entry_make(arena, &entry, CHOICE_CLUSTER, false),
+				   name_of(c, &c->product->sum), &wanted->slices, 1);
 		made = entry_make(arena, &entry, CHOICE_STAGE, false);
 		clause_add(arena, made, c->product->row_operand.name, NULL, 0);
 		clause_add(arena, made, c->product->column_operand.name, NULL, 0);
 	}
+	if (says_off(c->cluster))
+		entry_make(arena, &entry, CHOICE_CLUSTER, true);
 	PUSH(arena, program->made->entries, entry);
 }
 
@@ -246,18 +275,53 @@ static const char *no_tile(const Choose *c, const TileWanted *wanted)
 	return text;
 }
 
-/* The best of a tile and so many slices so far. */
-static void take_better(const Choose *c, TileWanted *best, const GpuTile *tile)
+static const char *no_cluster(const Choose *c)
 {
-	for (int64_t n = 1; n <= c->gpu->slices_of_products; n++) {
-		TileWanted wanted = *best;
-		wanted.tile = tile;
-		wanted.slices = n;
-		bool fits = !tile->group || group_fits(c->t->program, c->product, n);
-		if (may_split(c, tile, n) && is_asked(c, &wanted) && fits &&
-		    (!best->tile || time_of(c, &wanted) < time_of(c, best)))
-			*best = wanted;
-	}
+	return !c->gpu->cluster_most
+		       ? "a GPU has clusters from sm_90 on"
+		       : "2, 4 or 8 blocks of a cluster have slices of the same length of a "
+			 "sum of known length, of tiles by threads or warps of 64 rows or "
+			 "fewer, not under --fp=strict";
+}
+
+/* Is the tile, in so many slices, the best so far? */
+static void take_better(const Choose *c, TileWanted *best, const TileWanted *wanted)
+{
+	const GpuTile *tile = wanted->tile;
+	bool fits = !tile->group || group_fits(c->t->program, c->product, wanted->slices);
+	if (fits && (wanted->slices == 1 || may_split(c, wanted)) && is_asked(c, wanted) &&
+	    (!best->tile || time_of(c, wanted) < time_of(c, best)))
+		*best = *wanted;
+}
+
+static void try_slices(const Choose *c, TileWanted *best, const GpuTile *tile)
+{
+	TileWanted wanted = *best;
+	wanted.tile = tile;
+	wanted.cluster = false;
+	for (wanted.slices = 1; wanted.slices <= c->gpu->slices_of_products; wanted.slices++)
+		take_better(c, best, &wanted);
+	wanted.cluster = true;
+	for (wanted.slices = 2; asks_on(c->cluster) && wanted.slices <= c->gpu->cluster_most;
+	     wanted.slices *= 2)
+		take_better(c, best, &wanted);
+}
+
+/* Clusters were measured in f32. Where all of them run at once they took less time than slices that another kernel adds up,
+ * of which less was expected. */
+static void try_clusters(const Choose *c, TileWanted *best)
+{
+	const GpuTarget *gpu = c->gpu;
+	TileWanted wanted = *best;
+	wanted.tile = gpu->cluster_tile;
+	wanted.slices = gpu->cluster_most;
+	wanted.cluster = true;
+	double places = (double)(gpu->processors * wanted.tile->together);
+	double slack = best->slices > 1 && !best->cluster ? gpu->cluster_slack : 1;
+	if (wanted.slices && !c->product->tensor.used && c->rows <= gpu->cluster_rows &&
+	    blocks_of(c, wanted.tile) * (double)wanted.slices <= places && may_split(c, &wanted) &&
+	    is_asked(c, &wanted) && (!best->tile || time_of(c, &wanted) < slack * time_of(c, best)))
+		*best = wanted;
 }
 
 void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wanted)
@@ -266,18 +330,23 @@ void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wante
 	measure(&c);
 	c.sides = asked(&c, CHOICE_TILE);
 	c.steps = asked(&c, CHOICE_BLOCK);
+	c.cluster = asked(&c, CHOICE_CLUSTER);
 	bool open = asks_on(c.sides) || (!asks_off(c.sides) && pays(&c));
 	GpuTiles tiles = tiles_of(&c);
 	wanted->tile = NULL;
 	wanted->slices = 1;
 	for (int64_t i = 0; open && i < tiles.n; i++)
 		if (has_registers(&c, &tiles.at[i]))
-			take_better(&c, wanted, &tiles.at[i]);
+			try_slices(&c, wanted, &tiles.at[i]);
+	if (open)
+		try_clusters(&c, wanted);
 	if (!wanted->tile && asks_on(c.sides))
 		c.sides->refused = no_tile(&c, wanted);
 	if (!wanted->tile && asks_on(c.steps))
 		c.steps->refused =
 			"a second number is how many slices of the same length the sum goes in, "
 			"where all sizes are known, not under --fp=strict";
+	if (!(wanted->tile && wanted->cluster) && asks_on(c.cluster))
+		c.cluster->refused = no_cluster(&c);
 	note(&c, wanted);
 }

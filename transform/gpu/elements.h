@@ -14,14 +14,18 @@ ElementIters tiling_element_iters(Tiling *g);
 const Value *tiling_sum_at(const Tiling *g, const ElementIters *at);
 /* The statements for an element, with its sum in front. */
 Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column);
-/* ... for each. */
+/* ... for each; those of four neighbours from `quad` on, of which j counts, as far as there are such columns. */
 Block tiling_elements(Tiling *g);
+Block tiling_four(const Tiling *g, IterVar j, const Ix *quad, Block body);
 
 /* What is done with an element of the sums, at a row and a column of the tile. */
 typedef struct ElementVisit {
 	Block (*make)(void *of, const Value *element, const Ix *row, const Ix *column);
 	void *of;
+	bool wide; /* does it store four neighbours in a row at once? */
 } ElementVisit;
+/* tile.c: what is given for each element of sums by threads. */
+Block tiling_each(Tiling *g, const ElementVisit *visit);
 /* mma_sums.c: the statements for each element of sums by matrix instructions; what is given for each. */
 Block mma_elements(Tiling *g);
 Block mma_each(Tiling *g, const ElementVisit *visit);

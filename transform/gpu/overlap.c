@@ -17,6 +17,7 @@
  */
 #include "base/diag.h"
 #include "base/integer.h"
+#include "loops/cluster.h"
 #include "loops/interval.h"
 #include "loops/linear.h"
 #include "loops/verify_gpu.h"
@@ -313,7 +314,8 @@ static const Stmt *prefetch_of(const Overlap *o, const Footprint *r)
 	return stmt_loop(program, LOOP_BLOCK, l.line, l.threads, body);
 }
 
-/* Another kernel of the routine is in front of it, and its threads, which copy nothing by mbarriers, share a block. */
+/* Another kernel of the routine is in front of it, and its threads, which copy nothing by mbarriers, share a block that is
+ * in no cluster. */
 static bool may_overlap(const NewKernels *to, const Kernel *kernel)
 {
 	const Program *program = to->t->program;
@@ -321,7 +323,8 @@ static bool may_overlap(const NewKernels *to, const Kernel *kernel)
 		return false; /* pack */
 	KernelId first = program->routines.at[to->routine].kernels[0];
 	return kernel != &program->kernels.at[first] && grid_loop(&kernel->body) &&
-	       block_threads(program->sizes, kernel) && !kernel_has_mbarriers(program, kernel);
+	       block_threads(program->sizes, kernel) && !kernel_has_mbarriers(program, kernel) &&
+	       !cluster_blocks(program->sizes, kernel);
 }
 
 /* Finds what a block of the kernel reads of parameters. */

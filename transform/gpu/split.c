@@ -7,7 +7,8 @@
  *       acc += x[i, k]*w[k, j]             acc += x[i, slice*s/4 + k]*...           ... and those of the other slices
  *     y[i*m + j] = relu(acc)             slices[slice*n + i*m + j] = acc             y[i*m + j] = relu(acc)
  *
- * The first kernel is a product again, of which the slices are a batch. Sizes are known, and no
+ * The first kernel is a product again, of which the slices are a batch, or in the place of these blocks of a cluster
+ * (cluster.c). Sizes are known, and no
  * slice is shorter than another: the order of additions follows from them and the GPU's row in
  * target/gpu.c.
  */
@@ -61,23 +62,30 @@ static const Stmt *slice_loop(const Split *s, IterVar slice)
 	return own;
 }
 
-static void make_slices(const Split *s, Kernel *made)
+/* The sums of a slice, and what is done with each, in the kernel of `s`. */
+static void make_slices(const Split *s, IterVar slice, Block behind)
 {
-	IterVar slice = bind_iter(s->program, made, "slice");
-	Split own = *s;
+	Kernel *made = s->kernel;
 	Body body = {0};
-	own.kernel = made;
 	PUSH(s->arena, body.stmts, s->product->declared);
-	PUSH(s->arena, body.stmts, slice_loop(&own, slice));
-	PUSH(s->arena, body.stmts,
-	     stmt_store(s->arena, s->slices, element_of(s, ix_iter(s->arena, slice)), OP_NONE,
-			acc_of(&own)));
+	PUSH(s->arena, body.stmts, slice_loop(s, slice));
+	body_append(s->arena, &body, behind);
 	Stmt *loop = stmt_with(s->arena, grid_loop(&made->body),
 			       grid_around(s->arena, &made->body, body_block(&body), 0));
 	loop->iter = slice;
 	loop->hi = ix_const(s->arena, s->program->sizes, s->n);
 	loop->threads = 1;
 	made->body = block_one(s->arena, loop);
+}
+
+static void store_slices(const Split *s, Kernel *made)
+{
+	Split own = *s;
+	own.kernel = made;
+	IterVar slice = bind_iter(s->program, made, "slice");
+	const Ix *at = element_of(s, ix_iter(s->arena, slice));
+	const Stmt *store = stmt_store(s->arena, s->slices, at, OP_NONE, acc_of(&own));
+	make_slices(&own, slice, block_one(s->arena, store));
 }
 
 /* acc += what each slice comes to, and what is done with an element. */
@@ -95,24 +103,50 @@ static void make_sum(const Split *s)
 	s->kernel->body = grid_around(s->arena, &s->kernel->body, body_block(&body), 0);
 }
 
+static Split split_of(const Transform *t, Kernel *kernel, const TileWanted *wanted)
+{
+	return (Split){.program = t->program,
+		       .arena = t->program->arena,
+		       .kernel = kernel,
+		       .product = wanted->product,
+		       .n = wanted->slices};
+}
+
+static Product product_of_slice(const Split *s, const Kernel *kernel)
+{
+	Product product;
+	if (!product_of(s->program, kernel, &product))
+		BUG("slices of a product that are none");
+	product.tensor = s->product->tensor;
+	return product;
+}
+
 Product bind_split(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before)
 {
-	Split s = {.program = t->program,
-		   .arena = t->program->arena,
-		   .kernel = kernel,
-		   .product = wanted->product,
-		   .n = wanted->slices};
-	Product product;
+	Split s = split_of(t, kernel, wanted);
 	s.elements = s.program->buffers.at[product_store(s.product)->buffer].elements;
 	s.slices = bind_temp(s.program, kernel, wanted->routine,
 			     (Buffer){.dtype = DTYPE_F32,
 				      .elements = size_scale(s.program->sizes, s.elements, s.n)},
 			     "slices");
 	*before = *kernel;
-	make_slices(&s, before);
+	store_slices(&s, before);
 	make_sum(&s);
-	if (!product_of(s.program, before, &product))
-		BUG("slices of a product that are none");
-	product.tensor = wanted->product->tensor;
+	return product_of_slice(&s, before);
+}
+
+Product bind_cluster(const Transform *t, Kernel *kernel, TileWanted *wanted)
+{
+	Split s = split_of(t, kernel, wanted);
+	wanted->slice = bind_iter(s.program, kernel, "slice");
+	make_slices(&s, wanted->slice, body_block(&s.product->rest));
+	Product product = product_of_slice(&s, kernel);
+	LoopGroup *batch =
+		&product.batch; /* without the slices, which are the grid's outermost loop */
+	if (!batch->n || batch->loops[0]->iter != wanted->slice)
+		BUG("a factor that slices have in common");
+	for (uint32_t i = 1; i < batch->n; i++)
+		batch->loops[i - 1] = batch->loops[i];
+	batch->n--;
 	return product;
 }

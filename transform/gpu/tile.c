@@ -255,6 +255,16 @@ Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *
 	return body_block(&body);
 }
 
+Block tiling_four(const Tiling *g, IterVar j, const Ix *quad, Block body)
+{
+	const Ix *end = sized(g, g->columns.group->extent);
+	if (tiling_by_four(g, g->columns.group->extent) &&
+	    tiling_block_is_wide(g, body, (TilingLanes){j, QUAD}))
+		return if_below(g, plus(g, quad, number(g, QUAD - 1)), end,
+				loop_of(g, LOOP_VECTOR, j, QUAD, body));
+	return loop_of(g, LOOP_UNROLL, j, QUAD, if_below(g, plus(g, quad, iter(g, j)), end, body));
+}
+
 Block tiling_elements(Tiling *g)
 {
 	ElementIters c = tiling_element_iters(g);
@@ -263,20 +273,29 @@ Block tiling_elements(Tiling *g)
 		plus(g, tiling_quad_at(g, &g->rows, c.row, iter(g, c.row_quad)), iter(g, c.i)));
 	const Ix *quad = tiling_side_at(
 		g, &g->columns, tiling_quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
-	const Ix *column = plus(g, quad, iter(g, c.j));
-	const Ix *end = sized(g, g->columns.group->extent);
-	Block body = tiling_finish(g, tiling_sum_at(g, &c), row, column);
-	if (tiling_by_four(g, g->columns.group->extent) &&
-	    tiling_block_is_wide(g, body, (TilingLanes){c.j, QUAD}))
-		body = if_below(g, plus(g, quad, number(g, QUAD - 1)), end,
-				loop_of(g, LOOP_VECTOR, c.j, QUAD, body));
-	else
-		body = loop_of(g, LOOP_UNROLL, c.j, QUAD, if_below(g, column, end, body));
+	Block body = tiling_finish(g, tiling_sum_at(g, &c), row, plus(g, quad, iter(g, c.j)));
+	body = tiling_four(g, c.j, quad, body);
 	body = loop_of(g, LOOP_UNROLL, c.column_quad, g->tile->thread_columns / QUAD, body);
 	body = if_below(g, row, sized(g, g->rows.group->extent), body);
 	body = loop_of(g, LOOP_UNROLL, c.i, QUAD, body);
 	body = loop_of(g, LOOP_UNROLL, c.row_quad, g->tile->thread_rows / QUAD, body);
 	return tiling_threads(g, c.row, c.column, body);
+}
+
+Block tiling_each(Tiling *g, const ElementVisit *visit)
+{
+	ElementIters t = tiling_element_iters(g);
+	const Ix *row =
+		plus(g, tiling_quad_at(g, &g->rows, t.row, iter(g, t.row_quad)), iter(g, t.i));
+	const Ix *column = plus(g, tiling_quad_at(g, &g->columns, t.column, iter(g, t.column_quad)),
+				iter(g, t.j));
+	Block body = visit->make(visit->of, tiling_sum_at(g, &t), row, column);
+	body = visit->wide ? loop_of(g, LOOP_VECTOR, t.j, QUAD, body) : body;
+	body = loop_of(g, LOOP_UNROLL, t.i, QUAD, body);
+	body = loop_of(g, LOOP_UNROLL, t.row_quad, g->tile->thread_rows / QUAD, body);
+	body = visit->wide ? body : loop_of(g, LOOP_UNROLL, t.j, QUAD, body);
+	body = loop_of(g, LOOP_UNROLL, t.column_quad, g->tile->thread_columns / QUAD, body);
+	return tiling_threads(g, t.row, t.column, body);
 }
 
 /* ---- set up ---- */
@@ -371,8 +390,9 @@ static void make(Tiling *g)
 	}
 	find_places(g);
 	add(g, &g->body, sums(g));
-	add(g, &g->body, g->product->tensor.used ? mma_elements(g) : tiling_elements(g));
-	g->kernel->body = tiling_grid(g, body_block(&g->body));
+	if (!g->cluster)
+		add(g, &g->body, g->product->tensor.used ? mma_elements(g) : tiling_elements(g));
+	g->kernel->body = tiling_grid(g, g->cluster ? cluster_elements(g) : body_block(&g->body));
 }
 
 /* What each block has anyway, or its part of what those together have. */
@@ -401,6 +421,10 @@ void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
 		    .tile = wanted->tile,
 		    .gpu = t->options->gpu,
 		    .has_registers = has_registers(t->options->gpu, wanted),
+		    .cluster = wanted->cluster ? wanted->slices : 0,
+		    .slice = wanted->slice,
 		    .shared_most = shared_most(t->options->gpu, wanted->tile)};
+	if (g.cluster)
+		g.shared_most -= tile_bytes(wanted->tile);
 	make(&g);
 }

@@ -57,8 +57,15 @@ typedef struct TileWanted {
 	const Product *product;
 	const GpuTile *tile; /* NULL: a thread for each element */
 	int64_t slices;	     /* of the sum, 1 or more */
+	bool cluster;	     /* ... each a block's of a cluster, which adds them up */
+	IterVar slice;	     /* ... of its blocks */
 	uint32_t routine;
 } TileWanted;
+/* Bytes of all sums of a tile. */
+static inline int64_t tile_bytes(const GpuTile *tile)
+{
+	return tile->rows * tile->columns * (int64_t)dtype_bytes(DTYPE_F32);
+}
 /* Finds the tile of the product and the slices of its sum, from what is asked, else by cost, and writes them into the
  * schedule. */
 void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wanted);
@@ -68,6 +75,8 @@ const Stmt *product_store(const Product *product);
 /* The product of slices, which `before` is then; the kernel adds them up. Requires: more slices than one. */
 Product bind_split(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before);
 
+/* ... The kernel is the product of a slice, by its iterator in `wanted`. Requires: slices of a cluster. */
+Product bind_cluster(const Transform *t, Kernel *kernel, TileWanted *wanted);
 /* high_low.c: stores both operands as two numbers of tf32 each, for which there are two kernels `before`; the product of
  * these. Requires: it is split, group_fits. */
 Product bind_high_low(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before);

@@ -46,6 +46,8 @@ typedef struct Tiling {
 	int64_t turns,
 		raster; /* by warpgroups: blocks that take turns, and the order of tiles; 0 */
 	IterVar turn;	/* where they do */
+	int64_t cluster; /* blocks that each have a slice of the sum; 0 */
+	IterVar slice;
 	bool async;
 	bool has_registers; /* threads have some for two ways of copying */
 	/* copies are so where 16 bytes of elements divide these sizes, which the kernel asks; else threads copy */
@@ -167,6 +169,9 @@ Block tiling_store(Tiling *g, const Side *side, const Ix *stage);
 void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
+
+/* cluster.c: what blocks of a cluster do, of which the body so far makes the sums of a slice. */
+Block cluster_elements(Tiling *g);
 
 /* tile.c: does the sum fill whole rounds, whatever the sizes are? */
 bool tiling_is_whole(const Tiling *g);

@@ -1,4 +1,4 @@
-"""Products whose sum goes in slices: each tile, slices that are asked for, layouts, batches, sums over several loops, tensor cores.
+"""Products whose sum goes in slices, of another kernel or of a cluster's blocks: each tile, slices that are asked for, layouts, batches, sums over several loops, tensor cores.
 On a host each element is what adding a slice's terms in turn, then the slices in turn, gives, bit for bit. What is planted in the
 loops makes other numbers. SEED."""
 import ctypes
@@ -36,38 +36,43 @@ def draw(*shape):
 def same(name, model, got, want, exact):
     got = np.asarray(got)
     if model.ptx or not exact:  # a product and its sum may be rounded once
-        assert got.shape == want.shape and np.abs(got - want).max() < 1e-4, name
+        assert got.shape == want.shape and np.abs(got - want).max(initial=0) < 1e-4, name
     else:
         assert got.shape == want.shape and np.array_equal(got.view(np.uint32), want.view(np.uint32)), name
 
 
-def plain(tile, slices, layout, m, n, k):
+def clause(steps, k, slices, cluster):
+    return "block %s %d; cluster %s %d" % (k, steps, k, slices) if cluster else "block %s %d %d" % (k, steps, slices)
+
+
+def plain(tile, slices, layout, m, n, k, cluster=False, rows=None):
+    """rows: a dim's name for m."""
     first, second = layout.split("; ")
-    sizes = {"i": str(m), "j": str(n), "k": str(k)}
+    sizes = {"i": rows or str(m), "j": str(n), "k": str(k)}
     shapes = [", ".join(sizes[letter] for letter in row.split(", ")) for row in layout.split("; ")]
-    model = Model('input a : [%s]\ninput b : [%s]\ninput c : [%d]\noutput y = relu(einsum("%s => i, j", a, b) + c)\n' % (*shapes, n, layout),
-                  schedule("y: tile i %d %d, j %d %d; block k 16 %d\n" % (*tile, slices)))
+    model = Model((rows and "dim %s\n" % rows or "") + 'input a : [%s]\ninput b : [%s]\ninput c : [%d]\noutput y = relu(einsum("%s => i, j", a, b) + c)\n' % (*shapes, n, layout),
+                  schedule("y: tile i %d %d, j %d %d; %s\n" % (*tile, clause(16, "k", slices, cluster))))
     a, b, c = draw(m, k), draw(k, n), draw(n)
-    got, = model.forward([], [a if first == "i, k" else a.T.copy(), b if second == "k, j" else b.T.copy(), c], [((m, n), np.float32)])
+    got, = model.forward([m] if rows else [], [a if first == "i, k" else a.T.copy(), b if second == "k, j" else b.T.copy(), c], [((m, n), np.float32)])
     same("%s %s %d" % (tile, layout, slices), model, got, np.maximum(in_slices(a, b, slices) + c, 0), True)
 
 
-def batched():
+def batched(cluster):
     """Batches, several loops in the sum, of which the first is cut."""
     model = Model("""input x : [3 | 20, 8, 64]
 input w : [3 | 70, 8, 64]
 output y = einsum("t | i, p, k; t | j, p, k => t | i, j", x, w)
-""", schedule("y: tile i 16 4, j 64 4; block k 16 4\n"))
+""", schedule("y: tile i 16 4, j 64 4; %s\n" % clause(16, "k", 4, cluster)))
     x, w = draw(3, 20, 8, 64), draw(3, 70, 8, 64)
     got, = model.forward([], [x, w], [((3, 20, 70), np.float32)])
     same("batches", model, got, in_slices(x.reshape(3, 20, 512), w.reshape(3, 70, 512).swapaxes(1, 2), 4), True)
 
 
-def tensor():
+def tensor(cluster):
     model = Model("""input a : bf16 [40, 1024]
 input b : bf16 [72, 1024]
 output y = einsum("i, k; j, k => i, j", f32(a), f32(b))
-""", schedule("y: tile i 64 32, j 64 32; block k 32 4\n"))
+""", schedule("y: tile i 64 32, j 64 32; %s\n" % clause(32, "k", 4, cluster)))
     a, b = to_bf16(draw(40, 1024)), to_bf16(draw(72, 1024))
     got, = model.forward([], [a, b], [((40, 72), np.float32)])
     same("bf16", model, got, from_bf16(a).astype(np.float64) @ from_bf16(b).astype(np.float64).T, False)
@@ -104,8 +109,14 @@ plain((64, 8, 64, 4), 4, "i, k; j, k", 70, 65, 256)
 plain((64, 8, 128, 8), 2, "k, i; k, j", 9, 132, 128)
 plain((32, 4, 64, 4), 8, "i, k; k, j", 33, 3, 512)
 plain((16, 4, 64, 4), 3, "k, i; j, k", 17, 68, 240)
-batched()
-tensor()
+for kind in False, True:
+    batched(kind)
+    tensor(kind)
+plain((64, 8, 64, 4), 4, "i, k; j, k", 70, 65, 256, True)
+plain((64, 8, 128, 8), 2, "k, i; k, j", 9, 132, 128, True)
+plain((32, 4, 64, 4), 8, "i, k; k, j", 33, 3, 512, True)
+for m in 0, 1, 17, 40:
+    plain((16, 4, 64, 4), 8, "i, k; k, j", m, 68, 512, True, "m")
 if "DRIVER" not in os.environ:
     print("%d of 4 faults are found" % planted())
 print("products in slices have their numbers")
