@@ -52,6 +52,8 @@ static bool combine(IxKind kind, Interval a, Interval b, Interval *result)
 	}
 }
 
+static bool is_zero(Interval a) { return a.lo == 0 && a.hi == 0; }
+
 bool ix_interval(const Program *program, const Ix *ix, const Interval *iters, Interval *result)
 {
 	Interval a, b;
@@ -64,6 +66,12 @@ bool ix_interval(const Program *program, const Ix *ix, const Interval *iters, In
 		result->hi = result->lo;
 		return constant;
 	}
-	return ix->kind != IX_VALUE && ix_interval(program, ix->a, iters, &a) &&
-	       ix_interval(program, ix->b, iters, &b) && combine(ix->kind, a, b, result);
+	if (ix->kind == IX_VALUE)
+		return false;
+	bool first = ix_interval(program, ix->a, iters, &a),
+	     second = ix_interval(program, ix->b, iters, &b);
+	*result = (Interval){0, 0};
+	if (ix->kind == IX_MUL && ((first && is_zero(a)) || (second && is_zero(b))))
+		return true;
+	return first && second && combine(ix->kind, a, b, result);
 }

@@ -44,7 +44,8 @@ static void check_axes(Verify *v, const Stmt *stmt)
 				size_mul(sizes, axis->stride, size_plus(sizes, axis->extent, -1)));
 	}
 	Size elements = v->program->buffers.at[stmt->value->buffer].elements;
-	FAIL_UNLESS(v, !size_is_bad(last) && size_ge(sizes, size_plus(sizes, elements, -1), last),
+	Size left = size_sub(sizes, size_plus(sizes, elements, -1), last);
+	FAIL_UNLESS(v, !size_is_bad(left) && size_ge(sizes, left, size_const(sizes, 0)),
 		    "a box of a tensor that is larger than its buffer");
 }
 
