@@ -15,5 +15,6 @@ config.excludes = [f for f in os.listdir(config.test_source_root) if not f.start
 config.test_exec_root = os.path.join(build, "test", "unit")
 config.environment["LSAN_OPTIONS"] = "suppressions=%s:print_suppressions=0" % os.path.join(
     root, "test", "lsan.supp")
+config.environment["ASAN_OPTIONS"] = "handle_sigill=1"
 config.environment["TSR_BUILD"] = build
 config.environment["XDG_CACHE_HOME"] = "/dev/null"  # no cache
