@@ -3,7 +3,7 @@
 
 #include "codegen/c_matrix.h"
 #include "codegen/cuda_text.h"
-#include "loops/fragment.h"
+#include "loops/group.h"
 
 /* The loop's chunks are a function of their own, in front of this one. */
 static void put_chunks(KernelText *k, const Stmt *stmt)
@@ -282,6 +282,8 @@ static PutLoop *loop_writer(const KernelText *k, const Stmt *stmt)
 		       : c_lanes_fit(k, stmt)	     ? c_lanes_loop
 						     : NULL;
 	case LOOP_UNROLL:
+		if (is_box_loop(stmt))
+			return cuda_box_loop;
 		return !k->device && c_lanes_written_out(k, stmt) ? c_put_written_out : NULL;
 	case LOOP_MATRIX: return k->tiles_used ? c_matrix_loop : NULL;
 	case LOOP_PARALLEL: return put_chunks;

@@ -33,6 +33,7 @@ typedef struct KernelText {
 	bool tiles_used; /* the sums are in tiles */
 	bool warps;	 /* ... whose iterations are warps */
 	bool turns;	 /* in a block that takes turns */
+	const Stmt *boxes; /* the loop of boxes of a result that is written; NULL */
 	int64_t role; /* ... of its loops of a block those are written that begin at this thread; or ROLE_ALL */
 	bool alone;   /* what is written stays one element, whatever the compiler does */
 } KernelText;

@@ -6,7 +6,16 @@
  *                                                    tsr_m64n128k16_bf16_01(&sums[...], &rows[...], &columns[...], 8192);
  *                                            TSR_GROUP_END;
  *
- * A copy takes a map of its tensor, an argument of its own behind those of the kernel.
+ * A warp writes boxes of a result to shared memory, from where its first lane has TMA store each:
+ *
+ *   unroll box in 0..2 through y_boxes[...] to y[...]     TSR_UNROLL
+ *     ...                                                 for (int64_t box = 0; box < 2; box++) {
+ *       y[...] = sums[...]                                        TSR_STORES_WAIT(1);
+ *                                                                 ... y_boxes[... + tsr_in_swizzle(...)] = ...
+ *                                                                 tsr_store_2(&y_boxes[...], &tsr_m2, ...);
+ *                                                         }
+ *
+ * A copy, or such a loop, takes a map of its tensor, an argument of its own behind those of the kernel.
  */
 #include <string.h>
 
@@ -210,6 +219,17 @@ void cuda_completion(KernelText *k, const Stmt *stmt)
 			visit);
 }
 
+/* Until none is read any more, where the kernel has any. */
+static void end_boxes(KernelText *k)
+{
+	for (size_t i = 0; i < k->use->copies.n; i++)
+		if (is_box_loop(k->use->copies.at[i])) {
+			c_kernel_indent(k);
+			fprintf(k->out, "TSR_STORES_WAIT(0);\n");
+			return;
+		}
+}
+
 /* All of the kernel's, in front of a block's work, with a barrier, or behind it. */
 void cuda_put_mbarriers(KernelText *k, bool end)
 {
@@ -225,10 +245,74 @@ void cuda_put_mbarriers(KernelText *k, bool end)
 			fprintf(k->out, "tsr_mbarriers(%s, %lld);\n", ring_of(k, id),
 				(long long)arrivals);
 	}
-	if (end)
+	if (end) {
+		end_boxes(k);
 		return;
+	}
 	c_kernel_indent(k);
 	fprintf(k->out, "TSR_BARRIER;\n");
+}
+
+/* ---- boxes of a result ---- */
+
+static const Ix *number(const KernelText *k, int64_t n)
+{
+	return ix_const(k->arena, k->m->program->sizes, n);
+}
+
+/* The warp's place of the box at hand. */
+static const Ix *first_of(const KernelText *k, const Stmt *loop)
+{
+	Program *program = (Program *)k->m->program;
+	const Ix *turn = ix_binary(program, IX_MOD, ix_iter(k->arena, loop->iter),
+				   number(k, GROUP_BOXES));
+	return ix_add(program, loop->ix, ix_mul(program, turn, number(k, box_elements(loop))));
+}
+
+const char *cuda_box_element(KernelText *k, const Ix *ix)
+{
+	const Stmt *loop = k->boxes;
+	Program *program = (Program *)k->m->program;
+	const Buffer *buffer = &program->buffers.at[loop->buffer];
+	return arena_printf(k->arena, "%s[%s + tsr_in_swizzle((int32_t)(%s), %zu)]",
+			    k->buffers[kernel_use_buffer(k->use, loop->buffer)],
+			    c_kernel_ix(k, first_of(k, loop)),
+			    c_kernel_ix(k, box_place(program, loop, ix)),
+			    dtype_bytes(buffer->dtype));
+}
+
+static void put_store(KernelText *k, const Stmt *loop)
+{
+	Program *program = (Program *)k->m->program;
+	c_kernel_indent(k);
+	fprintf(k->out, "tsr_store_%u(&%s, &tsr_m%u", loop->naxes,
+		c_buffer_element(k, loop->buffer, first_of(k, loop)), map_of(k, loop));
+	for (uint32_t i = 0; i < loop->naxes; i++) {
+		const Ix *box = ix_mul(program, ix_iter(k->arena, loop->iter),
+				       number(k, i ? 0 : loop->axes[0].box));
+		fprintf(k->out, ", %s", c_kernel_ix(k, ix_add(program, loop->axes[i].at, box)));
+	}
+	fprintf(k->out, ");\n");
+}
+
+void cuda_box_loop(KernelText *k, const Stmt *loop)
+{
+	const char *box = k->iters[loop->iter];
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_UNROLL\n");
+	c_kernel_indent(k);
+	fprintf(k->out, "for (int64_t %s = 0; %s < %s; %s++) {\n", box, box,
+		c_kernel_ix(k, loop->hi), box);
+	k->indent++;
+	c_kernel_indent(k);
+	fprintf(k->out, "TSR_STORES_WAIT(%d);\n", GROUP_BOXES - 1);
+	k->boxes = loop;
+	c_kernel_block(k, loop->body);
+	k->boxes = NULL;
+	put_store(k, loop);
+	k->indent--;
+	c_kernel_indent(k);
+	fprintf(k->out, "}\n");
 }
 
 /* ---- maps ---- */
@@ -236,7 +320,7 @@ void cuda_put_mbarriers(KernelText *k, bool end)
 /* The tensor's map on a host: its buffer from the first element on. */
 static void put_map(const KernelText *k, const Stmt *copy)
 {
-	uint32_t use = kernel_use_buffer(k->use, copy->value->buffer);
+	uint32_t use = kernel_use_buffer(k->use, box_tensor(copy));
 	fprintf(k->out, "tsr_map_of(%s", k->buffers[use]);
 	if (!size_is(k->m->program->sizes, k->use->buffers.at[use].base, 0))
 		fprintf(k->out, " - (%s)", c_size(k->m, k->use->buffers.at[use].base));

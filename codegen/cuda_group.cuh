@@ -57,6 +57,12 @@ TSR_INLINE void tsr_await(int64_t *ring, int32_t n, int32_t arrivals, int64_t vi
 			     : : "r"(tsr_mbarrier(ring, n, visit)), "r"((uint32_t)visit / (uint32_t)n & 1) : "memory");
 }
 
+/* Where element e of what is swizzled stands, in elements. */
+TSR_INLINE int32_t tsr_in_swizzle(int32_t element, int32_t bytes)
+{
+	return element ^ (element * bytes / 128 & 7) * (16 / bytes);
+}
+
 #define TSR_COPY(axes, at, ...) \
 	asm volatile("cp.async.bulk.tensor." axes ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" at "}], [%2];" \
 		     : : "r"(tsr_shared_at(to)), "l"(map), "r"(tsr_mbarrier(ring, n, visit)), __VA_ARGS__ : "memory")
@@ -80,6 +86,42 @@ TSR_INLINE void tsr_copy_5(void *to, const tsr_map *map, int64_t *ring, int32_t 
 			   int64_t d, int64_t e)
 {
 	TSR_COPY("5d", "%3, %4, %5, %6, %7", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "r"((int32_t)d), "r"((int32_t)e));
+}
+
+/* Lane 0 stores boxes for its warp: all that the warp has written to shared memory is fenced first. Until at most n of them
+ * are still read. */
+#define TSR_STORES_WAIT(n)                                                                           \
+	do {                                                                                         \
+		if (TSR_LANE == 0)                                                                   \
+			asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(n) : "memory");     \
+		__syncwarp();                                                                        \
+	} while (0)
+#define TSR_STORE(axes, at, ...)                                                                     \
+	asm volatile("fence.proxy.async.shared::cta;" : : : "memory");                               \
+	__syncwarp();                                                                                \
+	if (TSR_LANE != 0)                                                                           \
+		return;                                                                              \
+	asm volatile("cp.async.bulk.tensor." axes ".global.shared::cta.bulk_group [%0, {" at "}], [%1];" \
+		     : : "l"(map), "r"(tsr_shared_at(from)), __VA_ARGS__ : "memory");                \
+	asm volatile("cp.async.bulk.commit_group;" : : : "memory")
+TSR_INLINE void tsr_store_2(const void *from, const tsr_map *map, int64_t a, int64_t b)
+{
+	TSR_STORE("2d", "%2, %3", "r"((int32_t)a), "r"((int32_t)b));
+}
+
+TSR_INLINE void tsr_store_3(const void *from, const tsr_map *map, int64_t a, int64_t b, int64_t c)
+{
+	TSR_STORE("3d", "%2, %3, %4", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c));
+}
+
+TSR_INLINE void tsr_store_4(const void *from, const tsr_map *map, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	TSR_STORE("4d", "%2, %3, %4, %5", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "r"((int32_t)d));
+}
+
+TSR_INLINE void tsr_store_5(const void *from, const tsr_map *map, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e)
+{
+	TSR_STORE("5d", "%2, %3, %4, %5, %6", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "r"((int32_t)d), "r"((int32_t)e));
 }
 
 /* How wgmma is told of an operand: where it begins, bytes to the next 64 along its side, and from 8 lines to the next 8. */
@@ -109,6 +151,7 @@ typedef struct tsr_map {
 #define TSR_GROUP_BEGIN ((void)0)
 #define TSR_GROUP_END ((void)0)
 #define TSR_GROUP_WAIT(n) ((void)0)
+#define TSR_STORES_WAIT(n) ((void)0)
 
 /* Arrivals so far, and in the upper half bytes that have not come. */
 static inline void tsr_mbarriers(int64_t *ring, int32_t n, int32_t arrivals)
@@ -133,6 +176,11 @@ static inline void tsr_await(const int64_t *ring, int32_t n, int32_t arrivals, i
 {
 	if (visit >= 0 && ring[visit % n] != arrivals * (visit / n + 1))
 		__builtin_trap();
+}
+
+static inline int64_t tsr_in_swizzle(int64_t element, int32_t bytes)
+{
+	return element ^ (element * bytes / 128 & 7) * (16 / bytes);
 }
 
 static inline unsigned char *tsr_swizzled(const void *at)
@@ -166,23 +214,27 @@ static inline void tsr_copy_element(unsigned char *to, const unsigned char *from
 	}
 }
 
+/* An element of the tensor by its number in the box; NULL: it is outside of it. */
+static inline const unsigned char *tsr_in_box(const tsr_map *map, const int64_t *first, int64_t number)
+{
+	int64_t from = 0;
+	int inside = 1;
+	for (int32_t i = 0; i < map->n; i++) {
+		const int64_t at = first[i] + number % map->box[i];
+		inside &= at >= 0 && at < map->extent[i];
+		from += at * map->stride[i];
+		number /= map->box[i];
+	}
+	return inside ? map->at + from * map->bytes : NULL;
+}
+
 static inline void tsr_copy(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, const int64_t *first)
 {
 	int64_t elements = 1;
 	for (int32_t i = 0; i < map->n; i++)
 		elements *= map->box[i];
-	for (int64_t k = 0; k < elements; k++) {
-		int64_t rest = k, from = 0;
-		int inside = 1;
-		for (int32_t i = 0; i < map->n; i++) {
-			const int64_t at = first[i] + rest % map->box[i];
-			inside &= at >= 0 && at < map->extent[i];
-			from += at * map->stride[i];
-			rest /= map->box[i];
-		}
-		tsr_copy_element(tsr_swizzled((unsigned char *)to + k * map->bytes),
-				 inside ? map->at + from * map->bytes : NULL, map->bytes);
-	}
+	for (int64_t k = 0; k < elements; k++)
+		tsr_copy_element(tsr_swizzled((unsigned char *)to + k * map->bytes), tsr_in_box(map, first, k), map->bytes);
 	ring[visit % n] -= elements * map->bytes * ((int64_t)1 << 32);
 }
 #define TSR_COPY(to, map, ring, n, visit, ...) tsr_copy(to, map, ring, n, visit, (const int64_t[]){__VA_ARGS__})
@@ -190,6 +242,23 @@ static inline void tsr_copy(void *to, const tsr_map *map, int64_t *ring, int32_t
 #define tsr_copy_3 TSR_COPY
 #define tsr_copy_4 TSR_COPY
 #define tsr_copy_5 TSR_COPY
+
+static inline void tsr_store(const void *from, const tsr_map *map, const int64_t *first)
+{
+	int64_t elements = 1;
+	for (int32_t i = 0; i < map->n; i++)
+		elements *= map->box[i];
+	for (int64_t k = 0; k < elements; k++) {
+		unsigned char *to = (unsigned char *)(uintptr_t)tsr_in_box(map, first, k);
+		if (to != NULL)
+			memcpy(to, (const unsigned char *)from + tsr_in_swizzle(k, map->bytes) * map->bytes, (size_t)map->bytes);
+	}
+}
+#define TSR_STORE(from, map, ...) tsr_store(from, map, (const int64_t[]){__VA_ARGS__})
+#define tsr_store_2 TSR_STORE
+#define tsr_store_3 TSR_STORE
+#define tsr_store_4 TSR_STORE
+#define tsr_store_5 TSR_STORE
 
 /* An operand has lines of 128 bytes along k, or, turned, along its side: `next` bytes from those to the next. */
 typedef struct tsr_operand {

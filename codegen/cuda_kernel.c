@@ -2,6 +2,7 @@
 #include "base/size_order.h"
 #include "codegen/cuda_text.h"
 #include "loops/cluster.h"
+#include "loops/group.h"
 #include "loops/verify_gpu.h"
 
 /* ---- functions of the GPU ---- */
@@ -296,7 +297,7 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 		fprintf(out, "\t(void)tsr_none;\n");
 	for (size_t i = 0; i < k.use->copies.n; i++) /* it may be read by its map alone */
 		fprintf(out, "\t(void)%s;\n",
-			k.buffers[kernel_use_buffer(k.use, k.use->copies.at[i]->value->buffer)]);
+			k.buffers[kernel_use_buffer(k.use, box_tensor(k.use->copies.at[i]))]);
 	if (loops.n)
 		put_grid(&k, &loops);
 	else

@@ -70,7 +70,9 @@ static const char *new_name(Lanes *l)
 /* The element of the first lane. */
 static const char *first_element(const Lanes *l, BufferId buffer, const Ix *ix)
 {
-	return c_buffer_element(l->k, buffer, ix_of_first_lane(program_of(l), ix, l->loop->iter));
+	const Ix *first = ix_of_first_lane(program_of(l), ix, l->loop->iter);
+	bool boxed = l->k->boxes && l->k->boxes->tensor == buffer;
+	return boxed ? cuda_box_element(l->k, first) : c_buffer_element(l->k, buffer, first);
 }
 
 /* An element of a buffer: that of each lane. */

@@ -2,6 +2,7 @@
 #include "base/size_program.h"
 #include "codegen/cuda_text.h"
 #include "loops/cluster.h"
+#include "loops/group.h"
 #include "loops/steps.h"
 #include "loops/verify_gpu.h"
 #include "target/gpu.h"
@@ -176,7 +177,8 @@ static void put_args(FILE *out, const Module *m, const ProgramRoutine *r, const 
 	}
 	for (size_t i = 0; i < use->copies.n; i++) {
 		const Stmt *copy = use->copies.at[i];
-		fprintf(out, "%stensor %%%u", comma, copy->value->buffer);
+		fprintf(out, "%s%s %%%u", comma, is_box_loop(copy) ? "result" : "tensor",
+			box_tensor(copy));
 		for (uint32_t k = 0; k < copy->naxes; k++) {
 			const TensorAxis *axis = &copy->axes[k];
 			fprintf(out, " of %lld in %s", (long long)axis->box,

@@ -41,6 +41,9 @@ bool cuda_is_rounds(const Stmt *loop);
 void cuda_group_loop(KernelText *k, const Stmt *loop);
 void cuda_put_group_functions(FILE *out, const Module *module);
 void cuda_completion(KernelText *k, const Stmt *stmt);
+/* ... a loop of boxes; an element that it stores, where that is on its way. */
+void cuda_box_loop(KernelText *k, const Stmt *loop);
+const char *cuda_box_element(KernelText *k, const Ix *ix);
 void cuda_put_mbarriers(KernelText *k, bool end);
 void cuda_put_maps(const KernelText *k);
 
@@ -88,6 +91,7 @@ void cuda_put_maps(const KernelText *k);
  *                                                     bytes: of each axis what a box has, its extent and the elements
  *                                                     between neighbours, the innermost first; of f32 elements are
  *                                                     rounded to tf32
+ *             | "result" ID ("of" NUMBER "in" SIZE "by" SIZE)+    ... of one that boxes are stored to, as they are
  *   ID       := "%" NUMBER                                  a buffer
  *
  *   SIZE     := PRODUCT (("+" | "-") PRODUCT)*;  PRODUCT := FACTOR (("*" | "/") FACTOR)*, quotients are exact

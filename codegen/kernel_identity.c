@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "codegen/kernel_use.h"
+#include "loops/group.h"
 
 #include "base/diag.h"
 #include "base/pointer_map.h"
@@ -126,11 +127,8 @@ static void put_value(Writer *w, const Value *value)
 		put_value(w, value->args[i]);
 }
 
-static void put_completion(Writer *w, const Stmt *stmt)
+static void put_axes(Writer *w, const Stmt *stmt)
 {
-	put_buffer(w, stmt->mbarrier);
-	put_ix(w, stmt->visit);
-	put(w, (uint64_t)stmt->bytes);
 	put(w, stmt->naxes);
 	for (uint32_t i = 0; i < stmt->naxes; i++) {
 		put_ix(w, stmt->axes[i].at);
@@ -138,6 +136,21 @@ static void put_completion(Writer *w, const Stmt *stmt)
 		put_size(w, stmt->axes[i].stride);
 		put(w, (uint64_t)stmt->axes[i].box);
 	}
+}
+
+static void put_completion(Writer *w, const Stmt *stmt)
+{
+	put_buffer(w, stmt->mbarrier);
+	put_ix(w, stmt->visit);
+	put(w, (uint64_t)stmt->bytes);
+	put_axes(w, stmt);
+}
+
+static void put_boxes(Writer *w, const Stmt *stmt)
+{
+	put_buffer(w, stmt->buffer);
+	put_buffer(w, stmt->tensor);
+	put_axes(w, stmt);
 }
 
 static void put_stmt(Writer *w, const Stmt *stmt)
@@ -179,6 +192,8 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 		put(w, (uint64_t)stmt->pending << 1 | stmt->products);
 	if (stmt->visit)
 		put_completion(w, stmt);
+	if (is_box_loop(stmt))
+		put_boxes(w, stmt);
 	if (stmt->value)
 		put_value(w, stmt->value);
 	if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH || stmt->kind == LOOP_COPY)

@@ -2,6 +2,7 @@
  * that was seen already is not walked again, so the walk takes time linear in the size of the
  * graph. */
 #include "codegen/kernel_use.h"
+#include "loops/group.h"
 
 #include "base/diag.h"
 #include "base/pointer_map.h"
@@ -138,19 +139,24 @@ static void use_check(Walk *w, const Stmt *stmt)
 }
 
 /* The sizes are those of the map that the launch makes. */
-static void use_copy(Walk *w, const Stmt *stmt)
+static void use_boxes(Walk *w, const Stmt *stmt)
 {
 	walk_ix(w, stmt->ix);
-	walk_ix(w, stmt->visit);
 	use_buffer(w, stmt->buffer, true);
-	use_buffer(w, stmt->value->buffer, false);
-	use_buffer(w, stmt->mbarrier, true);
+	use_buffer(w, box_tensor(stmt), is_box_loop(stmt));
 	for (uint32_t i = 0; i < stmt->naxes; i++) {
 		walk_ix(w, stmt->axes[i].at);
 		use_size(w, stmt->axes[i].extent);
 		use_size(w, stmt->axes[i].stride);
 	}
 	PUSH(w->arena, w->use->copies, stmt);
+}
+
+static void use_copy(Walk *w, const Stmt *stmt)
+{
+	use_boxes(w, stmt);
+	walk_ix(w, stmt->visit);
+	use_buffer(w, stmt->mbarrier, true);
 }
 
 static void walk_conds(Walk *w, const Stmt *stmt)
@@ -172,6 +178,8 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 			PUSH(w->arena, w->use->chunks, stmt);
 		walk_ix(w, stmt->lo);
 		walk_ix(w, stmt->hi);
+		if (is_box_loop(stmt))
+			use_boxes(w, stmt);
 		break;
 	case LOOP_IF: walk_conds(w, stmt); break;
 	case LOOP_LOCAL:

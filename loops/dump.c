@@ -7,6 +7,7 @@
 
 #include "loops/dump.h"
 
+#include "loops/group.h"
 #include "loops/walk.h"
 
 static void dump_ix(const Dump *d, const Ix *ix, int level);
@@ -283,11 +284,10 @@ static void dump_completion(const Dump *d, const Stmt *stmt)
 		fprintf(d->out, " bytes %" PRId64, stmt->bytes);
 }
 
-static void dump_copy(const Dump *d, const Stmt *stmt)
+/* "x[round*64 of 64 in k by 1, ...]" */
+static void dump_axes(const Dump *d, BufferId tensor, const Stmt *stmt)
 {
-	fprintf(d->out, "copy %s[", dump_buffer_name(d, stmt->buffer));
-	dump_ix(d, stmt->ix, 0);
-	fprintf(d->out, "] = %s[", dump_buffer_name(d, stmt->value->buffer));
+	fprintf(d->out, "%s[", dump_buffer_name(d, tensor));
 	for (uint32_t i = 0; i < stmt->naxes; i++) {
 		const TensorAxis *axis = &stmt->axes[i];
 		fprintf(d->out, "%s", i ? ", " : "");
@@ -297,8 +297,25 @@ static void dump_copy(const Dump *d, const Stmt *stmt)
 		fprintf(d->out, " by ");
 		size_print(d->out, d->program->sizes, axis->stride);
 	}
-	fprintf(d->out, "] at ");
+	fprintf(d->out, "]");
+}
+
+static void dump_copy(const Dump *d, const Stmt *stmt)
+{
+	fprintf(d->out, "copy %s[", dump_buffer_name(d, stmt->buffer));
+	dump_ix(d, stmt->ix, 0);
+	fprintf(d->out, "] = ");
+	dump_axes(d, stmt->value->buffer, stmt);
+	fprintf(d->out, " at ");
 	dump_completion(d, stmt);
+}
+
+static void dump_boxes(const Dump *d, const Stmt *stmt)
+{
+	fprintf(d->out, " through %s[", dump_buffer_name(d, stmt->buffer));
+	dump_ix(d, stmt->ix, 0);
+	fprintf(d->out, "] to ");
+	dump_axes(d, stmt->tensor, stmt);
 }
 
 /* The statement's names are seen in its body, a local's from there on. */
@@ -319,7 +336,11 @@ static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
 	name_stmt(d, stmt);
 	fprintf(d->out, "%*s", 2 * depth, "");
 	switch (stmt->kind) {
-	case LOOP_FOR: dump_for(d, stmt); break;
+	case LOOP_FOR:
+		dump_for(d, stmt);
+		if (is_box_loop(stmt))
+			dump_boxes(d, stmt);
+		break;
 	case LOOP_IF:
 		fprintf(d->out, "if ");
 		dump_conds(d, stmt);

@@ -15,6 +15,21 @@
  * k and then the next ones. Elements of f32, which are no casts, lie along k. The instructions run at some time until a
  * `wait products` of the threads, and read the operands until then.
  */
+/* Boxes of a result, which TMA stores for warps from shared memory, in turn from two places of each warp:
+ *
+ *   unroll box in 0..2 through y_boxes[row*2048] to y[columns*64 of 32 in n by 1, rows*128 + row*16 of 16 in m by n]
+ *     unroll q in 0..4
+ *       warp i in 0..16
+ *         warp j in 0..4
+ *           if rows*128 + row*16 + i < m
+ *             if columns*64 + box*32 + q*8 + j*2 + 1 < n
+ *               vector lane in 0..2
+ *                 y[(rows*128 + row*16 + i)*n + columns*64 + box*32 + q*8 + j*2 + lane] =
+ *                   sums[row, column, 0, box*4 + q, i, j*2 + lane]
+ *
+ * An iteration stores the elements of one box, which are below the axes' extents, once each: those of iteration b are b
+ * boxes further along the first axis. That is all that the loop means; where elements are on their way is for hardware to know.
+ */
 #ifndef TSR_LOOPS_GROUP_H
 #define TSR_LOOPS_GROUP_H
 
@@ -25,7 +40,8 @@ enum {
 	GROUP_LINE = 128,    /* bytes */
 	GROUP_ALIGNED = 16,  /* bytes that strides of what TMA copies are a multiple of */
 	GROUP_COLUMNS = 256, /* at most */
-	GROUP_SWIZZLE = 1024 /* bytes after which the places in shared memory repeat */
+	GROUP_SWIZZLE = 1024, /* bytes after which the places in shared memory repeat */
+	GROUP_BOXES = 2	      /* of a warp that are on their way */
 };
 
 /* Elements of a line, and those after which places repeat. */
@@ -59,5 +75,22 @@ static inline bool is_group_loop(const Stmt *stmt)
  * are was shown before. */
 const char *group_nest(Program *program, const Kernel *kernel, const Stmt *row, const Stmt *loop,
 		       GroupNest *nest);
+
+/* Is the statement a loop of boxes of a result? */
+static inline bool is_box_loop(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_FOR && stmt->naxes > 0;
+}
+/* The tensor that a copy, or such a loop, has a map of. */
+static inline BufferId box_tensor(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_COPY ? stmt->value->buffer : stmt->tensor;
+}
+/* boxes.c: elements of a box. */
+int64_t box_elements(const Stmt *stmt);
+/* ... of an element that the loop stores at `ix`, where it is in its box. Requires: box_fault finds none. */
+const Ix *box_place(Program *program, const Stmt *loop, const Ix *ix);
+/* ... the first statement that breaks a rule of such loops, and the rule; NULL: there is none. */
+const Stmt *box_fault(Program *program, const Kernel *kernel, const char **rule);
 
 #endif

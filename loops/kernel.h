@@ -152,14 +152,16 @@ struct Stmt {
 	LocalId local;	      /* LOCAL, SET */
 	const Ix *const *ixs; /* SET */
 	uint32_t nixs;
-	BufferId buffer;    /* STORE, PREFETCH, COPY */
-	const Ix *ix;	    /* STORE, CHECK, PREFETCH, COPY: of the first element */
+	BufferId buffer;    /* STORE, PREFETCH, COPY; FOR of boxes: shared, where they are on their way */
+	const Ix *ix;	    /* STORE, CHECK, PREFETCH, COPY, FOR of boxes: of the first element */
 	bool async;	    /* STORE: of what is loaded, there behind a WAIT for its group */
 	int64_t pending;    /* WAIT: groups that may not have come */
 	bool products;	    /* WAIT: of products of a warpgroup, not of copies */
 	const TensorAxis *
-		axes; /* COPY, of the tensor that `value` loads the first element of; the innermost first */
+		axes; /* COPY, of the tensor that `value` loads the first element of; FOR of boxes, UNROLL, of `tensor`: of the
+			 first box; the innermost first */
 	uint32_t naxes;
+	BufferId tensor; /* FOR of boxes: what iterations store */
 	BufferId
 		mbarrier; /* COPY, ARRIVE, AWAIT, at the number `visit` of all that complete there */
 	const Ix *visit;

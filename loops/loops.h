@@ -129,6 +129,8 @@
  * strides, or 0 where one of these is not below its axis' size. It stores them at any time until a completion of the
  * MBARRIER has been awaited.
  *
+ * An UNROLL loop `through BUFFER[IX] to BUFFER[AXES]` is one of boxes of a result, of the warps of a warpgroup: group.h.
+ *
  * A buffer of `arrivals N` is a ring of mbarriers: the elements take completions in turn, number v the element v modulo
  * its elements. A completion is there when N threads (iterations of loops of a block around, where those hold loops of a
  * warp warps) have arrived, and the bytes have come that they said would; nothing is below 0. AWAIT waits for it. So

@@ -41,6 +41,8 @@ static int64_t count_of(LoopsParser *p)
 	return n;
 }
 
+static void parse_boxes(LoopsParser *p, Stmt *stmt);
+
 static void parse_manner(LoopsParser *p, Stmt *stmt, Sym *slot)
 {
 	stmt->step = take_here(p, "step") ? count_of(p) : 1;
@@ -62,6 +64,8 @@ static void parse_manner(LoopsParser *p, Stmt *stmt, Sym *slot)
 	if (stmt->loop == LOOP_BLOCK && take_here(p, "behind"))
 		stmt->threads = count_of(p);
 	stmt->independent = take_here(p, "independent");
+	if (stmt->loop == LOOP_UNROLL && take_here(p, "through"))
+		parse_boxes(p, stmt);
 }
 
 static Stmt *parse_for(LoopsParser *p, LoopKind kind, int32_t indent)
@@ -255,21 +259,35 @@ static TensorAxis parse_axis(LoopsParser *p)
 	return axis;
 }
 
-static Stmt *parse_copy(LoopsParser *p)
+static const TensorAxis *parse_axes(LoopsParser *p, uint32_t *n)
 {
 	VEC(TensorAxis) axes = {0};
+	lex_want(p, "[");
+	do
+		PUSH(p->arena, axes, parse_axis(p));
+	while (!p->failed && axes.n < TENSOR_AXES_MOST && lex_take(p, ","));
+	lex_want(p, "]");
+	*n = (uint32_t)axes.n;
+	return axes.at;
+}
+
+static void parse_boxes(LoopsParser *p, Stmt *stmt)
+{
+	stmt->buffer = buffer_wanted(p);
+	stmt->ix = parse_ixs(p, 1)[0];
+	lex_want(p, "to");
+	stmt->tensor = buffer_wanted(p);
+	stmt->axes = parse_axes(p, &stmt->naxes);
+}
+
+static Stmt *parse_copy(LoopsParser *p)
+{
 	p->at++;
 	Box box = {.to = buffer_wanted(p)};
 	box.ix = parse_ixs(p, 1)[0];
 	lex_want(p, "=");
 	box.from = buffer_wanted(p);
-	lex_want(p, "[");
-	do
-		PUSH(p->arena, axes, parse_axis(p));
-	while (!p->failed && axes.n < TENSOR_AXES_MOST && lex_take(p, ","));
-	box.axes = axes.at;
-	box.naxes = (uint32_t)axes.n;
-	lex_want(p, "]");
+	box.axes = parse_axes(p, &box.naxes);
 	lex_want(p, "at");
 	Visit visit = parse_visit(p);
 	Stmt *stmt = p->failed ? stmt_empty(p, LOOP_COPY) : stmt_copy(p->program, &box, visit);

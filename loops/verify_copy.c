@@ -21,7 +21,7 @@ void verify_completion(Verify *v, const Stmt *stmt)
 	verify_ix(v, stmt->visit);
 }
 
-/* Of the tensor: what lies at the axes is in the buffer. */
+/* Of the tensor: what lies at the axes is in the buffer. Requires: it is one, and stmt->buffer. */
 static void check_axes(Verify *v, const Stmt *stmt)
 {
 	Sizes *sizes = v->program->sizes;
@@ -43,7 +43,7 @@ static void check_axes(Verify *v, const Stmt *stmt)
 		last = size_add(sizes, last,
 				size_mul(sizes, axis->stride, size_plus(sizes, axis->extent, -1)));
 	}
-	Size elements = v->program->buffers.at[stmt->value->buffer].elements;
+	Size elements = v->program->buffers.at[box_tensor(stmt)].elements;
 	Size left = size_sub(sizes, size_plus(sizes, elements, -1), last);
 	FAIL_UNLESS(v, !size_is_bad(left) && size_ge(sizes, left, size_const(sizes, 0)),
 		    "a box of a tensor that is larger than its buffer");
@@ -68,6 +68,24 @@ void verify_copy(Verify *v, const Stmt *stmt)
 		    "a box of another type");
 	check_axes(v, stmt);
 	verify_completion(v, stmt);
+}
+
+void verify_boxes(Verify *v, const Stmt *stmt)
+{
+	if (!verify_buffer(v, stmt->buffer) || !verify_buffer(v, stmt->tensor))
+		return;
+	const Buffer *on_way = &v->program->buffers.at[stmt->buffer],
+		     *to = &v->program->buffers.at[stmt->tensor];
+	FAIL_UNLESS(v, stmt->loop == LOOP_UNROLL && v->nblocks > 0 && !v->vector,
+		    "boxes in a loop that is not written out");
+	FAIL_UNLESS(v,
+		    on_way->swizzled && on_way->shared && on_way->dtype == to->dtype &&
+			    (to->dtype == DTYPE_BF16 || to->dtype == DTYPE_F16 ||
+			     to->dtype == DTYPE_F32),
+		    "boxes that are not through a swizzled buffer of their type");
+	FAIL_UNLESS(v, !to->shared, "boxes of no tensor");
+	verify_ix(v, stmt->ix);
+	check_axes(v, stmt);
 }
 
 /* Products are awaited by the threads of a loop of a block, copies by all threads. */

@@ -126,6 +126,7 @@ static bool is_gpu_stmt(const void *of, const Stmt *stmt)
 	return stmt->kind == LOOP_BARRIER || stmt->kind == LOOP_COMMIT || stmt->kind == LOOP_WAIT ||
 	       stmt->kind == LOOP_COPY || stmt->kind == LOOP_ARRIVE || stmt->kind == LOOP_AWAIT ||
 	       (stmt->kind == LOOP_STORE && stmt->async) || is_group_loop(stmt) ||
+	       is_box_loop(stmt) ||
 	       (stmt->kind == LOOP_FOR && (stmt->loop == LOOP_CLUSTER || stmt->loop == LOOP_BLOCK ||
 					   stmt->loop == LOOP_GRID || stmt->loop == LOOP_WARP));
 }
@@ -285,6 +286,8 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 	if (gpu && together > gpu->threads_most)
 		return (LoopsFault){kernel, root, "more threads a block than the GPU has"};
 	if (gpu && (other = mbarrier_fault(program, kernel, &rule)))
+		return (LoopsFault){kernel, other, rule};
+	if (gpu && (other = box_fault(program, kernel, &rule)))
 		return (LoopsFault){kernel, other, rule};
 	if (is_mixed(program, kernel))
 		return (LoopsFault){

@@ -1,4 +1,5 @@
 /* The rules of the grammar of loops.h for statements: what may stand in which loop. */
+#include "loops/group.h"
 #include "loops/multiple.h"
 #include "loops/verify_gpu.h"
 #include "loops/verify_walk.h"
@@ -38,6 +39,8 @@ static void check_body(Verify *v, const Stmt *stmt)
 static void check_for(Verify *v, const Stmt *stmt)
 {
 	check_counting(v, stmt);
+	if (is_box_loop(stmt) && !v->fault->rule)
+		verify_boxes(v, stmt);
 	if (v->fault->rule)
 		return;
 	verify_loop_kind(v, stmt);

@@ -66,6 +66,7 @@ void verify_matrix_loop(const Verify *v, const Stmt *loop);
 
 /* Note what such a statement breaks: COPY; ARRIVE or AWAIT; COMMIT or WAIT. */
 void verify_copy(Verify *v, const Stmt *copy);
+void verify_boxes(Verify *v, const Stmt *loop); /* a loop of boxes */
 void verify_completion(Verify *v, const Stmt *stmt);
 void verify_wait(Verify *v, const Stmt *stmt);
 

@@ -3,6 +3,7 @@
  * stand: expressions of kernels are shallow, and lists are short.
  */
 #include "loops/dependence.h"
+#include "loops/group.h"
 #include "loops/walk.h"
 
 void ix_each_value(const Ix *ix, SeeValue see, void *of)
@@ -152,7 +153,7 @@ static void touch_stmt(void *of, const Stmt *stmt)
 	stmt_each_value(stmt, touch_loaded, of);
 	if (stmt->kind == LOOP_PREFETCH)
 		touch(of, stmt->buffer, true, false);
-	if (stmt->kind == LOOP_COPY)
+	if (stmt->kind == LOOP_COPY || is_box_loop(stmt))
 		touch(of, stmt->buffer, false, true);
 	if (stmt->visit)
 		touch(of, stmt->mbarrier, true, true);

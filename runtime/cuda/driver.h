@@ -68,6 +68,7 @@ enum {
 	CU_POINTER_RANGE_START = 11,
 	CU_POINTER_RANGE_BYTES = 12,
 	CU_TENSOR_F16 = 6,
+	CU_TENSOR_F32 = 7,
 	CU_TENSOR_BF16 = 9,
 	CU_TENSOR_TF32 = 11,	   /* f32, rounded as it is copied */
 	CU_TENSOR_SWIZZLE_128 = 3, /* bytes */

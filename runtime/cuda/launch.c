@@ -65,8 +65,9 @@ static int set_map(const Runner *r, const PlanArg *arg, unsigned char *map)
 		return code;
 	uint64_t at = place_of(r, arg->index);
 	int type = buffer->dtype == DTYPE_BF16	? CU_TENSOR_BF16
-		   : buffer->dtype == DTYPE_F32 ? CU_TENSOR_TF32
-						: CU_TENSOR_F16;
+		   : buffer->dtype == DTYPE_F16 ? CU_TENSOR_F16
+		   : arg->stored		? CU_TENSOR_F32
+						: CU_TENSOR_TF32;
 	char what[200];
 	snprintf(what, sizeof what, "the map of %.150s", buffer->name);
 	return device_check(

@@ -63,6 +63,7 @@ typedef struct PlanArg {
 	tsr_size base; /* elements; n is 0: none */
 	const PlanAxis *axes; /* TENSOR: the innermost first */
 	uint32_t naxes;
+	bool stored; /* TENSOR: boxes are stored to it, not read of it */
 } PlanArg;
 
 #define PLAN_NONE UINT32_MAX

@@ -224,14 +224,20 @@ static void read_tensor(Reader *r, PlanArg *arg)
 		text_fault(&r->text, "a tensor is of f16, bf16 or f32");
 }
 
+static bool begins(const Reader *r, const char *text)
+{
+	size_t n = strlen(text);
+	return (size_t)(r->text.end - r->text.at) > n && memcmp(r->text.at, text, n) == 0;
+}
+
 static void read_arg(Reader *r)
 {
-	static const char tensor[] = "tensor %";
 	PlanArg *arg = &r->memory->args[r->nargs++];
-	if ((size_t)(r->text.end - r->text.at) >= sizeof tensor &&
-	    memcmp(r->text.at, tensor, sizeof tensor - 1) == 0) {
-		text_takes(&r->text, "tensor");
+	bool result = begins(r, "result %");
+	if (result || begins(r, "tensor %")) {
+		text_takes(&r->text, result ? "result" : "tensor");
 		read_tensor(r, arg);
+		arg->stored = result;
 		return;
 	}
 	if (r->text.at < r->text.end && *r->text.at == '%') {

@@ -76,6 +76,9 @@ static unsigned char *in_shared(PtxThread *t, uint64_t address, uint32_t bytes, 
 			  verb(access));
 		return NULL;
 	}
+	if (owner->touched != NULL && owner == t->block && access == ACCESS_WRITE &&
+	    !ptx_proxy_write(t, owner, offset, bytes))
+		return NULL;
 	if (owner->touched != NULL && !ptx_race(t, owner, offset, bytes, access))
 		return NULL;
 	return owner->shared + offset;

@@ -106,6 +106,7 @@ typedef enum PtxKind {
 	KIND_GROUP_COMMIT,
 	KIND_GROUP_WAIT, /* offset: groups that may be under way */
 	KIND_NANOSLEEP,
+	KIND_PROXY_FENCE,
 	KIND_GRID_WAIT /* for the launch in front */
 } PtxKind;
 

@@ -409,7 +409,9 @@ static void decode_plain(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 {
 	const char *base = s->words[0];
 	bool waits = strcmp(base, "griddepcontrol") == 0 && ptx_has(s, "wait");
+	bool proxies = strcmp(base, "fence") == 0 && ptx_has(s, "proxy") && ptx_has(s, "async");
 	in->kind = waits		       ? KIND_GRID_WAIT
+		   : proxies		       ? KIND_PROXY_FENCE
 		   : strcmp(base, "ret") == 0  ? KIND_RET
 		   : strcmp(base, "exit") == 0 ? KIND_EXIT
 		   : strcmp(base, "trap") == 0 ? KIND_TRAP

@@ -148,24 +148,25 @@ static void decode_bulk(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 	in->more = ptx_more(p, more, 3);
 }
 
-/* cp.async.bulk.tensor.Nd.shared::cluster.global[.tile].mbarrier::complete_tx::bytes [to], [map, {at, ...}], [mbarrier] */
+/* cp.async.bulk.tensor.Nd.shared::cluster.global[.tile].mbarrier::complete_tx::bytes [to], [map, {at, ...}], [mbarrier]
+ * cp.async.bulk.tensor.Nd.global.shared::cta[.tile].bulk_group [map, {at, ...}], [from] */
 static void decode_tensor(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 {
 	static const char *const axes[] = {"1d", "2d", "3d", "4d", "5d"};
-	ptx_count(p, s, 3, 3);
-	const PtxOperand *to = ptx_memory(p, s, 0), *map = ptx_memory(p, s, 1),
-			 *mbarrier = ptx_memory(p, s, 2);
+	bool load = ptx_has(s, "mbarrier::complete_tx::bytes");
+	ptx_count(p, s, load ? 3 : 2, load ? 3 : 2);
+	const PtxOperand *shared = ptx_memory(p, s, load ? 0 : 1), *map = ptx_memory(p, s, load ? 1 : 0),
+			 *mbarrier = load ? ptx_memory(p, s, 2) : shared;
 	for (int i = 0; i < 5; i++)
 		in->n = ptx_has(s, axes[i]) ? (uint16_t)(i + 1) : in->n;
-	if (!ptx_has(s, "mbarrier::complete_tx::bytes") || !ptx_has(s, "global") ||
-	    ptx_has(s, "im2col") || ptx_has(s, "multicast::cluster") || in->n == 0 ||
-	    map->n != in->n)
+	if (load == ptx_has(s, "bulk_group") || !ptx_has(s, "global") || ptx_has(s, "im2col") ||
+	    ptx_has(s, "multicast::cluster") || in->n == 0 || map->n != in->n)
 		ptx_unknown(p, s);
 	in->kind = KIND_TENSOR;
-	in->sub = BULK_LOAD;
+	in->sub = load ? BULK_LOAD : BULK_STORE;
 	in->space = SPACE_SHARED;
-	in->a = to->at;
-	in->offset = to->offset;
+	in->a = shared->at;
+	in->offset = shared->offset;
 	in->b = map->at;
 	int32_t more[3] = {ptx_constant(p, (uint64_t)map->offset), mbarrier->at,
 			   ptx_constant(p, (uint64_t)mbarrier->offset)};

@@ -98,10 +98,11 @@ static bool all_there(PtxThread *t, const PtxInstr *in, PtxThread *first)
 		PtxThread *one = &first[i];
 		if (one->wait == WAIT_ENDED)
 			ptx_fault(t, FAULT_SYNC, "waits for thread %u of its warpgroup, which has ended", one->index);
-		else if (one->wait == WAIT_COLLECTIVE && ptx_thread_at(one) != in)
+		else if (one->wait == WAIT_COLLECTIVE && ptx_thread_at(one) != in &&
+			 ptx_thread_at(one)->kind == KIND_GROUP_MULTIPLY)
 			ptx_fault(t, FAULT_SYNC, "and thread %u of its warpgroup are at different instructions: line %u",
 				  one->index, ptx_thread_at(one)->line);
-		if (one->wait != WAIT_COLLECTIVE || t->block->run->failed)
+		if (one->wait != WAIT_COLLECTIVE || ptx_thread_at(one) != in || t->block->run->failed)
 			return false;
 	}
 	for (int i = 1; i < GROUP; i++)

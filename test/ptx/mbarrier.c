@@ -166,9 +166,11 @@ void ptx_bulk(PtxThread *t, PtxInstr *in)
 	PtxAsync a = {.thread = t, .in = in, .store = store, .group = t->bulk_group};
 	a.to = ptx_value(t, in->a) + (uint64_t)in->offset;
 	if (in->kind == KIND_TENSOR) {
-		a.mbarrier = ptx_value(t, more[1]) + ptx_value(t, more[2]);
-		if (ptx_tensor_begin(t, in, &a) && copy(t, in, &a) &&
-		    object(t, in, a.mbarrier) != NULL)
+		a.from = a.to;
+		if (!store)
+			a.mbarrier = ptx_value(t, more[1]) + ptx_value(t, more[2]);
+		if (ptx_tensor_begin(t, in, &a) && (!store || ptx_proxy_sees(t, a.from, a.bytes)) &&
+		    copy(t, in, &a) && (store || object(t, in, a.mbarrier) != NULL))
 			submit(t, a);
 		return;
 	}
@@ -184,7 +186,8 @@ void ptx_bulk(PtxThread *t, PtxInstr *in)
 	}
 	if (!store)
 		a.mbarrier = ptx_value(t, more[1]) + ptx_value(t, more[2]);
-	if (copy(t, in, &a) && (store || object(t, in, a.mbarrier) != NULL))
+	if ((!store || ptx_proxy_sees(t, a.from, a.bytes)) && copy(t, in, &a) &&
+	    (store || object(t, in, a.mbarrier) != NULL))
 		submit(t, a);
 }
 

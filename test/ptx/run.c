@@ -276,6 +276,7 @@ static bool other(PtxThread *t, PtxInstr *in)
 	case KIND_ACTIVEMASK: t->regs[in->d] = UINT64_C(1) << t->index % WARP; break;
 	case KIND_CLUSTER:
 	case KIND_RANK: cluster_address(t, in); break;
+	case KIND_PROXY_FENCE: t->fences++; break;
 	case KIND_GRID_WAIT: t->follows = true; break;
 	case KIND_NANOSLEEP:
 		t->wait = WAIT_TURN;

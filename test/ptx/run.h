@@ -74,6 +74,7 @@ typedef struct PtxThread {
 	uint64_t phase; /* of the cluster's barrier that it has arrived at */
 	uint32_t bulk_group;
 	uint32_t products; /* of a warpgroup: the group that is open */
+	uint32_t fences;   /* of proxies that it has made */
 	bool follows;	   /* it has waited for the launch in front, if its own is early */
 	VEC(PtxCopy) copies;
 } PtxThread;
@@ -87,6 +88,7 @@ typedef struct PtxBarrier {
 typedef struct PtxTouched {
 	uint64_t write, read;
 	uint64_t away; /* when the cluster had last met before another block read it */
+	uint32_t proxy; /* who wrote it last, and how often that thread had fenced: see proxy.c */
 } PtxTouched;
 
 struct PtxBlock {
@@ -140,6 +142,11 @@ bool ptx_race(PtxThread *thread, PtxBlock *owner, uint64_t offset, uint32_t byte
 bool ptx_race_in_cluster(PtxThread *thread, PtxBlock *owner, uint64_t offset, uint32_t bytes,
 			 PtxAccess access);
 void ptx_race_end(PtxThread *thread);
+
+/* proxy.c: a thread writes these bytes; a copy to global memory will read them. False: a fault. Requires of the first:
+ * races are looked for. */
+bool ptx_proxy_write(PtxThread *thread, PtxBlock *owner, uint64_t offset, uint32_t bytes);
+bool ptx_proxy_sees(PtxThread *thread, uint64_t from, uint32_t bytes);
 
 /* barrier.c */
 void ptx_barrier(PtxThread *thread, const PtxInstr *in, uint32_t which, uint32_t count,

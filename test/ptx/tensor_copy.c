@@ -1,4 +1,4 @@
-/* cp.async.bulk.tensor: boxes of a tensor to shared memory, elements outside of it 0. */
+/* cp.async.bulk.tensor: boxes of a tensor to shared memory, elements outside of it 0; to the tensor, but for these. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static uint32_t box_elements(const PtxTensorMap *map)
 }
 
 /* The element of the box in global memory; NULL: it is 0, or, after a fault, in no memory. */
-static const unsigned char *element(PtxThread *t, const PtxAsync *a, uint32_t number)
+static unsigned char *element(PtxThread *t, const PtxAsync *a, uint32_t number)
 {
 	const PtxTensorMap *map = a->map;
 	uint64_t address = map->base;
@@ -40,7 +40,7 @@ static const unsigned char *element(PtxThread *t, const PtxAsync *a, uint32_t nu
 			return NULL;
 		address += (uint64_t)at * (i ? map->strides[i - 1] : map->bytes);
 	}
-	const unsigned char *from = ptx_memory_at(t->block->run->memory, address, map->bytes);
+	unsigned char *from = ptx_memory_at(t->block->run->memory, address, map->bytes);
 	if (from == NULL)
 		ptx_fault(t, FAULT_ADDRESS, "copies an element at 0x%" PRIx64 ", which is in no memory", address);
 	return from;
@@ -56,24 +56,32 @@ static void put_rounded(unsigned char *place, const unsigned char *from)
 	memcpy(place, &bits, sizeof bits);
 }
 
+static void load(const PtxTensorMap *map, unsigned char *place, const unsigned char *from)
+{
+	if (from == NULL)
+		memset(place, 0, map->bytes);
+	else if (map->rounds)
+		put_rounded(place, from);
+	else
+		memcpy(place, from, map->bytes);
+}
+
 /* All places are touched; with `done` they are written. False: a fault. */
 bool ptx_tensor_copy(PtxThread *t, PtxInstr *in, const PtxAsync *a)
 {
 	const PtxTensorMap *map = a->map;
 	for (uint32_t i = 0; i < box_elements(map); i++) {
-		uint64_t to = a->to + (uint64_t)i * map->bytes;
+		uint64_t at = (a->store ? a->from : a->to) + (uint64_t)i * map->bytes;
 		if (map->swizzle == TENSOR_SWIZZLE_128)
-			to = ptx_swizzled(to);
-		unsigned char *place = ptx_touch(t, in, SPACE_SHARED, to, map->bytes, ACCESS_ATOMIC);
-		const unsigned char *from = place ? element(t, a, i) : NULL;
+			at = ptx_swizzled(at);
+		unsigned char *place = ptx_touch(t, in, SPACE_SHARED, at, map->bytes, ACCESS_ATOMIC);
+		unsigned char *global = place ? element(t, a, i) : NULL;
 		if (t->block->run->failed)
 			return false;
-		if (a->done && from != NULL && map->rounds)
-			put_rounded(place, from);
-		else if (a->done && from != NULL)
-			memcpy(place, from, map->bytes);
-		else if (a->done)
-			memset(place, 0, map->bytes);
+		if (a->done && !a->store)
+			load(map, place, global);
+		else if (a->done && global != NULL)
+			memcpy(global, place, map->bytes);
 	}
 	return true;
 }
@@ -84,9 +92,10 @@ bool ptx_tensor_begin(PtxThread *t, PtxInstr *in, PtxAsync *a)
 	a->map = map_of(t, ptx_value(t, in->b) + ptx_value(t, more[0]));
 	if (a->map == NULL)
 		return false;
-	if (a->map->rank != in->n || a->to % 128 != 0) {
-		ptx_fault(t, FAULT_ILLEGAL, "copies a box of %u axes by a map of %u to 0x%" PRIx64, in->n,
-			  a->map->rank, a->to);
+	uint64_t shared = a->store ? a->from : a->to;
+	if (a->map->rank != in->n || shared % 128 != 0) {
+		ptx_fault(t, FAULT_ILLEGAL, "copies a box of %u axes by a map of %u %s 0x%" PRIx64, in->n,
+			  a->map->rank, a->store ? "from" : "to", shared);
 		return false;
 	}
 	for (int i = 0; i < in->n; i++)

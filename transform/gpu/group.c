@@ -22,10 +22,8 @@
  * What a box has behind the end of the tensor is 0: steps behind the last one add nothing, rows and columns are not
  * stored. With --gpu-promote a round ends with its products, which then may go to the f32 sums.
  *
- * Both operands are elements of 16 bits, or of f32 that TMA rounds to tf32 and that lie along the sum, in a buffer from its
- * first element on, at a sum of multiples of their loops, of which one is 1 and the others multiples of 16 bytes.
+ * Both operands are elements of 16 bits, or of f32 that TMA rounds to tf32 and that lie along the sum (tensor.h).
  */
-#include "base/size_order.h"
 #include "loops/build_group.h"
 #include "loops/group.h"
 #include "loops/linear.h"
@@ -33,30 +31,11 @@
 #include "transform/gpu/elements.h"
 #include "transform/gpu/group.h"
 #include "transform/gpu/mma.h"
+#include "transform/gpu/tensor.h"
 
-enum { STAGES_MOST = 8, ROUNDS_AHEAD = 1, BATCH_MOST = TENSOR_AXES_MOST - 2 };
+enum { STAGES_MOST = 8, ROUNDS_AHEAD = 1 };
 
 /* ---- operands ---- */
-
-/* A loop that goes along an axis of the tensor, or the innermost of those that do as one. */
-static IterVar iter_of(const LoopGroup *group) { return group->loops[group->n - 1]->iter; }
-
-/* Elements of which the size is a multiple are a multiple of 16 bytes. */
-static bool is_aligned(Program *program, Dtype dtype, Size size)
-{
-	return size_divides(program->sizes,
-			    size_const(program->sizes, GROUP_ALIGNED / (int64_t)dtype_bytes(dtype)),
-			    size);
-}
-
-static bool axis_of(Program *program, const Value *load, IterVar iter, Size extent,
-		    TensorAxis *axis)
-{
-	*axis = (TensorAxis){
-		.extent = extent, .stride = ix_stride(program, load->ix, iter), .box = 1};
-	return !size_is_bad(axis->stride) && (size_is(program->sizes, axis->stride, 1) ||
-					      is_aligned(program, load->dtype, axis->stride));
-}
 
 /* Whose index goes through the groups of the side and of the sum as through one loop each. */
 static bool goes_as_one(Program *program, const Product *product, const ProductOperand *operand,
@@ -71,28 +50,6 @@ static bool goes_as_one(Program *program, const Product *product, const ProductO
 	}
 	return operand->nconds == 0;
 }
-
-/* Do the last elements of all axes lie in the buffer? */
-static bool fits_buffer(Program *program, BufferId buffer, const TensorAxis *axes, uint32_t n)
-{
-	Sizes *sizes = program->sizes;
-	Size last = size_const(sizes, 0);
-	for (uint32_t i = 0; i < n; i++)
-		last = size_add(
-			sizes, last,
-			size_mul(sizes, axes[i].stride, size_plus(sizes, axes[i].extent, -1)));
-	Size elements = program->buffers.at[buffer].elements;
-	return !size_is_bad(last) && size_ge(sizes, size_plus(sizes, elements, -1), last);
-}
-
-/* The tensor of an operand: the axis along which it lies first, then that of the side or of the sum, then the batch. */
-typedef struct OperandTensor {
-	BufferId buffer;
-	bool steps_first;
-	TensorAxis axes[TENSOR_AXES_MOST];
-	IterVar iters[TENSOR_AXES_MOST];
-	uint32_t n;
-} OperandTensor;
 
 /* Of what warpgroups multiply, which boxes hold as it is stored. */
 static Dtype dtype_of(const Product *product)
@@ -111,77 +68,16 @@ static const Value *load_of(const Product *product, const ProductOperand *operan
 	return fits && !load->ix->reads ? load : NULL;
 }
 
-/* The first two axes. */
-static bool find_sides(Program *program, const Value *load, const LoopGroup *side,
-		       const LoopGroup *sum, OperandTensor *t)
-{
-	TensorAxis along, steps;
-	if (!axis_of(program, load, iter_of(sum), sum->extent, &steps) ||
-	    !axis_of(program, load, iter_of(side), side->extent, &along))
-		return false;
-	t->steps_first = size_is(program->sizes, steps.stride, 1);
-	t->axes[!t->steps_first] = steps;
-	t->iters[!t->steps_first] = iter_of(sum);
-	t->axes[t->steps_first] = along;
-	t->iters[t->steps_first] = iter_of(side);
-	t->n = 2;
-	return t->steps_first != size_is(program->sizes, along.stride, 1) &&
-	       (t->steps_first || load->dtype != DTYPE_F32);
-}
-
-/* Those of the batch, of the loops that the operand has. */
-static bool find_batch(Program *program, const Value *load, const LoopGroup *batch,
-		       OperandTensor *t)
-{
-	for (uint32_t i = 0; i < batch->n; i++) {
-		const Stmt *loop = batch->loops[i];
-		if (!ix_uses(load->ix, loop->iter))
-			continue;
-		if (!axis_of(program, load, loop->iter, loop->hi->size, &t->axes[t->n]) ||
-		    size_is(program->sizes, t->axes[t->n].stride, 1))
-			return false;
-		t->iters[t->n++] = loop->iter;
-	}
-	return true;
-}
-
-/* The index without a loop's multiple; NULL: it is not known. */
-static const Ix *ix_without(Program *program, const Ix *ix, IterVar iter)
-{
-	Size stride = ix_stride(program, ix, iter);
-	if (size_is_bad(stride))
-		return NULL;
-	Size back = size_scale(program->sizes, stride, -1);
-	return ix_add(
-		program, ix,
-		ix_mul(program, ix_iter(program->arena, iter), ix_size(program->arena, back)));
-}
-
-/* Is the index the sum of the axes' multiples, and of nothing else? Of a group the innermost loop stands for all. */
-static bool is_sum_of_axes(Program *program, const Ix *ix, const LoopGroup *const *groups,
-			   const OperandTensor *t)
-{
-	for (int g = 0; g < 2; g++)
-		for (uint32_t i = 0; i + 1 < groups[g]->n && ix; i++)
-			ix = ix_without(program, ix, groups[g]->loops[i]->iter);
-	for (uint32_t i = 0; i < t->n && ix; i++)
-		ix = ix_without(program, ix, t->iters[i]);
-	return ix && ix->kind == IX_SIZE && size_is(program->sizes, ix->size, 0);
-}
-
-static bool tensor_of(Program *program, const Product *product, bool rows, int part,
-		      OperandTensor *t)
+static bool tensor_of(Program *program, const Product *product, bool rows, int part, TmaTensor *t)
 {
 	const ProductOperand *operand = rows ? &product->row_operand : &product->column_operand;
-	const LoopGroup *groups[] = {rows ? &product->rows : &product->columns, &product->sum};
+	const LoopGroup *groups[] = {&product->sum, rows ? &product->rows : &product->columns};
 	const Value *load = load_of(product, operand, part);
-	if (!load || product->batch.n > BATCH_MOST || !goes_as_one(program, product, operand, rows))
+	if (!load || !goes_as_one(program, product, operand, rows))
 		return false;
-	t->buffer = load->buffer;
-	return find_sides(program, load, groups[0], groups[1], t) &&
-	       find_batch(program, load, &product->batch, t) &&
-	       is_sum_of_axes(program, load->ix, groups, t) &&
-	       fits_buffer(program, t->buffer, t->axes, t->n);
+	TmaElement element = {load->buffer, load->dtype, load->ix};
+	return tma_tensor(program, &element, groups, &product->batch, t) &&
+	       (t->along_first || load->dtype != DTYPE_F32);
 }
 
 /* Slices are an axis more, whose neighbours are a slice of the outermost loop of the sum apart; `stride`: iterations of that. */
@@ -190,14 +86,14 @@ static bool may_be_sliced(Program *program, const Product *product, Dtype dtype,
 {
 	Sizes *sizes = program->sizes;
 	Size slice = size_div(sizes, product->sum.loops[0]->hi->size, size_const(sizes, slices));
-	return slices == 1 || (product->batch.n < BATCH_MOST && !size_is_bad(slice) &&
-			       is_aligned(program, dtype, size_mul(sizes, slice, stride)));
+	return slices == 1 || (product->batch.n < TMA_BATCH_MOST && !size_is_bad(slice) &&
+			       tma_is_aligned(program, dtype, size_mul(sizes, slice, stride)));
 }
 
 /* Can TMA copy the operand, as it lies? */
 static bool operand_fits(Program *program, const Product *product, bool rows, int64_t slices)
 {
-	OperandTensor tensor;
+	TmaTensor tensor;
 	if (!tensor_of(program, product, rows, 0, &tensor))
 		return false;
 	const Value *load =
@@ -211,7 +107,7 @@ static bool split_fits(Program *program, const Product *product, int64_t slices)
 {
 	const LoopGroup *sum = &product->sum;
 	Size stride = loops_extent(program->sizes, sum->loops + 1, sum->n - 1);
-	return product->batch.n <= BATCH_MOST &&
+	return product->batch.n <= TMA_BATCH_MOST &&
 	       goes_as_one(program, product, &product->row_operand, true) &&
 	       goes_as_one(program, product, &product->column_operand, false) &&
 	       may_be_sliced(program, product, DTYPE_F32, stride, slices);
@@ -240,7 +136,7 @@ static int64_t stage_elements(const Tiling *g, const Side *side)
 
 static Side side_of(Tiling *g, bool rows)
 {
-	OperandTensor tensor;
+	TmaTensor tensor;
 	Side side = {.operand = rows ? &g->product->row_operand : &g->product->column_operand,
 		     .group = rows ? &g->product->rows : &g->product->columns,
 		     .width = rows ? g->tile->rows : g->tile->columns,
@@ -249,7 +145,7 @@ static Side side_of(Tiling *g, bool rows)
 		     .pitch = group_line(dtype_of(g->product))};
 	tensor_of(g->program, g->product, rows, 0, &tensor);
 	side.tile = tiling_iter(g, side.name);
-	side.steps_contiguous = tensor.steps_first;
+	side.steps_contiguous = tensor.along_first;
 	return side;
 }
 
@@ -296,8 +192,9 @@ void group_set_up(Tiling *g)
 	g->columns = side_of(g, false);
 	int64_t bytes = (stage_elements(g, &g->rows) + stage_elements(g, &g->columns)) *
 			(int64_t)dtype_bytes(dtype);
+	group_boxes(g, mma_has_lanes(g));
 	/* the rings of mbarriers take room, too */
-	int64_t most = (g->shared_most - 2 * GROUP_SWIZZLE) / bytes;
+	int64_t most = (g->shared_most - 2 * GROUP_SWIZZLE - group_boxes_bytes(g)) / bytes;
 	g->stages = most < STAGES_MOST ? most : STAGES_MOST;
 	Side *sides[] = {&g->rows, &g->columns};
 	for (int i = 0; i < 2; i++)
@@ -337,18 +234,18 @@ static Visit visit(const Tiling *g, BufferId mbarrier, int64_t before)
 /* A part of the stage of a side, in boxes of one line along what it lies along. */
 static void copy_part(Tiling *g, Body *body, const Side *side, int part)
 {
-	OperandTensor t;
+	TmaTensor t;
 	tensor_of(g->program, g->product, side->rows, part, &t);
-	int64_t boxes = (t.steps_first ? g->tile->steps : side->width) / side->pitch;
-	int64_t lines = t.steps_first ? side->width : g->tile->steps;
+	int64_t boxes = (t.along_first ? g->tile->steps : side->width) / side->pitch;
+	int64_t lines = t.along_first ? side->width : g->tile->steps;
 	IterVar box = boxes > 1 ? tiling_iter(g, "box") : 0;
 	const Ix *line = boxes > 1 ? times(g, iter(g, box), side->pitch) : number(g, 0);
 	const Ix *step = times(g, iter(g, g->k), g->tile->steps);
 	const Ix *along = tiling_side_at(g, side, number(g, 0));
 	for (uint32_t i = 2; i < t.n; i++)
 		t.axes[i].at = iter(g, t.iters[i]);
-	t.axes[0].at = plus(g, t.steps_first ? step : along, line);
-	t.axes[1].at = t.steps_first ? along : step;
+	t.axes[0].at = plus(g, t.along_first ? step : along, line);
+	t.axes[1].at = t.along_first ? along : step;
 	t.axes[0].box = side->pitch;
 	t.axes[1].box = lines;
 	const Ix *first = plus(g, stage_at(g, side), number(g, part * part_elements(g, side)));

@@ -13,6 +13,15 @@ typedef struct GroupRound {
 Block mma_group(Tiling *g, const GroupRound *round);
 Block mma_group_end(Tiling *g);
 
+/* group_boxes.c: whether the result is stored in boxes, where threads have lanes of it, and their buffer; its bytes; matrices
+ * of a warp's sums that one has. */
+void group_boxes(Tiling *g, bool has_lanes);
+int64_t group_boxes_bytes(const Tiling *g);
+int64_t group_box_matrices(const Tiling *g);
+/* The loop over those of a warp, number `row`, from a row and a column on. */
+Block group_box_loop(Tiling *g, IterVar box, const Ix *row, const Ix *row_at, const Ix *column_at,
+		     Block body);
+
 /* group.c: sides, rings and sums of a tile by warpgroups; all rounds of the sum. Requires: group_fits. */
 void group_set_up(Tiling *g);
 void group_rounds(Tiling *g, Body *body);

@@ -23,6 +23,8 @@ int mma_pairs(const Tiling *g, MatrixPair *pairs);
 /* ... new iterators of a block's warps; the loops over them. */
 Warps mma_warps(Tiling *g);
 Block mma_in_warps(const Warps *w, Block body);
+/* May the two neighbours that a thread has in a row be computed and stored as lanes? */
+bool mma_has_lanes(const Tiling *g);
 /* The loops of a nest over m rows and n columns. */
 Block mma_loops(const Warps *w, IterVar row, uint32_t m, IterVar column, uint32_t n, Block body);
 

@@ -7,6 +7,7 @@
  */
 #include "base/size_order.h"
 #include "loops/fragment.h"
+#include "transform/gpu/group.h"
 #include "transform/gpu/mma.h"
 
 Warps mma_warps(Tiling *g)
@@ -73,16 +74,19 @@ void mma_sums(Tiling *g)
 
 /* Of the matrix p, q of a warp's sums, the element i, j, or i, j*2 + lane. */
 typedef struct SumIters {
-	IterVar p, q, i, j, lane;
-	bool has_lanes;
+	IterVar p, q, i, j, lane, box;
+	const Ix *q_at; /* q, or that of the boxes' loop too */
+	bool has_lanes, has_boxes;
 } SumIters;
 
 static SumIters sum_iters(Tiling *g)
 {
-	return (SumIters){.p = tiling_iter(g, "p"),
-			  .q = tiling_iter(g, "q"),
-			  .i = tiling_iter(g, "i"),
-			  .j = tiling_iter(g, "j")};
+	SumIters s = {.p = tiling_iter(g, "p"),
+		      .q = tiling_iter(g, "q"),
+		      .i = tiling_iter(g, "i"),
+		      .j = tiling_iter(g, "j")};
+	s.q_at = iter(g, s.q);
+	return s;
 }
 
 /* The column in the matrix, of the first lane. */
@@ -97,15 +101,34 @@ static const Value *sum_at(const Warps *w, LocalId local, const SumIters *s)
 	const Ix *column = column_of(g, s);
 	column = s->has_lanes ? plus(g, column, iter(g, s->lane)) : column;
 	const Ix *at[] = {iter(g, w->row), iter(g, w->column), iter(g, s->p),
-			  iter(g, s->q),   iter(g, s->i),      column};
+			  s->q_at,	   iter(g, s->i),      column};
 	return tiling_element(w->g, local, at);
+}
+
+static const Ix *warp_row(const Warps *w, const SumIters *s)
+{
+	const Tiling *g = w->g;
+	const Ix *warp = times(g, iter(g, w->row), g->tile->thread_rows);
+	return plus(g, warp, times(g, iter(g, s->p), w->matrix->m));
+}
+
+static Block in_boxes(const Warps *w, const SumIters *s, Block body)
+{
+	Tiling *g = w->g;
+	const Ix *column = times(g, iter(g, w->column), g->tile->thread_columns);
+	body = loop_of(g, LOOP_UNROLL, s->q, group_box_matrices(g), body);
+	return group_box_loop(g, s->box, iter(g, w->row), tiling_side_at(g, &g->rows, warp_row(w, s)),
+			      tiling_side_at(g, &g->columns, column), body);
 }
 
 static Block each_sum(const Warps *w, const SumIters *s, Block body)
 {
 	body = mma_loops(w, s->i, w->matrix->m, s->j,
 			  s->has_lanes ? w->matrix->n / FRAGMENT_LANES : w->matrix->n, body);
-	body = loop_of(w->g, LOOP_UNROLL, s->q, w->across, body);
+	if (s->has_boxes)
+		body = in_boxes(w, s, body);
+	else
+		body = loop_of(w->g, LOOP_UNROLL, s->q, w->across, body);
 	return loop_of(w->g, LOOP_UNROLL, s->p, w->down, body);
 }
 
@@ -130,17 +153,14 @@ Block mma_promote(Tiling *g, const Ix *round)
 
 static const Ix *row_in_tile(const Warps *w, const SumIters *s)
 {
-	const Tiling *g = w->g;
-	const Ix *warp = times(g, iter(g, w->row), g->tile->thread_rows);
-	const Ix *matrix = times(g, iter(g, s->p), w->matrix->m);
-	return plus(g, plus(g, warp, matrix), iter(g, s->i));
+	return plus(w->g, warp_row(w, s), iter(w->g, s->i));
 }
 
 static const Ix *column_in_tile(const Warps *w, const SumIters *s)
 {
 	const Tiling *g = w->g;
 	const Ix *warp = times(g, iter(g, w->column), g->tile->thread_columns);
-	const Ix *matrix = times(g, iter(g, s->q), w->matrix->n);
+	const Ix *matrix = times(g, s->q_at, w->matrix->n);
 	return plus(g, plus(g, warp, matrix), column_of(g, s));
 }
 
@@ -173,9 +193,8 @@ static Block finish(const Warps *w, const SumIters *s)
 	return tiling_finish(g, sum_at(w, g->sums, s), row_at(w, s), column);
 }
 
-/* May the two neighbours that a thread has in a row be computed and stored as lanes? What is done with an element goes
- * through the loops of the columns as through the innermost. */
-static bool has_lanes(const Tiling *g)
+/* What is done with an element goes through the loops of the columns as through the innermost. */
+bool mma_has_lanes(const Tiling *g)
 {
 	Sizes *sizes = g->program->sizes;
 	const LoopGroup *columns = g->columns.group;
@@ -198,8 +217,13 @@ Block mma_elements(Tiling *g)
 {
 	Warps w = mma_warps(g);
 	SumIters s = sum_iters(g);
-	s.has_lanes = has_lanes(g);
+	s.has_lanes = mma_has_lanes(g);
 	s.lane = s.has_lanes ? tiling_iter(g, "lane") : 0;
+	s.has_boxes = g->has_boxes;
+	if (s.has_boxes) {
+		s.box = tiling_iter(g, "box");
+		s.q_at = plus(g, times(g, iter(g, s.box), group_box_matrices(g)), s.q_at);
+	}
 	Block body = finish(&w, &s);
 	if (s.has_lanes)
 		body = loop_of(g, LOOP_VECTOR, s.lane, FRAGMENT_LANES, body);

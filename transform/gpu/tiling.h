@@ -56,6 +56,8 @@ typedef struct Tiling {
 	uint32_t nwholes;
 	BufferId full,
 		empty; /* by warpgroups: mbarriers of stages that have come, and that may be filled again */
+	BufferId boxes; /* ... of the result on their way, where it is stored in boxes */
+	bool has_boxes;
 	Body body;
 } Tiling;
 

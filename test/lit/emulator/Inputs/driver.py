@@ -82,8 +82,8 @@ class Driver:
         return at.value, nbytes.value
 
     def tensor_map(self, at, extents, strides, box, dtype=9, swizzle=3):
-        """For a kernel's parameter: 128 bytes at a multiple of as many. The innermost axis first. dtype: 9 bf16, 6 f16, 11 tf32."""
-        each = 4 if dtype == 11 else 2
+        """For a kernel's parameter: 128 bytes at a multiple of as many. The innermost axis first. dtype: 9 bf16, 6 f16, 7 f32, 11 tf32."""
+        each = 4 if dtype in (7, 11) else 2
         room, n = (ctypes.c_ubyte * 256)(), len(extents)
         made = (ctypes.c_ubyte * 128).from_buffer(room, -ctypes.addressof(room) % 128)
         self.call("cuTensorMapEncodeTiled", made, dtype, n, ctypes.c_void_p(at), (ctypes.c_uint64 * n)(*extents),
@@ -221,12 +221,12 @@ class Ptx:
                                    [self.argument(a, names, places) for a in args.split(", ") if a], int(shared or 0))
 
     def argument(self, text, names, places):
-        if text.startswith("tensor %"):
+        if text.startswith(("tensor %", "result %")):
             words = text.split(" of ")
             at, buffer = places[words[0][7:]]
             axes = [re.match(r"(\d+) in (.*) by (.*)$", w).groups() for w in words[1:]]
             return self.driver.tensor_map(at, [max(size_of(a[1], names), 1) for a in axes], [size_of(a[2], names) or 8 for a in axes],
-                                          [int(a[0]) for a in axes], {"bf16": 9, "f16": 6, "f32": 11}[buffer.dtype])
+                                          [int(a[0]) for a in axes], {"bf16": 9, "f16": 6, "f32": 7 if text.startswith("result") else 11}[buffer.dtype])
         name, _, offset = text.partition(" + ")
         if name in places:
             at, buffer = places[name]

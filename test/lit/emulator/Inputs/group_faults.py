@@ -45,8 +45,14 @@ PLANTED = [
     ("a stage that is given back early", without(r"wgmma\.wait_group\.sync\.aligned 1;", "wgmma.wait_group.sync.aligned 3;"), "forward"),
     ("no end of a group", without(r"wgmma\.commit_group\.sync\.aligned;"), "forward"),
     ("a missing arrival", without(r"mbarrier\.arrive\.shared::cta\.b64 _, \[%\w+\];"), "forward"),
-    ("bytes that do not come", without(r"(mbarrier\.arrive\.expect_tx\S* _, \[%\w+\], )%\w+;", r"\g<1>24592;"), "random:1"),
+    ("bytes that do not come", without(r"(mbarrier\.arrive\.expect_tx\S* _, \[%\w+\], )%\w+;", r"\g<1>32784;"), "random:1"),
     ("bytes that nobody counts", without(r"(mbarrier\.arrive\.expect_tx\S* _, \[%\w+\], )%\w+;", r"\g<1>8192;"), "random:1"),
+    ("no fence before a box is stored", without(r"fence\.proxy\.async\.shared::cta;"), "reverse"),
+    ("a box that is stored before all is written", without(r"(fence\.proxy\.async\.shared::cta;\s*// end inline asm\s*)bar\.warp\.sync\s+-1;", r"\1"), "reverse"),
+    ("no wait for room for a box", without(r"cp\.async\.bulk\.wait_group\.read 1;"), "forward"),
+    ("no wait for boxes at the end", without(r"cp\.async\.bulk\.wait_group\.read 0;"), "forward"),
+    ("no end of a group of stores", without(r"cp\.async\.bulk\.commit_group;"), "forward"),
+    ("a box stored elsewhere", without(r"(cp\.async\.bulk\.tensor\.2d\.global\S* \[%\w+, \{)(%\w+), (%\w+)", r"\1\3, \2"), "reverse"),
 ]
 
 want = run("m.so")

@@ -126,6 +126,29 @@ output y = einsum("i, k; j, k => i, j", f32(x), f32(w))
         check("promoted", model, [m], [x, w], x64 @ w64.T, np.abs(x64) @ np.abs(w64.T), (m, 40))
 
 
+def narrow(columns):
+    """Results of two bytes an element, whose rows begin at multiples of 16 bytes, or do not, or of which there are two."""
+    wide = {"bf16": lambda x: from_bf16(x), "f16": lambda x: x.astype(np.float32)}[kind]
+    stored = {"bf16": np.uint16, "f16": np.float16}[kind]
+    for n, two in ((40, False), (42, False), (40, True)):
+        model = program("""dim m
+input x : KIND [m, 136]
+input w : KIND [%d, 136]
+output %s = KIND(einsum("i, k; j, k => i, j", f32(x), f32(w)))
+%s""" % (n, "z" if two else "y", "output y = KIND(z + z)" if two else ""), columns)
+        for m in (0, 1, 70, 300):
+            (x, x64), (w, w64) = draw(m, 136), draw(n, 136)
+            results = [((m, n), stored)] * (1 + two)
+            got = [np.asarray(y) for y in model.forward([m], [x, w], results)]
+            if model.ptx:
+                ptx, model.ptx = model.ptx, None
+                host = model.forward([m], [x, w], results)
+                model.ptx = ptx
+                assert all(np.array_equal(a.view(np.uint16), np.asarray(b).view(np.uint16)) for a, b in zip(got, host)), (m, n)
+            size = np.abs(x64) @ np.abs(w64.T) + 1
+            assert np.all(np.abs(wide(got[0]) - x64 @ w64.T) <= 2.0 ** -8 * size), (m, n)
+
+
 def split(columns):
     """Two numbers of tf32 are nearly a factor: by the mean of the squares, of many terms too, where they are promoted."""
     model = program("""dim s
@@ -148,6 +171,8 @@ for number, columns in enumerate(tiles):
         promoted(columns, (64, 192)[number // 2 % 2])
     else:
         slices(columns)
+if not of_f32:
+    narrow(64 if 64 in tiles else 128)
 if kind == "3xtf32":
     slices(64)
     if "DRIVER" not in os.environ:
