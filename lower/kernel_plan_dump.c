@@ -67,17 +67,19 @@ static const char *const prefetches[] = {
 	[TILE_PREFETCH_ROWS] = "the rows of the next one",
 	[TILE_PREFETCH_COLUMNS] = "the next columns",
 	[TILE_PREFETCH_PANEL] = "a share of the next panel",
-	[TILE_PREFETCH_NEAR] = "their panel some steps ahead",
-	[TILE_PREFETCH_ALONG] = "their columns some steps ahead",
+	[TILE_PREFETCH_NEAR] = "what they read some steps ahead",
 };
 
 /* Of each part of the rows that prefetches. */
 static void dump_prefetches(FILE *out, const Tile *tile, const char *indent)
 {
-	for (uint32_t i = 0; i < tile->rows.n; i++)
-		if (tile->rows.at[i].prefetch != TILE_PREFETCH_NONE)
+	for (uint32_t i = 0; i < tile->rows.n; i++) {
+		const TilePart *row = &tile->rows.at[i];
+		TilePrefetch what = tile_prefetches(tile, row, &tile->cols.at[0]);
+		if (what != TILE_PREFETCH_NONE)
 			fprintf(out, "%s  tiles of height %" PRId64 " prefetch %s\n", indent,
-				tile->rows.at[i].step, prefetches[tile->rows.at[i].prefetch]);
+				row->step, prefetches[what]);
+	}
 }
 
 /* What the words of a schedule do not name. */

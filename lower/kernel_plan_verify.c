@@ -168,40 +168,6 @@ static void verify_copies(const Nest *nest, const Tile *tile)
 		BUG("the first tiles of %s copy what is copied before them", nest->gen->name);
 }
 
-/* What is prefetched is there, and tiles of few rows have no time for a share of a panel. */
-static bool suits_prefetch(const Tile *tile, const TilePart *row)
-{
-	if (row->prefetch == TILE_PREFETCH_NONE)
-		return true;
-	if (tile->prefetched < 0 ||
-	    (tile->form == TILE_ALONG) != (row->prefetch == TILE_PREFETCH_ALONG))
-		return false;
-	switch (row->prefetch) {
-	case TILE_PREFETCH_ROWS: return tile->row && !row->single;
-	case TILE_PREFETCH_COLUMNS:
-		return tile->col && tile->blocks.cols > 0 && tile->blocks.steps > 0;
-	case TILE_PREFETCH_PANEL:
-		return tile->prepacked && row->step >= tile_target(tile)->prefetch_height;
-	case TILE_PREFETCH_NEAR: return tile->prepacked;
-	case TILE_PREFETCH_NONE:
-	case TILE_PREFETCH_ALONG: break;
-	}
-	return true;
-}
-
-static void verify_prefetches(const Nest *nest, const Tile *tile)
-{
-	bool suits = true;
-	for (uint32_t i = 0; i < tile->rows.n; i++)
-		suits = suits && suits_prefetch(tile, &tile->rows.at[i]);
-	for (uint32_t i = 0; i < tile->remainder.n; i++)
-		suits = suits && suits_prefetch(tile, &tile->remainder.at[i]);
-	for (uint32_t i = 0; i < tile->cols.n; i++)
-		suits = suits && (tile->prefetched >= 0 || !tile->cols.at[i].prefetches);
-	if (!suits)
-		BUG("tiles of %s prefetch what they do not read", nest->gen->name);
-}
-
 static void verify_tile(const Nest *nest, const Tile *tile)
 {
 	if (tile->nest != nest || (tile->row && !is_of(nest, tile->row, false)) ||
@@ -210,7 +176,6 @@ static void verify_tile(const Nest *nest, const Tile *tile)
 		BUG("the rows, columns or lanes of %s are none of its loops", nest->gen->name);
 	verify_finish(nest, tile);
 	verify_copies(nest, tile);
-	verify_prefetches(nest, tile);
 	verify_parts(nest, &tile->rows, tile->row);
 	verify_parts(nest, &tile->cols, tile->col);
 	for (uint32_t i = 0; i < tile->cols.n; i++) {

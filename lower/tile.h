@@ -21,8 +21,7 @@ typedef enum TilePrefetch {
 	TILE_PREFETCH_ROWS,    /* of the next tile */
 	TILE_PREFETCH_COLUMNS, /* the next ones of an operand that is streamed */
 	TILE_PREFETCH_PANEL,   /* a share of the next one */
-	TILE_PREFETCH_NEAR,    /* the present panel, some steps ahead */
-	TILE_PREFETCH_ALONG,   /* columns along the sum, some steps ahead */
+	TILE_PREFETCH_NEAR,    /* the present panel or columns, some steps ahead */
 } TilePrefetch;
 
 /* Tiles along one loop: [lo, hi) in steps of `step`; with one tile the loop is gone. */
@@ -32,8 +31,6 @@ typedef struct TilePart {
 	bool single;
 	bool edge;	 /* where padded reads may fall outside: loops of the sum are cut there */
 	bool transposed; /* lanes run along the rows (tile_choose_remainder.c) */
-	TilePrefetch prefetch; /* of rows: what their tiles do, if those of the columns prefetch */
-	bool prefetches;       /* of columns */
 	const Ix *from, *to;   /* instead of lo and hi, which are all rows then; NULL: they hold */
 } TilePart;
 
@@ -190,6 +187,8 @@ const Loop *tile_last_sum(const Nest *nest);
 int64_t tile_last_steps(int64_t more, int64_t stride);
 /* Does the loop of the result bring further tiles past a panel? */
 bool tile_is_of_rows(const Tile *tile, const Loop *loop);
+/* tile_prefetch.c: what tiles of these parts prefetch. */
+TilePrefetch tile_prefetches(const Tile *tile, const TilePart *row, const TilePart *col);
 /* Is the buffer, of panels, of a type of storage that is computed with in a wide one? */
 bool tile_is_narrow(const Tile *tile, BufferId from);
 /* tile_choose_matrix.c: steps of the sum in a product of matrices; is a tile of so many columns one? */

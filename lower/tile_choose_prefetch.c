@@ -93,11 +93,6 @@ static int64_t elements_between(const Planner *p, const Ix *at, const Loop *loop
 	return size_is(p->program->sizes, by, elements) ? elements : 0;
 }
 
-static int64_t row_elements(const Planner *p, const Ix *at)
-{
-	return elements_between(p, at, p->tile->row);
-}
-
 /* The one operand whose rows go past the columns, all of them before the next columns; -1: there
  * are more, or it does not lie row by row. */
 static int rows_operand(const Planner *p)
@@ -108,7 +103,7 @@ static int rows_operand(const Planner *p)
 		return -1;
 	for (size_t i = 0; tile->row && i < p->sum.at.n; i++)
 		if ((int)i != tile->pack && ix_uses(p->sum.at.at[i], tile->row->var)) {
-			found = row_elements(p, p->sum.at.at[i]) ? (int)i : -1;
+			found = elements_between(p, p->sum.at.at[i], tile->row) ? (int)i : -1;
 			n++;
 		}
 	return n == 1 ? found : -1;
@@ -116,15 +111,11 @@ static int rows_operand(const Planner *p)
 
 static bool rows_pay(const Planner *p, int load)
 {
-	int64_t row = row_elements(p, p->sum.at.at[load]);
+	int64_t row = elements_between(p, p->sum.at.at[load], p->tile->row);
 	row *= dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype);
 	return row >= p->target->prefetch_row &&
 	       tile_extent(p, p->tile->row, INT32_MAX) > p->target->l2_bytes / row;
 }
-
-/* Memory is ahead of a single row by itself, which reads few rows of the operand from end to
- * end. */
-static bool stream_pays(const Planner *p) { return tile_extent(p, p->tile->row, 0) > 1; }
 
 /* The operand of the columns that may be prefetched; -1: none. */
 static int columns_operand(const Planner *p)
@@ -139,9 +130,10 @@ static int columns_operand(const Planner *p)
 	return has_time && !tile->blocks.steps ? tile->pack : -1;
 }
 
+/* Memory is ahead of a single row by itself, which reads few rows of the operand from end to end. */
 static bool columns_pay(const Planner *p)
 {
-	return p->tile->prepacked ? panels_pay(p) : stream_pays(p);
+	return p->tile->prepacked ? panels_pay(p) : tile_extent(p, p->tile->row, 0) > 1;
 }
 
 /* An operand of two elements a byte that lies along the sum, column by column: a line of it takes so many
@@ -165,22 +157,19 @@ static bool packed_pays(const Planner *p)
 	       panel_bytes(p) >= p->target->prefetch_bytes;
 }
 
-/* Does the schedule name the buffer, or none? */
-static bool is_named(const Planner *p, BufferId buffer)
-{
-	Sym name = p->program->buffers.at[buffer].name;
-	return asks_name(p->prefetches, 0, lower_identifier(p->tile->nest->gen->lower, name));
-}
-
 /* Is the operand one that is asked for, also as what tiles read to compute it, or one that pays
  * where nothing is? */
 static bool is_prefetched(const Planner *p, int load, bool pays)
 {
-	if (load < 0 || asks_off(p->prefetches) || p->tile->matrix)
+	const Gen *gen = p->tile->nest->gen;
+	const ScheduleClause *asked = p->prefetches;
+	if (load < 0 || asks_off(asked) || p->tile->matrix)
 		return false;
+	if (!asks_on(asked) || asked->items.n == 0)
+		return pays || asks_on(asked);
 	BufferId buffer = p->sum.from.at[load];
-	return (is_named(p, buffer) || is_named(p, tile_read_buffer(p->tile, buffer))) &&
-	       (pays || asks_on(p->prefetches));
+	return gen_asks_operand(gen, CHOICE_PREFETCH, buffer) ||
+	       gen_asks_operand(gen, CHOICE_PREFETCH, tile_read_buffer(p->tile, buffer));
 }
 
 void tile_choose_prefetch(Planner *p)

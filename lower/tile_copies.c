@@ -220,45 +220,6 @@ static void declare_sums(Tile *tile)
 				   (Buffer){.dtype = DTYPE_I32, .elements = elements});
 }
 
-/* ---- what is prefetched ---- */
-
-/* What tiles of the rows prefetch; `first`: the first part of them. */
-static TilePrefetch prefetch_of(const Tile *tile, const TilePart *row, bool first)
-{
-	int64_t height = tile_target(tile)->prefetch_height;
-	if (tile->prefetched < 0)
-		return TILE_PREFETCH_NONE;
-	if (tile->form == TILE_ALONG)
-		return row->step < height ? TILE_PREFETCH_ALONG : TILE_PREFETCH_NONE;
-	if (!tile->blocks.steps && tile->prefetched != (tile->prepacked ? tile->pack : -1))
-		return first && !row->single ? TILE_PREFETCH_ROWS : TILE_PREFETCH_NONE;
-	if (!tile->prepacked)
-		return TILE_PREFETCH_COLUMNS;
-	if (row->step >= height && row->step > 1)
-		return TILE_PREFETCH_PANEL;
-	return row->step == 1 || tile_is_narrow(tile, tile->packed) ? TILE_PREFETCH_NEAR
-								    : TILE_PREFETCH_NONE;
-}
-
-/* Behind the last columns lie no others; rows are prefetched by all tiles past a block, each its share. */
-static bool prefetches(const Tile *tile, const TilePart *col, bool first)
-{
-	TilePrefetch rows = tile->rows.at[0].prefetch;
-	bool next =
-		rows == TILE_PREFETCH_COLUMNS || (rows == TILE_PREFETCH_ROWS && tile->by_blocks);
-	return tile->prefetched >= 0 && (!next || (first && !col->single));
-}
-
-static void choose_prefetches(Tile *tile)
-{
-	for (uint32_t i = 0; i < tile->rows.n; i++)
-		tile->rows.at[i].prefetch = prefetch_of(tile, &tile->rows.at[i], i == 0);
-	for (uint32_t i = 0; i < tile->remainder.n; i++)
-		tile->remainder.at[i].prefetch = prefetch_of(tile, &tile->remainder.at[i], false);
-	for (uint32_t i = 0; i < tile->cols.n; i++)
-		tile->cols.at[i].prefetches = prefetches(tile, &tile->cols.at[i], i == 0);
-}
-
 void tile_plan_copies(Tile *tile)
 {
 	order_loops(tile);
@@ -266,5 +227,4 @@ void tile_plan_copies(Tile *tile)
 	if (tile->fills)
 		choose_copies(tile);
 	declare_sums(tile);
-	choose_prefetches(tile);
 }

@@ -140,18 +140,6 @@ static Block finish(const Dot *dot, Tile *across, const Value *sum)
 			across->now.height, store);
 }
 
-/* What a step prefetches, of whole lanes. */
-static Block ahead(const Dot *dot, const TilePart *row, const TilePart *col)
-{
-	Tile *tile = dot->tile;
-	if (!col->prefetches || row->prefetch != TILE_PREFETCH_ALONG)
-		return (Block){0};
-	tile->nest->by_iter[tile->along->iter] =
-		lanes_are_few(&dot->lanes) ? tile_const(tile, 0)
-					   : ix_iter(tile->nest->gen->arena, tile->along->var);
-	return tile_prefetch_along(tile, col->step);
-}
-
 Block tile_along(Tile *tile, const TilePart *row, const TilePart *col)
 {
 	Nest *nest = tile->nest;
@@ -168,7 +156,10 @@ Block tile_along(Tile *tile, const TilePart *row, const TilePart *col)
 			     .iters = {tile->r, tile->c},
 			     .lane = tile->lane}};
 	Lanes *l = &dot.lanes;
-	l->ahead = ahead(&dot, row, col);
+	nest->by_iter[tile->along->iter] = lanes_are_few(l)
+						   ? tile_const(tile, 0)
+						   : ix_iter(nest->gen->arena, tile->along->var);
+	l->ahead = tile_prefetch_along(tile, row, col);
 	lanes_steps(l);
 	Tile across = with_columns(&dot);
 	LocalId sums = lanes_declare(l, &l->top, "sum", 0);

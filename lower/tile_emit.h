@@ -34,8 +34,8 @@ Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Valu
 /* tile_prefetch.c: what a tile does in a step of the sum to prefetch (nothing: an empty block), with
  * what that needs in `before`. */
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);
-/* The same of an operand of two elements a byte, for a tile of so many columns whose lanes run along the sum. */
-Block tile_prefetch_along(Tile *tile, int64_t cols);
+/* The same of an operand of two elements a byte, for a tile whose lanes run along the sum. */
+Block tile_prefetch_along(Tile *tile, const TilePart *row, const TilePart *col);
 /* tile_lane_tree.c: the sums over all lanes of acc[r, c, lane], for as many elements as a vector has
  * lanes, the first of which is `base`, row by row of `cols`: a local of one vector. */
 LocalId tile_lane_tree(Tile *tile, Body *body, LocalId acc, int64_t cols, int64_t base);

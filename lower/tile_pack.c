@@ -282,9 +282,11 @@ static const Ix *first_column(const Tile *tile, const TilePart *col)
 	return panel_place(tile, col, tile->col->var, tile_first(tile, tile->col, col));
 }
 
-const Ix *tile_panel_start(const Tile *tile, const TilePart *col)
+const Ix *tile_panel_step(const Tile *tile, const TilePart *col)
 {
-	return panel_ix(tile, first_column(tile, col));
+	Program *program = tile->nest->gen->program;
+	return ix_add(program, panel_ix(tile, first_column(tile, col)),
+		      ix_times(program, tile_step_number(tile), tile_width(tile, col->step)));
 }
 
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col)

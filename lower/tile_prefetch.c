@@ -40,6 +40,27 @@
 #include "base/integer.h"
 #include "lower/tile_emit.h"
 
+TilePrefetch tile_prefetches(const Tile *tile, const TilePart *row, const TilePart *col)
+{
+	/* behind the last columns lie no others */
+	bool more = col == &tile->cols.at[0] && !col->single,
+	     few = row->step < tile_target(tile)->prefetch_height;
+	if (tile->prefetched < 0)
+		return TILE_PREFETCH_NONE;
+	if (tile->form == TILE_ALONG)
+		return few ? TILE_PREFETCH_NEAR : TILE_PREFETCH_NONE;
+	if (tile->blocks.steps)
+		return more ? TILE_PREFETCH_COLUMNS : TILE_PREFETCH_NONE;
+	if (!tile->prepacked || tile->prefetched != tile->pack) {
+		bool next = row == &tile->rows.at[0] && !row->single && (more || !tile->by_blocks);
+		return next ? TILE_PREFETCH_ROWS : TILE_PREFETCH_NONE;
+	}
+	if (!few && row->step > 1)
+		return TILE_PREFETCH_PANEL;
+	return row->step == 1 || tile_is_narrow(tile, tile->packed) ? TILE_PREFETCH_NEAR
+								    : TILE_PREFETCH_NONE;
+}
+
 /* A number that does not change in the tile. */
 static const Ix *hoisted(const Tile *tile, const char *name, const Ix *ix, Body *body)
 {
@@ -69,26 +90,40 @@ static const Ix *row_number(const Tile *tile, const TilePart *row, Size *all)
 	return number;
 }
 
-/* The load of the present tile's element in another place: `steps` on in the sum and `cols` on in the columns, and
+/* The load of the operand where loops have other iterators, by their place; NULL: as they are. */
+static const Value *load_at(Tile *tile, const Ix *const *at)
+{
+	Nest *nest = tile->nest;
+	const Ix **was = ARENA_ARRAY(nest->gen->arena, const Ix *, nest->nloops);
+	for (uint32_t i = 0; i < nest->nloops; i++) {
+		const Ix **by_iter = &nest->by_iter[nest->loops[i].iter];
+		was[i] = *by_iter;
+		*by_iter = at[i] ? at[i] : was[i];
+	}
+	nest_values(nest);
+	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
+	for (uint32_t i = 0; i < nest->nloops; i++)
+		nest->by_iter[nest->loops[i].iter] = was[i];
+	while (load->kind != VALUE_LOAD)
+		load = load->args[0];
+	return load;
+}
+
+/* That of the present tile's element in another place: `steps` on in the sum and `cols` on in the columns, and
  * where `next` is 1 by further ones. */
 static const Value *moved_load(Tile *tile, const TilePart *col, const int64_t by[2], const Ix *next,
 			       const int64_t further[2])
 {
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	IterId at[] = {nest->loops[nest->nresult].iter, tile->col->iter};
-	const Ix *was[] = {nest->by_iter[at[0]], nest->by_iter[at[1]]};
-	nest->by_iter[at[1]] = tile_first(tile, tile->col, col);
-	for (int i = 0; i < 2; i++) {
-		const Ix *place = ix_plus(gen->program, nest->by_iter[at[i]], by[i]);
-		nest->by_iter[at[i]] =
-			ix_add(gen->program, place, ix_times(gen->program, next, further[i]));
-	}
-	nest_values(nest);
-	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
+	const Nest *nest = tile->nest;
+	Program *program = nest->gen->program;
+	const Ix **at = ARENA_ARRAY(nest->gen->arena, const Ix *, nest->nloops);
+	const Ix *from[] = {nest->by_iter[nest->loops[nest->nresult].iter],
+			    tile_first(tile, tile->col, col)};
+	const Loop *loops[] = {&nest->loops[nest->nresult], tile->col};
 	for (int i = 0; i < 2; i++)
-		nest->by_iter[at[i]] = was[i];
-	return load->nargs ? load->args[0] : load;
+		at[loops[i] - nest->loops] = ix_add(program, ix_plus(program, from[i], by[i]),
+						    ix_times(program, next, further[i]));
+	return load_at(tile, at);
 }
 
 /* The load of the element behind the present columns, in the same step, or of the first column in
@@ -148,112 +183,87 @@ static Block prefetch_columns(Tile *tile, const TilePart *row, const TilePart *c
 	return body_block(&prefetches);
 }
 
-/* The lines that tiles of these columns read NEAR_BYTES after those of the present step. */
-static Block prefetch_near(const Tile *tile, const TilePart *col)
+/* The tile's share of the elements from `first` on, which `all` sums read: from that of its first one, the `number`th,
+ * on, and of `each` of them in a step of all. */
+static Block prefetch_share(const Tile *tile, BufferId buffer, const Ix *first, Size elements,
+			    const Ix *number, const Ix *all, int64_t each, Body *before)
 {
 	Gen *gen = tile->nest->gen;
 	Program *program = gen->program;
-	int64_t width = tile_width(tile, col->step),
-		bytes = dtype_bytes(program->buffers.at[tile->packed].dtype);
-	const Ix *at = ix_times(program, tile_step_number(tile), width);
-	at = ix_add(program, tile_panel_start(tile, col), at);
-	Body prefetches = {0};
-	for (int64_t i = 0; i < width * tile->group * bytes; i += tile_target(tile)->line_bytes) {
-		const Ix *line =
-			ix_plus(program, at, (tile_target(tile)->prefetch_ahead + i) / bytes);
-		PUSH(gen->arena, prefetches.stmts,
-		     stmt_prefetch(gen->arena, tile->packed, line, true));
-	}
-	return body_block(&prefetches);
+	const Ix *behind = ix_mul(program, number, ix_size(gen->arena, elements));
+	first = ix_add(program, first, ix_binary(program, IX_DIV, behind, all));
+	first = hoisted(tile, "ahead", first, before);
+	const Ix *stride = ix_binary(program, IX_DIV, ix_plus(program, all, each - 1), all);
+	if (stride->kind != IX_SIZE)
+		stride = hoisted(tile, "stride", stride, before);
+	const Ix *line = ix_add(program, first, ix_mul(program, tile_step_number(tile), stride));
+	return block_of(gen, stmt_prefetch(gen->arena, buffer, line, false));
 }
 
 static Block prefetch_panel(const Tile *tile, const TilePart *row, const TilePart *col,
 			    Body *before)
 {
-	Gen *gen = tile->nest->gen;
-	Program *program = gen->program;
 	int64_t width = tile_width(tile, col->step);
 	Size rows;
-	const Ix *number = row_number(tile, row, &rows), *all = ix_size(gen->arena, rows);
-	const Ix *first =
-		ix_mul(program, number, ix_size(gen->arena, tile_panel_elements(tile, width)));
-	first = ix_add(program, tile_panel_end(tile, col), ix_binary(program, IX_DIV, first, all));
-	first = hoisted(tile, "ahead", first, before);
-	const Ix *share = ix_plus(program, all, width * row->step - 1);
-	share = ix_binary(program, IX_DIV, share, all);
-	if (share->kind != IX_SIZE)
-		share = hoisted(tile, "stride", share, before);
-	const Ix *line = ix_add(program, first, ix_mul(program, tile_step_number(tile), share));
-	return block_of(gen, stmt_prefetch(gen->arena, tile->packed, line, false));
+	const Ix *number = row_number(tile, row, &rows);
+	return prefetch_share(tile, tile->packed, tile_panel_end(tile, col),
+			      tile_panel_elements(tile, width), number,
+			      ix_size(tile->nest->gen->arena, rows), width * row->step, before);
 }
 
-/* The load of the first element of the next tile's rows. */
-static const Value *next_rows(Tile *tile, const TilePart *row)
-{
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	const Ix **at = ARENA_ARRAY(gen->arena, const Ix *, nest->nloops);
-	for (uint32_t i = 0; i < nest->nloops; i++) {
-		const Ix **by_iter = &nest->by_iter[nest->loops[i].iter];
-		at[i] = *by_iter;
-		if (i >= nest->nresult)
-			*by_iter = tile_const(tile, 0);
-	}
-	nest->by_iter[tile->row->iter] =
-		ix_plus(gen->program, tile_first(tile, tile->row, row), row->step);
-	nest_values(nest);
-	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
-	for (uint32_t i = 0; i < nest->nloops; i++)
-		nest->by_iter[nest->loops[i].iter] = at[i];
-	return load->nargs ? load->args[0] : load;
-}
-
+/* Of a block of columns each tile has a share. */
 static Block prefetch_rows(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
-	Gen *gen = tile->nest->gen;
-	Program *program = gen->program;
-	bool blocked = tile->by_blocks;
-	int64_t tiles = blocked ? tile->blocks.cols / col->step : 1,
-		share = row->step * tile->group;
-	const Value *load = next_rows(tile, row);
-	const Ix *first = tile_const(tile, 0);
-	if (blocked) {
-		first = ix_size(gen->arena, tile_panel_elements(tile, share));
-		first = ix_mul(program, ix_iter(gen->arena, tile->col->var), first);
-		first = ix_binary(program, IX_DIV, first, tile_const(tile, tile->blocks.cols));
-	}
-	first = hoisted(tile, "ahead", ix_add(program, load->ix, first), before);
-	const Ix *step = tile_const(tile, (share + tiles - 1) / tiles);
-	step = ix_mul(program, tile_step_number(tile), step);
-	return block_of(
-		gen, stmt_prefetch(gen->arena, load->buffer, ix_add(program, first, step), false));
+	const Nest *nest = tile->nest;
+	Program *program = nest->gen->program;
+	int64_t cols = tile->by_blocks ? tile->blocks.cols : col->step,
+		each = row->step * tile->group;
+	const Ix **at = ARENA_ARRAY(nest->gen->arena, const Ix *, nest->nloops);
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
+		at[i] = tile_const(tile, 0);
+	at[tile->row - nest->loops] = ix_plus(program, tile_first(tile, tile->row, row), row->step);
+	const Value *load = load_at(tile, at);
+	const Ix *number =
+		tile->by_blocks ? ix_iter(nest->gen->arena, tile->col->var) : tile_const(tile, 0);
+	return prefetch_share(tile, load->buffer, load->ix, tile_panel_elements(tile, each), number,
+			      tile_const(tile, cols), each * col->step, before);
 }
 
-Block tile_prefetch_along(Tile *tile, int64_t cols)
+/* The lines that begin in so many elements, some steps ahead. */
+static Block prefetch_near(const Tile *tile, BufferId buffer, const Ix *at, int64_t elements)
 {
-	Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	nest_values(nest);
-	const Value *load = tile_load(nest->value, (uint32_t)tile->prefetched);
-	while (load->kind != VALUE_LOAD)
-		load = load->args[0];
-	Dtype dtype = gen->program->buffers.at[load->buffer].dtype;
-	REQUIRE(dtype_is_packed(dtype));
-	const Ix *ahead = tile_const(tile, 2 * tile_target(tile)->prefetch_ahead);
-	const Stmt *prefetch = stmt_prefetch(gen->arena, load->buffer,
-					     ix_add(gen->program, load->ix, ahead), true);
-	return gen_loop(gen, LOOP_UNROLL, tile->c, cols, block_of(gen, prefetch));
+	Gen *gen = tile->nest->gen;
+	Dtype dtype = gen->program->buffers.at[buffer].dtype;
+	int64_t ahead = tile_target(tile)->prefetch_ahead, size = (int64_t)dtype_bytes(dtype),
+		of_byte = dtype_is_packed(dtype) ? 2 : 1;
+	Body lines = {0};
+	for (int64_t i = 0; i < elements * size; i += tile_target(tile)->line_bytes)
+		PUSH(gen->arena, lines.stmts,
+		     stmt_prefetch(gen->arena, buffer,
+				   ix_plus(gen->program, at, (ahead + i) * of_byte / size), true));
+	return body_block(&lines);
+}
+
+Block tile_prefetch_along(Tile *tile, const TilePart *row, const TilePart *col)
+{
+	if (tile_prefetches(tile, row, col) != TILE_PREFETCH_NEAR)
+		return (Block){0};
+	const Ix **as_it_is = ARENA_ARRAY(tile->nest->gen->arena, const Ix *, tile->nest->nloops);
+	const Value *load = load_at(tile, as_it_is);
+	return gen_loop(tile->nest->gen, LOOP_UNROLL, tile->c, col->step,
+			prefetch_near(tile, load->buffer, load->ix, 1));
 }
 
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before)
 {
-	switch (col->prefetches ? row->prefetch : TILE_PREFETCH_NONE) {
-	case TILE_PREFETCH_NONE:
-	case TILE_PREFETCH_ALONG: break;
+	switch (tile_prefetches(tile, row, col)) {
+	case TILE_PREFETCH_NONE: break;
 	case TILE_PREFETCH_ROWS: return prefetch_rows(tile, row, col, before);
 	case TILE_PREFETCH_COLUMNS: return prefetch_columns(tile, row, col, before);
 	case TILE_PREFETCH_PANEL: return prefetch_panel(tile, row, col, before);
-	case TILE_PREFETCH_NEAR: return prefetch_near(tile, col);
+	case TILE_PREFETCH_NEAR:
+		return prefetch_near(tile, tile->packed, tile_panel_step(tile, col),
+				     tile_width(tile, col->step) * tile->group);
 	}
 	return (Block){0};
 }

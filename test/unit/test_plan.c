@@ -260,25 +260,6 @@ static void first_tiles_copy_again(Plans *p)
 	assert_false(tile_of(p)->by_blocks);
 	tile_of(p)->first_copies = true;
 }
-/* Of an operand that is there. */
-static void prefetch(Plans *p, TilePrefetch what)
-{
-	tile_of(p)->prefetched = 0;
-	tile_of(p)->rows.at[0].prefetch = what;
-}
-static void prefetches_no_operand(Plans *p)
-{
-	assert_true(tile_of(p)->prefetched < 0);
-	tile_of(p)->rows.at[0].prefetch = TILE_PREFETCH_NEAR;
-}
-static void columns_prefetch_no_operand(Plans *p) { tile_of(p)->cols.at[0].prefetches = true; }
-static void prefetches_along_no_lanes(Plans *p) { prefetch(p, TILE_PREFETCH_ALONG); }
-static void prefetches_columns_of_no_block(Plans *p) { prefetch(p, TILE_PREFETCH_COLUMNS); }
-static void prefetches_panels_in_single_rows(Plans *p)
-{
-	tile_of(p)->rows.at[0].step = 1;
-	prefetch(p, TILE_PREFETCH_PANEL);
-}
 static void copy_in_no_buffer(Plans *p) { tile_of(p)->packed = BUFFER_NONE; }
 static Tile *tile_of_functions(Plans *p)
 {
@@ -492,11 +473,6 @@ static void broken_plans_of_kernels_are_refused(void **state)
 		copy_that_is_not_planned,
 		copy_without_room,
 		copy_in_no_buffer,
-		prefetches_no_operand,
-		columns_prefetch_no_operand,
-		prefetches_along_no_lanes,
-		prefetches_columns_of_no_block,
-		prefetches_panels_in_single_rows,
 		first_tiles_copy_again,
 		parts_without_room,
 		buffer_of_two_kernels,
