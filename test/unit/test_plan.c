@@ -26,7 +26,6 @@ typedef struct Plans {
 	NodeId start;		    /* what a parameter starts with */
 	NodeId edges;		    /* reads windows that leave their axes */
 	NodeId grown;		    /* a function of many instructions of a product */
-	NodeId scaled;		    /* a product times what its rows share */
 	NodeId own, own_set, own_read; /* of the routine, a step that sets it, and who reads it */
 } Plans;
 
@@ -87,15 +86,6 @@ static NodeId grown_product(Small *s, NodeId x, NodeId w)
 	return small_pointwise(s, OP_EXP, "48, 70", 1, &sum);
 }
 
-/* A product times a number for each column. */
-static NodeId scaled_product(Small *s, NodeId w)
-{
-	NodeId args[] = {small_leaf(s, "48, 80"), w};
-	NodeId factors[] = {small_einsum(s, "i, k; k, j => i, j", "48, 70", 2, args),
-			    small_leaf(s, "~1, 70")};
-	return small_pointwise(s, OP_MUL, "48, 70", 2, factors);
-}
-
 static void plans_init(Plans *p)
 {
 	Small *s = &p->s;
@@ -113,10 +103,9 @@ static void plans_init(Plans *p)
 	p->edges = window_sums(s, x);
 	p->grown = grown_product(s, x, w);
 	assign_own(p, x);
-	p->scaled = scaled_product(s, w);
-	small_routine(s, 9,
+	small_routine(s, 8,
 		      (NodeId[]){heads, p->after, p->shares, p->mean, p->edges, p->grown, p->own,
-				 p->own_read, p->scaled});
+				 p->own_read});
 	start_with(p, param, w);
 	LowerOptions *options = ARENA_NEW(s->arena, LowerOptions);
 	*options = (LowerOptions){.target = small_target(s), .prepack = true};
@@ -269,44 +258,6 @@ static Tile *tile_of_functions(Plans *p)
 }
 static void functions_in_vectors(Plans *p) { tile_of_functions(p)->finish.fission = false; }
 static void functions_without_lanes(Plans *p) { tile_of_functions(p)->form = TILE_ALONG; }
-static TileInvariants *invariants_of(Plans *p)
-{
-	assert_int_equal(nest_of(p, p->scaled)->plan.form, NEST_TILES);
-	Tile *tile = nest_of(p, p->scaled)->plan.tile;
-	assert_true(tile->finish.invariants.n > 0);
-	assert_int_equal(tile->finish.invariants.at[0].parts.n, 1);
-	return &tile->finish.invariants.at[0];
-}
-static void share(Plans *p, Tile *tile)
-{
-	PUSH(p->s.arena, tile->finish.invariants, *invariants_of(p));
-	tile->finish.invariants.at[0].height = tile->rows.at[0].step;
-	tile->finish.invariants.at[0].width = tile->cols.at[0].step;
-}
-static void functions_that_rows_share(Plans *p) { share(p, tile_of_functions(p)); }
-static void one_row_shares(Plans *p) { invariants_of(p)->height = 1; }
-static void rows_of_no_tile_share(Plans *p) { invariants_of(p)->width++; }
-static void rows_share_in_no_order(Plans *p) { invariants_of(p)->parts.at[0].local++; }
-static void rows_share_fewer_values(Plans *p) { invariants_of(p)->nlocals++; }
-static void rows_share_nothing(Plans *p) { invariants_of(p)->parts.n = 0; }
-static void rows_share_a_sum(Plans *p)
-{
-	Value *sum = ARENA_NEW(p->s.arena, Value);
-	*sum = (Value){.kind = VALUE_LOCAL, .dtype = DTYPE_F32};
-	invariants_of(p)->parts.at[0].value = sum;
-}
-static void rows_share_more_than_registers(Plans *p)
-{
-	TileInvariants *plan = invariants_of(p);
-	TileInvariant part = plan->parts.at[0];
-	assert_int_equal(part.value->kind, VALUE_LOAD);
-	while (plan->parts.n < 32) {
-		part.place++;
-		part.local++;
-		PUSH(p->s.arena, plan->parts, part);
-	}
-	plan->nlocals = 32;
-}
 static void vectors_across_the_result(Plans *p) { tile_of_functions(p)->finish.vectors = true; }
 static void parts_without_room(Plans *p)
 {
@@ -366,7 +317,6 @@ static Tile *tile_of_sums(Plans *p)
 }
 static void mask_of_nothing(Plans *p) { tile_of_sums(p)->finish.masked = true; }
 static void functions_of_nothing(Plans *p) { tile_of_sums(p)->finish.fission = true; }
-static void nothing_that_rows_share(Plans *p) { share(p, tile_of_sums(p)); }
 static void block_and_kernel(Plans *p)
 {
 	node_of(p, p->first)->kernel = node_of(p, p->after)->kernel;
@@ -444,18 +394,9 @@ static void broken_plans_of_kernels_are_refused(void **state)
 		tile_of_many_registers,
 		functions_in_vectors,
 		functions_without_lanes,
-		functions_that_rows_share,
 		vectors_across_the_result,
 		mask_of_nothing,
 		functions_of_nothing,
-		nothing_that_rows_share,
-		one_row_shares,
-		rows_of_no_tile_share,
-		rows_share_in_no_order,
-		rows_share_fewer_values,
-		rows_share_nothing,
-		rows_share_a_sum,
-		rows_share_more_than_registers,
 		block_of_no_rows,
 		block_of_one_kernel,
 		start_stores_each_step,
