@@ -62,6 +62,7 @@ GROUP_SUMS = FOUR_BITS[:FOUR_BITS.index("output")] + """output y = einsum("g, k 
 """
 
 ZERO_POINTS = GROUP_SUMS.replace("w - 8", "w - z").replace("output", "param z : u4 [%(g)d, 1 -> %(n)d]\noutput")
+ZERO_POINTS_I32 = ZERO_POINTS.replace("z : u4", "z : i32")
 # What a step of a routine stores; the least is a result that costs little.
 FOUR_BITS_ROW = """input x : [1, %(n)d]
 param cache : i4 [%(m)d, %(n)d]
@@ -76,6 +77,7 @@ def four_bits():
                                    (FOUR_BITS, "", 1, 11008, 4096), (GROUP_SUMS, ", sums scaled", 1, 11008, 4096),
                                    (ZERO_POINTS, ", zero points", 1, 4096, 4096),
                                    (ZERO_POINTS, ", zero points", 16, 4096, 4096),
+                                   (ZERO_POINTS_I32, ", zero points in i32", 1, 4096, 4096),
                                    (FOUR_BITS, "", 4, 4096, 4096), (FOUR_BITS, "", 64, 4096, 4096)):
         yield Case("four bits %dx%dx%d%s" % (m, n, k, name), program % {"g": k // 32, "n": n, "k": k}, 2.0 * m * n * k,
                    n * k / 2 + n * k / 16 + 4 * m * (n + k), arguments=("n=%d" % m,),

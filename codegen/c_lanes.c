@@ -82,7 +82,7 @@ static bool value_fits(const LanesText *l, const Value *value)
 	if (!c_lanes_vary(l, value) || c_lanes_packed_fits(l, value))
 		return true;
 	if (value->kind == VALUE_CAST)
-		return cast_fits(l, value);
+		return cast_fits(l, value) || c_lanes_integers_fit(l, value);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		if (!value_fits(l, value->args[i]))
 			return false;
@@ -245,6 +245,8 @@ static const char *cast_text(LanesText *l, const Value *cast)
 {
 	KernelText *k = l->k;
 	const Value *load = cast->args[0];
+	if (load->kind == VALUE_OP)
+		return c_lanes_integers(l, cast);
 	return c_vector_cast(k->m, load->dtype, l->dtype, l->lanes,
 			     c_buffer_element(k, load->buffer, load->ix));
 }

@@ -35,10 +35,17 @@ bool c_lanes_vary(const LanesText *lanes, const Value *value);
 /* A vector, or an expression that is the same in all lanes, where the value does not vary. */
 const char *c_lanes_value(LanesText *lanes, const Value *value);
 
-/* c_lanes_packed.c: is it a cast of elements of four bits that vectors do? */
+/* c_lanes_packed.c: is it a cast of elements of four bits that vectors do, to any type; to f32? */
+bool c_lanes_is_packed(const LanesText *lanes, const Value *value);
 bool c_lanes_packed_fits(const LanesText *lanes, const Value *value);
+/* The elements that a load is of as a vector of int32_t. Requires: c_lanes_is_packed of a cast of it. */
+const char *c_lanes_packed_integers(LanesText *lanes, const Value *load);
 /* The vector of such a cast, or of a function of one such element; NULL: it is neither. */
 const char *c_lanes_packed(LanesText *lanes, const Value *value);
+
+/* c_lanes_integers.c: is it a cast to f32 of whole numbers that vectors compute? Its vector. */
+bool c_lanes_integers_fit(const LanesText *lanes, const Value *cast);
+const char *c_lanes_integers(LanesText *lanes, const Value *cast);
 
 /* c_lanes_choice.c. A variable of its own, of that type, that is still to be filled. */
 const char *c_lanes_declared(LanesText *lanes, const char *type);

@@ -69,10 +69,15 @@ static PackedLanes packed_lanes(const LanesText *l)
 	return (PackedLanes){(Program *)l->k->m->program, l->loop->iter, varies, in_words, l};
 }
 
-bool c_lanes_packed_fits(const LanesText *l, const Value *value)
+bool c_lanes_is_packed(const LanesText *l, const Value *value)
 {
 	PackedLanes lanes = packed_lanes(l);
-	return value->dtype == DTYPE_F32 && !l->loop->lanes && packed_is_cast(&lanes, value);
+	return !l->loop->lanes && packed_is_cast(&lanes, value);
+}
+
+bool c_lanes_packed_fits(const LanesText *l, const Value *value)
+{
+	return value->dtype == DTYPE_F32 && c_lanes_is_packed(l, value);
 }
 
 /* The words, moved. */
@@ -111,12 +116,17 @@ static const char *halves(LanesText *l, const Value *load)
 	return name;
 }
 
-static const char *cast_text(LanesText *l, const Value *load)
+const char *c_lanes_packed_integers(LanesText *l, const Value *load)
 {
 	Dtype dtype = l->k->m->program->buffers.at[load->buffer].dtype;
-	const char *format = dtype == DTYPE_I4 ? "__builtin_convertvector(((%s & 15) ^ 8) - 8, %s)"
-					       : "__builtin_convertvector(%s & 15, %s)";
-	return arena_printf(l->k->arena, format, halves(l, load), l->type);
+	const char *format = dtype == DTYPE_I4 ? "(((%s & 15) ^ 8) - 8)" : "(%s & 15)";
+	return arena_printf(l->k->arena, format, halves(l, load));
+}
+
+static const char *cast_text(LanesText *l, const Value *load)
+{
+	return arena_printf(l->k->arena, "__builtin_convertvector(%s, %s)",
+			    c_lanes_packed_integers(l, load), l->type);
 }
 
 static const char *patterns(const LanesText *l, Dtype dtype)

@@ -170,11 +170,14 @@ static Rvalue *tabled_lanes(Lanes *l, const Value *value)
 	return load ? unpacked_lanes(l, load, DTYPE_F32, table_of(l, value)) : NULL;
 }
 
-/* A cast of neighbours in memory; NULL: it has no instruction. */
-static Rvalue *widened_lanes(Lanes *l, const Value *value)
+/* A cast of neighbours in memory, or of whole numbers that vectors compute; NULL: it has no instruction. */
+static Rvalue *converted_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
 	const Value *from = value->args[0];
+	if (from->kind == VALUE_OP && value->dtype == DTYPE_F32 && from->dtype == DTYPE_I32 &&
+	    has_vector_op(l, from->op, from->dtype))
+		return simd_from_integers(&k->f, l->log, jit_lanes_value(l, from));
 	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from))
 		return NULL;
 	if (jit_is_packed(k, from) && has_packed_lanes(l, from))
@@ -261,8 +264,8 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 			args[i] = jit_lanes_value(l, value->args[i]);
 		return jit_op(&k->f, value->op, value->dtype, args);
 	}
-	Rvalue *widened = value->kind == VALUE_CAST ? widened_lanes(l, value) : NULL;
-	return widened ? widened : jit_lane_by_lane(l, value);
+	Rvalue *converted = value->kind == VALUE_CAST ? converted_lanes(l, value) : NULL;
+	return converted ? converted : jit_lane_by_lane(l, value);
 }
 
 /* The first lanes of a vector, by way of memory that the compiler sees through. */

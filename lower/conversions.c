@@ -133,9 +133,10 @@ static uint32_t operands_cost(const Lower *lower, const Node *node)
 	uint64_t cost = 0;
 	bool found = false;
 	for (uint32_t i = 0; i < node->nargs; i++) {
-		NodeKind kind = lower_node(lower, node->args[i])->kind;
+		const Node *operand = lower_node(lower, node->args[i]);
 		uint32_t arg = lower->plan[node->args[i]].panel_cost;
-		bool other = kind == NODE_NUMBER || kind == NODE_PARAM || kind == NODE_CONST;
+		bool other = operand->kind == NODE_NUMBER || operand->kind == NODE_PARAM ||
+			     operand->kind == NODE_CONST || node_is_copy(operand);
 		bool again = false;
 		for (uint32_t j = 0; j < i; j++)
 			again |= node->args[j] == node->args[i];

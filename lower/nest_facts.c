@@ -17,7 +17,7 @@ typedef struct Facts {
 static bool is_vector(const Value *value)
 {
 	if (value->kind == VALUE_CAST)
-		return tile_is_converting(value);
+		return tile_is_cast_in_lanes(value);
 	if (value->kind == VALUE_INDEX || (value->kind == VALUE_OP && !op_is_simple(value->op)) ||
 	    (value->kind == VALUE_LOCAL && value->nixs))
 		return false;

@@ -28,7 +28,7 @@ static void collect_loads(Arena *arena, Loads *loads, const Value *value)
 
 static bool is_arithmetic(const Value *value, Dtype dtype)
 {
-	if (value->dtype == dtype && tile_is_converting(value))
+	if (value->dtype == dtype && tile_is_cast_in_lanes(value))
 		return true;
 	if (value->dtype != dtype || value->kind == VALUE_CAST || value->kind == VALUE_INDEX ||
 	    value->kind == VALUE_LOCAL ||

@@ -32,6 +32,26 @@ bool conversion_in_lanes(Dtype from, Dtype to)
 	       (to == DTYPE_F64 && (from == DTYPE_F32 || from == DTYPE_I32));
 }
 
+/* Is it a whole number that lanes compute of what they read? */
+static bool is_integral(const Value *value)
+{
+	bool is = value->dtype == DTYPE_I32;
+	if (value->kind != VALUE_OP)
+		return is && (value->kind == VALUE_LOAD || value->kind == VALUE_CONST ||
+			      tile_is_widening(value));
+	is = is && tile_has_lanes(value->op, DTYPE_I32);
+	for (uint32_t i = 0; i < value->nargs && is; i++)
+		is = is_integral(value->args[i]);
+	return is;
+}
+
+bool tile_is_cast_in_lanes(const Value *value)
+{
+	return tile_is_converting(value) ||
+	       (value->kind == VALUE_CAST && value->dtype == DTYPE_F32 &&
+		value->args[0]->kind == VALUE_OP && is_integral(value->args[0]));
+}
+
 static const Value *nth_load(const Value *value, uint32_t *n)
 {
 	if (value->kind == VALUE_LOAD || tile_is_converting(value))
@@ -75,7 +95,7 @@ bool tile_reads_same(const Loads *loads, size_t a, size_t b)
 bool tile_computes_in_lanes(const Value *value, bool converts, const Tile *tile)
 {
 	if (value->kind == VALUE_CAST)
-		return converts && tile_is_converting(value);
+		return converts && tile_is_cast_in_lanes(value);
 	if (tile && tile_is_number(tile, value))
 		return true;
 	if (value->kind == VALUE_INDEX ||

@@ -11,6 +11,8 @@ bool tile_reads_same(const Loads *loads, size_t a, size_t b);
 bool tile_is_widening(const Value *value);
 /* Is it a load that lanes convert: as its wide type, or as another (conversion_in_lanes)? */
 bool tile_is_converting(const Value *value);
+/* ... or a cast to f32 of whole numbers that lanes compute? */
+bool tile_is_cast_in_lanes(const Value *value);
 /* Is there a vector instruction for the operation? */
 bool tile_has_lanes(Op op, Dtype dtype);
 /* The n-th load of a value, in the order of tile_plan's list, widened where it is; the value with

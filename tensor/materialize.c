@@ -306,14 +306,6 @@ static Access columns_last(const Materialize *e, int64_t col)
 	return access;
 }
 
-/* Is it a parameter of floats or of a type of storage, whose elements take few bytes? */
-static bool is_small_param(const Split *g, NodeId id)
-{
-	const Node *node = &g->graph->nodes.at[id];
-	return node->kind == NODE_PARAM &&
-	       (dtype_is_float(node->dtype) || dtype_wide(node->dtype) != node->dtype);
-}
-
 /* Copies the parameter of which the operand has elements, in its order or another, with the columns last, and casts the copy
  * where the operand is a cast; false: there is no such parameter, or its rows lie along the columns. */
 static bool transpose(Split *g, Materialize *e, int64_t col, NodeId *operand, Access *access)
@@ -325,7 +317,7 @@ static bool transpose(Split *g, Materialize *e, int64_t col, NodeId *operand, Ac
 		e->arg = &through;
 		from = g->graph->nodes.at[from].args[0];
 	}
-	if (!is_small_param(g, from) || !suits_columns(e, col))
+	if (g->graph->nodes.at[from].kind != NODE_PARAM || !suits_columns(e, col))
 		return false;
 	*access = columns_last(e, col);
 	*operand = add_copy(g, e, access, from, "transpose");
