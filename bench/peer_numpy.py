@@ -10,6 +10,17 @@ import timing
 kind, words = sys.argv[2], sys.argv[3:]
 random = np.random.default_rng(0)
 arrays = [random.standard_normal([int(v) for v in text.split("x")], dtype=np.float32) for text in words[1:] if "x" in text]
+
+
+def drawn(text):
+    """An array as programs.py has it"""
+    shape, below, in_order = programs.parsed(text)
+    if not below:
+        return random.standard_normal(shape, dtype=np.float32)
+    ids = random.integers(below, size=shape)
+    return np.sort(ids) if in_order else ids
+
+
 if kind == "matmul":
     m, n, k = (int(v) for v in words)
     a, b, c = (random.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n), (m, n)))
@@ -49,16 +60,16 @@ elif kind in ("uniform", "normal"):
     draw = random.random if kind == "uniform" else random.standard_normal
     timing.report(lambda: draw(shape, dtype=np.float32))
 elif kind == "program":
-    def array(text):
-        shape, below, in_order = programs.parsed(text)
-        if not below:
-            return random.standard_normal(shape, dtype=np.float32)
-        ids = random.integers(below, size=shape)
-        return np.sort(ids) if in_order else ids
-
     program = programs.BY_NAME[words[0]]
-    named = {name: array(text) for name, text in program.arrays.items()}
+    named = {name: drawn(text) for name, text in program.arrays.items()}
     function = eval("lambda %s: %s" % (", ".join(named), program.numpy), {"np": np})
     timing.report(lambda: function(*named.values()))
+elif kind == "example":
+    import example_numpy
+    import examples
+
+    example = examples.BY_NAME[words[0]]
+    named = {name: drawn(text) for name, text in example.arrays.items()} | example.dims
+    timing.report(lambda: getattr(example_numpy, example.name)(named))
 else:
     sys.exit("unknown kind " + kind)

@@ -26,7 +26,7 @@ def parsed(array):
     """Extents, the number that indices are below or None, and whether they are sorted"""
     extents, _, below = array.partition("<")
     below, _, order = below.partition(" ")
-    return [int(extent) for extent in extents.split("x")], int(below) if below else None, order == "sorted"
+    return [int(extent) for extent in extents.split("x") if extent], int(below) if below else None, order == "sorted"
 
 
 def ordered(name):

@@ -32,7 +32,7 @@ import suites
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALONE = {"ends": ends.rows, "compilation": compilation.rows, "readable": readable.rows}  # without peers
-SUITES = {**suites.OPERATIONS, **models.SUITES, **ALONE}
+SUITES = {**suites.OPERATIONS, **suites.READING, **models.SUITES, **ALONE}
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument("--suite", default=",".join(SUITES), help="of " + ", ".join(SUITES))

@@ -5,6 +5,7 @@ commands by kind (contestants.py): ("gemm", layout, m, n, k), ("torch", kind, si
 import dataclasses
 import math
 
+import examples as worth_reading
 import programs as typical
 
 
@@ -363,6 +364,13 @@ def indexed():
         yield typical_case(p, ((("numpy", "program", p.name),) if p.numpy else ()) + ((("c", p.c),) if p.c else ()))
 
 
+def examples():
+    """The programs of examples/, against the same in NumPy"""
+    for e in worth_reading.EXAMPLES:
+        yield Case(e.what, e.text, arguments=e.arguments, indices={name: e.arrays[name] for name in e.indices},
+                   peers=(("numpy", "example", e.name),))
+
+
 def calls():
     """What it costs to call a program that does nothing much, in nanoseconds"""
     yield Case("call of x + 1, one element", "input x : []\noutput y = x + 1\n",
@@ -372,3 +380,4 @@ def calls():
 OPERATIONS = {suite.__name__: suite for suite in (
     products, narrow, linear, four_bits, contractions, conv, pictures, transposed, rows, elementwise, random, reductions,
     transposes, attention, programs, indexed, calls)}
+READING = {"examples": examples}  # programs that stand elsewhere
