@@ -73,7 +73,7 @@ EXAMPLES = [
     Example("recurrent net, 100 steps of 16", "recurrent",
             {"x": "100x16x12", "lstm.wx": "4x32x12", "lstm.wh": "4x32x32", "lstm.b": "4x32"} | affine("classify", 5, 32),
             {"steps": 100, "n": 16}),
-    Example("heat of 256x256, 100 steps", "heat", {"start": "256x256", "speed": ""}, {"steps": 100, "h": 256, "w": 256}),
+    Example("heat of 256x256, 100 steps", "heat", {"start": "256x256"}, {"steps": 100, "h": 256, "w": 256, "speed": 0.2}),
     Example("64 rows past weights of four bits", "int4",
             {"x": "64x256", "w": "64x8x32<16", "zero": "64x8<16", "scale": "64x8"}, {"n": 64}),
     Example("weights of 256x64 in four bits", "quantize", {"weight": "64x256"}, routine="quantize"),

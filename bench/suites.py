@@ -64,6 +64,14 @@ GROUP_SUMS = FOUR_BITS[:FOUR_BITS.index("output")] + """output y = einsum("g, k 
 
 ZERO_POINTS = GROUP_SUMS.replace("w - 8", "w - z").replace("output", "param z : u4 [%(g)d, 1 -> %(n)d]\noutput")
 ZERO_POINTS_I32 = ZERO_POINTS.replace("z : u4", "z : i32")
+BYTES = """dim n
+input x : i8 [n | %(g)d, 32]
+input t : f32 [n | %(g)d]
+param w : u4 [%(g)d, 32 -> %(n)d]
+param s : f16 [%(g)d -> %(n)d]
+let p = einsum("b | g, k; g, k -> o => b | g, o", x, w)
+output y = einsum("b | g, o; g -> o; b | g => b | o", f32(p), s, t)
+"""
 # What a step of a routine stores; the least is a result that costs little.
 FOUR_BITS_ROW = """input x : [1, %(n)d]
 param cache : i4 [%(m)d, %(n)d]
@@ -73,12 +81,13 @@ routine put(i : i32) -> least { cache =: i4(x) via "s, d => s + i, d"  least =: 
 
 def four_bits():
     """Weights of four bits in groups of 32, past rows of f32, scaled or with sums of groups scaled, less a number or
-    zero points of groups; peers make floats of them at each call. Rows of four bits that a step stores"""
+    zero points of groups, or past rows of bytes in whole numbers; peers make floats of them at each call. Rows of four bits that a step stores"""
     for program, name, m, n, k in ((FOUR_BITS, "", 1, 4096, 4096), (GROUP_SUMS, ", sums scaled", 1, 4096, 4096),
                                    (FOUR_BITS, "", 1, 11008, 4096), (GROUP_SUMS, ", sums scaled", 1, 11008, 4096),
                                    (ZERO_POINTS, ", zero points", 1, 4096, 4096),
                                    (ZERO_POINTS, ", zero points", 16, 4096, 4096),
                                    (ZERO_POINTS_I32, ", zero points in i32", 1, 4096, 4096),
+                                   (BYTES, ", past bytes", 1, 4096, 4096), (BYTES, ", past bytes", 1, 11008, 4096),
                                    (FOUR_BITS, "", 4, 4096, 4096), (FOUR_BITS, "", 64, 4096, 4096)):
         yield Case("four bits %dx%dx%d%s" % (m, n, k, name), program % {"g": k // 32, "n": n, "k": k}, 2.0 * m * n * k,
                    n * k / 2 + n * k / 16 + 4 * m * (n + k), arguments=("n=%d" % m,),

@@ -35,37 +35,58 @@ static bool find_group(const KernelText *k, const Stmt *loop, LaneProducts *g)
 	return g->shared[0] || g->shared[1];
 }
 
+/* Products of bytes with words of elements of four bits. */
+static bool find_words(const KernelText *k, const Stmt *loop, WordProducts *w)
+{
+	Program *program = (Program *)k->m->program;
+	const Stmt *stmt = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
+	const LanesText l = {.k = (KernelText *)k, .loop = loop};
+	int64_t place;
+	return stmt && !loop->lanes && stmt->kind == LOOP_SET && stmt->acc == OP_ADD && stmt->nixs &&
+	       vector_lanes(program, loop) % words_of(k->m) == 0 &&
+	       word_products(program, stmt, loop->iter, w) &&
+	       c_lanes_find_words(&l, w->elements, &place) && place == 0;
+}
+
 bool c_lanes_groups_fit(const KernelText *k, const Stmt *loop)
 {
 	LaneProducts g;
-	return find_group(k, loop, &g);
+	WordProducts w;
+	return find_group(k, loop, &g) || find_words(k, loop, &w);
 }
 
-static const char *function_of(const KernelText *k, const LaneProducts *g)
+/* A call for each vector: the function of such operands, the first elements of what all lanes share and of a lane's own. */
+static void put_calls(KernelText *k, const Stmt *loop, const Value *shared, Dtype own, const char *element)
 {
-	return arena_printf(k->arena, "tsr_add_%s_%s", dtype_name(g->factors[0]->dtype),
-			    dtype_name(g->factors[1]->dtype));
-}
-
-void c_lanes_groups(KernelText *k, const Stmt *loop)
-{
-	LaneProducts g;
-	REQUIRE(find_group(k, loop, &g));
 	const Stmt *stmt = loop->body.stmts[0];
 	const char *lane = k->iters[loop->iter];
 	int64_t lanes = vector_lanes(k->m->program, loop);
 	int words = words_of(k->m);
-	k->m->c_vectors->groups[g.factors[0]->dtype][g.factors[1]->dtype] = true;
-	c_kernel_count(k, NULL);
+	k->m->c_vectors->groups[shared->dtype][own] = true;
 	c_put_unroll(k, lanes / words);
 	c_kernel_indent(k);
 	fprintf(k->out, "for (int64_t %s = %s; %s < %s; %s += %d)\n", lane,
 		c_kernel_ix(k, loop->lo), lane, c_kernel_ix(k, loop->hi), lane, words);
 	c_kernel_indent(k);
-	fprintf(k->out, "\t%s(&%s, &%s, &%s);\n", function_of(k, &g),
+	fprintf(k->out, "\ttsr_add_%s_%s(&%s, &%s, &%s);\n", dtype_name(shared->dtype), dtype_name(own),
 		c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs),
-		c_buffer_element(k, g.factors[0]->buffer, g.factors[0]->ix),
-		c_buffer_element(k, g.factors[1]->buffer, g.factors[1]->ix));
+		c_buffer_element(k, shared->buffer, shared->ix), element);
+}
+
+void c_lanes_groups(KernelText *k, const Stmt *loop)
+{
+	LaneProducts g;
+	WordProducts w;
+	c_kernel_count(k, NULL);
+	if (find_group(k, loop, &g)) {
+		const Value *own = g.factors[1];
+		put_calls(k, loop, g.factors[0], own->dtype, c_buffer_element(k, own->buffer, own->ix));
+		return;
+	}
+	REQUIRE(find_words(k, loop, &w));
+	const LanesText l = {.k = k, .loop = loop};
+	put_calls(k, loop, w.bytes, k->m->program->buffers.at[w.elements->buffer].dtype,
+		  c_lanes_word(&l, w.elements, 0));
 }
 
 /* ---- functions ---- */
@@ -189,14 +210,63 @@ static void put_forms(FILE *out, const Module *m, Dtype a, Dtype b)
 	put_instructions(out, m->arena, a, b);
 }
 
+static const char every_other_text[] =
+	"/* Bytes 0, 2, 4 and 6. */\n"
+	"static inline int32_t tsr_every_other(uint64_t bytes)\n{\n"
+	"\tbytes &= 0xff00ff00ff00ff;\n"
+	"\tbytes = (bytes | bytes >> 8) & 0xffff0000ffff;\n"
+	"\treturn (int32_t)(uint32_t)(bytes | bytes >> 16);\n}\n\n";
+
+/* Of words the elements with even numbers, and those with odd ones, as bytes from 0 to 15; of i4 they are 8 more with their
+ * signs turned, so that the sum is less by as often the bytes. */
+static void put_word_instructions(FILE *out, Arena *arena, Dtype a, Dtype b)
+{
+	bool raised = b == DTYPE_I4;
+	fprintf(out, "\tuint64_t bytes;\n\tmemcpy(&bytes, a, sizeof bytes);\n"
+		     "\tconst __m512i words = _mm512_loadu_si512(b), bits = _mm512_set1_epi32(0x0f0f0f0f);\n"
+		     "\t__m512i y = _mm512_loadu_si512(sum), s, x;\n");
+	if (raised)
+		fprintf(out, "\tconst __m512i eights = _mm512_set1_epi32(0x08080808);\n"
+			     "\t__m512i more = _mm512_setzero_si512();\n");
+	for (int odd = 0; odd < 2; odd++) {
+		const char *x = odd ? "_mm512_srli_epi32(words, 4)" : "words";
+		x = arena_printf(arena, "_mm512_and_si512(%s, bits)", x);
+		fprintf(out, "\ts = _mm512_set1_epi32(tsr_every_other(bytes%s));\n", odd ? " >> 8" : "");
+		fprintf(out, raised ? "\tx = _mm512_xor_si512(%s, eights);\n" : "\tx = %s;\n", x);
+		fprintf(out, "\ty = _mm512_dpbusd_epi32(y, %s);\n", a == DTYPE_U8 ? "s, x" : "x, s");
+		if (raised)
+			fprintf(out, "\tmore = _mm512_dpbusd_epi32(more, %s);\n",
+				a == DTYPE_U8 ? "s, eights" : "eights, s");
+	}
+	fprintf(out, "\t_mm512_storeu_si512(sum, %s);\n", raised ? "_mm512_sub_epi32(y, more)" : "y");
+}
+
+static void put_word_loop(FILE *out, const Module *m, Dtype b)
+{
+	fprintf(out,
+		"\tfor (int lane = 0; lane < %d; lane++) {\n\t\tint32_t all = 0;\n"
+		"\t\tfor (int i = 0; i < 8; i++)\n"
+		"\t\t\tall += a[i] * (%s(b[4 * lane + i / 2] >> 4 * (i %% 2) & 15)%s);\n"
+		"\t\tsum[lane] = (int32_t)((uint32_t)sum[lane] + (uint32_t)all);\n\t}\n",
+		words_of(m), b == DTYPE_I4 ? "(" : "", b == DTYPE_I4 ? " ^ 8) - 8" : "");
+}
+
 static void put_group(FILE *out, const Module *m, Dtype a, Dtype b)
 {
 	Dtype to = a == DTYPE_BF16 ? DTYPE_F32 : DTYPE_I32;
 	fprintf(out, "static inline void tsr_add_%s_%s(%s *sum, const %s *a, const %s *b)\n{\n",
 		dtype_name(a), dtype_name(b), c_type(to), c_type(a), c_type(b));
-	put_forms(out, m, a, b);
+	if (dtype_is_packed(b)) {
+		fprintf(out, "#if defined __AVX512VNNI__ && defined __AVX512BW__\n");
+		put_word_instructions(out, m->arena, a, b);
+	} else {
+		put_forms(out, m, a, b);
+	}
 	fprintf(out, "#else\n");
-	put_loop(out, m, a, b);
+	if (dtype_is_packed(b))
+		put_word_loop(out, m, b);
+	else
+		put_loop(out, m, a, b);
 	fprintf(out, "#endif\n}\n\n");
 }
 
@@ -205,7 +275,7 @@ static const char include_avx512[] = "#ifdef __AVX512F__\n#include <immintrin.h>
 
 void c_put_groups(FILE *out, const Module *m)
 {
-	bool used = false;
+	bool used = false, words = false;
 	for (Dtype a = 0; a < DTYPE_COUNT; a++)
 		for (Dtype b = 0; b < DTYPE_COUNT; b++) {
 			if (!m->c_vectors->groups[a][b])
@@ -215,6 +285,9 @@ void c_put_groups(FILE *out, const Module *m)
 					words_of(m),
 					words_of(m) == WORDS_NEON ? include_neon : include_avx512);
 			used = true;
+			if (dtype_is_packed(b) && !words)
+				fputs(every_other_text, out);
+			words |= dtype_is_packed(b);
 			put_group(out, m, a, b);
 		}
 }

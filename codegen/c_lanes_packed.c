@@ -48,8 +48,7 @@ static bool find_rest(const LanesText *l, const Ix *ix, int64_t by, int64_t *res
 	return true;
 }
 
-/* Are lanes the same element, by its place, of words that lie one after another? */
-static bool find_words(const LanesText *l, const Value *load, int64_t *place)
+bool c_lanes_find_words(const LanesText *l, const Value *load, int64_t *place)
 {
 	const Program *program = l->k->m->program;
 	Size elements = program->buffers.at[load->buffer].elements;
@@ -61,7 +60,7 @@ static bool find_words(const LanesText *l, const Value *load, int64_t *place)
 static bool in_words(const void *of, const Value *load)
 {
 	int64_t place;
-	return find_words(of, load, &place);
+	return c_lanes_find_words(of, load, &place);
 }
 
 static PackedLanes packed_lanes(const LanesText *l)
@@ -80,19 +79,26 @@ bool c_lanes_packed_fits(const LanesText *l, const Value *value)
 	return value->dtype == DTYPE_F32 && c_lanes_is_packed(l, value);
 }
 
-/* The words, moved. */
-static const char *words(LanesText *l, const Value *load, int64_t place)
+const char *c_lanes_word(const LanesText *l, const Value *load, int64_t place)
 {
 	KernelText *k = l->k;
 	Program *program = (Program *)k->m->program;
 	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
-	const char *lane = k->iters[l->loop->iter], *name = c_lanes_declared(l, l->integer);
 	const Ix *lanes = ix_times(program, ix_iter(k->arena, l->loop->iter), -PACKED_WORD);
 	const Ix *first = ix_plus(program, ix_add(program, load->ix, lanes), -place);
+	return arena_printf(k->arena, "%s[((%s) >> 1) + 4 * %s]", array, c_kernel_ix(k, first),
+			    k->iters[l->loop->iter]);
+}
+
+/* The words, moved. */
+static const char *words(LanesText *l, const Value *load, int64_t place)
+{
+	KernelText *k = l->k;
+	const char *name = c_lanes_declared(l, l->integer);
 	k->m->c_vectors->words |= (uint64_t)1 << l->lanes;
 	c_kernel_indent(k);
-	fprintf(k->out, "tsr_words_%d(&%s, &%s[((%s) >> 1) + 4 * %s], %d);\n", l->lanes, name,
-		array, c_kernel_ix(k, first), lane, (int)place);
+	fprintf(k->out, "tsr_words_%d(&%s, &%s, %d);\n", l->lanes, name,
+		c_lanes_word(l, load, place), (int)place);
 	return name;
 }
 
@@ -101,7 +107,7 @@ static const char *halves(LanesText *l, const Value *load)
 {
 	KernelText *k = l->k;
 	int64_t rest;
-	if (find_words(l, load, &rest))
+	if (c_lanes_find_words(l, load, &rest))
 		return words(l, load, rest);
 	bool even = find_rest(l, load->ix, 2, &rest) && rest == 0;
 	const char *array = k->buffers[kernel_use_buffer(k->use, load->buffer)];
@@ -119,7 +125,7 @@ static const char *halves(LanesText *l, const Value *load)
 const char *c_lanes_packed_integers(LanesText *l, const Value *load)
 {
 	Dtype dtype = l->k->m->program->buffers.at[load->buffer].dtype;
-	const char *format = dtype == DTYPE_I4 ? "(((%s & 15) ^ 8) - 8)" : "(%s & 15)";
+	const char *format = dtype == DTYPE_I4 ? "((%s & 15) ^ 8) - 8" : "%s & 15";
 	return arena_printf(l->k->arena, format, halves(l, load));
 }
 
@@ -173,6 +179,79 @@ const char *c_lanes_packed(LanesText *l, const Value *value)
 	if (load)
 		return looked_up(l, value, load);
 	return c_lanes_packed_fits(l, value) ? cast_text(l, value->args[0]) : NULL;
+}
+
+/* ---- whole numbers ---- */
+
+/* Casts to f32 of whole numbers that vectors of uint32_t compute, whose operations wrap:
+ *
+ *   vector lane in 0..16: acc[lane] += f32(i32(w[k*16 + lane]) - zero[lane]) * x[k]
+ *
+ *   *(tsr_f32x16 *)&acc[lane] += __builtin_convertvector((tsr_i32x16)(
+ *           (tsr_u32x16)TSR_CONVERT_I8_16(&w[k * 16 + lane]) -
+ *           (tsr_u32x16)*(const tsr_i32x16 *)&zero[lane]), tsr_f32x16) * x[k];
+ */
+static bool is_integer_op(Op op) { return op == OP_ADD || op == OP_SUB || op == OP_MUL; }
+
+static bool is_neighbour(const LanesText *l, const Value *load)
+{
+	return load->kind == VALUE_LOAD &&
+	       c_lanes_of_buffer(l, load->buffer, load->ix) == PLACE_NEIGHBOURS;
+}
+
+static bool is_integral(const LanesText *l, const Value *value)
+{
+	if (value->dtype != DTYPE_I32)
+		return false;
+	if (!c_lanes_vary(l, value) || is_neighbour(l, value))
+		return true;
+	if (value->kind == VALUE_CAST)
+		return c_lanes_is_packed(l, value) ||
+		       (c_vector_casts(value->args[0]->dtype, DTYPE_I32) &&
+			is_neighbour(l, value->args[0]));
+	bool is = value->kind == VALUE_OP && is_integer_op(value->op);
+	for (uint32_t i = 0; i < value->nargs && is; i++)
+		is = is_integral(l, value->args[i]);
+	return is;
+}
+
+bool c_lanes_integers_fit(const LanesText *l, const Value *cast)
+{
+	const Value *from = cast->args[0];
+	return cast->dtype == DTYPE_F32 && !l->loop->lanes && from->kind == VALUE_OP &&
+	       c_lanes_vary(l, from) && is_integral(l, from);
+}
+
+/* What is read: a vector of int32_t. */
+static const char *leaf_text(LanesText *l, const Value *value)
+{
+	KernelText *k = l->k;
+	const Value *load = value->kind == VALUE_CAST ? value->args[0] : value;
+	if (value->kind == VALUE_CAST && c_lanes_is_packed(l, value))
+		return arena_printf(k->arena, "(%s)", c_lanes_packed_integers(l, load));
+	const char *element = c_buffer_element(k, load->buffer, load->ix);
+	return value->kind == VALUE_CAST
+		       ? c_vector_cast(k->m, load->dtype, DTYPE_I32, l->lanes, element)
+		       : arena_printf(k->arena, "*(const %s *)&%s", l->integer, element);
+}
+
+/* A vector of uint32_t, or one number that is the same in all lanes. */
+static const char *text_of(LanesText *l, const Value *value)
+{
+	Arena *arena = l->k->arena;
+	static const char *const marks[OP_COUNT] = {[OP_ADD] = "+", [OP_SUB] = "-", [OP_MUL] = "*"};
+	if (!c_lanes_vary(l, value))
+		return arena_printf(arena, "(uint32_t)%s", c_lanes_value(l, value));
+	if (value->kind != VALUE_OP)
+		return arena_printf(arena, "(tsr_u32x%d)%s", l->lanes, leaf_text(l, value));
+	const char *a = text_of(l, value->args[0]), *b = text_of(l, value->args[1]);
+	return arena_printf(arena, "(%s %s %s)", a, marks[value->op], b);
+}
+
+const char *c_lanes_integers(LanesText *l, const Value *cast)
+{
+	return arena_printf(l->k->arena, "__builtin_convertvector((%s)%s, %s)", l->integer,
+			    text_of(l, cast->args[0]), l->type);
 }
 
 /* ---- functions ---- */

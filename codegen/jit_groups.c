@@ -14,9 +14,14 @@
  *
  * There may be fewer products than elements, of a word that all lanes share: its other elements are
  * 0.
+ *
+ * Elements of four bits are eight a word: those with even numbers are bytes of it, and those with odd ones of the word moved
+ * by four bits, each with the bytes of the other operand that have such numbers.
  */
 #include "codegen/jit_function.h"
 #include "codegen/jit_kernel.h"
+#include "codegen/jit_lanes.h"
+#include "codegen/jit_packed.h"
 #include "codegen/jit_simd.h"
 #include "loops/build.h"
 #include "loops/matrix.h"
@@ -27,7 +32,7 @@ typedef struct Groups {
 	JitFunction *f;
 	int log; /* words, 1 << log */
 	Type *words, *halves, *unsigned_halves, *sums;
-	const Value *a, *b; /* loads of element 0 */
+	Dtype a, b;	/* of the elements of words */
 	uint32_t n, all;    /* products; elements of a word */
 } Groups;
 
@@ -144,8 +149,8 @@ static Rvalue *plus(const Groups *g, Rvalue *a, Rvalue *b)
 static Rvalue *added_halves(const Groups *g, Rvalue *sum, Rvalue *a, Rvalue *b, bool odd)
 {
 	Jit *jit = g->f->jit;
-	a = halves_of(g, a, g->a->dtype, odd);
-	b = halves_of(g, b, g->b->dtype, odd);
+	a = halves_of(g, a, g->a, odd);
+	b = halves_of(g, b, g->b, odd);
 	if (jit->extras & CPU_VNNI)
 		return assembled(g, "vpdpwssd %3, %2, %0", sum, a, b);
 	const char *code = jit->simd == CPU_SSE2 ? "pmaddwd %2, %0" : "vpmaddwd %2, %1, %0";
@@ -168,41 +173,142 @@ static Rvalue *added_bytes(const Groups *g, Rvalue *sum, Rvalue *a, Rvalue *b)
 	SimdType type = {DTYPE_I32, g->log};
 	for (int i = 0; i < QUAD; i++)
 		sum = plus(g, sum,
-			   simd_wrapping(g->f, type, OP_MUL, byte_of(g, a, g->a->dtype, i),
-					 byte_of(g, b, g->b->dtype, i)));
+			   simd_wrapping(g->f, type, OP_MUL, byte_of(g, a, g->a, i),
+					 byte_of(g, b, g->b, i)));
 	return sum;
 }
 
-bool jit_adds_groups(const KernelJit *k, const Stmt *stmt, IterVar lane, int log)
+/* The products of words of bytes, added. */
+static Rvalue *added(const Groups *g, Rvalue *before, Rvalue *a, Rvalue *b)
+{
+	Jit *jit = g->f->jit;
+	if (g->a != g->b && jit->extras & CPU_VNNI)
+		return g->a == DTYPE_U8 ? assembled(g, "vpdpbusd %3, %2, %0", before, a, b)
+					: assembled(g, "vpdpbusd %3, %2, %0", before, b, a);
+	if (jit->simd == CPU_AVX && !(jit->extras & CPU_WIDENS) && g->log == 3)
+		return added_bytes(g, before, a, b);
+	return added_halves(g, added_halves(g, before, a, b, false), a, b, true);
+}
+
+static Groups groups_new(KernelJit *k, Dtype sums, int log)
+{
+	Jit *jit = k->f.jit;
+	return (Groups){.f = &k->f,
+			.log = log,
+			.words = jit_vector_type(jit, DTYPE_I32, log),
+			.sums = jit_vector_type(jit, sums, log),
+			.halves = jit_short_vector(jit, log + 1),
+			.unsigned_halves = jit_vector_type(jit, DTYPE_BF16, log + 1)};
+}
+
+static Rvalue *added_neighbours(KernelJit *k, const Stmt *stmt, const LaneProducts *products, int log,
+				Rvalue *before)
+{
+	Groups g = groups_new(k, stmt->value->dtype, log);
+	g.n = products->n;
+	g.all = products->all;
+	g.a = products->factors[0]->dtype;
+	g.b = products->factors[1]->dtype;
+	Rvalue *a = words_at(k, &g, products->factors[0], products->shared[0]),
+	       *b = words_at(k, &g, products->factors[1], products->shared[1]);
+	if (g.all == QUAD)
+		return added(&g, before, a, b);
+	REQUIRE(k->f.jit->extras & CPU_BF16);
+	return assembled(&g, "vdpbf16ps %3, %2, %0", before, a, b);
+}
+
+/* ---- elements of four bits ---- */
+
+static bool adds_words(KernelJit *k, const Stmt *stmt, IterVar lane)
+{
+	WordProducts products;
+	JitWord word;
+	return word_products((Program *)k->program, stmt, lane, &products) &&
+	       jit_packed_word(k, products.elements, &word) && word.place == 0;
+}
+
+/* The even or odd ones of eight bytes that all lanes share. */
+static Rvalue *shared_bytes(KernelJit *k, const Groups *g, const Value *load, bool odd)
+{
+	static const int64_t masks[] = {0xff00ff00ff00ff, 0xffff0000ffff, 0xffffffff};
+	Jit *jit = g->f->jit;
+	Type *pointer = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(jit->u64, 1));
+	Lvalue *element = jit_buffer_element(k, load->buffer, load->ix);
+	Rvalue *address = jit_cast(jit, gcc_jit_lvalue_get_address(element, NULL), pointer);
+	Rvalue *bits = jit_keep(g->f, at_address(g, address));
+	for (int i = 0; i < 3; i++) { /* every other byte, pair and four */
+		int by = i == 0 ? 8 * odd : 4 << i;
+		Rvalue *moved = jit_binary(g->f, GCC_JIT_BINARY_OP_RSHIFT, bits,
+					   jit_long(jit, jit->u64, by));
+		if (i > 0)
+			moved = jit_binary(g->f, GCC_JIT_BINARY_OP_BITWISE_OR, bits, moved);
+		bits = jit_keep(g->f, jit_binary(g->f, GCC_JIT_BINARY_OP_BITWISE_AND, moved,
+						 jit_long(jit, jit->u64, masks[i])));
+	}
+	Rvalue *word = jit_keep(g->f, jit_cast(jit, bits, jit->types[DTYPE_I32]));
+	return jit_keep(g->f, simd_spread(g->f, (SimdType){DTYPE_I32, g->log}, word));
+}
+
+static Rvalue *everywhere(const Groups *g, int64_t bits)
+{
+	return all_lanes(g, g->words, g->f->jit->types[DTYPE_I32], 1 << g->log, bits);
+}
+
+/* The even or odd elements of words, as bytes from 0 to 15. */
+static Rvalue *half_words(const Groups *g, Rvalue *words, bool odd)
+{
+	Jit *jit = g->f->jit;
+	Rvalue *x = as(g, words, jit_vector_type(jit, DTYPE_U32, g->log));
+	if (odd)
+		x = shifted(g, GCC_JIT_BINARY_OP_RSHIFT, x, jit->types[DTYPE_U32], 1 << g->log, 4);
+	return simd_integers(g->f, g->log, GCC_JIT_BINARY_OP_BITWISE_AND, true,
+			     as(g, x, g->words), everywhere(g, 0x0f0f0f0f));
+}
+
+/* Bytes from 0 to 15, which are of either type, are of the one that the other bytes are not of. Those of i4 are 8 more than
+ * their elements once their signs are turned, and so the sum is less by as often the bytes. */
+static Rvalue *added_words(KernelJit *k, const Stmt *stmt, const WordProducts *products, int log,
+			   Rvalue *before)
+{
+	Groups g = groups_new(k, DTYPE_I32, log);
+	JitWord word;
+	bool moved = k->program->buffers.at[products->elements->buffer].dtype == DTYPE_I4;
+	REQUIRE(jit_packed_word(k, products->elements, &word) && stmt->value->dtype == DTYPE_I32);
+	Lvalue *words = jit_temp(g.f, g.words);
+	jit_set(g.f, words,
+		gcc_jit_lvalue_as_rvalue(jit_lanes_at(k, word.first, DTYPE_I32, log)));
+	Rvalue *more = everywhere(&g, 0), *sum = before;
+	g.n = g.all = QUAD;
+	g.a = products->bytes->dtype;
+	g.b = g.a == DTYPE_U8 ? DTYPE_I8 : DTYPE_U8;
+	for (int odd = 0; odd < 2; odd++) {
+		Rvalue *a = shared_bytes(k, &g, products->bytes, odd),
+		       *b = half_words(&g, gcc_jit_lvalue_as_rvalue(words), odd);
+		if (moved)
+			b = simd_integers(g.f, log, GCC_JIT_BINARY_OP_BITWISE_XOR, true, b,
+					  everywhere(&g, 0x08080808));
+		sum = added(&g, sum, a, b);
+		more = moved ? added(&g, more, a, everywhere(&g, 0x08080808)) : more;
+	}
+	return moved ? simd_wrapping(g.f, (SimdType){DTYPE_I32, log}, OP_SUB, sum, more) : sum;
+}
+
+/* ---- both ---- */
+
+bool jit_adds_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log)
 {
 	LaneProducts products;
 	return log > 0 && stmt->acc == OP_ADD &&
-	       lane_products((Program *)k->program, stmt, lane, &products);
+	       (lane_products((Program *)k->program, stmt, lane, &products) ||
+		adds_words(k, stmt, lane));
 }
 
 Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before)
 {
-	Jit *jit = k->f.jit;
-	LaneProducts products;
-	REQUIRE(lane_products((Program *)k->program, stmt, lane, &products));
-	Groups g = {.f = &k->f, .log = log, .n = products.n, .all = products.all};
-	g.a = products.factors[0];
-	g.b = products.factors[1];
-	g.words = jit_vector_type(jit, DTYPE_I32, log);
-	g.sums = jit_vector_type(jit, stmt->value->dtype, log);
-	g.halves = jit_short_vector(jit, log + 1);
-	g.unsigned_halves = jit_vector_type(jit, DTYPE_BF16, log + 1);
-	Rvalue *a = words_at(k, &g, g.a, products.shared[0]),
-	       *b = words_at(k, &g, g.b, products.shared[1]);
-	if (g.all == 2) {
-		REQUIRE(jit->extras & CPU_BF16);
-		return assembled(&g, "vdpbf16ps %3, %2, %0", before, a, b);
-	}
-	bool mixed = g.a->dtype != g.b->dtype;
-	if (mixed && jit->extras & CPU_VNNI)
-		return g.a->dtype == DTYPE_U8 ? assembled(&g, "vpdpbusd %3, %2, %0", before, a, b)
-					      : assembled(&g, "vpdpbusd %3, %2, %0", before, b, a);
-	if (jit->simd == CPU_AVX && !(jit->extras & CPU_WIDENS) && log == 3)
-		return added_bytes(&g, before, a, b);
-	return added_halves(&g, added_halves(&g, before, a, b, false), a, b, true);
+	LaneProducts neighbours;
+	WordProducts words;
+	if (lane_products((Program *)k->program, stmt, lane, &neighbours))
+		return added_neighbours(k, stmt, &neighbours, log, before);
+	REQUIRE(word_products((Program *)k->program, stmt, lane, &words));
+	return added_words(k, stmt, &words, log, before);
 }

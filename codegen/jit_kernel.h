@@ -101,7 +101,7 @@ void jit_vector_loop(KernelJit *k, const Stmt *loop);
 void jit_vector_fill(KernelJit *k, const Stmt *stmt);
 /* jit_groups.c: does the statement add sums of a few products a lane, of elements that are
  * neighbours? `before` plus these. Requires: of jit_vector_groups, that it does. */
-bool jit_adds_groups(const KernelJit *k, const Stmt *stmt, IterVar lane, int log);
+bool jit_adds_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log);
 Rvalue *jit_vector_groups(KernelJit *k, const Stmt *stmt, IterVar lane, int log, Rvalue *before);
 /* One element of a local in registers; the variable itself where elements are variables.
  * Requires: at least one index; of jit_vector_scalar, that elements are variables. */

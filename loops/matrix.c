@@ -7,26 +7,38 @@
 
 enum { QUAD = 4, WORDS_MOST = 64, ROWS_MOST = 64 };
 
-static uint32_t list_products(const Value *value, const Value **out, uint32_t n)
+/* At most `most`, or one more than that. */
+static uint32_t list_products(const Value *value, const Value **out, uint32_t n, uint32_t most)
 {
-	if (n <= QUAD && value->kind == VALUE_OP && value->op == OP_ADD)
-		return list_products(value->args[1], out, list_products(value->args[0], out, n));
-	if (n < QUAD)
+	if (n <= most && value->kind == VALUE_OP && value->op == OP_ADD)
+		return list_products(value->args[1], out,
+				     list_products(value->args[0], out, n, most), most);
+	if (n < most)
 		out[n] = value;
 	return n + 1;
 }
 
-static const Value *narrow_load(const Program *program, const Value *product, uint32_t arg)
+static bool is_packed(const Program *program, const Value *load)
+{
+	return dtype_is_packed(program->buffers.at[load->buffer].dtype);
+}
+
+/* The load that the factor of a product is, as its wide type; NULL: it is none. */
+static const Value *widened_load(const Value *product, uint32_t arg)
 {
 	if (product->kind != VALUE_OP || product->op != OP_MUL)
 		return NULL;
 	const Value *cast = product->args[arg];
-	if (cast->kind != VALUE_CAST || cast->args[0]->kind != VALUE_LOAD)
-		return NULL;
-	const Value *load = cast->args[0];
-	bool packed = dtype_is_packed(program->buffers.at[load->buffer].dtype);
-	bool narrow = dtype_is_byte(load->dtype) || load->dtype == DTYPE_BF16;
-	return narrow && !packed && cast->dtype == dtype_wide(load->dtype) ? load : NULL;
+	bool widens = cast->kind == VALUE_CAST && cast->args[0]->kind == VALUE_LOAD &&
+		      cast->dtype == dtype_wide(cast->args[0]->dtype);
+	return widens ? cast->args[0] : NULL;
+}
+
+static const Value *narrow_load(const Program *program, const Value *product, uint32_t arg)
+{
+	const Value *load = widened_load(product, arg);
+	bool narrow = load && (dtype_is_byte(load->dtype) || load->dtype == DTYPE_BF16);
+	return narrow && !is_packed(program, load) ? load : NULL;
 }
 
 /* Does `load` read element q of the words that `first` begins? */
@@ -55,7 +67,7 @@ static bool is_word(Program *program, const Value *const *products, LaneProducts
 bool lane_products(Program *program, const Stmt *stmt, IterVar lane, LaneProducts *p)
 {
 	const Value *products[QUAD];
-	p->n = list_products(stmt->value, products, 0);
+	p->n = list_products(stmt->value, products, 0, QUAD);
 	if (p->n > QUAD)
 		return false;
 	const Value *a = narrow_load(program, products[0], 0),
@@ -69,6 +81,26 @@ bool lane_products(Program *program, const Stmt *stmt, IterVar lane, LaneProduct
 		return false;
 	int shared = p->shared[0] + p->shared[1];
 	return p->n == p->all ? shared < 2 : p->n < p->all && shared == 1;
+}
+
+bool word_products(Program *program, const Stmt *stmt, IterVar lane, WordProducts *p)
+{
+	const Value *products[WORD_ELEMENTS];
+	if (list_products(stmt->value, products, 0, WORD_ELEMENTS) != WORD_ELEMENTS)
+		return false;
+	uint32_t bytes = narrow_load(program, products[0], 0) ? 0 : 1;
+	p->bytes = narrow_load(program, products[0], bytes);
+	p->elements = widened_load(products[0], !bytes);
+	if (!p->bytes || !p->elements || !dtype_is_byte(p->bytes->dtype) ||
+	    p->bytes->dtype == DTYPE_BOOL || !is_packed(program, p->elements) ||
+	    !ix_moves_by(program, p->bytes->ix, lane, 0) ||
+	    !ix_moves_by(program, p->elements->ix, lane, WORD_ELEMENTS))
+		return false;
+	bool fits = true;
+	for (uint32_t q = 0; q < WORD_ELEMENTS && fits; q++)
+		fits = is_element(program, p->bytes, widened_load(products[q], bytes), q) &&
+		       is_element(program, p->elements, widened_load(products[q], !bytes), q);
+	return fits;
 }
 
 /* ---- products of matrices ---- */

@@ -23,6 +23,19 @@ typedef struct LaneProducts {
  * neighbours: of a word for each lane, or, of one factor at least, fewer of a word that all lanes share? */
 bool lane_products(Program *program, const Stmt *stmt, IterVar lane, LaneProducts *products);
 
+/* Sums of as many products as a word of 32 bits has elements of four bits:
+ *
+ *   vector lane in 0..16
+ *     acc[lane] += i32(a[i]) * i32(w[j + lane*8]) + ... + i32(a[i + 7]) * i32(w[j + lane*8 + 7])
+ */
+typedef struct WordProducts {
+	const Value *bytes, *elements; /* loads of the first: of i8 or u8, which all lanes share; of i4 or u4 */
+} WordProducts;
+enum { WORD_ELEMENTS = 8 };
+
+/* Does the statement set or store such a sum? */
+bool word_products(Program *program, const Stmt *stmt, IterVar lane, WordProducts *products);
+
 typedef struct MatrixProduct {
 	const Stmt *rows, *words, *lanes; /* the loops, outermost first */
 	const Stmt *set;

@@ -6,8 +6,13 @@
  *     acc[r, lane] += f32(packed[j*512 + k*64 + lane*8 + q])*x[i + r, k + q]
  *
  * Elements add their products one after another, as in panels of other types. The copy has the
- * parameter's type: two elements a byte, stored together.
+ * parameter's type: two elements a byte, stored together. Products of whole numbers with bytes are added eight at a time,
+ * as their order is none that counts:
+ *
+ *     acc[r, lane] += i32(x[i + r, k])*i32(packed[.. + lane*8]) + ... + i32(x[i + r, k + 7])*i32(packed[.. + lane*8 + 7])
  */
+#include "loops/linear.h"
+#include "loops/walk.h"
 #include "lower/tile_emit.h"
 #include "lower/tile_plan.h"
 
@@ -34,6 +39,48 @@ static void set_step(Tile *tile, int64_t q)
 	nest_values(nest);
 }
 
+/* The value at a step of the word at hand, whose elements begin at `word` of the copy. */
+static const Value *step_value(Tile *tile, const Ix *word, int64_t q)
+{
+	const Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	set_step(tile, q);
+	const Value *load = value_load(gen->program, tile->packed, ix_plus(gen->program, word, q));
+	return tile_replaced(gen->arena, nest->value, tile_packed_load(tile), load);
+}
+
+/* Is the value a product of an element and of bytes that are neighbours along the sum? */
+static bool adds_words(const Tile *tile)
+{
+	const Nest *nest = tile->nest;
+	const Value *value = nest->value;
+	if (value->dtype != DTYPE_I32 || value->kind != VALUE_OP || value->op != OP_MUL ||
+	    !tile_is_widening(value->args[0]) || !tile_is_widening(value->args[1]))
+		return false;
+	const Value *packed = tile_packed_load(tile);
+	const Value *bytes = value->args[value_same(value->args[0], packed)]->args[0];
+	return dtype_is_byte(bytes->dtype) && bytes->dtype != DTYPE_BOOL &&
+	       !dtype_is_packed(nest->gen->program->buffers.at[bytes->buffer].dtype) &&
+	       ix_moves_by(nest->gen->program, bytes->ix, tile_last_sum(nest)->var, 1);
+}
+
+static Block add_steps(Tile *tile, const Value *element, const Value *value)
+{
+	Gen *gen = tile->nest->gen;
+	return tile_over_elements(
+		tile, block_of(gen, stmt_set_at(gen->arena, element, tile->reduce, value)));
+}
+
+/* All steps of a word in one sum. */
+static const Value *word_value(Tile *tile, const Ix *word)
+{
+	Arena *arena = tile->nest->gen->arena;
+	const Value *sum = step_value(tile, word, 0);
+	for (int64_t q = 1; q < TILE_WORD; q++)
+		sum = value_binary(arena, OP_ADD, sum, step_value(tile, word, q));
+	return sum;
+}
+
 Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 {
 	Nest *nest = tile->nest;
@@ -42,15 +89,12 @@ Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 	Body body = {0};
 	set_step(tile, 0);
 	const Ix *word = tile_pack_ix(tile, tile->now.col);
-	for (int64_t q = 0; q < TILE_WORD; q++) {
-		set_step(tile, q);
-		const Value *load =
-			value_load(gen->program, tile->packed, ix_plus(gen->program, word, q));
-		const Value *value =
-			tile_replaced(gen->arena, nest->value, tile_packed_load(tile), load);
-		const Stmt *add = stmt_set_at(gen->arena, element, tile->reduce, value);
-		gen_append(gen, &body, tile_over_elements(tile, block_of(gen, add)));
-	}
+	if (adds_words(tile))
+		gen_append(gen, &body, add_steps(tile, element, word_value(tile, word)));
+	else
+		for (int64_t q = 0; q < TILE_WORD; q++)
+			gen_append(gen, &body,
+				   add_steps(tile, element, step_value(tile, word, q)));
 	gen_append(gen, &body, prefetch);
 	set_step(tile, 0);
 	Block words = gen_steps(gen, last->var, tile_const(tile, 0),
