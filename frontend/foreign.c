@@ -123,13 +123,14 @@ static bool note_word(Build *b, Name name)
 	return false;
 }
 
-/* `einsum("i, d; d => i", a, b) / sqrt(d)`: the letter is no name outside of its specification. */
+/* `einsum("i, d; d => i", a, b) / sqrt(d)`: the letter is no name outside of its specification. What a function applied
+ * elsewhere has in its own is none of this place's. */
 static bool note_letter(Build *b, Name name)
 {
 	for (NodeId id = (NodeId)b->graph->nodes.n; id-- > 0;) {
 		const Node *node = graph_node(b->graph, id);
-		if (!node->spec || node->spec->span.file != name.span.file ||
-		    !spec_has_letter(node->spec, name.sym))
+		if (!node->spec || node->site != b->at.site ||
+		    node->spec->span.file != name.span.file || !spec_has_letter(node->spec, name.sym))
 			continue;
 		diag_note(
 			b->diags, node->spec->span,
