@@ -2,7 +2,12 @@
  *
  * One with one element a row becomes a local; one that has the place of a result, which is first
  * written where the temporary is read last, becomes the result, and what makes such a temporary
- * before, a product of rows, then stores it there.
+ * before, a product of rows, then stores it there. Of any other there is the row at hand alone (array
+ * contraction), a scratch buffer:
+ *
+ *   for i                                              for i
+ *     for j: t[i*n + j] = exp(x[i*n + j])       ->       for j: t[j] = exp(x[i*n + j])
+ *     for k: for j: acc[k] += t[i*n + j] * w[k*n + j]    for k: for j: acc[k] += t[j] * w[k*n + j]
  */
 #include <stb/stb_ds.h>
 
@@ -134,11 +139,66 @@ static Block declare_local(const Rows *rows, const Touch *store, LocalId local, 
 	return rows_both(rows, block_one(arena, declared), body);
 }
 
-/* What takes the place of a temporary: a local, set first by `store`, or else the buffer `to`, if there
- * is any. */
+/* ---- one row of it ---- */
+
+/* Are threads' rows no more than all rows, or few bytes? */
+static bool is_less(const Rows *rows, const RowKernel *row, const Buffer *buffer, Size c)
+{
+	Sizes *sizes = rows->program->sizes;
+	const Target *target = rows->program->options.target;
+	int64_t known;
+	if (size_is_const(sizes, c, &known) &&
+	    known <= target->l2_rows / (int64_t)dtype_bytes(buffer->dtype))
+		return true;
+	return size_ge(sizes, buffer->elements, size_scale(sizes, c, target->thread_slots)) ||
+	       size_ge(sizes, row->loop->hi->size, c);
+}
+
+/* Do the loop's threads share it row by row: is there more in a row than a loop, which they could share as well
+ * (parallel.c)? */
+static bool shares_rows(const RowKernel *row)
+{
+	Block body = row->loop->body;
+	return body.n > 1 && !body.stmts[1]->disjoint;
+}
+
+/* Is a row of the temporary enough, since nothing reads another one than that at hand? */
+static bool may_contract(const Rows *rows, const RowKernel *row, BufferId buffer)
+{
+	const Buffer *b = &rows->program->buffers.at[buffer];
+	Size c = row_elements_of(rows, row, buffer);
+	return !rows->transform->options->gpu && !b->scratch && is_new(rows, buffer) && first_store(row, buffer) &&
+	       !size_is_bad(c) && shares_rows(row) && is_less(rows, row, b, c) &&
+	       row_buffer_stays(rows, row, buffer, c);
+}
+
+static void contract(const Rows *rows, const RowKernel *row, Kernel *kernel, BufferId buffer)
+{
+	Program *program = rows->program;
+	Arena *arena = program->arena;
+	const Stmt *loop = row->loop;
+	Size c = row_elements_of(rows, row, buffer);
+	const Ix *begin = ix_mul(program, ix_iter(arena, loop->iter), ix_size(arena, c));
+	BufferOffset offset = {buffer, ix_mul(program, begin, ix_const(arena, program->sizes, -1))};
+	Rewrite rewrite = {.program = program,
+			   .iters = kernel_iters(arena, kernel, 0),
+			   .renames = true,
+			   .offsets = &offset,
+			   .noffsets = 1,
+			   .span = loop->span};
+	kernel->body = block_one(arena, stmt_with(arena, loop, rewrite_block(&rewrite, loop->body)));
+	program->buffers.at[buffer].elements = c;
+	program->buffers.at[buffer].scratch = true;
+}
+
+/* ---- all of them ---- */
+
+/* What takes the place of a temporary: a local, set first by `store`, or else the buffer `to`, or else
+ * a row of itself, if there is any. */
 typedef struct PlaceTaken {
 	const Touch *store;
 	BufferId to;
+	bool contracted;
 } PlaceTaken;
 
 static PlaceTaken find_place(const Rows *rows, const RowKernel *row, BufferId buffer)
@@ -149,12 +209,13 @@ static PlaceTaken find_place(const Rows *rows, const RowKernel *row, BufferId bu
 		return none;
 	const Touch *store = others.before ? NULL : element_store(rows, row, buffer);
 	if (store)
-		return (PlaceTaken){store, BUFFER_NONE};
+		return (PlaceTaken){store, BUFFER_NONE, false};
 	for (size_t i = 0; i < row->touches.n; i++) {
 		BufferId to = row->touches.at[i].buffer;
 		if (may_share(rows, row, buffer, to) && !(others.before && !is_new(rows, to)))
-			return (PlaceTaken){NULL, to};
+			return (PlaceTaken){NULL, to, false};
 	}
+	none.contracted = may_contract(rows, row, buffer);
 	return none;
 }
 
@@ -192,9 +253,12 @@ void rows_make_private(Rows *rows, Kernel *kernel)
 	for (size_t i = 0; i < row.touches.n; i++) {
 		BufferId buffer = row.touches.at[i].buffer;
 		PlaceTaken place = find_place(rows, &row, buffer);
-		if (!place.store && place.to == BUFFER_NONE)
+		if (place.contracted)
+			contract(rows, &row, kernel, buffer);
+		else if (place.store || place.to != BUFFER_NONE)
+			take_place(rows, kernel, buffer, place);
+		else
 			continue;
-		take_place(rows, kernel, buffer, place);
 		row = row_kernel(rows, kernel);
 		i = (size_t)-1;
 	}
