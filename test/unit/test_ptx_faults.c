@@ -153,7 +153,7 @@ static void test_copies_are_waited_for(void **state)
 	      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%g0], 256, [full];\n" \
 	      "wait: " wait                                                                                     \
 	      "\nld.shared.u32 %r1, [%s]; add.s32 %r1, %r1, 1; st.shared.u32 [%s], %r1;\n"                      \
-	      "bar.sync 0; @%p0 bra end;\n"                                                                     \
+	      "fence.proxy.async.shared::cta; bar.sync 0; @%p0 bra end;\n"                                      \
 	      "cp.async.bulk.global.shared::cta.bulk_group [%g0], [tile], 256;\n"                               \
 	      "cp.async.bulk.commit_group;" behind "\nend: ret;"
 #define POLL(parity) \
