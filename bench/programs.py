@@ -107,6 +107,9 @@ PROGRAMS = [
     Program("greatest of 2x2, channels first", "input x : [4, 64, 64, 64]\n"
             "output y = reduce(max, \"n, c, 2*h <+ i, 2*w <+ j => n, c, h, w\", x) with (i = 2, j = 2)\n",
             {"x": "4x64x64x64"}, "F.max_pool2d(x, 2)", 5 * M),
+    Program("greatest of 3x3 in steps of 2, channels first", "input x : [8, 32, 64, 64]\n"
+            "output y = reduce(max, \"n, c, 2*i =+ a, 2*j =+ b => n, c, i, j\", x) with (a = 3, b = 3)\n",
+            {"x": "8x32x64x64"}, "F.max_pool2d(x, 3, 2, 1)", 5 * M),
     Program("moving average of 16", "input x : [64, 16384]\noutput y = sum(\"b, o <+ k => b, o\", x) / 16 with (k = 16)\n",
             {"x": "64x16384"}, "F.avg_pool1d(x, 16, 1)", 8 * M),
     *[Program(f"sums of 3x3, margins of {words}", f"input x : [8, 512, 512]\n"
@@ -181,6 +184,19 @@ PROGRAMS = [
             "(lambda i, f, g, o: (lambda s: (s, o.sigmoid() * s.tanh()))(f.sigmoid() * c + i.sigmoid() * g.tanh()))"
             "(*z.unbind(1))", 256 * 512 * 28),
     # distances
+    Program("gray from RGB", "input x : [1024, 1024, 3]\nconst luma = [0.299, 0.587, 0.114]\n"
+            "output y = einsum(\"i, j, c; c => i, j\", x, luma)\n", {"x": "1024x1024x3"},
+            "x @ torch.tensor([0.299, 0.587, 0.114])", 16 * M),
+    *[Program(f"2000 bodies that attract each other, {words}", f"input p : [{shape}]\ninput m : [2000]\n"
+              f"let d = sum(\"{p} => {j}\", p) - sum(\"{q} => {i}\", p)\n"
+              f"let w = rsqrt(sum(\"{ij} => i, j\", d .* d) + 1e-3) ** 3\n"
+              f"output a = einsum(\"i, j; j; {ij} => {q}\", w, m, d)\n", {"p": shape.replace(", ", "x"), "m": "2000"},
+              torch, flops=20 * 2000 * 2000)
+      for words, shape, p, q, i, j, ij, torch in (
+          ("rows of x", "3, 2000", "x, j", "x, i", "x, i, 0", "x, 0, j", "x, i, j",
+           "(lambda d: (((d * d).sum(0) + 1e-3).rsqrt() ** 3 * m * d).sum(2))(p[:, None, :] - p[:, :, None])"),
+          ("rows of bodies", "2000, 3", "j, x", "i, x", "i, 0, x", "0, j, x", "i, j, x",
+           "(lambda d: ((((d * d).sum(2) + 1e-3).rsqrt() ** 3 * m)[:, :, None] * d).sum(1))(p[None] - p[:, None])"))],
     Program("distances of 64 centres", "input x : [2048, 16]\ninput c : [64, 16]\n"
             "output y = sum(\"n, k, i => n, k\", abs(sum(\"n, i => n, 0, i\", x) - sum(\"k, i => 0, k, i\", c)))\n",
             {"x": "2048x16", "c": "64x16"}, "torch.cdist(x, c, 1)", flops=3.0 * 2048 * 64 * 16),

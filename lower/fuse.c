@@ -7,8 +7,8 @@
  *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels;
  *   - nothing assigns to what it reads before the root runs.
  * A free node (only indices change) may be fused into many roots, and so may one cheap operation on
- * one buffer of its size (x - mean): computed again wherever it is read, it needs no buffer. So
- * does a mask that is told by indices (key <= row), also where heads repeat it behind their sums. A
+ * one buffer of its size (x - mean), or on smaller ones alone (x_i - x_j): computed again wherever it is
+ * read, it needs no buffer. So does a mask that is told by indices (key <= row), also where heads repeat it behind their sums. A
  * reduction is fused into an elementwise root that reads each of its elements once, at the same index:
  * the root is its epilogue; so is a function that would else be fused into a small window. A cast
  * that widens an operand of a product is free, and yet stands alone where conversions.c says so; so
@@ -185,7 +185,7 @@ static bool stays_in_memory(const Lower *lower, NodeId id)
 }
 
 /* Is one cheap operation better computed in each of several roots, from the one operand of its
- * size, than stored and read by them? */
+ * size, or from smaller ones alone, than stored and read by them? */
 static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *reader)
 {
 	const Node *node = lower_node(lower, id);
@@ -202,7 +202,7 @@ static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *read
 		if (!stays_in_memory(lower, node->args[i]))
 			return false;
 	}
-	return large == 1;
+	return large <= 1;
 }
 
 /* The operand that the node follows element by element, and alone; NODE_NONE: there is none. */

@@ -21,7 +21,7 @@ bool fuse_is_small_window(const Lower *lower, NodeId id)
 	return true;
 }
 
-/* Is a bounded index an iterator and a number, in a loop that is as long as the axis but for a
+/* Is a bounded index a multiple of an iterator, and a number, in a loop that goes as far as the axis but for a
  * number? Then the loop is cut where it leaves the axis (nest_border_plan.c). */
 static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Size size)
 {
@@ -29,10 +29,11 @@ static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Siz
 	int64_t longer;
 	for (uint32_t t = 0; t < index->nterms; t++) {
 		const Iter *iter = &proj->iters[index->terms[t].iter];
-		Size more = size_sub(lower->sizes, iter->extent, size);
+		int64_t step = index->terms[t].coef;
 		if (iter->reduced)
 			continue;
-		if (index->terms[t].coef != 1 || !size_is_const(lower->sizes, more, &longer))
+		Size more = size_sub(lower->sizes, size_scale(lower->sizes, iter->extent, step), size);
+		if (step <= 0 || !size_is_const(lower->sizes, more, &longer))
 			return false;
 		moved++;
 	}

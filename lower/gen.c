@@ -15,6 +15,7 @@ Gen gen_new_in(Lower *lower, Program *program, Sym name, Span span)
 		   .arena = program->arena,
 		   .frame = frame_new(program),
 		   .asked = lower->asked,
+		   .root = NODE_NONE,
 		   .bound = NODE_NONE,
 		   .inside = NODE_NONE};
 	gen.name = name;

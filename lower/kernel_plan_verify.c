@@ -36,7 +36,7 @@ static bool suits_form(const Nest *nest, const NestPlan *plan)
 	case NEST_LOCAL: return !nest->scattered;
 	case NEST_ROWS: return sums && !ends_reduced(nest) && nest->target.acc == OP_NONE;
 	case NEST_ROW_LOCAL: return sums && !ends_reduced(nest) && plan->lanes > 0;
-	case NEST_SHORT: return plan->order.form == SUM_IN_TURN && plan->steps > 0;
+	case NEST_SHORT: return plan->order.form == SUM_IN_TURN && (plan->steps > 0) != (plan->cuts != NULL);
 	case NEST_LANES: return ends_reduced(nest) && plan->order.form == SUM_IN_LANES;
 	case NEST_PARTS: return ends_reduced(nest) && plan->order.form == SUM_IN_PARTS;
 	case NEST_TILES: return sums && plan->tile->order.form != SUM_NONE;
@@ -63,10 +63,12 @@ static void verify_cut(const Nest *nest, const Loop *loop, const LoopCut *cut)
 /* A value that reads windows beyond their axis is another one in each part. */
 static void verify_cuts(const Nest *nest, const NestPlan *plan)
 {
-	if ((plan->cuts != NULL) != (plan->form == NEST_STORES && nest->nborders > 0))
+	bool windows = nest->nborders > 0 && plan->form == NEST_STORES;
+	bool padded = nest->nborders > 0 && plan->form == NEST_SHORT && nest->guards.n > 0;
+	if ((plan->cuts != NULL) != (windows || padded))
 		BUG("the loops of %s are cut, and it reads no windows, or the other way round",
 		    nest->gen->name);
-	for (uint32_t i = 0; plan->cuts && i < nest->nloops; i++)
+	for (uint32_t i = 0; plan->cuts && i < nest->nresult; i++)
 		verify_cut(nest, &nest->loops[i], &plan->cuts[i]);
 }
 

@@ -42,6 +42,14 @@ static void emit_elements(Nest *nest, const LoopCut *cuts)
 	nest_note_windows(nest);
 }
 
+static void emit_short(Nest *nest, const NestPlan *plan)
+{
+	if (plan->cuts)
+		nest_emit_borders(nest, plan->cuts);
+	else
+		nest_emit_short(nest, plan->reduce, plan->steps);
+}
+
 /* The loops of the result around a local that the reduced loops add to. Guards may cut reduced
  * loops only: an element whose sum is empty is stored all the same. */
 static void emit_local_sum(Nest *nest, Op reduce)
@@ -128,7 +136,7 @@ static void emit_planned(Nest *nest, NestPlan *plan)
 	case NEST_LOCAL: emit_local_sum(nest, plan->reduce); break;
 	case NEST_ROWS: emit_row_sum(nest, plan->reduce); break;
 	case NEST_ROW_LOCAL: nest_emit_row(nest, plan->reduce, plan->lanes); break;
-	case NEST_SHORT: nest_emit_short(nest, plan->reduce, plan->steps); break;
+	case NEST_SHORT: emit_short(nest, plan); break;
 	case NEST_LANES: lanes_emit(nest, plan->reduce, plan->order); break;
 	case NEST_PARTS: lanes_parts_emit(nest, plan->reduce, plan->order, plan->parts); break;
 	}

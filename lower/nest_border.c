@@ -1,4 +1,5 @@
-/* Loops of elementwise kernels that read windows (window_value.c): inside, no term asks where it is.
+/* Loops of kernels that write windows out (window_value.c), of elementwise ones, or of one such sum alone: inside,
+ * no term asks where it is.
  *
  *   for y in 0..h                              a row above, a row below
  *     if y == 0: ...                           without the row above
@@ -90,15 +91,23 @@ static Block emit_loops(Borders *b, uint32_t place)
 	return body_block(&body);
 }
 
-static Block emit_loop(Borders *b, uint32_t place)
+static Block emit_element(Nest *nest)
 {
-	Nest *nest = b->nest;
-	if (place == nest->nloops) {
+	Body body = {0};
+	if (nest->nloops == nest->nresult) {
 		nest_values(nest);
 		return nest_step(nest, gen_store(nest->gen, nest->target, nest->at, nest->value));
 	}
-	return b->cuts[place].parts.n > 1 && place + 1 < nest->nloops ? emit_conditions(b, place)
-								      : emit_loops(b, place);
+	nest_store_finished(nest, nest_written_out(nest), &body);
+	return body_block(&body);
+}
+
+static Block emit_loop(Borders *b, uint32_t place)
+{
+	if (place == b->nest->nresult)
+		return emit_element(b->nest);
+	return b->cuts[place].parts.n > 1 && place + 1 < b->nest->nresult ? emit_conditions(b, place)
+									  : emit_loops(b, place);
 }
 
 void nest_emit_borders(Nest *nest, const LoopCut *cuts)

@@ -1,9 +1,27 @@
-/* Which loops of elementwise kernels that read windows are cut, and where (nest_border.c): each into single
+/* Which loops of kernels that write windows out are cut, and where (nest_border.c): each into single
  * iterations at its ends, as far as windows reach beyond the axis there, and what is between.
  */
+#include <string.h>
+
 #include "loops/linear.h"
 #include "lower/nest_plan.h"
 #include "lower/node_plan.h"
+
+const Value *nest_written_out(Nest *nest)
+{
+	Gen *gen = nest->gen;
+	size_t n = nest->proj->niters + 1;
+	const Ix **by_iter = ARENA_ARRAY(gen->arena, const Ix *, n);
+	memcpy(by_iter, nest->by_iter, (n - 1) * sizeof *by_iter);
+	gen->root = nest->root;
+	gen->in_line = true;
+	gen->borders.n = 0;
+	const Value *value = window_value(gen, nest->node, by_iter);
+	gen->in_line = false;
+	nest->borders = gen->borders.at;
+	nest->nborders = gen->borders.n;
+	return value;
+}
 
 /* Single iterations at the ends of a loop, at most. */
 enum { BORDER_MOST = 8 };
@@ -13,15 +31,18 @@ typedef struct Ends {
 	bool whole;	     /* each as one part, not one by one */
 } Ends;
 
-/* The offset of an index that is the loop's iterator and a number; false: it is another. */
-static bool is_shifted(Program *program, const Ix *ix, const Loop *loop, Size *by)
+/* An index that is `step` times the loop's iterator, and a number; false: it is another. */
+static bool is_shifted(Program *program, const Ix *ix, const Loop *loop, int64_t *step, Size *by)
 {
 	Linear sum = ix_linear(program, ix);
 	*by = sum.offset;
 	return sum.terms.n == 1 && sum.terms.at[0].atom->kind == IX_ITER &&
 	       sum.terms.at[0].atom->iter == loop->var &&
-	       size_is(program->sizes, sum.terms.at[0].coef, 1);
+	       size_is_const(program->sizes, sum.terms.at[0].coef, step) && *step > 0;
 }
+
+/* How many of the numbers 0, step, 2*step, ... are below n. */
+static int64_t steps_below(int64_t n, int64_t step) { return n > 0 ? (n + step - 1) / step : 0; }
 
 static Ends ends_of(const Nest *nest, const Loop *loop)
 {
@@ -31,14 +52,16 @@ static Ends ends_of(const Nest *nest, const Loop *loop)
 	for (size_t i = 0; i < nest->nborders; i++) {
 		const Bounded *index = &nest->borders[i];
 		Size by;
-		int64_t before, beyond;
-		if (!is_shifted(program, index->ix, loop, &by))
+		int64_t step, before, beyond;
+		if (!is_shifted(program, index->ix, loop, &step, &by))
 			continue;
-		Size behind = size_sub(sizes, size_add(sizes, by, loop->extent), index->size);
-		if (!size_is_const(sizes, by, &before) || !size_is_const(sizes, behind, &beyond))
+		Size end = size_add(sizes, by, size_scale(sizes, loop->extent, step));
+		if (!size_is_const(sizes, by, &before) ||
+		    !size_is_const(sizes, size_sub(sizes, end, index->size), &beyond))
 			continue;
-		ends.first = -before > ends.first ? -before : ends.first;
-		ends.last = beyond > ends.last ? beyond : ends.last;
+		int64_t first = steps_below(-before, step), last = beyond > 0 ? beyond / step : 0;
+		ends.first = first > ends.first ? first : ends.first;
+		ends.last = last > ends.last ? last : ends.last;
 	}
 	return ends;
 }
@@ -69,7 +92,7 @@ static void push_inside(const Nest *nest, const Loop *loop, LoopPart inside, Loo
 	Sizes *sizes = nest->gen->program->sizes;
 	int64_t n, first,
 		line = nest_target(nest)->line_bytes / (int64_t)dtype_bytes(nest->value->dtype);
-	bool last = loop == &nest->loops[nest->nloops - 1];
+	bool last = loop == &nest->loops[nest->nresult - 1];
 	bool known = size_is_const(sizes, loop->extent, &n) &&
 		     size_is_const(sizes, inside.first, &first);
 	cut->inside = cut->parts.n;
@@ -102,9 +125,9 @@ const LoopCut *nest_plan_borders(const Nest *nest)
 	if (nest->nborders == 0)
 		return NULL;
 	bool gpu = nest->gen->lower->options->gpu;
-	LoopCut *cuts = ARENA_ARRAY(nest->gen->arena, LoopCut, nest->nloops + 1);
+	LoopCut *cuts = ARENA_ARRAY(nest->gen->arena, LoopCut, nest->nresult + 1);
 	int64_t copies = 1;
-	for (uint32_t i = nest->nloops; i-- > 0;) {
+	for (uint32_t i = nest->nresult; i-- > 0;) {
 		const Loop *loop = &nest->loops[i];
 		Ends ends = gpu ? (Ends){0} : ends_to_cut(nest, loop, &copies);
 		cuts[i] = cut_of(nest, loop, ends);

@@ -209,12 +209,22 @@ static bool plan_contraction(Nest *nest, NestPlan *plan)
 	return false;
 }
 
+/* Is a sum of few terms one expression, as is asked for or since its row has no better form? */
+static bool writes_out(const Nest *nest, const SumFacts *facts)
+{
+	int64_t lanes;
+	if (sums_short_steps(facts) == 0)
+		return false;
+	if (asks_on(gen_asked(nest->gen, CHOICE_UNROLL)) || lower_replays(nest->gen->lower))
+		return asks_on(gen_asked(nest->gen, CHOICE_UNROLL));
+	return nest->nresult == 0 || !nest_row_fits(nest, facts, &nest->loops[nest->nresult - 1], &lanes);
+}
+
 /* Puts the loops in the order that is asked for, or the cheapest; is the sum kept in a local? */
 static bool choose_order(Nest *nest, const SumFacts *facts, bool reduces)
 {
-	bool unrolled = asks_on(gen_asked(nest->gen, CHOICE_UNROLL)) && sums_short_steps(facts);
-	bool local = !nest->scattered && reduces &&
-		     (!nest_sums_in_place(nest) || unrolled || sums_short_rows(facts));
+	bool unrolled = reduces && !nest->scattered && writes_out(nest, facts);
+	bool local = !nest->scattered && reduces && (!nest_sums_in_place(nest) || unrolled);
 	if (nest->nloops == 0)
 		return local;
 	uint32_t last =
@@ -226,8 +236,50 @@ static bool choose_order(Nest *nest, const SumFacts *facts, bool reduces)
 	return local;
 }
 
+void nest_share_in_line(Nest *nest, bool in_line)
+{
+	nest->in_line = in_line;
+	nest_values(nest);
+}
+
+/* Shared locals of a sum of few terms are in line: the one expression has no loop to set them in. */
+static void share_short(Nest *nest, Op reduce)
+{
+	if (nest->inner.n == 0 || nest->inner.n > NEST_SHARED_FEW)
+		return;
+	nest_share_in_line(nest, true);
+	SumFacts facts = nest_facts(nest, reduce);
+	if (sums_short_steps(&facts) == 0)
+		nest_share_in_line(nest, false);
+}
+
+/* A padded sum of few terms of one operand is written out where loops can be cut at its borders. */
+static bool plan_window(Nest *nest, NestPlan *plan)
+{
+	const Lower *lower = nest->gen->lower;
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_UNROLL);
+	uint32_t terms = fuse_window_terms(lower, nest->node);
+	bool chosen = lower_replays(lower) ? asks_on(asked) : !asks_off(asked);
+	if (!chosen || terms == 0 || terms > WINDOW_FEW || nest->guards.n == 0 ||
+	    nest->inner.n > NEST_SHARED_FEW || lower->options->gpu || lower->row_block)
+		return false;
+	nest_written_out(nest);
+	plan->cuts = nest_plan_borders(nest);
+	if (!plan->cuts)
+		return false;
+	plan->form = NEST_SHORT;
+	plan->order = (SumOrder){.form = SUM_IN_TURN, .from_first = true, .group = 1, .nparts = SIZE_BAD};
+	nest_describe_order(nest);
+	describe_unrolled(nest);
+	return true;
+}
+
 static void plan_loops(Nest *nest, NestPlan *plan, bool reduces)
 {
+	if (reduces && !nest->scattered && plan_window(nest, plan))
+		return;
+	if (reduces && !nest->scattered)
+		share_short(nest, plan->reduce);
 	SumFacts facts = nest_facts(nest, plan->reduce);
 	bool local = choose_order(nest, &facts, reduces);
 	plan->order = sums_order(&facts, SUM_WAY_LOOPS, 0);
@@ -236,7 +288,7 @@ static void plan_loops(Nest *nest, NestPlan *plan, bool reduces)
 	else if (proj_reduces(nest->proj) && (!reduces || local))
 		plan_elements(nest, plan);
 	else if (reduces)
-		plan->form = nest_row_fits(nest, &facts, &plan->lanes) ? NEST_ROW_LOCAL : NEST_ROWS;
+		plan->form = nest_row_fits(nest, &facts, &nest->loops[nest->nloops - 1], &plan->lanes) ? NEST_ROW_LOCAL : NEST_ROWS;
 }
 
 bool nest_stores_once(const NestPlan *plan)

@@ -36,7 +36,7 @@ typedef struct NestPlan {
 	int64_t lanes;	   /* NEST_ROW_LOCAL */
 	struct Tile *tile; /* NEST_TILES (tile.h) */
 	BufferId parts;	   /* NEST_PARTS: what each part adds up to; BUFFER_NONE: there is one */
-	const LoopCut *cuts; /* NEST_STORES: of each loop; NULL: none is cut */
+	const LoopCut *cuts; /* NEST_STORES, NEST_SHORT: of each loop of the result; NULL: none is cut */
 } NestPlan;
 
 /* Decides how the nest is computed: its loops, values and copies become those that are emitted, and
@@ -46,6 +46,13 @@ void nest_plan(Nest *nest, NestPlan *plan);
 /* nest_border_plan.c: how the loops are cut; NULL: the value reads no windows that may leave an axis. Requires that
  * the loops are final. */
 const LoopCut *nest_plan_borders(const Nest *nest);
+
+/* The sum as one expression, with indices that may be outside of their axes in `borders` where no ranges are known.
+ * Requires: a window of few terms (fuse_window_terms). */
+const Value *nest_written_out(Nest *nest);
+/* The nest's values with what they share in line, which may be where it is that few values, or as locals. */
+enum { NEST_SHARED_FEW = 2 };
+void nest_share_in_line(Nest *nest, bool in_line);
 
 /* Is each element stored once, behind all that is read for it? */
 bool nest_stores_once(const NestPlan *plan);
@@ -63,9 +70,8 @@ void nest_copy_for_order(Nest *nest);
 /* May the sum be kept in the target itself while it grows? It must have the type that is summed
  * in. */
 bool nest_sums_in_place(const Nest *nest);
-/* Does a row of elements that read at indices fit in registers, so many lanes at a time? The loops are
- * in their final order, a loop of the result last. */
-bool nest_row_fits(const Nest *nest, const SumFacts *facts, int64_t *lanes);
+/* Does a row of elements that read at indices, along a loop of the result, fit in registers, so many lanes at a time? */
+bool nest_row_fits(const Nest *nest, const SumFacts *facts, const Loop *row, int64_t *lanes);
 /* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then?
  * `local`: is it now. */
 bool nest_take_order(Nest *nest, bool scattered, bool local);

@@ -87,6 +87,7 @@ void nest_values(Nest *nest)
 			 : flat_index(gen, nest->root, nest->element);
 	nest->inner = (SharedLocals){0};
 	gen_enter(gen, &nest->inner);
+	gen->root = nest->root;
 	gen->in_line = nest->in_line;
 	gen->borders.n = 0;
 	nest->value =

@@ -35,9 +35,8 @@ static bool moves_by_lanes(const Nest *nest, const Value *value, IterVar iter)
 	return moves;
 }
 
-bool nest_row_fits(const Nest *nest, const SumFacts *facts, int64_t *lanes)
+bool nest_row_fits(const Nest *nest, const SumFacts *facts, const Loop *row, int64_t *lanes)
 {
-	const Loop *row = &nest->loops[nest->nloops - 1];
 	Program *program = nest->gen->program;
 	int64_t line = nest_target(nest)->line_bytes / (int64_t)dtype_bytes(nest->value->dtype), n;
 	bool known = size_is_const(program->sizes, row->extent, &n) && n > 0 && n % line == 0;

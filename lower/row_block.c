@@ -55,6 +55,7 @@ static void look(Finder *f, NodeId root)
 		   .program = lower->program,
 		   .arena = lower->scratch,
 		   .frame = frame_new(lower->program),
+		   .root = NODE_NONE,
 		   .bound = NODE_NONE,
 		   .inside = NODE_NONE};
 	SharedLocals shared = {0};

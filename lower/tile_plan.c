@@ -363,27 +363,18 @@ static bool tile_plan(Tile *tile)
 	return true;
 }
 
-enum { IN_LINE = 2 };
-
-/* Values again, with what they share in line or as locals. */
-static void share_in_line(Nest *nest, bool in_line)
-{
-	nest->in_line = in_line;
-	nest_values(nest);
-}
-
 /* Where shared locals are few they are in line in tiles, which compute them once all the same. */
 static bool plan_in_line(Tile *tile)
 {
 	Nest *nest = tile->nest;
 	size_t shared = nest->inner.n;
-	if (shared > IN_LINE)
+	if (shared > NEST_SHARED_FEW)
 		return false;
 	if (shared > 0)
-		share_in_line(nest, true);
+		nest_share_in_line(nest, true);
 	bool planned = tile_plan(tile);
 	if (shared > 0 && !planned)
-		share_in_line(nest, false);
+		nest_share_in_line(nest, false);
 	return planned;
 }
 

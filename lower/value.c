@@ -89,6 +89,21 @@ static bool is_simple(const Value *value)
 	       value->kind == VALUE_SCALAR;
 }
 
+/* How often the kernel at hand reads a node that is fused, at most: what is computed inside several kernels may read
+ * it in each. */
+static uint32_t uses_here(const Gen *gen, NodeId id)
+{
+	const Lower *lower = gen->lower;
+	uint32_t n = 0;
+	if (lower->plan[id].root != NODE_NONE || gen->root == NODE_NONE)
+		return lower->plan[id].nuses;
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
+		NodeId reader = lower->plan[lower->uses[i].user].root;
+		n += reader == gen->root || reader == NODE_NONE;
+	}
+	return n;
+}
+
 const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 {
 	const NodePlan *plan = &gen->lower->plan[id];
@@ -107,7 +122,7 @@ const Value *node_value(Gen *gen, NodeId id, const Ix *const *axes)
 					  row_block_index(gen, place, axes));
 		return value_load(gen->program, plan->buffer, flat_index(gen, id, axes));
 	}
-	if (plan->nuses < 2 || plan->cost == 0)
+	if (plan->cost == 0 || uses_here(gen, id) < 2)
 		return node_compute(gen, id, axes);
 	const Value *value = shared_value(&gen->lower->tables, &gen->shared, id, axes);
 	if (value)

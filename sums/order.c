@@ -307,13 +307,6 @@ int64_t sums_short_steps(const SumFacts *facts)
 	return facts->nelements * steps <= most ? steps : 0;
 }
 
-bool sums_short_rows(const SumFacts *facts)
-{
-	int64_t least = facts->target->short_row;
-	return facts->nresult > 0 && sums_short_steps(facts) > 0 &&
-	       sums_extent(facts, facts->nresult - 1, least) < least;
-}
-
 SumOrder sums_order(const SumFacts *facts, SumWay way, uint32_t along)
 {
 	SumOrder order = in_turn;

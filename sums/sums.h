@@ -155,8 +155,6 @@ int64_t sums_uses(const SumFacts *facts, uint32_t read, int64_t assumed);
 uint32_t sums_innermost(const SumFacts *facts, bool reduced);
 /* Terms of a sum that is written out as one expression; 0: it is not. */
 int64_t sums_short_steps(const SumFacts *facts);
-/* Is it better written out than grown in rows that are too short for lanes? */
-bool sums_short_rows(const SumFacts *facts);
 /* The extent of a loop for one member, `otherwise` where it is not known or the loop goes over
  * members alone. Requires: a loop of the facts. */
 int64_t sums_extent(const SumFacts *facts, uint32_t loop, int64_t otherwise);

@@ -148,7 +148,7 @@ static bool is_less(const Rows *rows, const RowKernel *row, const Buffer *buffer
 	const Target *target = rows->program->options.target;
 	int64_t known;
 	if (size_is_const(sizes, c, &known) &&
-	    known <= target->l2_rows / (int64_t)dtype_bytes(buffer->dtype))
+	    known <= target->thread_row / (int64_t)dtype_bytes(buffer->dtype))
 		return true;
 	return size_ge(sizes, buffer->elements, size_scale(sizes, c, target->thread_slots)) ||
 	       size_ge(sizes, row->loop->hi->size, c);

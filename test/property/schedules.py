@@ -52,7 +52,7 @@ FACTS = {"vector_bytes", "line_bytes", "l3_bytes", "registers", "bf16_pairs", "m
          "grain", "grain_copies", "load_anywhere", "prefetch_ahead",
          "prefetch_height", "scatter_ahead", "fast_path_strip", "fast_path_trips", "math_loop_trips", "transpose_nodes",
          "sort_ranks", "sort_digits", "sort_bits", "sort_bits_long", "select_group", "select_group_least",
-         "row_block_transposed", "thread_block", "thread_parts", "thread_rest", "thread_slots"}
+         "row_block_transposed", "thread_block", "thread_parts", "thread_rest", "thread_row", "thread_slots"}
 
 
 def strided(rng):
