@@ -402,7 +402,17 @@ static const Value *parse_call(LoopsParser *p, Dtype dtype)
 	return far || fast ? ranged(p, value, far, lex) : value;
 }
 
-/* DTYPE(value), DTYPE(ix), uniform(value) */
+/* Does the name of a dim begin here? */
+static bool begins_with_dim(const LoopsParser *p)
+{
+	const Lex *lex = lex_now(p);
+	NameIndex *dims = p->dims;
+	return lex->kind == LEX_NAME &&
+	       hmgeti(dims, sym_intern(p->program->symbols, p->source->text + lex->start, lex->len)) >= 0;
+}
+
+/* DTYPE(value), DTYPE(ix), uniform(value). Nothing is cast to its own type: what has the name of a scalar and of a dim
+ * is the dim there. */
 static const Value *parse_cast(LoopsParser *p)
 {
 	bool index = false, uniform = lex_is(p, lex_now(p), "uniform");
@@ -412,6 +422,7 @@ static const Value *parse_cast(LoopsParser *p)
 	if (!uniform)
 		from = dtype_ahead(p, &index);
 	const Value *value;
+	index |= from == to && begins_with_dim(p);
 	if (index) {
 		value = value_index(p->arena, to, parse_ix(p));
 	} else {

@@ -128,9 +128,11 @@ static bool fits_registers(const Hoist *h, Dtype dtype)
 	return parts * vectors + 2 <= program->options.target->registers;
 }
 
+/* A scalar in another type is an index in the text, if it is a dim too, and costs as little. */
 static bool is_hoisted(const Hoist *h, const Value *value)
 {
-	bool computes = value->kind == VALUE_OP || value->kind == VALUE_CAST;
+	bool casts = value->kind == VALUE_CAST && value->args[0]->kind != VALUE_SCALAR;
+	bool computes = value->kind == VALUE_OP || casts;
 	if (!(computes || value->kind == VALUE_LOAD) || varies(h, value))
 		return false;
 	bool fits = h->lanes ? fits_lanes(value) : dtype_wide(value->dtype) == value->dtype;
