@@ -1,6 +1,7 @@
 /* Which nodes sum over small windows, and which of these can be written out term by term inside an
  * elementwise kernel (window_value.c): those of one operand whose loops are cut where they leave it.
  */
+#include "base/size_order.h"
 #include "lower/node_plan.h"
 
 bool fuse_is_small_window(const Lower *lower, NodeId id)
@@ -22,7 +23,8 @@ bool fuse_is_small_window(const Lower *lower, NodeId id)
 }
 
 /* Is a bounded index a multiple of an iterator, and a number, in a loop that goes as far as the axis but for a
- * number? Then the loop is cut where it leaves the axis (nest_border_plan.c). */
+ * number? Then the loop is cut where it leaves the axis (nest_border_plan.c). Of an empty axis no element is nearest to
+ * one that is outside: where there may be none, there is no iteration either. */
 static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Size size)
 {
 	uint32_t moved = 0;
@@ -33,7 +35,8 @@ static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Siz
 		if (iter->reduced)
 			continue;
 		Size more = size_sub(lower->sizes, size_scale(lower->sizes, iter->extent, step), size);
-		if (step <= 0 || !size_is_const(lower->sizes, more, &longer))
+		if (step <= 0 || !size_is_const(lower->sizes, more, &longer) ||
+		    (longer > 0 && !size_ge(lower->sizes, size, size_const(lower->sizes, 1))))
 			return false;
 		moved++;
 	}
