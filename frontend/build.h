@@ -68,6 +68,7 @@ struct Build {
 	Sym named_as;
 	Sym place;	   /* the definition that is evaluated: names of `let`, dotted; or NULL */
 	NameIndex places;  /* how many random streams a place has */
+	const AstExpr *stepped; /* the body of the `scan` whose condition is evaluated; NULL: none is */
 	Sym initialises;   /* the parameter whose initialiser is evaluated; NULL: none is */
 	NameIndex draws;   /* how many random streams its initialiser has */
 	NodeId seed;	   /* what those start from; NODE_NONE before the first */

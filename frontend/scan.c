@@ -370,7 +370,10 @@ static bool end_until(Build *b, Scan *scan)
 	const AstExpr *condition = scan->expr->args[2];
 	Span span = condition->span;
 	declare_step(b, scan, NULL);
+	const AstExpr *outer = b->stepped;
+	b->stepped = scan->expr->args[1];
 	NodeId value = eval_node(b, condition);
+	b->stepped = outer;
 	if (value == NODE_NONE)
 		return false;
 	node_settle(b, value, DTYPE_NONE);

@@ -202,6 +202,24 @@ static bool note_inline(const Build *b, Name name)
 	return false;
 }
 
+/* A name that `let` of the body of a `scan` gives, in its condition. */
+static bool note_stepped(const Build *b, Name name)
+{
+	for (const AstExpr *body = b->stepped; body && body->kind == AST_LET_IN; body = body->args[0])
+		for (uint32_t i = 0; i < body->nbinds; i++)
+			for (uint32_t k = 0; k < body->binds[i].nnames; k++) {
+				const Name *local = &body->binds[i].names[k];
+				if (local->sym != name.sym)
+					continue;
+				diag_note(b->diags, local->span,
+					  "'%s' is the body's own: the condition sees the names that the scan "
+					  "carries, so carry it too",
+					  name.sym);
+				return true;
+			}
+	return false;
+}
+
 void scope_report_unknown(Build *b, Name name)
 {
 	Binding *hidden = find_hidden(b->at.scope, name.sym);
@@ -229,7 +247,7 @@ void scope_report_unknown(Build *b, Name name)
 			  "the library has one: write 'nn.%s', after 'import nn'", name.sym);
 		return;
 	}
-	if (!b->diags->overflow && note_inline(b, name))
+	if (!b->diags->overflow && (note_stepped(b, name) || note_inline(b, name)))
 		return;
 	Sym nearest = foreign_explain(b, name) ? NULL : nearest_visible(b, name.sym, b->wants_size);
 	if (!nearest)
