@@ -1,11 +1,10 @@
-"""box_faults.py TSRC LOOPS: loops with one fault of boxes each are refused, with the rule that they break."""
+"""box_faults.py TSRC FILE < LOOPS: loops with one fault of boxes each are refused, with the rule that they break. FILE is written."""
 import re
-import subprocess
 import sys
 
-tsrc, path = sys.argv[1:]
-with open(path, encoding="utf8") as file:
-    TEXT = file.read()
+from loop_faults import bound
+
+TEXT = sys.stdin.read()
 
 PLANTED = [
     ("of 16 in m by 48", "of 8 in m by 48", "iterations of boxes that do not store rows of one tensor"),
@@ -25,9 +24,7 @@ PLANTED = [
 found = 0
 for pattern, instead, rule in PLANTED:
     text, n = re.subn(pattern, instead, TEXT)
-    with open("fault.loops", "w", encoding="utf8") as file:
-        file.write(text)
-    run = subprocess.run([tsrc, "--target=cuda:sm_90a", "--from=bind", "--dump=bind", "--stop=bind", "fault.loops"], capture_output=True, text=True)
+    run = bound(text)
     if n > 0 and run.returncode == 1 and rule in run.stderr:
         found += 1
     else:

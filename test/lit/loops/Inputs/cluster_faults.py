@@ -1,10 +1,7 @@
 """Blocks of clusters as loops, each time with one fault, and what is said of it: cluster_faults.py TSRC FILE"""
-import os
-import subprocess
-import sys
+from loop_faults import bound, find, read
 
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cluster.loops"), encoding="utf8") as file:
-    TEXT = file.read()
+TEXT = read("cluster.loops")
 NO_BARRIER = "a loop of a cluster's blocks without their barrier behind it"
 MEET = "blocks of a cluster that may meet"
 OTHERS = "beside a cluster's loop another statement, or one of other blocks"
@@ -24,34 +21,12 @@ WRONG = [
      "        y[i*128 + rank*32 + thread1] = all\n        parts[rank*128 + thread1] = all\n", MEET),
     ("a block too few", "cluster rank in 0..4", "cluster rank in 0..3", OTHERS),
     ("a buffer of other blocks", "cluster 4\n", "cluster 2\n", "a buffer of other blocks than a cluster has"),
-    ("more blocks than run together", "cluster 4\n", "cluster 16\n", None),
+    ("more blocks than run together", "cluster 4\n", "cluster 16\n", "2 to 8 blocks of a cluster have equal parts of a buffer [E0610]"),
     ("a statement beside", "    cluster rank in 0..4\n", "    prefetch x[i]\n    cluster rank in 0..4\n", OTHERS),
     ("several threads a block of the grid", "grid i in 0..n\n", "grid i in 0..n of 2\n", "a cluster outside of a grid, of blocks that take "
      "turns, or beside mbarriers or prefetches"),
 ]
 
-
-def run(text, target="cuda:sm_90"):
-    path = sys.argv[2]
-    with open(path, "w", encoding="utf8") as file:
-        file.write(text)
-    return subprocess.run([sys.argv[1], "--from=bind", "--target=" + target, "--dump=bind", "--stop=bind", path],
-                          capture_output=True, text=True)
-
-
-whole = run(TEXT)
-if whole.returncode or whole.stdout != TEXT:
-    print("without a fault:", whole.stdout, whole.stderr)
-if "more blocks a cluster than the GPU has" not in run(TEXT, "cuda:sm_80").stderr:
+if "more blocks a cluster than the GPU has" not in bound(TEXT, "cuda:sm_80").stderr:
     print("a GPU without clusters has some")
-found = 0
-for name, old, new, message in WRONG:
-    if TEXT.count(old) != 1:
-        sys.exit("%s: stands %d times there" % (name, TEXT.count(old)))
-    told = run(TEXT.replace(old, new))
-    wanted = "error: kernel y: %s [E0611]" % message if message else "2 to 8 blocks of a cluster have equal parts of a buffer [E0610]"
-    if told.returncode == 1 and wanted in told.stderr:
-        found += 1
-    else:
-        print("%s: %s" % (name, told.stderr.split("\n")[0]))
-print("%d of %d faults are found" % (found, len(WRONG)))
+find((TEXT, WRONG), target="cuda:sm_90")

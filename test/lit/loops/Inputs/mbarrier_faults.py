@@ -1,12 +1,10 @@
 """Products of a warpgroup from boxes of tensors, as loops, each time with one fault, and what is said of it:
-mbarrier_faults.py TSRC"""
-import os
+mbarrier_faults.py TSRC FILE"""
 import re
-import subprocess
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TEXT = open(os.path.join(HERE, "mbarriers.loops"), encoding="utf8").read()
+from loop_faults import find, read
+
+TEXT = read("mbarriers.loops")
 OVERWRITTEN = "a copy to what may still be read or copied to"
 NOT_THERE = "a product of what may not have been copied"
 NOT_DONE = "sums of products that may not be done"
@@ -95,29 +93,14 @@ WRONG_TURNS = [
 ]
 
 
-def run(text):
-    path = sys.argv[2]
-    with open(path, "w", encoding="utf8") as file:
-        file.write(text)
-    return subprocess.run([sys.argv[1], "--from=bind", "--target=cuda:sm_90a", "--dump=bind", "--stop=bind", path],
-                          capture_output=True, text=True)
+def other_shared(fault):
+    """The fault, with the buffer that it stores to"""
+    name, old, new, rule = fault
+    if "y_z" not in new:
+        return fault
+    return name, old, lambda text: text.replace(old, new).replace(
+        "buffer y_full", "buffer y_z : f32 [256] temp of forward scratch shared\nbuffer y_full").replace(
+            "-> y_empty", "-> y_z f32 temp, y_empty"), rule
 
 
-SCRATCH = ("buffer y_full", "buffer y_z : f32 [256] temp of forward scratch shared\nbuffer y_full")
-found = 0
-for text, wrong in (TEXT, WRONG), (TURNS, WRONG_TURNS):
-    whole = run(text)
-    if whole.returncode or whole.stdout != text:
-        print("without a fault:", whole.stdout, whole.stderr)
-    for name, old, new, message in wrong:
-        if text.count(old) != 1:
-            sys.exit("%s: stands %d times there" % (name, text.count(old)))
-        changed = text.replace(old, new)
-        if "y_z" in new:
-            changed = changed.replace(*SCRATCH).replace("-> y_empty", "-> y_z f32 temp, y_empty")
-        told = run(changed)
-        if told.returncode == 1 and "error: kernel y: %s [E0611]" % message in told.stderr:
-            found += 1
-        else:
-            print("%s: %s" % (name, told.stderr.split("\n")[0]))
-print("%d of %d faults are found" % (found, len(WRONG) + len(WRONG_TURNS)))
+find((TEXT, WRONG), (TURNS, [other_shared(fault) for fault in WRONG_TURNS]))
