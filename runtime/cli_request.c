@@ -210,7 +210,9 @@ static int set_number(tsr_session *s, Assignment *a)
 	if (a->kind != VALUE_NUMBER)
 		return report("%s '%s': expected a number, came '%s'", dim ? "dim" : "scalar",
 			      a->name, a->text);
-	if (dim && (a->number != floor(a->number) || a->number < 0 || a->number > 0x1p62))
+	if (dim && a->number > 0x1p62)
+		return report("dim '%s': expected at most 2^62, came '%s'", a->name, a->text);
+	if (dim && (a->number != floor(a->number) || a->number < 0))
 		return report("dim '%s': expected a natural number, came '%s'", a->name, a->text);
 	int code = dim ? tsr_set_dim(s, a->name, (int64_t)a->number, &error)
 		       : tsr_set_scalar(s, a->name, a->number, &error);
