@@ -268,7 +268,7 @@ static bool plan_window(Nest *nest, NestPlan *plan)
 	if (!plan->cuts)
 		return false;
 	plan->form = NEST_SHORT;
-	plan->order = (SumOrder){.form = SUM_IN_TURN, .from_first = true, .group = 1, .nparts = SIZE_BAD};
+	plan->order = sums_window();
 	nest_describe_order(nest);
 	describe_unrolled(nest);
 	return true;

@@ -262,6 +262,13 @@ static SumOrder along_loop(const SumFacts *f, uint32_t along)
 	return o;
 }
 
+SumOrder sums_window(void)
+{
+	SumOrder order = in_turn;
+	order.from_first = true;
+	return order;
+}
+
 bool sums_in_stages(Dtype dtype, int64_t last, int64_t outer)
 {
 	int64_t lanes = SUM_LANES_BYTES / (int64_t)dtype_bytes(dtype);
@@ -315,8 +322,8 @@ SumOrder sums_order(const SumFacts *facts, SumWay way, uint32_t along)
 	case SUM_WAY_LANES: return in_lanes(facts);
 	case SUM_WAY_ALONG: return along_loop(facts, along);
 	case SUM_WAY_SHORT:
+		order = sums_window();
 		order.form = sums_short_steps(facts) ? SUM_IN_TURN : SUM_NONE;
-		order.from_first = true;
 		break;
 	default: break;
 	}

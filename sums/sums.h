@@ -134,6 +134,8 @@ typedef struct SumOrder {
  * member.
  */
 SumOrder sums_order(const SumFacts *facts, SumWay way, uint32_t along);
+/* The order of a sum over a window that is written out term by term: those inside of their axes, from the first on. */
+SumOrder sums_window(void);
 /* The order in which a cumulation adds along an axis of so many places, whatever the dtype and the
  * operation: IN_TURN or IN_RUNS. */
 SumOrder sums_cumulate(const Sizes *sizes, Size extent);
