@@ -207,7 +207,7 @@ static void note_window(const Nest *nest, NodeId id)
 	SumMade made = {.node = id,
 			.name = node->name ? node->name : gen->name,
 			.reduce = node_reduce_op(node),
-			.order = {.form = SUM_IN_TURN, .from_first = true, .group = 1},
+			.order = sums_window(),
 			.last = 1};
 	for (IterId i = 0; i < proj->niters; i++) {
 		if (!proj->iters[i].reduced)
