@@ -7,6 +7,7 @@
 #include "loops/interval.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
+#include "loops/work.h"
 
 enum { LOOPS_MOST = 8 };
 
@@ -97,15 +98,6 @@ typedef struct Path {
 	bool wrong; /* there are other statements than locals, or several stores */
 } Path;
 
-static int64_t trips(const Boxes *b, const Stmt *loop)
-{
-	int64_t n = 0;
-	bool whole = loop->step == 1 && loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
-		     size_is(b->program->sizes, loop->lo->size, 0) &&
-		     size_is_const(b->program->sizes, loop->hi->size, &n);
-	return whole ? n : 0;
-}
-
 static void follow(Boxes *b, Path *path, Block block)
 {
 	for (uint32_t i = 0; i < block.n; i++) {
@@ -122,7 +114,7 @@ static void follow(Boxes *b, Path *path, Block block)
 			continue;
 		}
 		PUSH(b->arena, path->around, stmt);
-		path->iterations *= loop ? trips(b, stmt) : 1;
+		path->iterations *= loop ? trips_from_zero(b->program, stmt) : 1;
 		path->lanes = loop && stmt->loop == LOOP_VECTOR ? stmt : path->lanes;
 		follow(b, path, stmt->body);
 	}
@@ -138,7 +130,7 @@ static bool is_inside(Boxes *b, const Path *path, const Ix *ix, Interval *at)
 		if (loop->kind != LOOP_FOR)
 			continue;
 		own[loop->iter] = true;
-		iters[loop->iter] = (Interval){0, trips(b, loop) - 1};
+		iters[loop->iter] = (Interval){0, trips_from_zero(b->program, loop) - 1};
 	}
 	for (IterVar i = 0; i < b->kernel->niters; i++)
 		if (!own[i] && ix_uses(ix, i))
@@ -152,11 +144,10 @@ static bool is_edge(Boxes *b, const Stmt *loop, const Path *path, const Cond *co
 	Program *program = b->program;
 	const Stmt *row = row_loop(loop->body);
 	Size extent = loop->axes[axis].extent;
-	if (cond->kind != COND_LT || cond->b->kind != IX_SIZE ||
-	    !size_same(cond->b->size, extent))
+	if (cond->kind != COND_LT || cond->b->kind != IX_SIZE || !size_same(cond->b->size, extent))
 		return false;
 	const Ix *rest;
-	int64_t lanes = trips(b, path->lanes), by = 0;
+	int64_t lanes = trips_from_zero(b->program, path->lanes), by = 0;
 	if (axis > 0) {
 		rest = minus(program, minus(program, cond->a, loop->axes[axis].at),
 			     ix_iter(program->arena, row->iter));
@@ -190,7 +181,7 @@ static void check_elements(Boxes *b, const Stmt *loop)
 	const Stmt *row = row_loop(loop->body);
 	follow(b, &path, loop->body);
 	bool one = !path.wrong && path.store && path.lanes && path.store->buffer == loop->tensor;
-	bool rows = row && loop->naxes > 1 && trips(b, row) == loop->axes[1].box;
+	bool rows = row && loop->naxes > 1 && trips_from_zero(b->program, row) == loop->axes[1].box;
 	for (uint32_t i = 2; i < loop->naxes; i++)
 		rows &= loop->axes[i].box == 1;
 	if (!one || !rows)
@@ -208,7 +199,7 @@ static int64_t warps_around(const Boxes *b)
 {
 	int64_t n = 1;
 	for (uint32_t i = 0; i < b->nblocks; i++)
-		n *= trips(b, b->blocks[i]);
+		n *= trips_from_zero(b->program, b->blocks[i]);
 	return n;
 }
 
@@ -218,9 +209,9 @@ static bool is_own_place(const Boxes *b, const Stmt *loop, Interval *iters, int6
 	Interval at;
 	int64_t rest = n;
 	for (uint32_t i = b->nblocks; i-- > 0;) {
-		int64_t own = rest % trips(b, b->blocks[i]);
+		int64_t own = rest % trips_from_zero(b->program, b->blocks[i]);
 		iters[b->blocks[i]->iter] = (Interval){own, own};
-		rest /= trips(b, b->blocks[i]);
+		rest /= trips_from_zero(b->program, b->blocks[i]);
 	}
 	return ix_interval(b->program, loop->ix, iters, &at) && at.lo == at.hi &&
 	       at.lo == n * GROUP_BOXES * box_elements(loop);

@@ -8,6 +8,7 @@
 #include "loops/linear.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
+#include "loops/work.h"
 
 static bool is_cluster_loop(const Stmt *stmt)
 {
@@ -31,7 +32,8 @@ static const Stmt *innermost(const Kernel *kernel)
 
 int64_t cluster_blocks(const Sizes *sizes, const Kernel *kernel)
 {
-	const Stmt *grid = innermost(kernel), *first = grid && grid->body.n ? grid->body.stmts[0] : NULL;
+	const Stmt *grid = innermost(kernel),
+		   *first = grid && grid->body.n ? grid->body.stmts[0] : NULL;
 	int64_t n = 0;
 	return first && is_cluster_loop(first) && size_is_const(sizes, first->hi->size, &n) ? n : 0;
 }
@@ -51,12 +53,14 @@ ClusterPlace cluster_place(Program *program, BufferId buffer, const Ix *ix)
 	int64_t part = cluster_part(program, &program->buffers.at[buffer]), n;
 	Linear linear = ix_linear(program, ix);
 	int64_t offset = size_is_const(sizes, linear.offset, &n) ? n : 0;
-	ClusterPlace place = {ix_const(arena, sizes, offset / part), ix_const(arena, sizes, offset % part)};
+	ClusterPlace place = {ix_const(arena, sizes, offset / part),
+			      ix_const(arena, sizes, offset % part)};
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
 		bool whole = size_is_const(sizes, term->coef, &n) && n % part == 0;
 		const Ix **to = whole ? &place.block : &place.element;
-		const Ix *times = whole ? ix_const(arena, sizes, n / part) : ix_size(arena, term->coef);
+		const Ix *times =
+			whole ? ix_const(arena, sizes, n / part) : ix_size(arena, term->coef);
 		*to = ix_add(program, *to, ix_mul(program, term->atom, times));
 	}
 	return place;
@@ -89,12 +93,14 @@ static bool is_below(const ClusterWalk *w, const Ix *ix, int64_t n)
 	bool below = size_ge(sizes, most, zero);
 	for (size_t i = 0; below && i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
-		const IterRange *range = term->atom->kind == IX_ITER ? &w->ranges[term->atom->iter] : NULL;
+		const IterRange *range =
+			term->atom->kind == IX_ITER ? &w->ranges[term->atom->iter] : NULL;
 		below = range && range->known && size_ge(sizes, range->first, zero) &&
 			size_ge(sizes, term->coef, zero);
 		if (below)
 			most = size_add(sizes, most,
-					size_mul(sizes, term->coef, size_add(sizes, range->first, range->span)));
+					size_mul(sizes, term->coef,
+						 size_add(sizes, range->first, range->span)));
 	}
 	return below && !size_is_bad(most) && size_ge(sizes, size_const(sizes, n - 1), most);
 }
@@ -110,8 +116,10 @@ static void touch(ClusterWalk *w, BufferId id, const Ix *ix, bool stores)
 		return;
 	}
 	ClusterPlace place = cluster_place(w->program, id, ix);
-	if (!is_below(w, place.element, cluster_part(w->program, buffer)) || !is_below(w, place.block, n))
-		fail(w, w->stmt, "an index of a cluster's buffer that does not say whose part it is in");
+	if (!is_below(w, place.element, cluster_part(w->program, buffer)) ||
+	    !is_below(w, place.block, n))
+		fail(w, w->stmt,
+		     "an index of a cluster's buffer that does not say whose part it is in");
 	if (stores && (place.block->kind != IX_ITER || place.block->iter != w->loop->iter))
 		fail(w, w->stmt, "a store into the part of another block");
 }
@@ -137,18 +145,11 @@ static void walk(ClusterWalk *w, const Block *block)
 	}
 }
 
-static bool counts_to(const Sizes *sizes, const Stmt *loop, int64_t n)
-{
-	int64_t own;
-	return loop->lo->kind == IX_SIZE && size_is(sizes, loop->lo->size, 0) && loop->step == 1 &&
-	       loop->hi->kind == IX_SIZE && size_is_const(sizes, loop->hi->size, &own) && own == n &&
-	       n >= 2 && n <= CLUSTER_MOST;
-}
-
 /* A loop of the cluster's blocks, and what stands behind it. */
 static void see_loop(ClusterWalk *w, const Stmt *loop, const Stmt *behind, int64_t n)
 {
-	if (!is_cluster_loop(loop) || !counts_to(w->program->sizes, loop, n))
+	if (!is_cluster_loop(loop) || n < 2 || n > CLUSTER_MOST ||
+	    trips_from_zero(w->program, loop) != n)
 		fail(w, loop, "beside a cluster's loop another statement, or one of other blocks");
 	else if (!behind || behind->kind != LOOP_BARRIER || !behind->cluster)
 		fail(w, loop, "a loop of a cluster's blocks without their barrier behind it");
@@ -171,11 +172,13 @@ const Stmt *cluster_fault(Program *program, const Kernel *kernel, const char **r
 		return NULL;
 	if (!n || grid->threads != 1 || grid->nslots || kernel_has_mbarriers(program, kernel) ||
 	    grid_ahead(&kernel->body))
-		fail(&w, any, "a cluster outside of a grid, of blocks that take turns, or beside mbarriers or prefetches");
+		fail(&w, any,
+		     "a cluster outside of a grid, of blocks that take turns, or beside mbarriers or prefetches");
 	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
 		w.ranges[s->iter] = iter_range(program, s);
 	for (uint32_t i = 0; !w.rule && i < grid->body.n; i += 2)
-		see_loop(&w, grid->body.stmts[i], i + 1 < grid->body.n ? grid->body.stmts[i + 1] : NULL, n);
+		see_loop(&w, grid->body.stmts[i],
+			 i + 1 < grid->body.n ? grid->body.stmts[i + 1] : NULL, n);
 	*rule = w.rule;
 	return w.found;
 }

@@ -4,6 +4,7 @@
 #include "loops/build.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
+#include "loops/work.h"
 
 enum { ROW_BYTES = 16, MATRICES = 2 }; /* that a load takes side by side; of a pair */
 
@@ -33,15 +34,6 @@ bool fragment_is_paired(const KernelLocal *local)
 {
 	return (local->role == ROLE_A || local->role == ROLE_B) &&
 	       matrix_row(local->matrix)->format != FORMAT_TF32;
-}
-
-static int64_t trips(const Recognize *r, const Stmt *loop)
-{
-	int64_t n = 0;
-	bool whole = loop->step == 1 && loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
-		     size_is(r->program->sizes, loop->lo->size, 0) &&
-		     size_is_const(r->program->sizes, loop->hi->size, &n);
-	return whole ? n : 0;
 }
 
 static const KernelLocal *local_of(const Recognize *r, LocalId local)
@@ -81,8 +73,8 @@ static bool is_at(const Ix *const *ixs, uint32_t nixs, const Stmt *row, const St
 static bool covers(const Recognize *r, const KernelLocal *local, const Stmt *row,
 		   const Stmt *column)
 {
-	return trips(r, row) == matrix_rows(local->matrix, local->role) &&
-	       trips(r, column) == matrix_columns(local->matrix, local->role);
+	return trips_from_zero(r->program, row) == matrix_rows(local->matrix, local->role) &&
+	       trips_from_zero(r->program, column) == matrix_columns(local->matrix, local->role);
 }
 
 /* ---- elements ---- */
@@ -95,10 +87,12 @@ static bool is_own(const Recognize *r, const KernelLocal *local, const Ix *const
 	if (!nest->lanes)
 		return covers(r, local, nest->row, nest->column) &&
 		       is_at(ixs, nixs, nest->row, nest->column);
-	bool at = local->role == ROLE_ACCUMULATOR && nixs >= 2 &&
-		  is_iter(ixs[nixs - 2], nest->row) && is_lane(r, ixs[nixs - 1]) &&
-		  trips(r, nest->row) == matrix_rows(local->matrix, local->role) &&
-		  trips(r, nest->column) * FRAGMENT_LANES == matrix_columns(local->matrix, local->role);
+	bool at =
+		local->role == ROLE_ACCUMULATOR && nixs >= 2 && is_iter(ixs[nixs - 2], nest->row) &&
+		is_lane(r, ixs[nixs - 1]) &&
+		trips_from_zero(r->program, nest->row) == matrix_rows(local->matrix, local->role) &&
+		trips_from_zero(r->program, nest->column) * FRAGMENT_LANES ==
+			matrix_columns(local->matrix, local->role);
 	const IterVar own[] = {nest->row->iter, nest->column->iter, nest->lanes->iter};
 	for (uint32_t i = 0; at && i + 2 < nixs; i++)
 		for (int n = 0; n < 3; n++)
@@ -153,7 +147,8 @@ static void see_stmt(void *of, const Stmt *stmt)
 static bool is_of_lanes(const void *of, const Stmt *stmt)
 {
 	const Recognize *r = of;
-	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR && trips(r, stmt) == FRAGMENT_LANES;
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_VECTOR &&
+	       trips_from_zero(r->program, stmt) == FRAGMENT_LANES;
 }
 
 static void find_elements(Recognize *r)
@@ -254,7 +249,7 @@ static bool has_places(Recognize *r, const Multiples *multiples, const Value *lo
 static bool sets_pair(const Recognize *r, const Stmt *set)
 {
 	const Stmt *pair = r->nest->pair;
-	if (!pair || set->nixs < 3 || trips(r, pair) != MATRICES)
+	if (!pair || set->nixs < 3 || trips_from_zero(r->program, pair) != MATRICES)
 		return !pair;
 	for (uint32_t i = 0; i + 3 < set->nixs; i++)
 		if (ix_uses(set->ixs[i], pair->iter))
@@ -367,7 +362,7 @@ static void find_product(Recognize *r)
 	nest->role = local->role;
 	const Value *const *args = set->value->args;
 	nest->loaded = is_loaded(r, args[0]) && is_loaded(r, args[1]) &&
-		       trips(r, nest->step) == matrix_row(nest->op)->k;
+		       trips_from_zero(r->program, nest->step) == matrix_row(nest->op)->k;
 	bool fits =
 		local->role == ROLE_ACCUMULATOR && covers(r, local, nest->row, nest->column) &&
 		is_at(set->ixs, set->nixs, nest->row, nest->column) &&

@@ -6,15 +6,7 @@
 #include "loops/interval.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
-
-static int64_t trips(const Program *program, const Stmt *loop)
-{
-	int64_t n = 0;
-	bool whole = loop->step == 1 && loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
-		     size_is(program->sizes, loop->lo->size, 0) &&
-		     size_is_const(program->sizes, loop->hi->size, &n);
-	return whole ? n : 0;
-}
+#include "loops/work.h"
 
 static const Stmt *only(const Stmt *loop, bool (*is)(const Stmt *))
 {
@@ -42,8 +34,8 @@ static bool lies_so(Program *program, const Kernel *kernel, const GroupNest *g, 
 {
 	Arena *arena = arena_new();
 	Interval *iters = ARENA_ARRAY(arena, Interval, kernel->niters + 1), at, first;
-	int64_t outer = trips(program, side->outer), k = trips(program, side->k),
-		k_all = k * g->steps;
+	int64_t outer = trips_from_zero(program, side->outer),
+		k = trips_from_zero(program, side->k), k_all = k * g->steps;
 	bool fits = ix_interval(program, side->ix, iters, &first) &&
 		    first.lo % group_swizzle(g->dtype) == 0;
 	for (int64_t n = 0; fits && n < outer * side->width * k_all; n++) {
@@ -88,7 +80,8 @@ static const char *check_places(Program *program, const Kernel *kernel, const St
 		  matrix_row(g->nest.op)->m};
 	Side b = {group_load(args[1])->ix, g->matrix, g->nest.column, g->nest.step,
 		  matrix_row(g->nest.op)->n};
-	if (row->threads % (GROUP_WARPS * WARP) != 0 || trips(program, row) % GROUP_WARPS != 0)
+	if (row->threads % (GROUP_WARPS * WARP) != 0 ||
+	    trips_from_zero(program, row) % GROUP_WARPS != 0)
 		return "a warpgroup of threads that are not four warps, from a multiple of four on";
 	if (ix_uses(b.ix, row->iter))
 		return "columns that are not the same for all warps of a warpgroup";
@@ -142,11 +135,11 @@ const char *group_nest(Program *program, const Kernel *kernel, const Stmt *row, 
 		return "a loop of a warpgroup that is no product of matrices in shared memory";
 	const Stmt *set = g->nest.set;
 	const KernelLocal *sums = &kernel->locals[set->local];
-	g->steps = trips(program, loop);
+	g->steps = trips_from_zero(program, loop);
 	g->dtype = group_load(set->value->args[0])->dtype;
 	if (g->steps > group_line(g->dtype) / matrix_row(g->nest.op)->k)
 		return "more steps of a warpgroup than a line has";
-	int64_t matrices = trips(program, g->matrix);
+	int64_t matrices = trips_from_zero(program, g->matrix);
 	bool few = matrices <= GROUP_COLUMNS / matrix_row(g->nest.op)->n;
 	g->columns = few ? matrices * matrix_row(g->nest.op)->n : 0;
 	const Ix *number = set->nixs >= 3 ? set->ixs[set->nixs - 3] : NULL;

@@ -4,6 +4,7 @@
 #include "loops/build.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
+#include "loops/work.h"
 
 enum { QUAD = 4, WORDS_MOST = 64, ROWS_MOST = 64 };
 
@@ -108,10 +109,8 @@ bool word_products(Program *program, const Stmt *stmt, IterVar lane, WordProduct
 /* The only statement of a loop from 0 to a constant; NULL: it is another loop. */
 static const Stmt *inside(const Program *program, const Stmt *loop, LoopKind kind, int64_t *n)
 {
-	bool fits = loop->kind == LOOP_FOR && loop->loop == kind && loop->step == 1 &&
-		    loop->lanes == 0 && loop->body.n == 1 && loop->lo->kind == IX_SIZE &&
-		    size_is(program->sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE &&
-		    size_is_const(program->sizes, loop->hi->size, n) && *n > 0;
+	bool fits = loop->kind == LOOP_FOR && loop->loop == kind && loop->lanes == 0 &&
+		    loop->body.n == 1 && (*n = trips_from_zero(program, loop)) > 0;
 	return fits ? loop->body.stmts[0] : NULL;
 }
 

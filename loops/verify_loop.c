@@ -3,6 +3,7 @@
 #include "loops/matrix.h"
 #include "loops/verify_gpu.h"
 #include "loops/verify_walk.h"
+#include "loops/work.h"
 
 enum { UNROLL_LIMIT = 1024 };
 
@@ -69,17 +70,13 @@ static void check_grid(Verify *v, const Stmt *stmt)
 /* `around`: the statement that holds the loop, and nothing else. */
 static void check_threads(Verify *v, const Stmt *stmt)
 {
-	const Sizes *sizes = v->program->sizes;
 	const Stmt *around = v->nblocks ? v->blocks[v->nblocks - 1] : NULL;
-	int64_t n;
 	FAIL_UNLESS(v,
 		    !around || (around->body.n == 1 && around->body.stmts[0] == stmt &&
 				v->nblocks < BLOCK_AXES),
 		    "a loop of a block inside one, beside or inside another statement");
-	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
-		      stmt->hi->kind == IX_SIZE && size_is_const(sizes, stmt->hi->size, &n) &&
-		      n > 0 && stmt->step == 1;
-	FAIL_UNLESS(v, counts, "a loop of a block that does not count from 0 to a constant");
+	FAIL_UNLESS(v, trips_from_zero(v->program, stmt) > 0,
+		    "a loop of a block that does not count from 0 to a constant");
 	FAIL_UNLESS(v,
 		    stmt->threads >= 0 && stmt->threads < INT16_MAX &&
 			    (!around || (!stmt->threads && !around->threads)),
@@ -89,12 +86,8 @@ static void check_threads(Verify *v, const Stmt *stmt)
 
 static void check_warp(const Verify *v, const Stmt *stmt)
 {
-	const Sizes *sizes = v->program->sizes;
-	int64_t n;
-	bool counts = stmt->lo->kind == IX_SIZE && size_is(sizes, stmt->lo->size, 0) &&
-		      stmt->hi->kind == IX_SIZE && size_is_const(sizes, stmt->hi->size, &n) &&
-		      n > 0 && stmt->step == 1;
-	FAIL_UNLESS(v, counts, "a loop of a warp that does not count from 0 to a constant");
+	FAIL_UNLESS(v, trips_from_zero(v->program, stmt) > 0,
+		    "a loop of a warp that does not count from 0 to a constant");
 	FAIL_UNLESS(v, v->nblocks > 0, "a loop of a warp outside of the threads of a block");
 }
 

@@ -200,6 +200,15 @@ int64_t constant_trips(const Program *program, const Stmt *loop)
 	return hi > lo ? (hi - lo + loop->step - 1) / loop->step : 0;
 }
 
+int64_t trips_from_zero(const Program *program, const Stmt *loop)
+{
+	int64_t n = 0;
+	bool counts = loop->step == 1 && loop->lo->kind == IX_SIZE &&
+		      size_is(program->sizes, loop->lo->size, 0) &&
+		      is_constant(program, loop->hi, &n);
+	return counts && n > 0 ? n : 0;
+}
+
 int64_t vector_lanes(const Program *program, const Stmt *loop)
 {
 	int64_t lanes = loop->lanes ? loop->lanes : constant_trips(program, loop);

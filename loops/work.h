@@ -15,6 +15,8 @@ bool ix_known_size(const Ix *ix, Size *size);
 Size loop_trips(Program *program, const Stmt *loop);
 /* How often a loop runs; -1: that is not a constant. */
 int64_t constant_trips(const Program *program, const Stmt *loop);
+/* ... where it counts from 0 to a constant by one, else 0. */
+int64_t trips_from_zero(const Program *program, const Stmt *loop);
 /* The lanes of a loop, those that are masked too.
  * Requires: a VECTOR loop of constant bounds. */
 int64_t vector_lanes(const Program *program, const Stmt *loop);
