@@ -70,11 +70,11 @@ bool ix_same(const Ix *a, const Ix *b)
 	}
 }
 
-static bool value_uses(const Value *value, IterVar iter)
+bool value_uses_iter(const Value *value, IterVar iter)
 {
 	bool uses = value->ix && ix_uses(value->ix, iter);
 	for (uint32_t i = 0; i < value->nargs && !uses; i++)
-		uses = value_uses(value->args[i], iter);
+		uses = value_uses_iter(value->args[i], iter);
 	for (uint32_t i = 0; i < value->nixs && !uses; i++)
 		uses = ix_uses(value->ixs[i], iter);
 	return uses;
@@ -93,7 +93,7 @@ bool ix_uses(const Ix *ix, IterVar iter)
 	switch (ix->kind) {
 	case IX_SIZE: return false;
 	case IX_ITER: return ix->iter == iter;
-	case IX_VALUE: return value_uses(ix->value, iter);
+	case IX_VALUE: return value_uses_iter(ix->value, iter);
 	default: return ix_uses(ix->a, iter) || ix_uses(ix->b, iter);
 	}
 }

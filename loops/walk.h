@@ -9,6 +9,7 @@ bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
 /* Is the iterator in it, within what it reads too? */
 bool ix_uses(const Ix *ix, IterVar iter);
+bool value_uses_iter(const Value *value, IterVar iter);
 /* Every value of a tree, of its indices too; a value comes before what it is made from. */
 typedef void (*SeeValue)(void *of, const Value *value);
 void ix_each_value(const Ix *ix, SeeValue see, void *of);

@@ -31,8 +31,6 @@ typedef struct SameIters {
  * ... The one that stands for it; UINT32_MAX: none does. */
 bool same_iters(Program *program, const Ix *of, const Ix *to, SameIters *same);
 IterVar same_iter(const SameIters *same, IterVar of);
-/* Is the iterator in an index of it? */
-bool value_uses_iter(const Value *value, IterVar iter);
 
 typedef struct AttentionParts {
 	Softmax softmax;

@@ -58,24 +58,6 @@ static bool is_exp_below(const Find *f, const Value *value)
 	       minus->args[1]->local == s->top;
 }
 
-typedef struct Uses {
-	IterVar iter;
-	bool any;
-} Uses;
-
-static void see_use(void *of, const Value *value)
-{
-	Uses *uses = of;
-	uses->any |= value->ix && ix_uses(value->ix, uses->iter);
-}
-
-bool value_uses_iter(const Value *value, IterVar iter)
-{
-	Uses uses = {iter, false};
-	value_each(value, see_use, &uses);
-	return uses.any;
-}
-
 /* What the weights of a row have in common: no index or maximum is in it. */
 static bool is_factor(const Find *f, const Value *value)
 {

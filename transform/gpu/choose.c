@@ -16,8 +16,8 @@
  */
 #include <math.h>
 
+#include "loops/walk.h"
 #include "loops/work.h"
-#include "transform/gpu/attention.h"
 #include "transform/gpu/tile.h"
 
 enum { SPLIT_PRODUCTS = 3, SPLIT_ACCESSES = 3 }; /* of the operands' parts; of each element, to make them */

@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "loops/group.h"
 #include "loops/rewrite.h"
+#include "loops/walk.h"
 #include "transform/gpu/tile.h"
 
 typedef struct HighLow {
@@ -30,26 +31,12 @@ typedef struct HighLow {
 	BufferId high, low;
 } HighLow;
 
-typedef struct Uses {
-	const LoopGroup *batch;
-	bool by_loop[PRODUCT_LOOPS];
-} Uses;
-
-static void see_uses(void *of, const Value *value)
-{
-	Uses *uses = of;
-	for (uint32_t i = 0; value->ix && i < uses->batch->n; i++)
-		uses->by_loop[i] |= ix_uses(value->ix, uses->batch->loops[i]->iter);
-}
-
 /* The loops of the batch that the operand goes through. */
 static LoopGroup batch_of(const Product *product, const ProductOperand *operand)
 {
-	Uses uses = {.batch = &product->batch};
 	LoopGroup own = {0};
-	value_each(operand->value, see_uses, &uses);
 	for (uint32_t i = 0; i < product->batch.n; i++)
-		if (uses.by_loop[i])
+		if (value_uses_iter(operand->value, product->batch.loops[i]->iter))
 			own.loops[own.n++] = product->batch.loops[i];
 	return own;
 }
@@ -121,7 +108,8 @@ static const Value *rounded(const HighLow *h, const Value *value)
 static Block stores(const HighLow *h, Kernel *made)
 {
 	Body body = {0};
-	LocalId local = bind_local(h->program, made, (KernelLocal){.name = "factor", .dtype = DTYPE_F32});
+	LocalId local =
+		bind_local(h->program, made, (KernelLocal){.name = "factor", .dtype = DTYPE_F32});
 	const Value *factor = value_local(h->arena, made, local, NULL, 0);
 	const Value *left[] = {factor, rounded(h, factor)};
 	const Value *low = rounded(h, value_op(h->arena, OP_SUB, DTYPE_F32, left, 2));
@@ -160,7 +148,8 @@ static Block in_grid(const HighLow *h, Block body)
 	return body;
 }
 
-static BufferId new_buffer(const HighLow *h, const Kernel *kernel, uint32_t routine, const char *part)
+static BufferId new_buffer(const HighLow *h, const Kernel *kernel, uint32_t routine,
+			   const char *part)
 {
 	Size elements = high_low_elements(h->program, h->product, h->side == &h->product->rows);
 	return bind_temp(h->program, kernel, routine,
@@ -168,8 +157,8 @@ static BufferId new_buffer(const HighLow *h, const Kernel *kernel, uint32_t rout
 			 arena_printf(h->arena, "%s_%s", h->name, part));
 }
 
-static HighLow make_side(const Transform *t, const Kernel *kernel, const TileWanted *wanted, bool rows,
-			 Kernel *made)
+static HighLow make_side(const Transform *t, const Kernel *kernel, const TileWanted *wanted,
+			 bool rows, Kernel *made)
 {
 	const Product *product = wanted->product;
 	HighLow h = {.t = t,
@@ -203,8 +192,9 @@ static void multiply(Kernel *kernel, const HighLow *sides)
 	const Product *product = h->product;
 	bool swapped = product->columns_first;
 	const Value *factors[] = {sum_of(&sides[swapped]), sum_of(&sides[!swapped])};
-	Block sum = block_one(h->arena, stmt_set(h->arena, product->set->local, OP_ADD,
-						 value_op(h->arena, OP_MUL, DTYPE_F32, factors, 2)));
+	Block sum =
+		block_one(h->arena, stmt_set(h->arena, product->set->local, OP_ADD,
+					     value_op(h->arena, OP_MUL, DTYPE_F32, factors, 2)));
 	for (uint32_t i = product->sum.n; i-- > 0;)
 		sum = block_one(h->arena, stmt_with(h->arena, product->sum.loops[i], sum));
 	Body body = {0};
