@@ -60,12 +60,13 @@ BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buf
 /* ... The kernels that those of a program become. */
 typedef struct NewKernels {
 	const Transform *t;
-	uint32_t routine; /* of the kernel that is replaced */
+	uint32_t routine; /* of the kernel that is replaced; that many as there are: pack */
 	VEC(Kernel) made; /* so far, of all routines */
 } NewKernels;
 /* Adds what a kernel becomes. */
 typedef void (*KernelReplace)(NewKernels *to, const Kernel *kernel);
-/* Replaces each kernel of the routines; what computes parameters stays, since the host makes the state. Is any other? */
+/* Replaces each kernel of the routines and of `pack`; what computes parameters stays, since the host makes the state. Is any
+ * other? */
 bool kernels_replace(const Transform *t, KernelReplace replace);
 /* The name, or NAME_number, NAME_number+1 and so on, that no kernel has; of number 1 the name. */
 Sym kernels_name(const NewKernels *to, Sym wanted, uint32_t number);
