@@ -40,16 +40,6 @@ int64_t box_elements(const Stmt *stmt)
 	return n;
 }
 
-static const Ix *times(Program *program, const Ix *a, int64_t n)
-{
-	return ix_mul(program, a, ix_const(program->arena, program->sizes, n));
-}
-
-static const Ix *minus(Program *program, const Ix *a, const Ix *b)
-{
-	return ix_add(program, a, times(program, b, -1));
-}
-
 /* The loop over the rows of a box: the first one of a warp. */
 static const Stmt *row_loop(Block block)
 {
@@ -66,18 +56,18 @@ static const Stmt *row_loop(Block block)
 static const Ix *along_at(Program *program, const Stmt *loop)
 {
 	const Ix *box = ix_iter(program->arena, loop->iter);
-	return ix_add(program, loop->axes[0].at, times(program, box, loop->axes[0].box));
+	return ix_add(program, loop->axes[0].at, ix_times(program, box, loop->axes[0].box));
 }
 
 /* Of a place in the tensor, how far it is behind the start of its row in the box. */
 static const Ix *in_row(Program *program, const Stmt *loop, const Ix *ix)
 {
 	const Ix *row = ix_iter(program->arena, row_loop(loop->body)->iter);
-	ix = minus(program, ix, along_at(program, loop));
+	ix = ix_minus(program, ix, along_at(program, loop));
 	for (uint32_t i = 1; i < loop->naxes; i++) {
 		const Ix *at = i == 1 ? ix_add(program, loop->axes[i].at, row) : loop->axes[i].at;
 		Size stride = loop->axes[i].stride;
-		ix = minus(program, ix, ix_mul(program, at, ix_size(program->arena, stride)));
+		ix = ix_minus(program, ix, ix_mul(program, at, ix_size(program->arena, stride)));
 	}
 	return ix;
 }
@@ -85,7 +75,8 @@ static const Ix *in_row(Program *program, const Stmt *loop, const Ix *ix)
 const Ix *box_place(Program *program, const Stmt *loop, const Ix *ix)
 {
 	const Ix *row = ix_iter(program->arena, row_loop(loop->body)->iter);
-	return ix_add(program, times(program, row, loop->axes[0].box), in_row(program, loop, ix));
+	return ix_add(program, ix_times(program, row, loop->axes[0].box),
+		      in_row(program, loop, ix));
 }
 
 /* ---- what an iteration stores ---- */
@@ -149,12 +140,12 @@ static bool is_edge(Boxes *b, const Stmt *loop, const Path *path, const Cond *co
 	const Ix *rest;
 	int64_t lanes = trips_from_zero(b->program, path->lanes), by = 0;
 	if (axis > 0) {
-		rest = minus(program, minus(program, cond->a, loop->axes[axis].at),
-			     ix_iter(program->arena, row->iter));
+		rest = ix_minus(program, ix_minus(program, cond->a, loop->axes[axis].at),
+				ix_iter(program->arena, row->iter));
 	} else {
 		const Ix *ix = ix_of_first_lane(program, path->store->ix, path->lanes->iter);
-		rest = minus(program, minus(program, cond->a, along_at(program, loop)),
-			     in_row(program, loop, ix));
+		rest = ix_minus(program, ix_minus(program, cond->a, along_at(program, loop)),
+				in_row(program, loop, ix));
 	}
 	bool known = rest->kind == IX_SIZE && size_is_const(program->sizes, rest->size, &by);
 	bool whole = size_divides(program->sizes, size_const(program->sizes, lanes), extent);

@@ -22,6 +22,10 @@ static inline const Ix *ix_times(Program *program, const Ix *ix, int64_t n)
 {
 	return ix_mul(program, ix, ix_const(program->arena, program->sizes, n));
 }
+static inline const Ix *ix_minus(Program *program, const Ix *a, const Ix *b)
+{
+	return ix_add(program, a, ix_times(program, b, -1));
+}
 /* An integer value as an index; that of a VALUE_INDEX is the index again. */
 const Ix *ix_value(Arena *arena, const Value *value);
 /* Of a buffer of i4 an i8, of u4 an u8. Requires: a buffer of the program. */

@@ -98,12 +98,9 @@ static const Ix *from_of(Program *program, const Ix *ix, const Stmt *const *loop
 {
 	for (int i = 0; i < 2; i++) {
 		strides[i] = ix_stride(program, ix, loops[i]->iter);
-		if (size_is_bad(strides[i]))
+		ix = ix_without(program, ix, loops[i]->iter);
+		if (!ix)
 			return NULL;
-		const Ix *back =
-			ix_size(program->arena, size_scale(program->sizes, strides[i], -1));
-		ix = ix_add(program, ix,
-			    ix_mul(program, ix_iter(program->arena, loops[i]->iter), back));
 	}
 	return ix;
 }

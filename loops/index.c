@@ -205,8 +205,16 @@ bool ix_moves_by(Program *program, const Ix *ix, IterVar iter, int64_t by)
 
 const Ix *ix_of_first_lane(Program *program, const Ix *ix, IterVar lane)
 {
-	const Ix *minus = ix_const(program->arena, program->sizes, -1);
-	return ix_add(program, ix, ix_mul(program, ix_iter(program->arena, lane), minus));
+	return ix_minus(program, ix, ix_iter(program->arena, lane));
+}
+
+const Ix *ix_without(Program *program, const Ix *ix, IterVar iter)
+{
+	Size stride = ix_stride(program, ix, iter);
+	if (size_is_bad(stride))
+		return NULL;
+	const Ix *back = ix_size(program->arena, size_scale(program->sizes, stride, -1));
+	return ix_add(program, ix, ix_mul(program, ix_iter(program->arena, iter), back));
 }
 
 bool ix_goes_on(Program *program, const Ix *ix, const Stmt *outer, const Stmt *inner)

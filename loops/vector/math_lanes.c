@@ -199,7 +199,7 @@ static const Ix *first_left(const Vectors *v, int64_t step)
 {
 	Program *program = v->t->program;
 	const Ix *lo = v->loop->lo, *hi = v->loop->hi;
-	const Ix *extent = ix_add(program, hi, ix_times(program, lo, -1));
+	const Ix *extent = ix_minus(program, hi, lo);
 	const Ix *whole =
 		ix_times(program, ix_binary(program, IX_DIV, extent, number(v, step)), step);
 	bool never_negative = extent->kind == IX_SIZE &&
@@ -214,7 +214,7 @@ static void unknown_rest(Vectors *v, int64_t step, Body *to)
 	Program *program = v->t->program;
 	int64_t lanes = v->t->target->lanes;
 	const Ix *i = ix_iter(program->arena, v->loop->iter), *hi = v->loop->hi;
-	const Ix *left = ix_add(program, hi, ix_times(program, i, -1));
+	const Ix *left = ix_minus(program, hi, i);
 	const Stmt *masked =
 		vectors_at(v, i, ix_binary(program, IX_MIN, number(v, lanes), left), lanes);
 	PUSH(program->arena, to->stmts, around(v, first_left(v, step), hi, lanes, masked));

@@ -145,7 +145,7 @@ static const Ix *between_of(const Carry *c, const Value *cond)
 		return NULL;
 	if (cond->op == OP_GT || cond->op == OP_LT)
 		high = ix_plus(c->program, high, -1);
-	return ix_add(c->program, high, ix_times(c->program, low, -1));
+	return ix_minus(c->program, high, low);
 }
 
 /* where(row + n >= key, ..., -inf): n. */

@@ -47,7 +47,7 @@ static bool copy_of(const RoutineKernels *c, const Kernel *kernel, Copy *copy)
 	copy->load = copy->casts ? stmt->value->args[0] : stmt->value;
 	if (copy->load->kind != VALUE_LOAD || !is_read_instead(c, copy))
 		return false;
-	copy->offset = ix_add(c->program, copy->load->ix, ix_times(c->program, stmt->ix, -1));
+	copy->offset = ix_minus(c->program, copy->load->ix, stmt->ix);
 	return copy->offset->kind == IX_SIZE;
 }
 

@@ -23,8 +23,9 @@ static bool axis_of(Program *program, const TmaElement *element, IterVar iter, S
 {
 	*axis = (TensorAxis){
 		.extent = extent, .stride = ix_stride(program, element->ix, iter), .box = 1};
-	return !size_is_bad(axis->stride) && (size_is(program->sizes, axis->stride, 1) ||
-					      tma_is_aligned(program, element->dtype, axis->stride));
+	return !size_is_bad(axis->stride) &&
+	       (size_is(program->sizes, axis->stride, 1) ||
+		tma_is_aligned(program, element->dtype, axis->stride));
 }
 
 /* Do the last elements of all axes lie in the buffer? */
@@ -71,18 +72,6 @@ static bool find_batch(Program *program, const TmaElement *element, const LoopGr
 		t->iters[t->n++] = loop->iter;
 	}
 	return true;
-}
-
-/* The index without a loop's multiple; NULL: it is not known. */
-static const Ix *ix_without(Program *program, const Ix *ix, IterVar iter)
-{
-	Size stride = ix_stride(program, ix, iter);
-	if (size_is_bad(stride))
-		return NULL;
-	Size back = size_scale(program->sizes, stride, -1);
-	return ix_add(
-		program, ix,
-		ix_mul(program, ix_iter(program->arena, iter), ix_size(program->arena, back)));
 }
 
 /* Is the index the sum of the axes' multiples, and of nothing else? Of a group the innermost loop stands for all. */
