@@ -42,8 +42,8 @@ static bool find_words(const KernelText *k, const Stmt *loop, WordProducts *w)
 	const Stmt *stmt = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
 	const LanesText l = {.k = (KernelText *)k, .loop = loop};
 	int64_t place;
-	return stmt && !loop->lanes && stmt->kind == LOOP_SET && stmt->acc == OP_ADD && stmt->nixs &&
-	       vector_lanes(program, loop) % words_of(k->m) == 0 &&
+	return stmt && !loop->lanes && stmt->kind == LOOP_SET && stmt->acc == OP_ADD &&
+	       stmt->nixs && vector_lanes(program, loop) % words_of(k->m) == 0 &&
 	       word_products(program, stmt, loop->iter, w) &&
 	       c_lanes_find_words(&l, w->elements, &place) && place == 0;
 }
@@ -56,7 +56,8 @@ bool c_lanes_groups_fit(const KernelText *k, const Stmt *loop)
 }
 
 /* A call for each vector: the function of such operands, the first elements of what all lanes share and of a lane's own. */
-static void put_calls(KernelText *k, const Stmt *loop, const Value *shared, Dtype own, const char *element)
+static void put_calls(KernelText *k, const Stmt *loop, const Value *shared, Dtype own,
+		      const char *element)
 {
 	const Stmt *stmt = loop->body.stmts[0];
 	const char *lane = k->iters[loop->iter];
@@ -68,8 +69,8 @@ static void put_calls(KernelText *k, const Stmt *loop, const Value *shared, Dtyp
 	fprintf(k->out, "for (int64_t %s = %s; %s < %s; %s += %d)\n", lane,
 		c_kernel_ix(k, loop->lo), lane, c_kernel_ix(k, loop->hi), lane, words);
 	c_kernel_indent(k);
-	fprintf(k->out, "\ttsr_add_%s_%s(&%s, &%s, &%s);\n", dtype_name(shared->dtype), dtype_name(own),
-		c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs),
+	fprintf(k->out, "\ttsr_add_%s_%s(&%s, &%s, &%s);\n", dtype_name(shared->dtype),
+		dtype_name(own), c_kernel_local(k, stmt->local, stmt->ixs, stmt->nixs),
 		c_buffer_element(k, shared->buffer, shared->ix), element);
 }
 
@@ -80,7 +81,8 @@ void c_lanes_groups(KernelText *k, const Stmt *loop)
 	c_kernel_count(k, NULL);
 	if (find_group(k, loop, &g)) {
 		const Value *own = g.factors[1];
-		put_calls(k, loop, g.factors[0], own->dtype, c_buffer_element(k, own->buffer, own->ix));
+		put_calls(k, loop, g.factors[0], own->dtype,
+			  c_buffer_element(k, own->buffer, own->ix));
 		return;
 	}
 	REQUIRE(find_words(k, loop, &w));
@@ -210,35 +212,38 @@ static void put_forms(FILE *out, const Module *m, Dtype a, Dtype b)
 	put_instructions(out, m->arena, a, b);
 }
 
-static const char every_other_text[] =
-	"/* Bytes 0, 2, 4 and 6. */\n"
-	"static inline int32_t tsr_every_other(uint64_t bytes)\n{\n"
-	"\tbytes &= 0xff00ff00ff00ff;\n"
-	"\tbytes = (bytes | bytes >> 8) & 0xffff0000ffff;\n"
-	"\treturn (int32_t)(uint32_t)(bytes | bytes >> 16);\n}\n\n";
+static const char every_other_text[] = "/* Bytes 0, 2, 4 and 6. */\n"
+				       "static inline int32_t tsr_every_other(uint64_t bytes)\n{\n"
+				       "\tbytes &= 0xff00ff00ff00ff;\n"
+				       "\tbytes = (bytes | bytes >> 8) & 0xffff0000ffff;\n"
+				       "\treturn (int32_t)(uint32_t)(bytes | bytes >> 16);\n}\n\n";
 
 /* Of words the elements with even numbers, and those with odd ones, as bytes from 0 to 15; of i4 they are 8 more with their
  * signs turned, so that the sum is less by as often the bytes. */
 static void put_word_instructions(FILE *out, Arena *arena, Dtype a, Dtype b)
 {
 	bool raised = b == DTYPE_I4;
-	fprintf(out, "\tuint64_t bytes;\n\tmemcpy(&bytes, a, sizeof bytes);\n"
-		     "\tconst __m512i words = _mm512_loadu_si512(b), bits = _mm512_set1_epi32(0x0f0f0f0f);\n"
-		     "\t__m512i y = _mm512_loadu_si512(sum), s, x;\n");
+	fprintf(out,
+		"\tuint64_t bytes;\n\tmemcpy(&bytes, a, sizeof bytes);\n"
+		"\tconst __m512i words = _mm512_loadu_si512(b), bits = _mm512_set1_epi32(0x0f0f0f0f);\n"
+		"\t__m512i y = _mm512_loadu_si512(sum), s, x;\n");
 	if (raised)
 		fprintf(out, "\tconst __m512i eights = _mm512_set1_epi32(0x08080808);\n"
 			     "\t__m512i more = _mm512_setzero_si512();\n");
 	for (int odd = 0; odd < 2; odd++) {
 		const char *x = odd ? "_mm512_srli_epi32(words, 4)" : "words";
 		x = arena_printf(arena, "_mm512_and_si512(%s, bits)", x);
-		fprintf(out, "\ts = _mm512_set1_epi32(tsr_every_other(bytes%s));\n", odd ? " >> 8" : "");
+		fprintf(out, "\ts = _mm512_set1_epi32(tsr_every_other(bytes%s));\n",
+			odd ? " >> 8" : "");
 		fprintf(out, raised ? "\tx = _mm512_xor_si512(%s, eights);\n" : "\tx = %s;\n", x);
-		fprintf(out, "\ty = _mm512_dpbusd_epi32(y, %s);\n", a == DTYPE_U8 ? "s, x" : "x, s");
+		fprintf(out, "\ty = _mm512_dpbusd_epi32(y, %s);\n",
+			a == DTYPE_U8 ? "s, x" : "x, s");
 		if (raised)
 			fprintf(out, "\tmore = _mm512_dpbusd_epi32(more, %s);\n",
 				a == DTYPE_U8 ? "s, eights" : "eights, s");
 	}
-	fprintf(out, "\t_mm512_storeu_si512(sum, %s);\n", raised ? "_mm512_sub_epi32(y, more)" : "y");
+	fprintf(out, "\t_mm512_storeu_si512(sum, %s);\n",
+		raised ? "_mm512_sub_epi32(y, more)" : "y");
 }
 
 static void put_word_loop(FILE *out, const Module *m, Dtype b)

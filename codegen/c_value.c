@@ -111,8 +111,7 @@ static bool is_inline(const Module *m, Op op, Dtype dtype)
 {
 	bool fma = cpu_extras(m->program->options.target) & CPU_FMA;
 	bool strict = m->emit->options->strict_fp && !math_is_exact(op);
-	return math_has(op, dtype) && !strict &&
-	       (fma || !math_wants_fma(op, dtype));
+	return math_has(op, dtype) && !strict && (fma || !math_wants_fma(op, dtype));
 }
 
 /* Is it the fast path, and the library's where an argument is far? */

@@ -32,7 +32,7 @@ typedef struct Groups {
 	JitFunction *f;
 	int log; /* words, 1 << log */
 	Type *words, *halves, *unsigned_halves, *sums;
-	Dtype a, b;	/* of the elements of words */
+	Dtype a, b;	    /* of the elements of words */
 	uint32_t n, all;    /* products; elements of a word */
 } Groups;
 
@@ -201,8 +201,8 @@ static Groups groups_new(KernelJit *k, Dtype sums, int log)
 			.unsigned_halves = jit_vector_type(jit, DTYPE_BF16, log + 1)};
 }
 
-static Rvalue *added_neighbours(KernelJit *k, const Stmt *stmt, const LaneProducts *products, int log,
-				Rvalue *before)
+static Rvalue *added_neighbours(KernelJit *k, const Stmt *stmt, const LaneProducts *products,
+				int log, Rvalue *before)
 {
 	Groups g = groups_new(k, stmt->value->dtype, log);
 	g.n = products->n;
@@ -261,8 +261,8 @@ static Rvalue *half_words(const Groups *g, Rvalue *words, bool odd)
 	Rvalue *x = as(g, words, jit_vector_type(jit, DTYPE_U32, g->log));
 	if (odd)
 		x = shifted(g, GCC_JIT_BINARY_OP_RSHIFT, x, jit->types[DTYPE_U32], 1 << g->log, 4);
-	return simd_integers(g->f, g->log, GCC_JIT_BINARY_OP_BITWISE_AND, true,
-			     as(g, x, g->words), everywhere(g, 0x0f0f0f0f));
+	return simd_integers(g->f, g->log, GCC_JIT_BINARY_OP_BITWISE_AND, true, as(g, x, g->words),
+			     everywhere(g, 0x0f0f0f0f));
 }
 
 /* Bytes from 0 to 15, which are of either type, are of the one that the other bytes are not of. Those of i4 are 8 more than
@@ -275,8 +275,7 @@ static Rvalue *added_words(KernelJit *k, const Stmt *stmt, const WordProducts *p
 	bool moved = k->program->buffers.at[products->elements->buffer].dtype == DTYPE_I4;
 	REQUIRE(jit_packed_word(k, products->elements, &word) && stmt->value->dtype == DTYPE_I32);
 	Lvalue *words = jit_temp(g.f, g.words);
-	jit_set(g.f, words,
-		gcc_jit_lvalue_as_rvalue(jit_lanes_at(k, word.first, DTYPE_I32, log)));
+	jit_set(g.f, words, gcc_jit_lvalue_as_rvalue(jit_lanes_at(k, word.first, DTYPE_I32, log)));
 	Rvalue *more = everywhere(&g, 0), *sum = before;
 	g.n = g.all = QUAD;
 	g.a = products->bytes->dtype;

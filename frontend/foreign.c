@@ -130,7 +130,8 @@ static bool note_letter(Build *b, Name name)
 	for (NodeId id = (NodeId)b->graph->nodes.n; id-- > 0;) {
 		const Node *node = graph_node(b->graph, id);
 		if (!node->spec || node->site != b->at.site ||
-		    node->spec->span.file != name.span.file || !spec_has_letter(node->spec, name.sym))
+		    node->spec->span.file != name.span.file ||
+		    !spec_has_letter(node->spec, name.sym))
 			continue;
 		diag_note(
 			b->diags, node->spec->span,

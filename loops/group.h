@@ -37,9 +37,9 @@
 
 enum {
 	GROUP_WARPS = 4,
-	GROUP_LINE = 128,    /* bytes */
-	GROUP_ALIGNED = 16,  /* bytes that strides of what TMA copies are a multiple of */
-	GROUP_COLUMNS = 256, /* at most */
+	GROUP_LINE = 128,     /* bytes */
+	GROUP_ALIGNED = 16,   /* bytes that strides of what TMA copies are a multiple of */
+	GROUP_COLUMNS = 256,  /* at most */
 	GROUP_SWIZZLE = 1024, /* bytes after which the places in shared memory repeat */
 	GROUP_BOXES = 2	      /* of a warp that are on their way */
 };

@@ -152,7 +152,7 @@ struct Stmt {
 	LocalId local;	      /* LOCAL, SET */
 	const Ix *const *ixs; /* SET */
 	uint32_t nixs;
-	BufferId buffer;    /* STORE, PREFETCH, COPY; FOR of boxes: shared, where they are on their way */
+	BufferId buffer;    /* STORE, PREFETCH, COPY; FOR of boxes: the shared one they go through */
 	const Ix *ix;	    /* STORE, CHECK, PREFETCH, COPY, FOR of boxes: of the first element */
 	bool async;	    /* STORE: of what is loaded, there behind a WAIT for its group */
 	int64_t pending;    /* WAIT: groups that may not have come */

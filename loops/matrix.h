@@ -29,7 +29,8 @@ bool lane_products(Program *program, const Stmt *stmt, IterVar lane, LaneProduct
  *     acc[lane] += i32(a[i]) * i32(w[j + lane*8]) + ... + i32(a[i + 7]) * i32(w[j + lane*8 + 7])
  */
 typedef struct WordProducts {
-	const Value *bytes, *elements; /* loads of the first: of i8 or u8, which all lanes share; of i4 or u4 */
+	const Value *bytes;    /* load of the first, of i8 or u8, which all lanes share */
+	const Value *elements; /* load of the first, of i4 or u4 */
 } WordProducts;
 enum { WORD_ELEMENTS = 8 };
 

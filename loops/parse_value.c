@@ -408,7 +408,8 @@ static bool begins_with_dim(const LoopsParser *p)
 	const Lex *lex = lex_now(p);
 	NameIndex *dims = p->dims;
 	return lex->kind == LEX_NAME &&
-	       hmgeti(dims, sym_intern(p->program->symbols, p->source->text + lex->start, lex->len)) >= 0;
+	       hmgeti(dims,
+		      sym_intern(p->program->symbols, p->source->text + lex->start, lex->len)) >= 0;
 }
 
 /* DTYPE(value), DTYPE(ix), uniform(value). Nothing is cast to its own type: what has the name of a scalar and of a dim

@@ -34,7 +34,8 @@ static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Siz
 		int64_t step = index->terms[t].coef;
 		if (iter->reduced)
 			continue;
-		Size more = size_sub(lower->sizes, size_scale(lower->sizes, iter->extent, step), size);
+		Size more =
+			size_sub(lower->sizes, size_scale(lower->sizes, iter->extent, step), size);
 		if (step <= 0 || !size_is_const(lower->sizes, more, &longer) ||
 		    (longer > 0 && !size_ge(lower->sizes, size, size_const(lower->sizes, 1))))
 			return false;

@@ -36,7 +36,8 @@ static bool suits_form(const Nest *nest, const NestPlan *plan)
 	case NEST_LOCAL: return !nest->scattered;
 	case NEST_ROWS: return sums && !ends_reduced(nest) && nest->target.acc == OP_NONE;
 	case NEST_ROW_LOCAL: return sums && !ends_reduced(nest) && plan->lanes > 0;
-	case NEST_SHORT: return plan->order.form == SUM_IN_TURN && (plan->steps > 0) != (plan->cuts != NULL);
+	case NEST_SHORT:
+		return plan->order.form == SUM_IN_TURN && (plan->steps > 0) != (plan->cuts != NULL);
 	case NEST_LANES: return ends_reduced(nest) && plan->order.form == SUM_IN_LANES;
 	case NEST_PARTS: return ends_reduced(nest) && plan->order.form == SUM_IN_PARTS;
 	case NEST_TILES: return sums && plan->tile->order.form != SUM_NONE;

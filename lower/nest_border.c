@@ -106,8 +106,9 @@ static Block emit_loop(Borders *b, uint32_t place)
 {
 	if (place == b->nest->nresult)
 		return emit_element(b->nest);
-	return b->cuts[place].parts.n > 1 && place + 1 < b->nest->nresult ? emit_conditions(b, place)
-									  : emit_loops(b, place);
+	return b->cuts[place].parts.n > 1 && place + 1 < b->nest->nresult
+		       ? emit_conditions(b, place)
+		       : emit_loops(b, place);
 }
 
 void nest_emit_borders(Nest *nest, const LoopCut *cuts)

@@ -217,7 +217,8 @@ static bool writes_out(const Nest *nest, const SumFacts *facts)
 		return false;
 	if (asks_on(gen_asked(nest->gen, CHOICE_UNROLL)) || lower_replays(nest->gen->lower))
 		return asks_on(gen_asked(nest->gen, CHOICE_UNROLL));
-	return nest->nresult == 0 || !nest_row_fits(nest, facts, &nest->loops[nest->nresult - 1], &lanes);
+	return nest->nresult == 0 ||
+	       !nest_row_fits(nest, facts, &nest->loops[nest->nresult - 1], &lanes);
 }
 
 /* Puts the loops in the order that is asked for, or the cheapest; is the sum kept in a local? */
@@ -287,8 +288,11 @@ static void plan_loops(Nest *nest, NestPlan *plan, bool reduces)
 		nest->target.acc = plan->reduce;
 	else if (proj_reduces(nest->proj) && (!reduces || local))
 		plan_elements(nest, plan);
+	else if (reduces &&
+		 nest_row_fits(nest, &facts, &nest->loops[nest->nloops - 1], &plan->lanes))
+		plan->form = NEST_ROW_LOCAL;
 	else if (reduces)
-		plan->form = nest_row_fits(nest, &facts, &nest->loops[nest->nloops - 1], &plan->lanes) ? NEST_ROW_LOCAL : NEST_ROWS;
+		plan->form = NEST_ROWS;
 }
 
 bool nest_stores_once(const NestPlan *plan)

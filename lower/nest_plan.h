@@ -36,7 +36,8 @@ typedef struct NestPlan {
 	int64_t lanes;	   /* NEST_ROW_LOCAL */
 	struct Tile *tile; /* NEST_TILES (tile.h) */
 	BufferId parts;	   /* NEST_PARTS: what each part adds up to; BUFFER_NONE: there is one */
-	const LoopCut *cuts; /* NEST_STORES, NEST_SHORT: of each loop of the result; NULL: none is cut */
+	const LoopCut
+		*cuts; /* NEST_STORES, NEST_SHORT: of each loop of the result; NULL: none is cut */
 } NestPlan;
 
 /* Decides how the nest is computed: its loops, values and copies become those that are emitted, and

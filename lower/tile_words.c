@@ -93,8 +93,7 @@ Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 		gen_append(gen, &body, add_steps(tile, element, word_value(tile, word)));
 	else
 		for (int64_t q = 0; q < TILE_WORD; q++)
-			gen_append(gen, &body,
-				   add_steps(tile, element, step_value(tile, word, q)));
+			gen_append(gen, &body, add_steps(tile, element, step_value(tile, word, q)));
 	gen_append(gen, &body, prefetch);
 	set_step(tile, 0);
 	Block words = gen_steps(gen, last->var, tile_const(tile, 0),

@@ -167,9 +167,9 @@ static bool may_contract(const Rows *rows, const RowKernel *row, BufferId buffer
 {
 	const Buffer *b = &rows->program->buffers.at[buffer];
 	Size c = row_elements_of(rows, row, buffer);
-	return !rows->transform->options->gpu && !b->scratch && is_new(rows, buffer) && first_store(row, buffer) &&
-	       !size_is_bad(c) && shares_rows(row) && is_less(rows, row, b, c) &&
-	       row_buffer_stays(rows, row, buffer, c);
+	return !rows->transform->options->gpu && !b->scratch && is_new(rows, buffer) &&
+	       first_store(row, buffer) && !size_is_bad(c) && shares_rows(row) &&
+	       is_less(rows, row, b, c) && row_buffer_stays(rows, row, buffer, c);
 }
 
 static void contract(const Rows *rows, const RowKernel *row, Kernel *kernel, BufferId buffer)
@@ -186,7 +186,8 @@ static void contract(const Rows *rows, const RowKernel *row, Kernel *kernel, Buf
 			   .offsets = &offset,
 			   .noffsets = 1,
 			   .span = loop->span};
-	kernel->body = block_one(arena, stmt_with(arena, loop, rewrite_block(&rewrite, loop->body)));
+	kernel->body =
+		block_one(arena, stmt_with(arena, loop, rewrite_block(&rewrite, loop->body)));
 	program->buffers.at[buffer].elements = c;
 	program->buffers.at[buffer].scratch = true;
 }
