@@ -18,17 +18,8 @@ typedef struct Boxes {
 	const Stmt *blocks[LOOPS_MOST]; /* the loops of a block around */
 	uint32_t nblocks;
 	bool *seen; /* by buffer: a loop has boxes there */
-	const Stmt *at;
-	const char *rule;
+	LoopsFault fault;
 } Boxes;
-
-static void fail(Boxes *b, const Stmt *at, const char *rule)
-{
-	if (b->rule)
-		return;
-	b->at = at;
-	b->rule = rule;
-}
 
 /* ---- places ---- */
 
@@ -176,12 +167,15 @@ static void check_elements(Boxes *b, const Stmt *loop)
 	for (uint32_t i = 2; i < loop->naxes; i++)
 		rows &= loop->axes[i].box == 1;
 	if (!one || !rows)
-		fail(b, loop, "iterations of boxes that do not store rows of one tensor");
+		fault_note(&b->fault, loop,
+			   "iterations of boxes that do not store rows of one tensor");
 	else if (!is_inside(b, &path, in_row(b->program, loop, path.store->ix), &at) || at.lo < 0 ||
 		 at.hi >= loop->axes[0].box || path.iterations != box_elements(loop))
-		fail(b, loop, "iterations that do not store all of their box, and nothing else");
+		fault_note(&b->fault, loop,
+			   "iterations that do not store all of their box, and nothing else");
 	else if (!are_edges(b, loop, &path))
-		fail(b, loop, "a box of which elements inside of the tensor may not be stored");
+		fault_note(&b->fault, loop,
+			   "a box of which elements inside of the tensor may not be stored");
 }
 
 /* ---- where they are on their way ---- */
@@ -227,17 +221,17 @@ static void check_places(Boxes *b, const Stmt *loop)
 		own = is_own_place(b, loop, iters, n);
 	b->seen[loop->buffer] = true;
 	if (!own)
-		fail(b, loop, "boxes of warps in places that are not theirs alone");
+		fault_note(&b->fault, loop, "boxes of warps in places that are not theirs alone");
 }
 
 static void walk(Boxes *b, Block block)
 {
-	for (uint32_t i = 0; i < block.n && !b->rule; i++) {
+	for (uint32_t i = 0; i < block.n && !b->fault.rule; i++) {
 		const Stmt *stmt = block.stmts[i];
 		uint32_t before = b->nblocks;
 		if (is_box_loop(stmt)) {
 			if (!block_is_of_warps(&stmt->body) || !b->nblocks)
-				fail(b, stmt, "boxes that no warps store");
+				fault_note(&b->fault, stmt, "boxes that no warps store");
 			check_elements(b, stmt);
 			check_places(b, stmt);
 		}
@@ -248,12 +242,14 @@ static void walk(Boxes *b, Block block)
 	}
 }
 
-const Stmt *box_fault(Program *program, const Kernel *kernel, const char **rule)
+LoopsFault box_fault(Program *program, const Kernel *kernel)
 {
-	Boxes b = {.program = program, .kernel = kernel, .arena = arena_new()};
+	Boxes b = {.program = program,
+		   .kernel = kernel,
+		   .arena = arena_new(),
+		   .fault = {.kernel = kernel}};
 	b.seen = ARENA_ARRAY(b.arena, bool, program->buffers.n + 1);
 	walk(&b, kernel->body);
 	arena_free(b.arena);
-	*rule = b.rule;
-	return b.at;
+	return b.fault;
 }

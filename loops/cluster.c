@@ -74,15 +74,8 @@ typedef struct ClusterWalk {
 	IterRange *ranges;
 	const Stmt *loop; /* of the cluster, around */
 	const Stmt *stmt; /* at hand */
-	const char *rule;
-	const Stmt *found;
+	LoopsFault fault;
 } ClusterWalk;
-
-static void fail(ClusterWalk *w, const Stmt *at, const char *rule)
-{
-	w->found = w->rule ? w->found : at;
-	w->rule = w->rule ? w->rule : rule;
-}
 
 /* Is the index from 0 to less than n, in the loops around? */
 static bool is_below(const ClusterWalk *w, const Ix *ix, int64_t n)
@@ -112,16 +105,16 @@ static void touch(ClusterWalk *w, BufferId id, const Ix *ix, bool stores)
 	if (!buffer->cluster)
 		return;
 	if (buffer->cluster != n) {
-		fail(w, w->stmt, "a buffer of other blocks than a cluster has");
+		fault_note(&w->fault, w->stmt, "a buffer of other blocks than a cluster has");
 		return;
 	}
 	ClusterPlace place = cluster_place(w->program, id, ix);
 	if (!is_below(w, place.element, cluster_part(w->program, buffer)) ||
 	    !is_below(w, place.block, n))
-		fail(w, w->stmt,
-		     "an index of a cluster's buffer that does not say whose part it is in");
+		fault_note(&w->fault, w->stmt,
+			   "an index of a cluster's buffer that does not say whose part it is in");
 	if (stores && (place.block->kind != IX_ITER || place.block->iter != w->loop->iter))
-		fail(w, w->stmt, "a store into the part of another block");
+		fault_note(&w->fault, w->stmt, "a store into the part of another block");
 }
 
 static void see_value(void *of, const Value *value)
@@ -132,7 +125,7 @@ static void see_value(void *of, const Value *value)
 
 static void walk(ClusterWalk *w, const Block *block)
 {
-	for (uint32_t i = 0; i < block->n && !w->rule; i++) {
+	for (uint32_t i = 0; i < block->n && !w->fault.rule; i++) {
 		const Stmt *stmt = w->stmt = block->stmts[i];
 		if (stmt->kind == LOOP_FOR)
 			w->ranges[stmt->iter] = iter_range(w->program, stmt);
@@ -140,7 +133,7 @@ static void walk(ClusterWalk *w, const Block *block)
 		if (stmt->kind == LOOP_STORE)
 			touch(w, stmt->buffer, stmt->ix, true);
 		if (is_of_cluster(NULL, stmt))
-			fail(w, stmt, "a cluster inside a block");
+			fault_note(&w->fault, stmt, "a cluster inside a block");
 		walk(w, &stmt->body);
 	}
 }
@@ -150,35 +143,37 @@ static void see_loop(ClusterWalk *w, const Stmt *loop, const Stmt *behind, int64
 {
 	if (!is_cluster_loop(loop) || n < 2 || n > CLUSTER_MOST ||
 	    trips_from_zero(w->program, loop) != n)
-		fail(w, loop, "beside a cluster's loop another statement, or one of other blocks");
+		fault_note(&w->fault, loop,
+			   "beside a cluster's loop another statement, or one of other blocks");
 	else if (!behind || behind->kind != LOOP_BARRIER || !behind->cluster)
-		fail(w, loop, "a loop of a cluster's blocks without their barrier behind it");
+		fault_note(&w->fault, loop,
+			   "a loop of a cluster's blocks without their barrier behind it");
 	else if (!loop_is_of_cluster(w->program, w->kernel, loop))
-		fail(w, loop, "blocks of a cluster that may meet");
-	if (w->rule)
+		fault_note(&w->fault, loop, "blocks of a cluster that may meet");
+	if (w->fault.rule)
 		return;
 	w->loop = loop;
 	w->ranges[loop->iter] = iter_range(w->program, loop);
 	walk(w, &loop->body);
 }
 
-const Stmt *cluster_fault(Program *program, const Kernel *kernel, const char **rule)
+LoopsFault cluster_fault(Program *program, const Kernel *kernel)
 {
 	const Stmt *grid = innermost(kernel), *any = block_find(kernel->body, is_of_cluster, NULL);
 	int64_t n = cluster_blocks(program->sizes, kernel);
-	ClusterWalk w = {.program = program, .kernel = kernel};
+	ClusterWalk w = {.program = program, .kernel = kernel, .fault = {.kernel = kernel}};
 	w.ranges = ARENA_ARRAY(program->arena, IterRange, kernel->niters + 1);
 	if (!any)
-		return NULL;
+		return w.fault;
 	if (!n || grid->threads != 1 || grid->nslots || kernel_has_mbarriers(program, kernel) ||
 	    grid_ahead(&kernel->body))
-		fail(&w, any,
-		     "a cluster outside of a grid, of blocks that take turns, or beside mbarriers or prefetches");
+		fault_note(
+			&w.fault, any,
+			"a cluster outside of a grid, of blocks that take turns, or beside mbarriers or prefetches");
 	for (const Stmt *s = grid_loop(&kernel->body); s; s = grid_loop(&s->body))
 		w.ranges[s->iter] = iter_range(program, s);
-	for (uint32_t i = 0; !w.rule && i < grid->body.n; i += 2)
+	for (uint32_t i = 0; !w.fault.rule && i < grid->body.n; i += 2)
 		see_loop(&w, grid->body.stmts[i],
 			 i + 1 < grid->body.n ? grid->body.stmts[i + 1] : NULL, n);
-	*rule = w.rule;
-	return w.found;
+	return w.fault;
 }

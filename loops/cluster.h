@@ -2,7 +2,7 @@
 #ifndef TSR_LOOPS_CLUSTER_H
 #define TSR_LOOPS_CLUSTER_H
 
-#include "loops/loops.h"
+#include "loops/verify.h"
 
 /* Blocks of each cluster that runs the kernel; 0: there are no clusters. */
 int64_t cluster_blocks(const Sizes *sizes, const Kernel *kernel);
@@ -15,7 +15,7 @@ ClusterPlace cluster_place(Program *program, BufferId buffer, const Ix *ix);
 /* Elements of a part. */
 int64_t cluster_part(const Program *program, const Buffer *buffer);
 
-/* The first statement that breaks what clusters promise, and the rule; NULL: there is none. Requires: the grammar has no fault. */
-const Stmt *cluster_fault(Program *program, const Kernel *kernel, const char **rule);
+/* What breaks what clusters promise. Requires: the grammar has no fault. */
+LoopsFault cluster_fault(Program *program, const Kernel *kernel);
 
 #endif

@@ -30,6 +30,7 @@
 #define TSR_LOOPS_FRAGMENT_H
 
 #include "loops/multiple.h"
+#include "loops/verify.h"
 
 enum { FRAGMENT_LANES = 2 }; /* neighbours in a row of sums that a thread has */
 
@@ -81,7 +82,7 @@ const Ix *warp_load_index(Program *program, const WarpNest *nest, const Ix *ix, 
 /* What a nest is; a rule that it breaks, else NULL. `multiples`: NULL: where elements begin was shown before. */
 const char *warp_nest(Program *program, const Kernel *kernel, const Multiples *multiples,
 		      const Stmt *loop, WarpNest *nest);
-/* verify_fragment.c: the first statement that breaks a rule of such nests, and the rule; NULL: there is none. */
-const Stmt *warp_fault(Program *program, const Kernel *kernel, const char **rule);
+/* verify_fragment.c: what breaks a rule of such nests. */
+LoopsFault warp_fault(Program *program, const Kernel *kernel);
 
 #endif

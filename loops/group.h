@@ -90,7 +90,7 @@ static inline BufferId box_tensor(const Stmt *stmt)
 int64_t box_elements(const Stmt *stmt);
 /* ... of an element that the loop stores at `ix`, where it is in its box. Requires: box_fault finds none. */
 const Ix *box_place(Program *program, const Stmt *loop, const Ix *ix);
-/* ... the first statement that breaks a rule of such loops, and the rule; NULL: there is none. */
-const Stmt *box_fault(Program *program, const Kernel *kernel, const char **rule);
+/* ... what breaks a rule of such loops. */
+LoopsFault box_fault(Program *program, const Kernel *kernel);
 
 #endif

@@ -3,14 +3,6 @@
 
 #include <string.h>
 
-void mbarrier_fail(MbarrierLog *log, const Stmt *at, const char *rule)
-{
-	if (log->rule)
-		return;
-	log->at = at;
-	log->rule = rule;
-}
-
 void mbarrier_log_clear(MbarrierLog *log)
 {
 	arena_reset(log->arena);
@@ -48,13 +40,13 @@ int mbarrier_role(MbarrierLog *log, const Stmt *loop, int64_t threads)
 			return i;
 		if (loop->threads < role->first + role->threads &&
 		    role->first < loop->threads + threads)
-			mbarrier_fail(log, loop,
-				      "loops of a block that share some of their threads");
+			fault_note(&log->fault, loop,
+				   "loops of a block that share some of their threads");
 	}
 	if (log->nroles == ROLES_MOST)
-		mbarrier_fail(log, loop,
-			      "more loops of a block of different threads than are looked at");
-	if (log->rule)
+		fault_note(&log->fault, loop,
+			   "more loops of a block of different threads than are looked at");
+	if (log->fault.rule)
 		return NOBODY;
 	log->roles[log->nroles] = (Role){loop->threads, threads, 0, new_known(log)};
 	return log->nroles++;
@@ -75,15 +67,15 @@ static bool add_event(MbarrierLog *log, const Stmt *stmt, Event event)
 	const bool *known = log->roles[event.role].known;
 	for (size_t i = 0; i < log->events.n; i++)
 		if (meet(&event, &log->events.at[i]) && !known[i])
-			mbarrier_fail(log, stmt,
-				      event.kind == EVENT_READ
-					      ? "a product of what may not have been copied"
-					      : "a copy to what may still be read or copied to");
+			fault_note(&log->fault, stmt,
+				   event.kind == EVENT_READ
+					   ? "a product of what may not have been copied"
+					   : "a copy to what may still be read or copied to");
 	if (log->events.n == EVENTS_MOST)
-		mbarrier_fail(log, stmt, "more copies and products than are looked at");
-	if (!log->rule)
+		fault_note(&log->fault, stmt, "more copies and products than are looked at");
+	if (!log->fault.rule)
 		PUSH(log->arena, log->events, event);
-	return !log->rule;
+	return !log->fault.rule;
 }
 
 /* ---- completions ---- */
@@ -105,7 +97,7 @@ static Completion *completion_of(MbarrierLog *log, const Stmt *stmt, int64_t vis
 	if (found)
 		return found;
 	if (log->completions.n == COMPLETIONS_MOST) {
-		mbarrier_fail(log, stmt, "more completions than are looked at");
+		fault_note(&log->fault, stmt, "more completions than are looked at");
 		return NULL;
 	}
 	PUSH(log->arena, log->completions,
@@ -141,13 +133,12 @@ static void check_before(MbarrierLog *log, const Role *role, const Stmt *arrive,
 		const Event *e = &log->events.at[i];
 		if (e->kind == EVENT_WAIT && e->mbarrier == arrive->mbarrier &&
 		    e->visit == before && !role->known[i])
-			mbarrier_fail(
-				log, arrive,
-				"an arrival before all have seen the completion a ring before");
+			fault_note(&log->fault, arrive,
+				   "an arrival before all have seen the completion a ring before");
 	}
 	if (before >= 0 && !is_complete(log, find_completion(log, arrive->mbarrier, before)))
-		mbarrier_fail(log, arrive,
-			      "an arrival at an mbarrier before the completion a ring before");
+		fault_note(&log->fault, arrive,
+			   "an arrival at an mbarrier before the completion a ring before");
 }
 
 void mbarrier_arrive(MbarrierLog *log, int role, const Stmt *arrive, int64_t visit, int64_t threads)
@@ -161,7 +152,7 @@ void mbarrier_arrive(MbarrierLog *log, int role, const Stmt *arrive, int64_t vis
 	c->expected += arrive->bytes * threads;
 	join(log, c->known, own->known);
 	if (c->arrived > buffer_of(log, arrive->mbarrier)->arrivals)
-		mbarrier_fail(log, arrive, "more arrivals than an mbarrier awaits");
+		fault_note(&log->fault, arrive, "more arrivals than an mbarrier awaits");
 }
 
 /* The role knows now of the completion's copies, of what those knew who arrived, and of this wait, the last event. */
@@ -184,11 +175,11 @@ void mbarrier_await(MbarrierLog *log, int role, const Stmt *await, int64_t visit
 	Event event = {
 		.kind = EVENT_WAIT, .role = role, .mbarrier = await->mbarrier, .visit = visit};
 	if (!is_complete(log, c))
-		mbarrier_fail(log, await, "a wait for what does not come before it");
+		fault_note(&log->fault, await, "a wait for what does not come before it");
 	if (next && next->arrived)
-		mbarrier_fail(log, await,
-			      "a wait for a completion that the next one may have followed");
-	if (!log->rule && add_event(log, await, event))
+		fault_note(&log->fault, await,
+			   "a wait for a completion that the next one may have followed");
+	if (!log->fault.rule && add_event(log, await, event))
 		learn(log, log->roles[role].known, c);
 }
 
@@ -246,8 +237,8 @@ void mbarrier_end(MbarrierLog *log, const Stmt *at)
 		for (int k = 0; k < log->nroles; k++)
 			known |= log->roles[k].known[i];
 		if (e->kind != EVENT_WAIT && !known)
-			mbarrier_fail(log, at,
-				      e->kind == EVENT_COPY ? "a copy that nobody waits for"
-							    : "a product that nobody waits for");
+			fault_note(&log->fault, at,
+				   e->kind == EVENT_COPY ? "a copy that nobody waits for"
+							 : "a product that nobody waits for");
 	}
 }

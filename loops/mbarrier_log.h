@@ -22,7 +22,7 @@
 #define TSR_LOOPS_MBARRIER_LOG_H
 
 #include "loops/interval.h"
-#include "loops/loops.h"
+#include "loops/verify.h"
 
 /* Limits, far above what products need. */
 enum { EVENTS_MOST = 4096, COMPLETIONS_MOST = 1024, ROLES_MOST = 8, NOBODY = -1 };
@@ -59,13 +59,11 @@ typedef struct MbarrierLog {
 	VEC(Completion) completions;
 	Role roles[ROLES_MOST];
 	int nroles;
-	const Stmt *at; /* the first statement that breaks a rule, and the rule */
-	const char *rule;
+	LoopsFault fault;
 } MbarrierLog;
 
 /* Without events; the fault, if there is one, stays. What was in log->arena is lost. */
 void mbarrier_log_clear(MbarrierLog *log);
-void mbarrier_fail(MbarrierLog *log, const Stmt *at, const char *rule);
 /* Of the threads that a loop of a block has, which is a new one where none has these; NOBODY, with a fault: there is none. */
 int mbarrier_role(MbarrierLog *log, const Stmt *loop, int64_t threads);
 /* Elements of a ring: completions that are told from each other. */

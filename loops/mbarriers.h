@@ -3,14 +3,12 @@
 #ifndef TSR_LOOPS_MBARRIERS_H
 #define TSR_LOOPS_MBARRIERS_H
 
-#include "loops/loops.h"
+#include "loops/verify.h"
 
-/* The first statement that breaks a rule of them, and the rule; NULL: there is none. Requires: the grammar has no
- * fault. */
-const Stmt *mbarrier_fault(Program *program, const Kernel *kernel, const char **rule);
+/* What breaks a rule of them. Requires: the grammar has no fault. */
+LoopsFault mbarrier_fault(Program *program, const Kernel *kernel);
 
 /* verify_mbarriers_use.c: likewise, of what each statement touches. `period`: the mbarriers of the longest ring. */
-const Stmt *mbarrier_use_fault(Program *program, const Kernel *kernel, int64_t period,
-			       const char **rule);
+LoopsFault mbarrier_use_fault(Program *program, const Kernel *kernel, int64_t period);
 
 #endif

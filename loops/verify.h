@@ -10,6 +10,12 @@ typedef struct LoopsFault {
 	const Stmt *stmt; /* NULL: the kernel as a whole */
 	const char *rule; /* NULL: there is none */
 } LoopsFault;
+/* Where there is none yet: a statement of its kernel that breaks a rule. */
+static inline void fault_note(LoopsFault *fault, const Stmt *stmt, const char *rule)
+{
+	if (!fault->rule)
+		*fault = (LoopsFault){fault->kernel, stmt, rule};
+}
 
 /* Of the grammar: what loops_verify_grammar aborts on. Aborts (BUG) on tables of buffers and routines
  * that contradict each other. */

@@ -14,17 +14,8 @@ typedef struct WarpCheck {
 	bool *stored;	      /* ... and stored to it? */
 	const Stmt *nest;
 	bool group; /* inside a loop of a warpgroup */
-	const Stmt *at;
-	const char *rule;
+	LoopsFault fault;
 } WarpCheck;
-
-static void fail(WarpCheck *c, const Stmt *at, const char *rule)
-{
-	if (c->rule)
-		return;
-	c->at = at;
-	c->rule = rule;
-}
 
 /* ---- one nest beside others ---- */
 
@@ -32,7 +23,7 @@ static void touch(WarpCheck *c, BufferId buffer, bool stores)
 {
 	const Stmt *before = c->touched[buffer];
 	if (before && before != c->nest && (stores || c->stored[buffer]))
-		fail(c, c->nest, "threads of a warp that may meet in two nests");
+		fault_note(&c->fault, c->nest, "threads of a warp that may meet in two nests");
 	c->touched[buffer] = c->nest;
 	c->stored[buffer] |= stores;
 }
@@ -55,16 +46,17 @@ static void check_nest_of(WarpCheck *c, const Stmt *loop)
 	WarpNest nest;
 	const char *rule = warp_nest(c->program, c->kernel, c->multiples, loop, &nest);
 	if (rule) {
-		fail(c, loop, rule);
+		fault_note(&c->fault, loop, rule);
 		return;
 	}
 	if (nest.kind == NEST_PRODUCT && nest.loaded && !c->group)
-		fail(c, loop, "a product of what is in shared memory outside of a warpgroup");
+		fault_note(&c->fault, loop,
+			   "a product of what is in shared memory outside of a warpgroup");
 	bool disjoint = nest.kind != NEST_ELEMENTS ||
 			(loop_is_of_threads(c->program, c->kernel, loop, nest.row) &&
 			 loop_is_of_threads(c->program, c->kernel, loop, nest.column));
 	if (!disjoint)
-		fail(c, loop, "threads of a warp that may meet");
+		fault_note(&c->fault, loop, "threads of a warp that may meet");
 	c->nest = loop;
 	block_each(loop->body, see_touched, c);
 }
@@ -76,7 +68,7 @@ static void walk(WarpCheck *c, const Block *block);
 /* Of a loop of a block that holds loops of a warp: what is not in one of them all its threads do. */
 static void walk_warps(WarpCheck *c, const Block *block)
 {
-	for (uint32_t i = 0; i < block->n && !c->rule; i++) {
+	for (uint32_t i = 0; i < block->n && !c->fault.rule; i++) {
 		const Stmt *stmt = block->stmts[i];
 		bool before = c->group;
 		c->group |= is_group_loop(stmt);
@@ -84,7 +76,7 @@ static void walk_warps(WarpCheck *c, const Block *block)
 			check_nest_of(c, stmt);
 		else if (stmt->kind == LOOP_STORE || stmt->kind == LOOP_CHECK ||
 			 stmt->kind == LOOP_SET)
-			fail(c, stmt, "a statement of all threads of a warp");
+			fault_note(&c->fault, stmt, "a statement of all threads of a warp");
 		else
 			walk_warps(c, &stmt->body);
 		c->group = before;
@@ -103,11 +95,12 @@ static void enter(WarpCheck *c, const Stmt *stmt)
 
 static void walk(WarpCheck *c, const Block *block)
 {
-	for (uint32_t i = 0; i < block->n && !c->rule; i++) {
+	for (uint32_t i = 0; i < block->n && !c->fault.rule; i++) {
 		const Stmt *stmt = block->stmts[i];
 		bool threads = stmt->kind == LOOP_FOR && stmt->loop == LOOP_BLOCK;
 		if (is_warp_loop(stmt))
-			fail(c, stmt, "a loop of a warp outside of the threads of a block");
+			fault_note(&c->fault, stmt,
+				   "a loop of a warp outside of the threads of a block");
 		else if (threads && block_has_warp_loops(&stmt->body))
 			enter(c, stmt);
 		else
@@ -115,14 +108,16 @@ static void walk(WarpCheck *c, const Block *block)
 	}
 }
 
-const Stmt *warp_fault(Program *program, const Kernel *kernel, const char **rule)
+LoopsFault warp_fault(Program *program, const Kernel *kernel)
 {
 	Arena *arena = arena_new();
 	Multiples multiples = multiples_new(arena, program, kernel);
-	WarpCheck c = {
-		.program = program, .kernel = kernel, .arena = arena, .multiples = &multiples};
+	WarpCheck c = {.program = program,
+		       .kernel = kernel,
+		       .arena = arena,
+		       .multiples = &multiples,
+		       .fault = {.kernel = kernel}};
 	walk(&c, &kernel->body);
 	arena_free(arena);
-	*rule = c.rule;
-	return c.at;
+	return c.fault;
 }

@@ -256,10 +256,9 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 	const Stmt *root = grid_loop(&kernel->body);
 	const Stmt *other = block_find(kernel->body, gpu ? is_cpu_loop : is_gpu_stmt, NULL);
 	int64_t together = block_threads(program->sizes, kernel);
-	const char *rule;
-	LoopsFault ahead = ahead_fault(program, kernel);
-	if (ahead.rule)
-		return ahead;
+	LoopsFault fault = ahead_fault(program, kernel);
+	if (fault.rule)
+		return fault;
 	if (other)
 		return (LoopsFault){kernel, other,
 				    gpu ? "a loop of a CPU's threads on a GPU"
@@ -273,22 +272,22 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 				    "lanes that are no 4, 8 or 16 bytes at a multiple of as many"};
 	if (gpu && cluster_blocks(program->sizes, kernel) > gpu->cluster_most)
 		return (LoopsFault){kernel, root, "more blocks a cluster than the GPU has"};
-	if (gpu && (other = cluster_fault(program, kernel, &rule)))
-		return (LoopsFault){kernel, other, rule};
+	if (gpu && (fault = cluster_fault(program, kernel)).rule)
+		return fault;
 	if (together && (other = wrong_threads(program, kernel, &kernel->body)))
 		return (LoopsFault){kernel, other, "threads of a block that may meet"};
-	if (gpu && (other = warp_fault(program, kernel, &rule)))
-		return (LoopsFault){kernel, other, rule};
+	if (gpu && (fault = warp_fault(program, kernel)).rule)
+		return fault;
 	if (gpu && (other = warp_exchange_fault(kernel)))
 		return (LoopsFault){
 			kernel, other,
 			"threads of a warp that read of each other what some of them set, or where not all of them do"};
 	if (gpu && together > gpu->threads_most)
 		return (LoopsFault){kernel, root, "more threads a block than the GPU has"};
-	if (gpu && (other = mbarrier_fault(program, kernel, &rule)))
-		return (LoopsFault){kernel, other, rule};
-	if (gpu && (other = box_fault(program, kernel, &rule)))
-		return (LoopsFault){kernel, other, rule};
+	if (gpu && (fault = mbarrier_fault(program, kernel)).rule)
+		return fault;
+	if (gpu && (fault = box_fault(program, kernel)).rule)
+		return fault;
 	if (is_mixed(program, kernel))
 		return (LoopsFault){
 			kernel, root,

@@ -40,7 +40,7 @@ typedef struct Walk {
 	int64_t steps; /* statements so far, of all walks */
 } Walk;
 
-static void fail(Walk *w, const Stmt *at, const char *rule) { mbarrier_fail(&w->log, at, rule); }
+static void fail(Walk *w, const Stmt *at, const char *rule) { fault_note(&w->log.fault, at, rule); }
 
 static const Buffer *buffer_of(const Walk *w, BufferId id) { return &w->program->buffers.at[id]; }
 
@@ -87,7 +87,7 @@ static bool visit_of(Walk *w, const Stmt *stmt, int64_t *visit)
 	else if (!known || at.lo > EVENTS_MOST || !buffer_of(w, stmt->mbarrier)->arrivals)
 		fail(w, stmt, "a completion without a number, or of no mbarrier");
 	*visit = at.lo;
-	return !w->log.rule;
+	return !w->log.fault.rule;
 }
 
 static int64_t box_of(const Stmt *copy)
@@ -118,7 +118,7 @@ static void walk_copy(Walk *w, const Stmt *stmt)
 	if (w->iterations != 1)
 		fail(w, stmt, "a box that several threads copy");
 	at.hi = at.lo + elements - 1;
-	if (!w->log.rule)
+	if (!w->log.fault.rule)
 		mbarrier_copy(&w->log, w->role, stmt, visit, at);
 }
 
@@ -165,7 +165,7 @@ static void read_operand(Walk *w, const Stmt *stmt, const Value *operand, int64_
 	if (!ix_interval(w->program, load->ix, w->iters, &at))
 		fail(w, stmt, "a product at places that are not known");
 	at.hi = at.lo + elements - 1;
-	if (!w->log.rule)
+	if (!w->log.fault.rule)
 		mbarrier_read(&w->log, w->role, stmt, load->buffer, at);
 }
 
@@ -234,7 +234,7 @@ static void walk_threads(Walk *w, const Stmt *loop)
 	for (int i = 0; i < w->log.nroles && elements; i++)
 		if (w->log.roles[i].first == loop->threads && mbarrier_has_pending(&w->log, i))
 			fail(w, loop, not_done);
-	if ((!has_rounds(inner->body) && !w->takes_turns) || w->log.rule)
+	if ((!has_rounds(inner->body) && !w->takes_turns) || w->log.fault.rule)
 		return;
 	w->role = mbarrier_role(&w->log, loop, block_is_of_warps(&inner->body) ? n * WARP : n);
 	w->iterations = n;
@@ -248,7 +248,7 @@ static void walk_threads(Walk *w, const Stmt *loop)
 /* From a round on once for each, or for each place of a loop that is written out. */
 static void walk_times(Walk *w, const Stmt *loop, int64_t from, int64_t times)
 {
-	for (int64_t i = from; i < from + times && !w->log.rule; i++) {
+	for (int64_t i = from; i < from + times && !w->log.fault.rule; i++) {
 		w->iters[loop->iter] = (Interval){i, i};
 		walk_block(w, &loop->body);
 	}
@@ -279,7 +279,7 @@ static void walk_grid(Walk *w, const Stmt *loop)
 {
 	w->takes_turns = loop->nslots > 0;
 	int64_t turns = w->takes_turns ? w->turns : 1;
-	for (w->turn = 0; w->turn < turns && !w->log.rule; w->turn++)
+	for (w->turn = 0; w->turn < turns && !w->log.fault.rule; w->turn++)
 		walk_block(w, &loop->body);
 }
 
@@ -346,7 +346,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt)
 
 static void walk_block(Walk *w, const Block *block)
 {
-	for (uint32_t i = 0; i < block->n && !w->log.rule; i++)
+	for (uint32_t i = 0; i < block->n && !w->log.fault.rule; i++)
 		walk_stmt(w, block->stmts[i]);
 }
 
@@ -378,23 +378,22 @@ static void walk_kernel(Walk *w, int64_t rounds, int64_t most)
 	mbarrier_end(&w->log, w->kernel->body.stmts[0]);
 }
 
-const Stmt *mbarrier_fault(Program *program, const Kernel *kernel, const char **rule)
+LoopsFault mbarrier_fault(Program *program, const Kernel *kernel)
 {
-	Walk w = {.log = {.program = program, .arena = arena_new()},
+	Walk w = {.log = {.program = program, .arena = arena_new(), .fault = {.kernel = kernel}},
 		  .program = program,
 		  .kernel = kernel,
 		  .scratch = arena_new(),
 		  .role = NOBODY};
 	BufferUses uses = kernel_buffers(w.scratch, kernel);
 	int64_t ring = ring_most(&w, &uses), most = 2 * ring + ROUNDS_MORE;
-	const Stmt *use = mbarrier_use_fault(program, kernel, ring, rule);
-	if (use)
-		fail(&w, use, *rule);
+	LoopsFault use = mbarrier_use_fault(program, kernel, ring);
+	if (use.rule)
+		fail(&w, use.stmt, use.rule);
 	bool any = has_rounds(kernel->body) || block_find(kernel->body, is_turn, NULL);
-	for (int64_t n = 0; any && n <= most && !w.log.rule; n++)
+	for (int64_t n = 0; any && n <= most && !w.log.fault.rule; n++)
 		walk_kernel(&w, n, most);
 	arena_free(w.scratch);
 	arena_free(w.log.arena);
-	*rule = w.log.rule;
-	return w.log.at;
+	return w.log.fault;
 }

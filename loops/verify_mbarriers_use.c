@@ -15,17 +15,10 @@ typedef struct Uses {
 	const Stmt *turns;  /* the loop of a grid whose blocks take turns; NULL: none do */
 	bool group;	    /* in a loop of a warpgroup */
 	const Stmt *stmt;   /* at hand */
-	const Stmt *at;
-	const char *rule;
+	LoopsFault fault;
 } Uses;
 
-static void fail(Uses *u, const char *rule)
-{
-	if (u->rule)
-		return;
-	u->at = u->stmt;
-	u->rule = rule;
-}
+static void fail(Uses *u, const char *rule) { fault_note(&u->fault, u->stmt, rule); }
 
 static bool is_theirs(const Uses *u, BufferId id)
 {
@@ -141,7 +134,7 @@ static void check_stmt(Uses *u, const Stmt *stmt)
 
 static void check_block(Uses *u, Block block)
 {
-	for (uint32_t i = 0; i < block.n && !u->rule; i++) {
+	for (uint32_t i = 0; i < block.n && !u->fault.rule; i++) {
 		const Stmt *stmt = block.stmts[i];
 		Uses around = *u;
 		check_stmt(u, stmt);
@@ -156,11 +149,9 @@ static void check_block(Uses *u, Block block)
 	}
 }
 
-const Stmt *mbarrier_use_fault(Program *program, const Kernel *kernel, int64_t period,
-			       const char **rule)
+LoopsFault mbarrier_use_fault(Program *program, const Kernel *kernel, int64_t period)
 {
-	Uses u = {.program = program, .period = period};
+	Uses u = {.program = program, .period = period, .fault = {.kernel = kernel}};
 	check_block(&u, kernel->body);
-	*rule = u.rule;
-	return u.at;
+	return u.fault;
 }
