@@ -52,9 +52,10 @@ ClusterPlace cluster_place(Program *program, BufferId buffer, const Ix *ix)
 	Arena *arena = program->arena;
 	int64_t part = cluster_part(program, &program->buffers.at[buffer]), n;
 	Linear linear = ix_linear(program, ix);
-	int64_t offset = size_is_const(sizes, linear.offset, &n) ? n : 0;
-	ClusterPlace place = {ix_const(arena, sizes, offset / part),
-			      ix_const(arena, sizes, offset % part)};
+	bool known = size_is_const(sizes, linear.offset, &n);
+	ClusterPlace place = {ix_const(arena, sizes, known ? n / part : 0),
+			      known ? ix_const(arena, sizes, n % part)
+				    : ix_size(arena, linear.offset)};
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
 		bool whole = size_is_const(sizes, term->coef, &n) && n % part == 0;

@@ -17,6 +17,7 @@ WRONG = [
     ("all in one part", "parts[slice*128 + thread]", "parts[thread]", MEET),
     ("a store next door", "parts[slice*128 + thread] = sum", "parts[thread + (slice*128 + 128)%512] = sum", MEET),
     ("an index beyond the part", "parts[k1*128 + rank*32 + thread1]", "parts[k1*128 + rank*48 + thread1]", WHOSE),
+    ("a place that a dim moves", "parts[k1*128 + rank*32 + thread1]", "parts[k1*128 + rank*32 + thread1 + n]", WHOSE),
     ("a store into the reader's part", "        y[i*128 + rank*32 + thread1] = all\n",
      "        y[i*128 + rank*32 + thread1] = all\n        parts[rank*128 + thread1] = all\n", MEET),
     ("a block too few", "cluster rank in 0..4", "cluster rank in 0..3", OTHERS),
