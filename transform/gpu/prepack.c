@@ -23,7 +23,8 @@ typedef struct Prepack {
 	const GpuTarget *gpu;
 	const Kernel *kernels; /* of the routine */
 	uint32_t n;
-	bool *goes;  /* by kernel */
+	BufferUses *uses; /* by kernel */
+	bool *goes;	  /* ... */
 	bool *moves; /* by buffer: do kernels that go, and no others, store it? */
 } Prepack;
 
@@ -93,8 +94,8 @@ static void begin(Prepack *p)
 		p->moves[id] = p->program->buffers.at[id].kind == BUFFER_TEMP &&
 			       bytes_of(p, id) > 0 && !program_loops_use(p->program, id);
 	for (uint32_t k = 0; k < p->n; k++) {
-		BufferUses uses = kernel_buffers(p->scratch, &p->kernels[k]);
-		p->goes[k] = is_of_no_call(p, &p->kernels[k]) && takes_little(p, &uses);
+		p->uses[k] = kernel_buffers(p->scratch, &p->kernels[k]);
+		p->goes[k] = is_of_no_call(p, &p->kernels[k]) && takes_little(p, &p->uses[k]);
 	}
 }
 
@@ -103,12 +104,12 @@ static bool find_more(const Prepack *p)
 {
 	bool more = false;
 	for (uint32_t k = 0; k < p->n; k++) {
-		BufferUses uses = kernel_buffers(p->scratch, &p->kernels[k]);
-		p->goes[k] = p->goes[k] && may_go(p, &uses);
-		for (size_t i = 0; i < uses.n && !p->goes[k]; i++) {
-			BufferId id = uses.at[i].buffer;
-			more |= uses.at[i].stored && p->moves[id];
-			p->moves[id] = p->moves[id] && !uses.at[i].stored;
+		const BufferUses *uses = &p->uses[k];
+		p->goes[k] = p->goes[k] && may_go(p, uses);
+		for (size_t i = 0; i < uses->n && !p->goes[k]; i++) {
+			BufferId id = uses->at[i].buffer;
+			more |= uses->at[i].stored && p->moves[id];
+			p->moves[id] = p->moves[id] && !uses->at[i].stored;
 		}
 	}
 	return more;
@@ -118,10 +119,9 @@ static bool find_more(const Prepack *p)
 static uint32_t param_of(const Prepack *p, uint32_t kernel)
 {
 	for (uint32_t i = 0; i <= p->n; i++) {
-		BufferUses uses =
-			kernel_buffers(p->scratch, &p->kernels[i == 0 ? kernel : i - 1]);
-		for (size_t k = 0; k < uses.n; k++) {
-			const Buffer *buffer = &p->program->buffers.at[uses.at[k].buffer];
+		const BufferUses *uses = &p->uses[i == 0 ? kernel : i - 1];
+		for (size_t k = 0; k < uses->n; k++) {
+			const Buffer *buffer = &p->program->buffers.at[uses->at[k].buffer];
 			if (buffer->kind != BUFFER_CONST && buffer_stays(p->program, buffer))
 				return buffer->arg;
 		}
@@ -133,10 +133,10 @@ static uint32_t param_of(const Prepack *p, uint32_t kernel)
 
 static void keep(const Prepack *p, uint32_t kernel, uint32_t param)
 {
-	BufferUses uses = kernel_buffers(p->scratch, &p->kernels[kernel]);
-	for (size_t i = 0; i < uses.n; i++) {
-		Buffer *buffer = &p->program->buffers.at[uses.at[i].buffer];
-		if (uses.at[i].stored && buffer->kind == BUFFER_TEMP) {
+	const BufferUses *uses = &p->uses[kernel];
+	for (size_t i = 0; i < uses->n; i++) {
+		Buffer *buffer = &p->program->buffers.at[uses->at[i].buffer];
+		if (uses->at[i].stored && buffer->kind == BUFFER_TEMP) {
 			buffer->kind = BUFFER_PACKED;
 			buffer->arg = param;
 		}
@@ -146,6 +146,7 @@ static void keep(const Prepack *p, uint32_t kernel, uint32_t param)
 static uint32_t choose(const Transform *t, Prepack *p)
 {
 	uint32_t n = 0;
+	p->uses = ARENA_ARRAY(t->scratch, BufferUses, p->n + 1);
 	p->goes = ARENA_ARRAY(t->scratch, bool, p->n + 1);
 	p->moves = ARENA_ARRAY(t->scratch, bool, p->program->buffers.n + 1);
 	begin(p);
