@@ -41,7 +41,8 @@ static const Value *sum_of_parts(const Gather *c, const Ix *row, const Ix *colum
 	const Tiling *g = c->g;
 	const Value *sum = NULL;
 	for (int64_t i = 0; i < g->cluster; i++) {
-		const Value *part = value_load(g->program, c->parts, part_at(c, number(g, i), row, column));
+		const Value *part =
+			value_load(g->program, c->parts, part_at(c, number(g, i), row, column));
 		sum = sum ? value_binary(g->arena, OP_ADD, sum, part) : part;
 	}
 	return sum;
@@ -52,12 +53,11 @@ static Block finish(const Gather *c)
 {
 	Tiling *g = c->g;
 	const GpuTile *tile = g->tile;
-	int64_t threads = tile->rows / tile->thread_rows * (tile->columns / tile->thread_columns);
+	int64_t threads = tile_threads(tile, g->product->tensor.used);
 	int64_t rows = tile->rows / g->cluster, quads = tile->columns / QUAD;
-	threads *= g->product->tensor.used ? WARP : 1;
 	int64_t together = threads / quads < rows ? threads / quads : rows;
-	IterVar row = tiling_iter(g, "row"), lane = tiling_iter(g, "lane"), time = tiling_iter(g, "time"),
-		j = tiling_iter(g, "j");
+	IterVar row = tiling_iter(g, "row"), lane = tiling_iter(g, "lane"),
+		time = tiling_iter(g, "time"), j = tiling_iter(g, "j");
 	const Ix *in_tile = plus(g, times(g, iter(g, c->rank), rows),
 				 plus(g, times(g, iter(g, time), together), iter(g, row)));
 	const Ix *at = tiling_side_at(g, &g->rows, in_tile), *first = times(g, iter(g, lane), QUAD);

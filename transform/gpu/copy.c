@@ -192,8 +192,7 @@ Side tiling_side(Tiling *g, bool rows)
 	const ProductOperand *operand =
 		rows ? &g->product->row_operand : &g->product->column_operand;
 	const LoopGroup *group = rows ? &g->product->rows : &g->product->columns;
-	int64_t threads = g->tile->rows / g->tile->thread_rows * g->tile->columns /
-			  g->tile->thread_columns * (g->product->tensor.used ? WARP : 1);
+	int64_t threads = tile_threads(g->tile, g->product->tensor.used);
 	Side side = {.operand = operand, .group = group};
 	side.width = rows ? g->tile->rows : g->tile->columns;
 	side.tile = tiling_iter(g, rows ? "rows" : "columns");

@@ -66,6 +66,12 @@ static inline int64_t tile_bytes(const GpuTile *tile)
 {
 	return tile->rows * tile->columns * (int64_t)dtype_bytes(DTYPE_F32);
 }
+/* Threads of a block, which has warps where others have threads if matrix instructions multiply. */
+static inline int64_t tile_threads(const GpuTile *tile, bool tensor)
+{
+	int64_t each = tile->rows / tile->thread_rows * (tile->columns / tile->thread_columns);
+	return each * (tensor ? WARP : 1);
+}
 /* Finds the tile of the product and the slices of its sum, from what is asked, else by cost, and writes them into the
  * schedule. */
 void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wanted);
