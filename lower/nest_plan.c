@@ -212,11 +212,12 @@ static bool plan_contraction(Nest *nest, NestPlan *plan)
 /* Is a sum of few terms one expression, as is asked for or since its row has no better form? */
 static bool writes_out(const Nest *nest, const SumFacts *facts)
 {
+	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_UNROLL);
 	int64_t lanes;
 	if (sums_short_steps(facts) == 0)
 		return false;
-	if (asks_on(gen_asked(nest->gen, CHOICE_UNROLL)) || lower_replays(nest->gen->lower))
-		return asks_on(gen_asked(nest->gen, CHOICE_UNROLL));
+	if (asks_on(asked) || lower_replays(nest->gen->lower))
+		return asks_on(asked);
 	return nest->nresult == 0 ||
 	       !nest_row_fits(nest, facts, &nest->loops[nest->nresult - 1], &lanes);
 }
@@ -224,8 +225,8 @@ static bool writes_out(const Nest *nest, const SumFacts *facts)
 /* Puts the loops in the order that is asked for, or the cheapest; is the sum kept in a local? */
 static bool choose_order(Nest *nest, const SumFacts *facts, bool reduces)
 {
-	bool unrolled = reduces && !nest->scattered && writes_out(nest, facts);
-	bool local = !nest->scattered && reduces && (!nest_sums_in_place(nest) || unrolled);
+	bool local = reduces && !nest->scattered &&
+		     (!nest_sums_in_place(nest) || writes_out(nest, facts));
 	if (nest->nloops == 0)
 		return local;
 	uint32_t last =
@@ -277,9 +278,10 @@ static bool plan_window(Nest *nest, NestPlan *plan)
 
 static void plan_loops(Nest *nest, NestPlan *plan, bool reduces)
 {
-	if (reduces && !nest->scattered && plan_window(nest, plan))
+	bool sums = reduces && !nest->scattered;
+	if (sums && plan_window(nest, plan))
 		return;
-	if (reduces && !nest->scattered)
+	if (sums)
 		share_short(nest, plan->reduce);
 	SumFacts facts = nest_facts(nest, plan->reduce);
 	bool local = choose_order(nest, &facts, reduces);
