@@ -20,6 +20,7 @@ size_t dtype_bytes(Dtype dtype);
 /* i4 and u4: two elements a byte. Element i is the lower half of byte i / 2 where i is even, else the
  * upper one; behind an odd number of elements the upper half is 0. */
 bool dtype_is_packed(Dtype dtype);
+enum { PACKED_WORD = 8 }; /* of these are a word of 32 bits */
 /* The type of an element that stands alone, in a register or a buffer of its own: i8 of i4, u8 of u4,
  * else itself. */
 Dtype dtype_alone(Dtype dtype);

@@ -5,8 +5,6 @@
 #include "loops/loops.h"
 
 enum { PACKED_PATTERNS = 16 };
-/* So many elements are a word of 32 bits. */
-enum { PACKED_WORD = 8 };
 /* The element whose four bits are `pattern`. */
 int packed_pattern(Dtype dtype, int pattern);
 

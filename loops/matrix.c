@@ -86,8 +86,8 @@ bool lane_products(Program *program, const Stmt *stmt, IterVar lane, LaneProduct
 
 bool word_products(Program *program, const Stmt *stmt, IterVar lane, WordProducts *p)
 {
-	const Value *products[WORD_ELEMENTS];
-	if (list_products(stmt->value, products, 0, WORD_ELEMENTS) != WORD_ELEMENTS)
+	const Value *products[PACKED_WORD];
+	if (list_products(stmt->value, products, 0, PACKED_WORD) != PACKED_WORD)
 		return false;
 	uint32_t bytes = narrow_load(program, products[0], 0) ? 0 : 1;
 	p->bytes = narrow_load(program, products[0], bytes);
@@ -95,10 +95,10 @@ bool word_products(Program *program, const Stmt *stmt, IterVar lane, WordProduct
 	if (!p->bytes || !p->elements || !dtype_is_byte(p->bytes->dtype) ||
 	    p->bytes->dtype == DTYPE_BOOL || !is_packed(program, p->elements) ||
 	    !ix_moves_by(program, p->bytes->ix, lane, 0) ||
-	    !ix_moves_by(program, p->elements->ix, lane, WORD_ELEMENTS))
+	    !ix_moves_by(program, p->elements->ix, lane, PACKED_WORD))
 		return false;
 	bool fits = true;
-	for (uint32_t q = 0; q < WORD_ELEMENTS && fits; q++)
+	for (uint32_t q = 0; q < PACKED_WORD && fits; q++)
 		fits = is_element(program, p->bytes, widened_load(products[q], bytes), q) &&
 		       is_element(program, p->elements, widened_load(products[q], !bytes), q);
 	return fits;

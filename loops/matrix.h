@@ -32,7 +32,6 @@ typedef struct WordProducts {
 	const Value *bytes;    /* load of the first, of i8 or u8, which all lanes share */
 	const Value *elements; /* load of the first, of i4 or u4 */
 } WordProducts;
-enum { WORD_ELEMENTS = 8 };
 
 /* Does the statement set or store such a sum? */
 bool word_products(Program *program, const Stmt *stmt, IterVar lane, WordProducts *products);

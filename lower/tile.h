@@ -95,7 +95,7 @@ typedef struct Tile {
 	SumOrder order; /* in which an element adds */
 	int64_t lanes;	/* ALONG: steps at a time; ACROSS: of one vector of the machine */
 	int64_t group; /* products that a lane adds at once, along `along`: 4 of bytes, 2 of bf16; 1 */
-	int64_t word; /* ACROSS: TILE_WORD steps of a packed operand of i4 or u4, a word of a lane; or 1 */
+	int64_t word; /* ACROSS: PACKED_WORD steps of a packed operand of i4 or u4, a word of a lane; or 1 */
 	bool matrix; /* groups: whole rounds of steps are products of matrices (tile_choose_matrix.c) */
 	int square_operand;   /* ACROSS: that is transposed in squares (tile_transpose_square.c) */
 	int transposed;	      /* of the remainder: that rows move */
@@ -160,7 +160,7 @@ typedef struct Loads {
 	bool plain; /* multiplications and additions of loads and constants */
 } Loads;
 
-enum { TILE_WORD = 8, TILE_MASKS = 4 };
+enum { TILE_MASKS = 4 };
 enum { TILE_ASSUMED = SUM_ASSUMED }; /* of an extent that is not known */
 
 /* tile_masked.c: conditions that hold where any element of the tile at hand is seen, and how many there are; 0: no

@@ -258,7 +258,7 @@ static void pack_transposed(Planner *p)
 			continue;
 		pack(p, col, load, true);
 		p->tile->prepacked = hoisted;
-		p->tile->word = words ? TILE_WORD : 1;
+		p->tile->word = words ? PACKED_WORD : 1;
 		return;
 	}
 }

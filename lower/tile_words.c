@@ -25,7 +25,7 @@ bool tile_fits_words(const Planner *p, int load)
 	int64_t steps;
 	return dtype_is_packed(buffer->dtype) && buffer->kind == BUFFER_PARAM && last &&
 	       nest->guards.n == 0 && tile->reduce == OP_ADD &&
-	       tile_is_const(p, last->extent, &steps) && steps % TILE_WORD == 0 &&
+	       tile_is_const(p, last->extent, &steps) && steps % PACKED_WORD == 0 &&
 	       tile_stride(p, p->sum.at.at[load], last) == 1;
 }
 
@@ -76,7 +76,7 @@ static const Value *word_value(Tile *tile, const Ix *word)
 {
 	Arena *arena = tile->nest->gen->arena;
 	const Value *sum = step_value(tile, word, 0);
-	for (int64_t q = 1; q < TILE_WORD; q++)
+	for (int64_t q = 1; q < PACKED_WORD; q++)
 		sum = value_binary(arena, OP_ADD, sum, step_value(tile, word, q));
 	return sum;
 }
@@ -92,11 +92,11 @@ Block tile_word_steps(Tile *tile, const Value *element, Block prefetch)
 	if (adds_words(tile))
 		gen_append(gen, &body, add_steps(tile, element, word_value(tile, word)));
 	else
-		for (int64_t q = 0; q < TILE_WORD; q++)
+		for (int64_t q = 0; q < PACKED_WORD; q++)
 			gen_append(gen, &body, add_steps(tile, element, step_value(tile, word, q)));
 	gen_append(gen, &body, prefetch);
 	set_step(tile, 0);
 	Block words = gen_steps(gen, last->var, tile_const(tile, 0),
-				ix_size(gen->arena, last->extent), TILE_WORD, body_block(&body));
+				ix_size(gen->arena, last->extent), PACKED_WORD, body_block(&body));
 	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nloops, words);
 }
