@@ -184,7 +184,7 @@ const Ix *warp_load_index(Program *program, const WarpNest *nest, const Ix *ix, 
 	return nest->pair ? ix_at(program, ix, nest->pair, of) : ix;
 }
 
-static Dtype shared_dtype(MatrixOp op)
+Dtype fragment_dtype(MatrixOp op)
 {
 	static const Dtype dtypes[] = {
 		[FORMAT_BF16] = DTYPE_BF16, [FORMAT_F16] = DTYPE_F16, [FORMAT_TF32] = DTYPE_F32};
@@ -203,7 +203,7 @@ static const Value *loaded_value(const Recognize *r, const Stmt *set)
 	if (!value || value->kind != VALUE_LOAD || set->acc != OP_NONE)
 		return NULL;
 	const Buffer *buffer = &r->program->buffers.at[value->buffer];
-	return buffer->shared && buffer->dtype == shared_dtype(local->matrix) ? value : NULL;
+	return buffer->shared && buffer->dtype == fragment_dtype(local->matrix) ? value : NULL;
 }
 
 /* How far a constant number of elements the loop moves the index; -1: it is none. */
@@ -217,7 +217,7 @@ static int64_t moves(const Recognize *r, const Ix *ix, const Stmt *loop)
 /* Elements of a row that a load takes. */
 static int64_t row_elements(const WarpNest *nest)
 {
-	return ROW_BYTES / (int64_t)dtype_bytes(shared_dtype(nest->op));
+	return ROW_BYTES / (int64_t)dtype_bytes(fragment_dtype(nest->op));
 }
 
 static bool has_rows(Recognize *r, const Value *load)
@@ -229,7 +229,7 @@ static bool has_rows(Recognize *r, const Value *load)
 	nest->along_k = (contiguous == 1) == (nest->role == ROLE_A);
 	nest->buffer = load->buffer;
 	return n[contiguous] == 1 && nest->pitch > 0 && nest->pitch % row_elements(nest) == 0 &&
-	       (nest->along_k || shared_dtype(nest->op) != DTYPE_F32);
+	       (nest->along_k || fragment_dtype(nest->op) != DTYPE_F32);
 }
 
 /* Where the matrix begins, and the second one. */
@@ -345,7 +345,7 @@ static bool is_loaded(const Recognize *r, const Value *value)
 	if (!load || load->kind != VALUE_LOAD)
 		return false;
 	const Buffer *buffer = &r->program->buffers.at[load->buffer];
-	return buffer->swizzled && buffer->dtype == shared_dtype(r->nest->op);
+	return buffer->swizzled && buffer->dtype == fragment_dtype(r->nest->op);
 }
 
 static void find_product(Recognize *r)

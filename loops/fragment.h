@@ -76,6 +76,8 @@ const Ix *fragment_lane(const Ix *ix);
 /* Are elements of the matrix two in 32 bits? They are only loaded and multiplied. */
 bool fragment_is_paired(const KernelLocal *local);
 
+/* The type in which its operands' elements are in memory. */
+Dtype fragment_dtype(MatrixOp op);
 /* Of a load, an index of an element of its local in the matrix `of` of a pair: 0 or 1. */
 const Ix *warp_load_index(Program *program, const WarpNest *nest, const Ix *ix, int64_t of);
 

@@ -1,4 +1,5 @@
 /* Copies of the steps of an operand to shared memory, by all threads of a block. */
+#include "loops/fragment.h"
 #include "loops/walk.h"
 #include "transform/gpu/places.h"
 
@@ -150,10 +151,8 @@ void tiling_copy_places(Tiling *g, Side *side)
 
 static Dtype shared_dtype(const Tiling *g)
 {
-	static const Dtype dtypes[] = {
-		[FORMAT_BF16] = DTYPE_BF16, [FORMAT_F16] = DTYPE_F16, [FORMAT_TF32] = DTYPE_F32};
 	const TensorUse *tensor = &g->product->tensor;
-	return tensor->used ? dtypes[matrix_row(tensor->op)->format] : DTYPE_F32;
+	return tensor->used ? fragment_dtype(tensor->op) : DTYPE_F32;
 }
 
 static BufferId new_shared(const Tiling *g, const char *name, int64_t n)

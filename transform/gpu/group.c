@@ -51,20 +51,12 @@ static bool goes_as_one(Program *program, const Product *product, const ProductO
 	return operand->nconds == 0;
 }
 
-/* Of what warpgroups multiply, which boxes hold as it is stored. */
-static Dtype dtype_of(const Product *product)
-{
-	static const Dtype dtypes[] = {
-		[MATRIX_BF16] = DTYPE_BF16, [MATRIX_F16] = DTYPE_F16, [MATRIX_TF32] = DTYPE_F32};
-	return dtypes[product->tensor.op];
-}
-
 /* The element that an operand loads, before it is widened, or one of two that it is the sum of; NULL: it is something else. */
 static const Value *load_of(const Product *product, const ProductOperand *operand, int part)
 {
 	const Value *load = product->tensor.split ? operand->value->args[part]
 						  : group_load(operand->value);
-	bool fits = load->kind == VALUE_LOAD && load->dtype == dtype_of(product);
+	bool fits = load->kind == VALUE_LOAD && load->dtype == fragment_dtype(product->tensor.op);
 	return fits && !load->ix->reads ? load : NULL;
 }
 
@@ -142,7 +134,7 @@ static Side side_of(Tiling *g, bool rows)
 		     .width = rows ? g->tile->rows : g->tile->columns,
 		     .rows = rows,
 		     .name = rows ? "rows" : "columns",
-		     .pitch = group_line(dtype_of(g->product))};
+		     .pitch = group_line(fragment_dtype(g->product->tensor.op))};
 	tensor_of(g->program, g->product, rows, 0, &tensor);
 	side.tile = tiling_iter(g, side.name);
 	side.steps_contiguous = tensor.along_first;
@@ -186,7 +178,7 @@ static void set_grid(Tiling *g)
 
 void group_set_up(Tiling *g)
 {
-	Dtype dtype = dtype_of(g->product);
+	Dtype dtype = fragment_dtype(g->product->tensor.op);
 	g->k = tiling_iter(g, "round");
 	g->rows = side_of(g, true);
 	g->columns = side_of(g, false);
