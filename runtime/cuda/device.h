@@ -13,6 +13,11 @@
 #include "runtime/cuda/plan.h"
 
 enum { DEVICE_ALIGNMENT = 256 };
+/* As many bytes, or more, to a multiple of that. */
+static inline uint64_t device_aligned(uint64_t bytes)
+{
+	return (bytes + DEVICE_ALIGNMENT - 1) / DEVICE_ALIGNMENT * DEVICE_ALIGNMENT;
+}
 
 /* Code for a GPU of some kind, and the plan in front of it. */
 typedef struct GpuCode {

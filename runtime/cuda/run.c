@@ -10,11 +10,6 @@ enum { RUNS_KEPT = 16, STAGED_MOST = 1 << 20 };
 
 /* ---- memory ---- */
 
-static uint64_t aligned(uint64_t bytes)
-{
-	return (bytes + DEVICE_ALIGNMENT - 1) / DEVICE_ALIGNMENT * DEVICE_ALIGNMENT;
-}
-
 void run_free(Gpu *gpu, const DeviceContext *in, DeviceRun *run)
 {
 	graph_free(gpu, in, run->graph);
@@ -63,7 +58,7 @@ static int lay_out_arrays(Gpu *gpu, DeviceRun *run)
 					   plan->buffers[b].name);
 		run->offsets[b] = run->bytes;
 		if (!run->lent &&
-		    __builtin_add_overflow(run->bytes, aligned((uint64_t)run->sizes[i]),
+		    __builtin_add_overflow(run->bytes, device_aligned((uint64_t)run->sizes[i]),
 					   &run->bytes))
 			return device_fail(gpu, TSR_BAD_DIM,
 					   "all inputs and results are too large");

@@ -69,8 +69,7 @@ void state_drop(Gpu *gpu, DeviceState *state)
 
 CUdeviceptr state_packed(const DeviceState *state)
 {
-	size_t rest = state->bytes % DEVICE_ALIGNMENT;
-	return state->at + state->bytes + (rest ? DEVICE_ALIGNMENT - rest : 0);
+	return state->at + device_aligned(state->bytes);
 }
 
 /* Where parameters lie; false: the dims do not tell, or they leave the state. */
