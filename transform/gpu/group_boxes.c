@@ -74,15 +74,14 @@ Block group_box_loop(Tiling *g, IterVar box, const Ix *row, const Ix *row_at, co
 	t.axes[0].box = line;
 	t.axes[1].at = row_at;
 	t.axes[1].box = rows;
-	Block loop = loop_of(g, LOOP_UNROLL, box, g->tile->columns / line, body);
-	Stmt *own = stmt_with(g->arena, loop.stmts[0], body);
+	Stmt *loop = stmt_loop(g->program, LOOP_UNROLL, box, g->tile->columns / line, body);
 	TensorAxis *axes = ARENA_ARRAY(g->arena, TensorAxis, t.n + 1);
 	for (uint32_t i = 0; i < t.n; i++)
 		axes[i] = t.axes[i];
-	own->axes = axes;
-	own->naxes = t.n;
-	own->tensor = t.buffer;
-	own->buffer = g->boxes;
-	own->ix = times(g, row, GROUP_BOXES * rows * line);
-	return block_one(g->arena, own);
+	loop->axes = axes;
+	loop->naxes = t.n;
+	loop->tensor = t.buffer;
+	loop->buffer = g->boxes;
+	loop->ix = times(g, row, GROUP_BOXES * rows * line);
+	return block_one(g->arena, loop);
 }
