@@ -162,7 +162,7 @@ static double time_of(const Choose *c, const TileWanted *w)
 
 static Sym name_of(const Choose *c, const LoopGroup *group)
 {
-	return c->kernel->iters[group->loops[group->n - 1]->iter].name;
+	return c->kernel->iters[group_iter(group)].name;
 }
 
 static ScheduleClause *asked(const Choose *c, Choice choice)

@@ -83,11 +83,6 @@ static const Ix *place_of(const HighLow *h, const Ix *along, const Ix *step)
 
 /* ---- the kernel in front ---- */
 
-static const Ix *innermost(const HighLow *h, const LoopGroup *group)
-{
-	return ix_iter(h->arena, group->loops[group->n - 1]->iter);
-}
-
 /* The factor where the innermost loops of both groups stand for all of them. */
 static const Value *factor_of(const HighLow *h, const Kernel *kernel)
 {
@@ -113,7 +108,8 @@ static Block stores(const HighLow *h, Kernel *made)
 	const Value *factor = value_local(h->arena, made, local, NULL, 0);
 	const Value *left[] = {factor, rounded(h, factor)};
 	const Value *low = rounded(h, value_op(h->arena, OP_SUB, DTYPE_F32, left, 2));
-	const Ix *at = place_of(h, innermost(h, h->side), innermost(h, &h->product->sum));
+	const Ix *at = place_of(h, ix_iter(h->arena, group_iter(h->side)),
+				ix_iter(h->arena, group_iter(&h->product->sum)));
 	PUSH(h->arena, body.stmts, stmt_local(h->arena, local, factor_of(h, made)));
 	PUSH(h->arena, body.stmts, stmt_store(h->arena, h->high, at, OP_NONE, left[1]));
 	PUSH(h->arena, body.stmts, stmt_store(h->arena, h->low, at, OP_NONE, low));
@@ -133,9 +129,9 @@ static Block in_grid(const HighLow *h, Block body)
 		iters[i] = batch.loops[i]->iter;
 		extents[i] = batch.loops[i]->hi->size;
 	}
-	iters[n - 2] = h->side->loops[h->side->n - 1]->iter;
+	iters[n - 2] = group_iter(h->side);
 	extents[n - 2] = h->side->extent;
-	iters[n - 1] = sum->loops[sum->n - 1]->iter;
+	iters[n - 1] = group_iter(sum);
 	extents[n - 1] = sum->extent;
 	grid_shape(h->program->sizes, h->t->options->gpu, extents, n, threads);
 	for (uint32_t i = n; i-- > 0;) {

@@ -198,7 +198,7 @@ bool mma_has_lanes(const Tiling *g)
 {
 	Sizes *sizes = g->program->sizes;
 	const LoopGroup *columns = g->columns.group;
-	TilingLanes lanes = {columns->loops[columns->n - 1]->iter, FRAGMENT_LANES};
+	TilingLanes lanes = {group_iter(columns), FRAGMENT_LANES};
 	return size_divides(sizes, size_const(sizes, FRAGMENT_LANES), columns->extent) &&
 	       tiling_block_is_wide(g, body_block(&g->product->rest), lanes);
 }

@@ -197,7 +197,7 @@ static bool sort_conds(const Look *look)
 
 static bool moves_by_one(const Look *look, const Ix *ix, const LoopGroup *group)
 {
-	return ix_moves_by(look->program, ix, group->loops[group->n - 1]->iter, 1);
+	return ix_moves_by(look->program, ix, group_iter(group), 1);
 }
 
 /* The one index at which all stores are; NULL: there are none, or several. */

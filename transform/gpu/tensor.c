@@ -7,9 +7,6 @@
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
 
-/* A loop that goes along an axis of the tensor, or the innermost of those that do as one. */
-static IterVar iter_of(const LoopGroup *group) { return group->loops[group->n - 1]->iter; }
-
 /* Elements of which the size is a multiple are a multiple of 16 bytes. */
 bool tma_is_aligned(Program *program, Dtype dtype, Size size)
 {
@@ -46,14 +43,14 @@ static bool find_sides(Program *program, const TmaElement *element, const LoopGr
 		       TmaTensor *t)
 {
 	TensorAxis first, second;
-	if (!axis_of(program, element, iter_of(groups[0]), groups[0]->extent, &first) ||
-	    !axis_of(program, element, iter_of(groups[1]), groups[1]->extent, &second))
+	if (!axis_of(program, element, group_iter(groups[0]), groups[0]->extent, &first) ||
+	    !axis_of(program, element, group_iter(groups[1]), groups[1]->extent, &second))
 		return false;
 	t->along_first = size_is(program->sizes, first.stride, 1);
 	t->axes[!t->along_first] = first;
-	t->iters[!t->along_first] = iter_of(groups[0]);
+	t->iters[!t->along_first] = group_iter(groups[0]);
 	t->axes[t->along_first] = second;
-	t->iters[t->along_first] = iter_of(groups[1]);
+	t->iters[t->along_first] = group_iter(groups[1]);
 	t->n = 2;
 	return t->along_first != size_is(program->sizes, second.stride, 1);
 }

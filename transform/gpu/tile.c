@@ -318,8 +318,7 @@ static void set_up(Tiling *g)
 		group_set_up(g);
 		return;
 	}
-	g->k = tiling_iter(
-		g, g->kernel->iters[g->product->sum.loops[g->product->sum.n - 1]->iter].name);
+	g->k = tiling_iter(g, g->kernel->iters[group_iter(&g->product->sum)].name);
 	g->rows = tiling_side(g, true);
 	g->columns = tiling_side(g, false);
 	tiling_finish_side(g, &g->rows);

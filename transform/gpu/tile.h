@@ -15,6 +15,12 @@ typedef struct LoopGroup {
 	Size extent;
 } LoopGroup;
 
+/* Of its innermost loop, which goes along all of them where they are gone through as one. */
+static inline IterVar group_iter(const LoopGroup *group)
+{
+	return group->loops[group->n - 1]->iter;
+}
+
 /* One factor of each term. */
 typedef struct ProductOperand {
 	const Value *value;
