@@ -60,7 +60,7 @@ static bool has_ended(const PtxBlock *block)
 static unsigned char *in_shared(PtxThread *t, uint64_t address, uint32_t bytes, PtxAccess access)
 {
 	PtxRun *run = t->block->run;
-	uint64_t rank = address >> 24, offset = (address & 0xffffff) - PTX_SHARED_FIRST;
+	uint64_t rank = address >> 24, offset = ptx_shared_place(address);
 	if (rank > run->nblocks || offset > run->shared_bytes ||
 	    run->shared_bytes - offset < bytes) {
 		ptx_fault(t, FAULT_ADDRESS,

@@ -18,6 +18,11 @@
 #define PTX_WINDOW_BYTES (UINT64_C(1) << 32)
 /* Where shared memory begins; what lies below is the device's own. */
 #define PTX_SHARED_FIRST UINT64_C(1024)
+/* How far behind that an address is, whichever block of a cluster it names. */
+static inline uint64_t ptx_shared_place(uint64_t address)
+{
+	return (address & 0xffffff) - PTX_SHARED_FIRST;
+}
 
 typedef struct PtxAllocation {
 	uint64_t base, bytes;

@@ -8,14 +8,12 @@ enum { THREAD_BITS = 11 }; /* of a stamp: the thread + 1, below the fences that 
 
 static uint32_t stamp_of(const PtxThread *t) { return t->fences << THREAD_BITS | (t->index + 1); }
 
-static uint64_t place_of(uint64_t address) { return (address & 0xffffff) - PTX_SHARED_FIRST; }
-
 bool ptx_proxy_write(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes)
 {
 	const PtxRun *run = t->block->run;
 	for (size_t i = 0; i < run->asyncs.n; i++) {
 		const PtxAsync *a = &run->asyncs.at[i];
-		uint64_t from = place_of(a->from);
+		uint64_t from = ptx_shared_place(a->from);
 		if (!a->store || a->thread->block != owner || offset + bytes <= from ||
 		    offset >= from + a->bytes)
 			continue;
@@ -33,7 +31,7 @@ bool ptx_proxy_write(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t by
 bool ptx_proxy_sees(PtxThread *t, uint64_t from, uint32_t bytes)
 {
 	PtxBlock *block = t->block;
-	uint64_t first = place_of(from);
+	uint64_t first = ptx_shared_place(from);
 	for (uint64_t at = first; block->touched && at < first + bytes && at < block->run->shared_bytes; at++) {
 		uint32_t stamp = block->touched[at].proxy, writer = stamp & ((1u << THREAD_BITS) - 1);
 		if (stamp == 0 || stamp != stamp_of(&block->threads[writer - 1]))
