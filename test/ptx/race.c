@@ -65,9 +65,38 @@ static bool report(PtxThread *t, uint64_t offset, uint64_t other, const char *do
 	return false;
 }
 
+static bool told(PtxThread *t, uint64_t offset, const char *does, const char *did)
+{
+	ptx_fault(
+		t, FAULT_RACE,
+		"%s place %" PRIu64
+		" of shared memory, which another block of the cluster %s with no barrier in between",
+		does, offset, did);
+	return false;
+}
+
+/* Have all blocks met since another one touched it, if one of both stores? */
+static bool is_in_order_of_cluster(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes,
+				   PtxAccess access)
+{
+	uint64_t met = t->block->run->met;
+	bool away = owner != t->block, stores = access != ACCESS_READ;
+	for (uint64_t at = offset; t->block->run->nblocks > 1 && at < offset + bytes; at++) {
+		PtxTouched *byte = &owner->touched[at];
+		bool read = byte->away == met || (away && epoch_of(byte->read) > met);
+		if (away && epoch_of(byte->write) > met)
+			return told(t, at, stores ? "writes" : "reads", "wrote");
+		if (stores && read)
+			return told(t, at, "writes", "read");
+		if (away)
+			byte->away = owner->away = met;
+	}
+	return true;
+}
+
 bool ptx_race(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes, PtxAccess access)
 {
-	if (!ptx_race_in_cluster(t, owner, offset, bytes, access))
+	if (!is_in_order_of_cluster(t, owner, offset, bytes, access))
 		return false;
 	if (owner->loose || owner != t->block || access == ACCESS_ATOMIC)
 		return true;
@@ -84,34 +113,6 @@ bool ptx_race(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes, Pt
 				return report(t, at, byte->read, "writes", "read");
 			byte->write = now;
 		}
-	}
-	return true;
-}
-
-static bool told(PtxThread *t, uint64_t offset, const char *does, const char *did)
-{
-	ptx_fault(
-		t, FAULT_RACE,
-		"%s place %" PRIu64
-		" of shared memory, which another block of the cluster %s with no barrier in between",
-		does, offset, did);
-	return false;
-}
-
-bool ptx_race_in_cluster(PtxThread *t, PtxBlock *owner, uint64_t offset, uint32_t bytes,
-			 PtxAccess access)
-{
-	uint64_t met = t->block->run->met;
-	bool away = owner != t->block, stores = access != ACCESS_READ;
-	for (uint64_t at = offset; t->block->run->nblocks > 1 && at < offset + bytes; at++) {
-		PtxTouched *byte = &owner->touched[at];
-		bool read = byte->away == met || (away && epoch_of(byte->read) > met);
-		if (away && epoch_of(byte->write) > met)
-			return told(t, at, stores ? "writes" : "reads", "wrote");
-		if (stores && read)
-			return told(t, at, "writes", "read");
-		if (away)
-			byte->away = owner->away = met;
 	}
 	return true;
 }

@@ -138,9 +138,7 @@ unsigned char *ptx_touch(PtxThread *thread, PtxInstr *in, PtxSpace space, uint64
 /* race.c: false after a fault. offset: in the shared memory of `owner`. */
 bool ptx_race(PtxThread *thread, PtxBlock *owner, uint64_t offset, uint32_t bytes,
 	      PtxAccess access);
-/* ... where the owner is another block of the cluster, or, looked at by its threads, what others read; the thread ends. */
-bool ptx_race_in_cluster(PtxThread *thread, PtxBlock *owner, uint64_t offset, uint32_t bytes,
-			 PtxAccess access);
+/* ... The thread ends. */
 void ptx_race_end(PtxThread *thread);
 
 /* proxy.c: a thread writes these bytes; a copy to global memory will read them. False: a fault. Requires of the first:
