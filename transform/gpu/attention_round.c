@@ -28,11 +28,6 @@ static const Value *where(const Attend *d, Op which, const Value *const *compare
 
 /* ---- elements ---- */
 
-static Block each_element(Tiling *g, const ElementVisit *visit)
-{
-	return g->product->tensor.used ? mma_each(g, visit) : tiling_each(g, visit);
-}
-
 static const Stmt *set(const Attend *d, const Value *to, Op acc, const Value *value)
 {
 	return stmt_set_at(d->arena, to, acc, value);
@@ -110,9 +105,9 @@ static Block see_score(void *of, const Value *score, const Ix *row, const Ix *co
 void attend_scores(Attend *d, Body *body)
 {
 	Tiling *s = &d->scores;
-	add(s, body, each_element(s, &(ElementVisit){clear_score, d, false}));
+	add(s, body, tiling_each(s, &(ElementVisit){clear_score, d, false}));
 	add(s, body, tiling_add_steps(s, number(s, 0), s->product->sum.extent));
-	add(s, body, each_element(s, &(ElementVisit){see_score, d, false}));
+	add(s, body, tiling_each(s, &(ElementVisit){see_score, d, false}));
 }
 
 /* ---- rows ---- */
@@ -307,7 +302,7 @@ void attend_sums(Attend *d, Body *body)
 {
 	Tiling *r = &d->result;
 	add_barrier(r, body);
-	add(r, body, each_element(r, &(ElementVisit){scale_round, d, false}));
+	add(r, body, tiling_each(r, &(ElementVisit){scale_round, d, false}));
 	add(r, body, tiling_add_steps(r, number(r, 0), size_const(d->program->sizes, d->tile->keys)));
 }
 
@@ -326,5 +321,5 @@ void attend_totals(Attend *d, Body *body)
 	Tiling *r = &d->result;
 	add(r, body, share_totals(d));
 	add_barrier(r, body);
-	add(r, body, attend_if_keys(d, each_element(r, &(ElementVisit){scale_all, d, false})));
+	add(r, body, attend_if_keys(d, tiling_each(r, &(ElementVisit){scale_all, d, false})));
 }

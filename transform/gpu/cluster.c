@@ -10,7 +10,6 @@
  *       block: y[i, j] = relu(parts[0, i, j] + parts[1, i, j] + ...) of the rows rank*2 and rank*2 + 1 of the tile
  *     barrier cluster
  */
-#include "loops/verify_gpu.h"
 #include "transform/gpu/elements.h"
 
 typedef struct Gather {
@@ -83,7 +82,7 @@ Block cluster_elements(Tiling *g)
 	Gather c = {g, bind_shared(g->program, g->kernel, g->routine, parts, "parts"),
 		    tiling_iter(g, "rank")};
 	ElementVisit visit = {keep, &c, true};
-	add(g, &g->body, g->product->tensor.used ? mma_each(g, &visit) : tiling_each(g, &visit));
+	add(g, &g->body, tiling_each(g, &visit));
 	add_blocks(g, &all, g->slice, body_block(&g->body));
 	add_blocks(g, &all, c.rank, finish(&c));
 	return body_block(&all);

@@ -24,9 +24,9 @@ typedef struct ElementVisit {
 	void *of;
 	bool wide; /* does it store four neighbours in a row at once? */
 } ElementVisit;
-/* tile.c: what is given for each element of sums by threads. */
+/* tile.c: what is given for each element of sums. */
 Block tiling_each(Tiling *g, const ElementVisit *visit);
-/* mma_sums.c: the statements for each element of sums by matrix instructions; what is given for each. */
+/* mma_sums.c: of sums by matrix instructions the statements for each element; what is given for each. */
 Block mma_elements(Tiling *g);
 Block mma_each(Tiling *g, const ElementVisit *visit);
 

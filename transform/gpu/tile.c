@@ -284,6 +284,8 @@ Block tiling_elements(Tiling *g)
 
 Block tiling_each(Tiling *g, const ElementVisit *visit)
 {
+	if (g->product->tensor.used)
+		return mma_each(g, visit);
 	ElementIters t = tiling_element_iters(g);
 	const Ix *row =
 		plus(g, tiling_quad_at(g, &g->rows, t.row, iter(g, t.row_quad)), iter(g, t.i));
