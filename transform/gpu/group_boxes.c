@@ -4,7 +4,6 @@
 #include "loops/group.h"
 #include "loops/verify_gpu.h"
 #include "transform/gpu/group.h"
-#include "transform/gpu/mma.h"
 #include "transform/gpu/tensor.h"
 
 /* The only store behind the sum; NULL: there are others. */

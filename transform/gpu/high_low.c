@@ -41,7 +41,8 @@ static LoopGroup batch_of(const Product *product, const ProductOperand *operand)
 	return own;
 }
 
-Size high_low_line(const Program *program, const Product *product)
+/* Elements of an operand's line along the sum. */
+static Size line_of(const Program *program, const Product *product)
 {
 	int64_t by = GROUP_ALIGNED / (int64_t)dtype_bytes(DTYPE_F32);
 	return size_scale(program->sizes, size_ceil(program->sizes, product->sum.extent, by), by);
@@ -53,7 +54,7 @@ Size high_low_elements(const Program *program, const Product *product, bool rows
 	LoopGroup batch = batch_of(product, operand);
 	Size n = size_mul(program->sizes, loops_extent(program->sizes, batch.loops, batch.n),
 			  rows ? product->rows.extent : product->columns.extent);
-	return size_mul(program->sizes, n, high_low_line(program, product));
+	return size_mul(program->sizes, n, line_of(program, product));
 }
 
 /* ---- places ---- */
@@ -78,7 +79,7 @@ static const Ix *place_of(const HighLow *h, const Ix *along, const Ix *step)
 {
 	LoopGroup batch = batch_of(h->product, h->operand);
 	const Ix *line = behind(h, iteration_of(h, &batch), h->side->extent, along);
-	return behind(h, line, high_low_line(h->program, h->product), step);
+	return behind(h, line, line_of(h->program, h->product), step);
 }
 
 /* ---- the kernel in front ---- */

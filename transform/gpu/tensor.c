@@ -4,7 +4,6 @@
 #include "base/size_order.h"
 #include "loops/group.h"
 #include "loops/linear.h"
-#include "loops/verify_gpu.h"
 #include "loops/walk.h"
 
 /* Elements of which the size is a multiple are a multiple of 16 bytes. */

@@ -92,9 +92,8 @@ Product bind_cluster(const Transform *t, Kernel *kernel, TileWanted *wanted);
 /* high_low.c: stores both operands as two numbers of tf32 each, for which there are two kernels `before`; the product of
  * these. Requires: it is split, group_fits. */
 Product bind_high_low(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before);
-/* ... elements of such an operand, and of each of its lines along the sum. */
+/* ... elements of such an operand. */
 Size high_low_elements(const Program *program, const Product *product, bool rows);
-Size high_low_line(const Program *program, const Product *product);
 
 /* tile.c: makes the kernel, a product, tiles of blocks. */
 void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted);
