@@ -15,8 +15,8 @@
  * A back end does that by itself where nothing is stored to memory: here it would have to know that the stores leave
  * alone what is loaded. Legal are the largest parts of values that no iteration changes: what is loaded, nothing in the
  * loop stores, and locals stand outside. Where there may be no iteration all stands under the condition that there is
- * one. A product that enters a sum stays there: both are rounded together (codegen/jit_fused.h), in a loop of one
- * iteration as well.
+ * one. What several values are made of stays one value. A product that enters a sum stays there: both are rounded
+ * together (codegen/jit_fused.h), in a loop of one iteration as well.
  *
  * What is computed pays always; what is only loaded, where it stays in registers beside what each iteration has there.
  */
@@ -26,6 +26,9 @@
 #include "loops/work.h"
 #include "transform/transform.h"
 
+/* What is known of a value. */
+enum { SEEN = 1, VARIES = 2, MISFITS = 4 };
+
 typedef struct Hoist {
 	Program *program;
 	Kernel *kernel;
@@ -33,6 +36,8 @@ typedef struct Hoist {
 	const Stmt *lanes; /* the VECTOR loop that is all that it holds; NULL: none */
 	VEC(ValueTwin)
 	found; /* parts, and the locals that stand for them; of locals that were there themselves */
+	PointerMap facts;      /* by value, what is known of it */
+	PointerMap without[2]; /* values with parts as locals; of products that enter sums */
 	Body before;
 	bool changed;
 } Hoist;
@@ -80,28 +85,39 @@ static bool stores(const void *of, const Stmt *stmt)
 	return is_store(NULL, stmt) && stmt->buffer == *(const BufferId *)of;
 }
 
-/* May an iteration have another value than the one before? */
-static bool varies(const Hoist *h, const Value *value)
+/* May an iteration have another value than the one before, though what it is made from stays? */
+static bool varies_alone(const Hoist *h, const Value *value)
 {
 	bool moves = value->ix && (value->ix->reads || ix_uses(value->ix, h->loop->iter));
 	moves |= value->kind == VALUE_LOAD && block_find(h->loop->body, stores, &value->buffer);
 	moves |= value->kind == VALUE_LOCAL && block_sets_local(h->loop->body, value->local);
 	for (uint32_t i = 0; i < value->nixs; i++)
 		moves |= value->ixs[i]->reads || ix_uses(value->ixs[i], h->loop->iter);
-	for (uint32_t i = 0; i < value->nargs && !moves; i++)
-		moves = varies(h, value->args[i]);
 	return moves;
 }
 
-/* Is there a vector instruction for each of its operations? */
+/* Is it read, or is there a vector instruction for it? */
 static bool fits_lanes(const Value *value)
 {
-	bool fits = dtype_is_float(value->dtype) && dtype_wide(value->dtype) == value->dtype;
-	fits &= value->kind == VALUE_OP ? op_is_simple(value->op) : value->nargs == 0;
-	for (uint32_t i = 0; i < value->nargs && fits; i++)
-		fits = fits_lanes(value->args[i]);
-	return fits && value->kind != VALUE_INDEX;
+	return dtype_is_float(value->dtype) && dtype_wide(value->dtype) == value->dtype &&
+	       value->kind != VALUE_INDEX &&
+	       (value->kind == VALUE_OP ? op_is_simple(value->op) : value->nargs == 0);
 }
+
+/* Of a value and of all that it is made from, each looked at once: does some of it vary, does some not fit lanes? */
+static uint64_t facts_of(Hoist *h, const Value *value)
+{
+	uint64_t facts = *pointer_map_at(&h->facts, value);
+	if (facts)
+		return facts;
+	facts = SEEN | (varies_alone(h, value) ? VARIES : 0) | (fits_lanes(value) ? 0 : MISFITS);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		facts |= facts_of(h, value->args[i]);
+	*pointer_map_at(&h->facts, value) = facts;
+	return facts;
+}
+
+static bool varies(Hoist *h, const Value *value) { return facts_of(h, value) & VARIES; }
 
 /* Vectors that so many lanes take, narrow ones and single elements counted. */
 static int64_t vectors_of(const Hoist *h, Dtype dtype, int64_t lanes)
@@ -129,13 +145,14 @@ static bool fits_registers(const Hoist *h, Dtype dtype)
 }
 
 /* A scalar in another type is an index in the text, if it is a dim too, and costs as little. */
-static bool is_hoisted(const Hoist *h, const Value *value)
+static bool is_hoisted(Hoist *h, const Value *value)
 {
 	bool casts = value->kind == VALUE_CAST && value->args[0]->kind != VALUE_SCALAR;
 	bool computes = value->kind == VALUE_OP || casts;
 	if (!(computes || value->kind == VALUE_LOAD) || varies(h, value))
 		return false;
-	bool fits = h->lanes ? fits_lanes(value) : dtype_wide(value->dtype) == value->dtype;
+	bool fits = h->lanes ? !(facts_of(h, value) & MISFITS)
+			     : dtype_wide(value->dtype) == value->dtype;
 	return fits && (computes || fits_registers(h, value->dtype));
 }
 
@@ -180,25 +197,34 @@ static const Value *local_of(Hoist *h, const Value *value)
 	return part.twin;
 }
 
-/* The value with parts of it as locals; `in_sum`: it is added to something. */
-static const Value *without_parts(Hoist *h, const Value *value, bool in_sum)
+static const Value *without_parts(Hoist *h, const Value *value, bool in_sum);
+
+static const Value *args_without(Hoist *h, const Value *value)
 {
-	bool product = in_sum && value->kind == VALUE_OP && value->op == OP_MUL;
 	bool sum = value->kind == VALUE_OP && (value->op == OP_ADD || value->op == OP_SUB);
-	if ((value->kind == VALUE_LOCAL && value->nixs > 0 && !varies(h, value)) ||
-	    (!product && is_hoisted(h, value)))
-		return local_of(h, value);
 	Value *copy = NULL;
 	for (uint32_t i = 0; i < value->nargs; i++) {
-		bool again = copy && i > 0 && value->args[i] == value->args[i - 1];
-		const Value *arg =
-			again ? copy->args[i - 1] : without_parts(h, value->args[i], sum);
+		const Value *arg = without_parts(h, value->args[i], sum);
 		if (arg != value->args[i] && !copy)
 			copy = value_copy(h->program->arena, value);
 		if (copy)
 			copy->args[i] = arg;
 	}
 	return copy ? copy : value;
+}
+
+/* The value with parts of it as locals; `in_sum`: it is added to something. */
+static const Value *without_parts(Hoist *h, const Value *value, bool in_sum)
+{
+	bool product = in_sum && value->kind == VALUE_OP && value->op == OP_MUL;
+	uint64_t known = *pointer_map_at(&h->without[product], value);
+	if (known)
+		return (const Value *)(uintptr_t)known;
+	bool there = value->kind == VALUE_LOCAL && value->nixs > 0 && !varies(h, value);
+	const Value *without = there || (!product && is_hoisted(h, value)) ? local_of(h, value)
+									   : args_without(h, value);
+	*pointer_map_at(&h->without[product], value) = (uint64_t)(uintptr_t)without;
+	return without;
 }
 
 static Block block_without(Hoist *h, Block block)
@@ -217,7 +243,12 @@ static Block block_without(Hoist *h, Block block)
 static Block hoist_stmt(Program *program, Kernel *kernel, const Stmt *loop)
 {
 	Arena *arena = program->arena;
-	Hoist h = {.program = program, .kernel = kernel, .loop = loop, .lanes = lanes_of(loop)};
+	Hoist h = {.program = program,
+		   .kernel = kernel,
+		   .loop = loop,
+		   .lanes = lanes_of(loop),
+		   .facts.arena = arena,
+		   .without = {{.arena = arena}, {.arena = arena}}};
 	Block body = block_without(&h, h.lanes ? h.lanes->body : loop->body);
 	if (!h.changed)
 		return block_one(arena, loop);
