@@ -224,6 +224,7 @@ static void put_word_instructions(FILE *out, Arena *arena, Dtype a, Dtype b)
 {
 	bool raised = b == DTYPE_I4;
 	fprintf(out,
+		"#if defined __AVX512VNNI__ && defined __AVX512BW__\n"
 		"\tuint64_t bytes;\n\tmemcpy(&bytes, a, sizeof bytes);\n"
 		"\tconst __m512i words = _mm512_loadu_si512(b), bits = _mm512_set1_epi32(0x0f0f0f0f);\n"
 		"\t__m512i y = _mm512_loadu_si512(sum), s, x;\n");
@@ -261,12 +262,10 @@ static void put_group(FILE *out, const Module *m, Dtype a, Dtype b)
 	Dtype to = a == DTYPE_BF16 ? DTYPE_F32 : DTYPE_I32;
 	fprintf(out, "static inline void tsr_add_%s_%s(%s *sum, const %s *a, const %s *b)\n{\n",
 		dtype_name(a), dtype_name(b), c_type(to), c_type(a), c_type(b));
-	if (dtype_is_packed(b)) {
-		fprintf(out, "#if defined __AVX512VNNI__ && defined __AVX512BW__\n");
+	if (dtype_is_packed(b))
 		put_word_instructions(out, m->arena, a, b);
-	} else {
+	else
 		put_forms(out, m, a, b);
-	}
 	fprintf(out, "#else\n");
 	if (dtype_is_packed(b))
 		put_word_loop(out, m, b);

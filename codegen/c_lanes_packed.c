@@ -24,8 +24,6 @@
 
 #include "codegen/cpu.h"
 #include "codegen/packed.h"
-#include "loops/build.h"
-#include "loops/linear.h"
 
 static bool varies(const void *of, const Value *value) { return c_lanes_vary(of, value); }
 
