@@ -179,7 +179,7 @@ static void contract(const Rows *rows, const RowKernel *row, Kernel *kernel, Buf
 	const Stmt *loop = row->loop;
 	Size c = row_elements_of(rows, row, buffer);
 	const Ix *begin = ix_mul(program, ix_iter(arena, loop->iter), ix_size(arena, c));
-	BufferOffset offset = {buffer, ix_mul(program, begin, ix_const(arena, program->sizes, -1))};
+	BufferOffset offset = {buffer, ix_times(program, begin, -1)};
 	Rewrite rewrite = {.program = program,
 			   .iters = kernel_iters(arena, kernel, 0),
 			   .renames = true,
@@ -194,12 +194,11 @@ static void contract(const Rows *rows, const RowKernel *row, Kernel *kernel, Buf
 
 /* ---- all of them ---- */
 
-/* What takes the place of a temporary: a local, set first by `store`, or else the buffer `to`, or else
- * a row of itself, if there is any. */
+/* What takes the place of a temporary: a local, set first by `store`, or else the buffer `to`, which
+ * is the temporary itself where a row of it is enough, if there is any. */
 typedef struct PlaceTaken {
 	const Touch *store;
 	BufferId to;
-	bool contracted;
 } PlaceTaken;
 
 static PlaceTaken find_place(const Rows *rows, const RowKernel *row, BufferId buffer)
@@ -210,14 +209,13 @@ static PlaceTaken find_place(const Rows *rows, const RowKernel *row, BufferId bu
 		return none;
 	const Touch *store = others.before ? NULL : element_store(rows, row, buffer);
 	if (store)
-		return (PlaceTaken){store, BUFFER_NONE, false};
+		return (PlaceTaken){store, BUFFER_NONE};
 	for (size_t i = 0; i < row->touches.n; i++) {
 		BufferId to = row->touches.at[i].buffer;
 		if (may_share(rows, row, buffer, to) && !(others.before && !is_new(rows, to)))
-			return (PlaceTaken){NULL, to, false};
+			return (PlaceTaken){NULL, to};
 	}
-	none.contracted = may_contract(rows, row, buffer);
-	return none;
+	return may_contract(rows, row, buffer) ? (PlaceTaken){NULL, buffer} : none;
 }
 
 /* The kernels before those that are joined make the operand in its new place (move_all). */
@@ -254,7 +252,7 @@ void rows_make_private(Rows *rows, Kernel *kernel)
 	for (size_t i = 0; i < row.touches.n; i++) {
 		BufferId buffer = row.touches.at[i].buffer;
 		PlaceTaken place = find_place(rows, &row, buffer);
-		if (place.contracted)
+		if (place.to == buffer)
 			contract(rows, &row, kernel, buffer);
 		else if (place.store || place.to != BUFFER_NONE)
 			take_place(rows, kernel, buffer, place);
