@@ -43,10 +43,11 @@ const char *c_lanes_packed_integers(LanesText *lanes, const Value *load);
 /* The vector of such a cast, or of a function of one such element; NULL: it is neither. */
 const char *c_lanes_packed(LanesText *lanes, const Value *value);
 
-/* c_lanes_words.c: is the index, where the first lane of a vector is, a multiple of `by`, a power of two, and that rest,
- * whatever the iterators around it are? Vectors begin an even number of lanes apart. */
+/* c_lanes_words.c: is the index, where the first lane of a vector is, a multiple of `by`, a power of two, and that
+ * rest, whatever the iterators around it are? Vectors begin an even number of lanes apart. */
 bool c_lanes_find_rest(const LanesText *lanes, const Ix *ix, int64_t by, int64_t *rest);
-/* Are lanes the same element of four bits, by its place, of words that lie one after another; the first byte of the first. */
+/* Are lanes the same element of four bits, by its place, of words that lie one after another; the first byte of the
+ * first. */
 bool c_lanes_find_words(const LanesText *lanes, const Value *load, int64_t *place);
 const char *c_lanes_word(const LanesText *lanes, const Value *load, int64_t place);
 

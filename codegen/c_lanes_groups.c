@@ -55,7 +55,8 @@ bool c_lanes_groups_fit(const KernelText *k, const Stmt *loop)
 	return find_group(k, loop, &g) || find_words(k, loop, &w);
 }
 
-/* A call for each vector: the function of such operands, the first elements of what all lanes share and of a lane's own. */
+/* A call for each vector: the function of such operands, the first elements of what all lanes share and of a lane's
+ * own. */
 static void put_calls(KernelText *k, const Stmt *loop, const Value *shared, Dtype own,
 		      const char *element)
 {
@@ -218,8 +219,8 @@ static const char every_other_text[] = "/* Bytes 0, 2, 4 and 6. */\n"
 				       "\tbytes = (bytes | bytes >> 8) & 0xffff0000ffff;\n"
 				       "\treturn (int32_t)(uint32_t)(bytes | bytes >> 16);\n}\n\n";
 
-/* Of words the elements with even numbers, and those with odd ones, as bytes from 0 to 15; of i4 they are 8 more with their
- * signs turned, so that the sum is less by as often the bytes. */
+/* Of words the elements with even numbers, and those with odd ones, as bytes from 0 to 15; of i4 they are 8 more with
+ * their signs turned, so that the sum is less by as often the bytes. */
 static void put_word_instructions(FILE *out, Arena *arena, Dtype a, Dtype b)
 {
 	bool raised = b == DTYPE_I4;

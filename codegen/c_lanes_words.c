@@ -1,5 +1,5 @@
-/* Words of eight elements of four bits, as panels of a product have them (lower/tile_words.c), that lanes of C read: where
- * lanes are the same element of neighbouring words.
+/* Words of eight elements of four bits, as panels of a product have them (lower/tile_words.c), that lanes of C read:
+ * where lanes are the same element of neighbouring words.
  */
 #include "codegen/c_lanes.h"
 

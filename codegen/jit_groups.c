@@ -15,8 +15,8 @@
  * There may be fewer products than elements, of a word that all lanes share: its other elements are
  * 0.
  *
- * Elements of four bits are eight a word: those with even numbers are bytes of it, and those with odd ones of the word moved
- * by four bits, each with the bytes of the other operand that have such numbers.
+ * Elements of four bits are eight a word: those with even numbers are bytes of it, and those with odd ones of the
+ * word moved by four bits, each with the bytes of the other operand that have such numbers.
  */
 #include "codegen/jit_function.h"
 #include "codegen/jit_kernel.h"
@@ -265,8 +265,8 @@ static Rvalue *half_words(const Groups *g, Rvalue *words, bool odd)
 			     everywhere(g, 0x0f0f0f0f));
 }
 
-/* Bytes from 0 to 15, which are of either type, are of the one that the other bytes are not of. Those of i4 are 8 more than
- * their elements once their signs are turned, and so the sum is less by as often the bytes. */
+/* Bytes from 0 to 15, which are of either type, are of the one that the other bytes are not of. Those of i4 are 8
+ * more than their elements once their signs are turned, and so the sum is less by as often the bytes. */
 static Rvalue *added_words(KernelJit *k, const Stmt *stmt, const WordProducts *products, int log,
 			   Rvalue *before)
 {

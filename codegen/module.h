@@ -80,8 +80,8 @@ const char *module_init_signature(const Module *module);
  * workspace or needs a packed state. */
 bool module_is_pack(const Module *module, uint32_t routine);
 bool module_is_init(const Module *module, uint32_t routine);
-/* Bytes of the state as callers have it; of a GPU's the device alone has what is packed. The C text of the same module, which
- * runs on the host, has that in the state. */
+/* Bytes of the state as callers have it; of a GPU's the device alone has what is packed. The C text of the same
+ * module, which runs on the host, has that in the state. */
 Size module_host_state(const Module *module);
 /* The message of TSR_NOT_PACKED. */
 const char *module_pack_message(const Module *module);

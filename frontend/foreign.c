@@ -123,8 +123,8 @@ static bool note_word(Build *b, Name name)
 	return false;
 }
 
-/* `einsum("i, d; d => i", a, b) / sqrt(d)`: the letter is no name outside of its specification. What a function applied
- * elsewhere has in its own is none of this place's. */
+/* `einsum("i, d; d => i", a, b) / sqrt(d)`: the letter is no name outside of its specification. What a function
+ * applied elsewhere has in its own is none of this place's. */
 static bool note_letter(Build *b, Name name)
 {
 	for (NodeId id = (NodeId)b->graph->nodes.n; id-- > 0;) {

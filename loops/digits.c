@@ -15,8 +15,9 @@
  * up to: what is left when the index is divided by it says these digits, and nothing is said of the others. One that is
  * clamped between 0 and a size may be a digit instead.
  *
- * A loop around stands at one iteration and is no digit, or one all the same, which shows what follows from there being an
- * iteration: of y[i*n*16 + b*16 + j], where b is below n and j below 16, i*n*16 is more than the other terms.
+ * A loop around stands at one iteration and is no digit, or one all the same, which shows what follows from there
+ * being an iteration: of y[i*n*16 + b*16 + j], where b is below n and j below 16, i*n*16 is more than the other
+ * terms.
  */
 #include "loops/digits.h"
 
@@ -320,7 +321,8 @@ static bool take_sum(Digits *d, const Cond *cond)
 	return each_is_above(d->program, &own, SIZE_BAD);
 }
 
-/* Do the digits of the index say the iterator, clamped terms among them, and those of loops around, where the flags say so? */
+/* Do the digits of the index say the iterator, clamped terms among them, and those of loops around, where the flags
+ * say so? */
 static bool say_sought(Digits *d)
 {
 	d->arena = arena_new();

@@ -27,8 +27,9 @@
  *                 y[(rows*128 + row*16 + i)*n + columns*64 + box*32 + q*8 + j*2 + lane] =
  *                   sums[row, column, 0, box*4 + q, i, j*2 + lane]
  *
- * An iteration stores the elements of one box, which are below the axes' extents, once each: those of iteration b are b
- * boxes further along the first axis. That is all that the loop means; where elements are on their way is for hardware to know.
+ * An iteration stores the elements of one box, which are below the axes' extents, once each: those of iteration b are
+ * b boxes further along the first axis. That is all that the loop means; where elements are on their way is for
+ * hardware to know.
  */
 #ifndef TSR_LOOPS_GROUP_H
 #define TSR_LOOPS_GROUP_H

@@ -95,12 +95,13 @@
  * of a BLOCK loop touch one element that either stores, nor set a local of outside. A `shared` buffer is the
  * block's own: scratch, of a constant size, without a place in the workspace.
  *
- * CLUSTER loops make an iteration of the grid a cluster's: n blocks run one such loop, an iteration each. The innermost
- * GRID loop holds them alone, of one n, each with a `barrier cluster` behind. No two iterations of one touch one element
- * that either stores, but in shared buffers, of which each block has its own. Of a shared buffer of `cluster n` each has a
- * part, iteration i the i-th, which the others read: an index into it is a multiple of a part's elements, which says the
- * block, and a rest below them. Only the block itself stores there. So a block neither reads what another has not stored yet, nor ends, or goes on to the grid's next
- * iteration, before the others have read what it stored.
+ * CLUSTER loops make an iteration of the grid a cluster's: n blocks run one such loop, an iteration each. The
+ * innermost GRID loop holds them alone, of one n, each with a `barrier cluster` behind. No two iterations of one
+ * touch one element that either stores, but in shared buffers, of which each block has its own. Of a shared buffer of
+ * `cluster n` each has a part, iteration i the i-th, which the others read: an index into it is a multiple of a
+ * part's elements, which says the block, and a rest below them. Only the block itself stores there. So a block
+ * neither reads what another has not stored yet, nor ends, or goes on to the grid's next iteration, before the others
+ * have read what it stored.
  *
  * BARRIER stands outside of BLOCK loops. Between two barriers, or the ends of the grid's iteration, what one
  * thread stores no other touches; where a loop holds barriers, its rounds follow each other.
@@ -129,7 +130,8 @@
  * strides, or 0 where one of these is not below its axis' size. It stores them at any time until a completion of the
  * MBARRIER has been awaited.
  *
- * An UNROLL loop `through BUFFER[IX] to BUFFER[AXES]` is one of boxes of a result, of the warps of a warpgroup: group.h.
+ * An UNROLL loop `through BUFFER[IX] to BUFFER[AXES]` is one of boxes of a result, of the warps of a warpgroup:
+ * group.h.
  *
  * A buffer of `arrivals N` is a ring of mbarriers: the elements take completions in turn, number v the element v modulo
  * its elements. A completion is there when N threads (iterations of loops of a block around, where those hold loops of a

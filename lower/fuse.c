@@ -8,11 +8,11 @@
  *   - nothing assigns to what it reads before the root runs.
  * A free node (only indices change) may be fused into many roots, and so may one cheap operation on
  * one buffer of its size (x - mean), or on smaller ones alone (x_i - x_j): computed again wherever it is
- * read, it needs no buffer. So does a mask that is told by indices (key <= row), also where heads repeat it behind their sums. A
- * reduction is fused into an elementwise root that reads each of its elements once, at the same index:
- * the root is its epilogue; so is a function that would else be fused into a small window. A cast
- * that widens an operand of a product is free, and yet stands alone where conversions.c says so; so
- * does what tensor/materialize.c writes out.
+ * read, it needs no buffer. So does a mask that is told by indices (key <= row), also where heads repeat it behind
+ * their sums. A reduction is fused into an elementwise root that reads each of its elements once, at the same index:
+ * the root is its epilogue; so is a function that would else be fused into a small window. A cast that widens an
+ * operand of a product is free, and yet stands alone where conversions.c says so; so does what tensor/materialize.c
+ * writes out.
  */
 #include "base/size_order.h"
 #include "lower/kernel.h"

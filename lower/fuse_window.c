@@ -23,8 +23,8 @@ bool fuse_is_small_window(const Lower *lower, NodeId id)
 }
 
 /* Is a bounded index a multiple of an iterator, and a number, in a loop that goes as far as the axis but for a
- * number? Then the loop is cut where it leaves the axis (nest_border_plan.c). Of an empty axis no element is nearest to
- * one that is outside: where there may be none, there is no iteration either. */
+ * number? Then the loop is cut where it leaves the axis (nest_border_plan.c). Of an empty axis no element is nearest
+ * to one that is outside: where there may be none, there is no iteration either. */
 static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Size size)
 {
 	uint32_t moved = 0;

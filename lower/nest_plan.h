@@ -71,7 +71,8 @@ void nest_copy_for_order(Nest *nest);
 /* May the sum be kept in the target itself while it grows? It must have the type that is summed
  * in. */
 bool nest_sums_in_place(const Nest *nest);
-/* Does a row of elements that read at indices, along a loop of the result, fit in registers, so many lanes at a time? */
+/* Does a row of elements that read at indices, along a loop of the result, fit in registers, so many
+ * lanes at a time? */
 bool nest_row_fits(const Nest *nest, const SumFacts *facts, const Loop *row, int64_t *lanes);
 /* Puts the loops in the order that is asked for, if it is legal; is the sum kept in a local then?
  * `local`: is it now. */

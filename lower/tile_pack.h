@@ -16,8 +16,8 @@ Block tile_pack_block(Tile *tile, bool behind);
 Block tile_pack_columns(Tile *tile);
 /* Where the lane is at the step at hand, in the panel of the part of the columns that tiles read. */
 const Ix *tile_pack_ix(const Tile *tile, const TilePart *col);
-/* Where the present step of the panel of a part of the columns begins in the copy, and where the panel ends; which step of
- * the sum it is at the loops at hand. */
+/* Where the present step of the panel of a part of the columns begins in the copy, and where the panel ends; which
+ * step of the sum it is at the loops at hand. */
 const Ix *tile_panel_step(const Tile *tile, const TilePart *col);
 const Ix *tile_panel_end(const Tile *tile, const TilePart *col);
 const Ix *tile_step_number(const Tile *tile);

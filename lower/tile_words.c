@@ -6,8 +6,8 @@
  *     acc[r, lane] += f32(packed[j*512 + k*64 + lane*8 + q])*x[i + r, k + q]
  *
  * Elements add their products one after another, as in panels of other types. The copy has the
- * parameter's type: two elements a byte, stored together. Products of whole numbers with bytes are added eight at a time,
- * as their order is none that counts:
+ * parameter's type: two elements a byte, stored together. Products of whole numbers with bytes are added eight at a
+ * time, as their order is none that counts:
  *
  *     acc[r, lane] += i32(x[i + r, k])*i32(packed[.. + lane*8]) + ... + i32(x[i + r, k + 7])*i32(packed[.. + lane*8 + 7])
  */

@@ -68,7 +68,8 @@ static RefElement product_of(const Operands *x, Dtype dtype)
 	return fold_end(&fold, OP_MUL, dtype);
 }
 
-/* Of more operands than the operation takes, the first two, then that and the next; a product of floats in any order. */
+/* Of more operands than the operation takes, the first two, then that and the next; a product of
+ * floats in any order. */
 static RefElement combined(const Walk *walk, Operands *x)
 {
 	Op op = op_of(walk->node);

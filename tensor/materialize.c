@@ -306,8 +306,8 @@ static Access columns_last(const Materialize *e, int64_t col)
 	return access;
 }
 
-/* Copies the parameter of which the operand has elements, in its order or another, with the columns last, and casts the copy
- * where the operand is a cast; false: there is no such parameter, or its rows lie along the columns. */
+/* Copies the parameter of which the operand has elements, in its order or another, with the columns last, and casts
+ * the copy where the operand is a cast; false: there is no such parameter, or its rows lie along the columns. */
 static bool transpose(Split *g, Materialize *e, int64_t col, NodeId *operand, Access *access)
 {
 	const Node cast = g->graph->nodes.at[*operand];

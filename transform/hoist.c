@@ -13,10 +13,10 @@
  *   for j in 0..64: y[i*64 + j] = x[i*64 + j] * invariant
  *
  * A back end does that by itself where nothing is stored to memory: here it would have to know that the stores leave
- * alone what is loaded. Legal are the largest parts of values that no iteration changes: what is loaded, nothing in the
- * loop stores, and locals stand outside. Where there may be no iteration all stands under the condition that there is
- * one. What several values are made of stays one value. A product that enters a sum stays there: both are rounded
- * together (codegen/jit_fused.h), in a loop of one iteration as well.
+ * alone what is loaded. Legal are the largest parts of values that no iteration changes: what is loaded, nothing in
+ * the loop stores, and locals stand outside. Where there may be no iteration all stands under the condition that
+ * there is one. What several values are made of stays one value. A product that enters a sum stays there: both are
+ * rounded together (codegen/jit_fused.h), in a loop of one iteration as well.
  *
  * What is computed pays always; what is only loaded, where it stays in registers beside what each iteration has there.
  */
