@@ -79,6 +79,9 @@ typedef struct GpuTarget {
 	int64_t decode_keys,   /* of a slice of attention of few rows, at most, */
 		decode_rows,   /* ... and rows, of whose sums a thread has its part; */
 		decode_slices; /* ... slices that a thread reads before it adds up what they have */
+	/* ... blocks on a multiprocessor; microseconds that slices take to start, or clusters, with all behind them, and a key */
+	int64_t decode_together;
+	double decode_start, decode_cluster_start, decode_key;
 	int64_t packed_few; /* bytes of a function of parameters, which it may have for good, whatever it is made of */
 	int64_t tile_least;   /* rows and columns, and steps of a sum, from which on tiles pay */
 	int64_t unknown;      /* what a size is taken for that is known at run time only */

@@ -346,7 +346,7 @@ void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wante
 		c.steps->refused =
 			"a second number is how many slices of the same length the sum goes in, "
 			"where all sizes are known, not under --fp=strict";
-	if (!(wanted->tile && wanted->cluster) && asks_on(c.cluster))
+	if (!(wanted->tile && wanted->cluster) && asks_on(c.cluster) && !c.cluster->refused)
 		c.cluster->refused = no_cluster(&c);
 	note(&c, wanted);
 }

@@ -15,6 +15,8 @@
  *     total = sum over slices of exp(tops - top)*totals, and sum = ... *sums
  *     y = what the program makes of these
  *
+ * Of a cluster's blocks both are one kernel (decode_cluster.c).
+ *
  * A slice whose keys are all hidden has the top -inf, from which 0 is subtracted instead. Slices are as many as keys take,
  * so the order of additions follows from how many there are, and is the same in every run; so is what a row's slices have
  * in common with the slices of fewer keys.
@@ -63,22 +65,24 @@ static Lanes lanes_of(const Slices *p, const Value *value, int64_t elements)
 		return l;
 	l.lanes = elements / l.width;
 	l.groups = power_below(p->gpu->threads / l.lanes);
-	l.groups = l.groups < p->keys ? l.groups : p->keys;
-	l.times = p->keys / l.groups;
+	l.groups = l.groups < p->cut.keys ? l.groups : p->cut.keys;
+	l.times = p->cut.keys / l.groups;
 	return l;
 }
 
 static int64_t parts_elements(const Slices *p)
 {
-	int64_t scores = p->rows * p->keys * (p->of_keys.lanes + 1);
+	int64_t scores = p->rows * p->cut.keys * (p->of_keys.lanes + 1);
 	int64_t sums = p->rows * p->of_values.groups * p->d->columns;
 	return scores > sums ? scores : sums;
 }
 
 static int64_t shared_bytes(const Slices *p)
 {
-	int64_t elements = parts_elements(p) + 2 * p->rows * p->keys +
+	int64_t elements = parts_elements(p) + 2 * p->rows * p->cut.keys +
 			   p->rows * p->of_values.groups;
+	if (p->cut.blocks)
+		elements += p->rows + 2 * block_elements(p, 1) + block_elements(p, p->d->columns);
 	return elements * (int64_t)dtype_bytes(DTYPE_F32);
 }
 
@@ -125,25 +129,39 @@ static Block in_grid(const Slices *p, Block body)
 		loop->threads = 1;
 		if (i == 0) {
 			loop->iter = p->slice;
-			loop->hi = ix_size(arena, size_ceil(p->g.program->sizes, p->s->keys, p->keys));
+			loop->hi = ix_size(arena, size_ceil(p->g.program->sizes, p->s->keys, p->cut.keys));
 		}
 		body = block_one(arena, loop);
 	}
 	return body;
 }
 
+/* Segments of one kernel have numbers. */
+static const char *name_of(const Slices *p, const char *name)
+{
+	long long number = p->s - p->d->segments + 1;
+	return p->cut.blocks && number > 1 ? arena_printf(p->g.arena, "%s_%lld", name, number) : name;
+}
+
 static BufferId shared(const Slices *p, const char *name, int64_t n)
 {
 	return bind_shared(p->g.program, p->g.kernel, p->g.routine,
 			   (Buffer){.dtype = DTYPE_F32, .elements = size_const(p->g.program->sizes, n)},
-			   name);
+			   name_of(p, name));
 }
 
-/* Of all rows and slices, so many elements. */
+/* Of all rows and slices, or blocks of the cluster, so many elements. */
 static BufferId temporary(const Slices *p, const char *name, int64_t each)
 {
 	Sizes *sizes = p->g.program->sizes;
-	Size n = size_scale(sizes, size_ceil(sizes, p->s->keys, p->keys), p->rows * each);
+	int64_t blocks = p->cut.blocks;
+	if (blocks)
+		return bind_shared(p->g.program, p->g.kernel, p->g.routine,
+				   (Buffer){.dtype = DTYPE_F32,
+					    .elements = size_const(sizes, blocks * block_elements(p, each)),
+					    .cluster = blocks},
+				   name_of(p, name));
+	Size n = size_scale(sizes, size_ceil(sizes, p->s->keys, p->cut.keys), p->rows * each);
 	for (uint32_t i = 0; i < p->d->nbatch; i++)
 		n = size_mul(sizes, n, p->d->batch[i]->hi->size);
 	return bind_temp(p->g.program, p->g.kernel, p->g.routine,
@@ -155,23 +173,19 @@ static void set_up(Slices *p)
 	p->slice = tiling_iter(&p->g, "slice");
 	p->parts = shared(p, "parts", parts_elements(p));
 	p->totals_parts = shared(p, "totals_parts", p->rows * p->of_values.groups);
-	p->seen = shared(p, "seen", p->rows * p->keys);
-	p->weights = shared(p, "weights", p->rows * p->keys);
+	p->seen = shared(p, "seen", p->rows * p->cut.keys);
+	p->weights = shared(p, "weights", p->rows * p->cut.keys);
 	p->tops = temporary(p, "tops", 1);
 	p->totals = temporary(p, "totals", 1);
 	p->sums = temporary(p, "sums", p->d->columns);
+	if (p->cut.blocks)
+		p->top = shared(p, "top", p->rows);
 }
 
-static void make_slices(Slices *p)
-{
-	set_up(p);
-	p->g.kernel->body = in_grid(p, decode_slice(p));
-}
-
-static Slices slices_of(const Transform *t, const Decode *d, uint32_t segment, int64_t keys)
+static Slices slices_of(const Transform *t, const Decode *d, uint32_t segment, DecodeCut cut)
 {
 	const Segment *s = &d->segments[segment];
-	Slices p = {.gpu = t->options->gpu, .d = d, .s = s, .keys = keys, .rows = d->nqueries};
+	Slices p = {.gpu = t->options->gpu, .d = d, .s = s, .cut = cut, .rows = d->nqueries};
 	p.g.program = t->program;
 	p.g.arena = t->program->arena;
 	p.of_keys = lanes_of(&p, s->key_value, s->steps);
@@ -179,13 +193,15 @@ static Slices slices_of(const Transform *t, const Decode *d, uint32_t segment, i
 	return p;
 }
 
-bool decode_fits(const Transform *t, const Decode *d, int64_t keys)
+bool decode_fits(const Transform *t, const Decode *d, DecodeCut cut)
 {
 	bool fit = true;
+	int64_t bytes = 0;
 	for (uint32_t i = 0; i < d->nsegments && fit; i++) {
-		Slices p = slices_of(t, d, i, keys);
+		Slices p = slices_of(t, d, i, cut);
+		bytes = (cut.blocks ? bytes : 0) + shared_bytes(&p);
 		fit = p.of_keys.lanes && p.of_values.lanes &&
-		      shared_bytes(&p) <= t->options->gpu->shared_most &&
+		      bytes <= t->options->gpu->shared_most &&
 		      is_wide(&p, p.s->query, p.s->step, p.of_keys.width) &&
 		      is_wide(&p, p.s->key_value, p.s->step, p.of_keys.width) &&
 		      is_wide(&p, p.s->value, d->column->iter, p.of_values.width);
@@ -197,13 +213,14 @@ bool decode_fits(const Transform *t, const Decode *d, int64_t keys)
 
 /* What slices have of a fold, some of them at a time, all read before the first is added. */
 typedef struct EachSlice {
+	int64_t n; /* at a time; of a cluster all blocks */
 	IterVar round, slice;
 	LocalId tops, parts; /* of a round; without a slice they add nothing */
 } EachSlice;
 
-static LocalId in_flight(Slices *p, const char *name)
+static LocalId in_flight(Slices *p, const EachSlice *e, const char *name)
 {
-	return tiling_local(&p->g, (KernelLocal){.name = name, .rank = 1, .extent = {(uint32_t)p->gpu->decode_slices}});
+	return tiling_local(&p->g, (KernelLocal){.name = name, .rank = 1, .extent = {(uint32_t)e->n}});
 }
 
 static const Value *of_slice(const Slices *p, const EachSlice *e, LocalId local)
@@ -214,16 +231,17 @@ static const Value *of_slice(const Slices *p, const EachSlice *e, LocalId local)
 
 static Block each_slice(const Slices *p, const EachSlice *e, Block body)
 {
-	return loop_of(&p->g, LOOP_UNROLL, e->slice, p->gpu->decode_slices, body);
+	return loop_of(&p->g, LOOP_UNROLL, e->slice, e->n, body);
 }
 
 /* tops, parts = those of the slices of the round, as far as there are any */
 static Block read_slices(const Slices *p, const Fold *fold, const EachSlice *e)
 {
 	const Tiling *g = &p->g;
-	const Ix *slice = at_line(p, iter(g, e->round), p->gpu->decode_slices, iter(g, e->slice));
-	const Ix *row = row_of_all(p, slice);
-	const Ix *column = at_line(p, row, p->d->columns, iter(g, p->d->column->iter));
+	const Ix *slice = iter(g, e->slice);
+	slice = p->cut.blocks ? slice : at_line(p, iter(g, e->round), e->n, slice);
+	const Ix *row = place_of(p, slice, 1, number(g, 0));
+	const Ix *column = place_of(p, slice, p->d->columns, iter(g, p->d->column->iter));
 	Body body = {0};
 	push(p, &body, stmt_set_at(g->arena, of_slice(p, e, e->tops), OP_NONE,
 				   loaded(p, p->tops, row)));
@@ -231,8 +249,9 @@ static Block read_slices(const Slices *p, const Fold *fold, const EachSlice *e)
 		push(p, &body, stmt_set_at(g->arena, of_slice(p, e, e->parts), OP_NONE,
 					   fold->use == FOLD_TOTAL ? loaded(p, p->totals, row)
 								   : loaded(p, p->sums, column)));
-	const Ix *n = sized(g, size_ceil(g->program->sizes, p->s->keys, p->keys));
-	return each_slice(p, e, if_below(g, slice, n, body_block(&body)));
+	Block reads = body_block(&body);
+	const Ix *n = sized(g, size_ceil(g->program->sizes, p->s->keys, p->cut.keys));
+	return each_slice(p, e, p->cut.blocks ? reads : if_below(g, slice, n, reads));
 }
 
 /* The fold op= each slice's part, made less by what the greatest of all is above its own. */
@@ -249,16 +268,20 @@ static Block fold_slices(const Slices *p, const Fold *fold, const EachSlice *e)
 static Block in_rounds(Slices *p, const Fold *fold)
 {
 	Tiling *g = &p->g;
-	EachSlice e = {tiling_iter(g, "round"), tiling_iter(g, "slice"), in_flight(p, "tops"), 0};
-	Size rounds = size_ceil(g->program->sizes, p->s->keys, p->keys * p->gpu->decode_slices);
+	EachSlice e = {p->cut.blocks ? p->cut.blocks : p->gpu->decode_slices, tiling_iter(g, "round"),
+		       tiling_iter(g, "slice"), 0, 0};
+	Size rounds = size_ceil(g->program->sizes, p->s->keys, p->cut.keys * e.n);
 	Body body = {0};
+	e.tops = in_flight(p, &e, "tops");
 	push(p, &body, stmt_local(g->arena, e.tops, constant(p, -INFINITY)));
 	if (fold->use != FOLD_TOP) {
-		e.parts = in_flight(p, "parts");
+		e.parts = in_flight(p, &e, "parts");
 		push(p, &body, stmt_local(g->arena, e.parts, constant(p, 0)));
 	}
 	add(g, &body, read_slices(p, fold, &e));
 	add(g, &body, fold_slices(p, fold, &e));
+	if (p->cut.blocks)
+		return if_below(g, number(g, 0), sized(g, p->s->keys), body_block(&body));
 	return block_one(g->arena, stmt_for(g->arena, e.round, number(g, 0), sized(g, rounds),
 					    body_block(&body)));
 }
@@ -295,13 +318,11 @@ static void add_fold(const Slices *p, const Fold *fold, Body *body)
 				       sized(g, fold->extent), one));
 }
 
-/* The last kernel, in its own grid. */
-static void make_last(Slices *all, Kernel *kernel)
+/* What is done with an element of the result, in the grid of the last kernel. */
+static Block last_of(Slices *all)
 {
 	const Decode *d = all[0].d;
 	Body body = {0};
-	for (uint32_t i = 0; i < d->nsegments; i++)
-		all[i].g.kernel = kernel;
 	for (size_t i = 0; i < d->folds.n; i++) {
 		const Fold *fold = &d->folds.at[i];
 		if (fold->use == FOLD_OTHER)
@@ -314,22 +335,39 @@ static void make_last(Slices *all, Kernel *kernel)
 		store->value = d->stored[i];
 		push(&all[0], &body, store);
 	}
-	kernel->body = grid_around(all[0].g.arena, &d->kernel.body, body_block(&body), 0);
+	return body_block(&body);
+}
+
+/* The kernel of the slices of a segment. */
+static void make_slices(const Transform *t, Slices *p, const Kernel *kernel, Kernel *slices)
+{
+	long long number = p->s - p->d->segments + 1;
+	*slices = p->d->kernel;
+	slices->name = number > 1 ? sym_printf(t->program->symbols, "%s_slices_%lld", kernel->name, number)
+				  : sym_printf(t->program->symbols, "%s_slices", kernel->name);
+	p->g.kernel = slices;
+	set_up(p);
+	slices->body = in_grid(p, decode_slice(p));
 }
 
 void bind_decode(const Transform *t, Kernel *kernel, const DecodeWanted *wanted, Kernel *slices)
 {
 	const Decode *d = wanted->decode;
+	bool cluster = wanted->cut.blocks > 0;
 	Slices all[SEGMENTS_MOST];
 	for (uint32_t i = 0; i < d->nsegments; i++) {
-		all[i] = slices_of(t, d, i, wanted->keys);
-		slices[i] = d->kernel;
-		slices[i].name = i ? sym_printf(t->program->symbols, "%s_slices_%u", kernel->name, i + 1)
-				   : sym_printf(t->program->symbols, "%s_slices", kernel->name);
-		all[i].g.kernel = &slices[i];
+		all[i] = slices_of(t, d, i, wanted->cut);
 		all[i].g.routine = wanted->routine;
-		make_slices(&all[i]);
+		if (!cluster)
+			make_slices(t, &all[i], kernel, &slices[i]);
 	}
 	*kernel = d->kernel;
-	make_last(all, kernel);
+	for (uint32_t i = 0; i < d->nsegments; i++) {
+		all[i].g.kernel = kernel;
+		if (cluster)
+			set_up(&all[i]);
+	}
+	Block last = last_of(all);
+	kernel->body = cluster ? decode_cluster(all, last)
+			       : grid_around(t->program->arena, &d->kernel.body, last, 0);
 }

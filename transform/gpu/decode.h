@@ -1,5 +1,5 @@
 /* Attention of few rows, of which the keys go in slices: what decode_expand.c reads off kernels, decode_find.c finds in
- * it, and decode.c makes loops of. */
+ * it, and decode.c makes loops of, those of clusters in decode_cluster.c. */
 #ifndef TSR_TRANSFORM_GPU_DECODE_H
 #define TSR_TRANSFORM_GPU_DECODE_H
 
@@ -77,20 +77,26 @@ bool decode_find(const Joins *joins, const DecodeFacts *facts, uint32_t number, 
 /* ... Is it one of the other kernels? */
 bool decode_has_member(const Decode *d, uint32_t kernel);
 
-/* decode.c: Do slices of so many keys fit into the shared memory of a block, and are operands read by wide accesses?
- * Makes the kernels of the slices, one for each segment, and lets `kernel` put together what they come to. */
+/* Keys of a slice, and blocks of a cluster, which have slices in turn; 0 blocks: each slice is a block's of the grid. */
+typedef struct DecodeCut {
+	int64_t keys, blocks;
+} DecodeCut;
+
+/* decode.c: Do such slices fit into the shared memory of a block, and are operands read by wide accesses?
+ * Makes the kernels of the slices, one for each segment, and lets `kernel` put together what they come to; or of a
+ * cluster's blocks `kernel` alone. */
 typedef struct DecodeWanted {
 	const Decode *decode;
-	int64_t keys;
+	DecodeCut cut;
 	uint32_t routine;
 } DecodeWanted;
-bool decode_fits(const Transform *t, const Decode *decode, int64_t keys);
+bool decode_fits(const Transform *t, const Decode *decode, DecodeCut cut);
 void bind_decode(const Transform *t, Kernel *kernel, const DecodeWanted *wanted, Kernel *slices);
 
-/* decode_choose.c: in how many keys a slice, where kernel `number` is such attention and that pays; NULL: it is left. */
+/* decode_choose.c: which slices, where kernel `number` is such attention and that pays; NULL: it is left. */
 typedef struct DecodeChosen {
 	const Decode *decode;
-	int64_t keys;
+	DecodeCut cut; /* keys 0: there is none */
 } DecodeChosen;
 const DecodeChosen *decode_choose(const Joins *joins, const DecodeFacts *facts, uint32_t number);
 /* ... Makes the slices, and of the kernel what they come to, in the place of those that it alone makes use of, and writes it into

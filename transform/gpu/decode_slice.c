@@ -17,9 +17,16 @@ static const Value *value_at(const Slices *p, const Value *value, const Ix *key,
 	return rewrite_alone(&rewrite, value);
 }
 
+/* Blocks of a cluster have slices in turn. */
+static const Ix *slice_number(const Slices *p)
+{
+	const Ix *slice = iter(&p->g, p->slice);
+	return p->cut.blocks ? at_line(p, iter(&p->g, p->round), p->cut.blocks, slice) : slice;
+}
+
 static const Ix *key_at(const Slices *p, const Ix *in_slice)
 {
-	return plus(&p->g, times(&p->g, iter(&p->g, p->slice), p->keys), in_slice);
+	return at_line(p, slice_number(p), p->cut.keys, in_slice);
 }
 
 static Block if_key(const Slices *p, const Ix *key, Block body)
@@ -87,8 +94,7 @@ static Block load(Slices *p, const Value *value, const Lanes *l, LocalId next)
 
 /* ---- rows ---- */
 
-/* Loops over the rows, which all threads go through. */
-static Block in_rows(const Slices *p, Block body)
+Block slice_rows(const Slices *p, Block body)
 {
 	for (uint32_t i = p->d->nrows; i-- > 0;) {
 		int64_t n = 0;
@@ -113,7 +119,7 @@ static LocalId fold_of(Slices *p, Body *body, const char *name, Op op, IterVar i
 /* Where a lane's part of a score is; no two lanes of a warp meet in a bank. */
 static const Ix *part_of_score(const Slices *p, const Ix *key, const Ix *lane)
 {
-	const Ix *line = at_line(p, row_of(p), p->keys, key);
+	const Ix *line = at_line(p, row_of(p), p->cut.keys, key);
 	return at_line(p, line, p->of_keys.lanes + 1, lane);
 }
 
@@ -144,7 +150,7 @@ static Block multiply(Slices *p)
 				 part_of_score(p, own_key(p, &i, l), iter(g, i.lane)), OP_NONE,
 				 read(p, part)));
 	add(g, &row, loop_of(g, LOOP_UNROLL, i.time, l->times, body_block(&key)));
-	return in_lanes(p, &i, l, in_rows(p, body_block(&row)));
+	return in_lanes(p, &i, l, slice_rows(p, body_block(&row)));
 }
 
 /* seen = what the row sees of the sum of all lanes' parts */
@@ -164,34 +170,42 @@ static Block see(Slices *p)
 	Block own = block_one(g->arena, stmt_set(g->arena, seen, OP_NONE,
 						 rewrite_alone(&rewrite, p->s->seen)));
 	add(g, &body, if_key(p, whole, own));
-	push(p, &body, stmt_store(g->arena, p->seen, at_line(p, row_of(p), p->keys, in_slice),
+	push(p, &body, stmt_store(g->arena, p->seen, at_line(p, row_of(p), p->cut.keys, in_slice),
 				  OP_NONE, read(p, seen)));
-	return loop_of(g, LOOP_BLOCK, key, p->keys, in_rows(p, body_block(&body)));
+	return loop_of(g, LOOP_BLOCK, key, p->cut.keys, slice_rows(p, body_block(&body)));
 }
 
 /* ---- weights ---- */
 
-static const Ix *own_row(const Slices *p) { return row_of_all(p, iter(&p->g, p->slice)); }
+const Value *slice_base(const Slices *p, const Value *top)
+{
+	const Value *args[] = {top, constant(p, -INFINITY)};
+	const Value *hidden = value_op(p->g.arena, OP_EQ, DTYPE_F32, args, 2);
+	return value_where(p->g.arena, hidden, constant(p, 0), top);
+}
+
+static const Stmt *store_top(const Slices *p, const Value *top)
+{
+	const Ix *place = place_of(p, iter(&p->g, p->slice), 1, number(&p->g, 0));
+	return p->cut.blocks ? stmt_store(p->g.arena, p->top, row_of(p), OP_NONE, top)
+			     : stmt_store(p->g.arena, p->tops, place, OP_NONE, top);
+}
 
 /* weights = exp(seen - the greatest of the slice), which the first thread stores */
 static Block weigh(Slices *p)
 {
 	Tiling *g = &p->g;
 	IterVar key = tiling_iter(g, "key"), other = tiling_iter(g, "other");
-	const Ix *row = row_of(p), *at = at_line(p, row, p->keys, iter(g, key));
+	const Ix *row = row_of(p), *at = at_line(p, row, p->cut.keys, iter(g, key));
 	Body body = {0};
-	LocalId top = fold_of(p, &body, "most", OP_MAX, other, p->keys,
-			      loaded(p, p->seen, at_line(p, row, p->keys, iter(g, other))));
-	const Value *hidden = value_op(g->arena, OP_EQ, DTYPE_F32,
-				       (const Value *[]){read(p, top), constant(p, -INFINITY)}, 2);
-	LocalId base = scalar(p, &body, "base",
-			      value_where(g->arena, hidden, constant(p, 0), read(p, top)));
+	LocalId top = fold_of(p, &body, "most", OP_MAX, other, p->cut.keys,
+			      loaded(p, p->seen, at_line(p, row, p->cut.keys, iter(g, other))));
+	LocalId base = scalar(p, &body, "base", slice_base(p, read(p, top)));
 	const Value *below = binary(p, OP_SUB, loaded(p, p->seen, at), read(p, base));
 	push(p, &body, stmt_store(g->arena, p->weights, at, OP_NONE, exponent(p, below)));
-	Block store = block_one(g->arena,
-				stmt_store(g->arena, p->tops, own_row(p), OP_NONE, read(p, top)));
+	Block store = block_one(g->arena, store_top(p, read(p, top)));
 	add(g, &body, if_below(g, iter(g, key), number(g, 1), store));
-	return loop_of(g, LOOP_BLOCK, key, p->keys, in_rows(p, body_block(&body)));
+	return loop_of(g, LOOP_BLOCK, key, p->cut.keys, slice_rows(p, body_block(&body)));
 }
 
 /* ---- sums ---- */
@@ -207,7 +221,7 @@ static Block add_values(Slices *p, const LaneIters *i, LocalId sums, LocalId tot
 {
 	Tiling *g = &p->g;
 	const Ix *at[] = {iter(g, i->element)};
-	const Ix *key = at_line(p, row_of(p), p->keys, own_key(p, i, &p->of_values));
+	const Ix *key = at_line(p, row_of(p), p->cut.keys, own_key(p, i, &p->of_values));
 	Body body = {0};
 	LocalId weight = scalar(p, &body, "weight", loaded(p, p->weights, key));
 	push(p, &body, stmt_set(g->arena, total, OP_ADD, read(p, weight)));
@@ -243,26 +257,39 @@ static Block mix(Slices *p)
 	store = block_one(g->arena,
 			  stmt_store(g->arena, p->totals_parts, line, OP_NONE, read(p, total)));
 	add(g, &row, if_below(g, iter(g, i.lane), number(g, 1), store));
-	return in_lanes(p, &i, l, in_rows(p, body_block(&row)));
+	return in_lanes(p, &i, l, slice_rows(p, body_block(&row)));
 }
 
-/* The sums of all groups, in their order. */
+LocalId slice_sum(Slices *p, Body *body, const Ix *column)
+{
+	IterVar group = tiling_iter(&p->g, "group");
+	const Ix *at = at_line(p, group_of_row(p, iter(&p->g, group)), p->d->columns, column);
+	return fold_of(p, body, "sum", OP_ADD, group, p->of_values.groups, loaded(p, p->parts, at));
+}
+
+LocalId slice_total(Slices *p, Body *body)
+{
+	IterVar group = tiling_iter(&p->g, "group");
+	const Ix *at = group_of_row(p, iter(&p->g, group));
+	return fold_of(p, body, "total", OP_ADD, group, p->of_values.groups,
+		       loaded(p, p->totals_parts, at));
+}
+
+/* The sums of all groups. */
 static Block add_groups(Slices *p)
 {
 	Tiling *g = &p->g;
-	IterVar column = tiling_iter(g, "column"), group = tiling_iter(g, "group"),
-		other = tiling_iter(g, "group");
-	int64_t groups = p->of_values.groups;
-	const Ix *at = at_line(p, group_of_row(p, iter(g, group)), p->d->columns, iter(g, column));
+	IterVar column = tiling_iter(g, "column");
+	const Ix *slice = iter(g, p->slice);
 	Body body = {0}, first = {0};
-	LocalId sum = fold_of(p, &body, "sum", OP_ADD, group, groups, loaded(p, p->parts, at));
-	const Ix *to = at_line(p, own_row(p), p->d->columns, iter(g, column));
+	LocalId sum = slice_sum(p, &body, iter(g, column));
+	const Ix *to = place_of(p, slice, p->d->columns, iter(g, column));
 	push(p, &body, stmt_store(g->arena, p->sums, to, OP_NONE, read(p, sum)));
-	LocalId total = fold_of(p, &first, "total", OP_ADD, other, groups,
-				loaded(p, p->totals_parts, group_of_row(p, iter(g, other))));
-	push(p, &first, stmt_store(g->arena, p->totals, own_row(p), OP_NONE, read(p, total)));
+	LocalId total = slice_total(p, &first);
+	to = place_of(p, slice, 1, number(g, 0));
+	push(p, &first, stmt_store(g->arena, p->totals, to, OP_NONE, read(p, total)));
 	add(g, &body, if_below(g, iter(g, column), number(g, 1), body_block(&first)));
-	return loop_of(g, LOOP_BLOCK, column, p->d->columns, in_rows(p, body_block(&body)));
+	return loop_of(g, LOOP_BLOCK, column, p->d->columns, slice_rows(p, body_block(&body)));
 }
 
 /* ---- all ---- */
@@ -285,6 +312,6 @@ Block decode_slice(Slices *p)
 	add_barrier(g, &body);
 	add(g, &body, mix(p));
 	add_barrier(g, &body);
-	add(g, &body, add_groups(p));
+	add(g, &body, p->cut.blocks ? decode_merge(p) : add_groups(p));
 	return body_block(&body);
 }

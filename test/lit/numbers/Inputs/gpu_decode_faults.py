@@ -1,8 +1,11 @@
 """What is planted in the loops of attention in slices of keys, and races with nothing, makes other numbers: each of a list of edits
-must."""
+must. [cluster]: slices are blocks of a cluster."""
+import sys
+
 import numpy as np
 
 import gpu_faults
+from tsrlib import schedule
 
 PROGRAM = """dim keys
 input q : [2, 3 | 16]
@@ -22,11 +25,27 @@ FAULTS = [
     ("totals are not made smaller", r"exp\(tops1\[slice1\] - acc2\) \* parts\[", r"1 * parts["),
     ("the last slice is not added", r"round2\*16 \+ slice2 < floor\(\(keys \+ 63\)/64\)", r"round2*16 + slice2 + 1 < floor((keys + 63)/64)"),
 ]
+CLUSTER_FAULTS = [
+    ("a round less", r"for (round\d*) in 0\.\.\(floor\(\(keys \+ 511\)/512\)\)", r"for \1 in 0..(floor((keys + 510)/512))"),
+    ("a key less in the last slice", r"(round\d*\*512 \+ slice\d*\*64 \+ time\d*\*64 \+ group\d*) < keys", r"\1 + 1 < keys"),
+    ("keys behind the last one count", r"(local seen : f32 = )-inf", r"\g<1>0"),
+    ("what was summed is not made smaller", r"own_sums\[column, s\] \* factor\)", r"own_sums[column, s] * 1)"),
+    ("the total is not made smaller", r"own_totals\[column, s\] \* factor\)", r"own_totals[column, s] * 1)"),
+    ("the slice is not made smaller", r"\(sum \* factor1\)", r"(sum * 1)"),
+    ("the greatest so far is forgotten", r"max\(own_tops\[column, s\], y_top\[s\]\)", r"y_top[s]"),
+    ("a block's sums are not made smaller", r"exp\(tops2\[slice3\] - acc2\) \* parts1", r"1 * parts1"),
+    ("the last block is not added", r"(unroll slice3 in 0\.\.)8(\n *acc4)", r"\g<1>7\2"),
+    ("columns of another block", r"(parts1\[slice3\] = y_sums\[[^\n]*)rank\*2", r"\g<1>rank*1"),
+]
+cluster = "cluster" in sys.argv
+keys = 513 if cluster else 65
 rng = np.random.default_rng(1)
-q, k, v = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 16), (65, 2, 16), (65, 2, 16)))
-k[64:] *= 3
-v[64:] += 1
-scores = np.where(np.arange(65) < np.arange(3)[:, None] + 63, np.einsum("hsd,thd->hst", q, k), -np.inf).astype(np.float64)
+q, k, v = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 16), (keys, 2, 16), (keys, 2, 16)))
+k[keys - 1:] *= 3
+v[keys - 1:] += 1
+scores = np.where(np.arange(keys) < np.arange(3)[:, None] + keys - 2, np.einsum("hsd,thd->hst", q, k), -np.inf).astype(np.float64)
 weights = np.exp(scores - scores.max(-1, keepdims=True))
 want = np.einsum("hst,thd->hsd", weights / weights.sum(-1, keepdims=True), v)
-gpu_faults.find_all(PROGRAM, FAULTS, [65], [q, k, v], want)
+program = PROGRAM.replace("63", str(keys - 2))
+options = schedule("y: row_block s 3; block t 64; cluster t 8\n") if cluster else ()
+gpu_faults.find_all(program, CLUSTER_FAULTS if cluster else FAULTS, [keys], [q, k, v], want, options)

@@ -10,7 +10,7 @@ from tsrlib import SCRATCH, TSRC, Model
 
 
 def tsrc(*args):
-    run = subprocess.run([TSRC, "--target=cuda", *args], capture_output=True, text=True, check=False)
+    run = subprocess.run([TSRC, "--target=cuda:sm_90", *args], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -28,12 +28,12 @@ def library(loops, number):
     return ctypes.CDLL(made)
 
 
-def find_all(program, faults, dims, arrays, want):
+def find_all(program, faults, dims, arrays, want, options=()):
     """faults: (what it is, pattern, replacement). Says how many are found; stops at one that is not."""
     with open(path("a.tsr"), "w", encoding="utf8") as file:
         file.write(program)
-    text = tsrc("--dump=attention", "--stop=attention", path("a.tsr"))
-    model = Model(program)
+    text = tsrc("--dump=attention", "--stop=attention", *options, path("a.tsr"))
+    model = Model(program, list(options))
 
     def is_right(loops, number):
         model.library = library(loops, number)
