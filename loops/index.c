@@ -245,6 +245,21 @@ static const Ix *divide_terms(Program *program, const Ix *a, int64_t b)
 	return linear_ix(program, &sum);
 }
 
+/* What a constant b > 0 leaves of a, where it divides every coefficient; NULL: it does not. */
+static const Ix *remaining_terms(Program *program, const Ix *a, int64_t b)
+{
+	LinearTerm few[FEW_TERMS];
+	Linear sum = {.terms = {few, 0, FEW_TERMS}, .offset = size_const(program->sizes, 0)};
+	int64_t coef;
+	linear_add(program, &sum, a, size_const(program->sizes, 1));
+	for (size_t i = 0; i < sum.terms.n; i++)
+		if (!size_is_const(program->sizes, sum.terms.at[i].coef, &coef) || coef % b)
+			return NULL;
+	if (!size_is_const(program->sizes, sum.offset, &coef))
+		return NULL;
+	return ix_const(program->arena, program->sizes, coef % b < 0 ? coef % b + b : coef % b);
+}
+
 static const Ix *ix_quotient(Program *program, const Ix *a, const Ix *b)
 {
 	int64_t divisor;
@@ -260,13 +275,11 @@ static const Ix *ix_quotient(Program *program, const Ix *a, const Ix *b)
 
 static const Ix *ix_remainder(Program *program, const Ix *a, const Ix *b)
 {
-	int64_t x, divisor;
+	int64_t divisor;
 	if (b->kind == IX_SIZE && size_is_const(program->sizes, b->size, &divisor) && divisor > 0) {
-		if (divisor == 1)
-			return ix_const(program->arena, program->sizes, 0);
-		if (a->kind == IX_SIZE && size_is_const(program->sizes, a->size, &x))
-			return ix_const(program->arena, program->sizes,
-					x % divisor < 0 ? x % divisor + divisor : x % divisor);
+		const Ix *rest = remaining_terms(program, a, divisor);
+		if (rest)
+			return rest;
 	}
 	return ix_pair(program->arena, IX_MOD, a, b);
 }

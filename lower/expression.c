@@ -233,13 +233,56 @@ static const Value *scalar(const NodeReader *r, const Node *node)
 const Ix **expression_iters(const NodeReader *r, NodeId id, const Ix *const *axes)
 {
 	const Proj *proj = tables_proj(r->tables, id);
-	REQUIRE(proj && proj_is_plain(proj));
+	REQUIRE(proj && proj->npieces == 1);
 	const Access *result = &proj->pieces[0].result;
 	const Ix **by_iter = ARENA_ARRAY(r->program->arena, const Ix *, proj->niters + 1);
 	for (uint32_t i = 0; i < result->naxes; i++)
-		if (result->axes[i].nterms == 1)
-			by_iter[result->axes[i].terms[0].iter] = axes[i];
+		if (result->axes[i].nterms == 1) {
+			const IndexTerm *term = &result->axes[i].terms[0];
+			const Ix *step = ix_const(r->program->arena, r->program->sizes, term->coef);
+			by_iter[term->iter] = ix_binary(r->program, IX_DIV, axes[i], step);
+		}
 	return by_iter;
+}
+
+/* ---- elements some apart ---- */
+
+/* Is the index the axis's offset and a multiple of its step? NULL: it is, whatever iterators are; *never: it is not. */
+static const Value *phase_test(const NodeReader *r, const Index *index, const Ix *at, bool *never)
+{
+	Program *program = r->program;
+	int64_t step = index->nterms ? index->terms[0].coef : 1;
+	const Ix *rest =
+		ix_binary(program, IX_MOD, at, ix_const(program->arena, program->sizes, step));
+	if (step == 1 || rest->kind == IX_SIZE) {
+		*never |= step > 1 && !size_same(rest->size, index->offset);
+		return NULL;
+	}
+	const Value *ends[] = {
+		value_index(program->arena, DTYPE_I64, rest),
+		value_index(program->arena, DTYPE_I64, ix_size(program->arena, index->offset))};
+	return value_op(program->arena, OP_EQ, DTYPE_I64, ends, 2);
+}
+
+/* The one piece at an index an axis, or what the reduction begins with where no step writes. */
+static const Value *expression_of_element(const NodeReader *r, NodeId id, const Ix *const *axes)
+{
+	const Node *node = tables_node(r->tables, id);
+	const Piece *piece = &tables_proj(r->tables, id)->pieces[0];
+	Arena *arena = r->program->arena;
+	const Value *neutral =
+		value_const(arena, node->dtype, op_neutral(node_reduce_op(node), node->dtype));
+	const Value **tests = ARENA_ARRAY(arena, const Value *, piece->result.naxes + 1);
+	bool never = false;
+	for (uint32_t i = 0; i < piece->result.naxes; i++)
+		tests[i] = phase_test(r, &piece->result.axes[i], axes[i], &never);
+	if (never)
+		return neutral;
+	const Value *value = expression_of_piece(r, id, piece, expression_iters(r, id, axes));
+	for (uint32_t i = 0; i < piece->result.naxes; i++)
+		if (tests[i])
+			value = value_where(arena, tests[i], value, neutral);
+	return value;
 }
 
 const Value *expression_of_node(const NodeReader *r, NodeId id, const Ix *const *axes)
@@ -264,6 +307,5 @@ const Value *expression_of_node(const NodeReader *r, NodeId id, const Ix *const 
 		break;
 	default: break;
 	}
-	return expression_of_piece(r, id, &tables_proj(r->tables, id)->pieces[0],
-				   expression_iters(r, id, axes));
+	return expression_of_element(r, id, axes);
 }

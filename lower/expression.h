@@ -48,10 +48,11 @@ const Ix **expression_indices(const NodeReader *r, NodeId node, const Piece *pie
 /* What the operation makes of its operands at one point of the piece; `by_iter`: by IterId. */
 const Value *expression_of_piece(const NodeReader *r, NodeId node, const Piece *piece,
 				 const Ix *const *by_iter);
-/* The iterators of a plain projection at an index of the result. */
+/* The iterators of a plain projection at an index of the result; of one that writes every s-th element those of the
+ * element at it or before it. */
 const Ix **expression_iters(const NodeReader *r, NodeId node, const Ix *const *axes);
 /* The node at an index an axis. Requires: it is a number, a size, a scalar, a range, offsets, a stream, or its
- * projection is plain. */
+ * projection is plain, or writes every s-th element (fuse_phases.c): then one between is what the reduction begins with. */
 const Value *expression_of_node(const NodeReader *r, NodeId node, const Ix *const *axes);
 /* The integer that an index is read from, as an index. */
 const Ix *expression_as_index(Arena *arena, const Value *value);

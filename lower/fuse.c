@@ -104,7 +104,7 @@ static Reader reader_of(const Lower *lower, Use use)
 	}
 	bool index = node_kind_indexes(user->kind) && use.arg > 0;
 	reader.only_free = index || plan->root == NODE_NONE || user->kind == NODE_SORT;
-	bool owner = !plan->fused || proj_reduces(proj);
+	bool owner = !plan->fused || proj_reduces(proj) || !proj->surjective;
 	reader.space = owner ? proj_arg_space(lower->sizes, proj, use.arg) : plan->space;
 	if (owner)
 		reader.frame = owner_frame(lower, use);
@@ -233,6 +233,15 @@ static bool suits_its_operand(const Lower *lower, NodeId id)
 	       lower_node(lower, id)->nargs > 1;
 }
 
+/* Is it a function whose elements are written some apart, which no vectors are? */
+static bool is_written_strided(const Lower *lower, NodeId id)
+{
+	bool strided = false;
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++)
+		strided |= fuse_has_phases(lower, lower->uses[i].user);
+	return strided && lower->plan[id].cost >= OP_COST_FUNCTION;
+}
+
 /* Is it computed from indices and numbers alone, in few operations? */
 static bool reads_nothing(const Lower *lower, NodeId id, uint32_t depth)
 {
@@ -295,7 +304,7 @@ static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
 		return is_worth_repeating(lower, id, reader);
 	if (plan->nuses > 1 && reader->frame.owner == NODE_NONE)
 		return false;
-	if (suits_its_operand(lower, id))
+	if (suits_its_operand(lower, id) || is_written_strided(lower, id))
 		return false;
 	if (conversion_from_panels(lower, id) || unpacks_in_registers(lower, id))
 		return true;
@@ -331,7 +340,20 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 	return proj_computes_elements(proj) && proj_reduces(proj) &&
 	       reads_each_element(lower, id, reader) &&
 	       lower->plan[reader->root].reduction == NODE_NONE &&
-	       lower->plan[reader->root].nwindows == 0;
+	       lower->plan[reader->root].nwindows == 0 &&
+	       lower->plan[reader->root].phases == NODE_NONE;
+}
+
+/* Does it write every s-th element of what an elementwise root computes, as all that do in that root? */
+static bool is_phase(const Lower *lower, NodeId id, const Reader *reader)
+{
+	if (!fuse_has_phases(lower, id) || !reads_each_element(lower, id, reader) ||
+	    lower_node(lower, reader->root)->kind != NODE_POINTWISE ||
+	    lower_node(lower, reader->root)->target != NODE_NONE)
+		return false;
+	const NodePlan *root = &lower->plan[reader->root];
+	return root->reduction == NODE_NONE && root->nwindows == 0 &&
+	       (root->phases == NODE_NONE || fuse_same_phases(lower, id, root->phases));
 }
 
 /* Is it, beside other such sums, written out where an elementwise root reads it? A kernel finishes one sum
@@ -422,7 +444,12 @@ static void fuse(Lower *lower, NodeId id)
 			plan->cost = COST_FREE; /* in line, wherever it is read */
 	} else if (!lower_replays(lower) || is_asked_inside(lower, id, asked)) {
 		plan->terms = fuse_window_terms(lower, id);
-		if (is_epilogue(lower, id, &reader)) {
+		if (is_phase(lower, id, &reader)) {
+			NodePlan *root = &lower->plan[reader.root];
+			root->phases = root->phases == NODE_NONE ? id : root->phases;
+			plan->cost = COST_CHEAP; /* once, where it is read several times */
+			fuse_into(lower, id, &reader);
+		} else if (is_epilogue(lower, id, &reader)) {
 			lower->plan[reader.root].reduction = id;
 			fuse_into(lower, id, &reader);
 		} else if (is_window(lower, id, &reader)) {

@@ -167,7 +167,9 @@ static bool fills_first(const Lower *lower, NodeId id)
 	const Proj *proj = lower_proj(lower, id);
 	if (!proj || proj->linear || node->along.letter)
 		return false;
-	return node->kind == NODE_ARGMAX ? !proj->surjective : nest_needs_fill(lower, id);
+	return node->kind == NODE_ARGMAX
+		       ? !proj->surjective
+		       : nest_needs_fill(lower, id) && !nest_stores_between(lower, id);
 }
 
 /* What is aside is added where the target takes it in: -0 + 0 is 0, -0 + -0 is -0. */

@@ -3,7 +3,7 @@
  *
  *   decided   routine_plan.c of each routine, before any kernel; uses.c what a routine needs, and who
  *             uses it; fuse.c which nodes have a kernel, fuse_window.c which sums are written out inside
- *             others, shared.c those that members of a batch share, conversions.c operands of products
+ *             others, fuse_phases.c which are that write every s-th element, shared.c those that members of a batch share, conversions.c operands of products
  *             that are stored narrow; prepack.c, prepack_value.c what is made when the state is packed;
  *             halo.c, margins.c pictures that are made with margins
  *   values    gen.c a kernel's iterators, locals and choices; value.c a node's value at given indices,
@@ -15,7 +15,7 @@
  *             pack_operand.c, pad*.c operands that are copied first, inline_producer.c and computed
  *             there, drop_producer.c so that they have no kernel, nest_order.c loops as asked for;
  *             nest.c its code, nest_bounds.c bounds of loops, nest_border.c loops cut where windows leave
- *             an axis, nest_short.c, lanes*.c forms of sums
+ *             an axis, nest_phases.c loops whose steps are several elements, nest_short.c, lanes*.c forms of sums
  *   tiles     tile_plan.c whether and in which, tile_loops.c and tile_facts.h by which loops,
  *             tile_choose_*.c, tile_size.c, tile_cache.c, tile_read.c the rest, tile_copies.c what they
  *             fill first; tile.c their code, tile_one.c of one of them, tile_build.h what it is made
@@ -93,6 +93,7 @@ typedef struct NodePlan {
 	bool window;	   /* a sum of few terms, written out where the root reads it */
 	uint32_t nwindows; /* of a root: terms of those that are computed inside it */
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
+	NodeId phases; /* ... the first node that it computes of which every s-th element is written; NODE_NONE */
 	Frame frame;
 	uint32_t nuses, cost;
 	uint32_t panel_cost; /* of it on elements of panels; UINT32_MAX: it reads none, or more */

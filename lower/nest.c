@@ -33,10 +33,14 @@ static void emit_stores(Nest *nest)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
-static void emit_elements(Nest *nest, const LoopCut *cuts)
+static void emit_elements(Nest *nest, const NestPlan *plan)
 {
-	if (cuts)
-		nest_emit_borders(nest, cuts);
+	if (plan->cuts)
+		nest_emit_borders(nest, plan->cuts);
+	else if (nest->phases)
+		nest_emit_phases(nest);
+	else if (nest->root == nest->node && nest_stores_between(nest->gen->lower, nest->root))
+		nest_emit_between(nest);
 	else
 		emit_stores(nest);
 	nest_note_windows(nest);
@@ -132,7 +136,7 @@ static void emit_planned(Nest *nest, NestPlan *plan)
 		nest_note_sum(nest, plan->reduce, plan->order);
 	switch (plan->form) {
 	case NEST_TILES: break;
-	case NEST_STORES: emit_elements(nest, plan->cuts); break;
+	case NEST_STORES: emit_elements(nest, plan); break;
 	case NEST_LOCAL: emit_local_sum(nest, plan->reduce); break;
 	case NEST_ROWS: emit_row_sum(nest, plan->reduce); break;
 	case NEST_ROW_LOCAL: nest_emit_row(nest, plan->reduce, plan->lanes); break;
@@ -193,7 +197,7 @@ static void emit_nest(Gen *gen, const PlannedNest *planned)
 	Body before = gen->top;
 	gen->top = (Body){0};
 	begin_nest(&e, gen, planned);
-	if (e.nest.inner.n > 0 && steps_by_loops(&e.plan))
+	if (e.nest.inner.n > 0 && !e.nest.phases && steps_by_loops(&e.plan))
 		nest_values(&e.nest); /* with locals of the kernel */
 	emit_planned(&e.nest, &e.plan);
 	nest_note_names(&e.nest);

@@ -67,6 +67,7 @@ typedef struct Nest {
 	bool scattered;	    /* elements of a sum are met from several places of the loops */
 	bool batched;	    /* the result has batch axes, of whatever extents */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
+	int64_t *phases;    /* by IterId: elements along it in a step (nest_phases.c); NULL: one */
 	VEC(Merged) merged; /* (collapse.c) */
 	GuardedList guards;
 	const Ix **element; /* the result's index, an axis each */

@@ -10,6 +10,11 @@
  * (nest_border.c). `cuts`: of each loop. */
 void nest_emit_borders(Nest *nest, const LoopCut *cuts);
 
+/* The stores of one whose steps are several elements (nest_phases.c): of all phases; of one phase, with the
+ * neutral element at others. */
+void nest_emit_phases(Nest *nest);
+void nest_emit_between(Nest *nest);
+
 /* nest_bounds.c */
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);

@@ -57,12 +57,17 @@ static uint32_t count_elements(const Facts *f, size_t from)
 	return n;
 }
 
+/* A step of several elements goes on to the next where it moves an index by as many. */
 static SumRead read_of(const Facts *f, const Ix *ix)
 {
 	const Nest *nest = f->nest;
 	Size *by = ARENA_ARRAY(f->arena, Size, nest->nloops + 1);
-	for (uint32_t i = 0; i < nest->nloops; i++)
+	for (uint32_t i = 0; i < nest->nloops; i++) {
 		by[i] = ix_stride(nest->gen->program, ix, nest->loops[i].var);
+		if (nest->phases && !size_is_bad(by[i]) &&
+		    size_is(f->of.sizes, by[i], nest->phases[nest->loops[i].iter]))
+			by[i] = size_const(f->of.sizes, 1);
+	}
 	return (SumRead){by};
 }
 

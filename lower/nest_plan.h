@@ -48,6 +48,13 @@ void nest_plan(Nest *nest, NestPlan *plan);
  * the loops are final. */
 const LoopCut *nest_plan_borders(const Nest *nest);
 
+/* nest_phases.c: of a root that reads tensors of which every s-th element is written, sets how many elements a step is
+ * and shortens its loops; the values of all phases, together as one that is looked at. */
+void nest_find_phases(Nest *nest);
+const Value *nest_phases_value(Nest *nest);
+/* Does the kernel of a node that writes every s-th element store those between, too, in the same loops? */
+bool nest_stores_between(const Lower *lower, NodeId root);
+
 /* The sum as one expression, with indices that may be outside of their axes in `borders` where no ranges are known.
  * Requires: a window of few terms (fuse_window_terms). */
 const Value *nest_written_out(Nest *nest);

@@ -7,7 +7,7 @@
  * found.
  */
 #include "base/diag.h"
-#include "lower/nest.h"
+#include "lower/nest_plan.h"
 
 #include "lower/row_block.h"
 
@@ -101,6 +101,10 @@ static void number_loops(Nest *nest)
 		Loop *loop = &nest->loops[i];
 		loop->var = gen_iter(nest->gen, nest->proj->iters[loop->iter].name);
 		nest->by_iter[loop->iter] = ix_iter(nest->gen->arena, loop->var);
+		if (nest->phases)
+			nest->by_iter[loop->iter] =
+				ix_times(nest->gen->program, nest->by_iter[loop->iter],
+					 nest->phases[loop->iter]);
 	}
 }
 
@@ -111,6 +115,8 @@ static void build_values(Nest *nest)
 	Gen *gen = nest->gen;
 	number_loops(nest);
 	nest_values(nest);
+	if (nest->phases)
+		nest->value = nest_phases_value(nest);
 	nest->borders = gen->borders.at;
 	nest->nborders = gen->borders.n;
 	nest->epilogue = (SharedLocals){0};
@@ -160,6 +166,7 @@ void nest_set_up(Nest *nest)
 	nest->batched = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n > 0;
 	add_result(nest);
 	add_loops(nest, true);
+	nest_find_phases(nest);
 	collect_guards(nest);
 	nest_rebuild(nest);
 }

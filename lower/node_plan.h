@@ -57,6 +57,13 @@ ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice);
 enum { WINDOW_FEW = 32 };
 bool fuse_is_small_window(const Lower *lower, NodeId id);
 uint32_t fuse_window_terms(const Lower *lower, NodeId id);
+/* fuse_phases.c: does the node write elements some apart along axes that are as long as all phases together, each of
+ * them once? Do two such nodes of one shape so along the same axes? How many phases has an axis of one? Requires: it has phases,
+ * and the axis. */
+enum { PHASES_MOST = 8 };
+bool fuse_has_phases(const Lower *lower, NodeId id);
+bool fuse_same_phases(const Lower *lower, NodeId a, NodeId b);
+int64_t phases_of_axis(const Proj *proj, uint32_t axis);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 /* Gives margins to the buffers of the routine whose readers would copy them, once buffers are

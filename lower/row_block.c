@@ -29,8 +29,8 @@ static bool is_row_block_root(const Lower *lower, NodeId id)
 	const Proj *proj = lower_proj(lower, lower_nest_node(lower, id));
 	return plan->needed && !plan->fused && !plan->pre_check && !plan->mutated &&
 	       node->target == NODE_NONE && node_suits_nest(node) && node->kind != NODE_ZEROS &&
-	       proj && !proj->linear && plan->nwindows == 0 && proj_is_plain(proj) &&
-	       !proj_is_guarded(proj) &&
+	       proj && !proj->linear && plan->nwindows == 0 && plan->phases == NODE_NONE &&
+	       proj_is_plain(proj) && !proj_is_guarded(proj) &&
 	       lower->program->buffers.at[plan->buffer].routine == lower->tables.routine_id;
 }
 
