@@ -30,6 +30,7 @@ static void rewrite_tensors(Session *s, int pass)
 	static void run_##name(Session *s) { rewrite_tensors(s, PASS); }                 \
 	static void verify_##name(const Session *s) { tensor_verify(s->tensors[PASS]); } \
 	static void dump_##name(FILE *out, Session *s) { tensor_dump(out, s->tensors[PASS]); }
+TENSOR_PASS(adjoint, TENSOR_ADJOINT)
 TENSOR_PASS(sorted, TENSOR_SORTED)
 TENSOR_PASS(reassociate, TENSOR_REASSOCIATE)
 TENSOR_PASS(two_stage, TENSOR_TWO_STAGE)
@@ -316,6 +317,8 @@ const Stage pipeline[] = {
 	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes, false},
 	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards, false},
 	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj, false},
+	{"adjoint", "tensor", "gradients as operations", run_adjoint, verify_adjoint, dump_adjoint,
+	 false},
 	{"sorted", "tensor", "sorted elements read at the places of a sort that is there",
 	 run_sorted, verify_sorted, dump_sorted, false},
 	{"reassociate", "tensor", "products of several operands in pairs", run_reassociate,

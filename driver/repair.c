@@ -415,10 +415,11 @@ static void tell_places_once(Diags *diags)
 }
 
 /* No edit mends a limit: a program at it is as large as one may be. A scalar as a size is mended where it
- * is declared. */
+ * is declared, and other operands do not have the gradient that is missing. */
 static bool stays(DiagCode code)
 {
-	return code == E0236 || code == E0237 || code == E0305 || code == E0349 || code == E0351;
+	return code == E0913 || code == E0236 || code == E0237 || code == E0305 || code == E0349 ||
+	       code == E0351;
 }
 
 /* Trials are C strings. */

@@ -146,7 +146,7 @@ static void compare(void *of)
 	if (w->sums)
 		verify_sums(&emit, s->tensors[TENSOR_PASSES - 1]->inference, w->out, 1);
 	else
-		verify_run(&emit, naive, s->inference, w->out, 1);
+		verify_run(&emit, naive, s->tensors[TENSOR_ADJOINT]->inference, w->out, 1);
 }
 
 SessionStatus session_compare(Session *s, FILE *report, bool sums)

@@ -9,6 +9,7 @@
 #include "frontend/build.h"
 #include "frontend/eval.h"
 #include "frontend/forms.h"
+#include "frontend/gradient.h"
 #include "frontend/indexing.h"
 #include "frontend/joined.h"
 #include "frontend/letter_size.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frontend/eval.h"
+#include "frontend/gradient.h"
 #include "frontend/inside.h"
 #include "frontend/late_dims.h"
 #include "frontend/nodes.h"
@@ -93,6 +94,8 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	settle_all(b);
 	if (b->diags->nerrors == 0)
 		routines_finish(b);
+	if (b->diags->nerrors == 0)
+		gradients_check(b);
 	if (b->diags->nerrors == 0 && b->graph->routines.n > 0)
 		warn_unused(b, ast);
 	return b->graph;

@@ -18,12 +18,12 @@ static const char *const kind_names[] = {
 	[NODE_BLOCK] = "block",		[NODE_STACK] = "stack",	    [NODE_ARGMAX] = "argmax",
 	[NODE_GATHER] = "gather",	[NODE_RESHAPE] = "reshape", [NODE_UNIFORMS] = "uniforms",
 	[NODE_RANDOM] = "random",	[NODE_SCATTER] = "scatter", [NODE_CUMULATE] = "cumulate",
-	[NODE_SORT] = "sort",		[NODE_JOINED] = "joined",
+	[NODE_SORT] = "sort",		[NODE_JOINED] = "joined",   [NODE_GRADIENT] = "gradient",
 };
 
 const char *node_kind_name(NodeKind kind)
 {
-	REQUIRE(kind <= NODE_JOINED);
+	REQUIRE(kind <= NODE_GRADIENT);
 	return kind_names[kind];
 }
 

@@ -167,9 +167,19 @@ typedef enum NodeKind {
 	NODE_SCATTER, /* operand 0 into elements at the indices that the others hold; reduce folds */
 	/* Along one axis of the operand of a unary specification, `along.letter`: */
 	NODE_CUMULATE, /* at each place, `reduce` of the elements up to it */
-	NODE_SORT,  /* in order, or their places; topk: the first of them, along another letter */
-	NODE_JOINED /* the same elements in storage order: spec joins axes on one side, (h d) */
+	NODE_SORT,   /* in order, or their places; topk: the first of them, along another letter */
+	NODE_JOINED, /* the same elements in storage order: spec joins axes on one side, (h d) */
+	/* operand 0's gradient with respect to operand 1, in operand 1's shape; operand 2, of operand 0's
+	 * shape: the gradient with respect to operand 0, where that is not one number. It has no index map:
+	 * tensor/adjoint.c makes operations of it. */
+	NODE_GRADIENT
 } NodeKind;
+
+/* Does a kind of node have an index map? Leaves and gradients have none. */
+static inline bool node_kind_has_map(NodeKind kind)
+{
+	return kind >= NODE_POINTWISE && kind != NODE_GRADIENT;
+}
 
 /* Does an element of the operand become so many neighbours in storage order, of a shape that is its
  * own? 0: other indices relate them. */
@@ -247,6 +257,7 @@ typedef struct Node {
 	bool clear;
 	uint32_t loop;	       /* among graph.loops: the innermost one that computes it anew */
 	uint32_t carried;      /* ZEROS: 1 + its place among graph.carried; 0: it has none */
+	bool stops;	       /* POINTWISE id: no gradient goes through it */
 	bool exact;	       /* an assignment that does not broadcast its operand */
 	/* an initialiser's assignment: each element follows from its own place in numbers, sizes, constants,
 	 * parameters and random numbers, so that it is computed without other memory */

@@ -27,18 +27,39 @@ static bool check_operation(Checker *c)
 	       check_writes(c);
 }
 
-/* An assignment has its target's shape, what stands in an initialiser its parameter's. */
-static void check_same_shape(Checker *c, NodeId other, const char *what)
+static bool same_shape(Checker *c, NodeId one, NodeId other)
 {
-	const Shape *a = &c->inference->shapes[c->id], *b = &c->inference->shapes[other];
+	const Shape *a = &c->inference->shapes[one], *b = &c->inference->shapes[other];
 	bool same = true;
 	for (int k = 0; k < ROW_KINDS && same; k++) {
 		same = a->rows[k].n == b->rows[k].n;
 		for (uint32_t i = 0; i < a->rows[k].n && same; i++)
 			same = holds_equal(c, a->rows[k].axes[i].size, b->rows[k].axes[i].size);
 	}
-	if (!same)
+	return same;
+}
+
+/* An assignment has its target's shape, what stands in an initialiser its parameter's. */
+static void check_same_shape(Checker *c, NodeId other, const char *what)
+{
+	if (!same_shape(c, c->id, other))
 		check_fail(c, "its shape is not that of %s", what);
+}
+
+/* It has the shape of what it is taken with respect to, and its direction that of what it is taken of, which is one
+ * number where there is none. */
+static void check_gradient(Checker *c)
+{
+	const Node *node = c->node;
+	if (c->proj) {
+		check_fail(c, "a gradient has a projection");
+		return;
+	}
+	check_same_shape(c, node->args[1], "what it is taken with respect to");
+	if (node->nargs == 2 && shape_naxes(&c->inference->shapes[node->args[0]]) > 0)
+		check_fail(c, "it is taken of several numbers");
+	if (node->nargs == 3 && !same_shape(c, node->args[0], node->args[2]))
+		check_fail(c, "its direction has another shape than what it is taken of");
 }
 
 const char *check_node(Checker *c, NodeId id)
@@ -48,7 +69,9 @@ const char *check_node(Checker *c, NodeId id)
 	c->proj = c->inference->projs[id];
 	c->why = NULL;
 	c->nbeyond = sizes_nbeyond(c->sizes);
-	if (!is_leaf(c->node->kind))
+	if (c->node->kind == NODE_GRADIENT)
+		check_gradient(c);
+	else if (!is_leaf(c->node->kind))
 		check_operation(c);
 	else if (c->proj)
 		check_fail(c, "a leaf has a projection");

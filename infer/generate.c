@@ -12,6 +12,7 @@
  *   gather                  A_output = size, C_output; C_input = A_input, C_batch = B_batch
  *   reshape                 product of A's axes = product of C's
  *   joined axes             as a specification: each joined axis = product of its letters
+ *   gradient of y to x      C = x; of a direction c: c = y
  *   numbers of words        4 * product of A's axes = product of C's
  *
  * Nodes without operands: generate_leaf.c; specifications: generate_spec.c.
@@ -217,6 +218,14 @@ static void generate_gather(Solver *s, NodeId id)
 	s->rows[id][ROW_OUTPUT] = rest;
 }
 
+/* The shape of operand 1; a direction has that of operand 0. */
+static void generate_gradient(Solver *s, NodeId id)
+{
+	memcpy(s->rows[id], arg_rows(s, id, 1), sizeof s->rows[id]);
+	for (int k = 0; k < ROW_KINDS && s->graph->nodes.at[id].nargs > 2; k++)
+		rows_equal(s, id, 2, (RowKind)k, arg_rows(s, id, 2)[k], arg_rows(s, id, 0)[k]);
+}
+
 /* uniform(seed): the seed is one cell, the shape is that of the uses, or of the parameter that it
  * initialises. */
 static void generate_random(Solver *s, NodeId id)
@@ -366,6 +375,7 @@ static void generate_node(Solver *s, NodeId id)
 		else
 			generate_gather(s, id);
 		break;
+	case NODE_GRADIENT: generate_gradient(s, id); break;
 	case NODE_RANDOM: generate_random(s, id); break;
 	case NODE_UNIFORMS:
 	case NODE_RESHAPE: generate_reshape(s, id); break;

@@ -112,9 +112,23 @@ static void check_param(Solver *s, const Inference *inference, NodeId id)
 	}
 }
 
-static bool is_operation(NodeKind kind)
+/* A gradient is taken of one number, unless it has a direction. */
+static void check_gradients(const Inference *inference, Diags *diags)
 {
-	return kind >= NODE_POINTWISE;
+	const Graph *graph = inference->graph;
+	for (NodeId id = 0; id < graph->nodes.n; id++) {
+		const Node *node = graph_node(graph, id);
+		if (node->kind != NODE_GRADIENT || !node->used || node->nargs > 2 ||
+		    shape_naxes(&inference->shapes[node->args[0]]) == 0)
+			continue;
+		const char *shape = shape_text(graph->arena, inference->sizes,
+					       &inference->shapes[node->args[0]]);
+		Span span = node->arg_spans[0];
+		const char *y = source_text(diags->sources, graph->arena, span);
+		diag(diags, E0352, span, "a gradient is of one number, and this is %s", shape);
+		diag_fix(diags, span, arena_printf(graph->arena, "sum(%s)", y),
+			 "of the sum of its elements there is one");
+	}
 }
 
 /* After conflicts: what can be known without them. */
@@ -242,9 +256,10 @@ static Inference *infer(const Graph *graph, Arena *perm, Diags *diags, const Inf
 		check_order(inference, perm, diags->sources, options->shuffle);
 	if (!inference->complete)
 		return inference;
+	check_gradients(inference, diags);
 	warn_chosen(inference, diags);
 	for (NodeId id = 0; id < graph->nodes.n; id++) {
-		if (!graph->nodes.at[id].used || !is_operation(graph->nodes.at[id].kind))
+		if (!graph->nodes.at[id].used || !node_kind_has_map(graph->nodes.at[id].kind))
 			continue;
 		inference->projs[id] = proj_derive(inference, id, perm, diags);
 		margins_add(inference, id, perm);

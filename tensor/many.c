@@ -15,7 +15,7 @@ enum { TREE_MOST = 12 };
 typedef uint32_t Set; /* of operands */
 
 typedef struct Many {
-	Split *split;
+	Rebuild *split;
 	const Node *node; /* its operands are new numbers */
 	Reassociation *s;
 	Set all;
@@ -146,7 +146,7 @@ static bool suits(const Reassociation *s)
 	       !s->old->linear && s->old->niters <= SPLIT_ITERS;
 }
 
-bool many_add(Split *g, NodeId id, const Node *node)
+bool many_add(Rebuild *g, NodeId id, const Node *node)
 {
 	Reassociation s = {.program = g->program,
 			   .id = id,

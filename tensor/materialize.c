@@ -162,7 +162,7 @@ static Proj *moving_proj(const Materialize *e, const Access *to, const Access *f
 }
 
 /* The elements of a node, of new numbers, that the operand's axes say, in other axes. */
-static NodeId add_copy(Split *g, const Materialize *e, const Access *access, NodeId of,
+static NodeId add_copy(Rebuild *g, const Materialize *e, const Access *access, NodeId of,
 		       const char *prefix)
 {
 	const Node *operand = &g->graph->nodes.at[of];
@@ -197,7 +197,7 @@ static Proj *with_access(const TensorProgram *program, const Proj *old, uint32_t
 enum { TRANSPOSED_LEAST = 2048 }; /* elements: of fewer no copy is in the state */
 
 /* What a node of new numbers is, before it was cast. */
-static NodeId before_cast(const Split *g, NodeId id)
+static NodeId before_cast(const Rebuild *g, NodeId id)
 {
 	const Node *node = &g->graph->nodes.at[id];
 	return node->kind == NODE_CAST ? node->args[0] : id;
@@ -205,7 +205,7 @@ static NodeId before_cast(const Split *g, NodeId id)
 
 /* The operand's access of what a node of new numbers only reads in other axes, or as a wider type; false: it is no such
  * node. */
-static bool access_through(const Split *g, const Materialize *e, NodeId id, Access *through)
+static bool access_through(const Rebuild *g, const Materialize *e, NodeId id, Access *through)
 {
 	const Node *node = &g->graph->nodes.at[id];
 	const Proj *proj = g->inference->projs[id];
@@ -229,7 +229,7 @@ static bool access_through(const Split *g, const Materialize *e, NodeId id, Acce
 
 /* Is the operand a parameter that is stored as another type than it is computed in? Others are computed when the state
  * is packed. */
-static bool is_stored_narrow(const Split *g, NodeId id)
+static bool is_stored_narrow(const Rebuild *g, NodeId id)
 {
 	const Node *node = &g->graph->nodes.at[before_cast(g, id)];
 	return node->kind == NODE_PARAM && dtype_wide(node->dtype) != node->dtype;
@@ -308,7 +308,7 @@ static Access columns_last(const Materialize *e, int64_t col)
 
 /* Copies the parameter of which the operand has elements, in its order or another, with the columns last, and casts
  * the copy where the operand is a cast; false: there is no such parameter, or its rows lie along the columns. */
-static bool transpose(Split *g, Materialize *e, int64_t col, NodeId *operand, Access *access)
+static bool transpose(Rebuild *g, Materialize *e, int64_t col, NodeId *operand, Access *access)
 {
 	const Node cast = g->graph->nodes.at[*operand];
 	NodeId from = before_cast(g, *operand);
@@ -330,7 +330,7 @@ static bool transpose(Split *g, Materialize *e, int64_t col, NodeId *operand, Ac
 /* ---- both ---- */
 
 /* Writes an operand out where that is better, and says how it is read then. */
-static bool write_out(Split *g, Materialize *e, int64_t col, NodeId *operand, Access *access)
+static bool write_out(Rebuild *g, Materialize *e, int64_t col, NodeId *operand, Access *access)
 {
 	if (suits(e, e->node->dtype)) {
 		*access = expanded(e);
@@ -342,7 +342,7 @@ static bool write_out(Split *g, Materialize *e, int64_t col, NodeId *operand, Ac
 
 /* The iterator of the columns of a product that reads the operation, where an operand is a parameter of a type of
  * storage; -1: there is none. */
-static int64_t column_iter(const Split *g, NodeId id, const Node *node, const Proj *proj)
+static int64_t column_iter(const Rebuild *g, NodeId id, const Node *node, const Proj *proj)
 {
 	bool narrow = false;
 	for (uint32_t arg = 0; arg < node->nargs; arg++)
@@ -352,7 +352,7 @@ static int64_t column_iter(const Split *g, NodeId id, const Node *node, const Pr
 	return axis < 0 ? -1 : axis_iter(&e, &proj->pieces[0].result, (uint32_t)axis);
 }
 
-Proj *materialize_args(Split *g, NodeId id, Node *node)
+Proj *materialize_args(Rebuild *g, NodeId id, Node *node)
 {
 	const TensorProgram *program = g->program;
 	Proj *proj = program->inference->projs[id];

@@ -16,10 +16,11 @@ typedef struct Multiplicand {
 Multiplicand multiplicand_operand(const Reassociation *s, const Node *node, uint32_t arg);
 /* A node that is the product of two, with the letters `between` as its axes: those of the result's batch axes, then
  * those of the result, and of the sum in the order of `sums` or, where that is NULL, of their numbers. */
-Multiplicand multiply_two(Split *g, const Reassociation *s, const Node *node, const Multiplicand *a,
-		   const Multiplicand *b, Letters between, const Access *sums);
+Multiplicand multiply_two(Rebuild *g, const Reassociation *s, const Node *node,
+			  const Multiplicand *a, const Multiplicand *b, Letters between,
+			  const Access *sums);
 /* The product of two that is all of it. */
-void multiply_last(Split *g, const Reassociation *s, const Node *node, const Multiplicand *a,
-		  const Multiplicand *b);
+void multiply_last(Rebuild *g, const Reassociation *s, const Node *node, const Multiplicand *a,
+		   const Multiplicand *b);
 
 #endif

@@ -82,8 +82,9 @@ static Between make_between(const Reassociation *s, Letters letters, const Acces
 
 /* ---- the graph ---- */
 
-Multiplicand multiply_two(Split *g, const Reassociation *s, const Node *node, const Multiplicand *a,
-			  const Multiplicand *b, Letters between, const Access *sums)
+Multiplicand multiply_two(Rebuild *g, const Reassociation *s, const Node *node,
+			  const Multiplicand *a, const Multiplicand *b, Letters between,
+			  const Access *sums)
 {
 	Between made = make_between(s, between, sums);
 	const Access *args[] = {&a->access, &b->access};
@@ -96,7 +97,7 @@ Multiplicand multiply_two(Split *g, const Reassociation *s, const Node *node, co
 			      made.access};
 }
 
-void multiply_last(Split *g, const Reassociation *s, const Node *node, const Multiplicand *a,
+void multiply_last(Rebuild *g, const Reassociation *s, const Node *node, const Multiplicand *a,
 		   const Multiplicand *b)
 {
 	const Access *args[] = {&a->access, &b->access};
@@ -113,7 +114,7 @@ Multiplicand multiplicand_operand(const Reassociation *s, const Node *node, uint
 	return (Multiplicand){node->args[arg], s->piece->args[arg]};
 }
 
-bool reassociate_add(Split *g, NodeId id, const Node *node)
+bool reassociate_add(Rebuild *g, NodeId id, const Node *node)
 {
 	Reassociation s = {.program = g->program,
 			   .id = id,

@@ -81,7 +81,7 @@ static Access read_at(const TensorProgram *program, const Proj *proj)
 	return access;
 }
 
-bool sorted_add(Split *g, NodeId id, Node *node)
+bool sorted_add(Rebuild *g, NodeId id, Node *node)
 {
 	const TensorProgram *program = g->program;
 	const Proj *proj = tensor_proj(program, id);

@@ -1,17 +1,12 @@
 /* Passes that make several nodes of one, each by a rewrite of its own: sorted elements, products of
  * several operands, reductions, and elementwise operations over a short last axis.
  *
- * Nodes are inserted, so all get new numbers (routines, projections and shapes; what lowering does
- * not read stays as it is: other lists, a parameter's `initial`, letters).
+ * Nodes are inserted, so all get new numbers (tensor/rebuild.h).
  */
 #include "tensor/split.h"
 #include "tensor/passes.h"
 
 #include <string.h>
-
-enum {
-	ARGS_MOST = 3
-}; /* of an elementwise operation, each of which may be one more node, or two of two */
 
 /* ---- projections ---- */
 
@@ -78,23 +73,7 @@ Proj *split_proj(const TensorProgram *program, const Proj *old, const Access *re
 
 /* ---- nodes ---- */
 
-static NodeId add_node(Split *g, Node node, Shape shape, Proj *proj, Margins *margins)
-{
-	NodeId id = (NodeId)g->graph->nodes.n++;
-	g->graph->nodes.at[id] = node;
-	g->inference->shapes[id] = shape;
-	g->inference->projs[id] = proj;
-	g->inference->margins[id] = margins;
-	return id;
-}
-
-static NodeId made(Split *g, NodeId id)
-{
-	PUSH(g->program->arena, g->program->made, id);
-	return id;
-}
-
-static Node with_args(const Split *g, const Node *of, const NodeId *args, uint32_t nargs)
+static Node with_args(const Rebuild *g, const Node *of, const NodeId *args, uint32_t nargs)
 {
 	Node node = *of;
 	node.args = ARENA_ARRAY(g->program->arena, NodeId, nargs);
@@ -105,8 +84,8 @@ static Node with_args(const Split *g, const Node *of, const NodeId *args, uint32
 	return node;
 }
 
-NodeId split_first(Split *g, const Node *node, const char *prefix, const NodeId *args,
-		  uint32_t nargs, Shape shape, Proj *proj)
+NodeId split_first(Rebuild *g, const Node *node, const char *prefix, const NodeId *args,
+		   uint32_t nargs, Shape shape, Proj *proj)
 {
 	Node first = with_args(g, node, args, nargs);
 	first.name =
@@ -114,124 +93,41 @@ NodeId split_first(Split *g, const Node *node, const char *prefix, const NodeId 
 	first.target = first.packs = NODE_NONE;
 	first.acc = OP_NONE;
 	first.clear = false;
-	return made(g, add_node(g, first, shape, proj, NULL));
+	return rebuild_make(g, first, shape, proj);
 }
 
-void split_last(Split *g, NodeId id, const Node *node, const NodeId *args, uint32_t nargs,
-	       Proj *proj)
+void split_last(Rebuild *g, NodeId id, const Node *node, const NodeId *args, uint32_t nargs,
+		Proj *proj)
 {
-	g->now[id] = made(g, add_node(g, with_args(g, node, args, nargs),
-				      *tensor_shape(g->program, id), proj,
-				      g->program->inference->margins[id]));
+	Node last = with_args(g, node, args, nargs);
+	rebuild_same(g, id, &last, proj);
+	PUSH(g->program->arena, g->program->made, g->now[id]);
 }
 
-static NodeId now(const Split *g, NodeId old) { return old == NODE_NONE ? old : g->now[old]; }
-
-static NodeId *all_now(const Split *g, const NodeId *old, uint32_t n)
-{
-	NodeId *ids = ARENA_ARRAY(g->program->arena, NodeId, n + 1);
-	for (uint32_t i = 0; i < n; i++)
-		ids[i] = now(g, old[i]);
-	return ids;
-}
-
-static Node renumbered(const Split *g, const Node *old)
-{
-	Node node = *old;
-	node.args = all_now(g, old->args, old->nargs);
-	node.target = now(g, old->target);
-	node.like = now(g, old->like);
-	node.packs = now(g, old->packs);
-	return node;
-}
-
-static void add_same(Split *g, NodeId id, const Node *node, Proj *proj)
-{
-	const Inference *inference = g->program->inference;
-	g->now[id] = add_node(g, *node, inference->shapes[id], proj, inference->margins[id]);
-}
-
-static bool materialize_add(Split *g, NodeId id, Node *node)
+static bool materialize_add(Rebuild *g, NodeId id, Node *node)
 {
 	Proj *proj = materialize_args(g, id, node);
 	if (proj == tensor_proj(g->program, id))
 		return false;
-	add_same(g, id, node, proj);
-	made(g, g->now[id]);
+	rebuild_same(g, id, node, proj);
+	PUSH(g->program->arena, g->program->made, g->now[id]);
 	return true;
 }
 
 /* Makes of a node, whose own references are new numbers, several; false: it stays one. */
 typedef struct SplitRewrite {
 	bool (*may)(const Node *node); /* is it one of those that are looked at? */
-	bool (*add)(Split *g, NodeId id, Node *node);
+	bool (*add)(Rebuild *g, NodeId id, Node *node);
 } SplitRewrite;
 
-static void add_old(Split *g, const SplitRewrite *rewrite, NodeId id)
+static void add_old(Rebuild *g, const SplitRewrite *rewrite, NodeId id)
 {
-	Node node = renumbered(g, tensor_node(g->program, id));
+	Node node = rebuild_renumbered(g, id);
 	if (g->initial[id] || !rewrite->may(&node) || !rewrite->add(g, id, &node))
-		add_same(g, id, &node, g->program->inference->projs[id]);
+		rebuild_same(g, id, &node, g->program->inference->projs[id]);
 }
 
-/* ---- the graph ---- */
-
-static void loops_now(Split *g, const Graph *old)
-{
-	Arena *arena = g->program->arena;
-	g->graph->loops.at = ARENA_ARRAY(arena, GraphLoop, old->loops.n + 1);
-	g->graph->carried.at = ARENA_ARRAY(arena, Carried, old->carried.n + 1);
-	for (size_t i = 0; i < old->loops.n; i++) {
-		g->graph->loops.at[i] = old->loops.at[i];
-		g->graph->loops.at[i].until = now(g, old->loops.at[i].until);
-	}
-	for (size_t i = 0; i < old->carried.n; i++) {
-		const Carried *carried = &old->carried.at[i];
-		g->graph->carried.at[i] = (Carried){now(g, carried->tensor), now(g, carried->first),
-						    now(g, carried->step), carried->whole};
-	}
-}
-
-static Routine routine_now(const Split *g, const Routine *old)
-{
-	Routine routine = *old;
-	routine.inputs = all_now(g, old->inputs, old->ninputs);
-	routine.params = all_now(g, old->params, old->nparams);
-	routine.outputs = all_now(g, old->outputs, old->noutputs);
-	routine.order = all_now(g, old->order, old->norder);
-	return routine;
-}
-
-static Split split_new(TensorProgram *program)
-{
-	size_t n = 1;
-	for (NodeId id = 0; id < program->graph->nodes.n; id++) {
-		uint32_t nargs = program->graph->nodes.at[id].nargs;
-		bool product = nargs > ARGS_MOST && program->graph->nodes.at[id].kind == NODE_SPEC;
-		n += 1 + (product ? nargs : ARGS_MOST + 1);
-	}
-	Split g = {.program = program,
-		     .graph = ARENA_NEW(program->arena, Graph),
-		     .inference = ARENA_NEW(program->arena, Inference)};
-	*g.graph = *program->graph;
-	*g.inference = *program->inference;
-	g.graph->nodes.at = ARENA_ARRAY(program->arena, Node, n);
-	g.graph->nodes.n = 0;
-	g.inference->graph = g.graph;
-	g.inference->shapes = ARENA_ARRAY(program->arena, Shape, n);
-	g.inference->projs = ARENA_ARRAY(program->arena, Proj *, n);
-	g.inference->margins = ARENA_ARRAY(program->arena, Margins *, n);
-	g.now = ARENA_ARRAY(program->scratch, NodeId, n);
-	g.initial = ARENA_ARRAY(program->scratch, bool, n);
-	for (uint32_t i = program->graph->init.norder; i-- > 0;) {
-		NodeId id = program->graph->init.order[i];
-		const Node *node = &program->graph->nodes.at[id];
-		g.initial[id] |= node->elementwise;
-		for (uint32_t k = 0; k < node->nargs && g.initial[id]; k++)
-			g.initial[node->args[k]] = true;
-	}
-	return g;
-}
+/* ---- all of them ---- */
 
 /* Is there a node that it may be for? */
 static bool may_split(const Graph *graph, const SplitRewrite *rewrite)
@@ -247,19 +143,12 @@ static bool split_nodes(TensorProgram *program, const SplitRewrite *rewrite)
 	const Graph *old = program->graph;
 	if (!may_split(old, rewrite))
 		return false;
-	Split g = split_new(program);
+	Rebuild g = rebuild_start(program);
 	for (NodeId id = 0; id < old->nodes.n; id++)
 		add_old(&g, rewrite, id);
 	if (program->made.n == 0)
 		return false;
-	g.graph->routines.at = ARENA_ARRAY(program->arena, Routine, old->routines.n + 1);
-	for (size_t i = 0; i < old->routines.n; i++)
-		g.graph->routines.at[i] = routine_now(&g, &old->routines.at[i]);
-	g.graph->init = routine_now(&g, &old->init);
-	loops_now(&g, old);
-	g.graph->params.at = all_now(&g, old->params.at, (uint32_t)old->params.n);
-	program->graph = g.graph;
-	program->inference = g.inference;
+	rebuild_end(&g);
 	return true;
 }
 
@@ -273,7 +162,7 @@ static bool is_product_of_several(const Node *node)
 static bool is_of_one(const Node *node) { return node->kind == NODE_SPEC && node->nargs == 1; }
 static bool is_elementwise(const Node *node) { return node->kind == NODE_POINTWISE; }
 
-static bool product_add(Split *g, NodeId id, Node *node)
+static bool product_add(Rebuild *g, NodeId id, Node *node)
 {
 	return reassociate_add(g, id, node) || many_add(g, id, node);
 }

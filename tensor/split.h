@@ -2,39 +2,31 @@
 #ifndef TSR_TENSOR_SPLIT_H
 #define TSR_TENSOR_SPLIT_H
 
-#include "tensor/tensor.h"
+#include "tensor/rebuild.h"
 
 enum { SPLIT_ITERS = 64 }; /* at most, in a projection */
-
-typedef struct Split {
-	TensorProgram *program;
-	Graph *graph;
-	Inference *inference;
-	NodeId *now; /* by old number: the new one */
-	bool *initial; /* by old number: it is of an initialiser that is elementwise, and stays as it is */
-} Split;
 
 /* A projection of one piece: iterators of `old`, of at most SPLIT_ITERS, as the accesses mention
  * them; those that the result does not have are reduced. What else it says is the caller's. */
 Proj *split_proj(const TensorProgram *program, const Proj *old, const Access *result,
 		const Access *const *args, uint32_t nargs);
 /* A node like one of new numbers, called PREFIX_name, that is no assignment: its number. */
-NodeId split_first(Split *g, const Node *node, const char *prefix, const NodeId *args,
-		  uint32_t nargs, Shape shape, Proj *proj);
+NodeId split_first(Rebuild *g, const Node *node, const char *prefix, const NodeId *args,
+		   uint32_t nargs, Shape shape, Proj *proj);
 /* What stands for the old node `id`: the same with other operands. */
-void split_last(Split *g, NodeId id, const Node *node, const NodeId *args, uint32_t nargs,
-	       Proj *proj);
+void split_last(Rebuild *g, NodeId id, const Node *node, const NodeId *args, uint32_t nargs,
+		Proj *proj);
 
 /* reassociate_split.c, two_stage.c: the node, whose own references are new numbers, as two; false: it stays
  * one. */
-bool reassociate_add(Split *g, NodeId id, const Node *node);
+bool reassociate_add(Rebuild *g, NodeId id, const Node *node);
 /* many.c: of more than three operands, as products of two. */
-bool many_add(Split *g, NodeId id, const Node *node);
-bool two_stage_add(Split *g, NodeId id, Node *node);
+bool many_add(Rebuild *g, NodeId id, const Node *node);
+bool two_stage_add(Rebuild *g, NodeId id, Node *node);
 /* sorted.c: sorted elements as those that are read at the places that another node has; false: none has them. */
-bool sorted_add(Split *g, NodeId id, Node *node);
+bool sorted_add(Rebuild *g, NodeId id, Node *node);
 /* materialize.c: of an elementwise operation, operands that are better written out are; its projection.
  */
-Proj *materialize_args(Split *g, NodeId id, Node *node);
+Proj *materialize_args(Rebuild *g, NodeId id, Node *node);
 
 #endif

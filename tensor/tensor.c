@@ -5,6 +5,7 @@
 #include <string.h>
 
 const TensorPass tensor_passes[TENSOR_PASSES] = {
+	[TENSOR_ADJOINT] = {"adjoint", adjoint_gradients},
 	[TENSOR_SORTED] = {"sorted", sorted_elements},
 	[TENSOR_REASSOCIATE] = {"reassociate", reassociate_products},
 	[TENSOR_TWO_STAGE] = {"two_stage", two_stage_reductions},

@@ -42,6 +42,7 @@ typedef struct TensorPass {
 
 /* In the order in which they run. */
 enum {
+	TENSOR_ADJOINT,
 	TENSOR_SORTED,
 	TENSOR_REASSOCIATE,
 	TENSOR_TWO_STAGE,

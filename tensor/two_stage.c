@@ -133,7 +133,7 @@ static Shape shape_between(const TwoStage *s, Access *access)
 	return shape;
 }
 
-bool two_stage_add(Split *g, NodeId id, Node *node)
+bool two_stage_add(Rebuild *g, NodeId id, Node *node)
 {
 	TwoStage s = {.program = g->program, .id = id, .old = tensor_proj(g->program, id)};
 	Access between;

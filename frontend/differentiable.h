@@ -1,0 +1,21 @@
+/* Through which operands of which operations a gradient goes. */
+#ifndef TSR_FRONTEND_DIFFERENTIABLE_H
+#define TSR_FRONTEND_DIFFERENTIABLE_H
+
+#include "frontend/graph.h"
+
+/* Has the derivative of a node's elements with respect to those of operand `arg` other values than 0? Not where
+ * either is no float, where the operand is a place or a condition, or where a step function or `stop` makes
+ * it one of 0. Requires: arg is an operand of the node. */
+bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg);
+/* What of the node has no gradient yet, in words that follow "through"; NULL: it has one. What is written in steps
+ * (NODE_ZEROS) is such wherever a gradient reaches it; others are where they depend on what it is taken with respect
+ * to. */
+const char *node_lacks_gradient(const Graph *graph, NodeId id);
+/* The nodes up to `last` through which the gradient of `y` goes to one of some others, by number: *reached has
+ * those that y depends on, *path those of them that depend on some of `to`, which y itself does where it is one. Both
+ * belong to the arena. */
+void gradient_paths(const Graph *graph, Arena *arena, NodeId y, const NodeId *to, size_t nto,
+		    bool **reached, bool **path);
+
+#endif

@@ -1,0 +1,211 @@
+/* Gradients: their nodes, and what is checked of them when the routines are known. */
+#include "frontend/differentiable.h"
+#include "frontend/eval.h"
+#include "frontend/gradient.h"
+#include "frontend/nodes.h"
+
+/* ---- operands ---- */
+
+/* The operand as a tensor of floats; NODE_NONE after an error. */
+static NodeId float_node(Build *b, Value value, const char *what)
+{
+	NodeId id = value_to_node(b, value);
+	if (id == NODE_NONE)
+		return id;
+	node_settle(b, id, DTYPE_NONE);
+	Dtype dtype = node_dtype(b, id);
+	if (dtype_is_float(dtype))
+		return id;
+	diag(b->diags, E0258, value.span, "%s is %s: integers have no gradient", what,
+	     dtype_name(dtype));
+	return NODE_NONE;
+}
+
+/* What a gradient is taken with respect to: a tensor that has a place in the program. */
+static NodeId variable(Build *b, Value value)
+{
+	if (value.kind != VALUE_NUMBER && value.kind != VALUE_SIZE)
+		return float_node(b, value, "what a gradient is taken with respect to");
+	diag(b->diags, E0258, value.span,
+	     "a gradient is taken with respect to a tensor, and this is %s",
+	     value_describe(&value));
+	return NODE_NONE;
+}
+
+static Value gradient_node(Build *b, const AstExpr *call, NodeId y, Value x, NodeId c)
+{
+	NodeId to = variable(b, x);
+	if (to == NODE_NONE)
+		return value_error();
+	NodeId id = node_new(b, NODE_GRADIENT, call->span, call->args[0]->span);
+	NodeId args[3] = {y, to, c};
+	Span spans[3] = {call->args[1]->span, x.span, call->args[call->nargs - 1]->span};
+	node_set_args(b, id, args, spans, c == NODE_NONE ? 2 : 3);
+	graph_node(b->graph, id)->dtype = dtype_wide(node_dtype(b, to));
+	return value_node(id, call->span);
+}
+
+/* One for each tensor of a tuple, or for the one. */
+static Value gradients(Build *b, const AstExpr *call, NodeId y, NodeId c)
+{
+	Value x = eval(b, call->args[2]);
+	if (x.kind == VALUE_ERROR || y == NODE_NONE)
+		return value_error();
+	if (x.kind != VALUE_TUPLE)
+		return gradient_node(b, call, y, x, c);
+	Value *items = ARENA_ARRAY(b->arena, Value, x.nitems + 1);
+	for (uint32_t i = 0; i < x.nitems; i++) {
+		items[i] = gradient_node(b, call, y, x.items[i], c);
+		if (items[i].kind == VALUE_ERROR)
+			return items[i];
+	}
+	return value_results(items, x.nitems, call->span);
+}
+
+static NodeId of_what(Build *b, const AstExpr *call)
+{
+	Value y = eval(b, call->args[1]);
+	return y.kind == VALUE_ERROR ? NODE_NONE : float_node(b, y, "what a gradient is taken of");
+}
+
+Value gradient_of(Build *b, const AstExpr *call)
+{
+	return gradients(b, call, of_what(b, call), NODE_NONE);
+}
+
+Value gradient_product(Build *b, const AstExpr *call)
+{
+	NodeId y = of_what(b, call), c = eval_node(b, call->args[3]);
+	if (y == NODE_NONE || c == NODE_NONE)
+		return value_error();
+	return gradients(b, call, y,
+			 node_cast(b, c, dtype_wide(node_dtype(b, y)), call->args[3]->span));
+}
+
+Value gradient_stop(Build *b, const AstExpr *call)
+{
+	NodeId x = eval_node(b, call->args[1]);
+	if (x == NODE_NONE)
+		return value_error();
+	node_settle(b, x, DTYPE_NONE);
+	NodeId id = node_pointwise(b, OP_ID, &x, &call->args[1]->span, 1, call->span,
+				   call->args[0]->span);
+	if (id != NODE_NONE)
+		graph_node(b->graph, id)->stops = true;
+	return value_node(id, call->span);
+}
+
+/* ---- what is checked ---- */
+
+/* The gradients that routines use of the same tensor. */
+typedef struct Group {
+	const Graph *graph;
+	NodeId y;
+	VEC(NodeId) of, to; /* gradients, and what each is taken with respect to */
+	bool *reached, *path;
+} Group;
+
+static void warn_zero(Build *b, const Group *group, size_t i)
+{
+	const Node *gradient = graph_node(b->graph, group->of.at[i]);
+	diag(b->diags, W0205, gradient->arg_spans[1],
+	     "this gradient is 0: what it is taken of does not depend on this");
+	diag_note(b->diags, gradient->arg_spans[0], "what it is taken of");
+	for (NodeId id = group->y + 1; id-- > 0;) {
+		const Node *node = graph_node(b->graph, id);
+		for (uint32_t arg = 0; group->reached[id] && arg < node->nargs; arg++) {
+			bool *on, *path;
+			if (node_passes_gradient(b->graph, id, arg))
+				continue;
+			gradient_paths(b->graph, b->arena, node->args[arg], &group->to.at[i], 1,
+				       &on, &path);
+			if (path[node->args[arg]]) {
+				diag_note(b->diags, node->span, "no gradient goes through this");
+				return;
+			}
+		}
+	}
+}
+
+static bool refuse_path(Build *b, const Group *group, Span span, const char *through)
+{
+	diag(b->diags, E0913, span, "a gradient through %s is not supported yet", through);
+	diag_note(b->diags, graph_node(b->graph, group->of.at[0])->span, "the gradient");
+	return false;
+}
+
+/* The step that writes an operand of the node before what the gradient is taken of is there; NODE_NONE: none does. The
+ * operand would be read again as it is then. */
+static NodeId written_between(const Build *b, NodeId id, NodeId y)
+{
+	const Node *node = graph_node(b->graph, id);
+	for (NodeId step = id + 1; step < y; step++)
+		for (uint32_t arg = 0; arg < node->nargs; arg++)
+			if (graph_node(b->graph, step)->target == node->args[arg])
+				return step;
+	return NODE_NONE;
+}
+
+static bool writes_any(const Build *b, NodeId y)
+{
+	for (NodeId id = 0; id < y; id++)
+		if (graph_node(b->graph, id)->target != NODE_NONE)
+			return true;
+	return false;
+}
+
+/* False after an error. */
+static bool check_path(Build *b, const Group *group)
+{
+	bool writes = writes_any(b, group->y);
+	for (NodeId id = group->y + 1; id-- > 0;) {
+		const Node *node = graph_node(b->graph, id);
+		bool counts = group->path[id] ? node->nargs > 0
+					      : group->reached[id] && node->kind == NODE_ZEROS;
+		const char *lacks = counts ? node_lacks_gradient(b->graph, id) : NULL;
+		NodeId step = counts && writes ? written_between(b, id, group->y) : NODE_NONE;
+		if (step != NODE_NONE) {
+			refuse_path(b, group, node->span,
+				    "what reads a tensor that a step then writes");
+			diag_note(b->diags, graph_node(b->graph, step)->span, "the step");
+			return false;
+		}
+		if (lacks)
+			return refuse_path(b, group, node->span, lacks);
+	}
+	return true;
+}
+
+static void check_group(Build *b, Group *group)
+{
+	gradient_paths(b->graph, b->arena, group->y, group->to.at, group->to.n, &group->reached,
+		       &group->path);
+	b->work += group->y;
+	bool good = check_path(b, group);
+	for (size_t i = 0; good && i < group->of.n; i++)
+		if (group->to.at[i] > group->y || !group->reached[group->to.at[i]])
+			warn_zero(b, group, i);
+}
+
+void gradients_check(Build *b)
+{
+	bool *done = ARENA_ARRAY(b->arena, bool, b->graph->nodes.n + 1);
+	for (NodeId id = 0; id < b->graph->nodes.n; id++) {
+		const Node *first = graph_node(b->graph, id);
+		Group group = {.graph = b->graph};
+		if (first->kind != NODE_GRADIENT || !first->used || done[id])
+			continue;
+		group.y = first->args[0];
+		for (NodeId other = id; other < b->graph->nodes.n; other++) {
+			const Node *node = graph_node(b->graph, other);
+			if (node->kind != NODE_GRADIENT || !node->used || node->args[0] != group.y)
+				continue;
+			done[other] = true;
+			PUSH(b->arena, group.of, other);
+			PUSH(b->arena, group.to, node->args[1]);
+		}
+		if (!limits_hold(b, first->span))
+			return;
+		check_group(b, &group);
+	}
+}

@@ -1,0 +1,20 @@
+/* Gradients in expressions: grad(y, x), vjp(y, x, c), stop(x).
+ *
+ *   grad(y, x)    of one number y, in the shape of x
+ *   vjp(y, x, c)  of y in the direction c, which has y's shape: grad(sum(y .* stop(c)), x)
+ *   stop(x)       x, which counts as a constant for gradients
+ */
+#ifndef TSR_FRONTEND_GRADIENT_H
+#define TSR_FRONTEND_GRADIENT_H
+
+#include "frontend/build.h"
+
+/* As eval, for calls of these forms. Requires: as many arguments as frontend/forms.def has. */
+Value gradient_of(Build *b, const AstExpr *call);
+Value gradient_product(Build *b, const AstExpr *call);
+Value gradient_stop(Build *b, const AstExpr *call);
+/* Of the gradients that routines use, once each: those that go through what has none yet are errors, those of
+ * what does not depend on x warnings, as they are 0. */
+void gradients_check(Build *b);
+
+#endif

@@ -1,0 +1,84 @@
+/* Gradients as operations, private to tensor/.
+ *
+ *   adjoint of a node   the gradient of y with respect to it, in its shape: the sum of what its readers give
+ *   what a reader gives its own adjoint under the reader's projection with the slots of result and operand
+ *                       exchanged, times the derivative of the reader's operation
+ */
+#ifndef TSR_TENSOR_ADJOINT_H
+#define TSR_TENSOR_ADJOINT_H
+
+#include "frontend/differentiable.h"
+#include "tensor/rebuild.h"
+
+/* Gradients of one tensor in one direction, while they become operations. All numbers of nodes are old ones but
+ * those in `of`. */
+typedef struct Adjoint {
+	Rebuild *g;
+	/* by node: its adjoint so far, a new number, of the node's shape or one number for all elements; NODE_NONE:
+	 * nothing was given yet */
+	NodeId *of;
+	const bool *path; /* by node: it depends on what gradients are taken with respect to */
+	bool *chosen; /* by node: its adjoint is 0 where `where` takes the other side, whatever the node is there */
+	/* the reader that gives: */
+	NodeId id;
+	const Node *node;
+	const Proj *proj;
+} Adjoint;
+
+/* A tensor of a new number, and which of its elements a point of a product space reads. */
+typedef struct Read {
+	NodeId node;
+	const Access *access;
+} Read;
+
+/* The points of the reader's product space, or those of its result alone, as a shape. */
+typedef struct Space {
+	Shape shape;
+	const Access *own; /* the element of such a tensor that belongs to a point */
+} Space;
+
+/* ---- adjoint_make.c ---- */
+
+/* One number of a type. */
+Read adjoint_number(const Adjoint *a, double number, Dtype dtype);
+/* Is it that number, whatever the point? */
+bool adjoint_is_number(const Adjoint *a, Read read, double number);
+/* What the reader reads as operand `arg`, what it makes, and its adjoint. Requires: one piece. */
+Read adjoint_operand(const Adjoint *a, uint32_t arg);
+Read adjoint_result(const Adjoint *a);
+Read adjoint_given(const Adjoint *a);
+Space adjoint_result_space(const Adjoint *a);
+/* All iterators of the first piece, the reduced ones too. */
+Space adjoint_whole_space(const Adjoint *a);
+/* An operation at each point of the space, of floats but where `op` gives truth. */
+Read adjoint_apply(const Adjoint *a, const Space *space, Op op, const Read *args, uint32_t nargs);
+/* The element `places` elements before it in the order of the reduced iterators of the first piece, as a number. */
+Read adjoint_place(const Adjoint *a);
+/* A node like `like`, of these operands, in a shape: elements `result` of it, at each point of the reader's first
+ * piece. Requires: OPERANDS_MOST operands at most. */
+NodeId adjoint_node(const Adjoint *a, const Node *like, const Shape *shape, const Access *result,
+		    const Read *args, uint32_t nargs);
+/* Operand `arg` is given that at each point, which is added up where several points read one element.
+ * Requires: one piece. */
+void adjoint_give(const Adjoint *a, uint32_t arg, Read read);
+/* The reader's adjoint in the reader's shape, also where one number stood for all of it. */
+void adjoint_spread(const Adjoint *a);
+/* A tensor of a shape whose elements are all one number, a node of a new number. */
+NodeId adjoint_fill(const Adjoint *a, const Shape *shape, NodeId number);
+/* Operand `arg` is given a node of a new number. Requires: the node has the operand's shape, or is one number. */
+void adjoint_add(const Adjoint *a, uint32_t arg, NodeId node);
+/* Operand `arg` is given the product of these under the exchanged projection: the reader's adjoint and its other
+ * operands, or the adjoint alone. Requires: without `others`, an operation that copies or adds up one operand. */
+void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others);
+
+/* ---- derivative.c ---- */
+
+/* Gives each operand of an elementwise operation its part. */
+void adjoint_of_elementwise(const Adjoint *a);
+
+/* ---- adjoint_rules.c ---- */
+
+/* Gives each operand of the reader its part. */
+void adjoint_rule(const Adjoint *a);
+
+#endif

@@ -1,0 +1,460 @@
+/* Operations that gradients are made of, and their projections. */
+#include "infer/project.h"
+#include "tensor/adjoint.h"
+
+#include <string.h>
+
+/* ---- projections ---- */
+
+typedef struct Side { /* of one piece */
+	const Access *result;
+	const Access *const *args;
+} Side;
+
+/* A projection under construction, with iterators of another. An iterator that some pieces reduce and others do not is
+ * two. */
+typedef struct Making {
+	const Adjoint *a;
+	Proj *proj;
+	IterId *now; /* by old iterator, twice: as the result has it, and reduced; UINT32_MAX: none */
+} Making;
+
+static Arena *arena_of(const Adjoint *a) { return a->g->program->arena; }
+
+static IterId iter_now(Making *m, Piece *piece, IterId old, bool reduced)
+{
+	IterId *iter = &m->now[2 * old + reduced];
+	if (*iter == UINT32_MAX) {
+		*iter = m->proj->niters++;
+		m->proj->iters[*iter] = m->a->proj->iters[old];
+		m->proj->iters[*iter].reduced = reduced;
+	}
+	for (uint32_t i = 0; i < piece->niters; i++)
+		if (piece->iters[i] == *iter)
+			return *iter;
+	return piece->iters[piece->niters++] = *iter;
+}
+
+static bool in_access(const Access *access, IterId iter)
+{
+	for (uint32_t i = 0; i < access->naxes; i++)
+		for (uint32_t t = 0; t < access->axes[i].nterms; t++)
+			if (access->axes[i].terms[t].iter == iter)
+				return true;
+	return false;
+}
+
+static Access access_now(Making *m, Piece *piece, const Access *old, const Access *result)
+{
+	Arena *arena = arena_of(m->a);
+	Access access = {true, ARENA_ARRAY(arena, Index, old->naxes + 1), old->naxes};
+	for (uint32_t i = 0; i < old->naxes; i++) {
+		Index *index = &access.axes[i];
+		*index = old->axes[i];
+		index->terms = ARENA_ARRAY(arena, IndexTerm, index->nterms + 1);
+		for (uint32_t t = 0; t < index->nterms; t++) {
+			index->terms[t] = old->axes[i].terms[t];
+			IterId iter = index->terms[t].iter;
+			index->terms[t].iter = iter_now(m, piece, iter, !in_access(result, iter));
+		}
+	}
+	return access;
+}
+
+static void add_factors(Making *m)
+{
+	const Proj *old = m->a->proj;
+	Arena *arena = arena_of(m->a);
+	m->proj->factors = ARENA_ARRAY(arena, Factor, m->proj->niters + 1);
+	for (uint32_t f = 0; f < old->nfactors; f++) {
+		Factor *factor = &m->proj->factors[m->proj->nfactors];
+		factor->iters = ARENA_ARRAY(arena, IterId, 2 * old->factors[f].niters);
+		for (uint32_t i = 0; i < 2 * old->factors[f].niters; i++) {
+			IterId iter = m->now[2 * old->factors[f].iters[i / 2] + i % 2];
+			if (iter != UINT32_MAX)
+				factor->iters[factor->niters++] = iter;
+		}
+		m->proj->nfactors += factor->niters > 0;
+	}
+}
+
+static Proj *make_proj(const Adjoint *a, const Shape *shape, const Side *sides, uint32_t npieces,
+		       uint32_t nargs)
+{
+	Arena *arena = arena_of(a);
+	size_t most = 2 * (size_t)a->proj->niters + 1;
+	Making m = {a, ARENA_NEW(arena, Proj), ARENA_ARRAY(arena, IterId, most)};
+	memset(m.now, 0xff, most * sizeof *m.now);
+	*m.proj = (Proj){.nargs = nargs, .npieces = npieces};
+	m.proj->iters = ARENA_ARRAY(arena, Iter, most);
+	m.proj->pieces = ARENA_ARRAY(arena, Piece, npieces + 1);
+	for (uint32_t p = 0; p < npieces; p++) {
+		Piece *piece = &m.proj->pieces[p];
+		piece->iters = ARENA_ARRAY(arena, IterId, most);
+		piece->args = ARENA_ARRAY(arena, Access, nargs + 1);
+		piece->result = access_now(&m, piece, sides[p].result, sides[p].result);
+		for (uint32_t i = 0; i < nargs; i++)
+			piece->args[i] = access_now(&m, piece, sides[p].args[i], sides[p].result);
+	}
+	add_factors(&m);
+	project_facts(a->g->program->sizes, shape, m.proj);
+	return m.proj;
+}
+
+/* ---- nodes ---- */
+
+static Sym name_of(const Adjoint *a, const Node *node)
+{
+	return node->name ? sym_printf(a->g->graph->symbols, "grad_%s", node->name) : NULL;
+}
+
+/* What is like the reader, and no assignment. */
+static Node plain_node(const Adjoint *a, NodeKind kind, Op op, Dtype dtype)
+{
+	return (Node){.kind = kind,
+		      .op = op,
+		      .reduce = OP_NONE,
+		      .dtype = dtype,
+		      .span = a->node->span,
+		      .op_span = a->node->op_span,
+		      .site = a->node->site,
+		      .like = NODE_NONE,
+		      .packs = NODE_NONE,
+		      .target = NODE_NONE,
+		      .acc = OP_NONE,
+		      .used = true};
+}
+
+static NodeId add_node(const Adjoint *a, Node node, const Shape *shape, Proj *proj,
+		       const NodeId *args, uint32_t nargs)
+{
+	node.args = ARENA_ARRAY(arena_of(a), NodeId, nargs + 1);
+	memcpy(node.args, args, nargs * sizeof *args);
+	node.nargs = nargs;
+	NodeId id = rebuild_make(a->g, node, *shape, proj);
+	if (proj)
+		margins_add(a->g->inference, id, arena_of(a));
+	return id;
+}
+
+NodeId adjoint_node(const Adjoint *a, const Node *like, const Shape *shape, const Access *result,
+		    const Read *args, uint32_t nargs)
+{
+	NodeId ids[OPERANDS_MOST];
+	const Access *accesses[OPERANDS_MOST];
+	REQUIRE(nargs <= OPERANDS_MOST);
+	for (uint32_t i = 0; i < nargs; i++) {
+		ids[i] = args[i].node;
+		accesses[i] = args[i].access;
+	}
+	Side side = {result, accesses};
+	return add_node(a, *like, shape, make_proj(a, shape, &side, 1, nargs), ids, nargs);
+}
+
+/* ---- what points read ---- */
+
+static const Access *no_axes(const Adjoint *a)
+{
+	Access *access = ARENA_NEW(arena_of(a), Access);
+	*access = (Access){.present = true};
+	return access;
+}
+
+/* Is it one number, which stands for all elements of an adjoint? */
+static bool is_uniform(const Adjoint *a, NodeId node)
+{
+	return shape_naxes(&a->g->inference->shapes[node]) == 0;
+}
+
+Read adjoint_number(const Adjoint *a, double number, Dtype dtype)
+{
+	Node node = plain_node(a, NODE_NUMBER, OP_NONE, dtype);
+	node.number = number;
+	node.integer = (int64_t)number;
+	node.is_integer = (double)node.integer == number;
+	NodeId id = rebuild_add(a->g, node, (Shape){0}, NULL, NULL);
+	return (Read){id, no_axes(a)};
+}
+
+bool adjoint_is_number(const Adjoint *a, Read read, double number)
+{
+	const Node *node = graph_node(a->g->graph, read.node);
+	return node->kind == NODE_NUMBER && node->number == number;
+}
+
+Read adjoint_operand(const Adjoint *a, uint32_t arg)
+{
+	return (Read){a->g->now[a->node->args[arg]], &a->proj->pieces[0].args[arg]};
+}
+
+Read adjoint_result(const Adjoint *a)
+{
+	return (Read){a->g->now[a->id], &a->proj->pieces[0].result};
+}
+
+Read adjoint_given(const Adjoint *a)
+{
+	Read given = {a->of[a->id], &a->proj->pieces[0].result};
+	if (is_uniform(a, given.node))
+		given.access = no_axes(a);
+	return given;
+}
+
+Space adjoint_result_space(const Adjoint *a)
+{
+	return (Space){*tensor_shape(a->g->program, a->id), &a->proj->pieces[0].result};
+}
+
+Space adjoint_whole_space(const Adjoint *a)
+{
+	Arena *arena = arena_of(a);
+	const Piece *piece = &a->proj->pieces[0];
+	Access *own = ARENA_NEW(arena, Access);
+	Space space = {.own = own};
+	Row *row = &space.shape.rows[ROW_OUTPUT];
+	row->axes = ARENA_ARRAY(arena, Axis, piece->niters + 1);
+	row->n = piece->niters;
+	*own = (Access){true, ARENA_ARRAY(arena, Index, piece->niters + 1), piece->niters};
+	for (uint32_t i = 0; i < piece->niters; i++) {
+		IndexTerm *term = ARENA_NEW(arena, IndexTerm);
+		*term = (IndexTerm){piece->iters[i], 1};
+		row->axes[i] = (Axis){.size = a->proj->iters[piece->iters[i]].extent};
+		own->axes[i] = (Index){.terms = term,
+				       .nterms = 1,
+				       .offset = size_const(a->g->program->sizes, 0),
+				       .gather = -1};
+	}
+	return space;
+}
+
+Read adjoint_place(const Adjoint *a)
+{
+	const Piece *piece = &a->proj->pieces[0];
+	Space whole = adjoint_whole_space(a);
+	Access *access = ARENA_NEW(arena_of(a), Access);
+	Shape shape = {0};
+	Row *row = &shape.rows[ROW_OUTPUT];
+	row->axes = ARENA_ARRAY(arena_of(a), Axis, piece->niters + 1);
+	*access = (Access){true, ARENA_ARRAY(arena_of(a), Index, piece->niters + 1), 0};
+	for (uint32_t i = 0; i < piece->niters; i++)
+		if (a->proj->iters[piece->iters[i]].reduced) {
+			row->axes[row->n++] = whole.shape.rows[ROW_OUTPUT].axes[i];
+			access->axes[access->naxes++] = whole.own->axes[i];
+		}
+	Node node = plain_node(a, NODE_OFFSETS, OP_NONE, DTYPE_I32);
+	return (Read){rebuild_add(a->g, node, shape, NULL, NULL), access};
+}
+
+/* ---- elementwise ---- */
+
+static Dtype dtype_of(const Adjoint *a, Read read)
+{
+	return dtype_wide(graph_node(a->g->graph, read.node)->dtype);
+}
+
+static Read applied(const Adjoint *a, const Space *space, Node node, const Read *args,
+		    uint32_t nargs)
+{
+	return (Read){adjoint_node(a, &node, &space->shape, space->own, args, nargs), space->own};
+}
+
+Read adjoint_apply(const Adjoint *a, const Space *space, Op op, const Read *args, uint32_t nargs)
+{
+	Read operands[3];
+	Dtype dtypes[3], dtype = dtype_of(a, args[nargs - 1]);
+	memcpy(operands, args, nargs * sizeof *args);
+	if (op == OP_WHERE && dtype_of(a, args[0]) != dtype)
+		operands[0] = applied(a, space, plain_node(a, NODE_CAST, OP_NONE, dtype), args, 1);
+	for (uint32_t i = 0; i < nargs; i++)
+		dtypes[i] = dtype;
+	return applied(a, space,
+		       plain_node(a, NODE_POINTWISE, op, op_result_dtype(op, dtypes, (int)nargs)),
+		       operands, nargs);
+}
+
+/* ---- what operands are given ---- */
+
+static bool same_shape(const Shape *a, const Shape *b)
+{
+	bool same = shape_naxes(a) == shape_naxes(b);
+	for (uint32_t i = 0; same && i < shape_naxes(a); i++)
+		same = size_same(shape_axis(a, i)->size, shape_axis(b, i)->size);
+	return same;
+}
+
+static Proj *shape_proj(const Adjoint *a, const Shape *shape, uint32_t nargs, const bool *alone)
+{
+	Arena *arena = arena_of(a);
+	uint32_t n = shape_naxes(shape);
+	Sizes *sizes = a->g->program->sizes;
+	Proj *proj = ARENA_NEW(arena, Proj);
+	Piece *piece = ARENA_NEW(arena, Piece);
+	*proj = (Proj){.iters = ARENA_ARRAY(arena, Iter, n + 1),
+		       .niters = n,
+		       .factors = ARENA_ARRAY(arena, Factor, n + 1),
+		       .nfactors = n,
+		       .pieces = piece,
+		       .npieces = 1,
+		       .nargs = nargs,
+		       .injective = true,
+		       .surjective = true};
+	*piece = (Piece){.iters = ARENA_ARRAY(arena, IterId, n + 1),
+			 .niters = n,
+			 .result = {true, ARENA_ARRAY(arena, Index, n + 1), n},
+			 .args = ARENA_ARRAY(arena, Access, nargs + 1)};
+	for (IterId i = 0; i < n; i++) {
+		IndexTerm *term = ARENA_NEW(arena, IndexTerm);
+		*term = (IndexTerm){i, 1};
+		proj->iters[i] = (Iter){sym_printf(a->g->graph->symbols, "i%u", i),
+					shape_axis(shape, i)->size, false, a->node->span};
+		piece->iters[i] = i;
+		proj->factors[i] = (Factor){&piece->iters[i], 1};
+		piece->result.axes[i] = (Index){
+			.terms = term, .nterms = 1, .offset = size_const(sizes, 0), .gather = -1};
+	}
+	for (uint32_t i = 0; i < nargs; i++)
+		piece->args[i] = alone[i] ? *no_axes(a) : piece->result;
+	return proj;
+}
+
+/* Elements of one shape, one by one; one number stands for all of them. */
+static NodeId over_shape(const Adjoint *a, Node node, const Shape *shape, const NodeId *args,
+			 uint32_t nargs)
+{
+	bool alone[2];
+	for (uint32_t i = 0; i < nargs; i++)
+		alone[i] = is_uniform(a, args[i]);
+	return add_node(a, node, shape, shape_proj(a, shape, nargs, alone), args, nargs);
+}
+
+NodeId adjoint_fill(const Adjoint *a, const Shape *shape, NodeId number)
+{
+	Dtype dtype = graph_node(a->g->graph, number)->dtype;
+	return over_shape(a, plain_node(a, NODE_POINTWISE, OP_ID, dtype), shape, &number, 1);
+}
+
+void adjoint_add(const Adjoint *a, uint32_t arg, NodeId node)
+{
+	NodeId to = a->node->args[arg], *sum = &a->of[to];
+	const Node *operand = tensor_node(a->g->program, to);
+	const Shape *shape = tensor_shape(a->g->program, to);
+	Dtype dtype = dtype_wide(operand->dtype);
+	if (graph_node(a->g->graph, node)->dtype != dtype)
+		node = over_shape(a, plain_node(a, NODE_CAST, OP_NONE, dtype), shape, &node, 1);
+	if (*sum == NODE_NONE) {
+		*sum = node;
+		return;
+	}
+	Node add = plain_node(a, NODE_POINTWISE, OP_ADD, dtype);
+	add.name = name_of(a, operand);
+	*sum = over_shape(a, add, shape, (NodeId[]){*sum, node}, 2);
+}
+
+void adjoint_spread(const Adjoint *a)
+{
+	NodeId *given = &a->of[a->id];
+	const Shape *shape = tensor_shape(a->g->program, a->id);
+	if (is_uniform(a, *given) && shape_naxes(shape) > 0)
+		*given = adjoint_fill(a, shape, *given);
+}
+
+/* Are all iterators of the result in the operand, or, with `others`, in another: what is given once a point is then
+ * counted as often as there are points? */
+static bool counts_points(const Adjoint *a, uint32_t arg, bool others)
+{
+	for (uint32_t p = 0; p < a->proj->npieces; p++) {
+		const Piece *piece = &a->proj->pieces[p];
+		for (uint32_t i = 0; piece->args[arg].present && i < piece->niters; i++) {
+			bool there = in_access(&piece->args[arg], piece->iters[i]);
+			for (uint32_t k = 0; others && k < a->node->nargs; k++)
+				there |= in_access(&piece->args[k], piece->iters[i]);
+			if (!there)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Sums, or one element each. */
+static Node sum_node(const Adjoint *a, uint32_t arg, Op op, Dtype dtype)
+{
+	Node node = plain_node(a, NODE_SPEC, op, dtype);
+	node.reduce = OP_ADD;
+	node.name = name_of(a, tensor_node(a->g->program, a->node->args[arg]));
+	return node;
+}
+
+void adjoint_give(const Adjoint *a, uint32_t arg, Read read)
+{
+	const Access *to = &a->proj->pieces[0].args[arg];
+	const Shape *shape = tensor_shape(a->g->program, a->node->args[arg]);
+	const Node *node = graph_node(a->g->graph, read.node);
+	bool same = proj_same_access(to, read.access) &&
+		    same_shape(shape, &a->g->inference->shapes[read.node]);
+	Node sum = sum_node(a, arg, OP_ID, node->dtype);
+	if (is_uniform(a, read.node) && !same && !counts_points(a, arg, false)) {
+		read.node = adjoint_fill(a, tensor_shape(a->g->program, a->id), read.node);
+		read.access = &a->proj->pieces[0].result;
+	}
+	same |= is_uniform(a, read.node);
+	adjoint_add(a, arg, same ? read.node : adjoint_node(a, &sum, shape, to, &read, 1));
+}
+
+/* The adjoint, which is left out of a product where it is 1, and the other operands. */
+static uint32_t exchanged_args(const Adjoint *a, uint32_t arg, bool others, NodeId *ids,
+			       uint32_t *from)
+{
+	uint32_t n = 0;
+	bool one = adjoint_is_number(a, adjoint_given(a), 1);
+	if (!others || !one || a->node->nargs == 1) {
+		from[n] = UINT32_MAX;
+		ids[n++] = a->of[a->id];
+	}
+	for (uint32_t i = 0; others && i < a->node->nargs; i++)
+		if (i != arg) {
+			from[n] = i;
+			ids[n++] = a->g->now[a->node->args[i]];
+		}
+	return n;
+}
+
+/* The pieces that read the operand, exchanged. */
+static Side *exchanged_sides(const Adjoint *a, uint32_t arg, const uint32_t *from, uint32_t nargs,
+			     uint32_t *npieces)
+{
+	Arena *arena = arena_of(a);
+	bool uniform = is_uniform(a, a->of[a->id]);
+	Side *sides = ARENA_ARRAY(arena, Side, a->proj->npieces + 1);
+	*npieces = 0;
+	for (uint32_t p = 0; p < a->proj->npieces; p++) {
+		const Piece *piece = &a->proj->pieces[p];
+		if (!piece->args[arg].present)
+			continue;
+		const Access **args = ARENA_ARRAY(arena, const Access *, nargs + 1);
+		for (uint32_t i = 0; i < nargs; i++)
+			args[i] = from[i] != UINT32_MAX ? &piece->args[from[i]]
+				  : uniform		? no_axes(a)
+							: &piece->result;
+		sides[(*npieces)++] = (Side){&piece->args[arg], args};
+	}
+	return sides;
+}
+
+void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others)
+{
+	NodeId ids[OPERANDS_MOST];
+	uint32_t from[OPERANDS_MOST], npieces;
+	const Shape *shape = tensor_shape(a->g->program, a->node->args[arg]);
+	if (!counts_points(a, arg, others))
+		adjoint_spread(a);
+	uint32_t nargs = exchanged_args(a, arg, others, ids, from);
+	const Side *sides = exchanged_sides(a, arg, from, nargs, &npieces);
+	Node node = sum_node(a, arg, nargs > 1 ? OP_MUL : OP_ID,
+			     graph_node(a->g->graph, a->of[a->id])->dtype);
+	if (npieces > 1 && nargs == 1)
+		node.kind = NODE_BLOCK;
+	Proj *proj = make_proj(a, shape, sides, npieces, nargs);
+	bool uniform = nargs == 1 && is_uniform(a, ids[0]) && from[0] == UINT32_MAX &&
+		       proj->injective && proj->surjective;
+	adjoint_add(a, arg, uniform ? ids[0] : add_node(a, node, shape, proj, ids, nargs));
+}
