@@ -12,7 +12,7 @@
  * Two kernels are joined whose first loops of the grid have the same extents, with the other loops
  * of each in the thread, where they share what one of them stores, no two rows meet, and threads of
  * a block can share out what is left (rows.c). An elementwise row that no other kernel touches is
- * not stored: what reads an element of it computes it again, from what lies in the first cache by
+ * not stored: what reads an element of it computes it again, of no more values than a kernel has statements, from what lies in the first cache by
  * then. So long as rows are fewer than processors they are joined only where they are short. Where one of two kernels
  * has no loop of the grid, both are one row, if the program says that it is short: the norms of a single vector.
  */
@@ -303,14 +303,17 @@ static const Value *at_nest(const Row *r, const Nest *nest, const Value *value)
 typedef struct Loads {
 	const Value *at; /* the one element */
 	BufferId buffer;
+	uint32_t n;
 	bool elsewhere;
 } Loads;
 
 static void see_load(void *of, const Value *value)
 {
 	Loads *loads = of;
-	if (value->kind == VALUE_LOAD && value->buffer == loads->buffer)
-		loads->elsewhere |= !loads->at || !value_same(value, loads->at);
+	if (value->kind != VALUE_LOAD || value->buffer != loads->buffer)
+		return;
+	loads->n++;
+	loads->elsewhere |= !loads->at || !value_same(value, loads->at);
 }
 
 static void see_loads(void *of, const Stmt *stmt) { stmt_each_value(stmt, see_load, of); }
@@ -339,20 +342,29 @@ static bool changes(const Row *r, const Stmt *stmt, const BufferUses *uses)
 	return c.any;
 }
 
+/* Values of a tree, or what is more than `most`: one that several are made of counts for each of them. */
+static int64_t values_in(const Value *value, int64_t most)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < value->nargs && n <= most; i++)
+		n += values_in(value->args[i], most - n);
+	return n;
+}
+
 /* Can the statement, the row's own or one behind it, do without the row in memory? */
 static bool does_without(const Row *r, const Stmt *stmt, bool own)
 {
 	Kernel alone = {.body = {&stmt, 1}};
 	BufferUses uses = kernel_buffers(r->j->scratch, &alone);
 	Nest nest = nest_of(stmt);
-	Loads loads = {NULL, r->store->buffer, false};
+	Loads loads = {NULL, r->store->buffer, 0, false};
 	const BufferUse *use = buffer_use(&uses, r->store->buffer);
 	if ((!own && use && use->stored) || changes(r, stmt, &uses))
 		return false;
 	if (loops_are_same(&r->nest, &nest))
 		loads.at = at_nest(r, &nest, load_of(r, r->store));
 	block_each(alone.body, see_loads, &loads);
-	return !loads.elsewhere;
+	return !loads.elsewhere && loads.n <= r->j->most / values_in(r->value, r->j->most);
 }
 
 static bool touches(const Row *r, const Stmt *stmt)
@@ -367,6 +379,7 @@ static bool is_unneeded(const Row *r, uint32_t number, const Block *body, uint32
 {
 	BufferId buffer = r->store->buffer;
 	bool without = r->j->program->buffers.at[buffer].kind == BUFFER_TEMP &&
+		       values_in(r->value, r->j->most) <= r->j->most &&
 		       !join_touched_elsewhere(r->j, number, buffer);
 	for (uint32_t i = 0; i < r->nest.body.n && without; i++)
 		without = i < r->at ? !touches(r, r->nest.body.stmts[i])
