@@ -4,7 +4,8 @@
  *   - it is plain: elementwise, a cast, a transposition, a slice, a permutation, a gather;
  *   - it is not evaluated more often than it has elements, or is nearly free (cost below);
  *   - uses agree on the index, or it is free: a shared value is computed once (value.c);
- *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels;
+ *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels, and so does what it computes
+ *     for an element (WINDOW_FEW): tables that are read at what they hold themselves (t[t[i]]) double it each time;
  *   - nothing assigns to what it reads before the root runs.
  * A free node (only indices change) may be fused into many roots, and so may one cheap operation on
  * one buffer of its size (x - mean), or on smaller ones alone (x_i - x_j): computed again wherever it is
@@ -173,6 +174,26 @@ static bool has_room(const Lower *lower, NodeId id)
 			return false;
 	}
 	return true;
+}
+
+/* How often a kernel evaluates the node for one of its elements: for each that reads it there, or once, where these agree
+ * on the index. */
+static uint32_t evaluations(const Lower *lower, NodeId id, const Reader *reader)
+{
+	const Use *uses = &lower->uses[lower->first_use[id]];
+	uint32_t n = lower->plan[id].nuses, most = 1;
+	for (uint32_t i = 0; i < n && reader->frame.owner == NODE_NONE; i++) {
+		const NodePlan *user = &lower->plan[uses[i].user];
+		NodeId kernel = user->root == NODE_NONE ? uses[i].user : user->root;
+		uint32_t *sum = &lower->plan[kernel].nevaluated;
+		*sum += user->fused ? user->evaluated : 1;
+		most = *sum > most ? *sum : most;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		NodeId root = lower->plan[uses[i].user].root;
+		lower->plan[root == NODE_NONE ? uses[i].user : root].nevaluated = 0;
+	}
+	return most;
 }
 
 /* Will the operand have a buffer, whatever is decided about its user? */
@@ -377,6 +398,7 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 	plan->root = reader->root;
 	plan->frame = reader->frame;
 	plan->space = reader->space;
+	plan->evaluated = evaluations(lower, id, reader);
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		NodePlan *user = &lower->plan[lower->uses[i].user];
 		if (user->root != NODE_NONE)
@@ -435,8 +457,9 @@ static void fuse(Lower *lower, NodeId id)
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
 	plan->separate = says_off(asked);
 	plan->index_only = is_index_only(lower, id);
-	if (reader.never || !is_as_often(lower, id) || !has_room(lower, id) || !is_in_time(lower, id, plan->last) ||
-	    plan->separate)
+	if (reader.never || !is_as_often(lower, id) || !has_room(lower, id) ||
+	    evaluations(lower, id, &reader) > WINDOW_FEW ||
+	    !is_in_time(lower, id, plan->last) || plan->separate)
 		return;
 	if (can_be_fused(lower, id) && is_chosen(lower, id, &reader, asked)) {
 		fuse_into(lower, id, &reader);

@@ -98,6 +98,8 @@ typedef struct NodePlan {
 	uint32_t nuses, cost;
 	uint32_t panel_cost; /* of it on elements of panels; UINT32_MAX: it reads none, or more */
 	uint32_t nfused;     /* of a root: nodes computed inside it */
+	uint32_t evaluated;  /* times, for an element of the root, where it is fused */
+	uint32_t nevaluated; /* of a root: the same of what is looked at (fuse.c) */
 	Size space;	     /* how often its operands are evaluated */
 	/* the first assignment to what it reads, after it: its root must come before */
 	NodeId last;

@@ -6,6 +6,7 @@
  * would not, but numbers may depend on that: the order in which the sum adds up, and whether a
  * product is rounded before something is added. There it has such a node apart as any other batch.
  */
+#include "base/pointer_map.h"
 #include "lower/node_plan.h"
 #include "tensor/spec_name.h"
 
@@ -30,16 +31,17 @@ static bool hides_sum(const Lower *lower, const Node *node, const Row *own, cons
 	       count_ones(lower, own) < count_ones(lower, batch);
 }
 
-/* Is the node the operand, or is that computed from it element by element? */
-static bool is_of_operand(const Lower *lower, NodeId operand, NodeId id)
+/* Is the node the operand, or is that computed from it element by element? `seen`: nodes that were looked at. */
+static bool is_of_operand(const Lower *lower, PointerMap *seen, NodeId operand, NodeId id)
 {
 	const Node *node = lower_node(lower, operand);
 	bool found = operand == id;
-	bool goes_on = node->kind == NODE_POINTWISE || node->kind == NODE_CAST;
+	bool goes_on = (node->kind == NODE_POINTWISE || node->kind == NODE_CAST) &&
+		       !(*pointer_map_at(seen, node))++;
 	for (uint32_t i = 0; goes_on && i < node->nargs && !found; i++)
 		found = shape_naxes(lower_shape(lower, node->args[i])) ==
 				shape_naxes(lower_shape(lower, operand)) &&
-			is_of_operand(lower, node->args[i], id);
+			is_of_operand(lower, seen, node->args[i], id);
 	return found;
 }
 
@@ -48,10 +50,11 @@ static bool is_of_operand(const Lower *lower, NodeId operand, NodeId id)
 static bool has_members(const Lower *lower, NodeId id, NodeId root, const Row *batch)
 {
 	const Node *node = lower_node(lower, root);
+	PointerMap seen = {.arena = lower->scratch};
 	uint32_t arg = 0;
 	if (node->kind != NODE_SPEC || !node->spec)
 		return false;
-	while (arg < node->nargs && !is_of_operand(lower, node->args[arg], id))
+	while (arg < node->nargs && !is_of_operand(lower, &seen, node->args[arg], id))
 		arg++;
 	bool all = arg < node->nargs;
 	for (uint32_t i = 0; i < batch->n && all; i++) {
@@ -71,11 +74,11 @@ bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root)
 	const Row *batch = &lower_shape(lower, root)->rows[ROW_BATCH];
 	const Row *own = &lower_shape(lower, id)->rows[ROW_BATCH];
 	bool reduces = fuse_root_reduces(lower, root);
-	if (has_members(lower, id, root, batch))
+	if (count_ones(lower, batch) == 0 || has_members(lower, id, root, batch))
 		return false;
 	if (reduces && hides_sum(lower, node, own, batch))
 		return true;
-	return own->n < batch->n && count_ones(lower, batch) > 0 && (node->op == OP_MUL || reduces);
+	return own->n < batch->n && (node->op == OP_MUL || reduces);
 }
 
 /* Does a schedule call the node by its name? */
