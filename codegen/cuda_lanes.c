@@ -10,7 +10,8 @@
  *   }
  *   tsr_put4_f32(&y[i], tsr_w1);
  *
- * As many lanes as 16 bytes have elements are one access, or 8 bytes; where there are more, a loop has several.
+ * As many lanes as 16 bytes have elements are one access, or 8 bytes; where there are more, a loop has several. Elements of
+ * four bits are floats at once where the value casts them: `tsr_take32_f32_of_u4`.
  */
 #include "base/diag.h"
 #include "codegen/cuda_text.h"
@@ -24,7 +25,7 @@ typedef struct Lanes {
 	const Stmt *loop;
 	const char *lane;
 	int64_t n;
-	const Value *loads[8]; /* of the statement, in wide accesses */
+	const Value *loads[8]; /* of the statement, in wide accesses; or casts to f32 of four bits */
 	const char *names[8];
 	uint32_t nloads;
 } Lanes;
@@ -50,16 +51,23 @@ static const char *wide_name(const Lanes *l, BufferId buffer)
 	case DTYPE_I32: return "i32";
 	case DTYPE_U32: return "u32";
 	case DTYPE_I8: return "i8";
+	case DTYPE_I4: return "i4";
+	case DTYPE_U4: return "u4";
 	default:
 		return dtype_bytes(dtype_of(l, buffer)) == 1 ? "u8"
 							     : "u16"; /* of floats their bits */
 	}
 }
 
-static void declare_wide(Lanes *l, BufferId buffer, const char *name)
+static void declare_array(Lanes *l, Dtype dtype, const char *name)
 {
 	c_kernel_indent(l->k);
-	fprintf(l->k->out, "%s %s[%lld];\n", c_type(dtype_of(l, buffer)), name, (long long)l->n);
+	fprintf(l->k->out, "%s %s[%lld];\n", c_type(dtype), name, (long long)l->n);
+}
+
+static void declare_wide(Lanes *l, BufferId buffer, const char *name)
+{
+	declare_array(l, dtype_alone(dtype_of(l, buffer)), name);
 }
 
 static const char *new_name(Lanes *l)
@@ -72,6 +80,10 @@ static const char *first_element(const Lanes *l, BufferId buffer, const Ix *ix)
 {
 	const Ix *first = ix_of_first_lane(program_of(l), ix, l->loop->iter);
 	bool boxed = l->k->boxes && l->k->boxes->tensor == buffer;
+	if (dtype_is_packed(dtype_of(l, buffer)))
+		return arena_printf(l->k->arena, "%s[(%s) / 2]",
+				    l->k->buffers[kernel_use_buffer(l->k->use, buffer)],
+				    c_kernel_ix(l->k, first));
 	return boxed ? cuda_box_element(l->k, first) : c_buffer_element(l->k, buffer, first);
 }
 
@@ -79,6 +91,7 @@ static const char *first_element(const Lanes *l, BufferId buffer, const Ix *ix)
 typedef struct Access {
 	BufferId buffer;
 	const Ix *ix;
+	bool cast; /* of four bits to f32 */
 } Access;
 
 /* The accesses by which all lanes take what the buffer has into an array, or put it there. */
@@ -91,8 +104,8 @@ static void put_accesses(Lanes *l, const Access *at, const char *array, bool tak
 		const char *element =
 			first_element(l, at->buffer, ix_plus(program_of(l), at->ix, i));
 		c_kernel_indent(l->k);
-		fprintf(l->k->out, "tsr_%s%lld_%s(", take ? "take" : "put", (long long)each,
-			wide_name(l, at->buffer));
+		fprintf(l->k->out, "tsr_%s%lld_%s%s(", take ? "take" : "put", (long long)each,
+			at->cast ? "f32_of_" : "", wide_name(l, at->buffer));
 		if (take)
 			fprintf(l->k->out, "%s, &%s);\n", own, element);
 		else
@@ -100,17 +113,30 @@ static void put_accesses(Lanes *l, const Access *at, const char *array, bool tak
 	}
 }
 
+/* Is it such a load as a float? */
+static bool is_of_four_bits(const Lanes *l, const Value *value)
+{
+	return value->kind == VALUE_CAST && value->dtype == DTYPE_F32 &&
+	       value->args[0]->kind == VALUE_LOAD &&
+	       dtype_is_packed(dtype_of(l, value->args[0]->buffer));
+}
+
 static void put_load(void *of, const Value *value)
 {
 	Lanes *l = of;
-	if (value->kind != VALUE_LOAD || !is_wide(l, value->buffer, value->ix) || l->nloads == 8)
+	const Value *load = is_of_four_bits(l, value) ? value->args[0] : value;
+	bool cast = load != value;
+	if (load->kind != VALUE_LOAD || !is_wide(l, load->buffer, load->ix) || l->nloads == 8)
 		return;
 	for (uint32_t i = 0; i < l->nloads; i++)
-		if (l->loads[i] == value)
+		if (l->loads[i] == value || (l->loads[i]->nargs && l->loads[i]->args[0] == value))
 			return;
 	const char *name = new_name(l);
-	declare_wide(l, value->buffer, name);
-	put_accesses(l, &(Access){value->buffer, value->ix}, name, true);
+	if (cast)
+		declare_array(l, DTYPE_F32, name);
+	else
+		declare_wide(l, load->buffer, name);
+	put_accesses(l, &(Access){load->buffer, load->ix, cast}, name, true);
 	l->loads[l->nloads] = value;
 	l->names[l->nloads++] = arena_printf(l->k->arena, "%s[%s]", name, l->lane);
 }
@@ -211,7 +237,7 @@ static void put_stmt(Lanes *l, const Stmt *stmt)
 		declare_wide(l, stmt->buffer, name);
 	put_lanes(l, stmt, name);
 	if (wide)
-		put_accesses(l, &(Access){stmt->buffer, stmt->ix}, name, false);
+		put_accesses(l, &(Access){.buffer = stmt->buffer, .ix = stmt->ix}, name, false);
 }
 
 void cuda_lanes_loop(KernelText *k, const Stmt *loop)

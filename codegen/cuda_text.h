@@ -16,6 +16,8 @@
 extern const char cuda_layer_text[];
 /* ... What it has for clusters of blocks, where there are some. */
 extern const char cuda_cluster_text[];
+/* ... of wide loads of elements of four bits. */
+extern const char cuda_packed_text[];
 /* The threads of a block on a CPU: behind the type tsr_call. */
 extern const char cuda_host_text[];
 

@@ -38,6 +38,14 @@ static bool has_clusters(const Module *m)
 	return any;
 }
 
+static bool has_packed(const Module *m)
+{
+	bool any = false;
+	for (size_t i = 0; i < m->program->buffers.n; i++)
+		any |= dtype_is_packed(m->program->buffers.at[i].dtype);
+	return any;
+}
+
 /* Does a kernel have matrices that warps hold? */
 static bool has_matrices(const Module *m)
 {
@@ -78,6 +86,8 @@ static void put_device(FILE *out, const Module *m, const char *kernels)
 	}
 	if (has_clusters(m))
 		fputs(cuda_cluster_text, out);
+	if (has_packed(m))
+		fputs(cuda_packed_text, out);
 	fputc('\n', helpers.out);
 	c_put_helpers(helpers.out, m);
 	c_put_checked(helpers.out);

@@ -1,5 +1,5 @@
 /* Lanes of a GPU: accesses of 16 bytes, or one of 8, or one of 4 of two lanes, or an asynchronous copy of 4, 8 or 16, which begin at multiples of
- * as many. */
+ * as many. Of elements of four bits they are loads, of 4 bytes too. */
 #include "loops/linear.h"
 #include "loops/multiple.h"
 #include "loops/verify_block.h"
@@ -20,15 +20,18 @@ typedef struct Lanes {
 
 bool lanes_are_wide(Dtype dtype, int64_t n)
 {
-	int64_t each = dtype_is_packed(dtype) ? 0 : (int64_t)dtype_bytes(dtype), bytes = n * each;
+	int64_t each = (int64_t)dtype_bytes(dtype), bytes = n * each;
+	if (dtype_is_packed(dtype))
+		return n == PACKED_WORD || n == 2 * PACKED_WORD || (n > 0 && n % (4 * PACKED_WORD) == 0);
 	return bytes == 8 || bytes == ACCESS_BYTES || (n == 2 && bytes == 4) ||
 	       (each <= 4 && bytes > 0 && bytes % ACCESS_BYTES == 0);
 }
 
 int64_t lanes_of_access(Dtype dtype, int64_t n)
 {
-	int64_t each = (int64_t)dtype_bytes(dtype);
-	return n * each > ACCESS_BYTES ? ACCESS_BYTES / each : n;
+	int64_t most = dtype_is_packed(dtype) ? 2 * ACCESS_BYTES
+					      : ACCESS_BYTES / (int64_t)dtype_bytes(dtype);
+	return n > most ? most : n;
 }
 
 /* Are the lanes one asynchronous copy? */
@@ -72,7 +75,9 @@ static bool fits(Lanes *l)
 	for (uint32_t i = 0; whole && i < l->loop->body.n; i++) {
 		const Stmt *stmt = l->loop->body.stmts[i];
 		l->async = stmt->kind == LOOP_STORE && stmt->async;
-		l->wrong |= stmt->kind == LOOP_STORE && stmt->acc != OP_NONE;
+		l->wrong |= stmt->kind == LOOP_STORE &&
+			    (stmt->acc != OP_NONE ||
+			     dtype_is_packed(l->program->buffers.at[stmt->buffer].dtype));
 		for (uint32_t c = 0; c < stmt->nconds; c++)
 			l->wrong |= !holds_first(l, &stmt->conds[c]);
 		if (stmt->kind == LOOP_STORE)

@@ -18,7 +18,7 @@
  * where the target is a GPU (gpu/), and nothing elsewhere:
  *
  *   casts       casts.c        copies, and conversions to a wider type, read from what they are made of
- *   indices     indices.c      what is made of indices alone computed where it is read
+ *   indices     indices.c      what is made of indices alone, or of elements of four bits, computed where it is read
  *   grid        bind_grid.c    loops with independent iterations as loops of a grid
  *   join        join.c         kernels of one grid as one, and those over the same rows (row_join.c)
  *   prepack     prepack.c      functions of parameters, computed when the state is packed

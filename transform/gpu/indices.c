@@ -1,10 +1,11 @@
-/* Tensors that are made of indices alone are computed where they are read.
+/* Tensors that are made of indices alone, or of elements of four bits, are computed where they are read.
  *
  *   kernel seen  for i, k: seen[i*n + k] = f32(i32(i) >= i32(k))        (gone)
  *   kernel y     ... where(seen[row*n + key], ..., -inf)           ->   ... where(f32(i32(row) >= i32(key)), ..., -inf)
  *
- * Where one kernel stores every element of the temporary, in a few operations that load nothing, and every load moves
- * with one iterator for each of that kernel's loops, of as many iterations.
+ * Where one kernel stores every element of the temporary, in a few operations, and every load moves with one iterator for each of that
+ * kernel's loops, of as many iterations. Operations load nothing, or what no kernel stores, elements of four bits among it: then few
+ * iterations of the loops around a load have the same element, but where these are cast alone.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "loops/rewrite.h"
 #include "loops/steps.h"
 #include "loops/walk.h"
-#include "transform/gpu/bind.h"
+#include "transform/gpu/indices.h"
 
 enum { NEST_MOST = 8, OPERATIONS_MOST = 6, LOADS_MOST = 8 };
 
@@ -23,28 +24,46 @@ typedef struct Maker {
 	const Stmt *loops[NEST_MOST];
 	uint32_t n;
 	const Stmt *store;
+	int64_t most; /* iterations that may read an element */
 } Maker;
 
 /* ---- who makes it ---- */
 
 typedef struct Work {
+	const RoutineKernels *x;
 	uint32_t operations;
-	bool loads;
+	bool loads, packed, wrong; /* packed: loads of four bits */
 } Work;
+
+static bool is_stored(const RoutineKernels *x, BufferId buffer)
+{
+	bool stored = x->program->buffers.at[buffer].kind == BUFFER_TEMP;
+	for (uint32_t i = 0; i < x->n && !stored; i++) {
+		const BufferUse *use = routine_use(x, i, buffer);
+		stored = use && use->stored;
+	}
+	return stored;
+}
 
 static void see_work(void *of, const Value *value)
 {
 	Work *work = of;
 	work->operations += value->kind == VALUE_OP || value->kind == VALUE_CAST;
-	work->loads |= value->kind == VALUE_LOAD || value->kind == VALUE_LOCAL ||
-		       (value->ix && value->ix->reads);
+	work->wrong |= value->kind == VALUE_LOCAL || (value->ix && value->ix->reads);
+	if (value->kind != VALUE_LOAD)
+		return;
+	work->loads = true;
+	work->packed |= dtype_is_packed(work->x->program->buffers.at[value->buffer].dtype);
+	work->wrong |= is_stored(work->x, value->buffer);
 }
 
-static bool is_of_indices(const Value *value)
+/* What may be computed where it is read; *most: of several operations on loads by so many iterations each element. */
+static bool is_computed_again(const RoutineKernels *x, const Value *value, int64_t *most)
 {
-	Work work = {0};
+	Work work = {.x = x};
 	value_each(value, see_work, &work);
-	return !work.loads && work.operations <= OPERATIONS_MOST;
+	*most = !work.loads || work.operations == 1 ? INT64_MAX : *most;
+	return !work.wrong && (work.packed || !work.loads) && work.operations <= OPERATIONS_MOST;
 }
 
 /* Is every element stored, at the place that the loops' numbers say? */
@@ -65,10 +84,11 @@ static bool is_whole(const RoutineKernels *x, const Maker *maker)
 	       dtype_wide(buffer->dtype) == buffer->dtype;
 }
 
-static bool maker_of(const RoutineKernels *x, const Kernel *kernel, Maker *maker)
+/* With the GPU's `most`, which holds for some. */
+static bool maker_of(const RoutineKernels *x, const Kernel *kernel, int64_t most, Maker *maker)
 {
 	const Block *body = &kernel->body;
-	*maker = (Maker){.kernel = kernel};
+	*maker = (Maker){.kernel = kernel, .most = most};
 	while (body->n == 1 && body->stmts[0]->kind == LOOP_FOR && maker->n < NEST_MOST) {
 		maker->loops[maker->n++] = body->stmts[0];
 		if (!loop_counts_from_zero(x->program->sizes, body->stmts[0]))
@@ -77,7 +97,7 @@ static bool maker_of(const RoutineKernels *x, const Kernel *kernel, Maker *maker
 	}
 	maker->store = body->n == 1 ? body->stmts[0] : NULL;
 	return maker->store && maker->store->kind == LOOP_STORE && maker->store->acc == OP_NONE &&
-	       is_of_indices(maker->store->value) && is_whole(x, maker);
+	       is_whole(x, maker) && is_computed_again(x, maker->store->value, &maker->most);
 }
 
 /* ---- who reads it ---- */
@@ -135,6 +155,18 @@ static const Value *value_at(const Reader *r, const Ix *ix)
 	return rewrite_alone(&rewrite, r->maker->store->value);
 }
 
+/* Do no more iterations of the kernel's loops than may have one element at such an index? */
+static bool is_read_seldom(const Reader *r, const Ix *ix)
+{
+	int64_t all = 1, n;
+	for (IterVar i = 0; i < r->kernel->niters && r->maker->most < INT64_MAX; i++)
+		if (r->loops[i] && !ix_uses(ix, i) &&
+		    (!size_is_const(r->x->program->sizes, r->loops[i]->hi->size, &n) ||
+		     __builtin_mul_overflow(all, n, &all)))
+			return false;
+	return all <= r->maker->most;
+}
+
 static void see_load(void *of, const Value *value)
 {
 	Reader *r = of;
@@ -143,7 +175,8 @@ static void see_load(void *of, const Value *value)
 	for (uint32_t i = 0; i < r->n; i++)
 		if (value_same(r->twins[i].value, value))
 			return;
-	const Value *twin = r->n < LOADS_MOST ? value_at(r, value->ix) : NULL;
+	bool may = r->n < LOADS_MOST && is_read_seldom(r, value->ix);
+	const Value *twin = may ? value_at(r, value->ix) : NULL;
 	r->wrong |= !twin;
 	if (twin)
 		r->twins[r->n++] = (ValueTwin){value, twin};
@@ -199,7 +232,7 @@ static uint32_t indices_routine(const Transform *t, Kernel *kernels, uint32_t nk
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < nkernels; i++) {
 		Maker maker;
-		if (!maker_of(&x, &x.at[i], &maker) || !may_go(&x, i, &maker)) {
+		if (!maker_of(&x, &x.at[i], t->options->gpu->row_vectors, &maker) || !may_go(&x, i, &maker)) {
 			left[n++] = kernels[i];
 			continue;
 		}
@@ -209,7 +242,7 @@ static uint32_t indices_routine(const Transform *t, Kernel *kernels, uint32_t nk
 		buffer_forget(t->program, maker.store->buffer);
 	}
 	memcpy(kernels, left, n * sizeof *left);
-	return n;
+	return pairs_routine(t, kernels, n);
 }
 
 void transform_indices(Transform *t)

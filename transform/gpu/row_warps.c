@@ -25,10 +25,20 @@
  * whose sums one thread adds up in their order. Of a few vectors each thread has the sums of all,
  * so that the matrix is read once. The order of additions follows from the sizes. Of a length
  * that is known at run time only there is a loop of rounds, and wide reads are in a condition where rows may begin anywhere.
+ * Terms that have a factor for each group of the row, such as scales of weights of four bits, are added without it, and what lanes have of
+ * a group is multiplied:
+ *
+ *   for g in 0..c/32                                 unroll round in 0..c/1024
+ *     for k in 0..32                           ->      local group : f32 [1] = 0
+ *       acc += w[j*c + g*32 + k]*x[...]*d[j*c/32 + g]  vector k in 0..32
+ *                                                        group[0] += w[j*c + round*1024 + lane*32 + k]*x[...]
+ *                                                      part[row, lane, 0] += group[0]*d[j*c/32 + round*32 + lane]
+ *
  * Chosen where a kernel has one sum of what rows.c shares out; a schedule says `vector k 32; block j 8`: the threads that have
  * a row, and rows of a block.
  */
 #include "base/diag.h"
+#include "base/size_order.h"
 #include "loops/rewrite.h"
 #include "transform/gpu/row_warps.h"
 
@@ -90,6 +100,12 @@ static LocalId new_local(const RowWarps *w, const char *name)
 	return bind_local(w->program, w->kernel, local);
 }
 
+static LocalId group_local(const RowWarps *w)
+{
+	KernelLocal local = {.name = "group", .dtype = w->sum.set->value->dtype, .rank = 1, .extent = {(uint32_t)w->vectors}};
+	return bind_local(w->program, w->kernel, local);
+}
+
 /* What a lane of the thread's warp has of a vector. */
 static const Value *part_at(const RowWarps *w, LocalId local, const Threads *i,
 			    const Ix *const *lane_vector)
@@ -125,10 +141,9 @@ static Block at_row(const RowWarps *w, IterVar row, Block body)
 
 /* ---- sums ---- */
 
-/* part[row, lane, v] op= the sum's term for the vector v. */
-static const Stmt *add_term(const RowWarps *w, const Threads *i, int64_t vector)
+/* The value for the vector v. */
+static const Value *of_vector(const RowWarps *w, const Value *value, const Ix **iters, int64_t vector)
 {
-	const Ix **iters = kernel_iters(w->arena, w->kernel, 0);
 	int64_t rest = vector, n = 1;
 	for (uint32_t k = w->n; k-- > 0; rest /= n) {
 		n = w->own[k] ? row_warps_extent(w, k) : 1;
@@ -136,9 +151,58 @@ static const Stmt *add_term(const RowWarps *w, const Threads *i, int64_t vector)
 			iters[w->loops[k]->iter] = number(w, rest % n);
 	}
 	Rewrite rewrite = {.program = w->program, .iters = iters, .span = w->kernel->span};
+	return rewrite_alone(&rewrite, value);
+}
+
+/* part[row, lane, v] op= a value for the vector v. */
+static const Stmt *add_to_part(const RowWarps *w, const Threads *i, int64_t vector, const Value *value)
+{
 	const Ix *at[] = {iter(w, i->lane), number(w, vector)};
-	return stmt_set_at(w->arena, part_at(w, w->part, i, at), w->sum.set->acc,
-			   rewrite_alone(&rewrite, w->sum.set->value));
+	return stmt_set_at(w->arena, part_at(w, w->part, i, at), w->sum.set->acc, value);
+}
+
+static const Value *group_at(const RowWarps *w, int64_t vector)
+{
+	const Ix **at = ARENA_ARRAY(w->arena, const Ix *, 1);
+	at[0] = number(w, vector);
+	return value_local(w->arena, w->kernel, w->group, at, 1);
+}
+
+/* What is added of each element, in lanes: the sum's term, or, where all terms of a group are times something, the rest of it
+ * to group[v]. */
+static Block terms_of(const RowWarps *w, const Threads *i)
+{
+	const Value *rest = w->sum.set->value, *scale = row_warps_scale(w, &rest);
+	Body terms = {0};
+	for (int64_t v = 0; v < w->vectors; v++) {
+		const Value *term = of_vector(w, rest, kernel_iters(w->arena, w->kernel, 0), v);
+		PUSH(w->arena, terms.stmts,
+		     scale ? stmt_set_at(w->arena, group_at(w, v), OP_ADD, term)
+			   : add_to_part(w, i, v, term));
+	}
+	return body_block(&terms);
+}
+
+/* Some elements of a group: local group = 0, the lanes, part[row, lane, v] += group[v] times what the group has in common. */
+static Block in_group(const RowWarps *w, const Threads *i, const Ix *first, Block lanes)
+{
+	const Value *rest, *scale = row_warps_scale(w, &rest);
+	const Ix *each = number(w, w->wide.each);
+	Body body = {0};
+	if (scale)
+		PUSH(w->arena, body.stmts, stmt_local(w->arena, w->group, fold_neutral(w->arena, w->sum.set)));
+	body_append(w->arena, &body, lanes);
+	for (int64_t v = 0; v < w->vectors && scale; v++) {
+		const Ix **iters = kernel_iters(w->arena, w->kernel, 0);
+		iters[w->wide.group] = ix_binary(w->program, IX_DIV, first, each);
+		const Value *times = of_vector(w, scale, iters, v);
+		PUSH(w->arena, body.stmts,
+		     add_to_part(w, i, v, value_binary(w->arena, OP_MUL, group_at(w, v), times)));
+	}
+	if (size_divides(w->program->sizes, size_const(w->program->sizes, row_warps_steps(w)), w->wide.extent))
+		return body_block(&body);
+	Cond inside = {COND_LT, first, ix_size(w->arena, w->wide.extent)};
+	return block_one(w->arena, stmt_if_one(w->arena, inside, body_block(&body)));
 }
 
 /* The loop of rounds; of a known few all reads come before the first sum. */
@@ -158,6 +222,8 @@ static Block in_rounds(RowWarps *w, const Threads *i)
 	const Ix *first = times_plus(w, iter(w, round), row_warps_steps(w),
 				     ix_times(w->program, in_row(w, i), w->wide.width));
 	Block body = wide_elements(&w->wide, first, lane);
+	if (w->wide.each)
+		body = in_group(w, i, first, body);
 	body = block_one(w->arena, rounds_of(w, round, body));
 	for (uint32_t k = w->wide.first; k-- > 0;) {
 		Stmt *loop = stmt_with(w->arena, w->wide.loops[k], body);
@@ -170,10 +236,8 @@ static Block in_rounds(RowWarps *w, const Threads *i)
 static void add_sums(RowWarps *w, Body *body)
 {
 	Threads i = threads_of(w);
-	Body terms = {0}, own = {0};
-	for (int64_t v = 0; v < w->vectors; v++)
-		PUSH(w->arena, terms.stmts, add_term(w, &i, v));
-	w->wide.body = body_block(&terms);
+	Body own = {0};
+	w->wide.body = terms_of(w, &i);
 	one_sum_before(w->arena, &w->sum, &own);
 	body_append(w->arena, &own, in_rounds(w, &i));
 	Block sums = at_row(w, i.row, body_block(&own));
@@ -324,6 +388,9 @@ static void make(RowWarps *w, uint32_t routine)
 	w->blocks = new_iter(w, "rows");
 	w->part = new_local(w, "part");
 	w->other = new_local(w, "other");
+	const Value *rest;
+	if (row_warps_scale(w, &rest))
+		w->group = group_local(w);
 	PUSH(w->arena, body.stmts, stmt_local(w->arena, w->part, neutral));
 	PUSH(w->arena, body.stmts, stmt_local(w->arena, w->other, neutral));
 	add_sums(w, &body);

@@ -15,15 +15,21 @@ typedef struct RowWarps {
 	bool own[GRID_LOOPS];	       /* each thread has all iterations */
 	uint32_t n, row;	       /* row: the loop of which a block has some iterations */
 	OneSum sum;
-	Wide wide;
+	Wide wide; /* of groups, each with scales of its own, if there are any */
 	int64_t length;	     /* of the sum, about */
 	bool known;	     /* is it that? */
 	int64_t vectors;     /* sums that a thread has at a time */
 	int64_t rows, warps; /* of a block; of a row */
 	IterVar blocks;	     /* of the grid, for the loop of rows */
-	LocalId part, other;
+	LocalId part, other, group;
 } RowWarps;
 
+/* row_warps_groups.c: makes loops of the sum that go on as one loop one, also where something is read for each step of the outer one
+ * alone. */
+void row_warps_join_loops(RowWarps *w);
+/* ... what a term is times, that is the same in a group, and the rest of it; NULL: there is no such factor, or sums keep their
+ * order. */
+const Value *row_warps_scale(const RowWarps *w, const Value **rest);
 /* Decides all but the last four; false: the kernel is left, and what is asked of it is told why. */
 bool row_warps_decide(const Transform *t, Kernel *kernel, RowWarps *w);
 /* Writes it into the schedule. */

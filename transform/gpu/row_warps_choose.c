@@ -27,7 +27,7 @@ typedef struct Operands {
 	const RowWarps *w;
 	IterVar iter;
 	bool other;	/* something is read of each row that does not move along the loop */
-	int64_t narrow; /* bytes of the narrowest element that is read of each row */
+	int64_t narrow; /* bits of the narrowest element that is read of each row */
 } Operands;
 
 static void see_operand(void *of, const Value *value)
@@ -36,9 +36,10 @@ static void see_operand(void *of, const Value *value)
 	const RowWarps *w = o->w;
 	if (value->kind != VALUE_LOAD || !ix_uses(value->ix, row_warps_loop(w)->iter))
 		return;
-	int64_t bytes = (int64_t)dtype_bytes(w->program->buffers.at[value->buffer].dtype);
+	Dtype dtype = w->program->buffers.at[value->buffer].dtype;
+	int64_t bits = dtype_is_packed(dtype) ? 4 : 8 * (int64_t)dtype_bytes(dtype);
 	o->other |= !ix_uses(value->ix, o->iter);
-	o->narrow = o->narrow && o->narrow < bytes ? o->narrow : bytes;
+	o->narrow = o->narrow && o->narrow < bits ? o->narrow : bits;
 }
 
 static Operands operands_of(const RowWarps *w, IterVar iter)
@@ -74,13 +75,15 @@ static bool find_loops(RowWarps *w)
 	return left > 0;
 }
 
-/* The most neighbours of which the narrowest operand has 16 bytes. */
+/* The most neighbours of which the narrowest operand has 16 bytes, and a thread registers for those of all vectors. */
 static bool find_wide(RowWarps *w)
 {
 	Operands o = operands_of(w, 0);
 	w->wide.body = row_warps_loop(w)->body;
-	for (w->wide.width = 16 / o.narrow; w->wide.width > 1; w->wide.width /= 2)
-		if (wide_fits(&w->wide)) {
+	for (w->wide.width = 8 * 16 / o.narrow; w->wide.width > 1; w->wide.width /= 2)
+		if (w->wide.width * w->vectors <= w->gpu->registers &&
+		    w->wide.each % w->wide.width == 0 && wide_fits(&w->wide) &&
+		    (!w->wide.each || w->wide.begin == BEGIN_EVERYWHERE)) {
 			w->known = size_is_const(w->program->sizes, w->wide.extent, &w->length);
 			if (!w->known)
 				w->length =
@@ -93,8 +96,10 @@ static bool find_wide(RowWarps *w)
 static bool is_row_sum(RowWarps *w)
 {
 	w->n = grid_loops(w->kernel, w->loops);
-	return w->n > 0 && one_sum_of(w->kernel, &w->sum) && find_sum_loops(w) &&
-	       rows_are_read(w->t, w->kernel, row_warps_loop(w), w->sum.set) && find_loops(w) &&
+	if (w->n == 0 || !one_sum_of(w->kernel, &w->sum) || !find_sum_loops(w))
+		return false;
+	row_warps_join_loops(w);
+	return rows_are_read(w->t, w->kernel, row_warps_loop(w), w->sum.set) && find_loops(w) &&
 	       find_wide(w);
 }
 
@@ -192,7 +197,7 @@ bool row_warps_decide(const Transform *t, Kernel *kernel, RowWarps *w)
 		a.lanes->refused =
 			"a GPU has 32, 64, 128 or 256 threads for a row, and 8 warps in a "
 			"block: `vector k 64; block j 4`";
-	w->wide.steps = made ? row_warps_steps(w) : 0;
+	w->wide.steps = !made ? 0 : w->wide.each ? w->wide.width : row_warps_steps(w);
 	return made;
 }
 

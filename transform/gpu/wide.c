@@ -142,7 +142,7 @@ static void rename_local(void *of, const Stmt *stmt)
 			bind_local(w->program, w->kernel, w->kernel->locals[stmt->local]);
 }
 
-Rewrite wide_element(const Wide *w, const Ix *at)
+Rewrite wide_element(const Wide *w, const Ix *first, const Ix *at)
 {
 	const Ix **iters = kernel_iters(w->program->arena, w->kernel, 0);
 	LocalId *ids = ARENA_ARRAY(w->program->arena, LocalId, w->kernel->nlocals + 1);
@@ -152,6 +152,8 @@ Rewrite wide_element(const Wide *w, const Ix *at)
 	for (uint32_t i = w->first; i < w->n; i++)
 		iters[w->loops[i]->iter] = number(w, 0);
 	iters[innermost(w)->iter] = at;
+	if (w->each)
+		iters[w->group] = ix_binary(w->program, IX_DIV, first, number(w, w->each));
 	return (Rewrite){
 		.program = w->program, .iters = iters, .locals = ids, .span = w->kernel->span};
 }
@@ -159,7 +161,7 @@ Rewrite wide_element(const Wide *w, const Ix *at)
 /* The statements for one element, with locals of their own. */
 static Block element(const Wide *w, const Quads *q)
 {
-	Rewrite rewrite = wide_element(w, q->at);
+	Rewrite rewrite = wide_element(w, q->first, q->at);
 	return rewrite_block(&rewrite, w->body);
 }
 

@@ -17,9 +17,11 @@ typedef struct Wide {
 	Kernel *kernel;
 	const Stmt *loops[GRID_LOOPS]; /* outermost first */
 	uint32_t n;
-	int64_t width; /* neighbours that a thread takes at once: the fours that names speak of, or 8, or 16 */
+	int64_t width; /* neighbours that a thread takes at once: the fours that names speak of, or 8, or 16, or 32 */
 	/* elements that all threads take at a time: fours end with a multiple of it, or beyond the extent */
 	int64_t steps;
+	int64_t each; /* elements of a group, of which `group` is the number, a multiple of the width; 0: there are none */
+	IterVar group;
 	Block body;	/* of an element: locals, what they are set to, stores */
 	bool sums;	/* ... and loops around these */
 	uint32_t first; /* found: the loops from this one on are one */
@@ -32,8 +34,8 @@ typedef struct Wide {
 bool wide_fits(Wide *wide);
 /* The body for the `width` elements from `first` on, as far as there are any; `lane` is a new iterator. */
 Block wide_elements(const Wide *wide, const Ix *first, IterVar lane);
-/* The body's terms for the element `at`, with locals of its own. */
-Rewrite wide_element(const Wide *wide, const Ix *at);
+/* The body's terms for the element `at` of those from `first` on, with locals of its own. */
+Rewrite wide_element(const Wide *wide, const Ix *first, const Ix *at);
 
 /* wide_sums.c: is the body, of an element, such as may be computed for several, with loops and conditions that are the same
  * for all? After wide_fits: are there enough threads for it? */

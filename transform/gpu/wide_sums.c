@@ -209,7 +209,7 @@ Block wide_sums(const Wide *w, const Ix *at, IterVar lane)
 	Arena *arena = w->program->arena;
 	uint32_t n = w->kernel->nlocals;
 	Sums s = {.w = w, .lane = ix_iter(arena, lane), .iter = lane};
-	s.rewrite = wide_element(w, at);
+	s.rewrite = wide_element(w, at, at);
 	s.runs.declared = ARENA_ARRAY(arena, uint32_t, n + 1);
 	s.runs.shared = ARENA_ARRAY(arena, bool, n + 1);
 	see_block(&s.runs, &w->body);

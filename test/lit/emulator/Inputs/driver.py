@@ -116,7 +116,13 @@ class Buffer:
         match = re.match(r"(%\d+) (\S+) (\w+) (.+?)(?: at (.+?))?(?: symbol (\w+))?"
                          r"(?: (?:line|uniform|value) .*| computed type.*)?$", line)
         self.kind, (self.id, self.name, self.dtype, self.elements, self.at, self.symbol) = kind, match.groups()
-        self.itemsize = np.dtype(DTYPES[self.dtype]).itemsize
+        self.packed = self.dtype in ("i4", "u4")  # two a byte
+        self.itemsize = 1 if self.packed else np.dtype(DTYPES[self.dtype]).itemsize
+
+
+def bytes_of(buffer, dims):
+    n = size_of(buffer.elements, dims)
+    return (n + 1) // 2 if buffer.packed else n * buffer.itemsize
 
 
 class Routine:
@@ -194,12 +200,12 @@ class Ptx:
             self.driver.put(base, state)
         for b in self.plan.shared:
             if b.kind == "packed":
-                at = new(size_of(b.elements, names) * b.itemsize)
+                at = new(bytes_of(b, names))
             else:
                 at = self.driver.symbol(self.module, b.symbol)[0] if b.symbol else base + size_of(b.at, names)
             places[b.id] = (at, b)
         for b in plan.buffers:
-            places[b.id] = (new(size_of(b.elements, names) * b.itemsize), b)
+            places[b.id] = (new(bytes_of(b, names)), b)
 
     def routine(self, plan, names, places):
         status, _ = self.driver.symbol(self.module, "tsr_status")
