@@ -163,21 +163,43 @@ static const char *cast_text(KernelText *k, const Value *value)
 	return arena_printf(k->arena, "TSR_F32_FROM_ONE_F16(%s)", from);
 }
 
-static const char *fresh_text(KernelText *k, const Value *value)
+const char *c_kernel_fused(KernelText *k, const Fused *fused, const char *element)
+{
+	const char *args[] = {c_kernel_value(k, fused->a), c_kernel_value(k, fused->b),
+			      fused->rest ? c_kernel_value(k, fused->rest) : element};
+	return c_fused(k->arena, fused->signs, args);
+}
+
+static const char *op_text(KernelText *k, const Value *value)
 {
 	const char *args[3];
-	bool op = value->kind == VALUE_OP || value->kind == VALUE_FAR;
-	for (uint32_t i = 0; op && i < value->nargs; i++)
+	Fused fused;
+	if (value->nargs == 2 &&
+	    find_fused(k->m, value->op, value->args[0], value->args[1], &fused))
+		return c_kernel_fused(k, &fused, NULL);
+	for (uint32_t i = 0; i < value->nargs; i++)
 		args[i] = c_kernel_value(k, value->args[i]);
+	if (value->fast_path)
+		return c_call(k->arena, "fast_", value->op, value->dtype, args);
+	return c_op(k->arena, value->op, value->dtype, args);
+}
+
+static const char *far_text(KernelText *k, const Value *value)
+{
+	const char *args[3];
+	for (uint32_t i = 0; i < value->nargs; i++)
+		args[i] = c_kernel_value(k, value->args[i]);
+	return c_call(k->arena, "far_", value->op, value->args[0]->dtype, args);
+}
+
+static const char *fresh_text(KernelText *k, const Value *value)
+{
 	switch (value->kind) {
 	case VALUE_LOAD: return load_text(k, value);
 	case VALUE_LOCAL: return c_kernel_local(k, value->local, value->ixs, value->nixs);
 	case VALUE_CONST: return c_constant(k->arena, value->dtype, value->constant);
-	case VALUE_OP:
-		if (!value->fast_path)
-			return c_op(k->arena, value->op, value->dtype, args);
-		return c_call(k->arena, "fast_", value->op, value->dtype, args);
-	case VALUE_FAR: return c_call(k->arena, "far_", value->op, value->args[0]->dtype, args);
+	case VALUE_OP: return op_text(k, value);
+	case VALUE_FAR: return far_text(k, value);
 	case VALUE_CAST: return cast_text(k, value);
 	case VALUE_KEY:
 		return arena_printf(k->arena, "tsr_key_%s(%s)", dtype_name(value->args[0]->dtype),

@@ -171,10 +171,15 @@ static void put_local(KernelText *k, const Stmt *stmt)
 
 void c_kernel_assign(KernelText *k, const char *element, const Stmt *stmt)
 {
-	const char *args[] = {element, c_kernel_value(k, stmt->value), NULL};
 	Dtype dtype = stmt->value->dtype;
-	bool sum = dtype_is_float(dtype) && stmt->acc == OP_ADD;
+	Fused fused;
 	c_kernel_indent(k);
+	if (find_fused(k->m, stmt->acc, NULL, stmt->value, &fused)) {
+		fprintf(k->out, "%s = %s;\n", element, c_kernel_fused(k, &fused, element));
+		return;
+	}
+	const char *args[] = {element, c_kernel_value(k, stmt->value), NULL};
+	bool sum = dtype_is_float(dtype) && stmt->acc == OP_ADD;
 	if (stmt->acc == OP_NONE || sum)
 		fprintf(k->out, "%s %s %s;\n", element, sum ? "+=" : "=", args[1]);
 	else

@@ -56,6 +56,8 @@ bool c_loop_stays_scalar(const KernelText *k, const Stmt *loop);
 
 /* c_expression.c: expressions of C. */
 const char *c_kernel_value(KernelText *k, const Value *value);
+/* A sum that is rounded once; `element`: what is accumulated into. */
+const char *c_kernel_fused(KernelText *k, const Fused *fused, const char *element);
 /* An index where no parentheses are needed around a sum. */
 const char *c_kernel_ix(KernelText *k, const Ix *ix);
 /* An element of a local, as an expression that may be assigned to. */

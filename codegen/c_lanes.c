@@ -206,16 +206,11 @@ static const char *named_value(LanesText *l, const Value *value)
 	return c_lanes_named(l, vector_text(l, value));
 }
 
-/* What a sum adds: compilers round a product once with it, as libgccjit's code does. */
-static const char *summand_text(LanesText *l, const Value *value)
+static const char *fused_text(LanesText *l, const Fused *fused, const char *target)
 {
-	l->summand = value->kind == VALUE_OP && value->op == OP_MUL ? value : NULL;
-	return c_lanes_value(l, value);
-}
-
-static const char *arg_text(LanesText *l, Op op, const Value *arg)
-{
-	return op == OP_ADD || op == OP_SUB ? summand_text(l, arg) : c_lanes_value(l, arg);
+	const char *args[] = {c_lanes_value(l, fused->a), c_lanes_value(l, fused->b),
+			      fused->rest ? c_lanes_value(l, fused->rest) : target};
+	return c_vector_fused(l->k->m, l->dtype, l->lanes, fused->signs, args);
 }
 
 static const char *op_text(LanesText *l, const Value *value)
@@ -223,12 +218,15 @@ static const char *op_text(LanesText *l, const Value *value)
 	const char *args[3] = {NULL};
 	Op op = value->op;
 	bool infix = c_is_infix(op, value->dtype);
+	Fused fused;
+	if (value->nargs == 2 && find_fused(l->k->m, op, value->args[0], value->args[1], &fused))
+		return fused_text(l, &fused, NULL);
 	if (!op_fits(op, value->dtype))
 		return c_lanes_call(l, value);
 	if (op == OP_RECIP)
 		return arena_printf(l->k->arena, "(1 / %s)", c_lanes_value(l, value->args[0]));
 	for (uint32_t i = 0; i < value->nargs; i++)
-		args[i] = infix ? arg_text(l, op, value->args[i]) : named_value(l, value->args[i]);
+		args[i] = infix ? c_lanes_value(l, value->args[i]) : named_value(l, value->args[i]);
 	if (infix)
 		return c_op(l->k->arena, op, value->dtype, args);
 	if (op == OP_MAX || op == OP_MIN)
@@ -254,7 +252,7 @@ static const char *cast_text(LanesText *l, const Value *cast)
 static const char *fresh_text(LanesText *l, const Value *value)
 {
 	KernelText *k = l->k;
-	const char *packed = value == l->summand ? NULL : c_lanes_packed(l, value);
+	const char *packed = c_lanes_packed(l, value);
 	if (packed)
 		return packed;
 	switch (value->kind) {
@@ -313,8 +311,11 @@ static const char *target_text(LanesText *l, const Stmt *stmt)
 
 static const char *accumulated(LanesText *l, const char *target, const Stmt *stmt)
 {
+	Fused fused;
+	if (find_fused(l->k->m, stmt->acc, NULL, stmt->value, &fused))
+		return fused_text(l, &fused, target);
 	if (c_is_infix(stmt->acc, l->dtype)) {
-		const char *args[] = {target, arg_text(l, stmt->acc, stmt->value)};
+		const char *args[] = {target, c_lanes_value(l, stmt->value)};
 		return c_op(l->k->arena, stmt->acc, l->dtype, args);
 	}
 	const char *value = named_value(l, stmt->value), *before = c_lanes_named(l, target);
@@ -356,12 +357,14 @@ static void put_stmt(LanesText *l, const Stmt *stmt)
 		put_strided(l, stmt);
 		return;
 	}
-	const char *target = target_text(l, stmt), *sign = stmt->acc == OP_ADD ? "+=" : "=";
-	const char *value = stmt->acc == OP_NONE  ? vector_text(l, stmt->value)
-			    : stmt->acc == OP_ADD ? summand_text(l, stmt->value)
-						  : accumulated(l, target, stmt);
+	Fused fused;
+	bool adds = stmt->acc == OP_ADD && !find_fused(k->m, stmt->acc, NULL, stmt->value, &fused);
+	const char *target = target_text(l, stmt);
+	const char *value = stmt->acc == OP_NONE ? vector_text(l, stmt->value)
+			    : adds		 ? c_lanes_value(l, stmt->value)
+						 : accumulated(l, target, stmt);
 	c_kernel_indent(k);
-	fprintf(k->out, "%s %s %s;\n", target, sign, value);
+	fprintf(k->out, "%s %s %s;\n", target, adds ? "+=" : "=", value);
 }
 
 static void set_width(LanesText *l, int lanes)

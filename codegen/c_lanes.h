@@ -12,7 +12,6 @@ typedef struct LanesText {
 	const char *type;    /* "tsr_f32x16" */
 	const char *integer; /* of the same width: "tsr_i32x16" */
 	bool *own;	     /* by LocalId: declared in the loop */
-	const Value *summand; /* a product that is rounded once with the sum it is in; NULL: none */
 	/* Vectors side by side, and the one at hand; what differs between them: names of values and
 	 * locals, and the lane. */
 	uint32_t vectors, at;

@@ -1,6 +1,10 @@
 /* The steps of math.h as a C function, a constant for each: the bits are those of the compiled
- * module where neither contracts a*b+c. */
+ * module. */
 #include "codegen/c_text.h"
+
+#include <string.h>
+
+#include "base/held.h"
 
 static const char *unsigned_type(Dtype dtype)
 {
@@ -33,8 +37,20 @@ static const char *infix(Arena *arena, const MathStep *step, const char *a, cons
 			    type, b);
 }
 
-static const char *step_text(Arena *arena, const MathFunction *fn, const MathStep *step)
+/* NULL: it is no sum that is rounded once. */
+static const char *fused_text(const Module *m, const MathFunction *fn, const MathStep *step)
 {
+	FusedStep fused;
+	if (!find_fused_step(m, fn, step, &fused))
+		return NULL;
+	const char *args[] = {arg_text(m->arena, fn, fused.a), arg_text(m->arena, fn, fused.b),
+			      arg_text(m->arena, fn, fused.rest)};
+	return c_fused(m->arena, fused.signs, args);
+}
+
+static const char *step_text(const Module *m, const MathFunction *fn, const MathStep *step)
+{
+	Arena *arena = m->arena;
 	static const char *const symbols[] = {
 		[MATH_ADD] = "+", [MATH_SUB] = "-", [MATH_MUL] = "*",  [MATH_DIV] = "/",
 		[MATH_AND] = "&", [MATH_OR] = "|",  [MATH_SHL] = "<<", [MATH_USHR] = ">>",
@@ -43,6 +59,9 @@ static const char *step_text(Arena *arena, const MathFunction *fn, const MathSte
 	const char *a = arg_text(arena, fn, step->arg[0]);
 	const char *b = shifts ? arena_printf(arena, "%u", step->arg[1])
 			       : arg_text(arena, fn, step->arg[1]);
+	const char *fused = fused_text(m, fn, step);
+	if (fused)
+		return fused;
 	switch (step->code) {
 	case MATH_SQRT: return arena_printf(arena, "sqrt(%s)", a);
 	case MATH_SHR: return arena_printf(arena, "%s >> %s", a, b);
@@ -58,20 +77,42 @@ static const char *step_text(Arena *arena, const MathFunction *fn, const MathSte
 	}
 }
 
-void c_put_math(FILE *out, Arena *arena, const MathFunction *fn)
+void c_put_math(FILE *out, const Module *m, const MathFunction *fn)
 {
+	const bool *read = fused_steps_read(m, fn);
 	const char *separator = "";
 	for (uint32_t i = 0; i < fn->steps.n; i++) {
 		const MathStep *step = &fn->steps.at[i];
-		if (step->code == MATH_ARG || step->code == MATH_CONST)
+		if (step->code == MATH_ARG || step->code == MATH_CONST || !read[i])
 			continue;
 		const char *type =
 			i + 1 < fn->steps.n
-				? arena_printf(arena, "const %s t%u =", c_type(step->dtype), i)
+				? arena_printf(m->arena, "const %s t%u =", c_type(step->dtype), i)
 				: "return";
-		fprintf(out, "%s%s %s;", separator, type, step_text(arena, fn, step));
+		fprintf(out, "%s%s %s;", separator, type, step_text(m, fn, step));
 		separator = "\n\t";
 	}
+}
+
+static const char *body_of(const Module *m, Op op, Dtype dtype, MathForm form)
+{
+	size_t len;
+	Text text = text_new();
+	MathFunction fn = math_function(m->arena, op, dtype, form);
+	c_put_math(text.out, m, &fn);
+	return text_take(text, m->arena, &len);
+}
+
+void c_put_math_forms(FILE *out, const Module *m, Op op, Dtype dtype)
+{
+	MathForm form = {.fast = m->emit->options->fast_fp};
+	const char *twice = body_of(m, op, dtype, form);
+	form.fused = module_fuses(m, dtype);
+	const char *once = body_of(m, op, dtype, form);
+	if (strcmp(once, twice) == 0)
+		fputs(once, out);
+	else
+		fprintf(out, "#ifdef TSR_FUSES\n\t%s\n\t#else\n\t%s\n\t#endif", once, twice);
 }
 
 static void put_bits(FILE *out, Dtype to, Dtype from)

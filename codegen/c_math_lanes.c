@@ -1,5 +1,6 @@
 /* The steps of math.h as a C function of vectors, in place: a constant for each step, the bits of a
- * lane those of c_math.c's function. SCALE is one instruction of AVX-512, elsewhere two products.
+ * lane those of c_math.c's function. SCALE is one instruction of AVX-512, elsewhere two products, which the form
+ * for sums that are rounded once says itself.
  *
  *   static inline void tsr_exp_f32x16(tsr_f32x16 *y)
  *   static inline void tsr_exp_2_f32x16(tsr_f32x16 *y)      of y[0] and y[1]
@@ -8,11 +9,16 @@
  * vectors each step is computed for both before the next one: a chain of steps takes four cycles each,
  * and a processor does not look far enough ahead to find the next vector's.
  */
+#include <math.h>
+#include <string.h>
+
+#include "base/held.h"
 #include "codegen/c_vectors.h"
 
 enum { WIDEST = 16 }; /* lanes of f32 in AVX-512 */
 
 typedef struct LanesFunction {
+	const Module *m;
 	Arena *arena;
 	const MathFunction *fn;
 	int lanes;
@@ -42,42 +48,14 @@ static const char *name_of(const LanesFunction *l, uint32_t step)
 		      : arena_printf(l->arena, "t%u_%u", step, l->at);
 }
 
-/* Is it a product in a sum of floats? */
-static bool stands_inside(const LanesFunction *l, const MathStep *step, int i)
+/* NULL: it is no sum that is rounded once. */
+static const char *fused_text(const LanesFunction *l, const MathStep *step)
 {
-	return step->dtype == DTYPE_F32 && (step->code == MATH_ADD || step->code == MATH_SUB) &&
-	       l->fn->steps.at[step->arg[i]].code == MATH_MUL;
-}
-
-/* By step: does another one read it by its name? */
-static const bool *steps_read(const LanesFunction *l)
-{
-	static const int arity[] = {
-		[MATH_ADD] = 2,	 [MATH_SUB] = 2,   [MATH_MUL] = 2,    [MATH_DIV] = 2,
-		[MATH_AND] = 2,	 [MATH_OR] = 2,	   [MATH_SHL] = 1,    [MATH_SHR] = 1,
-		[MATH_USHR] = 1, [MATH_BITS] = 1,  [MATH_LESS] = 4,   [MATH_EQUAL] = 4,
-		[MATH_SQRT] = 1, [MATH_SCALE] = 2, [MATH_CONVERT] = 1};
-	bool *read = ARENA_ARRAY(l->arena, bool, l->fn->steps.n);
-	for (size_t i = 0; i < l->fn->steps.n; i++) {
-		const MathStep *step = &l->fn->steps.at[i];
-		for (int a = 0; a < arity[step->code]; a++)
-			if (!stands_inside(l, step, a))
-				read[step->arg[a]] = true;
-			else
-				for (int b = 0; b < 2; b++)
-					read[l->fn->steps.at[step->arg[a]].arg[b]] = true;
-	}
-	return read;
-}
-
-/* A product in a sum stands there, where compilers may contract it. */
-static const char *operand(const LanesFunction *l, const MathStep *step, int i)
-{
-	const MathStep *of = &l->fn->steps.at[step->arg[i]];
-	if (stands_inside(l, step, i))
-		return arena_printf(l->arena, "(%s * %s)", name_of(l, of->arg[0]),
-				    name_of(l, of->arg[1]));
-	return name_of(l, step->arg[i]);
+	FusedStep fused;
+	if (!find_fused_step(l->m, l->fn, step, &fused))
+		return NULL;
+	const char *args[] = {name_of(l, fused.a), name_of(l, fused.b), name_of(l, fused.rest)};
+	return c_vector_fused(l->m, DTYPE_F32, l->lanes, fused.signs, args);
 }
 
 /* Integers are computed in their unsigned types, where they wrap. */
@@ -86,8 +64,8 @@ static const char *infix(const LanesFunction *l, const MathStep *step, const cha
 	const uint32_t *arg = step->arg;
 	bool shift = step->code == MATH_SHL || step->code == MATH_USHR;
 	if (step->dtype == DTYPE_F32)
-		return arena_printf(l->arena, "%s %s %s", operand(l, step, 0), symbol,
-				    operand(l, step, 1));
+		return arena_printf(l->arena, "%s %s %s", name_of(l, arg[0]), symbol,
+				    name_of(l, arg[1]));
 	if (shift)
 		return arena_printf(l->arena, "(%s)((%s)%s %s %u)", l->integer, l->natural,
 				    name_of(l, arg[0]), symbol, arg[1]);
@@ -120,7 +98,9 @@ static const char *step_text(const LanesFunction *l, const MathStep *step)
 		[MATH_AND] = "&", [MATH_OR] = "|",  [MATH_SHL] = "<<", [MATH_USHR] = ">>",
 	};
 	const uint32_t *arg = step->arg;
-	const char *type = type_of(l, step->dtype);
+	const char *type = type_of(l, step->dtype), *fused = fused_text(l, step);
+	if (fused)
+		return fused;
 	switch (step->code) {
 	case MATH_ARG: return l->vectors == 1 ? "*y" : arena_printf(l->arena, "y[%u]", l->at);
 	case MATH_CONST: return constant(l, step);
@@ -134,7 +114,10 @@ static const char *step_text(const LanesFunction *l, const MathStep *step)
 	case MATH_LESS:
 	case MATH_EQUAL: return chosen(l, step);
 	case MATH_SCALE:
-		return arena_printf(l->arena, "TSR_SCALE_%d(%s, %s, %s)", l->lanes,
+		if (isinf(step->number))
+			return arena_printf(l->arena, "TSR_SCALE_%d(%s, %s)", l->lanes,
+					    name_of(l, arg[0]), name_of(l, arg[1]));
+		return arena_printf(l->arena, "TSR_SCALE_FROM_%d(%s, %s, %s)", l->lanes,
 				    name_of(l, arg[0]), name_of(l, arg[1]),
 				    c_constant(l->arena, DTYPE_F32, (Scalar){.f = step->number}));
 	default: return infix(l, step, symbols[step->code]);
@@ -170,7 +153,7 @@ static void put_helpers(FILE *out, int lanes)
 {
 	fprintf(out,
 		"/* a < b ? a : b, a > b ? a : b; the extremes, NaN where a is; yes where a < b, or a == b, else no;\n"
-		" * a 2^n, rounded once, or 0 where n < least, for whole numbers n. */\n");
+		" * a 2^n, rounded once, for whole numbers n; or 0 where n < least. */\n");
 	if (lanes == WIDEST)
 		fprintf(out,
 			"#ifdef __AVX512F__\n"
@@ -186,7 +169,8 @@ static void put_helpers(FILE *out, int lanes)
 			"#define TSR_BLEND_16(a, b, how, yes, no) \\\n"
 			"\t((tsr_f32x16)_mm512_mask_blend_ps( \\\n"
 			"\t\t_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), how), (__m512)(no), (__m512)(yes)))\n"
-			"#define TSR_SCALE_16(a, n, least) \\\n"
+			"#define TSR_SCALE_16(a, n) ((tsr_f32x16)_mm512_scalef_ps((__m512)(a), (__m512)(n)))\n"
+			"#define TSR_SCALE_FROM_16(a, n, least) \\\n"
 			"\t((tsr_f32x16)_mm512_maskz_scalef_ps( \\\n"
 			"\t\t_mm512_cmp_ps_mask((__m512)(n), _mm512_set1_ps(least), _CMP_NLT_UQ), \\\n"
 			"\t\t(__m512)(a), (__m512)(n)))\n#else\n");
@@ -204,24 +188,18 @@ static void put_helpers(FILE *out, int lanes)
 		lanes, lanes, lanes, lanes, lanes, lanes);
 	fprintf(out,
 		"#define TSR_POWER_%d(n) ((tsr_f32x%d)(((n) + 127) << 23))\n"
-		"#define TSR_HALF_%d(n) \\\n\t(__builtin_convertvector( \\\n"
-		"\t\tTSR_CHOOSE(tsr_f32x%d, tsr_i32x%d, (n) < -200, -200.0f - (tsr_f32x%d){0}, n), \\\n"
-		"\t\ttsr_i32x%d))\n"
-		"#define TSR_SCALE_%d(a, n, least) \\\n"
-		"\t((tsr_f32x%d)(~((n) < (least)) & \\\n"
-		"\t\t(tsr_i32x%d)((a) * TSR_POWER_%d(TSR_HALF_%d(n) >> 1) * \\\n"
-		"\t\t\tTSR_POWER_%d(TSR_HALF_%d(n) - (TSR_HALF_%d(n) >> 1)))))\n",
+		"#define TSR_WITHIN_%d(n) TSR_GREATER_%d(TSR_LESSER_%d(n, 300.0f - (tsr_f32x%d){0}), -200.0f - (tsr_f32x%d){0})\n"
+		"#define TSR_WHOLE_%d(n) __builtin_convertvector(TSR_WITHIN_%d(n), tsr_i32x%d)\n"
+		"#define TSR_SCALE_%d(a, n) \\\n"
+		"\t((a) * TSR_POWER_%d(TSR_WHOLE_%d(n) >> 1) * \\\n"
+		"\t\tTSR_POWER_%d(TSR_WHOLE_%d(n) - (TSR_WHOLE_%d(n) >> 1)))\n"
+		"#define TSR_SCALE_FROM_%d(a, n, least) \\\n"
+		"\t((tsr_f32x%d)(~((n) < (least)) & (tsr_i32x%d)TSR_SCALE_%d(a, n)))\n",
 		lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes,
-		lanes, lanes, lanes);
+		lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes);
 	fprintf(out, "%s", lanes == WIDEST ? "#endif\n" : "");
 	put_roots(out, lanes);
 	fprintf(out, "\n");
-}
-
-static MathFunction function_of(const Module *m, Op op)
-{
-	MathForm form = {.fast = m->emit->options->fast_fp, .scales = true};
-	return math_function(m->arena, op, DTYPE_F32, form);
 }
 
 /* Of all vectors before the next step. */
@@ -239,21 +217,37 @@ static void put_step(FILE *out, LanesFunction *l, uint32_t i, bool last)
 			fprintf(out, "\ty[%u] = %s;\n", l->at, step_text(l, step));
 }
 
+static const char *body_of(LanesFunction *l, Op op, MathForm form)
+{
+	size_t len;
+	Text text = text_new();
+	MathFunction fn = math_function(l->arena, op, DTYPE_F32, form);
+	l->fn = &fn;
+	const bool *read = fused_steps_read(l->m, &fn);
+	for (uint32_t i = 0; i < fn.steps.n; i++)
+		if (read[i])
+			put_step(text.out, l, i, i + 1 == fn.steps.n);
+	return text_take(text, l->arena, &len);
+}
+
 static void put_function(FILE *out, const Module *m, Op op, int lanes, uint32_t vectors)
 {
-	MathFunction fn = function_of(m, op);
 	Arena *arena = m->arena;
-	LanesFunction l = {.arena = arena, .fn = &fn, .lanes = lanes, .vectors = vectors};
+	LanesFunction l = {.m = m, .arena = arena, .lanes = lanes, .vectors = vectors};
 	l.type = arena_printf(arena, "tsr_f32x%d", lanes);
 	l.integer = arena_printf(arena, "tsr_i32x%d", lanes);
 	l.natural = arena_printf(arena, "tsr_u32x%d", lanes);
+	MathForm form = {.fast = m->emit->options->fast_fp, .scales = true};
+	const char *twice = body_of(&l, op, form);
+	form.fused = module_fuses(m, DTYPE_F32);
+	form.scales = !form.fused || lanes == WIDEST;
+	const char *once = body_of(&l, op, form);
 	fprintf(out, "static inline void %s(tsr_f32x%d *y)\n{\n",
 		c_lanes_function(arena, op, lanes, vectors), lanes);
-	const bool *read = steps_read(&l);
-	for (uint32_t i = 0; i < fn.steps.n; i++)
-		if (i + 1 == fn.steps.n || read[i])
-			put_step(out, &l, i, i + 1 == fn.steps.n);
-	fprintf(out, "}\n\n");
+	if (strcmp(once, twice) == 0)
+		fprintf(out, "%s}\n\n", once);
+	else
+		fprintf(out, "#ifdef TSR_FUSES\n%s#else\n%s#endif\n}\n\n", once, twice);
 }
 
 const char *c_lanes_function(Arena *arena, Op op, int lanes, uint32_t vectors)

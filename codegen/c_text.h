@@ -2,6 +2,7 @@
 #ifndef TSR_CODEGEN_C_TEXT_H
 #define TSR_CODEGEN_C_TEXT_H
 
+#include "codegen/fused.h"
 #include "codegen/math.h"
 #include "codegen/module.h"
 
@@ -19,8 +20,14 @@ bool c_write(const Module *module, void (*put)(FILE *out, const Module *module))
 void c_put_helpers(FILE *out, const Module *module);
 /* c_words.c: the same of u4x32. */
 void c_put_words(FILE *out, const Module *module, const KernelUse *all);
-/* c_math.c: the body of a function of math.h, over x and y; what such bodies call. */
-void c_put_math(FILE *out, Arena *arena, const MathFunction *fn);
+/* c_fused.c: what compilers are told of sums with products, and the macro of those that are rounded once; such a
+ * sum of C expressions a, b, rest. */
+void c_put_fused(FILE *out, const Module *module);
+const char *c_fused(Arena *arena, FusedSigns signs, const char *const args[3]);
+/* c_math.c: the body of a function of math.h, over x and y; of an operation in one of the forms that it has where sums
+ * are rounded once and where they are not; what such bodies call. */
+void c_put_math(FILE *out, const Module *module, const MathFunction *fn);
+void c_put_math_forms(FILE *out, const Module *module, Op op, Dtype dtype);
 void c_put_math_tables(FILE *out, Arena *arena, Op op, Dtype dtype);
 void c_put_math_helpers(FILE *out);
 /* c_function.c: all kernels as static functions. */

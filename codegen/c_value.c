@@ -125,16 +125,23 @@ static bool is_written_out(const Module *m, Op op, Dtype dtype)
 	return is_inline(m, op, dtype) || ends_in_library(m, op, dtype);
 }
 
+/* Of functions that have sums with products. */
+static const char *inline_text(const Module *m)
+{
+	return module_fuses(m, DTYPE_F32) ? "TSR_INLINE" : "inline";
+}
+
 /* A function of one form, `fn`, in place of the whole operation. */
 static void put_form(FILE *out, const Module *m, const char *form, Op op, Dtype dtype)
 {
 	bool far = strcmp(form, "far_") == 0;
 	MathFunction fn =
 		far ? math_is_far(m->arena, op, dtype) : math_fast_path(m->arena, op, dtype);
-	fprintf(out, "static inline %s tsr_%s%s_%s(%s x", far ? "int32_t" : c_type(dtype), form,
-		op_name(op), dtype_name(dtype), c_type(dtype));
+	fprintf(out, "static %s %s tsr_%s%s_%s(%s x", inline_text(m),
+		far ? "int32_t" : c_type(dtype), form, op_name(op), dtype_name(dtype),
+		c_type(dtype));
 	fprintf(out, op_arity(op) > 1 ? ", %s y)\n{\n\t" : ")\n{\n\t", c_type(dtype));
-	c_put_math(out, m->arena, &fn);
+	c_put_math(out, m, &fn);
 	fprintf(out, "\n}\n\n");
 }
 
@@ -143,14 +150,16 @@ static void put_fast_path(FILE *out, const Module *m, Op op, Dtype dtype)
 	MathFunction fast = math_fast_path(m->arena, op, dtype);
 	fprintf(out, "if (tsr_far_%s_%s(x))\n\t\treturn %s;\n\t", op_name(op), dtype_name(dtype),
 		real_text[op]);
-	c_put_math(out, m->arena, &fast);
+	c_put_math(out, m, &fast);
 }
 
 static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 {
 	static const char *const names[] = {"x", "y", "z"};
 	const char *type = c_type(dtype);
-	fprintf(out, "static inline %s tsr_%s_%s(", type, op_name(op), dtype_name(dtype));
+	fprintf(out, "static %s %s tsr_%s_%s(",
+		is_written_out(m, op, dtype) ? inline_text(m) : "inline", type, op_name(op),
+		dtype_name(dtype));
 	for (int i = 0; i < op_arity(op); i++)
 		fprintf(out, "%s%s %s", i ? ", " : "", type, names[i]);
 	fprintf(out, ")\n{\n\t");
@@ -158,9 +167,7 @@ static void put_op(FILE *out, const Module *m, Op op, Dtype dtype)
 	if (dtype_is_unsigned(dtype) && int_text[op].unsigned_body)
 		body = int_text[op].unsigned_body;
 	if (is_inline(m, op, dtype)) {
-		MathForm form = {.fast = m->emit->options->fast_fp};
-		MathFunction fn = math_function(m->arena, op, dtype, form);
-		c_put_math(out, m->arena, &fn);
+		c_put_math_forms(out, m, op, dtype);
 	} else if (ends_in_library(m, op, dtype)) {
 		put_fast_path(out, m, op, dtype);
 	} else if (dtype_is_float(dtype)) {
@@ -266,7 +273,7 @@ static void put_half(FILE *out, const Module *m, Dtype from, Dtype to)
 	if (instruction)
 		fprintf(out, "#ifdef __CUDACC__\n%s\n#else\n", instruction);
 	fprintf(out, "\t");
-	c_put_math(out, m->arena, &fn);
+	c_put_math(out, m, &fn);
 	fprintf(out, "\n%s}\n\n", instruction ? "#endif\n" : "");
 }
 
@@ -297,7 +304,7 @@ static void put_key(FILE *out, const Module *m, Dtype from)
 	MathFunction fn = math_key(m->arena, from);
 	fprintf(out, "static inline %s tsr_key_%s(%s x)\n{\n\t", c_type(dtype_of_key(from)),
 		dtype_name(from), c_type(from));
-	c_put_math(out, m->arena, &fn);
+	c_put_math(out, m, &fn);
 	fprintf(out, "\n}\n\n");
 }
 

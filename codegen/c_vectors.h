@@ -23,6 +23,7 @@ struct CVectors {
 	uint64_t halves[2]; /* of i32, of four bits each: that begin with a byte, and others */
 	uint64_t words;	    /* of i32, of eight elements of four bits each */
 	bool tables;	    /* functions of an element of four bits are looked up */
+	uint64_t fused[2];  /* sums rounded once, of f32 and f64 */
 	bool halves_alone;  /* elements of f16 that stay alone are widened */
 };
 /* Their types, once all that uses them is written. */
@@ -33,6 +34,11 @@ Dtype c_vector_dtype(Dtype dtype);
 const char *c_vector_type(Arena *arena, Dtype dtype, int lanes);
 /* Notes that the type is used. */
 void c_vector_use(const Module *module, Dtype dtype, int lanes);
+/* c_fused.c: a sum of vectors that is rounded once, of the arguments a, b, rest, each a vector or what is the same in
+ * all lanes, but not all three; those that are used. */
+const char *c_vector_fused(const Module *module, Dtype dtype, int lanes, FusedSigns signs,
+			   const char *const args[3]);
+void c_put_vectors_fused(FILE *out, const Module *module);
 /* c_convert.c: conversions of neighbours whose results those of single elements have; of those from an element on. */
 bool c_vector_casts(Dtype from, Dtype to);
 const char *c_vector_cast(const Module *module, Dtype from, Dtype to, int lanes,

@@ -1,5 +1,5 @@
 /* A module as readable C99: the same entry points, table and numbers as the compiled one (bit for
- * bit under -ffp-contract=off). One file that needs nothing but the C library. */
+ * bit, whatever compiles it). One file that needs nothing but the C library. */
 #include <stdlib.h>
 
 #include "base/held.h"
@@ -47,6 +47,7 @@ static void put_functions(FILE *out, const Module *m)
 	c_put_sizes(functions.out, m);
 	const char *text = text_take(functions, m->arena, &len);
 	c_put_vectors(out, m);
+	c_put_vectors_fused(out, m);
 	c_put_conversions(out, m);
 	c_put_transposes(out, m);
 	c_put_lanes_math(out, m);
@@ -86,6 +87,7 @@ static void put_module(FILE *out, const Module *m)
 	      "#include <string.h>\n#include <tgmath.h>\n\n",
 	      out);
 	fputs(options_text, out);
+	c_put_fused(out, m);
 	if (c_has_tiles(m))
 		fputs(tiles_text, out);
 	fputs("#ifdef __clang__\n#pragma clang diagnostic ignored \"-Wunused-function\"\n#endif\n\n",

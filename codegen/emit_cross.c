@@ -1,8 +1,7 @@
 /* A module for another kind of processor: the readable C, through that one's compiler.
  *
  * The C says its lanes with vectors of GCC, as wide as the target's, so the loops are the policy's; what
- * is left is the choice of instructions. Products in sums are contracted as the compiler sees fit, and
- * with strict floats not at all, where the bits are those of every other back end.
+ * is left is the choice of instructions. The C says which products are rounded with their sums.
  */
 #include <errno.h>
 #include <string.h>
@@ -55,8 +54,7 @@ static const char *const *command(const Emit *emit, OutputKind kind, const char 
 	PUSH(arena, words, arena_printf(arena, "-O%d", options->opt_level));
 	PUSH(arena, words, march(arena, target));
 	PUSH(arena, words, arena_printf(arena, "-mtune=%s", target->tune));
-	PUSH(arena, words,
-	     options->strict_fp ? "-ffp-contract=off" : "-ffp-contract=fast");
+	PUSH(arena, words, "-ffp-contract=off");
 	PUSH(arena, words, "-fno-math-errno");
 	PUSH(arena, words, "-fno-trapping-math");
 	PUSH(arena, words, "-fno-ident");

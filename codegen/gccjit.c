@@ -74,7 +74,7 @@ static void add_options(Jit *jit, const char *const *flags)
 
 static void set_options(Jit *jit, int opt_level)
 {
-	/* jit_fused.h says what is rounded once */
+	/* fused.h says what is rounded once */
 	static const char *const always[] = {"-fno-math-errno", "-fno-trapping-math", "-fno-ident",
 					     "-ffp-contract=off",
 					     /* GCC rewrites an index for each loop around it: without

@@ -1,35 +1,6 @@
-/* Sums with a product, rounded once: which they are is decided here, on the values of the loop
- * IR, so that lanes, single elements and the rests of loops agree (jit_fused.h). */
 #include "codegen/jit_fused.h"
 
-#include "codegen/cpu.h"
 #include "codegen/jit_function.h"
-
-bool jit_fuses(const Jit *jit, Dtype dtype)
-{
-	return (jit->extras & CPU_FMA) && dtype_is_float(dtype) &&
-	       !jit->module->emit->options->strict_fp;
-}
-
-static bool is_product(const Value *value)
-{
-	return value && value->kind == VALUE_OP && value->op == OP_MUL;
-}
-
-bool jit_fused(const Jit *jit, Op op, const Value *x, const Value *y, Fused *fused)
-{
-	if ((op != OP_ADD && op != OP_SUB) || !jit_fuses(jit, y->dtype))
-		return false;
-	bool right = is_product(y), minus = op == OP_SUB;
-	if (!right && !is_product(x))
-		return false;
-	const Value *product = right ? y : x;
-	*fused = (Fused){.a = product->args[0],
-			 .b = product->args[1],
-			 .rest = right ? x : y,
-			 .signs = {right && minus, !right && minus}};
-	return true;
-}
 
 static Rvalue *negated(JitFunction *f, Dtype dtype, bool minus, Rvalue *value)
 {

@@ -23,7 +23,7 @@ static void block_code(KernelJit *k, Block block);
 static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, Lvalue *element)
 {
 	Fused fused;
-	if (!jit_fused(k->f.jit, op, x, y, &fused))
+	if (!find_fused(k->f.jit->module, op, x, y, &fused))
 		return NULL;
 	Rvalue *args[] = {jit_kernel_value(k, fused.a), jit_kernel_value(k, fused.b),
 			  fused.rest ? jit_kernel_value(k, fused.rest)

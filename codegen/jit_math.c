@@ -38,24 +38,10 @@ static Rvalue *of_two(const MathJit *m, const MathStep *step, enum gcc_jit_binar
 	return arithmetic(m, step, op, m->values[step->arg[1]]);
 }
 
-bool jit_fused_step(const Jit *jit, const MathFunction *fn, const MathStep *sum, FusedStep *fused)
-{
-	const MathStep *x = &fn->steps.at[sum->arg[0]], *y = &fn->steps.at[sum->arg[1]];
-	bool right = y->code == MATH_MUL, minus = sum->code == MATH_SUB;
-	if (!jit_fuses(jit, sum->dtype) || (!right && x->code != MATH_MUL))
-		return false;
-	const MathStep *product = right ? y : x;
-	*fused = (FusedStep){.a = product->arg[0],
-			     .b = product->arg[1],
-			     .rest = sum->arg[right ? 0 : 1],
-			     .signs = {right && minus, !right && minus}};
-	return true;
-}
-
 static Rvalue *sum(const MathJit *m, const MathStep *step)
 {
 	FusedStep fused;
-	if (!jit_fused_step(m->f->jit, m->fn, step, &fused))
+	if (!find_fused_step(m->f->jit->module, m->fn, step, &fused))
 		return of_two(m, step,
 			      step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS
 						     : GCC_JIT_BINARY_OP_MINUS);
@@ -175,7 +161,7 @@ Rvalue *jit_math_steps(JitFunction *f, const MathFunction *fn, Rvalue *const *ar
 Rvalue *jit_math(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 {
 	MathForm form = {.fast = f->jit->module->emit->options->fast_fp,
-			 .fused = jit_fuses(f->jit, dtype)};
+			 .fused = module_fuses(f->jit->module, dtype)};
 	MathFunction fn = math_function(f->jit->arena, op, dtype, form);
 	return jit_math_steps(f, &fn, args);
 }

@@ -19,7 +19,7 @@ typedef struct LanesMath {
 /* With SCALE, two instructions of AVX-512, which is the reason for asking for that. */
 static MathForm form_of(Jit *jit, Dtype dtype)
 {
-	bool fuses = jit_fuses(jit, dtype);
+	bool fuses = module_fuses(jit->module, dtype);
 	return (MathForm){
 		.fast = jit->module->emit->options->fast_fp, .fused = fuses, .scales = fuses};
 }
@@ -89,7 +89,7 @@ static Rvalue *arithmetic(const LanesMath *m, const MathStep *step, enum gcc_jit
 static Rvalue *sum(const LanesMath *m, const MathStep *step)
 {
 	FusedStep fused;
-	if (jit_fused_step(m->f->jit, m->fn, step, &fused))
+	if (find_fused_step(m->f->jit->module, m->fn, step, &fused))
 		return fused_code(m, &fused, step);
 	return arithmetic(
 		m, step, step->code == MATH_ADD ? GCC_JIT_BINARY_OP_PLUS : GCC_JIT_BINARY_OP_MINUS);

@@ -4,6 +4,7 @@
 #ifndef TSR_CODEGEN_JIT_SIMD_H
 #define TSR_CODEGEN_JIT_SIMD_H
 
+#include "codegen/fused.h"
 #include "codegen/jit_context.h"
 #include "codegen/jit_function.h"
 
@@ -23,9 +24,6 @@ Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rval
 /* a > b ? a : b, with `less` a < b ? a : b: b also where either is no number. */
 Rvalue *simd_extreme(JitFunction *f, SimdType type, bool less, Rvalue *a, Rvalue *b);
 /* (-)a*b + (-)rest of the arguments a, b, rest, rounded once. Requires CPU_FMA. */
-typedef struct FusedSigns {
-	bool minus_product, minus_rest;
-} FusedSigns;
 Rvalue *simd_fused(JitFunction *f, SimdType type, FusedSigns signs, Rvalue *const args[3]);
 /* The same where a is used no more and the rest is a constant, which it does not overwrite. The
  * fourth argument: a mask of AVX-512, beyond which the result is 0, or NULL. */

@@ -214,7 +214,7 @@ static Rvalue *vector_op(Lanes *l, const Value *value)
 static Rvalue *fused_lanes(Lanes *l, Op op, const Value *x, const Value *y, Lvalue *element)
 {
 	Fused fused;
-	if (!jit_fused(l->k->f.jit, op, x, y, &fused))
+	if (!find_fused(l->k->f.jit->module, op, x, y, &fused))
 		return NULL;
 	Rvalue *args[] = {jit_lanes_value(l, fused.a), jit_lanes_value(l, fused.b),
 			  fused.rest ? jit_lanes_value(l, fused.rest)
