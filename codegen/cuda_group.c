@@ -25,6 +25,11 @@
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
 
+static const Ix *number(const KernelText *k, int64_t n)
+{
+	return ix_const(k->arena, k->m->program->sizes, n);
+}
+
 /* ---- products ---- */
 
 static GroupNest nest_of(const Module *m, const Kernel *kernel, const Stmt *loop)
@@ -192,12 +197,25 @@ static uint32_t map_of(const KernelText *k, const Stmt *copy)
 	BUG("a copy is not in the kernel's list");
 }
 
+/* Where the first window begins along the axis. */
+static const Ix *window_begin(const KernelText *k, const Stmt *copy, uint32_t i)
+{
+	Program *program = (Program *)k->m->program;
+	const TensorAxis *axis = &copy->axes[i];
+	const Ix *place = ix_mul(program, window_place(program, copy, i), number(k, axis->step));
+	return ix_add(program, place, number(k, axis->low));
+}
+
 static void put_copy(KernelText *k, const Stmt *stmt)
 {
-	fprintf(k->out, "tsr_copy_%u(&%s, &tsr_m%u, %s, %s", stmt->naxes,
-		c_buffer_element(k, stmt->buffer, stmt->ix), map_of(k, stmt),
+	fprintf(k->out, "tsr_%s_%u(&%s, &tsr_m%u, %s, %s", stmt->window ? "windows" : "copy",
+		stmt->naxes, c_buffer_element(k, stmt->buffer, stmt->ix), map_of(k, stmt),
 		ring_of(k, stmt->mbarrier), c_kernel_ix(k, stmt->visit));
 	for (uint32_t i = 0; i < stmt->naxes; i++)
+		fprintf(k->out, ", %s",
+			c_kernel_ix(k, stmt->axes[i].step ? window_begin(k, stmt, i)
+							  : stmt->axes[i].at));
+	for (uint32_t i = 1; i + 1 < stmt->naxes && stmt->window; i++)
 		fprintf(k->out, ", %s", c_kernel_ix(k, stmt->axes[i].at));
 	fprintf(k->out, ");\n");
 }
@@ -254,11 +272,6 @@ void cuda_put_mbarriers(KernelText *k, bool end)
 }
 
 /* ---- boxes of a result ---- */
-
-static const Ix *number(const KernelText *k, int64_t n)
-{
-	return ix_const(k->arena, k->m->program->sizes, n);
-}
 
 /* The warp's place of the box at hand. */
 static const Ix *first_of(const KernelText *k, const Stmt *loop)
@@ -317,6 +330,15 @@ void cuda_box_loop(KernelText *k, const Stmt *loop)
 
 /* ---- maps ---- */
 
+/* "{extent, stride, box, windows, low, step}, " */
+static void put_axis(const KernelText *k, const TensorAxis *axis)
+{
+	fprintf(k->out, "{%s, %s, %lld, %s, %lld, %lld}, ", c_size(k->m, axis->extent),
+		c_size(k->m, axis->stride), (long long)axis->box,
+		axis->step ? c_size(k->m, axis->windows) : "0", (long long)axis->low,
+		(long long)axis->step);
+}
+
 /* The tensor's map on a host: its buffer from the first element on. */
 static void put_map(const KernelText *k, const Stmt *copy)
 {
@@ -324,15 +346,9 @@ static void put_map(const KernelText *k, const Stmt *copy)
 	fprintf(k->out, "tsr_map_of(%s", k->buffers[use]);
 	if (!size_is(k->m->program->sizes, k->use->buffers.at[use].base, 0))
 		fprintf(k->out, " - (%s)", c_size(k->m, k->use->buffers.at[use].base));
-	fprintf(k->out, ", %u, (const int64_t[]){", copy->naxes);
+	fprintf(k->out, ", %u, (const tsr_axis[]){", copy->naxes);
 	for (uint32_t i = 0; i < copy->naxes; i++)
-		fprintf(k->out, "%s%s", i ? ", " : "", c_size(k->m, copy->axes[i].extent));
-	fprintf(k->out, "}, (const int64_t[]){");
-	for (uint32_t i = 0; i < copy->naxes; i++)
-		fprintf(k->out, "%s%s", i ? ", " : "", c_size(k->m, copy->axes[i].stride));
-	fprintf(k->out, "}, (const int32_t[]){");
-	for (uint32_t i = 0; i < copy->naxes; i++)
-		fprintf(k->out, "%s%lld", i ? ", " : "", (long long)copy->axes[i].box);
+		put_axis(k, &copy->axes[i]);
 	fprintf(k->out, "}, %zu), ", dtype_bytes(k->m->program->buffers.at[copy->buffer].dtype));
 }
 

@@ -88,6 +88,30 @@ TSR_INLINE void tsr_copy_5(void *to, const tsr_map *map, int64_t *ring, int32_t 
 	TSR_COPY("5d", "%3, %4, %5, %6, %7", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "r"((int32_t)d), "r"((int32_t)e));
 }
 
+/* Windows of a tensor, from where the first one begins, of each the element so far behind that. */
+#define TSR_WINDOWS(axes, at, behind, ...) \
+	asm volatile("cp.async.bulk.tensor." axes ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {" at "}], [%2], {" behind "};" \
+		     : : "r"(tsr_shared_at(to)), "l"(map), "r"(tsr_mbarrier(ring, n, visit)), __VA_ARGS__ : "memory")
+TSR_INLINE void tsr_windows_3(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, int64_t a, int64_t b, int64_t c,
+			      int64_t x)
+{
+	TSR_WINDOWS("3d", "%3, %4, %5", "%6", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "h"((uint16_t)x));
+}
+
+TSR_INLINE void tsr_windows_4(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, int64_t a, int64_t b, int64_t c,
+			      int64_t d, int64_t x, int64_t y)
+{
+	TSR_WINDOWS("4d", "%3, %4, %5, %6", "%7, %8", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "r"((int32_t)d),
+		    "h"((uint16_t)x), "h"((uint16_t)y));
+}
+
+TSR_INLINE void tsr_windows_5(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, int64_t a, int64_t b, int64_t c,
+			      int64_t d, int64_t e, int64_t x, int64_t y, int64_t z)
+{
+	TSR_WINDOWS("5d", "%3, %4, %5, %6, %7", "%8, %9, %10", "r"((int32_t)a), "r"((int32_t)b), "r"((int32_t)c), "r"((int32_t)d),
+		    "r"((int32_t)e), "h"((uint16_t)x), "h"((uint16_t)y), "h"((uint16_t)z));
+}
+
 /* Lane 0 stores boxes for its warp: all that the warp has written to shared memory is fenced first. Until at most n of them
  * are still read. */
 #define TSR_STORES_WAIT(n)                                                                           \
@@ -139,11 +163,15 @@ TSR_INLINE uint64_t tsr_group_a(const void *from, int32_t turned, uint32_t next)
 
 TSR_INLINE uint64_t tsr_group_b(const void *from, uint32_t next) { return tsr_group_operand(tsr_shared_at(from), next); }
 #else
+/* Of a copy of windows an axis behind the first has some, `step` apart from `low` on; step 0: none */
+typedef struct tsr_axis {
+	int64_t extent, stride, box, windows, low, step;
+} tsr_axis;
 /* bytes: of an element */
 typedef struct tsr_map {
 	const unsigned char *at;
-	int64_t extent[5], stride[5];
-	int32_t box[5], n, bytes;
+	tsr_axis axis[5];
+	int32_t n, bytes;
 } tsr_map;
 #define TSR_MAP const tsr_map
 #define TSR_THREADS_BEHIND(i, n, m, first) TSR_THREADS(i, n, m)
@@ -188,15 +216,11 @@ static inline unsigned char *tsr_swizzled(const void *at)
 	return (unsigned char *)((uintptr_t)at ^ ((uintptr_t)at >> 7 & 7) << 4);
 }
 
-static inline tsr_map tsr_map_of(const void *at, int32_t n, const int64_t *extent, const int64_t *stride, const int32_t *box,
-				 int32_t bytes)
+static inline tsr_map tsr_map_of(const void *at, int32_t n, const tsr_axis *axes, int32_t bytes)
 {
 	tsr_map map = {.at = at, .n = n, .bytes = bytes};
-	for (int32_t i = 0; i < n; i++) {
-		map.extent[i] = extent[i];
-		map.stride[i] = stride[i];
-		map.box[i] = box[i];
-	}
+	for (int32_t i = 0; i < n; i++)
+		map.axis[i] = axes[i];
 	return map;
 }
 
@@ -220,10 +244,11 @@ static inline const unsigned char *tsr_in_box(const tsr_map *map, const int64_t 
 	int64_t from = 0;
 	int inside = 1;
 	for (int32_t i = 0; i < map->n; i++) {
-		const int64_t at = first[i] + number % map->box[i];
-		inside &= at >= 0 && at < map->extent[i];
-		from += at * map->stride[i];
-		number /= map->box[i];
+		const tsr_axis *axis = &map->axis[i];
+		const int64_t at = first[i] + number % axis->box;
+		inside &= at >= 0 && at < axis->extent;
+		from += at * axis->stride;
+		number /= axis->box;
 	}
 	return inside ? map->at + from * map->bytes : NULL;
 }
@@ -232,7 +257,7 @@ static inline void tsr_copy(void *to, const tsr_map *map, int64_t *ring, int32_t
 {
 	int64_t elements = 1;
 	for (int32_t i = 0; i < map->n; i++)
-		elements *= map->box[i];
+		elements *= map->axis[i].box;
 	for (int64_t k = 0; k < elements; k++)
 		tsr_copy_element(tsr_swizzled((unsigned char *)to + k * map->bytes), tsr_in_box(map, first, k), map->bytes);
 	ring[visit % n] -= elements * map->bytes * ((int64_t)1 << 32);
@@ -243,11 +268,43 @@ static inline void tsr_copy(void *to, const tsr_map *map, int64_t *ring, int32_t
 #define tsr_copy_4 TSR_COPY
 #define tsr_copy_5 TSR_COPY
 
+/* To where the next window begins: behind the last one of an axis is the first one, and the axis behind moves on. */
+static inline void tsr_next_window(const tsr_map *map, int64_t *begin)
+{
+	for (int32_t i = 1; i < map->n; i++) {
+		const tsr_axis *axis = &map->axis[i];
+		begin[i] += axis->step;
+		if (begin[i] < axis->low + axis->windows * axis->step || i + 1 == map->n)
+			return;
+		begin[i] = axis->low;
+	}
+}
+
+/* `at`: where the first window begins, and behind that for each axis but the last how far behind that the element is. */
+static inline void tsr_windows(void *to, const tsr_map *map, int64_t *ring, int32_t n, int64_t visit, const int64_t *at)
+{
+	const int64_t line = map->axis[0].box, windows = map->axis[1].box;
+	int64_t begin[5], first[5];
+	memcpy(begin, at, (size_t)map->n * sizeof *begin);
+	for (int64_t w = 0; w < windows; w++, tsr_next_window(map, begin)) {
+		for (int32_t i = 0; i < map->n; i++)
+			first[i] = begin[i] + (i && i + 1 < map->n ? at[map->n + i - 1] : 0);
+		for (int64_t k = 0; k < line; k++)
+			tsr_copy_element(tsr_swizzled((unsigned char *)to + (w * line + k) * map->bytes), tsr_in_box(map, first, k),
+					 map->bytes);
+	}
+	ring[visit % n] -= line * windows * map->bytes * ((int64_t)1 << 32);
+}
+#define TSR_WINDOWS(to, map, ring, n, visit, ...) tsr_windows(to, map, ring, n, visit, (const int64_t[]){__VA_ARGS__})
+#define tsr_windows_3 TSR_WINDOWS
+#define tsr_windows_4 TSR_WINDOWS
+#define tsr_windows_5 TSR_WINDOWS
+
 static inline void tsr_store(const void *from, const tsr_map *map, const int64_t *first)
 {
 	int64_t elements = 1;
 	for (int32_t i = 0; i < map->n; i++)
-		elements *= map->box[i];
+		elements *= map->axis[i].box;
 	for (int64_t k = 0; k < elements; k++) {
 		unsigned char *to = (unsigned char *)(uintptr_t)tsr_in_box(map, first, k);
 		if (to != NULL)

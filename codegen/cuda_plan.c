@@ -159,6 +159,15 @@ static void put_memory(FILE *out, const Module *m)
 
 /* ---- a routine ---- */
 
+static void put_axis(FILE *out, const Module *m, const TensorAxis *axis)
+{
+	if (axis->step)
+		fprintf(out, " windows %s low %lld step %lld", size_words(m, axis->windows),
+			(long long)axis->low, (long long)axis->step);
+	fprintf(out, " of %lld in %s", (long long)axis->box, size_words(m, axis->extent));
+	fprintf(out, " by %s", size_words(m, axis->stride));
+}
+
 static void put_args(FILE *out, const Module *m, const ProgramRoutine *r, const KernelUse *use)
 {
 	const char *comma = "";
@@ -179,12 +188,8 @@ static void put_args(FILE *out, const Module *m, const ProgramRoutine *r, const 
 		const Stmt *copy = use->copies.at[i];
 		fprintf(out, "%s%s %%%u", comma, is_box_loop(copy) ? "result" : "tensor",
 			box_tensor(copy));
-		for (uint32_t k = 0; k < copy->naxes; k++) {
-			const TensorAxis *axis = &copy->axes[k];
-			fprintf(out, " of %lld in %s", (long long)axis->box,
-				size_words(m, axis->extent));
-			fprintf(out, " by %s", size_words(m, axis->stride));
-		}
+		for (uint32_t k = 0; k < copy->naxes; k++)
+			put_axis(out, m, &copy->axes[k]);
 		comma = ", ";
 	}
 }

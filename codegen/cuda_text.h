@@ -93,7 +93,10 @@ void cuda_put_maps(const KernelText *k);
  *                                                     bytes: of each axis what a box has, its extent and the elements
  *                                                     between neighbours, the innermost first; of f32 elements are
  *                                                     rounded to tf32
+ *             | "tensor" ID "of" NUMBER "in" SIZE "by" SIZE WINDOWS+     ... of windows of one, of which each axis but the
+ *                                                     first has some: so many are copied of all
  *             | "result" ID ("of" NUMBER "in" SIZE "by" SIZE)+    ... of one that boxes are stored to, as they are
+ *   WINDOWS  := "windows" SIZE "low" NUMBER "step" NUMBER "of" NUMBER "in" SIZE "by" SIZE
  *   ID       := "%" NUMBER                                  a buffer
  *
  *   SIZE     := PRODUCT (("+" | "-") PRODUCT)*;  PRODUCT := FACTOR (("*" | "/") FACTOR)*, quotients are exact

@@ -173,13 +173,28 @@ static void start_copy(Interp *in, const Stmt *stmt, int64_t at, Scalar value)
 	interp_store(in, stmt->buffer, at, nothing(stmt->value->dtype));
 }
 
+/* Where the window at hand begins along the axis; `window`: its number, then that of the axes behind. */
+static int64_t window_begin(Interp *in, const Stmt *stmt, uint32_t i, int64_t *window)
+{
+	const TensorAxis *axis = &stmt->axes[i];
+	int64_t windows = interp_size(in, axis->windows), place = *window;
+	if (i + 1 < stmt->naxes && windows > 0) {
+		place %= windows;
+		*window /= windows;
+	}
+	return axis->low + place * axis->step;
+}
+
 /* The element of the tensor at a number of the box, or 0. */
 static Scalar box_element(Interp *in, const Stmt *stmt, int64_t number)
 {
-	int64_t from = 0;
+	int64_t from = 0, window = 0;
+	if (stmt->window)
+		window = interp_ix(in, stmt->window) + number / stmt->axes[0].box;
 	for (uint32_t i = 0; i < stmt->naxes; i++) {
 		const TensorAxis *axis = &stmt->axes[i];
-		int64_t at = interp_ix(in, axis->at) + number % axis->box;
+		int64_t at = interp_ix(in, axis->at);
+		at += axis->step ? window_begin(in, stmt, i, &window) : number % axis->box;
 		if (at < 0 || at >= interp_size(in, axis->extent))
 			return (Scalar){.f = 0};
 		from += at * interp_size(in, axis->stride);

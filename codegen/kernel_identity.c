@@ -135,7 +135,12 @@ static void put_axes(Writer *w, const Stmt *stmt)
 		put_size(w, stmt->axes[i].extent);
 		put_size(w, stmt->axes[i].stride);
 		put(w, (uint64_t)stmt->axes[i].box);
+		put(w, (uint64_t)stmt->axes[i].low);
+		put(w, (uint64_t)stmt->axes[i].step);
+		if (stmt->axes[i].step)
+			put_size(w, stmt->axes[i].windows);
 	}
+	put_ix(w, stmt->window);
 }
 
 static void put_completion(Writer *w, const Stmt *stmt)

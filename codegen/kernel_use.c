@@ -148,7 +148,10 @@ static void use_boxes(Walk *w, const Stmt *stmt)
 		walk_ix(w, stmt->axes[i].at);
 		use_size(w, stmt->axes[i].extent);
 		use_size(w, stmt->axes[i].stride);
+		if (stmt->axes[i].step)
+			use_size(w, stmt->axes[i].windows);
 	}
+	walk_ix(w, stmt->window);
 	PUSH(w->arena, w->use->copies, stmt);
 }
 

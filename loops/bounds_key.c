@@ -134,6 +134,8 @@ static uint64_t of_stmt(Hasher *h, const Stmt *stmt)
 			key = hash_mix(
 				hash_mix(key, stmt->axes[i].extent.id),
 				hash_mix(stmt->axes[i].stride.id, of_ix(h, stmt->axes[i].at)));
+		if (stmt->window)
+			key = hash_mix(key, of_ix(h, stmt->window));
 		return hash_mix(key, of_buffer(h, stmt->buffer, stmt->ix));
 	default: return hash_mix(key, of_ix(h, stmt->ix));
 	}

@@ -33,6 +33,7 @@ Stmt *stmt_copy(Program *program, const Box *box, Visit visit)
 	stmt->value = value_load(program, box->from, first);
 	stmt->axes = axes;
 	stmt->naxes = box->naxes;
+	stmt->window = box->window;
 	return stmt;
 }
 

@@ -11,6 +11,7 @@ typedef struct Box {
 	const Ix *ix;
 	const TensorAxis *axes;
 	uint32_t naxes;
+	const Ix *window; /* NULL: none */
 } Box;
 
 /* One completion of a ring of mbarriers: number `visit`. */

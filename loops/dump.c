@@ -284,6 +284,13 @@ static void dump_completion(const Dump *d, const Stmt *stmt)
 		fprintf(d->out, " bytes %" PRId64, stmt->bytes);
 }
 
+/* " from -1 step 2 of 28" */
+static void dump_windows(const Dump *d, const TensorAxis *axis)
+{
+	fprintf(d->out, " from %" PRId64 " step %" PRId64 " of ", axis->low, axis->step);
+	size_print(d->out, d->program->sizes, axis->windows);
+}
+
 /* "x[round*64 of 64 in k by 1, ...]" */
 static void dump_axes(const Dump *d, BufferId tensor, const Stmt *stmt)
 {
@@ -292,7 +299,11 @@ static void dump_axes(const Dump *d, BufferId tensor, const Stmt *stmt)
 		const TensorAxis *axis = &stmt->axes[i];
 		fprintf(d->out, "%s", i ? ", " : "");
 		dump_ix(d, axis->at, 0);
-		fprintf(d->out, " of %" PRId64 " in ", axis->box);
+		if (axis->step)
+			dump_windows(d, axis);
+		else
+			fprintf(d->out, " of %" PRId64, axis->box);
+		fprintf(d->out, " in ");
 		size_print(d->out, d->program->sizes, axis->extent);
 		fprintf(d->out, " by ");
 		size_print(d->out, d->program->sizes, axis->stride);
@@ -306,6 +317,11 @@ static void dump_copy(const Dump *d, const Stmt *stmt)
 	dump_ix(d, stmt->ix, 0);
 	fprintf(d->out, "] = ");
 	dump_axes(d, stmt->value->buffer, stmt);
+	if (stmt->window) {
+		fprintf(d->out, " windows ");
+		dump_ix(d, stmt->window, 0);
+		fprintf(d->out, " of %" PRId64, window_count(stmt));
+	}
 	fprintf(d->out, " at ");
 	dump_completion(d, stmt);
 }

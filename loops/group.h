@@ -31,6 +31,15 @@
  * b boxes further along the first axis. That is all that the loop means; where elements are on their way is for
  * hardware to know.
  */
+/* Windows of a tensor, which TMA copies as the rows of a product, as im2col would lay them out:
+ *
+ *   copy y_rows[...] = x[c of 64 in 128 by 1, kw from -1 step 2 of 28 in 56 by 128, kh from -1 step 2 of 28 in 56 by 7168,
+ *                        0 from 0 step 1 of n in n by 401408] windows rows*128 of 128 at y_full, round
+ *
+ * Window number w is the one at w % 28 along the first axis with windows, w / 28 % 28 along the next, w / 784 along the last.
+ * Of 128 of them it copies the element of each that is kw and kh behind where the window begins, 64 channels from c on; what
+ * is outside of the tensor is 0.
+ */
 #ifndef TSR_LOOPS_GROUP_H
 #define TSR_LOOPS_GROUP_H
 
@@ -42,7 +51,8 @@ enum {
 	GROUP_ALIGNED = 16,   /* bytes that strides of what TMA copies are a multiple of */
 	GROUP_COLUMNS = 256,  /* at most */
 	GROUP_SWIZZLE = 1024, /* bytes after which the places in shared memory repeat */
-	GROUP_BOXES = 2	      /* of a warp that are on their way */
+	GROUP_BOXES = 2,      /* of a warp that are on their way */
+	WINDOW_STEPS = 8      /* elements between neighbouring windows, at most */
 };
 
 /* Elements of a line, and those after which places repeat. */
@@ -87,6 +97,16 @@ static inline BufferId box_tensor(const Stmt *stmt)
 {
 	return stmt->kind == LOOP_COPY ? stmt->value->buffer : stmt->tensor;
 }
+/* Windows of a copy, all channels of one behind the other. Requires: it has windows. */
+static inline int64_t window_count(const Stmt *copy) { return copy->axes[1].box; }
+/* windows.c: along one of the axes behind the first, which of its windows the copy's first one is. */
+const Ix *window_place(Program *program, const Stmt *copy, uint32_t axis);
+/* ... does a driver make a map of these axes? How far into a window a copy of so many may read. */
+bool window_map_fits(Sizes *sizes, const TensorAxis *axes, uint32_t n);
+int64_t window_most(uint32_t naxes);
+/* ... what breaks a rule of such copies. */
+LoopsFault window_fault(Program *program, const Kernel *kernel);
+
 /* boxes.c: elements of a box. */
 int64_t box_elements(const Stmt *stmt);
 /* ... of an element that the loop stores at `ix`, where it is in its box. Requires: box_fault finds none. */

@@ -110,11 +110,14 @@ typedef enum LoopStmtKind {
 	LOOP_AWAIT
 } LoopStmtKind;
 
-/* One axis of a tensor, of which a copy takes `box` elements from `at` on; those from `extent` on are 0. */
+/* One axis of a tensor, of which a copy takes `box` elements from `at` on; those from `extent` on are 0. Of a copy of windows
+ * an axis behind the first has `windows` of them, `step` apart, the first at `low`; `at` is from where a window begins on. */
 typedef struct TensorAxis {
 	const Ix *at;
 	Size extent, stride; /* stride: elements between neighbours */
 	int64_t box;
+	Size windows;
+	int64_t low, step; /* step 0: none */
 } TensorAxis;
 enum { TENSOR_AXES_MOST = 5 };
 
@@ -161,6 +164,7 @@ struct Stmt {
 		axes; /* COPY, of the tensor that `value` loads the first element of; FOR of boxes, UNROLL, of `tensor`: of the
 			 first box; the innermost first */
 	uint32_t naxes;
+	const Ix *window; /* COPY of windows: the number of the first one; NULL: it has none */
 	BufferId tensor; /* FOR of boxes: what iterations store */
 	BufferId
 		mbarrier; /* COPY, ARRIVE, AWAIT, at the number `visit` of all that complete there */

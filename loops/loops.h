@@ -22,6 +22,8 @@
  *            | wait N                                     all but the last N groups have come
  *            | wait products N                            all but the last N loops of a group are done
  *            | copy BUF[ix] = BUF[ix of N in size by size, ...] at MBARRIER, ix    boxes of a tensor by TMA
+ *            | copy BUF[ix] = BUF[ix of N in size by size, ix from N step N of size in size by size, ...] windows ix of N
+ *              at MBARRIER, ix                            ... windows of one (loops/group.h)
  *            | arrive MBARRIER, ix [bytes N]              a thread has come to a completion
  *            | await MBARRIER, ix                         ... waits for it
  *            | if COND && ... stmt*

@@ -246,12 +246,20 @@ static Visit parse_visit(LoopsParser *p)
 	return visit;
 }
 
-/* "round*64 of 64 in k by 1" */
+/* "round*64 of 64 in k by 1", or "round%3 from -1 step 2 of 28 in 56 by 64" */
 static TensorAxis parse_axis(LoopsParser *p)
 {
-	TensorAxis axis = {.at = parse_ix(p)};
-	lex_want(p, "of");
-	axis.box = count_of(p);
+	TensorAxis axis = {.at = parse_ix(p), .box = 1};
+	if (lex_take(p, "from")) {
+		axis.low = lex_number(p);
+		lex_want(p, "step");
+		axis.step = count_of(p);
+		lex_want(p, "of");
+		axis.windows = parse_size(p);
+	} else {
+		lex_want(p, "of");
+		axis.box = count_of(p);
+	}
 	lex_want(p, "in");
 	axis.extent = parse_size(p);
 	lex_want(p, "by");
@@ -259,7 +267,7 @@ static TensorAxis parse_axis(LoopsParser *p)
 	return axis;
 }
 
-static const TensorAxis *parse_axes(LoopsParser *p, uint32_t *n)
+static TensorAxis *parse_axes(LoopsParser *p, uint32_t *n)
 {
 	VEC(TensorAxis) axes = {0};
 	lex_want(p, "[");
@@ -287,7 +295,13 @@ static Stmt *parse_copy(LoopsParser *p)
 	box.ix = parse_ixs(p, 1)[0];
 	lex_want(p, "=");
 	box.from = buffer_wanted(p);
-	box.axes = parse_axes(p, &box.naxes);
+	TensorAxis *axes = parse_axes(p, &box.naxes);
+	if (lex_take(p, "windows")) {
+		box.window = parse_ix(p);
+		lex_want(p, "of");
+		axes[box.naxes > 1].box = count_of(p);
+	}
+	box.axes = axes;
 	lex_want(p, "at");
 	Visit visit = parse_visit(p);
 	Stmt *stmt = p->failed ? stmt_empty(p, LOOP_COPY) : stmt_copy(p->program, &box, visit);

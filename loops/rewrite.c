@@ -156,6 +156,8 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 		copy->visit = new_ix(r, stmt->visit);
 	if (stmt->axes)
 		copy->axes = new_axes(r, stmt->axes, stmt->naxes);
+	if (stmt->window)
+		copy->window = new_ix(r, stmt->window);
 	if (stmt->conds)
 		copy->conds = new_conds(r, stmt->conds, stmt->nconds);
 	if (stmt->kind == LOOP_FOR) {

@@ -31,8 +31,10 @@ static void check_axes(Verify *v, const Stmt *stmt)
 	FAIL_UNLESS(v, stmt->naxes > 0 && stmt->naxes <= TENSOR_AXES_MOST, "a box without axes");
 	for (uint32_t i = 0; i < stmt->naxes; i++) {
 		const TensorAxis *axis = &stmt->axes[i];
+		bool windows = stmt->window && i > 0;
 		bool fits = !size_is_bad(axis->extent) && !size_is_bad(axis->stride) &&
-			    axis->box > 0 && axis->box <= BOX_MOST;
+			    axis->box > 0 && axis->box <= BOX_MOST && (axis->step > 0) == windows &&
+			    !(windows && size_is_bad(axis->windows));
 		bool stride = i ? size_divides(sizes, aligned, axis->stride)
 				: size_is(sizes, axis->stride, 1);
 		FAIL_UNLESS(v, fits && (i || axis->box == group_line(dtype)),
@@ -67,6 +69,8 @@ void verify_copy(Verify *v, const Stmt *stmt)
 			    !v->program->buffers.at[stmt->value->buffer].shared,
 		    "a box of another type");
 	check_axes(v, stmt);
+	if (stmt->window)
+		verify_ix(v, stmt->window);
 	verify_completion(v, stmt);
 }
 

@@ -288,6 +288,8 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return fault;
 	if (gpu && (fault = box_fault(program, kernel)).rule)
 		return fault;
+	if (gpu && (fault = window_fault(program, kernel)).rule)
+		return fault;
 	if (is_mixed(program, kernel))
 		return (LoopsFault){
 			kernel, root,

@@ -90,14 +90,6 @@ static bool visit_of(Walk *w, const Stmt *stmt, int64_t *visit)
 	return !w->log.fault.rule;
 }
 
-static int64_t box_of(const Stmt *copy)
-{
-	int64_t n = 1;
-	for (uint32_t i = 0; i < copy->naxes; i++)
-		n *= copy->axes[i].box;
-	return n;
-}
-
 /* Are these elements, whose first one is at one place, in the swizzled buffer, from a whole swizzle on? */
 static bool fits(const Walk *w, const Stmt *copy, Interval first, int64_t elements)
 {
@@ -109,7 +101,7 @@ static bool fits(const Walk *w, const Stmt *copy, Interval first, int64_t elemen
 
 static void walk_copy(Walk *w, const Stmt *stmt)
 {
-	int64_t visit, elements = box_of(stmt);
+	int64_t visit, elements = box_elements(stmt);
 	Interval at;
 	if (!visit_of(w, stmt, &visit))
 		return;

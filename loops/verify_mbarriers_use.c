@@ -98,6 +98,7 @@ static void check_turns(Uses *u, const Stmt *stmt)
 		check_indices(u, (const Ix *[]){stmt->conds[i].a, stmt->conds[i].b}, 2);
 	for (uint32_t i = 0; i < stmt->naxes; i++)
 		check_index(u, stmt->axes[i].at);
+	check_index(u, stmt->window);
 }
 
 /* ---- statements ---- */

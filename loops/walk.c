@@ -47,6 +47,8 @@ void stmt_each_ix(const Stmt *stmt, SeeIx see, void *of)
 		see(of, stmt->visit);
 	for (uint32_t i = 0; i < stmt->naxes; i++)
 		see(of, stmt->axes[i].at);
+	if (stmt->window)
+		see(of, stmt->window);
 }
 
 typedef struct ValuesOfIx {
@@ -231,6 +233,8 @@ static void see_stmt_sizes(void *of, const Stmt *stmt)
 	for (uint32_t i = 0; i < stmt->naxes; i++) {
 		see_size(of, stmt->axes[i].extent);
 		see_size(of, stmt->axes[i].stride);
+		if (stmt->axes[i].step)
+			see_size(of, stmt->axes[i].windows);
 	}
 }
 

@@ -22,32 +22,55 @@ static CUdeviceptr place_of(const Runner *r, uint32_t b)
 	return r->run->places[b];
 }
 
-/* What the driver makes a map of, from the plan. */
+/* What the driver makes a map of, from the plan; corners of axes with windows: from the first and from the last element on,
+ * where the first window begins, and the last. */
 typedef struct Tensor {
 	uint64_t extents[PLAN_AXES], strides[PLAN_AXES];
 	uint32_t box[PLAN_AXES], steps[PLAN_AXES];
+	int low[PLAN_AXES], high[PLAN_AXES];
 } Tensor;
 
-/* Axes without elements have one in the map: nothing is copied of them. */
-static int measure_tensor(const Runner *r, const PlanArg *arg, Tensor *t)
+static bool value_of(const Runner *r, const tsr_size *size, int64_t *value)
+{
+	const tsr_module *world = &r->gpu->in->code->plan->world;
+	return tsr_size_value(size, world, r->run->values, value) == TSR_OK;
+}
+
+/* Axes without elements, or windows, have one in the map: nothing is copied of them. */
+static int measure_axis(const Runner *r, const PlanArg *arg, uint32_t i, Tensor *t)
 {
 	enum { LEAST = 16 }; /* bytes */
-	const Plan *plan = r->gpu->in->code->plan;
-	for (uint32_t i = 0; i < arg->naxes; i++) {
-		int64_t extent, stride;
-		if (tsr_size_value(&arg->axes[i].extent, &plan->world, r->run->values, &extent) !=
-			    TSR_OK ||
-		    tsr_size_value(&arg->axes[i].stride, &plan->world, r->run->values, &stride) !=
-			    TSR_OK)
-			return damaged(r->gpu, "an axis", plan->buffers[arg->index].name);
-		t->extents[i] = extent > 0 ? (uint64_t)extent : 1;
-		t->box[i] = arg->axes[i].box;
-		t->steps[i] = 1;
-		uint64_t bytes = (uint64_t)stride * dtype_bytes(plan->buffers[arg->index].dtype);
-		if (i)
-			t->strides[i - 1] = bytes ? bytes : LEAST;
+	const PlanBuffer *buffer = &r->gpu->in->code->plan->buffers[arg->index];
+	const PlanAxis *axis = &arg->axes[i];
+	int64_t extent, stride, windows = 1;
+	if (!value_of(r, &axis->extent, &extent) || !value_of(r, &axis->stride, &stride) ||
+	    (axis->step && !value_of(r, &axis->windows, &windows)))
+		return damaged(r->gpu, "an axis", buffer->name);
+	if (extent <= 0 || windows <= 0)
+		extent = windows = 1;
+	uint64_t bytes = (uint64_t)stride * dtype_bytes(buffer->dtype);
+	t->extents[i] = (uint64_t)extent;
+	t->box[i] = axis->box;
+	t->steps[i] = axis->step ? axis->step : 1;
+	if (i) {
+		t->strides[i - 1] = bytes ? bytes : LEAST;
+		t->low[i - 1] = axis->low;
+		t->high[i - 1] = (int)(axis->low + (windows - 1) * axis->step - (extent - 1));
 	}
 	return TSR_OK;
+}
+
+static CUresult encode(const Driver *driver, const PlanArg *arg, const Tensor *t, int type,
+		       void *at, unsigned char *map)
+{
+	if (arg->windows)
+		return driver->cuTensorMapEncodeIm2col(
+			map, type, arg->naxes, at, t->extents, t->strides, t->low, t->high,
+			t->box[0], t->box[1], t->steps, 0, CU_TENSOR_SWIZZLE_128,
+			CU_TENSOR_PROMOTE_128, 0);
+	return driver->cuTensorMapEncodeTiled(map, type, arg->naxes, at, t->extents, t->strides,
+					      t->box, t->steps, 0, CU_TENSOR_SWIZZLE_128,
+					      CU_TENSOR_PROMOTE_128, 0);
 }
 
 static int set_map(const Runner *r, const PlanArg *arg, unsigned char *map)
@@ -55,12 +78,14 @@ static int set_map(const Runner *r, const PlanArg *arg, unsigned char *map)
 	const PlanBuffer *buffer = &r->gpu->in->code->plan->buffers[arg->index];
 	const Driver *driver = &r->gpu->driver;
 	Tensor t;
-	if (!driver->cuTensorMapEncodeTiled)
+	int code = TSR_OK;
+	if (!driver->cuTensorMapEncodeTiled || !driver->cuTensorMapEncodeIm2col)
 		return device_fail(
 			r->gpu, TSR_NO_DEVICE,
 			"%s: the driver is too old for this code: it makes no maps of tensors, which 12.0 does",
 			r->gpu->path);
-	int code = measure_tensor(r, arg, &t);
+	for (uint32_t i = 0; i < arg->naxes && code == TSR_OK; i++)
+		code = measure_axis(r, arg, i, &t);
 	if (code != TSR_OK)
 		return code;
 	uint64_t at = place_of(r, arg->index);
@@ -70,12 +95,8 @@ static int set_map(const Runner *r, const PlanArg *arg, unsigned char *map)
 						: CU_TENSOR_TF32;
 	char what[200];
 	snprintf(what, sizeof what, "the map of %.150s", buffer->name);
-	return device_check(
-		r->gpu,
-		driver->cuTensorMapEncodeTiled(map, type, arg->naxes, (void *)(uintptr_t)at,
-					       t.extents, t.strides, t.box, t.steps, 0,
-					       CU_TENSOR_SWIZZLE_128, CU_TENSOR_PROMOTE_128, 0),
-		what);
+	return device_check(r->gpu, encode(driver, arg, &t, type, (void *)(uintptr_t)at, map),
+			    what);
 }
 
 static int set_cell(const Runner *r, const PlanArg *arg, int64_t *cell)

@@ -55,6 +55,9 @@ enum { PLAN_AXES = 5 };
 typedef struct PlanAxis {
 	uint32_t box;
 	tsr_size extent, stride; /* elements */
+	tsr_size windows;	 /* of the axis, `step` apart from `low` on; step 0: none */
+	int low;
+	uint32_t step;
 } PlanAxis;
 typedef struct PlanArg {
 	PlanArgKind kind;
@@ -63,6 +66,7 @@ typedef struct PlanArg {
 	tsr_size base; /* elements; n is 0: none */
 	const PlanAxis *axes; /* TENSOR: the innermost first */
 	uint32_t naxes;
+	bool windows; /* TENSOR: all axes but the first have some */
 	bool stored; /* TENSOR: boxes are stored to it, not read of it */
 } PlanArg;
 

@@ -10,7 +10,10 @@ enum {
 	NEST = 64,
 	LINE_ARGS = 4096,
 	SHARED_MOST = 1 << 20,
-	BOX_MOST = 256
+	BOX_MOST = 256,
+	WINDOWS_AXES = 3, /* of a tensor with windows, at least; and limits of TMA */
+	WINDOWS_LOW_MOST = 1 << 15,
+	WINDOWS_STEP_MOST = 8
 };
 
 struct PlanMemory {

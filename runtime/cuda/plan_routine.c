@@ -197,10 +197,28 @@ static uint32_t find_scalar(const Reader *r, const char *name)
 	return PLAN_NONE;
 }
 
-/* "of 64 in k by 1" */
-static void read_axis(Reader *r)
+/* "28 low -1 step 2" */
+static void read_windows(Reader *r, PlanAxis *axis)
+{
+	axis->windows = text_size(&r->text);
+	text_expect(&r->text, "low");
+	bool minus = text_takes(&r->text, "-");
+	axis->low = (int)text_number(&r->text, WINDOWS_LOW_MOST);
+	axis->low = minus ? -axis->low : axis->low;
+	if (text_expect(&r->text, "step"))
+		axis->step = (uint32_t)text_number(&r->text, WINDOWS_STEP_MOST);
+	if (axis->step == 0)
+		text_fault(&r->text, "windows of an axis that are all one");
+	text_expect(&r->text, "of");
+}
+
+/* "64 in k by 1", or, where it has windows, "28 low -1 step 2 of 128 in 56 by 64" */
+static void read_axis(Reader *r, bool windows)
 {
 	PlanAxis *axis = &r->memory->axes[r->naxes++];
+	*axis = (PlanAxis){0};
+	if (windows)
+		read_windows(r, axis);
 	axis->box = (uint32_t)text_number(&r->text, BOX_MOST);
 	if (text_expect(&r->text, "in"))
 		axis->extent = text_size(&r->text);
@@ -212,13 +230,23 @@ static void read_tensor(Reader *r, PlanArg *arg)
 {
 	*arg = (PlanArg){.kind = ARG_TENSOR, .axes = r->memory->axes + r->naxes};
 	arg->index = read_id(r);
-	while (!*r->text.fault && text_takes(&r->text, "of")) {
-		read_axis(r);
+	bool windows = false;
+	while (!*r->text.fault &&
+	       ((windows = text_takes(&r->text, "windows")) || text_takes(&r->text, "of"))) {
+		read_axis(r, windows);
+		if (windows && !arg->naxes)
+			text_fault(&r->text, "the first axis of a tensor has windows");
+		else if (arg->naxes > 1 && windows != arg->windows)
+			text_fault(&r->text,
+				   "all axes of a tensor but the first have windows, or none");
+		arg->windows = windows;
 		if (++arg->naxes > PLAN_AXES)
 			text_fault(&r->text, "a tensor has more than %d axes", PLAN_AXES);
 	}
 	if (!arg->naxes)
 		text_fault(&r->text, "a tensor has no axes");
+	if (arg->windows && arg->naxes < WINDOWS_AXES)
+		text_fault(&r->text, "a tensor with windows has fewer than %d axes", WINDOWS_AXES);
 	Dtype dtype = *r->text.fault ? DTYPE_F16 : r->plan->buffers[arg->index].dtype;
 	if (dtype != DTYPE_F16 && dtype != DTYPE_BF16 && dtype != DTYPE_F32)
 		text_fault(&r->text, "a tensor is of f16, bf16 or f32");
@@ -238,6 +266,8 @@ static void read_arg(Reader *r)
 		text_takes(&r->text, result ? "result" : "tensor");
 		read_tensor(r, arg);
 		arg->stored = result;
+		if (result && arg->windows)
+			text_fault(&r->text, "a result has no windows");
 		return;
 	}
 	if (r->text.at < r->text.end && *r->text.at == '%') {

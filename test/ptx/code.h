@@ -166,7 +166,7 @@ typedef enum PtxMbarrier {
 	MBARRIER_CP_ASYNC_NOINC
 } PtxMbarrier;
 
-typedef enum PtxBulk { BULK_LOAD, BULK_STORE } PtxBulk;
+typedef enum PtxBulk { BULK_LOAD, BULK_STORE, BULK_WINDOWS } PtxBulk;
 
 enum {
 	FLAG_FTZ = 1 << 0,

@@ -149,21 +149,26 @@ static void decode_bulk(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 }
 
 /* cp.async.bulk.tensor.Nd.shared::cluster.global[.tile].mbarrier::complete_tx::bytes [to], [map, {at, ...}], [mbarrier]
+ * cp.async.bulk.tensor.Nd.shared::cluster.global.im2col.mbarrier::complete_tx::bytes ..., [mbarrier], {behind, ...}
  * cp.async.bulk.tensor.Nd.global.shared::cta[.tile].bulk_group [map, {at, ...}], [from] */
 static void decode_tensor(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 {
 	static const char *const axes[] = {"1d", "2d", "3d", "4d", "5d"};
-	bool load = ptx_has(s, "mbarrier::complete_tx::bytes");
-	ptx_count(p, s, load ? 3 : 2, load ? 3 : 2);
+	bool load = ptx_has(s, "mbarrier::complete_tx::bytes"), windows = ptx_has(s, "im2col");
+	int operands = windows ? 4 : load ? 3 : 2;
+	ptx_count(p, s, operands, operands);
 	const PtxOperand *shared = ptx_memory(p, s, load ? 0 : 1), *map = ptx_memory(p, s, load ? 1 : 0),
 			 *mbarrier = load ? ptx_memory(p, s, 2) : shared;
 	for (int i = 0; i < 5; i++)
 		in->n = ptx_has(s, axes[i]) ? (uint16_t)(i + 1) : in->n;
-	if (load == ptx_has(s, "bulk_group") || !ptx_has(s, "global") || ptx_has(s, "im2col") ||
+	if (load == ptx_has(s, "bulk_group") || !ptx_has(s, "global") || (windows && !load) ||
 	    ptx_has(s, "multicast::cluster") || in->n == 0 || map->n != in->n)
 		ptx_unknown(p, s);
+	if (windows &&
+	    (in->n < 3 || s->operands[3].kind != OPERAND_LIST || s->operands[3].n != in->n - 2))
+		ptx_unknown(p, s);
 	in->kind = KIND_TENSOR;
-	in->sub = load ? BULK_LOAD : BULK_STORE;
+	in->sub = windows ? BULK_WINDOWS : load ? BULK_LOAD : BULK_STORE;
 	in->space = SPACE_SHARED;
 	in->a = shared->at;
 	in->offset = shared->offset;
@@ -172,6 +177,8 @@ static void decode_tensor(PtxParser *p, const PtxStatement *s, PtxInstr *in)
 			   ptx_constant(p, (uint64_t)mbarrier->offset)};
 	in->more = ptx_more(p, more, 3);
 	ptx_more(p, map->list, map->n);
+	if (windows)
+		ptx_more(p, s->operands[3].list, s->operands[3].n);
 }
 
 /* The number of groups that may be under way. */

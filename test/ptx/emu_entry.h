@@ -149,10 +149,17 @@ typedef struct CUtensorMapShape {
 	const uint64_t *extents, *strides;
 	const uint32_t *box, *steps;
 	int interleave, swizzle, fill;
+	uint32_t windows; /* 0: boxes are copied; else box has one number */
+	const int *low, *high;
 } CUtensorMapShape;
 CUresult cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base,
 				const uint64_t *extents, const uint64_t *strides,
 				const uint32_t *box, const uint32_t *steps, int interleave,
 				int swizzle, int promotion, int fill);
+CUresult cuTensorMapEncodeIm2col(void *map, int type, unsigned rank, void *base,
+				 const uint64_t *extents, const uint64_t *strides, const int *low,
+				 const int *high, uint32_t channels, uint32_t windows,
+				 const uint32_t *steps, int interleave, int swizzle, int promotion,
+				 int fill);
 
 #endif

@@ -38,6 +38,7 @@ typedef struct PtxAsync {
 	const PtxTensorMap *
 		map; /* of a box of a tensor, which begins at these indices; NULL: bytes are copied */
 	int32_t at[TENSOR_AXES];
+	int32_t behind[TENSOR_WINDOWS]; /* of windows: how far into them, along each axis */
 } PtxAsync;
 
 /* Products of a warpgroup that are under way. */

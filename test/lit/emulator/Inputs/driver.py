@@ -91,6 +91,16 @@ class Driver:
                   (ctypes.c_uint32 * n)(*[1] * n), 0, swizzle, 2, 0)
         return made
 
+    def window_map(self, at, extents, strides, low, high, box, dtype=9, steps=(1, 1, 1), swizzle=3):
+        """Of windows: box is elements of the innermost axis, and how many windows."""
+        each = 4 if dtype in (7, 11) else 2
+        room, n = (ctypes.c_ubyte * 256)(), len(extents)
+        made = (ctypes.c_ubyte * 128).from_buffer(room, -ctypes.addressof(room) % 128)
+        self.call("cuTensorMapEncodeIm2col", made, dtype, n, ctypes.c_void_p(at), (ctypes.c_uint64 * n)(*extents),
+                  (ctypes.c_uint64 * n)(*[each * s for s in strides[1:]]), (ctypes.c_int * n)(*low), (ctypes.c_int * n)(*high),
+                  ctypes.c_uint32(box[0]), ctypes.c_uint32(box[1]), (ctypes.c_uint32 * n)(1, *steps[:n - 2], 1), 0, swizzle, 2, 0)
+        return made
+
     def launch(self, module, name, grid, block, args, shared=0):
         """args: ctypes values, or integers, which are 64 bits. Waits for its end."""
         function = ctypes.c_void_p()
@@ -107,6 +117,9 @@ class Driver:
 def size_of(text, dims):
     """A SIZE of a plan: quotients are exact, or stand in floor()."""
     return eval(text.replace("/", "//").replace("^", "**"), {"floor": lambda x: x}, dims)
+
+
+AXIS = re.compile(r"(?: windows (.*?) low (-?\d+) step (\d+))? of (\d+) in (.*?) by (.*?)(?= of \d| windows |$)")
 
 
 class Buffer:
@@ -228,11 +241,9 @@ class Ptx:
 
     def argument(self, text, names, places):
         if text.startswith(("tensor %", "result %")):
-            words = text.split(" of ")
-            at, buffer = places[words[0][7:]]
-            axes = [re.match(r"(\d+) in (.*) by (.*)$", w).groups() for w in words[1:]]
-            return self.driver.tensor_map(at, [max(size_of(a[1], names), 1) for a in axes], [size_of(a[2], names) or 8 for a in axes],
-                                          [int(a[0]) for a in axes], {"bf16": 9, "f16": 6, "f32": 7 if text.startswith("result") else 11}[buffer.dtype])
+            at, buffer = places[text[7:].partition(" ")[0]]
+            return self.map(at, [[size_of(word or "0", names) for word in axis] for axis in AXIS.findall(text)],
+                            {"bf16": 9, "f16": 6, "f32": 7 if text.startswith("result") else 11}[buffer.dtype])
         name, _, offset = text.partition(" + ")
         if name in places:
             at, buffer = places[name]
@@ -240,6 +251,15 @@ class Ptx:
         if isinstance(names[name], int):
             return names[name]
         return np.ctypeslib.as_ctypes_type(names[name].dtype)(names[name].item())
+
+    def map(self, at, axes, dtype):
+        """axes: windows, low, step, box, extent, stride."""
+        windows, lows, steps, boxes, extents, strides = zip(*axes)
+        extents, strides = [max(e, 1) for e in extents], [s or 8 for s in strides]
+        if not any(steps):
+            return self.driver.tensor_map(at, extents, strides, boxes, dtype)
+        high = [low + (n - 1) * step - (e - 1) for n, low, step, e in zip(windows, lows, steps, extents)]
+        return self.driver.window_map(at, extents, strides, lows[1:-1], high[1:-1], boxes, dtype, steps[1:-1])
 
     def loop(self, words, steps, names, places):
         """STEP ("count" SIZE | "scalar" NAME) [until ID] [exchange ID ID, ...]"""
