@@ -125,10 +125,20 @@ static double blocks_of(const Choose *c, const GpuTile *tile)
 	       ceil((double)c->columns / (double)tile->columns);
 }
 
+/* Each line that warpgroups add up begins a round of its own. */
+static int64_t rounds_of(const Choose *c, const GpuTile *tile)
+{
+	Program *program = c->t->program;
+	if (!tile->group)
+		return c->sum / tile->steps + (c->sum % tile->steps != 0);
+	return size_at_dims(program, group_rounds_of(program, c->product, tile->steps),
+			    c->gpu->unknown);
+}
+
 static double wave(const Choose *c, const TileWanted *w, double blocks)
 {
 	const GpuTile *tile = w->tile;
-	double steps = ceil((double)c->sum / (double)(tile->steps * w->slices));
+	double steps = ceil((double)rounds_of(c, tile) / (double)w->slices);
 	steps *= c->product->tensor.split ? SPLIT_PRODUCTS : 1;
 	return blocks > 0 ? steps * fmax(tile->alone, tile->share * blocks) + tile->end * blocks
 			  : 0;
@@ -261,9 +271,9 @@ static const char *no_tile(const Choose *c, const TileWanted *wanted)
 	Arena *arena = c->t->program->arena;
 	if (asks_unfit_group(c, *wanted))
 		return "a tile by warpgroups has operands that TMA copies: elements of one axis side by side, "
-		       "those of the others a multiple of 16 bytes apart; of f32 along the sum, with "
-		       "--f32-matmul=tf32; or with 3xtf32 of f32 that are read unpadded, at sums of multiples "
-		       "of one row, or column, and one step";
+		       "those of the others a multiple of 16 bytes apart, or windows of such a tensor with "
+		       "channels side by side; of f32 along the sum, with --f32-matmul=tf32; or with 3xtf32 of "
+		       "f32 that are read unpadded, at sums of multiples of one row, or column, and one step";
 	const char *text = "a GPU has tiles of";
 	GpuTiles tiles = tiles_of(c);
 	for (int64_t i = 0; i < tiles.n; i++) {

@@ -24,6 +24,7 @@
  *
  * Both operands are elements of 16 bits, or of f32 that TMA rounds to tf32 and that lie along the sum (tensor.h).
  */
+#include "base/diag.h"
 #include "loops/build_group.h"
 #include "loops/group.h"
 #include "loops/linear.h"
@@ -34,83 +35,6 @@
 #include "transform/gpu/tensor.h"
 
 enum { STAGES_MOST = 8, ROUNDS_AHEAD = 1 };
-
-/* ---- operands ---- */
-
-/* Whose index goes through the groups of the side and of the sum as through one loop each. */
-static bool goes_as_one(Program *program, const Product *product, const ProductOperand *operand,
-			bool rows)
-{
-	const LoopGroup *groups[] = {rows ? &product->rows : &product->columns, &product->sum};
-	for (int i = 0; i < 2; i++) {
-		OneLoop one = {program, groups[i]->loops, groups[i]->n, 0};
-		one_loop_value(&one, operand->value);
-		if (one.first != 0)
-			return false;
-	}
-	return operand->nconds == 0;
-}
-
-/* The element that an operand loads, before it is widened, or one of two that it is the sum of; NULL: it is something else. */
-static const Value *load_of(const Product *product, const ProductOperand *operand, int part)
-{
-	const Value *load = product->tensor.split ? operand->value->args[part]
-						  : group_load(operand->value);
-	bool fits = load->kind == VALUE_LOAD && load->dtype == fragment_dtype(product->tensor.op);
-	return fits && !load->ix->reads ? load : NULL;
-}
-
-static bool tensor_of(Program *program, const Product *product, bool rows, int part, TmaTensor *t)
-{
-	const ProductOperand *operand = rows ? &product->row_operand : &product->column_operand;
-	const LoopGroup *groups[] = {&product->sum, rows ? &product->rows : &product->columns};
-	const Value *load = load_of(product, operand, part);
-	if (!load || !goes_as_one(program, product, operand, rows))
-		return false;
-	TmaElement element = {load->buffer, load->dtype, load->ix};
-	return tma_tensor(program, &element, groups, &product->batch, t) &&
-	       (t->along_first || load->dtype != DTYPE_F32);
-}
-
-/* Slices are an axis more, whose neighbours are a slice of the outermost loop of the sum apart; `stride`: iterations of that. */
-static bool may_be_sliced(Program *program, const Product *product, Dtype dtype, Size stride,
-			  int64_t slices)
-{
-	Sizes *sizes = program->sizes;
-	Size slice = size_div(sizes, product->sum.loops[0]->hi->size, size_const(sizes, slices));
-	return slices == 1 || (product->batch.n < TMA_BATCH_MOST && !size_is_bad(slice) &&
-			       tma_is_aligned(program, dtype, size_mul(sizes, slice, stride)));
-}
-
-/* Can TMA copy the operand, as it lies? */
-static bool operand_fits(Program *program, const Product *product, bool rows, int64_t slices)
-{
-	TmaTensor tensor;
-	if (!tensor_of(program, product, rows, 0, &tensor))
-		return false;
-	const Value *load =
-		load_of(product, rows ? &product->row_operand : &product->column_operand, 0);
-	Size stride = ix_stride(program, load->ix, product->sum.loops[0]->iter);
-	return may_be_sliced(program, product, load->dtype, stride, slices);
-}
-
-/* What is stored as two numbers each is so for all of a line. */
-static bool split_fits(Program *program, const Product *product, int64_t slices)
-{
-	const LoopGroup *sum = &product->sum;
-	Size stride = loops_extent(program->sizes, sum->loops + 1, sum->n - 1);
-	return product->batch.n <= TMA_BATCH_MOST &&
-	       goes_as_one(program, product, &product->row_operand, true) &&
-	       goes_as_one(program, product, &product->column_operand, false) &&
-	       may_be_sliced(program, product, DTYPE_F32, stride, slices);
-}
-
-bool group_fits(Program *program, const Product *product, int64_t slices)
-{
-	return product->tensor.split ? split_fits(program, product, slices)
-				     : operand_fits(program, product, true, slices) &&
-					       operand_fits(program, product, false, slices);
-}
 
 /* ---- set up ---- */
 
@@ -135,7 +59,7 @@ static Side side_of(Tiling *g, bool rows)
 		     .rows = rows,
 		     .name = rows ? "rows" : "columns",
 		     .pitch = group_line(fragment_dtype(g->product->tensor.op))};
-	tensor_of(g->program, g->product, rows, 0, &tensor);
+	group_tensor(g->program, g->product, &g->sum, rows, 0, &tensor);
 	side.tile = tiling_iter(g, side.name);
 	side.steps_contiguous = tensor.along_first;
 	return side;
@@ -149,9 +73,9 @@ static BufferId new_buffer(const Tiling *g, Buffer buffer, int64_t elements, con
 
 static int64_t warps_of(const Tiling *g) { return g->tile->rows / g->tile->thread_rows; }
 
-static Size rounds_of(const Tiling *g)
+static Size all_rounds(const Tiling *g)
 {
-	return size_ceil(g->program->sizes, g->product->sum.extent, g->tile->steps);
+	return group_sum_rounds(g->program, &g->sum, g->tile->steps);
 }
 
 /* Of a number of tiles that is known, each has a block of its own where these run at the same time. */
@@ -180,6 +104,8 @@ void group_set_up(Tiling *g)
 {
 	Dtype dtype = fragment_dtype(g->product->tensor.op);
 	g->k = tiling_iter(g, "round");
+	if (!group_sum(g->program, g->product, &g->sum))
+		BUG("a tile of a warpgroup whose operands TMA does not copy");
 	g->rows = side_of(g, true);
 	g->columns = side_of(g, false);
 	int64_t bytes = (stage_elements(g, &g->rows) + stage_elements(g, &g->columns)) *
@@ -206,7 +132,7 @@ void group_set_up(Tiling *g)
 static const Ix *round_at(const Tiling *g)
 {
 	const Ix *round = iter(g, g->k);
-	return g->turns ? plus(g, ix_mul(g->program, iter(g, g->turn), sized(g, rounds_of(g))),
+	return g->turns ? plus(g, ix_mul(g->program, iter(g, g->turn), sized(g, all_rounds(g))),
 			       round)
 			: round;
 }
@@ -223,26 +149,49 @@ static Visit visit(const Tiling *g, BufferId mbarrier, int64_t before)
 	return (Visit){mbarrier, plus(g, round_at(g), number(g, -before))};
 }
 
+/* The number of the line at hand, of all taps, and of the round in it. */
+static const Ix *in_line(const Tiling *g, IxKind kind)
+{
+	Size rounds = size_ceil(g->program->sizes, g->sum.line.extent, g->tile->steps);
+	const Ix *round = iter(g, g->k);
+	if (!g->sum.taps.n)
+		return kind == IX_MOD ? round : number(g, 0);
+	if (size_is(g->program->sizes, rounds, 1))
+		return kind == IX_DIV ? round : number(g, 0);
+	return ix_binary(g->program, kind, round, sized(g, rounds));
+}
+
+/* Where the copy is along axes that are of taps. */
+static void put_taps(const Tiling *g, TmaTensor *t)
+{
+	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
+	Rewrite rewrite = {.program = g->program, .iters = iters, .span = g->kernel->span};
+	(t->taps_as_one ? tiling_put : tiling_put_each)(g, iters, &g->sum.taps, in_line(g, IX_DIV));
+	for (uint32_t i = t->windows ? 1 : 2; i < t->n; i++)
+		t->axes[i].at = rewrite_ix(&rewrite, t->axes[i].at);
+}
+
 /* A part of the stage of a side, in boxes of one line along what it lies along. */
 static void copy_part(Tiling *g, Body *body, const Side *side, int part)
 {
 	TmaTensor t;
-	tensor_of(g->program, g->product, side->rows, part, &t);
+	group_tensor(g->program, g->product, &g->sum, side->rows, part, &t);
 	int64_t boxes = (t.along_first ? g->tile->steps : side->width) / side->pitch;
 	int64_t lines = t.along_first ? side->width : g->tile->steps;
 	IterVar box = boxes > 1 ? tiling_iter(g, "box") : 0;
 	const Ix *line = boxes > 1 ? times(g, iter(g, box), side->pitch) : number(g, 0);
-	const Ix *step = times(g, iter(g, g->k), g->tile->steps);
+	const Ix *step = times(g, in_line(g, IX_MOD), g->tile->steps);
 	const Ix *along = tiling_side_at(g, side, number(g, 0));
-	for (uint32_t i = 2; i < t.n; i++)
-		t.axes[i].at = iter(g, t.iters[i]);
+	put_taps(g, &t);
 	t.axes[0].at = plus(g, t.along_first ? step : along, line);
-	t.axes[1].at = t.along_first ? along : step;
 	t.axes[0].box = side->pitch;
 	t.axes[1].box = lines;
+	if (!t.windows)
+		t.axes[1].at = t.along_first ? along : step;
 	const Ix *first = plus(g, stage_at(g, side), number(g, part * part_elements(g, side)));
 	const Ix *to = plus(g, first, times(g, line, lines));
 	Box of = {.to = side->shared, .from = t.buffer, .ix = to, .axes = t.axes, .naxes = t.n};
+	of.window = t.windows ? along : NULL;
 	Block one = block_one(g->arena, stmt_copy(g->program, &of, visit(g, g->full, 0)));
 	add(g, body, boxes > 1 ? loop_of(g, LOOP_UNROLL, box, boxes, one) : one);
 }
@@ -292,6 +241,6 @@ static Block round_of(Tiling *g)
 void group_rounds(Tiling *g, Body *body)
 {
 	PUSH(g->arena, body->stmts,
-	     stmt_for(g->arena, g->k, number(g, 0), sized(g, rounds_of(g)), round_of(g)));
+	     stmt_for(g->arena, g->k, number(g, 0), sized(g, all_rounds(g)), round_of(g)));
 	add(g, body, mma_group_end(g));
 }

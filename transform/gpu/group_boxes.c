@@ -25,8 +25,9 @@ static bool result_of(const Tiling *g, TmaTensor *t)
 		return false;
 	Dtype dtype = g->program->buffers.at[store->buffer].dtype;
 	TmaElement element = {store->buffer, dtype, store->ix};
+	TmaBatch batch = tma_batch(&product->batch);
 	return (dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16) &&
-	       tma_tensor(g->program, &element, groups, &product->batch, t) && t->along_first;
+	       tma_tensor(g->program, &element, groups, &batch, t) && t->along_first;
 }
 
 static int64_t line_of(const Tiling *g)
@@ -67,8 +68,6 @@ Block group_box_loop(Tiling *g, IterVar box, const Ix *row, const Ix *row_at, co
 	TmaTensor t;
 	int64_t line = line_of(g), rows = matrix_row(g->product->tensor.op)->m;
 	result_of(g, &t);
-	for (uint32_t i = 2; i < t.n; i++)
-		t.axes[i].at = iter(g, t.iters[i]);
 	t.axes[0].at = column_at;
 	t.axes[0].box = line;
 	t.axes[1].at = row_at;

@@ -17,23 +17,24 @@ bool tma_is_aligned(Program *program, Dtype dtype, Size size)
 static bool axis_of(Program *program, const TmaElement *element, IterVar iter, Size extent,
 		    TensorAxis *axis)
 {
-	*axis = (TensorAxis){
-		.extent = extent, .stride = ix_stride(program, element->ix, iter), .box = 1};
+	*axis = (TensorAxis){.at = ix_iter(program->arena, iter),
+			     .extent = extent,
+			     .stride = ix_stride(program, element->ix, iter),
+			     .box = 1};
 	return !size_is_bad(axis->stride) &&
 	       (size_is(program->sizes, axis->stride, 1) ||
 		tma_is_aligned(program, element->dtype, axis->stride));
 }
 
-/* Do the last elements of all axes lie in the buffer? */
-static bool fits_buffer(Program *program, BufferId buffer, const TensorAxis *axes, uint32_t n)
+bool tma_fits_buffer(Program *program, const TmaTensor *t)
 {
 	Sizes *sizes = program->sizes;
 	Size last = size_const(sizes, 0);
-	for (uint32_t i = 0; i < n; i++)
-		last = size_add(
-			sizes, last,
-			size_mul(sizes, axes[i].stride, size_plus(sizes, axes[i].extent, -1)));
-	Size elements = program->buffers.at[buffer].elements;
+	for (uint32_t i = 0; i < t->n; i++)
+		last = size_add(sizes, last,
+				size_mul(sizes, t->axes[i].stride,
+					 size_plus(sizes, t->axes[i].extent, -1)));
+	Size elements = program->buffers.at[t->buffer].elements;
 	return !size_is_bad(last) && size_ge(sizes, size_plus(sizes, elements, -1), last);
 }
 
@@ -47,25 +48,24 @@ static bool find_sides(Program *program, const TmaElement *element, const LoopGr
 		return false;
 	t->along_first = size_is(program->sizes, first.stride, 1);
 	t->axes[!t->along_first] = first;
-	t->iters[!t->along_first] = group_iter(groups[0]);
 	t->axes[t->along_first] = second;
-	t->iters[t->along_first] = group_iter(groups[1]);
 	t->n = 2;
 	return t->along_first != size_is(program->sizes, second.stride, 1);
 }
 
 /* Those of the batch, of the loops that the operand has. */
-static bool find_batch(Program *program, const TmaElement *element, const LoopGroup *batch,
+static bool find_batch(Program *program, const TmaElement *element, const TmaBatch *batch,
 		       TmaTensor *t)
 {
 	for (uint32_t i = 0; i < batch->n; i++) {
-		const Stmt *loop = batch->loops[i];
-		if (!ix_uses(element->ix, loop->iter))
+		if (!ix_uses(element->ix, batch->iters[i]))
 			continue;
-		if (!axis_of(program, element, loop->iter, loop->hi->size, &t->axes[t->n]) ||
+		if (t->n == TENSOR_AXES_MOST ||
+		    !axis_of(program, element, batch->iters[i], batch->extents[i],
+			     &t->axes[t->n]) ||
 		    size_is(program->sizes, t->axes[t->n].stride, 1))
 			return false;
-		t->iters[t->n++] = loop->iter;
+		t->n++;
 	}
 	return true;
 }
@@ -78,16 +78,24 @@ static bool is_sum_of_axes(Program *program, const Ix *ix, const LoopGroup *cons
 		for (uint32_t i = 0; i + 1 < groups[g]->n && ix; i++)
 			ix = ix_without(program, ix, groups[g]->loops[i]->iter);
 	for (uint32_t i = 0; i < t->n && ix; i++)
-		ix = ix_without(program, ix, t->iters[i]);
+		ix = ix_without(program, ix, t->axes[i].at->iter);
 	return ix && ix->kind == IX_SIZE && size_is(program->sizes, ix->size, 0);
 }
 
-bool tma_tensor(Program *program, const TmaElement *element, const LoopGroup *const *groups,
-		const LoopGroup *batch, TmaTensor *t)
+TmaBatch tma_batch(const LoopGroup *group)
 {
-	t->buffer = element->buffer;
-	return batch->n <= TMA_BATCH_MOST && find_sides(program, element, groups, t) &&
-	       find_batch(program, element, batch, t) &&
-	       is_sum_of_axes(program, element->ix, groups, t) &&
-	       fits_buffer(program, t->buffer, t->axes, t->n);
+	TmaBatch batch = {.n = group->n};
+	for (uint32_t i = 0; i < group->n; i++) {
+		batch.iters[i] = group->loops[i]->iter;
+		batch.extents[i] = group->loops[i]->hi->size;
+	}
+	return batch;
+}
+
+bool tma_tensor(Program *program, const TmaElement *element, const LoopGroup *const *groups,
+		const TmaBatch *batch, TmaTensor *t)
+{
+	*t = (TmaTensor){.buffer = element->buffer};
+	return find_sides(program, element, groups, t) && find_batch(program, element, batch, t) &&
+	       is_sum_of_axes(program, element->ix, groups, t) && tma_fits_buffer(program, t);
 }

@@ -21,6 +21,12 @@ static inline IterVar group_iter(const LoopGroup *group)
 	return group->loops[group->n - 1]->iter;
 }
 
+/* The loops of a sum: the innermost ones, which boxes go through as through one, and those around, at each of which all of the
+ * line is added up. */
+typedef struct GroupSum {
+	LoopGroup taps, line;
+} GroupSum;
+
 /* One factor of each term. */
 typedef struct ProductOperand {
 	const Value *value;
@@ -55,8 +61,10 @@ typedef struct Product {
 
 /* product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
 bool product_of(Program *program, const Kernel *kernel, Product *product);
-/* group.c: can TMA copy both operands, so that warpgroups multiply them, also where the sum goes in so many slices? */
+/* group_operands.c: can TMA copy both operands, so that warpgroups multiply them, also where the sum goes in so many slices? */
 bool group_fits(Program *program, const Product *product, int64_t slices);
+/* ... Rounds of so many steps that the sum takes then. */
+Size group_rounds_of(Program *program, const Product *product, int64_t steps);
 /* choose.c: which matrix instruction, if any, computes the product. */
 TensorUse product_tensor(const Transform *t, const Product *product);
 typedef struct TileWanted {

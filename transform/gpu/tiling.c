@@ -74,6 +74,11 @@ static void split_group(const Tiling *g, const Ix **iters, const LoopGroup *grou
 	}
 }
 
+void tiling_put_each(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at)
+{
+	split_group(g, iters, group, at, 1);
+}
+
 enum { PLACE_PARTS = 3 };
 
 /* A place in a group as a sum, each part a multiple of its unit and what is behind it less than that; the last unit is 1. */

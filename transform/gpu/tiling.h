@@ -54,6 +54,7 @@ typedef struct Tiling {
 	Size whole[2];
 	int64_t by[2]; /* ... so many elements */
 	uint32_t nwholes;
+	GroupSum sum; /* by warpgroups */
 	BufferId full,
 		empty; /* by warpgroups: mbarriers of stages that have come, and that may be filled again */
 	BufferId boxes; /* ... of the result on their way, where it is stored in boxes */
@@ -126,7 +127,8 @@ static inline void add_barrier(const Tiling *g, Body *body)
 IterVar tiling_iter(Tiling *g, const char *name);
 LocalId tiling_local(Tiling *g, KernelLocal local);
 const Value *tiling_element(const Tiling *g, LocalId local, const Ix *const *ixs);
-/* Lets a group's place stand for all loops of it; statements in such terms. */
+/* Lets a group's place stand for all loops of it, or each loop be where it is then; statements in such terms. */
+void tiling_put_each(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at);
 void tiling_put(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at);
 Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block);
 /* Does the operand go through the loops of its side as through one? Then places behind the last one are held to

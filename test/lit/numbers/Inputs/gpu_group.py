@@ -115,6 +115,19 @@ output y = relu(einsum("i, k; j, k => i, j", f32(x), f32(w)))
     check("slices", model, [], [x, w], np.maximum(x64 @ w64, 0), np.abs(x64) @ np.abs(w64), (40, 72))
 
 
+def planes(columns):
+    """Sums over two axes, of which an operand goes through both as through one, or is another matrix at each of the outer one."""
+    model = program("""dim m
+input x : KIND [3, m, 72]
+input w : KIND [40, 3, 72]
+output y = einsum("p, i, k; j, p, k => i, j", f32(x), f32(w))
+""", columns)
+    for m in (0, 1, 70):
+        (x, x64), (w, w64) = draw(3, m, 72), draw(40, 3, 72)
+        rows, w64 = x64.swapaxes(0, 1).reshape(m, 216), w64.reshape(40, 216).T
+        check("planes", model, [m], [x, w], rows @ w64, np.abs(rows) @ np.abs(w64), (m, 40))
+
+
 def promoted(columns, every):
     model = program("""dim m
 input x : KIND [m, 456]
@@ -171,6 +184,8 @@ for number, columns in enumerate(tiles):
         promoted(columns, (64, 192)[number // 2 % 2])
     else:
         slices(columns)
+if kind != "3xtf32":
+    planes(tiles[0])
 if not of_f32:
     narrow(64 if 64 in tiles else 128)
 if kind == "3xtf32":
