@@ -13,6 +13,8 @@ PRODUCT = "dim m; dim k; dim n; input a : f32 [k -> m]; input b : f32 [n -> k]; 
 LINEAR = "import nn; dim m; input x : [m | %d]; let layer = nn.linear(%d); output y = layer(x)"
 HEAD = "dim m; input x : [m | %d]; param table : [%d, %d]; output y = einsum(\"m | e; v, e => m | v\", x, table)"
 CONV = "import nn; dim n; input x : [n | %d, %d, %d]; let conv = nn.conv2d_no_bias(%d, %d, %d); output y = conv(x)"
+CONV_16 = """dim n; input x : bf16 [n | %d, %d, %d]; input w : bf16 [%d, %d, %d -> %d]
+output y = bf16(einsum("n | %d*oh =+? kh, %d*ow =+? kw, c; kh, kw, c -> oc => n | oh, ow, oc", f32(x), f32(w)))"""
 SOFTMAX = "import nn; dim n; dim v; input x : [n | v]; output y = nn.softmax(x)"
 NORM = "import nn; dim n; input x : [n | %d]; let norm = nn.layer_norm(); output y = norm(x)"
 CHAIN = "import nn; dim n; dim v; input x : [n | v]; input w : [v]; input b : [v]; output y = nn.gelu_tanh(x .* w + b) .* x"
@@ -39,6 +41,8 @@ class Case:
     heads: int = 12
     defines: tuple[str, ...] = ()
     dims: dict = dataclasses.field(default_factory=dict)  # that no array tells
+    dtype: str = "f32"  # of all arrays
+    target: str = "cuda"
 
 
 def normal(torch, device, *shape, scale=1.0):
@@ -103,6 +107,28 @@ def convolutions(small):
         yield Case("convolutions", "%d x %d^2 %d -> %d, %dx%d%s" % (batch, size, ic, oc, k, k, " / 2" if stride == 2 else ""),
                    CONV % (size, size, ic, oc, k, stride), make, peer, 2.0 * batch * out * out * ic * oc * k * k,
                    4.0 * (batch * size * size * ic + k * k * ic * oc + batch * out * out * oc))
+
+
+def convolutions_16(small):
+    """Of bf16, on sm_90a: by warpgroups, from windows that TMA copies."""
+    for size, ic, oc, k, stride in ((56, 64, 64, 3, 1), (28, 128, 128, 3, 1), (56, 128, 128, 3, 2), (14, 256, 256, 3, 1),
+                                    (7, 512, 512, 3, 1), (56, 256, 512, 1, 2)):
+        batch = 1 if small else 32
+        if small:
+            size, ic, oc = min(size, 14), 16, 16
+
+        def make(torch, device, batch=batch, size=size, ic=ic, oc=oc, k=k):
+            scale = (ic * k * k) ** -0.5
+            return ({"x": normal(torch, device, batch, size, size, ic).bfloat16(),
+                     "w": normal(torch, device, oc, k, k, ic, scale=scale).bfloat16()}, {})
+
+        def peer(i, p, k=k, stride=stride):
+            import torch.nn.functional as F
+            return F.conv2d(i["x"].permute(0, 3, 1, 2), i["w"].permute(0, 3, 1, 2), None, stride, k // 2).permute(0, 2, 3, 1)
+        out = (size - 1) // stride + 1
+        yield Case("convolutions, bf16", "%d x %d^2 %d -> %d, %dx%d%s" % (batch, size, ic, oc, k, k, " / 2" if stride == 2 else ""),
+                   CONV_16 % (size, size, ic, k, k, ic, oc, stride, stride), make, peer, 2.0 * batch * out * out * ic * oc * k * k,
+                   2.0 * (batch * size * size * ic + k * k * ic * oc + batch * out * out * oc), dtype="bf16", target="cuda:sm_90a")
 
 
 def rows(small):
@@ -193,5 +219,5 @@ def models(small):
 
 
 def all_cases(small=False):
-    return [case for group in (rows, columns, products, gpt2_shapes, convolutions, attention, perceptron, models)
+    return [case for group in (rows, columns, products, gpt2_shapes, convolutions, convolutions_16, attention, perceptron, models)
             for case in group(small)]

@@ -194,8 +194,7 @@ class Run:
         return case + 1 if case >= start and self.left() > 30 else None
 
     def tables(self):
-        self.report.line("\nTables: contestants alternate in one process; 3xtf32, tf32 and bf16 products are left out, as none are on "
-                         "tensor cores yet")
+        self.report.line("\nTables: contestants alternate in one process; of tensor cores there are convolutions of bf16 alone")
         if not self.has_torch():
             self.report.line("tables are left out: %s has no PyTorch with a device" % sys.executable)
             return

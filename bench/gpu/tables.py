@@ -17,6 +17,8 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "python"), os.path.join(ROOT, "tools")]
 import cases  # noqa: E402
 
 ROUNDS, ROUND_MS, NO_GRAPH = 5, 12.0, 1
+TORCH = {"f32": lambda torch: torch.float32, "bf16": lambda torch: torch.bfloat16}
+GOOD = {"f32": 1e-4, "bf16": 4e-3}  # errors of results, which may be rounded
 
 
 def arguments():
@@ -95,7 +97,7 @@ class Bench:
         words = [word for define in case.defines for word in ("-D", define)]
         start = time.perf_counter()
         done = subprocess.run([os.path.join(self.options.build, "tsrc"), "-I", os.path.join(ROOT, "lib"), *words, source,
-                               "--target=cuda", "-o", stem + ".ptx"], capture_output=True, text=True, timeout=120)
+                               "--target=" + case.target, "-o", stem + ".ptx"], capture_output=True, text=True, timeout=120)
         if done.returncode:
             raise RuntimeError(done.stderr.strip().splitlines()[0])
         seconds = time.perf_counter() - start
@@ -161,6 +163,15 @@ class Bench:
             worst = max(worst, float(difference)) if bool(difference == difference) else float("nan")
         return worst
 
+    def to_device(self, model, tensor):
+        """Of a rehearsal; NumPy has no bf16."""
+        if tensor.dtype == self.torch.bfloat16:
+            return model.to_device(self.tsr.f32_to_bf16(tensor.float().numpy()), "bf16")
+        return model.to_device(tensor.numpy())
+
+    def to_host(self, case, array):
+        return self.torch.from_numpy(self.tsr.bf16_to_f32(array.numpy()) if case.dtype == "bf16" else array.numpy())
+
     def listed(self, results):
         return list(results) if isinstance(results, (tuple, list)) else [results]
 
@@ -201,15 +212,16 @@ class Bench:
         peer(inputs, params)  # a model has its weights in f32 again
         if self.cuda:
             model.stream = t.cuda.current_stream().cuda_stream
-            arrays, results = inputs, [t.full(e.shape, float("nan"), device=self.device) for e in exact]
-        else:
-            arrays = {n: model.to_device(v.numpy()) for n, v in inputs.items()}
-            results = [model.to_device(self.numpy.full(e.shape, self.numpy.nan, self.numpy.float32)) for e in exact]
+        results = [t.full(e.shape, float("nan"), device=self.device, dtype=TORCH[case.dtype](t)) for e in exact]
+        arrays = inputs
+        if not self.cuda:
+            arrays = {n: self.to_device(model, v) for n, v in inputs.items()}
+            results = [self.to_device(model, r) for r in results]
         calls = self.bound(model, case, arrays, results)
         for call in (calls[0], calls[0], calls[1]):
             call()
         model.wait()
-        error = self.error(results if self.cuda else [t.from_numpy(r.numpy()) for r in results], exact)
+        error = self.error(results if self.cuda else [self.to_host(case, r) for r in results], exact)
         del exact
         contestants = self.contestants(case, calls, lambda: peer(inputs, params)) if self.cuda else {}
         return self.alternate(contestants), error, compile_seconds
@@ -225,7 +237,7 @@ def row(case, found, bandwidth, rate):
     best = min((times[c] for c in COLUMNS[2:] if c in times), default=float("nan"))
     ratio = "%6.2f" % (best / times["ours"]) if "ours" in times else "     -"
     return "%-40s %s %10.1f %s  %8.1e %s %6.2f" % (case.name, " ".join(cells), floor * 1e6, ratio, error,
-                                                   "good" if error < 1e-4 else "WRONG", compile_seconds)
+                                                   "good" if error < GOOD[case.dtype] else "WRONG", compile_seconds)
 
 
 HEAD = "%-40s %s" % ("us of one call", " ".join("%10s" % w for w in (
