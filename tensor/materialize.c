@@ -103,11 +103,9 @@ static bool suits(Materialize *e, Dtype dtype)
 	e->before = axis_iter(e, e->result, n - 2);
 	if (e->last < 0 || e->before < 0 || !is_short_axis(e, e->last, lanes))
 		return false;
-	int64_t own = last_iter(e);
+	int64_t own = last_iter(e); /* operands have their axes in the result's order */
 	e->along = own == e->before;
-	return ((e->along && !has_iter(e, e->last)) ||
-		(own == e->last && !has_iter(e, e->before))) &&
-	       is_read_again(e, lanes);
+	return (e->along || (own == e->last && !has_iter(e, e->before))) && is_read_again(e, lanes);
 }
 
 /* Is it a contraction, or what follows one element by element? */
