@@ -165,16 +165,6 @@ static uint32_t longest_rows(const PackedOperand *s, uint32_t load)
 	return best;
 }
 
-/* How often tiles go past the rows at least: for the columns' loops before the last axes. */
-static int64_t passes(const PackedOperand *s)
-{
-	int64_t n = 1;
-	for (uint32_t i = 0; i < s->first_col && n < s->target->stage_passes; i++)
-		if (s->moved[i] == 1u << s->cols)
-			n *= nest_known(s->nest, s->nest->loops[i].own, 1);
-	return n;
-}
-
 /* Do rows of the other operand share no line, where each step of the sum is in a line of its
  * own? */
 static bool rows_are_spread(const PackedOperand *s)
@@ -182,8 +172,8 @@ static bool rows_are_spread(const PackedOperand *s)
 	const Nest *nest = s->nest;
 	uint32_t load = 1 - s->cols, row = longest_rows(s, load);
 	int64_t line = s->target->line_bytes / dtype_bytes(s->loads[load]->dtype);
-	bool spread = row < s->first_col && passes(s) >= s->target->stage_passes &&
-		      nest_known(s->nest, stride(s, load, row), 0) >= line;
+	bool spread =
+		row < s->first_col && nest_known(s->nest, stride(s, load, row), 0) >= line;
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
 		spread = spread && nest_known(s->nest, stride(s, load, i), 0) * 2 >= line;
 	return spread;
@@ -296,13 +286,10 @@ static Order order_of(const PackedOperand *s, uint32_t load)
 	return order;
 }
 
-/* Are neighbours in the copy neighbours where it is read, as many as a vector has? */
+/* Are neighbours in the copy neighbours where it is read? */
 static bool goes_by_rows(const PackedOperand *s, uint32_t load, const Order *order)
 {
-	uint32_t last = order->loops[order->n - 1];
-	return size_is(s->program->sizes, stride(s, load, last), 1) &&
-	       nest_known(s->nest, s->nest->loops[last].extent, s->target->inlined_row) >=
-		       s->target->inlined_row;
+	return size_is(s->program->sizes, stride(s, load, order->loops[order->n - 1]), 1);
 }
 
 static void copy(PackedOperand *s, uint32_t load)

@@ -56,15 +56,12 @@ static bool reads_again(const Pad *p)
 	return again;
 }
 
-/* Are neighbours in the copy neighbours in the picture, as many as a vector has? */
+/* Are neighbours in the copy neighbours in the picture? */
 static bool goes_by_rows(const Pad *p, const Ix *const *axes)
 {
 	const CopyAxis *last = &p->dims[p->ndims - 1];
 	Size by = ix_stride(p->program, flat_index(p->nest->gen, pad_picture(p), axes), last->var);
-	int64_t extent;
-	return size_is(p->program->sizes, by, 1) &&
-	       (!size_is_const(p->program->sizes, last->extent, &extent) ||
-		extent >= nest_target(p->nest)->inlined_row);
+	return size_is(p->program->sizes, by, 1);
 }
 
 static const Value *picture_value(const Pad *p)

@@ -242,9 +242,7 @@ static int64_t rows_least(const Chooser *c)
 {
 	const Target *target = c->lower->target;
 	int64_t again = most_again(c);
-	return again > target->l3_bytes	  ? target->row_block_rows_memory
-	       : again > target->l2_bytes ? target->row_block_rows_far
-					  : target->row_block_rows_least;
+	return again > target->l3_bytes ? target->row_block_rows_memory : target->row_block_rows_far;
 }
 
 /* Does what each block reads again stay in a cache, or is it small beside all rows, of which many
@@ -282,7 +280,7 @@ static bool grows(const Chooser *c)
 		return steps >= 0 && (!known || rows >= AGAIN_TIMES * steps);
 	const Target *target = c->lower->target;
 	return steps >= 0 && row >= target->row_block_long &&
-	       row > target->row_block_long_step * steps;
+	       row > target->line_bytes * steps;
 }
 
 /* Is what is between large, or of a batch? How many members that has is nothing that the order of

@@ -351,11 +351,9 @@ static bool waits_longer(const Planner *p)
 }
 
 /* Bytes of an operand from which on a panel is copied; each block of rows has a copy. */
-static int64_t spread_bytes(const Planner *p, bool hoisted)
+static int64_t spread_bytes(const Planner *p)
 {
 	const Target *target = p->target;
-	if (hoisted)
-		return target->prepack_spread;
 	return is_narrow(target) && !p->tile->nest->gen->lower->row_block ? 4 * target->l1_bytes
 									  : target->spread_bytes;
 }
@@ -375,7 +373,7 @@ static void pack_spread(Planner *p)
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
-	bool spread = cols > 0 && steps * bytes >= spread_bytes(p, hoisted) / cols,
+	bool spread = cols > 0 && steps * bytes >= spread_bytes(p) / cols,
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
 	if (gen_asked(tile->nest->gen, CHOICE_OVER_READ))

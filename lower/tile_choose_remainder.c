@@ -57,10 +57,9 @@ bool tile_may_transpose_rows(const Planner *p)
 	    !dtype_is_float(nest->value->dtype))
 		return false;
 	int64_t columns = p->replays ? 1 : p->target->tile_remainder_vectors;
-	int64_t squares = p->replays ? 1 : p->target->tile_remainder_squares;
 	return tile_is_const(p, tile->row->extent, &rows) && rows >= p->native &&
 	       tile_extent(p, tile->col, 0) >= columns * p->native &&
-	       tile_is_const(p, along->extent, &steps) && steps >= squares * p->native &&
+	       tile_is_const(p, along->extent, &steps) && steps >= p->native &&
 	       asks_name(p->remainders, 0, nest->gen->frame.iters.at[tile->row->var].name) &&
 	       rows_operand(p, along) >= 0;
 }

@@ -242,7 +242,7 @@ int64_t sums_uses(const SumFacts *facts, uint32_t read, int64_t assumed)
 
 bool sums_transposes(const SumFacts *facts, uint32_t col, int64_t steps, bool at_call)
 {
-	int64_t columns = facts->asked ? 1 : facts->target->pack_columns;
+	int64_t columns = facts->asked ? 1 : facts->target->least_lanes;
 	int64_t least = facts->asked || !at_call ? 1 : facts->target->pack_steps;
 	return sums_extent(facts, col, 1) >= columns && steps >= least;
 }
