@@ -16,6 +16,7 @@
 #include "frontend/random.h"
 #include "frontend/specs.h"
 #include "frontend/strides.h"
+#include "frontend/training.h"
 
 /* ---- the right side ---- */
 
@@ -260,6 +261,18 @@ static NodeId own_tensor(Build *b, const AstStep *step, Dtype dtype)
 	return id;
 }
 
+/* The parameter in front of the last dot; NODE_NONE: something else stands there. */
+static NodeId param_of_slot(Build *b, const AstExpr *target)
+{
+	const AstExpr *of = target->args[0];
+	const Binding *binding = of->kind == AST_NAME ? scope_find(b->at.scope, of->name.sym) : NULL;
+	if (of->kind == AST_NAME && (!binding || binding->value.kind != VALUE_TENSOR))
+		return NODE_NONE;
+	Value value = eval(b, of);
+	bool param = value.kind == VALUE_TENSOR && graph_node(b->graph, value.node)->kind == NODE_PARAM;
+	return param ? value.node : NODE_NONE;
+}
+
 /* The tensor on the left: a parameter, or the routine's own. Made on its first assignment. */
 static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 {
@@ -269,6 +282,9 @@ static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 	if (*fresh)
 		return NODE_NONE;
 	bool named = target->kind == AST_NAME || target->kind == AST_MEMBER;
+	NodeId param = target->kind == AST_MEMBER ? param_of_slot(b, target) : NODE_NONE;
+	if (param != NODE_NONE)
+		return slot_make(b, param, target);
 	Value value = named ? eval(b, target) : value_error();
 	NodeId id = value_to_node(b, value);
 	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);

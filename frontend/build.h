@@ -20,12 +20,20 @@ typedef struct With {
 	bool partial; /* a branch of an `if` in it was left out */
 } With;
 
+/* Steps that are evaluated, and those around them. */
+typedef struct StepList {
+	const struct StepList *outer;
+	const AstStep *steps;
+	uint32_t n;
+} StepList;
+
 /* What changes while a function's body, a file or a copy of an `iterate` is evaluated. */
 typedef struct Activation {
 	Scope *scope;
 	ParamScope *params;
 	With *withs;
 	const struct Application *in;
+	const StepList *steps; /* of the routine at hand; NULL: there is none */
 	uint32_t site;
 	uint32_t loop; /* among graph.loops */
 } Activation;
@@ -46,6 +54,11 @@ typedef struct ParsedFile {
 } ParsedFile;
 
 typedef struct RoutineBuild RoutineBuild;
+
+typedef struct Backward { /* a `backward` of the routine at hand */
+	NodeId y;
+	Span span;
+} Backward;
 
 typedef struct LateDim {
 	Dim dim;
@@ -86,6 +99,8 @@ struct Build {
 	VEC(Sym) define_names; /* every dim, for -D */
 	VEC(LateDim) late_dims;	    /* (late_dims.h) */
 	VEC(SizeExpr *) late_sizes; /* those that are one */
+	VEC(Backward) backward;
+	NameIndex slots;       /* nodes, by full name (slots.c) */
 	NameIndex routines;    /* places among the graph's */
 	uint32_t *reached;     /* by NodeId: the mark of the last Reach that it is in */
 	size_t nreached;

@@ -4,111 +4,18 @@
  * evaluates the body in a scope of its own, on top of the names that the function saw when it was
  * declared.
  */
-#include <inttypes.h>
 #include <string.h>
 
+#include "frontend/call_args.h"
 #include "frontend/eval.h"
 #include "frontend/inside.h"
 #include "frontend/passed.h"
-
-/* ---- arguments ---- */
-
-typedef struct Args { /* arguments matched to the names a function declares */
-	const AstParam *params;
-	uint32_t nparams;
-	const AstExpr **exprs; /* NULL: not given */
-} Args;
-
-static void report_unknown_key(Build *b, const Args *args, const Function *fn, Name key)
-{
-	Sym *candidates = ARENA_ARRAY(b->arena, Sym, args->nparams + 1);
-	for (uint32_t i = 0; i < args->nparams; i++)
-		candidates[i] = args->params[i].name.sym;
-	diag(b->diags, E0207, key.span, "'%s' has no argument '%s'", fn->stmt->name.sym, key.sym);
-	diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here", fn->stmt->name.sym);
-	Sym nearest = name_nearest(key.sym, candidates, args->nparams);
-	if (nearest)
-		diag_fix(b->diags, key.span, nearest, "did you mean '%s'?", nearest);
-}
-
-static bool place_keyword(Build *b, Args *args, const Function *fn, Name key, const AstExpr *expr)
-{
-	for (uint32_t i = 0; i < args->nparams; i++) {
-		if (args->params[i].name.sym != key.sym)
-			continue;
-		if (args->exprs[i]) {
-			diag(b->diags, E0208, key.span, "the argument '%s' is given twice",
-			     key.sym);
-			diag_note(b->diags, args->exprs[i]->span, "it is given here first");
-			return false;
-		}
-		args->exprs[i] = expr;
-		return true;
-	}
-	report_unknown_key(b, args, fn, key);
-	return false;
-}
-
-static bool place_positional(Build *b, Args *args, const Function *fn, const AstExpr *call,
-			     uint32_t at)
-{
-	if (at > args->nparams) {
-		diag(b->diags, E0206, call->args[at]->span,
-		     "'%s' takes %" PRIu32 " argument%s here, and this is number %" PRIu32,
-		     fn->stmt->name.sym, args->nparams, args->nparams == 1 ? "" : "s", at);
-		if (fn->stmt->has_configs)
-			function_note_lists(b, fn->stmt);
-		else
-			diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here",
-				  fn->stmt->name.sym);
-		return false;
-	}
-	if (at > 1 && call->keys && call->keys[at - 1].sym) {
-		diag(b->diags, E0206, call->args[at]->span,
-		     "an argument without a name cannot follow one with a name");
-		diag_note(b->diags, call->keys[at - 1].span, "the argument with a name");
-		return false;
-	}
-	args->exprs[at - 1] = call->args[at];
-	return true;
-}
-
-static bool check_missing(Build *b, const Args *args, const Function *fn, const AstExpr *call)
-{
-	for (uint32_t i = 0; i < args->nparams; i++) {
-		if (args->exprs[i] || args->params[i].value)
-			continue;
-		diag(b->diags, E0205, call->span, "'%s' needs its argument '%s'",
-		     fn->stmt->name.sym, args->params[i].name.sym);
-		diag_note(b->diags, args->params[i].name.span,
-			  "'%s' is declared here, without a default", args->params[i].name.sym);
-		return false;
-	}
-	return true;
-}
-
-static bool match_args(Build *b, Args *args, const Function *fn, const AstExpr *call)
-{
-	if (args->nparams > LIMIT_ARGS) {
-		diag(b->diags, E0236, fn->stmt->name.span, "a function has at most %d arguments",
-		     LIMIT_ARGS);
-		return false;
-	}
-	args->exprs = ARENA_ARRAY(b->arena, const AstExpr *, args->nparams + 1);
-	for (uint32_t i = 1; i < call->nargs; i++) {
-		bool placed = call->keys && call->keys[i].sym
-			? place_keyword(b, args, fn, call->keys[i], call->args[i])
-			: place_positional(b, args, fn, call, i);
-		if (!placed)
-			return false;
-	}
-	return check_missing(b, args, fn, call);
-}
+#include "frontend/training.h"
 
 /* ---- instances ---- */
 
 /* Defaults see the arguments before them, and belong to the instance. */
-static void bind_configs(Build *b, Instance *instance, const Args *args, const Value *given)
+static void bind_configs(Build *b, Instance *instance, const CallArgs *args, const Value *given)
 {
 	Activation outer = b->at;
 	b->at = (Activation){
@@ -125,8 +32,8 @@ static void bind_configs(Build *b, Instance *instance, const Args *args, const V
 
 static Value make_instance(Build *b, Function *fn, const AstExpr *call)
 {
-	Args args = {.params = fn->stmt->configs, .nparams = fn->stmt->nconfigs};
-	if (!match_args(b, &args, fn, call))
+	CallArgs args = {.params = fn->stmt->configs, .nparams = fn->stmt->nconfigs};
+	if (!call_match(b, &args, fn, call))
 		return value_error();
 	Value *given = ARENA_ARRAY(b->arena, Value, args.nparams + 1);
 	for (uint32_t i = 0; i < args.nparams; i++) {
@@ -183,8 +90,8 @@ static void note_application(Build *b, const Function *fn, int errors_before, Sp
 /* The arguments in the caller's activation, the body in one of its own. */
 static Value apply_function(Build *b, Function *fn, Instance *instance, const AstExpr *call)
 {
-	Args args = {.params = fn->stmt->params, .nparams = fn->stmt->nparams};
-	if (!match_args(b, &args, fn, call))
+	CallArgs args = {.params = fn->stmt->params, .nparams = fn->stmt->nparams};
+	if (!call_match(b, &args, fn, call))
 		return value_error();
 	Value *values = ARENA_ARRAY(b->arena, Value, args.nparams + 1);
 	for (uint32_t i = 0; i < args.nparams; i++) {
@@ -350,9 +257,12 @@ Value eval_member(Build *b, const AstExpr *expr)
 	case VALUE_INSTANCE: return member_of_instance(b, value.instance, expr);
 	case VALUE_MODULE: return member_of_module(b, value.module, expr);
 	case VALUE_TENSOR:
-		if (strcmp(expr->name.sym, "grad") == 0) {
-			diag(b->diags, E0913, expr->span, "gradients are not supported yet");
-			return value_error();
+		if (strcmp(expr->name.sym, "grad") == 0)
+			return gradient_member(b, value.node, expr);
+		if (graph_node(b->graph, value.node)->kind == NODE_PARAM && !transposed) {
+			NodeId slot = slot_read(b, value.node, expr);
+			if (slot != NODE_NONE)
+				return value_node(slot, expr->span);
 		}
 		break;
 	default: break;

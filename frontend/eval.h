@@ -103,6 +103,11 @@ void eval_assign(Build *b, const AstStep *step);
 bool routine_check_step(Build *b, NodeId first, Span span);
 /* Adds a node with a target to what the routine writes. */
 void routine_add_write(Build *b, NodeId id, Span span);
+/* Evaluates the tensor before the steps behind this, which read what it was; false after an error. */
+bool routine_evaluate(Build *b, NodeId id, Span span);
+/* The value as it is now, whatever later steps write; `span` is where it is given. */
+void routine_keep(Build *b, Value *value, Span span);
+void eval_all_steps(Build *b, const AstStep *steps, uint32_t n);
 void eval_routine(Build *b, const AstStmt *stmt);
 /* False after an error: the file has a routine of that name. */
 bool routine_name_is_free(Build *b, Name name);

@@ -6,26 +6,11 @@
 
 /* ---- operands ---- */
 
-/* The operand as a tensor of floats; NODE_NONE after an error. */
-static NodeId float_node(Build *b, Value value, const char *what)
-{
-	NodeId id = value_to_node(b, value);
-	if (id == NODE_NONE)
-		return id;
-	node_settle(b, id, DTYPE_NONE);
-	Dtype dtype = node_dtype(b, id);
-	if (dtype_is_float(dtype))
-		return id;
-	diag(b->diags, E0258, value.span, "%s is %s: integers have no gradient", what,
-	     dtype_name(dtype));
-	return NODE_NONE;
-}
-
 /* What a gradient is taken with respect to: a tensor that has a place in the program. */
 static NodeId variable(Build *b, Value value)
 {
 	if (value.kind != VALUE_NUMBER && value.kind != VALUE_SIZE)
-		return float_node(b, value, "what a gradient is taken with respect to");
+		return gradient_variable(b, value);
 	diag(b->diags, E0258, value.span,
 	     "a gradient is taken with respect to a tensor, and this is %s",
 	     value_describe(&value));
@@ -37,11 +22,8 @@ static Value gradient_node(Build *b, const AstExpr *call, NodeId y, Value x, Nod
 	NodeId to = variable(b, x);
 	if (to == NODE_NONE)
 		return value_error();
-	NodeId id = node_new(b, NODE_GRADIENT, call->span, call->args[0]->span);
-	NodeId args[3] = {y, to, c};
-	Span spans[3] = {call->args[1]->span, x.span, call->args[call->nargs - 1]->span};
-	node_set_args(b, id, args, spans, c == NODE_NONE ? 2 : 3);
-	graph_node(b->graph, id)->dtype = dtype_wide(node_dtype(b, to));
+	NodeId id =
+		gradient_make(b, &(Gradient){y, to, c, call->span, call->args[1]->span, x.span});
 	return value_node(id, call->span);
 }
 
@@ -64,8 +46,7 @@ static Value gradients(Build *b, const AstExpr *call, NodeId y, NodeId c)
 
 static NodeId of_what(Build *b, const AstExpr *call)
 {
-	Value y = eval(b, call->args[1]);
-	return y.kind == VALUE_ERROR ? NODE_NONE : float_node(b, y, "what a gradient is taken of");
+	return gradient_operand(b, eval(b, call->args[1]));
 }
 
 Value gradient_of(Build *b, const AstExpr *call)

@@ -9,6 +9,15 @@
 
 #include "frontend/build.h"
 
+/* A gradient node: of y with respect to x, in the direction c or NODE_NONE; where it, y and x are written. */
+typedef struct Gradient {
+	NodeId y, x, c;
+	Span span, of, to;
+} Gradient;
+NodeId gradient_make(Build *b, const Gradient *gradient);
+/* What a gradient is taken of, or with respect to, as a tensor of floats; NODE_NONE after an error. */
+NodeId gradient_operand(Build *b, Value value);
+NodeId gradient_variable(Build *b, Value value);
 /* As eval, for calls of these forms. Requires: as many arguments as frontend/forms.def has. */
 Value gradient_of(Build *b, const AstExpr *call);
 Value gradient_product(Build *b, const AstExpr *call);

@@ -7,6 +7,7 @@
 #include "frontend/build.h"
 #include "frontend/eval.h"
 #include "frontend/nodes.h"
+#include "frontend/training.h"
 
 typedef struct Written { /* a target outside the routine, and the first step that writes it */
 	NodeId target;
@@ -110,16 +111,21 @@ static void eval_forward(Build *b, const AstStep *step)
 	Value value = binding->value;
 	value.span = step->name.span;
 	NodeId id = value_to_node(b, value);
-	if (id == NODE_NONE)
-		return;
+	if (id != NODE_NONE)
+		routine_evaluate(b, id, step->span);
+}
+
+bool routine_evaluate(Build *b, NodeId id, Span span)
+{
 	bool again = b->routine->written.n &&
 		     contains(b->routine->forward.at, b->routine->forward.n, id);
 	if (again)
 		b->routine->forward.n = 0;
-	if (!check_fresh(b, id, step->span))
-		return;
+	if (!check_fresh(b, id, span))
+		return false;
 	PUSH(b->arena, b->routine->forward, id);
 	PUSH(b->arena, b->routine->roots, id);
+	return true;
 }
 
 /* Can a later step write the tensor, or a parameter that it is computed from? */
@@ -142,14 +148,14 @@ static Span place_in(Span given, Span value)
 
 /* A name of a `let` stands for what its value holds here, whatever later steps write: what can
  * change is copied. */
-static void keep_value(Build *b, Value *value, Span given)
+void routine_keep(Build *b, Value *value, Span given)
 {
 	Span span = place_in(given, value->span);
 	if (value->kind == VALUE_TUPLE) {
 		Value *items = ARENA_ARRAY(b->arena, Value, value->nitems);
 		for (uint32_t i = 0; i < value->nitems; i++) {
 			items[i] = value->items[i];
-			keep_value(b, &items[i], span);
+			routine_keep(b, &items[i], span);
 		}
 		value->items = items;
 	}
@@ -177,7 +183,7 @@ static void eval_let(Build *b, const AstStep *step)
 		for (uint32_t k = 0; k < step->binds[i].nnames; k++) {
 			Binding *binding = scope_here(b->at.scope, step->binds[i].names[k].sym);
 			if (binding)
-				keep_value(b, &binding->value, step->binds[i].value->span);
+				routine_keep(b, &binding->value, step->binds[i].value->span);
 		}
 }
 
@@ -206,19 +212,21 @@ static void eval_step(Build *b, const AstStep *step)
 	case STEP_ASSIGN: eval_placed(b, step); break;
 	case STEP_LET: eval_let(b, step); break;
 	case STEP_FORWARD: eval_forward(b, step); break;
-	case STEP_BACKWARD:
-		diag(b->diags, E0913, step->span, "'backward' is not supported yet");
-		break;
+	case STEP_BACKWARD: eval_backward(b, step); break;
 	case STEP_INIT: diag(b->diags, E0914, step->span, "'init' is not supported yet"); break;
-	case STEP_FOR:
-		diag(b->diags, E0914, step->span, "'for' over parameters is not supported yet");
-		break;
-	case STEP_CALL:
-		diag(b->diags, E0914, step->span,
-		     "a routine that calls a routine is not supported yet");
-		break;
+	case STEP_FOR: eval_for(b, step); break;
+	case STEP_CALL: eval_step_call(b, step); break;
 	case STEP_ERROR: break;
 	}
+}
+
+void eval_all_steps(Build *b, const AstStep *steps, uint32_t n)
+{
+	const StepList list = {b->at.steps, steps, n};
+	b->at.steps = &list;
+	for (uint32_t i = 0; i < n && limits_hold(b, steps[i].span); i++)
+		eval_step(b, &steps[i]);
+	b->at.steps = list.outer;
 }
 
 /* ---- the statement ---- */
@@ -314,11 +322,12 @@ void eval_routine(Build *b, const AstStmt *stmt)
 	b->place = stmt->name.sym;
 	b->at.scope = scope_new(b, outer.scope);
 	routine.scalars = b->scalars = declare_scalars(b, stmt);
-	for (uint32_t i = 0; i < stmt->nsteps && limits_hold(b, stmt->steps[i].span); i++)
-		eval_step(b, &stmt->steps[i]);
+	b->backward.n = 0;
+	eval_all_steps(b, stmt->steps, stmt->nsteps);
 	bool good = find_results(b, stmt, &routine);
 	b->at = outer;
 	b->routine = NULL;
+	b->backward.n = 0;
 	b->scalars = NULL;
 	b->place = NULL;
 	for (size_t i = 0; i < state.writes.n; i++)

@@ -6,6 +6,7 @@
 #include "frontend/eval.h"
 #include "frontend/literal.h"
 #include "frontend/nodes.h"
+#include "frontend/training.h"
 
 static Sym full_name(Build *b, Sym name)
 {
@@ -277,7 +278,9 @@ static void eval_stmt(Build *b, const AstStmt *stmt)
 	case STMT_FN: eval_fn(b, stmt); break;
 	case STMT_OUTPUT: eval_output(b, stmt); break;
 	case STMT_ROUTINE:
-		if (!refuse_in_import(b, stmt, "routines"))
+		if (stmt->has_configs)
+			eval_steps(b, stmt);
+		else if (!refuse_in_import(b, stmt, "routines"))
 			eval_routine(b, stmt);
 		break;
 	case STMT_IMPORT: eval_import(b, stmt); break;

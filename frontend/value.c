@@ -49,6 +49,7 @@ const char *value_describe(const Value *value)
 	case VALUE_TENSOR: return "a tensor";
 	case VALUE_TUPLE: return "a tuple";
 	case VALUE_FN: return "a function";
+	case VALUE_STEPS: return "a routine of steps";
 	case VALUE_INSTANCE: return "an instance of a function";
 	case VALUE_BUILTIN: return "a function of the language";
 	case VALUE_WORD: return "a word for borders";

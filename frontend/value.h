@@ -15,6 +15,7 @@ typedef enum ValueKind {
 	VALUE_TENSOR,
 	VALUE_TUPLE,
 	VALUE_FN,
+	VALUE_STEPS, /* a routine with two lists: `fn` */
 	VALUE_INSTANCE,
 	VALUE_BUILTIN, /* a function of the language, by name */
 	VALUE_WORD,    /* a word of `border =`, which configurations pass on */

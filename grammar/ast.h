@@ -190,7 +190,7 @@ typedef enum AstStmtKind {
 	STMT_LET,     /* names, expr; of one name dtype and shape, as of OUTPUT */
 	STMT_FN,      /* name, configs (has_configs), params, expr */
 	STMT_OUTPUT,  /* name, expr or NULL; dtype and shape or NULL: what is said of it */
-	STMT_ROUTINE, /* name, scalars, results, steps */
+	STMT_ROUTINE, /* name, scalars, results, steps; with two lists: configs (has_configs), params, steps */
 	STMT_IMPORT,  /* text (path or name), import_name (`as`), import_is_path */
 	STMT_ERROR
 } AstStmtKind;
@@ -208,8 +208,8 @@ typedef enum AstStepKind {
 	STEP_FORWARD,  /* forward t */
 	STEP_BACKWARD, /* backward t */
 	STEP_INIT,     /* init */
-	STEP_FOR,      /* for name in params(expr) { steps } */
-	STEP_CALL,     /* a routine: name, expr is the call */
+	STEP_FOR,      /* for name in params(expr, patterns) except (excepted) { steps } */
+	STEP_CALL,     /* steps of a routine with two lists: expr is the call, of a call or of a name */
 	STEP_ERROR
 } AstStepKind;
 
@@ -224,6 +224,8 @@ struct AstStep {
 	AstExpr *via; /* an AST_STRING, or NULL */
 	AstBind *binds; /* LET */
 	uint32_t nbinds;
+	AstExpr **patterns, **excepted; /* FOR */
+	uint32_t npatterns, nexcepted;
 	AstStep *steps;
 	uint32_t nsteps;
 };
@@ -242,7 +244,7 @@ typedef struct AstStmt {
 	Span at_least_span;
 	RequireOp require_op;
 	bool has_configs;
-	AstParam *configs; /* FN configurations; ROUTINE scalars */
+	AstParam *configs; /* FN configurations; ROUTINE scalars, or configurations */
 	uint32_t nconfigs;
 	AstParam *params;
 	uint32_t nparams;

@@ -402,6 +402,12 @@ static void dump_step(FILE *out, const AstStep *step)
 	case STEP_FOR:
 		fprintf(out, "(for %s", step->name.sym);
 		dump_after(out, step->expr);
+		for (uint32_t i = 0; i < step->npatterns; i++)
+			dump_after(out, step->patterns[i]);
+		if (step->nexcepted)
+			fputs(" except", out);
+		for (uint32_t i = 0; i < step->nexcepted; i++)
+			dump_after(out, step->excepted[i]);
 		dump_steps(out, step->steps, step->nsteps);
 		fputc(')', out);
 		break;
@@ -468,6 +474,8 @@ static void dump_rest(FILE *out, const AstStmt *s)
 		break;
 	case STMT_ROUTINE:
 		dump_params(out, s->configs, s->nconfigs);
+		if (s->has_configs)
+			dump_params(out, s->params, s->nparams);
 		if (s->nnames) {
 			fputs(" -> ", out);
 			dump_names(out, s->names, s->nnames);

@@ -3,7 +3,7 @@
  * Every statement starts with a keyword and juxtaposition means nothing, so nothing ends a
  * statement; `;` may stand between. Reserved everywhere: dim require input param const let fn
  * output routine import in with iterate scan if then else for, and the numbers inf nan pi. Contextual,
- * and names elsewhere: as divides via forward backward init params. `input` and `output` may also
+ * and names elsewhere: as divides via forward backward init params except. `input` and `output` may also
  * be the first argument of a call, for stack(output, ...).
  *
  * There is no recovery in the grammar: parse.c feeds only tokens that are accepted, and unwinds
@@ -36,7 +36,7 @@
 %syntax_error { BUG("the parser was fed token %d, which it does not accept", yymajor); }
 %stack_overflow { BUG("the parser's stack is out of memory"); }
 
-%fallback NAME AS DIVIDES VIA FORWARD BACKWARD INIT PARAMS UNTIL.
+%fallback NAME AS DIVIDES VIA FORWARD BACKWARD INIT PARAMS EXCEPT UNTIL.
 
 %type name       {Name}
 %type opt_comma  {int}
@@ -62,6 +62,7 @@
 %type args       {Exprs *}
 %type arglist    {Exprs *}
 %type exprs      {Exprs *}
+%type except     {Exprs *}
 %type names      {Names *}
 %type namelist   {Names *}
 %type results    {Names *}
@@ -69,6 +70,7 @@
 %type paramlist  {Params *}
 %type scalars    {Params *}
 %type scalarlist {Params *}
+%type scalar     {AstParam}
 %type withbinds  {Binds *}
 %type letbinds   {Binds *}
 %type stepbinds  {Binds *}
@@ -179,6 +181,15 @@ stmt ::= ROUTINE(K) name(N) LPAREN scalars(C) RPAREN results(R) LBRACE steps(S) 
 	tree_set_params(t, &s, C, NULL);
 	s.steps = S ? S->items.at : NULL;
 	s.nsteps = S ? (uint32_t)S->items.n : 0;
+	tree_typed(t, &s);
+	tree_stmt(t, K, s);
+}
+stmt ::= ROUTINE(K) name(N) LPAREN scalars(C) RPAREN LPAREN params(P) RPAREN LBRACE steps(S) RBRACE. {
+	AstStmt s = {.kind = STMT_ROUTINE, .name = N, .has_configs = true};
+	tree_set_params(t, &s, C, P);
+	s.steps = S ? S->items.at : NULL;
+	s.nsteps = S ? (uint32_t)S->items.n : 0;
+	tree_typed(t, &s);
 	tree_stmt(t, K, s);
 }
 stmt ::= IMPORT(K) STRING(S).            { tree_import(t, K, S, NO_NAME); }
@@ -208,12 +219,10 @@ paramlist(R) ::= paramlist(L) COMMA name(N) opt_init(E). {
 }
 scalars(R) ::= .                         { R = NULL; }
 scalars(R) ::= scalarlist(L) opt_comma.  { R = L; }
-scalarlist(R) ::= name(N) COLON NAME(D). {
-	R = tree_params(t, NULL, (AstParam){N, NULL, tree_dtype(t, D), D.span});
-}
-scalarlist(R) ::= scalarlist(L) COMMA name(N) COLON NAME(D). {
-	R = tree_params(t, L, (AstParam){N, NULL, tree_dtype(t, D), D.span});
-}
+scalarlist(R) ::= scalar(S).                     { R = tree_params(t, NULL, S); }
+scalarlist(R) ::= scalarlist(L) COMMA scalar(S).  { R = tree_params(t, L, S); }
+scalar(R) ::= name(N) COLON NAME(D).  { R = (AstParam){N, NULL, tree_dtype(t, D), D.span}; }
+scalar(R) ::= name(N) opt_init(E).    { R = (AstParam){N, E, DTYPE_NONE, SPAN_NONE}; }
 results(R) ::= .                   { R = NULL; }
 results(R) ::= ARROW namelist(L).  { R = L; }
 
@@ -286,14 +295,24 @@ step(R) ::= BACKWARD(K) name(N). {
 	R = (AstStep){.kind = STEP_BACKWARD, .span = K.span, .op_span = K.span, .name = N};
 }
 step(R) ::= INIT(K). { R = (AstStep){.kind = STEP_INIT, .span = K.span, .op_span = K.span}; }
-step(R) ::= FOR(K) name(N) IN PARAMS LPAREN expr(E) RPAREN LBRACE steps(S) RBRACE. {
-	R = (AstStep){.kind = STEP_FOR, .span = K.span, .op_span = K.span, .name = N, .expr = E};
+step(R) ::= FOR(K) name(N) IN PARAMS LPAREN exprs(E) opt_comma RPAREN except(X) LBRACE steps(S) RBRACE. {
+	R = (AstStep){.kind = STEP_FOR, .span = K.span, .op_span = K.span, .name = N,
+	              .expr = E->items.at[0]};
+	R.patterns = E->items.at + 1;
+	R.npatterns = (uint32_t)E->items.n - 1;
+	R.excepted = X ? X->items.at : NULL;
+	R.nexcepted = X ? (uint32_t)X->items.n : 0;
 	R.steps = S ? S->items.at : NULL;
 	R.nsteps = S ? (uint32_t)S->items.n : 0;
 }
-step(R) ::= name(N) LPAREN args(L) RPAREN. {
-	R = (AstStep){.kind = STEP_CALL, .span = N.span, .op_span = N.span, .name = N,
-	              .expr = tree_call(t, tree_name_expr(t, N), L)};
+except(R) ::= .                                       { R = NULL; }
+except(R) ::= EXCEPT LPAREN exprs(E) opt_comma RPAREN. { R = E; }
+step(R) ::= place(P) LPAREN args(L) RPAREN. {
+	R = (AstStep){.kind = STEP_CALL, .span = P->span, .op_span = P->span, .expr = tree_call(t, P, L)};
+}
+step(R) ::= place(P) LPAREN args(C) RPAREN LPAREN args(L) RPAREN. {
+	R = (AstStep){.kind = STEP_CALL, .span = P->span, .op_span = P->span,
+	              .expr = tree_call(t, tree_call(t, P, C), L)};
 }
 place(R) ::= name(N).               { R = tree_name_expr(t, N); }
 place(R) ::= place(P) DOT name(N).  { R = tree_member(t, P, N); }

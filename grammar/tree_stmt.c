@@ -172,6 +172,21 @@ void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Par
 			refuse_default(tree, stmt, &stmt->params[i]);
 }
 
+void tree_typed(Tree *tree, const AstStmt *routine)
+{
+	for (uint32_t i = 0; i < routine->nconfigs; i++) {
+		const AstParam *param = &routine->configs[i];
+		if (routine->has_configs == (param->dtype == DTYPE_NONE))
+			continue;
+		Sym name = param->name.sym;
+		if (routine->has_configs)
+			TREE_ERROR(tree, E0120, param->type_span,
+				   "'%s' is what a call gives it: only scalars of a routine with one list have types", name);
+		else
+			TREE_ERROR(tree, E0120, param->name.span, "the scalar '%s' needs a type: %s : f32", name, name);
+	}
+}
+
 void tree_import(Tree *tree, Token start, Token from, Name as)
 {
 	AstStmt stmt = {.kind = STMT_IMPORT, .name = {NULL, from.span}, .import_name = as};

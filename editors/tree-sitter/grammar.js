@@ -84,8 +84,8 @@ module.exports = grammar({
     formal: ($) => seq(field('name', $.name), optional($._value)),
 
     routine_statement: ($) =>
-      seq('routine', field('name', $.name), $.scalars, optional($.results), field('body', $.steps)),
-    scalars: ($) => seq('(', optional(list($.scalar)), ')'),
+      seq('routine', field('name', $.name), $.scalars, optional(choice($.results, $.formals)), field('body', $.steps)),
+    scalars: ($) => seq('(', optional(list(choice($.scalar, $.formal))), ')'),
     scalar: ($) => seq(field('name', $.name), ':', field('type', $.name)),
     results: ($) => seq('->', $.name, repeat(seq(',', $.name))),
 
@@ -128,13 +128,24 @@ module.exports = grammar({
         field('value', $._expression),
         optional(seq('via', field('via', $.string))),
       ),
-    call_step: ($) => seq(field('function', $.name), field('arguments', $.arguments)),
+    call_step: ($) =>
+      seq(field('function', $._place), field('arguments', $.arguments), optional(field('tensors', $.arguments))),
     let_step: ($) => seq('let', $.binding, repeat(seq(',', $.binding))),
     forward_step: ($) => seq('forward', $.name),
     backward_step: ($) => seq('backward', $.name),
     init_step: ($) => 'init',
     for_step: ($) =>
-      seq('for', field('name', $.name), 'in', 'params', '(', $._expression, ')', field('body', $.steps)),
+      seq(
+        'for',
+        field('name', $.name),
+        'in',
+        'params',
+        '(',
+        list($._expression),
+        ')',
+        optional(seq('except', '(', list($._expression), ')')),
+        field('body', $.steps),
+      ),
     _place: ($) => choice($.name, alias($.dotted_place, $.member)),
     dotted_place: ($) => seq(field('object', $._place), '.', field('name', $.name)),
 

@@ -1,0 +1,40 @@
+/* Steps that train: `backward`, gradients of parameters, loops over parameters, and what belongs to one.
+ *
+ *   backward y                       gradients of y are asked for
+ *   p.grad                           the gradient with respect to p, of all `backward` steps before, added up
+ *   for p in params(y, "*.w") {..}   the steps for each parameter that y depends on
+ *   p.m =: 0.9 * p.m + p.grad        a slot: a tensor of p's shape in the state, 0 at the start, called `w.m`
+ *   update(rate)(p)                  steps of a routine with two lists
+ */
+#ifndef TSR_FRONTEND_TRAINING_H
+#define TSR_FRONTEND_TRAINING_H
+
+#include "frontend/build.h"
+
+/* ---- backward.c, gradient_node.c ---- */
+
+/* Evaluates a number y, of which gradients are asked for from here on. */
+void eval_backward(Build *b, const AstStep *step);
+/* `x.grad` at that place; an error value after an error. */
+Value gradient_member(Build *b, NodeId x, const AstExpr *expr);
+
+/* ---- slots.c ---- */
+
+/* The slot of a parameter that an expression `p.name` reads; NODE_NONE: it has none of that name, and no step around the
+ * expression assigns one. Requires: a parameter. */
+NodeId slot_read(Build *b, NodeId param, const AstExpr *expr);
+/* The slot that is assigned, made where there is none; NODE_NONE after an error. Requires: a parameter. */
+NodeId slot_make(Build *b, NodeId param, const AstExpr *expr);
+
+/* ---- each_param.c ---- */
+
+/* Evaluates the steps once for each parameter. */
+void eval_for(Build *b, const AstStep *step);
+
+/* ---- step_call.c ---- */
+
+/* Declares a routine with two lists. */
+void eval_steps(Build *b, const AstStmt *stmt);
+void eval_step_call(Build *b, const AstStep *step);
+
+#endif
