@@ -11,7 +11,8 @@ typedef struct Parted {
 	Kernel *kernel, *before;
 	uint32_t routine;
 	bool parted; /* there is one before */
-	Kernel split[2]; /* that split the operands of a product */
+	Splitter splitters[2]; /* of the operands of a product */
+	Kernel split[2];       /* ... when threads have them */
 	bool splits;
 } Parted;
 
@@ -58,9 +59,12 @@ static void add_entry(const Transform *t, const Kernel *kernel)
 static void bind_splits(const Transform *t, Parted *p, const TileWanted *wanted, Product *product)
 {
 	p->splits = true;
-	*product = bind_high_low(t, p->kernel, wanted, p->split);
+	*product = bind_high_low(p->to, p->kernel, wanted, p->splitters);
 	for (int i = 0; i < 2; i++) {
+		p->split[i] = p->splitters[i].kernel;
 		Parted own = {.kernel = &p->split[i], .routine = p->routine};
+		if (!p->split[i].body.n)
+			continue;
 		own.kernel->name = kernels_name(p->to, own.kernel->name, 2);
 		add_entry(t, own.kernel);
 		bind_others(t, &own);
@@ -106,13 +110,25 @@ static void add_slices(NewKernels *to, Kernel *before, Sym of)
 	kernels_add_part(to, before, before->body, &nparts);
 }
 
+/* Those that no earlier one stands for. */
+static void add_splits(NewKernels *to, Parted *p)
+{
+	Arena *arena = to->t->program->arena;
+	for (int i = 0; i < 2 && p->splits; i++) {
+		if (!p->split[i].body.n)
+			continue;
+		p->splitters[i].at = to->made.n;
+		PUSH(arena, to->splitters, p->splitters[i]);
+		PUSH(arena, to->made, p->split[i]);
+	}
+}
+
 static void bind_kernel(NewKernels *to, const Kernel *given)
 {
 	Kernel kernel = *given, before = {0};
 	Parted p = {.to = to, .kernel = &kernel, .before = &before, .routine = to->routine};
 	bind_threads(to->t, &p);
-	for (int i = 0; i < 2 && p.splits; i++)
-		PUSH(to->t->program->arena, to->made, p.split[i]);
+	add_splits(to, &p);
 	if (p.parted)
 		add_slices(to, &before, kernel.name);
 	PUSH(to->t->program->arena, to->made, kernel);

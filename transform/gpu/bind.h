@@ -57,11 +57,20 @@ BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, B
 BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
 		   const char *name);
 
+/* A kernel that splits an operand of a product (high_low.c), before threads have it, and what it stores. */
+typedef struct Splitter {
+	Kernel kernel; /* without a body: an earlier one stores that */
+	size_t at;     /* its number among those that are made */
+	uint32_t routine;
+	BufferId high, low;
+} Splitter;
+
 /* ... The kernels that those of a program become. */
 typedef struct NewKernels {
 	const Transform *t;
 	uint32_t routine; /* of the kernel that is replaced; that many as there are: pack */
 	VEC(Kernel) made; /* so far, of all routines */
+	VEC(Splitter) splitters; /* ... of these */
 } NewKernels;
 /* Adds what a kernel becomes. */
 typedef void (*KernelReplace)(NewKernels *to, const Kernel *kernel);

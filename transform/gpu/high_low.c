@@ -12,10 +12,12 @@
  *                                        y[i*m + j] = relu(acc)
  *
  * So TMA takes operands however they lie, and stages have what products read: no thread computes between copies and
- * products. The rests' own product, which f32 would round off, is not computed (mma.h).
+ * products. An operand of several products is stored once, where nothing stores to what it is made of meanwhile. The rests' own product, which f32 would round off, is not computed (mma.h).
  */
 #include "base/diag.h"
+#include "loops/dependence.h"
 #include "loops/group.h"
+#include "loops/verify_gpu.h"
 #include "loops/rewrite.h"
 #include "loops/walk.h"
 #include "transform/gpu/tile.h"
@@ -154,9 +156,72 @@ static BufferId new_buffer(const HighLow *h, const Kernel *kernel, uint32_t rout
 			 arena_printf(h->arena, "%s_%s", h->name, part));
 }
 
-static HighLow make_side(const Transform *t, const Kernel *kernel, const TileWanted *wanted,
-			 bool rows, Kernel *made)
+/* ---- one that is there ---- */
+
+/* Do both store the same of each element? */
+static bool same_split(Program *program, const Kernel *a, const Kernel *b)
 {
+	const Stmt *loops[2][GRID_LOOPS];
+	const Ix **iters = kernel_iters(program->arena, b, 0);
+	uint32_t n = grid_loops(a, loops[0]);
+	if (grid_loops(b, loops[1]) != n)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!size_same(loops[0][i]->hi->size, loops[1][i]->hi->size))
+			return false;
+		iters[loops[1][i]->iter] = ix_iter(program->arena, loops[0][i]->iter);
+	}
+	Rewrite rewrite = {.program = program, .iters = iters};
+	Block of_a = grid_body(a), of_b = grid_body(b);
+	return value_same(of_a.stmts[0]->value, rewrite_alone(&rewrite, of_b.stmts[0]->value)) &&
+	       ix_same(of_a.stmts[1]->ix, rewrite_ix(&rewrite, of_b.stmts[1]->ix));
+}
+
+/* Has no kernel from that one on stored what it loads? */
+static bool stays(const NewKernels *to, const Splitter *s)
+{
+	Arena *arena = to->t->program->arena;
+	BufferUses uses = kernel_buffers(arena, &s->kernel);
+	for (size_t i = s->at; i < to->made.n; i++) {
+		BufferUses own = kernel_buffers(arena, &to->made.at[i]);
+		for (size_t k = 0; k < uses.n; k++) {
+			const BufferUse *use =
+				uses.at[k].loaded ? buffer_use(&own, uses.at[k].buffer) : NULL;
+			if (use && use->stored)
+				return false;
+		}
+	}
+	return true;
+}
+
+static const Splitter *earlier(const NewKernels *to, const Splitter *wanted)
+{
+	for (size_t i = 0; i < to->splitters.n; i++) {
+		const Splitter *s = &to->splitters.at[i];
+		if (s->routine == wanted->routine && s->kernel.loop == wanted->kernel.loop &&
+		    same_split(to->t->program, &s->kernel, &wanted->kernel) && stays(to, s))
+			return s;
+	}
+	return NULL;
+}
+
+/* Lets the side read what an earlier kernel stores, if there is such a one, which then is all. */
+static void read_earlier(const NewKernels *to, HighLow *h, Splitter *made)
+{
+	const Splitter *same = earlier(to, made);
+	if (!same)
+		return;
+	buffer_forget(h->program, h->high);
+	buffer_forget(h->program, h->low);
+	h->high = same->high;
+	h->low = same->low;
+	made->kernel.body = (Block){0};
+}
+
+static HighLow make_side(const NewKernels *to, const Kernel *kernel, const TileWanted *wanted,
+			 bool rows, Splitter *made)
+{
+	const Transform *t = to->t;
 	const Product *product = wanted->product;
 	HighLow h = {.t = t,
 		     .program = t->program,
@@ -167,9 +232,10 @@ static HighLow make_side(const Transform *t, const Kernel *kernel, const TileWan
 		     .name = rows ? "rows" : "columns"};
 	h.high = new_buffer(&h, kernel, wanted->routine, "high");
 	h.low = new_buffer(&h, kernel, wanted->routine, "low");
-	*made = *kernel;
-	made->name = sym_printf(t->program->symbols, "%s_%s", kernel->name, h.name);
-	made->body = in_grid(&h, stores(&h, made));
+	*made = (Splitter){.kernel = *kernel, .routine = to->routine, .high = h.high, .low = h.low};
+	made->kernel.name = sym_printf(t->program->symbols, "%s_%s", kernel->name, h.name);
+	made->kernel.body = in_grid(&h, stores(&h, &made->kernel));
+	read_earlier(to, &h, made);
 	return h;
 }
 
@@ -201,12 +267,14 @@ static void multiply(Kernel *kernel, const HighLow *sides)
 	kernel->body = grid_around(h->arena, &kernel->body, body_block(&body), 0);
 }
 
-Product bind_high_low(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before)
+Product bind_high_low(const NewKernels *to, Kernel *kernel, const TileWanted *wanted,
+		      Splitter *before)
 {
+	const Transform *t = to->t;
 	HighLow sides[2];
 	Product product;
 	for (int i = 0; i < 2; i++)
-		sides[i] = make_side(t, kernel, wanted, i == 0, &before[i]);
+		sides[i] = make_side(to, kernel, wanted, i == 0, &before[i]);
 	multiply(kernel, sides);
 	if (!product_of(t->program, kernel, &product))
 		BUG("a product of sums of two numbers that is none");

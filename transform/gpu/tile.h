@@ -97,9 +97,10 @@ Product bind_split(const Transform *t, Kernel *kernel, const TileWanted *wanted,
 
 /* ... The kernel is the product of a slice, by its iterator in `wanted`. Requires: slices of a cluster. */
 Product bind_cluster(const Transform *t, Kernel *kernel, TileWanted *wanted);
-/* high_low.c: stores both operands as two numbers of tf32 each, for which there are two kernels `before`; the product of
- * these. Requires: it is split, group_fits. */
-Product bind_high_low(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before);
+/* high_low.c: stores both operands as two numbers of tf32 each, for which there are two kernels `before`, but those of which an
+ * earlier one does the same; the product of these. Requires: it is split, group_fits. */
+Product bind_high_low(const NewKernels *to, Kernel *kernel, const TileWanted *wanted,
+		      Splitter *before);
 /* ... elements of such an operand. */
 Size high_low_elements(const Program *program, const Product *product, bool rows);
 

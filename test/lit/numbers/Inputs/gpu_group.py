@@ -176,6 +176,25 @@ output y = einsum("i, k; k, j => i, j", x, w)
         assert 1e-7 <= error <= 7e-7, (k, error)
 
 
+def shared(columns):
+    """An operand of three products, of one as columns, is split once."""
+    tile = "128 16, %%s %d %d; block k 32\n" % (columns, columns)
+    model = Model("""dim m
+input x : [m, 72]
+input a : [72, 100]
+input c : [40, 72]
+output y = einsum("i, k; k, j => i, j", x, a)
+output z = einsum("i, k; j, k => i, j", x, c)
+output t = einsum("i, k; j, k => j, i", x, c)
+""", schedule("y: tile i " + tile % "j" + "z: tile i " + tile % "j" + "t: tile j " + tile % "i") + ["--f32-matmul=3xtf32"])
+    for m in (1, 130):
+        x, a, c = (rng.standard_normal(shape).astype(np.float32) for shape in ((m, 72), (72, 100), (40, 72)))
+        got = model.forward([m], [x, a, c], [((m, 100), np.float32), ((m, 40), np.float32), ((40, m), np.float32)])
+        for own, first, second in zip(got, (x, x, c), (a, c.T, x.T)):
+            size = np.abs(first).astype(np.float64) @ np.abs(second) + 1
+            assert (np.abs(np.asarray(own) - first.astype(np.float64) @ second) / size).max() <= ERROR, m
+
+
 for number, columns in enumerate(tiles):
     layouts(columns, number % 4)
     if number % 2 == 0:
@@ -190,6 +209,7 @@ if not of_f32:
     narrow(64 if 64 in tiles else 128)
 if kind == "3xtf32":
     slices(64)
+    shared(64)
     if "DRIVER" not in os.environ:
         split(64)
 print("products are near those of float64")
