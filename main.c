@@ -85,6 +85,10 @@ static void compile(Client *c)
 	if (session_read(s, o->input) != SESSION_DONE)
 		return;
 	run_stages(c, last);
+	if (!session_diags(s)->nerrors && o->check_grad > 0 && last >= stage_index("naive")) {
+		fflush(stdout);
+		session_check_gradients(s, stdout, o->check_grad);
+	}
 	if (!session_diags(s)->nerrors && o->verify_run && last == pipeline_length - 1) {
 		fflush(stdout);
 		session_compare(s, stdout, o->verify_sums);

@@ -124,6 +124,8 @@ static int shown_stage(const Options *o)
 			usage("stage for --dump", o->dump.at[i]);
 		last = stage > last ? stage : last;
 	}
+	int naive = stage_index("naive");
+	last = o->check_grad > 0 && naive > last ? naive : last;
 	return o->verify_run ? pipeline_length - 1 : last;
 }
 

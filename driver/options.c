@@ -37,6 +37,7 @@ enum {
 	KEY_DRY_RUN,
 	KEY_VERIFY,
 	KEY_SHUFFLE,
+	KEY_CHECK_GRAD,
 	KEY_FP,
 	KEY_F32_MATMUL,
 	KEY_GPU_PROMOTE,
@@ -140,6 +141,8 @@ static const struct argp_option option_table[] = {
 	 "Print the checker's report; =run: compare back ends with a reference; =sums: sums bit "
 	 "for bit",
 	 6},
+	{"check-grad", KEY_CHECK_GRAD, "TOLERANCE", OPTION_ARG_OPTIONAL,
+	 "Compare gradients with differences (default 1e-6, relative)", 6},
 	{"shuffle", KEY_SHUFFLE, "SEED", 0, "Take the constraints in another order", 6},
 	{"time-report", KEY_TIME_REPORT, NULL, 0, "Print the time of every phase and output", 6},
 	{"verbose", 'v', NULL, 0, "Say what is being done", 6},
@@ -437,6 +440,14 @@ static void set_verify(Options *o, struct argp_state *state, const char *arg)
 		o->verify = true;
 }
 
+static void set_check_grad(Options *o, struct argp_state *state, const char *arg)
+{
+	char *end = NULL;
+	o->check_grad = arg ? strtod(arg, &end) : 1e-6;
+	if (arg && (*end || end == arg || !(o->check_grad > 0) || o->check_grad > 1))
+		argp_error(state, "--check-grad wants a number between 0 and 1, not '%s'", arg);
+}
+
 static void set_output(Options *o, struct argp_state *state, const char *arg)
 {
 	if (o->output && strcmp(o->output, arg) != 0)
@@ -530,6 +541,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_EXPLAIN_SHAPE: PUSH(o->arena, o->explain_shapes, arg); break;
 	case KEY_EXPLAIN_CLOSED: o->explain_closed = true; break;
 	case KEY_VERIFY: set_verify(o, state, arg); break;
+	case KEY_CHECK_GRAD: set_check_grad(o, state, arg); break;
 	case KEY_SHUFFLE:
 		o->session.infer.shuffle = (uint64_t)number_arg(state, "--shuffle", arg);
 		break;
@@ -580,6 +592,6 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	frontend->nkept = (uint32_t)options->kept.n;
 	options->session.library = options_library_dir(arena);
 	bool prints = options->dump.n || options->explain_shapes.n || options->explain_closed ||
-		      options->verify || options->verify_run;
+		      options->verify || options->verify_run || options->check_grad > 0;
 	options->stdout_only = prints && !options->output && !options->emit.n;
 }

@@ -20,6 +20,7 @@ typedef struct Options {
 	Words emit, dump;       /* kinds and stages, as written */
 	const char *stop;
 	bool syntax_only, verify, verify_run, verify_sums, time_report, verbose, dry_run;
+	double check_grad;	/* --check-grad: the tolerance; 0: not asked for */
 	bool stdout_only;       /* --dump or --explain-* without -o or --emit: no file is written */
 	bool no_cache;
 	Words include_dirs;

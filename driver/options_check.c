@@ -11,6 +11,7 @@ static const char *needs_program(const Options *o)
 		bool asked;
 		const char *option;
 	} rows[] = {{o->verify_run, "--verify=run"},
+		    {o->check_grad > 0, "--check-grad"},
 		    {o->verify, "--verify"},
 		    {o->syntax_only, "-fsyntax-only"},
 		    {o->explain_shapes.n > 0, "--explain-shape"},

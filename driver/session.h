@@ -148,6 +148,10 @@ SessionStatus session_commit(Session *session);
  * diagnostic where they disagree. `sums`: the bits of sums follow from the order that `sums` prints
  * (verify_sums). Runs the stages that have not run. */
 SessionStatus session_compare(Session *session, FILE *report, bool sums);
+/* Holds each gradient of the program against differences of what it is the gradient of, which the reference computes
+ * on random inputs: a line of report each, and a diagnostic where they differ by more than `tolerance`, relative. Runs
+ * the stages that have not run. */
+SessionStatus session_check_gradients(Session *session, FILE *report, double tolerance);
 /* How far its numbers may be from those of another schedule, relative to the greatest of their array; 0
  * after a failure. Requires: all stages have run. */
 double session_tolerance(Session *session);

@@ -14,6 +14,7 @@ typedef struct Writing {
 	EmitReport *report;
 	const SessionDeps *deps;
 	FILE *out;
+	double tolerance; /* check_gradients */
 	bool sums; /* compare: of sums, whether they add as was written down */
 } Writing;
 
@@ -131,18 +132,25 @@ static void commit(void *of)
 
 SessionStatus session_commit(Session *s) { return session_guard(s, commit, s); }
 
+/* The unscheduled loops, their temporaries in memory; NULL: there are none. */
+static const Program *callable_naive(Session *s)
+{
+	const Program *naive = session_naive(s);
+	if (!naive)
+		return NULL;
+	Program any = *naive;
+	any.options.max_workspace = NULL;
+	return transform_run(TRANSFORM_PASSES - 1, &any, NULL, &s->diags);
+}
+
 static void compare(void *of)
 {
 	const Writing *w = of;
 	Session *s = w->s;
 	Emit emit = emit_of(s);
-	const Program *naive = session_unscheduled(s) || w->sums ? NULL : session_naive(s);
-	if (naive) {
-		Program any = *naive;
-		any.options.max_workspace = NULL;
-		naive = transform_run(TRANSFORM_PASSES - 1, &any, NULL, &s->diags);
+	const Program *naive = session_unscheduled(s) || w->sums ? NULL : callable_naive(s);
+	if (naive)
 		loops_verify(naive);
-	}
 	if (w->sums)
 		verify_sums(&emit, s->tensors[TENSOR_PASSES - 1]->inference, w->out, 1);
 	else
@@ -154,6 +162,31 @@ SessionStatus session_compare(Session *s, FILE *report, bool sums)
 	Writing w = {.s = s, .out = report, .sums = sums};
 	SessionStatus status = session_run_all(s);
 	return status == SESSION_DONE ? session_guard(s, compare, &w) : status;
+}
+
+static void check_gradients(void *of)
+{
+	const Writing *w = of;
+	Session *s = w->s;
+	const Program *naive = callable_naive(s);
+	GradientTask task = {.inference = s->tensors[TENSOR_ADJOINT]->inference,
+			     .arena = s->perm,
+			     .diags = &s->diags,
+			     .report = w->out,
+			     .seed = 1,
+			     .tolerance = w->tolerance,
+			     .steps = 1 << 21,
+			     .bytes = 1 << 26,
+			     .elements = 1 << 22};
+	if (naive)
+		verify_gradients(&task, naive);
+}
+
+SessionStatus session_check_gradients(Session *s, FILE *report, double tolerance)
+{
+	Writing w = {.s = s, .out = report, .tolerance = tolerance};
+	SessionStatus status = session_run(s, "naive");
+	return status == SESSION_DONE ? session_guard(s, check_gradients, &w) : status;
 }
 
 typedef struct Tolerance {

@@ -371,6 +371,13 @@ typedef struct Listing {
 	Span span;
 } Listing;
 
+/* What has become of a gradient, and of those on its way: that of y in the direction c (NODE_NONE: y is one number) with
+ * respect to x. Its shape is x's, or it is one number for all elements. */
+typedef struct GradientMade {
+	NodeId y, c, x, gradient;
+	Span span; /* SPAN_NONE: it is on the way */
+} GradientMade;
+
 typedef struct Graph {
 	Arena *arena;
 	Symbols *symbols;
@@ -391,6 +398,7 @@ typedef struct Graph {
 	Routine init;
 	VEC(Listing) listing;
 	VEC(NodeId) params;  /* all parameters, in the order in which the state holds them */
+	VEC(GradientMade) gradients; /* that `adjoint` made, in its program's numbers alone */
 	VEC(const char *) files; /* every file that was read, for -MD: sources, imports, data */
 } Graph;
 

@@ -57,6 +57,17 @@ void run_release(Run *run, RefTensor *tensor)
 
 /* ---- nodes ---- */
 
+static void forget_errors(const RefTensor *tensor)
+{
+	for (int64_t i = 0; i < tensor->n; i++) {
+		RefElement *element = &tensor->elements[i];
+		if (element_is_unknown(element))
+			element->x = (long double)NAN;
+		element->error = 0;
+		element->jumps = false;
+	}
+}
+
 static bool compute(Run *run, NodeId id)
 {
 	const Node *node = run_node(run, id);
@@ -68,8 +79,12 @@ static bool compute(Run *run, NodeId id)
 	run_release(run, out); /* of the step before */
 	if (!run_reserve(run, out, id))
 		return false;
-	if (run->inference->projs[id])
-		return operation_fill(run, id, out);
+	if (run->inference->projs[id]) {
+		bool filled = operation_fill(run, id, out);
+		if (run->exact && filled && out->dtype != DTYPE_U4X32)
+			forget_errors(out);
+		return filled;
+	}
 	leaf_fill(run, id, out);
 	return true;
 }
@@ -91,7 +106,7 @@ static bool is_shared_leaf(const Node *node)
 }
 
 /* The routine's operations, and those that passes over the tensor program have put before them. */
-static void add_operation(Run *run, bool *seen, NodeId id)
+void run_add(Run *run, bool *seen, NodeId id)
 {
 	const Node *node = run_node(run, id);
 	if (seen[id])
@@ -100,7 +115,7 @@ static void add_operation(Run *run, bool *seen, NodeId id)
 	for (uint32_t i = 0; i < node->nargs; i++)
 		if (run->inference->projs[node->args[i]] ||
 		    is_shared_leaf(run_node(run, node->args[i])))
-			add_operation(run, seen, node->args[i]);
+			run_add(run, seen, node->args[i]);
 	run->order[run->norder++] = id;
 }
 
@@ -111,7 +126,7 @@ static void find_order(Run *run)
 	run->order = held_alloc(run->graph->nodes.n + 1, sizeof *run->order);
 	REQUIRE(seen && run->order);
 	for (uint32_t i = 0; i < r->norder; i++)
-		add_operation(run, seen, r->order[i]);
+		run_add(run, seen, r->order[i]);
 	held_free(seen);
 }
 
@@ -192,13 +207,15 @@ static void compute_nodes(Run *run, NodeId *nodes, uint32_t n, uint32_t outer)
 	}
 }
 
+void run_compute(Run *run) { compute_nodes(run, run->order, run->norder, 0); }
+
 static void compute_all(Run *run)
 {
 	const Routine *r = run->routine;
 	for (uint32_t i = 0; i < r->ninputs && run->result->outcome == REF_DONE; i++)
 		if (run_reserve(run, &run->tensors[r->inputs[i]], r->inputs[i]))
 			leaf_fill(run, r->inputs[i], &run->tensors[r->inputs[i]]);
-	compute_nodes(run, run->order, run->norder, 0);
+	run_compute(run);
 }
 
 /* ---- guards ---- */
@@ -234,7 +251,7 @@ static bool holds(const Run *run, const Guard *guard)
 	BUG("a guard of kind %d", (int)guard->kind);
 }
 
-static void check_guards(Run *run)
+void run_check_guards(Run *run)
 {
 	for (uint32_t i = 0; i < run->inference->guards.n; i++) {
 		const Guard *guard = &run->inference->guards.at[i];
@@ -263,7 +280,7 @@ static int64_t *dims_of(const RefCall *call, const Routine *routine)
 	return dims;
 }
 
-static Run *run_new(const RefCall *call, const Routine *routine)
+Run *run_new(const RefCall *call, const Routine *routine)
 {
 	Run *run = held_alloc(1, sizeof *run);
 	REQUIRE(run);
@@ -277,6 +294,12 @@ static Run *run_new(const RefCall *call, const Routine *routine)
 	run->result = held_alloc(1, sizeof *run->result);
 	run->dims = dims_of(call, routine);
 	REQUIRE(run->tensors && run->readers && run->result);
+	return run;
+}
+
+static Run *run_whole(const RefCall *call, const Routine *routine)
+{
+	Run *run = run_new(call, routine);
 	find_order(run);
 	count_readers(run);
 	return run;
@@ -343,10 +366,8 @@ static void take_results(Run *run)
 			result->params[i] = copied(&run->tensors[run->graph->params.at[i]]);
 }
 
-static RefResult *run_end(Run *run)
+void run_end(Run *run)
 {
-	RefResult *result = run->result;
-	take_results(run);
 	for (size_t i = 0; i < run->graph->nodes.n; i++)
 		held_free(run->tensors[i].elements);
 	held_free(run->tensors);
@@ -354,14 +375,21 @@ static RefResult *run_end(Run *run)
 	held_free(run->order);
 	held_free(run->dims);
 	held_free(run);
+}
+
+static RefResult *run_done(Run *run)
+{
+	RefResult *result = run->result;
+	take_results(run);
+	run_end(run);
 	return result;
 }
 
 RefResult *reference_run(const RefCall *call, uint32_t routine)
 {
 	const Graph *graph = call->inference->graph;
-	Run *run = run_new(call, &graph->routines.at[routine]);
-	check_guards(run);
+	Run *run = run_whole(call, &graph->routines.at[routine]);
+	run_check_guards(run);
 	for (size_t i = 0; i < graph->params.n && run->result->outcome == REF_DONE; i++) {
 		NodeId id = graph->params.at[i];
 		if (call->params[i] && run_reserve(run, &run->tensors[id], id))
@@ -369,13 +397,13 @@ RefResult *reference_run(const RefCall *call, uint32_t routine)
 	}
 	if (run->result->outcome == REF_DONE)
 		compute_all(run);
-	return run_end(run);
+	return run_done(run);
 }
 
 RefResult *reference_init(const RefCall *call, uint64_t seed)
 {
 	const Graph *graph = call->inference->graph;
-	Run *run = run_new(call, &graph->init);
+	Run *run = run_whole(call, &graph->init);
 	run->seed = seed;
 	for (size_t i = 0; i < graph->params.n && run->result->outcome == REF_DONE; i++) {
 		NodeId id = graph->params.at[i];
@@ -384,7 +412,7 @@ RefResult *reference_init(const RefCall *call, uint64_t seed)
 	}
 	if (run->result->outcome == REF_DONE)
 		compute_all(run);
-	return run_end(run);
+	return run_done(run);
 }
 
 static void free_tensors(RefTensor *tensors, uint32_t n)
@@ -400,5 +428,6 @@ void reference_free(RefResult *result)
 		return;
 	free_tensors(result->outputs, result->noutputs);
 	free_tensors(result->params, result->nparams);
+	free_tensors(result->nodes, result->nnodes);
 	held_free(result);
 }

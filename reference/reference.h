@@ -16,6 +16,7 @@
 
 #include "base/ops.h"
 #include "base/size.h"
+#include "frontend/graph.h"
 #include "sums/sums.h"
 
 typedef struct Inference Inference;
@@ -72,7 +73,22 @@ typedef struct RefResult {
 	uint32_t noutputs;
 	RefTensor *params; /* DONE: what they are then, by place in graph->params */
 	uint32_t nparams;
+	RefTensor *nodes; /* of a part, DONE: what was computed, by NodeId; else NULL */
+	uint32_t nnodes;
+	int64_t steps; /* of a part: points and elements that it visits */
 } RefResult;
+
+/* A part of a routine. */
+typedef struct RefPart {
+	uint32_t routine;
+	/* by NodeId, with elements: what a node holds, whatever makes it; the others are computed. Tensors that
+	 * `init` or the caller set are all given. */
+	const RefTensor *given;
+	NodeId last; /* operations of the routine up to this one run; NODE_NONE: none but those of `wanted` */
+	const NodeId *wanted; /* nodes that are computed with what they need */
+	uint32_t nwanted;
+	int64_t most_steps; /* of more nothing is computed: TOO_MUCH */
+} RefPart;
 
 /* Points and elements that the routine of a number visits; past the last routine: `init`. Requires
  * that its guards hold. */
@@ -81,6 +97,10 @@ int64_t reference_steps(const RefCall *call, uint32_t routine);
 RefResult *reference_run(const RefCall *call, uint32_t routine);
 /* What parameters start with under a seed. Of the call, inputs, params and scalars are not read. */
 RefResult *reference_init(const RefCall *call, uint64_t seed);
+/* A part of it, with `nodes` for outputs and params; what an operation makes is taken for exact, whatever back ends
+ * may make of it, and NAN where that is unknown. Of the call, inputs and params are not read. Requires: nothing
+ * that is given is written where `last` is NODE_NONE. */
+RefResult *reference_part(const RefCall *call, const RefPart *part);
 void reference_free(RefResult *result);
 
 /* May a back end give that number? `got` is of the type. */

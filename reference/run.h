@@ -18,6 +18,7 @@ typedef struct Run {
 	uint32_t *readers;  /* by NodeId: operations that are still to read it */
 	int64_t elements;   /* that are held */
 	RefResult *result;
+	bool exact;    /* what was computed has no error from there on; unknown elements are NAN */
 	int64_t *dims; /* by DimId: the call's, and the step that each loop is in */
 } Run;
 
@@ -33,6 +34,14 @@ int64_t run_elements(const Run *run, NodeId id);
 /* false: it would be too much, and the result says so. */
 bool run_reserve(Run *run, RefTensor *tensor, NodeId id);
 void run_release(Run *run, RefTensor *tensor);
+
+/* reference.c: a run of nothing yet; the operation and what it needs that is not `seen`, at the end of the order; all
+ * of the order; guards of the routine's dims; all but the result is freed. */
+Run *run_new(const RefCall *call, const Routine *routine);
+void run_add(Run *run, bool *seen, NodeId id);
+void run_compute(Run *run);
+void run_check_guards(Run *run);
+void run_end(Run *run);
 
 /* ---- walk.c: the points of a projection ---- */
 

@@ -91,6 +91,26 @@ static NodeId adjoint_of(Adjoint *a, NodeId id)
 	return a->of[id];
 }
 
+/* All that were made on the way, in new numbers. */
+static void record(const Adjoint *a, const Group *group, const NodeId *made)
+{
+	const Rebuild *g = a->g;
+	GradientMade one = {.y = g->now[group->y],
+			    .c = group->c == NODE_NONE ? NODE_NONE : g->now[group->c]};
+	for (NodeId id = 0; id <= group->y; id++) {
+		one.x = g->now[id];
+		one.gradient = a->of[id];
+		if (group->path[id] && one.gradient != NODE_NONE)
+			PUSH(g->program->arena, g->graph->gradients, one);
+	}
+	for (size_t i = 0; i < group->of.n; i++) {
+		one.x = g->now[group->to.at[i]];
+		one.gradient = made[group->of.at[i]];
+		one.span = tensor_node(g->program, group->of.at[i])->span;
+		PUSH(g->program->arena, g->graph->gradients, one);
+	}
+}
+
 static void make_group(Rebuild *g, const Group *group, NodeId *made)
 {
 	Arena *scratch = g->program->scratch;
@@ -110,6 +130,7 @@ static void make_group(Rebuild *g, const Group *group, NodeId *made)
 	}
 	for (size_t i = 0; i < group->of.n; i++)
 		made[group->of.at[i]] = adjoint_of(&a, group->to.at[i]);
+	record(&a, group, made);
 }
 
 /* ---- all of them ---- */
@@ -140,6 +161,18 @@ static void order_again(const Rebuild *g, Routine *routine)
 			routine->order[routine->norder++] = id;
 }
 
+/* Those of former rounds. */
+static void recorded_now(const Rebuild *g, const Graph *old)
+{
+	for (size_t i = 0; i < old->gradients.n; i++) {
+		const GradientMade *was = &old->gradients.at[i];
+		PUSH(g->program->arena, g->graph->gradients,
+		     ((GradientMade){g->now[was->y],
+				     was->c == NODE_NONE ? NODE_NONE : g->now[was->c],
+				     g->now[was->x], g->now[was->gradient], was->span}));
+	}
+}
+
 /* Those of which no other gradient is on the way; are there more? */
 static bool make_gradients(TensorProgram *program)
 {
@@ -161,6 +194,7 @@ static bool make_gradients(TensorProgram *program)
 	}
 	for (size_t i = 0; i < groups.all.n; i++)
 		more |= groups.all.at[i].later;
+	recorded_now(&g, old);
 	rebuild_end(&g);
 	for (size_t i = 0; i < g.graph->routines.n; i++)
 		order_again(&g, &g.graph->routines.at[i]);

@@ -120,6 +120,7 @@ Rebuild rebuild_start(TensorProgram *program)
 	*g.graph = *program->graph;
 	*g.inference = *program->inference;
 	memset(&g.graph->nodes, 0, sizeof g.graph->nodes);
+	memset(&g.graph->gradients, 0, sizeof g.graph->gradients);
 	g.inference->graph = g.graph;
 	g.now = ARENA_ARRAY(program->scratch, NodeId, n + 1);
 	g.initial = ARENA_ARRAY(program->scratch, bool, n + 1);

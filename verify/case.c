@@ -275,11 +275,10 @@ static void run_routine(VerifyCase like, uint32_t index, VerifyJudge judge, void
 }
 
 /* The parameters of the program are those of the graph that are used. */
-static uint32_t *param_places(const VerifyTask *task)
+uint32_t *verify_param_places(const Program *program, const Inference *inference, Arena *arena)
 {
-	const Graph *graph = task->inference->graph;
-	const Program *program = task->program;
-	uint32_t *places = ARENA_ARRAY(task->arena, uint32_t, program->params.n + 1);
+	const Graph *graph = inference->graph;
+	uint32_t *places = ARENA_ARRAY(arena, uint32_t, program->params.n + 1);
 	for (size_t i = 0; i < program->params.n; i++)
 		while (graph_node(graph, graph->params.at[places[i]])->name !=
 		       program->params.at[i].name) /* falls: parameters */
@@ -289,7 +288,9 @@ static uint32_t *param_places(const VerifyTask *task)
 
 void verify_cases(const VerifyTask *task, VerifyJudge judge, void *of)
 {
-	VerifyCase like = {.task = task, .params = param_places(task)};
+	VerifyCase like = {
+		.task = task,
+		.params = verify_param_places(task->program, task->inference, task->arena)};
 	uint32_t n = (uint32_t)task->program->routines.n;
 	for (uint32_t i = 0; i < n; i++)
 		run_routine(like, i, judge, of);

@@ -41,6 +41,25 @@ typedef struct VerifyTask {
 	int64_t bytes, elements; /* of arrays; of the reference, 32 bytes each */
 } VerifyTask;
 
+/* What gradients are held against differences with, and how much may be done for that. */
+typedef struct GradientTask {
+	const Inference *inference; /* that the pass `adjoint` leaves */
+	Arena *arena;
+	Diags *diags;
+	FILE *report;
+	uint64_t seed;
+	double tolerance;	 /* relative */
+	int64_t steps;		 /* points of the reference for one run */
+	int64_t bytes, elements; /* of arrays; of the reference, 32 bytes each */
+} GradientTask;
+
+/* Each gradient of each routine, with a line of report; E0527 where it disagrees with differences of what it is the
+ * gradient of. `program`: loops of it, which say what routines take. */
+void verify_gradients(const GradientTask *task, const Program *program);
+
+/* The parameters of a program by place in graph->params, of a graph that they are among. */
+uint32_t *verify_param_places(const Program *program, const Inference *inference, Arena *arena);
+
 /* By node of the tensor program that the loops were made from: the one order that they add in,
  * whichever rows they are for, as VerifyTask.sums; NULL entries: there are several, as those of two
  * routines may be. */

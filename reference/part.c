@@ -1,0 +1,94 @@
+/* A part of a routine, with some tensors given: what its results would be if one of them held other numbers. Nothing is
+ * forgotten while it runs.
+ */
+#include <string.h>
+
+#include "base/held.h"
+#include "reference/run.h"
+
+static bool is_given(const Run *run, const RefPart *part, NodeId id)
+{
+	NodeId target = run_node(run, id)->target;
+	return part->given[target == NODE_NONE ? id : target].elements != NULL;
+}
+
+static void find_part(Run *run, const RefPart *part)
+{
+	size_t n = run->graph->nodes.n;
+	bool *seen = held_alloc(n + 1, sizeof *seen);
+	run->order = held_alloc(n + 1, sizeof *run->order);
+	REQUIRE(seen && run->order);
+	for (NodeId id = 0; id < n; id++) {
+		NodeKind kind = run_node(run, id)->kind;
+		bool steps = part->last != NODE_NONE && run_node(run, id)->target != NODE_NONE;
+		seen[id] = kind == NODE_INPUT || kind == NODE_PARAM ||
+			   (is_given(run, part, id) && !steps);
+	}
+	const Routine *r = run->routine;
+	for (uint32_t i = 0; part->last != NODE_NONE && i < r->norder; i++)
+		if (r->order[i] <= part->last)
+			run_add(run, seen, r->order[i]);
+	for (uint32_t i = 0; i < part->nwanted; i++)
+		run_add(run, seen, part->wanted[i]);
+	held_free(seen);
+}
+
+static int64_t steps_of(const Run *run)
+{
+	int64_t steps = 0;
+	for (uint32_t i = 0; i < run->norder; i++)
+		if (__builtin_add_overflow(steps, walk_count(run, run->order[i]), &steps) ||
+		    __builtin_add_overflow(steps, run_elements(run, run->order[i]), &steps))
+			return INT64_MAX;
+	return steps;
+}
+
+/* Copies where steps may write, else the same elements. */
+static void take_given(Run *run, const RefPart *part)
+{
+	for (NodeId id = 0; id < run->graph->nodes.n; id++) {
+		const RefTensor *given = &part->given[id];
+		if (!given->elements)
+			continue;
+		run->tensors[id] = *given;
+		if (part->last == NODE_NONE)
+			continue;
+		if (!run_reserve(run, &run->tensors[id], id))
+			return;
+		if (given->n)
+			memcpy(run->tensors[id].elements, given->elements,
+			       (size_t)given->n * sizeof *given->elements);
+	}
+}
+
+RefResult *reference_part(const RefCall *call, const RefPart *part)
+{
+	const Graph *graph = call->inference->graph;
+	Run *run = run_new(call, &graph->routines.at[part->routine]);
+	RefResult *result = run->result;
+	run->exact = true;
+	for (NodeId id = 0; id < graph->nodes.n; id++)
+		run->readers[id] = UINT32_MAX;
+	run_check_guards(run);
+	if (result->outcome == REF_DONE) {
+		find_part(run, part);
+		result->steps = steps_of(run);
+	}
+	if (result->steps > part->most_steps)
+		result->outcome = REF_TOO_MUCH;
+	if (result->outcome == REF_DONE)
+		take_given(run, part);
+	if (result->outcome == REF_DONE)
+		run_compute(run);
+	for (NodeId id = 0; id < graph->nodes.n; id++)
+		if (run->tensors[id].elements == part->given[id].elements)
+			run->tensors[id] = (RefTensor){.elements = NULL};
+	if (result->outcome == REF_DONE) {
+		result->nodes = run->tensors;
+		result->nnodes = (uint32_t)graph->nodes.n;
+		run->tensors = held_alloc(graph->nodes.n + 1, sizeof *run->tensors);
+		REQUIRE(run->tensors);
+	}
+	run_end(run);
+	return result;
+}

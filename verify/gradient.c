@@ -1,0 +1,277 @@
+/* --check-grad: each gradient of each routine against differences of what it is the gradient of (slope.c), at random
+ * numbers. All floats are f64 to the reference, which computes them in long double. Where a gradient is wrong, those
+ * on its way are looked at from y on: what reads the first wrong one gives it wrongly.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/element.h"
+#include "base/held.h"
+#include "verify/slope.h"
+
+enum { INDICES = 2 }; /* integers are below: most are indices inside */
+
+/* ---- what the reference is given ---- */
+
+static Graph *widened(const Inference *inference, Arena *arena)
+{
+	Graph *graph = ARENA_NEW(arena, Graph);
+	*graph = *inference->graph;
+	graph->nodes.at = ARENA_ARRAY(arena, Node, graph->nodes.n + 1);
+	for (NodeId id = 0; id < graph->nodes.n; id++) {
+		Node *node = &graph->nodes.at[id];
+		*node = *graph_node(inference->graph, id);
+		if (dtype_is_float(node->dtype))
+			node->dtype = DTYPE_F64;
+	}
+	return graph;
+}
+
+/* Numbers of an array; floats above 0 where asked, for functions that take no others. */
+static RefTensor read_array(const void *bytes, Dtype dtype, int64_t n, bool positive)
+{
+	RefTensor tensor = {held_alloc((size_t)n + 1, sizeof *tensor.elements), n, dtype};
+	REQUIRE(tensor.elements);
+	for (int64_t i = 0; i < n; i++) {
+		Scalar value = scalar_read(dtype, bytes, i);
+		RefElement *element = &tensor.elements[i];
+		if (dtype == DTYPE_U4X32)
+			memcpy(element->w, value.w, sizeof element->w);
+		else if (!dtype_is_float(dtype))
+			element->x = value.i;
+		else
+			element->x = positive ? 0.35L + 0.6L * fabsl(value.f) : value.f;
+	}
+	tensor.dtype = dtype_is_float(dtype) ? DTYPE_F64 : dtype;
+	return tensor;
+}
+
+static void give_params(Differences *check, const uint32_t *places, bool positive)
+{
+	for (size_t i = 0; i < check->call->program->params.n; i++) {
+		VerifyBlock block = verify_call_param(check->call, i);
+		NodeId id = check->graph->params.at[places[i]];
+		if (block.bytes)
+			check->given[id] = read_array(block.bytes, block.dtype, block.n, positive);
+	}
+}
+
+static void give_all(Differences *check, const uint32_t *places, bool positive)
+{
+	const Routine *r = &check->graph->routines.at[check->call->index];
+	check->given = held_alloc(check->graph->nodes.n + 1, sizeof *check->given);
+	REQUIRE(check->given);
+	give_params(check, places, positive);
+	for (uint32_t i = 0; i < r->ninputs; i++) {
+		const VerifyBlock *input = &check->call->inputs[i];
+		check->given[r->inputs[i]] =
+			read_array(input->bytes, input->dtype, input->n, positive);
+	}
+	for (NodeId id = 0; id < check->graph->nodes.n; id++) {
+		const Node *node = graph_node(check->task->inference->graph, id);
+		if (node->kind == NODE_CONST)
+			check->given[id] = read_array(node->data->bytes, node->dtype,
+						      node->data->count, false);
+	}
+}
+
+static void free_given(const Differences *check)
+{
+	for (NodeId id = 0; id < check->graph->nodes.n; id++)
+		held_free(check->given[id].elements);
+	held_free(check->given);
+}
+
+/* ---- who is to blame ---- */
+
+static bool is_like(const GradientMade *a, const GradientMade *b)
+{
+	return a->y == b->y && a->c == b->c;
+}
+
+static void note_readers(const Differences *check, const GradientMade *of)
+{
+	for (NodeId id = 0; id <= of->y; id++) {
+		const Node *node = graph_node(check->graph, id);
+		bool on_way = false, reads = false;
+		for (size_t i = 0; i < check->graph->gradients.n; i++)
+			on_way |= is_like(&check->graph->gradients.at[i], of) &&
+				  check->graph->gradients.at[i].x == id;
+		for (uint32_t i = 0; i < node->nargs; i++)
+			reads |= node->args[i] == of->x;
+		if (reads && on_way)
+			diag_note(check->task->diags, node->span,
+				  "it is what comes through this %s that is wrong",
+				  node_kind_name(node->kind));
+	}
+}
+
+/* The first that is wrong, from y on. */
+static void blame(const Differences *check, const GradientMade *wrong)
+{
+	const GradientMade *first = NULL;
+	for (size_t i = 0; i < check->graph->gradients.n; i++) {
+		const GradientMade *of = &check->graph->gradients.at[i];
+		if (is_like(of, wrong) && (!first || of->x > first->x) &&
+		    slope_look_at(check, of).verdict == WRONG)
+			first = of;
+	}
+	if (first)
+		note_readers(check, first);
+}
+
+static const char *name_of(const Differences *check, NodeId id)
+{
+	const Node *node = graph_node(check->graph, id);
+	return node->name ? node->name
+			  : arena_printf(check->task->arena, "a %s", node_kind_name(node->kind));
+}
+
+static void report(const Differences *check, const GradientMade *of, const Found *found)
+{
+	FILE *out = check->task->report;
+	const char *name = name_of(check, of->x);
+	fprintf(out, "%s: gradient of %s with respect to %s: %s, %lld directions", check->head,
+		name_of(check, of->y), name,
+		found->verdict == WRONG		  ? "DIFFERS"
+		: found->looked == found->unknown ? "nothing is compared"
+						  : "agrees",
+		(long long)found->looked);
+	if (found->unknown)
+		fprintf(out, ", %lld of them at kinks or beyond functions",
+			(long long)found->unknown);
+	fputc('\n', out);
+	bool *said = &check->said[of - check->graph->gradients.at];
+	if (found->verdict != WRONG || *said)
+		return;
+	*said = true;
+	diag(check->task->diags, E0527, of->span,
+	     "element %lld of this gradient with respect to %s is %.9Lg, and differences are %.9Lg",
+	     (long long)found->element, name, found->slopes.by_gradient, found->slopes.of);
+	blame(check, of);
+}
+
+/* ---- gradients of a routine ---- */
+
+static bool is_of(const Differences *check, const GradientMade *of)
+{
+	const Routine *r = &check->graph->routines.at[check->call->index];
+	bool is = false;
+	for (uint32_t i = 0; i < r->norder && of->span.end; i++)
+		is |= r->order[i] == of->gradient;
+	for (const GradientMade *other = check->graph->gradients.at; is && other < of; other++)
+		is = !other->span.end || !is_like(other, of) || other->x != of->x;
+	return is;
+}
+
+/* Everything up to this gradient, and all that were made with it. */
+static RefResult *run_base(const Differences *check, const GradientMade *of)
+{
+	const Graph *graph = check->graph;
+	RefPart part = check->part;
+	NodeId *wanted = ARENA_ARRAY(check->task->arena, NodeId, 2 * graph->gradients.n + 3);
+	for (size_t i = 0; i < graph->gradients.n; i++)
+		if (is_like(&graph->gradients.at[i], of)) {
+			wanted[part.nwanted++] = graph->gradients.at[i].gradient;
+			wanted[part.nwanted++] = graph->gradients.at[i].x;
+		}
+	wanted[part.nwanted++] = of->y;
+	if (of->c != NODE_NONE)
+		wanted[part.nwanted++] = of->c;
+	part.given = check->given;
+	part.last = of->y;
+	part.wanted = wanted;
+	return reference_part(&check->ref, &part);
+}
+
+static void check_one(Differences *check, const GradientMade *of)
+{
+	RefResult *base = run_base(check, of);
+	check->base = base;
+	if (base->outcome == REF_DONE) {
+		Found found = slope_look_at(check, of);
+		report(check, of, &found);
+	} else {
+		fprintf(check->task->report, "%s: gradient with respect to %s: left out, %s\n",
+			check->head, name_of(check, of->x),
+			base->outcome == REF_TOO_MUCH ? "it takes too many steps"
+						      : "an index is outside, or not known");
+	}
+	reference_free(base);
+}
+
+typedef struct GradientDraw {
+	VerifyDims dims;
+	bool positive;
+} GradientDraw;
+
+/* Gradients of all routines. */
+typedef struct Calls {
+	const GradientTask *task;
+	const Program *program;
+	const Graph *wide;
+	const uint32_t *places; /* of its parameters */
+	bool *said;
+} Calls;
+
+static void check_call(const Calls *calls, VerifyCall *call, bool positive)
+{
+	const GradientTask *task = calls->task;
+	Differences check = {.task = task,
+			     .graph = calls->wide,
+			     .wide = *task->inference,
+			     .call = call,
+			     .said = calls->said};
+	check.wide.graph = calls->wide;
+	check.head = arena_printf(task->arena, "%s(%s)", call->routine->name,
+				  verify_call_dims(task->arena, call));
+	check.ref = (RefCall){.inference = &check.wide,
+			      .dims = call->dims,
+			      .routine_dims = call->routine->dims,
+			      .nroutine_dims = call->routine->ndims,
+			      .scalars = call->scalars,
+			      .most_elements = task->elements};
+	check.part = (RefPart){.routine = call->index, .most_steps = task->steps};
+	give_all(&check, calls->places, positive);
+	for (size_t i = 0; i < check.graph->gradients.n; i++)
+		if (is_of(&check, &check.graph->gradients.at[i]))
+			check_one(&check, &check.graph->gradients.at[i]);
+	free_given(&check);
+}
+
+static void check_routine(const Calls *calls, uint32_t routine)
+{
+	static const GradientDraw draws[] = {{VERIFY_SMALL, false},
+					     {VERIFY_SMALL, true},
+					     {VERIFY_ZERO, true},
+					     {VERIFY_ONE, true}};
+	const GradientTask *task = calls->task;
+	bool has_dims = program_routine(calls->program, routine)->ndims > 0;
+	for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {
+		const char *why;
+		VerifyDraw draw = {.dims = draws[i].dims,
+				   .seed = task->seed + i,
+				   .most_bytes = task->bytes,
+				   .nguards = calls->program->nguards};
+		VerifyCall *call = has_dims || draws[i].dims == VERIFY_SMALL
+					   ? verify_call_new(calls->program, routine, &draw, &why)
+					   : NULL;
+		if (call && verify_call_set_up(call)) {
+			verify_call_fill(call, INDICES);
+			check_call(calls, call, draws[i].positive);
+		}
+		verify_call_free(call);
+	}
+}
+
+void verify_gradients(const GradientTask *task, const Program *program)
+{
+	const Graph *graph = task->inference->graph;
+	Calls calls = {.task = task,
+		       .program = program,
+		       .wide = widened(task->inference, task->arena),
+		       .places = verify_param_places(program, task->inference, task->arena),
+		       .said = ARENA_ARRAY(task->arena, bool, graph->gradients.n + 1)};
+	for (uint32_t r = 0; graph->gradients.n && r < program->routines.n; r++)
+		check_routine(&calls, r);
+}

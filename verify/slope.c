@@ -1,0 +1,187 @@
+/* Gradients against differences of what they are gradients of, both computed by the reference.
+ *
+ *   f(h)   = sum(c .* y) where x + h*t stands for x, a direction t of -1, 0 and 1, all else as it was
+ *   slope  = (f(h) - f(-h)) / 2h            expected: sum(gradient .* t)
+ *   a kink : slope and bend (f(h) + f(-h) - 2 f(0)) / h do not go on as those of a smooth function do at h / 2
+ *
+ * All floats are computed as if they were f64, exactly but for the last places of long double, so steps are small and
+ * differences good to ten digits. A whole tensor is moved at a time; where that disagrees, halves of it, down to an
+ * element. `stop` holds what it held.
+ */
+#include "verify/slope.h"
+
+#include <math.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/held.h"
+
+/* elements that are moved alone; how often all are; runs of the reference for each */
+enum { ALONE_MOST = 8, WHOLE_TIMES = 2, RUNS = 5 };
+#define STEP 0x1p-20L
+
+/* ---- one direction ---- */
+
+typedef struct Direction {
+	const GradientMade *of;
+	int64_t from, to; /* elements of x that move */
+	uint64_t seed;
+} Direction;
+
+const RefTensor *slope_held(const Differences *check, NodeId id)
+{
+	NodeId target = graph_node(check->graph, id)->target;
+	return &check->base->nodes[target == NODE_NONE ? id : target];
+}
+
+static int sign_of(const Direction *d, int64_t at)
+{
+	const uint64_t key[] = {d->seed, (uint64_t)at};
+	return d->to - d->from == 1 || XXH64(key, sizeof key, 0) % 2 ? 1 : -1;
+}
+
+static long double sum_along(const RefTensor *c, const RefTensor *y)
+{
+	long double sum = 0;
+	for (int64_t i = 0; i < y->n; i++)
+		sum += (c ? c->elements[c->n == 1 ? 0 : i].x : 1) * y->elements[i].x;
+	return sum;
+}
+
+/* What is held where x moves: without elements where it is to be computed again. */
+static RefTensor *where_moved(const Differences *check, const GradientMade *of)
+{
+	size_t n = check->graph->nodes.n;
+	RefTensor *given = held_alloc(n + 1, sizeof *given);
+	bool *moves = held_alloc(n + 1, sizeof *moves);
+	REQUIRE(given && moves);
+	moves[of->x] = true;
+	for (NodeId id = 0; id < n; id++) {
+		const Node *node = graph_node(check->graph, id);
+		for (uint32_t i = 0; i < node->nargs && id != of->x; i++)
+			moves[id] |= moves[node->args[i]] && !node->stops;
+		if (!moves[id])
+			given[id] = check->base->nodes[id];
+	}
+	held_free(moves);
+	return given;
+}
+
+/* sum(c .* y) where x is moved by h along the direction; NAN: not known. */
+static long double moved(const Differences *check, const Direction *d, long double h)
+{
+	const RefTensor *x = slope_held(check, d->of->x), *y;
+	RefCall ref = check->ref;
+	RefPart part = check->part;
+	RefTensor own = *x, *given = where_moved(check, d->of);
+	own.elements = held_alloc((size_t)x->n + 1, sizeof *own.elements);
+	REQUIRE(own.elements);
+	memcpy(own.elements, x->elements, (size_t)x->n * sizeof *x->elements);
+	for (int64_t i = d->from; i < d->to; i++)
+		own.elements[i].x += h * sign_of(d, i);
+	given[d->of->x] = own;
+	part.given = given;
+	part.last = NODE_NONE;
+	part.wanted = &d->of->y;
+	part.nwanted = 1;
+	RefResult *result = reference_part(&ref, &part);
+	y = given[d->of->y].elements ? &given[d->of->y]
+	    : result->nodes	     ? &result->nodes[d->of->y]
+				     : NULL;
+	long double sum =
+		!y ? NAN : sum_along(d->of->c == NODE_NONE ? NULL : slope_held(check, d->of->c), y);
+	reference_free(result);
+	held_free(own.elements);
+	held_free(given);
+	return sum;
+}
+
+/* The gradient along the direction; `size`: of its terms. */
+static long double expected(const Differences *check, const Direction *d, long double *size)
+{
+	const RefTensor *gradient = slope_held(check, d->of->gradient);
+	long double sum = 0;
+	*size = 0;
+	for (int64_t i = d->from; i < d->to; i++) {
+		long double element = gradient->elements[gradient->n == 1 ? 0 : i].x;
+		sum += sign_of(d, i) * element;
+		*size += fabsl(element);
+	}
+	return sum;
+}
+
+/* Is it the slope over a much shorter step, too? */
+static bool is_slope(const Differences *check, const Direction *d, long double slope)
+{
+	long double h = STEP / 4096, finer = (moved(check, d, h) - moved(check, d, -h)) / (2 * h);
+	return fabsl(finer - slope) <= 1e-2L * fabsl(slope) + 1e-9L;
+}
+
+static Verdict look(const Differences *check, const Direction *d, Slopes *found)
+{
+	long double f[2][2], slope[2], bend[2], size, here = moved(check, d, 0),
+						      g = expected(check, d, &size);
+	for (int half = 0; half < 2; half++) {
+		long double h = half ? STEP / 2 : STEP;
+		f[half][0] = moved(check, d, h);
+		f[half][1] = moved(check, d, -h);
+		slope[half] = (f[half][0] - f[half][1]) / (2 * h);
+		bend[half] = (f[half][0] + f[half][1] - 2 * here) / h;
+	}
+	*found = (Slopes){slope[1], g};
+	long double within = check->task->tolerance * (size + fabsl(slope[1])) +
+			     1e-12L * (1 + fabsl(here)); /* the last places of f over h */
+	if (!isfinite(slope[0]) || !isfinite(slope[1]) || fabsl(slope[0] - slope[1]) > within ||
+	    fabsl(bend[0] - 2 * bend[1]) > within)
+		return UNKNOWN;
+	if (fabsl(slope[1] - g) <= within)
+		return AGREES;
+	return is_slope(check, d, slope[1]) ? WRONG : UNKNOWN; /* also where g is no number */
+}
+
+/* ---- one gradient ---- */
+
+static void narrow_down(const Differences *check, Direction d, Found *found)
+{
+	Slopes slopes;
+	while (d.to - d.from > 1) { /* falls */
+		Direction half = d;
+		half.to = d.from + (d.to - d.from) / 2;
+		if (look(check, &half, &slopes) != WRONG)
+			half = (Direction){d.of, half.to, d.to, d.seed};
+		d = half;
+	}
+	found->element = d.from;
+	found->verdict = WRONG;
+	look(check, &d, &found->slopes);
+}
+
+static bool look_along(const Differences *check, const Direction *d, Found *found)
+{
+	Verdict verdict = look(check, d, &found->slopes);
+	found->looked++;
+	found->unknown += verdict == UNKNOWN;
+	if (verdict == WRONG)
+		narrow_down(check, *d, found);
+	return verdict != WRONG;
+}
+
+Found slope_look_at(const Differences *check, const GradientMade *of)
+{
+	Found found = {.verdict = AGREES};
+	const RefTensor *x = slope_held(check, of->x), *gradient = slope_held(check, of->gradient);
+	int64_t alone = check->task->steps / RUNS / (check->base->steps + 1);
+	if (!x->elements || !gradient->elements || x->n == 0)
+		return found;
+	for (uint64_t i = 0; i < ALONE_MOST && (int64_t)i < x->n && (int64_t)i < alone; i++) {
+		int64_t at = x->n <= ALONE_MOST
+				     ? (int64_t)i
+				     : (int64_t)(XXH64(&i, sizeof i, 1) % (uint64_t)x->n);
+		if (!look_along(check, &(Direction){of, at, at + 1, 0}, &found))
+			return found;
+	}
+	for (uint64_t i = 0; i < WHOLE_TIMES && x->n > 1; i++)
+		if (!look_along(check, &(Direction){of, 0, x->n, i}, &found))
+			return found;
+	return found;
+}
