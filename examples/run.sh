@@ -1,6 +1,6 @@
 #!/bin/sh
 # The main job on real input: edges of a picture, digits from fonts that the weights have not seen, weights in
-# four bits, and a C program with two models. Results go to BUILD/out.
+# four bits, a net that is trained, and a C program with two models. Results go to BUILD/out.
 #   run.sh [BUILD]
 set -eu
 here=$(dirname "$0")
@@ -36,6 +36,9 @@ say "Weights in four bits: examples/quantize.tsr rounds random ones for examples
 "$tsr" run "$out/quantize.so" quantize weight=random:1 -o w="$out/w.npy" -o zero="$out/zero.npy" -o scale="$out/scale.npy"
 "$tsr" run "$out/int4.so" x=random:2 n=100 w="$out/w.npy" zero="$out/zero.npy" scale="$out/scale.npy" -o y="$out/y.npy"
 "$tsr" run "$out/quantize.so" compare weight=random:1 x=random:2 y="$out/y.npy"
+
+say "Letters: a net learns from docs/language.md which letter comes next, and writes more of the kind"
+MAKEFLAGS= make -s -C examples/letters TSRC="$tsrc" OUT="$out/letters" run
 
 say "Two models in one C program: examples/two_models"
 MAKEFLAGS= make -s -C examples/two_models TSRC="$tsrc" OUT="$out/two_models" run
