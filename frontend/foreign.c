@@ -28,6 +28,12 @@ typedef struct ForeignName {
 	"(a + ib)(c + id) has the parts a .* c - b .* d and a .* d + b .* c"
 #define WAVES PAIRS ", and a Fourier transform is a product with cosines and one with sines"
 #define ADDS "an axis more is a number in the result: sum(\"i => i, 0\", x)"
+#define CAST "a cast is called like the element type: i32(x)"
+#define PART "parts of an axis are taken one by one: sum(\"a^b => a\", x) with (a = 3)"
+#define READ "elements are read where indices say by gather(\"[v], d; i => i, d\", x, ids)"
+#define WRITE \
+	"indices say where to by scatter(\"i, d; i => [v], d\", x, ids) with (v = 10), reduce = sum, max, min, prod or set"
+#define TALLY "how often each is there is scatter(\"; i => [v]\", i32(1), ids) with (v = 10)"
 static const ForeignName foreign_names[] = {
 	{"nn", NULL, "the library is there after 'import nn'"},
 	{"argmin", NULL, "the place of the least is argmax(\"i, j => i\", -x)"},
@@ -87,6 +93,21 @@ static const ForeignName foreign_names[] = {
 	{"ones", NULL, FILL},
 	{"cat", NULL, JOIN},
 	{"concatenate", NULL, JOIN},
+	{"cast", NULL, CAST},
+	{"astype", NULL, CAST},
+	{"split", NULL, PART},
+	{"chunk", NULL, PART},
+	{"narrow", NULL, PART},
+	{"take", NULL, READ},
+	{"index_select", NULL, READ},
+	{"scatter_add", "scatter", WRITE},
+	{"index_add", "scatter", WRITE},
+	{"scatter_reduce", "scatter", WRITE},
+	{"segment_sum", "scatter", WRITE},
+	{"bincount", NULL, TALLY},
+	{"histogram", NULL, TALLY},
+	{"squeeze", NULL,
+	 "an axis of one element is left out by its number: sum(\"i, 0 => i\", x)"},
 	{"unsqueeze", NULL, ADDS},
 	{"expand_dims", NULL, ADDS},
 	{"view", "reshape", "reshape(x) takes the axes that its use has"},
