@@ -7,10 +7,20 @@
  *
  * Any two of the three may be multiplied first (reassociate.c). Iterators that they alone have, and the
  * result has not, are summed with them; the others are the axes of what is between, those of batch
- * axes of the result as batch axes. Accesses stay as they are: one that reads 2*i + k keeps both
+ * axes of the result as batch axes. Where the last of them is so short that lanes along it would be few, the longest is
+ * last. Accesses stay as they are: one that reads 2*i + k keeps both
  * iterators where anything else has them.
  */
+#include <math.h>
+
 #include "tensor/multiplicand.h"
+
+/* Parts of whole vectors that an axis fills: where no other is looked for, and where another is taken. */
+#define FILLED_ENOUGH 0.75
+#define FILLED_WELL 0.875
+enum {
+	LAST_USES = 16
+}; /* of an element of an operand, at least, that is copied in another order */
 
 /* ---- what is between ---- */
 
@@ -60,8 +70,9 @@ static void add_as_in(const Reassociation *s, Between *b, const Access *order, L
 }
 
 /* Axes of the result as the result has them, with those of the sum behind; in front where the result's
- * last are columns of what is between. */
-static Between make_between(const Reassociation *s, Letters letters, const Access *sums)
+ * last are columns of what is between. One letter may be last, behind all others. */
+static Between axes_between(const Reassociation *s, Letters letters, const Access *sums,
+			    uint32_t behind)
 {
 	const Access *result = &s->piece->result;
 	Between b = {0};
@@ -72,12 +83,102 @@ static Between make_between(const Reassociation *s, Letters letters, const Acces
 	bool columns =
 		last && last->nterms && (letters & letter_bit(last->terms[last->nterms - 1].iter));
 	add_batch(s, &b, &letters);
+	if (behind < s->nletters)
+		letters &= ~letter_bit(behind);
 	if (columns)
 		add_as_in(s, &b, sums, letters & ~s->result);
 	add_as_in(s, &b, result, letters & s->result);
 	if (!columns)
 		add_as_in(s, &b, sums, letters & ~s->result);
+	if (behind < s->nletters)
+		add_axis(s, &b, ROW_OUTPUT, behind);
 	return b;
+}
+
+/* Which part of whole vectors do so many elements fill? */
+static double filled(const Reassociation *s, double elements)
+{
+	double lanes = (double)SUM_LANES_BYTES / (double)dtype_bytes(s->node->dtype);
+	return elements / (lanes * ceil(elements / lanes));
+}
+
+/* The letter that an axis from the end is, by itself; nletters: it is none. */
+static uint32_t letter_from_end(const Reassociation *s, const Access *access, uint32_t axis)
+{
+	const Index *index = axis < access->naxes ? &access->axes[access->naxes - 1 - axis] : NULL;
+	return index && index->nterms == 1 ? index->terms[0].iter : s->nletters;
+}
+
+/* Elements of the last axes that are the last ones of an operand of the pair, too, one letter left out: lanes may run along
+ * all of them. */
+static double last_alike(const Reassociation *s, const Access *between, uint32_t out,
+			 const Access *of)
+{
+	double elements = 1;
+	bool alike = true;
+	for (uint32_t axis = 0, own = 0; axis < between->naxes && alike; axis++) {
+		uint32_t letter = letter_from_end(s, between, axis);
+		if (letter == out)
+			continue;
+		alike = letter < s->nletters && letter == letter_from_end(s, of, own++);
+		elements *= alike || axis == 0 ? s->letters[letter].extent : 1;
+	}
+	return elements;
+}
+
+static Letters letters_of(const Access *access)
+{
+	Letters letters = 0;
+	for (uint32_t a = 0; a < access->naxes; a++)
+		for (uint32_t t = 0; t < access->axes[a].nterms; t++)
+			letters |= letter_bit(access->axes[a].terms[t].iter);
+	return letters;
+}
+
+/* Do lanes run along the letter in the operand of a pair that has it, or is each element of it used so often that it may be
+ * copied for them? */
+static bool pays_last(const Reassociation *s, uint32_t letter, const Access *of,
+		      const Access *other)
+{
+	if (!(letters_of(of) & letter_bit(letter)))
+		return false;
+	return letter_from_end(s, of, 0) == letter ||
+	       reassociation_steps(s, letters_of(other) & ~letters_of(of)) >= LAST_USES;
+}
+
+/* Of a product of two that sums, the longest letter of the result that fills vectors, where the last axis is one of the
+ * result, too, and leaves much of them empty: it is to be last instead. Steps of later sums stay neighbours, and members of
+ * a batch are no lanes. UINT32_MAX: there is none. */
+static uint32_t better_last(const Reassociation *s, const Between *b, const Access *p,
+			    const Access *q)
+{
+	uint32_t best = UINT32_MAX, n = b->shape.rows[ROW_OUTPUT].n;
+	const Index *last = n ? &b->access.axes[b->access.naxes - 1] : NULL;
+	bool sums =
+		letters_of(p) & ~letters_of(&b->access) || letters_of(q) & ~letters_of(&b->access);
+	if (!sums || !last || !last->nterms || !(s->result & letter_bit(last->terms[0].iter)))
+		return UINT32_MAX;
+	for (uint32_t axis = b->access.naxes - n; axis + 1 < b->access.naxes; axis++) {
+		uint32_t letter = b->access.axes[axis].nterms ? b->access.axes[axis].terms[0].iter
+							      : s->nletters;
+		if (letter < s->nletters && (s->result & letter_bit(letter)) &&
+		    filled(s, s->letters[letter].extent) >= FILLED_WELL &&
+		    filled(s, last_alike(s, &b->access, letter, p)) < FILLED_ENOUGH &&
+		    filled(s, last_alike(s, &b->access, letter, q)) < FILLED_ENOUGH &&
+		    (pays_last(s, letter, p, q) || pays_last(s, letter, q, p)) &&
+		    (best == UINT32_MAX || s->letters[letter].extent > s->letters[best].extent))
+			best = letter;
+	}
+	return best;
+}
+
+/* Of the product of two with these accesses. */
+static Between make_between(const Reassociation *s, Letters letters, const Access *sums,
+			    const Access *const args[2])
+{
+	Between b = axes_between(s, letters, sums, UINT32_MAX);
+	uint32_t last = better_last(s, &b, args[0], args[1]);
+	return last == UINT32_MAX ? b : axes_between(s, letters, sums, last);
 }
 
 /* ---- the graph ---- */
@@ -86,8 +187,8 @@ Multiplicand multiply_two(Rebuild *g, const Reassociation *s, const Node *node,
 			  const Multiplicand *a, const Multiplicand *b, Letters between,
 			  const Access *sums)
 {
-	Between made = make_between(s, between, sums);
 	const Access *args[] = {&a->access, &b->access};
+	Between made = make_between(s, between, sums, args);
 	NodeId nodes[] = {a->node, b->node};
 	Proj *proj = split_proj(s->program, s->old, &made.access, args, 2);
 	proj->injective = !proj_reduces(proj);
