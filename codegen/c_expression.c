@@ -4,6 +4,7 @@
 
 #include "loops/cluster.h"
 #include "loops/fragment.h"
+#include "loops/linear.h"
 #include "loops/walk.h"
 
 static const char *ix_text(KernelText *k, const Ix *ix);
@@ -21,6 +22,20 @@ static const char *power_divided(KernelText *k, const Ix *ix)
 		       : arena_printf(k->arena, "(%s >> %d)", a, __builtin_ctzll((uint64_t)by));
 }
 
+/* A GPU divides numbers of 32 bits in a few instructions, and those of 64 in many. NULL: it may be below 0, or has more. */
+static const char *divided_in_32(KernelText *k, const Ix *ix)
+{
+	int64_t by;
+	Interval at;
+	if (!k->device || (ix->kind != IX_DIV && ix->kind != IX_MOD) || ix->b->kind != IX_SIZE ||
+	    !size_is_const(k->m->program->sizes, ix->b->size, &by) || by <= 0 || by > UINT32_MAX ||
+	    !ix_interval(k->m->program, ix->a, k->intervals, &at) || at.lo < 0 ||
+	    at.hi > UINT32_MAX)
+		return NULL;
+	return arena_printf(k->arena, "(int64_t)((uint32_t)(%s) %c %lldu)", ix_text(k, ix->a),
+			    ix->kind == IX_DIV ? '/' : '%', (long long)by);
+}
+
 static const char *ix_text(KernelText *k, const Ix *ix)
 {
 	static const char *const formats[] = {
@@ -32,6 +47,8 @@ static const char *ix_text(KernelText *k, const Ix *ix)
 		[IX_MAX] = "tsr_most(%s, %s)",
 	};
 	const char *shifted = power_divided(k, ix);
+	if (!shifted)
+		shifted = divided_in_32(k, ix);
 	if (shifted)
 		return shifted;
 	switch (ix->kind) {
@@ -74,6 +91,28 @@ const char *c_kernel_ix(KernelText *k, const Ix *ix)
 	if (!changing || !constant)
 		return changing ? changing : constant;
 	return arena_printf(k->arena, "%s + %s", changing, constant);
+}
+
+static bool has_32(const KernelText *k, const Ix *ix)
+{
+	Interval at;
+	return ix_interval(k->m->program, ix, k->intervals, &at) && at.lo >= INT32_MIN &&
+	       at.hi <= INT32_MAX;
+}
+
+static const char *side_text(KernelText *k, const Ix *ix, bool narrow)
+{
+	const char *text = c_kernel_ix(k, ix);
+	return narrow && ix->kind != IX_SIZE ? arena_printf(k->arena, "(int32_t)(%s)", text) : text;
+}
+
+const char *c_kernel_cond(KernelText *k, const Cond *cond)
+{
+	static const char *const symbols[] = {[COND_LT] = "<", [COND_LE] = "<=", [COND_EQ] = "=="};
+	bool narrow = k->device && (ix_divides(cond->a) || ix_divides(cond->b)) &&
+		      has_32(k, cond->a) && has_32(k, cond->b);
+	return arena_printf(k->arena, "%s %s %s", side_text(k, cond->a, narrow),
+			    symbols[cond->kind], side_text(k, cond->b, narrow));
 }
 
 const char *c_fragment_element(KernelText *k, LocalId id, const Ix *const *ixs, const char *at)

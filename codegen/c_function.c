@@ -155,6 +155,7 @@ KernelText c_kernel_text(FILE *out, const Module *m, KernelId id)
 	k.indent = 1;
 	name_all(&k);
 	k.read = ARENA_ARRAY(k.arena, bool, k.kernel->nlocals);
+	k.intervals = kernel_intervals(k.arena, m->program, k.kernel);
 	block_each(k.kernel->body, note_reads, k.read);
 	return k;
 }

@@ -125,7 +125,6 @@ static bool never_below(const Ix *ix, const Ix *lo, const Sizes *sizes)
 
 static void put_if(KernelText *k, const Stmt *stmt)
 {
-	static const char *const symbols[] = {[COND_LT] = "<", [COND_LE] = "<=", [COND_EQ] = "=="};
 	const char *between = "";
 	c_kernel_indent(k);
 	fprintf(k->out, "if (");
@@ -133,8 +132,7 @@ static void put_if(KernelText *k, const Stmt *stmt)
 		const Cond *cond = &stmt->conds[i];
 		if (cond->kind == COND_LE && never_below(cond->b, cond->a, k->m->program->sizes))
 			continue;
-		fprintf(k->out, "%s%s %s %s", between, c_kernel_ix(k, cond->a), symbols[cond->kind],
-			c_kernel_ix(k, cond->b));
+		fprintf(k->out, "%s%s", between, c_kernel_cond(k, cond));
 		between = " && ";
 	}
 	fprintf(k->out, "%s) {\n", *between ? "" : "1");

@@ -5,6 +5,7 @@
 
 #include "base/pointer_map.h"
 #include "codegen/c_vectors.h"
+#include "loops/interval.h"
 
 enum { ROLE_ALL = -1 };
 
@@ -15,6 +16,7 @@ typedef struct KernelText {
 	const KernelUse *use;
 	Arena *arena;
 	const char **iters, **locals, **buffers, **scalars;
+	const Interval *intervals; /* by IterVar: between which numbers it lies */
 	bool *unrolled; /* by IterVar: of a loop that the compiler writes out, and of lanes */
 	bool *fixed;	/* by IterVar: a loop that is written out, at the number `at` */
 	int64_t *at;
@@ -60,6 +62,8 @@ const char *c_kernel_value(KernelText *k, const Value *value);
 const char *c_kernel_fused(KernelText *k, const Fused *fused, const char *element);
 /* An index where no parentheses are needed around a sum. */
 const char *c_kernel_ix(KernelText *k, const Ix *ix);
+/* "a < b": on a GPU what was divided in 32 bits is compared in these, too. */
+const char *c_kernel_cond(KernelText *k, const Cond *cond);
 /* An element of a local, as an expression that may be assigned to. */
 const char *c_kernel_local(KernelText *k, LocalId local, const Ix *const *ixs, uint32_t nixs);
 /* Of a local whose last two axes are a matrix that a warp holds: what the thread has at `at`; NULL: at the name that

@@ -188,7 +188,6 @@ static const char *first_ix(const Lanes *l, const Ix *ix)
 /* tsr_n: for how many lanes the conditions hold, which come first. */
 static void put_lanes_that_hold(Lanes *l, const Stmt *stmt)
 {
-	static const char *const symbols[] = {"<", "<=", "=="};
 	KernelText *k = l->k;
 	c_kernel_indent(k);
 	fprintf(k->out, "int64_t tsr_n = %lld;\n", (long long)l->n);
@@ -200,8 +199,7 @@ static void put_lanes_that_hold(Lanes *l, const Stmt *stmt)
 			fprintf(k->out, "tsr_n = tsr_fewer(tsr_n, (%s) - (%s)%s);\n", b, a,
 				cond->kind == COND_LE ? " + 1" : "");
 		else
-			fprintf(k->out, "tsr_n = %s %s %s ? tsr_n : 0;\n", a, symbols[cond->kind],
-				b);
+			fprintf(k->out, "tsr_n = %s ? tsr_n : 0;\n", c_kernel_cond(k, cond));
 	}
 }
 

@@ -1,6 +1,8 @@
 /* Arithmetic of intervals over indices: see interval.h. */
 #include "loops/interval.h"
 
+#include "loops/walk.h"
+
 /* By a positive number, rounded down; what that leaves. */
 static int64_t quotient(int64_t a, int64_t by) { return a / by - (a % by < 0); }
 
@@ -73,5 +75,49 @@ bool ix_interval(const Program *program, const Ix *ix, const Interval *iters, In
 	*result = (Interval){0, 0};
 	if (ix->kind == IX_MUL && ((first && is_zero(a)) || (second && is_zero(b))))
 		return true;
+	if (ix->kind == IX_MOD && !first && second && b.lo == b.hi && b.lo > 0) {
+		*result = (Interval){0, b.lo - 1};
+		return true;
+	}
 	return first && second && combine(ix->kind, a, b, result);
+}
+
+/* A loop that ends somewhere: at a number that no other is added to, or multiplied by, without an overflow that shows. */
+static const int64_t anywhere = INT64_MAX;
+
+typedef struct Ranges {
+	const Program *program;
+	Interval *iters;
+	bool *seen;
+} Ranges;
+
+static void take_range(Ranges *r, IterVar iter, Interval range)
+{
+	Interval *all = &r->iters[iter];
+	if (r->seen[iter])
+		range = (Interval){least(all->lo, range.lo), most(all->hi, range.hi)};
+	*all = range;
+	r->seen[iter] = true;
+}
+
+static void see_loop(void *of, const Stmt *stmt)
+{
+	Ranges *r = of;
+	Interval lo, hi;
+	if (stmt->kind != LOOP_FOR)
+		return;
+	bool begins = ix_interval(r->program, stmt->lo, r->iters, &lo);
+	bool ends = ix_interval(r->program, stmt->hi, r->iters, &hi);
+	Interval range = {begins ? lo.lo : -anywhere, ends ? hi.hi - 1 : anywhere};
+	take_range(r, stmt->iter, (Interval){range.lo, most(range.lo, range.hi)});
+	if (stmt->nslots)
+		take_range(r, stmt->slot, (Interval){0, anywhere});
+}
+
+Interval *kernel_intervals(Arena *arena, const Program *program, const Kernel *kernel)
+{
+	Ranges r = {program, ARENA_ARRAY(arena, Interval, kernel->niters + 1),
+		    ARENA_ARRAY(arena, bool, kernel->niters + 1)};
+	block_each(kernel->body, see_loop, &r);
+	return r.iters;
 }

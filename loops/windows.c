@@ -13,7 +13,7 @@ static const int corner_bits[] = {0, 16, 8, 5};
 typedef struct Windows {
 	Program *program;
 	const Kernel *kernel;
-	Interval *iters;
+	const Interval *iters;
 	LoopsFault fault;
 } Windows;
 
@@ -94,32 +94,17 @@ static void check_copy(Windows *w, const Stmt *copy)
 			"a place in windows that is not shown to be one that an instruction takes");
 }
 
-static void set_range(Windows *w, const Stmt *loop)
+static void see(void *of, const Stmt *stmt)
 {
-	Interval lo, hi;
-	bool known = ix_interval(w->program, loop->lo, w->iters, &lo) &&
-		     ix_interval(w->program, loop->hi, w->iters, &hi);
-	w->iters[loop->iter] = known ? (Interval){lo.lo, hi.hi - 1} : (Interval){0, INT32_MAX};
-}
-
-static void walk(Windows *w, Block block)
-{
-	for (uint32_t i = 0; i < block.n && !w->fault.rule; i++) {
-		const Stmt *stmt = block.stmts[i];
-		if (stmt->kind == LOOP_FOR)
-			set_range(w, stmt);
-		if (stmt->kind == LOOP_COPY && stmt->window)
-			check_copy(w, stmt);
-		walk(w, stmt->body);
-	}
+	if (stmt->kind == LOOP_COPY && stmt->window)
+		check_copy(of, stmt);
 }
 
 LoopsFault window_fault(Program *program, const Kernel *kernel)
 {
 	Arena *arena = arena_new();
-	Windows w = {.program = program, .kernel = kernel, .fault = {.kernel = kernel}};
-	w.iters = ARENA_ARRAY(arena, Interval, kernel->niters + 1);
-	walk(&w, kernel->body);
+	Windows w = {program, kernel, kernel_intervals(arena, program, kernel), {.kernel = kernel}};
+	block_each(kernel->body, see, &w);
 	arena_free(arena);
 	return w.fault;
 }
