@@ -156,7 +156,8 @@ static void warn_taken(Solver *s, const Node *node, Diags *diags)
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		const Node *operand = &s->graph->nodes.at[node->args[i]];
 		row_flatten(s, &s->rows[node->args[i]][ROW_INPUT], &f);
-		bool open = operand->kind == NODE_PARAM && operand->shape->rows[ROW_INPUT].open;
+		bool open = operand->kind == NODE_PARAM && operand->like == NODE_NONE &&
+			    operand->shape->rows[ROW_INPUT].open;
 		others |= !open && operand->kind != NODE_NUMBER && operand->kind != NODE_SIZE;
 		if (f.nlead + f.ntrail > 0 && !open)
 			return;
