@@ -15,6 +15,9 @@ ENDLESS = "a wait for what does not come before it"
 WRONG = [
     ("no wait for copies", "            await y_full, round\n", "", NOT_THERE),
     ("no wait for room", "          await y_empty, round - 8\n", "", "an arrival before all have seen the completion a ring before"),
+    ("another thread waits for room", "          await y_empty, round - 8\n",
+     "          await y_empty, round - 8\n        block other in 0..1 behind 257\n",
+     "an arrival before all have seen the completion a ring before"),
     ("the wrong phase", "await y_full, round\n", "await y_full, round - 1\n", NOT_THERE),
     ("the wrong phase of the ring", "await y_empty, round - 8", "await y_empty, round - 9",
      "an arrival before all have seen the completion a ring before"),
