@@ -14,7 +14,7 @@
  *
  * Where a vector has 16 lanes and the processor takes lanes by lanes, a function of an element is looked up in
  * its 16 numbers; elsewhere elements are converted. Lanes that are the same element of words of eight, as panels of a
- * product have them (lower/tile_words.c), are moved as the words:
+ * product have them (lower/tile/words.c), are moved as the words:
  *
  *   vector lane in 0..64: acc[r, lane] += (f32(w[k*64 + lane*8 + 3]) - 8)*x[k + 3]
  *

@@ -1,4 +1,4 @@
-/* Words of eight elements of four bits, as panels of a product have them (lower/tile_words.c), that lanes of C read:
+/* Words of eight elements of four bits, as panels of a product have them (lower/tile/words.c), that lanes of C read:
  * where lanes are the same element of neighbouring words.
  */
 #include "codegen/c_lanes.h"

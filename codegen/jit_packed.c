@@ -12,7 +12,7 @@
  * with VBMI one instruction makes the pairs from memory.
  *
  * Lanes that are the same element of words one after another, as panels of a product have them
- * (lower/tile_words.c), need no widening: a word is a lane's i32, shifted by 4 bits for each element before.
+ * (lower/tile/words.c), need no widening: a word is a lane's i32, shifted by 4 bits for each element before.
  */
 #include "codegen/jit_packed.h"
 

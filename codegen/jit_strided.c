@@ -135,7 +135,7 @@ void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t stride, Rvalue *value
  *     vshuff32x4 $0x44, acc_1, acc_0     16-byte parts 0 and 1 of both
  *     vshuff32x4 $0xee, acc_1, acc_0     parts 2 and 3
  *
- * Sums of lanes are added up so, several elements at a time (lower/tile_lane_tree.c). One instruction has
+ * Sums of lanes are added up so, several elements at a time (lower/tile/lane_tree.c). One instruction has
  * them where the first half of what it makes comes from one vector and the other from another:
  * whole parts, or within all parts elements at the same places of each. Any others, and those of a
  * local in memory, are read one by one. */

@@ -2,8 +2,8 @@
  * index maps, a kernel under construction and the buffer that it is stored in. */
 #include "lower/along/lines_emit.h"
 #include "lower/along/lines_plan.h"
-#include "lower/collapse.h"
 #include "lower/kernel.h"
+#include "lower/nest/collapse.h"
 
 typedef struct LineSource {
 	Gen *gen;

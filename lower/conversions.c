@@ -7,13 +7,15 @@
  *   rows[i] = table[ids[i]]    before a product, as tiles read no indices and do not convert all types;
  *   cast[i] = f32(i32(x[i]))   where it has a batch, always: its rows have the bits that one alone has
  *
- * Products of bf16 that go in pairs (tile_groups.c) read both operands as they are stored. Whether
- * they will is told from the graph, with the rules of tile_choose_pack.c: the operand that the last
+ * Products of bf16 that go in pairs (tile/groups.c) read both operands as they are stored. Whether
+ * they will is told from the graph, with the rules of tile/choose_pack.c: the operand that the last
  * axis of the result moves is copied for it, a parameter, or what many rows use, whose number is
  * known; the other one is used by many columns, or by a dim of them.
  */
 #include "base/size_order.h"
+#include "lower/gen/lane_values.h"
 #include "lower/node_plan.h"
+#include "lower/tile/copies.h"
 
 static bool mentions(const Access *access, uint32_t axes, IterId iter)
 {

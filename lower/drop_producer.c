@@ -3,7 +3,7 @@
  */
 #include "loops/walk.h"
 #include "lower/kernel_plan.h"
-#include "lower/tile_copies.h"
+#include "lower/tile/copies.h"
 
 typedef struct Search {
 	BufferId buffer;

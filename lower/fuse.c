@@ -284,7 +284,7 @@ static bool is_exact(const Node *node)
 
 /* A cheap one that all roots compute once for each of their elements, and no sum does: to compare
  * indices costs less than to load what came of it, and tells which tiles need no sum
- * (tile_masked.c). */
+ * (tile/masked.c). */
 static bool is_index_only(const Lower *lower, NodeId id)
 {
 	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > INDEX_ONLY_COST ||

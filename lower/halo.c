@@ -13,9 +13,9 @@
  * Only flat_index knows the layout. What touches elements in storage order (reshapes, results,
  * fills) has no margins.
  */
-#include "lower/node_plan.h"
 #include "lower/kernel.h"
 #include "lower/nest_plan.h"
+#include "lower/node_plan.h"
 
 /* ---- which tensors have them ---- */
 

@@ -7,10 +7,10 @@
  * The first and the last go through what the step reaches, and what shares a byte with that: loops over runs of
  * elements that follow each other. Where two runs share a byte both copy it, and it is the same.
  */
-#include "lower/kernel.h"
-#include "lower/nest.h"
 #include "loops/linear.h"
 #include "loops/pack_halves.h"
+#include "lower/kernel.h"
+#include "lower/nest/nest.h"
 
 /* ---- the step ---- */
 

@@ -4,7 +4,7 @@
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
-#include "lower/tile.h"
+#include "lower/tile/tile.h"
 
 /* ---- a kernel's frame ---- */
 

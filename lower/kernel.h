@@ -3,7 +3,7 @@
 #define TSR_LOWER_KERNEL_H
 
 #include "lower/along/lines.h"
-#include "lower/gen.h"
+#include "lower/gen/gen.h"
 #include "lower/kernel_plan.h"
 
 /* Writes down which node the kernel computes, where its name does not say so and it could be computed

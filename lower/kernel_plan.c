@@ -8,8 +8,8 @@
 
 #include "lower/node_plan.h"
 #include "lower/row_block.h"
-#include "lower/tile_copies.h"
-#include "lower/tile_plan.h"
+#include "lower/tile/copies.h"
+#include "lower/tile/plan.h"
 
 /* ---- assignments ---- */
 

@@ -5,7 +5,7 @@
 #include "lower/lower.h"
 #include "lower/routine_plan.h"
 #include "lower/row_block.h"
-#include "lower/tile.h"
+#include "lower/tile/tile.h"
 
 static const char *const forms[] = {
 	[NEST_STORES] = "a store in each step",	      [NEST_LOCAL] = "each sum in a local",

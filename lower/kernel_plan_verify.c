@@ -13,8 +13,9 @@
 #include "base/size_order.h"
 #include "lower/kernel_plan.h"
 #include "lower/lower.h"
+#include "lower/routine_plan.h"
 #include "lower/row_block.h"
-#include "lower/tile_copies.h"
+#include "lower/tile/copies.h"
 
 /* ---- nests ---- */
 

@@ -8,6 +8,7 @@
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 #include "lower/routine_plan.h"
+#include "transform/transform.h"
 
 /* ---- the program ---- */
 

@@ -8,17 +8,17 @@
  *
  * R are the iterators of the result, K the reduced ones. A root that finishes a reduction
  * computes itself from the sum where that is complete. Guarded indices bound loops
- * (nest_bounds.c); a schedule may ask for an order of the loops (nest_order.c).
+ * (nest/bounds.c); a schedule may ask for an order of the loops (nest_order.c).
  *
- * A nest is built for each piece of a projection: loops and values (nest_set_up.c), then a plan
+ * A nest is built for each piece of a projection: loops and values (nest/set_up.c), then a plan
  * (nest_plan.c), which is one of these forms, or tiles (tile.c). Here it is emitted.
  */
 #include <string.h>
 
 #include "lower/kernel.h"
-#include "lower/nest_emit.h"
+#include "lower/nest/emit.h"
 #include "lower/nest_plan.h"
-#include "lower/tile_emit.h"
+#include "lower/tile/emit.h"
 
 /* ---- the forms ---- */
 

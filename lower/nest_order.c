@@ -9,13 +9,6 @@
  */
 #include "lower/nest_plan.h"
 
-bool nest_sums_in_place(const Nest *nest)
-{
-	const Program *program = nest->gen->program;
-	return nest->target.acc == OP_NONE && nest->nresult > 0 &&
-	       program->buffers.at[nest->target.buffer].dtype == nest->value->dtype;
-}
-
 /* Sums stay sums: result, then reduced, for a sum in a local; a last loop of the result for one in
  * place. Elsewhere any order is legal where elements are written once or accumulated. */
 static bool order_is_legal(const Nest *nest, const Loop *loops, bool scattered, bool *local)

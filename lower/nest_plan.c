@@ -5,10 +5,10 @@
  * few elements, tiles, plain loops in the cheapest order. What was chosen goes into the schedule, and
  * nest.c emits it.
  */
-#include "lower/node_plan.h"
 #include "lower/nest_plan.h"
+#include "lower/node_plan.h"
 
-#include "lower/tile_plan.h"
+#include "lower/tile/plan.h"
 
 /* Are parts of an axis, which run one after another, reduced? Then several pieces write the same
  * elements, unless each has its own. */
@@ -236,12 +236,6 @@ static bool choose_order(Nest *nest, const SumFacts *facts, bool reduces)
 	local = nest_take_order(nest, nest->scattered, local);
 	nest_describe_order(nest);
 	return local;
-}
-
-void nest_share_in_line(Nest *nest, bool in_line)
-{
-	nest->in_line = in_line;
-	nest_values(nest);
 }
 
 /* Shared locals of a sum of few terms are in line: the one expression has no loop to set them in. */

@@ -4,20 +4,14 @@
 #ifndef TSR_LOWER_NODE_PLAN_H
 #define TSR_LOWER_NODE_PLAN_H
 
-#include "lower/lowering.h"
+#include "lower/gen/node_facts.h"
 
-/* ... at most, where one element may be computed several times. */
-enum { COST_CHEAP = 2 };
 /* Decides for every node of the routine. */
 void fuse_plan(Lower *lower);
 /* shared.c: does a root reduce, or finish a reduction? Do members of a batch share a node, while
  * numbers depend on whether it is computed inside the root? */
 bool fuse_root_reduces(const Lower *lower, NodeId root);
 bool fuse_is_shared(const Lower *lower, NodeId id, NodeId root);
-/* prepack.c: is it a parameter or a constant that contractions as a rule read from panels that are
- * made before the call? May one of some elements be? */
-bool prepack_suits(const Lower *lower, BufferId buffer);
-bool prepack_suits_size(const Lower *lower, Size elements);
 /* prepack_value.c: the first parameter of known size, not 0, that no routine assigns to; NODE_NONE:
  * there is none. */
 NodeId prepack_read_only(const Lower *lower);
@@ -36,8 +30,6 @@ void prepack_keep_temporaries(Lower *lower, BufferId first, BufferId value);
  * users are decided. */
 void conversion_find_panels(Lower *lower);
 void conversion_find_products(Lower *lower, NodeId id);
-/* Do lanes convert what they load of one type to the other? */
-bool conversion_in_lanes(Dtype from, Dtype to);
 /* Is a node a cast of which uses, if they are many, have a copy, and few read what is cast? */
 bool conversion_as_used(const Lower *lower, NodeId id);
 /* Is a node of some elements, if it widens what it reads, a copy of its own where reductions use
@@ -52,18 +44,6 @@ bool conversion_from_panels(const Lower *lower, NodeId id);
 bool fuse_has_name(const Lower *lower, NodeId id);
 /* What is asked of a tensor with a name, the first of that name in the routine; NULL: nothing. */
 ScheduleClause *fuse_asked(const Lower *lower, NodeId id, Choice choice);
-/* fuse_window.c: does the node sum over a window of few elements? Terms of such a sum that can be written
- * out; 0: it cannot. */
-enum { WINDOW_FEW = 32 };
-bool fuse_is_small_window(const Lower *lower, NodeId id);
-uint32_t fuse_window_terms(const Lower *lower, NodeId id);
-/* fuse_phases.c: does the node write elements some apart along axes that are as long as all phases together, each of
- * them once? Do two such nodes of one shape so along the same axes? How many phases has an axis of one? Requires: it has phases,
- * and the axis. */
-enum { PHASES_MOST = 8 };
-bool fuse_has_phases(const Lower *lower, NodeId id);
-bool fuse_same_phases(const Lower *lower, NodeId a, NodeId b);
-int64_t phases_of_axis(const Proj *proj, uint32_t axis);
 /* Writes down which named tensors are computed inside which kernels, after those have names. */
 void fuse_describe(Lower *lower);
 /* Gives margins to the buffers of the routine whose readers would copy them, once buffers are

@@ -9,7 +9,7 @@
  * since loops that every operand walks through alike are one (collapse.c). Columns are the loops of
  * the last axes of the result that move one operand alone, w here; its copy has the other loops of
  * the result first, then the sum, where columns are no whole vectors another loop of theirs
- * (tile_collapse.c), then the columns. The copy of the other operand has the sum last. Copies are
+ * (tile/collapse.c), then the columns. The copy of the other operand has the sum last. Copies are
  * transposes (transform/transpose.c). The rows' operand alone is copied where its rows and the
  * steps of the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many
  * elements use what is copied; windows of a picture (x[i + k]) are read where they are, as a copy
@@ -23,7 +23,7 @@
 #include "base/size_order.h"
 #include "loops/linear.h"
 #include "lower/nest_plan.h"
-#include "lower/tile_plan.h"
+#include "lower/tile/plan.h"
 
 /* What a symbolic extent counts as where there are no tiles without copies. */
 enum { FORCED_EXTENT = 32 };

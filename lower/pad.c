@@ -19,6 +19,7 @@
 #include "loops/walk.h"
 #include "lower/node_plan.h"
 #include "lower/pad.h"
+#include "lower/tile/plan.h"
 
 /* ---- what is there ---- */
 

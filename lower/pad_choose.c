@@ -1,9 +1,10 @@
 /* Whether a picture is copied: the cycles of tiles with lanes along its rows, past the copy, and of
- * tiles with lanes across another loop of the result, past the picture where it is (tile_result.c).
+ * tiles with lanes across another loop of the result, past the picture where it is (tile/result.c).
  * Both are estimated on the nest as it began (NestLook). Neither depends on how many members a
  * batch has, as sums with zeros and without them differ where a weight is no number.
  */
 #include "lower/pad.h"
+#include "lower/tile/plan.h"
 
 /* Cycles of the copy for one member of a batch; one with the picture's own margins is shared, or
  * there is none. */

@@ -15,7 +15,9 @@
  * stored on its way.
  */
 #include "base/diag.h"
+#include "lower/gen/lane_values.h"
 #include "lower/node_plan.h"
+#include "lower/tile/copies.h"
 
 /* TABLE_MOST: elements of a function of constants, for which the state would not be expected to
  * grow. */

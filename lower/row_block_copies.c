@@ -115,7 +115,7 @@ void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transpos
 }
 
 /* Zeros from the end of each row to the next one, where that is known: tiles read whole vectors
- * past a row's end then (tile_over_read.c), and add lanes up that they drop. */
+ * past a row's end then (tile/over_read.c), and add lanes up that they drop. */
 static void fill_room(Gen *gen, const RowBlockTransposed *transposed, const RowBlockPlace *place)
 {
 	Program *program = gen->program;

@@ -11,12 +11,12 @@
  * stays in the row at hand, as row_block.c has seen. What is left has code of its own with the order
  * of additions of whole blocks: contractions have the same form in both. So has a small constant
  * number of rows, but nothing is copied for them where tiles transpose squares of the operands as they read them
- * (row_block_transpose.c decides, tile_transpose_square.c does).
+ * (row_block_transpose.c decides, tile/transpose_square.c does).
  */
 #include "base/diag.h"
+#include "loops/rewrite.h"
 #include "lower/kernel.h"
 #include "lower/row_block.h"
-#include "loops/rewrite.h"
 
 /* More blocks than there are. */
 enum { BLOCKS_MOST = 1 << 30 };

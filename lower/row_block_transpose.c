@@ -6,9 +6,11 @@
  * Where a small constant number of rows needs what is copied, tiles transpose it as they read it if all
  * contractions that read it can.
  */
-#include "lower/node_plan.h"
 #include "lower/nest_plan.h"
+#include "lower/node_plan.h"
 #include "lower/row_block.h"
+#include "lower/tile/copies.h"
+#include "lower/tile/plan.h"
 
 /* Is the axis of an operand one of columns, which the copy has last? */
 static bool is_column(const Proj *proj, const Ix *ix)
@@ -59,7 +61,7 @@ static bool is_transposed(const RowBlock *row_block, NodeId node)
 	return false;
 }
 
-/* Do all operands lie along a sum of whole lanes (tile_lane_tree.c)? */
+/* Do all operands lie along a sum of whole lanes (tile/lane_tree.c)? */
 static bool has_whole_lanes(const Lower *lower, const RowBlockEnd *end)
 {
 	const Proj *proj = lower_proj(lower, end->nest);

@@ -9,7 +9,7 @@
 #define TSR_LOWER_SCATTER_H
 
 #include "lower/kernel.h"
-#include "lower/nest.h"
+#include "lower/nest/nest.h"
 
 enum { SCATTER_MOST = 1 << 16 }; /* parts, or rows of a bucket, that are asked for */
 

@@ -84,7 +84,7 @@ typedef enum SumWay {
 	SUM_WAY_ACROSS, /* tiles whose lanes are elements of the result */
 	SUM_WAY_ALONG,	/* tiles whose lanes are steps of the last loop */
 	SUM_WAY_LANES,	/* lanes.c: the last loop in lanes, element by element */
-	SUM_WAY_SHORT,	/* nest_short.c: one expression */
+	SUM_WAY_SHORT,	/* nest/short.c: one expression */
 	SUM_WAY_LOOPS,	/* plain loops */
 } SumWay;
 
@@ -121,14 +121,14 @@ typedef struct SumOrder {
  * Who makes it is asked for in this order, so that the order follows from the facts:
  *
  *   PARTS            where it may be
- *   ACROSS, ALONG    where tiles fit and pay (lower/tile_plan.c): across where sums_runs says so of
+ *   ACROSS, ALONG    where tiles fit and pay (lower/tile/plan.c): across where sums_runs says so of
  *                    a loop of the result; else along, unless sums_transposes, which is across
  *   SHORT            where it may be
  *   LANES            where the innermost loop is reduced (sums_innermost) and it may be
  *   LOOPS            else
  *
  * What is chosen by cost today, and decides on an order: whether tiles pay at all (work, reuse and
- * windows of one member); whether rows are transposed (lower/tile_plan.c, by cycles of one member);
+ * windows of one member); whether rows are transposed (lower/tile/plan.c, by cycles of one member);
  * whether copies of operands join loops (lower/pack_operand.c, lower/pad_choose.c); which reduced
  * loop is the last one (sums_innermost); pairs of bf16 (groups, where rows pay). All count one
  * member.

@@ -14,7 +14,7 @@
  *
  *   y[n, o] += (w[o, g, k] - z[o, g]) * x[n, g, k]       transpose_z[g, o] = z[o, g]
  *
- * Then w alone lies otherwise, and can have panels (lower/tile_choose_pack.c).
+ * Then w alone lies otherwise, and can have panels (lower/tile/choose_pack.c).
  */
 #include "sums/sums.h"
 #include "tensor/split.h"

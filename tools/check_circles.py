@@ -9,7 +9,7 @@ import re
 import sys
 
 MOST, LONG, MOST_DECLARATIONS = 8, 60, 40
-FOLDERS = ["."] + "base lexer grammar frontend infer reference tensor target sums loops loops/vector schedule transform transform/gpu lower lower/along lower/naive codegen verify driver tune runtime runtime/cuda".split()
+FOLDERS = ["."] + "base lexer grammar frontend infer reference tensor target sums loops loops/vector schedule transform transform/gpu lower lower/gen lower/nest lower/tile lower/along lower/naive codegen verify driver tune runtime runtime/cuda".split()
 function = re.compile(r"^(static )?(?!typedef|struct|enum|union|extern)[A-Za-z_][\w\s*]*?\b(\w+)\(", re.M)
 word = re.compile(r"\b([a-z_]\w+)\(")
 

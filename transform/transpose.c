@@ -16,7 +16,7 @@
  * any arithmetic may take part; what is more than a few simple float operations reads the transposed
  * tile from memory in plain loops. Every element is computed once from the same values as before.
  *
- * Copies may stand inside other loops and conditions, as those do that fill panels of an operand (lower/tile_pack.c).
+ * Copies may stand inside other loops and conditions, as those do that fill panels of an operand (lower/tile/pack.c).
  * A clause says the sides of a tile, but not of panels, which `pack` and `prepack` say.
  */
 #include <string.h>

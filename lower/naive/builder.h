@@ -2,7 +2,7 @@
  *
  *   program.c    the routines: what each needs, where it is, in which order it is computed
  *   builder.c    a kernel's frame: iterators, locals, loops around a body
- *   value.c      what a node is at an index: a load, or an expression (lower/expression.h)
+ *   value.c      what a node is at an index: a load, or an expression (lower/gen/expression.h)
  *   operation.c  the loops of an operation: stores, sums, scattered sums; reshape, argmax
  *   along.c      what goes along an axis: cumulate, sort
  *   assign.c     steps of a routine: the right side, then the target takes it in
@@ -11,7 +11,7 @@
 #define TSR_LOWER_NAIVE_BUILDER_H
 
 #include "loops/frame.h"
-#include "lower/expression.h"
+#include "lower/gen/expression.h"
 #include "lower/naive/naive.h"
 
 typedef VEC(KernelId) KernelIds;

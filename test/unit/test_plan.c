@@ -11,8 +11,9 @@
 
 #include "lower/kernel_plan.h"
 #include "lower/lower.h"
+#include "lower/routine_plan.h"
 #include "lower/row_block.h"
-#include "lower/tile.h"
+#include "lower/tile/tile.h"
 #include "test/unit/lower_fixture.h"
 
 /* softmax(q * k) * v, a product of a function of a parameter, and what follows from it. */

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "lower/kernel_plan.h"
+#include "lower/routine_plan.h"
 #include "lower/row_block.h"
 #include "test/unit/lower_fixture.h"
 

@@ -1,0 +1,72 @@
+/* Which nodes sum over small windows, and which of these can be written out term by term inside an
+ * elementwise kernel (window_value.c): those of one operand whose loops are cut where they leave it.
+ */
+#include "base/size_order.h"
+#include "lower/gen/node_facts.h"
+
+bool fuse_is_small_window(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	int64_t elements = 1;
+	if (!proj || proj->linear || !proj_is_plain(proj) || !proj_reduces(proj))
+		return false;
+	for (uint32_t i = 0; i < proj->niters; i++) {
+		int64_t n = 1;
+		if (proj->iters[i].reduced &&
+		    !size_is_const(lower->sizes, proj->iters[i].extent, &n))
+			return false;
+		elements = n < WINDOW_FEW ? elements * n : WINDOW_FEW;
+		if (elements >= WINDOW_FEW)
+			return false;
+	}
+	return true;
+}
+
+/* Is a bounded index a multiple of an iterator, and a number, in a loop that goes as far as the axis but for a
+ * number? Then the loop is cut where it leaves the axis (nest/border_plan.c). Of an empty axis no element is nearest
+ * to one that is outside: where there may be none, there is no iteration either. */
+static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Size size)
+{
+	uint32_t moved = 0;
+	int64_t longer;
+	for (uint32_t t = 0; t < index->nterms; t++) {
+		const Iter *iter = &proj->iters[index->terms[t].iter];
+		int64_t step = index->terms[t].coef;
+		if (iter->reduced)
+			continue;
+		Size more =
+			size_sub(lower->sizes, size_scale(lower->sizes, iter->extent, step), size);
+		if (step <= 0 || !size_is_const(lower->sizes, more, &longer) ||
+		    (longer > 0 && !size_ge(lower->sizes, size, size_const(lower->sizes, 1))))
+			return false;
+		moved++;
+	}
+	return moved == 1 && size_is_const(lower->sizes, index->offset, &longer);
+}
+
+static bool is_cut_everywhere(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	const Access *read = &proj->pieces[0].args[0];
+	const Shape *shape = lower_shape(lower, lower_node(lower, id)->args[0]);
+	for (uint32_t axis = 0; axis < read->naxes; axis++)
+		if (read->axes[axis].guarded &&
+		    !is_cut(lower, proj, &read->axes[axis], shape_axis(shape, axis)->size))
+			return false;
+	return true;
+}
+
+uint32_t fuse_window_terms(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	int64_t terms = 1, n;
+	if (node->kind != NODE_SPEC || node->nargs != 1 || node->target != NODE_NONE ||
+	    node->along.letter || !fuse_is_small_window(lower, id) || !is_cut_everywhere(lower, id))
+		return 0;
+	for (uint32_t i = 0; i < proj->niters; i++)
+		if (proj->iters[i].reduced &&
+		    size_is_const(lower->sizes, proj->iters[i].extent, &n))
+			terms *= n;
+	return (uint32_t)terms;
+}

@@ -1,0 +1,186 @@
+/* Long sums of one element or of few neighbours, all elements side by side in lanes, in parts for
+ * threads.
+ *
+ *   y[v] = sum of x[w*4 + v] over w, for v in 0..4, becomes
+ *
+ *   for part in 0..P                                      chunks of work (transform/parallel.c)
+ *     local acc : f32 [64] = 0
+ *     for w in 0..min(R, whole - part*R) step 16          rows of a part, as many as fill the lanes
+ *       vector lane in 0..64
+ *         acc[lane] += x[(part*R + w)*4 + lane]
+ *     vector lane in 0..64
+ *       parts[part*64 + lane] = acc[lane]
+ *   local sum : f32 [64] = 0
+ *   for part in 0..P
+ *     vector lane in 0..64
+ *       sum[lane] += parts[part*64 + lane]
+ *   for w in whole..n: for v in 0..4: rest[v] += x[w*4 + v]
+ *   for v in 0..4: y[v] = sum[v] + sum[v + 4] + ... + rest[v]      as a fixed tree
+ *
+ * How many parts there are, and where they end, follows from the extents alone (sums/order.c). A sum
+ * that fills no two parts has none: acc is the sum. What members of a batch sum follows from one of
+ * them alone: they have parts where one is so long that it leaves the second cache, so that nothing is lost
+ * where other kernels over the same rows go row by row with it,
+ *
+ *   for m in 0..n: for part in 0..P: ...  parts[(m*P + part)*64 + lane] = acc[lane]
+ *   for m in 0..n: ...                    y[m] = ...
+ *
+ * and no others, or their bits would depend on how few they are.
+ */
+#include "lower/nest/lanes.h"
+
+typedef struct Few {
+	Lanes lanes;
+	const Loop *elements; /* NULL: one element, of each member of a batch */
+	uint32_t members;  /* loops over these */
+	BufferId parts;	   /* the lanes of each part; BUFFER_NONE: there are none */
+} Few;
+
+/* local[lane] = value in all lanes */
+static Block set_lanes(const Lanes *l, LocalId local, Op acc, const Value *value)
+{
+	Gen *gen = l->nest->gen;
+	const Value *element = lanes_element(l, local, ix_iter(gen->arena, l->lane));
+	return lanes_over(l, l->order.lanes,
+			  block_of(gen, stmt_set_at(gen->arena, element, acc, value)));
+}
+
+/* acc[lane] of so many rows from `first` on; a new local. */
+static LocalId sum_rows(Few *f, Body *body, const Ix *first, const Ix *rows)
+{
+	Lanes *l = &f->lanes;
+	Gen *gen = l->nest->gen;
+	const Ix *lane = ix_iter(gen->arena, l->lane);
+	const Ix *row = ix_add(gen->program, first, ix_iter(gen->arena, l->along->var));
+	LocalId acc = lanes_declare(l, body, "acc", l->order.lanes);
+	if (f->elements)
+		l->nest->by_iter[f->elements->iter] = lane;
+	else
+		row = ix_add(gen->program, row, lane);
+	Block add = lanes_over(l, l->order.lanes, lanes_add(l, row, lanes_element(l, acc, lane)));
+	gen_append(gen, body,
+		   gen_steps(gen, l->along->var, zero_ix(gen), rows, l->order.rows, add));
+	return acc;
+}
+
+/* A part's place among those of all members. */
+static const Ix *part_number(const Few *f, IterVar part)
+{
+	const Nest *nest = f->lanes.nest;
+	Program *program = nest->gen->program;
+	const Ix *number = zero_ix(nest->gen);
+	for (uint32_t i = 0; i < f->members; i++) {
+		number = ix_mul(program, number, ix_size(program->arena, nest->loops[i].extent));
+		number = ix_add(program, number, ix_iter(program->arena, nest->loops[i].var));
+	}
+	number = ix_mul(program, number, ix_size(program->arena, f->lanes.order.nparts));
+	return ix_add(program, number, ix_iter(program->arena, part));
+}
+
+/* Loops over the members around all of a body. */
+static Block over_members(const Few *f, Block body)
+{
+	const Nest *nest = f->lanes.nest;
+	return nest_wrap(nest, 0, f->members, nest->nloops, body);
+}
+
+/* Each part's lanes stored, in `before`, then all added up in a local. */
+static LocalId sum_parts(Few *f, Body *before)
+{
+	Lanes *l = &f->lanes;
+	const SumOrder *order = &l->order;
+	Gen *gen = l->nest->gen;
+	Program *program = gen->program;
+	Body body = {0};
+	IterVar part = gen_iter(gen, "part");
+	const Ix *lane = ix_iter(gen->arena, l->lane), *end = ix_size(gen->arena, order->nparts);
+	const Ix *first = ix_times(program, ix_iter(gen->arena, part), order->part_rows);
+	const Ix *rest =
+		ix_add(program, ix_size(gen->arena, order->whole), ix_times(program, first, -1));
+	const Ix *at = ix_times(program, part_number(f, part), order->lanes);
+	at = ix_add(program, at, lane);
+	LocalId acc =
+		sum_rows(f, &body, first,
+			 ix_binary(program, IX_MIN, lanes_constant(l, order->part_rows), rest));
+	const Stmt *store =
+		stmt_store(gen->arena, f->parts, at, OP_NONE, lanes_element(l, acc, lane));
+	gen_append(gen, &body, lanes_over(l, order->lanes, block_of(gen, store)));
+	gen_append(gen, before,
+		   over_members(f, gen_steps(gen, part, zero_ix(gen), end, 1, body_block(&body))));
+	LocalId sum = lanes_declare(l, &gen->top, "sum", order->lanes);
+	Block add = set_lanes(l, sum, l->reduce, value_load(program, f->parts, at));
+	gen_append(gen, &gen->top, gen_steps(gen, part, zero_ix(gen), end, 1, add));
+	return sum;
+}
+
+/* Loops over the elements around a body. */
+static Block over_elements(const Few *f, Block body)
+{
+	return f->elements ? nest_wrap(f->lanes.nest, 0, 1, 2, body) : body;
+}
+
+/* The element at hand in loops over them. */
+static const Ix *enter_elements(Few *f)
+{
+	Nest *nest = f->lanes.nest;
+	if (!f->elements)
+		return zero_ix(nest->gen);
+	return nest->by_iter[f->elements->iter] = ix_iter(nest->gen->arena, f->elements->var);
+}
+
+/* rest[v] += the rows that fill no lanes */
+static void sum_rest(Few *f)
+{
+	Lanes *l = &f->lanes;
+	Gen *gen = l->nest->gen;
+	l->has_rest = true;
+	l->rest = lanes_declare(l, &gen->top, "rest", l->order.elements);
+	const Ix *element = enter_elements(f), *row = ix_iter(gen->arena, l->along->var);
+	Block add = over_elements(f, lanes_add(l, row, lanes_element(l, l->rest, element)));
+	gen_append(gen, &gen->top,
+		   gen_steps(gen, l->along->var, ix_size(gen->arena, l->order.whole),
+			     ix_size(gen->arena, l->along->extent), 1, add));
+}
+
+/* The lanes of each element combined, and stored. `total` is in memory: its index is no constant. */
+static void finish(Few *f, LocalId acc)
+{
+	Lanes *l = &f->lanes;
+	Gen *gen = l->nest->gen;
+	Body element = {0};
+	LocalId total = lanes_declare(l, &gen->top, "total", l->order.lanes);
+	const Value *lanes = lanes_element(l, acc, ix_iter(gen->arena, l->lane));
+	gen_append(gen, &gen->top, set_lanes(l, total, OP_NONE, lanes));
+	const Ix *at = enter_elements(f);
+	nest_values(l->nest);
+	const Value *value = lanes_pairs(l, total, at, l->order.rows, l->order.elements);
+	if (l->has_rest)
+		value = lanes_combined(l, value, lanes_element(l, l->rest, at));
+	lanes_store(l, "element", value, &element);
+	gen_append(gen, &gen->top, over_elements(f, body_block(&element)));
+}
+
+void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order, BufferId parts)
+{
+	Gen *gen = nest->gen;
+	uint32_t members = nest->batched ? nest->nresult : 0;
+	Few f = {.lanes = {.nest = nest,
+			   .reduce = reduce,
+			   .order = order,
+			   .along = &nest->loops[nest->nloops - 1],
+			   .kind = order.vectors ? LOOP_VECTOR : LOOP_SERIAL,
+			   .lane = gen_iter(gen, "lane")},
+		 .members = members,
+		 .elements = nest->nresult > members ? &nest->loops[0] : NULL,
+		 .parts = parts};
+	const Ix *whole = ix_size(gen->arena, order.whole);
+	Body all = gen->top;
+	gen->top = (Body){0};
+	LocalId acc = parts == BUFFER_NONE ? sum_rows(&f, &gen->top, zero_ix(gen), whole)
+					   : sum_parts(&f, &all);
+	if (!size_same(order.whole, f.lanes.along->extent))
+		sum_rest(&f);
+	finish(&f, acc);
+	gen_append(gen, &all, over_members(&f, body_block(&gen->top)));
+	gen->top = all;
+}

@@ -1,0 +1,350 @@
+/* How far tiles go before they turn back: blocks of rows, of columns and of the sum, from the
+ * caches.
+ *
+ *   stream   few rows past an operand that is larger than the second cache: columns in blocks and the
+ *            sum in blocks, so that it is read once, in pieces of its rows; what the tiles add to
+ *            waits in the result, which stays in the second cache
+ *   rows     rows whose operand does not stay in the second cache, past all columns
+ *   panels   columns of an operand that is packed, as many as stay in the second cache, each block packed
+ *            where its tiles begin (tile/block.c)
+ *
+ * A schedule may ask for others; what a tile cannot do is refused.
+ */
+#include "lower/tile/plan.h"
+
+#include "base/diag.h"
+#include "base/integer.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
+
+/* Bytes of the elements that some loops go through; -1: not known, or very many. */
+static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t bytes = dtype_bytes(nest->value->dtype) / p->tile->group, extent;
+	for (uint32_t i = from; i < to; i++) {
+		if (!tile_is_const(p, nest->loops[i].extent, &extent) || extent > INT32_MAX / bytes)
+			return -1;
+		bytes *= extent;
+	}
+	extent = tile_extent(p, and, -1);
+	return extent < 0 || extent > ((int64_t)1 << 40) / bytes ? -1 : bytes * extent;
+}
+
+bool tile_stores_once(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	BufferId to = nest->target.buffer;
+	bool once = !nest->scattered;
+	for (size_t i = 0; i < p->sum.from.n; i++)
+		once = once && p->sum.from.at[i] != to;
+	for (size_t i = 0; i < p->store.from.n; i++)
+		once = once && p->store.from.at[i] != to;
+	return once;
+}
+
+/* Can the operand be packed a block of columns at a time? */
+static bool may_pack_blocks(const Planner *p, const TileParts *cols)
+{
+	const Tile *tile = p->tile;
+	int64_t extent;
+	return tile->pack >= 0 && !tile->prepacked && tile->nest->guards.n == 0 &&
+	       tile_sets(tile) && !cols->at[0].single &&
+	       tile_is_const(p, tile->col->extent, &extent);
+}
+
+/* Are row and column the innermost loops of the result, so that blocks of them are? */
+static bool may_block(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	if (!tile->col || nest->guards.n > 0)
+		return false;
+	for (uint32_t i = 0; tile->pack >= 0 && i < nest->nresult; i++) {
+		const Loop *loop = &nest->loops[i];
+		if (loop != tile->row && loop != tile->col && !(tile->movers >> loop->iter & 1))
+			return false;
+	}
+	return true;
+}
+
+/* May the sum so far wait in the result? */
+static bool may_wait(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	return p->program->buffers.at[nest->target.buffer].dtype == nest->value->dtype &&
+	       tile_sets(p->tile) && p->tile->form == TILE_ACROSS &&
+	       tile_lane_steps(p->tile) == 1 && !p->tile->stores_rows && !p->tile->collapse.round;
+}
+
+/* ---- as asked ---- */
+
+static void ask(Planner *p, const Loop *loop, const TileParts *parts, int64_t *block)
+{
+	const ScheduleClause *asked = p->blocks;
+	int64_t step = parts ? parts->at[0].step : 1;
+	for (uint32_t i = 0; loop && i < asked->items.n; i++) {
+		const ScheduleItem *item = &asked->items.at[i];
+		if (item->name == p->tile->nest->gen->frame.iters.at[loop->var].name &&
+		    item->n == 1 && item->numbers[0] > 0 && item->numbers[0] % step == 0)
+			*block = item->numbers[0];
+	}
+}
+
+static void as_asked(Planner *p)
+{
+	Tile *tile = p->tile;
+	ask(p, tile->row, &tile->rows, &tile->blocks.rows);
+	if (tile->form == TILE_ACROSS)
+		ask(p, tile->col, &tile->cols, &tile->blocks.cols);
+	if (may_wait(p))
+		ask(p, &tile->nest->loops[tile->nest->nresult], NULL, &tile->blocks.steps);
+	tile->by_blocks = tile->blocks.cols && may_pack_blocks(p, &tile->cols) &&
+			  (!tile->blocks.steps || !tile->pack_along);
+	if (!tile->by_blocks && !may_block(p))
+		tile->blocks = (TileBlocks){0};
+}
+
+/* ---- as it pays ---- */
+
+static int64_t rounded(int64_t block, int64_t step)
+{
+	return block > step ? block / step * step : step;
+}
+
+static void choose_rows(Planner *p)
+{
+	Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	int64_t rows, cols, bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
+	if (!tile->row || bytes < 0 || !tile_is_const(p, tile->row->extent, &rows) ||
+	    !tile_is_const(p, tile->col->extent, &cols))
+		return;
+	int64_t step = tile->rows.at[0].step, tiles = rows / step;
+	int64_t most = p->target->l2_panels / bytes < p->target->block_rows
+			       ? p->target->l2_panels / bytes
+			       : p->target->block_rows;
+	if (most == 0 || rows <= p->target->l2_panels / bytes || cols <= 2 * tile->cols.at[0].step)
+		return;
+	int64_t blocks = (tiles * step + most - 1) / most;
+	tile->blocks.rows = (tiles + blocks - 1) / blocks * step;
+}
+
+/* Columns beyond one half of all that the busier of two threads has, which take blocks in turn. */
+static int64_t left_over(int64_t whole, int64_t all, int64_t block)
+{
+	int64_t busy[2] = {0}, last = (whole - 1) / block * block;
+	for (int64_t first = 0; first < whole; first += block)
+		busy[busy[1] < busy[0]] += first == last ? all - first : block;
+	return (busy[0] > busy[1] ? busy[0] : busy[1]) - (all + 1) / 2;
+}
+
+/* Rows of a block, the same of all blocks where they are known; 0: all. */
+static int64_t panel_rows(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	int64_t step = tile->rows.at[0].step, rows, block = p->target->panel_rows;
+	if (!tile->row)
+		return 0;
+	if (tile_is_const(p, tile->row->extent, &rows)) {
+		int64_t blocks = rows / p->target->panel_rows;
+		if (blocks < 2)
+			return 0;
+		block = (rows + blocks - 1) / blocks;
+	}
+	return (block + step - 1) / step * step;
+}
+
+/* What blocks of columns cost, in columns: what one of two threads waits, and what each block does
+ * before its tiles. */
+static int64_t block_cost(const Planner *p, const TileParts *cols, int64_t block)
+{
+	int64_t all = tile_extent(p, p->tile->col, 0), whole;
+	REQUIRE(tile_is_const(p, cols->at[0].hi, &whole));
+	return left_over(whole, all, block) +
+	       all * cols->at[0].step / (p->target->panel_block * block);
+}
+
+/* Columns of a block of least cost, `most` at most. */
+static int64_t cheapest_block(const Planner *p, const TileParts *cols, int64_t most)
+{
+	int64_t step = cols->at[0].step, best = INT64_MAX, found = 0;
+	for (int64_t block = rounded(most, step); block > 0; block -= step) {
+		int64_t cost = block_cost(p, cols, block);
+		if (cost >= best)
+			continue;
+		best = cost;
+		found = block;
+	}
+	return found;
+}
+
+/* Steps of blocks that are alike, `most` at most. */
+static int64_t alike(int64_t all, int64_t most)
+{
+	return divide_up(all, divide_up(all, most > 1 ? most : 1));
+}
+
+/* Steps of a block of panels past few rows, which leave a panel in the first cache, and are copied row by row while
+ * the next ones are fetched; 0: rows are many, or the sum is one block. */
+static int64_t panel_steps(const Planner *p, int64_t cols)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t bytes = bytes_over(p, nest->nresult + 1, nest->nloops, NULL), all;
+	if (p->tile->pack_along || bytes <= 0 || !may_wait(p) ||
+	    !tile_is_const(p, nest->loops[nest->nresult].extent, &all) ||
+	    tile_extent(p, p->tile->row, TILE_ASSUMED) > p->target->stream_rows)
+		return 0;
+	return alike(all, p->target->l1_bytes / (bytes * cols));
+}
+
+/* Columns of a block of panels; 0: the copy stays in the second cache as it is. */
+static int64_t panel_columns(const Planner *p, const TileParts *cols, int64_t steps)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t bytes = bytes_over(p, nest->nresult, nest->nloops, NULL);
+	bool few = tile_extent(p, p->tile->row, p->target->panel_few) < p->target->panel_few;
+	int64_t most = few ? p->target->l2_soon : p->target->l2_panels;
+	if (bytes < 0 || bytes * tile_extent(p, p->tile->col, 0) <= most)
+		return 0;
+	if (steps) {
+		bytes = bytes_over(p, nest->nresult + 1, nest->nloops, NULL) * steps;
+		most = p->target->l2_soon;
+	}
+	return cheapest_block(p, cols, most / bytes);
+}
+
+int64_t tile_block_cost(const Planner *p, const TileParts *cols)
+{
+	bool blocks = !p->replays && may_pack_blocks(p, cols);
+	int64_t block = blocks ? panel_columns(p, cols, panel_steps(p, cols->at[0].step)) : 0;
+	return block ? block_cost(p, cols, block) : 0;
+}
+
+/* Lines of a step of a tile's columns: one more where steps are no whole lines apart. */
+static int64_t step_lines(const Planner *p, int64_t cols)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t bytes = dtype_bytes(nest->value->dtype), line = p->target->line_bytes, step,
+		more = 0;
+	for (size_t i = 0; i < p->sum.at.n; i++) {
+		const Ix *at = p->sum.at.at[i];
+		Size by = ix_stride(p->program, at, nest->loops[nest->nresult].var);
+		if (ix_uses(at, p->tile->col->var) &&
+		    (size_is_bad(by) || !tile_is_const(p, by, &step) || step * bytes % line != 0))
+			more = line - bytes;
+	}
+	return divide_up(cols * bytes + more, line);
+}
+
+bool tile_steps_meet(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t bytes = dtype_bytes(nest->value->dtype), step;
+	bool meet = false;
+	for (size_t i = 0; i < p->sum.at.n && nest->nloops > nest->nresult; i++) {
+		const Ix *at = p->sum.at.at[i];
+		Size by = ix_stride(p->program, at, nest->loops[nest->nloops - 1].var);
+		meet |= ix_uses(at, p->tile->col->var) && !size_is_bad(by) &&
+			tile_is_const(p, by, &step) && step > 0 &&
+			step * bytes % p->target->l1_way_bytes == 0;
+	}
+	return meet;
+}
+
+/* Steps of a block of the sum past rows that go by in tiles of `height`: by the rows, since the more
+ * there are, the longer a block's columns serve, and the more sums are stored behind it; and as many
+ * as leave the columns of a tile in the first cache, where further tiles of rows read them. A single
+ * row reads few rows of the operand side by side, as memory delivers them. */
+static int64_t stream_steps(const Planner *p, int64_t height, int64_t cols)
+{
+	const Target *target = p->target;
+	const Nest *nest = p->tile->nest;
+	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
+		most = target->stream_steps_row * rows,
+		cached = target->l1_bytes / (target->line_bytes * step_lines(p, cols));
+	if (rows == 1)
+		return target->stream_steps_single;
+	for (uint32_t i = nest->nresult + 1; i < nest->nloops; i++)
+		cached /= tile_extent(p, &nest->loops[i], 1);
+	if (rows > height && cached < most && !tile_steps_meet(p))
+		most = cached;
+	return alike(tile_extent(p, &nest->loops[nest->nresult], most), most);
+}
+
+int64_t tile_sum_blocks(const Planner *p, const TilePart *row, const TilePart *col)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = p->streams ? stream_steps(p, row->step, col->step)
+			: p->tile->pack >= 0 && !p->tile->prepacked && !p->replays
+				? panel_steps(p, col->step)
+				: 0;
+	return steps ? divide_up(tile_extent(p, &nest->loops[nest->nresult], steps), steps) : 1;
+}
+
+/* Rows of a symbolic extent go in blocks too. */
+static void choose_stream(Planner *p)
+{
+	TileBlocks *blocks = &p->tile->blocks;
+	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
+		elements = p->target->stream_elements / rows;
+	if (tile_extent(p, p->tile->row, 0) == 0)
+		blocks->rows = rounded(p->target->stream_rows, p->tile->rows.at[0].step);
+	blocks->cols = cheapest_block(p, &p->tile->cols,
+				      elements < p->target->stream_cols ? elements
+									: p->target->stream_cols);
+	blocks->steps = stream_steps(p, p->tile->rows.at[0].step, p->tile->cols.at[0].step);
+}
+
+static void choose_panels(Planner *p)
+{
+	Tile *tile = p->tile;
+	int64_t steps = panel_steps(p, tile->cols.at[0].step);
+	tile->blocks.cols = panel_columns(p, &tile->cols, steps);
+	tile->by_blocks = tile->blocks.cols > 0;
+	tile->blocks.steps = tile->by_blocks ? steps : 0;
+	tile->blocks.rows = tile->by_blocks ? panel_rows(p) : 0;
+}
+
+bool tile_streams(const Planner *p)
+{
+	const Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	if (p->replays || asks_off(p->blocks) || tile->form != TILE_ACROSS || tile->pack >= 0 ||
+	    !may_block(p) || !may_wait(p))
+		return false;
+	return tile_extent(p, tile->row, TILE_ASSUMED) <= p->target->stream_rows &&
+	       bytes_over(p, nest->nresult, nest->nloops, tile->col) > p->target->l2_bytes;
+}
+
+void tile_choose_blocks(Planner *p)
+{
+	bool panels = may_pack_blocks(p, &p->tile->cols);
+	if (asks_off(p->blocks) || !(panels || may_block(p)))
+		return;
+	if (asks_on(p->blocks) && p->blocks->items.n > 0)
+		as_asked(p);
+	else if (panels)
+		choose_panels(p);
+	else if (p->streams)
+		choose_stream(p);
+	else if (p->tile->form == TILE_ALONG)
+		choose_rows(p);
+}
+
+bool tile_rows_meet(const Planner *p, int64_t rows)
+{
+	for (size_t i = 0; p->tile->row && i < p->sum.at.n; i++) {
+		int64_t step;
+		Size stride = ix_stride(p->program, p->sum.at.at[i], p->tile->row->var);
+		if (size_is_bad(stride) || !tile_is_const(p, stride, &step) || step <= 0)
+			continue;
+		step *= dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
+		int64_t shared = step & -step;
+		if (rows >
+		    p->target->l1_ways * p->target->l1_way_bytes /
+			    (shared < p->target->l1_way_bytes ? shared : p->target->l1_way_bytes))
+			return true;
+	}
+	return false;
+}
