@@ -39,7 +39,7 @@ static void see_indices(void *of, const Stmt *stmt)
 
 static void merge_loops(Wide *w, const Block *body)
 {
-	OneLoop one = {w->program, w->loops, w->n, w->first};
+	OneLoop one = {w->program, w->loops, w->n, w->each ? w->n - 1 : w->first};
 	block_each(*body, see_indices, &one);
 	w->first = one.first;
 	w->extent = loops_extent(w->program->sizes, w->loops + w->first, w->n - w->first);

@@ -66,6 +66,18 @@ output y = relu(einsum("o, g, k; o, g; n, g, k => n, o", w, d, a))
     near(("pairs", n, groups, each, outputs), got, np.maximum(np.einsum("ogk,og,ngk->no", w, d.astype(np.float64), a), 0))
 
 
+def around():
+    """Another loop of the sum is around the groups, whose scales do not move along it."""
+    model = Model("""input w : u4 [9, 6, 5, 64]
+input d : f32 [9, 5]
+output y = einsum("o, p, g, k; o, g => o", f32(w), d) + 1
+""")
+    w, d = rng.integers(0, 16, (9, 6, 5, 64)), draw(9, 5)
+    got, = model.forward([], [packed(w), d], [((9,), np.float32)])
+    near("around", got, np.einsum("opgk,og->o", w, d.astype(np.float64)) + 1)
+
+
+around()
 rows("scaled", "u4", 1, 8, 32, 40)
 rows("less", "i4", 2, 40, 32, 33, "vector k 64; block o 2")
 rows("plain", "i4", 1, 5, 32, 24)
