@@ -123,6 +123,13 @@ PROGRAMS = [
     Program("27-point stencil", "input x : [96, 96, 96]\ninput w : [3, 3, 3]\n"
             "output y = einsum(\"i =+ a, j =+ b, k =+ c; a, b, c => i, j, k\", x, w)\n", {"x": "96x96x96", "w": "3x3x3"},
             "F.conv3d(x[None, None], w[None, None], padding=1)", flops=54.0 * 96 ** 3),
+    # pictures whose channels are scaled by what all their places have
+    Program("squeeze and excite, then narrow", "dim n\ninput x : [n | 28, 28, 144]\nparam a : [144 -> 6]\nparam b : [6 -> 144]\n"
+            "param w : [144 -> 40]\nlet s = sigmoid(b * relu(a * (sum(\"n | i, j, c => n | c\", x) / 784)))\n"
+            "let scaled = x .* sum(\"n | c => n | 0, 0, c\", s)\n"
+            "output y = einsum(\"n | i, j, c; c -> o => n | i, j, o\", scaled, w)\n",
+            {"x": "1x28x28x144", "a": "6x144", "b": "144x6", "w": "40x144"},
+            "(x * torch.sigmoid(torch.relu(x.mean((1, 2)) @ a.T) @ b.T)[:, None, None]) @ w.T", flops=2.0 * 784 * 144 * 40),
     # products of many
     Program("chain of eight", "dim n\ninput x : [n, 32, 16]\ninput a : [32, 24]\ninput b : [24, 40]\ninput c : [40, 16, 8]\n"
             "input d : [8, 64]\ninput e : [64, 12]\ninput f : [12, 48]\ninput g : [48]\n"

@@ -5,7 +5,8 @@
  *
  * It pays where what every block reads again is not large: it stays in a near cache, or all rows of
  * what is between are several times as large. Then at least 32 rows go at a time, or 128, so that
- * what comes from farther away is used as often.
+ * what comes from farther away is used as often. Rows that are many of a contraction must fit a cache by that number:
+ * without blocks they use what they read as often, and threads share them.
  */
 #include "base/diag.h"
 #include "lower/row_block.h"
@@ -310,10 +311,46 @@ static bool hides_panels(const Chooser *c)
 	return false;
 }
 
+/* Does the iterator move the operand? */
+static bool moves_by(const Chooser *c, const Seen *seen, IterId iter)
+{
+	uint32_t naxes = shape_naxes(lower_shape(c->lower, seen->node));
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		if (seen->axes[axis]->kind == IX_ITER && (IterId)seen->axes[axis]->iter == iter)
+			return true;
+	return false;
+}
+
+/* Is a row of the result many rows itself, all of which read again what each block does: the positions of a
+ * picture? */
+static bool has_rows_inside(const Chooser *c, const RowBlockEnd *end)
+{
+	const Seen *seen = resting(c, end, c->row_block->rows);
+	const Proj *proj = lower_proj(c->lower, end->nest);
+	for (IterId i = 0; i < proj->niters; i++) {
+		bool dim = end->dims[i] >= 0 && !c->row_block->dims[end->dims[i]].dropped;
+		if (!dim && !proj->iters[i].reduced && !moves_by(c, seen, i) &&
+		    !size_is(c->lower->sizes, proj->iters[i].extent, 1))
+			return true;
+	}
+	return false;
+}
+
+/* Does what is between of the fewest rows that pay stay in a cache? A row that is one of each contraction may be long:
+ * the scores of one position. */
+static bool stays_near(const Chooser *c)
+{
+	int64_t row = bytes_row(c);
+	for (uint32_t i = 0; i < c->row_block->nends; i++)
+		if (has_rows_inside(c, &c->row_block->ends[i]))
+			return row >= 0 && row <= c->lower->target->l2_bytes / rows_least(c);
+	return true;
+}
+
 static bool pays(const Chooser *c)
 {
 	return has_rows(c) && !hides_panels(c) && is_large(c) && again_is_little(c) &&
-	       (has_row_sums(c) || grows(c));
+	       stays_near(c) && (has_row_sums(c) || grows(c));
 }
 
 static void choose_block(Chooser *c)
