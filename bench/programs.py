@@ -240,6 +240,10 @@ INDEXED = [
     Program("weighed histogram of 16M", "input x : [16777216]\ninput ids : i32 [16777216]\n"
             "output y = scatter(\"e; e => [v]\", x, ids) with (v = 1024)\n", {"x": "16777216", "ids": "16777216<1024"},
             "torch.zeros(1024).scatter_add_(0, ids, x)", 128 * M, numpy="np.bincount(ids, x, 1024)"),
+    Program("1M messages of 64 along the edges of 100k nodes", "dim n\ninput x : [n | 64]\ninput source : i32 [1000000]\n"
+            "input to : i32 [1000000]\noutput y = scatter(\"e | d; e => [v] | d\", gather(\"[v] | d; e => e | d\", x, source), to)"
+            " with (v = n)\n", {"x": "100000x64", "source": "1000000<100000", "to": "1000000<100000"},
+            "torch.zeros_like(x).index_add_(0, to, x[source])", 1000000 * 264.0),
     Program("1M rows of 64", "input x : [100000, 64]\ninput ids : i32 [1000000]\n"
             "output y = gather(\"[v], d; e => e, d\", x, ids)\n", {"x": "100000x64", "ids": "1000000<100000"},
             "x.index_select(0, ids)", 285.6e6, numpy="x[ids]"),

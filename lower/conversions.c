@@ -111,7 +111,9 @@ static bool is_over_read_tiles(const Lower *lower, NodeId id)
 static bool is_product(const Lower *lower, NodeId id)
 {
 	const Proj *proj = lower_proj(lower, id);
-	return proj && proj_reduces(proj) && proj->npieces == 1 && lower_node(lower, id)->nargs > 1;
+	const Node *node = lower_node(lower, id);
+	return proj && proj_reduces(proj) && proj->npieces == 1 && node->nargs > 1 &&
+	       !node_kind_indexes(node->kind); /* what a scatter adds up is one operand's */
 }
 
 void conversion_find_products(Lower *lower, NodeId id)
