@@ -84,6 +84,7 @@ typedef struct Group {
 	NodeId y;
 	VEC(NodeId) of, to; /* gradients, and what each is taken with respect to */
 	bool *reached, *path;
+	uint64_t *made; /* by node: a gradient's operations, of the first of those that are made together */
 } Group;
 
 static void warn_zero(Build *b, const Group *group, size_t i)
@@ -157,11 +158,20 @@ static bool check_path(Build *b, const Group *group)
 	return true;
 }
 
+/* About two operations for each on the way, and for each that gradients on the way are made of. */
+static void count_made(Build *b, const Group *group)
+{
+	uint64_t *made = &group->made[group->of.at[0]];
+	for (NodeId id = 0; id <= group->y && *made < LIMIT_WORK; id++)
+		*made += group->path[id] ? 2 + 2 * group->made[id] : 0;
+	b->work += group->y + *made * (LIMIT_WORK / LIMIT_NODES);
+}
+
 static void check_group(Build *b, Group *group)
 {
 	gradient_paths(b->graph, b->arena, group->y, group->to.at, group->to.n, &group->reached,
 		       &group->path);
-	b->work += group->y;
+	count_made(b, group);
 	bool good = check_path(b, group);
 	for (size_t i = 0; good && i < group->of.n; i++)
 		if (group->to.at[i] > group->y || !group->reached[group->to.at[i]])
@@ -171,9 +181,10 @@ static void check_group(Build *b, Group *group)
 void gradients_check(Build *b)
 {
 	bool *done = ARENA_ARRAY(b->arena, bool, b->graph->nodes.n + 1);
+	uint64_t *made = ARENA_ARRAY(b->arena, uint64_t, b->graph->nodes.n + 1);
 	for (NodeId id = 0; id < b->graph->nodes.n; id++) {
 		const Node *first = graph_node(b->graph, id);
-		Group group = {.graph = b->graph};
+		Group group = {.graph = b->graph, .made = made};
 		if (first->kind != NODE_GRADIENT || !first->used || done[id])
 			continue;
 		group.y = first->args[0];
@@ -185,8 +196,8 @@ void gradients_check(Build *b)
 			PUSH(b->arena, group.of, other);
 			PUSH(b->arena, group.to, node->args[1]);
 		}
+		check_group(b, &group);
 		if (!limits_hold(b, first->span))
 			return;
-		check_group(b, &group);
 	}
 }

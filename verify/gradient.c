@@ -9,8 +9,6 @@
 #include "base/held.h"
 #include "verify/slope.h"
 
-enum { INDICES = 2 }; /* integers are below: most are indices inside */
-
 /* ---- what the reference is given ---- */
 
 static Graph *widened(const Inference *inference, Arena *arena)
@@ -203,6 +201,7 @@ static void check_one(Differences *check, const GradientMade *of)
 typedef struct GradientDraw {
 	VerifyDims dims;
 	bool positive;
+	int64_t limit; /* integers are below: of the least most are indices inside */
 } GradientDraw;
 
 /* Gradients of all routines. */
@@ -241,10 +240,10 @@ static void check_call(const Calls *calls, VerifyCall *call, bool positive)
 
 static void check_routine(const Calls *calls, uint32_t routine)
 {
-	static const GradientDraw draws[] = {{VERIFY_SMALL, false},
-					     {VERIFY_SMALL, true},
-					     {VERIFY_ZERO, true},
-					     {VERIFY_ONE, true}};
+	static const GradientDraw draws[] = {{VERIFY_SMALL, false, VERIFY_INTEGERS},
+					     {VERIFY_SMALL, true, 2},
+					     {VERIFY_ZERO, true, 2},
+					     {VERIFY_ONE, true, 2}};
 	const GradientTask *task = calls->task;
 	bool has_dims = program_routine(calls->program, routine)->ndims > 0;
 	for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {
@@ -257,7 +256,7 @@ static void check_routine(const Calls *calls, uint32_t routine)
 					   ? verify_call_new(calls->program, routine, &draw, &why)
 					   : NULL;
 		if (call && verify_call_set_up(call)) {
-			verify_call_fill(call, INDICES);
+			verify_call_fill(call, draws[i].limit);
 			check_call(calls, call, draws[i].positive);
 		}
 		verify_call_free(call);
