@@ -91,7 +91,7 @@ static NodeId adjoint_of(Adjoint *a, NodeId id)
 	return a->of[id];
 }
 
-/* All that were made on the way, in new numbers. */
+/* All that were made on the way, in new numbers; those that were asked for as they were asked for. */
 static void record(const Adjoint *a, const Group *group, const NodeId *made)
 {
 	const Rebuild *g = a->g;
@@ -104,10 +104,11 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 			PUSH(g->program->arena, g->graph->gradients, one);
 	}
 	for (size_t i = 0; i < group->of.n; i++) {
-		one.x = g->now[group->to.at[i]];
-		one.gradient = made[group->of.at[i]];
-		one.span = tensor_node(g->program, group->of.at[i])->span;
-		PUSH(g->program->arena, g->graph->gradients, one);
+		const Node *of = tensor_node(g->program, group->of.at[i]);
+		NodeId c = direction_of(of);
+		PUSH(g->program->arena, g->graph->gradients,
+		     ((GradientMade){g->now[of->args[0]], c == NODE_NONE ? c : g->now[c],
+				     g->now[of->args[1]], made[group->of.at[i]], of->span}));
 	}
 }
 
