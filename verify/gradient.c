@@ -25,7 +25,8 @@ static Graph *widened(const Inference *inference, Arena *arena)
 	return graph;
 }
 
-/* Numbers of an array; floats above 0 where asked, for functions that take no others. */
+/* Numbers of an array; floats above 0 where asked, for functions that take no others, and no i64 beside which a step is
+ * nothing. */
 static RefTensor read_array(const void *bytes, Dtype dtype, int64_t n, bool positive)
 {
 	RefTensor tensor = {held_alloc((size_t)n + 1, sizeof *tensor.elements), n, dtype};
@@ -36,7 +37,7 @@ static RefTensor read_array(const void *bytes, Dtype dtype, int64_t n, bool posi
 		if (dtype == DTYPE_U4X32)
 			memcpy(element->w, value.w, sizeof element->w);
 		else if (!dtype_is_float(dtype))
-			element->x = value.i;
+			element->x = dtype == DTYPE_I64 ? value.i % 8 : value.i;
 		else
 			element->x = positive ? 0.35L + 0.6L * fabsl(value.f) : value.f;
 	}
