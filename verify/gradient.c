@@ -193,8 +193,9 @@ static void check_one(Differences *check, const GradientMade *of)
 	} else {
 		fprintf(check->task->report, "%s: gradient with respect to %s: left out, %s\n",
 			check->head, name_of(check, of->x),
-			base->outcome == REF_TOO_MUCH ? "it takes too many steps"
-						      : "an index is outside, or not known");
+			base->outcome == REF_TOO_MUCH
+				? "it takes too many steps"
+				: "a guard does not hold, or an index is outside");
 	}
 	reference_free(base);
 }
@@ -223,12 +224,16 @@ static void check_call(const Calls *calls, VerifyCall *call, bool positive)
 			     .call = call,
 			     .said = calls->said};
 	check.wide.graph = calls->wide;
+	/* what a gradient is taken of may need dims that the routine, which has no use for it, does not take */
+	DimId *all = ARENA_ARRAY(task->arena, DimId, sizes_ndims(check.wide.sizes) + 1);
+	for (DimId d = 0; d < sizes_ndims(check.wide.sizes); d++)
+		all[d] = d;
 	check.head = arena_printf(task->arena, "%s(%s)", call->routine->name,
 				  verify_call_dims(task->arena, call));
 	check.ref = (RefCall){.inference = &check.wide,
 			      .dims = call->dims,
-			      .routine_dims = call->routine->dims,
-			      .nroutine_dims = call->routine->ndims,
+			      .routine_dims = all,
+			      .nroutine_dims = sizes_ndims(check.wide.sizes),
 			      .scalars = call->scalars,
 			      .most_elements = task->elements};
 	check.part = (RefPart){.routine = call->index, .most_steps = task->steps};
