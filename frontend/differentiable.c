@@ -26,10 +26,10 @@ static bool is_step_function(Op op, uint32_t arg)
 bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 {
 	const Node *node = graph_node(graph, id);
-	if (!is_float(graph, id) || !is_float(graph, node->args[arg]))
+	if (node->stops || !is_float(graph, id) || !is_float(graph, node->args[arg]))
 		return false;
 	switch (node->kind) {
-	case NODE_POINTWISE: return !node->stops && !is_step_function(node->op, arg);
+	case NODE_POINTWISE: return !is_step_function(node->op, arg);
 	case NODE_GRADIENT: return arg != 1; /* it depends on x as operand 0 does */
 	case NODE_ARGMAX:
 	case NODE_UNIFORMS:

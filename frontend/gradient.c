@@ -63,12 +63,25 @@ Value gradient_product(Build *b, const AstExpr *call)
 			 node_cast(b, c, dtype_wide(node_dtype(b, y)), call->args[3]->span));
 }
 
+/* Is the tensor made by an operation behind the first `before` nodes: the value of an expression that nothing else
+ * reads? */
+static bool is_own(const Build *b, NodeId id, size_t before)
+{
+	NodeKind kind = graph_node(b->graph, id)->kind;
+	return id >= before && (kind == NODE_SPEC || kind == NODE_POINTWISE);
+}
+
 Value gradient_stop(Build *b, const AstExpr *call)
 {
+	size_t before = b->graph->nodes.n;
 	NodeId x = eval_node(b, call->args[1]);
 	if (x == NODE_NONE)
 		return value_error();
 	node_settle(b, x, DTYPE_NONE);
+	if (is_own(b, x, before)) {
+		graph_node(b->graph, x)->stops = true;
+		return value_node(x, call->span);
+	}
 	NodeId id = node_pointwise(b, OP_ID, &x, &call->args[1]->span, 1, call->span,
 				   call->args[0]->span);
 	if (id != NODE_NONE)

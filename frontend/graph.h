@@ -257,7 +257,7 @@ typedef struct Node {
 	bool clear;
 	uint32_t loop;	       /* among graph.loops: the innermost one that computes it anew */
 	uint32_t carried;      /* ZEROS: 1 + its place among graph.carried; 0: it has none */
-	bool stops;	       /* POINTWISE id: no gradient goes through it */
+	bool stops;	       /* SPEC, POINTWISE: no gradient goes through it */
 	bool exact;	       /* an assignment that does not broadcast its operand */
 	/* an initialiser's assignment: each element follows from its own place in numbers, sizes, constants,
 	 * parameters and random numbers, so that it is computed without other memory */

@@ -48,7 +48,7 @@ Read adjoint_operand(const Adjoint *a, uint32_t arg);
 Read adjoint_result(const Adjoint *a);
 Read adjoint_given(const Adjoint *a);
 Space adjoint_result_space(const Adjoint *a);
-/* All iterators of the first piece, the reduced ones too. */
+/* All iterators of the first piece, the reduced ones too, in the order in which operand 0 has them. */
 Space adjoint_whole_space(const Adjoint *a);
 /* An operation at each point of the space, of floats but where `op` gives truth. */
 Read adjoint_apply(const Adjoint *a, const Space *space, Op op, const Read *args, uint32_t nargs);

@@ -205,42 +205,49 @@ Space adjoint_result_space(const Adjoint *a)
 	return (Space){*tensor_shape(a->g->program, a->id), &a->proj->pieces[0].result};
 }
 
+/* The axis of an iterator, if there is none yet. */
+static void add_axis(const Adjoint *a, Row *row, Access *own, IterId iter)
+{
+	if (in_access(own, iter))
+		return;
+	IndexTerm *term = ARENA_NEW(arena_of(a), IndexTerm);
+	*term = (IndexTerm){iter, 1};
+	row->axes[row->n++] = (Axis){.size = a->proj->iters[iter].extent};
+	own->axes[own->naxes++] = (Index){.terms = term,
+					  .nterms = 1,
+					  .offset = size_const(a->g->program->sizes, 0),
+					  .gather = -1};
+}
+
 Space adjoint_whole_space(const Adjoint *a)
 {
 	Arena *arena = arena_of(a);
 	const Piece *piece = &a->proj->pieces[0];
+	const Access *first = &piece->args[0];
 	Access *own = ARENA_NEW(arena, Access);
 	Space space = {.own = own};
 	Row *row = &space.shape.rows[ROW_OUTPUT];
 	row->axes = ARENA_ARRAY(arena, Axis, piece->niters + 1);
-	row->n = piece->niters;
-	*own = (Access){true, ARENA_ARRAY(arena, Index, piece->niters + 1), piece->niters};
-	for (uint32_t i = 0; i < piece->niters; i++) {
-		IndexTerm *term = ARENA_NEW(arena, IndexTerm);
-		*term = (IndexTerm){piece->iters[i], 1};
-		row->axes[i] = (Axis){.size = a->proj->iters[piece->iters[i]].extent};
-		own->axes[i] = (Index){.terms = term,
-				       .nterms = 1,
-				       .offset = size_const(a->g->program->sizes, 0),
-				       .gather = -1};
-	}
+	*own = (Access){true, ARENA_ARRAY(arena, Index, piece->niters + 1), 0};
+	for (uint32_t axis = 0; axis < first->naxes; axis++)
+		for (uint32_t t = 0; t < first->axes[axis].nterms; t++)
+			add_axis(a, row, own, first->axes[axis].terms[t].iter);
+	for (uint32_t i = 0; i < piece->niters; i++)
+		add_axis(a, row, own, piece->iters[i]);
 	return space;
 }
 
 Read adjoint_place(const Adjoint *a)
 {
 	const Piece *piece = &a->proj->pieces[0];
-	Space whole = adjoint_whole_space(a);
 	Access *access = ARENA_NEW(arena_of(a), Access);
 	Shape shape = {0};
 	Row *row = &shape.rows[ROW_OUTPUT];
 	row->axes = ARENA_ARRAY(arena_of(a), Axis, piece->niters + 1);
 	*access = (Access){true, ARENA_ARRAY(arena_of(a), Index, piece->niters + 1), 0};
 	for (uint32_t i = 0; i < piece->niters; i++)
-		if (a->proj->iters[piece->iters[i]].reduced) {
-			row->axes[row->n++] = whole.shape.rows[ROW_OUTPUT].axes[i];
-			access->axes[access->naxes++] = whole.own->axes[i];
-		}
+		if (a->proj->iters[piece->iters[i]].reduced)
+			add_axis(a, row, access, piece->iters[i]);
 	Node node = plain_node(a, NODE_OFFSETS, OP_NONE, DTYPE_I32);
 	return (Read){rebuild_add(a->g, node, shape, NULL, NULL), access};
 }

@@ -77,51 +77,87 @@ static const Derivative *derivative_of(Op op, uint32_t operand)
 
 /* ---- evaluation ---- */
 
-static bool number_of(const Adjoint *a, Read read, double *number)
+/* What a formula is at a point: a number, which is no operation, or what is read. */
+typedef struct Value {
+	bool is_number;
+	double number;
+	Read read;
+} Value;
+
+static Value number_value(double number) { return (Value){.is_number = true, .number = number}; }
+
+static Value read_value(const Adjoint *a, Read read)
 {
 	const Node *node = graph_node(a->g->graph, read.node);
-	*number = node->number;
-	return node->kind == NODE_NUMBER;
+	return (Value){node->kind == NODE_NUMBER, node->number, read};
 }
 
-/* The operation on numbers, or on one that changes nothing; false: it has to be computed. */
-static bool simplified(const Adjoint *a, Op op, const Read *args, Read *value)
+static bool is_number(Value value, double number)
 {
-	double x, y = 0;
-	bool left = number_of(a, args[0], &x),
-	     right = op_arity(op) > 1 && number_of(a, args[1], &y);
-	Dtype dtype = dtype_wide(a->node->dtype);
-	if (op == OP_WHERE && left)
-		*value = args[x != 0 ? 1 : 2];
-	else if (op == OP_EQ && left && right)
-		*value = adjoint_number(a, x == y, dtype);
-	else if (op == OP_SUB && left && right)
-		*value = adjoint_number(a, x - y, dtype);
-	else if ((op == OP_MUL || op == OP_POW || op == OP_DIV) && right && y == 1)
+	return value.is_number && value.number == number;
+}
+
+/* The operation on numbers alone; false: it is left to be computed. */
+static bool is_known(Op op, const Value *args, uint32_t n, double *number)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!args[i].is_number)
+			return false;
+	double x = args[0].number, y = n > 1 ? args[1].number : 0;
+	switch (op) {
+	case OP_NEG: *number = -x; return true;
+	case OP_ADD: *number = x + y; return true;
+	case OP_SUB: *number = x - y; return true;
+	case OP_MUL: *number = x * y; return true;
+	case OP_DIV: *number = x / y; return y != 0;
+	case OP_EQ: *number = x == y; return true;
+	default: return false;
+	}
+}
+
+/* The operation on numbers, or one that changes nothing; false: it has to be computed. */
+static bool simplified(Op op, const Value *args, uint32_t n, Value *value)
+{
+	double number;
+	bool product = op == OP_MUL || op == OP_POW || op == OP_DIV;
+	if (op == OP_WHERE && args[0].is_number)
+		*value = args[args[0].number != 0 ? 1 : 2];
+	else if (is_known(op, args, n, &number))
+		*value = number_value(number);
+	else if (product && is_number(args[1], 1))
 		*value = args[0];
-	else if (op == OP_MUL && left && x == 1)
+	else if (op == OP_MUL && is_number(args[0], 1))
 		*value = args[1];
 	else
 		return false;
 	return true;
 }
 
-static Read evaluate(const Adjoint *a, const Space *space, const Formula *formula)
+static Read read_of(const Adjoint *a, Value value)
 {
-	Read args[3], value;
+	return value.read.access ? value.read
+				 : adjoint_number(a, value.number, dtype_wide(a->node->dtype));
+}
+
+static Value evaluate(const Adjoint *a, const Space *space, const Formula *formula)
+{
+	Value args[3], value;
+	Read reads[3];
 	uint32_t n = 0;
 	switch (formula->kind) {
-	case FORMULA_NUMBER: return adjoint_number(a, formula->number, dtype_wide(a->node->dtype));
-	case FORMULA_OPERAND: return adjoint_operand(a, formula->operand);
-	case FORMULA_RESULT: return adjoint_result(a);
-	case FORMULA_GIVEN: return adjoint_given(a);
+	case FORMULA_NUMBER: return number_value(formula->number);
+	case FORMULA_OPERAND: return read_value(a, adjoint_operand(a, formula->operand));
+	case FORMULA_RESULT: return read_value(a, adjoint_result(a));
+	case FORMULA_GIVEN: return read_value(a, adjoint_given(a));
 	case FORMULA_OP: break;
 	}
 	for (; n < (uint32_t)op_arity(formula->op); n++) /* falls: the formula is a tree */
 		args[n] = evaluate(a, space, formula->args[n]);
-	return simplified(a, formula->op, args, &value)
-		       ? value
-		       : adjoint_apply(a, space, formula->op, args, n);
+	if (simplified(formula->op, args, n, &value))
+		return value;
+	for (uint32_t i = 0; i < n; i++)
+		reads[i] = read_of(a, args[i]);
+	return (Value){.read = adjoint_apply(a, space, formula->op, reads, n)};
 }
 
 /* Is it 0 wherever the adjoint is, whatever the operands are? */
@@ -142,7 +178,7 @@ static bool keeps_zero(const Formula *formula)
 /* What the operand is given: exactly 0 where `where` takes another side. */
 static Read given(const Adjoint *a, const Space *space, const Formula *formula)
 {
-	Read value = evaluate(a, space, formula);
+	Read value = read_of(a, evaluate(a, space, formula));
 	if (!a->chosen[a->id] || keeps_zero(formula))
 		return value;
 	Read nothing = adjoint_number(a, 0, dtype_wide(a->node->dtype));
