@@ -142,8 +142,8 @@ static void build_greedily(Many *m)
 static bool suits(const Reassociation *s)
 {
 	return s->old && s->node->used && s->node->kind == NODE_SPEC && s->node->nargs > 3 &&
-	       s->node->nargs <= OPERANDS_MOST && s->node->spec && s->old->npieces == 1 &&
-	       !s->old->linear && s->old->niters <= SPLIT_ITERS;
+	       s->node->nargs <= OPERANDS_MOST && s->old->npieces == 1 && !s->old->linear &&
+	       s->old->niters <= SPLIT_ITERS;
 }
 
 bool many_add(Rebuild *g, NodeId id, const Node *node)

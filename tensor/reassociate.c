@@ -44,8 +44,8 @@ static bool add_batch_axis(Reassociation *s, uint32_t axis, uint32_t naxes)
 	const Index *index = &s->piece->result.axes[axis];
 	for (uint32_t t = 0; t < index->nterms; t++)
 		s->letters[index->terms[t].iter] = (Letter){SUM_ASSUMED, axis};
-	if (index->nterms > 0)
-		return index->nterms == 1;
+	if (index->nterms > 0 || !s->node->spec) /* a gradient, which has none, adds up batches anyhow */
+		return index->nterms <= 1;
 	SpecName letter = spec_name(&s->node->spec->result.rows[ROW_BATCH], naxes, axis);
 	if (!letter.name)
 		return true;
@@ -108,7 +108,7 @@ bool reassociation_distributes(const Reassociation *s)
 static bool suits(const Reassociation *s)
 {
 	return s->old && s->node->used && s->node->kind == NODE_SPEC && s->node->nargs == 3 &&
-	       s->node->spec && s->old->npieces == 1 && !s->old->linear && proj_reduces(s->old);
+	       s->old->npieces == 1 && !s->old->linear && proj_reduces(s->old);
 }
 
 double reassociation_steps(const Reassociation *s, Letters letters)
