@@ -11,15 +11,15 @@
  * one buffer of its size (x - mean), or on smaller ones alone (x_i - x_j): computed again wherever it is
  * read, it needs no buffer. So does a mask that is told by indices (key <= row), also where heads repeat it behind
  * their sums. A reduction is fused into an elementwise root that reads each of its elements once, at the same index:
- * the root is its epilogue; so is a function that would else be fused into a small window. A cast that widens an
- * operand of a product is free, and yet stands alone where conversions.c says so; so does what tensor/materialize.c
- * writes out.
+ * the root is its epilogue, but for sums of rows that an assignment adds to its target; so is a function that would
+ * else be fused into a small window. A cast that widens an operand of a product is free, and yet stands alone where
+ * conversions.c says so; so does what tensor/materialize.c writes out.
  */
 #include "base/size_order.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 
-enum { FUSED_LIMIT = 64, REPEATED_USES = 4, INDEX_ONLY_DEPTH = 6, INDEX_ONLY_COST = 6 };
+enum { FUSED_LIMIT = 64, REPEATED_USES = 8, INDEX_ONLY_DEPTH = 6, INDEX_ONLY_COST = 6 };
 enum { COST_FREE = 0, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */
@@ -350,6 +350,17 @@ static bool reads_each_element(const Lower *lower, NodeId id, const Reader *read
 	       size_same(node_elements(lower, id), node_elements(lower, root));
 }
 
+/* Does it add up whole rows, which grow where the result is: of one operand, whose last axis stays? */
+static bool adds_rows(const Lower *lower, NodeId id)
+{
+	const Proj *proj = lower_proj(lower, id);
+	const Access *from = &proj->pieces[0].args[0];
+	const Index *last = from->naxes ? &from->axes[from->naxes - 1] : NULL;
+	if (lower_node(lower, id)->nargs != 1 || !last || last->nterms != 1)
+		return false;
+	return !proj->iters[last->terms[0].iter].reduced;
+}
+
 /* A reduction that the root finishes. */
 static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 {
@@ -360,6 +371,7 @@ static bool is_epilogue(const Lower *lower, NodeId id, const Reader *reader)
 		return false;
 	return proj_computes_elements(proj) && proj_reduces(proj) &&
 	       reads_each_element(lower, id, reader) &&
+	       (lower_node(lower, reader->root)->acc == OP_NONE || !adds_rows(lower, id)) &&
 	       lower->plan[reader->root].reduction == NODE_NONE &&
 	       lower->plan[reader->root].nwindows == 0 &&
 	       lower->plan[reader->root].phases == NODE_NONE;
@@ -481,7 +493,8 @@ static void fuse(Lower *lower, NodeId id)
 	}
 	plan->sinkable = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
 			 plan->nuses == 1 && reader.root != NODE_NONE &&
-			 reader.root != plan->last && !reader.only_free && is_as_often(lower, id) &&
+			 is_in_time(lower, id, plan->last_of_all) && reader.root != plan->last_of_all &&
+			 !reader.only_free && is_as_often(lower, id) &&
 			 !says_off(fuse_asked(lower, id, CHOICE_PACK));
 	plan->optional = !plan->fused && can_be_fused(lower, id);
 }

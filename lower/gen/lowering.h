@@ -98,8 +98,9 @@ typedef struct NodePlan {
 	uint32_t evaluated;  /* times, for an element of the root, where it is fused */
 	uint32_t nevaluated; /* of a root: the same of what is looked at (fuse.c) */
 	Size space;	     /* how often its operands are evaluated */
-	/* the first assignment to what it reads, after it: its root must come before */
-	NodeId last;
+	/* the first assignment, after it, to what it reads: its root must come before; and to what it or its operands,
+	 * theirs and so on read: before that a kernel runs that computes it and them, wherever it is moved */
+	NodeId last, last_of_all;
 	NodeId home; /* the result, a reshape of it, in whose buffer it is computed; 0: none */
 	/* how it is computed (kernel_plan.h); NULL: it has no kernel, or one of a row block */
 	struct KernelPlan *kernel;

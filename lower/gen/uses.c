@@ -162,14 +162,15 @@ static void find_assignments(Lower *lower)
 }
 
 /* ... also through operands that may be fused into it. */
-static void find_last(Lower *lower, NodeId id)
+static void find_last_of_all(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	NodePlan *plan = &lower->plan[id];
+	plan->last_of_all = plan->last;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		const NodePlan *arg = &lower->plan[node->args[i]];
-		if (!arg->mutated && arg->last < plan->last)
-			plan->last = arg->last;
+		if (!arg->mutated && arg->last_of_all < plan->last_of_all)
+			plan->last_of_all = arg->last_of_all;
 	}
 }
 
@@ -180,5 +181,5 @@ void uses_find(Lower *lower)
 	list_uses(lower);
 	find_assignments(lower);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
-		find_last(lower, lower->needed[k]);
+		find_last_of_all(lower, lower->needed[k]);
 }
