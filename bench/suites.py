@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 import examples as worth_reading
+import gradients as derived
 import programs as typical
 
 
@@ -373,6 +374,13 @@ def indexed():
         yield typical_case(p, ((("numpy", "program", p.name),) if p.numpy else ()) + ((("c", p.c),) if p.c else ()))
 
 
+def gradients():
+    """Forward and backward, against PyTorch eager and compiled"""
+    for p in derived.GRADIENTS:
+        case = typical_case(p, (("program", "PyTorch compiled", "compiled", p.name),))
+        yield dataclasses.replace(case, arguments=("train",)) if p.rate else case
+
+
 def examples():
     """The programs of examples/, against the same in NumPy"""
     for e in worth_reading.EXAMPLES:
@@ -388,5 +396,6 @@ def calls():
 
 OPERATIONS = {suite.__name__: suite for suite in (
     products, narrow, linear, four_bits, contractions, conv, pictures, transposed, rows, elementwise, random, reductions,
-    transposes, attention, programs, indexed, calls)}
+    transposes, attention, programs, indexed, gradients,
+    calls)}
 READING = {"examples": examples}  # programs that stand elsewhere
