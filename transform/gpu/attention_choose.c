@@ -207,7 +207,7 @@ static void make(Choose *c, Attention *found, const GpuAttention *tile)
 static uint32_t attention_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
 	Choose c = {.t = t,
-		    .joins = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels, .n = n}};
+		    .joins = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels, .n = n, .uses = kernel_uses_new(t->scratch)}};
 	DecodeFacts facts = decode_facts(&c.joins);
 	for (uint32_t i = 0; i < c.joins.n; i++) {
 		Attention found = {0};

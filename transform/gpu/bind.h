@@ -4,6 +4,7 @@
 
 #include "loops/walk.h"
 #include "target/gpu.h"
+#include "transform/gpu/kernel_uses.h"
 #include "transform/transform.h"
 
 /* grid.c: what each thread of the grid does; the kernel's body where there is no grid. */
@@ -44,6 +45,7 @@ typedef struct RoutineKernels {
 	Arena *scratch;
 	Kernel *at;
 	uint32_t n;
+	KernelUses *uses;
 } RoutineKernels;
 const BufferUse *routine_use(const RoutineKernels *kernels, uint32_t i, BufferId buffer);
 

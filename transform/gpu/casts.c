@@ -89,7 +89,7 @@ static void read_source(const RoutineKernels *c, Kernel *kernel, const Copy *cop
 
 static uint32_t casts_routine(const Transform *t, Kernel *kernels, uint32_t nkernels)
 {
-	RoutineKernels c = {t->program, t->scratch, kernels, nkernels};
+	RoutineKernels c = {t->program, t->scratch, kernels, nkernels, kernel_uses_new(t->scratch)};
 	Kernel *left = ARENA_ARRAY(t->scratch, Kernel, nkernels + 1);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < nkernels; i++) {

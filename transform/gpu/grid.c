@@ -101,8 +101,7 @@ void one_loop_value(OneLoop *one, const Value *value) { value_each(value, see_re
 
 const BufferUse *routine_use(const RoutineKernels *kernels, uint32_t i, BufferId buffer)
 {
-	BufferUses uses = kernel_buffers(kernels->scratch, &kernels->at[i]);
-	return buffer_use(&uses, buffer);
+	return buffer_use(&kernel_uses(kernels->uses, &kernels->at[i])->uses, buffer);
 }
 
 bool is_elementwise(const Kernel *kernel, const Block *body)

@@ -227,7 +227,7 @@ static void compute_in(const RoutineKernels *x, const Maker *maker, uint32_t i)
 
 static uint32_t indices_routine(const Transform *t, Kernel *kernels, uint32_t nkernels)
 {
-	RoutineKernels x = {t->program, t->scratch, kernels, nkernels};
+	RoutineKernels x = {t->program, t->scratch, kernels, nkernels, kernel_uses_new(t->scratch)};
 	Kernel *left = ARENA_ARRAY(t->scratch, Kernel, nkernels + 1);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < nkernels; i++) {

@@ -22,24 +22,16 @@ enum { FOLLOWED_MOST = 4 };
 
 /* ---- what a kernel does ---- */
 
-/* UINT32_MAX: with a check. */
-static uint32_t count_stmts(const Block *block)
+static uint32_t count_stmts(const Joins *j, const Kernel *kernel)
 {
-	uint32_t n = block->n;
-	for (uint32_t i = 0; i < block->n; i++) {
-		uint32_t inside = count_stmts(&block->stmts[i]->body);
-		if (block->stmts[i]->kind == LOOP_CHECK || inside == UINT32_MAX)
-			return UINT32_MAX;
-		n += inside;
-	}
-	return n;
+	return kernel_uses(j->uses, kernel)->statements;
 }
 
 /* Does the order of the two matter? */
 static bool depends(const Joins *j, const Kernel *a, const Kernel *b)
 {
-	return a->loop != b->loop || count_stmts(&a->body) == UINT32_MAX ||
-	       count_stmts(&b->body) == UINT32_MAX || join_shares(j, a, b);
+	return a->loop != b->loop || count_stmts(j, a) == UINT32_MAX ||
+	       count_stmts(j, b) == UINT32_MAX || join_shares(j, a, b);
 }
 
 /* ---- joining two ---- */
@@ -119,7 +111,7 @@ static const Ix *own_element(const Kernel *kernel, const Block *block, BufferId 
 
 bool join_bodies(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 {
-	uint32_t na = count_stmts(&a->body), nb = count_stmts(&b->body);
+	uint32_t na = count_stmts(j, a), nb = count_stmts(j, b);
 	if (a->loop != b->loop || !same_grid(a, b) || na == UINT32_MAX || nb == UINT32_MAX ||
 	    na + nb > j->most)
 		return false;
@@ -136,8 +128,7 @@ bool join_bodies(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 
 bool join_shares(const Joins *j, const Kernel *a, const Kernel *b)
 {
-	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
-	return buffer_uses_meet(&uses, &others);
+	return buffer_uses_meet(&kernel_uses(j->uses, a)->uses, &kernel_uses(j->uses, b)->uses);
 }
 
 /* Does each thread have what they share for itself? The result is the last one's. */
@@ -146,11 +137,11 @@ static bool join_own(const Joins *j, const Kernel *a, const Kernel *b, Kernel *m
 	if (!join_shares(j, a, b) || !join_bodies(j, a, b, made))
 		return false;
 	Block all = grid_body(made);
-	BufferUses uses = kernel_buffers(j->scratch, a), others = kernel_buffers(j->scratch, b);
-	for (size_t i = 0; i < others.n; i++) {
-		const BufferUse *use = buffer_use(&uses, others.at[i].buffer);
-		bool shared = use && (use->stored || others.at[i].stored);
-		if (shared && !own_element(made, &all, others.at[i].buffer))
+	const BufferUses *uses = &kernel_uses(j->uses, a)->uses, *others = &kernel_uses(j->uses, b)->uses;
+	for (size_t i = 0; i < others->n; i++) {
+		const BufferUse *use = buffer_use(uses, others->at[i].buffer);
+		bool shared = use && (use->stored || others->at[i].stored);
+		if (shared && !own_element(made, &all, others->at[i].buffer))
 			return false;
 	}
 	return true;
@@ -243,11 +234,9 @@ bool join_touched_elsewhere(const Joins *j, uint32_t kernel, BufferId buffer)
 {
 	if (program_loops_use(j->program, buffer))
 		return true;
-	for (uint32_t i = 0; i < j->n; i++) {
-		BufferUses uses = kernel_buffers(j->scratch, &j->made[i]);
-		if (i != kernel && buffer_use(&uses, buffer))
+	for (uint32_t i = 0; i < j->n; i++)
+		if (i != kernel && buffer_use(&kernel_uses(j->uses, &j->made[i])->uses, buffer))
 			return true;
-	}
 	return false;
 }
 
@@ -282,6 +271,7 @@ static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
 	Joins j = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels};
 	j.most = t->options->gpu->statements;
+	j.uses = kernel_uses_new(t->scratch);
 	join_all(&j, n, join_own);
 	for (uint32_t i = 0; i < j.n; i++)
 		join_locals(&j, i);

@@ -10,6 +10,7 @@ typedef struct Joins {
 	Arena *scratch;
 	Kernel *made; /* those of the routine that there are so far */
 	uint32_t n;
+	KernelUses *uses;
 	int64_t most; /* statements of a kernel that is joined */
 } Joins;
 

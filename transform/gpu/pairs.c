@@ -249,7 +249,7 @@ static bool find_both(const Pairs *p, uint32_t at, Both *both)
 
 uint32_t pairs_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
-	Pairs p = {{t->program, t->scratch, kernels, n}, t->options->gpu->row_vectors};
+	Pairs p = {{t->program, t->scratch, kernels, n, kernel_uses_new(t->scratch)}, t->options->gpu->row_vectors};
 	uint32_t left = 0;
 	for (uint32_t i = 0; i < n && t->options->tensor_cores; i++) {
 		Both both;
