@@ -139,6 +139,15 @@ static Reader readers_of(const Lower *lower, NodeId id)
 	return all;
 }
 
+/* Before which assignment a root has to run that computes the node. In a loop nor may any to what its operands are made of
+ * come before: sums that a step carries have buffers of their own, which change places instead of being copied
+ * (transform/exchange.c), and end blocks of rows. */
+static NodeId last_of(const Lower *lower, NodeId id)
+{
+	const NodePlan *plan = &lower->plan[id];
+	return lower_node(lower, id)->loop ? plan->last_of_all : plan->last;
+}
+
 /* Runs every root that reads the node before anything assigns to what it reads? The assignment
  * itself may: it takes care of reading its own target (kernel.c), unless it is cleared first. */
 static bool is_in_time(const Lower *lower, NodeId id, NodeId last)
@@ -471,7 +480,7 @@ static void fuse(Lower *lower, NodeId id)
 	plan->index_only = is_index_only(lower, id);
 	if (reader.never || !is_as_often(lower, id) || !has_room(lower, id) ||
 	    evaluations(lower, id, &reader) > WINDOW_FEW ||
-	    !is_in_time(lower, id, plan->last) || plan->separate)
+	    !is_in_time(lower, id, last_of(lower, id)) || plan->separate)
 		return;
 	if (can_be_fused(lower, id) && is_chosen(lower, id, &reader, asked)) {
 		fuse_into(lower, id, &reader);

@@ -127,6 +127,12 @@ static bool has_quads(const Planner *p)
 	return true;
 }
 
+/* A schedule that is read back names the groups that there are. */
+static bool may_group(const Planner *p)
+{
+	return p->replays ? asks_on(p->groups) : !asks_off(p->groups);
+}
+
 /* Products that a lane can add at once, by what both operands are stored as; 1: one. */
 static int64_t group_of(const Planner *p)
 {
@@ -190,7 +196,7 @@ static bool pack_groups(Planner *p)
 {
 	Nest *nest = p->tile->nest;
 	int64_t group = group_of(p);
-	if (group == 1 || nest->nresult == 0 || asks_off(p->groups))
+	if (group == 1 || nest->nresult == 0 || !may_group(p))
 		return false;
 	Loop *col = &nest->loops[nest->nresult - 1];
 	int load = only_moved(p, col);
@@ -201,7 +207,9 @@ static bool pack_groups(Planner *p)
 	    !tile_moves_by_one(p, &p->store, col, false) || !has_columns(p, col) ||
 	    !has_steps(p, load, along))
 		return false;
-	bool hoisted = tile_may_prepack(p, load);
+	/* of four bits panels are words, unless groups of bytes are asked for */
+	bool words = dtype_is_packed(p->program->buffers.at[p->sum.from.at[load]].dtype);
+	bool hoisted = tile_may_prepack(p, load) && (!words || asks_on(p->groups));
 	if (!hoisted && !groups_pay(p, load, along))
 		return false;
 	pack(p, col, load, false);
@@ -404,7 +412,7 @@ void tile_choose_pack(Planner *p, bool found)
 	bool few = tile->nest->proj->niters < 64;
 	if (few && pack_groups(p))
 		return;
-	if (found && !asks_off(p->groups) && has_quads(p))
+	if (found && may_group(p) && has_quads(p))
 		tile->group = QUAD;
 	if (few && has_operands(&p->sum) && (tile->group == 1 || asks_on(p->packs)))
 		tile->form == TILE_ALONG ? pack_transposed(p) : pack_spread(p);
