@@ -33,16 +33,6 @@ static void find_part(Run *run, const RefPart *part)
 	held_free(seen);
 }
 
-static int64_t steps_of(const Run *run)
-{
-	int64_t steps = 0;
-	for (uint32_t i = 0; i < run->norder; i++)
-		if (__builtin_add_overflow(steps, walk_count(run, run->order[i]), &steps) ||
-		    __builtin_add_overflow(steps, run_elements(run, run->order[i]), &steps))
-			return INT64_MAX;
-	return steps;
-}
-
 /* Copies where steps may write, else the same elements. */
 static void take_given(Run *run, const RefPart *part)
 {
@@ -72,7 +62,7 @@ RefResult *reference_part(const RefCall *call, const RefPart *part)
 	run_check_guards(run);
 	if (result->outcome == REF_DONE) {
 		find_part(run, part);
-		result->steps = steps_of(run);
+		result->steps = run_steps(run, run->order, run->norder);
 	}
 	if (result->steps > part->most_steps)
 		result->outcome = REF_TOO_MUCH;

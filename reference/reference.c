@@ -319,21 +319,25 @@ static int64_t times(const Run *run, NodeId id)
 	return all;
 }
 
+int64_t run_steps(const Run *run, const NodeId *order, uint32_t n)
+{
+	int64_t steps = 0, once;
+	for (uint32_t i = 0; i < n; i++)
+		if (__builtin_add_overflow(walk_count(run, order[i]), run_elements(run, order[i]),
+					   &once) ||
+		    __builtin_mul_overflow(once, times(run, order[i]), &once) ||
+		    __builtin_add_overflow(steps, once, &steps))
+			return INT64_MAX;
+	return steps;
+}
+
 int64_t reference_steps(const RefCall *call, uint32_t routine)
 {
 	const Graph *graph = call->inference->graph;
 	const Routine *r = routine < graph->routines.n ? &graph->routines.at[routine] : &graph->init;
 	Run run = {.call = call, .inference = call->inference, .graph = graph};
 	run.dims = dims_of(call, r);
-	int64_t steps = 0;
-	for (uint32_t i = 0; i < r->norder && steps < INT64_MAX; i++) {
-		int64_t once = 0;
-		if (__builtin_add_overflow(walk_count(&run, r->order[i]),
-					   run_elements(&run, r->order[i]), &once) ||
-		    __builtin_mul_overflow(once, times(&run, r->order[i]), &once) ||
-		    __builtin_add_overflow(steps, once, &steps))
-			steps = INT64_MAX;
-	}
+	int64_t steps = run_steps(&run, r->order, r->norder);
 	held_free(run.dims);
 	return steps;
 }

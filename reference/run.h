@@ -36,9 +36,11 @@ bool run_reserve(Run *run, RefTensor *tensor, NodeId id);
 void run_release(Run *run, RefTensor *tensor);
 
 /* reference.c: a run of nothing yet; the operation and what it needs that is not `seen`, at the end of the order; all
- * of the order; guards of the routine's dims; all but the result is freed. */
+ * of the order; guards of the routine's dims; all but the result is freed. Points and elements that operations visit,
+ * in all steps of the loops that they are in. */
 Run *run_new(const RefCall *call, const Routine *routine);
 void run_add(Run *run, bool *seen, NodeId id);
+int64_t run_steps(const Run *run, const NodeId *order, uint32_t n);
 void run_compute(Run *run);
 void run_check_guards(Run *run);
 void run_end(Run *run);

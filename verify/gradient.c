@@ -29,7 +29,8 @@ static Graph *widened(const Inference *inference, Arena *arena)
  * nothing. */
 static RefTensor read_array(const void *bytes, Dtype dtype, int64_t n, bool positive)
 {
-	RefTensor tensor = {held_alloc((size_t)n + 1, sizeof *tensor.elements), n, dtype};
+	RefTensor tensor = {held_alloc((size_t)n + 1, sizeof *tensor.elements), n,
+			    dtype_is_float(dtype) ? DTYPE_F64 : dtype};
 	REQUIRE(tensor.elements);
 	for (int64_t i = 0; i < n; i++) {
 		Scalar value = scalar_read(dtype, bytes, i);
@@ -41,7 +42,6 @@ static RefTensor read_array(const void *bytes, Dtype dtype, int64_t n, bool posi
 		else
 			element->x = positive ? 0.35L + 0.6L * fabsl(value.f) : value.f;
 	}
-	tensor.dtype = dtype_is_float(dtype) ? DTYPE_F64 : dtype;
 	return tensor;
 }
 

@@ -71,7 +71,6 @@ static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 static long double moved(const Differences *check, const Direction *d, long double h)
 {
 	const RefTensor *x = slope_held(check, d->of->x), *y;
-	RefCall ref = check->ref;
 	RefPart part = check->part;
 	RefTensor own = *x, *given = where_moved(check, d->of);
 	own.elements = held_alloc((size_t)x->n + 1, sizeof *own.elements);
@@ -84,7 +83,7 @@ static long double moved(const Differences *check, const Direction *d, long doub
 	part.last = NODE_NONE;
 	part.wanted = &d->of->y;
 	part.nwanted = 1;
-	RefResult *result = reference_part(&ref, &part);
+	RefResult *result = reference_part(&check->ref, &part);
 	y = given[d->of->y].elements ? &given[d->of->y]
 	    : result->nodes	     ? &result->nodes[d->of->y]
 				     : NULL;
