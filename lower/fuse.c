@@ -419,7 +419,6 @@ static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 	plan->root = reader->root;
 	plan->frame = reader->frame;
 	plan->space = reader->space;
-	plan->evaluated = evaluations(lower, id, reader);
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		NodePlan *user = &lower->plan[lower->uses[i].user];
 		if (user->root != NODE_NONE)
@@ -478,9 +477,10 @@ static void fuse(Lower *lower, NodeId id)
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
 	plan->separate = says_off(asked);
 	plan->index_only = is_index_only(lower, id);
+	plan->evaluated = evaluations(lower, id, &reader);
 	if (reader.never || !is_as_often(lower, id) || !has_room(lower, id) ||
-	    evaluations(lower, id, &reader) > WINDOW_FEW ||
-	    !is_in_time(lower, id, last_of(lower, id)) || plan->separate)
+	    plan->evaluated > WINDOW_FEW || !is_in_time(lower, id, last_of(lower, id)) ||
+	    plan->separate)
 		return;
 	if (can_be_fused(lower, id) && is_chosen(lower, id, &reader, asked)) {
 		fuse_into(lower, id, &reader);

@@ -256,8 +256,8 @@ static bool plan_window(Nest *nest, NestPlan *plan)
 	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_UNROLL);
 	uint32_t terms = fuse_window_terms(lower, nest->node);
 	bool chosen = lower_replays(lower) ? asks_on(asked) : !asks_off(asked);
-	if (!chosen || terms == 0 || terms > WINDOW_FEW || nest->guards.n == 0 ||
-	    nest->inner.n > NEST_SHARED_FEW || lower->options->gpu || lower->row_block)
+	if (!chosen || terms == 0 || nest->guards.n == 0 || nest->inner.n > NEST_SHARED_FEW ||
+	    lower->options->gpu || lower->row_block)
 		return false;
 	nest_written_out(nest);
 	plan->cuts = nest_plan_borders(nest);

@@ -172,15 +172,15 @@ typedef struct Lower {
 static inline bool lower_replays(const Lower *lower) { return schedule_is_complete(lower->asked); }
 static inline const Node *lower_node(const Lower *lower, NodeId id)
 {
-	return &lower->graph->nodes.at[id];
+	return tables_node(&lower->tables, id);
 }
 static inline const Shape *lower_shape(const Lower *lower, NodeId id)
 {
-	return &lower->inference->shapes[id];
+	return tables_shape(&lower->tables, id);
 }
 static inline const Proj *lower_proj(const Lower *lower, NodeId id)
 {
-	return lower->inference->projs[id];
+	return tables_proj(&lower->tables, id);
 }
 
 /* Of the tables (tables.h). */

@@ -164,6 +164,15 @@ typedef struct Iters {
 	uint32_t n;
 } Iters;
 
+static void push_made(Gen *gen, const Iters *iters, SumMade made)
+{
+	made.iters = iters->at;
+	made.names = iters->names;
+	made.niters = iters->n;
+	if (iters->n)
+		PUSH(gen->arena, gen_entry(gen)->sums, made);
+}
+
 /* The iterators that are one in the loop of this one, outermost first. */
 static void add_iter(Iters *iters, IterId iter)
 {
@@ -196,11 +205,7 @@ void nest_note_sum(const Nest *nest, Op reduce, SumOrder order)
 		made.last = iters.n - before;
 		made.extent = nest->loops[i].extent;
 	}
-	made.iters = iters.at;
-	made.names = iters.names;
-	made.niters = iters.n;
-	if (made.niters)
-		PUSH(gen->arena, gen_entry(gen)->sums, made);
+	push_made(gen, &iters, made);
 }
 
 static void note_window(const Nest *nest, NodeId id)
@@ -222,11 +227,7 @@ static void note_window(const Nest *nest, NodeId id)
 		iters.at[iters.n++] = i;
 		made.extent = proj->iters[i].extent;
 	}
-	made.iters = iters.at;
-	made.names = iters.names;
-	made.niters = iters.n;
-	if (made.niters)
-		PUSH(gen->arena, gen_entry(gen)->sums, made);
+	push_made(gen, &iters, made);
 }
 
 void nest_note_windows(const Nest *nest)
