@@ -19,7 +19,7 @@
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 
-enum { FUSED_LIMIT = 64, REPEATED_USES = 8, INDEX_ONLY_DEPTH = 6, INDEX_ONLY_COST = 6 };
+enum { FUSED_LIMIT = 64, INDEX_ONLY_DEPTH = 6, INDEX_ONLY_COST = 6 };
 enum { COST_FREE = 0, COST_LIMIT = 1000 };
 
 /* ---- what a node costs where it is evaluated ---- */
@@ -222,8 +222,8 @@ static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *read
 	const NodePlan *plan = &lower->plan[id];
 	Size elements = node_elements(lower, id);
 	uint32_t large = 0;
-	if (reader->often || plan->nuses > REPEATED_USES || node->kind != NODE_POINTWISE ||
-	    op_cost(node->op) > COST_CHEAP)
+	if (reader->often || plan->nuses > lower->target->repeated_uses ||
+	    node->kind != NODE_POINTWISE || op_cost(node->op) > COST_CHEAP)
 		return false;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		if (!size_same(node_elements(lower, node->args[i]), elements))
