@@ -174,10 +174,7 @@ static void check_gradients(void *of)
 			     .diags = &s->diags,
 			     .report = w->out,
 			     .seed = 1,
-			     .tolerance = w->tolerance,
-			     .steps = 1 << 21,
-			     .bytes = 1 << 26,
-			     .elements = 1 << 22};
+			     .tolerance = w->tolerance};
 	if (naive)
 		verify_gradients(&task, naive);
 }

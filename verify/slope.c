@@ -169,7 +169,7 @@ Found slope_look_at(const Differences *check, const GradientMade *of)
 {
 	Found found = {.verdict = AGREES};
 	const RefTensor *x = slope_held(check, of->x), *gradient = slope_held(check, of->gradient);
-	int64_t alone = check->task->steps / RUNS / (check->base->steps + 1);
+	int64_t alone = GRADIENT_STEPS / RUNS / (check->base->steps + 1);
 	if (!x->elements || !gradient->elements || x->n == 0)
 		return found;
 	for (uint64_t i = 0; i < ALONE_MOST && (int64_t)i < x->n && (int64_t)i < alone; i++) {

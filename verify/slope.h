@@ -6,6 +6,8 @@
 #include "verify/call.h"
 #include "verify/verify.h"
 
+enum { GRADIENT_STEPS = 1 << 21 }; /* points of the reference, of one run */
+
 /* Gradients of one call of a routine, while they are looked at. */
 typedef struct Differences {
 	const GradientTask *task;

@@ -41,16 +41,14 @@ typedef struct VerifyTask {
 	int64_t bytes, elements; /* of arrays; of the reference, 32 bytes each */
 } VerifyTask;
 
-/* What gradients are held against differences with, and how much may be done for that. */
+/* What gradients are held against differences with. */
 typedef struct GradientTask {
 	const Inference *inference; /* that the pass `adjoint` leaves */
 	Arena *arena;
 	Diags *diags;
 	FILE *report;
 	uint64_t seed;
-	double tolerance;	 /* relative */
-	int64_t steps;		 /* points of the reference for one run */
-	int64_t bytes, elements; /* of arrays; of the reference, 32 bytes each */
+	double tolerance; /* relative */
 } GradientTask;
 
 /* Each gradient of each routine, with a line of report; E0527 where it disagrees with differences of what it is the

@@ -1,6 +1,6 @@
 /* A row block: kernels that share rows, computed a block of rows at a time, so that what goes
- * between them is as small as a block. row_block.h says who
- * decides on it; here is what it is, and where its tensors are.
+ * between them is as small as a block. row_block.h says who decides on it; here is what it is, and
+ * where its tensors are.
  *
  *   scores[h, s, t] = sum of q[h, s, d] * k[h, t, d]   for h
  *   p[h, s, t] = softmax of scores over t                transposed[d, t] = k[h, t, d]
