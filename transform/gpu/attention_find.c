@@ -233,8 +233,8 @@ static uint32_t maker_of(const Find *f, BufferId buffer, uint32_t reader)
 	    program_loops_use(f->program, buffer))
 		return UINT32_MAX;
 	for (uint32_t i = 0; i < f->j->n; i++) {
-		BufferUses uses = kernel_buffers(f->j->scratch, &f->j->made[i]);
-		const BufferUse *use = buffer_use(&uses, buffer);
+		const BufferUse *use =
+			buffer_use(&kernel_uses(f->j->uses, &f->j->made[i])->uses, buffer);
 		if (!use || i == reader)
 			continue;
 		if (maker != UINT32_MAX || use->loaded || i > reader)
@@ -242,22 +242,6 @@ static uint32_t maker_of(const Find *f, BufferId buffer, uint32_t reader)
 		maker = i;
 	}
 	return maker;
-}
-
-/* May kernel `from` run as late as kernel `to`? */
-static bool may_wait(const Find *f, uint32_t from, uint32_t to)
-{
-	const Kernel *made = f->j->made;
-	BufferUses own = kernel_buffers(f->j->scratch, &made[from]);
-	bool may = made[from].loop == made[to].loop;
-	for (uint32_t i = from + 1; i < to && may; i++) {
-		BufferUses uses = kernel_buffers(f->j->scratch, &made[i]);
-		for (size_t k = 0; k < uses.n; k++) {
-			const BufferUse *use = buffer_use(&own, uses.at[k].buffer);
-			may &= !use || !uses.at[k].stored;
-		}
-	}
-	return may;
 }
 
 /* ---- the scores ---- */
@@ -320,7 +304,8 @@ static bool find_scores(Find *f, uint32_t number)
 	SameIters same;
 	const Stmt *own[SAME_MOST], *others[SAME_MOST];
 	value_each(parts->softmax.seen, see_score, &scores);
-	if (!scores.load || scores.several || !may_wait(f, scores.number, number))
+	if (!scores.load || scores.several ||
+	    !kernel_may_wait(f->j->uses, f->j->made, scores.number, number))
 		return false;
 	parts->scores = &f->j->made[scores.number];
 	product_of(f->program, parts->scores, &product);
@@ -415,7 +400,7 @@ bool attention_find(const Joins *j, uint32_t number, Attention *a)
 	const Value *weight = weight_of(&a->result);
 	uint32_t softmax = maker_of(&f, weight->buffer, number);
 	if (softmax == UINT32_MAX || !find_softmax(&f, &j->made[softmax]) ||
-	    !may_wait(&f, softmax, number))
+	    !kernel_may_wait(j->uses, j->made, softmax, number))
 		return false;
 	a->row = a->result.rows.loops[0]->iter;
 	a->key = a->result.sum.loops[0]->iter;

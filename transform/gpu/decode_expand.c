@@ -73,11 +73,11 @@ static void see_stmt(void *of, const Stmt *stmt)
 
 static void note_makers(const Joins *j, uint32_t number, uint32_t *makers)
 {
-	BufferUses uses = kernel_buffers(j->scratch, &j->made[number]);
-	for (size_t i = 0; i < uses.n; i++) {
-		BufferId buffer = uses.at[i].buffer;
+	const BufferUses *uses = &kernel_uses(j->uses, &j->made[number])->uses;
+	for (size_t i = 0; i < uses->n; i++) {
+		BufferId buffer = uses->at[i].buffer;
 		const Buffer *b = &j->program->buffers.at[buffer];
-		if (!uses.at[i].stored)
+		if (!uses->at[i].stored)
 			continue;
 		bool first = makers[buffer] == NONE && b->kind == BUFFER_TEMP && !b->shared &&
 			     !program_loops_use(j->program, buffer);

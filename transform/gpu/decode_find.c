@@ -307,20 +307,20 @@ static bool members_may_go(const Find *f, uint32_t last)
 	const Decode *d = f->d;
 	const Kernel *made = f->j->made;
 	for (uint32_t m = 0; m < d->nmembers; m++) {
-		BufferUses own = kernel_buffers(f->j->scratch, &made[d->members[m]]);
+		const BufferUses *own = &kernel_uses(f->j->uses, &made[d->members[m]])->uses;
 		if (made[d->members[m]].loop != made[last].loop)
 			return false;
-		for (size_t i = 0; i < own.n; i++)
-			if (own.at[i].stored && !is_forgotten(d, own.at[i].buffer))
+		for (size_t i = 0; i < own->n; i++)
+			if (own->at[i].stored && !is_forgotten(d, own->at[i].buffer))
 				return false;
 		for (uint32_t k = 0; k < f->j->n; k++) {
-			BufferUses uses = kernel_buffers(f->j->scratch, &made[k]);
 			if (k == last || decode_has_member(d, k))
 				continue;
-			for (size_t i = 0; i < own.n; i++) {
-				const BufferUse *use = buffer_use(&uses, own.at[i].buffer);
+			const BufferUses *uses = &kernel_uses(f->j->uses, &made[k])->uses;
+			for (size_t i = 0; i < own->n; i++) {
+				const BufferUse *use = buffer_use(uses, own->at[i].buffer);
 				bool behind = k > d->members[m] && k < last;
-				if (use && (own.at[i].stored || (behind && use->stored)))
+				if (use && (own->at[i].stored || (behind && use->stored)))
 					return false;
 			}
 		}
@@ -331,10 +331,10 @@ static bool members_may_go(const Find *f, uint32_t last)
 /* Is one of the loads of what a kernel with weights stores? */
 static bool reads_weights(const Find *f, const DecodeFacts *facts, uint32_t number)
 {
-	BufferUses uses = kernel_buffers(f->j->scratch, &f->j->made[number]);
+	const BufferUses *uses = &kernel_uses(f->j->uses, &f->j->made[number])->uses;
 	bool reads = facts->levels[number] > 0;
-	for (size_t i = 0; i < uses.n && !reads; i++) {
-		uint32_t maker = uses.at[i].loaded ? facts->makers[uses.at[i].buffer] : UINT32_MAX;
+	for (size_t i = 0; i < uses->n && !reads; i++) {
+		uint32_t maker = uses->at[i].loaded ? facts->makers[uses->at[i].buffer] : UINT32_MAX;
 		reads = maker != UINT32_MAX && facts->levels[maker] > 0;
 	}
 	return reads;

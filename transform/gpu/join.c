@@ -256,9 +256,9 @@ void join_locals(const Joins *j, uint32_t number)
 	Kernel *kernel = &j->made[number];
 	if (!grid_loop(&kernel->body))
 		return;
-	BufferUses uses = kernel_buffers(j->scratch, kernel);
-	for (size_t i = 0; i < uses.n; i++) {
-		BufferId buffer = uses.at[i].buffer;
+	const BufferUses *uses = &kernel_uses(j->uses, kernel)->uses; /* before any is a local */
+	for (size_t i = 0; i < uses->n; i++) {
+		BufferId buffer = uses->at[i].buffer;
 		Block body = grid_body(kernel);
 		if (j->program->buffers.at[buffer].kind == BUFFER_TEMP &&
 		    stored_first(j, &body, buffer) && own_element(kernel, &body, buffer) &&

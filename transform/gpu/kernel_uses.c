@@ -74,3 +74,15 @@ const KernelFacts *kernel_uses(KernelUses *table, const Kernel *kernel)
 	}
 	return &slot->facts;
 }
+
+bool kernel_may_wait(KernelUses *table, const Kernel *kernels, uint32_t from, uint32_t to)
+{
+	const BufferUses *own = &kernel_uses(table, &kernels[from])->uses;
+	bool may = kernels[from].loop == kernels[to].loop;
+	for (uint32_t i = from + 1; i <= to && may; i++) {
+		const BufferUses *uses = &kernel_uses(table, &kernels[i])->uses;
+		for (size_t k = 0; k < uses->n; k++)
+			may &= !uses->at[k].stored || !buffer_use(own, uses->at[k].buffer);
+	}
+	return may;
+}

@@ -18,5 +18,8 @@ KernelUses *kernel_uses_new(Arena *arena);
 /* Those of a kernel as it is now. Requires: nothing changes a body in its place, and a body lives as long as the table, so that
  * another one has other statements. */
 const KernelFacts *kernel_uses(KernelUses *table, const Kernel *kernel);
+/* May kernel `from` of these run as late as kernel `to`? They are of one loop, and nothing behind it, up to that, stores what it
+ * touches. Requires: from is not behind to. */
+bool kernel_may_wait(KernelUses *table, const Kernel *kernels, uint32_t from, uint32_t to);
 
 #endif

@@ -209,26 +209,19 @@ static void put_in(const Pairs *p, const Both *both)
 
 /* ---- two kernels ---- */
 
-/* The one kernel behind number `at` that touches what it stores, where nothing up to that stores what it loads; UINT32_MAX: there
- * is none. */
+/* The one kernel behind number `at` that touches what it stores, as late as which that may run; UINT32_MAX: there is none. */
 static uint32_t reader_of(const Pairs *p, uint32_t at, const Pair *pair)
 {
-	BufferUses uses = kernel_buffers(p->x.scratch, pair->kernel);
 	uint32_t reader = UINT32_MAX;
 	for (uint32_t i = 0; i < p->x.n; i++) {
 		if (i == at || !routine_use(&p->x, i, pair->store->buffer))
 			continue;
-		if (reader != UINT32_MAX || i < at || p->x.at[i].loop != pair->kernel->loop)
+		if (reader != UINT32_MAX || i < at)
 			return UINT32_MAX;
 		reader = i;
 	}
-	for (uint32_t i = at + 1; reader != UINT32_MAX && i <= reader; i++)
-		for (size_t k = 0; k < uses.n; k++) {
-			const BufferUse *use = routine_use(&p->x, i, uses.at[k].buffer);
-			if (use && use->stored)
-				return UINT32_MAX;
-		}
-	return reader;
+	bool may = reader != UINT32_MAX && kernel_may_wait(p->x.uses, p->x.at, at, reader);
+	return may ? reader : UINT32_MAX;
 }
 
 static bool find_both(const Pairs *p, uint32_t at, Both *both)

@@ -174,12 +174,12 @@ static void see_places(void *of, const Stmt *stmt)
 static bool elements_are_own(const Joins *j, const Kernel *kernel)
 {
 	Block body = grid_body(kernel);
-	BufferUses uses = kernel_buffers(j->scratch, kernel);
+	const BufferUses *uses = &kernel_uses(j->uses, kernel)->uses;
 	Places p = {.j = j, .kernel = kernel};
-	for (size_t u = 0; u < uses.n && !p.differ; u++) {
-		p.buffer = uses.at[u].buffer;
+	for (size_t u = 0; u < uses->n && !p.differ; u++) {
+		p.buffer = uses->at[u].buffer;
 		p.first = NULL;
-		for (uint32_t i = 0; i < body.n && uses.at[u].stored; i++) {
+		for (uint32_t i = 0; i < body.n && uses->at[u].stored; i++) {
 			p.nest = nest_of(body.stmts[i]);
 			block_each((Block){&body.stmts[i], 1}, see_places, &p);
 		}
