@@ -172,13 +172,12 @@ static const Value *group_at(const RowWarps *w, int64_t vector)
  * to group[v]. */
 static Block terms_of(const RowWarps *w, const Threads *i)
 {
-	const Value *rest = w->sum.set->value, *scale = row_warps_scale(w, &rest);
 	Body terms = {0};
 	for (int64_t v = 0; v < w->vectors; v++) {
-		const Value *term = of_vector(w, rest, kernel_iters(w->arena, w->kernel, 0), v);
+		const Value *term = of_vector(w, w->term, kernel_iters(w->arena, w->kernel, 0), v);
 		PUSH(w->arena, terms.stmts,
-		     scale ? stmt_set_at(w->arena, group_at(w, v), OP_ADD, term)
-			   : add_to_part(w, i, v, term));
+		     w->scale ? stmt_set_at(w->arena, group_at(w, v), OP_ADD, term)
+			      : add_to_part(w, i, v, term));
 	}
 	return body_block(&terms);
 }
@@ -186,16 +185,15 @@ static Block terms_of(const RowWarps *w, const Threads *i)
 /* Some elements of a group: local group = 0, the lanes, part[row, lane, v] += group[v] times what the group has in common. */
 static Block in_group(const RowWarps *w, const Threads *i, const Ix *first, Block lanes)
 {
-	const Value *rest, *scale = row_warps_scale(w, &rest);
 	const Ix *each = number(w, w->wide.each);
 	Body body = {0};
-	if (scale)
+	if (w->scale)
 		PUSH(w->arena, body.stmts, stmt_local(w->arena, w->group, fold_neutral(w->arena, w->sum.set)));
 	body_append(w->arena, &body, lanes);
-	for (int64_t v = 0; v < w->vectors && scale; v++) {
+	for (int64_t v = 0; v < w->vectors && w->scale; v++) {
 		const Ix **iters = kernel_iters(w->arena, w->kernel, 0);
 		iters[w->wide.group] = ix_binary(w->program, IX_DIV, first, each);
-		const Value *times = of_vector(w, scale, iters, v);
+		const Value *times = of_vector(w, w->scale, iters, v);
 		PUSH(w->arena, body.stmts,
 		     add_to_part(w, i, v, value_binary(w->arena, OP_MUL, group_at(w, v), times)));
 	}
@@ -388,8 +386,8 @@ static void make(RowWarps *w, uint32_t routine)
 	w->blocks = new_iter(w, "rows");
 	w->part = new_local(w, "part");
 	w->other = new_local(w, "other");
-	const Value *rest;
-	if (row_warps_scale(w, &rest))
+	row_warps_split_terms(w);
+	if (w->scale)
 		w->group = group_local(w);
 	PUSH(w->arena, body.stmts, stmt_local(w->arena, w->part, neutral));
 	PUSH(w->arena, body.stmts, stmt_local(w->arena, w->other, neutral));

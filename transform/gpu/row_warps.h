@@ -20,6 +20,7 @@ typedef struct RowWarps {
 	bool known;	     /* is it that? */
 	int64_t vectors;     /* sums that a thread has at a time */
 	int64_t rows, warps; /* of a block; of a row */
+	const Value *scale, *term; /* scale: of all terms of a group, NULL: of none; what each is but for that */
 	IterVar blocks;	     /* of the grid, for the loop of rows */
 	LocalId part, other, group;
 } RowWarps;
@@ -27,10 +28,9 @@ typedef struct RowWarps {
 /* row_warps_groups.c: makes loops of the sum that go on as one loop one, also where something is read for each step of the outer one
  * alone. */
 void row_warps_join_loops(RowWarps *w);
-/* ... what a term is times, that is the same in a group, and the rest of it; NULL: there is no such factor, or sums keep their
- * order. */
-const Value *row_warps_scale(const RowWarps *w, const Value **rest);
-/* Decides all but the last four; false: the kernel is left, and what is asked of it is told why. */
+/* ... sets `scale`, but where sums keep their order, and `term`. */
+void row_warps_split_terms(RowWarps *w);
+/* Decides all but what is behind `warps`; false: the kernel is left, and what is asked of it is told why. */
 bool row_warps_decide(const Transform *t, Kernel *kernel, RowWarps *w);
 /* Writes it into the schedule. */
 void row_warps_note(const RowWarps *w);

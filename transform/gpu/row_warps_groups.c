@@ -107,7 +107,7 @@ static void split(const RowWarps *w, const Value *value, const Value **same, con
 	*to = *to ? value_binary(w->arena, OP_MUL, *to, value) : value;
 }
 
-const Value *row_warps_scale(const RowWarps *w, const Value **rest)
+void row_warps_split_terms(RowWarps *w)
 {
 	const Value *same = NULL, *others = NULL;
 	const Stmt *set = w->sum.set;
@@ -115,7 +115,6 @@ const Value *row_warps_scale(const RowWarps *w, const Value **rest)
 		   set->value->dtype == DTYPE_F32;
 	if (may)
 		split(w, set->value, &same, &others);
-	if (same && others)
-		*rest = others;
-	return same && others ? same : NULL;
+	w->scale = others ? same : NULL;
+	w->term = w->scale ? others : set->value;
 }
