@@ -102,7 +102,6 @@ static bool maker_of(const RoutineKernels *x, const Kernel *kernel, int64_t most
 
 /* ---- who reads it ---- */
 
-/* Loops of a kernel by iterator; those of other iterators are NULL. */
 static void list_loop(void *of, const Stmt *stmt)
 {
 	const Stmt **loops = of;
@@ -110,11 +109,19 @@ static void list_loop(void *of, const Stmt *stmt)
 		loops[stmt->iter] = stmt;
 }
 
+const Stmt *const *loops_by_iter(Arena *arena, const Kernel *kernel)
+{
+	const Stmt **loops = ARENA_ARRAY(arena, const Stmt *, kernel->niters + 1);
+	memset(loops, 0, (kernel->niters + 1) * sizeof *loops);
+	block_each(kernel->body, list_loop, loops);
+	return loops;
+}
+
 typedef struct Reader {
 	const RoutineKernels *x;
 	const Maker *maker;
 	Kernel *kernel;
-	const Stmt **loops;
+	const Stmt *const *loops;
 	ValueTwin twins[LOADS_MOST]; /* loads, and what is stored there */
 	uint32_t n;
 	bool wrong;
@@ -158,12 +165,10 @@ static const Value *value_at(const Reader *r, const Ix *ix)
 /* Do no more iterations of the kernel's loops than may have one element at such an index? */
 static bool is_read_seldom(const Reader *r, const Ix *ix)
 {
-	int64_t all = 1, n;
-	for (IterVar i = 0; i < r->kernel->niters && r->maker->most < INT64_MAX; i++)
-		if (r->loops[i] && !ix_uses(ix, i) &&
-		    (!size_is_const(r->x->program->sizes, r->loops[i]->hi->size, &n) ||
-		     __builtin_mul_overflow(all, n, &all)))
-			return false;
+	int64_t all = 1;
+	for (IterVar i = 0; i < r->kernel->niters; i++)
+		if (r->loops[i])
+			all = loop_readers(r->x->program->sizes, r->loops[i], ix, all);
 	return all <= r->maker->most;
 }
 
@@ -195,9 +200,7 @@ static Reader reader_of(const RoutineKernels *x, const Maker *maker, uint32_t i)
 {
 	Kernel *kernel = &x->at[i];
 	Reader r = {.x = x, .maker = maker, .kernel = kernel};
-	r.loops = ARENA_ARRAY(x->scratch, const Stmt *, kernel->niters + 1);
-	memset(r.loops, 0, (kernel->niters + 1) * sizeof *r.loops);
-	block_each(kernel->body, list_loop, r.loops);
+	r.loops = loops_by_iter(x->scratch, kernel);
 	block_each(kernel->body, see_loads, &r);
 	return r;
 }

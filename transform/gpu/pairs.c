@@ -74,14 +74,9 @@ typedef struct Terms {
 /* Iterations of the pair's loops that have one element at the index; INT64_MAX: not known. */
 static int64_t readers(const Terms *t, const Ix *ix)
 {
-	int64_t all = 1, n;
-	for (uint32_t i = 0; i < t->pair->n; i++) {
-		if (ix_uses(ix, t->pair->loops[i]->iter))
-			continue;
-		if (!size_is_const(t->p->x.program->sizes, t->pair->loops[i]->hi->size, &n) ||
-		    __builtin_mul_overflow(all, n, &all))
-			return INT64_MAX;
-	}
+	int64_t all = 1;
+	for (uint32_t i = 0; i < t->pair->n; i++)
+		all = loop_readers(t->p->x.program->sizes, t->pair->loops[i], ix, all);
 	return all;
 }
 
@@ -141,23 +136,13 @@ typedef struct Both {
 	const Ix **iters;
 } Both;
 
-static void list_loop(void *of, const Stmt *stmt)
-{
-	const Stmt **loops = of;
-	if (stmt->kind == LOOP_FOR)
-		loops[stmt->iter] = stmt;
-}
-
 /* By the pair's iterators those of the other kernel that run as often; false: some have none. */
 static bool iters_at(const Pairs *p, const Both *both)
 {
 	const Pair *pair = &both->pair;
 	const Kernel *kernel = &p->x.at[both->reader];
-	const Stmt **loops = ARENA_ARRAY(p->x.scratch, const Stmt *, kernel->niters + 1);
+	const Stmt *const *loops = loops_by_iter(p->x.scratch, kernel);
 	SameIters same;
-	for (IterVar i = 0; i < kernel->niters; i++)
-		loops[i] = NULL;
-	block_each(kernel->body, list_loop, loops);
 	if (!same_iters(p->x.program, pair->store->ix, both->site.load->ix, &same) || same.n != pair->n)
 		return false;
 	for (uint32_t i = 0; i < pair->n; i++) {

@@ -69,14 +69,9 @@ typedef struct Reads {
 /* So many iterations of the grid read the same elements; a size that is not known is as many as may be. */
 static int64_t readers(const Rows *r, const Ix *ix)
 {
-	int64_t all = 1, n;
-	for (const Stmt *s = grid_loop(&r->kernel->body); s; s = grid_loop(&s->body)) {
-		if (ix_uses(ix, s->iter))
-			continue;
-		if (!size_is_const(r->program->sizes, s->hi->size, &n) ||
-		    __builtin_mul_overflow(all, n, &all))
-			return INT64_MAX;
-	}
+	int64_t all = 1;
+	for (const Stmt *s = grid_loop(&r->kernel->body); s; s = grid_loop(&s->body))
+		all = loop_readers(r->program->sizes, s, ix, all);
 	return all;
 }
 
