@@ -68,9 +68,9 @@ static Block finish(const Gather *c)
 	return loop_of(g, LOOP_BLOCK, row, together, loop_of(g, LOOP_BLOCK, lane, quads, body));
 }
 
-static void add_blocks(const Tiling *g, Body *all, IterVar block, Block body)
+void cluster_add(const Tiling *g, Body *all, IterVar block, int64_t blocks, Block body)
 {
-	add(g, all, loop_of(g, LOOP_CLUSTER, block, g->cluster, body));
+	add(g, all, loop_of(g, LOOP_CLUSTER, block, blocks, body));
 	PUSH(g->arena, all->stmts, stmt_barrier(g->arena, true));
 }
 
@@ -83,7 +83,7 @@ Block cluster_elements(Tiling *g)
 		    tiling_iter(g, "rank")};
 	ElementVisit visit = {keep, &c, true};
 	add(g, &g->body, tiling_each(g, &visit));
-	add_blocks(g, &all, g->slice, body_block(&g->body));
-	add_blocks(g, &all, c.rank, finish(&c));
+	cluster_add(g, &all, g->slice, g->cluster, body_block(&g->body));
+	cluster_add(g, &all, c.rank, g->cluster, finish(&c));
 	return body_block(&all);
 }

@@ -21,6 +21,7 @@
 #include "loops/rewrite.h"
 #include "loops/walk.h"
 #include "transform/gpu/decode_slice.h"
+#include "transform/gpu/elements.h"
 
 /* ---- slices ---- */
 
@@ -128,12 +129,6 @@ static Block in_columns(Slices *p, IterVar rank, Block body)
 
 /* ---- all ---- */
 
-static void add_blocks(const Slices *p, Body *all, IterVar block, Block body)
-{
-	add(&p->g, all, loop_of(&p->g, LOOP_CLUSTER, block, p->cut.blocks, body));
-	push(p, all, stmt_barrier(p->g.arena, true));
-}
-
 /* The grid of all heads. */
 static Block in_heads(Slices *p, Block body)
 {
@@ -162,7 +157,7 @@ Block decode_cluster(Slices *all, Block last)
 		all[i].slice = slice;
 		add_segment(&all[i], &slices);
 	}
-	add_blocks(p, &both, slice, body_block(&slices));
-	add_blocks(p, &both, rank, in_columns(p, rank, last));
+	cluster_add(&p->g, &both, slice, p->cut.blocks, body_block(&slices));
+	cluster_add(&p->g, &both, rank, p->cut.blocks, in_columns(p, rank, last));
 	return in_heads(p, body_block(&both));
 }

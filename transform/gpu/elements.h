@@ -30,4 +30,9 @@ Block tiling_each(Tiling *g, const ElementVisit *visit);
 Block mma_elements(Tiling *g);
 Block mma_each(Tiling *g, const ElementVisit *visit);
 
+/* cluster.c: what blocks of a cluster do, of which the body so far makes the sums of a slice. */
+Block cluster_elements(Tiling *g);
+/* ... Adds what each of so many blocks does, and their barrier. */
+void cluster_add(const Tiling *g, Body *all, IterVar block, int64_t blocks, Block body);
+
 #endif

@@ -174,9 +174,6 @@ void mma_sums(Tiling *g);
 Block mma_steps(Tiling *g, const Ix *stage);
 Block mma_promote(Tiling *g, const Ix *round);
 
-/* cluster.c: what blocks of a cluster do, of which the body so far makes the sums of a slice. */
-Block cluster_elements(Tiling *g);
-
 /* tile.c: does the sum fill whole rounds, whatever the sizes are? */
 bool tiling_is_whole(const Tiling *g);
 /* ... threads along a side of the tile, and how much of it each has: fours, of which one begins there in the tile. */
