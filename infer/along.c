@@ -1,7 +1,7 @@
 /* Which iterators of a projection go along the axis of cumulate and sort. */
 #include "infer/infer.h"
 
-static bool mentions(const Access *access, IterId iter)
+bool access_mentions(const Access *access, IterId iter)
 {
 	for (uint32_t i = 0; i < access->naxes; i++)
 		for (uint32_t t = 0; t < access->axes[i].nterms; t++)
@@ -18,7 +18,7 @@ AlongIters proj_along(const Proj *proj)
 		IterId iter = piece->iters[i];
 		if (proj->iters[iter].reduced)
 			along.from = iter;
-		else if (!mentions(&piece->args[0], iter))
+		else if (!access_mentions(&piece->args[0], iter))
 			along.to = iter;
 	}
 	return along;

@@ -111,6 +111,8 @@ typedef struct AlongIters {
 	IterId to, from;
 } AlongIters;
 AlongIters proj_along(const Proj *proj);
+/* Does an index of the access mention the iterator? */
+bool access_mentions(const Access *access, IterId iter);
 
 /* ---- margins ---- */
 

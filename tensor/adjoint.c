@@ -95,8 +95,7 @@ static NodeId adjoint_of(Adjoint *a, NodeId id)
 static void record(const Adjoint *a, const Group *group, const NodeId *made)
 {
 	const Rebuild *g = a->g;
-	GradientMade one = {.y = g->now[group->y],
-			    .c = group->c == NODE_NONE ? NODE_NONE : g->now[group->c]};
+	GradientMade one = {.y = g->now[group->y], .c = rebuild_now(g, group->c)};
 	for (NodeId id = 0; id <= group->y; id++) {
 		one.x = g->now[id];
 		one.gradient = a->of[id];
@@ -105,10 +104,10 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 	}
 	for (size_t i = 0; i < group->of.n; i++) {
 		const Node *of = tensor_node(g->program, group->of.at[i]);
-		NodeId c = direction_of(of);
-		PUSH(g->program->arena, g->graph->gradients,
-		     ((GradientMade){g->now[of->args[0]], c == NODE_NONE ? c : g->now[c],
-				     g->now[of->args[1]], made[group->of.at[i]], of->span}));
+		one.x = g->now[of->args[1]];
+		one.gradient = made[group->of.at[i]];
+		one.span = of->span;
+		PUSH(g->program->arena, g->graph->gradients, one);
 	}
 }
 
@@ -136,7 +135,8 @@ static void make_group(Rebuild *g, const Group *group, NodeId *made)
 
 /* ---- all of them ---- */
 
-/* What the results and the steps of a routine need, in order. */
+/* What the results and the steps of a routine need, in order; it takes the inputs and parameters that it took, also where a
+ * gradient has no use for one. */
 static void order_again(const Rebuild *g, Routine *routine)
 {
 	size_t n = g->graph->nodes.n, norder = 0;
@@ -169,8 +169,8 @@ static void recorded_now(const Rebuild *g, const Graph *old)
 		const GradientMade *was = &old->gradients.at[i];
 		PUSH(g->program->arena, g->graph->gradients,
 		     ((GradientMade){g->now[was->y],
-				     was->c == NODE_NONE ? NODE_NONE : g->now[was->c],
-				     g->now[was->x], g->now[was->gradient], was->span}));
+				     rebuild_now(g, was->c), g->now[was->x],
+				     g->now[was->gradient], was->span}));
 	}
 }
 

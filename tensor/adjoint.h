@@ -52,7 +52,7 @@ Space adjoint_result_space(const Adjoint *a);
 Space adjoint_whole_space(const Adjoint *a);
 /* An operation at each point of the space, of floats but where `op` gives truth. */
 Read adjoint_apply(const Adjoint *a, const Space *space, Op op, const Read *args, uint32_t nargs);
-/* The element `places` elements before it in the order of the reduced iterators of the first piece, as a number. */
+/* The place of a point in the order of the reduced iterators of the first piece, an i32. */
 Read adjoint_place(const Adjoint *a);
 /* A node like `like`, of these operands, in a shape: elements `result` of it, at each point of the reader's first
  * piece. Requires: OPERANDS_MOST operands at most. */

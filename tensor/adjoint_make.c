@@ -1,104 +1,18 @@
-/* Operations that gradients are made of, and their projections. */
+/* Operations that gradients are made of. */
 #include "infer/project.h"
+#include "tensor/accesses.h"
 #include "tensor/adjoint.h"
 
 #include <string.h>
 
-/* ---- projections ---- */
-
-typedef struct Side { /* of one piece */
-	const Access *result;
-	const Access *const *args;
-} Side;
-
-/* A projection under construction, with iterators of another. An iterator that some pieces reduce and others do not is
- * two. */
-typedef struct Making {
-	const Adjoint *a;
-	Proj *proj;
-	IterId *now; /* by old iterator, twice: as the result has it, and reduced; UINT32_MAX: none */
-} Making;
-
 static Arena *arena_of(const Adjoint *a) { return a->g->program->arena; }
 
-static IterId iter_now(Making *m, Piece *piece, IterId old, bool reduced)
+static Proj *make_proj(const Adjoint *a, const Shape *shape, const PieceAccesses *pieces,
+		       uint32_t npieces, uint32_t nargs)
 {
-	IterId *iter = &m->now[2 * old + reduced];
-	if (*iter == UINT32_MAX) {
-		*iter = m->proj->niters++;
-		m->proj->iters[*iter] = m->a->proj->iters[old];
-		m->proj->iters[*iter].reduced = reduced;
-	}
-	for (uint32_t i = 0; i < piece->niters; i++)
-		if (piece->iters[i] == *iter)
-			return *iter;
-	return piece->iters[piece->niters++] = *iter;
-}
-
-static bool in_access(const Access *access, IterId iter)
-{
-	for (uint32_t i = 0; i < access->naxes; i++)
-		for (uint32_t t = 0; t < access->axes[i].nterms; t++)
-			if (access->axes[i].terms[t].iter == iter)
-				return true;
-	return false;
-}
-
-static Access access_now(Making *m, Piece *piece, const Access *old, const Access *result)
-{
-	Arena *arena = arena_of(m->a);
-	Access access = {true, ARENA_ARRAY(arena, Index, old->naxes + 1), old->naxes};
-	for (uint32_t i = 0; i < old->naxes; i++) {
-		Index *index = &access.axes[i];
-		*index = old->axes[i];
-		index->terms = ARENA_ARRAY(arena, IndexTerm, index->nterms + 1);
-		for (uint32_t t = 0; t < index->nterms; t++) {
-			index->terms[t] = old->axes[i].terms[t];
-			IterId iter = index->terms[t].iter;
-			index->terms[t].iter = iter_now(m, piece, iter, !in_access(result, iter));
-		}
-	}
-	return access;
-}
-
-static void add_factors(Making *m)
-{
-	const Proj *old = m->a->proj;
-	Arena *arena = arena_of(m->a);
-	m->proj->factors = ARENA_ARRAY(arena, Factor, m->proj->niters + 1);
-	for (uint32_t f = 0; f < old->nfactors; f++) {
-		Factor *factor = &m->proj->factors[m->proj->nfactors];
-		factor->iters = ARENA_ARRAY(arena, IterId, 2 * old->factors[f].niters);
-		for (uint32_t i = 0; i < 2 * old->factors[f].niters; i++) {
-			IterId iter = m->now[2 * old->factors[f].iters[i / 2] + i % 2];
-			if (iter != UINT32_MAX)
-				factor->iters[factor->niters++] = iter;
-		}
-		m->proj->nfactors += factor->niters > 0;
-	}
-}
-
-static Proj *make_proj(const Adjoint *a, const Shape *shape, const Side *sides, uint32_t npieces,
-		       uint32_t nargs)
-{
-	Arena *arena = arena_of(a);
-	size_t most = 2 * (size_t)a->proj->niters + 1;
-	Making m = {a, ARENA_NEW(arena, Proj), ARENA_ARRAY(arena, IterId, most)};
-	memset(m.now, 0xff, most * sizeof *m.now);
-	*m.proj = (Proj){.nargs = nargs, .npieces = npieces};
-	m.proj->iters = ARENA_ARRAY(arena, Iter, most);
-	m.proj->pieces = ARENA_ARRAY(arena, Piece, npieces + 1);
-	for (uint32_t p = 0; p < npieces; p++) {
-		Piece *piece = &m.proj->pieces[p];
-		piece->iters = ARENA_ARRAY(arena, IterId, most);
-		piece->args = ARENA_ARRAY(arena, Access, nargs + 1);
-		piece->result = access_now(&m, piece, sides[p].result, sides[p].result);
-		for (uint32_t i = 0; i < nargs; i++)
-			piece->args[i] = access_now(&m, piece, sides[p].args[i], sides[p].result);
-	}
-	add_factors(&m);
-	project_facts(a->g->program->sizes, shape, m.proj);
-	return m.proj;
+	Proj *proj = accesses_proj(arena_of(a), a->proj, pieces, npieces, nargs);
+	project_facts(a->g->program->sizes, shape, proj);
+	return proj;
 }
 
 /* ---- nodes ---- */
@@ -147,8 +61,8 @@ NodeId adjoint_node(const Adjoint *a, const Node *like, const Shape *shape, cons
 		ids[i] = args[i].node;
 		accesses[i] = args[i].access;
 	}
-	Side side = {result, accesses};
-	return add_node(a, *like, shape, make_proj(a, shape, &side, 1, nargs), ids, nargs);
+	PieceAccesses piece = {result, accesses};
+	return add_node(a, *like, shape, make_proj(a, shape, &piece, 1, nargs), ids, nargs);
 }
 
 /* ---- what points read ---- */
@@ -208,7 +122,7 @@ Space adjoint_result_space(const Adjoint *a)
 /* The axis of an iterator, if there is none yet. */
 static void add_axis(const Adjoint *a, Row *row, Access *own, IterId iter)
 {
-	if (in_access(own, iter))
+	if (access_mentions(own, iter))
 		return;
 	IndexTerm *term = ARENA_NEW(arena_of(a), IndexTerm);
 	*term = (IndexTerm){iter, 1};
@@ -372,9 +286,9 @@ static bool counts_points(const Adjoint *a, uint32_t arg, bool others)
 	for (uint32_t p = 0; p < a->proj->npieces; p++) {
 		const Piece *piece = &a->proj->pieces[p];
 		for (uint32_t i = 0; piece->args[arg].present && i < piece->niters; i++) {
-			bool there = in_access(&piece->args[arg], piece->iters[i]);
+			bool there = access_mentions(&piece->args[arg], piece->iters[i]);
 			for (uint32_t k = 0; others && k < a->node->nargs; k++)
-				there |= in_access(&piece->args[k], piece->iters[i]);
+				there |= access_mentions(&piece->args[k], piece->iters[i]);
 			if (!there)
 				return false;
 		}
@@ -426,12 +340,12 @@ static uint32_t exchanged_args(const Adjoint *a, uint32_t arg, bool others, Node
 }
 
 /* The pieces that read the operand, exchanged. */
-static Side *exchanged_sides(const Adjoint *a, uint32_t arg, const uint32_t *from, uint32_t nargs,
+static PieceAccesses *exchanged_pieces(const Adjoint *a, uint32_t arg, const uint32_t *from, uint32_t nargs,
 			     uint32_t *npieces)
 {
 	Arena *arena = arena_of(a);
 	bool uniform = is_uniform(a, a->of[a->id]);
-	Side *sides = ARENA_ARRAY(arena, Side, a->proj->npieces + 1);
+	PieceAccesses *pieces = ARENA_ARRAY(arena, PieceAccesses, a->proj->npieces + 1);
 	*npieces = 0;
 	for (uint32_t p = 0; p < a->proj->npieces; p++) {
 		const Piece *piece = &a->proj->pieces[p];
@@ -442,9 +356,9 @@ static Side *exchanged_sides(const Adjoint *a, uint32_t arg, const uint32_t *fro
 			args[i] = from[i] != UINT32_MAX ? &piece->args[from[i]]
 				  : uniform		? no_axes(a)
 							: &piece->result;
-		sides[(*npieces)++] = (Side){&piece->args[arg], args};
+		pieces[(*npieces)++] = (PieceAccesses){&piece->args[arg], args};
 	}
-	return sides;
+	return pieces;
 }
 
 void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others)
@@ -455,12 +369,12 @@ void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others)
 	if (!counts_points(a, arg, others))
 		adjoint_spread(a);
 	uint32_t nargs = exchanged_args(a, arg, others, ids, from);
-	const Side *sides = exchanged_sides(a, arg, from, nargs, &npieces);
+	const PieceAccesses *pieces = exchanged_pieces(a, arg, from, nargs, &npieces);
 	Node node = sum_node(a, arg, nargs > 1 ? OP_MUL : OP_ID,
 			     graph_node(a->g->graph, a->of[a->id])->dtype);
 	if (npieces > 1 && nargs == 1)
 		node.kind = NODE_BLOCK;
-	Proj *proj = make_proj(a, shape, sides, npieces, nargs);
+	Proj *proj = make_proj(a, shape, pieces, npieces, nargs);
 	bool uniform = nargs == 1 && is_uniform(a, ids[0]) && from[0] == UINT32_MAX &&
 		       proj->injective && proj->surjective;
 	adjoint_add(a, arg, uniform ? ids[0] : add_node(a, node, shape, proj, ids, nargs));

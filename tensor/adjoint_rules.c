@@ -19,7 +19,6 @@ static void give_extreme(const Adjoint *a)
 	Space whole = adjoint_whole_space(a), result = adjoint_result_space(a);
 	Read x = adjoint_operand(a, 0), place = adjoint_place(a);
 	Node window = *a->node, least = *a->node;
-	window.reduce = a->node->reduce;
 	window.name = least.name = NULL;
 	Read element = {adjoint_node(a, &window, &whole.shape, whole.own, &x, 1), whole.own};
 	Read equal = adjoint_apply(a, &whole, OP_EQ, (Read[]){element, adjoint_result(a)}, 2);
@@ -209,8 +208,6 @@ static void give_spec(const Adjoint *a)
 		give_exchanged(a, true);
 }
 
-static bool reads_places(const Adjoint *a) { return a->node->nargs > 1; }
-
 /* Does it treat one number for all elements as what it is? */
 static bool takes_uniform(NodeKind kind)
 {
@@ -242,7 +239,7 @@ void adjoint_rule(const Adjoint *a)
 	case NODE_BLOCK:
 	case NODE_STACK: give_exchanged(a, false); break;
 	case NODE_SLICE:
-		if (reads_places(a))
+		if (a->node->nargs > 1)
 			give_gathered_from(a);
 		else
 			give_exchanged(a, false);

@@ -45,13 +45,16 @@ NodeId rebuild_make(Rebuild *g, Node node, Shape shape, Proj *proj)
 	return id;
 }
 
-static NodeId now(const Rebuild *g, NodeId old) { return old == NODE_NONE ? old : g->now[old]; }
+NodeId rebuild_now(const Rebuild *g, NodeId old)
+{
+	return old == NODE_NONE ? old : g->now[old];
+}
 
 static NodeId *all_now(const Rebuild *g, const NodeId *old, uint32_t n)
 {
 	NodeId *ids = ARENA_ARRAY(g->program->arena, NodeId, n + 1);
 	for (uint32_t i = 0; i < n; i++)
-		ids[i] = now(g, old[i]);
+		ids[i] = rebuild_now(g, old[i]);
 	return ids;
 }
 
@@ -60,9 +63,9 @@ Node rebuild_renumbered(const Rebuild *g, NodeId id)
 	const Node *old = tensor_node(g->program, id);
 	Node node = *old;
 	node.args = all_now(g, old->args, old->nargs);
-	node.target = now(g, old->target);
-	node.like = now(g, old->like);
-	node.packs = now(g, old->packs);
+	node.target = rebuild_now(g, old->target);
+	node.like = rebuild_now(g, old->like);
+	node.packs = rebuild_now(g, old->packs);
 	return node;
 }
 
@@ -81,12 +84,12 @@ static void loops_now(Rebuild *g, const Graph *old)
 	g->graph->carried.at = ARENA_ARRAY(arena, Carried, old->carried.n + 1);
 	for (size_t i = 0; i < old->loops.n; i++) {
 		g->graph->loops.at[i] = old->loops.at[i];
-		g->graph->loops.at[i].until = now(g, old->loops.at[i].until);
+		g->graph->loops.at[i].until = rebuild_now(g, old->loops.at[i].until);
 	}
 	for (size_t i = 0; i < old->carried.n; i++) {
 		const Carried *carried = &old->carried.at[i];
-		g->graph->carried.at[i] = (Carried){now(g, carried->tensor), now(g, carried->first),
-						    now(g, carried->step), carried->whole};
+		g->graph->carried.at[i] = (Carried){rebuild_now(g, carried->tensor), rebuild_now(g, carried->first),
+						    rebuild_now(g, carried->step), carried->whole};
 	}
 }
 

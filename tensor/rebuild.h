@@ -19,6 +19,8 @@ Rebuild rebuild_start(TensorProgram *program);
 NodeId rebuild_add(Rebuild *g, Node node, Shape shape, Proj *proj, Margins *margins);
 /* The same, among those that the pass has made. */
 NodeId rebuild_make(Rebuild *g, Node node, Shape shape, Proj *proj);
+/* The new number of an old node, or NODE_NONE of that. */
+NodeId rebuild_now(const Rebuild *g, NodeId old);
 /* A copy of the old node with new numbers in it. */
 Node rebuild_renumbered(const Rebuild *g, NodeId old);
 /* What stands for the old node: `node`, with its shape and margins. */

@@ -4,71 +4,16 @@
  * Nodes are inserted, so all get new numbers (tensor/rebuild.h).
  */
 #include "tensor/split.h"
+#include "tensor/accesses.h"
 #include "tensor/passes.h"
 
 #include <string.h>
 
-/* ---- projections ---- */
-
-typedef struct Renaming {
-	const Proj *old;
-	Proj *proj;
-	Piece *piece;
-	IterId now[SPLIT_ITERS]; /* by old iterator; UINT32_MAX: none */
-} Renaming;
-
-static Access renamed_access(Renaming *r, Arena *arena, const Access *old)
-{
-	Access access = {old->present, ARENA_ARRAY(arena, Index, old->naxes + 1), old->naxes};
-	for (uint32_t a = 0; a < old->naxes; a++) {
-		Index *index = &access.axes[a];
-		*index = old->axes[a];
-		index->terms = ARENA_ARRAY(arena, IndexTerm, index->nterms + 1);
-		for (uint32_t t = 0; t < index->nterms; t++) {
-			IterId *iter = &r->now[old->axes[a].terms[t].iter];
-			index->terms[t] = old->axes[a].terms[t];
-			if (*iter == UINT32_MAX) {
-				*iter = r->proj->niters++;
-				r->proj->iters[*iter] = r->old->iters[index->terms[t].iter];
-				r->piece->iters[r->piece->niters++] = *iter;
-			}
-			index->terms[t].iter = *iter;
-		}
-	}
-	return access;
-}
-
-/* Every iterator runs by itself. */
-static void add_factors(Arena *arena, Proj *proj)
-{
-	proj->nfactors = proj->niters;
-	proj->factors = ARENA_ARRAY(arena, Factor, proj->niters + 1);
-	for (IterId i = 0; i < proj->niters; i++) {
-		proj->factors[i] = (Factor){ARENA_NEW(arena, IterId), 1};
-		proj->factors[i].iters[0] = i;
-	}
-}
-
 Proj *split_proj(const TensorProgram *program, const Proj *old, const Access *result,
-		const Access *const *args, uint32_t nargs)
+		 const Access *const *args, uint32_t nargs)
 {
-	Arena *arena = program->arena;
-	Renaming r = {.old = old, .proj = ARENA_NEW(arena, Proj), .piece = ARENA_NEW(arena, Piece)};
-	memset(r.now, 0xff, sizeof r.now);
-	r.proj->iters = ARENA_ARRAY(arena, Iter, SPLIT_ITERS);
-	r.piece->iters = ARENA_ARRAY(arena, IterId, SPLIT_ITERS);
-	r.piece->args = ARENA_ARRAY(arena, Access, nargs);
-	r.piece->result = renamed_access(&r, arena, result);
-	uint32_t nresult = r.proj->niters;
-	for (uint32_t i = 0; i < nargs; i++)
-		r.piece->args[i] = renamed_access(&r, arena, args[i]);
-	for (IterId i = 0; i < r.proj->niters; i++)
-		r.proj->iters[i].reduced = i >= nresult;
-	add_factors(arena, r.proj);
-	r.proj->pieces = r.piece;
-	r.proj->npieces = 1;
-	r.proj->nargs = nargs;
-	return r.proj;
+	PieceAccesses piece = {result, args};
+	return accesses_proj(program->arena, old, &piece, 1, nargs);
 }
 
 /* ---- nodes ---- */

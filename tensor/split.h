@@ -4,10 +4,9 @@
 
 #include "tensor/rebuild.h"
 
-enum { SPLIT_ITERS = 64 }; /* at most, in a projection */
+enum { SPLIT_ITERS = 64 }; /* nodes whose projection has more stay as they are */
 
-/* A projection of one piece: iterators of `old`, of at most SPLIT_ITERS, as the accesses mention
- * them; those that the result does not have are reduced. What else it says is the caller's. */
+/* A projection of one piece (tensor/accesses.h). What else it says is the caller's. */
 Proj *split_proj(const TensorProgram *program, const Proj *old, const Access *result,
 		const Access *const *args, uint32_t nargs);
 /* A node like one of new numbers, called PREFIX_name, that is no assignment: its number. */
