@@ -122,11 +122,17 @@ static void blame(const Differences *check, const GradientMade *wrong)
 		note_readers(check, first);
 }
 
+enum { NAME_SHOWN = 40 };
+
+/* The tensor's name, or what the program writes for it. */
 static const char *name_of(const Differences *check, NodeId id)
 {
 	const Node *node = graph_node(check->graph, id);
-	return node->name ? node->name
-			  : arena_printf(check->task->arena, "a %s", node_kind_name(node->kind));
+	const char *text = node->name ? node->name
+				      : source_text(check->task->diags->sources,
+						    check->task->arena, node->span);
+	bool plain = *text && strlen(text) < NAME_SHOWN && !strchr(text, '\n');
+	return plain ? text : arena_printf(check->task->arena, "a %s", node_kind_name(node->kind));
 }
 
 static void report(const Differences *check, const GradientMade *of, const Found *found)
