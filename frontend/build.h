@@ -56,7 +56,7 @@ typedef struct ParsedFile {
 typedef struct RoutineBuild RoutineBuild;
 
 typedef struct Backward { /* a `backward` of the routine at hand */
-	NodeId y;
+	NodeId y; /* NODE_NONE after an error: gradients behind it say nothing more */
 	Span span;
 } Backward;
 

@@ -60,6 +60,8 @@ Value gradient_member(Build *b, NodeId x, const AstExpr *expr)
 	NodeId sum = NODE_NONE;
 	for (size_t i = 0; i < b->backward.n; i++) {
 		const Backward *of = &b->backward.at[i];
+		if (of->y == NODE_NONE)
+			return value_error();
 		NodeId one = gradient_make(b, &(Gradient){of->y, x, NODE_NONE, expr->span, of->span,
 							  expr->args[0]->span});
 		NodeId args[2] = {sum, one};

@@ -12,11 +12,13 @@
 typedef struct Written { /* a target outside the routine, and the first step that writes it */
 	NodeId target;
 	Span span;
+	Span step; /* of the routine's own that it is, or is in */
 } Written;
 
 struct RoutineBuild {
 	NodeId start;        /* nodes below belong to the file */
 	int nerrors;	     /* before its first step */
+	Span step;	     /* of its own steps, the one at hand */
 	VEC(NodeId) writes;  /* assignment nodes */
 	VEC(Written) written;
 	VEC(NodeId) forward; /* evaluated before anything was written */
@@ -51,13 +53,13 @@ static const Written *stale_by(Build *b, NodeId id)
 }
 
 /* `forward` takes the names of the file. */
-static void suggest_forward(Build *b, NodeId id, Span written)
+static void suggest_forward(Build *b, NodeId id, Span step)
 {
 	Sym name = graph_node(b->graph, id)->name;
 	const Binding *binding = name ? scope_find(b->at.scope, name) : NULL;
-	written.end = written.start;
+	step.end = step.start;
 	if (binding && binding->value.kind == VALUE_TENSOR && binding->value.node == id)
-		diag_fix(b->diags, written, arena_printf(b->arena, "forward %s; ", name),
+		diag_fix(b->diags, step, arena_printf(b->arena, "forward %s; ", name),
 			 "'forward %s' before that keeps what it was", name);
 }
 
@@ -71,7 +73,7 @@ static bool check_fresh(Build *b, NodeId id, Span span)
 	     "this depends on '%s', which an earlier step has written: computing it again is not "
 	     "supported yet", name);
 	diag_note(b->diags, written->span, "'%s' is written here", name);
-	suggest_forward(b, id, written->span);
+	suggest_forward(b, id, written->step);
 	return false;
 }
 
@@ -96,7 +98,7 @@ void routine_add_write(Build *b, NodeId id, Span span)
 	for (size_t i = 0; i < r->written.n; i++)
 		known = known || r->written.at[i].target == target;
 	if (!known)
-		PUSH(b->arena, r->written, ((Written){target, span}));
+		PUSH(b->arena, r->written, ((Written){target, span, r->step}));
 }
 
 /* ---- steps ---- */
@@ -224,8 +226,10 @@ void eval_all_steps(Build *b, const AstStep *steps, uint32_t n)
 {
 	const StepList list = {b->at.steps, steps, n};
 	b->at.steps = &list;
-	for (uint32_t i = 0; i < n && limits_hold(b, steps[i].span); i++)
+	for (uint32_t i = 0; i < n && limits_hold(b, steps[i].span); i++) {
+		b->routine->step = list.outer ? b->routine->step : steps[i].span;
 		eval_step(b, &steps[i]);
+	}
 	b->at.steps = list.outer;
 }
 

@@ -397,7 +397,11 @@ static void dump_step(FILE *out, const AstStep *step)
 		fputc(')', out);
 		break;
 	case STEP_FORWARD: fprintf(out, "(forward %s)", step->name.sym); break;
-	case STEP_BACKWARD: fprintf(out, "(backward %s)", step->name.sym); break;
+	case STEP_BACKWARD:
+		fputs("(backward", out);
+		dump_after(out, step->expr);
+		fputc(')', out);
+		break;
 	case STEP_INIT: fputs("(init)", out); break;
 	case STEP_FOR:
 		fprintf(out, "(for %s", step->name.sym);

@@ -291,8 +291,8 @@ step(R) ::= LET(K) stepbinds(L). {
 step(R) ::= FORWARD(K) name(N). {
 	R = (AstStep){.kind = STEP_FORWARD, .span = K.span, .op_span = K.span, .name = N};
 }
-step(R) ::= BACKWARD(K) name(N). {
-	R = (AstStep){.kind = STEP_BACKWARD, .span = K.span, .op_span = K.span, .name = N};
+step(R) ::= BACKWARD(K) expr(E). {
+	R = (AstStep){.kind = STEP_BACKWARD, .span = K.span, .op_span = K.span, .expr = E};
 }
 step(R) ::= INIT(K). { R = (AstStep){.kind = STEP_INIT, .span = K.span, .op_span = K.span}; }
 step(R) ::= FOR(K) name(N) IN PARAMS LPAREN exprs(E) opt_comma RPAREN except(X) LBRACE steps(S) RBRACE. {

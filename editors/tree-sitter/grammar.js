@@ -132,7 +132,7 @@ module.exports = grammar({
       seq(field('function', $._place), field('arguments', $.arguments), optional(field('tensors', $.arguments))),
     let_step: ($) => seq('let', $.binding, repeat(seq(',', $.binding))),
     forward_step: ($) => seq('forward', $.name),
-    backward_step: ($) => seq('backward', $.name),
+    backward_step: ($) => seq('backward', $._expression),
     init_step: ($) => 'init',
     for_step: ($) =>
       seq(
