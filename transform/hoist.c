@@ -16,7 +16,7 @@
  * alone what is loaded. Legal are the largest parts of values that no iteration changes: what is loaded, nothing in
  * the loop stores, and locals stand outside. Where there may be no iteration all stands under the condition that
  * there is one. What several values are made of stays one value. A product that enters a sum stays there: both are
- * rounded together (codegen/jit_fused.h), in a loop of one iteration as well.
+ * rounded together (codegen/fused.h), in a loop of one iteration as well.
  *
  * What is computed pays always; what is only loaded, where it stays in registers beside what each iteration has there.
  */

@@ -1,4 +1,4 @@
-/* Kernels of one sum for each element of a grid, which several threads share out (columns.c, warps.c). */
+/* Kernels of one sum for each element of a grid, which several threads share out (columns.c, row_warps.c). */
 #ifndef TSR_TRANSFORM_GPU_ONE_SUM_H
 #define TSR_TRANSFORM_GPU_ONE_SUM_H
 
