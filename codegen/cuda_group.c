@@ -21,14 +21,10 @@
 
 #include "base/diag.h"
 #include "codegen/cuda_text.h"
+#include "loops/build.h"
 #include "loops/group.h"
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
-
-static const Ix *number(const KernelText *k, int64_t n)
-{
-	return ix_const(k->arena, k->m->program->sizes, n);
-}
 
 /* ---- products ---- */
 
@@ -202,8 +198,8 @@ static const Ix *window_begin(const KernelText *k, const Stmt *copy, uint32_t i)
 {
 	Program *program = (Program *)k->m->program;
 	const TensorAxis *axis = &copy->axes[i];
-	const Ix *place = ix_mul(program, window_place(program, copy, i), number(k, axis->step));
-	return ix_add(program, place, number(k, axis->low));
+	const Ix *place = ix_times(program, window_place(program, copy, i), axis->step);
+	return ix_plus(program, place, axis->low);
 }
 
 static void put_copy(KernelText *k, const Stmt *stmt)
@@ -278,8 +274,8 @@ static const Ix *first_of(const KernelText *k, const Stmt *loop)
 {
 	Program *program = (Program *)k->m->program;
 	const Ix *turn = ix_binary(program, IX_MOD, ix_iter(k->arena, loop->iter),
-				   number(k, GROUP_BOXES));
-	return ix_add(program, loop->ix, ix_mul(program, turn, number(k, box_elements(loop))));
+				   ix_const(k->arena, program->sizes, GROUP_BOXES));
+	return ix_add(program, loop->ix, ix_times(program, turn, box_elements(loop)));
 }
 
 const char *cuda_box_element(KernelText *k, const Ix *ix)
@@ -301,8 +297,8 @@ static void put_store(KernelText *k, const Stmt *loop)
 	fprintf(k->out, "tsr_store_%u(&%s, &tsr_m%u", loop->naxes,
 		c_buffer_element(k, loop->buffer, first_of(k, loop)), map_of(k, loop));
 	for (uint32_t i = 0; i < loop->naxes; i++) {
-		const Ix *box = ix_mul(program, ix_iter(k->arena, loop->iter),
-				       number(k, i ? 0 : loop->axes[0].box));
+		const Ix *box =
+			ix_times(program, ix_iter(k->arena, loop->iter), i ? 0 : loop->axes[0].box);
 		fprintf(k->out, ", %s", c_kernel_ix(k, ix_add(program, loop->axes[i].at, box)));
 	}
 	fprintf(k->out, ");\n");

@@ -171,8 +171,7 @@ static const Ix *unit(LoopsParser *p)
 	if (lex->kind == LEX_NUMBER)
 		return checked(p, ix_const(p->arena, p->program->sizes, lex_number(p)));
 	if (lex_take(p, "-"))
-		return checked(p, ix_mul(p->program, parse_unit(p),
-					 ix_const(p->arena, p->program->sizes, -1)));
+		return checked(p, ix_times(p->program, parse_unit(p), -1));
 	if (lex_take(p, "(")) {
 		const Ix *ix = parse_ix(p);
 		lex_want(p, ")");

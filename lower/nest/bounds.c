@@ -59,8 +59,8 @@ static const Ix *guard_rest(const Nest *nest, const Guarded *guard, const Loop *
 		const IndexTerm *term = &guard->index->terms[t];
 		if (without && term->iter == without->iter)
 			continue;
-		const Ix *coef = ix_const(program->arena, program->sizes, term->coef);
-		sum = ix_add(program, ix_mul(program, nest->by_iter[term->iter], coef), sum);
+		sum = ix_add(program, ix_times(program, nest->by_iter[term->iter], term->coef),
+			     sum);
 	}
 	return sum;
 }
@@ -69,9 +69,8 @@ static const Ix *guard_rest(const Nest *nest, const Guarded *guard, const Loop *
 static const Ix *first_over_read(const Nest *nest, Size size, const Ix *rest, int64_t coef)
 {
 	Program *program = nest->gen->program;
-	const Ix *minus = ix_mul(program, rest, ix_const(program->arena, program->sizes, -1));
 	const Ix *top = ix_size(program->arena, size_plus(program->sizes, size, coef - 1));
-	return ix_binary(program, IX_DIV, ix_add(program, top, minus),
+	return ix_binary(program, IX_DIV, ix_minus(program, top, rest),
 			 ix_const(program->arena, program->sizes, coef));
 }
 

@@ -69,9 +69,7 @@ static bool place_of(const Windows *w, const Ix *ix, IterVar row, AxisPlace *pla
 		place->last += coef < 0 ? -coef : coef;
 	}
 	const Ix *at = ix_without(w->program, ix, row);
-	place->at = at ? ix_add(w->program, at,
-				ix_const(w->program->arena, w->program->sizes, -place->low))
-		       : NULL;
+	place->at = at ? ix_plus(w->program, at, -place->low) : NULL;
 	return place->at;
 }
 
