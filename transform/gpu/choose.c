@@ -30,6 +30,8 @@ typedef struct Choose {
 	ScheduleClause *sides, *steps, *cluster; /* that are asked for */
 	int64_t rows, columns, sum;    /* extents, about */
 	double batch;		       /* members */
+	bool by_groups;		       /* may warpgroups multiply the operands? */
+	GroupSum group;		       /* ... the loops of the sum then */
 } Choose;
 
 /* Of an operand that has the numbers of a format of 16 bits. */
@@ -75,6 +77,11 @@ static int64_t extent_of(const Choose *c, const LoopGroup *group)
 
 static void measure(Choose *c)
 {
+	GpuTiles tiles = tiles_of(c);
+	bool groups = false;
+	for (int64_t i = 0; i < tiles.n; i++)
+		groups |= tiles.at[i].group;
+	c->by_groups = groups && group_sum(c->t->program, c->product, &c->group);
 	c->rows = extent_of(c, &c->product->rows);
 	c->columns = extent_of(c, &c->product->columns);
 	c->sum = extent_of(c, &c->product->sum);
@@ -131,7 +138,7 @@ static int64_t rounds_of(const Choose *c, const GpuTile *tile)
 	Program *program = c->t->program;
 	if (!tile->group)
 		return c->sum / tile->steps + (c->sum % tile->steps != 0);
-	return size_at_dims(program, group_rounds_of(program, c->product, tile->steps),
+	return size_at_dims(program, group_sum_rounds(program, &c->group, tile->steps),
 			    c->gpu->unknown);
 }
 
@@ -251,6 +258,11 @@ static bool pays(const Choose *c)
 	return c->rows >= least && c->columns >= least && c->sum >= least;
 }
 
+static bool fits_group(const Choose *c, int64_t slices)
+{
+	return c->by_groups && group_fits(c->t->program, c->product, &c->group, slices);
+}
+
 /* Is a tile by warpgroups asked for, which the operands do not fit? */
 static bool asks_unfit_group(const Choose *c, TileWanted wanted)
 {
@@ -258,8 +270,7 @@ static bool asks_unfit_group(const Choose *c, TileWanted wanted)
 	for (int64_t i = 0; i < tiles.n; i++) {
 		wanted.tile = &tiles.at[i];
 		wanted.slices = 1;
-		if (wanted.tile->group && is_asked(c, &wanted) &&
-		    !group_fits(c->t->program, c->product, 1))
+		if (wanted.tile->group && is_asked(c, &wanted) && !fits_group(c, 1))
 			return true;
 	}
 	return false;
@@ -298,7 +309,7 @@ static const char *no_cluster(const Choose *c)
 static void take_better(const Choose *c, TileWanted *best, const TileWanted *wanted)
 {
 	const GpuTile *tile = wanted->tile;
-	bool fits = !tile->group || group_fits(c->t->program, c->product, wanted->slices);
+	bool fits = !tile->group || fits_group(c, wanted->slices);
 	if (fits && (wanted->slices == 1 || may_split(c, wanted)) && is_asked(c, wanted) &&
 	    (!best->tile || time_of(c, wanted) < time_of(c, best)))
 		*best = *wanted;

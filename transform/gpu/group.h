@@ -23,14 +23,9 @@ int64_t group_box_matrices(const Tiling *g);
 Block group_box_loop(Tiling *g, IterVar box, const Ix *row, const Ix *row_at, const Ix *column_at,
 		     Block body);
 
-/* group_operands.c: the loops of the sum, with the fewest taps with which TMA copies both operands; false: with none. Of what is
- * split, all are the line. */
-bool group_sum(Program *program, const Product *product, GroupSum *sum);
-/* ... The tensor of an operand's part; taps are axes of it, or, where it goes through them as through one, one at the innermost. */
+/* group_operands.c: the tensor of an operand's part; taps are axes of it, or, where it goes through them as through one, one at the innermost. */
 bool group_tensor(Program *program, const Product *product, const GroupSum *sum, bool rows,
 		  int part, TmaTensor *t);
-/* ... Rounds of so many steps: each line begins one. */
-Size group_sum_rounds(Program *program, const GroupSum *sum, int64_t steps);
 
 /* group.c: sides, rings and sums of a tile by warpgroups; all rounds of the sum. Requires: group_fits. */
 void group_set_up(Tiling *g);

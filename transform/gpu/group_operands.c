@@ -129,15 +129,6 @@ static bool slices_fit(Program *program, const Product *product, const GroupSum 
 				 slices_are_aligned(program, product, load->dtype, stride, slices);
 }
 
-/* Can TMA copy both operands, as they lie? */
-static bool operands_fit(Program *program, const Product *product, int64_t slices)
-{
-	GroupSum sum;
-	return group_sum(program, product, &sum) &&
-	       (slices == 1 || (slices_fit(program, product, &sum, true, slices) &&
-				slices_fit(program, product, &sum, false, slices)));
-}
-
 /* What is stored as two numbers each is so for all of a line. */
 static bool split_fits(Program *program, const Product *product, int64_t slices)
 {
@@ -149,21 +140,16 @@ static bool split_fits(Program *program, const Product *product, int64_t slices)
 	       (slices == 1 || slices_are_aligned(program, product, DTYPE_F32, stride, slices));
 }
 
-bool group_fits(Program *program, const Product *product, int64_t slices)
+bool group_fits(Program *program, const Product *product, const GroupSum *sum, int64_t slices)
 {
-	return product->tensor.split ? split_fits(program, product, slices)
-				     : operands_fit(program, product, slices);
+	if (product->tensor.split)
+		return split_fits(program, product, slices);
+	return slices == 1 || (slices_fit(program, product, sum, true, slices) &&
+			       slices_fit(program, product, sum, false, slices));
 }
 
 Size group_sum_rounds(Program *program, const GroupSum *sum, int64_t steps)
 {
 	Size line = size_ceil(program->sizes, sum->line.extent, steps);
 	return size_mul(program->sizes, sum->taps.extent, line);
-}
-
-Size group_rounds_of(Program *program, const Product *product, int64_t steps)
-{
-	GroupSum sum;
-	group_sum(program, product, &sum);
-	return group_sum_rounds(program, &sum, steps);
 }

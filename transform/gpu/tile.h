@@ -61,10 +61,13 @@ typedef struct Product {
 
 /* product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
 bool product_of(Program *program, const Kernel *kernel, Product *product);
-/* group_operands.c: can TMA copy both operands, so that warpgroups multiply them, also where the sum goes in so many slices? */
-bool group_fits(Program *program, const Product *product, int64_t slices);
-/* ... Rounds of so many steps that the sum takes then. */
-Size group_rounds_of(Program *program, const Product *product, int64_t steps);
+/* group_operands.c: the loops of the sum, with the fewest taps with which TMA copies both operands, so that warpgroups multiply
+ * them; false: with none. Of what is split, all are the line. */
+bool group_sum(Program *program, const Product *product, GroupSum *sum);
+/* ... Does it copy them also where the sum goes in so many slices? Requires: group_sum. */
+bool group_fits(Program *program, const Product *product, const GroupSum *sum, int64_t slices);
+/* ... Rounds of so many steps: each line begins one. */
+Size group_sum_rounds(Program *program, const GroupSum *sum, int64_t steps);
 /* choose.c: which matrix instruction, if any, computes the product. */
 TensorUse product_tensor(const Transform *t, const Product *product);
 typedef struct TileWanted {
