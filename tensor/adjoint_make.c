@@ -279,14 +279,15 @@ void adjoint_spread(const Adjoint *a)
 		*given = adjoint_fill(a, shape, *given);
 }
 
-/* Are all iterators of the result in the operand, or, with `others`, in another: what is given once a point is then
- * counted as often as there are points? */
-static bool counts_points(const Adjoint *a, uint32_t arg, bool others)
+/* Is each iterator in what the operand reads, in `read` (NULL: nothing), or, with `others`, in what another operand reads: is
+ * what is given once a point counted as often as there are points? */
+static bool counts_points(const Adjoint *a, uint32_t arg, bool others, const Access *read)
 {
 	for (uint32_t p = 0; p < a->proj->npieces; p++) {
 		const Piece *piece = &a->proj->pieces[p];
 		for (uint32_t i = 0; piece->args[arg].present && i < piece->niters; i++) {
-			bool there = access_mentions(&piece->args[arg], piece->iters[i]);
+			bool there = access_mentions(&piece->args[arg], piece->iters[i]) ||
+				     (read && access_mentions(read, piece->iters[i]));
 			for (uint32_t k = 0; others && k < a->node->nargs; k++)
 				there |= access_mentions(&piece->args[k], piece->iters[i]);
 			if (!there)
@@ -309,14 +310,12 @@ void adjoint_give(const Adjoint *a, uint32_t arg, Read read)
 {
 	const Access *to = &a->proj->pieces[0].args[arg];
 	const Shape *shape = tensor_shape(a->g->program, a->node->args[arg]);
-	const Node *node = graph_node(a->g->graph, read.node);
+	Space result = adjoint_result_space(a);
+	if (!counts_points(a, arg, false, read.access))
+		read = adjoint_apply(a, &result, OP_ID, &read, 1);
 	bool same = proj_same_access(to, read.access) &&
 		    same_shape(shape, &a->g->inference->shapes[read.node]);
-	Node sum = sum_node(a, arg, OP_ID, node->dtype);
-	if (is_uniform(a, read.node) && !same && !counts_points(a, arg, false)) {
-		read.node = adjoint_fill(a, tensor_shape(a->g->program, a->id), read.node);
-		read.access = &a->proj->pieces[0].result;
-	}
+	Node sum = sum_node(a, arg, OP_ID, graph_node(a->g->graph, read.node)->dtype);
 	same |= is_uniform(a, read.node);
 	adjoint_add(a, arg, same ? read.node : adjoint_node(a, &sum, shape, to, &read, 1));
 }
@@ -326,7 +325,7 @@ static uint32_t exchanged_args(const Adjoint *a, uint32_t arg, bool others, Node
 			       uint32_t *from)
 {
 	uint32_t n = 0;
-	bool one = adjoint_is_number(a, adjoint_given(a), 1);
+	bool one = adjoint_is_number(a, adjoint_given(a), 1) && counts_points(a, arg, others, NULL);
 	if (!others || !one || a->node->nargs == 1) {
 		from[n] = UINT32_MAX;
 		ids[n++] = a->of[a->id];
@@ -366,7 +365,7 @@ void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others)
 	NodeId ids[OPERANDS_MOST];
 	uint32_t from[OPERANDS_MOST], npieces;
 	const Shape *shape = tensor_shape(a->g->program, a->node->args[arg]);
-	if (!counts_points(a, arg, others))
+	if (!counts_points(a, arg, others, NULL))
 		adjoint_spread(a);
 	uint32_t nargs = exchanged_args(a, arg, others, ids, from);
 	const PieceAccesses *pieces = exchanged_pieces(a, arg, from, nargs, &npieces);

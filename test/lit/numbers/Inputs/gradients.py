@@ -30,6 +30,10 @@ CASES = {
     "broadcasts": ("x : f64 [4]; m : f64 [1, 4]; z : f64 [3, 1]; s : f64 []",
                    "let u = x + m + z - s\noutput y = sum(u) + sum(x) + sum(u .* u .* s) + 3 * s"),
     "constant_slopes": ("x : f64 [4]; b : f64 [2, 4]", "let r = sum(\"i => i, j\", x) with (j = 3)\noutput y = sum(x + b) + sum(r)"),
+    "slope_1_of_a_number": ("x : f64 [4]; s : f64 []", "output y = sum(x - s)"),
+    "slope_1_of_factors": ("a : f64 [4]; b : f64 [4]; c : f64 [3, 4]", "output y = sum(fma(a, b, c))"),
+    "direction_1": ("x : f64 [4]; w : f64 [4]", "let r = einsum(\"i; i => i, j\", x, w) with (j = 3)\n"
+                    "output y = sum(vjp(r, x, 1) .* x) + sum(vjp(r, w, r) .* x)"),
     "layer": ("x : f64 [n | 5]; w : f64 [5 -> 4]; b : f64 [4]", "let h = tanh(w * x + b)\noutput y = sum(h .* h .* h)"),
     "transpose": ("w : f64 [4 -> 3]; x : f64 [3]", "output y = sum((w.T * x) ** 3)"),
     "three_operands": ("a : f64 [4, 5]; b : f64 [5, 3]; c : f64 [3, 4]",
