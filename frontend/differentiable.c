@@ -30,7 +30,8 @@ bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 		return false;
 	switch (node->kind) {
 	case NODE_POINTWISE: return !is_step_function(node->op, arg);
-	case NODE_GRADIENT: return arg != 1; /* it depends on x as operand 0 does */
+	case NODE_GRADIENT:
+	case NODE_TANGENT: return arg != 1; /* it depends on x as operand 0 does */
 	case NODE_ARGMAX:
 	case NODE_UNIFORMS:
 	case NODE_RANDOM: return false;

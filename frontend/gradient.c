@@ -22,8 +22,8 @@ static Value gradient_node(Build *b, const AstExpr *call, NodeId y, Value x, Nod
 	NodeId to = variable(b, x);
 	if (to == NODE_NONE)
 		return value_error();
-	NodeId id =
-		gradient_make(b, &(Gradient){y, to, c, call->span, call->args[1]->span, x.span});
+	NodeId id = gradient_make(
+		b, &(Gradient){NODE_GRADIENT, y, to, c, call->span, call->args[1]->span, x.span});
 	return value_node(id, call->span);
 }
 
@@ -54,13 +54,37 @@ Value gradient_of(Build *b, const AstExpr *call)
 	return gradients(b, call, of_what(b, call), NODE_NONE);
 }
 
+/* The direction, in the wide type of what it has the shape of, as it is here: a copy of a tensor that a step has written. */
+static NodeId direction(Build *b, const AstExpr *expr, NodeId like)
+{
+	NodeId c = eval_node(b, expr), copied = NODE_NONE;
+	if (c == NODE_NONE || like == NODE_NONE)
+		return NODE_NONE;
+	c = node_cast(b, c, dtype_wide(node_dtype(b, like)), expr->span);
+	for (NodeId id = c + 1; id < b->graph->nodes.n && copied == NODE_NONE; id++)
+		if (graph_node(b->graph, id)->target == c)
+			copied = node_pointwise(b, OP_ID, &c, &expr->span, 1, expr->span,
+						expr->span);
+	return copied == NODE_NONE ? c : copied;
+}
+
 Value gradient_product(Build *b, const AstExpr *call)
 {
-	NodeId y = of_what(b, call), c = eval_node(b, call->args[3]);
-	if (y == NODE_NONE || c == NODE_NONE)
+	NodeId y = of_what(b, call), c = direction(b, call->args[3], y);
+	return c == NODE_NONE ? value_error() : gradients(b, call, y, c);
+}
+
+Value gradient_tangent(Build *b, const AstExpr *call)
+{
+	NodeId y = of_what(b, call);
+	Value x = eval(b, call->args[2]);
+	NodeId to = x.kind == VALUE_ERROR ? NODE_NONE : variable(b, x);
+	NodeId t = direction(b, call->args[3], to);
+	if (y == NODE_NONE || t == NODE_NONE)
 		return value_error();
-	return gradients(b, call, y,
-			 node_cast(b, c, dtype_wide(node_dtype(b, y)), call->args[3]->span));
+	NodeId id = gradient_make(
+		b, &(Gradient){NODE_TANGENT, y, to, t, call->span, call->args[1]->span, x.span});
+	return value_node(id, call->span);
 }
 
 /* Is the tensor made by an operation behind the first `before` nodes: the value of an expression that nothing else
@@ -95,6 +119,7 @@ Value gradient_stop(Build *b, const AstExpr *call)
 typedef struct Group {
 	const Graph *graph;
 	NodeId y;
+	NodeId behind;	    /* of y and directions the last */
 	VEC(NodeId) of, to; /* gradients, and what each is taken with respect to */
 	bool *reached, *path;
 	uint64_t *made; /* by node: a gradient's operations, of the first of those that are made together */
@@ -129,21 +154,21 @@ static bool refuse_path(Build *b, const Group *group, Span span, const char *thr
 	return false;
 }
 
-/* The step that writes an operand of the node before what the gradient is taken of is there; NODE_NONE: none does. The
- * operand would be read again as it is then. */
-static NodeId written_between(const Build *b, NodeId id, NodeId y)
+/* The step that writes an operand of the node before what the gradient is taken of, and its direction, are there;
+ * NODE_NONE: none does. The operand would be read again as it is then. */
+static NodeId written_between(const Build *b, NodeId id, NodeId behind)
 {
 	const Node *node = graph_node(b->graph, id);
-	for (NodeId step = id + 1; step < y; step++)
+	for (NodeId step = id + 1; step < behind; step++)
 		for (uint32_t arg = 0; arg < node->nargs; arg++)
 			if (graph_node(b->graph, step)->target == node->args[arg])
 				return step;
 	return NODE_NONE;
 }
 
-static bool writes_any(const Build *b, NodeId y)
+static bool writes_any(const Build *b, NodeId behind)
 {
-	for (NodeId id = 0; id < y; id++)
+	for (NodeId id = 0; id < behind; id++)
 		if (graph_node(b->graph, id)->target != NODE_NONE)
 			return true;
 	return false;
@@ -152,13 +177,13 @@ static bool writes_any(const Build *b, NodeId y)
 /* False after an error. */
 static bool check_path(Build *b, const Group *group)
 {
-	bool writes = writes_any(b, group->y);
+	bool writes = writes_any(b, group->behind);
 	for (NodeId id = group->y + 1; id-- > 0;) {
 		const Node *node = graph_node(b->graph, id);
 		bool counts = group->path[id] ? node->nargs > 0
 					      : group->reached[id] && node->kind == NODE_ZEROS;
 		const char *lacks = counts ? node_lacks_gradient(b->graph, id) : NULL;
-		NodeId step = counts && writes ? written_between(b, id, group->y) : NODE_NONE;
+		NodeId step = counts && writes ? written_between(b, id, group->behind) : NODE_NONE;
 		if (step != NODE_NONE) {
 			refuse_path(b, group, node->span,
 				    "what reads a tensor that a step then writes");
@@ -198,13 +223,16 @@ void gradients_check(Build *b)
 	for (NodeId id = 0; id < b->graph->nodes.n; id++) {
 		const Node *first = graph_node(b->graph, id);
 		Group group = {.graph = b->graph, .made = made};
-		if (first->kind != NODE_GRADIENT || !first->used || done[id])
+		if (!node_kind_differentiates(first->kind) || !first->used || done[id])
 			continue;
-		group.y = first->args[0];
+		group.y = group.behind = first->args[0];
 		for (NodeId other = id; other < b->graph->nodes.n; other++) {
 			const Node *node = graph_node(b->graph, other);
-			if (node->kind != NODE_GRADIENT || !node->used || node->args[0] != group.y)
+			if (!node_kind_differentiates(node->kind) || !node->used ||
+			    node->args[0] != group.y)
 				continue;
+			if (node->nargs > 2 && node->args[2] > group.behind)
+				group.behind = node->args[2];
 			done[other] = true;
 			PUSH(b->arena, group.of, other);
 			PUSH(b->arena, group.to, node->args[1]);

@@ -1,7 +1,8 @@
-/* Gradients in expressions: grad(y, x), vjp(y, x, c), stop(x).
+/* Gradients in expressions: grad(y, x), vjp(y, x, c), jvp(y, x, t), stop(x).
  *
  *   grad(y, x)    of one number y, in the shape of x
  *   vjp(y, x, c)  of y in the direction c, which has y's shape: grad(sum(y .* stop(c)), x)
+ *   jvp(y, x, t)  how y moves where x moves along t, which has x's shape: grad(sum(vjp(y, x, c) .* t), c)
  *   stop(x)       x, which counts as a constant for gradients
  */
 #ifndef TSR_FRONTEND_GRADIENT_H
@@ -9,8 +10,9 @@
 
 #include "frontend/build.h"
 
-/* A gradient node: of y with respect to x, in the direction c or NODE_NONE; where it, y and x are written. */
+/* A node GRADIENT or TANGENT: of y with respect to x, in the direction c or NODE_NONE; where it, y and x are written. */
 typedef struct Gradient {
+	NodeKind kind;
 	NodeId y, x, c;
 	Span span, of, to;
 } Gradient;
@@ -21,6 +23,7 @@ NodeId gradient_variable(Build *b, Value value);
 /* As eval, for calls of these forms. Requires: as many arguments as frontend/forms.def has. */
 Value gradient_of(Build *b, const AstExpr *call);
 Value gradient_product(Build *b, const AstExpr *call);
+Value gradient_tangent(Build *b, const AstExpr *call);
 Value gradient_stop(Build *b, const AstExpr *call);
 /* Of the gradients that routines use, once each: those that go through what has none yet are errors, those of
  * what does not depend on x warnings, as they are 0. */

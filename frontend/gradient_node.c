@@ -31,11 +31,12 @@ NodeId gradient_variable(Build *b, Value value)
 
 NodeId gradient_make(Build *b, const Gradient *gradient)
 {
-	NodeId id = node_new(b, NODE_GRADIENT, gradient->span, gradient->span);
+	NodeId id = node_new(b, gradient->kind, gradient->span, gradient->span);
 	NodeId args[3] = {gradient->y, gradient->x, gradient->c};
 	Span spans[3] = {gradient->of, gradient->to, gradient->span};
 	node_set_args(b, id, args, spans, gradient->c == NODE_NONE ? 2 : 3);
-	graph_node(b->graph, id)->dtype = dtype_wide(node_dtype(b, gradient->x));
+	NodeId like = gradient->kind == NODE_GRADIENT ? gradient->x : gradient->y;
+	graph_node(b->graph, id)->dtype = dtype_wide(node_dtype(b, like));
 	return id;
 }
 
@@ -62,8 +63,9 @@ Value gradient_member(Build *b, NodeId x, const AstExpr *expr)
 		const Backward *of = &b->backward.at[i];
 		if (of->y == NODE_NONE)
 			return value_error();
-		NodeId one = gradient_make(b, &(Gradient){of->y, x, NODE_NONE, expr->span, of->span,
-							  expr->args[0]->span});
+		NodeId one =
+			gradient_make(b, &(Gradient){NODE_GRADIENT, of->y, x, NODE_NONE, expr->span,
+						     of->span, expr->args[0]->span});
 		NodeId args[2] = {sum, one};
 		Span spans[2] = {expr->span, expr->span};
 		sum = sum == NODE_NONE

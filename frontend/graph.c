@@ -19,11 +19,12 @@ static const char *const kind_names[] = {
 	[NODE_GATHER] = "gather",	[NODE_RESHAPE] = "reshape", [NODE_UNIFORMS] = "uniforms",
 	[NODE_RANDOM] = "random",	[NODE_SCATTER] = "scatter", [NODE_CUMULATE] = "cumulate",
 	[NODE_SORT] = "sort",		[NODE_JOINED] = "joined",   [NODE_GRADIENT] = "gradient",
+	[NODE_TANGENT] = "tangent",
 };
 
 const char *node_kind_name(NodeKind kind)
 {
-	REQUIRE(kind <= NODE_GRADIENT);
+	REQUIRE(kind <= NODE_TANGENT);
 	return kind_names[kind];
 }
 

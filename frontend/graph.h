@@ -172,13 +172,21 @@ typedef enum NodeKind {
 	/* operand 0's gradient with respect to operand 1, in operand 1's shape; operand 2, of operand 0's
 	 * shape: the gradient with respect to operand 0, where that is not one number. It has no index map:
 	 * tensor/adjoint.c makes operations of it. */
-	NODE_GRADIENT
+	NODE_GRADIENT,
+	/* how operand 0 moves where operand 1 moves along operand 2, of its shape; the same otherwise */
+	NODE_TANGENT
 } NodeKind;
+
+/* Is it of operand 0, with respect to operand 1? */
+static inline bool node_kind_differentiates(NodeKind kind)
+{
+	return kind == NODE_GRADIENT || kind == NODE_TANGENT;
+}
 
 /* Does a kind of node have an index map? Leaves and gradients have none. */
 static inline bool node_kind_has_map(NodeKind kind)
 {
-	return kind >= NODE_POINTWISE && kind != NODE_GRADIENT;
+	return kind >= NODE_POINTWISE && !node_kind_differentiates(kind);
 }
 
 /* Does an element of the operand become so many neighbours in storage order, of a shape that is its
@@ -372,9 +380,11 @@ typedef struct Listing {
 } Listing;
 
 /* What has become of a gradient, and of those on its way: that of y in the direction c (NODE_NONE: y is one number) with
- * respect to x. Its shape is x's, or it is one number for all elements. */
+ * respect to x. Its shape is x's, or it is one number for all elements. Of a tangent: that of y where x moves along c, in y's
+ * shape. */
 typedef struct GradientMade {
 	NodeId y, c, x, gradient;
+	bool forward; /* a tangent */
 	Span span; /* SPAN_NONE: it is on the way */
 } GradientMade;
 

@@ -35,6 +35,7 @@ static void check_count(const Graph *graph, NodeId id)
 	case NODE_SCATTER: CHECK(id, node->nargs >= 2); break;
 	case NODE_SLICE: CHECK(id, node->nargs == 1 || node->nargs == 2); break;
 	case NODE_GRADIENT: CHECK(id, node->nargs == 2 || node->nargs == 3); break;
+	case NODE_TANGENT: CHECK(id, node->nargs == 3); break;
 	case NODE_SPEC: CHECK(id, node->nargs >= 1 && node->nargs <= OPERANDS_MOST); break;
 	case NODE_BLOCK:
 	case NODE_STACK: CHECK(id, node->nargs >= 1); break;

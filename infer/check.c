@@ -62,6 +62,18 @@ static void check_gradient(Checker *c)
 		check_fail(c, "its direction has another shape than what it is taken of");
 }
 
+/* It has the shape of what moves, and its direction that of what it is taken with respect to. */
+static void check_tangent(Checker *c)
+{
+	const Node *node = c->node;
+	if (c->proj)
+		check_fail(c, "a tangent has a projection");
+	check_same_shape(c, node->args[0], "what it is taken of");
+	if (!same_shape(c, node->args[1], node->args[2]))
+		check_fail(c,
+			   "its direction has another shape than what it is taken with respect to");
+}
+
 const char *check_node(Checker *c, NodeId id)
 {
 	c->id = id;
@@ -71,6 +83,8 @@ const char *check_node(Checker *c, NodeId id)
 	c->nbeyond = sizes_nbeyond(c->sizes);
 	if (c->node->kind == NODE_GRADIENT)
 		check_gradient(c);
+	else if (c->node->kind == NODE_TANGENT)
+		check_tangent(c);
 	else if (!is_leaf(c->node->kind))
 		check_operation(c);
 	else if (c->proj)

@@ -218,12 +218,13 @@ static void generate_gather(Solver *s, NodeId id)
 	s->rows[id][ROW_OUTPUT] = rest;
 }
 
-/* The shape of operand 1; a direction has that of operand 0. */
-static void generate_gradient(Solver *s, NodeId id)
+/* The shape of one operand, `like`; a direction has that of the other one. */
+static void generate_derivative(Solver *s, NodeId id, uint32_t like)
 {
-	memcpy(s->rows[id], arg_rows(s, id, 1), sizeof s->rows[id]);
+	memcpy(s->rows[id], arg_rows(s, id, like), sizeof s->rows[id]);
 	for (int k = 0; k < ROW_KINDS && s->graph->nodes.at[id].nargs > 2; k++)
-		rows_equal(s, id, 2, (RowKind)k, arg_rows(s, id, 2)[k], arg_rows(s, id, 0)[k]);
+		rows_equal(s, id, 2, (RowKind)k, arg_rows(s, id, 2)[k],
+			   arg_rows(s, id, 1 - like)[k]);
 }
 
 /* uniform(seed): the seed is one cell, the shape is that of the uses, or of the parameter that it
@@ -375,7 +376,8 @@ static void generate_node(Solver *s, NodeId id)
 		else
 			generate_gather(s, id);
 		break;
-	case NODE_GRADIENT: generate_gradient(s, id); break;
+	case NODE_GRADIENT: generate_derivative(s, id, 1); break;
+	case NODE_TANGENT: generate_derivative(s, id, 0); break;
 	case NODE_RANDOM: generate_random(s, id); break;
 	case NODE_UNIFORMS:
 	case NODE_RESHAPE: generate_reshape(s, id); break;

@@ -1,8 +1,9 @@
-/* Gradients as operations: reverse mode over the tensor program.
+/* Gradients as operations: reverse mode over the tensor program, and forward mode.
  *
  *   adjoint(y) = 1, or the direction that is given
  *   from y down, each node that has an adjoint and depends on some x gives to its operands
  *   a gradient with respect to x is x's adjoint, 0 where nothing was given
+ *   tangent(x) = the direction; from x up, each node that depends on x has a tangent
  *
  * All gradients of one tensor in one direction are made together, behind both, so that they read what the
  * tensor was computed from before later steps of a routine write it. Those that gradients are taken of in turn
@@ -13,8 +14,10 @@
 #include "tensor/adjoint.h"
 #include "tensor/passes.h"
 
-/* Gradients of y in the direction c (NODE_NONE: it is one number), and what each is taken with respect to. */
+/* Gradients of y in the direction c (NODE_NONE: it is one number), and what each is taken with respect to; or tangents of y
+ * where one x moves along c. */
 typedef struct Group {
+	NodeKind kind;
 	NodeId y, c, behind;
 	VEC(NodeId) of, to;
 	bool *path;
@@ -30,15 +33,25 @@ typedef struct Groups {
 
 static NodeId direction_of(const Node *node) { return node->nargs > 2 ? node->args[2] : NODE_NONE; }
 
+static bool is_of_group(const Group *group, const Node *node)
+{
+	return group->kind == node->kind && group->y == node->args[0] &&
+	       group->c == direction_of(node) &&
+	       (node->kind == NODE_GRADIENT || group->to.at[0] == node->args[1]);
+}
+
 static Group *group_of(Groups *groups, Arena *arena, const Node *node)
 {
 	NodeId c = direction_of(node);
 	for (size_t i = 0; i < groups->all.n; i++)
-		if (groups->all.at[i].y == node->args[0] && groups->all.at[i].c == c)
+		if (is_of_group(&groups->all.at[i], node))
 			return &groups->all.at[i];
 	bool after = c != NODE_NONE && c > node->args[0];
 	PUSH(arena, groups->all,
-	     ((Group){.y = node->args[0], .c = c, .behind = after ? c : node->args[0]}));
+	     ((Group){.kind = node->kind,
+		      .y = node->args[0],
+		      .c = c,
+		      .behind = after ? c : node->args[0]}));
 	return &groups->all.at[groups->all.n - 1];
 }
 
@@ -48,7 +61,8 @@ static void find_paths(const TensorProgram *program, Group *group)
 	gradient_paths(program->graph, program->scratch, group->y, group->to.at, group->to.n,
 		       &reached, &group->path);
 	for (NodeId id = 0; id <= group->y; id++)
-		group->later |= group->path[id] && tensor_node(program, id)->kind == NODE_GRADIENT;
+		group->later |=
+			group->path[id] && node_kind_differentiates(tensor_node(program, id)->kind);
 }
 
 static Groups groups_find(const TensorProgram *program)
@@ -57,7 +71,7 @@ static Groups groups_find(const TensorProgram *program)
 		.of = ARENA_ARRAY(program->scratch, uint32_t, program->graph->nodes.n + 1)};
 	for (NodeId id = 0; id < program->graph->nodes.n; id++) {
 		const Node *node = tensor_node(program, id);
-		if (node->kind != NODE_GRADIENT || !node->used)
+		if (!node_kind_differentiates(node->kind) || !node->used)
 			continue;
 		Group *group = group_of(&groups, program->scratch, node);
 		groups.of[id] = (uint32_t)(group - groups.all.at) + 1;
@@ -73,6 +87,10 @@ static Groups groups_find(const TensorProgram *program)
 
 static void start(Adjoint *a, const Group *group)
 {
+	if (a->forward) {
+		a->of[group->to.at[0]] = a->g->now[group->c];
+		return;
+	}
 	Dtype dtype = dtype_wide(tensor_node(a->g->program, group->y)->dtype);
 	a->id = group->y;
 	a->node = tensor_node(a->g->program, group->y);
@@ -87,7 +105,7 @@ static NodeId adjoint_of(Adjoint *a, NodeId id)
 	a->node = tensor_node(a->g->program, id);
 	if (a->of[id] == NODE_NONE)
 		a->of[id] = adjoint_number(a, 0, dtype_wide(a->node->dtype)).node;
-	adjoint_spread(a);
+	adjoint_spread(a, id);
 	return a->of[id];
 }
 
@@ -95,15 +113,19 @@ static NodeId adjoint_of(Adjoint *a, NodeId id)
 static void record(const Adjoint *a, const Group *group, const NodeId *made)
 {
 	const Rebuild *g = a->g;
-	GradientMade one = {.y = g->now[group->y], .c = rebuild_now(g, group->c)};
+	GradientMade one = {.y = g->now[group->y],
+			    .c = rebuild_now(g, group->c),
+			    .x = g->now[group->to.at[0]],
+			    .forward = a->forward};
 	for (NodeId id = 0; id <= group->y; id++) {
-		one.x = g->now[id];
+		*(a->forward ? &one.y : &one.x) = g->now[id];
 		one.gradient = a->of[id];
 		if (group->path[id] && one.gradient != NODE_NONE)
 			PUSH(g->program->arena, g->graph->gradients, one);
 	}
 	for (size_t i = 0; i < group->of.n; i++) {
 		const Node *of = tensor_node(g->program, group->of.at[i]);
+		one.y = g->now[group->y];
 		one.x = g->now[of->args[1]];
 		one.gradient = made[group->of.at[i]];
 		one.span = of->span;
@@ -118,18 +140,22 @@ static void make_group(Rebuild *g, const Group *group, NodeId *made)
 	Adjoint a = {.g = g,
 		     .of = ARENA_ARRAY(scratch, NodeId, n),
 		     .path = group->path,
+		     .forward = group->kind == NODE_TANGENT,
 		     .chosen = ARENA_ARRAY(scratch, bool, n)};
 	memset(a.of, 0xff, n * sizeof *a.of);
 	start(&a, group);
-	for (NodeId id = group->y + 1; id-- > 0;) {
+	for (NodeId i = 0; i <= group->y; i++) {
+		NodeId id = a.forward ? i : group->y - i;
 		a.id = id;
 		a.node = tensor_node(g->program, id);
 		a.proj = tensor_proj(g->program, id);
-		if (group->path[id] && a.of[id] != NODE_NONE && a.proj)
+		if (group->path[id] && a.proj && (a.of[id] == NODE_NONE) == a.forward)
 			adjoint_rule(&a);
+		if (a.forward && a.of[id] != NODE_NONE)
+			adjoint_spread(&a, id);
 	}
 	for (size_t i = 0; i < group->of.n; i++)
-		made[group->of.at[i]] = adjoint_of(&a, group->to.at[i]);
+		made[group->of.at[i]] = adjoint_of(&a, a.forward ? group->y : group->to.at[i]);
 	record(&a, group, made);
 }
 
@@ -168,9 +194,8 @@ static void recorded_now(const Rebuild *g, const Graph *old)
 	for (size_t i = 0; i < old->gradients.n; i++) {
 		const GradientMade *was = &old->gradients.at[i];
 		PUSH(g->program->arena, g->graph->gradients,
-		     ((GradientMade){g->now[was->y],
-				     rebuild_now(g, was->c), g->now[was->x],
-				     g->now[was->gradient], was->span}));
+		     ((GradientMade){g->now[was->y], rebuild_now(g, was->c), g->now[was->x],
+				     g->now[was->gradient], was->forward, was->span}));
 	}
 }
 
@@ -205,7 +230,7 @@ static bool make_gradients(TensorProgram *program)
 static bool has_gradients(const Graph *graph)
 {
 	for (NodeId id = 0; id < graph->nodes.n; id++)
-		if (graph->nodes.at[id].kind == NODE_GRADIENT && graph->nodes.at[id].used)
+		if (node_kind_differentiates(graph->nodes.at[id].kind) && graph->nodes.at[id].used)
 			return true;
 	return false;
 }

@@ -1,8 +1,13 @@
-/* Gradients as operations, private to tensor/.
+/* Gradients and tangents as operations, private to tensor/.
  *
  *   adjoint of a node   the gradient of y with respect to it, in its shape: the sum of what its readers give
  *   what a reader gives its own adjoint under the reader's projection with the slots of result and operand
  *                       exchanged, times the derivative of the reader's operation
+ *   tangent of a node   how it moves where x does, in its shape: the sum of what its operands give
+ *   what it is given    by an operand: the operand's tangent under its own projection, times the same derivative
+ *
+ * So a rule is written once: of operand `arg`, adjoint_given() is what is there, and adjoint_give() takes what it makes of it, at
+ * each point, to where it goes.
  */
 #ifndef TSR_TENSOR_ADJOINT_H
 #define TSR_TENSOR_ADJOINT_H
@@ -14,6 +19,7 @@
  * those in `of`. */
 typedef struct Adjoint {
 	Rebuild *g;
+	bool forward; /* tangents stand for adjoints */
 	/* by node: its adjoint so far, a new number, of the node's shape or one number for all elements; NODE_NONE:
 	 * nothing was given yet */
 	NodeId *of;
@@ -43,10 +49,10 @@ typedef struct Space {
 Read adjoint_number(const Adjoint *a, double number, Dtype dtype);
 /* Is it that number, whatever the point? */
 bool adjoint_is_number(const Adjoint *a, Read read, double number);
-/* What the reader reads as operand `arg`, what it makes, and its adjoint. Requires: one piece. */
+/* What the reader reads as operand `arg`, what it makes, and its adjoint, or the operand's tangent. Requires: one piece. */
 Read adjoint_operand(const Adjoint *a, uint32_t arg);
 Read adjoint_result(const Adjoint *a);
-Read adjoint_given(const Adjoint *a);
+Read adjoint_given(const Adjoint *a, uint32_t arg);
 Space adjoint_result_space(const Adjoint *a);
 /* All iterators of the first piece, the reduced ones too, in the order in which operand 0 has them. */
 Space adjoint_whole_space(const Adjoint *a);
@@ -58,15 +64,17 @@ Read adjoint_place(const Adjoint *a);
  * piece. Requires: OPERANDS_MOST operands at most. */
 NodeId adjoint_node(const Adjoint *a, const Node *like, const Shape *shape, const Access *result,
 		    const Read *args, uint32_t nargs);
-/* Operand `arg` is given that at each point, which is added up where several points read one element.
- * Requires: one piece. */
+/* Operand `arg` is given that at each point, which is added up where several points read one element; of tangents the
+ * reader is, where several points write one. Requires: one piece. */
 void adjoint_give(const Adjoint *a, uint32_t arg, Read read);
-/* The reader's adjoint in the reader's shape, also where one number stood for all of it. */
-void adjoint_spread(const Adjoint *a);
+/* A node's adjoint in its shape, also where one number stood for all of it. */
+void adjoint_spread(const Adjoint *a, NodeId id);
 /* A tensor of a shape whose elements are all one number, a node of a new number. */
 NodeId adjoint_fill(const Adjoint *a, const Shape *shape, NodeId number);
-/* Operand `arg` is given a node of a new number. Requires: the node has the operand's shape, or is one number. */
+/* Operand `arg`, or the reader, is given a node of a new number. Requires: the node has its shape, or is one number. */
 void adjoint_add(const Adjoint *a, uint32_t arg, NodeId node);
+/* The reader's operation again, of what is given for operand 0: tangents of what moves elements. */
+void adjoint_again(const Adjoint *a);
 /* Operand `arg` is given the product of these under the exchanged projection: the reader's adjoint and its other
  * operands, or the adjoint alone. Requires: without `others`, an operation that copies or adds up one operand. */
 void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others);

@@ -19,7 +19,30 @@ static Proj *make_proj(const Adjoint *a, const Shape *shape, const PieceAccesses
 
 static Sym name_of(const Adjoint *a, const Node *node)
 {
-	return node->name ? sym_printf(a->g->graph->symbols, "grad_%s", node->name) : NULL;
+	const char *format = a->forward ? "jvp_%s" : "grad_%s";
+	return node->name ? sym_printf(a->g->graph->symbols, format, node->name) : NULL;
+}
+
+/* What is there of operand `arg`, and what is given: a node's adjoint or tangent. */
+static NodeId from_node(const Adjoint *a, uint32_t arg)
+{
+	return a->forward ? a->node->args[arg] : a->id;
+}
+
+static NodeId to_node(const Adjoint *a, uint32_t arg)
+{
+	return a->forward ? a->id : a->node->args[arg];
+}
+
+/* Which element of it belongs to a point. */
+static const Access *from_access(const Adjoint *a, const Piece *piece, uint32_t arg)
+{
+	return a->forward ? &piece->args[arg] : &piece->result;
+}
+
+static const Access *to_access(const Adjoint *a, const Piece *piece, uint32_t arg)
+{
+	return a->forward ? &piece->result : &piece->args[arg];
 }
 
 /* What is like the reader, and no assignment. */
@@ -106,9 +129,9 @@ Read adjoint_result(const Adjoint *a)
 	return (Read){a->g->now[a->id], &a->proj->pieces[0].result};
 }
 
-Read adjoint_given(const Adjoint *a)
+Read adjoint_given(const Adjoint *a, uint32_t arg)
 {
-	Read given = {a->of[a->id], &a->proj->pieces[0].result};
+	Read given = {a->of[from_node(a, arg)], from_access(a, &a->proj->pieces[0], arg)};
 	if (is_uniform(a, given.node))
 		given.access = no_axes(a);
 	return given;
@@ -256,7 +279,7 @@ NodeId adjoint_fill(const Adjoint *a, const Shape *shape, NodeId number)
 
 void adjoint_add(const Adjoint *a, uint32_t arg, NodeId node)
 {
-	NodeId to = a->node->args[arg], *sum = &a->of[to];
+	NodeId to = to_node(a, arg), *sum = &a->of[to];
 	const Node *operand = tensor_node(a->g->program, to);
 	const Shape *shape = tensor_shape(a->g->program, to);
 	Dtype dtype = dtype_wide(operand->dtype);
@@ -271,25 +294,26 @@ void adjoint_add(const Adjoint *a, uint32_t arg, NodeId node)
 	*sum = over_shape(a, add, shape, (NodeId[]){*sum, node}, 2);
 }
 
-void adjoint_spread(const Adjoint *a)
+void adjoint_spread(const Adjoint *a, NodeId id)
 {
-	NodeId *given = &a->of[a->id];
-	const Shape *shape = tensor_shape(a->g->program, a->id);
+	NodeId *given = &a->of[id];
+	const Shape *shape = tensor_shape(a->g->program, id);
 	if (is_uniform(a, *given) && shape_naxes(shape) > 0)
 		*given = adjoint_fill(a, shape, *given);
 }
 
-/* Is each iterator in what the operand reads, in `read` (NULL: nothing), or, with `others`, in what another operand reads: is
- * what is given once a point counted as often as there are points? */
+/* Is each iterator in what is given, in `read` (NULL: nothing), or, with `others`, in what another operand reads: is what is
+ * given once a point counted as often as there are points? */
 static bool counts_points(const Adjoint *a, uint32_t arg, bool others, const Access *read)
 {
 	for (uint32_t p = 0; p < a->proj->npieces; p++) {
 		const Piece *piece = &a->proj->pieces[p];
 		for (uint32_t i = 0; piece->args[arg].present && i < piece->niters; i++) {
-			bool there = access_mentions(&piece->args[arg], piece->iters[i]) ||
+			bool there = access_mentions(to_access(a, piece, arg), piece->iters[i]) ||
 				     (read && access_mentions(read, piece->iters[i]));
 			for (uint32_t k = 0; others && k < a->node->nargs; k++)
-				there |= access_mentions(&piece->args[k], piece->iters[i]);
+				there |= k != arg &&
+					 access_mentions(&piece->args[k], piece->iters[i]);
 			if (!there)
 				return false;
 		}
@@ -302,14 +326,14 @@ static Node sum_node(const Adjoint *a, uint32_t arg, Op op, Dtype dtype)
 {
 	Node node = plain_node(a, NODE_SPEC, op, dtype);
 	node.reduce = OP_ADD;
-	node.name = name_of(a, tensor_node(a->g->program, a->node->args[arg]));
+	node.name = name_of(a, tensor_node(a->g->program, to_node(a, arg)));
 	return node;
 }
 
 void adjoint_give(const Adjoint *a, uint32_t arg, Read read)
 {
-	const Access *to = &a->proj->pieces[0].args[arg];
-	const Shape *shape = tensor_shape(a->g->program, a->node->args[arg]);
+	const Access *to = to_access(a, &a->proj->pieces[0], arg);
+	const Shape *shape = tensor_shape(a->g->program, to_node(a, arg));
 	Space result = adjoint_result_space(a);
 	if (!counts_points(a, arg, false, read.access))
 		read = adjoint_apply(a, &result, OP_ID, &read, 1);
@@ -320,15 +344,16 @@ void adjoint_give(const Adjoint *a, uint32_t arg, Read read)
 	adjoint_add(a, arg, same ? read.node : adjoint_node(a, &sum, shape, to, &read, 1));
 }
 
-/* The adjoint, which is left out of a product where it is 1, and the other operands. */
+/* What is there, which is left out of a product where it is 1, and the other operands. */
 static uint32_t exchanged_args(const Adjoint *a, uint32_t arg, bool others, NodeId *ids,
 			       uint32_t *from)
 {
 	uint32_t n = 0;
-	bool one = adjoint_is_number(a, adjoint_given(a), 1) && counts_points(a, arg, others, NULL);
+	bool one = adjoint_is_number(a, adjoint_given(a, arg), 1) &&
+		   counts_points(a, arg, others, NULL);
 	if (!others || !one || a->node->nargs == 1) {
 		from[n] = UINT32_MAX;
-		ids[n++] = a->of[a->id];
+		ids[n++] = a->of[from_node(a, arg)];
 	}
 	for (uint32_t i = 0; others && i < a->node->nargs; i++)
 		if (i != arg) {
@@ -343,7 +368,7 @@ static PieceAccesses *exchanged_pieces(const Adjoint *a, uint32_t arg, const uin
 			     uint32_t *npieces)
 {
 	Arena *arena = arena_of(a);
-	bool uniform = is_uniform(a, a->of[a->id]);
+	bool uniform = is_uniform(a, a->of[from_node(a, arg)]);
 	PieceAccesses *pieces = ARENA_ARRAY(arena, PieceAccesses, a->proj->npieces + 1);
 	*npieces = 0;
 	for (uint32_t p = 0; p < a->proj->npieces; p++) {
@@ -354,8 +379,8 @@ static PieceAccesses *exchanged_pieces(const Adjoint *a, uint32_t arg, const uin
 		for (uint32_t i = 0; i < nargs; i++)
 			args[i] = from[i] != UINT32_MAX ? &piece->args[from[i]]
 				  : uniform		? no_axes(a)
-							: &piece->result;
-		pieces[(*npieces)++] = (PieceAccesses){&piece->args[arg], args};
+							: from_access(a, piece, arg);
+		pieces[(*npieces)++] = (PieceAccesses){to_access(a, piece, arg), args};
 	}
 	return pieces;
 }
@@ -364,17 +389,29 @@ void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others)
 {
 	NodeId ids[OPERANDS_MOST];
 	uint32_t from[OPERANDS_MOST], npieces;
-	const Shape *shape = tensor_shape(a->g->program, a->node->args[arg]);
+	const Shape *shape = tensor_shape(a->g->program, to_node(a, arg));
 	if (!counts_points(a, arg, others, NULL))
-		adjoint_spread(a);
+		adjoint_spread(a, from_node(a, arg));
 	uint32_t nargs = exchanged_args(a, arg, others, ids, from);
 	const PieceAccesses *pieces = exchanged_pieces(a, arg, from, nargs, &npieces);
 	Node node = sum_node(a, arg, nargs > 1 ? OP_MUL : OP_ID,
-			     graph_node(a->g->graph, a->of[a->id])->dtype);
+			     graph_node(a->g->graph, a->of[from_node(a, arg)])->dtype);
 	if (npieces > 1 && nargs == 1)
 		node.kind = NODE_BLOCK;
 	Proj *proj = make_proj(a, shape, pieces, npieces, nargs);
 	bool uniform = nargs == 1 && is_uniform(a, ids[0]) && from[0] == UINT32_MAX &&
 		       proj->injective && proj->surjective;
 	adjoint_add(a, arg, uniform ? ids[0] : add_node(a, node, shape, proj, ids, nargs));
+}
+
+void adjoint_again(const Adjoint *a)
+{
+	Node node = rebuild_renumbered(a->g, a->id);
+	node.args[0] = a->of[a->node->args[0]];
+	node.dtype = graph_node(a->g->graph, node.args[0])->dtype;
+	node.name = name_of(a, a->node);
+	node.packs = node.like = node.target = NODE_NONE;
+	adjoint_add(a, 0,
+		    add_node(a, node, tensor_shape(a->g->program, a->id), (Proj *)a->proj,
+			     node.args, node.nargs));
 }

@@ -10,6 +10,19 @@ static bool counts(const Adjoint *a, uint32_t arg)
 
 /* ---- reductions by other than sums ---- */
 
+/* What is given, at each point of the operation; of a tangent that a window reads outside of its tensor 0. */
+static Read given_at_points(const Adjoint *a, const Space *whole)
+{
+	Read given = adjoint_given(a, 0);
+	Node window = *a->node;
+	window.name = NULL;
+	window.reduce = OP_ADD;
+	if (a->forward)
+		given = (Read){adjoint_node(a, &window, &whole->shape, whole->own, &given, 1),
+			       whole->own};
+	return given;
+}
+
 /* The greatest or least: all of it to the first element that is it, in the order of the projection.
  *
  *   place = of each element that is read       first = least place of those equal to the result
@@ -31,9 +44,8 @@ static void give_extreme(const Adjoint *a)
 		      result.own};
 	Read is_first = adjoint_apply(a, &whole, OP_EQ, (Read[]){first, place}, 2);
 	Read zero = adjoint_number(a, 0, dtype_wide(a->node->dtype));
-	adjoint_give(
-		a, 0,
-		adjoint_apply(a, &whole, OP_WHERE, (Read[]){is_first, adjoint_given(a), zero}, 3));
+	Read given = given_at_points(a, &whole);
+	adjoint_give(a, 0, adjoint_apply(a, &whole, OP_WHERE, (Read[]){is_first, given, zero}, 3));
 }
 
 /* A product: the product of the others, where one or several may be 0.
@@ -62,7 +74,8 @@ static void give_product(const Adjoint *a)
 	Read to_others = adjoint_apply(a, &result, OP_WHERE, (Read[]){none, rest, zero}, 3);
 	Read others = adjoint_apply(a, &whole, OP_DIV, (Read[]){to_others, factor}, 2);
 	Read each = adjoint_apply(a, &whole, OP_WHERE, (Read[]){is_zero, to_zero, others}, 3);
-	adjoint_give(a, 0, adjoint_apply(a, &whole, OP_MUL, (Read[]){adjoint_given(a), each}, 2));
+	Read given = given_at_points(a, &whole);
+	adjoint_give(a, 0, adjoint_apply(a, &whole, OP_MUL, (Read[]){given, each}, 2));
 }
 
 /* ---- places that integers hold ---- */
@@ -75,7 +88,7 @@ static void give_scattered(const Adjoint *a, const Access *to, const Read *place
 {
 	Read args[OPERANDS_MOST];
 	Node scatter = *a->node;
-	args[0] = adjoint_given(a);
+	args[0] = adjoint_given(a, 0);
 	for (uint32_t i = 0; i < nplaces; i++)
 		args[i + 1] = places[i];
 	scatter.kind = NODE_SCATTER;
@@ -99,22 +112,29 @@ static void give_gathered_from(const Adjoint *a)
 	give_scattered(a, &a->proj->pieces[0].args[0], places, a->node->nargs - 1, a->node->mode);
 }
 
+/* What is read at places, operands from 1 on. */
+static NodeId gathered(const Adjoint *a, const Space *space, const Read *args, uint32_t nargs)
+{
+	Node gather = *a->node;
+	gather.kind = NODE_GATHER;
+	gather.op = gather.reduce = OP_NONE;
+	gather.dtype = graph_node(a->g->graph, args[0].node)->dtype;
+	gather.spec = NULL;
+	gather.along = (Along){0};
+	gather.size_expr = NULL;
+	gather.name = NULL;
+	return adjoint_node(a, &gather, &space->shape, space->own, args, nargs);
+}
+
 /* What was added up at places is read there. */
 static void give_scattered_from(const Adjoint *a)
 {
 	Read args[OPERANDS_MOST];
 	Space whole = adjoint_whole_space(a);
-	Node gather = *a->node;
-	args[0] = adjoint_given(a);
+	args[0] = adjoint_given(a, 0);
 	for (uint32_t i = 1; i < a->node->nargs; i++)
 		args[i] = adjoint_operand(a, i);
-	gather.kind = NODE_GATHER;
-	gather.reduce = OP_NONE;
-	gather.dtype = given_dtype(a);
-	gather.spec = NULL;
-	adjoint_give(a, 0,
-		     (Read){adjoint_node(a, &gather, &whole.shape, whole.own, args, a->node->nargs),
-			    whole.own});
+	adjoint_give(a, 0, (Read){gathered(a, &whole, args, a->node->nargs), whole.own});
 }
 
 /* ---- along an axis ---- */
@@ -123,7 +143,7 @@ static void give_scattered_from(const Adjoint *a)
 static void give_cumulated(const Adjoint *a)
 {
 	Node back = *a->node;
-	Read given = adjoint_given(a);
+	Read given = adjoint_given(a, 0);
 	back.along.reverse = !back.along.reverse;
 	back.dtype = given_dtype(a);
 	back.spec = NULL;
@@ -150,12 +170,12 @@ static Access at_places(const Adjoint *a, IterId line)
 	return access;
 }
 
-/* Sorted elements: back to the places that they come from. */
+/* Sorted elements: back to the places that they come from, or from there. */
 static void give_sorted(const Adjoint *a)
 {
 	IterId line = proj_along(a->proj).from;
 	Node places = *a->node;
-	Read x = adjoint_operand(a, 0), given = adjoint_given(a);
+	Read x = adjoint_operand(a, 0), given = adjoint_given(a, 0);
 	if (line == UINT32_MAX) {
 		adjoint_give(a, 0, given);
 		return;
@@ -167,7 +187,10 @@ static void give_sorted(const Adjoint *a)
 	Space result = adjoint_result_space(a);
 	Read ids = {adjoint_node(a, &places, &result.shape, result.own, &x, 1), result.own};
 	Access to = at_places(a, line);
-	give_scattered(a, &to, &ids, 1, INDEX_CLAMPED);
+	if (a->forward)
+		adjoint_add(a, 0, gathered(a, &result, (Read[]){{given.node, &to}, ids}, 2));
+	else
+		give_scattered(a, &to, &ids, 1, INDEX_CLAMPED);
 }
 
 /* ---- all kinds ---- */
@@ -219,20 +242,38 @@ static bool takes_uniform(NodeKind kind)
 /* What a side of `where` is made of counts there alone. */
 static void mark_chosen(const Adjoint *a)
 {
-	bool chosen =
-		a->chosen[a->id] || (a->node->kind == NODE_POINTWISE && a->node->op == OP_WHERE);
+	bool chosen = !a->forward && (a->chosen[a->id] ||
+				      (a->node->kind == NODE_POINTWISE && a->node->op == OP_WHERE));
 	for (uint32_t i = 0; i < a->node->nargs; i++)
 		a->chosen[a->node->args[i]] |= chosen;
+}
+
+/* Has it one operand besides places, which it moves or adds up elements of? */
+static bool moves_elements(const Node *node)
+{
+	switch (node->kind) {
+	case NODE_GATHER:
+	case NODE_SCATTER:
+	case NODE_CUMULATE:
+	case NODE_RESHAPE:
+	case NODE_JOINED: return true;
+	case NODE_SLICE: return node->nargs > 1;
+	default: return false;
+	}
 }
 
 void adjoint_rule(const Adjoint *a)
 {
 	mark_chosen(a);
-	if (!takes_uniform(a->node->kind))
-		adjoint_spread(a);
+	if (!a->forward && !takes_uniform(a->node->kind))
+		adjoint_spread(a, a->id);
+	if (a->forward && moves_elements(a->node)) {
+		adjoint_again(a);
+		return;
+	}
 	switch (a->node->kind) {
 	case NODE_POINTWISE: adjoint_of_elementwise(a); break;
-	case NODE_CAST: adjoint_give(a, 0, adjoint_given(a)); break;
+	case NODE_CAST: adjoint_give(a, 0, adjoint_given(a, 0)); break;
 	case NODE_COMPOSE: give_exchanged(a, true); break;
 	case NODE_SPEC: give_spec(a); break;
 	case NODE_TRANSPOSE:

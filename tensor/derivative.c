@@ -139,7 +139,8 @@ static Read read_of(const Adjoint *a, Value value)
 				 : adjoint_number(a, value.number, dtype_wide(a->node->dtype));
 }
 
-static Value evaluate(const Adjoint *a, const Space *space, const Formula *formula)
+static Value evaluate(const Adjoint *a, const Space *space, const Derivative *of,
+		      const Formula *formula)
 {
 	Value args[3], value;
 	Read reads[3];
@@ -148,11 +149,11 @@ static Value evaluate(const Adjoint *a, const Space *space, const Formula *formu
 	case FORMULA_NUMBER: return number_value(formula->number);
 	case FORMULA_OPERAND: return read_value(a, adjoint_operand(a, formula->operand));
 	case FORMULA_RESULT: return read_value(a, adjoint_result(a));
-	case FORMULA_GIVEN: return read_value(a, adjoint_given(a));
+	case FORMULA_GIVEN: return read_value(a, adjoint_given(a, of->operand));
 	case FORMULA_OP: break;
 	}
 	for (; n < (uint32_t)op_arity(formula->op); n++) /* falls: the formula is a tree */
-		args[n] = evaluate(a, space, formula->args[n]);
+		args[n] = evaluate(a, space, of, formula->args[n]);
 	if (simplified(formula->op, args, n, &value))
 		return value;
 	for (uint32_t i = 0; i < n; i++)
@@ -176,20 +177,21 @@ static bool keeps_zero(const Formula *formula)
 }
 
 /* What the operand is given: exactly 0 where `where` takes another side. */
-static Read given(const Adjoint *a, const Space *space, const Formula *formula)
+static Read given(const Adjoint *a, const Space *space, const Derivative *of)
 {
-	Read value = read_of(a, evaluate(a, space, formula));
-	if (!a->chosen[a->id] || keeps_zero(formula))
+	Read value = read_of(a, evaluate(a, space, of, of->formula));
+	if (!a->chosen[a->id] || keeps_zero(of->formula))
 		return value;
 	Read nothing = adjoint_number(a, 0, dtype_wide(a->node->dtype));
-	Read none = adjoint_apply(a, space, OP_EQ, (Read[]){adjoint_given(a), nothing}, 2);
+	Read none =
+		adjoint_apply(a, space, OP_EQ, (Read[]){adjoint_given(a, of->operand), nothing}, 2);
 	return adjoint_apply(a, space, OP_WHERE, (Read[]){none, nothing, value}, 3);
 }
 
 /* Is it a product of the adjoint with another operand, which is broadcast: a contraction? */
 static bool is_contraction(const Adjoint *a, uint32_t arg)
 {
-	return a->node->op == OP_MUL && !a->chosen[a->id] &&
+	return a->node->op == OP_MUL && !a->forward && !a->chosen[a->id] &&
 	       !proj_is_identity(&a->proj->pieces[0], arg);
 }
 
@@ -203,7 +205,6 @@ void adjoint_of_elementwise(const Adjoint *a)
 		if (is_contraction(a, arg))
 			adjoint_exchange(a, arg, true);
 		else
-			adjoint_give(a, arg,
-				     given(a, &space, derivative_of(a->node->op, arg)->formula));
+			adjoint_give(a, arg, given(a, &space, derivative_of(a->node->op, arg)));
 	}
 }

@@ -88,19 +88,23 @@ static void free_given(const Differences *check)
 
 static bool is_like(const GradientMade *a, const GradientMade *b)
 {
-	return a->y == b->y && a->c == b->c;
+	return a->forward == b->forward && a->c == b->c &&
+	       (a->forward ? a->x == b->x : a->y == b->y);
 }
+
+/* Of those that were made together, what each is of: what it is taken with respect to, or what moves. */
+static NodeId moves_at(const GradientMade *of) { return of->forward ? of->y : of->x; }
 
 static void note_readers(const Differences *check, const GradientMade *of)
 {
 	for (NodeId id = 0; id <= of->y; id++) {
 		const Node *node = graph_node(check->graph, id);
-		bool on_way = false, reads = false;
+		bool on_way = false, reads = of->forward && id == of->y;
 		for (size_t i = 0; i < check->graph->gradients.n; i++)
 			on_way |= is_like(&check->graph->gradients.at[i], of) &&
-				  check->graph->gradients.at[i].x == id;
+				  moves_at(&check->graph->gradients.at[i]) == id;
 		for (uint32_t i = 0; i < node->nargs; i++)
-			reads |= node->args[i] == of->x;
+			reads |= !of->forward && node->args[i] == of->x;
 		if (reads && on_way)
 			diag_note(check->task->diags, node->span,
 				  "it is what comes through this %s that is wrong",
@@ -108,13 +112,14 @@ static void note_readers(const Differences *check, const GradientMade *of)
 	}
 }
 
-/* The first that is wrong, from y on. */
+/* The first that is wrong, from y on, or from x on. */
 static void blame(const Differences *check, const GradientMade *wrong)
 {
 	const GradientMade *first = NULL;
 	for (size_t i = 0; i < check->graph->gradients.n; i++) {
 		const GradientMade *of = &check->graph->gradients.at[i];
-		if (is_like(of, wrong) && (!first || of->x > first->x) &&
+		if (is_like(of, wrong) &&
+		    (!first || (of->forward ? of->y < first->y : of->x > first->x)) &&
 		    slope_look_at(check, of).verdict == WRONG)
 			first = of;
 	}
@@ -139,8 +144,8 @@ static void report(const Differences *check, const GradientMade *of, const Found
 {
 	FILE *out = check->task->report;
 	const char *name = name_of(check, of->x);
-	fprintf(out, "%s: gradient of %s with respect to %s: %s, %lld directions", check->head,
-		name_of(check, of->y), name,
+	fprintf(out, "%s: %s of %s with respect to %s: %s, %lld directions", check->head,
+		of->forward ? "tangent" : "gradient", name_of(check, of->y), name,
 		found->verdict == WRONG		  ? "DIFFERS"
 		: found->looked == found->unknown ? "nothing is compared"
 						  : "agrees",
@@ -154,8 +159,9 @@ static void report(const Differences *check, const GradientMade *of, const Found
 		return;
 	*said = true;
 	diag(check->task->diags, E0527, of->span,
-	     "element %lld of this gradient with respect to %s is %.9Lg, and differences are %.9Lg",
-	     (long long)found->element, name, found->slopes.by_gradient, found->slopes.of);
+	     "element %lld of this %s with respect to %s is %.9Lg, and differences are %.9Lg",
+	     (long long)found->element, of->forward ? "tangent" : "gradient", name,
+	     found->slopes.by_gradient, found->slopes.of);
 	blame(check, of);
 }
 
@@ -168,7 +174,7 @@ static bool is_of(const Differences *check, const GradientMade *of)
 	for (uint32_t i = 0; i < r->norder && of->span.end; i++)
 		is |= r->order[i] == of->gradient;
 	for (const GradientMade *other = check->graph->gradients.at; is && other < of; other++)
-		is = !other->span.end || !is_like(other, of) || other->x != of->x;
+		is = !other->span.end || !is_like(other, of) || moves_at(other) != moves_at(of);
 	return is;
 }
 
@@ -181,9 +187,9 @@ static RefResult *run_base(const Differences *check, const GradientMade *of)
 	for (size_t i = 0; i < graph->gradients.n; i++)
 		if (is_like(&graph->gradients.at[i], of)) {
 			wanted[part.nwanted++] = graph->gradients.at[i].gradient;
-			wanted[part.nwanted++] = graph->gradients.at[i].x;
+			wanted[part.nwanted++] = moves_at(&graph->gradients.at[i]);
 		}
-	wanted[part.nwanted++] = of->y;
+	wanted[part.nwanted++] = of->forward ? of->x : of->y;
 	if (of->c != NODE_NONE)
 		wanted[part.nwanted++] = of->c;
 	part.given = check->given;

@@ -2,6 +2,7 @@
  *
  *   f(h)   = sum(c .* y) where x + h*t stands for x, a direction t of -1, 0 and 1, all else as it was
  *   slope  = (f(h) - f(-h)) / 2h            expected: sum(gradient .* t)
+ *   a tangent: x moves along what it is taken along, and c is -1, 0 and 1
  *   a kink : slope and bend (f(h) + f(-h) - 2 f(0)) / h do not go on as those of a smooth function do at h / 2
  *
  * All floats are computed as if they were f64, exactly but for the last places of long double, so steps are small and
@@ -24,7 +25,7 @@ enum { ALONE_MOST = 8, WHOLE_TIMES = 2, RUNS = 5 };
 
 typedef struct Direction {
 	const GradientMade *of;
-	int64_t from, to; /* elements of x that move */
+	int64_t from, to; /* elements of x that move; of a tangent, of y that count */
 	uint64_t seed;
 } Direction;
 
@@ -40,12 +41,29 @@ static int sign_of(const Direction *d, int64_t at)
 	return d->to - d->from == 1 || XXH64(key, sizeof key, 0) % 2 ? 1 : -1;
 }
 
-static long double sum_along(const RefTensor *c, const RefTensor *y)
+static long double held_at(const RefTensor *tensor, int64_t i)
 {
+	return tensor->elements[tensor->n == 1 ? 0 : i].x;
+}
+
+static long double sum_along(const Differences *check, const Direction *d, const RefTensor *y)
+{
+	const RefTensor *c = d->of->c == NODE_NONE ? NULL : slope_held(check, d->of->c);
 	long double sum = 0;
-	for (int64_t i = 0; i < y->n; i++)
-		sum += (c ? c->elements[c->n == 1 ? 0 : i].x : 1) * y->elements[i].x;
+	if (d->of->forward)
+		for (int64_t i = d->from; i < d->to; i++)
+			sum += sign_of(d, i) * y->elements[i].x;
+	for (int64_t i = 0; i < y->n && !d->of->forward; i++)
+		sum += (c ? held_at(c, i) : 1) * y->elements[i].x;
 	return sum;
+}
+
+/* How far an element of x moves where the step is 1. */
+static long double step_of(const Differences *check, const Direction *d, int64_t i)
+{
+	if (d->of->forward)
+		return held_at(slope_held(check, d->of->c), i);
+	return i < d->from || i >= d->to ? 0 : sign_of(d, i);
 }
 
 /* What is held where x moves: without elements where it is to be computed again. */
@@ -76,8 +94,8 @@ static long double moved(const Differences *check, const Direction *d, long doub
 	own.elements = held_alloc((size_t)x->n + 1, sizeof *own.elements);
 	REQUIRE(own.elements);
 	memcpy(own.elements, x->elements, (size_t)x->n * sizeof *x->elements);
-	for (int64_t i = d->from; i < d->to; i++)
-		own.elements[i].x += h * sign_of(d, i);
+	for (int64_t i = 0; i < x->n; i++)
+		own.elements[i].x += h * step_of(check, d, i);
 	given[d->of->x] = own;
 	part.given = given;
 	part.last = NODE_NONE;
@@ -87,8 +105,7 @@ static long double moved(const Differences *check, const Direction *d, long doub
 	y = given[d->of->y].elements ? &given[d->of->y]
 	    : result->nodes	     ? &result->nodes[d->of->y]
 				     : NULL;
-	long double sum =
-		!y ? NAN : sum_along(d->of->c == NODE_NONE ? NULL : slope_held(check, d->of->c), y);
+	long double sum = !y ? NAN : sum_along(check, d, y);
 	reference_free(result);
 	held_free(own.elements);
 	held_free(given);
@@ -102,7 +119,7 @@ static long double expected(const Differences *check, const Direction *d, long d
 	long double sum = 0;
 	*size = 0;
 	for (int64_t i = d->from; i < d->to; i++) {
-		long double element = gradient->elements[gradient->n == 1 ? 0 : i].x;
+		long double element = held_at(gradient, i);
 		sum += sign_of(d, i) * element;
 		*size += fabsl(element);
 	}
@@ -168,7 +185,8 @@ static bool look_along(const Differences *check, const Direction *d, Found *foun
 Found slope_look_at(const Differences *check, const GradientMade *of)
 {
 	Found found = {.verdict = AGREES};
-	const RefTensor *x = slope_held(check, of->x), *gradient = slope_held(check, of->gradient);
+	const RefTensor *x = slope_held(check, of->forward ? of->y : of->x),
+			*gradient = slope_held(check, of->gradient);
 	int64_t alone = GRADIENT_STEPS / RUNS / (check->base->steps + 1);
 	if (!x->elements || !gradient->elements || x->n == 0)
 		return found;

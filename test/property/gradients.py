@@ -55,6 +55,10 @@ def program(seed):
         outputs += ["output e_%s = grad(again, %s)" % (name, name) for name in d.random.sample(to, min(len(to), 2))]
     if d.chance(0.3):
         outputs.append("output v = vjp(%s, %s, tanh(%s))" % (made, d.pick(*to, made), made))
+    for name in d.random.sample(to, min(len(to), 2)) if d.chance(0.5) else []:
+        outputs.append("output t_%s = jvp(%s, %s, cos(%s))" % (name, made, name, name))
+        if d.chance(SECOND):
+            outputs.append("output tt_%s = %s" % (name, d.pick("grad(total(t_%s), %s)", "jvp(t_%s, %s, 1)") % (name, name)))
     total = 'fn total(x) = sum("%s => ", x)' % axes.text()
     return "\n".join(["dim %s" % dim for dim in sorted(d.dims)] + [total] + d.lines + outputs) + "\n"
 

@@ -1,5 +1,5 @@
 """gradients.py TSRC [PATTERN]: gradients of every kind of operation. Each program below has an output `y`, one number, and gets an
-output `d_NAME` for each of its inputs of floats, grad(y, NAME). --check-grad holds them against differences in the reference, and
+output `d_NAME` for each of its inputs of floats, grad(y, NAME), and `t_NAME`, jvp(y, NAME, cos(NAME)). --check-grad holds them against differences in the reference, and
 one program of all of them is held against the reference as loops and back ends have it (--verify=run). At kinks, what compiled
 code gives is what KINKS says."""
 import fnmatch
@@ -127,12 +127,13 @@ def declared(inputs, statements):
 def lines_of(inputs, statements):
     """Declarations, and statements with the gradients."""
     floats = declared(inputs, statements)[1]
-    return ["input " + one.strip() for one in inputs.split(";")] + statements.split("\n") + ["output d_%s = grad(y, %s)" % (x, x) for x in floats]
+    return ["input " + one.strip() for one in inputs.split(";")] + statements.split("\n") + [
+        text % ((x,) * text.count("%s")) for x in floats for text in ("output d_%s = grad(y, %s)", "output t_%s = jvp(y, %s, cos(%s))")]
 
 
 def renamed(lines, names, suffix):
     """The same program with other names, but in specifications."""
-    own = r"\b(d_)?(%s)\b" % "|".join(names)
+    own = r"\b([dt]_)?(%s)\b" % "|".join(names)
     return [re.sub(r'"[^"]*"|%s' % own, lambda m: m.group() if m.group().startswith('"') else m.group() + suffix, line) for line in lines]
 
 
@@ -152,10 +153,11 @@ def tsrc(*args):
 def check(name, path, floats):
     """How many of the gradients agree with differences somewhere."""
     run = tsrc("--check-grad", path)
-    agree = set() if run.returncode else set(re.findall(r"gradient of y with respect to (\w+): agrees", run.stdout))
-    if agree != set(floats):
-        print("%s: gradients of %s alone are compared" % (name, sorted(agree)))
-    return len(agree & set(floats))
+    agree = set() if run.returncode else set(re.findall(r"(gradient|tangent) of y with respect to (\w+): agrees", run.stdout))
+    both = {(kind, x) for kind in ("gradient", "tangent") for x in floats}
+    if agree != both:
+        print("%s: %s alone are compared" % (name, sorted(agree)))
+    return len(agree & both)
 
 
 def main():
@@ -169,7 +171,7 @@ def main():
             names, floats = declared(inputs, statements)
             lines = lines_of(inputs, statements)
             agree += check(name, write(path, ["dim n", *lines]), floats)
-            count += len(floats)
+            count += 2 * len(floats)
             whole += renamed(lines, names, "_%d" % number)
         wrong += tsrc("--verify=run", write(path, ["dim n", *whole])).returncode != 0
         lines = ["input x_relu : f64 [3]", "let stored = bf16(x_relu)", "let wide = f64(stored)", "let total = sum(wide .* wide)",
@@ -187,7 +189,7 @@ def main():
         if got.d_stored.dtype != np.float32 or got.d_wide.dtype != np.float64:
             wrong += 1
             print(got.d_stored.dtype, got.d_wide.dtype)
-    print("%d of %d gradients agree with differences, %d are right at kinks, %d programs are wrong" % (agree, count, len(KINKS), wrong))
+    print("%d of %d gradients and tangents agree with differences, %d are right at kinks, %d programs are wrong" % (agree, count, len(KINKS), wrong))
 
 
 main()
