@@ -118,9 +118,10 @@ Value gradient_stop(Build *b, const AstExpr *call)
 /* The gradients that routines use of the same tensor. */
 typedef struct Group {
 	const Graph *graph;
-	NodeId y;
-	NodeId behind;	    /* of y and directions the last */
+	NodeId y, c;
+	NodeId behind;	    /* of y and the direction the last */
 	VEC(NodeId) of, to; /* gradients, and what each is taken with respect to */
+	VEC(NodeId) writes; /* steps before gradients are made, in order */
 	bool *reached, *path;
 	uint64_t *made; /* by node: a gradient's operations, of the first of those that are made together */
 } Group;
@@ -154,36 +155,47 @@ static bool refuse_path(Build *b, const Group *group, Span span, const char *thr
 	return false;
 }
 
-/* The step that writes an operand of the node before what the gradient is taken of, and its direction, are there;
- * NODE_NONE: none does. The operand would be read again as it is then. */
-static NodeId written_between(const Build *b, NodeId id, NodeId behind)
+/* The first routine that computes it; NULL: an initialiser does. */
+static const Routine *routine_of(const Graph *graph, NodeId id)
 {
-	const Node *node = graph_node(b->graph, id);
-	for (NodeId step = id + 1; step < behind; step++)
-		for (uint32_t arg = 0; arg < node->nargs; arg++)
-			if (graph_node(b->graph, step)->target == node->args[arg])
-				return step;
-	return NODE_NONE;
+	for (size_t r = 0; r < graph->routines.n; r++)
+		for (uint32_t i = 0; i < graph->routines.at[r].norder; i++)
+			if (graph->routines.at[r].order[i] == id)
+				return &graph->routines.at[r];
+	return NULL;
 }
 
-static bool writes_any(const Build *b, NodeId behind)
+/* Steps of the routine before what the gradient is taken of, and its direction, are there. */
+static void find_writes(Build *b, Group *group)
 {
-	for (NodeId id = 0; id < behind; id++)
-		if (graph_node(b->graph, id)->target != NODE_NONE)
-			return true;
-	return false;
+	const Routine *routine = routine_of(b->graph, group->of.at[0]);
+	for (uint32_t i = 0; routine && i < routine->norder && routine->order[i] < group->behind;
+	     i++)
+		if (graph_node(b->graph, routine->order[i])->target != NODE_NONE)
+			PUSH(b->arena, group->writes, routine->order[i]);
+}
+
+/* The first of them that writes an operand of the node, which would be read again as it is then; NODE_NONE: none does. */
+static NodeId written_since(const Group *group, NodeId id)
+{
+	const Node *node = graph_node(group->graph, id);
+	for (size_t i = 0; i < group->writes.n; i++)
+		for (uint32_t arg = 0; group->writes.at[i] > id && arg < node->nargs; arg++)
+			if (graph_node(group->graph, group->writes.at[i])->target ==
+			    node->args[arg])
+				return group->writes.at[i];
+	return NODE_NONE;
 }
 
 /* False after an error. */
 static bool check_path(Build *b, const Group *group)
 {
-	bool writes = writes_any(b, group->behind);
 	for (NodeId id = group->y + 1; id-- > 0;) {
 		const Node *node = graph_node(b->graph, id);
 		bool counts = group->path[id] ? node->nargs > 0
 					      : group->reached[id] && node->kind == NODE_ZEROS;
 		const char *lacks = counts ? node_lacks_gradient(b->graph, id) : NULL;
-		NodeId step = counts && writes ? written_between(b, id, group->behind) : NODE_NONE;
+		NodeId step = counts ? written_since(group, id) : NODE_NONE;
 		if (step != NODE_NONE) {
 			refuse_path(b, group, node->span,
 				    "what reads a tensor that a step then writes");
@@ -205,11 +217,17 @@ static void count_made(Build *b, const Group *group)
 	b->work += group->y + *made * (LIMIT_WORK / LIMIT_NODES);
 }
 
+static NodeId direction_of(const Node *gradient)
+{
+	return gradient->nargs > 2 ? gradient->args[2] : NODE_NONE;
+}
+
 static void check_group(Build *b, Group *group)
 {
 	gradient_paths(b->graph, b->arena, group->y, group->to.at, group->to.n, &group->reached,
 		       &group->path);
 	count_made(b, group);
+	find_writes(b, group);
 	bool good = check_path(b, group);
 	for (size_t i = 0; good && i < group->of.n; i++)
 		if (group->to.at[i] > group->y || !group->reached[group->to.at[i]])
@@ -226,13 +244,14 @@ void gradients_check(Build *b)
 		if (!node_kind_differentiates(first->kind) || !first->used || done[id])
 			continue;
 		group.y = group.behind = first->args[0];
+		group.c = direction_of(first);
+		if (group.c != NODE_NONE && group.c > group.behind)
+			group.behind = group.c;
 		for (NodeId other = id; other < b->graph->nodes.n; other++) {
 			const Node *node = graph_node(b->graph, other);
 			if (!node_kind_differentiates(node->kind) || !node->used ||
-			    node->args[0] != group.y)
+			    node->args[0] != group.y || direction_of(node) != group.c)
 				continue;
-			if (node->nargs > 2 && node->args[2] > group.behind)
-				group.behind = node->args[2];
 			done[other] = true;
 			PUSH(b->arena, group.of, other);
 			PUSH(b->arena, group.to, node->args[1]);
