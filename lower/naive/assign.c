@@ -2,7 +2,8 @@
  *
  *   value = right side             aside, so that it reads what the target held before
  *   target = neutral of ACC        where the target is cleared
- *   target ACC= value              in the elements that the right side reaches, or in all
+ *   target ACC= value              in the elements that the right side reaches, or in all; where it reaches each once, in its
+ *                                  own loops
  *
  * An element that the right side does not reach keeps what it holds. So the value is whole, and the neutral element
  * where nothing reaches it, only where all elements take it in: where every number stays as it is that meets the
@@ -84,6 +85,9 @@ static void emit_clear(Naive *naive, NodeId id)
 	build_end(&b);
 }
 
+/* Does the right side come to every element, and once? */
+static bool is_one_to_one(const Proj *proj) { return proj && proj->surjective && meets_once(proj); }
+
 static void emit_all_elements(Builder *b, BufferId from, BufferId to, Op acc)
 {
 	IterVar e;
@@ -105,13 +109,14 @@ void assignment_emit(Naive *naive, NodeId id)
 {
 	Tables *t = &naive->tables;
 	const Node *node = tables_node(t, id);
+	const Proj *proj = tables_proj(t, id);
 	BufferId to = naive->buffers[node->target], from = emit_aside(naive, id);
 	if (node->clear)
 		emit_clear(naive, id);
 	Builder b = build_new(naive, tables_name(t, id), node->span);
 	if (dtype_is_packed(t->program->buffers.at[to].dtype))
 		emit_halves(&b, from, to);
-	else if (takes_all(node, tables_proj(t, id)))
+	else if (takes_all(node, proj) && !is_one_to_one(proj))
 		emit_all_elements(&b, from, to, node->acc);
 	else
 		reached_emit(&b, id, from, to, node->acc);

@@ -4,7 +4,8 @@
  * shares no local with others; what has none runs in one thread. Of a nest of loops, each the only
  * statement of the one around it, those from 0 to a size whose iterations are independent of each
  * other in the whole nest are bound: they go outermost, in their order, which changes nothing since
- * no two of their iterations meet. What is left of the nest is each thread's.
+ * no two of their iterations meet. What is left of the nest is each thread's: of an accumulation that nothing is left of, a plain
+ * store.
  *
  * Decided by grid_shape: how many threads of a block lie along each bound loop. The innermost one
  * has a warp at least, so that neighbours read and store neighbours; a loop that is shorter than what
@@ -62,9 +63,24 @@ static void block_shape(const Transform *t, Chain *c)
 
 /* ---- the kernel ---- */
 
+/* target op= value, of a thread's own element, as target = target op value: then it may be one of several in a wide access. */
+static Block plain_store(const Transform *t, const Chain *c)
+{
+	Block body = c->links.at[c->links.n - 1].loop->body;
+	const Stmt *store = body.stmts[0];
+	if (c->nbound < c->links.n || body.n != 1 || store->kind != LOOP_STORE ||
+	    store->acc == OP_NONE)
+		return body;
+	const Value *before = value_load(t->program, store->buffer, store->ix);
+	Stmt *plain = stmt_with(t->program->arena, store, store->body);
+	plain->value = value_binary(t->program->arena, store->acc, before, store->value);
+	plain->acc = OP_NONE;
+	return block_one(t->program->arena, plain);
+}
+
 static const Stmt *bound_nest(const Transform *t, const Chain *c)
 {
-	Block inside = c->links.at[c->links.n - 1].loop->body;
+	Block inside = plain_store(t, c);
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = c->links.n; i-- > 0;) {
 			const Link *link = &c->links.at[i];

@@ -7,6 +7,8 @@
  * has to follow, a few without a maximum, go before the earlier one, where they do not have to follow
  * that. None goes past a check, or into one. Then a temporary that no other kernel touches, and that its thread stores before
  * all else, becomes a local.
+ *
+ * Kernels of one number each, that have no loops, are one thread's together in the end.
  */
 #include "transform/gpu/join.h"
 
@@ -36,11 +38,21 @@ static bool depends(const Joins *j, const Kernel *a, const Kernel *b)
 
 /* ---- joining two ---- */
 
+/* Has it locals and stores alone, of one thread? */
+static bool is_scalar(const Kernel *kernel)
+{
+	bool scalar = true;
+	for (uint32_t i = 0; i < kernel->body.n && scalar; i++)
+		scalar = kernel->body.stmts[i]->kind == LOOP_LOCAL ||
+			 kernel->body.stmts[i]->kind == LOOP_STORE;
+	return scalar;
+}
+
 static bool same_grid(const Kernel *a, const Kernel *b)
 {
 	const Stmt *s = grid_loop(&a->body), *t = grid_loop(&b->body);
-	if (!s)
-		return false;
+	if (!s && !t)
+		return is_scalar(a) && is_scalar(b);
 	for (; s && t; s = grid_loop(&s->body), t = grid_loop(&t->body))
 		if (!size_same(s->hi->size, t->hi->size) || s->threads != t->threads)
 			return false;
@@ -99,8 +111,7 @@ static bool of_grid(const Kernel *kernel, const Ix *ix)
 	return among && ix->kind != IX_VALUE && of_grid(kernel, ix->a) && of_grid(kernel, ix->b);
 }
 
-/* The one index at which the block touches the buffer, the grid's own; NULL: there are others. */
-static const Ix *own_element(const Kernel *kernel, const Block *block, BufferId buffer)
+const Ix *join_own_element(const Kernel *kernel, const Block *block, BufferId buffer)
 {
 	ElementPlace place = {.buffer = buffer};
 	block_each(*block, find_place, &place);
@@ -141,10 +152,34 @@ static bool join_own(const Joins *j, const Kernel *a, const Kernel *b, Kernel *m
 	for (size_t i = 0; i < others->n; i++) {
 		const BufferUse *use = buffer_use(uses, others->at[i].buffer);
 		bool shared = use && (use->stored || others->at[i].stored);
-		if (shared && !own_element(made, &all, others->at[i].buffer))
+		if (shared && !join_own_element(made, &all, others->at[i].buffer))
 			return false;
 	}
 	return true;
+}
+
+static bool is_loop(const void *of, const Stmt *stmt)
+{
+	(void)of;
+	return stmt->kind == LOOP_FOR;
+}
+
+static bool has_loop(const Kernel *kernel)
+{
+	Block body = grid_body(kernel);
+	return block_find(body, is_loop, NULL) != NULL;
+}
+
+/* ... where one of them has no loop. Two sums that what is between them has gone from stay apart: each may be in tiles. */
+static bool join_own_elements(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+{
+	return !(has_loop(a) && has_loop(b)) && join_own(j, a, b, made);
+}
+
+/* Has one thread all that both do? Those that have nothing to do with each other, too: a launch less. */
+static bool join_scalars(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+{
+	return is_scalar(a) && join_bodies(j, a, b, made);
 }
 
 /* ---- one kernel and those before it ---- */
@@ -254,14 +289,14 @@ static void make_local(const Joins *j, Kernel *kernel, BufferId buffer)
 void join_locals(const Joins *j, uint32_t number)
 {
 	Kernel *kernel = &j->made[number];
-	if (!grid_loop(&kernel->body))
+	if (!grid_loop(&kernel->body) && !is_scalar(kernel))
 		return;
 	const BufferUses *uses = &kernel_uses(j->uses, kernel)->uses; /* before any is a local */
 	for (size_t i = 0; i < uses->n; i++) {
 		BufferId buffer = uses->at[i].buffer;
 		Block body = grid_body(kernel);
 		if (j->program->buffers.at[buffer].kind == BUFFER_TEMP &&
-		    stored_first(j, &body, buffer) && own_element(kernel, &body, buffer) &&
+		    stored_first(j, &body, buffer) && join_own_element(kernel, &body, buffer) &&
 		    !join_touched_elsewhere(j, number, buffer))
 			make_local(j, kernel, buffer);
 	}
@@ -273,12 +308,18 @@ static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 	j.most = t->options->gpu->statements;
 	j.uses = kernel_uses_new(t->scratch);
 	join_all(&j, n, join_own);
+	for (uint32_t before = UINT32_MAX; j.n < before;) { /* falls: kernels */
+		before = j.n;
+		join_all(&j, j.n, join_own_elements);
+	}
 	for (uint32_t i = 0; i < j.n; i++)
 		join_locals(&j, i);
 	join_all(&j, j.n, join_rows);
+	join_all(&j, j.n, join_scalars);
 	for (uint32_t i = 0; i < j.n; i++) {
 		join_locals(&j, i);
 		join_row_values(&j, i);
+		join_store_once(&j, &j.made[i]);
 	}
 	return j.n;
 }

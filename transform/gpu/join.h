@@ -30,6 +30,11 @@ bool join_touched_elsewhere(const Joins *joins, uint32_t kernel, BufferId buffer
  * Requires: a kernel of the routine. */
 void join_locals(const Joins *joins, uint32_t kernel);
 
+/* The one index at which the block touches the buffer, the grid's own; NULL: there are others. */
+const Ix *join_own_element(const Kernel *kernel, const Block *block, BufferId buffer);
+/* join_once.c: what a thread stores again, or reads behind that, is stored once. */
+void join_store_once(const Joins *joins, Kernel *kernel);
+
 /* row_join.c: the same of kernels whose first loops are rows. Rows that nothing needs in memory are computed
  * where they are read. Requires: of join_row_values, a kernel of the routine. */
 bool join_rows(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);

@@ -1,7 +1,8 @@
 """gradients.py TSRC [PATTERN]: gradients of every kind of operation. Each program below has an output `y`, one number, and gets an
 output `d_NAME` for each of its inputs of floats, grad(y, NAME), and `t_NAME`, jvp(y, NAME, cos(NAME)). --check-grad holds them against differences in the reference, and
 one program of all of them is held against the reference as loops and back ends have it (--verify=run). At kinks, what compiled
-code gives is what KINKS says."""
+code gives is what KINKS says. With OPTIONS, those of code for a GPU, the program of all of them in f32 has the numbers that it has
+in f64 on this CPU, and kinks are those of such code."""
 import fnmatch
 import os
 import re
@@ -14,6 +15,7 @@ import numpy as np
 import tsr
 
 TSRC = sys.argv[1]
+OPTIONS = os.environ.get("OPTIONS", "").split()
 PATTERN = sys.argv[2] if len(sys.argv) > 2 else "*"
 UNARY = ("neg relu sat01 exp log exp2 log2 sin cos tan tanh sigmoid erf erfc gelu sqrt rsqrt recip abs log1p expm1 atan sinh cosh asinh "
          "softplus id").split()
@@ -160,9 +162,33 @@ def check(name, path, floats):
     return len(agree & both)
 
 
+def module_of(path, *options):
+    module = path[:-4] + "-%d.so" % len(options)
+    if tsrc("-O1", path, "-o", module, *options).returncode:
+        sys.exit(1)
+    return tsr.load(module)
+
+
+def given(inputs, suffix, dtype):
+    """Arrays for inputs, ids from 0 to 2."""
+    random = np.random.default_rng(len(suffix))
+    for name, of, sizes in re.findall(r"(\w+) : (\w+) \[(.*?)\]", inputs):
+        shape = [3 if size == "n" else int(size) for size in re.findall(r"\w+", " ".join(sizes.split("->")[::-1]))]
+        numbers = random.integers(0, 3, shape) if of == "i32" else random.uniform(0.2, 1, shape)
+        yield name + suffix, numbers.astype(np.int32 if of == "i32" else dtype)
+
+
+def differ(path, lines, inputs):
+    """Gradients of the program in f32, compiled with OPTIONS, that are not near those in f64 on this CPU."""
+    want, got = [module_of(write(path, text), *options).forward(**{name: x for one, suffix in inputs for name, x in given(one, suffix, dtype)})
+                 for text, options, dtype in ((lines, (), np.float64), ([line.replace("f64", "f32") for line in lines], OPTIONS, np.float32))]
+    wrong = [name for name in want.keys() if not np.allclose(got[name], want[name], rtol=2e-3, atol=2e-4)]
+    print("of %d results in f32 wrong ones: %s" % (len(want), wrong or "none"))
+
+
 def main():
     agree = count = wrong = 0
-    whole = []
+    whole, all_inputs = [], []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "p.tsr")
         for number, (name, (inputs, statements)) in enumerate(CASES.items()):
@@ -170,18 +196,21 @@ def main():
                 continue
             names, floats = declared(inputs, statements)
             lines = lines_of(inputs, statements)
-            agree += check(name, write(path, ["dim n", *lines]), floats)
+            agree += 0 if OPTIONS else check(name, write(path, ["dim n", *lines]), floats)
             count += 2 * len(floats)
+            all_inputs.append((inputs, "_%d" % number))
             whole += renamed(lines, names, "_%d" % number)
-        wrong += tsrc("--verify=run", write(path, ["dim n", *whole])).returncode != 0
+        wrong += tsrc("--verify=run", *OPTIONS, write(path, ["dim n", *whole])).returncode != 0
+        if OPTIONS:
+            differ(path, ["dim n", *whole], all_inputs)
         lines = ["input x_relu : f64 [3]", "let stored = bf16(x_relu)", "let wide = f64(stored)", "let total = sum(wide .* wide)",
                  "output d_stored = grad(total, stored)", "output d_wide = grad(total, wide)"]
         for name, (expression, x, gradient) in KINKS.items():
             x = "x_" + name
             lines += ["input %s : f64 [3]" % x] * (name != "relu") + ["output d_%s = grad(sum(%s), %s)" % (name, re.sub(r"\bx\b", x, expression), x)]
-        wrong += tsrc("--check-grad", write(path, lines)).returncode != 0
-        wrong += tsrc("-O1", path, "-o", path[:-3] + "so").returncode != 0
-        got = tsr.load(path[:-3] + "so").forward(**{"x_" + name: np.array(x, float) for name, (_, x, _) in KINKS.items()})
+        path = os.path.join(folder, "kinks.tsr")
+        wrong += not OPTIONS and tsrc("--check-grad", write(path, lines)).returncode != 0
+        got = module_of(write(path, lines), *OPTIONS).forward(**{"x_" + name: np.array(x, float) for name, (_, x, _) in KINKS.items()})
         for name, (_, _, gradient) in KINKS.items():
             if not np.array_equal(getattr(got, "d_" + name), gradient):
                 wrong += 1
@@ -189,6 +218,9 @@ def main():
         if got.d_stored.dtype != np.float32 or got.d_wide.dtype != np.float64:
             wrong += 1
             print(got.d_stored.dtype, got.d_wide.dtype)
+    if OPTIONS:
+        print("%d are right at kinks, %d programs are wrong" % (len(KINKS), wrong))
+        return
     print("%d of %d gradients and tangents agree with differences, %d are right at kinks, %d programs are wrong" % (agree, count, len(KINKS), wrong))
 
 

@@ -1,5 +1,7 @@
 """training.py TSRC LIBRARY...: steps that train, against NumPy in f64 whose gradients are written by hand. Each optimiser of the
-library trains a net of two layers for some steps; optimisers of the LIBRARY's text without a case below are told."""
+library trains a net of two layers for some steps, compiled with OPTIONS; optimisers of the LIBRARY's text without a case below are
+told."""
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import numpy as np
 import tsr
 
 TSRC, TEXT = sys.argv[1], open(sys.argv[2], encoding="utf8").read()
+OPTIONS = os.environ.get("OPTIONS", "").split()
 STEPS, RATE = 7, 0.05
 NET = """
 import nn
@@ -117,8 +120,8 @@ def check(name, steps, rule, *slots):
         with open(path, "w", encoding="utf8") as out:
             out.write(NET % ("for p in params(loss) {\n%s\n}" % steps, "step"))
         if name in ("adamw", "nesterov"):  # every back end
-            subprocess.run([TSRC, "--verify=run", path], check=True, stdout=subprocess.DEVNULL)
-        model = tsr.compile(path)
+            subprocess.run([TSRC, "--verify=run", *OPTIONS, path], check=True, stdout=subprocess.DEVNULL)
+        model = tsr.compile(path, options=OPTIONS)
     w = {key: np.array(model.params[key], float) for key in ("hidden.w", "hidden.b", "out.w", "out.b")}
     kept, bad = {key: {} for key in w}, 0
     for t in range(1, STEPS + 1):
