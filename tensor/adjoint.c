@@ -133,10 +133,22 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 	}
 }
 
+/* Operations made since `first` run in the loops of y and of the direction. */
+static void enclose(const Rebuild *g, const Group *group, size_t first)
+{
+	uint32_t loop = tensor_node(g->program, group->y)->loop;
+	uint32_t of_c = group->c == NODE_NONE ? 0 : tensor_node(g->program, group->c)->loop;
+	if (!graph_loop_in(g->graph, loop, of_c))
+		loop = of_c;
+	for (size_t id = first; id < g->graph->nodes.n; id++)
+		if (g->graph->nodes.at[id].nargs > 0)
+			g->graph->nodes.at[id].loop = loop;
+}
+
 static void make_group(Rebuild *g, const Group *group, NodeId *made)
 {
 	Arena *scratch = g->program->scratch;
-	size_t n = g->program->graph->nodes.n + 1;
+	size_t n = g->program->graph->nodes.n + 1, first = g->graph->nodes.n;
 	Adjoint a = {.g = g,
 		     .of = ARENA_ARRAY(scratch, NodeId, n),
 		     .path = group->path,
@@ -156,6 +168,7 @@ static void make_group(Rebuild *g, const Group *group, NodeId *made)
 	}
 	for (size_t i = 0; i < group->of.n; i++)
 		made[group->of.at[i]] = adjoint_of(&a, a.forward ? group->y : group->to.at[i]);
+	enclose(g, group, first);
 	record(&a, group, made);
 }
 
