@@ -1,6 +1,7 @@
 /* What a session leaves: temporary files that back ends and dumps write, committed together. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/held.h"
 #include "driver/state.h"
@@ -73,13 +74,34 @@ static bool is_whole(Session *s)
 	return false;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+	return strcmp(b, "-") != 0 && stat(a, &of_a) == 0 && stat(b, &of_b) == 0 &&
+	       of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino && S_ISREG(of_a.st_mode);
+}
+
+/* What the program is made of is never written over. NULL after an error. */
+static const char *output_add(const Writing *w)
+{
+	Session *s = w->s;
+	bool read = is_same_file(w->path, s->input);
+	for (size_t i = 0; s->graph && i < s->graph->files.n && !read; i++)
+		read = is_same_file(w->path, s->graph->files.at[i]);
+	if (!read)
+		return outputs_add(&s->outputs, w->path);
+	diag(&s->diags, E0602, SPAN_NONE, "cannot write '%s': the program is read from it",
+	     w->path);
+	return NULL;
+}
+
 static void write_kind(void *of)
 {
 	const Writing *w = of;
 	const Backend *backend = backend_named(w->kind);
 	if (backend && !is_whole(w->s))
 		return;
-	const char *temp = outputs_add(&w->s->outputs, w->path);
+	const char *temp = output_add(w);
 	written(w->s, temp && (backend ? write_backend(w, backend, temp) : write_view(w, temp)));
 }
 
@@ -109,7 +131,7 @@ static void write_deps(void *of)
 	}
 	rule.files = files.at;
 	rule.nfiles = files.n;
-	const char *temp = outputs_add(&s->outputs, w->path);
+	const char *temp = output_add(w);
 	FILE *out = temp ? held_file(fopen(temp, "w")) : NULL;
 	if (out)
 		deps_print(out, &rule);
