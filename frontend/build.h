@@ -134,6 +134,11 @@ bool limits_hold(Build *b, Span span);
 
 /* Does the library file nn.tsr declare a function of this name? */
 bool library_has(Build *b, Sym name);
+/* The function of nn.tsr that a name of another library means, which may end in more: 'cross_entropy' of
+ * 'CrossEntropyLoss'. NULL: none. */
+Sym library_like(Build *b, Sym name);
+/* Does a name begin as `meant` does, whatever stands in capitals and whether '_' stands between words? */
+bool name_is_spelt(const char *name, const char *meant);
 /* A file's name as written, beside the file that is evaluated. */
 const char *import_path(Build *b, const char *name, size_t len);
 /* The path of the file that is imported under a name; NULL: there is none. */

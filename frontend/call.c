@@ -222,6 +222,16 @@ static Value member_of_instance(Build *b, Instance *instance, const AstExpr *exp
 	return error;
 }
 
+/* What a module's name may be in another spelling: `CrossEntropyLoss` */
+static Sym spelt_otherwise(const Sym *names, size_t n, Sym name)
+{
+	Sym found = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (name_is_spelt(name, names[i]) && (!found || strlen(names[i]) > strlen(found)))
+			found = names[i];
+	return found ? found : name_nearest(name, names, n);
+}
+
 static Value member_of_module(Build *b, Module *module, const AstExpr *expr)
 {
 	Binding *binding = scope_here(module->scope, expr->name.sym);
@@ -233,7 +243,10 @@ static Value member_of_module(Build *b, Module *module, const AstExpr *expr)
 	Sym *names = ARENA_ARRAY(b->arena, Sym, module->scope->names.n + 1);
 	for (size_t i = 0; i < module->scope->names.n; i++)
 		names[i] = module->scope->names.at[i].name;
-	return report_no_member(b, expr, names, (uint32_t)module->scope->names.n);
+	diag(b->diags, E0214, expr->name.span, "there is no '%s' in it", expr->name.sym);
+	foreign_member(b, expr->span, expr->name,
+		       spelt_otherwise(names, module->scope->names.n, expr->name.sym));
+	return value_error();
 }
 
 static Value member_of_result(Build *b, const Value *result, const AstExpr *expr)
@@ -250,6 +263,8 @@ static Value member_of_result(Build *b, const Value *result, const AstExpr *expr
 
 Value eval_member(Build *b, const AstExpr *expr)
 {
+	if (foreign_module(b, expr))
+		return value_error();
 	Value value = eval(b, expr->args[0]);
 	bool transposed = value.kind == VALUE_TENSOR && strcmp(expr->name.sym, "t") == 0;
 	switch (value.kind) {
@@ -274,6 +289,6 @@ Value eval_member(Build *b, const AstExpr *expr)
 	if (transposed)
 		diag_fix(b->diags, expr->name.span, "T", "the rows change places in x.T");
 	else if (value.kind == VALUE_TENSOR)
-		foreign_explain(b, expr->name);
+		foreign_method(b, expr->name);
 	return value_error();
 }

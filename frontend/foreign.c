@@ -33,6 +33,22 @@ typedef struct ForeignName {
 #define READ "elements are read where indices say by gather(\"[v], d; i => i, d\", x, ids)"
 #define WRITE \
 	"indices say where to by scatter(\"i, d; i => [v], d\", x, ids) with (v = 10), reduce = sum, max, min, prod or set"
+#define APART \
+	"axes are taken apart and joined by their names: permute(\"b, (h d) => h, b, d\", x) with (h = 2)"
+#define ALONG "a letter that the result alone has repeats: sum(\"i => i, j\", x) with (j = 3)"
+#define GIVEN "a tensor of numbers is [[1, 2], [3, 4]], named by 'const' or 'let'"
+#define DRAWN "random numbers in whatever shape are uniform(seed) and normal(seed)"
+#define BELOW \
+	"where(sum(\"i => i, 0\", range(n)) >= range(n), x, 0) keeps what is on and below the diagonal"
+#define SHOWN \
+	"a program prints nothing: 'tsr run' prints its results, and 'tsrc --keep=NAME' makes any tensor one"
+#define NOTHING "there is no value for nothing: what is not there is left out"
+#define STEPS "it is a step of a routine: 'backward loss', behind which w.grad is a gradient"
+#define HIDES \
+	"x .* (uniform(seed) < keep) / keep, where the caller passes another integer 'seed' each time"
+#define LOSS \
+	"a loss is any expression: nn.mean((y - target) ** 2), nn.mean(nn.cross_entropy(logits, ids))"
+#define CHAIN "layers are instances, applied one after another: second(relu(first(x)))"
 #define TALLY "how often each is there is scatter(\"; i => [v]\", i32(1), ids) with (v = 10)"
 static const ForeignName foreign_names[] = {
 	{"nn", NULL, "the library is there after 'import nn'"},
@@ -110,6 +126,64 @@ static const ForeignName foreign_names[] = {
 	 "an axis of one element is left out by its number: sum(\"i, 0 => i\", x)"},
 	{"unsqueeze", NULL, ADDS},
 	{"expand_dims", NULL, ADDS},
+	{"rearrange", NULL, APART},
+	{"repeat", NULL, ALONG},
+	{"tile", NULL, ALONG},
+	{"expand", NULL, ALONG},
+	{"broadcast_to", NULL, ALONG},
+	{"permute_dims", NULL, AXES},
+	{"swapaxes", NULL, AXES},
+	{"moveaxis", NULL, AXES},
+	{"vstack", NULL, JOIN},
+	{"hstack", NULL, JOIN},
+	{"mm", NULL, MEET},
+	{"bmm", NULL, "products of a batch are einsum(\"b, i, j; b, j, k => b, i, k\", x, y)"},
+	{"outer", NULL, "all products are einsum(\"i; j => i, j\", x, y)"},
+	{"inner", NULL, MEET},
+	{"tensordot", NULL, MEET},
+	{"array", NULL, GIVEN},
+	{"tensor", NULL, GIVEN},
+	{"Tensor", NULL, GIVEN},
+	{"rand", NULL, DRAWN},
+	{"randn", NULL, DRAWN},
+	{"random", NULL, DRAWN},
+	{"linspace", NULL, "equal steps from 0 to 1 are range(n) / (n - 1)"},
+	{"tril", NULL, BELOW},
+	{"triu", NULL, BELOW},
+	{"zeros_like", NULL, FILL},
+	{"ones_like", NULL, FILL},
+	{"full", NULL, FILL},
+	{"flip", NULL, "backwards is gather(\"i, [v]; j => i, j\", x, n - 1 - range(n))"},
+	{"roll", NULL, "parts change places in concat(\"a; b => a^b\", x, y)"},
+	{"diff", NULL, "differences are sum(\"1^i => i\", x) - sum(\"i^1 => i\", x)"},
+	{"logsumexp", NULL,
+	 "log(sum(\"... | v => ... |\", exp(x))), of x less its greatest element"},
+	{"detach", "stop", "what counts as a constant in gradients is stop(x)"},
+	{"stop_gradient", "stop", "what counts as a constant in gradients is stop(x)"},
+	{"item", NULL, "a tensor of one element, [], is a number already"},
+	{"numpy", NULL, "results are arrays of the caller already"},
+	{"print", NULL, SHOWN},
+	{"None", NULL, NOTHING},
+	{"null", NULL, NOTHING},
+	{"backward", NULL, STEPS},
+	{"parameters", NULL,
+	 "parameters are gone through by a step: for p in params(loss) { ... }"},
+	{"dropout", NULL, HIDES},
+	{"Dropout", NULL, HIDES},
+	{"Sequential", NULL, CHAIN},
+	{"ModuleList", NULL, "copies of a layer are iterate(n, h = x) { layer()(h) }"},
+	{"MSELoss", "nn.mean_squared_error", "the mean of the squares of the differences"},
+	{"mse_loss", "nn.mean_squared_error", "the mean of the squares of the differences"},
+	{"L1Loss", "nn.absolute_error", "one number an element, of which nn.mean is the loss"},
+	{"BCELoss", NULL, LOSS},
+	{"NLLLoss", NULL, LOSS},
+	{"BCEWithLogitsLoss", "nn.binary_cross_entropy",
+	 "one number an element, of which nn.mean is the loss"},
+	{"KLDivLoss", "nn.kl_divergence", "one number an example, of which nn.mean is the loss"},
+	{"AdaptiveAvgPool2d", "nn.global_avg_pool2d", "the mean over all places of a picture"},
+	{"MultiheadAttention", "nn.self_attention", "'attention' takes another memory beside x"},
+	{"TransformerEncoderLayer", "nn.transformer_block",
+	 "nn.transformer_block(heads, width, hidden)(x)"},
 	{"view", "reshape", "reshape(x) takes the axes that its use has"},
 	{"shape", NULL, SIZE},
 	{"size", NULL, SIZE},

@@ -1,0 +1,92 @@
+/* Names that stand behind those of other libraries' modules, and methods.
+ *
+ *   torch.nn.functional.softmax(x)   nn.softmax, where the library has it
+ *   np.exp(x), nn.ReLU()             exp, relu: functions of the language stand alone
+ *   x.relu()                         relu(x)
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "frontend/build.h"
+#include "frontend/eval.h"
+
+static bool is_foreign_module(const char *name)
+{
+	static const char *const modules[] = {"torch", "np", "numpy", "jnp",  "jax",  "tf",
+					      "keras", "F",  "math",  "scipy", "einops"};
+	bool found = false;
+	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+		found |= strcmp(modules[i], name) == 0;
+	return found;
+}
+
+/* The name that a path of members begins with, or NULL. */
+static const AstExpr *root_of(const AstExpr *expr)
+{
+	while (expr->kind == AST_MEMBER)
+		expr = expr->args[0];
+	return expr->kind == AST_NAME ? expr : NULL;
+}
+
+/* The function of the language that differs in the case of letters alone, or NULL. */
+static const char *form_like(Build *b, const char *name)
+{
+	char *low = arena_printf(b->arena, "%s", name);
+	for (char *c = low; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return form_exists(name) ? name : form_exists(low) ? low : NULL;
+}
+
+/* What the path's last name means here takes the place of all of it. */
+static bool fix_path(Build *b, Span path, Name last)
+{
+	const char *form = form_like(b, last.sym);
+	Sym like = form ? NULL : library_like(b, last.sym);
+	if (form)
+		diag_fix(b->diags, path, form, "functions of the language stand alone: '%s'", form);
+	else if (like)
+		diag_fix(b->diags, path, arena_printf(b->arena, "nn.%s", like),
+			 "the library has it, after 'import nn'");
+	return form || like;
+}
+
+bool foreign_module(Build *b, const AstExpr *member)
+{
+	const AstExpr *root = root_of(member);
+	if (!root || !is_foreign_module(root->name.sym) || scope_find(b->at.scope, root->name.sym))
+		return false;
+	Span path = root->name.span;
+	path.end = member->name.span.end;
+	diag(b->diags, E0201, root->name.span, "nothing is called '%s' here", root->name.sym);
+	if (!b->diags->overflow && !fix_path(b, path, member->name) &&
+	    !foreign_explain(b, (Name){member->name.sym, path}))
+		diag_note(b->diags, member->name.span,
+			  "there is no '%s': functions are those of the language and of its library 'nn'",
+			  member->name.sym);
+	return true;
+}
+
+bool foreign_member(Build *b, Span path, Name name, Sym like)
+{
+	const char *form = form_like(b, name.sym);
+	if (form) {
+		diag_fix(b->diags, path, form, "functions of the language stand alone: '%s'", form);
+		return true;
+	}
+	if (like)
+		diag_fix(b->diags, name.span, like, "did you mean '%s'?", like);
+	return like || foreign_explain(b, (Name){name.sym, path});
+}
+
+void foreign_method(Build *b, Name name)
+{
+	if (foreign_explain(b, name))
+		return;
+	if (form_exists(name.sym))
+		diag_note(b->diags, name.span, "a function stands before what it takes: %s(...)",
+			  name.sym);
+	else if (library_has(b, name.sym))
+		diag_note(b->diags, name.span,
+			  "the library has such a function: nn.%s(...), after 'import nn'",
+			  name.sym);
+}
