@@ -272,6 +272,15 @@ static void attach(Repairs *r, const Found *found)
 	r->d->notes.cap = notes.cap;
 }
 
+/* A sign or a word of another language, whose counterpart the message has: no other is meant. */
+static bool is_told(const Diag *d)
+{
+	bool fixed = false;
+	for (size_t i = 0; i < d->notes.n; i++)
+		fixed |= d->notes.at[i].replacement != NULL;
+	return fixed && (d->code == E0103 || d->code == E0108 || d->code == E0115);
+}
+
 static void list_edits(const Repairs *r, Edits *e)
 {
 	int stage = stage_of(r->d->code);
@@ -285,7 +294,7 @@ static void list_edits(const Repairs *r, Edits *e)
 		edits_near(e);
 	else
 		edits_of_text(e);
-	if (stage == 0)
+	if (stage == 0 && !is_told(r->d))
 		edits_of_tokens(e);
 	if (stage == 1) {
 		edits_of_arguments(e);

@@ -126,10 +126,24 @@ static bool is_configured(const Edits *e, const char *text)
 	return false;
 }
 
+/* A number right behind a sign that subtracts nothing: `scan(-1, ...)` */
+static bool is_negated(const Edits *e, Span span)
+{
+	const char *text = source_at(e->sources, span.file)->text;
+	uint32_t at = span.start;
+	if (at == 0 || text[--at] != '-')
+		return false;
+	while (at > 0 && text[at - 1] == ' ')
+		at--;
+	return at > 0 && strchr("(,[=", text[at - 1]);
+}
+
 void edit_sizes(Edits *e, Span span, uint32_t far)
 {
 	if (is_configured(e, edit_text(e, span)))
 		return;
+	if (is_negated(e, span)) /* -0 is not what was meant */
+		span.start--;
 	for (uint32_t i = 0; i < e->nsizes; i++)
 		edit_add(e, COST_SIZE + far + (i >= e->nmain), span, e->sizes[i],
 			 arena_printf(e->arena, "it would fit with %s for %s", e->sizes[i],

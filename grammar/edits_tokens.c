@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "grammar/edits.h"
+#include "grammar/feed.h"
 #include "lexer/lexer.h"
 
 enum { COST_TOKEN = 4, REACH = 24, AHEAD = 2, STEP = 3 /* tokens for one more of cost */ };
@@ -40,8 +41,45 @@ static bool is_word(const Token *token)
 	       token->kind == TOKEN_STRING || class == 'S' || class == 'W' || class == 'C';
 }
 
+/* `relu x` and `x[0]`: the word is not what is too much. */
+static bool applies(const Edits *e, const Token *token, const Token *next)
+{
+	bool touches = next->span.start == token->span.end;
+	bool operand = next->kind == TOKEN_NAME || next->kind == TOKEN_NUMBER;
+	return token->kind == TOKEN_NAME && strcmp(edit_text(e, token->span), "return") != 0 &&
+	       ((operand && !next->first) || (touches && next->kind == TOKEN_LBRACKET));
+}
+
+static void in_parentheses(Edits *e, uint32_t cost, Span gap, Span span)
+{
+	span.start = gap.end;
+	edit_add(e, cost, (Span){span.file, gap.start, span.end},
+		 arena_printf(e->arena, "(%s)", edit_text(e, span)),
+		 "it would fit with parentheses");
+}
+
+/* `reshape(a + b : [20])`: what stands before a shape is one operand. */
+static void shaped(Edits *e, const Tokens *tokens, size_t colon)
+{
+	size_t at = colon, depth = 0;
+	while (at > 0) {
+		int kind = tokens->at[at - 1].kind;
+		bool opens = kind == TOKEN_LPAREN || kind == TOKEN_LBRACKET || kind == TOKEN_LBRACE;
+		if (depth == 0 && (opens || kind == TOKEN_COMMA))
+			break;
+		depth += token_closes(kind);
+		depth -= opens;
+		at--;
+	}
+	if (at == 0 || at == colon || tokens->at[colon].kind != TOKEN_COLON)
+		return;
+	Span span = span_join(tokens->at[at].span, tokens->at[colon - 1].span);
+	in_parentheses(e, COST_TOKEN - 1, (Span){span.file, span.start, span.start}, span);
+}
+
 static void edits_at(Edits *e, const Token *before, const Token *token, uint32_t cost)
 {
+	bool shape = token->kind == TOKEN_COLON && token[1].kind == TOKEN_LBRACKET;
 	Span span = token->span, gap = {span.file, before ? before->span.end : span.start, 0};
 	gap.end = gap.start;
 	for (uint32_t k = 0; k < SIGNS; k++) {
@@ -53,10 +91,15 @@ static void edits_at(Edits *e, const Token *before, const Token *token, uint32_t
 		uint32_t rare = (k >= RARE) + (k >= RARER);
 		if (signs[k][0] != '-' || k >= SPACED)
 			edit_add(e, cost + rare, at, text, why);
-		if (!is_word(token) && token->kind != TOKEN_END)
+		if (!is_word(token) && token->kind != TOKEN_END && !shape)
 			edit_add(e, cost + 1 + rare, span, signs[k], why);
 	}
-	if (token->kind != TOKEN_END)
+	if (token->kind == TOKEN_END)
+		return;
+	if (applies(e, token, token + 1) && token[1].kind != TOKEN_LBRACKET)
+		in_parentheses(e, cost, (Span){span.file, span.end, token[1].span.start},
+			       token[1].span);
+	else if (!applies(e, token, token + 1))
 		edit_add(e, cost + 2, span, "",
 			 arena_printf(e->arena, "it would fit without '%s'", edit_text(e, span)));
 }
@@ -96,6 +139,7 @@ void edits_of_tokens(Edits *e)
 		edits_at(e, i > 0 ? &tokens.at[i - 1] : NULL, &tokens.at[i],
 			 COST_TOKEN + (uint32_t)(far + STEP - 1) / STEP);
 	}
+	shaped(e, &tokens, at > 0 && tokens.at[at].kind == TOKEN_LBRACKET ? at - 1 : at);
 	for (uint32_t i = 0; i < e->nplaces; i++)
 		quotes(e, e->places[i], COST_TOKEN + (i > 0));
 }

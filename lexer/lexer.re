@@ -9,6 +9,7 @@
  * offset in the source, and there is no way to write a '"' inside. */
 #include "lexer/lexer.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "lexer/character.h"
@@ -141,6 +142,20 @@ static Token unterminated(Lexer *lexer, const unsigned char *start)
 	return token(lexer, TOKEN_ERROR, start);
 }
 
+/* `x // 2`: an operand on either side, and nothing behind it that would be a comment's second word. */
+static bool divides(const Lexer *lexer, const unsigned char *slashes)
+{
+	const unsigned char *before = slashes, *p = slashes + 2;
+	while (before > lexer->text && (before[-1] == ' ' || before[-1] == '\t'))
+		before--;
+	p += strspn((const char *)p, " \t");
+	size_t n = strcspn((const char *)p, " \t\r\n,;)]}+-*/");
+	const unsigned char *end = p + n + strspn((const char *)p + n, " \t");
+	return n > 0 && before > lexer->text &&
+	       (isalnum(before[-1]) || before[-1] == '_' || before[-1] == ')') &&
+	       (*end == '\0' || strchr("\r\n,;)]}+-*/", *end));
+}
+
 /* `//` to the end of the line, or slash-star to its counterpart or the end of the line. */
 static void foreign_comment(Lexer *lexer, const unsigned char *start)
 {
@@ -151,6 +166,9 @@ static void foreign_comment(Lexer *lexer, const unsigned char *start)
 	if (block)
 		diag_note(lexer->diags, span_from(lexer, start),
 		          "comments run from '#' to the end of the line");
+	else if (divides(lexer, start))
+		diag_note(lexer->diags, span_from(lexer, start),
+		          "a / b divides, floor(a / b) to a whole number; comments start with '#'");
 	else
 		diag_fix(lexer->diags, span_from(lexer, start), "#",
 		         "comments run from '#' to the end of the line");

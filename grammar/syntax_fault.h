@@ -1,0 +1,26 @@
+/* A token that the program grammar does not accept, where it stands. Private to syntax_*.c. */
+#ifndef TSR_GRAMMAR_SYNTAX_FAULT_H
+#define TSR_GRAMMAR_SYNTAX_FAULT_H
+
+#include "grammar/feed.h"
+#include "grammar/parse.h"
+
+typedef struct Fault {
+	Parse *parse;
+	const Feed *feed;
+	const void *parser;
+	Token token;
+	const char *text; /* of the token and what follows it */
+	bool expected[TOKEN_COUNT];
+} Fault;
+
+/* The class of lexer/tokens.def. */
+char fault_class(int kind);
+/* The token as a message names it. */
+const char *fault_found(const Fault *f);
+/* Is the token, or the one before it, this word? */
+bool fault_is(const Fault *f, Span span, const char *word);
+/* Adds to the last diagnostic, "expected ... before ...", what may have been meant (syntax_notes.c). */
+void fault_notes(const Fault *f);
+
+#endif
