@@ -29,7 +29,8 @@ bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 	if (node->stops || !is_float(graph, id) || !is_float(graph, node->args[arg]))
 		return false;
 	switch (node->kind) {
-	case NODE_POINTWISE: return !is_step_function(node->op, arg);
+	case NODE_POINTWISE:
+	case NODE_SPEC: return !is_step_function(node->op, arg);
 	case NODE_GRADIENT:
 	case NODE_TANGENT: return arg != 1; /* it depends on x as operand 0 does */
 	case NODE_ARGMAX:
@@ -39,14 +40,6 @@ bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 	}
 }
 
-static const char *spec_lacks(const Node *node)
-{
-	bool sum = node->reduce == OP_ADD || node->reduce == OP_NONE;
-	if (node->nargs > 1 && (!sum || node->op != OP_MUL))
-		return "an einsum that does not add up products";
-	return NULL;
-}
-
 const char *node_lacks_gradient(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
@@ -54,13 +47,6 @@ const char *node_lacks_gradient(const Graph *graph, NodeId id)
 	case NODE_ZEROS:
 		return node->carried ? "steps of scan" : "a tensor that steps of a routine write";
 	case NODE_POINTWISE: return node->op == OP_LGAMMA ? "lgamma" : NULL;
-	case NODE_SPEC: return spec_lacks(node);
-	case NODE_BLOCK:
-		return node->reduce == OP_ADD || node->reduce == OP_NONE
-			       ? NULL
-			       : "parts of an axis that are reduced by other than a sum";
-	case NODE_SCATTER: return node->reduce == OP_ADD ? NULL : "a scatter that does not add up";
-	case NODE_CUMULATE: return node->reduce == OP_ADD ? NULL : "cumulate of other than sums";
 	default: return NULL;
 	}
 }

@@ -58,8 +58,18 @@ Space adjoint_result_space(const Adjoint *a);
 Space adjoint_whole_space(const Adjoint *a);
 /* An operation at each point of the space, of floats but where `op` gives truth. */
 Read adjoint_apply(const Adjoint *a, const Space *space, Op op, const Read *args, uint32_t nargs);
-/* The place of a point in the order of the reduced iterators of the first piece, an i32. */
+/* The place of a point in the order of these iterators, an i32; of the reduced ones of the first piece. */
+Read adjoint_offsets(const Adjoint *a, const IterId *iters, uint32_t n);
 Read adjoint_place(const Adjoint *a);
+/* The reader's projection with one of its pieces alone. Requires: it has that one. */
+const Proj *adjoint_piece(const Adjoint *a, uint32_t number);
+/* Of a node of a new number. */
+Dtype adjoint_dtype(const Adjoint *a, NodeId node);
+/* One number, the same at each point. Requires: the node has no axes. */
+Read adjoint_alone(const Adjoint *a, NodeId node);
+/* An operation element by element on nodes of a shape, or of one number. */
+NodeId adjoint_elementwise(const Adjoint *a, Op op, const Shape *shape, const NodeId *args,
+			   uint32_t nargs);
 /* A node like `like`, of these operands, in a shape: elements `result` of it, at each point of the reader's first
  * piece. Requires: OPERANDS_MOST operands at most. */
 NodeId adjoint_node(const Adjoint *a, const Node *like, const Shape *shape, const Access *result,
@@ -83,10 +93,34 @@ void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others);
 
 /* Gives each operand of an elementwise operation its part. */
 void adjoint_of_elementwise(const Adjoint *a);
+/* What operand `arg` of an operation has of what its result is given, at each point. Requires: an operand that a row of
+ * derivative.def has. */
+Read adjoint_derivative(const Adjoint *a, const Space *space, Op op, uint32_t arg,
+			const Read *operands, Read result, Read given);
+
+/* ---- adjoint_fold.c ---- */
+
+/* Of an einsum or reduction of other than sums of products, and of a scatter. */
+void adjoint_of_fold(const Adjoint *a);
+
+/* ---- adjoint_along.c ---- */
+
+/* Of a sort, and of a cumulate. */
+void adjoint_of_sorted(const Adjoint *a);
+void adjoint_of_cumulated(const Adjoint *a);
+/* What is read of operand 0 at places, operands from 1 on. */
+NodeId adjoint_gathered(const Adjoint *a, const Space *space, const Read *args, uint32_t nargs,
+			IndexMode mode);
+/* Operand 0 is given what was read of it at places, added up there. */
+void adjoint_scattered(const Adjoint *a, const Access *to, const Read *places, uint32_t nplaces,
+		       IndexMode mode);
 
 /* ---- adjoint_rules.c ---- */
 
 /* Gives each operand of the reader its part. */
 void adjoint_rule(const Adjoint *a);
+/* Does a gradient go through operand `arg`, on the way to what one is taken with respect to? Requires: the reader has that
+ * operand. */
+bool adjoint_counts(const Adjoint *a, uint32_t arg);
 
 #endif

@@ -90,12 +90,16 @@ NodeId adjoint_node(const Adjoint *a, const Node *like, const Shape *shape, cons
 
 /* ---- what points read ---- */
 
+Dtype adjoint_dtype(const Adjoint *a, NodeId node) { return graph_node(a->g->graph, node)->dtype; }
+
 static const Access *no_axes(const Adjoint *a)
 {
 	Access *access = ARENA_NEW(arena_of(a), Access);
 	*access = (Access){.present = true};
 	return access;
 }
+
+Read adjoint_alone(const Adjoint *a, NodeId node) { return (Read){node, no_axes(a)}; }
 
 /* Is it one number, which stands for all elements of an adjoint? */
 static bool is_uniform(const Adjoint *a, NodeId node)
@@ -174,19 +178,40 @@ Space adjoint_whole_space(const Adjoint *a)
 	return space;
 }
 
-Read adjoint_place(const Adjoint *a)
+Read adjoint_offsets(const Adjoint *a, const IterId *iters, uint32_t n)
 {
-	const Piece *piece = &a->proj->pieces[0];
 	Access *access = ARENA_NEW(arena_of(a), Access);
 	Shape shape = {0};
 	Row *row = &shape.rows[ROW_OUTPUT];
-	row->axes = ARENA_ARRAY(arena_of(a), Axis, piece->niters + 1);
-	*access = (Access){true, ARENA_ARRAY(arena_of(a), Index, piece->niters + 1), 0};
-	for (uint32_t i = 0; i < piece->niters; i++)
-		if (a->proj->iters[piece->iters[i]].reduced)
-			add_axis(a, row, access, piece->iters[i]);
+	row->axes = ARENA_ARRAY(arena_of(a), Axis, n + 1);
+	*access = (Access){true, ARENA_ARRAY(arena_of(a), Index, n + 1), 0};
+	for (uint32_t i = 0; i < n; i++)
+		add_axis(a, row, access, iters[i]);
 	Node node = plain_node(a, NODE_OFFSETS, OP_NONE, DTYPE_I32);
 	return (Read){rebuild_add(a->g, node, shape, NULL, NULL), access};
+}
+
+Read adjoint_place(const Adjoint *a)
+{
+	const Piece *piece = &a->proj->pieces[0];
+	IterId *reduced = ARENA_ARRAY(a->g->program->scratch, IterId, piece->niters + 1);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < piece->niters; i++)
+		if (a->proj->iters[piece->iters[i]].reduced)
+			reduced[n++] = piece->iters[i];
+	return adjoint_offsets(a, reduced, n);
+}
+
+const Proj *adjoint_piece(const Adjoint *a, uint32_t number)
+{
+	const Piece *piece = &a->proj->pieces[number];
+	uint32_t nargs = a->proj->nargs;
+	const Access **args = ARENA_ARRAY(arena_of(a), const Access *, nargs + 1);
+	for (uint32_t i = 0; i < nargs; i++)
+		args[i] = &piece->args[i];
+	PieceAccesses alone = {&piece->result, args};
+	return a->proj->npieces == 1 ? a->proj
+				     : accesses_proj(arena_of(a), a->proj, &alone, 1, nargs);
 }
 
 /* ---- elementwise ---- */
@@ -265,10 +290,20 @@ static Proj *shape_proj(const Adjoint *a, const Shape *shape, uint32_t nargs, co
 static NodeId over_shape(const Adjoint *a, Node node, const Shape *shape, const NodeId *args,
 			 uint32_t nargs)
 {
-	bool alone[2];
+	bool alone[3];
 	for (uint32_t i = 0; i < nargs; i++)
 		alone[i] = is_uniform(a, args[i]);
 	return add_node(a, node, shape, shape_proj(a, shape, nargs, alone), args, nargs);
+}
+
+NodeId adjoint_elementwise(const Adjoint *a, Op op, const Shape *shape, const NodeId *args,
+			   uint32_t nargs)
+{
+	Dtype dtypes[3] = {DTYPE_NONE};
+	for (uint32_t i = 0; i < nargs; i++)
+		dtypes[i] = adjoint_dtype(a, args[i]);
+	Dtype dtype = op_result_dtype(op, dtypes, (int)nargs);
+	return over_shape(a, plain_node(a, NODE_POINTWISE, op, dtype), shape, args, nargs);
 }
 
 NodeId adjoint_fill(const Adjoint *a, const Shape *shape, NodeId number)
@@ -335,8 +370,12 @@ void adjoint_give(const Adjoint *a, uint32_t arg, Read read)
 	const Access *to = to_access(a, &a->proj->pieces[0], arg);
 	const Shape *shape = tensor_shape(a->g->program, to_node(a, arg));
 	Space result = adjoint_result_space(a);
-	if (!counts_points(a, arg, false, read.access))
+	if (!a->forward && !counts_points(a, arg, false, read.access))
 		read = adjoint_apply(a, &result, OP_ID, &read, 1);
+	if (!counts_points(a, arg, false, read.access)) {
+		Space whole = adjoint_whole_space(a);
+		read = adjoint_apply(a, &whole, OP_ID, &read, 1);
+	}
 	bool same = proj_same_access(to, read.access) &&
 		    same_shape(shape, &a->g->inference->shapes[read.node]);
 	Node sum = sum_node(a, arg, OP_ID, graph_node(a->g->graph, read.node)->dtype);
@@ -350,7 +389,7 @@ static uint32_t exchanged_args(const Adjoint *a, uint32_t arg, bool others, Node
 {
 	uint32_t n = 0;
 	bool one = adjoint_is_number(a, adjoint_given(a, arg), 1) &&
-		   counts_points(a, arg, others, NULL);
+		   is_uniform(a, a->of[from_node(a, arg)]);
 	if (!others || !one || a->node->nargs == 1) {
 		from[n] = UINT32_MAX;
 		ids[n++] = a->of[from_node(a, arg)];

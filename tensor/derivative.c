@@ -139,7 +139,13 @@ static Read read_of(const Adjoint *a, Value value)
 				 : adjoint_number(a, value.number, dtype_wide(a->node->dtype));
 }
 
-static Value evaluate(const Adjoint *a, const Space *space, const Derivative *of,
+/* What the letters of a formula stand for. */
+typedef struct Letters {
+	const Read *operands;
+	Read result, given;
+} Letters;
+
+static Value evaluate(const Adjoint *a, const Space *space, const Letters *letters,
 		      const Formula *formula)
 {
 	Value args[3], value;
@@ -147,13 +153,13 @@ static Value evaluate(const Adjoint *a, const Space *space, const Derivative *of
 	uint32_t n = 0;
 	switch (formula->kind) {
 	case FORMULA_NUMBER: return number_value(formula->number);
-	case FORMULA_OPERAND: return read_value(a, adjoint_operand(a, formula->operand));
-	case FORMULA_RESULT: return read_value(a, adjoint_result(a));
-	case FORMULA_GIVEN: return read_value(a, adjoint_given(a, of->operand));
+	case FORMULA_OPERAND: return read_value(a, letters->operands[formula->operand]);
+	case FORMULA_RESULT: return read_value(a, letters->result);
+	case FORMULA_GIVEN: return read_value(a, letters->given);
 	case FORMULA_OP: break;
 	}
 	for (; n < (uint32_t)op_arity(formula->op); n++) /* falls: the formula is a tree */
-		args[n] = evaluate(a, space, of, formula->args[n]);
+		args[n] = evaluate(a, space, letters, formula->args[n]);
 	if (simplified(formula->op, args, n, &value))
 		return value;
 	for (uint32_t i = 0; i < n; i++)
@@ -179,13 +185,23 @@ static bool keeps_zero(const Formula *formula)
 /* What the operand is given: exactly 0 where `where` takes another side. */
 static Read given(const Adjoint *a, const Space *space, const Derivative *of)
 {
-	Read value = read_of(a, evaluate(a, space, of, of->formula));
+	Read operands[3];
+	for (uint32_t i = 0; i < a->node->nargs; i++)
+		operands[i] = adjoint_operand(a, i);
+	Letters letters = {operands, adjoint_result(a), adjoint_given(a, of->operand)};
+	Read value = read_of(a, evaluate(a, space, &letters, of->formula));
 	if (!a->chosen[a->id] || keeps_zero(of->formula))
 		return value;
 	Read nothing = adjoint_number(a, 0, dtype_wide(a->node->dtype));
-	Read none =
-		adjoint_apply(a, space, OP_EQ, (Read[]){adjoint_given(a, of->operand), nothing}, 2);
+	Read none = adjoint_apply(a, space, OP_EQ, (Read[]){letters.given, nothing}, 2);
 	return adjoint_apply(a, space, OP_WHERE, (Read[]){none, nothing, value}, 3);
+}
+
+Read adjoint_derivative(const Adjoint *a, const Space *space, Op op, uint32_t arg,
+			const Read *operands, Read result, Read given)
+{
+	Letters letters = {operands, result, given};
+	return read_of(a, evaluate(a, space, &letters, derivative_of(op, arg)->formula));
 }
 
 /* Is it a product of the adjoint with another operand, which is broadcast: a contraction? */
@@ -199,8 +215,7 @@ void adjoint_of_elementwise(const Adjoint *a)
 {
 	Space space = adjoint_result_space(a);
 	for (uint32_t arg = 0; arg < a->node->nargs; arg++) {
-		if (!a->path[a->node->args[arg]] ||
-		    !node_passes_gradient(a->g->program->graph, a->id, arg))
+		if (!adjoint_counts(a, arg))
 			continue;
 		if (is_contraction(a, arg))
 			adjoint_exchange(a, arg, true);

@@ -42,13 +42,16 @@ static int64_t axis_iter(const Materialize *e, const Access *access, uint32_t ax
 	return plain ? (int64_t)index->terms[0].iter : -1;
 }
 
-static bool has_iter(const Materialize *e, int64_t iter)
+/* How many axes of the operand it is. */
+static uint32_t count_iter(const Materialize *e, int64_t iter)
 {
+	uint32_t n = 0;
 	for (uint32_t axis = 0; axis < e->arg->naxes; axis++)
-		if (axis_iter(e, e->arg, axis) == iter)
-			return true;
-	return false;
+		n += axis_iter(e, e->arg, axis) == iter;
+	return n;
 }
+
+static bool has_iter(const Materialize *e, int64_t iter) { return count_iter(e, iter) > 0; }
 
 /* The last axis of the operand that is more than one element; -1: there is none, or an axis that is
  * no iterator. */
@@ -103,9 +106,10 @@ static bool suits(Materialize *e, Dtype dtype)
 	e->before = axis_iter(e, e->result, n - 2);
 	if (e->last < 0 || e->before < 0 || !is_short_axis(e, e->last, lanes))
 		return false;
-	int64_t own = last_iter(e); /* operands have their axes in the result's order */
-	e->along = own == e->before;
-	return (e->along || (own == e->last && !has_iter(e, e->before))) && is_read_again(e, lanes);
+	int64_t own = last_iter(e);
+	e->along = own == e->before && !has_iter(e, e->last);
+	bool last = own == e->last && !has_iter(e, e->before) && count_iter(e, e->last) == 1;
+	return (e->along || last) && is_read_again(e, lanes);
 }
 
 /* Is it a contraction, or what follows one element by element? */

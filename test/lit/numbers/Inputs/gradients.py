@@ -57,7 +57,36 @@ CASES = {
     "pooled_padded": ("x : f64 [2 | 7, 7, 2]", "output y = sum(reduce(max, \"... | 2*oh =+? wh, 2*ow =+? ww, c => ... | oh, ow, c\", x) ** "
                       "2) with (wh = 3, ww = 3)"),
     "extremes": ("x : f64 [4, 5, 2]", "output y = sum(reduce(min, \"i, j, k => i\", x) ** 2) + sum(reduce(max, \"i, j, k => j\", x) ** 3)"),
+    "extremes_across": ("x : f64 [9, 5, 3]", "output y = sum(reduce(max, \"i, j, k => k, j\", x) ** 2)"),
     "products": ("x : f64 [4, 5]", "output y = sum(reduce(prod, \"i, j => i\", x) ** 2) + reduce(prod, \"i, j => \", x)"),
+    "greatest_of_sums": ("a : f64 [3, 4]; b : f64 [4, 2]", "let z = einsum(\"ik; kj => ij\", a, b, op = add, reduce = max)\n"
+                         "output y = sum(z ** 3) + sum(einsum(\"ik; kj => j\", a, b, op = mul, reduce = min) ** 2)"),
+    "combined": ("a : f64 [3, 4]; b : f64 [4, 2]; c : f64 [4]", "let z = einsum(\"ik; kj => ij\", a, b, op = sub)\n"
+                 "let w = einsum(\"ik; kj; k => i\", a, b, c, op = max)\nlet v = einsum(\"ik; kj; k => j\", a, b, c, op = min, reduce = prod)\n"
+                 "output y = sum(z ** 3) + sum(w ** 3) + sum(v ** 2) + sum(einsum(\"ik; kj => j\", a, b, op = div) ** 2) + "
+                 "sum(einsum(\"ik; kj; k => j\", a, b, c, op = fma) ** 2) + sum(einsum(\"ik; kj; k => j\", a < 0.5, b, c, op = where) ** 2)"),
+    "combined_many": ("a : f64 [3, 2]; b : f64 [2, 3]; c : f64 [3]; d : f64 [2]", "output y = sum(einsum(\"ik; kj; j; k => ij\", a, b, c, d, "
+                      "op = add, reduce = max) ** 3) + sum(einsum(\"ik; kj; j; k => i\", a, b, c, d, reduce = max) ** 2)"),
+    "slope_1_of_combined": ("a : f64 [3]; b : f64 [4]", "output y = sum(einsum(\"i; k => i\", a, b, op = add))"),
+    "combined_windows": ("x : f64 [7]; w : f64 [3]", "output y = sum(einsum(\"o =+ k; k => o\", x, w, op = add, reduce = max) ** 2) + "
+                         "sum(einsum(\"o =+ k; k => o\", x, w, op = add) ** 3) + sum(einsum(\"2*o =+? k; k => o\", x, w, op = sub, reduce = prod) ** 2)"),
+    "products_of_windows": ("x : f64 [7]", "output y = sum(reduce(prod, \"2*o =+? k => o\", x) ** 2) with (k = 3)"),
+    "parts_folded": ("x : f64 [5, 4]; z : f64 [3, 4]", "let r = reduce(max, \"i^j, k => k\", x) with (i = 2)\n"
+                     "let q = reduce(prod, \"i^j, k => i\", x) with (i = 2)\n"
+                     "output y = sum(r ** 3) + sum(q ** 2) + sum(einsum(\"i, k; j, k => i^j\", x, z, reduce = min) ** 2)"),
+    "greatest_at": ("t : f64 [6 | 4]; u : f64 [5]; ids : i32 [6 |]; places : i32 [5, 2]", "\n".join(
+        "let z%d = scatter(\"b | d; b | => [v], d\", t, ids, reduce = %s, mode = %s) with (v = 3)" % (i, *words)
+        for i, words in enumerate([("max", "wrap"), ("min", "clamp"), ("prod", "wrap"), ("set", "skip")])) + "\nlet full = scatter(\"b | d; b | => [v], d\", "
+        "t, ids, mode = wrap) with (v = 3)\nlet s = scatter(\"b; b, k => [v]\", u, places, reduce = set, mode = wrap) with (v = 3)\n"
+        "let some = isinf(z0) + isinf(z1)\noutput y = sum(where(some > 0, 0, z0 ** 2 + z1 ** 3)) + sum(z2 ** 2) + sum(z3 ** 2) + sum(s ** 2) + sum(full)"),
+    "cumulated_otherwise": ("t : f64 [5 | 4]", "\n".join(
+        "let z%d = cumulate(%s, \"%s\", t%s)" % (i, *words) for i, words in enumerate([
+            ("max", "b | [d] => b | d", ""), ("min", "[b] | d => d, b", ", reverse"), ("max", "b | [d] => b | d", ", exclusive"),
+            ("min", "b | [d] => b | d", ", exclusive, reverse"), ("prod", "b | [d] => d, b", ""), ("prod", "[b] | d => b | d", ", reverse"),
+            ("prod", "b | [d] => b | d", ", exclusive"), ("prod", "b | [d] => b | d", ", exclusive, reverse")])) +
+        "\noutput y = sum(z0 ** 2) + sum(z1 ** 3) + sum(where(isinf(z2), 0, z2 ** 2)) + sum(where(isinf(z3), 0, z3 ** 2)) + "
+        "sum(z4 ** 2) + sum(z5 ** 3) + sum(z6 ** 2) + sum(z7 ** 2)"),
+    "slope_1_of_written": ("x : f64 [4]; w : f64 [3]", "output y = sum(einsum(\"i; k => i =+ k\", x, w))"),
     "softmax": ("x : f64 [4, 5]; c : f64 [4, 5]", "let e = exp(x - reduce(max, \"i, j => i, 0\", x))\n"
                 "output y = sum(e / sum(\"i, j => i, 0\", e) .* c)"),
     "layer_norm": ("x : f64 [3 | 8]; g : f64 [8]", "let d = x - sum(\"... | i => ... | 0\", x) / 8\nlet v = sum(\"... | i => ... | 0\", d .* d) / 8\n"
@@ -115,6 +144,15 @@ KINKS = {
     "least_of_equal": ("reduce(min, \"i => \", x)", [2, 1, 1], [0, 1, 0]),
     "product_with_a_zero": ("reduce(prod, \"i => \", x)", [2, 0, 3], [0, 6, 0]),
     "product_with_two": ("reduce(prod, \"i => \", x)", [0, 0, 3], [0, 0, 0]),
+    "greatest_of_equal_sums": ("einsum(\"i; k => k\", x, [1, 1], op = add, reduce = max)", [2, 1, 2], [2, 0, 0]),
+    "greatest_of_equal_at": ("scatter(\"i; i => [v]\", x, [0, 1, 0], reduce = max) with (v = 2)", [2, 1, 2], [1, 1, 0]),
+    "last_of_those_set": ("scatter(\"i; i => [v]\", x, [0, 1, 0], reduce = set) with (v = 2)", [2, 1, 2], [0, 1, 1]),
+    "zeros_multiplied_at": ("scatter(\"i; i => [v]\", x, [0, 1, 0], reduce = prod) with (v = 2)", [0, 0, 2], [2, 1, 0]),
+    "greatest_so_far": ("cumulate(max, \"i => i\", x)", [1, 1, 2], [2, 0, 1]),
+    "least_from_there": ("cumulate(min, \"i => i\", x, reverse)", [2, 1, 1], [0, 0, 3]),
+    "infinite_so_far": ("cumulate(max, \"i => i\", x)", [-np.inf, -np.inf, 2], [2, 0, 1]),
+    "products_so_far": ("cumulate(prod, \"i => i\", x)", [2, 0, 3], [1, 8, 0]),
+    "products_with_two": ("cumulate(prod, \"i => i\", x)", [0, 3, 0], [4, 0, 0]),
     "root": ("sqrt(x)", [0, 1, 4], [np.inf, 0.5, 0.25]),
     "hypot": ("hypot(x, x - x)", [0, 3, -4], [0, 1, -1]),
 }
