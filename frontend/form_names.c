@@ -3,12 +3,27 @@
 
 #include "frontend/build.h"
 #include "frontend/eval.h"
+#include "frontend/forms.h"
 
 static const char *const names[] = {
 #define FORM(name, least, most, run, usage) #name,
 #include "frontend/forms.def"
 #undef FORM
 };
+
+static const char *const usages[] = {
+#define FORM(name, least, most, run, usage) usage,
+#include "frontend/forms.def"
+#undef FORM
+};
+
+const char *form_usage(const char *name)
+{
+	const char *usage = NULL;
+	for (uint32_t i = 0; form_name(i) && !usage; i++)
+		usage = strcmp(form_name(i), name) == 0 ? usages[i] : NULL;
+	return usage;
+}
 
 const char *form_name(uint32_t i)
 {

@@ -92,14 +92,6 @@ bool form_operands(Build *b, const AstExpr *call, uint32_t first, SpecParts *par
 	return good;
 }
 
-/* sum(x, axis = 1) as elsewhere. */
-static void note_reduction(Build *b, const AstExpr *call)
-{
-	diag_note(
-		b->diags, call->args[0]->span,
-		"what the result leaves out is reduced: sum(\"i, j => i\", x), reduce(max, \"i, j => i\", x)");
-}
-
 static const Spec *spec_argument(Build *b, const AstExpr *call, uint32_t at)
 {
 	if (at < call->nargs && call->args[at]->kind == AST_STRING)
@@ -108,7 +100,10 @@ static const Spec *spec_argument(Build *b, const AstExpr *call, uint32_t at)
 	     "a specification in quotes is needed here, such as \"i, j => i\"");
 	if (call->args[0]->kind == AST_NAME && (strcmp(call->args[0]->name.sym, "sum") == 0 ||
 						strcmp(call->args[0]->name.sym, "reduce") == 0))
-		note_reduction(b, call);
+		form_note_reduction(b, call);
+	else if (call->args[0]->kind == AST_NAME && form_usage(call->args[0]->name.sym))
+		diag_note(b->diags, call->args[0]->span, "it is written %s",
+			  form_usage(call->args[0]->name.sym));
 	return NULL;
 }
 
@@ -245,6 +240,7 @@ static bool einsum_keys(Build *b, const AstExpr *call, SpecParts *parts, const A
 			diag(b->diags, E0207, call->keys[i].span,
 			     "einsum has no argument '%s'; it has op=, reduce= and border=",
 			     call->keys[i].sym);
+			form_note_key(b, call, i);
 			return false;
 		}
 		if ((combine ? parts->op : parts->reduce) == OP_NONE)
@@ -468,15 +464,6 @@ static Value run_pointwise(Build *b, Op op, const AstExpr *call)
 	return good ? eval_pointwise(b, op, args, call->nargs - 1, call) : value_error();
 }
 
-bool form_takes_keys(Sym name)
-{
-	static const char *const names[] = {"einsum", "gather", "scatter"};
-	bool takes = false;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		takes |= strcmp(name, names[i]) == 0;
-	return takes;
-}
-
 static bool takes_border(Sym name)
 {
 	return strcmp(name, "sum") == 0 || strcmp(name, "reduce") == 0;
@@ -490,10 +477,7 @@ static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t le
 			continue;
 		diag(b->diags, E0207, call->keys[i].span, "'%s' has no argument with the name '%s'",
 		     name, call->keys[i].sym);
-		if (strcmp(call->keys[i].sym, "axis") == 0 || strcmp(call->keys[i].sym, "dim") == 0)
-			note_reduction(b, call);
-		else if (scope_find(b->at.scope, call->keys[i].sym))
-			diag_note(b->diags, call->keys[i].span, "to compare, write '=='");
+		form_note_key(b, call, i);
 		return false;
 	}
 	if (n >= least && n <= most)

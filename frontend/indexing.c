@@ -49,6 +49,7 @@ static bool read_words(Build *b, const AstExpr *call, bool scatters, Words *word
 			     scatters ? "scatter has no argument '%s'; it has reduce= and mode="
 				      : "gather has no argument '%s'; it has mode=",
 			     call->keys[i].sym);
+			form_note_key(b, call, i);
 			return false;
 		}
 	}

@@ -47,7 +47,8 @@ static void note_form(Blame *b, const Con *con)
 	if (node->kind == NODE_SLICE && con->row == ROW_BATCH)
 		diag_note(
 			b->diags, node->op_span,
-			"'@' takes the leftmost batch axis: [n | ...], or a literal '[| a, b |]'");
+			"'@' takes the leftmost batch axis: [n | ...], or a literal '[| a, b |]'; of another axis "
+			"a number in a specification takes a part: sum(\"0, i => i\", x)");
 	else if (node->kind == NODE_GATHER && !node->spec && con->arg == 1)
 		suggest_ids(b, node);
 	note_until(b, node);
