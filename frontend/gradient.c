@@ -1,4 +1,6 @@
 /* Gradients: their nodes, and what is checked of them when the routines are known. */
+#include <string.h>
+
 #include "frontend/differentiable.h"
 #include "frontend/eval.h"
 #include "frontend/gradient.h"
@@ -126,11 +128,23 @@ typedef struct Group {
 	uint64_t *made; /* by node: a gradient's operations, of the first of those that are made together */
 } Group;
 
+/* Which one it is, where a step for many calls it p. */
+static void note_parameter(Build *b, const Node *x, Span span)
+{
+	if (x->kind == NODE_PARAM && x->name &&
+	    strcmp(source_text(b->sources, b->arena, span), x->name) != 0)
+		diag_note(
+			b->diags, span,
+			"it is the parameter '%s' here: for p in params(y) except (\"%s\") leaves it out",
+			x->name, x->name);
+}
+
 static void warn_zero(Build *b, const Group *group, size_t i)
 {
 	const Node *gradient = graph_node(b->graph, group->of.at[i]);
 	diag(b->diags, W0205, gradient->arg_spans[1],
 	     "this gradient is 0: what it is taken of does not depend on this");
+	note_parameter(b, graph_node(b->graph, group->to.at[i]), gradient->arg_spans[1]);
 	diag_note(b->diags, gradient->arg_spans[0], "what it is taken of");
 	for (NodeId id = group->y + 1; id-- > 0;) {
 		const Node *node = graph_node(b->graph, id);
