@@ -52,7 +52,7 @@ static Span row_span(const AstShapeRow *row)
 	return row->naxes ? span_join(row->axes[0].span, row->axes[row->naxes - 1].span) : SPAN_NONE;
 }
 
-/* The sign between two rows, one axis before or behind where it stands. */
+/* The sign between two rows, one axis before where it stands, or behind it. */
 static void move_sign(Edits *e, const AstShapeRow *first, const AstShapeRow *next, uint32_t far)
 {
 	const AstShapeAxis *last = &first->axes[first->naxes - 1];
@@ -65,12 +65,13 @@ static void move_sign(Edits *e, const AstShapeRow *first, const AstShapeRow *nex
 			 arena_printf(e->arena, "it would fit with '%s' on the other side",
 				      edit_text(e, last->span)));
 	}
-	if (next->naxes > 1) {
-		Span axis = next->axes[0].span, all = {gap.file, gap.start, next->axes[1].span.start};
+	for (uint32_t i = 0; i + 1 < next->naxes; i++) {
+		Span moved = span_join(next->axes[0].span, next->axes[i].span);
+		Span all = {gap.file, gap.start, next->axes[i + 1].span.start};
 		edit_add(e, COST_ROWS + far, all,
-			 arena_printf(e->arena, ", %s%s", edit_text(e, axis), sign),
+			 arena_printf(e->arena, ", %s%s", edit_text(e, moved), sign),
 			 arena_printf(e->arena, "it would fit with '%s' on the other side",
-				      edit_text(e, axis)));
+				      edit_text(e, moved)));
 	}
 }
 

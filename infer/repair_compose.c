@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+enum { PASSING = 3 /* axes that are taken for batch axes */ };
+
 typedef struct Compose {
 	const Con *con;
 	const Node *node;
@@ -131,18 +133,27 @@ static bool suggest_other_order(Blame *b, const Compose *c)
 	return true;
 }
 
-/* A layer goes over the last axes: one before them is as good as a batch axis. Nothing is mended by the
- * note, as a declaration with another '|' may be what is meant. */
+/* A layer goes over the last axes: those before them are as good as batch axes. Of a tensor that is declared
+ * nothing is mended by that, as another '|' there may be what is meant. */
 static bool note_to_batch(Blame *b, const Compose *c)
 {
 	const FlatRow *met = &c->rows[1][ROW_OUTPUT], *in = &c->rows[0][ROW_INPUT];
 	uint32_t n = flat_naxes(met), m = flat_naxes(in);
 	Span span = c->node->arg_spans[1];
-	if (n != m + 1 || !part_equals(b->s, met, 1, in) || span_is_none(span))
+	if (n <= m || n > m + PASSING || m == 0 || !part_equals(b->s, met, n - m, in) ||
+	    span_is_none(span))
 		return false;
-	diag_note(b->diags, span,
-		  "axes that pass through are batch axes: declared before the '|', or by to_batch(%s)",
-		  text_of(b, span));
+	NodeKind kind = b->s->graph->nodes.at[c->node->args[1]].kind;
+	const char *moved = text_of(b, span);
+	for (uint32_t i = m; i < n; i++)
+		moved = arena_printf(b->s->arena, "to_batch(%s)", moved);
+	if (kind == NODE_INPUT || kind == NODE_PARAM)
+		diag_note(
+			b->diags, span,
+			"axes that pass through are batch axes: declared before the '|', or by %s",
+			moved);
+	else
+		diag_fix(b->diags, span, moved, "axes that pass through are batch axes");
 	return true;
 }
 
