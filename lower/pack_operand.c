@@ -13,7 +13,7 @@
  * transposes (transform/transpose.c). The rows' operand alone is copied where its rows and the
  * steps of the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many
  * elements use what is copied; windows of a picture (x[i + k]) are read where they are, as a copy
- * would hold each element many times. Elements add up their products in the order of the sum's loops,
+ * would hold each element many times. Copies have the type that is stored. Elements add up their products in the order of the sum's loops,
  * as without copies; whether there are copies depends on no batch axis.
  *
  * What is read nowhere else is computed as it is copied (inline_producer.c): what is cheap, and
@@ -22,6 +22,7 @@
 #include "base/diag.h"
 #include "base/size_order.h"
 #include "loops/linear.h"
+#include "lower/gen/lane_values.h"
 #include "lower/nest_plan.h"
 #include "lower/tile/plan.h"
 
@@ -43,19 +44,27 @@ typedef struct PackedOperand {
 
 /* ---- what is there ---- */
 
+/* What is read, or what lanes convert; NULL: the value is neither. */
+static const Value *load_of(const Value *value)
+{
+	const Value *load = value_converts(value) ? value->args[0] : value;
+	return load->kind == VALUE_LOAD ? load : NULL;
+}
+
 static bool is_product(PackedOperand *s, const Value *value)
 {
-	if (value->kind == VALUE_LOAD) {
+	const Value *load = load_of(value);
+	if (load) {
 		if (s->nloads == 2)
 			return false;
-		s->loads[s->nloads++] = value;
+		s->loads[s->nloads++] = load;
 		return true;
 	}
 	bool product =
 		value->kind == VALUE_CONST || (value->kind == VALUE_OP && value->op == OP_MUL);
 	for (uint32_t i = 0; i < value->nargs && product; i++)
 		product = is_product(s, value->args[i]);
-	return product && dtype_is_float(value->dtype);
+	return product;
 }
 
 static Size stride(const PackedOperand *s, uint32_t load, uint32_t loop)
@@ -342,8 +351,8 @@ static bool finds_product(PackedOperand *s, bool forced)
 		     nest->inner.n == 0 && nest->nresult > 0 && nest->nloops <= 64 &&
 		     nest->nloops > nest->nresult && !nest->packed_operand[0].strides &&
 		     !nest->packed_operand[1].strides;
-	return plain && is_product(s, nest->value) && s->nloads == 2 && find_moved(s) &&
-	       find_columns(s) && pays(s, forced);
+	return plain && tile_sums_dtype(nest->value->dtype) && is_product(s, nest->value) &&
+	       s->nloads == 2 && find_moved(s) && find_columns(s) && pays(s, forced);
 }
 
 static bool fits(PackedOperand *s, bool forced)

@@ -97,6 +97,8 @@ static bool is_semiring(Op reduce)
 	return reduce == OP_MAX || reduce == OP_MIN || reduce == OP_MUL;
 }
 
+bool tile_sums_dtype(Dtype dtype) { return dtype_is_float(dtype) || dtype == DTYPE_I32; }
+
 static bool may_be_tiled(Planner *p)
 {
 	Tile *tile = p->tile;
@@ -105,8 +107,7 @@ static bool may_be_tiled(Planner *p)
 	Dtype dtype = nest->value->dtype;
 	bool reduces =
 		tile->reduce == OP_ADD || (is_semiring(tile->reduce) && dtype_is_float(dtype));
-	if (!reduces || !(dtype_is_float(dtype) || dtype == DTYPE_I32) || nest->inner.n > 0 ||
-	    is_small(p))
+	if (!reduces || !tile_sums_dtype(dtype) || nest->inner.n > 0 || is_small(p))
 		return false;
 	Dtype stored = p->program->buffers.at[nest->target.buffer].dtype;
 	if (nest->target.acc != OP_NONE && !op_has_lanes(nest->target.acc, stored))

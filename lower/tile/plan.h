@@ -9,6 +9,8 @@
 /* Is the nest a contraction that register tiles fit, and in which? What was chosen is written to
  * the kernel's schedule. */
 bool tile_choose(Nest *nest, Op reduce, Tile *tile);
+/* Are elements of the type added up in tiles? */
+bool tile_sums_dtype(Dtype dtype);
 /* Writes the choices down (tile/describe.c). */
 void tile_describe(const Planner *p);
 
