@@ -15,8 +15,15 @@
 #include "base/element.h"
 #include "base/threefry.h"
 #include "runtime/tsr.h"
+#include "tune/trial.h"
 
-enum { PAIRS = 15, PAIRS_FIRST = 5, INTEGERS = 4, CALLS_MOST = 1 << 20, CLOCK_SAMPLES = 3 };
+enum {
+	PAIRS = MEASURE_PAIRS,
+	PAIRS_FIRST = 5,
+	INTEGERS = 4,
+	CALLS_MOST = 1 << 20,
+	CLOCK_SAMPLES = 3
+};
 #define SAMPLE_SECONDS 1e-3
 #define SLOWER_FAR 3.0
 #define GAIN_LEAST 1.02
@@ -42,6 +49,7 @@ typedef struct Bench {
 	FILE *out;
 	tsr_model *policy, *best, *it;
 	tsr_pool *pool; /* NULL: one thread */
+	double start;	/* of now_seconds */
 	VEC(Case) cases;
 } Bench;
 
@@ -286,13 +294,14 @@ static Measured measure_pairs(Bench *b)
 	double ratios[PAIRS];
 	Measured m = {0};
 	bool whole = b->measure->whole;
+	double end = b->measure->seconds > 0 ? b->start + b->measure->seconds : INFINITY;
 	for (size_t i = 0; i < b->cases.n; i++)
 		warm_up(b, &b->cases.at[i]);
 	int most = is_far_slower(b) && !whole ? 1 : PAIRS;
 	for (int i = 0; i < most; i++) {
 		ratios[i] = pair(b, i);
 		m = summary(ratios, i + 1);
-		if (!whole && i + 1 == PAIRS_FIRST && m.times < 1)
+		if ((!whole && i + 1 == PAIRS_FIRST && m.times < 1) || now_seconds() >= end)
 			break;
 	}
 	for (size_t i = 0; i < b->cases.n; i++)
@@ -331,7 +340,7 @@ static int set_up_case(Bench *b, const char *routine, const TuneSizes *sizes)
 
 int measure_run(const Measure *measure, FILE *out)
 {
-	Bench b = {.measure = measure, .out = out};
+	Bench b = {.measure = measure, .out = out, .start = now_seconds()};
 	if (!open_models(&b))
 		return MEASURE_FAILED;
 	const tsr_module *module = tsr_table(b.best);

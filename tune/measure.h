@@ -12,8 +12,10 @@ typedef struct Measure {
 	const char *best, *it; /* paths of the code that is the best so far, and of the candidate */
 	double tolerance; /* 0: numbers must agree bit for bit; else relative to the greatest of an array */
 	bool whole; /* all pairs are timed, also where the first ones show that it is slower */
+	double seconds; /* by the clock, after which no further pair begins; 0: any number */
 } Measure;
 
+enum { MEASURE_PAIRS = 15 }; /* the most that are timed */
 /* Statuses of measure_run beside 0. */
 enum { MEASURE_FAILED = 5, MEASURE_DIFFERS };
 

@@ -23,6 +23,7 @@
 
 enum { LIMIT_TIMES = 5, WHOLE_ROUNDS = 3, BUG_STATUS = 3, SIGNAL_STATUS = 128, NEAR_MOST = 48 };
 #define LIMIT_LEAST 1.0 /* seconds */
+#define FIRST_LIMIT_LEAST 5.0
 #define NEAR_LEAST 0.85 /* times as fast: worth another change beside it */
 
 typedef struct Best {
@@ -108,6 +109,15 @@ static bool check_sizes(Session *s, const TuneRequest *request)
 	return session_diags(s)->nerrors == 0;
 }
 
+static void takes_longer(Search *s, double limit)
+{
+	diag(session_diags(s->session), E0614, SPAN_NONE,
+	     "--tune: the program cannot be timed: with the policy's schedule it takes longer than %.0f s",
+	     limit);
+	diag_note(session_diags(s->session), SPAN_NONE,
+		  "--tune-with or -D say smaller sizes; more seconds of --tune are a higher limit");
+}
+
 static void cannot_time(Search *s, const ChildResult *result)
 {
 	diag(session_diags(s->session), E0614, SPAN_NONE, "--tune: the program cannot be timed: %s",
@@ -133,33 +143,51 @@ static Measure measure_of(const Search *s, uint32_t number, const TrialCode *cod
 
 static double limit_of(double seconds) { return LIMIT_LEAST + LIMIT_TIMES * seconds; }
 
-/* The policy's code, which tells how long one may wait for others. */
-static bool first_trial(Search *s)
+static bool compile_policy(Search *s, Trial *trial)
 {
 	ChildResult result = {0};
-	Measured measured;
-	Trial trial = trial_new(s, NULL);
 	double start = now_seconds();
-	trial_compile(&trial);
-	trials_wait(&s->watch, &trial, 1, INFINITY, &result);
+	trial_compile(trial);
+	trials_wait(&s->watch, trial, 1, INFINITY, &result);
 	if (s->watch.stopped || result.status != 0 || !trial_code(&result, &s->policy))
 		return false;
 	hmput(s->trials.known, s->policy.loops, true);
 	s->compile_limit = limit_of(now_seconds() - start);
-	start = now_seconds();
+	return true;
+}
+
+/* As many pairs as the search has seconds: others may take as long as all pairs would. */
+static bool measure_policy(Search *s, Trial *trial)
+{
+	ChildResult result = {0};
+	Measured measured;
+	double start = now_seconds(),
+	       limit = fmax(FIRST_LIMIT_LEAST, limit_of(s->request->seconds));
 	Measure measure = measure_of(s, 0, &s->policy, false);
 	measure.whole = true;
-	trial_measure(&trial, &measure);
-	trials_wait(&s->watch, &trial, 1, INFINITY, &result);
+	measure.seconds = s->request->seconds;
+	trial_measure(trial, &measure);
+	trials_wait(&s->watch, trial, 1, limit, &result);
 	if (s->watch.stopped)
 		return false;
+	if (trial->late) {
+		takes_longer(s, limit);
+		return false;
+	}
 	if (result.status != 0 || !measure_read(result.text, &measured)) {
 		cannot_time(s, &result);
 		return false;
 	}
-	s->measure_limit = limit_of(now_seconds() - start);
+	s->measure_limit = limit_of((now_seconds() - start) * MEASURE_PAIRS / measured.pairs);
 	report_start(&s->report, measured.seconds);
 	return true;
+}
+
+/* The policy's code, which tells how long one may wait for others. */
+static bool first_trial(Search *s)
+{
+	Trial trial = trial_new(s, NULL);
+	return compile_policy(s, &trial) && measure_policy(s, &trial);
 }
 
 /* ---- a candidate ---- */
