@@ -1,8 +1,9 @@
 /* What the threads of a block do together in a kernel, or one thread for several elements: the first
- * that pays of tiles of a product, slices, warps of rows, rows, columns, squares and wide accesses. A
+ * that pays of tiles of a product, slices, warps of rows, rows, columns, rows of a scatter, squares and wide accesses. A
  * product in slices, and a sum in slices, is two kernels; a product of factors that are split has two in front.
  */
 #include "loops/verify_gpu.h"
+#include "transform/gpu/scatter.h"
 #include "transform/gpu/tile.h"
 
 /* A kernel that is made one of two. */
@@ -43,6 +44,8 @@ static void bind_others(const Transform *t, Parted *p)
 		bind_rows(t, p->kernel, p->routine);
 	else if (columns_pay(t, p->kernel))
 		bind_columns(t, p->kernel, p->routine);
+	else if (scatter_pays(t, p->kernel))
+		bind_scatter(t, p->kernel, p->routine);
 	else if (squares_pay(t, p->kernel))
 		bind_squares(t, p->kernel, p->routine);
 	else if (wide_pays(t, p->kernel))

@@ -227,9 +227,52 @@ output single = sum("m, k => m", x)
         check("single", got[5], x.sum(-1, dtype=np.float64))
 
 
+def scatters():
+    """Rows, matrices and numbers that are added at indices, of few and many places, known and not, left out where there is no such
+    place: the bits of one thread that goes through them in their order."""
+    model = Model("""dim n
+dim m
+dim v
+dim c
+input flat : [n | 12]
+input odd : [n | 5]
+input any : [n | c]
+input single : [n]
+input two : [m, n | 2, 4]
+input at : i32 [n |]
+input at_two : i32 [m, n |]
+input at_any : i32 [n |]
+output rows = scatter("b | d; b | => [k], d", flat, at) with (k = 7)
+output few = scatter("b | d; b | => [k], d", odd, at, mode = skip) with (k = 3)
+output places = scatter("b | d; b | => [k], d", any, at_any) with (k = v)
+output numbers = scatter("b; b | => [k]", single, at, mode = wrap) with (k = 600)
+output matrices = scatter("a, b | d, e; a, b | => [k], d, e", two, at_two) with (k = 1100)
+output held = scatter("b | d; b | => [k], d", flat, at, mode = clamp) with (k = 5)
+""")
+
+    def added(shape, at, x):
+        whole = np.zeros(shape, np.float32)
+        for i, row in zip(at.ravel(), x.reshape(at.size, *x.shape[at.ndim:])):
+            if 0 <= i < shape[0]:
+                whole[i] += row
+        return whole
+
+    for n, m, v, c in ((0, 3, 1, 4), (1, 1, 2, 1), (70, 2, 65, 8), (300, 1, 200, 1030), (2100, 1, 64, 3)):
+        flat, odd, wide, single, two = draw(n, 12), draw(n, 5), draw(n, c), draw(n), draw(m, n, 2, 4)
+        at, at_two, at_any = rng.integers(0, 7, n), rng.integers(0, 1100, (m, n)), rng.integers(0, v, n)
+        got = model.forward([n, m, v, c], [flat, odd, wide, single, two, *(i.astype(np.int32) for i in (at, at_two, at_any))],
+                            [(shape, np.float32) for shape in ((7, 12), (3, 5), (v, c), (600,), (1100, 2, 4), (5, 12))])
+        want = [added((7, 12), at, flat), added((3, 5), at, odd), added((v, c), at_any, wide), added((600,), at, single),
+                added((1100, 2, 4), at_two, two), added((5, 12), at.clip(0, 4), flat)]
+        for name, one, other in zip(("rows", "few", "places", "numbers", "matrices", "held"), got, want):
+            if not np.array_equal(one, other):
+                sys.exit("%s of %d at %d places of %d: other bits" % (name, n, v, c))
+
+
 chains()
 squares()
 columns()
+scatters()
 none()
 rows()
 vectors()
