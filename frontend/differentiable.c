@@ -46,7 +46,6 @@ const char *node_lacks_gradient(const Graph *graph, NodeId id)
 	switch (node->kind) {
 	case NODE_ZEROS:
 		return node->carried ? "steps of scan" : "a tensor that steps of a routine write";
-	case NODE_POINTWISE: return node->op == OP_LGAMMA ? "lgamma" : NULL;
 	default: return NULL;
 	}
 }

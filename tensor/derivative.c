@@ -29,6 +29,7 @@ struct Formula {
 #define DIV(x, y) F2(OP_DIV, x, y)
 #define POW(x, y) F2(OP_POW, x, y)
 #define EQ(x, y) F2(OP_EQ, x, y)
+#define LT(x, y) F2(OP_LT, x, y)
 #define GE(x, y) F2(OP_GE, x, y)
 #define LE(x, y) F2(OP_LE, x, y)
 #define RELU_GATE(x, y) F2(OP_RELU_GATE, x, y)
@@ -47,6 +48,9 @@ struct Formula {
 #define SIGN(x) F1(OP_SIGN, x)
 #define SQRT(x) F1(OP_SQRT, x)
 #define RSQRT(x) F1(OP_RSQRT, x)
+#define TAN(x) F1(OP_TAN, x)
+#define ROUND(x) F1(OP_ROUND, x)
+#define RECIP(x) F1(OP_RECIP, x)
 #define FLOOR(x) F1(OP_FLOOR, x)
 #define SIGMOID(x) F1(OP_SIGMOID, x)
 #define NUM(x) (&(const Formula){.kind = FORMULA_NUMBER, .number = x})
@@ -54,6 +58,29 @@ struct Formula {
 #define B (&(const Formula){.kind = FORMULA_OPERAND, .operand = 1})
 #define R (&(const Formula){.kind = FORMULA_RESULT})
 #define G (&(const Formula){.kind = FORMULA_GIVEN})
+
+/* digamma(x): with w = 1 - x below 1/2, x elsewhere, and z = w + 10,
+ *
+ *   digamma(w) = log z - 1/(2 z) - sum B(2k) / (2k z^2k) - sum 1/(w + k) over k < 10, two of which are one quotient
+ *   digamma(x) = digamma(1 - x) - pi / tan(pi x)
+ *
+ * The first term left out, 1/(12 z^14), is below 2^-51 of the log. */
+#define BELOW_HALF(x) LT(x, NUM(0.5))
+#define MIRRORED(x) WHERE(BELOW_HALF(x), SUB(NUM(1), x), x)
+#define PAIR(s) DIV(ADD(MUL(NUM(2), s), NUM(1)), MUL(s, ADD(s, NUM(1))))
+#define PAIRS(w)                                                          \
+	ADD(PAIR(w), ADD(ADD(PAIR(ADD(w, NUM(2))), PAIR(ADD(w, NUM(4)))), \
+			 ADD(PAIR(ADD(w, NUM(6))), PAIR(ADD(w, NUM(8))))))
+#define TERM(q, c, rest) MUL(q, ADD(NUM(c), rest))
+#define SERIES(q)                   \
+	TERM(q, 1. / 12,            \
+	     TERM(q, -1. / 120,     \
+		  TERM(q, 1. / 252, \
+		       TERM(q, -1. / 240, TERM(q, 1. / 132, MUL(q, NUM(-691. / 32760)))))))
+#define FAR_DIGAMMA(z) SUB(SUB(LOG(z), DIV(NUM(0.5), z)), SERIES(RECIP(MUL(z, z))))
+#define UP_DIGAMMA(w) SUB(FAR_DIGAMMA(ADD(w, NUM(10))), PAIRS(w))
+#define REFLECTED(x) DIV(NUM(M_PI), TAN(MUL(NUM(M_PI), SUB(x, ROUND(x)))))
+#define DIGAMMA(x) SUB(UP_DIGAMMA(MIRRORED(x)), WHERE(BELOW_HALF(x), REFLECTED(x), NUM(0)))
 
 typedef struct Derivative {
 	Op op;

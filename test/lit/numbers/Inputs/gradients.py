@@ -18,11 +18,12 @@ TSRC = sys.argv[1]
 OPTIONS = os.environ.get("OPTIONS", "").split()
 PATTERN = sys.argv[2] if len(sys.argv) > 2 else "*"
 UNARY = ("neg relu sat01 exp log exp2 log2 sin cos tan tanh sigmoid erf erfc gelu sqrt rsqrt recip abs log1p expm1 atan sinh cosh asinh "
-         "softplus id").split()
+         "softplus id lgamma").split()
 
 # inputs, statements
 CASES = {
     "functions": ("x : f64 [3, 2]", "output y = %s" % " + ".join("%d * sum(%s(x))" % (i + 1, op) for i, op in enumerate(UNARY))),
+    "digamma": ("x : f64 [9]", "output y = sum(lgamma(3 * x - 2) .* x) + sum(lgamma(x + 30))"),
     "functions_inside_one": ("x : f64 [3, 2]", "let z = 0.5 * x - 0.3\noutput y = sum(asin(z)) + 2 * sum(acos(z)) + "
                              "3 * sum(atanh(z)) + 4 * sum(acosh(x + 1))"),
     "operators": ("a : f64 [3, 4]; b : f64 [4]", "let z = a + 2 * b - a .* b + a / b + a ** b + 2 * max(a, b) + 3 * min(a, b) + "
@@ -224,6 +225,22 @@ def differ(path, lines, inputs):
     print("of %d results in f32 wrong ones: %s" % (len(want), wrong or "none"))
 
 
+def wrong_digamma(folder):
+    """lgamma's slope where it is known: at whole numbers and halves, of either sign, and where it is 0."""
+    whole = [(n, -0.57721566490153286 + sum(1 / k for k in range(1, n))) for n in (1, 2, 3, 7, 40, 1000)]
+    halves = [(n + 0.5, -1.9635100260214235 + sum(2 / (2 * k - 1) for k in range(1, n + 1))) for n in (0, 1, 2, 9, 30)]
+    below = [(1 - x, y) for x, y in halves] + [(0.25, -4.2274535333762654), (-0.75, -2.8941202000429321)]
+    x, y = np.array(whole + halves + below + [(1.4616321449683623, 0)]).T
+    text = "input x%d : f%d [%d]\noutput d%d = grad(sum(lgamma(x%d)), x%d)"
+    path = write(os.path.join(folder, "g.tsr"), [text % (n, n, len(x), n, n, n) for n in (32, 64)])
+    tsrc(path, "-o", path[:-3] + "so")
+    got = tsr.load(path[:-3] + "so").forward(x32=x.astype(np.float32), x64=x)
+    wrong = [abs(got.d64 - y) > 2e-15 * (1 + abs(y)), abs(got.d32 - y) > 1e-6 * (1 + abs(y))]
+    if np.any(wrong):
+        print("digamma", x[wrong[0] | wrong[1]], got.d64 - y, got.d32 - y)
+    return int(np.sum(wrong))
+
+
 def main():
     agree = count = wrong = 0
     whole, all_inputs = [], []
@@ -253,6 +270,7 @@ def main():
             if not np.array_equal(getattr(got, "d_" + name), gradient):
                 wrong += 1
                 print(name, getattr(got, "d_" + name), gradient)
+        wrong += wrong_digamma(folder)
         if got.d_stored.dtype != np.float32 or got.d_wide.dtype != np.float64:
             wrong += 1
             print(got.d_stored.dtype, got.d_wide.dtype)
