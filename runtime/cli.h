@@ -14,6 +14,7 @@ enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
 
 typedef enum ValueKind {
 	VALUE_FILE,
+	VALUE_LIST,
 	VALUE_NUMBER,
 	VALUE_ZEROS,
 	VALUE_ONES,
@@ -33,7 +34,7 @@ typedef struct Assignment {
 	double number;
 	uint64_t seed;
 	Array array; /* owned: what it came to */
-	char *bytes; /* owned: standard input */
+	char *bytes; /* owned: standard input, or a list as a .npy */
 	ArrayFile *file; /* owned: open from when its header is read until its elements are */
 	size_t index;	 /* of the array in it */
 } Assignment;
@@ -63,9 +64,12 @@ bool assignment_split(Assignment *out, char *word);
 /* Reads the VALUE of a split assignment; false with a message. */
 bool assignment_value(Assignment *out);
 
-/* Opens a VALUE that is a file; "-" is a .npy or .safetensors on standard input. NULL, with the
- * reason, when it cannot be. */
+/* Opens a VALUE that is a file or a list, of an input or a parameter; "-" is a .npy or .safetensors on standard
+ * input. NULL, with the reason, when it cannot be. */
 ArrayFile *assignment_open(Assignment *a, ArrayError *why);
+/* "[[1, 2], [3, 4]]" as a .npy of f32 or of f64, to be freed; NULL, with the reason, where it is no list of that kind.
+ * Requires: text begins with '['. */
+char *list_as_npy(const char *text, bool single, size_t *len, ArrayError *why);
 
 /* The options that run and bench share, for argp's `children`. */
 extern const struct argp request_argp;

@@ -252,8 +252,12 @@ static bool is_tensor(const Assignment *a)
 }
 
 static bool is_number(const Assignment *a) { return !is_tensor(a); }
-static bool is_file(const Assignment *a) { return is_tensor(a) && a->kind == VALUE_FILE; }
-static bool is_generated(const Assignment *a) { return is_tensor(a) && a->kind != VALUE_FILE; }
+static bool has_extents(const Assignment *a)
+{
+	return a->kind == VALUE_FILE || a->kind == VALUE_LIST;
+}
+static bool is_file(const Assignment *a) { return is_tensor(a) && has_extents(a); }
+static bool is_generated(const Assignment *a) { return is_tensor(a) && !has_extents(a); }
 
 /* Every input that is not named gets random numbers, or zeros where it holds integers. */
 static int add_missing(Request *request, const tsr_routine *r)

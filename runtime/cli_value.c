@@ -71,17 +71,18 @@ bool assignment_value(Assignment *out)
 			out->kind = words[i].kind;
 			return true;
 		}
-	if (strncmp(out->text, "random:", 7) == 0 && is_seed(out->text + 7, &out->seed)) {
+	bool random = strcmp(out->text, "random") == 0; /* of the seed 0 */
+	if (random || (strncmp(out->text, "random:", 7) == 0 && is_seed(out->text + 7, &out->seed))) {
 		out->kind = VALUE_RANDOM;
 		return true;
 	}
-	out->kind = VALUE_NUMBER;
-	if (is_number(out->text, &out->number))
+	out->kind = *out->text == '[' ? VALUE_LIST : VALUE_NUMBER;
+	if (out->kind == VALUE_LIST || is_number(out->text, &out->number))
 		return true;
 	if (looks_like_file(out->text) || strcmp(out->text, "-") == 0)
 		return split_file(out);
 	report("%s=%s: expected FILE.npy, FILE.npz:KEY, FILE.safetensors:KEY, FILE.gguf:KEY, "
-	       "zeros, ones, range, random:SEED or a number",
+	       "zeros, ones, range, random:SEED, a number or a list such as [[1, 2], [3, 4]]",
 	       out->name, out->text);
 	return false;
 }
@@ -110,6 +111,12 @@ static char *read_all(FILE *in, size_t *len)
 ArrayFile *assignment_open(Assignment *a, ArrayError *why)
 {
 	size_t len;
+	if (a->kind == VALUE_LIST) {
+		bool wide = strcmp(a->tensor->dtype, "f32") !=
+			    0; /* its numbers become others exactly, or not at all */
+		a->bytes = list_as_npy(a->text, !wide, &len, why);
+		return a->bytes ? array_file_memory(a->bytes, len, why) : NULL;
+	}
 	if (strcmp(a->path, "-") != 0)
 		return array_file_open(a->path, why);
 	a->bytes = read_all(stdin, &len);

@@ -77,7 +77,12 @@ static int dispatch(int argc, char **argv)
 			argv[1] = word; /* response_free frees it */
 			return status;
 		}
-	return usage("unknown command", argv[1]);
+	fprintf(stderr,
+		"tsr: unknown command %s: there are run, info, bench and map%s\nTry 'tsr --help'.\n",
+		argv[1],
+		strcmp(argv[1], "compile") == 0 || strcmp(argv[1], "build") == 0 ? "; tsrc compiles"
+										 : "");
+	return STATUS_USAGE;
 }
 
 int main(int argc, char **argv)
