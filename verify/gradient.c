@@ -86,12 +86,6 @@ static void free_given(const Differences *check)
 
 /* ---- who is to blame ---- */
 
-static bool is_like(const GradientMade *a, const GradientMade *b)
-{
-	return a->forward == b->forward && a->c == b->c &&
-	       (a->forward ? a->x == b->x : a->y == b->y);
-}
-
 /* Of those that were made together, what each is of: what it is taken with respect to, or what moves. */
 static NodeId moves_at(const GradientMade *of) { return of->forward ? of->y : of->x; }
 
@@ -101,7 +95,7 @@ static void note_readers(const Differences *check, const GradientMade *of)
 		const Node *node = graph_node(check->graph, id);
 		bool on_way = false, reads = of->forward && id == of->y;
 		for (size_t i = 0; i < check->graph->gradients.n; i++)
-			on_way |= is_like(&check->graph->gradients.at[i], of) &&
+			on_way |= slope_like(&check->graph->gradients.at[i], of) &&
 				  moves_at(&check->graph->gradients.at[i]) == id;
 		for (uint32_t i = 0; i < node->nargs; i++)
 			reads |= !of->forward && node->args[i] == of->x;
@@ -118,7 +112,7 @@ static void blame(const Differences *check, const GradientMade *wrong)
 	const GradientMade *first = NULL;
 	for (size_t i = 0; i < check->graph->gradients.n; i++) {
 		const GradientMade *of = &check->graph->gradients.at[i];
-		if (is_like(of, wrong) &&
+		if (slope_like(of, wrong) &&
 		    (!first || (of->forward ? of->y < first->y : of->x > first->x)) &&
 		    slope_look_at(check, of).verdict == WRONG)
 			first = of;
@@ -174,7 +168,7 @@ static bool is_of(const Differences *check, const GradientMade *of)
 	for (uint32_t i = 0; i < r->norder && of->span.end; i++)
 		is |= r->order[i] == of->gradient;
 	for (const GradientMade *other = check->graph->gradients.at; is && other < of; other++)
-		is = !other->span.end || !is_like(other, of) || moves_at(other) != moves_at(of);
+		is = !other->span.end || !slope_like(other, of) || moves_at(other) != moves_at(of);
 	return is;
 }
 
@@ -185,7 +179,7 @@ static RefResult *run_base(const Differences *check, const GradientMade *of)
 	RefPart part = check->part;
 	NodeId *wanted = ARENA_ARRAY(check->task->arena, NodeId, 2 * graph->gradients.n + 3);
 	for (size_t i = 0; i < graph->gradients.n; i++)
-		if (is_like(&graph->gradients.at[i], of)) {
+		if (slope_like(&graph->gradients.at[i], of)) {
 			wanted[part.nwanted++] = graph->gradients.at[i].gradient;
 			wanted[part.nwanted++] = moves_at(&graph->gradients.at[i]);
 		}

@@ -36,6 +36,8 @@ typedef struct Found {
 	Slopes slopes;
 } Found;
 
+/* Were they made together, of one tensor in one direction? */
+bool slope_like(const GradientMade *a, const GradientMade *b);
 /* What a node holds. */
 const RefTensor *slope_held(const Differences *check, NodeId id);
 Found slope_look_at(const Differences *check, const GradientMade *of);
