@@ -27,7 +27,7 @@ typedef enum SizeExprKind {
 /* sx := number | symbolic dim
  *     | fixed dim             its value; spelled through a name, so it never broadcasts
  *     | captured size | sx (+ - * /) sx      where / is exact (a guard where undecided)
- *     | ceil(sx / number)                   which no program writes */
+ *     | ceil(sx / number)                   floor(sx / k) is ceil((sx + 1) / k) - 1 */
 typedef struct SizeExpr SizeExpr;
 struct SizeExpr {
 	SizeExprKind kind;

@@ -239,6 +239,20 @@ static bool fold_symbolic(Build *b, Op op, const Value *args, Span span, Value *
 	return false;
 }
 
+/* In a size: floor(a / k) and ceil(a / k) of a number k, as dims round. */
+static bool fold_rounded(Build *b, Op op, const Value *arg, Span span, Value *out)
+{
+	const SizeExpr *size = arg->size;
+	if (!b->wants_size || (op != OP_FLOOR && op != OP_CEIL) || size->kind != SX_DIV ||
+	    size->a->divides || size->b->kind != SX_NUMBER || size->b->number < 1)
+		return false;
+	const SizeExpr *one = size_expr_number(b, 1, span);
+	const SizeExpr *a = op == OP_CEIL ? size->a : size_expr_of(b, SX_ADD, size->a, one);
+	const SizeExpr *up = size_expr_of(b, SX_CEIL, a, size->b);
+	*out = value_size(op == OP_CEIL ? up : size_expr_of(b, SX_SUB, up, one), span);
+	return true;
+}
+
 bool value_fold(Build *b, Op op, const Value *args, uint32_t nargs, Span span, Value *out)
 {
 	bool known = true;
@@ -251,7 +265,8 @@ bool value_fold(Build *b, Op op, const Value *args, uint32_t nargs, Span span, V
 		*out = fold_known(b, op, args, nargs, span);
 		return true;
 	}
-	return nargs == 2 && fold_symbolic(b, op, args, span, out);
+	return nargs == 2 ? fold_symbolic(b, op, args, span, out)
+			  : nargs == 1 && fold_rounded(b, op, args, span, out);
 }
 
 /* ---- to nodes ---- */

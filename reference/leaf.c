@@ -42,7 +42,7 @@ static int64_t size_of(const Run *run, const SizeExpr *expr)
 	case SX_ADD: return a + b;
 	case SX_SUB: return a - b;
 	case SX_MUL: return a * b;
-	case SX_CEIL: REQUIRE(a >= 0 && b > 0); return (a + b - 1) / b;
+	case SX_CEIL: REQUIRE(b > 0); return a > 0 ? (a + b - 1) / b : a / b;
 	default: REQUIRE(b != 0 && a % b == 0); return a / b;
 	}
 }
