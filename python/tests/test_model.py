@@ -30,6 +30,21 @@ def expected(model, x):
     return np.maximum(x @ model.params["w"].T + model.params["b"], 0)
 
 
+def test_a_model_is_called_as_its_forward(layer):
+    x = numbers(2, 4)
+    np.testing.assert_array_equal(layer(x), layer.forward(x=x))
+    with pytest.raises(tsr.ArgumentError, match="forward has no argument 'z': forward"):
+        layer(z=x)
+    with pytest.raises(AttributeError, match="no routine 'forward'; it has step"):
+        tsr.compile("param p : [] = 0; routine step() { p =+ 1 }")()
+
+
+def test_parameters_are_named_where_one_is_unknown(layer):
+    with pytest.raises(KeyError, match="no parameter is called 'v': there are w, b"):
+        layer.params["v"]
+    assert layer.params.get("v") is None
+
+
 @pytest.mark.parametrize("n", [5, 1, 0, 33, 5])
 def test_any_batch_size_of_one_model(layer, n):
     x = numbers(n, 4)

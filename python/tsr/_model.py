@@ -64,6 +64,10 @@ class Model:
             return routines[name]
         raise AttributeError(f"the module has no routine '{name}'; it has {', '.join(routines) or 'none'}")
 
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """The routine `forward`."""
+        return self.__getattr__("forward")(*arrays, **named)
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.routines]
 

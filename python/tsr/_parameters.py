@@ -27,7 +27,7 @@ class Parameters(MutableMapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self:
-            raise KeyError(name)
+            raise KeyError(f"no parameter is called '{name}': there are {', '.join(self) or 'none'}")
         state = self._model._state_for({})
         view, dtype = view_of(state.entry(name), state.session), self._model._params[name].dtype
         return view.unpacked(dtype) if isinstance(view, Packed) else view

@@ -95,8 +95,8 @@ class Routine:
         must have their dtypes and sizes and lie row by row; such a call allocates nothing for them."""
         into = into or {}
         on_device = any(is_on_device(arguments.get(t.name)) for t in self.inputs) or any(map(is_on_device, into.values()))
-        inputs = [self._input(tensor, arguments, on_device) for tensor in self.inputs]
         dims = self._given_dims(arguments)
+        inputs = [self._input(tensor, arguments, on_device) for tensor in self.inputs]
         key = (*(array.shape for array in inputs), *dims.items())
         plan = self._planned(key, inputs, dims)
         result = self._device_result if on_device else self._result
