@@ -34,6 +34,7 @@ typedef struct Activation {
 	With *withs;
 	const struct Application *in;
 	const StepList *steps; /* of the routine at hand; NULL: there is none */
+	struct Mode *modes;    /* what applications around gave (modes.h) */
 	uint32_t site;
 	uint32_t loop; /* among graph.loops */
 } Activation;

@@ -9,6 +9,7 @@
 #include "frontend/call_args.h"
 #include "frontend/eval.h"
 #include "frontend/inside.h"
+#include "frontend/modes.h"
 #include "frontend/passed.h"
 #include "frontend/training.h"
 
@@ -30,10 +31,31 @@ static void bind_configs(Build *b, Instance *instance, const CallArgs *args, con
 	b->at = outer;
 }
 
+/* What a place has made is found there again: its configuration cannot depend on the application. */
+static bool check_same_configs(Build *b, const Instance *instance, const CallArgs *args,
+			       const Value *given)
+{
+	for (uint32_t i = 0; i < args->nparams; i++) {
+		const Binding *had = args->exprs[i] ? scope_here(instance->configs, args->params[i].name.sym)
+						    : NULL;
+		double old, new;
+		if (!had || !value_get_number(&had->value, &old) || !value_get_number(&given[i], &new) ||
+		    old == new || (old != old && new != new))
+			continue;
+		diag(b->diags, E0267, args->exprs[i]->span,
+		     "'%s' was %.9g when this instance of '%s' was made, and is %.9g here",
+		     had->name, old, instance->fn->stmt->name.sym, new);
+		diag_note(b->diags, args->params[i].name.span,
+			  "what may differ between applications is a mode: (x; %s = ...)", had->name);
+		return false;
+	}
+	return true;
+}
+
 static Value make_instance(Build *b, Function *fn, const AstExpr *call)
 {
 	CallArgs args = {.params = fn->stmt->configs, .nparams = fn->stmt->nconfigs};
-	if (!call_match(b, &args, fn, call))
+	if (!modes_refuse(b, call) || !call_match(b, &args, fn, call))
 		return value_error();
 	Value *given = ARENA_ARRAY(b->arena, Value, args.nparams + 1);
 	for (uint32_t i = 0; i < args.nparams; i++) {
@@ -46,6 +68,8 @@ static Value make_instance(Build *b, Function *fn, const AstExpr *call)
 	Instance *instance = param_instance(b, call, fn, &fresh);
 	if (fresh)
 		bind_configs(b, instance, &args, given);
+	else if (!check_same_configs(b, instance, &args, given))
+		return value_error();
 	return (Value){.kind = VALUE_INSTANCE, .instance = instance, .span = call->span};
 }
 
@@ -87,6 +111,39 @@ static void note_application(Build *b, const Function *fn, int errors_before, Sp
 		diag_applied(b->diags, call, fn->stmt->name.sym);
 }
 
+/* Evaluates the modes that the call gives, in front of those at hand; false after an error. */
+static bool give_modes(Build *b, const AstExpr *call, Mode **modes)
+{
+	const Mode *around = *modes;
+	for (uint32_t i = 0; i < call->nbinds; i++) {
+		Value value = value_as_passed(eval(b, call->binds[i].value));
+		Mode *mode = value.kind == VALUE_ERROR
+				     ? NULL
+				     : modes_give(b, *modes, around, call->binds[i].names[0]);
+		if (!mode)
+			return false;
+		mode->value = value;
+		*modes = mode;
+	}
+	return true;
+}
+
+/* Those of the function are known to it, and to what it applies. */
+static bool bind_modes(Build *b, const AstStmt *fn)
+{
+	for (uint32_t i = 0; i < fn->nmodes; i++) {
+		Name name = fn->modes[i].name;
+		const Mode *given = modes_take(b->at.modes, name.sym);
+		Value value = given ? given->value : eval(b, fn->modes[i].value);
+		if (value.kind == VALUE_ERROR || !scope_declare(b, b->at.scope, name, value))
+			return false;
+		Mode *mode = modes_give(b, b->at.modes, b->at.modes, name);
+		mode->value = value;
+		b->at.modes = mode;
+	}
+	return true;
+}
+
 /* The arguments in the caller's activation, the body in one of its own. */
 static Value apply_function(Build *b, Function *fn, Instance *instance, const AstExpr *call)
 {
@@ -100,9 +157,13 @@ static Value apply_function(Build *b, Function *fn, Instance *instance, const As
 			return value_error();
 	}
 	Activation outer = b->at;
+	Mode *modes = outer.modes;
+	if (!give_modes(b, call, &modes))
+		return value_error();
 	Application *applied = ARENA_NEW(b->arena, Application);
 	*applied = (Application){fn, instance, call->span, outer.in};
 	b->at.withs = NULL;
+	b->at.modes = modes;
 	b->at.in = applied;
 	b->at.scope = scope_new(b, instance ? instance->configs : fn->scope);
 	b->at.scope->limit = instance ? UINT32_MAX : fn->limit;
@@ -116,11 +177,13 @@ static Value apply_function(Build *b, Function *fn, Instance *instance, const As
 	PUSH(b->arena, b->graph->sites, ((Site){fn->stmt->name.sym, call->span, outer.site}));
 	Value value = value_error();
 	int before = b->diags->nerrors;
-	if (bind_tensors(b, fn, values, args.nparams))
+	if (bind_tensors(b, fn, values, args.nparams) && bind_modes(b, fn->stmt))
 		value = eval(b, fn->stmt->expr);
 	fn->applied = true;
 	b->at = outer;
 	note_application(b, fn, before, call->span);
+	if (value.kind != VALUE_ERROR)
+		modes_check_taken(b, fn->stmt, call, modes);
 	value.from = applied;
 	if (value.kind != VALUE_ERROR)
 		value.span = call->span;
@@ -145,7 +208,8 @@ Value eval_call(Build *b, const AstExpr *call)
 {
 	Value callee = eval(b, call->args[0]);
 	switch (callee.kind) {
-	case VALUE_BUILTIN: return eval_form(b, callee.builtin, call);
+	case VALUE_BUILTIN:
+		return modes_refuse(b, call) ? eval_form(b, callee.builtin, call) : value_error();
 	case VALUE_INSTANCE: return apply_function(b, callee.instance->fn, callee.instance, call);
 	case VALUE_FN:
 		return callee.fn->stmt->has_configs ? make_instance(b, callee.fn, call)

@@ -1,5 +1,5 @@
-/* `for p in params(y, "*.w") except ("head.*") { steps }`: the steps for each parameter that y depends on, in the order of
- * the state, decided while compiling. */
+/* `for p in params(y, "*.w") except ("head.*") { steps }`: the steps for each parameter of floats that y depends on, in the
+ * order of the state, decided while compiling. */
 #include <fnmatch.h>
 
 #include "frontend/eval.h"
@@ -24,14 +24,16 @@ static bool fits_any(const Build *b, AstExpr *const *patterns, uint32_t n, Sym n
 	return false;
 }
 
-/* Those that y depends on. */
+/* Those of floats that y depends on: a counter has no gradient. */
 static NodeIds params_of(Build *b, NodeId y)
 {
 	NodeIds params = {0};
 	Reach reach = reach_from(b, &y, 1);
-	for (size_t i = 0; i < b->graph->params.n; i++)
-		if (reach_has(b, &reach, b->graph->params.at[i]))
-			PUSH(b->arena, params, b->graph->params.at[i]);
+	for (size_t i = 0; i < b->graph->params.n; i++) {
+		NodeId id = b->graph->params.at[i];
+		if (reach_has(b, &reach, id) && dtype_is_float(node_dtype(b, id)))
+			PUSH(b->arena, params, id);
+	}
 	return params;
 }
 

@@ -44,8 +44,6 @@ typedef struct ForeignName {
 	"a program prints nothing: 'tsr run' prints its results, and 'tsrc --keep=NAME' makes any tensor one"
 #define NOTHING "there is no value for nothing: what is not there is left out"
 #define STEPS "it is a step of a routine: 'backward loss', behind which w.grad is a gradient"
-#define HIDES \
-	"x .* (uniform(seed) < keep) / keep, where the caller passes another integer 'seed' each time"
 #define LOSS \
 	"a loss is any expression: nn.mean((y - target) ** 2), nn.mean(nn.cross_entropy(logits, ids))"
 #define CHAIN "layers are instances, applied one after another: second(relu(first(x)))"
@@ -168,8 +166,7 @@ static const ForeignName foreign_names[] = {
 	{"backward", NULL, STEPS},
 	{"parameters", NULL,
 	 "parameters are gone through by a step: for p in params(loss) { ... }"},
-	{"dropout", NULL, HIDES},
-	{"Dropout", NULL, HIDES},
+	{"Dropout", "nn.dropout", "it is in force in net(x; training = 1)"},
 	{"Sequential", NULL, CHAIN},
 	{"ModuleList", NULL, "copies of a layer are iterate(n, h = x) { layer()(h) }"},
 	{"MSELoss", "nn.mean_squared_error", "the mean of the squares of the differences"},

@@ -85,6 +85,8 @@ void resolve_unapplied(Build *b, const Function *fn)
 		declare(&resolve, fn->stmt->configs[i].name);
 	for (uint32_t i = 0; i < fn->stmt->nparams; i++)
 		declare(&resolve, fn->stmt->params[i].name);
+	for (uint32_t i = 0; i < fn->stmt->nmodes; i++)
+		declare(&resolve, fn->stmt->modes[i].name);
 	declare_all(&resolve, fn->stmt->expr);
 	b->at.scope = resolve.scope;
 	look_up(&resolve, fn->stmt->expr);
@@ -92,5 +94,7 @@ void resolve_unapplied(Build *b, const Function *fn)
 		if (fn->stmt->configs[i].value)
 			look_up(&resolve, fn->stmt->configs[i].value);
 	}
+	for (uint32_t i = 0; i < fn->stmt->nmodes; i++)
+		look_up(&resolve, fn->stmt->modes[i].value);
 	b->at.scope = outer;
 }

@@ -138,6 +138,8 @@ static void mention_stmt(Mentions *m, const AstStmt *stmt)
 		mention(m, stmt->names[i].sym);
 	for (uint32_t i = 0; i < stmt->nconfigs; i++)
 		mention_expr(m, stmt->configs[i].value);
+	for (uint32_t i = 0; i < stmt->nmodes; i++)
+		mention_expr(m, stmt->modes[i].value);
 	mention_steps(m, stmt->steps, stmt->nsteps);
 }
 

@@ -125,7 +125,7 @@ typedef enum AstKind {
 	AST_STRING, /* "..."    text (raw bytes between the quotes), spec parsed on demand by the grammar */
 	AST_NAME,   /* x        name */
 	AST_MEMBER, /* a.name   args[0], name */
-	AST_CALL, /* f(a, k = b)   args[0] callee, then the arguments; keys[i] names argument i (or NULL) */
+	AST_CALL, /* f(a, k = b; m = c)   args[0] callee, then the arguments; keys[i] names argument i (or NULL); binds: modes */
 	AST_UNARY,     /* -a !a    op, args[0] */
 	AST_BINARY,    /* a + b    op, args[0..1]; `*` is AST_COMPOSE */
 	AST_COMPOSE,   /* a * b */
@@ -145,7 +145,7 @@ typedef enum AstKind {
 	AST_ERROR    /* recovered from: already reported */
 } AstKind;
 
-typedef struct AstBind { /* of WITH, LET_IN, ITERATE and SCAN */
+typedef struct AstBind { /* of WITH, LET_IN, ITERATE and SCAN; of CALL one name and a value */
 	Name *names;     /* one, or several for a tuple */
 	uint32_t nnames;
 	AstExpr *value; /* NULL: a bare capture */
@@ -188,7 +188,7 @@ typedef enum AstStmtKind {
 	STMT_PARAM,   /* name, dtype, shape or NULL, expr (init or NULL) */
 	STMT_CONST,   /* name, dtype, shape or NULL, expr */
 	STMT_LET,     /* names, expr; of one name dtype and shape, as of OUTPUT */
-	STMT_FN,      /* name, configs (has_configs), params, expr */
+	STMT_FN,      /* name, configs (has_configs), params, modes, expr */
 	STMT_OUTPUT,  /* name, expr or NULL; dtype and shape or NULL: what is said of it */
 	STMT_ROUTINE, /* name, scalars, results, steps; with two lists: configs (has_configs), params, steps */
 	STMT_IMPORT,  /* text (path or name), import_name (`as`), import_is_path */
@@ -248,6 +248,8 @@ typedef struct AstStmt {
 	uint32_t nconfigs;
 	AstParam *params;
 	uint32_t nparams;
+	AstParam *modes; /* FN: behind the tensors, each with its default */
+	uint32_t nmodes;
 	AstStep *steps;
 	uint32_t nsteps;
 	const char *text; /* IMPORT */

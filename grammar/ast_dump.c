@@ -253,6 +253,9 @@ static void dump_call(FILE *out, const AstExpr *e)
 		dump_after(out, e->args[i]);
 		fputs(keyed ? ")" : "", out);
 	}
+	fputs(e->nbinds ? " ;" : "", out);
+	for (uint32_t i = 0; i < e->nbinds; i++)
+		dump_bind(out, &e->binds[i]);
 	fputc(')', out);
 }
 
@@ -350,9 +353,8 @@ static void dump_expr(FILE *out, const AstExpr *e)
 
 /* ---- statements ---- */
 
-static void dump_params(FILE *out, const AstParam *params, uint32_t n)
+static void dump_param_list(FILE *out, const AstParam *params, uint32_t n)
 {
-	fputs(" (", out);
 	for (uint32_t i = 0; i < n; i++) {
 		fputs(i ? " " : "", out);
 		if (params[i].value || params[i].dtype != DTYPE_NONE)
@@ -365,6 +367,12 @@ static void dump_params(FILE *out, const AstParam *params, uint32_t n)
 			fputc(')', out);
 		}
 	}
+}
+
+static void dump_params(FILE *out, const AstParam *params, uint32_t n)
+{
+	fputs(" (", out);
+	dump_param_list(out, params, n);
 	fputc(')', out);
 }
 
@@ -473,7 +481,11 @@ static void dump_rest(FILE *out, const AstStmt *s)
 	case STMT_FN:
 		if (s->has_configs)
 			dump_params(out, s->configs, s->nconfigs);
-		dump_params(out, s->params, s->nparams);
+		fputs(" (", out);
+		dump_param_list(out, s->params, s->nparams);
+		fputs(s->nmodes ? " ; " : "", out);
+		dump_param_list(out, s->modes, s->nmodes);
+		fputc(')', out);
 		dump_after(out, s->expr);
 		break;
 	case STMT_ROUTINE:

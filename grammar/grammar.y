@@ -56,6 +56,8 @@
 %type an_output  {AstStmt}
 %type arg        {Arg}
 %type withbind   {AstBind}
+%type given      {Binds *}
+%type givenlist  {Binds *}
 %type letbind    {AstBind}
 %type counter    {Name}
 %type until      {AstExpr *}
@@ -68,6 +70,8 @@
 %type results    {Names *}
 %type params     {Params *}
 %type paramlist  {Params *}
+%type modes      {Params *}
+%type modelist   {Params *}
 %type scalars    {Params *}
 %type scalarlist {Params *}
 %type scalar     {AstParam}
@@ -161,9 +165,16 @@ stmt ::= FN(K) name(N) LPAREN params(P) RPAREN EQ expr(E). {
 	tree_set_params(t, &s, NULL, P);
 	tree_stmt(t, K, s);
 }
-stmt ::= FN(K) name(N) LPAREN params(C) RPAREN LPAREN params(P) RPAREN EQ expr(E). {
+stmt ::= FN(K) name(N) LPAREN params(P) SEMI modelist(M) opt_comma RPAREN EQ expr(E). {
+	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E};
+	tree_set_params(t, &s, NULL, P);
+	tree_set_modes(&s, M);
+	tree_stmt(t, K, s);
+}
+stmt ::= FN(K) name(N) LPAREN params(C) RPAREN LPAREN params(P) modes(M) RPAREN EQ expr(E). {
 	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E, .has_configs = true};
 	tree_set_params(t, &s, C, P);
+	tree_set_modes(&s, M);
 	tree_stmt(t, K, s);
 }
 stmt ::= outputs.
@@ -215,6 +226,14 @@ paramlist(R) ::= name(N) opt_init(E). {
 	R = tree_params(t, NULL, (AstParam){N, E, DTYPE_NONE, SPAN_NONE});
 }
 paramlist(R) ::= paramlist(L) COMMA name(N) opt_init(E). {
+	R = tree_params(t, L, (AstParam){N, E, DTYPE_NONE, SPAN_NONE});
+}
+modes(R) ::= .                             { R = NULL; }
+modes(R) ::= SEMI modelist(L) opt_comma.   { R = L; }
+modelist(R) ::= name(N) EQ expr(E). {
+	R = tree_params(t, NULL, (AstParam){N, E, DTYPE_NONE, SPAN_NONE});
+}
+modelist(R) ::= modelist(L) COMMA name(N) EQ expr(E). {
 	R = tree_params(t, L, (AstParam){N, E, DTYPE_NONE, SPAN_NONE});
 }
 scalars(R) ::= .                         { R = NULL; }
@@ -372,12 +391,12 @@ postfix(R) ::= applied(A).                      { R = A; }
 /* what begins with a name: with a shape behind it, it may be an argument */
 path(R) ::= name(N).                          { R = tree_name_expr(t, N); }
 path(R) ::= path(A) DOT name(N).              { R = tree_member(t, A, N); }
-path(R) ::= path(A) LPAREN args(L) RPAREN.    { R = tree_call(t, A, L); }
+path(R) ::= path(A) LPAREN args(L) given(M) RPAREN.    { R = tree_call_in(t, A, L, M); }
 applied(R) ::= primary(A).                    { R = A; }
 applied(R) ::= applied(A) DOT name(N).        { R = tree_member(t, A, N); }
-applied(R) ::= applied(A) LPAREN args(L) RPAREN. { R = tree_call(t, A, L); }
+applied(R) ::= applied(A) LPAREN args(L) given(M) RPAREN. { R = tree_call_in(t, A, L, M); }
 applied(R) ::= literal(A) DOT name(N).        { R = tree_member(t, A, N); }
-applied(R) ::= literal(A) LPAREN args(L) RPAREN. { R = tree_call(t, A, L); }
+applied(R) ::= literal(A) LPAREN args(L) given(M) RPAREN. { R = tree_call_in(t, A, L, M); }
 
 primary(R) ::= NUMBER(T).   { R = tree_number(t, T); }
 primary(R) ::= STRING(T).   { R = tree_string(t, T); }
@@ -418,6 +437,15 @@ arg(R) ::= expr(E).            { R = (Arg){E, NO_NAME, NULL}; }
 arg(R) ::= path(A) COLON shape(S).     { R = (Arg){A, NO_NAME, S}; }
 arg(R) ::= literal(A) COLON shape(S).  { R = (Arg){A, NO_NAME, S}; }
 arg(R) ::= name(N) EQ expr(E). { R = (Arg){E, N, NULL}; }
+
+given(R) ::= .                             { R = NULL; }
+given(R) ::= SEMI givenlist(L) opt_comma.  { R = L; }
+givenlist(R) ::= name(N) EQ expr(E). {
+	R = tree_binds(t, NULL, tree_bind(t, tree_names(t, NULL, N), E));
+}
+givenlist(R) ::= givenlist(L) COMMA name(N) EQ expr(E). {
+	R = tree_binds(t, L, tree_bind(t, tree_names(t, NULL, N), E));
+}
 
 withbinds(R) ::= withbind(B).                    { R = tree_binds(t, NULL, B); }
 withbinds(R) ::= withbinds(L) COMMA withbind(B). { R = tree_binds(t, L, B); }

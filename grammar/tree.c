@@ -223,6 +223,12 @@ AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args)
 	return e;
 }
 
+AstExpr *tree_call_in(Tree *tree, AstExpr *callee, const Exprs *args, const Binds *modes)
+{
+	AstExpr *e = tree_call(tree, callee, args);
+	return modes ? adopt_binds(tree, e, modes) : e;
+}
+
 AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds)
 {
 	AstExpr *e = node(tree, AST_WITH, a->span, with.span);

@@ -68,6 +68,8 @@ AstExpr *tree_member(Tree *tree, AstExpr *a, Name name);
 AstExpr *tree_spec(Tree *tree, AstExpr *string);
 /* Its arguments that are specifications are parsed, except those of file(). */
 AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args);
+/* The same in modes; NULL: none are given. */
+AstExpr *tree_call_in(Tree *tree, AstExpr *callee, const Exprs *args, const Binds *modes);
 AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds);
 AstExpr *tree_let_in(Tree *tree, Token let, const Binds *binds, AstExpr *body);
 AstExpr *tree_if(Tree *tree, Token start, AstExpr *const args[3]);

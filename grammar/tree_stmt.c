@@ -172,6 +172,12 @@ void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Par
 			refuse_default(tree, stmt, &stmt->params[i]);
 }
 
+void tree_set_modes(AstStmt *stmt, const Params *modes)
+{
+	stmt->modes = modes ? modes->items.at : NULL;
+	stmt->nmodes = modes ? (uint32_t)modes->items.n : 0;
+}
+
 void tree_typed(Tree *tree, const AstStmt *routine)
 {
 	for (uint32_t i = 0; i < routine->nconfigs; i++) {

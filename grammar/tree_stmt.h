@@ -39,6 +39,8 @@ void tree_outputs(Tree *tree, Token start, const Names *names, AstExpr *value);
 int64_t tree_at_least(Tree *tree, const AstExpr *number);
 void tree_require(Tree *tree, Token start, RequireOp op, AstExpr *const sides[2]);
 void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Params *params);
+/* NULL: none. */
+void tree_set_modes(AstStmt *stmt, const Params *modes);
 /* Checks that the scalars of a routine have types, and configurations none. */
 void tree_typed(Tree *tree, const AstStmt *routine);
 void tree_import(Tree *tree, Token start, Token from, Name as);

@@ -77,10 +77,13 @@ module.exports = grammar({
         'fn',
         field('name', $.name),
         optional(field('configuration', $.formals)),
-        field('parameters', $.formals),
+        field('parameters', alias($.moded_formals, $.formals)),
         $._value,
       ),
     formals: ($) => seq('(', optional(list($.formal)), ')'),
+    moded_formals: ($) => seq('(', optional(list($.formal)), optional($.modes), ')'),
+    modes: ($) => seq(';', list($.mode)),
+    mode: ($) => seq(field('name', $.name), $._value),
     formal: ($) => seq(field('name', $.name), optional($._value)),
 
     routine_statement: ($) =>
@@ -189,15 +192,26 @@ module.exports = grammar({
     // what begins with a name: with a shape behind it, it may be an argument
     _path: ($) => choice($.name, alias($.path_member, $.member), alias($.path_call, $.call)),
     path_member: ($) => seq(field('object', $._path), '.', field('name', $.name)),
-    path_call: ($) => seq(field('function', $._path), field('arguments', $.arguments)),
+    path_call: ($) => seq(field('function', $._path), field('arguments', alias($.moded_arguments, $.arguments))),
     _applied: ($) => choice($._primary, $.member, $.call),
     member: ($) => seq(field('object', choice($._applied, $._literal)), '.', field('name', $.name)),
-    call: ($) => seq(field('function', choice($._applied, $._literal)), field('arguments', $.arguments)),
+    call: ($) =>
+      seq(
+        field('function', choice($._applied, $._literal)),
+        field('arguments', alias($.moded_arguments, $.arguments)),
+      ),
 
     _primary: ($) => choice($._number, $.string, $.labelled, $.inline_parameter, $.iterate, $.scan),
 
     arguments: ($) =>
       seq('(', optional(list_from(choice('input', 'output', $._argument), $._argument)), ')'),
+    moded_arguments: ($) =>
+      seq(
+        '(',
+        optional(list_from(choice('input', 'output', $._argument), $._argument)),
+        optional($.modes),
+        ')',
+      ),
     _argument: ($) => choice($._expression, $.named_argument, $.shaped_argument),
     shaped_argument: ($) => seq(field('value', choice($._path, $._literal)), ':', field('shape', $.shape)),
     named_argument: ($) => seq(field('name', $.name), $._value),
