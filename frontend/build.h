@@ -101,6 +101,7 @@ struct Build {
 	VEC(LateDim) late_dims;	    /* (late_dims.h) */
 	VEC(SizeExpr *) late_sizes; /* those that are one */
 	VEC(Backward) backward;
+	VEC(struct Update *) updates; /* in the order of evaluation (update.c) */
 	NameIndex slots;       /* nodes, by full name (slots.c) */
 	NameIndex routines;    /* places among the graph's */
 	uint32_t *reached;     /* by NodeId: the mark of the last Reach that it is in */

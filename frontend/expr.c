@@ -10,6 +10,7 @@
 #include "frontend/nodes.h"
 #include "frontend/passed.h"
 #include "frontend/scan.h"
+#include "frontend/updates.h"
 
 /* ---- names ---- */
 
@@ -206,6 +207,13 @@ static Value refuse_string(Build *b, const AstExpr *expr)
 	return value_error();
 }
 
+static Value eval_updated(Build *b, const AstExpr *expr)
+{
+	NodeId first = (NodeId)b->graph->nodes.n;
+	Value value = eval(b, expr->args[0]);
+	return value.kind == VALUE_ERROR ? value : update_note(b, expr, value, first);
+}
+
 static Value dispatch(Build *b, const AstExpr *expr)
 {
 	switch (expr->kind) {
@@ -220,6 +228,7 @@ static Value dispatch(Build *b, const AstExpr *expr)
 	case AST_TRANSPOSE: return value_node(unary_node(b, NODE_TRANSPOSE, expr), expr->span);
 	case AST_SLICE: return eval_slice(b, expr);
 	case AST_WITH: return eval_with(b, expr);
+	case AST_UPDATE: return eval_updated(b, expr);
 	case AST_PARAM: return value_node(param_inline(b, expr), expr->span);
 	case AST_ITERATE: return eval_iterate(b, expr);
 	case AST_SCAN: return eval_scan(b, expr);

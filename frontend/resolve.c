@@ -24,6 +24,26 @@ static void declare(Resolve *r, Name name)
 	PUSH(r->b->arena, r->scope->names, ((Binding){.name = name.sym, .span = name.span}));
 }
 
+static void declare_all(Resolve *r, const AstExpr *expr);
+
+static void declare_in_steps(Resolve *r, const AstStep *steps, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const AstStep *step = &steps[i];
+		if (step->kind == STEP_ASSIGN && step->target->kind == AST_NAME &&
+		    !scope_find(r->scope, step->target->name.sym))
+			declare(r, step->target->name);
+		if (step->kind == STEP_FOR)
+			declare(r, step->name);
+		for (uint32_t k = 0; k < step->nbinds; k++)
+			for (uint32_t m = 0; m < step->binds[k].nnames; m++)
+				declare(r, step->binds[k].names[m]);
+		if (step->expr)
+			declare_all(r, step->expr);
+		declare_in_steps(r, step->steps, step->nsteps);
+	}
+}
+
 static void declare_all(Resolve *r, const AstExpr *expr)
 {
 	bool iterates = expr->kind == AST_ITERATE || expr->kind == AST_SCAN, names = iterates || expr->kind == AST_LET_IN;
@@ -38,6 +58,7 @@ static void declare_all(Resolve *r, const AstExpr *expr)
 	}
 	for (uint32_t i = 0; i < expr->nargs; i++)
 		declare_all(r, expr->args[i]);
+	declare_in_steps(r, expr->steps, expr->nsteps);
 }
 
 /* Words such as `max` in reduce(max, ...) or `reverse` behind the operand of cumulate are no names. */
@@ -57,6 +78,21 @@ static bool takes_word(const AstExpr *call, uint32_t i)
 	return form_takes_keys(form) && call->keys && call->keys[i].sym;
 }
 
+static void look_up(Resolve *r, const AstExpr *expr);
+
+static void look_up_in_steps(Resolve *r, const AstStep *steps, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (steps[i].target)
+			look_up(r, steps[i].target);
+		if (steps[i].expr)
+			look_up(r, steps[i].expr);
+		for (uint32_t k = 0; k < steps[i].nbinds; k++)
+			look_up(r, steps[i].binds[k].value);
+		look_up_in_steps(r, steps[i].steps, steps[i].nsteps);
+	}
+}
+
 static void look_up(Resolve *r, const AstExpr *expr)
 {
 	static const char *const constants[] = {"inf", "nan", "pi"};
@@ -74,6 +110,7 @@ static void look_up(Resolve *r, const AstExpr *expr)
 		if (!takes_word(expr, i))
 			look_up(r, expr->args[i]);
 	}
+	look_up_in_steps(r, expr->steps, expr->nsteps);
 }
 
 void resolve_unapplied(Build *b, const Function *fn)

@@ -215,6 +215,7 @@ static void eval_step(Build *b, const AstStep *step)
 	case STEP_LET: eval_let(b, step); break;
 	case STEP_FORWARD: eval_forward(b, step); break;
 	case STEP_BACKWARD: eval_backward(b, step); break;
+	case STEP_UPDATE: eval_update(b, step); break;
 	case STEP_INIT: diag(b->diags, E0914, step->span, "'init' is not supported yet"); break;
 	case STEP_FOR: eval_for(b, step); break;
 	case STEP_CALL: eval_step_call(b, step); break;

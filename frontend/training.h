@@ -4,7 +4,9 @@
  *   p.grad                           the gradient with respect to p, of all `backward` steps before, added up
  *   for p in params(y, "*.w") {..}   the steps for each parameter that y depends on
  *   p.m =: 0.9 * p.m + p.grad        a slot: a tensor of p's shape in the state, 0 at the start, called `w.m`
- *   update(rate)(p)                  steps of a routine with two lists
+ *   optim.sgd(rate)(p)               steps of a routine with two lists
+ *   E with update { steps }          steps that belong to a value, such as running means
+ *   update y                         carries out those of all that y is computed from, each once
  */
 #ifndef TSR_FRONTEND_TRAINING_H
 #define TSR_FRONTEND_TRAINING_H
@@ -36,5 +38,10 @@ void eval_for(Build *b, const AstStep *step);
 /* Declares a routine with two lists. */
 void eval_steps(Build *b, const AstStmt *stmt);
 void eval_step_call(Build *b, const AstStep *step);
+
+/* ---- update.c ---- */
+
+/* Carries out the steps of all that a name is computed from. */
+void eval_update(Build *b, const AstStep *step);
 
 #endif

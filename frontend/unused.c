@@ -83,6 +83,7 @@ static void mention_text(Mentions *m, const AstExpr *string)
 /* ---- expressions ---- */
 
 static void mention_expr(Mentions *m, const AstExpr *expr);
+static void mention_steps(Mentions *m, const AstStep *steps, uint32_t nsteps);
 
 static void mention_shape(Mentions *m, const AstShape *shape)
 {
@@ -102,6 +103,7 @@ static void mention_expr(Mentions *m, const AstExpr *expr)
 	if (expr->kind == AST_STRING)
 		mention_text(m, expr);
 	mention_shape(m, expr->shape);
+	mention_steps(m, expr->steps, expr->nsteps);
 	for (uint32_t i = 0; i < expr->nbinds; i++) {
 		mention_shape(m, expr->binds[i].shape);
 		mention_expr(m, expr->binds[i].value);

@@ -132,6 +132,7 @@ typedef enum AstKind {
 	AST_TRANSPOSE, /* a.T */
 	AST_SLICE,     /* a @ i */
 	AST_WITH,      /* E with (h = S, d)   args[0], binds */
+	AST_UPDATE,    /* E with update { steps }   args[0], steps */
 	AST_PARAM,     /* {w : SHAPE = INIT}  name, dtype, shape, args[0] (init) if nargs */
 	AST_ITERATE,   /* iterate(n, h = x, i) { E }   args: n, E; one bind; name i */
 	AST_SCAN,      /* scan(n, h = x, i) until (C) { E }   args: n, E, C where it is written; likewise */
@@ -167,6 +168,8 @@ struct AstExpr {
 	Name *keys; /* of CALL, nargs of them (keys[0] is unused); NULL when there are none */
 	AstBind *binds;
 	uint32_t nbinds;
+	struct AstStep *steps; /* of UPDATE */
+	uint32_t nsteps;
 	AstShape *shape;
 	Dtype dtype; /* DTYPE_NONE: not written */
 	AstSpec *spec; /* of STRING: set when the text was parsed as a specification */
@@ -207,6 +210,7 @@ typedef enum AstStepKind {
 	STEP_LET,      /* let a = E, (b, c) = E */
 	STEP_FORWARD,  /* forward t */
 	STEP_BACKWARD, /* backward expr */
+	STEP_UPDATE,   /* update expr */
 	STEP_INIT,     /* init */
 	STEP_FOR,      /* for name in params(expr, patterns) except (excepted) { steps } */
 	STEP_CALL,     /* steps of a routine with two lists: expr is the call, of a call or of a name */

@@ -6,7 +6,7 @@
  *          | (tuple a b : label) | (outputs ...) | (batches ...)
  *          | (spec r1; r2 => l)                       a string that was parsed as a specification
  *
- * Compose is `*`. Shapes and specifications are written as in the language; of an affine form
+ * E with update { steps } is (update E STEP...). Compose is `*`. Shapes and specifications are written as in the language; of an affine form
  * every coefficient is shown. */
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "grammar/ast.h"
 
 static void dump_expr(FILE *out, const AstExpr *e);
+static void dump_steps(FILE *out, const AstStep *steps, uint32_t n);
 
 static void dump_name(FILE *out, Name name)
 {
@@ -333,6 +334,12 @@ static void dump_expr(FILE *out, const AstExpr *e)
 	case AST_SLICE: dump_list(out, "@", e); break;
 	case AST_WITH:
 	case AST_LET_IN: dump_binding_form(out, e); break;
+	case AST_UPDATE:
+		fputs("(update", out);
+		dump_after(out, e->args[0]);
+		dump_steps(out, e->steps, e->nsteps);
+		fputc(')', out);
+		break;
 	case AST_PARAM: dump_param(out, e); break;
 	case AST_SCAN:
 	case AST_ITERATE: dump_iterate(out, e); break;
@@ -376,8 +383,6 @@ static void dump_params(FILE *out, const AstParam *params, uint32_t n)
 	fputc(')', out);
 }
 
-static void dump_steps(FILE *out, const AstStep *steps, uint32_t n);
-
 static void dump_assign(FILE *out, const AstStep *step)
 {
 	fprintf(out, "(=%s%s", step->clear || step->acc == OP_NONE ? ":" : "",
@@ -405,8 +410,9 @@ static void dump_step(FILE *out, const AstStep *step)
 		fputc(')', out);
 		break;
 	case STEP_FORWARD: fprintf(out, "(forward %s)", step->name.sym); break;
+	case STEP_UPDATE:
 	case STEP_BACKWARD:
-		fputs("(backward", out);
+		fputs(step->kind == STEP_UPDATE ? "(update" : "(backward", out);
 		dump_after(out, step->expr);
 		fputc(')', out);
 		break;

@@ -71,14 +71,15 @@ static void follow(Feed *feed)
 	bool outer = !top || top->steps;
 	feed->closed_steps = false;
 	if (closer_of(kind) != TOKEN_END) {
-		bool steps = kind == TOKEN_LBRACE && outer && feed->body_next;
-		feed->body_next = feed->body_next && !steps;
+		bool steps = kind == TOKEN_LBRACE && ((outer && feed->body_next) || feed->updates);
+		feed->body_next = feed->body_next && !(steps && outer);
 		PUSH(feed->arena, feed->open, ((Bracket){feed->token, steps}));
 	} else if (token_closes(kind)) {
 		close_bracket(feed, kind);
 	} else if (kind == TOKEN_FOR && top && top->steps) {
 		feed->body_next = true;
 	}
+	feed->updates = kind == TOKEN_UPDATE && feed->before.kind == TOKEN_WITH;
 	note_keyword(feed);
 	feed->lexer.assigns = feed_in_steps(feed);
 }

@@ -3,7 +3,7 @@
  * Every statement starts with a keyword and juxtaposition means nothing, so nothing ends a
  * statement; `;` may stand between. Reserved everywhere: dim require input param const let fn
  * output routine import in with iterate scan if then else for, and the numbers inf nan pi. Contextual,
- * and names elsewhere: as divides via forward backward init params except. `input` and `output` may also
+ * and names elsewhere: as divides via forward backward update init params except until. `input` and `output` may also
  * be the first argument of a call, for stack(output, ...).
  *
  * There is no recovery in the grammar: parse.c feeds only tokens that are accepted, and unwinds
@@ -36,7 +36,7 @@
 %syntax_error { BUG("the parser was fed token %d, which it does not accept", yymajor); }
 %stack_overflow { BUG("the parser's stack is out of memory"); }
 
-%fallback NAME AS DIVIDES VIA FORWARD BACKWARD INIT PARAMS EXCEPT UNTIL.
+%fallback NAME AS DIVIDES VIA FORWARD BACKWARD UPDATE INIT PARAMS EXCEPT UNTIL.
 
 %type name       {Name}
 %type opt_comma  {int}
@@ -313,6 +313,9 @@ step(R) ::= FORWARD(K) name(N). {
 step(R) ::= BACKWARD(K) expr(E). {
 	R = (AstStep){.kind = STEP_BACKWARD, .span = K.span, .op_span = K.span, .expr = E};
 }
+step(R) ::= UPDATE(K) place(P). {
+	R = (AstStep){.kind = STEP_UPDATE, .span = K.span, .op_span = K.span, .expr = P};
+}
 step(R) ::= INIT(K). { R = (AstStep){.kind = STEP_INIT, .span = K.span, .op_span = K.span}; }
 step(R) ::= FOR(K) name(N) IN PARAMS LPAREN exprs(E) opt_comma RPAREN except(X) LBRACE steps(S) RBRACE. {
 	R = (AstStep){.kind = STEP_FOR, .span = K.span, .op_span = K.span, .name = N,
@@ -334,6 +337,7 @@ step(R) ::= place(P) LPAREN args(C) RPAREN LPAREN args(L) RPAREN. {
 	              .expr = tree_call(t, tree_call(t, P, C), L)};
 }
 place(R) ::= name(N).               { R = tree_name_expr(t, N); }
+place(R) ::= UPDATE(T).             { R = tree_name_expr(t, tree_name(t, T)); }
 place(R) ::= place(P) DOT name(N).  { R = tree_member(t, P, N); }
 via(R) ::= .                { R = NULL; }
 via(R) ::= VIA STRING(S).   { R = tree_spec(t, tree_string(t, S)); }
@@ -346,6 +350,7 @@ expr(R) ::= LET(K) letbinds(L) IN expr(E).           { R = tree_let_in(t, K, L, 
 
 withs(R) ::= or(A).                                                { R = A; }
 withs(R) ::= withs(A) WITH(K) LPAREN withbinds(L) opt_comma RPAREN. { R = tree_with(t, K, A, L); }
+withs(R) ::= withs(A) WITH(K) UPDATE LBRACE steps(S) RBRACE.        { R = tree_update(t, K, A, S); }
 
 or(R) ::= and(A).                { R = A; }
 or(R) ::= or(A) OR(O) and(B).    { R = tree_binary(t, OP_OR, O, A, B); }

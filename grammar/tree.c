@@ -229,10 +229,14 @@ AstExpr *tree_call_in(Tree *tree, AstExpr *callee, const Exprs *args, const Bind
 	return modes ? adopt_binds(tree, e, modes) : e;
 }
 
+AstExpr *tree_around(Tree *tree, AstKind kind, Token sign, AstExpr *a)
+{
+	return adopt(tree, node(tree, kind, a->span, sign.span), &a, 1);
+}
+
 AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds)
 {
-	AstExpr *e = node(tree, AST_WITH, a->span, with.span);
-	return adopt_binds(tree, adopt(tree, e, &a, 1), binds);
+	return adopt_binds(tree, tree_around(tree, AST_WITH, with, a), binds);
 }
 
 AstExpr *tree_let_in(Tree *tree, Token let, const Binds *binds, AstExpr *body)

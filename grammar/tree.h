@@ -71,6 +71,8 @@ AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args);
 /* The same in modes; NULL: none are given. */
 AstExpr *tree_call_in(Tree *tree, AstExpr *callee, const Exprs *args, const Binds *modes);
 AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds);
+/* Of one operand. */
+AstExpr *tree_around(Tree *tree, AstKind kind, Token sign, AstExpr *a);
 AstExpr *tree_let_in(Tree *tree, Token let, const Binds *binds, AstExpr *body);
 AstExpr *tree_if(Tree *tree, Token start, AstExpr *const args[3]);
 AstExpr *tree_param(Tree *tree, Token start, Name name, Type type, AstExpr *init);

@@ -91,6 +91,14 @@ Steps *tree_steps(Tree *tree, Steps *list, AstStep step)
 	return list;
 }
 
+AstExpr *tree_update(Tree *tree, Token with, AstExpr *a, const Steps *steps)
+{
+	AstExpr *e = tree_around(tree, AST_UPDATE, with, a);
+	e->steps = steps ? steps->items.at : NULL;
+	e->nsteps = steps ? (uint32_t)steps->items.n : 0;
+	return e;
+}
+
 /* ---- statements ---- */
 
 void tree_stmt(Tree *tree, Token start, AstStmt stmt)

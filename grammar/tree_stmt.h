@@ -23,6 +23,9 @@ typedef struct Row {
 Params *tree_params(Tree *tree, Params *list, AstParam param);
 Steps *tree_steps(Tree *tree, Steps *list, AstStep step);
 
+/* `a with update { steps }`; steps NULL: none. */
+AstExpr *tree_update(Tree *tree, Token with, AstExpr *a, const Steps *steps);
+
 /* An axis that reaches from `start` to the last token; size NULL: `_`. */
 AstShapeAxis tree_axis(const Tree *tree, Span start, Name label, AstExpr *size);
 /* A new row for NULL; appends the axis, if there is one. */

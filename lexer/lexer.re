@@ -247,6 +247,7 @@ Token lexer_next(Lexer *lexer)
 		"backward"     { return token(lexer, TOKEN_BACKWARD, start); }
 		"init"         { return token(lexer, TOKEN_INIT, start); }
 		"params"       { return token(lexer, TOKEN_PARAMS, start); }
+		"update"       { return token(lexer, TOKEN_UPDATE, start); }
 		"except"       { return token(lexer, TOKEN_EXCEPT, start); }
 		"if"           { return token(lexer, TOKEN_IF, start); }
 		"iterate"      { return token(lexer, TOKEN_ITERATE, start); }

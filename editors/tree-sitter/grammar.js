@@ -123,7 +123,7 @@ module.exports = grammar({
 
     steps: ($) => seq('{', repeat(choice($._step, ';')), '}'),
     _step: ($) =>
-      choice($.assignment, $.let_step, $.call_step, $.forward_step, $.backward_step, $.init_step, $.for_step),
+      choice($.assignment, $.let_step, $.call_step, $.forward_step, $.backward_step, $.update_step, $.init_step, $.for_step),
     assignment: ($) =>
       seq(
         field('target', $._place),
@@ -136,6 +136,7 @@ module.exports = grammar({
     let_step: ($) => seq('let', $.binding, repeat(seq(',', $.binding))),
     forward_step: ($) => seq('forward', $.name),
     backward_step: ($) => seq('backward', $._expression),
+    update_step: ($) => seq('update', field('value', $._place)),
     init_step: ($) => 'init',
     for_step: ($) =>
       seq(
@@ -149,7 +150,7 @@ module.exports = grammar({
         optional(seq('except', '(', list($._expression), ')')),
         field('body', $.steps),
       ),
-    _place: ($) => choice($.name, alias($.dotted_place, $.member)),
+    _place: ($) => choice($.name, alias('update', $.name), alias($.dotted_place, $.member)),
     dotted_place: ($) => seq(field('object', $._place), '.', field('name', $.name)),
 
     // ---- expressions, loosest first ----
@@ -168,8 +169,9 @@ module.exports = grammar({
       seq('let', $.binding, repeat(seq(choice(',', 'let'), $.binding)), 'in', field('body', $._expression)),
     binding: ($) => $._let,
 
-    _with: ($) => choice($._or, $.with_expression),
+    _with: ($) => choice($._or, $.with_expression, $.update_expression),
     with_expression: ($) => seq(field('body', $._with), 'with', '(', list($.setting), ')'),
+    update_expression: ($) => seq(field('value', $._with), 'with', 'update', field('body', $.steps)),
     setting: ($) => seq(field('name', $.name), optional($._value)),
 
     _or: ($) => choice($._and, alias($.or, $.binary)),
