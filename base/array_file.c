@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array_format.h"
+#include "base/element.h"
 #include "base/file.h"
 
 bool array_fail(ArrayError *error, const char *fmt, ...)
@@ -286,4 +287,14 @@ const ByteRange *ranges_overlap(ByteRange *ranges, size_t n)
 		if (ranges[i].begin < ranges[i - 1].end)
 			return &ranges[i];
 	return NULL;
+}
+
+bool array_cast(const Array *array, Dtype dtype, Array *out, ArrayError *error)
+{
+	if (!array_new(out, dtype, array->rank, array->extents, error))
+		return false;
+	for (size_t i = 0; i < out->nelements; i++)
+		scalar_write(dtype, out->data, (int64_t)i,
+			     scalar_read(array->dtype, array->data, (int64_t)i));
+	return true;
 }

@@ -76,10 +76,22 @@ bool npy_write(const char *path, const Array *array, ArrayError *error);
 /* The same to an open stream, which stays open. */
 bool npy_print(FILE *out, const Array *array, ArrayError *error);
 
+typedef struct NamedArray {
+	const char *name;
+	Array array;
+} NamedArray;
+
+/* A .safetensors of them to an open stream, which stays open; `module` stands in its metadata. i4 and u4 as i8 and u8;
+ * names of printable ASCII. False with *error, and errno where it could not be written. */
+bool safetensors_print(FILE *out, const NamedArray *arrays, size_t n, const char *module,
+		       ArrayError *error);
+
 /* Zeroed elements; false on overflow or when memory is short. */
 bool array_new(Array *out, Dtype dtype, int rank, const int64_t *extents, ArrayError *error);
 /* Frees the elements, not the structure, which has none then. */
 void array_free(Array *array);
+/* The same elements in a dtype that holds them. */
+bool array_cast(const Array *array, Dtype dtype, Array *out, ArrayError *error);
 /* Elements between neighbours along each axis, row-major; 0 in an array without elements. */
 void array_strides(const Array *array, int64_t *strides);
 /* The element at an index of the result is that at first + sum of index[i]*strides[i] of `array`;

@@ -265,11 +265,8 @@ static bool print_widened(FILE *out, const Array *array, ArrayError *error)
 	Array wide;
 	bool packed = dtype_is_packed(array->dtype);
 	Dtype dtype = packed ? dtype_alone(array->dtype) : dtype_wide(array->dtype);
-	if (!array_new(&wide, dtype, array->rank, array->extents, error))
+	if (!array_cast(array, dtype, &wide, error))
 		return false;
-	for (size_t i = 0; i < wide.nelements; i++)
-		scalar_write(dtype, wide.data, (int64_t)i,
-			     scalar_read(array->dtype, array->data, (int64_t)i));
 	bool ok = npy_print(out, &wide, error);
 	array_free(&wide);
 	return ok;

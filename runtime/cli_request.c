@@ -297,11 +297,9 @@ static void warn_lacking(const Request *request, const tsr_session *s, const tsr
 static int load_parameters(const Request *request, tsr_session *s)
 {
 	tsr_error error;
-	int code = request->params
-			   ? tsr_load_params(s, request->params, request->params_map, &error)
-			   : TSR_OK;
-	if (code == TSR_OK && request->state)
-		code = tsr_load_state(s, request->state, &error);
+	int code = request->state ? tsr_load_state(s, request->state, &error) : TSR_OK;
+	if (code == TSR_OK && request->params)
+		code = tsr_load_params(s, request->params, request->params_map, &error);
 	if (code == TSR_OK)
 		code = tsr_resolve(s, &error);
 	return code == TSR_OK ? STATUS_OK : report_error(NULL, &error);

@@ -21,7 +21,7 @@ static const struct argp_option options[] = {
 	 "print these results alone; --keep of tsrc makes more", 0},
 	{"check-finite", KEY_FINITE, NULL, 0,
 	 "fail where an element is no finite number, and tell the first", 0},
-	{"save-state", KEY_SAVE, "FILE", 0, "write the parameters as they are after the run", 0},
+	{"save-state", KEY_SAVE, "FILE", 0, "write the parameters as they are after the run; a .safetensors has them by name", 0},
 	{0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -185,7 +185,7 @@ static int write_to(const Left *file, const tsr_session *s, FILE *out)
 	bool good = !file->result || print_result(file, out, &why);
 	if (!good)
 		fclose(out);
-	else if (!(file->result ? file_close(out) : image_write(s, out)))
+	else if (!(file->result ? file_close(out) : state_write(s, file->path, out)))
 		good = array_fail(&why, "%s", strerror(errno));
 	return good ? STATUS_OK : report("%s: %s", file->path, why.text);
 }

@@ -131,7 +131,7 @@ static int allocate_size(const tsr_session *s, const tsr_size *size, const char 
 	return room((uint64_t)value, what, out, error);
 }
 
-static int place_param(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_error *error)
+int param_place(const tsr_session *s, const Slot *slot, tsr_array *out, tsr_error *error)
 {
 	int64_t offset;
 	int code = slot_measure(s, slot, out, error);
@@ -191,7 +191,7 @@ static int copy_params(tsr_session *s, tsr_error *error)
 		tsr_array place;
 		if (!s->params[i].set)
 			continue;
-		code = place_param(s, &s->params[i], &place, error);
+		code = param_place(s, &s->params[i], &place, error);
 		if (code == TSR_OK && place.bytes > 0)
 			memcpy(place.data, s->params[i].array.data, place.bytes);
 	}
@@ -490,7 +490,7 @@ int tsr_param(const tsr_session *s, const char *name, tsr_array *out, tsr_error 
 		return code;
 	for (int32_t i = 0; i < s->module->nparams; i++)
 		if (name_is(s->params[i].tensor->name, name))
-			return place_param(s, &s->params[i], out, error);
+			return param_place(s, &s->params[i], out, error);
 	return session_fail(error, TSR_FAIL_NAME, "the module has no parameter '%s'",
 			    name ? name : "");
 }

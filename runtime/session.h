@@ -112,6 +112,8 @@ uint64_t session_layout_hash(const tsr_session *session);
 int session_check_guards(const tsr_session *session, tsr_error *error);
 /* dtype, rank, extents and bytes from the table and the dims. */
 int slot_measure(const tsr_session *session, const Slot *slot, tsr_array *out, tsr_error *error);
+/* The same of a parameter, with its place in the state. */
+int param_place(const tsr_session *session, const Slot *slot, tsr_array *out, tsr_error *error);
 /* Its own, which others may have too. */
 void session_free_state(tsr_session *session);
 /* The parameters as routines left them, in the host's copy of the state. */
@@ -122,5 +124,12 @@ int image_restore(tsr_session *session, tsr_error *error);
 void image_close(struct Image *image);
 /* Writes the image of a prepared session's state, and closes the stream; false with errno. */
 bool image_write(const tsr_session *session, FILE *out);
+/* The same, as a .safetensors where the path is one's. */
+bool state_write(const tsr_session *session, const char *path, FILE *out);
+/* As a .safetensors with one more array behind the parameters; NULL: without. */
+bool state_write_named(const tsr_session *session, const NamedArray *more, FILE *out);
+bool state_is_named(const char *path);
+/* Takes all parameters from a .safetensors, which has each; what is set afterwards goes before it. */
+int state_load_named(tsr_session *session, const char *path, tsr_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* The parameters of a state on disk: a header of 128 bytes, then the bytes as they stand in memory.
+/* The parameters of a state on disk, but as a .safetensors (state_named.c): a header of 128 bytes, then the bytes as they stand in memory.
  * What the state holds behind them are copies, which depend on the processor that a module is made
  * for; they are made anew.
  *
@@ -116,6 +116,11 @@ int tsr_load_state(tsr_session *s, const char *path, tsr_error *error)
 		code = session_check_pointer(path, "path", error);
 	if (code != TSR_OK)
 		return code;
+	if (state_is_named(path)) {
+		image_close(s->image);
+		s->image = NULL;
+		return state_load_named(s, path, error);
+	}
 	struct Image *image = calloc(1, sizeof *image);
 	if (!image || !(image->path = strdup(path))) {
 		free(image);
@@ -172,7 +177,7 @@ static bool replace(const tsr_session *s, const char *path)
 	if (fd < 0)
 		return false;
 	FILE *out = fdopen(fd, "wb");
-	bool good = out && image_write(s, out) && rename(name, path) == 0;
+	bool good = out && state_write(s, path, out) && rename(name, path) == 0;
 	int error = errno;
 	if (!out)
 		close(fd);
@@ -187,7 +192,7 @@ static bool replace(const tsr_session *s, const char *path)
 static bool write_through(const tsr_session *s, const char *path)
 {
 	FILE *out = fopen(path, "wbe");
-	return out && image_write(s, out);
+	return out && state_write(s, path, out);
 }
 
 int tsr_save_state(const tsr_session *s, const char *path, tsr_error *error)

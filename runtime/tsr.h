@@ -244,7 +244,8 @@ void tsr_set_seed(tsr_session *session, uint64_t seed);
  * that does not fit, alone or beside the others, nothing is taken. */
 int tsr_load_params(tsr_session *session, const char *path, const char *map, tsr_error *error);
 /* The state as tsr_save_state wrote it. The file is opened here; tsr_prepare compares it with the
- * module and reads it. */
+ * module and reads it. A .safetensors is read here as by tsr_load_params, and must have all parameters:
+ * TSR_FAIL_NAME with those that it lacks. */
 int tsr_load_state(tsr_session *session, const char *path, tsr_error *error);
 /* Was the parameter set, by either of the above? */
 int tsr_has_param(const tsr_session *session, const char *name);
@@ -403,7 +404,8 @@ int tsr_param(const tsr_session *session, const char *name, tsr_array *out, tsr_
 void *tsr_state(const tsr_session *session);
 /* The routines take note of parameters that were written into the state. */
 int tsr_pack(tsr_session *session, tsr_error *error);
-/* Written to a temporary name beside `path`, then renamed. */
+/* Written to a temporary name beside `path`, to the disk, then renamed. A .safetensors has the parameters by name, any other
+ * file as they stand in memory. */
 int tsr_save_state(const tsr_session *session, const char *path, tsr_error *error);
 /* Bytes of inputs, outputs and read parameters: what one run must move at least. */
 uint64_t tsr_traffic(const tsr_session *session);
