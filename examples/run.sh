@@ -1,6 +1,6 @@
 #!/bin/sh
 # The main job on real input: edges of a picture, digits from fonts that the weights have not seen, weights in
-# four bits, a net that is trained, and a C program with two models. Results go to BUILD/out.
+# four bits, nets that are trained, and a C program with two models. Results go to BUILD/out.
 #   run.sh [BUILD]
 set -eu
 here=$(dirname "$0")
@@ -39,6 +39,13 @@ say "Weights in four bits: examples/quantize.tsr rounds random ones for examples
 
 say "Letters: a net learns from docs/language.md which letter comes next, and writes more of the kind"
 MAKEFLAGS= make -s -C examples/letters TSRC="$tsrc" OUT="$out/letters" run
+
+say "Spirals: tsr train on points that examples/spirals.tsr draws, with others held out"
+"$tsrc" examples/spirals.tsr -o "$out/spirals.so"
+"$tsr" run "$out/spirals.so" draw seed=1 n=3000 -o points="$out/points.npy" -o spirals="$out/spirals.npy"
+"$tsr" run "$out/spirals.so" draw seed=2 n=1000 -o points="$out/held_out.npy" -o spirals="$out/held_out_spirals.npy"
+"$tsr" train "$out/spirals.so" x="$out/points.npy" spiral="$out/spirals.npy" rate=0.01 --batch=50 --epochs=8 --shuffle=1 \
+	--valid=valid x="$out/held_out.npy" spiral="$out/held_out_spirals.npy" --save="$out/spirals.safetensors"
 
 say "Two models in one C program: examples/two_models"
 MAKEFLAGS= make -s -C examples/two_models TSRC="$tsrc" OUT="$out/two_models" run

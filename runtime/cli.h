@@ -19,7 +19,8 @@ typedef enum ValueKind {
 	VALUE_ZEROS,
 	VALUE_ONES,
 	VALUE_RANGE,
-	VALUE_RANDOM
+	VALUE_RANDOM,
+	VALUE_ARRAY /* `array` is there, and stays as it is while the session runs */
 } ValueKind;
 
 typedef enum Target { TARGET_NONE, TARGET_INPUT, TARGET_PARAM, TARGET_DIM, TARGET_SCALAR } Target;
@@ -77,6 +78,13 @@ void request_free(Request *request);
 /* Opens the module and prepares a session as asked; `fill`: missing inputs are random (bench). A
  * status. */
 int request_prepare(Request *request, bool fill, tsr_model **model, tsr_session **session);
+/* The same in parts: the module and a session of the routine, or of `otherwise` where none is named; what each assignment says and
+ * is for; all that is set and prepared. */
+int request_open(Request *request, const char *otherwise, tsr_model **model, tsr_session **session);
+int request_look(const Request *request, const tsr_module *module, const tsr_routine *routine);
+int request_fill(Request *request, tsr_session *session, const tsr_module *module);
+/* The number after `--name=`; ends the process where it is none. */
+uint64_t number_option(const char *name, const char *text, struct argp_state *state);
 /* Fills array elements: false when the value has no image in the dtype. */
 bool fill_array(Array *array, const Assignment *value, const char *name);
 
@@ -92,12 +100,18 @@ void print_array(FILE *out, const tsr_array *array);
  * no finite number, tells the first tensor and element: that is NaN and, where it comes before or there is none, that is
  * infinite; a status. */
 int check_finite(const tsr_session *session);
+/* The first parameter of the routine, in the order of the state, with an element that is no finite number: its place, and that of the element; -1:
+ * there is none. */
+int32_t find_not_finite(const tsr_session *session, int64_t *element);
+/* "parameter w: element [3, 2] is nan". Requires: a place that find_not_finite gave. */
+void print_not_finite(const tsr_session *session, int32_t param, int64_t element);
 
 /* The commands: argv[0] is the command's name; they return a status. A wrong option ends the process. */
 int cmd_run(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_map(int argc, char **argv);
-extern const struct argp cmd_run_argp, cmd_info_argp, cmd_bench_argp, cmd_map_argp;
+int cmd_train(int argc, char **argv);
+extern const struct argp cmd_run_argp, cmd_info_argp, cmd_bench_argp, cmd_map_argp, cmd_train_argp;
 
 #endif

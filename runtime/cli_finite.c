@@ -35,18 +35,23 @@ static int64_t find_fault(const tsr_array *array, Fault fault)
 	return -1;
 }
 
-static void print_fault(const tsr_session *s, const Seen *seen, int64_t element, Fault fault)
+static void print_element(const Seen *seen, int64_t element, Fault fault)
 {
 	int64_t index[TSR_RANK_MAX];
 	for (int32_t i = seen->array.rank; i-- > 0; element /= seen->array.extents[i])
 		index[i] = element % seen->array.extents[i];
-	if (seen->line > 0)
-		fprintf(stderr, "%s:%d: ", s->module->source, seen->line);
 	fprintf(stderr, "%s %s: ", seen->kind, seen->tensor->name);
 	for (int32_t i = 0; i < seen->array.rank; i++)
 		fprintf(stderr, "%s%lld", i ? ", " : "element [", (long long)index[i]);
 	fprintf(stderr, "%s is %s\n", seen->array.rank > 0 ? "]" : "it",
 		fault == FAULT_NAN ? "nan" : "infinite");
+}
+
+static void print_fault(const tsr_session *s, const Seen *seen, int64_t element, Fault fault)
+{
+	if (seen->line > 0)
+		fprintf(stderr, "%s:%d: ", s->module->source, seen->line);
+	print_element(seen, element, fault);
 }
 
 static int by_line(const void *a, const void *b)
@@ -110,4 +115,29 @@ int check_finite(const tsr_session *s)
 		print_fault(s, &seen[infinite], infinite_at, FAULT_INFINITE);
 	free(seen);
 	return nan < n || infinite < n ? STATUS_ERROR : STATUS_OK;
+}
+
+/* ---- parameters alone ---- */
+
+int32_t find_not_finite(const tsr_session *s, int64_t *element)
+{
+	for (int64_t i = 0; i < s->routine->nparams; i++) {
+		tsr_array array;
+		int32_t param = s->routine->params[i];
+		if (tsr_param(s, s->module->params[param].name, &array, NULL) != TSR_OK)
+			continue;
+		*element = find_fault(&array, FAULT_NAN);
+		*element = *element < 0 ? find_fault(&array, FAULT_INFINITE) : *element;
+		if (*element >= 0)
+			return param;
+	}
+	return -1;
+}
+
+void print_not_finite(const tsr_session *s, int32_t param, int64_t element)
+{
+	Seen seen = {.kind = "parameter", .tensor = &s->module->params[param]};
+	if (tsr_param(s, seen.tensor->name, &seen.array, NULL) == TSR_OK)
+		print_element(&seen, element,
+			      find_fault(&seen.array, FAULT_NAN) == element ? FAULT_NAN : FAULT_INFINITE);
 }

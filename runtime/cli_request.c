@@ -50,7 +50,7 @@ static void add_word(Request *request, char *word, struct argp_state *state)
 		argp_error(state, "expected NAME=VALUE instead of '%s'", word);
 }
 
-static uint64_t number_option(const char *name, const char *text, struct argp_state *state)
+uint64_t number_option(const char *name, const char *text, struct argp_state *state)
 {
 	char *end;
 	errno = 0;
@@ -156,7 +156,7 @@ static tsr_array view(const Array *array)
 	return out;
 }
 
-static int set_tensor(tsr_session *s, const Assignment *a)
+static int set_tensor(tsr_session *s, Assignment *a)
 {
 	tsr_error error;
 	tsr_array array = view(&a->array);
@@ -257,7 +257,11 @@ static bool has_extents(const Assignment *a)
 	return a->kind == VALUE_FILE || a->kind == VALUE_LIST;
 }
 static bool is_file(const Assignment *a) { return is_tensor(a) && has_extents(a); }
-static bool is_generated(const Assignment *a) { return is_tensor(a) && !has_extents(a); }
+static bool is_there(const Assignment *a) { return is_tensor(a) && a->kind == VALUE_ARRAY; }
+static bool is_generated(const Assignment *a)
+{
+	return is_tensor(a) && !has_extents(a) && a->kind != VALUE_ARRAY;
+}
 
 /* Every input that is not named gets random numbers, or zeros where it holds integers. */
 static int add_missing(Request *request, const tsr_routine *r)
@@ -315,14 +319,20 @@ static int set_all(const Request *request, tsr_session *s, bool (*which)(const A
 	return status;
 }
 
-static int prepare(Request *request, bool fill, tsr_session *s, const tsr_module *m)
+int request_look(const Request *request, const tsr_module *m, const tsr_routine *r)
+{
+	int status = STATUS_OK;
+	for (size_t i = 0; i < request->nvalues && status == STATUS_OK; i++)
+		status = look_at(request, i, m, r);
+	return status;
+}
+
+int request_fill(Request *request, tsr_session *s, const tsr_module *m)
 {
 	tsr_error error;
-	int status = fill ? add_missing(request, tsr_session_routine(s)) : STATUS_OK;
-	for (size_t i = 0; i < request->nvalues && status == STATUS_OK; i++)
-		status = look_at(request, i, m, tsr_session_routine(s));
+	int status = set_all(request, s, is_number, set_number);
 	if (status == STATUS_OK)
-		status = set_all(request, s, is_number, set_number);
+		status = set_all(request, s, is_there, set_tensor);
 	if (status == STATUS_OK)
 		status = set_all(request, s, is_file, see_file);
 	if (status == STATUS_OK)
@@ -349,10 +359,10 @@ static int no_routine(const tsr_module *m, const char *name)
 	return STATUS_ERROR;
 }
 
-int request_prepare(Request *request, bool fill, tsr_model **model, tsr_session **session)
+int request_open(Request *request, const char *otherwise, tsr_model **model, tsr_session **session)
 {
 	tsr_error error;
-	const char *routine = request->routine ? request->routine : "forward";
+	const char *routine = request->routine ? request->routine : otherwise;
 	*session = NULL;
 	*model = tsr_open(request->module, &error);
 	if (!*model)
@@ -366,5 +376,17 @@ int request_prepare(Request *request, bool fill, tsr_model **model, tsr_session 
 		return report_error(NULL, &error);
 	tsr_set_pool(*session, request->pool);
 	tsr_set_graph(*session, !request->no_graph);
-	return prepare(request, fill, *session, m);
+	return STATUS_OK;
+}
+
+int request_prepare(Request *request, bool fill, tsr_model **model, tsr_session **session)
+{
+	int status = request_open(request, "forward", model, session);
+	if (status != STATUS_OK)
+		return status;
+	const tsr_routine *r = tsr_session_routine(*session);
+	status = fill ? add_missing(request, r) : STATUS_OK;
+	if (status == STATUS_OK)
+		status = request_look(request, tsr_table(*model), r);
+	return status == STATUS_OK ? request_fill(request, *session, tsr_table(*model)) : status;
 }

@@ -1,4 +1,4 @@
-/* tsr: run, inspect and measure modules made by tsrc. Each command is one file, cmd_*.c. */
+/* tsr: run, train, inspect and measure modules made by tsrc. Each command is one file, cmd_*.c. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@ typedef struct Command {
 
 static const Command commands[] = {
 	{"run", "run a routine on arrays and print or write its results", cmd_run, &cmd_run_argp},
+	{"train", "carry out a routine on batches of examples, step by step", cmd_train, &cmd_train_argp},
 	{"info", "routines, tensors, parameters, sizes, target", cmd_info, &cmd_info_argp},
 	{"bench", "measure a routine", cmd_bench, &cmd_bench_argp},
 	{"map", "guess which array of a file is which parameter", cmd_map, &cmd_map_argp},
@@ -27,7 +28,7 @@ enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 static int help(FILE *out)
 {
 	fputs("Usage: tsr COMMAND [OPTION...] MODULE ...\n"
-	      "Run, inspect and measure modules made by tsrc.\n\n",
+	      "Run, train, inspect and measure modules made by tsrc.\n\n",
 	      out);
 	for (int i = 0; i < NCOMMANDS; i++)
 		fprintf(out, "  tsr %-6s %s\n", commands[i].name, commands[i].help);
@@ -59,7 +60,7 @@ static int usage(const char *what, const char *word)
 static int dispatch(int argc, char **argv)
 {
 	if (argc < 2)
-		return usage("a command is missing: run, info, bench or map", "");
+		return usage("a command is missing: run, train, info, bench or map", "");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help(stdout);

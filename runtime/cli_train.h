@@ -1,0 +1,85 @@
+/* tsr train: what its files share. Data are read whole; a batch is rows of each input whose leftmost axis is that of the
+ * batch, put into arrays that stay where they are from step to step. */
+#ifndef TSR_RUNTIME_CLI_TRAIN_H
+#define TSR_RUNTIME_CLI_TRAIN_H
+
+#include "runtime/cli.h"
+
+/* ---- cli_train_data.c: arrays by rows ---- */
+
+/* An input's array; of one that has no rows all is given in each step. */
+typedef struct Column {
+	Assignment *of;
+	Array whole; /* owned */
+	bool has_rows;
+} Column;
+
+typedef struct Table {
+	Column *columns; /* owned */
+	size_t ncolumns;
+	int64_t rows;
+	int64_t fixed; /* rows of a batch that the program says; 0: a dim */
+} Table;
+
+/* Reads the files of a routine's inputs among the values that have been looked at. A status. */
+int table_read(Table *table, const tsr_routine *routine, Assignment *values, size_t nvalues);
+void table_free(Table *table);
+/* An array for that many rows of a column, zeroed; false when memory is short. */
+bool table_batch(const Column *column, int64_t rows, Array *out, ArrayError *why);
+/* Copies the rows to[0 .. n) = whole[order[0 .. n)]. */
+void table_gather(const Column *column, const int64_t *order, int64_t n, void *to);
+/* 0 .. n - 1 in the order of an epoch: that of the numbers where `shuffled` is not set. */
+void table_order(int64_t *order, int64_t n, const uint64_t *seed, uint64_t epoch);
+
+/* ---- cli_train_feed.c: sessions that take batches ---- */
+
+/* A session whose inputs are rows of a table. */
+typedef struct Feed {
+	tsr_session *session; /* owned, unless it is lent */
+	const Table *table;
+	int64_t rows;
+	Array *batches; /* by column; owned, unless the session is lent */
+	bool lent;
+} Feed;
+
+/* A session of a routine with the state of another one, for batches of so many rows. A status. */
+int feed_open(Feed *feed, const Table *table, int64_t rows, tsr_session *like, const char *routine,
+	      const Assignment *values, size_t nvalues, tsr_model *model, tsr_pool *pool);
+void feed_close(Feed *feed);
+/* Runs on the rows order[0 .. feed->rows). A status. */
+int feed_run(Feed *feed, const int64_t *order);
+
+/* Results that are one number. */
+typedef struct Figures {
+	const tsr_routine *routine;
+	int32_t *outputs; /* owned: their places; the loss is the first of floats, which stands first */
+	double *sums;	  /* owned */
+	int32_t n;
+	double weight;
+} Figures;
+
+/* A status: there has to be one. */
+int figures_open(Figures *figures, const tsr_routine *routine);
+void figures_close(Figures *figures);
+/* Adds what the session's last run gave, and returns the loss. */
+double figures_add(Figures *figures, const tsr_session *session, double weight);
+void figures_clear(Figures *figures);
+/* "loss 0.25, correct 0.9" */
+void figures_print(FILE *out, const Figures *figures);
+
+/* ---- cli_train_fault.c ---- */
+
+/* The state before some steps, and which rows they took. */
+typedef struct Replay {
+	void *state; /* owned; NULL: none is kept */
+	int64_t first; /* the number of the step that follows */
+} Replay;
+
+/* Keeps the state as it is before the step. */
+void replay_keep(Replay *replay, const tsr_session *session, int64_t step);
+/* Step `step` has a loss that is no number: goes the steps again and tells which parameter was first not to be finite.
+ * `again` carries out one. Returns STATUS_ERROR. */
+int replay_tell(const Replay *replay, tsr_session *session, int64_t step, const char *loss,
+		bool (*again)(void *of, int64_t step), void *of);
+
+#endif
