@@ -26,9 +26,9 @@ const Value *fold_neutral(Arena *arena, const Stmt *fold);
 
 /* Does the loop count from 0 to a size, one iteration after the other? */
 bool loop_counts_from_zero(const Sizes *sizes, const Stmt *loop);
-/* By so many iterations, those of the loop among them, an element at the index is read; INT64_MAX: by as many as may be, where
- * not all sizes are known. */
-int64_t loop_readers(const Sizes *sizes, const Stmt *loop, const Ix *ix, int64_t others);
+/* So many iterations of the loops, of which some may be NULL, read an element at the index; INT64_MAX: as many as may be, where not
+ * all sizes are known. */
+int64_t loops_readers(const Sizes *sizes, const Stmt *const *loops, uint32_t n, const Ix *ix);
 /* The iterations of loops inside each other, from 0 to sizes. */
 Size loops_extent(Sizes *sizes, const Stmt *const *loops, uint32_t n);
 /* Loops inside each other, outermost first: those from `first` on are gone through as through one, by

@@ -74,14 +74,18 @@ bool loop_counts_from_zero(const Sizes *sizes, const Stmt *loop)
 	       size_is(sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE;
 }
 
-int64_t loop_readers(const Sizes *sizes, const Stmt *loop, const Ix *ix, int64_t others)
+int64_t loops_readers(const Sizes *sizes, const Stmt *const *loops, uint32_t n, const Ix *ix)
 {
-	int64_t n, all;
-	if (others == INT64_MAX || ix_uses(ix, loop->iter))
-		return others;
-	bool known = loop->hi->kind == IX_SIZE && size_is_const(sizes, loop->hi->size, &n) &&
-		     !__builtin_mul_overflow(others, n, &all);
-	return known ? all : INT64_MAX;
+	int64_t all = 1, extent;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!loops[i] || ix_uses(ix, loops[i]->iter))
+			continue;
+		const Ix *hi = loops[i]->hi;
+		bool known = hi->kind == IX_SIZE && size_is_const(sizes, hi->size, &extent);
+		if (!known || __builtin_mul_overflow(all, extent, &all))
+			return INT64_MAX;
+	}
+	return all;
 }
 
 Size loops_extent(Sizes *sizes, const Stmt *const *loops, uint32_t n)

@@ -165,11 +165,7 @@ static const Value *value_at(const Reader *r, const Ix *ix)
 /* Do no more iterations of the kernel's loops than may have one element at such an index? */
 static bool is_read_seldom(const Reader *r, const Ix *ix)
 {
-	int64_t all = 1;
-	for (IterVar i = 0; i < r->kernel->niters; i++)
-		if (r->loops[i])
-			all = loop_readers(r->x->program->sizes, r->loops[i], ix, all);
-	return all <= r->maker->most;
+	return loops_readers(r->x->program->sizes, r->loops, r->kernel->niters, ix) <= r->maker->most;
 }
 
 static void see_load(void *of, const Value *value)

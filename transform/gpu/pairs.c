@@ -71,15 +71,6 @@ typedef struct Terms {
 	bool packed, wrong;
 } Terms;
 
-/* Iterations of the pair's loops that have one element at the index; INT64_MAX: not known. */
-static int64_t readers(const Terms *t, const Ix *ix)
-{
-	int64_t all = 1;
-	for (uint32_t i = 0; i < t->pair->n; i++)
-		all = loop_readers(t->p->x.program->sizes, t->pair->loops[i], ix, all);
-	return all;
-}
-
 static void see_term(void *of, const Value *value)
 {
 	Terms *t = of;
@@ -87,7 +78,7 @@ static void see_term(void *of, const Value *value)
 	if (value->kind != VALUE_LOAD || !dtype_is_packed(t->p->x.program->buffers.at[value->buffer].dtype))
 		return;
 	t->packed = true;
-	t->wrong |= readers(t, value->ix) > t->p->most;
+	t->wrong |= loops_readers(t->p->x.program->sizes, t->pair->loops, t->pair->n, value->ix) > t->p->most;
 }
 
 static bool is_of_four_bits(const Pairs *p, const Pair *pair)

@@ -69,10 +69,9 @@ typedef struct Reads {
 /* So many iterations of the grid read the same elements; a size that is not known is as many as may be. */
 static int64_t readers(const Rows *r, const Ix *ix)
 {
-	int64_t all = 1;
-	for (const Stmt *s = grid_loop(&r->kernel->body); s; s = grid_loop(&s->body))
-		all = loop_readers(r->program->sizes, s, ix, all);
-	return all;
+	const Stmt *loops[GRID_LOOPS];
+	uint32_t n = grid_loops(r->kernel, loops);
+	return loops_readers(r->program->sizes, loops, n, ix);
 }
 
 static void see_read(void *of, const Value *value)
