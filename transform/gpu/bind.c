@@ -3,6 +3,7 @@
  * product in slices, and a sum in slices, is two kernels; a product of factors that are split has two in front.
  */
 #include "loops/verify_gpu.h"
+#include "transform/gpu/prepack.h"
 #include "transform/gpu/scatter.h"
 #include "transform/gpu/tile.h"
 
@@ -140,4 +141,5 @@ static void bind_kernel(NewKernels *to, const Kernel *given)
 void transform_bind(Transform *t)
 {
 	t->changed = t->options->gpu && kernels_replace(t, bind_kernel);
+	t->changed |= prepack_routines(t); /* parameters that are split */
 }

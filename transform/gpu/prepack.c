@@ -12,7 +12,7 @@
 #include "loops/dependence.h"
 #include "loops/steps.h"
 #include "loops/walk.h"
-#include "transform/gpu/bind.h"
+#include "transform/gpu/prepack.h"
 
 /* So many times as many bytes as they are made of are not much more. */
 enum { MUCH_MORE = 2 };
@@ -136,7 +136,9 @@ static void keep(const Prepack *p, uint32_t kernel, uint32_t param)
 	const BufferUses *uses = &p->uses[kernel];
 	for (size_t i = 0; i < uses->n; i++) {
 		Buffer *buffer = &p->program->buffers.at[uses->at[i].buffer];
-		if (uses->at[i].stored && buffer->kind == BUFFER_TEMP) {
+		if (buffer->shared) {
+			buffer->routine = (uint32_t)p->program->routines.n;
+		} else if (uses->at[i].stored && buffer->kind == BUFFER_TEMP) {
 			buffer->kind = BUFFER_PACKED;
 			buffer->arg = param;
 		}
@@ -194,10 +196,12 @@ static uint32_t pack_routine(const Transform *t, ProgramRoutine *routine)
 	return n;
 }
 
-void transform_prepack(Transform *t)
+bool prepack_routines(const Transform *t)
 {
 	uint32_t n = 0;
 	for (size_t r = 0; t->options->gpu && t->options->prepack && r < t->program->routines.n; r++)
 		n += pack_routine(t, &t->program->routines.at[r]);
-	t->changed = n > 0;
+	return n > 0;
 }
+
+void transform_prepack(Transform *t) { t->changed = prepack_routines(t); }
