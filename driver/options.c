@@ -12,6 +12,7 @@
 
 #include "base/cli_help.h"
 #include "base/completion.h"
+#include "base/nearest.h"
 #include "driver/options_given.h"
 #include "driver/pipeline.h"
 #include "target/gpu.h"
@@ -82,9 +83,9 @@ static const struct argp_option option_table[] = {
 	 "Numbers of the CPU as FILE says; --dump=target prints such a file", 2},
 	{"measure-target", KEY_MEASURE_TARGET, NULL, 0,
 	 "Print such a file of this machine, as it is measured", 2},
-	{"target", KEY_TARGET, "cpu|aarch64-linux-gnu|cuda[:GPU[,GPU]]", 0,
-	 "Kind of machine: cpu (default), or a GPU: cuda:sm_80, sm_90, sm_90a, sm_100, sm_120; several, and cpu behind "
-	 "them, in one .so",
+	{"target", KEY_TARGET, "cpu|aarch64-linux-gnu|cuda", 0,
+	 "Kind of machine: cpu (default), or a GPU: cuda:sm_80, sm_90, sm_90a, sm_100, sm_120; cuda:GPU,GPU,cpu: several, "
+	 "and a CPU, in one .so",
 	 2},
 	{"fp", KEY_FP, "strict|default|fast", 0,
 	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
@@ -163,8 +164,17 @@ static const struct argp_option option_table[] = {
 
 _Noreturn void usage(const char *what, const char *word)
 {
-	const char *list = strncmp(what, "stage", 5) == 0 ? "tsrc --dump=help" : "tsrc --help";
-	fprintf(stderr, "tsrc: unknown %s '%s'\nTry '%s' for the list.\n", what, word, list);
+	bool stage = strncmp(what, "stage", 5) == 0;
+	const char *near = NULL;
+	uint32_t best = UINT32_MAX;
+	for (int i = 0; i < pipeline_length && stage; i++) {
+		uint32_t score = name_nearness(word, pipeline[i].name);
+		near = score < best ? pipeline[i].name : near;
+		best = score < best ? score : best;
+	}
+	fprintf(stderr, "tsrc: unknown %s '%s'%s%s%s\nTry '%s' for the list.\n", what, word,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+		stage ? "tsrc --dump=help" : "tsrc --help");
 	exit(2);
 }
 
