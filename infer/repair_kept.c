@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { LETTERS = 26 };
+enum { LETTERS = 26, MEMBERS = 3 /* axes that are taken for a batch */ };
 
 static bool is_number(const Node *node)
 {
@@ -153,6 +153,27 @@ static bool suggest_lead(Blame *b, const Con *con, int32_t arg, NodeId other, co
 	return true;
 }
 
+/* x + b where b : [n] has the axes that are the batch of x : [n | 4]. */
+static bool suggest_member(Blame *b, const Con *con, int32_t arg, NodeId other, const Leaf *leaf)
+{
+	Solver *s = b->s;
+	const Node *node = &s->graph->nodes.at[con->node];
+	FlatRow own, batch, wanted;
+	row_flatten(s, &s->rows[node->args[arg]][ROW_OUTPUT], &own);
+	row_flatten(s, &s->rows[node->args[arg]][ROW_BATCH], &batch);
+	row_flatten(s, &s->rows[other][ROW_BATCH], &wanted);
+	uint32_t n = flat_naxes(&own);
+	if (con->row != ROW_OUTPUT || n == 0 || n > MEMBERS || n != flat_naxes(&wanted) ||
+	    batch.var != NONE || flat_naxes(&batch) > 0 || !begins(s, &own, &wanted, leaf))
+		return false;
+	const char *text = source_text(b->diags->sources, s->arena, node->arg_spans[arg]);
+	for (uint32_t i = 0; i < n; i++)
+		text = arena_printf(s->arena, "to_batch(%s)", text);
+	diag_fix(b->diags, node->arg_spans[arg], text,
+		 "batch axes meet batch axes: they are declared before a '|', or made by to_batch");
+	return true;
+}
+
 static bool suggest_for(Blame *b, const Con *con, NodeId operand, NodeId other, const Leaf *leaf)
 {
 	Solver *s = b->s;
@@ -185,7 +206,9 @@ bool suggest_kept(Blame *b, const Con *con, const Leaf *leaf)
 	NodeId other = node->nargs == 2 ? node->args[con->arg == 0] : con->node;
 	return suggest_for(b, con, own, other, leaf) ||
 	       (node->nargs == 2 && suggest_for(b, con, other, own, leaf)) ||
-	       (node->nargs == 2 && (suggest_lead(b, con, con->arg, other, leaf) ||
+	       (node->nargs == 2 && (suggest_member(b, con, con->arg, other, leaf) ||
+				     suggest_member(b, con, con->arg == 0, own, leaf) ||
+				     suggest_lead(b, con, con->arg, other, leaf) ||
 				     suggest_lead(b, con, con->arg == 0, own, leaf)));
 }
 
