@@ -12,7 +12,7 @@
  * read, it needs no buffer. So does a mask that is told by indices (key <= row), also where heads repeat it behind
  * their sums. A reduction is fused into an elementwise root that reads each of its elements once, at the same index:
  * the root is its epilogue, but for sums of rows that an assignment adds to its target; so is a function that would
- * else be fused into a small window. A cast that widens an operand of a product is free, and yet stands alone where
+ * else be fused into a small window. What a sum of few terms reads beyond an axis is computed there. A cast that widens an operand of a product is free, and yet stands alone where
  * conversions.c says so; so does what tensor/materialize.c writes out.
  */
 #include "base/size_order.h"
@@ -106,7 +106,7 @@ static Reader reader_of(const Lower *lower, Use use)
 	bool index = node_kind_indexes(user->kind) && use.arg > 0;
 	reader.only_free = index || plan->root == NODE_NONE || user->kind == NODE_SORT;
 	bool owner = !plan->fused || proj_reduces(proj) || !proj->surjective;
-	reader.space = owner ? proj_arg_space(lower->sizes, proj, use.arg) : plan->space;
+	reader.space = owner ? node_steps(lower, use.user, use.arg) : plan->space;
 	if (owner)
 		reader.frame = owner_frame(lower, use);
 	else if (proj_is_identity(&proj->pieces[0], use.arg))
@@ -412,6 +412,28 @@ static bool is_window(const Lower *lower, NodeId id, const Reader *reader)
 	return others > 0 && terms + others <= WINDOW_FEW;
 }
 
+/* Terms of a sum over a window that may be written out; 0: it may not. */
+static uint32_t window_terms(const Lower *lower, NodeId id)
+{
+	return fuse_is_small_window(lower, id)
+		       ? fuse_window_terms(lower, id, &lower_proj(lower, id)->pieces[0])
+		       : 0;
+}
+
+/* Is it read at indices that may leave their axes, by a sum of few terms that reads each element once? The sum is one
+ * expression then, in loops that are cut where they do (nest_plan.c), and a copy would have as many elements as windows. */
+static bool is_read_outside(const Lower *lower, NodeId id, const Reader *reader)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	if (node->kind != NODE_SPEC || node->nargs != 1 || node->target != NODE_NONE || !proj ||
+	    !node_suits_nest(node) || !proj_is_plain(proj) || proj_reduces(proj) ||
+	    !proj_is_guarded(proj) || lower->options->gpu || reader->root == NODE_NONE)
+		return false;
+	return reader->frame.owner == reader->root && !reader->only_free && !reader->often &&
+	       window_terms(lower, reader->root) > 0;
+}
+
 static void fuse_into(Lower *lower, NodeId id, const Reader *reader)
 {
 	NodePlan *plan = &lower->plan[id];
@@ -487,7 +509,7 @@ static void fuse(Lower *lower, NodeId id)
 		if (plan->index_only)
 			plan->cost = COST_FREE; /* in line, wherever it is read */
 	} else if (!lower_replays(lower) || is_asked_inside(lower, id, asked)) {
-		plan->terms = fuse_window_terms(lower, id);
+		plan->terms = window_terms(lower, id);
 		if (is_phase(lower, id, &reader)) {
 			NodePlan *root = &lower->plan[reader.root];
 			root->phases = root->phases == NODE_NONE ? id : root->phases;
@@ -498,6 +520,10 @@ static void fuse(Lower *lower, NodeId id)
 			fuse_into(lower, id, &reader);
 		} else if (is_window(lower, id, &reader)) {
 			fuse_window(lower, id, &reader);
+		} else if (is_read_outside(lower, id, &reader)) {
+			fuse_into(lower, id, &reader);
+			plan->window = true;
+			plan->cost = COST_CHEAP; /* once, where it is read several times */
 		}
 	}
 	plan->sinkable = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&

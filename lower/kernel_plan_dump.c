@@ -41,7 +41,7 @@ static void dump_loops(FILE *out, const Nest *nest)
 static void dump_cuts(FILE *out, const PlannedNest *planned, const char *indent)
 {
 	const Gen *gen = planned->nest.gen;
-	for (uint32_t i = 0; planned->plan.cuts && i < planned->nest.nloops; i++) {
+	for (uint32_t i = 0; planned->plan.cuts && i < planned->nest.nresult; i++) {
 		const LoopCut *cut = &planned->plan.cuts[i];
 		if (cut->parts.n > 1)
 			fprintf(out, "%s  %s cut at", indent,

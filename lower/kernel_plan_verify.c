@@ -65,9 +65,8 @@ static void verify_cut(const Nest *nest, const Loop *loop, const LoopCut *cut)
 /* A value that reads windows beyond their axis is another one in each part. */
 static void verify_cuts(const Nest *nest, const NestPlan *plan)
 {
-	bool windows = nest->nborders > 0 && plan->form == NEST_STORES;
-	bool padded = nest->nborders > 0 && plan->form == NEST_SHORT && nest->guards.n > 0;
-	if ((plan->cuts != NULL) != (windows || padded))
+	bool windows = nest->nborders > 0 && (plan->form == NEST_STORES || plan->form == NEST_SHORT);
+	if ((plan->cuts != NULL) != windows)
 		BUG("the loops of %s are cut, and it reads no windows, or the other way round",
 		    nest->gen->name);
 	for (uint32_t i = 0; plan->cuts && i < nest->nresult; i++)

@@ -249,16 +249,20 @@ static void share_short(Nest *nest, Op reduce)
 		nest_share_in_line(nest, false);
 }
 
-/* A padded sum of few terms of one operand is written out where loops can be cut at its borders. */
+/* A padded sum of few terms of one operand is written out where loops can be cut at its borders; so is one whose value
+ * itself reads beyond an axis (fuse.c), whatever is asked. */
 static bool plan_window(Nest *nest, NestPlan *plan)
 {
 	const Lower *lower = nest->gen->lower;
-	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_UNROLL);
-	uint32_t terms = fuse_window_terms(lower, nest->node);
+	ScheduleClause *asked = gen_asked(nest->gen, CHOICE_UNROLL);
+	uint32_t terms = fuse_window_terms(lower, nest->node, nest->piece);
 	bool chosen = lower_replays(lower) ? asks_on(asked) : !asks_off(asked);
-	if (!chosen || terms == 0 || nest->guards.n == 0 || nest->inner.n > NEST_SHARED_FEW ||
-	    lower->options->gpu || lower->row_block)
+	bool may = chosen && terms > 0 && nest->guards.n > 0 && nest->inner.n <= NEST_SHARED_FEW &&
+		   !lower->options->gpu && !lower->row_block;
+	if (!may && nest->nborders == 0)
 		return false;
+	if (asks_off(asked))
+		asked->refused = "what it adds up is read beyond its axis";
 	nest_written_out(nest);
 	plan->cuts = nest_plan_borders(nest);
 	if (!plan->cuts)
@@ -299,15 +303,15 @@ bool nest_stores_once(const NestPlan *plan)
 void nest_plan(Nest *nest, NestPlan *plan)
 {
 	const Lower *lower = nest->gen->lower;
-	bool reduces = nest->nloops > nest->nresult;
+	bool reduces = nest->nloops > nest->nresult, beyond = reduces && nest->nborders > 0;
 	*plan = (NestPlan){.form = NEST_STORES,
 			   .reduce = node_reduce_op(lower_node(lower, nest->node)),
 			   .sums = reduces};
 	nest->scattered = scatters(lower, nest->node);
 	gen_nest(nest->gen);
-	if (reduces && !nest->scattered && plan_parts(nest, plan))
+	if (reduces && !beyond && !nest->scattered && plan_parts(nest, plan))
 		return;
-	if (!reduces || !plan_contraction(nest, plan))
+	if (!reduces || beyond || !plan_contraction(nest, plan))
 		plan_loops(nest, plan, reduces);
 	if (plan->form == NEST_STORES)
 		plan->cuts = nest_plan_borders(nest);

@@ -102,7 +102,7 @@ static bool sums_up(const Lower *lower, NodeId id)
 {
 	const Proj *proj = lower_proj(lower, id);
 	return proj && !proj->linear && proj_reduces(proj) &&
-	       prepack_suits_size(lower, proj_arg_space(lower->sizes, proj, 0));
+	       prepack_suits_size(lower, node_steps(lower, id, 0));
 }
 
 static void find(Lower *lower, NodeId id)

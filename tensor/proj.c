@@ -5,6 +5,9 @@
  * where each result axis is one iterator of its own, or a fixed index that is the axis's only one
  * (surjective), and no axis is computed, read or bounded.
  */
+#include <stdlib.h>
+
+#include "base/size_order.h"
 #include "tensor/tensor.h"
 
 bool proj_is_plain(const Proj *proj)
@@ -96,17 +99,48 @@ bool proj_is_identity(const Piece *piece, uint32_t arg)
 	return proj_same_access(&piece->result, &piece->args[arg]);
 }
 
-Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg)
+/* The first iterator of an index that has fewer values inside of the axis than it has, whatever the others are; -1: there
+ * is none. */
+static int64_t bounded_iter(const Sizes *sizes, const Proj *proj, const Index *index, Size size)
+{
+	for (uint32_t t = 0; index->guarded && t < index->nterms; t++) {
+		const IndexTerm *term = &index->terms[t];
+		if (labs((long)term->coef) == 1 && size_ge(sizes, proj->iters[term->iter].extent, size))
+			return term->iter;
+	}
+	return -1;
+}
+
+/* Values of an iterator at which all of an operand's axes are read, at most. */
+static Size values_inside(const Sizes *sizes, const Proj *proj, const Access *access,
+			  const Shape *shape, IterId iter)
+{
+	Size extent = proj->iters[iter].extent;
+	uint32_t mentioned = 0;
+	for (uint32_t axis = 0; axis < access->naxes; axis++) {
+		const Index *index = &access->axes[axis];
+		Size size = shape_axis(shape, axis)->size;
+		if (bounded_iter(sizes, proj, index, size) == iter)
+			extent = size;
+		for (uint32_t t = 0; t < index->nterms; t++)
+			mentioned += index->terms[t].iter == iter;
+	}
+	return mentioned == 1 ? extent : proj->iters[iter].extent;
+}
+
+Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg, const Shape *shape)
 {
 	Size total = size_const(sizes, 0);
 	for (uint32_t p = 0; p < proj->npieces; p++) {
 		const Piece *piece = &proj->pieces[p];
-		if (!piece->args[arg].present)
-			continue;
+		const Access *access = &piece->args[arg];
 		Size product = size_const(sizes, 1);
-		for (uint32_t i = 0; i < piece->niters; i++)
-			product = size_mul(sizes, product, proj->iters[piece->iters[i]].extent);
-		total = size_add(sizes, total, product);
+		for (uint32_t i = 0; access->present && i < piece->niters; i++)
+			product = size_mul(sizes, product,
+					   values_inside(sizes, proj, access, shape,
+							 piece->iters[i]));
+		if (access->present)
+			total = size_add(sizes, total, product);
 	}
 	return total;
 }

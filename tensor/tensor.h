@@ -101,8 +101,8 @@ bool proj_writes_guarded(const Proj *proj);
 bool proj_same_access(const Access *a, const Access *b);
 /* Does operand `arg` have the result's own index? Requires: arg is an operand of the node. */
 bool proj_is_identity(const Piece *piece, uint32_t arg);
-/* How often operand `arg` is evaluated: the iterations of the pieces that it is in.
- * Requires: arg is an operand of the node. */
-Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg);
+/* How often operand `arg`, of that shape, is evaluated: the iterations of the pieces that it is in, but for those outside of
+ * it, as far as these are counted. Requires: arg is an operand of the node. */
+Size proj_arg_space(Sizes *sizes, const Proj *proj, uint32_t arg, const Shape *shape);
 
 #endif

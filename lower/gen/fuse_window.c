@@ -4,22 +4,26 @@
 #include "base/size_order.h"
 #include "lower/gen/node_facts.h"
 
+/* Steps of the sum of each element of a piece, at most WINDOW_FEW of them; 0: there are more, or they are not known. */
+static uint32_t steps_of(const Lower *lower, const Proj *proj, const Piece *piece)
+{
+	int64_t steps = 1, n;
+	for (uint32_t i = 0; i < piece->niters && steps < WINDOW_FEW; i++) {
+		const Iter *iter = &proj->iters[piece->iters[i]];
+		if (!iter->reduced)
+			continue;
+		if (!size_is_const(lower->sizes, iter->extent, &n) || n >= WINDOW_FEW)
+			return 0;
+		steps *= n;
+	}
+	return steps < WINDOW_FEW ? (uint32_t)steps : 0;
+}
+
 bool fuse_is_small_window(const Lower *lower, NodeId id)
 {
 	const Proj *proj = lower_proj(lower, id);
-	int64_t elements = 1;
-	if (!proj || proj->linear || !proj_is_plain(proj) || !proj_reduces(proj))
-		return false;
-	for (uint32_t i = 0; i < proj->niters; i++) {
-		int64_t n = 1;
-		if (proj->iters[i].reduced &&
-		    !size_is_const(lower->sizes, proj->iters[i].extent, &n))
-			return false;
-		elements = n < WINDOW_FEW ? elements * n : WINDOW_FEW;
-		if (elements >= WINDOW_FEW)
-			return false;
-	}
-	return true;
+	return proj && proj_is_plain(proj) && proj_reduces(proj) &&
+	       steps_of(lower, proj, &proj->pieces[0]) > 0;
 }
 
 /* Is a bounded index a multiple of an iterator, and a number, in a loop that goes as far as the axis but for a
@@ -44,29 +48,24 @@ static bool is_cut(const Lower *lower, const Proj *proj, const Index *index, Siz
 	return moved == 1 && size_is_const(lower->sizes, index->offset, &longer);
 }
 
-static bool is_cut_everywhere(const Lower *lower, NodeId id)
+static bool is_cut_everywhere(const Lower *lower, NodeId id, const Piece *piece)
 {
-	const Proj *proj = lower_proj(lower, id);
-	const Access *read = &proj->pieces[0].args[0];
+	const Access *read = &piece->args[0];
 	const Shape *shape = lower_shape(lower, lower_node(lower, id)->args[0]);
 	for (uint32_t axis = 0; axis < read->naxes; axis++)
 		if (read->axes[axis].guarded &&
-		    !is_cut(lower, proj, &read->axes[axis], shape_axis(shape, axis)->size))
+		    !is_cut(lower, lower_proj(lower, id), &read->axes[axis],
+			    shape_axis(shape, axis)->size))
 			return false;
 	return true;
 }
 
-uint32_t fuse_window_terms(const Lower *lower, NodeId id)
+uint32_t fuse_window_terms(const Lower *lower, NodeId id, const Piece *piece)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
-	int64_t terms = 1, n;
-	if (node->kind != NODE_SPEC || node->nargs != 1 || node->target != NODE_NONE ||
-	    node->along.letter || !fuse_is_small_window(lower, id) || !is_cut_everywhere(lower, id))
-		return 0;
-	for (uint32_t i = 0; i < proj->niters; i++)
-		if (proj->iters[i].reduced &&
-		    size_is_const(lower->sizes, proj->iters[i].extent, &n))
-			terms *= n;
-	return (uint32_t)terms;
+	bool sums = node->kind == NODE_SPEC && node->nargs == 1 && node->target == NODE_NONE &&
+		    !node->along.letter && proj && proj_reduces(proj) &&
+		    (proj_is_plain(proj) || proj->disjoint);
+	return sums && is_cut_everywhere(lower, id, piece) ? steps_of(lower, proj, piece) : 0;
 }

@@ -139,9 +139,9 @@ const Ix **access_indices(Gen *gen, NodeId node, const Piece *piece, const Acces
 /* One index; of one that is read the integer as it is, wherever that lies. */
 const Ix *access_index(Gen *gen, NodeId node, const Piece *piece, const Index *index,
 		       const Ix *const *by_iter);
-/* The sum of a window that is written out, at the iterators of its result; its other iterators are set.
+/* The sum of a window of a piece that is written out, at the iterators of its result; its other iterators are set.
  * (window_value.c) */
-const Value *window_value(Gen *gen, NodeId node, const Ix **by_iter);
+const Value *window_value(Gen *gen, NodeId node, const Piece *piece, const Ix **by_iter);
 /* The index into the row-major array of a tensor. */
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes);
 const Ix *zero_ix(Gen *gen);

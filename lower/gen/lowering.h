@@ -208,6 +208,12 @@ static inline NodeId lower_nest_node(const Lower *lower, NodeId root)
 	NodeId reduction = lower->plan[root].reduction;
 	return reduction != NODE_NONE ? reduction : root;
 }
+/* How often the node evaluates its operand. Requires: it has an index map, and the operand. */
+static inline Size node_steps(const Lower *lower, NodeId node, uint32_t arg)
+{
+	return proj_arg_space(lower->sizes, lower_proj(lower, node), arg,
+			      lower_shape(lower, lower_node(lower, node)->args[arg]));
+}
 static inline Size node_elements(const Lower *lower, NodeId node)
 {
 	return tables_elements(&lower->tables, node);

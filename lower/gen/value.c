@@ -79,7 +79,8 @@ const Value *node_compute(Gen *gen, NodeId id, const Ix *const *axes)
 {
 	NodeReader r = gen_reader(gen);
 	if (gen->lower->plan[id].window)
-		return window_value(gen, id, expression_iters(&r, id, axes));
+		return window_value(gen, id, &lower_proj(gen->lower, id)->pieces[0],
+				    expression_iters(&r, id, axes));
 	return expression_of_node(&r, id, axes);
 }
 

@@ -91,9 +91,9 @@ static const Value *where_inside(Gen *gen, const Open *open, const Value *value,
 }
 
 /* The term of one step; NULL: it is outside. */
-static const Value *term(Gen *gen, NodeId id, const Ix *const *by_iter, const Value *neutral)
+static const Value *term(Gen *gen, NodeId id, const Piece *piece, const Ix *const *by_iter,
+			 const Value *neutral)
 {
-	const Piece *piece = &lower_proj(gen->lower, id)->pieces[0];
 	const Shape *shape = lower_shape(gen->lower, lower_node(gen->lower, id)->args[0]);
 	const Access *read = &piece->args[0];
 	VEC(Open) open = {0};
@@ -118,28 +118,32 @@ static const Value *term(Gen *gen, NodeId id, const Ix *const *by_iter, const Va
 }
 
 /* Gives the reduced iterators their values in a step; false: there is no such step. */
-static bool set_step(Gen *gen, const Proj *proj, int64_t step, const Ix **by_iter)
+static bool set_step(Gen *gen, const Proj *proj, const Piece *piece, int64_t step,
+		     const Ix **by_iter)
 {
-	for (IterId i = proj->niters; i-- > 0;) {
+	for (uint32_t i = piece->niters; i-- > 0;) {
+		const Iter *iter = &proj->iters[piece->iters[i]];
 		int64_t extent = 1;
-		if (!proj->iters[i].reduced)
+		if (!iter->reduced)
 			continue;
-		size_is_const(gen->program->sizes, proj->iters[i].extent, &extent);
-		by_iter[i] = ix_const(gen->arena, gen->program->sizes, step % extent);
+		size_is_const(gen->program->sizes, iter->extent, &extent);
+		by_iter[piece->iters[i]] =
+			ix_const(gen->arena, gen->program->sizes, step % extent);
 		step /= extent;
 	}
 	return step == 0;
 }
 
-const Value *window_value(Gen *gen, NodeId id, const Ix **by_iter)
+const Value *window_value(Gen *gen, NodeId id, const Piece *piece, const Ix **by_iter)
 {
 	const Node *node = lower_node(gen->lower, id);
+	const Proj *proj = lower_proj(gen->lower, id);
 	Op reduce = node_reduce_op(node);
 	const Value *neutral =
 		value_const(gen->arena, node->dtype, op_neutral(reduce, node->dtype));
 	const Value *sum = NULL;
-	for (int64_t step = 0; set_step(gen, lower_proj(gen->lower, id), step, by_iter); step++) {
-		const Value *next = term(gen, id, by_iter, neutral);
+	for (int64_t step = 0; set_step(gen, proj, piece, step, by_iter); step++) {
+		const Value *next = term(gen, id, piece, by_iter, neutral);
 		if (next)
 			sum = sum ? value_binary(gen->arena, reduce, sum, next) : next;
 	}

@@ -16,7 +16,7 @@ const Value *nest_written_out(Nest *nest)
 	gen->root = nest->root;
 	gen->in_line = true;
 	gen->borders.n = 0;
-	const Value *value = window_value(gen, nest->node, by_iter);
+	const Value *value = window_value(gen, nest->node, nest->piece, by_iter);
 	gen->in_line = false;
 	nest->borders = gen->borders.at;
 	nest->nborders = gen->borders.n;
