@@ -158,6 +158,7 @@ static void dump_pass(FILE *out, const Program *program)
 	LOOPS_DUMP(name, PASS)
 LOOPS_PASS(unread, PASS_UNREAD)
 LOOPS_PASS(exchange, PASS_EXCHANGE)
+LOOPS_PASS(order, PASS_ORDER)
 LOOPS_PASS(fusion, PASS_FUSION)
 LOOPS_PASS(transpose, PASS_TRANSPOSE)
 LOOPS_PASS(horizontal, PASS_HORIZONTAL)
@@ -348,6 +349,8 @@ const Stage pipeline[] = {
 	 run_unread, verify_program, dump_unread, true},
 	{"exchange", "transform", "places of what loops carry instead of copies", run_exchange,
 	 verify_program, dump_exchange, true},
+	{"order", "transform", "assignments to the state as soon as they may run", run_order,
+	 verify_program, dump_order, true},
 	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program,
 	 dump_fusion, true},
 	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program,

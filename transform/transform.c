@@ -6,6 +6,7 @@
 const TransformPass transform_passes[TRANSFORM_PASSES] = {
 	[PASS_UNREAD] = {"unread", transform_unread},
 	[PASS_EXCHANGE] = {"exchange", transform_exchange},
+	[PASS_ORDER] = {"order", transform_order},
 	[PASS_FUSION] = {"fusion", transform_fusion},
 	[PASS_TRANSPOSE] = {"transpose", transform_transpose},
 	[PASS_HORIZONTAL] = {"horizontal", transform_horizontal},

@@ -3,6 +3,7 @@
  *
  *   unread      unread.c       what the state would hold, and constants, that no kernel reads
  *   exchange    exchange.c     places in memory instead of copies from step to step of a loop
+ *   order       order.c        assignments to the state as soon as they may run, so that temporaries end
  *   fusion      fusion.c       kernels over the same rows as one (fusion_touch.c reads off what they
  *                              touch, fusion_choose.c decides, fusion_private.c removes what no
  *                              other kernel sees)
@@ -55,6 +56,7 @@ typedef struct TransformPass {
 enum {
 	PASS_UNREAD,
 	PASS_EXCHANGE,
+	PASS_ORDER,
 	PASS_FUSION,
 	PASS_TRANSPOSE,
 	PASS_HORIZONTAL,
@@ -86,6 +88,7 @@ Program *transform_run(uint32_t pass, const Program *program, const Schedule *as
  * to t->diags. Requires: what transform_run requires; t->changed is false. */
 void transform_unread(Transform *t);
 void transform_exchange(Transform *t);
+void transform_order(Transform *t);
 void transform_fusion(Transform *t);
 void transform_transpose(Transform *t);
 void transform_horizontal(Transform *t);
