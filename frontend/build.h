@@ -102,6 +102,8 @@ struct Build {
 	VEC(SizeExpr *) late_sizes; /* those that are one */
 	VEC(Backward) backward;
 	VEC(struct Update *) updates; /* in the order of evaluation (update.c) */
+	uint32_t recomputes;  /* the number of the outermost recompute(E) that is evaluated; 0: none is */
+	uint32_t nrecomputes; /* how many there are */
 	NameIndex slots;       /* nodes, by full name (slots.c) */
 	NameIndex routines;    /* places among the graph's */
 	uint32_t *reached;     /* by NodeId: the mark of the last Reach that it is in */

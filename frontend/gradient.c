@@ -115,6 +115,16 @@ Value gradient_stop(Build *b, const AstExpr *call)
 	return value_node(id, call->span);
 }
 
+Value gradient_recompute(Build *b, const AstExpr *call)
+{
+	uint32_t outer = b->recomputes;
+	if (outer == 0)
+		b->recomputes = ++b->nrecomputes;
+	Value value = eval(b, call->args[1]);
+	b->recomputes = outer;
+	return value;
+}
+
 /* ---- what is checked ---- */
 
 /* The gradients that routines use of the same tensor. */

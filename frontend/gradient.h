@@ -1,9 +1,10 @@
-/* Gradients in expressions: grad(y, x), vjp(y, x, c), jvp(y, x, t), stop(x).
+/* Gradients in expressions: grad(y, x), vjp(y, x, c), jvp(y, x, t), stop(x), recompute(E).
  *
  *   grad(y, x)    of one number y, in the shape of x
  *   vjp(y, x, c)  of y in the direction c, which has y's shape: grad(sum(y .* stop(c)), x)
  *   jvp(y, x, t)  how y moves where x moves along t, which has x's shape: grad(sum(vjp(y, x, c) .* t), c)
  *   stop(x)       x, which counts as a constant for gradients
+ *   recompute(E)  E, of which gradients compute again what they need
  */
 #ifndef TSR_FRONTEND_GRADIENT_H
 #define TSR_FRONTEND_GRADIENT_H
@@ -25,6 +26,7 @@ Value gradient_of(Build *b, const AstExpr *call);
 Value gradient_product(Build *b, const AstExpr *call);
 Value gradient_tangent(Build *b, const AstExpr *call);
 Value gradient_stop(Build *b, const AstExpr *call);
+Value gradient_recompute(Build *b, const AstExpr *call);
 /* Of the gradients that routines use, once each: those that go through what has none yet are errors, those of
  * what does not depend on x warnings, as they are 0. */
 void gradients_check(Build *b);

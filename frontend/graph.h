@@ -266,6 +266,8 @@ typedef struct Node {
 	uint32_t loop;	       /* among graph.loops: the innermost one that computes it anew */
 	uint32_t carried;      /* ZEROS: 1 + its place among graph.carried; 0: it has none */
 	bool stops;	       /* SPEC, POINTWISE: no gradient goes through it */
+	uint32_t recomputes;   /* a number of the recompute(E) that it is of; 0: of none */
+	uint32_t again; /* made for a gradient through one: equal to those of this number at most */
 	bool exact;	       /* an assignment that does not broadcast its operand */
 	/* an initialiser's assignment: each element follows from its own place in numbers, sizes, constants,
 	 * parameters and random numbers, so that it is computed without other memory */

@@ -26,6 +26,7 @@ NodeId node_new(Build *b, NodeKind kind, Span span, Span op_span)
 		     .span = span,
 		     .op_span = op_span,
 		     .site = b->at.site,
+		     .recomputes = b->recomputes,
 		     .like = NODE_NONE,
 		     .packs = NODE_NONE,
 		     .target = NODE_NONE,

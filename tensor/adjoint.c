@@ -145,16 +145,29 @@ static void enclose(const Rebuild *g, const Group *group, size_t first)
 			g->graph->nodes.at[id].loop = loop;
 }
 
+static uint32_t most_recomputes(const TensorProgram *program)
+{
+	uint32_t most = 0;
+	for (NodeId id = 0; id < program->graph->nodes.n; id++)
+		if (tensor_node(program, id)->recomputes > most)
+			most = tensor_node(program, id)->recomputes;
+	return most;
+}
+
 static void make_group(Rebuild *g, const Group *group, NodeId *made)
 {
 	Arena *scratch = g->program->scratch;
 	size_t n = g->program->graph->nodes.n + 1, first = g->graph->nodes.n;
 	Adjoint a = {.g = g,
 		     .of = ARENA_ARRAY(scratch, NodeId, n),
+		     .again = ARENA_ARRAY(scratch, NodeId, n),
+		     .computed_again = ARENA_ARRAY(scratch, bool, most_recomputes(g->program) + 1),
+		     .behind = group->behind,
 		     .path = group->path,
 		     .forward = group->kind == NODE_TANGENT,
 		     .chosen = ARENA_ARRAY(scratch, bool, n)};
 	memset(a.of, 0xff, n * sizeof *a.of);
+	memset(a.again, 0xff, n * sizeof *a.again);
 	start(&a, group);
 	for (NodeId i = 0; i <= group->y; i++) {
 		NodeId id = a.forward ? i : group->y - i;

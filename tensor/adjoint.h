@@ -23,6 +23,9 @@ typedef struct Adjoint {
 	/* by node: its adjoint so far, a new number, of the node's shape or one number for all elements; NODE_NONE:
 	 * nothing was given yet */
 	NodeId *of;
+	NodeId *again; /* by node: what is computed again in its place, a new number; NODE_NONE: nothing is */
+	bool *computed_again; /* by number of a recompute(E) */
+	NodeId behind;	      /* an old number: the last node before all that is made */
 	const bool *path; /* by node: it depends on what gradients are taken with respect to */
 	bool *chosen; /* by node: its adjoint is 0 where `where` takes the other side, whatever the node is there */
 	/* the reader that gives: */
@@ -88,6 +91,12 @@ void adjoint_again(const Adjoint *a);
 /* Operand `arg` is given the product of these under the exchanged projection: the reader's adjoint and its other
  * operands, or the adjoint alone. Requires: without `others`, an operation that copies or adds up one operand. */
 void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others);
+
+/* ---- adjoint_recompute.c ---- */
+
+/* The new number of a node that the reader reads, or of itself: of what is computed again where both are of one recompute(E).
+ * Requires: a node up to the reader. */
+NodeId adjoint_now(const Adjoint *a, NodeId id);
 
 /* ---- derivative.c ---- */
 

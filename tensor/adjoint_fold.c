@@ -172,7 +172,7 @@ static void find_extremes(const Adjoint *a, Points *points, uint32_t npieces)
 		Points *p = &points[i];
 		Read place = adjoint_place(&p->at), candidate = place;
 		if (!set) {
-			Read result = result_at(p, a->g->now[a->id]);
+			Read result = result_at(p, adjoint_now(a, a->id));
 			Read equal = apply(p, OP_EQ, (Read[]){element_of(p), result}, 2);
 			candidate = apply(p, OP_WHERE, (Read[]){equal, place, none}, 3);
 		}

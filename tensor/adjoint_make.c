@@ -125,12 +125,12 @@ bool adjoint_is_number(const Adjoint *a, Read read, double number)
 
 Read adjoint_operand(const Adjoint *a, uint32_t arg)
 {
-	return (Read){a->g->now[a->node->args[arg]], &a->proj->pieces[0].args[arg]};
+	return (Read){adjoint_now(a, a->node->args[arg]), &a->proj->pieces[0].args[arg]};
 }
 
 Read adjoint_result(const Adjoint *a)
 {
-	return (Read){a->g->now[a->id], &a->proj->pieces[0].result};
+	return (Read){adjoint_now(a, a->id), &a->proj->pieces[0].result};
 }
 
 Read adjoint_given(const Adjoint *a, uint32_t arg)
@@ -397,7 +397,7 @@ static uint32_t exchanged_args(const Adjoint *a, uint32_t arg, bool others, Node
 	for (uint32_t i = 0; others && i < a->node->nargs; i++)
 		if (i != arg) {
 			from[n] = i;
-			ids[n++] = a->g->now[a->node->args[i]];
+			ids[n++] = adjoint_now(a, a->node->args[i]);
 		}
 	return n;
 }

@@ -144,6 +144,7 @@ static Key key_of(Common *common, NodeId id)
 		    node->along.ids << 3);
 	put(common, &key, node->nargs);
 	put(common, &key, node->loop);
+	put(common, &key, node->again);
 	put(common, &key, node->packs);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		put(common, &key, common->same[node->args[i]]);

@@ -27,6 +27,10 @@ def stopped(d, h, depth):
     return "%s %s stop(%s)" % (d.value(h, depth), d.pick("+", ".*"), d.value(h, depth - 1))
 
 
+def recomputed(d, h, depth):
+    return "recompute(%s)" % d.value(h, depth)
+
+
 def gradient_inside(d, h, depth):
     """A gradient of a total with respect to a part of it, of that part's shape."""
     if d.plain:
@@ -40,7 +44,7 @@ def gradient_inside(d, h, depth):
 def program(seed):
     d = nested.Draw(seed)
     d.exact, d.dtype = False, d.pick("f32", "f64")
-    nested.FORMS = FORMS + [repeated, stopped, gradient_inside]
+    nested.FORMS = FORMS + [repeated, stopped, recomputed, gradient_inside]
     axes = d.axes
     made = d.name("r")
     d.lines.append("let %s = %s" % (made, d.value([], d.pick(1, 2, 2, 3))))

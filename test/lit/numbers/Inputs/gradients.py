@@ -108,6 +108,9 @@ CASES = {
     "sorted": ("t : f64 [5, 4]; c : f64 [5, 4]", "let (best, at) = topk(2, \"b, d => b, k\", t)\n"
                "output y = sum(sort(\"b, [d] => b, d\", t) .* c) + sum(best .* best)"),
     "stopped": ("t : f64 [6]", "output y = sum(t ** 3) + sum(stop(t) - t + t - stop(t)) + sum(floor(t))"),
+    "recomputed": ("x : f64 [5, 4]; w : f64 [4, 4]", "let a = tanh(w .* 2)\nfn layer(w)(x) = tanh(einsum(\"b, i; i, o => b, o\", exp(x), w))\n"
+                   "let h = recompute(x + recompute(layer(w)(x)))\nlet s = recompute(reduce(max, \"b, o => b\", layer(a)(h)))\n"
+                   "let g = recompute(grad(sum(layer(a)(h) ** 2), h))\noutput y = sum(s ** 2) + sum(h ** 3) + sum(g ** 2)"),
     "slope_1_of_places": ("t : f64 [3, 4]; u : f64 [5 | 4]; ids : i32 [5 |]", "output y = sum(gather(t, ids)) + sum(gather(\"[v], d; b | => b | d\", "
                           "t, ids, mode = skip)) + sum(scatter(\"b | d; b | => [v], d\", u, ids, mode = skip)) with (v = 3)"),
     "slope_1_of_lines": ("t : f64 [5 | 4]; u : f64 [6, 4]", "let (best, at) = topk(2, \"b, d => b, k\", u)\noutput y = sum(best) + "
