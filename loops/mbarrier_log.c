@@ -176,7 +176,7 @@ void mbarrier_await(MbarrierLog *log, int role, const Stmt *await, int64_t visit
 		.kind = EVENT_WAIT, .role = role, .mbarrier = await->mbarrier, .visit = visit};
 	if (!is_complete(log, c))
 		fault_note(&log->fault, await, "a wait for what does not come before it");
-	if (next && next->arrived)
+	if (next) /* others went on to it */
 		fault_note(&log->fault, await,
 			   "a wait for a completion that the next one may have followed");
 	if (!log->fault.rule && add_event(log, await, event))

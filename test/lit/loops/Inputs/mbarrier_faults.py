@@ -11,6 +11,15 @@ NOT_DONE = "sums of products that may not be done"
 NOT_AGAIN = "a place that is not the same again after each ring of rounds"
 ENDLESS = "a wait for what does not come before it"
 
+
+
+def after_a_ring(text):
+    """Rings of two completions, and a wait for the one before that which is awaited"""
+    wait = "            await y_full, round\n"
+    text = text.replace("y_full : i64 [8]", "y_full : i64 [2]").replace("await y_empty, round - 8", "await y_empty, round - 2")
+    return text.replace(wait, wait + wait.replace("round", "round - 2"))
+
+
 # what is planted, the text that stands there, what stands there instead, the message
 WRONG = [
     ("no wait for copies", "            await y_full, round\n", "", NOT_THERE),
@@ -55,6 +64,8 @@ WRONG = [
     ("lines of 396 bytes", "m by 200", "m by 198", "a box of elements that do not lie at multiples of 16 bytes"),
     ("a tensor of more rows", "in m by 200", "in m + 1 by 200", "a box of a tensor that is larger than its buffer"),
     ("more steps than a line has", "group step in 0..4", "group step in 0..8", "more steps of a warpgroup than a line has"),
+    ("a wait for what was there a ring before", "            await y_full, round\n", after_a_ring,
+     "a wait for a completion that the next one may have followed"),
     ("a ring that is too long", "y_full : i64 [8]", "y_full : i64 [64]", "a ring of more mbarriers than are looked at"),
     ("rounds without end", "          await y_empty, round - 8\n",
      "          await y_empty, round - 8\n" + "".join("          %sunroll z%d in 0..1024\n" % ("  " * i, i) for i in range(3)) +
