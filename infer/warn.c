@@ -262,6 +262,39 @@ static void warn_summed(Solver *s, Diags *diags)
 	}
 }
 
+static bool is_result(const Graph *graph, NodeId id)
+{
+	for (size_t i = 0; i < graph->routines.n; i++)
+		for (uint32_t k = 0; k < graph->routines.at[i].noutputs; k++)
+			if (graph->routines.at[i].outputs[k] == id)
+				return true;
+	return false;
+}
+
+/* NumPy's x.T as a result: here the only row is another one, and no element moves. */
+static void warn_turned(Solver *s, Diags *diags)
+{
+	FlatRow batch, in, out;
+	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
+		const Node *node = &s->graph->nodes.at[id];
+		if (node->kind != NODE_TRANSPOSE || !is_result(s->graph, id))
+			continue;
+		row_flatten(s, &s->rows[node->args[0]][ROW_BATCH], &batch);
+		row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &in);
+		row_flatten(s, &s->rows[node->args[0]][ROW_OUTPUT], &out);
+		if (flat_naxes(&in) > 0 || flat_naxes(&out) != 2)
+			continue;
+		const char *rows = flat_naxes(&batch) ? "... | " : "";
+		diag(diags, W0311, node->span,
+		     "%s has no input axes: '.T' makes %s such and moves no element",
+		     tensor_text(s, id, 0), flat_text(s, &out));
+		diag_fix(diags, node->span,
+			 arena_printf(s->arena, "permute(\"%sij => %sji\", %s)", rows, rows,
+				      source_text(diags->sources, s->arena, node->arg_spans[0])),
+			 "the order of axes is changed by permute");
+	}
+}
+
 static bool is_required(const Graph *graph, Span span)
 {
 	bool required = false;
@@ -425,6 +458,7 @@ void warn_chosen(const Inference *inference, Diags *diags)
 	warn_axes(s, diags);
 	warn_repeated(s, diags);
 	warn_summed(s, diags);
+	warn_turned(s, diags);
 	warn_specs(s, diags);
 	warn_dims(inference, diags);
 	warn_ones(s, inference, diags);
