@@ -36,6 +36,7 @@ TENSOR_PASS(reassociate, TENSOR_REASSOCIATE)
 TENSOR_PASS(two_stage, TENSOR_TWO_STAGE)
 TENSOR_PASS(materialize, TENSOR_MATERIALIZE)
 TENSOR_PASS(gather, TENSOR_GATHER)
+TENSOR_PASS(permute, TENSOR_PERMUTE)
 TENSOR_PASS(common, TENSOR_COMMON)
 
 LowerOptions session_lower_options(const Session *s)
@@ -330,6 +331,8 @@ const Stage pipeline[] = {
 	 verify_materialize, dump_materialize, false},
 	{"gather", "tensor", "windows that are written as windows that are read", run_gather,
 	 verify_gather, dump_gather, false},
+	{"permute", "tensor", "what is put together, in the order that it is put in behind",
+	 run_permute, verify_permute, dump_permute, false},
 	{"common", "tensor", "equal tensors as one", run_common, verify_common, dump_common, false},
 	{"target", "lower", "the processor that code is made for", session_find_target,
 	 verify_target, dump_target, false},

@@ -16,6 +16,10 @@ void halo_describe(Gen *gen, NodeId node);
 
 /* Appends the loops of a kernel that is nests. */
 void nests_emit(Gen *gen, const KernelPlan *plan);
+/* nest_join.c: may neighbouring nests of pieces be in the same loops? Appends the block of such a nest, in the loops of
+ * the one before where they go alike. */
+bool nests_may_join(const PlannedNest *a, const PlannedNest *b);
+void nests_append(Gen *gen, Body *body, Block later);
 /* The kernel that copies a parameter into the state, where the nest is the first to read that copy.
  * Requires: it is. */
 Kernel nest_packing(const KernelPlan *plan, const PlannedNest *nest);

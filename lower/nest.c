@@ -191,7 +191,8 @@ static bool steps_by_loops(const NestPlan *plan)
 	       (plan->form == NEST_STORES && !plan->cuts);
 }
 
-static void emit_nest(Gen *gen, const PlannedNest *planned)
+/* `previous`: the nest of the piece before; NULL: it is the first. */
+static void emit_nest(Gen *gen, const PlannedNest *planned, const PlannedNest *previous)
 {
 	Emission e;
 	Body before = gen->top;
@@ -205,7 +206,10 @@ static void emit_nest(Gen *gen, const PlannedNest *planned)
 				  lower_node(gen->lower, e.nest.node)->span,
 				  lower_node(gen->lower, e.nest.root)->span);
 	gen->top = before;
-	gen_append(gen, &gen->top, block);
+	if (previous && nests_may_join(previous, planned))
+		nests_append(gen, &gen->top, block);
+	else
+		gen_append(gen, &gen->top, block);
 }
 
 Kernel nest_packing(const KernelPlan *plan, const PlannedNest *planned)
@@ -219,7 +223,7 @@ Kernel nest_packing(const KernelPlan *plan, const PlannedNest *planned)
 void nests_emit(Gen *gen, const KernelPlan *plan)
 {
 	for (uint32_t i = 0; i < plan->nnests; i++)
-		emit_nest(gen, &plan->nests[i]);
+		emit_nest(gen, &plan->nests[i], i > 0 ? &plan->nests[i - 1] : NULL);
 }
 
 void nest_emit_reached(Gen *gen, NodeId node, BufferId from, StoreTarget to)

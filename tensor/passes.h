@@ -10,6 +10,7 @@ bool reassociate_products(TensorProgram *program); /* split.c, reassociate_split
 bool two_stage_reductions(TensorProgram *program); /* split.c, two_stage.c */
 bool materialize_operands(TensorProgram *program); /* split.c, materialize.c */
 bool gather_windows(TensorProgram *program); /* gather_windows.c */
+bool permute_concatenations(TensorProgram *program); /* permute.c */
 bool common_tensors(TensorProgram *program); /* common.c */
 
 #endif

@@ -11,6 +11,7 @@ const TensorPass tensor_passes[TENSOR_PASSES] = {
 	[TENSOR_TWO_STAGE] = {"two_stage", two_stage_reductions},
 	[TENSOR_MATERIALIZE] = {"materialize", materialize_operands},
 	[TENSOR_GATHER] = {"gather", gather_windows},
+	[TENSOR_PERMUTE] = {"permute", permute_concatenations},
 	[TENSOR_COMMON] = {"common", common_tensors},
 };
 
