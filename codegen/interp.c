@@ -431,7 +431,7 @@ static void run_loop(Interp *in, const ProgramRoutine *routine, uint32_t from, u
 	const ProgramLoop *loop = &in->program->loops.at[number];
 	int64_t n = interp_size(in, loop->count);
 	for (int64_t step = 0; step < n && !in->code; step++) {
-		set_step(in, loop->step, step);
+		set_step(in, loop->step, loop->down ? n - 1 - step : step);
 		run_kernels(in, routine, from, to, number);
 		for (uint32_t i = 0; i < loop->nexchanges; i++) {
 			InterpBuffer *a = &in->buffers[loop->exchanges[i].a];

@@ -145,14 +145,22 @@ static void exchange(Entry *e, BufferPair pair)
 	jit_set(&e->f, e->places[pair.b], held);
 }
 
+/* The number of a step, one on. */
+static Rvalue *moved(Jit *jit, enum gcc_jit_binary_op op, Rvalue *step)
+{
+	return gcc_jit_context_new_binary_op(jit->ctxt, NULL, op, jit->i64, step,
+					     jit_long(jit, jit->i64, 1));
+}
+
 static void call_loop(Entry *e, uint32_t from, uint32_t to, uint32_t number)
 {
 	Jit *jit = e->f.jit;
 	const ProgramLoop *loop = &e->program->loops.at[number];
 	JitSizes sizes = {.f = &e->f, .dims = e->dims};
 	Lvalue *step = jit_local(&e->f, jit->i64, jit->module->dims[loop->step]);
-	Rvalue *count = jit_keep(&e->f, jit_size(&sizes, loop->count));
-	jit_set(&e->f, step, jit_long(jit, jit->i64, 0));
+	Rvalue *count = jit_keep(&e->f, jit_size(&sizes, loop->count)),
+	       *zero = jit_long(jit, jit->i64, 0);
+	jit_set(&e->f, step, loop->down ? moved(jit, GCC_JIT_BINARY_OP_MINUS, count) : zero);
 	gcc_jit_block *head = gcc_jit_function_new_block(e->f.function, NULL),
 		      *body = gcc_jit_function_new_block(e->f.function, NULL),
 		      *after = gcc_jit_function_new_block(e->f.function, NULL);
@@ -160,7 +168,10 @@ static void call_loop(Entry *e, uint32_t from, uint32_t to, uint32_t number)
 	e->f.block = head;
 	Rvalue *now = gcc_jit_lvalue_as_rvalue(step);
 	gcc_jit_block_end_with_conditional(
-		head, NULL, jit_compare(&e->f, GCC_JIT_COMPARISON_LT, now, count), body, after);
+		head, NULL,
+		loop->down ? jit_compare(&e->f, GCC_JIT_COMPARISON_GE, now, zero)
+			   : jit_compare(&e->f, GCC_JIT_COMPARISON_LT, now, count),
+		body, after);
 	size_t known = e->f.known.n;
 	forget_sizes(e, known);
 	e->f.block = body;
@@ -175,8 +186,7 @@ static void call_loop(Entry *e, uint32_t from, uint32_t to, uint32_t number)
 		e->f.block = next;
 	}
 	jit_set(&e->f, step,
-		gcc_jit_context_new_binary_op(jit->ctxt, NULL, GCC_JIT_BINARY_OP_PLUS, jit->i64, now,
-					      jit_long(jit, jit->i64, 1)));
+		moved(jit, loop->down ? GCC_JIT_BINARY_OP_MINUS : GCC_JIT_BINARY_OP_PLUS, now));
 	gcc_jit_block_end_with_jump(e->f.block, NULL, head);
 	e->f.block = after;
 }

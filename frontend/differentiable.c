@@ -43,31 +43,80 @@ bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 const char *node_lacks_gradient(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
-	switch (node->kind) {
-	case NODE_ZEROS:
-		return node->carried ? "steps of scan" : "a tensor that steps of a routine write";
-	default: return NULL;
+	return node->kind == NODE_ZEROS && !node->carried ? "a tensor that steps of a routine write"
+							  : NULL;
+}
+
+/* ---- paths ---- */
+
+typedef struct Paths {
+	const Graph *graph;
+	NodeId y;
+	bool *reached, *path;
+	bool *given; /* by tensor of a loop: what is assigned to it is on the path */
+} Paths;
+
+/* What a loop sets, where y stands behind the loop; else NULL: in a step it is as the one before has left it. */
+static const Carried *set_before(const Paths *p, NodeId id)
+{
+	uint32_t carried = graph_node(p->graph, id)->carried;
+	const Carried *of = carried ? &p->graph->carried.at[carried - 1] : NULL;
+	return of && of->step != NODE_NONE && of->step <= p->y ? of : NULL;
+}
+
+static void reach(const Paths *p)
+{
+	p->reached[p->y] = true;
+	for (NodeId id = p->y + 1; id-- > 0;) {
+		const Node *node = graph_node(p->graph, id);
+		for (uint32_t arg = 0; p->reached[id] && arg < node->nargs; arg++)
+			p->reached[node->args[arg]] |= node_passes_gradient(p->graph, id, arg);
+		const Carried *of = p->reached[id] ? set_before(p, id) : NULL;
+		if (of && of->first != NODE_NONE)
+			p->reached[of->first] = true;
+		if (of && !p->reached[of->step]) {
+			p->reached[of->step] = true;
+			id = of->step + 1; /* each once */
+		}
+	}
+}
+
+/* Is the operand on the path as the node reads it? What gradients are taken with respect to is the tensor behind its
+ * loop, where y is. */
+static bool is_read_on_path(const Paths *p, NodeId id, uint32_t arg)
+{
+	NodeId operand = graph_node(p->graph, id)->args[arg];
+	const Carried *of = set_before(p, operand);
+	return p->path[operand] && node_passes_gradient(p->graph, id, arg) &&
+	       (!of || p->given[operand] ||
+		!graph_loop_in(p->graph, graph_node(p->graph, id)->loop,
+			       graph_node(p->graph, of->step)->loop));
+}
+
+static void find_path(const Paths *p)
+{
+	for (NodeId id = 0; id <= p->y; id++) {
+		const Node *node = graph_node(p->graph, id);
+		for (uint32_t arg = 0; p->reached[id] && arg < node->nargs; arg++)
+			p->path[id] |= is_read_on_path(p, id, arg);
+		NodeId target = p->path[id] ? node->target : NODE_NONE;
+		if (target == NODE_NONE || !set_before(p, target) || p->given[target])
+			continue;
+		p->given[target] = p->path[target] = true;
+		id = target; /* each once */
 	}
 }
 
 void gradient_paths(const Graph *graph, Arena *arena, NodeId y, const NodeId *to, size_t nto,
 		    bool **reached, bool **path)
 {
-	*reached = ARENA_ARRAY(arena, bool, y + 1);
-	*path = ARENA_ARRAY(arena, bool, y + 1);
-	(*reached)[y] = true;
-	for (NodeId id = y + 1; id-- > 0;) {
-		const Node *node = graph_node(graph, id);
-		for (uint32_t arg = 0; (*reached)[id] && arg < node->nargs; arg++)
-			(*reached)[node->args[arg]] |= node_passes_gradient(graph, id, arg);
-	}
+	Paths p = {graph, y, ARENA_ARRAY(arena, bool, y + 1), ARENA_ARRAY(arena, bool, y + 1),
+		   ARENA_ARRAY(arena, bool, y + 1)};
+	reach(&p);
 	for (size_t i = 0; i < nto; i++)
 		if (to[i] <= y)
-			(*path)[to[i]] = (*reached)[to[i]];
-	for (NodeId id = 0; id <= y; id++) {
-		const Node *node = graph_node(graph, id);
-		for (uint32_t arg = 0; (*reached)[id] && arg < node->nargs; arg++)
-			(*path)[id] |=
-				(*path)[node->args[arg]] && node_passes_gradient(graph, id, arg);
-	}
+			p.path[to[i]] = p.reached[to[i]];
+	find_path(&p);
+	*reached = p.reached;
+	*path = p.path;
 }

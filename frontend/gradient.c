@@ -189,13 +189,19 @@ static const Routine *routine_of(const Graph *graph, NodeId id)
 	return NULL;
 }
 
-/* Steps of the routine before what the gradient is taken of, and its direction, are there. */
+static bool is_step(const Graph *graph, NodeId id)
+{
+	NodeId target = graph_node(graph, id)->target;
+	return target != NODE_NONE && !graph_node(graph, target)->carried;
+}
+
+/* Steps of the routine before what the gradient is taken of, and its direction, are there, but what loops set. */
 static void find_writes(Build *b, Group *group)
 {
 	const Routine *routine = routine_of(b->graph, group->of.at[0]);
 	for (uint32_t i = 0; routine && i < routine->norder && routine->order[i] < group->behind;
 	     i++)
-		if (graph_node(b->graph, routine->order[i])->target != NODE_NONE)
+		if (is_step(b->graph, routine->order[i]))
 			PUSH(b->arena, group->writes, routine->order[i]);
 }
 
@@ -211,6 +217,47 @@ static NodeId written_since(const Group *group, NodeId id)
 	return NODE_NONE;
 }
 
+/* Does a step before the one that y is computed in set the tensor by what gradients are taken with respect to? */
+static bool comes_from_steps(Build *b, const Group *group, const Carried *carried)
+{
+	const Graph *graph = b->graph;
+	uint32_t loop = graph_node(graph, carried->step)->loop;
+	bool *reached, *path;
+	NodeId last = (NodeId)graph->nodes.n;
+	while (!graph_loop_in(graph, graph_node(graph, --last)->loop, loop)) /* falls */
+		;
+	gradient_paths(graph, b->arena, last, group->to.at, group->to.n, &reached, &path);
+	b->work += last;
+	return path[carried->step];
+}
+
+/* Does the caller know the size: is it made of no scalar, and of no step of a loop around? */
+static bool is_of_args(const Sizes *sizes, const SizeExpr *size)
+{
+	if (size->kind == SX_DIM)
+		return sizes_dim(sizes, size->dim)->kind == DIM_ARGUMENT;
+	return (!size->a || is_of_args(sizes, size->a)) && (!size->b || is_of_args(sizes, size->b));
+}
+
+/* What of the steps that set the tensor gradients cannot go through; NULL: they can. */
+static const char *steps_lack(Build *b, const Group *group, NodeId id)
+{
+	const Carried *carried = &b->graph->carried.at[graph_node(b->graph, id)->carried - 1];
+	const GraphLoop *loop =
+		&b->graph->loops.at[graph_node(b->graph, carried->step)->loop];
+	if (graph_loop_in(b->graph, graph_node(b->graph, group->y)->loop,
+			  graph_node(b->graph, carried->step)->loop))
+		return comes_from_steps(b, group, carried) ? "the steps of scan before this one"
+							   : NULL;
+	if (!group->path[id])
+		return NULL;
+	if (loop->until != NODE_NONE)
+		return "steps of scan that end early";
+	return is_of_args(b->graph->sizes, loop->count)
+		       ? NULL
+		       : "steps of scan of which the number is known when it runs alone";
+}
+
 /* False after an error. */
 static bool check_path(Build *b, const Group *group)
 {
@@ -219,6 +266,8 @@ static bool check_path(Build *b, const Group *group)
 		bool counts = group->path[id] ? node->nargs > 0
 					      : group->reached[id] && node->kind == NODE_ZEROS;
 		const char *lacks = counts ? node_lacks_gradient(b->graph, id) : NULL;
+		if (group->reached[id] && node->kind == NODE_ZEROS && node->carried)
+			lacks = steps_lack(b, group, id);
 		NodeId step = counts ? written_since(group, id) : NODE_NONE;
 		if (step != NODE_NONE) {
 			refuse_path(b, group, node->span,
@@ -232,12 +281,23 @@ static bool check_path(Build *b, const Group *group)
 	return true;
 }
 
+/* How often a node of a loop is made again: in each loop around it, with what it holds in all steps. */
+static uint64_t times_made(const Graph *graph, NodeId id)
+{
+	uint64_t times = 1;
+	for (uint32_t loop = graph_node(graph, id)->loop; loop; loop = graph->loops.at[loop].parent)
+		times = times < LIMIT_WORK ? 2 * times : times;
+	return times;
+}
+
 /* About two operations for each on the way, and for each that gradients on the way are made of. */
 static void count_made(Build *b, const Group *group)
 {
 	uint64_t *made = &group->made[group->of.at[0]];
 	for (NodeId id = 0; id <= group->y && *made < LIMIT_WORK; id++)
-		*made += group->path[id] ? 2 + 2 * group->made[id] : 0;
+		*made += (group->path[id] ? 2 + 2 * group->made[id] : 0) *
+				 times_made(b->graph, id) +
+			 (graph_node(b->graph, id)->loop ? times_made(b->graph, id) : 0);
 	b->work += group->y + *made * (LIMIT_WORK / LIMIT_NODES);
 }
 

@@ -20,8 +20,13 @@ static NodeId float_node(Build *b, Value value, const char *what)
 
 NodeId gradient_operand(Build *b, Value value)
 {
-	return value.kind == VALUE_ERROR ? NODE_NONE
-					 : float_node(b, value, "what a gradient is taken of");
+	NodeId id = value.kind == VALUE_ERROR
+			    ? NODE_NONE
+			    : float_node(b, value, "what a gradient is taken of");
+	if (id == NODE_NONE || !graph_node(b->graph, id)->carried)
+		return id;
+	/* a loop's tensor stands before what sets it */
+	return node_pointwise(b, OP_ID, &id, &value.span, 1, value.span, value.span);
 }
 
 NodeId gradient_variable(Build *b, Value value)

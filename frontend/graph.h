@@ -288,6 +288,7 @@ typedef struct GraphLoop {
 	Span name_span;
 	DimId step;	       /* stands for the number of the step, in sizes of its nodes */
 	const SizeExpr *count; /* of steps */
+	bool down;	       /* from the last step to the first */
 	Span count_span;
 	NodeId until; /* an i32 of CARRIED: it ends behind a step that leaves it other than 0; or NODE_NONE */
 } GraphLoop;

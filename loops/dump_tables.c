@@ -145,6 +145,8 @@ static void dump_runs(const Dump *d, const ProgramRoutine *routine, uint32_t fro
 		fprintf(d->out, "%*sfor %s in 0..", 2 * depth, "",
 			sizes_dim(program->sizes, loop->step)->name);
 		put_size(d, loop->count);
+		if (loop->down)
+			fputs(" down", d->out);
 		if (loop->until != BUFFER_NONE)
 			fprintf(d->out, " until %s", buffer_shown(program, loop->until));
 		for (uint32_t k = 0; k < loop->nexchanges; k++) {

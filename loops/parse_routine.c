@@ -238,7 +238,7 @@ static void parse_exchanges(LoopsParser *p, ProgramLoop *loop)
 	loop->nexchanges = (uint32_t)pairs.n;
 }
 
-/* "for STEP in 0..COUNT [until BUFFER] [exchange A, B, ...]": opens a loop of the program. */
+/* "for STEP in 0..COUNT [down] [until BUFFER] [exchange A, B, ...]": opens a loop of the program. */
 static uint32_t parse_loop(LoopsParser *p, uint32_t outer)
 {
 	ProgramLoop loop = {.parent = outer, .until = BUFFER_NONE, .span = lex_line(p)};
@@ -255,6 +255,7 @@ static uint32_t parse_loop(LoopsParser *p, uint32_t outer)
 		lex_fail(p, "steps count from 0");
 	lex_want(p, "..");
 	loop.count = parse_size(p);
+	loop.down = lex_take(p, "down");
 	if (lex_take(p, "until"))
 		loop.until = parse_temporary(p);
 	parse_exchanges(p, &loop);

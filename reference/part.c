@@ -12,24 +12,62 @@ static bool is_given(const Run *run, const RefPart *part, NodeId id)
 	return part->given[target == NODE_NONE ? id : target].elements != NULL;
 }
 
+/* Nodes that are computed with what they need, each once. */
+typedef struct Needed {
+	const Graph *graph;
+	bool *seen;
+	NodeId *open;
+	size_t nopen;
+} Needed;
+
+static void need(Needed *needed, NodeId id)
+{
+	if (id == NODE_NONE || needed->seen[id])
+		return;
+	needed->seen[id] = true;
+	needed->open[needed->nopen++] = id;
+}
+
+static void need_all_of(Needed *needed, NodeId id)
+{
+	const Graph *graph = needed->graph;
+	const Node *node = graph_node(graph, id);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		need(needed, node->args[i]);
+	if (node->carried) {
+		need(needed, graph->carried.at[node->carried - 1].first);
+		need(needed, graph->carried.at[node->carried - 1].step);
+	}
+	for (uint32_t loop = node->loop; loop; loop = graph->loops.at[loop].parent)
+		need(needed, graph->loops.at[loop].until);
+}
+
 static void find_part(Run *run, const RefPart *part)
 {
 	size_t n = run->graph->nodes.n;
-	bool *seen = held_alloc(n + 1, sizeof *seen);
+	bool *given = held_alloc(n + 1, sizeof *given), *seen = held_alloc(n + 1, sizeof *seen);
 	run->order = held_alloc(n + 1, sizeof *run->order);
-	REQUIRE(seen && run->order);
+	REQUIRE(given && seen && run->order);
+	Needed needed = {run->graph, seen, run->order, 0};
 	for (NodeId id = 0; id < n; id++) {
 		NodeKind kind = run_node(run, id)->kind;
 		bool steps = part->last != NODE_NONE && run_node(run, id)->target != NODE_NONE;
-		seen[id] = kind == NODE_INPUT || kind == NODE_PARAM ||
-			   (is_given(run, part, id) && !steps);
+		given[id] = kind == NODE_INPUT || kind == NODE_PARAM ||
+			    (is_given(run, part, id) && !steps);
 	}
+	memcpy(seen, given, n * sizeof *seen);
 	const Routine *r = run->routine;
 	for (uint32_t i = 0; part->last != NODE_NONE && i < r->norder; i++)
 		if (r->order[i] <= part->last)
-			run_add(run, seen, r->order[i]);
+			need(&needed, r->order[i]);
 	for (uint32_t i = 0; i < part->nwanted; i++)
-		run_add(run, seen, part->wanted[i]);
+		need(&needed, part->wanted[i]);
+	while (needed.nopen > 0) /* falls: nodes that are not needed yet */
+		need_all_of(&needed, needed.open[--needed.nopen]);
+	for (NodeId id = 0; id < n; id++)
+		if (seen[id] && !given[id])
+			run->order[run->norder++] = id;
+	held_free(given);
 	held_free(seen);
 }
 

@@ -175,7 +175,7 @@ static void compute_loop(Run *run, NodeId *nodes, uint32_t n, uint32_t number)
 	const GraphLoop *loop = &run->graph->loops.at[number];
 	int64_t steps = run_size(run, infer_size(run->inference, loop->count));
 	for (int64_t step = 0; step < steps && run->result->outcome == REF_DONE; step++) {
-		run->dims[loop->step] = step;
+		run->dims[loop->step] = loop->down ? steps - 1 - step : step;
 		compute_nodes(run, nodes, n, number);
 		if (ends(run, loop))
 			return;

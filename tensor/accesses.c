@@ -93,3 +93,15 @@ Proj *accesses_proj(Arena *arena, const Proj *old, const PieceAccesses *pieces, 
 	add_factors(&m);
 	return m.proj;
 }
+
+Access access_without_checks(Arena *arena, const Access *access)
+{
+	Access now = *access;
+	now.axes = ARENA_ARRAY(arena, Index, access->naxes + 1);
+	for (uint32_t i = 0; i < access->naxes; i++) {
+		now.axes[i] = access->axes[i];
+		if (now.axes[i].gather >= 0 && now.axes[i].mode == INDEX_CHECKED)
+			now.axes[i].mode = INDEX_CLAMPED;
+	}
+	return now;
+}

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "tensor/adjoint.h"
+#include "tensor/adjoint_loops.h"
 #include "tensor/passes.h"
 
 /* Gradients of y in the direction c (NODE_NONE: it is one number), and what each is taken with respect to; or tangents of y
@@ -21,7 +21,7 @@ typedef struct Group {
 	NodeId y, c, behind;
 	VEC(NodeId) of, to;
 	bool *path;
-	bool later; /* another gradient is on the way */
+	bool later; /* another gradient is on the way, or in a loop there */
 } Group;
 
 typedef struct Groups {
@@ -55,14 +55,27 @@ static Group *group_of(Groups *groups, Arena *arena, const Node *node)
 	return &groups->all.at[groups->all.n - 1];
 }
 
+/* The loop of which gradients of the group go through the steps at a node; 0: none. */
+static uint32_t steps_at(const Graph *graph, const Group *group, NodeId id)
+{
+	return adjoint_loop_of_steps(graph, graph_node(graph, id)->loop,
+				     graph_node(graph, group->y)->loop);
+}
+
 static void find_paths(const TensorProgram *program, Group *group)
 {
-	bool *reached;
+	bool *reached, *steps = ARENA_ARRAY(program->scratch, bool, program->graph->loops.n + 1);
 	gradient_paths(program->graph, program->scratch, group->y, group->to.at, group->to.n,
 		       &reached, &group->path);
 	for (NodeId id = 0; id <= group->y; id++)
-		group->later |=
-			group->path[id] && node_kind_differentiates(tensor_node(program, id)->kind);
+		steps[steps_at(program->graph, group, id)] |=
+			adjoint_concerns(program->graph, group->path, id);
+	steps[0] = false;
+	for (NodeId id = 0; id <= group->y; id++) {
+		const Node *node = tensor_node(program, id);
+		group->later |= node_kind_differentiates(node->kind) && node->used &&
+				(group->path[id] || steps[steps_at(program->graph, group, id)]);
+	}
 }
 
 static Groups groups_find(const TensorProgram *program)
@@ -117,10 +130,15 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 			    .c = rebuild_now(g, group->c),
 			    .x = g->now[group->to.at[0]],
 			    .forward = a->forward};
+	if (tensor_node(g->program, group->y)->loop)
+		return; /* there is another in each step */
 	for (NodeId id = 0; id <= group->y; id++) {
+		const Node *node = tensor_node(g->program, id);
+		bool steps = node->carried || node->target != NODE_NONE ||
+			     steps_at(g->program->graph, group, id);
 		*(a->forward ? &one.y : &one.x) = g->now[id];
 		one.gradient = a->of[id];
-		if (group->path[id] && one.gradient != NODE_NONE)
+		if (group->path[id] && one.gradient != NODE_NONE && !steps)
 			PUSH(g->program->arena, g->graph->gradients, one);
 	}
 	for (size_t i = 0; i < group->of.n; i++) {
@@ -133,16 +151,12 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 	}
 }
 
-/* Operations made since `first` run in the loops of y and of the direction. */
-static void enclose(const Rebuild *g, const Group *group, size_t first)
+static NodeId *nodes_none(const Rebuild *g)
 {
-	uint32_t loop = tensor_node(g->program, group->y)->loop;
-	uint32_t of_c = group->c == NODE_NONE ? 0 : tensor_node(g->program, group->c)->loop;
-	if (!graph_loop_in(g->graph, loop, of_c))
-		loop = of_c;
-	for (size_t id = first; id < g->graph->nodes.n; id++)
-		if (g->graph->nodes.at[id].nargs > 0)
-			g->graph->nodes.at[id].loop = loop;
+	size_t n = g->program->graph->nodes.n + 1;
+	NodeId *nodes = ARENA_ARRAY(g->program->scratch, NodeId, n);
+	memset(nodes, 0xff, n * sizeof *nodes);
+	return nodes;
 }
 
 static uint32_t most_recomputes(const TensorProgram *program)
@@ -154,63 +168,113 @@ static uint32_t most_recomputes(const TensorProgram *program)
 	return most;
 }
 
-static void make_group(Rebuild *g, const Group *group, NodeId *made)
+/* What all groups share. */
+typedef struct Making {
+	Rebuild *g;
+	const LoopRange *ranges;
+	NodeId *stored; /* by node, of the loops of which they go through the steps */
+	NodeId *copies, *made;
+	bool *steps, *open; /* by loop: do they go through its steps? has the new program come to it? */
+} Making;
+
+static Adjoint adjoint_of_group(const Making *m, const Group *group)
 {
-	Arena *scratch = g->program->scratch;
-	size_t n = g->program->graph->nodes.n + 1, first = g->graph->nodes.n;
-	Adjoint a = {.g = g,
-		     .of = ARENA_ARRAY(scratch, NodeId, n),
-		     .again = ARENA_ARRAY(scratch, NodeId, n),
-		     .computed_again = ARENA_ARRAY(scratch, bool, most_recomputes(g->program) + 1),
+	const Graph *graph = m->g->program->graph;
+	size_t n = graph->nodes.n + 1;
+	Adjoint a = {.g = m->g,
+		     .of = nodes_none(m->g),
+		     .again = nodes_none(m->g),
+		     .computed_again = ARENA_ARRAY(m->g->program->scratch, bool,
+						   most_recomputes(m->g->program) + 1),
 		     .behind = group->behind,
 		     .path = group->path,
 		     .forward = group->kind == NODE_TANGENT,
-		     .chosen = ARENA_ARRAY(scratch, bool, n)};
-	memset(a.of, 0xff, n * sizeof *a.of);
-	memset(a.again, 0xff, n * sizeof *a.again);
+		     .chosen = ARENA_ARRAY(m->g->program->scratch, bool, n),
+		     .value = ARENA_ARRAY(m->g->program->scratch, NodeId, n),
+		     .stored = m->stored,
+		     .copies = m->copies,
+		     .ranges = m->ranges,
+		     .loop_now = ARENA_ARRAY(m->g->program->scratch, uint32_t, graph->loops.n + 1),
+		     .least = graph_node(graph, group->y)->loop};
+	memcpy(a.value, m->g->now, n * sizeof *a.value);
+	for (uint32_t loop = 0; loop < graph->loops.n; loop++)
+		a.loop_now[loop] = loop;
+	if (group->c != NODE_NONE && graph_node(graph, group->c)->loop > a.least)
+		a.least = graph_node(graph, group->c)->loop;
+	return a;
+}
+
+static void make_group(const Making *m, const Group *group)
+{
+	Adjoint a = adjoint_of_group(m, group);
 	start(&a, group);
-	for (NodeId i = 0; i <= group->y; i++) {
-		NodeId id = a.forward ? i : group->y - i;
-		a.id = id;
-		a.node = tensor_node(g->program, id);
-		a.proj = tensor_proj(g->program, id);
-		if (group->path[id] && a.proj && (a.of[id] == NODE_NONE) == a.forward)
-			adjoint_rule(&a);
-		if (a.forward && a.of[id] != NODE_NONE)
-			adjoint_spread(&a, id);
-	}
+	adjoint_walk(&a, group->y);
 	for (size_t i = 0; i < group->of.n; i++)
-		made[group->of.at[i]] = adjoint_of(&a, a.forward ? group->y : group->to.at[i]);
-	enclose(g, group, first);
-	record(&a, group, made);
+		m->made[group->of.at[i]] = adjoint_of(&a, a.forward ? group->y : group->to.at[i]);
+	record(&a, group, m->made);
 }
 
 /* ---- all of them ---- */
 
-/* What the results and the steps of a routine need, in order; it takes the inputs and parameters that it took, also where a
- * gradient has no use for one. */
+/* Nodes that a routine needs, each once. */
+typedef struct Needed {
+	const Graph *graph;
+	bool *has;
+	NodeId *open;
+	size_t nopen;
+} Needed;
+
+static void need(Needed *needed, NodeId id)
+{
+	if (id == NODE_NONE || needed->has[id])
+		return;
+	needed->has[id] = true;
+	needed->open[needed->nopen++] = id;
+}
+
+static void need_all_of(Needed *needed, NodeId id)
+{
+	const Graph *graph = needed->graph;
+	const Node *node = graph_node(graph, id);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		need(needed, node->args[i]);
+	need(needed, node->target);
+	if (node->carried) {
+		need(needed, graph->carried.at[node->carried - 1].first);
+		need(needed, graph->carried.at[node->carried - 1].step);
+	}
+	for (uint32_t loop = node->loop; loop; loop = graph->loops.at[loop].parent)
+		need(needed, graph->loops.at[loop].until);
+}
+
+/* Is it taken or done whatever the results are: inputs and parameters that the routine took, also where a gradient has no use for
+ * one, and steps? */
+static bool stays(const Graph *graph, NodeId id)
+{
+	const Node *node = graph_node(graph, id);
+	const Node *tensor = node->target == NODE_NONE ? node : graph_node(graph, node->target);
+	return node->kind == NODE_PARAM || node->kind == NODE_INPUT ||
+	       ((node->target != NODE_NONE || node->kind == NODE_ZEROS) && !tensor->carried);
+}
+
+/* What the results and the steps of a routine need, in order. */
 static void order_again(const Rebuild *g, Routine *routine)
 {
-	size_t n = g->graph->nodes.n, norder = 0;
-	bool *needed = ARENA_ARRAY(g->program->scratch, bool, n + 1);
+	size_t n = g->graph->nodes.n;
+	Needed needed = {.graph = g->graph,
+			 .has = ARENA_ARRAY(g->program->scratch, bool, n + 1),
+			 .open = ARENA_ARRAY(g->program->scratch, NodeId, n + 1)};
 	for (uint32_t i = 0; i < routine->noutputs; i++)
-		needed[routine->outputs[i]] = true;
-	for (uint32_t i = 0; i < routine->norder; i++) {
-		const Node *node = graph_node(g->graph, routine->order[i]);
-		needed[routine->order[i]] |= node->target != NODE_NONE || node->loop ||
-					     node->kind == NODE_ZEROS || node->kind == NODE_PARAM ||
-					     node->kind == NODE_INPUT;
-	}
-	for (NodeId id = (NodeId)n; id-- > 0;) {
-		const Node *node = graph_node(g->graph, id);
-		for (uint32_t i = 0; needed[id] && i < node->nargs; i++)
-			needed[node->args[i]] = true;
-		norder += needed[id];
-	}
-	routine->order = ARENA_ARRAY(g->program->arena, NodeId, norder + 1);
+		need(&needed, routine->outputs[i]);
+	for (uint32_t i = 0; i < routine->norder; i++)
+		if (stays(g->graph, routine->order[i]))
+			need(&needed, routine->order[i]);
+	while (needed.nopen > 0) /* falls: nodes that are not needed yet */
+		need_all_of(&needed, needed.open[--needed.nopen]);
+	routine->order = ARENA_ARRAY(g->program->arena, NodeId, n + 1);
 	routine->norder = 0;
 	for (NodeId id = 0; id < n; id++)
-		if (needed[id])
+		if (needed.has[id])
 			routine->order[routine->norder++] = id;
 }
 
@@ -225,24 +289,66 @@ static void recorded_now(const Rebuild *g, const Graph *old)
 	}
 }
 
+static Making making_of(Rebuild *g, const Groups *groups)
+{
+	const Graph *graph = g->program->graph;
+	Arena *scratch = g->program->scratch;
+	Making m = {.g = g,
+		    .ranges = adjoint_ranges(graph, scratch),
+		    .stored = nodes_none(g),
+		    .copies = nodes_none(g),
+		    .made = ARENA_ARRAY(scratch, NodeId, graph->nodes.n + 1),
+		    .steps = ARENA_ARRAY(scratch, bool, graph->loops.n + 1),
+		    .open = ARENA_ARRAY(scratch, bool, graph->loops.n + 1)};
+	for (size_t i = 0; i < groups->all.n; i++) {
+		const Group *group = &groups->all.at[i];
+		bool back = !group->later && group->kind == NODE_GRADIENT;
+		for (NodeId id = 0; id <= group->y && back; id++)
+			m.steps[steps_at(graph, group, id)] |=
+				adjoint_concerns(graph, group->path, id);
+	}
+	return m;
+}
+
+/* Loops of which gradients go through the steps store what they carry as they begin. */
+static void open_loops(const Making *m, NodeId id)
+{
+	const Graph *graph = m->g->program->graph;
+	for (uint32_t loop = graph_node(graph, id)->loop; loop; loop = graph->loops.at[loop].parent) {
+		if (m->steps[loop] && !m->open[loop])
+			adjoint_store_carried(m->g, loop, loop, m->g->now, m->stored);
+		m->open[loop] = true;
+	}
+}
+
+static void take_node(const Making *m, NodeId id)
+{
+	const TensorProgram *program = m->g->program;
+	uint32_t loop = tensor_node(program, id)->loop;
+	Node node = rebuild_renumbered(m->g, id);
+	open_loops(m, id);
+	rebuild_same(m->g, id, &node, program->inference->projs[id]);
+	if (m->steps[loop] && loop && adjoint_is_stored(program, id))
+		m->stored[id] = loop_store(m->g, m->g->now[id], loop);
+}
+
 /* Those of which no other gradient is on the way; are there more? */
 static bool make_gradients(TensorProgram *program)
 {
 	const Graph *old = program->graph;
 	Groups groups = groups_find(program);
-	NodeId *made = ARENA_ARRAY(program->scratch, NodeId, old->nodes.n + 1);
 	Rebuild g = rebuild_start(program);
+	Making m = making_of(&g, &groups);
 	bool more = false;
 	for (NodeId id = 0; id < old->nodes.n; id++) {
 		const Group *of = groups.of[id] ? &groups.all.at[groups.of[id] - 1] : NULL;
-		Node node = rebuild_renumbered(&g, id);
 		if (of && !of->later)
-			g.now[id] = made[id];
+			g.now[id] = m.made[id];
 		else
-			rebuild_same(&g, id, &node, program->inference->projs[id]);
+			take_node(&m, id);
 		for (size_t i = 0; i < groups.all.n; i++)
 			if (groups.all.at[i].behind == id && !groups.all.at[i].later)
-				make_group(&g, &groups.all.at[i], made);
+				make_group(&m, &groups.all.at[i]);
 	}
 	for (size_t i = 0; i < groups.all.n; i++)
 		more |= groups.all.at[i].later;

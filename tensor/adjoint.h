@@ -13,10 +13,14 @@
 #define TSR_TENSOR_ADJOINT_H
 
 #include "frontend/differentiable.h"
+#include "tensor/accesses.h"
 #include "tensor/rebuild.h"
 
-/* Gradients of one tensor in one direction, while they become operations. All numbers of nodes are old ones but
- * those in `of`. */
+struct Steps;
+struct LoopRange;
+
+/* Gradients of one tensor in one direction, while they become operations. All numbers of nodes and loops are old ones
+ * but those in `of`, `value`, `stored` and `loop_now`. */
 typedef struct Adjoint {
 	Rebuild *g;
 	bool forward; /* tangents stand for adjoints */
@@ -28,6 +32,14 @@ typedef struct Adjoint {
 	NodeId behind;	      /* an old number: the last node before all that is made */
 	const bool *path; /* by node: it depends on what gradients are taken with respect to */
 	bool *chosen; /* by node: its adjoint is 0 where `where` takes the other side, whatever the node is there */
+	/* by node: what has its value where operations are made now, and its values in all steps of a loop, or NODE_NONE
+	 * (adjoint_values.c) */
+	NodeId *value, *stored;
+	NodeId *copies;	    /* by node: NODE_NONE, outside of adjoint_values.c */
+	const struct LoopRange *ranges; /* by loop */
+	uint32_t *loop_now; /* by loop: where what is made for its nodes runs */
+	uint32_t least;	    /* ... or in this loop: y is computed in it */
+	struct Steps *steps; /* of a loop, that are gone through */
 	/* the reader that gives: */
 	NodeId id;
 	const Node *node;
@@ -46,8 +58,37 @@ typedef struct Space {
 	const Access *own; /* the element of such a tensor that belongs to a point */
 } Space;
 
+/* What an operand is given at points of the reader's first pieces: an operation in the operand's shape. */
+typedef struct Part {
+	Node node;
+	const PieceAccesses *pieces;
+	uint32_t npieces;
+	const NodeId *args; /* new numbers */
+	uint32_t nargs;
+} Part;
+
 /* ---- adjoint_make.c ---- */
 
+/* What is like the reader, of that kind and type, and no assignment. */
+Node adjoint_plain(const Adjoint *a, NodeKind kind, Op op, Dtype dtype);
+/* A projection of iterators of the reader's. */
+Proj *adjoint_proj(const Adjoint *a, const Shape *shape, const PieceAccesses *pieces,
+		   uint32_t npieces, uint32_t nargs);
+/* A node of these operands, in the innermost of the loops that they and the reader are in. */
+NodeId adjoint_add_node(const Adjoint *a, Node node, const Shape *shape, Proj *proj,
+			const NodeId *args, uint32_t nargs);
+/* Elements of one shape, one by one, of two operands at most; one number stands for all of them. */
+NodeId adjoint_over_shape(const Adjoint *a, Node node, const Shape *shape, const NodeId *args,
+			  uint32_t nargs);
+/* Where what is made for nodes of a loop runs, a new number. */
+static inline uint32_t adjoint_loop(const Adjoint *a, uint32_t loop)
+{
+	return a->loop_now[loop] > a->least ? a->loop_now[loop] : a->least;
+}
+/* Is it one number, which stands for all elements of an adjoint? */
+bool adjoint_is_uniform(const Adjoint *a, NodeId node);
+/* The access of a tensor without axes. */
+const Access *adjoint_no_axes(const Adjoint *a);
 /* One number of a type. */
 Read adjoint_number(const Adjoint *a, double number, Dtype dtype);
 /* Is it that number, whatever the point? */
@@ -77,13 +118,21 @@ NodeId adjoint_elementwise(const Adjoint *a, Op op, const Shape *shape, const No
  * piece. Requires: OPERANDS_MOST operands at most. */
 NodeId adjoint_node(const Adjoint *a, const Node *like, const Shape *shape, const Access *result,
 		    const Read *args, uint32_t nargs);
-/* Operand `arg` is given that at each point, which is added up where several points read one element; of tangents the
- * reader is, where several points write one. Requires: one piece. */
-void adjoint_give(const Adjoint *a, uint32_t arg, Read read);
 /* A node's adjoint in its shape, also where one number stood for all of it. */
 void adjoint_spread(const Adjoint *a, NodeId id);
 /* A tensor of a shape whose elements are all one number, a node of a new number. */
 NodeId adjoint_fill(const Adjoint *a, const Shape *shape, NodeId number);
+
+/* ---- adjoint_give.c ---- */
+
+/* What is there of operand `arg`, and what is given: a node's adjoint or tangent. Requires: an operand of the reader. */
+NodeId adjoint_from(const Adjoint *a, uint32_t arg);
+NodeId adjoint_to(const Adjoint *a, uint32_t arg);
+/* Operand `arg` is given that at each point, which is added up where several points read one element; of tangents the
+ * reader is, where several points write one. Requires: one piece. */
+void adjoint_give(const Adjoint *a, uint32_t arg, Read read);
+/* Operand `arg`, or the reader, is given an operation. */
+void adjoint_give_part(const Adjoint *a, uint32_t arg, const Part *part);
 /* Operand `arg`, or the reader, is given a node of a new number. Requires: the node has its shape, or is one number. */
 void adjoint_add(const Adjoint *a, uint32_t arg, NodeId node);
 /* The reader's operation again, of what is given for operand 0: tangents of what moves elements. */
@@ -94,42 +143,8 @@ void adjoint_exchange(const Adjoint *a, uint32_t arg, bool others);
 
 /* ---- adjoint_recompute.c ---- */
 
-/* The new number of a node that the reader reads, or of itself: of what is computed again where both are of one recompute(E).
- * Requires: a node up to the reader. */
+/* The new number of a node that the reader reads, or of itself: of what is computed again where both are of one recompute(E), and
+ * of what holds its value in the step of a loop that is gone through. Requires: a node up to the reader. */
 NodeId adjoint_now(const Adjoint *a, NodeId id);
-
-/* ---- derivative.c ---- */
-
-/* Gives each operand of an elementwise operation its part. */
-void adjoint_of_elementwise(const Adjoint *a);
-/* What operand `arg` of an operation has of what its result is given, at each point. Requires: an operand that a row of
- * derivative.def has. */
-Read adjoint_derivative(const Adjoint *a, const Space *space, Op op, uint32_t arg,
-			const Read *operands, Read result, Read given);
-
-/* ---- adjoint_fold.c ---- */
-
-/* Of an einsum or reduction of other than sums of products, and of a scatter. */
-void adjoint_of_fold(const Adjoint *a);
-
-/* ---- adjoint_along.c ---- */
-
-/* Of a sort, and of a cumulate. */
-void adjoint_of_sorted(const Adjoint *a);
-void adjoint_of_cumulated(const Adjoint *a);
-/* What is read of operand 0 at places, operands from 1 on. */
-NodeId adjoint_gathered(const Adjoint *a, const Space *space, const Read *args, uint32_t nargs,
-			IndexMode mode);
-/* Operand 0 is given what was read of it at places, added up there. */
-void adjoint_scattered(const Adjoint *a, const Access *to, const Read *places, uint32_t nplaces,
-		       IndexMode mode);
-
-/* ---- adjoint_rules.c ---- */
-
-/* Gives each operand of the reader its part. */
-void adjoint_rule(const Adjoint *a);
-/* Does a gradient go through operand `arg`, on the way to what one is taken with respect to? Requires: the reader has that
- * operand. */
-bool adjoint_counts(const Adjoint *a, uint32_t arg);
 
 #endif

@@ -6,7 +6,8 @@
  *   products   zeros = how many are 0 up to a place, rest = the product of those that are not. What a result has of an element
  *              is rest / element where zeros is 0, rest where it is the only 0, 0 elsewhere
  */
-#include "tensor/adjoint.h"
+#include "tensor/adjoint_loops.h"
+#include "tensor/adjoint_rules.h"
 
 /* ---- at places ---- */
 
@@ -28,21 +29,28 @@ NodeId adjoint_gathered(const Adjoint *a, const Space *space, const Read *args, 
 void adjoint_scattered(const Adjoint *a, const Access *to, const Read *places, uint32_t nplaces,
 		       IndexMode mode)
 {
-	Read args[OPERANDS_MOST] = {adjoint_given(a, 0)};
+	NodeId args[OPERANDS_MOST];
+	const Access *accesses[OPERANDS_MOST];
+	Access unchecked = access_without_checks(a->g->program->arena, to);
+	Read given = adjoint_given(a, 0);
 	Node scatter = *a->node;
-	for (uint32_t i = 0; i < nplaces; i++)
-		args[i + 1] = places[i];
+	args[0] = given.node;
+	accesses[0] = given.access;
+	for (uint32_t i = 0; i < nplaces; i++) {
+		args[i + 1] = places[i].node;
+		accesses[i + 1] = places[i].access;
+	}
+	bool checked = mode == INDEX_CHECKED && a->steps->loop; /* by steps of the loop forward */
 	scatter.kind = NODE_SCATTER;
 	scatter.op = OP_NONE;
 	scatter.reduce = OP_ADD;
-	scatter.mode = mode;
-	scatter.dtype = adjoint_dtype(a, args[0].node);
+	scatter.mode = checked ? INDEX_CLAMPED : mode;
+	scatter.dtype = adjoint_dtype(a, given.node);
 	scatter.spec = NULL;
 	scatter.along = (Along){0};
 	scatter.size_expr = NULL;
-	adjoint_add(a, 0,
-		    adjoint_node(a, &scatter, tensor_shape(a->g->program, a->node->args[0]), to,
-				 args, nplaces + 1));
+	PieceAccesses piece = {checked ? &unchecked : to, accesses};
+	adjoint_give_part(a, 0, &(Part){scatter, &piece, 1, args, nplaces + 1});
 }
 
 /* The access of operand 0 with an index in the place of that along the line. */

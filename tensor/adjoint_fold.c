@@ -10,7 +10,7 @@
  * An element's part is the operation's derivative where operands are combined. Pieces of one operation, of axes that are parts,
  * are looked at one after another, over all of which there is one first element, and one product.
  */
-#include "tensor/adjoint.h"
+#include "tensor/adjoint_rules.h"
 
 /* A piece, and what its elements have of what is given: the factor, and nothing where `gate` is 0. */
 typedef struct Points {

@@ -53,8 +53,8 @@ NodeId adjoint_now(const Adjoint *a, NodeId id)
 	const Node *node = tensor_node(a->g->program, id);
 	uint32_t expression = a->node->recomputes;
 	if (a->forward || !expression || node->recomputes != expression)
-		return a->g->now[id];
+		return a->value[id];
 	if (!a->computed_again[expression])
 		compute_again(a, expression);
-	return a->again[id] == NODE_NONE ? a->g->now[id] : a->again[id];
+	return a->again[id] == NODE_NONE ? a->value[id] : a->again[id];
 }

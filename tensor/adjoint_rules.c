@@ -1,6 +1,6 @@
 /* What each kind of operation gives to its operands. */
 #include "infer/project.h"
-#include "tensor/adjoint.h"
+#include "tensor/adjoint_rules.h"
 
 bool adjoint_counts(const Adjoint *a, uint32_t arg)
 {

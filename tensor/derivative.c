@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/adjoint.h"
+#include "tensor/adjoint_rules.h"
 
 typedef enum FormulaKind {
 	FORMULA_OP,

@@ -10,24 +10,11 @@
  */
 #include "tensor/reassociate.h"
 
-#include "base/size_eval.h"
 #include "tensor/spec_name.h"
 
 enum { BETWEEN_BITS = 40 }; /* no more than 2^40 elements between */
 
 /* ---- letters ---- */
-
-static double guess(const TensorProgram *program, Size size)
-{
-	uint32_t n = sizes_ndims(program->sizes);
-	int64_t *dims = ARENA_ARRAY(program->scratch, int64_t, n + 1), value;
-	for (DimId d = 0; d < n; d++) {
-		int64_t least = sizes_dim(program->sizes, d)->at_least;
-		dims[d] = least > SUM_ASSUMED ? least : SUM_ASSUMED;
-	}
-	return size_eval(program->sizes, size, dims, &value) && value >= 0 ? (double)value
-									 : SUM_ASSUMED;
-}
 
 static Letters letters_of(const Access *access)
 {
@@ -67,7 +54,7 @@ bool reassociation_letters(Reassociation *s)
 		return false;
 	s->nletters = s->old->niters;
 	for (uint32_t i = 0; i < s->nletters; i++)
-		s->letters[i] = (Letter){guess(s->program, s->old->iters[i].extent), UINT32_MAX};
+		s->letters[i] = (Letter){tensor_guess(s->program, s->old->iters[i].extent), UINT32_MAX};
 	s->result = letters_of(&s->piece->result);
 	for (uint32_t arg = 0; arg < s->node->nargs; arg++)
 		s->has[arg] = letters_of(&s->piece->args[arg]);

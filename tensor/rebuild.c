@@ -27,6 +27,21 @@ static void make_room(Rebuild *g)
 	g->room = to;
 }
 
+Node rebuild_plain(NodeKind kind, Op op, Dtype dtype, Span span)
+{
+	return (Node){.kind = kind,
+		      .op = op,
+		      .reduce = OP_NONE,
+		      .dtype = dtype,
+		      .span = span,
+		      .op_span = span,
+		      .like = NODE_NONE,
+		      .packs = NODE_NONE,
+		      .target = NODE_NONE,
+		      .acc = OP_NONE,
+		      .used = true};
+}
+
 NodeId rebuild_add(Rebuild *g, Node node, Shape shape, Proj *proj, Margins *margins)
 {
 	make_room(g);
@@ -77,19 +92,28 @@ void rebuild_same(Rebuild *g, NodeId id, const Node *node, Proj *proj)
 
 /* ---- the graph ---- */
 
+/* Loops and what they carry, in old numbers; those that are added behind have new ones. */
+static void copy_loops(Rebuild *g)
+{
+	const Graph *old = g->program->graph;
+	Arena *arena = g->program->arena;
+	memset(&g->graph->loops, 0, sizeof g->graph->loops);
+	memset(&g->graph->carried, 0, sizeof g->graph->carried);
+	for (size_t i = 0; i < old->loops.n; i++)
+		PUSH(arena, g->graph->loops, old->loops.at[i]);
+	for (size_t i = 0; i < old->carried.n; i++)
+		PUSH(arena, g->graph->carried, old->carried.at[i]);
+}
+
 static void loops_now(Rebuild *g, const Graph *old)
 {
-	Arena *arena = g->program->arena;
-	g->graph->loops.at = ARENA_ARRAY(arena, GraphLoop, old->loops.n + 1);
-	g->graph->carried.at = ARENA_ARRAY(arena, Carried, old->carried.n + 1);
-	for (size_t i = 0; i < old->loops.n; i++) {
-		g->graph->loops.at[i] = old->loops.at[i];
+	for (size_t i = 0; i < old->loops.n; i++)
 		g->graph->loops.at[i].until = rebuild_now(g, old->loops.at[i].until);
-	}
 	for (size_t i = 0; i < old->carried.n; i++) {
-		const Carried *carried = &old->carried.at[i];
-		g->graph->carried.at[i] = (Carried){rebuild_now(g, carried->tensor), rebuild_now(g, carried->first),
-						    rebuild_now(g, carried->step), carried->whole};
+		Carried *carried = &g->graph->carried.at[i];
+		carried->tensor = rebuild_now(g, carried->tensor);
+		carried->first = rebuild_now(g, carried->first);
+		carried->step = rebuild_now(g, carried->step);
 	}
 }
 
@@ -127,6 +151,7 @@ Rebuild rebuild_start(TensorProgram *program)
 	g.inference->graph = g.graph;
 	g.now = ARENA_ARRAY(program->scratch, NodeId, n + 1);
 	g.initial = ARENA_ARRAY(program->scratch, bool, n + 1);
+	copy_loops(&g);
 	mark_initial(&g, program->graph);
 	return g;
 }

@@ -13,7 +13,9 @@ typedef struct Rebuild {
 	bool *initial; /* by old number: it is of an initialiser that is elementwise, and stays as it is */
 } Rebuild;
 
-/* Nothing is in the new program yet. */
+/* A node without operands at a place of the program, which assigns to nothing. */
+Node rebuild_plain(NodeKind kind, Op op, Dtype dtype, Span span);
+/* Nothing is in the new program yet but the loops and what they carry, in old numbers: more may be added behind. */
 Rebuild rebuild_start(TensorProgram *program);
 /* A node at the end, whose references are new numbers: its number. */
 NodeId rebuild_add(Rebuild *g, Node node, Shape shape, Proj *proj, Margins *margins);

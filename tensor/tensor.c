@@ -1,5 +1,7 @@
 /* The passes over the tensor program, and what they share. */
+#include "base/size_eval.h"
 #include "infer/dump.h"
+#include "sums/sums.h"
 #include "tensor/passes.h"
 
 #include <string.h>
@@ -62,6 +64,18 @@ void tensor_dump(FILE *out, const TensorProgram *program)
 		infer_dump_proj(out, program->inference);
 	else
 		fputs("(unchanged)\n", out);
+}
+
+double tensor_guess(const TensorProgram *program, Size size)
+{
+	uint32_t n = sizes_ndims(program->sizes);
+	int64_t *dims = ARENA_ARRAY(program->scratch, int64_t, n + 1), value;
+	for (DimId d = 0; d < n; d++) {
+		int64_t least = sizes_dim(program->sizes, d)->at_least;
+		dims[d] = least > SUM_ASSUMED ? least : SUM_ASSUMED;
+	}
+	return size_eval(program->sizes, size, dims, &value) && value >= 0 ? (double)value
+									 : SUM_ASSUMED;
 }
 
 uint32_t node_cost(const Node *node)

@@ -80,6 +80,8 @@ static inline const Proj *tensor_proj(const TensorProgram *program, NodeId id)
 	return program->inference->projs[id];
 }
 
+/* About how much a size is, where work is counted: a dim that is not known counts as SUM_ASSUMED. */
+double tensor_guess(const TensorProgram *program, Size size);
 /* About how many instructions an element of the node's own operation takes. */
 uint32_t node_cost(const Node *node);
 /* What the node's elements are added up with; the sum, where it reduces nothing. */

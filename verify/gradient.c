@@ -235,14 +235,16 @@ static void check_call(const Calls *calls, VerifyCall *call, bool positive)
 	check.wide.graph = calls->wide;
 	/* what a gradient is taken of may need dims that the routine, which has no use for it, does not take */
 	DimId *all = ARENA_ARRAY(task->arena, DimId, sizes_ndims(check.wide.sizes) + 1);
+	uint32_t nall = 0;
 	for (DimId d = 0; d < sizes_ndims(check.wide.sizes); d++)
-		all[d] = d;
+		if (sizes_dim(check.wide.sizes, d)->kind != DIM_STEP)
+			all[nall++] = d;
 	check.head = arena_printf(task->arena, "%s(%s)", call->routine->name,
 				  verify_call_dims(task->arena, call));
 	check.ref = (RefCall){.inference = &check.wide,
 			      .dims = call->dims,
 			      .routine_dims = all,
-			      .nroutine_dims = sizes_ndims(check.wide.sizes),
+			      .nroutine_dims = nall,
 			      .scalars = call->scalars,
 			      .most_elements = MOST_ELEMENTS};
 	check.part = (RefPart){.routine = call->index, .most_steps = GRADIENT_STEPS};

@@ -74,6 +74,30 @@ static long double step_of(const Differences *check, const Direction *d, int64_t
 	return i < d->from || i >= d->to ? 0 : sign_of(d, i);
 }
 
+/* The loop that the node is in, or that goes on from what it assigns; 0: none. */
+static uint32_t outermost(const Graph *graph, NodeId id)
+{
+	const Node *node = graph_node(graph, id);
+	const Node *set = node->target == NODE_NONE ? node : graph_node(graph, node->target);
+	NodeId step = set->carried ? graph->carried.at[set->carried - 1].step : NODE_NONE;
+	uint32_t loop = graph_node(graph, step == NODE_NONE ? id : step)->loop;
+	while (graph->loops.at[loop].parent) /* falls: outwards */
+		loop = graph->loops.at[loop].parent;
+	return loop;
+}
+
+/* All of a loop runs again, as what it holds is that of its last step; false: it was marked. */
+static bool mark_loop(const Graph *graph, uint32_t loop, bool *moves)
+{
+	bool more = false;
+	for (NodeId id = 0; loop && id < graph->nodes.n; id++) {
+		bool is = outermost(graph, id) == loop;
+		more |= is && !moves[id];
+		moves[id] |= is;
+	}
+	return more;
+}
+
 /* What is held where x moves: without elements where it is to be computed again. */
 static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 {
@@ -86,9 +110,13 @@ static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 		const Node *node = graph_node(check->graph, id);
 		for (uint32_t i = 0; i < node->nargs && id != of->x; i++)
 			moves[id] |= moves[node->args[i]] && !node->stops;
+		if (moves[id] && mark_loop(check->graph, outermost(check->graph, id), moves))
+			id = 0; /* falls: loops that stand still */
+	}
+	moves[of->x] = true;
+	for (NodeId id = 0; id < n; id++)
 		if (!moves[id])
 			given[id] = check->base->nodes[id];
-	}
 	held_free(moves);
 	return given;
 }

@@ -12,6 +12,7 @@ static uint32_t loop_number(Tables *t, uint32_t loop)
 			  .parent = loop_number(t, from->parent), /* falls: towards the outermost */
 			  .step = from->step,
 			  .count = infer_size(t->inference, from->count),
+			  .down = from->down,
 			  .until = BUFFER_NONE};
 	PUSH(t->arena, t->program->loops, to);
 	return t->loops[loop] = (uint32_t)t->program->loops.n - 1;

@@ -276,11 +276,12 @@ static int run_loop(Runner *r, uint32_t number)
 	int64_t count, *step = &r->run->values[loop->step];
 	bool over = false;
 	int code = count_steps(r, loop, &count);
-	for (*step = 0; *step < count && code == TSR_OK && !over; ++*step) {
+	for (int64_t i = 0; i < count && code == TSR_OK && !over; i++) {
+		*step = loop->down ? count - 1 - i : i;
 		code = launch_lines(r, number + 1, loop->end);
-		for (uint32_t i = 0; i < loop->npairs; i++) {
-			CUdeviceptr *a = &r->run->places[loop->pairs[i].a],
-				    *b = &r->run->places[loop->pairs[i].b];
+		for (uint32_t k = 0; k < loop->npairs; k++) {
+			CUdeviceptr *a = &r->run->places[loop->pairs[k].a],
+				    *b = &r->run->places[loop->pairs[k].b];
 			CUdeviceptr held = *a;
 			*a = *b;
 			*b = held;

@@ -77,7 +77,7 @@ typedef struct PlanPair {
 } PlanPair;
 
 typedef struct PlanLine {
-	bool loop;
+	bool loop, down;
 	const char *place; /* of a launch: in the program; "" */
 	const char *function;
 	tsr_size blocks, count;	  /* of a launch; of a loop */

@@ -339,6 +339,7 @@ static void read_loop(Reader *r)
 		line->count = text_size(&r->text);
 	if (!line->count.n)
 		text_fault(&r->text, "a loop has no number of steps");
+	line->down = text_takes(&r->text, "down");
 	if (text_takes(&r->text, "until"))
 		line->until = read_id(r);
 	if (line->until != PLAN_NONE && r->plan->buffers[line->until].dtype != DTYPE_I32)

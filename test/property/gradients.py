@@ -1,6 +1,6 @@
 """Gradients of random programs against differences: gradients.py TSRC SEED CHECKED COMPILED
 
-Programs are those of nested.py, without loops at run time: forms within forms, of every dtype, over one shape. What they make is
+Programs are those of nested.py: forms within forms, of every dtype, over one shape. What they make is
 weighed and added up, and gradients are taken with respect to what is read and what has a name on the way, now and then once
 more of what comes out. --check-grad holds them against differences in the reference, which has no part in how they are made;
 of some programs --verify=run holds loops and back ends against the reference, too."""
@@ -13,8 +13,8 @@ import tempfile
 import nested
 
 SECOND = 0.3  # of programs: gradients of gradients
+FORMS = nested.FORMS
 FLOAT = re.compile(r"^(?:input|param) (\w+) : (?:(\w+) )?\[", re.M)
-FORMS = [form for form in nested.FORMS if form is not nested.form_scan]
 
 
 def repeated(d, h, depth):

@@ -107,6 +107,23 @@ CASES = {
                   "sum(cumulate(sum, \"[b] | d => d, b\", t, exclusive) ** 3) + sum(cumulate(sum, \"[b] | d => d, b\", t, reverse) ** 2)"),
     "sorted": ("t : f64 [5, 4]; c : f64 [5, 4]", "let (best, at) = topk(2, \"b, d => b, k\", t)\n"
                "output y = sum(sort(\"b, [d] => b, d\", t) .* c) + sum(best .* best)"),
+    "steps": ("x : f64 [6 | 3]; h0 : f64 [4]; w : f64 [4 -> 4]; u : f64 [3 -> 4]; b : f64 [4]",
+              "let (h, all) = scan(6, h = h0, i) { let g = tanh(w * h + u * x @ i + b) in (g, g .* h) }\n"
+              "output y = sum(h ** 3) + sum(all .* all)"),
+    "steps_of_two": ("x : f64 [n | 3]; c0 : f64 [n | 3]; w : f64 [3 -> 3]; p : f64 [3]",
+                     "let (h, c) = scan(4, (h, c) = (x, c0)) { (sigmoid(w * c + p) .* c, h - c) }\noutput y = sum(h ** 2) + sum(sin(c))"),
+    "steps_in_steps": ("h0 : f64 [3]; x : f64 [4 | 3]; w : f64 [3 -> 3]; p : f64 [3]",
+                       "let (h, all) = scan(4, h = h0, i) {\n    let (u, us) = scan(3, u = h, k) { let v = tanh(w * u + p .* h + k * x @ i) in (v, v) }\n"
+                       "    let e = sum(\"k | d => | d\", us)\n    in (sigmoid(u + x @ i), e .* h) }\noutput y = sum(h ** 2) + sum(all ** 2)"),
+    "steps_of_places": ("t : f64 [5 | 3]; h0 : f64 [3]; ids : i32 [4 |]",
+                        "let h = scan(4, h = h0, i) { sin(h .* gather(\"[v] | d; => | d\", t, ids @ i, mode = wrap) + h) }\n"
+                        "let g = scan(4, h = h0, i) { tanh(gather(\"[v] | d; => | d\", t, ids @ i) - h) }\noutput y = sum(h ** 2) + sum(g ** 3)"),
+    "steps_that_forget": ("h0 : f64 [3]; x : f64 [4 | 3]", "let (h, all) = scan(4, h = h0, i) { (x @ i, h .* (x @ (3 - i))) }\n"
+                          "output y = sum(h ** 2) + sum(all ** 3)"),
+    "no_steps": ("h0 : f64 [3]; x : f64 [3]", "let h = scan(0, h = h0) { x .* h }\nlet g = scan(0, h = h0) { x }\noutput y = sum(h ** 2) + sum(g ** 3)"),
+    "steps_down_hill": ("w0 : f64 [3]; x : f64 [5 | 3]; t : f64 [5 |]; rate : f64 []",
+                        "fn loss(w) = sum((sum(\"n | d => n |\", w .* x) - t) ** 2)\n"
+                        "let w = scan(3, w = w0) { w - 0.01 * rate .* grad(loss(w), w) }\noutput y = loss(w)"),
     "stopped": ("t : f64 [6]", "output y = sum(t ** 3) + sum(stop(t) - t + t - stop(t)) + sum(floor(t))"),
     "recomputed": ("x : f64 [5, 4]; w : f64 [4, 4]", "let a = tanh(w .* 2)\nfn layer(w)(x) = tanh(einsum(\"b, i; i, o => b, o\", exp(x), w))\n"
                    "let h = recompute(x + recompute(layer(w)(x)))\nlet s = recompute(reduce(max, \"b, o => b\", layer(a)(h)))\n"

@@ -1,0 +1,151 @@
+/* Tensors that loops set, as passes make them. */
+#include "tensor/loop_tensors.h"
+
+#include <string.h>
+
+#include "infer/project.h"
+
+static Arena *arena_of(const Rebuild *g) { return g->program->arena; }
+
+static Index index_of(const Rebuild *g, IterId iter)
+{
+	IndexTerm *term = ARENA_NEW(arena_of(g), IndexTerm);
+	*term = (IndexTerm){iter, 1};
+	return (Index){.terms = term,
+		       .nterms = 1,
+		       .offset = size_const(g->program->sizes, 0),
+		       .gather = -1};
+}
+
+Proj *elementwise_proj(const Rebuild *g, const Shape *shape, Span span, uint32_t nargs,
+		       const bool *alone)
+{
+	Arena *arena = arena_of(g);
+	uint32_t n = shape_naxes(shape);
+	Proj *proj = ARENA_NEW(arena, Proj);
+	Piece *piece = ARENA_NEW(arena, Piece);
+	*proj = (Proj){.iters = ARENA_ARRAY(arena, Iter, n + 1),
+		       .niters = n,
+		       .factors = ARENA_ARRAY(arena, Factor, n + 1),
+		       .nfactors = n,
+		       .pieces = piece,
+		       .npieces = 1,
+		       .nargs = nargs,
+		       .injective = true,
+		       .surjective = true};
+	*piece = (Piece){.iters = ARENA_ARRAY(arena, IterId, n + 1),
+			 .niters = n,
+			 .result = {true, ARENA_ARRAY(arena, Index, n + 1), n},
+			 .args = ARENA_ARRAY(arena, Access, nargs + 1)};
+	for (IterId i = 0; i < n; i++) {
+		proj->iters[i] = (Iter){sym_printf(g->graph->symbols, "i%u", i),
+					shape_axis(shape, i)->size, false, span};
+		piece->iters[i] = i;
+		proj->factors[i] = (Factor){&piece->iters[i], 1};
+		piece->result.axes[i] = index_of(g, i);
+	}
+	for (uint32_t i = 0; i < nargs; i++)
+		piece->args[i] = alone[i] ? (Access){.present = true} : piece->result;
+	return proj;
+}
+
+/* ---- loops ---- */
+
+uint32_t loop_like(Rebuild *g, uint32_t loop, uint32_t parent, bool reversed)
+{
+	GraphLoop like = g->graph->loops.at[loop];
+	like.parent = parent;
+	like.down ^= reversed;
+	like.until = NODE_NONE;
+	PUSH(arena_of(g), g->graph->loops, like);
+	return (uint32_t)g->graph->loops.n - 1;
+}
+
+static Size count_of(const Rebuild *g, uint32_t loop)
+{
+	return infer_size(g->inference, g->graph->loops.at[loop].count);
+}
+
+Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop)
+{
+	Shape stacked = *shape;
+	const Row *old = &shape->rows[ROW_BATCH];
+	Row *row = &stacked.rows[ROW_BATCH];
+	*row = (Row){.axes = ARENA_ARRAY(arena_of(g), Axis, old->n + 1), .n = old->n + 1};
+	row->axes[0] = (Axis){.size = count_of(g, loop)};
+	if (old->n)
+		memcpy(row->axes + 1, old->axes, old->n * sizeof *old->axes);
+	return stacked;
+}
+
+NodeId loop_tensor(Rebuild *g, Dtype dtype, const Shape *shape, Span span, uint32_t parent,
+		   bool whole)
+{
+	Node node = rebuild_plain(NODE_ZEROS, OP_NONE, dtype, span);
+	NodeId id = (NodeId)g->graph->nodes.n;
+	PUSH(arena_of(g), g->graph->carried, ((Carried){id, NODE_NONE, NODE_NONE, whole}));
+	node.carried = (uint32_t)g->graph->carried.n;
+	node.loop = parent;
+	return rebuild_add(g, node, *shape, NULL, NULL);
+}
+
+void loop_set(Rebuild *g, NodeId tensor, NodeId first, NodeId step)
+{
+	Carried *carried = &g->graph->carried.at[graph_node(g->graph, tensor)->carried - 1];
+	carried->first = first;
+	carried->step = step;
+}
+
+/* ---- values of all steps ---- */
+
+/* The access in the tensor of all steps. */
+static Access in_step(const Rebuild *g, const Access *access, uint32_t loop)
+{
+	Access in = {true, ARENA_ARRAY(arena_of(g), Index, access->naxes + 1), access->naxes + 1};
+	in.axes[0] = (Index){
+		.offset = size_dim(g->program->sizes, g->graph->loops.at[loop].step), .gather = -1};
+	memcpy(in.axes + 1, access->axes, access->naxes * sizeof *access->axes);
+	return in;
+}
+
+static NodeId add_copy(Rebuild *g, NodeId from, const Shape *shape, NodeId target, Proj *proj,
+		       uint32_t loop)
+{
+	const Node *of = graph_node(g->graph, from);
+	Node node = rebuild_plain(NODE_SPEC, OP_ID, of->dtype, of->span);
+	node.args = ARENA_NEW(arena_of(g), NodeId);
+	node.args[0] = from;
+	node.nargs = 1;
+	node.reduce = OP_ADD;
+	node.target = target;
+	node.loop = loop;
+	project_facts(g->program->sizes, shape, proj);
+	return rebuild_make(g, node, *shape, proj);
+}
+
+NodeId loop_store(Rebuild *g, NodeId value, uint32_t loop)
+{
+	const bool alone = false;
+	const Node *of = graph_node(g->graph, value);
+	Span span = of->span;
+	Dtype dtype = of->dtype;
+	const Shape *shape = &g->inference->shapes[value];
+	Shape stacked = loop_stacked_shape(g, shape, loop);
+	Proj *proj = elementwise_proj(g, shape, span, 1, &alone);
+	proj->pieces->result = in_step(g, &proj->pieces->result, loop);
+	NodeId all = loop_tensor(g, dtype, &stacked, span, g->graph->loops.at[loop].parent, true);
+	loop_set(g, all, NODE_NONE, add_copy(g, value, &stacked, all, proj, loop));
+	return all;
+}
+
+NodeId loop_load(Rebuild *g, NodeId stored, uint32_t loop)
+{
+	const bool alone = false;
+	Shape shape = g->inference->shapes[stored];
+	Row *batch = &shape.rows[ROW_BATCH];
+	batch->axes++;
+	batch->n--;
+	Proj *proj = elementwise_proj(g, &shape, graph_node(g->graph, stored)->span, 1, &alone);
+	proj->pieces->args[0] = in_step(g, &proj->pieces->result, loop);
+	return add_copy(g, stored, &shape, NODE_NONE, proj, loop);
+}

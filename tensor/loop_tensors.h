@@ -1,0 +1,27 @@
+/* Tensors that loops set, as passes make them (frontend/graph.h has what they are). All numbers are those of the program
+ * under construction. */
+#ifndef TSR_TENSOR_LOOP_TENSORS_H
+#define TSR_TENSOR_LOOP_TENSORS_H
+
+#include "tensor/rebuild.h"
+
+/* Elements of a shape, one by one; of operands that are `alone` the one number. It belongs to the arena. */
+Proj *elementwise_proj(const Rebuild *g, const Shape *shape, Span span, uint32_t nargs,
+		       const bool *alone);
+/* A loop like another, within `parent`, that goes the other way where `reversed`. Requires: a loop of the program under
+ * construction. */
+uint32_t loop_like(Rebuild *g, uint32_t loop, uint32_t parent, bool reversed);
+/* The same tensor in the order of the loop's steps: its shape behind an axis of them. */
+Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop);
+/* A tensor that a loop within `parent` sets: 0 before it, unless `first` says otherwise, or each step sets some of it and all
+ * steps all (`whole`). What sets it is the caller's to say: loop_set. */
+NodeId loop_tensor(Rebuild *g, Dtype dtype, const Shape *shape, Span span, uint32_t parent,
+		   bool whole);
+/* What is assigned to it before the loop and in each step; NODE_NONE: nothing. Requires: loop_tensor made it. */
+void loop_set(Rebuild *g, NodeId tensor, NodeId first, NodeId step);
+/* The values that a tensor has in all steps of the loop, at this place of a step. Requires: the loop computes it or sets it. */
+NodeId loop_store(Rebuild *g, NodeId value, uint32_t loop);
+/* Those of the step that the loop is in, of a tensor that loop_store has made. */
+NodeId loop_load(Rebuild *g, NodeId stored, uint32_t loop);
+
+#endif
