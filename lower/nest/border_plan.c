@@ -16,7 +16,9 @@ const Value *nest_written_out(Nest *nest)
 	gen->root = nest->root;
 	gen->in_line = true;
 	gen->borders.n = 0;
+	gen->shared.n = 0; /* what is read beyond an axis is another value in each part of a loop */
 	const Value *value = window_value(gen, nest->node, nest->piece, by_iter);
+	gen->shared.n = 0;
 	gen->in_line = false;
 	nest->borders = gen->borders.at;
 	nest->nborders = gen->borders.n;
