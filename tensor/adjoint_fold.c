@@ -161,19 +161,45 @@ static void give_operand(const Points *p, uint32_t arg)
 
 /* ---- folds ---- */
 
+/* Both, or the first one where there is no other yet. */
+static NodeId joined(const Adjoint *a, Op op, NodeId so_far, NodeId more)
+{
+	return so_far == NODE_NONE ? more
+				   : adjoint_elementwise(a, op, tensor_shape(a->g->program, a->id),
+							 (NodeId[]){so_far, more}, 2);
+}
+
+/* The greatest or least of the elements. The result is it, but of three operands, which may have been combined in another
+ * order, with other last places. */
+static NodeId extreme_of(const Adjoint *a, const Points *points, const Read *elements,
+			 uint32_t npieces)
+{
+	NodeId most = NODE_NONE;
+	if (a->node->nargs < 3 || a->node->kind == NODE_SCATTER)
+		return adjoint_now(a, a->id);
+	for (uint32_t i = 0; i < npieces; i++)
+		most = joined(a, a->node->reduce, most,
+			      reduced_at(&points[i], a->node->reduce, elements[i]));
+	return most;
+}
+
 /* Points have what is reduced first among those of one element of the result. */
 static void find_extremes(const Adjoint *a, Points *points, uint32_t npieces)
 {
-	NodeId found = NODE_NONE;
+	NodeId found = NODE_NONE, most = NODE_NONE;
+	Read *elements = ARENA_ARRAY(a->g->program->scratch, Read, npieces + 1);
 	bool set = a->node->reduce == OP_ID;
 	const Shape *shape = tensor_shape(a->g->program, a->id);
 	Read none = adjoint_number(a, set ? INT32_MIN : INT32_MAX, DTYPE_I32);
+	for (uint32_t i = 0; !set && i < npieces; i++)
+		elements[i] = element_of(&points[i]);
+	if (!set)
+		most = extreme_of(a, points, elements, npieces);
 	for (uint32_t i = 0; i < npieces; i++) {
 		Points *p = &points[i];
 		Read place = adjoint_place(&p->at), candidate = place;
 		if (!set) {
-			Read result = result_at(p, adjoint_now(a, a->id));
-			Read equal = apply(p, OP_EQ, (Read[]){element_of(p), result}, 2);
+			Read equal = apply(p, OP_EQ, (Read[]){elements[i], result_at(p, most)}, 2);
 			candidate = apply(p, OP_WHERE, (Read[]){equal, place, none}, 3);
 		}
 		NodeId first = reduced_at(p, set ? OP_MAX : OP_MIN, candidate);
@@ -192,14 +218,6 @@ static void find_extremes(const Adjoint *a, Points *points, uint32_t npieces)
 							      (NodeId[]){found, here}, 2);
 		}
 	}
-}
-
-/* Both, or the first one where there is no other yet. */
-static NodeId joined(const Adjoint *a, Op op, NodeId so_far, NodeId more)
-{
-	return so_far == NODE_NONE ? more
-				   : adjoint_elementwise(a, op, tensor_shape(a->g->program, a->id),
-							 (NodeId[]){so_far, more}, 2);
 }
 
 /* Points have the product of the others. */

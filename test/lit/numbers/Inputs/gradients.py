@@ -261,6 +261,20 @@ def wrong_digamma(folder):
     return int(np.sum(wrong))
 
 
+def wrong_extremes(folder):
+    """Sums of three operands are added up in the order of the fewest steps; their last places leave one first element each."""
+    lines = ["dim m", "input a : f64 [5, m]", "input b : f64 [m, 5, m]", "input c : f64 [m, m]",
+             "let least = einsum(\"ik; kij; jk => i\", a, 2 * b, tanh(c), op = add, reduce = min)", "output d_a = grad(sum(least), a)"]
+    rng = np.random.default_rng(1)
+    given = {name: rng.standard_normal(shape) for name, shape in (("a", (5, 40)), ("b", (40, 5, 40)), ("c", (40, 40)))}
+    got = module_of(write(os.path.join(folder, "extremes.tsr"), lines), *OPTIONS).forward(**given)
+    at = (given["a"][:, :, None] + 2 * given["b"].transpose(1, 0, 2) + np.tanh(given["c"].T)).min(2).argmin(1)
+    if not np.array_equal(got, np.eye(40)[at]):
+        print("least of three sums:", got.sum(1))
+        return 1
+    return 0
+
+
 def main():
     agree = count = wrong = 0
     whole, all_inputs = [], []
@@ -290,7 +304,7 @@ def main():
             if not np.array_equal(getattr(got, "d_" + name), gradient):
                 wrong += 1
                 print(name, getattr(got, "d_" + name), gradient)
-        wrong += wrong_digamma(folder)
+        wrong += wrong_digamma(folder) + wrong_extremes(folder)
         if got.d_stored.dtype != np.float32 or got.d_wide.dtype != np.float64:
             wrong += 1
             print(got.d_stored.dtype, got.d_wide.dtype)
