@@ -60,6 +60,20 @@ def attention(heads, t, d):
         flops=12.0 * heads * t * t * d)
 
 
+def lstm(steps, n, d):
+    """Gates in PyTorch's order"""
+    gate = "sum(\"... | %d, d => ... | d\", g)"
+    text = ("input x : [%d, %d | %d]\ninput h0 : [%d | %d]\ninput u : [%d -> 4, %d]\ninput w : [%d -> 4, %d]\ninput c : [%d, %d | %d]\n"
+            "let z = u * x\nlet (h, m, y) = scan(%d, (h, m) = (h0, h0), i) {\n    let g = (z @ i) + w * h\n"
+            "    let k = sigmoid(%s) .* m + sigmoid(%s) .* tanh(%s)\n    let r = sigmoid(%s) .* tanh(k)\n    in (r, k, r)\n}\n" % (
+                steps, n, d, n, d, d, d, d, d, steps, n, d, steps, gate % 1, gate % 0, gate % 2, gate % 3))
+    return backward("LSTM of %d, %d steps, batch %d" % (d, steps, n), text,
+                    {"x": "%dx%dx%d" % (steps, n, d), "h0": "%dx%d" % (n, d), "u": "4x%dx%d" % (d, d), "w": "4x%dx%d" % (d, d),
+                     "c": "%dx%dx%d" % (steps, n, d)},
+                    "torch.lstm(x, (h0[None], h0[None]), [p, q], False, 1, 0.0, False, False, False)[0]", "x u w", "x p q",
+                    {"p": "u.view(%d, %d)" % (4 * d, d), "q": "w.view(%d, %d)" % (4 * d, d)}, flops=6.0 * steps * n * 8 * d * d)
+
+
 def of_params(**shapes):
     """PyTorch's tensors, which need no data of ours"""
     return {name: "torch.randn(%s) * 0.05" % shape for name, shape in shapes.items()}
@@ -163,6 +177,8 @@ GRADIENTS = [
              "F.linear(F.gelu(F.linear(x, u, a)), v, b)", "x u a v b", flops=12.0 * 128 * 768 * 3072),
     attention(12, 128, 64),
     attention(12, 1024, 64),
+    lstm(128, 1, 256),
+    lstm(128, 16, 256),
     backward("embedding of 4096 ids", "input w : [10000 | 256]\ninput ids : i32 [4096]\ninput c : [4096 | 256]\n"
              "let y = gather(\"[v] | d; n => n | d\", w, ids)\n", {"w": "10000x256", "ids": "4096<10000", "c": "4096x256"},
              "F.embedding(ids, w)", "w", nbytes=4.0 * 256 * (3 * 4096 + 10000)),
