@@ -100,14 +100,6 @@ static bool takes_lanes(Nest *nest, SumOrder order)
 	return true;
 }
 
-static void describe_elements(const Nest *nest, int64_t elements)
-{
-	Gen *gen = nest->gen;
-	if (elements > 1)
-		clause_add(gen->arena, gen_make(gen, CHOICE_INTERLEAVE, false),
-			   gen->frame.iters.at[nest->loops[nest->nresult - 1].var].name, &elements, 1);
-}
-
 static void describe_unrolled(const Nest *nest)
 {
 	Gen *gen = nest->gen;
@@ -124,7 +116,6 @@ static void plan_elements(Nest *nest, NestPlan *plan)
 	plan->order = sums_order(&facts, SUM_WAY_LANES, 0);
 	if (takes_lanes(nest, plan->order)) {
 		plan->form = NEST_LANES;
-		describe_elements(nest, plan->order.together);
 		return;
 	}
 	plan->form = NEST_SHORT;

@@ -175,21 +175,6 @@ static Moves moves_of(const SumFacts *f, uint32_t loop)
 	return m;
 }
 
-/* As many elements of the innermost loop of the result as divide it, where they share an element. */
-static int64_t elements_together(const SumFacts *f)
-{
-	uint32_t loop = f->nresult - 1;
-	int64_t n = f->together;
-	if (f->nresult == 0 || f->loops[loop].guarded)
-		return 1;
-	int64_t extent = sums_extent(f, loop, 1);
-	if (extent < 2 || moves_of(f, loop).fixed == 0)
-		return 1;
-	while (extent % n)
-		n--;
-	return n;
-}
-
 static SumOrder in_lanes(const SumFacts *f)
 {
 	static const SumOrder none = {0};
@@ -207,8 +192,7 @@ static SumOrder in_lanes(const SumFacts *f)
 	SumOrder o = {.form = SUM_IN_LANES, .group = 1, .lanes = LANES, .nparts = SIZE_BAD};
 	o.least = LEAST_BYTES / dtype_bytes(f->dtype);
 	o.far = moves.far > 0;
-	o.together = o.far ? 1 : elements_together(f);
-	o.wide = o.together == 1 && !o.far && f->in_vectors && f->has_lanes ? WIDE : 0;
+	o.wide = !o.far && f->in_vectors && f->has_lanes ? WIDE : 0;
 	o.whole = sums_whole(f->sizes, extent, LANES);
 	return o;
 }
@@ -257,7 +241,6 @@ static SumOrder along_loop(const SumFacts *f, uint32_t along)
 	SumOrder o = {.form = SUM_IN_LANES, .group = 1, .halves = true, .nparts = SIZE_BAD};
 	o.lanes = SUM_LANES_BYTES / bytes;
 	o.least = LEAST_BYTES / bytes;
-	o.together = 1;
 	o.whole = sums_whole(f->sizes, f->loops[along].extent, o.lanes);
 	return o;
 }

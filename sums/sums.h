@@ -67,7 +67,6 @@ typedef struct SumFacts {
 	 * are */
 	bool in_vectors, shares, reads_one, counts, words;
 	int64_t short_most; /* terms of a sum that is one expression, as far as elements that it reads */
-	int64_t together; /* elements in lanes that are computed together, as far as they divide */
 	bool asked;	    /* who makes it is asked for, and need not pay */
 	uint32_t nelements; /* that a term reads, each once */
 	bool row_block;	    /* the loops are part of a block of rows */
@@ -102,7 +101,6 @@ typedef struct SumOrder {
 	int64_t least;	   /* IN_LANES: halves of lanes end there, what is left is added in pairs */
 	bool halves;	   /* IN_LANES: of a known extent what is left goes in halves of lanes, down
 			    to the least */
-	int64_t together;  /* IN_LANES: elements that are computed together, each for itself */
 	bool far;	   /* IN_LANES: elements are no neighbours */
 	bool vectors;	   /* IN_PARTS: lanes are those of vector instructions */
 	int64_t elements;  /* IN_PARTS: side by side */

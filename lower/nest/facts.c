@@ -95,18 +95,6 @@ static const SumLoop *loops_of(Facts *f, bool reduces)
 	return loops;
 }
 
-/* As many as are asked for, if that is no more than there are registers, or as pay. */
-static int64_t elements_together(const Nest *nest)
-{
-	const ScheduleClause *asked = gen_asked(nest->gen, CHOICE_INTERLEAVE);
-	if (asks_off(asked))
-		return 1;
-	if (!asked || !asked->items.n || !asked->items.at[0].n)
-		return nest_target(nest)->sum_elements;
-	int64_t n = asked->items.at[0].numbers[0];
-	return n <= nest_target(nest)->registers ? n : 1;
-}
-
 /* Terms of a sum that is one expression, at most: as are asked for, or as pay. */
 static int64_t most_terms(const Nest *nest)
 {
@@ -134,7 +122,6 @@ SumFacts nest_facts(const Nest *nest, Op reduce)
 			  .reads_one = true,
 			  .row_block = nest->gen->lower->row_block != NULL,
 			  .short_most = most_terms(nest),
-			  .together = elements_together(nest),
 			  .asked = lower_replays(nest->gen->lower),
 			  .independent = nest->independent};
 	for (size_t i = 0; i < nest->inner.n; i++) {

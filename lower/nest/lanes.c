@@ -1,23 +1,19 @@
 /* A long sum in lanes: partial sums side by side in vectors, so that additions do not wait for each
  * other.
  *
- *   for o in 0..512                                  for o in 0..512 step 8
- *     local acc : f32 [64] = 0                         local acc : f32 [8, 16] = 0
- *     for i in 0..768 step 64                          for i in 0..784 step 16
- *       vector lane in 0..64                             for element in 0..8: for lane in 0..16
- *         acc[lane] += x[o*784 + i + lane]                 acc[element, lane] += exp(..)
- *     for i in 768..784 step 16                        for element in 0..8
- *       vector lane in 0..16                             half8[lane] = acc[element, lane] + acc[element, lane + 8]
- *         acc[lane] += x[o*784 + i + lane]               half4[lane] = half8[lane] + half8[lane + 4]
- *     half16[lane] = (acc[lane] + acc[lane + 16])        y[o + element] = (half4[0] + half4[1])
- *                 + (acc[lane + 32] + acc[lane + 48])                + (half4[2] + half4[3])
- *     half8, half4, y[o] as on the right
+ *   for o in 0..512
+ *     local acc : f32 [64] = 0
+ *     for i in 0..768 step 64: vector lane in 0..64: acc[lane] += x[o*784 + i + lane]
+ *     for i in 768..784 step 16: vector lane in 0..16: acc[lane] += x[o*784 + i + lane]
+ *     half16[lane] = (acc[lane] + acc[lane + 16]) + (acc[lane + 32] + acc[lane + 48])
+ *     half8[lane] = half16[lane] + half16[lane + 8]
+ *     half4[lane] = half8[lane] + half8[lane + 4]
+ *     y[o] = (half4[0] + half4[1]) + (half4[2] + half4[3])
  *
- * On the left what vector instructions compute, in four vectors; on the right all else, several
- * elements at a time where they share loads, in loops that GCC makes vectors of. Single steps that are
- * left have a sum of their own. Elements that are not neighbours (a trace) are read one by one and
- * added to sums side by side, in registers (unroll). The order of additions is written down in the
- * loops and the same on every machine.
+ * What vector instructions compute goes so, in four vectors; all else in 16 lanes from the first step on, in
+ * loops that GCC makes vectors of. Single steps that are left have a sum of their own. Elements that are not
+ * neighbours (a trace) are read one by one and added to sums side by side, in registers (unroll). The order of
+ * additions is written down in the loops and the same on every machine.
  */
 #include "base/diag.h"
 #include "lower/nest/lanes.h"
@@ -288,19 +284,6 @@ void lanes_store(const Lanes *l, const char *name, const Value *sum, Body *body)
 	nest_store_finished(l->nest, gen_let(l->nest->gen, body, name, sum), body);
 }
 
-/* Elements of the last loop of the result that are computed together. */
-static void set_elements(Lanes *l)
-{
-	Nest *nest = l->nest;
-	Gen *gen = nest->gen;
-	const Loop *tiled = &nest->loops[nest->nresult - 1];
-	l->naxes = 1;
-	l->extents[0] = l->order.together;
-	l->iters[0] = gen_iter(gen, "element");
-	nest->by_iter[tiled->iter] = ix_add(gen->program, ix_iter(gen->arena, tiled->var),
-					    ix_iter(gen->arena, l->iters[0]));
-}
-
 void lanes_emit(Nest *nest, Op reduce, SumOrder order)
 {
 	Gen *gen = nest->gen;
@@ -314,17 +297,9 @@ void lanes_emit(Nest *nest, Op reduce, SumOrder order)
 				       : LOOP_SERIAL,
 		   .lane = gen_iter(gen, "lane")};
 	Body element = {0};
-	if (order.together > 1)
-		set_elements(&l);
 	lanes_steps(&l);
 	lanes_store(&l, "sum", lanes_sum(&l, &element), &element);
 	gen_append(gen, &l.top, nest_wrap(nest, n, nest->nloops - 1, n, body_block(&l.loops)));
-	gen_append(gen, &l.top, lanes_over_elements(&l, body_block(&element)));
-	Block all = body_block(&l.top);
-	if (l.naxes) {
-		const Loop *tiled = &nest->loops[--n];
-		all = gen_steps(gen, tiled->var, zero_ix(gen), ix_size(gen->arena, tiled->extent),
-				order.together, all);
-	}
-	gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, all));
+	gen_append(gen, &l.top, body_block(&element));
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, n, nest->nloops, body_block(&l.top)));
 }

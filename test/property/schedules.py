@@ -25,7 +25,7 @@ TSRC = os.environ.get("TSRC", "tsrc")
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 CODES = {"E0605", "E0606", "E0607"}
 OFF = ["tile", "vector", "pack", "block", "order", "transpose_tile", "fuse_rows", "parallel", "fuse", "stage", "pad", "group", "over_read",
-       "store_along", "inline", "transpose", "interleave", "unroll", "row_block", "halo", "horizontal"]
+       "store_along", "inline", "transpose", "unroll", "row_block", "halo", "horizontal"]
 
 # Program, shapes of the inputs, shapes of the outputs; n is 5.
 PROGRAMS = [
