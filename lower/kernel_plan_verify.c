@@ -355,7 +355,7 @@ static void verify_root(const RowBlock *row_block, const RowBlockPart *part, uin
 static void verify_part(const Lower *lower, const RowBlock *row_block, const RowBlockPart *part,
 			bool *owned)
 {
-	if (row_block_ncopies(row_block) > part->nplaces)
+	if (row_block->ntransposed > part->nplaces)
 		BUG("a block of rows has no room for the operands that it transposes");
 	for (uint32_t i = 0; i < part->nplaces; i++)
 		verify_owner(lower->program, part->places[i].buffer, owned);

@@ -441,6 +441,5 @@ bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block)
 	if (!find_choice(lower, root, row_block, false) &&
 	    !find_choice(lower, root, row_block, true))
 		return false;
-	row_block_choose_in_place(lower, row_block);
-	return row_block->in_place || copies_serve_all(lower, row_block);
+	return copies_serve_all(lower, row_block);
 }

@@ -23,14 +23,8 @@ void row_block_describe_transposed(const Lower *lower, const RowBlock *row_block
  * block, which add up in another order than those that read the parameter. */
 bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Seen *seen,
 			    const int *dims);
-/* Is the number of rows a constant so small that they wait for no copies? */
+/* Is the number of rows a constant small? */
 bool row_block_is_small(const Lower *lower, const RowBlock *row_block);
-/* Fills in whether tiles transpose squares of all that is to be transposed as they read it, so that few rows
- * wait for no copy. Looks at the contractions of blocks of each height. */
-void row_block_choose_in_place(Lower *lower, RowBlock *row_block);
-/* Whole blocks, then the rows that are left, without places and kernels; how many of the two there are. */
-uint32_t row_block_parts(const Lower *lower, const RowBlock *row_block,
-			 RowBlockPart parts[ROW_BLOCK_PARTS]);
 /* Are the rows a batch axis of the first contraction's result? */
 bool row_block_is_batch(const Lower *lower, const RowBlock *row_block);
 /* row_block_plan.c: fills in its parts. Requires that row_block_find found it, and that what comes before it

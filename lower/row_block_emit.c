@@ -9,9 +9,7 @@
  * Each kernel is emitted as always, over fewer loops: dims are iterators from outside, rows run to
  * the height of the block, and tensors of the row block are found at their places. Every access
  * stays in the row at hand, as row_block.c has seen. What is left has code of its own with the order
- * of additions of whole blocks: contractions have the same form in both. So has a small constant
- * number of rows, but nothing is copied for them where tiles transpose squares of the operands as they read them
- * (row_block_transpose.c decides, tile/transpose_square.c does).
+ * of additions of whole blocks: contractions have the same form in both.
  */
 #include "base/diag.h"
 #include "loops/rewrite.h"
@@ -123,7 +121,7 @@ static Kernel put_together(Emit *e, const Kernel *copies, const Kernel *kernels,
 	const Node *node = lower_node(lower, row_block->roots[row_block->nroots - 1].root);
 	Kernel whole = {
 		.name = name_of(e), .span = node->span, .site = node->site, .loop = lower->loop};
-	Block transposed = texts_of(e, &whole, copies, row_block_ncopies(row_block));
+	Block transposed = texts_of(e, &whole, copies, row_block->ntransposed);
 	const Stmt *blocks = stmt_for(arena, row_block->rows, ix_size(arena, e->part->lo),
 				      ix_size(arena, e->part->hi), texts_of(e, &whole, kernels, n));
 	Body all = {0};
@@ -140,7 +138,7 @@ static Kernel part_kernel(Emit *e)
 	const RowBlock *row_block = e->row_block;
 	Transform t = lower_transform(lower);
 	Kernel copies[ROW_BLOCK_ENDS], kernels[ROW_BLOCK_ROOTS];
-	for (uint32_t i = 0; i < row_block_ncopies(row_block); i++)
+	for (uint32_t i = 0; i < row_block->ntransposed; i++)
 		copies[i] = row_block_transposing(lower, &row_block->transposed[i],
 						  &e->part->places[i]);
 	for (uint32_t i = 0; i < row_block->nroots; i++)

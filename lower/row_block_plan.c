@@ -31,7 +31,7 @@ static void mark_scratch(const Lower *lower, BufferId from)
 	Program *program = lower->program;
 	for (BufferId b = from; b < program->buffers.n; b++)
 		program->buffers.at[b].scratch = program->buffers.at[b].kind == BUFFER_TEMP;
-	for (uint32_t i = 0; i < row_block_ncopies(row_block) && row_block->ndims == 1; i++)
+	for (uint32_t i = 0; i < row_block->ntransposed && row_block->ndims == 1; i++)
 		program->buffers.at[row_block->part->places[i].buffer].scratch = false;
 }
 
@@ -41,7 +41,7 @@ static void plan_part(Lower *lower)
 	RowBlock *row_block = lower->row_block;
 	BufferId nbuffers = (BufferId)lower->program->buffers.n;
 	row_block->part->nplaces = 0;
-	for (uint32_t i = 0; i < row_block_ncopies(row_block); i++)
+	for (uint32_t i = 0; i < row_block->ntransposed; i++)
 		row_block_place_transposed(lower, &row_block->transposed[i]);
 	for (uint32_t i = 0; i < row_block->nroots; i++)
 		place_root(lower, i);
@@ -50,9 +50,24 @@ static void plan_part(Lower *lower)
 	mark_scratch(lower, nbuffers);
 }
 
+/* Whole blocks, then the rows that are left, without places and kernels. */
+static void find_parts(const Lower *lower, RowBlock *row_block)
+{
+	Sizes *sizes = lower->sizes;
+	Size extent = row_block->dims[row_block->rows].extent, zero = size_const(sizes, 0);
+	Size whole =
+		size_scale(sizes, size_floor(sizes, extent, row_block->block), row_block->block);
+	if (!size_same(whole, zero))
+		row_block->parts[row_block->nparts++] = (RowBlockPart){
+			.lo = zero, .hi = whole, .height = size_const(sizes, row_block->block)};
+	if (!size_same(whole, extent))
+		row_block->parts[row_block->nparts++] = (RowBlockPart){
+			.lo = whole, .hi = extent, .height = size_sub(sizes, extent, whole)};
+}
+
 void row_block_plan(Lower *lower, RowBlock *row_block)
 {
-	row_block->nparts = row_block_parts(lower, row_block, row_block->parts);
+	find_parts(lower, row_block);
 	lower->row_block = row_block;
 	for (uint32_t i = 0; i < row_block->nparts; i++) {
 		row_block->part = &row_block->parts[i];

@@ -3,8 +3,6 @@
  * Those are that lie along the sum, where tiles of many rows would like lanes along the columns.
  * Few rows would wait for a copy, and how many there are is nothing that the order of additions may
  * depend on: so operands stay as they are where tiles with lanes along the sum are nearly as fast.
- * Where a small constant number of rows needs what is copied, tiles transpose it as they read it if all
- * contractions that read it can.
  */
 #include "lower/nest_plan.h"
 #include "lower/node_plan.h"
@@ -126,15 +124,12 @@ static bool has_as_many(const Lower *lower, const RowBlock *row_block, const Row
 
 /* Is the operand good as it is, whatever the number of rows? One of them would wait for copies of
  * past keys and of new ones, and for one of keys that may be more than the rows, where lanes can
- * run along the sum: many rows are a tenth slower so. Few rows that are no batch, heads of a group,
- * make no copy, nor need they the order of many. */
+ * run along the sum: many rows are a tenth slower so. */
 static bool stays_as_is(const Lower *lower, const RowBlock *row_block, const RowBlockEnd *end,
 			const Seen *seen)
 {
-	if (row_block->nends > 2)
-		return true;
-	bool fixed = row_block_is_small(lower, row_block) && !row_block_is_batch(lower, row_block);
-	return !fixed && has_whole_lanes(lower, end) && !has_as_many(lower, row_block, end, seen);
+	return row_block->nends > 2 ||
+	       (has_whole_lanes(lower, end) && !has_as_many(lower, row_block, end, seen));
 }
 
 bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Seen *seen,
@@ -170,12 +165,11 @@ static bool is_chosen(const Lower *lower, const RowBlock *row_block, const RowBl
 void row_block_describe_transposed(const Lower *lower, const RowBlock *row_block,
 				   ScheduleEntry *entry)
 {
-	int64_t squares = 1;
 	ScheduleClause *made = NULL;
 	for (uint32_t i = 0; i < row_block->ntransposed; i++) {
 		made = made ? made : entry_make(lower->arena, entry, CHOICE_TRANSPOSE, false);
-		clause_add(lower->arena, made, operand_name(lower, row_block->transposed[i].node),
-			   &squares, row_block->in_place);
+		clause_add(lower->arena, made, operand_name(lower, row_block->transposed[i].node), NULL,
+			   0);
 	}
 }
 
@@ -189,64 +183,4 @@ void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlo
 	if (!is_transposed(row_block, seen->node) &&
 	    transpose(lower, end, seen, dims, &row_block->transposed[row_block->ntransposed]))
 		row_block->ntransposed++;
-	row_block->ntransposes += is_transposed(row_block, seen->node);
-}
-
-/* ---- few rows ---- */
-
-uint32_t row_block_parts(const Lower *lower, const RowBlock *row_block,
-			 RowBlockPart parts[ROW_BLOCK_PARTS])
-{
-	Sizes *sizes = lower->sizes;
-	Size extent = row_block->dims[row_block->rows].extent, zero = size_const(sizes, 0);
-	Size whole =
-		size_scale(sizes, size_floor(sizes, extent, row_block->block), row_block->block);
-	uint32_t n = 0;
-	if (!size_same(whole, zero))
-		parts[n++] = (RowBlockPart){
-			.lo = zero, .hi = whole, .height = size_const(sizes, row_block->block)};
-	if (!size_same(whole, extent))
-		parts[n++] = (RowBlockPart){
-			.lo = whole, .hi = extent, .height = size_sub(sizes, extent, whole)};
-	return n;
-}
-
-/* Would tiles of a root transpose what they read? */
-static bool transposes_squares(Lower *lower, NodeId root)
-{
-	NestLook look;
-	nest_look_at(&look, lower, root, 0, kernel_name(lower, root),
-		     (StoreTarget){lower->plan[root].buffer, OP_NONE});
-	return tile_transposes_squares(&look.nest);
-}
-
-/* Contractions of a part's blocks that transpose what they read. Tensors between kernels are looked
- * at as they will lie, in the buffers of all of their rows. */
-static uint32_t count_squares(Lower *lower, RowBlock *row_block, RowBlockPart *part)
-{
-	uint32_t n = 0;
-	row_block->part = part;
-	lower->row_block = row_block;
-	for (uint32_t i = 0; i + 1 < row_block->nroots; i++) {
-		const RowBlockRoot *root = &row_block->roots[i];
-		if (!root->read_outside)
-			row_block_lay_out(lower, root)->buffer = lower->plan[root->root].buffer;
-	}
-	for (uint32_t i = 0; i < row_block->nroots; i++)
-		n += transposes_squares(lower, row_block->roots[i].root);
-	lower->row_block = NULL;
-	return n;
-}
-
-void row_block_choose_in_place(Lower *lower, RowBlock *row_block)
-{
-	RowBlockPart parts[ROW_BLOCK_PARTS];
-	uint32_t n = row_block_parts(lower, row_block, parts);
-	const ScheduleClause *asked = row_block->copies;
-	bool small = asks_on(asked) && asked->items.n ? asked->items.at[0].n > 0
-						      : row_block_is_small(lower, row_block);
-	row_block->in_place = row_block->ntransposed > 0 && small;
-	for (uint32_t i = 0; i < n && row_block->in_place; i++)
-		row_block->in_place =
-			count_squares(lower, row_block, &parts[i]) >= row_block->ntransposes;
 }

@@ -104,9 +104,8 @@ typedef struct RowBlock {
 	RowBlockEnd ends[ROW_BLOCK_ENDS];
 	uint32_t nends;
 	RowBlockTransposed transposed[ROW_BLOCK_ENDS];
-	uint32_t ntransposed, ntransposes; /* contractions that read these */
-	const ScheduleClause *copies;	   /* that are asked for; NULL: nothing is */
-	bool in_place; /* there are few rows: tiles transpose what others read a copy of */
+	uint32_t ntransposed;
+	const ScheduleClause *copies; /* that are asked for; NULL: nothing is */
 	RowBlockPart parts[ROW_BLOCK_PARTS]; /* whole blocks, then the rows that are left */
 	uint32_t nparts;
 	RowBlockPart *part; /* at hand, while its kernels are planned or emitted */
@@ -114,11 +113,6 @@ typedef struct RowBlock {
 	passed; /* roots that could begin it and do not: what asks for it would begin it there */
 } RowBlock;
 
-/* Of operands that are transposed for all rows of a part. */
-static inline uint32_t row_block_ncopies(const RowBlock *row_block)
-{
-	return row_block->in_place ? 0 : row_block->ntransposed;
-}
 /* Is a root, by its number, stored where it always is: is it the last one, or one that others read too? */
 static inline bool row_block_stores(const RowBlock *row_block, uint32_t root)
 {

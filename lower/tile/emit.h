@@ -30,7 +30,7 @@ Block tile_over_read_steps(Tile *tile, const Value *element);
 Block tile_window_steps(Tile *tile, LocalId acc);
 /* tile/transpose_square.c: of rows of the part, added to acc[c, lane], in squares of an operand that are transposed.
  * Requires: one is planned. */
-Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element);
+Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc);
 /* tile/prefetch.c: what a tile does in a step of the sum to prefetch (nothing: an empty block), with
  * what that needs in `before`. */
 Block tile_prefetch(Tile *tile, const TilePart *row, const TilePart *col, Body *before);

@@ -41,7 +41,7 @@ static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value
 {
 	const TilePart *col = tile->now.col;
 	if (tile->square_operand >= 0)
-		return tile_square_steps(tile, row, acc, element);
+		return tile_square_steps(tile, row, acc);
 	if (tile->cut && row->edge && row->single)
 		return tile_cut_steps(tile, row, acc, prefetch);
 	if (tile->word > 1)

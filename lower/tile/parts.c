@@ -109,21 +109,10 @@ static TileParts halved_parts(const Planner *p, Size extent, int64_t step, bool 
 	return parts;
 }
 
-static TileParts square_parts(TileParts halved)
-{
-	TileParts parts = {0};
-	for (uint32_t i = 0; i < halved.n; i++)
-		if (!size_same(halved.at[i].lo, halved.at[i].hi))
-			parts.at[parts.n++] = halved.at[i];
-	return parts;
-}
-
 TileParts tile_parts_of(const Planner *p, const Loop *loop, int64_t step, bool join)
 {
 	int64_t extent;
 	TileParts parts = {0};
-	if (p->tile->square_operand >= 0 && loop == p->tile->col)
-		return square_parts(halved_parts(p, loop->extent, step, true));
 	if (loop && loop == p->tile->row && tile_is_const(p, loop->extent, &extent))
 		return padded_parts(p, extent, step);
 	if (loop && loop == p->tile->row && p->tile->inside.from)

@@ -207,8 +207,6 @@ static bool choose_rest(Planner *p)
 	tile_choose_sizes(p);
 	if (tile->rows.n == 0)
 		return false;
-	if (tile->square_operand >= 0)
-		return true;
 	tile_choose_blocks(p);
 	tile_choose_prefetch(p);
 	tile_choose_window(p);
@@ -228,8 +226,6 @@ static bool suits(const Planner *p)
 static bool choose_straight(Planner *p)
 {
 	Tile *tile = p->tile;
-	if (tile_choose_squares(p))
-		return choose_rest(p);
 	bool found = tile_find_loops(p);
 	tile_choose_pack(p, found);
 	if (!found && tile->pack < 0)
@@ -340,10 +336,6 @@ static bool tile_plan(Tile *tile)
 			 (!straight || is_better_collapsed(&p, &third));
 	if (!transposes && !straight && !collapses)
 		return false;
-	if (tile->square_operand >= 0) {
-		tile_describe(&p);
-		return straight;
-	}
 	if (transposes &&
 	    (!(straight || collapses) || is_better_transposed(collapses ? &third : &p, &other))) {
 		*tile = transposed;
@@ -377,13 +369,6 @@ static bool plan_in_line(Tile *tile)
 	if (shared > 0 && !planned)
 		nest_share_in_line(nest, false);
 	return planned;
-}
-
-bool tile_transposes_squares(Nest *nest)
-{
-	Tile tile = nothing_chosen(nest, node_reduce_op(lower_node(nest->gen->lower, nest->node)));
-	return nest->nloops > nest->nresult && !asks_on(gen_asked(nest->gen, CHOICE_ORDER)) &&
-	       plan_in_line(&tile) && tile.square_operand >= 0;
 }
 
 bool tile_choose(Nest *nest, Op reduce, Tile *tile)

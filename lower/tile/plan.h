@@ -77,9 +77,6 @@ void tile_choose_prefetch(Planner *p);
 bool tile_may_transpose_rows(const Planner *p);
 bool tile_is_remainder(const Planner *p, const TileParts *cols);
 void tile_choose_remainder(Planner *p);
-/* Where a row block has few rows: the operand of which others read a transposed copy, and loops that go
- * with it; false: there is none. */
-bool tile_choose_squares(Planner *p);
 /* Whether the rows of a tile share what they read of a picture. */
 void tile_choose_window(Planner *p);
 /* Whether tiles go along another loop of the result before they go on. */
@@ -98,9 +95,6 @@ BufferId tile_read_buffer(Tile *tile, BufferId operand);
 /* The estimated cycles of a sum in tiles as its loops are, `transposed`: with lanes across another loop
  * than the last of the result; 0: no such tiles fit. */
 uint64_t tile_estimate(Nest *nest, bool transposed);
-/* Would tiles transpose squares of an operand as they read it, in a row block of few rows? The nest is
- * one to look at. */
-bool tile_transposes_squares(Nest *nest);
 /* Does the loop go over the result's last axis in steps of 2 to LANES_STRIDE elements, and set them
  * (tile/strided.c)? */
 bool nest_stores_strided(const Nest *nest, const Loop *loop);

@@ -41,8 +41,6 @@ static bool fits_registers(const Planner *p, int64_t rows, int64_t cols)
 		operands *= 2; /* even and odd bytes */
 	if (p->tile->form == TILE_ALONG && p->tile->lanes > p->native)
 		operands = 2; /* one part of the lanes after the other */
-	if (p->tile->square_operand >= 0)
-		operands += p->native;
 	if (p->tile->reduce != OP_ADD)
 		operands += 2; /* what is added, and which elements are no numbers */
 	return rows * vectors + operands <= p->target->registers;
@@ -153,15 +151,6 @@ static uint64_t transposed_cycles(const Planner *p, int64_t cols, uint64_t steps
 	return squares * side * (3 * collapsed + 2 * (uint64_t)cols) * 4 / 3 + 32 * side;
 }
 
-/* The same of squares of columns, whose sums wait for each other where they are few. */
-static uint64_t squares_cycles(const Planner *p, int64_t rows, int64_t cols, uint64_t steps)
-{
-	uint64_t transposed =
-		transposed_cycles(p, rows, steps) * (uint64_t)cols / (uint64_t)p->native;
-	uint64_t waits = 8 * (uint64_t)p->target->fma_latency * steps;
-	return transposed > waits ? transposed : waits;
-}
-
 /* Eighths of cycles of one tile. */
 static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePart *col)
 {
@@ -178,8 +167,6 @@ static uint64_t tile_cycles(const Planner *p, const TilePart *row, const TilePar
 						       : target->store_cost * nr * stores);
 	if (row->transposed)
 		return transposed_cycles(p, nc, steps);
-	if (p->tile->square_operand >= 0 && nc > 1)
-		return squares_cycles(p, nr, nc, steps);
 	if (p->tile->stores_rows)
 		finish = tile_transposed_cycles(p, nr, nc);
 	if (p->tile->form == TILE_ACROSS && !p->tile->stores_rows)
@@ -285,12 +272,11 @@ static bool is_step(const Planner *p, const Loop *loop, int64_t step)
 	return step == 1 || step == 2 || step == 4 || step == 6 || step == 8 || step == 12;
 }
 
-/* Lanes of a symbolic extent, and those of squares: whole vectors, then halves. */
+/* Lanes of a symbolic extent: whole vectors, then halves. */
 static bool is_width(const Planner *p, int64_t cols)
 {
 	int64_t extent;
-	bool known = !p->tile->col || (p->tile->square_operand < 0 &&
-				       tile_is_const(p, p->tile->col->extent, &extent));
+	bool known = !p->tile->col || tile_is_const(p, p->tile->col->extent, &extent);
 	return p->tile->form == TILE_ALONG || known ? is_step(p, p->tile->col, cols)
 						    : cols % p->native == 0;
 }
@@ -414,15 +400,6 @@ static void consider_asked(Planner *p)
 			(int)p->target->registers);
 }
 
-/* Whole vectors of columns, whose sums are in squares that are transposed. */
-static void consider_squares(Planner *p)
-{
-	for (int64_t rows = 1; rows <= p->target->registers; rows++)
-		for (int64_t cols = p->native; fits_registers(p, rows, cols); cols += p->native)
-			if (is_step(p, p->tile->row, rows))
-				consider(p, rows, cols, false);
-}
-
 /* Sizes for vectors. */
 static void choose_lanes(Planner *p)
 {
@@ -482,9 +459,7 @@ void tile_choose_sizes(Planner *p)
 {
 	Tile *tile = p->tile;
 	consider_asked(p);
-	if (tile->rows.n == 0 && tile->square_operand >= 0)
-		consider_squares(p);
-	if (p->replays || tile->square_operand >= 0 || tile->rows.n > 0)
+	if (p->replays || tile->rows.n > 0)
 		return;
 	if (tile->matrix)
 		choose_matrix(p);

@@ -97,7 +97,7 @@ typedef struct Tile {
 	int64_t group; /* products that a lane adds at once, along `along`: 4 of bytes, 2 of bf16; 1 */
 	int64_t word; /* ACROSS: PACKED_WORD steps of a packed operand of i4 or u4, a word of a lane; or 1 */
 	bool matrix; /* groups: whole rounds of steps are products of matrices (tile/choose_matrix.c) */
-	int square_operand;   /* ACROSS: that is transposed in squares (tile/transpose_square.c) */
+	int square_operand;   /* that the tile at hand transposes in squares (tile/transpose_square.c) */
 	int transposed;	      /* of the remainder: that rows move */
 	int over_read;	      /* that is read beyond its columns (tile/over_read.c) */
 	int64_t step_strided; /* ... its elements between two steps of the innermost sum */

@@ -1,5 +1,6 @@
-/* A sum of products over squares of an operand that are transposed in registers, for lanes along a loop
- * that moves it by more than one element, where the sum moves it by one:
+/* A sum of products over squares of an operand that are transposed in registers, for the last columns: lanes
+ * run along the rows, which move that operand by more than one element, where the sum moves it by one. Tiles of
+ * rows and columns that are exchanged (tile/one.c):
  *
  *   for k in 0..64 step 16
  *     unroll r, vector lane: transposed[r, lane] = a[(i + r)*64 + k + lane]
@@ -8,20 +9,13 @@
  *
  * The last square ends with the sum, and adds the steps that are left. An element adds its products in
  * the order of the loops, as if lanes went along a copy of the operand.
- *
- * Tiles of columns are so where a row block has few rows (row_block_emit.c): the operand of which
- * other rows read a transposed copy is read where it is. So are the last columns, as tiles whose rows
- * and columns are exchanged (tile/one.c).
  */
-#include "lower/gen/row_block_place.h"
 #include "lower/tile/emit.h"
-
-#include "base/diag.h"
 
 typedef struct Squares {
 	Tile *tile;
-	const Loop *along;	       /* of the steps */
-	int64_t width, side, elements; /* all lanes; those of a square; elements of each */
+	const Loop *along;	/* of the steps */
+	int64_t side, elements; /* lanes; elements of each */
 	LocalId acc;
 } Squares;
 
@@ -40,17 +34,14 @@ static Block transpose_rows(const Squares *s, LocalId transposed, const Ix *at)
 			tile_in_lanes(s->tile, s->side, set));
 }
 
-/* acc[c, lane] += transposed[lane, q] * the other's element, for the steps at + q from `skip` on, with
- * the lanes from `first` on */
-static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64_t skip,
-		       int64_t first)
+/* acc[c, lane] += transposed[lane, q] * the other's element, for the steps at + q from `skip` on */
+static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64_t skip)
 {
 	Nest *nest = s->tile->nest;
 	Gen *gen = nest->gen;
 	const Ix *lane = ix_iter(gen->arena, s->tile->lane);
 	const Ix *q = tile_plus(s->tile, tile_const(s->tile, skip), s->tile->q);
-	const Ix *to = ix_plus(gen->program, lane, first);
-	const Ix *transpose[] = {lane, q}, *place[] = {ix_iter(gen->arena, s->tile->c), to};
+	const Ix *transpose[] = {lane, q}, *place[] = {ix_iter(gen->arena, s->tile->c), lane};
 	nest->by_iter[s->along->iter] = ix_add(gen->program, at, q);
 	nest_values(nest);
 	const Value *row = tile_load(nest->value, (uint32_t)s->tile->square_operand);
@@ -63,23 +54,16 @@ static Block add_steps(const Squares *s, LocalId transposed, const Ix *at, int64
 	return gen_loop(gen, LOOP_UNROLL, s->tile->q, s->side - skip, elements);
 }
 
-/* The squares of all lanes at a step, one after another: sums of one go on while the next is
- * transposed. */
-static Block squares_at(const Squares *s, const Ix *at, int64_t skip)
+/* The square of the lanes at a step. */
+static Block square_at(const Squares *s, const Ix *at, int64_t skip)
 {
 	Nest *nest = s->tile->nest;
-	Gen *gen = nest->gen;
-	const Ix **across = &nest->by_iter[s->tile->col->iter], *was = *across;
 	const Ix *step = nest->by_iter[s->along->iter];
 	Body body = {0};
-	for (int64_t first = 0; first < s->width; first += s->side) {
-		LocalId transposed = tile_declare(s->tile, &body, "transposed",
-						  (int64_t[]){s->side, s->side}, 2);
-		*across = ix_plus(gen->program, was, first);
-		gen_append(gen, &body, transpose_rows(s, transposed, at));
-		gen_append(gen, &body, add_steps(s, transposed, at, skip, first));
-	}
-	*across = was;
+	LocalId transposed =
+		tile_declare(s->tile, &body, "transposed", (int64_t[]){s->side, s->side}, 2);
+	gen_append(nest->gen, &body, transpose_rows(s, transposed, at));
+	gen_append(nest->gen, &body, add_steps(s, transposed, at, skip));
 	nest->by_iter[s->along->iter] = step;
 	return body_block(&body);
 }
@@ -89,45 +73,29 @@ static Block sum_squares(Tile *tile, int64_t elements, LocalId acc)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	Squares s = {.tile = tile,
-		     .along = tile_last_sum(nest),
-		     .width = gen->frame.locals.at[acc].extent[1],
-		     .elements = elements,
-		     .acc = acc};
-	s.side = s.width < tile->lanes ? s.width : tile->lanes;
-	int64_t steps;
-	REQUIRE(size_is_const(gen->program->sizes, s.along->extent, &steps));
+	const Squares s = {.tile = tile,
+			   .along = tile_last_sum(nest),
+			   .side = tile->lanes,
+			   .elements = elements,
+			   .acc = acc};
+	int64_t steps = nest_known(nest, s.along->extent, 0);
 	int64_t whole = steps / s.side * s.side, left = steps - whole;
 	Body body = {0};
 	gen_append(gen, &body,
 		   gen_steps(gen, s.along->var, tile_const(tile, 0), tile_const(tile, whole),
-			     s.side, squares_at(&s, ix_iter(gen->arena, s.along->var), 0)));
+			     s.side, square_at(&s, ix_iter(gen->arena, s.along->var), 0)));
 	if (left)
 		gen_append(gen, &body,
-			   squares_at(&s, tile_const(tile, steps - s.side), s.side - left));
+			   square_at(&s, tile_const(tile, steps - s.side), s.side - left));
 	return nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult, body_block(&body));
 }
 
-/* A column that fills no square: its operand lies along the sum, and is no lane's. */
-static Block single_column(Tile *tile, const TilePart *col, const Value *element)
+Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc)
 {
-	const Ix **at = &tile->nest->by_iter[tile->col->iter], *was = *at;
-	*at = tile_first(tile, tile->col, col);
-	Block steps = tile_steps(tile, tile_over_elements(tile, tile_add(tile, element)));
-	*at = was;
-	return steps;
-}
-
-Block tile_square_steps(Tile *tile, const TilePart *row, LocalId acc, const Value *element)
-{
-	Nest *nest = tile->nest;
-	const TilePart *col = tile->now.col;
-	const Ix **at = nest->by_iter, *no_row = NULL;
-	const Ix **at_row = tile->row ? &at[tile->row->iter] : &no_row;
-	const Ix **at_col = &at[tile->col->iter], *row_was = *at_row, *col_was = *at_col;
-	if (col->step == 1)
-		return single_column(tile, col, element);
-	*at_col = tile_plus(tile, tile_first(tile, tile->col, col), tile->r);
+	const Ix **at = tile->nest->by_iter;
+	const Ix **at_row = &at[tile->row->iter], **at_col = &at[tile->col->iter];
+	const Ix *row_was = *at_row, *col_was = *at_col;
+	*at_col = tile_plus(tile, tile_first(tile, tile->col, tile->now.col), tile->r);
 	if (row->step > 1)
 		*at_row = tile_plus(tile, tile_first(tile, tile->row, row), tile->c);
 	Block steps = sum_squares(tile, row->step, acc);
