@@ -1,7 +1,11 @@
 """modes.py: one instance in two modes, by dropout, which is held against what it is to be."""
+import os
+
 import numpy as np
 
 import tsr
+
+OPTIONS = os.environ.get("OPTIONS", "").split()
 
 DROPS = """
 import nn
@@ -23,11 +27,11 @@ routine train() -> a, b, c, g {
 
 def drops():
     """What is wrong with dropout"""
-    model = tsr.compile(DROPS)
+    model = tsr.compile(DROPS, options=OPTIONS)
     x = np.random.default_rng(1).standard_normal((400, 50)).astype(np.float32) + 9
     first, second = model.train(x=x), model.train(x=x)
     plain = model.forward(x=x)
-    again = tsr.compile(DROPS).train(x=x)
+    again = tsr.compile(DROPS, options=OPTIONS).train(x=x)
     kept = [np.asarray(one) != 0 for one in (first.a, first.b, first.c, second.a)]
     facts = {"in the other mode it is the operand": (plain.p == x).all() and (plain.q == x).all(),
              "what is kept is divided": np.allclose(first.a[kept[0]], x[kept[0]] / 0.75, rtol=1e-6),
