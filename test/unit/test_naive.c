@@ -139,8 +139,9 @@ static void a_step_is_computed_whole_before_its_target_takes_it_in(void **state)
 		      "    p[e] = 0\n");
 	expect_kernel(s, program,
 		      "kernel set_p(value f32 temp -> p f32 param)\n"
-		      "  for e in 0..16\n"
-		      "    p[e] += value[e]\n");
+		      "  for j in 0..4\n"
+		      "    for i in 0..4\n"
+		      "      p[j*4 + i] += value[j*4 + i]\n");
 	expect_right(s, program);
 }
 
