@@ -79,7 +79,7 @@ static int dispatch(int argc, char **argv)
 			return status;
 		}
 	fprintf(stderr,
-		"tsr: unknown command %s: there are run, info, bench and map%s\nTry 'tsr --help'.\n",
+		"tsr: unknown command %s: there are run, train, info, bench and map%s\nTry 'tsr --help'.\n",
 		argv[1],
 		strcmp(argv[1], "compile") == 0 || strcmp(argv[1], "build") == 0 ? "; tsrc compiles"
 										 : "");
