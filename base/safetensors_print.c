@@ -8,22 +8,15 @@
 
 #include "base/array_format.h"
 
+/* "" of a dtype that the format does not have. */
 static const char *type_of(Dtype dtype)
 {
-	static const struct {
-		Dtype dtype;
-		const char *name;
-	} known[] = {
-		{DTYPE_F64, "F64"},   {DTYPE_F32, "F32"},	  {DTYPE_F16, "F16"},
-		{DTYPE_BF16, "BF16"}, {DTYPE_F8E4M3, "F8_E4M3"}, {DTYPE_F8E5M2, "F8_E5M2"},
-		{DTYPE_I64, "I64"},   {DTYPE_I32, "I32"},	  {DTYPE_U32, "U32"},
-		{DTYPE_I8, "I8"},     {DTYPE_U8, "U8"},	  {DTYPE_BOOL, "BOOL"},
+	static const char *const names[] = {
+#define DTYPE(name, text, bits, class, descr, tensors) tensors,
+#include "base/dtype.def"
+#undef DTYPE
 	};
-	dtype = dtype_is_packed(dtype) ? dtype_alone(dtype) : dtype;
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (known[i].dtype == dtype)
-			return known[i].name;
-	return NULL;
+	return names[dtype_alone(dtype)];
 }
 
 static uint64_t bytes_of(const Array *array)
@@ -39,7 +32,7 @@ static bool check(const NamedArray *named, ArrayError *error)
 		plain = plain && isprint((unsigned char)*at) && *at != '"' && *at != '\\';
 	if (!plain)
 		return array_fail(error, "a name has bytes that are no printable ASCII");
-	return type_of(named->array.dtype) ||
+	return *type_of(named->array.dtype) ||
 	       array_fail(error, "'%.80s': the format has no element type %s", named->name,
 			  dtype_name(named->array.dtype));
 }
