@@ -35,16 +35,17 @@ void table_order(int64_t *order, int64_t n, const uint64_t *seed, uint64_t epoch
 
 /* A session whose inputs are rows of a table. */
 typedef struct Feed {
-	tsr_session *session; /* owned, unless it is lent */
+	tsr_session *session; /* owned */
 	const Table *table;
 	int64_t rows;
-	Array *batches; /* by column; owned, unless the session is lent */
-	bool lent;
+	Request request; /* the command line's; its values and what they come to are owned */
+	void **batches;	 /* owned: by column the elements of one of these values */
 } Feed;
 
-/* A session of a routine with the state of another one, for batches of so many rows. A status. */
-int feed_open(Feed *feed, const Table *table, int64_t rows, tsr_session *like, const char *routine,
-	      const Assignment *values, size_t nvalues, tsr_model *model, tsr_pool *pool);
+/* Sets and prepares the session as asked, for `rows` rows of the table, which are there. A status. */
+int feed_prepare(Feed *feed, const Request *request);
+/* The same with a new session, of a routine, that has the state of another feed's. */
+int feed_share(Feed *feed, const Feed *like, const char *routine, const Request *request);
 void feed_close(Feed *feed);
 /* Runs on the rows order[0 .. feed->rows). A status. */
 int feed_run(Feed *feed, const int64_t *order);

@@ -10,69 +10,79 @@
 
 /* ---- sessions ---- */
 
-static int set_number(tsr_session *s, const Assignment *a)
+static const Column *column_of(const Table *table, const Assignment *a)
 {
-	tsr_error error;
-	int code = a->target == TARGET_SCALAR ? tsr_set_scalar(s, a->name, a->number, &error)
-		   : a->kind == VALUE_NUMBER && a->target == TARGET_DIM
-			   ? tsr_set_dim(s, a->name, (int64_t)a->number, &error)
-			   : TSR_OK;
-	return code == TSR_OK ? STATUS_OK : report_error(NULL, &error);
+	for (size_t i = 0; i < table->ncolumns; i++)
+		if (table->columns[i].of == a)
+			return &table->columns[i];
+	return NULL;
 }
 
-static int set_inputs(Feed *feed)
+/* Of a column the value is an array of a batch; what others come to is the feed's. */
+static int copy_value(Feed *feed, const Assignment *from)
 {
-	tsr_error error;
-	for (size_t i = 0; i < feed->table->ncolumns; i++) {
-		const Array *batch = &feed->batches[i];
-		tsr_array array = {.dtype = dtype_name(batch->dtype),
-				   .rank = batch->rank,
-				   .bytes = batch->bytes,
-				   .data = batch->data};
-		memcpy(array.extents, batch->extents, (size_t)batch->rank * sizeof *batch->extents);
-		if (tsr_set_input(feed->session, feed->table->columns[i].of->name, &array, &error) !=
-		    TSR_OK)
-			return report_error(feed->table->columns[i].of->text, &error);
-	}
+	ArrayError why;
+	const Column *column = column_of(feed->table, from);
+	Assignment *a = &feed->request.values[feed->request.nvalues++];
+	*a = *from;
+	a->array = (Array){0};
+	a->bytes = NULL;
+	if (!column)
+		return STATUS_OK;
+	a->kind = VALUE_ARRAY;
+	if (!table_batch(column, feed->rows, &a->array, &why))
+		return report("%s", why.text);
+	feed->batches[column - feed->table->columns] = a->array.data;
 	return STATUS_OK;
 }
 
-static int make_batches(Feed *feed)
+/* Parameters are set once: in the session whose state the others share. */
+static int copy_values(Feed *feed, const Request *request, bool shares)
 {
-	ArrayError why;
+	int status = STATUS_OK;
+	feed->request = *request;
+	feed->request.nvalues = 0;
+	feed->request.values = calloc(request->nvalues + 1, sizeof *request->values);
 	feed->batches = calloc(feed->table->ncolumns + 1, sizeof *feed->batches);
-	bool good = feed->batches || array_fail(&why, "out of memory");
-	for (size_t i = 0; i < feed->table->ncolumns && good; i++)
-		good = table_batch(&feed->table->columns[i], feed->rows, &feed->batches[i], &why);
-	return good ? STATUS_OK : report("%s", why.text);
+	if (!feed->request.values || !feed->batches)
+		return report("out of memory");
+	if (shares)
+		feed->request.params = feed->request.state = NULL;
+	for (size_t i = 0; i < request->nvalues && status == STATUS_OK; i++)
+		if (!shares || request->values[i].target != TARGET_PARAM)
+			status = copy_value(feed, &request->values[i]);
+	return status;
 }
 
-int feed_open(Feed *feed, const Table *table, int64_t rows, tsr_session *like, const char *routine,
-	      const Assignment *values, size_t nvalues, tsr_model *model, tsr_pool *pool)
+int feed_prepare(Feed *feed, const Request *request)
+{
+	int status = copy_values(feed, request, feed->session->lender != NULL);
+	return status == STATUS_OK
+		       ? request_fill(&feed->request, feed->session, feed->session->module)
+		       : status;
+}
+
+int feed_share(Feed *feed, const Feed *like, const char *routine, const Request *request)
 {
 	tsr_error error;
-	*feed = (Feed){.table = table, .rows = rows};
-	feed->session = tsr_session_new(model, routine, &error);
-	if (!feed->session || tsr_share_state(feed->session, like, &error) != TSR_OK)
+	feed->session = tsr_session_new(like->session->model, routine, &error);
+	if (!feed->session || tsr_share_state(feed->session, like->session, &error) != TSR_OK)
 		return report_error(NULL, &error);
-	tsr_set_pool(feed->session, pool);
-	int status = make_batches(feed);
-	for (size_t i = 0; i < nvalues && status == STATUS_OK; i++)
-		status = set_number(feed->session, &values[i]);
-	if (status == STATUS_OK)
-		status = set_inputs(feed);
-	if (status == STATUS_OK && tsr_prepare(feed->session, &error) != TSR_OK)
-		status = report_error(NULL, &error);
-	return status;
+	tsr_set_pool(feed->session, request->pool);
+	tsr_set_graph(feed->session, !request->no_graph);
+	return feed_prepare(feed, request);
 }
 
 void feed_close(Feed *feed)
 {
-	for (size_t i = 0; !feed->lent && feed->batches && i < feed->table->ncolumns; i++)
-		array_free(&feed->batches[i]);
+	for (size_t i = 0; i < feed->request.nvalues; i++) {
+		free(feed->request.values[i].bytes);
+		array_file_close(feed->request.values[i].file);
+		array_free(&feed->request.values[i].array);
+	}
+	free(feed->request.values);
 	free(feed->batches);
-	if (!feed->lent)
-		tsr_session_free(feed->session);
+	tsr_session_free(feed->session);
 }
 
 int feed_run(Feed *feed, const int64_t *order)
@@ -80,7 +90,7 @@ int feed_run(Feed *feed, const int64_t *order)
 	tsr_error error;
 	for (size_t i = 0; i < feed->table->ncolumns; i++)
 		if (feed->table->columns[i].has_rows)
-			table_gather(&feed->table->columns[i], order, feed->rows, feed->batches[i].data);
+			table_gather(&feed->table->columns[i], order, feed->rows, feed->batches[i]);
 	return tsr_execute(feed->session, &error) == TSR_OK ? STATUS_OK : report_error(NULL, &error);
 }
 

@@ -92,12 +92,12 @@ static int resume(Loop *l)
 static int check_good(const Loop *l)
 {
 	int64_t element;
-	int32_t param = find_not_finite(l->t->session, &element);
+	int32_t param = find_not_finite(l->t->feed.session, &element);
 	if (param < 0)
 		return STATUS_OK;
 	report("step %" PRId64 ": it is not saved", l->step);
 	fputs("  ", stderr);
-	print_not_finite(l->t->session, param, element);
+	print_not_finite(l->t->feed.session, param, element);
 	return STATUS_ERROR;
 }
 
@@ -111,7 +111,7 @@ static int save(const Loop *l)
 	int fd;
 	const char *path = l->t->save;
 	fill_position(l, position);
-	if (session_read_back(l->t->session, &error) != TSR_OK)
+	if (session_read_back(l->t->feed.session, &error) != TSR_OK)
 		return report_error(NULL, &error);
 	if (check_good(l) != STATUS_OK)
 		return STATUS_ERROR;
@@ -119,7 +119,7 @@ static int save(const Loop *l)
 	FILE *out = name ? fdopen(fd, "wb") : NULL;
 	if (name && !out)
 		close(fd);
-	if (out && state_write_named(l->t->session, &more, out) && temporary_rename(name, path))
+	if (out && state_write_named(l->t->feed.session, &more, out) && temporary_rename(name, path))
 		return STATUS_OK;
 	int status = report("%s: %s", path, strerror(errno));
 	if (name)
@@ -275,7 +275,7 @@ static int do_step(Loop *l)
 	const Feed *ran;
 	int64_t every = t->every ? t->every : l->per_epoch;
 	if ((l->step - l->first) % every == 0)
-		replay_keep(&t->replay, t->session, l->step + 1);
+		replay_keep(&t->replay, t->feed.session, l->step + 1);
 	int status = carry_out(t, l->step, l->per_epoch, &ran);
 	if (status != STATUS_OK)
 		return status;
@@ -284,7 +284,7 @@ static int do_step(Loop *l)
 	if (!isfinite(loss))
 		clear_progress(l);
 	if (!isfinite(loss))
-		return replay_tell(&t->replay, t->session, l->step,
+		return replay_tell(&t->replay, t->feed.session, l->step,
 				   t->figures.routine->outputs[t->figures.outputs[0]].name, again, l);
 	show_progress(l, loss);
 	if (l->step % l->per_epoch == 0)

@@ -12,9 +12,8 @@ typedef struct Train {
 	uint64_t seed;		      /* of --shuffle */
 	bool shuffles, keep_last;
 	tsr_model *model;
-	tsr_session *session; /* of whole batches, with the state of all others */
 	Table table, valid_table;
-	Feed feed, rest, valid, valid_rest;
+	Feed feed, rest, valid, valid_rest; /* feed: of whole batches, with the state of all */
 	Figures figures, valid_figures;
 	Replay replay;
 	int64_t *order;	 /* of the rows, in */

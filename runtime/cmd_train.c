@@ -1,8 +1,5 @@
 /* tsr train: carries out a routine on batches of rows of arrays, epoch by epoch; cli_train_loop.c. */
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/session.h"
 #include "runtime/cli_train_loop.h"
@@ -87,8 +84,10 @@ const struct argp cmd_train_argp = {
 
 static Request valid_request(const Train *t)
 {
-	return (Request){.values = t->request.values + t->nvalues,
-			 .nvalues = t->all_values - t->nvalues};
+	Request values = t->request;
+	values.values += t->nvalues;
+	values.nvalues = t->all_values - t->nvalues;
+	return values;
 }
 
 /* Values of the routine that trains alone; request_free frees them all. */
@@ -106,30 +105,16 @@ static int choose_batch(Train *t)
 		return report("--batch=%lld: the program says %lld", (long long)t->batch,
 			      (long long)table->fixed);
 	if (!t->batch)
-		t->batch = table->fixed	 ? table->fixed
-			   : table->rows < BATCH_DEFAULT && table->rows > 0 ? table->rows
-									    : BATCH_DEFAULT;
+		t->batch = table->fixed			? table->fixed
+			   : table->rows < BATCH_DEFAULT ? table->rows
+							 : BATCH_DEFAULT;
+	if (table->rows == 0)
+		return report("there are no examples");
 	if (t->batch > table->rows)
 		return report("--batch=%lld: there are %lld examples", (long long)t->batch,
 			      (long long)table->rows);
 	t->order = calloc((size_t)table->rows + 1, sizeof *t->order);
 	return t->order ? STATUS_OK : report("out of memory");
-}
-
-/* The inputs of the routine are the rows of a batch from now on. */
-static int lend_batches(Train *t)
-{
-	ArrayError why;
-	t->feed = (Feed){.session = t->session, .table = &t->table, .rows = t->batch, .lent = true};
-	t->feed.batches = calloc(t->table.ncolumns + 1, sizeof *t->feed.batches);
-	for (size_t i = 0; i < t->table.ncolumns; i++) {
-		Assignment *of = t->table.columns[i].of;
-		if (!t->feed.batches || !table_batch(&t->table.columns[i], t->batch, &of->array, &why))
-			return report("out of memory");
-		of->kind = VALUE_ARRAY;
-		t->feed.batches[i] = of->array;
-	}
-	return STATUS_OK;
 }
 
 static int open_rest(const Train *t, Feed *feed, const Table *table, const char *routine,
@@ -141,8 +126,20 @@ static int open_rest(const Train *t, Feed *feed, const Table *table, const char 
 	if (table->fixed)
 		return report("%lld examples are left over of batches of %lld, which the program says",
 			      (long long)rest, (long long)table->fixed);
-	return feed_open(feed, table, rest, t->session, routine, values->values, values->nvalues,
-			 t->model, t->request.pool);
+	*feed = (Feed){.table = table, .rows = rest};
+	return feed_share(feed, &t->feed, routine, values);
+}
+
+/* There are examples, and no parameters, which are one set. */
+static int check_valid(const Train *t, const Request *values)
+{
+	for (size_t i = 0; i < values->nvalues; i++)
+		if (values->values[i].target == TARGET_PARAM)
+			return report("--valid=%s: parameter '%s' is set in front of it",
+				      t->valid_routine, values->values[i].name);
+	return t->valid_table.rows > 0
+		       ? STATUS_OK
+		       : report("--valid=%s: there are no examples", t->valid_routine);
 }
 
 static int open_valid(Train *t)
@@ -155,10 +152,12 @@ static int open_valid(Train *t)
 	if (status == STATUS_OK)
 		status = table_read(&t->valid_table, routine, values.values, values.nvalues);
 	if (status == STATUS_OK)
+		status = check_valid(t, &values);
+	if (status == STATUS_OK)
 		status = figures_open(&t->valid_figures, routine);
+	t->valid = (Feed){.table = &t->valid_table, .rows = t->batch};
 	if (status == STATUS_OK && t->valid_table.rows >= t->batch)
-		status = feed_open(&t->valid, &t->valid_table, t->batch, t->session, t->valid_routine,
-				   values.values, values.nvalues, t->model, t->request.pool);
+		status = feed_share(&t->valid, &t->feed, t->valid_routine, &values);
 	return status == STATUS_OK ? open_rest(t, &t->valid_rest, &t->valid_table, t->valid_routine, &values)
 				   : status;
 }
@@ -167,19 +166,19 @@ static int set_up(Train *t)
 {
 	if (t->resume)
 		t->request.state = t->resume;
-	int status = request_open(&t->request, "train", &t->model, &t->session);
+	int status = request_open(&t->request, "train", &t->model, &t->feed.session);
 	if (status != STATUS_OK)
 		return status;
-	const tsr_routine *routine = tsr_session_routine(t->session);
+	const tsr_routine *routine = tsr_session_routine(t->feed.session);
 	status = request_look(&t->request, tsr_table(t->model), routine);
 	if (status == STATUS_OK)
 		status = table_read(&t->table, routine, t->request.values, t->request.nvalues);
 	if (status == STATUS_OK)
 		status = choose_batch(t);
+	t->feed.table = &t->table;
+	t->feed.rows = t->batch;
 	if (status == STATUS_OK)
-		status = lend_batches(t);
-	if (status == STATUS_OK)
-		status = request_fill(&t->request, t->session, tsr_table(t->model));
+		status = feed_prepare(&t->feed, &t->request);
 	if (status == STATUS_OK)
 		status = figures_open(&t->figures, routine);
 	if (status == STATUS_OK && t->keep_last)
@@ -201,7 +200,6 @@ static void tear_down(Train *t)
 	table_free(&t->valid_table);
 	free(t->order);
 	free(t->replay.state);
-	tsr_session_free(t->session);
 	tsr_close(t->model);
 	t->request.nvalues = t->all_values;
 	request_free(&t->request);

@@ -141,6 +141,15 @@ def validated():
     print("validation:", abs(float(error) - float(run_error)) < 1e-5, out.split(":")[0])
 
 
+def generated():
+    """Inputs that no file gives, in each of the sessions"""
+    x, ids, scale = ("%s=%s" % (name, at(name + ".npy")) for name in ("x", "ids", "scale"))
+    how = ["--batch=16", "--keep-last", "--valid=valid", x, ids]
+    print("ones as those of a file:", train("net", *how, scale) ==
+          train("net", *how, "scale=ones", data=[x, ids, "scale=[1, 1, 1, 1, 1, 1]", "rate=0.05"]) ==
+          train("net", *how, "scale=ones", data=[x, ids, "scale=ones", "rate=0.05"]))
+
+
 def faults():
     bad = np.load(at("x.npy"))
     bad[40, 3] = np.nan
@@ -156,6 +165,10 @@ def faults():
     print(train("net", fails=True, data=[x, "ids=" + at("few.npy"), scale, "rate=0.05"]), end="")
     print(train("net", fails=True, data=[scale, "rate=0.05"]), end="")
     print(train("net", "--valid=test", fails=True), end="")
+    np.save(at("no.npy"), np.zeros((0, 6), np.float32))
+    print(train("net", "--valid=valid", "x=" + at("no.npy"), "scale=ones", fails=True), end="")
+    print(train("net", fails=True, data=["x=" + at("no.npy"), "scale=ones", "rate=0.05"]), end="")
+    print(train("net", "--valid=valid", x, ids, scale, "step=1", fails=True), end="")
     print(train("net", "--save=a.npz", fails=True).splitlines()[0])
     print(train("net", "--batch=8", "--resume=" + at("part.safetensors"), fails=True), end="")
     print(train("net", "--batch=16", "--shuffle=6", "--keep-last", "--resume=" + at("part.safetensors"), fails=True), end="")
@@ -172,7 +185,7 @@ def main():
     np.save(at("scale.npy"), np.ones(6, np.float32))
     compile_program("net", NET)
     compile_program("rows", ROWS)
-    for part in (resumed, stopped, rows, validated, faults):
+    for part in (resumed, stopped, rows, validated, generated, faults):
         part()
 
 
