@@ -52,7 +52,7 @@ static RowVarId spec_var(Generator *g, Sym name, Span span)
 	RowVarId var = rowvar_new(g->s, name, span);
 	hmput(g->names.vars, name, var);
 	if (g->in_result)
-		PUSH(g->s->arena, g->s->result_rows, ((ResultRow){var, name, span}));
+		PUSH(g->s->arena, g->s->result_rows, ((ResultRow){var, name, span, g->id}));
 	return var;
 }
 

@@ -205,6 +205,7 @@ typedef struct ResultRow { /* a row variable that only the result of a specifica
 	RowVarId var;
 	Sym name;
 	Span span;
+	NodeId node;
 } ResultRow;
 
 /* A place in the program's tensors that closing goes through. */

@@ -104,6 +104,26 @@ static void warn_axes(Solver *s, Diags *diags)
 	}
 }
 
+static bool has_batch_rest(const SpecTensor *tensor)
+{
+	const SpecRow *row = &tensor->rows[ROW_BATCH];
+	return row->var_at >= 0 && strcmp(row->var, row_kind_text(ROW_BATCH)) == 0;
+}
+
+/* "... | 0 => ...": of an operand they are batch axes, and of the result, where no bar stands behind, output axes. */
+static void suggest_batch_rest(const Solver *s, const ResultRow *row, Diags *diags)
+{
+	const Spec *spec = s->graph->nodes.at[row->node].spec;
+	const SpecRow *output = &spec->result.rows[ROW_OUTPUT];
+	if (spec->result.rows[ROW_BATCH].written || output->var != row->name || output->naxes > 0)
+		return;
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		if (has_batch_rest(&spec->operands[i])) {
+			diag_fix(diags, row->span, "... |", "batch axes stay with a '|' behind");
+			return;
+		}
+}
+
 /* A row variable of a result alone that nothing gave an axis. */
 static void warn_result_rows(Solver *s, Diags *diags)
 {
@@ -115,10 +135,12 @@ static void warn_result_rows(Solver *s, Diags *diags)
 		/* falls: solved variables to follow */
 		while (s->vars.at[last].solved && s->vars.at[last].value.var != NONE)
 			last = rowvar_root(s, s->vars.at[last].value.var);
-		if (f.nlead + f.ntrail == 0 && s->vars.at[last].rule)
-			diag(diags, W0302, row->span,
-			     "only the result has '%s', and nothing gives it axes: it is empty",
-			     row_name(s, row->name));
+		if (f.nlead + f.ntrail > 0 || !s->vars.at[last].rule)
+			continue;
+		diag(diags, W0302, row->span,
+		     "only the result has '%s', and nothing gives it axes: it is empty",
+		     row_name(s, row->name));
+		suggest_batch_rest(s, row, diags);
 	}
 }
 
