@@ -14,153 +14,13 @@
 #include "base/completion.h"
 #include "base/nearest.h"
 #include "driver/options_given.h"
+#include "driver/options_table.h"
 #include "driver/pipeline.h"
 #include "target/gpu.h"
-
-enum {
-	KEY_EMIT = 256,
-	KEY_DUMP,
-	KEY_STOP,
-	KEY_FROM,
-	KEY_PREFIX,
-	KEY_TARGET,
-	KEY_TARGET_FILE,
-	KEY_MEASURE_TARGET,
-	KEY_MD,
-	KEY_MMD,
-	KEY_MF,
-	KEY_MT,
-	KEY_MP,
-	KEY_EXPLAIN,
-	KEY_EXPLAIN_SHAPE,
-	KEY_EXPLAIN_CLOSED,
-	KEY_TIME_REPORT,
-	KEY_DRY_RUN,
-	KEY_VERIFY,
-	KEY_SHUFFLE,
-	KEY_CHECK_GRAD,
-	KEY_FP,
-	KEY_F32_MATMUL,
-	KEY_GPU_PROMOTE,
-	KEY_GRAIN,
-	KEY_MAX_WORKSPACE,
-	KEY_KEEP,
-	KEY_SCHEDULE,
-	KEY_POLICY,
-	KEY_TUNE,
-	KEY_TUNE_WITH,
-	KEY_THREADS,
-	KEY_NO_PREPACK,
-	KEY_CHECKED,
-	KEY_NO_CACHE,
-	KEY_CACHE_DIR,
-	KEY_COMPLETION
-};
 
 enum { THREADS_MOST = 1024 };	      /* of a pool */
 #define TUNE_MOST 1e7		      /* seconds */
 #define GRAIN_MOST ((int64_t)1 << 60) /* no loop has as much work */
-/* A line of --help for an option that argp does not spell as it is typed. */
-#define SHOWN(text, doc, group) {text, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, doc, group}
-
-static const struct argp_option option_table[] = {
-	{"output", 'o', "FILE", 0,
-	 "Write FILE; its suffix chooses the kind: .so .o .s .h .c .cu .ptx .dot (default: STEM.so)",
-	 1},
-	{"emit", KEY_EMIT, "KIND[,KIND]", 0,
-	 "Write these kinds: a stage, or c asm obj so header cu ptx dot", 1},
-	{"dump", KEY_DUMP, "STAGE[,STAGE]", 0, "Print these stages, or all; --dump=help lists them",
-	 1},
-	{"stop", KEY_STOP, "STAGE", 0, "End after STAGE", 1},
-	{"from", KEY_FROM, "STAGE", 0,
-	 "FILE is what --dump=STAGE prints, of naive, kernels or a later one: start after it", 1},
-	SHOWN("-fsyntax-only", "Parse and infer, write nothing", 1),
-	{"prefix", KEY_PREFIX, "NAME", 0, "Prefix of the C names (default: the source's stem)", 1},
-	SHOWN("-O0 ... -O3", "Optimisation (default -O2)", 2),
-	{NULL, 'g', NULL, 0, "Line information of the .tsr, for debuggers and profilers", 2},
-	SHOWN("-march=CPU", "CPU to compile for: native (default), x86-64, x86-64-v3, ...", 2),
-	{"target-file", KEY_TARGET_FILE, "FILE", 0,
-	 "Numbers of the CPU as FILE says; --dump=target prints such a file", 2},
-	{"measure-target", KEY_MEASURE_TARGET, NULL, 0,
-	 "Print such a file of this machine, as it is measured", 2},
-	{"target", KEY_TARGET, "cpu|aarch64-linux-gnu|cuda", 0,
-	 "Kind of machine: cpu (default), or a GPU: cuda:sm_80, sm_90, sm_90a, sm_100, sm_120; cuda:GPU,GPU,cpu: several, "
-	 "and a CPU, in one .so",
-	 2},
-	{"fp", KEY_FP, "strict|default|fast", 0,
-	 "strict: no contraction of a*b + c; fast: functions with larger errors", 2},
-	{"f32-matmul", KEY_F32_MATMUL, "ieee|3xtf32|tf32", 0,
-	 "Products of f32 on a GPU: ieee, as on a CPU (default); by tensor cores: 3xtf32, nearly as exact; tf32, of 11 bits",
-	 2},
-	{"gpu-promote", KEY_GPU_PROMOTE, "N", 0,
-	 "Add what tensor cores have summed to sums in f32 every N terms (0: at the end; default 0, of 3xtf32 64)",
-	 2},
-	{"grain", KEY_GRAIN, "N", 0,
-	 "Operations worth a thread's while (default 131072; 0: one thread only)", 2},
-	{"schedule", KEY_SCHEDULE, "FILE.sched", 0,
-	 "Compute kernels as FILE says; --dump=schedule prints such a file", 2},
-	{"policy", KEY_POLICY, "default|none", 0,
-	 "none: choose nothing beside what --schedule says; alone: --dump=naive as it is", 2},
-	{"tune", KEY_TUNE, "SECONDS", 0,
-	 "Search a faster schedule by measuring; leaves it in STEM.sched; 0: list what would be tried",
-	 2},
-	{"tune-with", KEY_TUNE_WITH, "NAME=N[,NAME=N]", 0,
-	 "Sizes of symbolic dims that --tune measures at; several times: at each of them", 2},
-	{"threads", KEY_THREADS, "N", 0,
-	 "Threads that --tune measures with (default 1; 0: one for each CPU); above 1 what is cut for threads is searched too",
-	 2},
-	{"max-workspace", KEY_MAX_WORKSPACE, "N[K|M|G]", 0,
-	 "Fail where a routine needs more bytes of workspace", 2},
-	{"keep", KEY_KEEP, "NAME[,NAME]", 0,
-	 "Give these tensors out as further results, all of them, or those inside functions by "
-	 "dotted names",
-	 2},
-	{"checked", KEY_CHECKED, NULL, 0,
-	 "Check every index that is not shown to stay inside; one thread", 2},
-	{"no-prepack", KEY_NO_PREPACK, NULL, 0,
-	 "Hold no copies of parameters in the state for faster products", 2},
-	{"no-cache", KEY_NO_CACHE, NULL, 0, "Compile every kernel anew", 2},
-	{"cache-dir", KEY_CACHE_DIR, "DIR", 0,
-	 "Keep compiled kernels in DIR (default: tsr in XDG_CACHE_HOME, else HOME/.cache/tsr)", 2},
-	{NULL, 'I', "DIR", 0, "Look for imports in DIR", 3},
-	{NULL, 'D', "NAME=N", 0, "Fix a dim", 3},
-	SHOWN("-MD", "Write a dependency file beside the output", 4),
-	SHOWN("-MMD", "The same without the library's files", 4),
-	SHOWN("-MF FILE", "Name of the dependency file", 4),
-	SHOWN("-MT TARGET", "Target in the dependency file", 4),
-	SHOWN("-MP", "A phony target for every dependency", 4),
-	SHOWN("-Wall -WNAME -Wno-NAME", "Warnings on and off", 5),
-	SHOWN("-Werror -Werror=NAME", "Warnings as errors", 5),
-	SHOWN("-fdiagnostics-color=auto|always|never", "Colour in messages", 5),
-	SHOWN("-fdiagnostics-format=text|json|sarif", "Form of messages", 5),
-	SHOWN("-ferror-limit=N", "Stop after N errors; 0: never", 5),
-	{"explain", KEY_EXPLAIN, "CODE", 0, "Print the long text of a diagnostic", 5},
-	{"explain-shape", KEY_EXPLAIN_SHAPE, "NAME[.AXIS]", 0, "Print how a size was derived", 5},
-	{"explain-closed", KEY_EXPLAIN_CLOSED, NULL, 0,
-	 "Print the sizes that were chosen, not forced", 5},
-	{"verify", KEY_VERIFY, "run|sums", OPTION_ARG_OPTIONAL,
-	 "Print the checker's report; =run: compare back ends with a reference; =sums: sums bit "
-	 "for bit",
-	 6},
-	{"check-grad", KEY_CHECK_GRAD, "TOLERANCE", OPTION_ARG_OPTIONAL,
-	 "Compare gradients with differences (default 1e-6, relative)", 6},
-	{"shuffle", KEY_SHUFFLE, "SEED", 0, "Take the constraints in another order", 6},
-	{"time-report", KEY_TIME_REPORT, NULL, 0, "Print the time of every phase and output", 6},
-	{"verbose", 'v', NULL, 0, "Say what is being done", 6},
-	{"completion", KEY_COMPLETION, "bash|zsh|fish", 0, "Print a completion script", 6},
-	SHOWN("-###", "Say what would be done", 6),
-	/* As argp reads them. */
-	{NULL, 'f', "", OPTION_HIDDEN, NULL, 0},
-	{NULL, 'O', "", OPTION_HIDDEN, NULL, 0},
-	{NULL, 'm', "", OPTION_HIDDEN, NULL, 0},
-	{NULL, 'W', "", OPTION_HIDDEN, NULL, 0},
-	{"MD", KEY_MD, NULL, OPTION_HIDDEN, NULL, 0},
-	{"MMD", KEY_MMD, NULL, OPTION_HIDDEN, NULL, 0},
-	{"MF", KEY_MF, "", OPTION_HIDDEN, NULL, 0},
-	{"MT", KEY_MT, "", OPTION_HIDDEN, NULL, 0},
-	{"MP", KEY_MP, NULL, OPTION_HIDDEN, NULL, 0},
-	{"dry-run", KEY_DRY_RUN, NULL, OPTION_HIDDEN, NULL, 0},
-	{0}};
 
 _Noreturn void usage(const char *what, const char *word)
 {
@@ -572,7 +432,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {{&cli_help_argp, 0, NULL, 0}, {0}};
-const struct argp options_argp = {option_table, parse_one, "FILE.tsr", doc_text,
+const struct argp options_argp = {options_table, parse_one, "FILE.tsr", doc_text,
 				  children,	NULL,	   NULL};
 
 /* ---- all of them ---- */

@@ -16,6 +16,7 @@
  * conversions.c says so; so does what tensor/materialize.c writes out.
  */
 #include "base/size_order.h"
+#include "lower/fuse_readers.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 
@@ -67,78 +68,6 @@ static uint32_t cost_with_operands(const Lower *lower, NodeId id)
 
 /* ---- decisions ---- */
 
-/* How a user reads node: which kernel, in which frame, how often. */
-typedef struct Reader {
-	NodeId root; /* NODE_NONE: several */
-	Frame frame;
-	Size space;
-	bool often;	/* evaluated more often than there are elements, by one of several */
-	bool only_free; /* needs a buffer, or a node that costs nothing */
-	bool never;
-} Reader;
-
-static Frame owner_frame(const Lower *lower, Use use)
-{
-	const Proj *proj = lower_proj(lower, use.user);
-	if (proj->npieces != 1)
-		return (Frame){use.user, use.arg};
-	const Piece *piece = &proj->pieces[0];
-	for (uint32_t j = 0; j < use.arg; j++)
-		if (proj_same_access(&piece->args[j], &piece->args[use.arg]))
-			return (Frame){use.user, j};
-	return (Frame){use.user, use.arg};
-}
-
-static Reader reader_of(const Lower *lower, Use use)
-{
-	const Node *user = lower_node(lower, use.user);
-	const NodePlan *plan = &lower->plan[use.user];
-	const Proj *proj = lower_proj(lower, use.user);
-	Reader reader = {.root = plan->root, .frame = {.owner = NODE_NONE}};
-	reader.never = !proj || (proj->linear && proj->width == 1);
-	if (reader.never)
-		return reader;
-	if (proj->linear) { /* each element is read once, in the loops over the operand */
-		reader.frame = (Frame){use.user, use.arg};
-		reader.space = node_elements(lower, user->args[use.arg]);
-		return reader;
-	}
-	bool index = node_kind_indexes(user->kind) && use.arg > 0;
-	reader.only_free = index || plan->root == NODE_NONE || user->kind == NODE_SORT;
-	bool owner = !plan->fused || proj_reduces(proj) || !proj->surjective;
-	reader.space = owner ? node_steps(lower, use.user, use.arg) : plan->space;
-	if (owner)
-		reader.frame = owner_frame(lower, use);
-	else if (proj_is_identity(&proj->pieces[0], use.arg))
-		reader.frame = plan->frame;
-	return reader;
-}
-
-/* All readers as one: their root where it is the same, their frame where it is. */
-static Reader readers_of(const Lower *lower, NodeId id)
-{
-	uint32_t from = lower->first_use[id], to = uses_end(lower, id);
-	Size elements = node_elements(lower, id);
-	Reader all = {.never = from == to};
-	for (uint32_t i = from; i < to; i++) {
-		Reader reader = reader_of(lower, lower->uses[i]);
-		reader.often = !reader.never && (!size_ge(lower->sizes, elements, reader.space) ||
-						 fuse_is_shared(lower, id, reader.root));
-		if (i == from) {
-			all = reader;
-			continue;
-		}
-		all.never |= reader.never;
-		all.often |= reader.often;
-		all.only_free |= reader.only_free;
-		if (reader.root != all.root)
-			all.root = NODE_NONE;
-		if (reader.frame.owner != all.frame.owner || reader.frame.arg != all.frame.arg)
-			all.frame.owner = NODE_NONE;
-	}
-	return all;
-}
-
 /* Before which assignment a root has to run that computes the node. In a loop nor may any to what its operands are made of
  * come before: sums that a step carries have buffers of their own, which change places instead of being copied
  * (transform/exchange.c), and end blocks of rows. */
@@ -183,26 +112,6 @@ static bool has_room(const Lower *lower, NodeId id)
 			return false;
 	}
 	return true;
-}
-
-/* How often a kernel evaluates the node for one of its elements: for each that reads it there, or once, where these agree
- * on the index. */
-static uint32_t evaluations(const Lower *lower, NodeId id, const Reader *reader)
-{
-	const Use *uses = &lower->uses[lower->first_use[id]];
-	uint32_t n = lower->plan[id].nuses, most = 1;
-	for (uint32_t i = 0; i < n && reader->frame.owner == NODE_NONE; i++) {
-		const NodePlan *user = &lower->plan[uses[i].user];
-		NodeId kernel = user->root == NODE_NONE ? uses[i].user : user->root;
-		uint32_t *sum = &lower->plan[kernel].nevaluated;
-		*sum += user->fused ? user->evaluated : 1;
-		most = *sum > most ? *sum : most;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		NodeId root = lower->plan[uses[i].user].root;
-		lower->plan[root == NODE_NONE ? uses[i].user : root].nevaluated = 0;
-	}
-	return most;
 }
 
 /* Will the operand have a buffer, whatever is decided about its user? */
@@ -300,7 +209,7 @@ static bool is_index_only(const Lower *lower, NodeId id)
 	    !reads_nothing(lower, id, INDEX_ONLY_DEPTH))
 		return false;
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
-		Reader reader = reader_of(lower, lower->uses[i]);
+		Reader reader = fuse_reader(lower, lower->uses[i]);
 		const NodePlan *user = &lower->plan[lower->uses[i].user];
 		if (user->index_only && user->fused)
 			continue;
@@ -495,11 +404,11 @@ static bool is_chosen(const Lower *lower, NodeId id, const Reader *reader,
 static void fuse(Lower *lower, NodeId id)
 {
 	NodePlan *plan = &lower->plan[id];
-	Reader reader = readers_of(lower, id);
+	Reader reader = fuse_readers(lower, id);
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
 	plan->separate = says_off(asked);
 	plan->index_only = is_index_only(lower, id);
-	plan->evaluated = evaluations(lower, id, &reader);
+	plan->evaluated = fuse_evaluations(lower, id, &reader);
 	if (reader.never || !is_as_often(lower, id) || !has_room(lower, id) ||
 	    plan->evaluated > WINDOW_FEW || !is_in_time(lower, id, last_of(lower, id)) ||
 	    plan->separate)

@@ -4,42 +4,13 @@
 #include <string.h>
 
 #include "base/held.h"
+#include "frontend/needed.h"
 #include "reference/run.h"
 
 static bool is_given(const Run *run, const RefPart *part, NodeId id)
 {
 	NodeId target = run_node(run, id)->target;
 	return part->given[target == NODE_NONE ? id : target].elements != NULL;
-}
-
-/* Nodes that are computed with what they need, each once. */
-typedef struct Needed {
-	const Graph *graph;
-	bool *seen;
-	NodeId *open;
-	size_t nopen;
-} Needed;
-
-static void need(Needed *needed, NodeId id)
-{
-	if (id == NODE_NONE || needed->seen[id])
-		return;
-	needed->seen[id] = true;
-	needed->open[needed->nopen++] = id;
-}
-
-static void need_all_of(Needed *needed, NodeId id)
-{
-	const Graph *graph = needed->graph;
-	const Node *node = graph_node(graph, id);
-	for (uint32_t i = 0; i < node->nargs; i++)
-		need(needed, node->args[i]);
-	if (node->carried) {
-		need(needed, graph->carried.at[node->carried - 1].first);
-		need(needed, graph->carried.at[node->carried - 1].step);
-	}
-	for (uint32_t loop = node->loop; loop; loop = graph->loops.at[loop].parent)
-		need(needed, graph->loops.at[loop].until);
 }
 
 static void find_part(Run *run, const RefPart *part)
@@ -59,11 +30,10 @@ static void find_part(Run *run, const RefPart *part)
 	const Routine *r = run->routine;
 	for (uint32_t i = 0; part->last != NODE_NONE && i < r->norder; i++)
 		if (r->order[i] <= part->last)
-			need(&needed, r->order[i]);
+			needed_add(&needed, r->order[i]);
 	for (uint32_t i = 0; i < part->nwanted; i++)
-		need(&needed, part->wanted[i]);
-	while (needed.nopen > 0) /* falls: nodes that are not needed yet */
-		need_all_of(&needed, needed.open[--needed.nopen]);
+		needed_add(&needed, part->wanted[i]);
+	needed_follow(&needed);
 	for (NodeId id = 0; id < n; id++)
 		if (seen[id] && !given[id])
 			run->order[run->norder++] = id;

@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "frontend/needed.h"
 #include "tensor/adjoint_loops.h"
 #include "tensor/passes.h"
 
@@ -216,37 +217,6 @@ static void make_group(const Making *m, const Group *group)
 
 /* ---- all of them ---- */
 
-/* Nodes that a routine needs, each once. */
-typedef struct Needed {
-	const Graph *graph;
-	bool *has;
-	NodeId *open;
-	size_t nopen;
-} Needed;
-
-static void need(Needed *needed, NodeId id)
-{
-	if (id == NODE_NONE || needed->has[id])
-		return;
-	needed->has[id] = true;
-	needed->open[needed->nopen++] = id;
-}
-
-static void need_all_of(Needed *needed, NodeId id)
-{
-	const Graph *graph = needed->graph;
-	const Node *node = graph_node(graph, id);
-	for (uint32_t i = 0; i < node->nargs; i++)
-		need(needed, node->args[i]);
-	need(needed, node->target);
-	if (node->carried) {
-		need(needed, graph->carried.at[node->carried - 1].first);
-		need(needed, graph->carried.at[node->carried - 1].step);
-	}
-	for (uint32_t loop = node->loop; loop; loop = graph->loops.at[loop].parent)
-		need(needed, graph->loops.at[loop].until);
-}
-
 /* Is it taken or done whatever the results are: inputs and parameters that the routine took, also where a gradient has no use for
  * one, and steps? */
 static bool stays(const Graph *graph, NodeId id)
@@ -265,12 +235,11 @@ static void order_again(const Rebuild *g, Routine *routine)
 			 .has = ARENA_ARRAY(g->program->scratch, bool, n + 1),
 			 .open = ARENA_ARRAY(g->program->scratch, NodeId, n + 1)};
 	for (uint32_t i = 0; i < routine->noutputs; i++)
-		need(&needed, routine->outputs[i]);
+		needed_add(&needed, routine->outputs[i]);
 	for (uint32_t i = 0; i < routine->norder; i++)
 		if (stays(g->graph, routine->order[i]))
-			need(&needed, routine->order[i]);
-	while (needed.nopen > 0) /* falls: nodes that are not needed yet */
-		need_all_of(&needed, needed.open[--needed.nopen]);
+			needed_add(&needed, routine->order[i]);
+	needed_follow(&needed);
 	routine->order = ARENA_ARRAY(g->program->arena, NodeId, n + 1);
 	routine->norder = 0;
 	for (NodeId id = 0; id < n; id++)

@@ -13,8 +13,8 @@
  *   tile/     plan.c whether sums go in tiles and in which, loops.c and facts.h by which loops, choose_*.c, size.c,
  *             cache.c, read.c the rest, copies.c what they fill first, prepack*.c panels in the state; tile.c their
  *             code, one.c of one of them, build.h what it is made of, pack.h copies
- *   lower/    decided: routine_plan.c of each routine, before any kernel: fuse.c which nodes have a kernel, shared.c
- *             those that members of a batch share, conversions.c operands of products that are stored narrow,
+ *   lower/    decided: routine_plan.c of each routine, before any kernel: fuse.c which nodes have a kernel,
+ *             fuse_readers.c how others read them, shared.c those that members of a batch share, conversions.c operands of products that are stored narrow,
  *             prepack_value.c what is made when the state is packed, halo.c pictures that are made with margins
  *             kernel_plan.c and routine_kernels.c plan the nests of all kernels before one is emitted: nest_plan.c
  *             what each is computed as, pack_operand.c, pad*.c operands that are copied first, drop_producer.c what
@@ -96,7 +96,7 @@ typedef struct NodePlan {
 	uint32_t panel_cost; /* of it on elements of panels; UINT32_MAX: it reads none, or more */
 	uint32_t nfused;     /* of a root: nodes computed inside it */
 	uint32_t evaluated;  /* times, for an element of the root, where it is fused */
-	uint32_t nevaluated; /* of a root: the same of what is looked at (fuse.c) */
+	uint32_t nevaluated; /* of a root: the same of what is looked at (fuse_readers.c) */
 	Size space;	     /* how often its operands are evaluated */
 	/* the first assignment, after it, to what it reads: its root must come before; and to what it or its operands,
 	 * theirs and so on read: before that a kernel runs that computes it and them, wherever it is moved */

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "frontend/needed.h"
 #include "loops/build.h"
 #include "lower/gen/tables.h"
 
@@ -263,38 +264,6 @@ void tables_begin_init(Tables *t)
 	memset(t->loops, 0, t->graph->loops.n * sizeof *t->loops);
 }
 
-/* Nodes that are needed, each once; falls: those that are not yet. */
-typedef struct Needed {
-	const Tables *t;
-	bool *has;
-	NodeId *open;
-	uint32_t nopen;
-} Needed;
-
-static void need(Needed *needed, NodeId id)
-{
-	if (id == NODE_NONE || needed->has[id])
-		return;
-	needed->has[id] = true;
-	needed->open[needed->nopen++] = id;
-}
-
-/* Operands, what is assigned to, and what sets a tensor of a loop or ends a loop. */
-static void need_all_of(Needed *needed, NodeId id)
-{
-	const Graph *graph = needed->t->graph;
-	const Node *node = tables_node(needed->t, id);
-	for (uint32_t i = 0; i < node->nargs; i++)
-		need(needed, node->args[i]);
-	need(needed, node->target);
-	if (node->carried) {
-		need(needed, graph->carried.at[node->carried - 1].first);
-		need(needed, graph->carried.at[node->carried - 1].step);
-	}
-	for (uint32_t loop = node->loop; loop; loop = graph->loops.at[loop].parent)
-		need(needed, graph->loops.at[loop].until);
-}
-
 bool tables_is_initial(const Tables *t, NodeId id)
 {
 	NodeId target = tables_node(t, id)->target;
@@ -305,12 +274,11 @@ Routine tables_initial(Tables *t, NodeId id)
 {
 	Routine one = t->graph->init;
 	size_t n = t->graph->nodes.n;
-	Needed needed = {.t = t,
+	Needed needed = {.graph = t->graph,
 			 .has = ARENA_ARRAY(t->scratch, bool, n),
 			 .open = ARENA_ARRAY(t->scratch, NodeId, n)};
-	need(&needed, id);
-	while (needed.nopen > 0)
-		need_all_of(&needed, needed.open[--needed.nopen]);
+	needed_add(&needed, id);
+	needed_follow(&needed);
 	one.order = ARENA_ARRAY(t->scratch, NodeId, one.norder + 1);
 	one.norder = 0;
 	for (NodeId at = 0; at <= id; at++)
