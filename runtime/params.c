@@ -397,25 +397,31 @@ static int check_taken(const tsr_session *s, const ArrayFile *file, tsr_error *e
 		s->params[0].tensor->name);
 }
 
+int params_load(tsr_session *s, ArrayFile *file, const char *path, const char *map, tsr_error *error)
+{
+	tsr_error inner;
+	s->nloads++;
+	int code = session_resolve_file(s, error);
+	if (code != TSR_OK)
+		return code;
+	code = load_file(s, file, map, &inner);
+	if (code == TSR_OK)
+		code = check_taken(s, file, &inner);
+	return code == TSR_OK ? code : session_fail(error, code, "%s: %.900s", path, inner.text);
+}
+
 int tsr_load_params(tsr_session *s, const char *path, const char *map, tsr_error *error)
 {
 	ArrayError why;
-	tsr_error inner;
 	int code = session_check_stateless(s, error);
 	if (code == TSR_OK)
 		code = session_check_pointer(path, "path", error);
 	if (code != TSR_OK)
 		return code;
-	s->nloads++;
-	code = session_resolve_file(s, error);
-	if (code != TSR_OK)
-		return code;
 	ArrayFile *file = array_file_open(path, &why);
 	if (!file)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);
-	code = load_file(s, file, map, &inner);
-	if (code == TSR_OK)
-		code = check_taken(s, file, &inner);
+	code = params_load(s, file, path, map, error);
 	array_file_close(file);
-	return code == TSR_OK ? code : session_fail(error, code, "%s: %.900s", path, inner.text);
+	return code;
 }

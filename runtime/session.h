@@ -118,6 +118,9 @@ int param_place(const tsr_session *session, const Slot *slot, tsr_array *out, ts
 void session_free_state(tsr_session *session);
 /* The parameters as routines left them, in the host's copy of the state. */
 int session_read_back(const tsr_session *session, tsr_error *error);
+/* tsr_load_params, of the file at that path, which is open and stays so. */
+int params_load(tsr_session *session, ArrayFile *file, const char *path, const char *map,
+		tsr_error *error);
 /* Reads the image into the state after checking that it is of this module and these sizes. */
 int image_restore(tsr_session *session, tsr_error *error);
 /* Closes its file and frees it; NULL will do. */

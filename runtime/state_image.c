@@ -1,6 +1,6 @@
-/* The parameters of a state on disk, but as a .safetensors (state_named.c): a header of 128 bytes, then the bytes as they stand in memory.
+/* The parameters of a state on disk: a header of 128 bytes, then the bytes as they stand in memory.
  * What the state holds behind them are copies, which depend on the processor that a module is made
- * for; they are made anew.
+ * for; they are made anew. As a .safetensors: state_named.c.
  *
  *   magic "TSRSTATE", version, lengths of header and state, hash of the layout, checksum, name
  *

@@ -50,9 +50,10 @@ bool state_write_named(const tsr_session *s, const NamedArray *more, FILE *out)
 	good = good && safetensors_print(out, arrays, n + (more != NULL), s->module->name, &why);
 	int error = errno;
 	free(arrays);
-	good = file_close(out) && good;
-	errno = good ? errno : error;
-	return good;
+	bool closed = file_close(out);
+	if (!good)
+		errno = error;
+	return good && closed;
 }
 
 bool state_write(const tsr_session *s, const char *path, FILE *out)
@@ -107,6 +108,8 @@ int state_load_named(tsr_session *s, const char *path, tsr_error *error)
 	if (!file)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why.text);
 	int code = check_whole(s, file, path, error);
+	if (code == TSR_OK)
+		code = params_load(s, file, path, NULL, error);
 	array_file_close(file);
-	return code == TSR_OK && s->module->nparams > 0 ? tsr_load_params(s, path, NULL, error) : code;
+	return code;
 }

@@ -68,6 +68,9 @@ print("another module's:", run(at("part.so"), "x=ones", "n=1", "--state=" + name
 print(run(at("less.so"), "read", "--state=" + named, fails=True), end="")
 print(run(at("other.so"), "read", "--state=" + named, fails=True), end="")
 print(run(kinds, "read", "--state=" + at("none.safetensors"), fails=True), end="")
+limited = subprocess.run(["sh", "-c", 'ulimit -f 0 && exec "$@"', "sh", TSR, "run", kinds, *step, "--save-state=" + named],
+                         capture_output=True, text=True)
+print(limited.stderr.replace(FOLDER + "/", ""), end="")
 with open(named, "r+b") as file:
     file.truncate(os.path.getsize(named) - 1)
 print(run(kinds, "read", "--state=" + named, fails=True), end="")
