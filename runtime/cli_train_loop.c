@@ -67,7 +67,7 @@ static int check_position(Loop *l, const int64_t *was)
 		if (was[i] != is[i])
 			return differs(l->t->resume, what[i], was[i], is[i]);
 	l->first = l->step = was[PART_STEPS];
-	return l->step >= 0 && l->step < l->steps
+	return l->step < l->steps
 		       ? STATUS_OK
 		       : report("--resume=%s: all %" PRId64 " steps of --epochs=%" PRId64 " are done",
 				l->t->resume, l->step, l->t->epochs);
@@ -81,8 +81,9 @@ static int resume(Loop *l)
 	if (!array_read(path, position_name, DTYPE_I64, &array, &why))
 		return report("--resume=%s: no run of tsr train saved it: --state=%s takes its parameters",
 			      path, path);
-	int status = array.nelements == PARTS
-			     ? check_position(l, array.data)
+	const int64_t *was = array.data;
+	int status = array.nelements == PARTS && was[PART_STEPS] >= 0
+			     ? check_position(l, was)
 			     : report("--resume=%s: its %s is damaged", path, position_name);
 	array_free(&array);
 	return status;
@@ -281,17 +282,17 @@ static int do_step(Loop *l)
 		return status;
 	l->step++;
 	double loss = figures_add(&t->figures, ran->session, (double)ran->rows);
-	if (!isfinite(loss))
+	if (!isfinite(loss)) {
 		clear_progress(l);
-	if (!isfinite(loss))
 		return replay_tell(&t->replay, t->feed.session, l->step,
 				   t->figures.routine->outputs[t->figures.outputs[0]].name, again, l);
+	}
 	show_progress(l, loss);
 	if (l->step % l->per_epoch == 0)
 		status = end_epoch(l);
 	else if (l->step % every == 0)
 		print_line(l);
-	l->stopped = take_signal(t);
+	l->stopped = take_signal(t) && l->step < l->steps;
 	return status;
 }
 
