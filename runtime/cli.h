@@ -68,9 +68,9 @@ bool assignment_value(Assignment *out);
 /* Opens a VALUE that is a file or a list, of an input or a parameter; "-" is a .npy or .safetensors on standard
  * input. NULL, with the reason, when it cannot be. */
 ArrayFile *assignment_open(Assignment *a, ArrayError *why);
-/* "[[1, 2], [3, 4]]" as a .npy of f32 or of f64, to be freed; NULL, with the reason, where it is no list of that kind.
- * Requires: text begins with '['. */
-char *list_as_npy(const char *text, bool single, size_t *len, ArrayError *why);
+/* "[[1, 2], [3, 4]]" as a .npy of f64, to be freed, whose numbers are rounded to the dtype where it has floats; NULL,
+ * with the reason, where it is no list of that kind. Requires: text begins with '['. */
+char *list_as_npy(const char *text, Dtype dtype, size_t *len, ArrayError *why);
 
 /* The options that run and bench share, for argp's `children`. */
 extern const struct argp request_argp;

@@ -85,14 +85,24 @@ static bool is_whole(const List *l)
 	return l->rank == (l->n ? l->met : 0) && n == (int64_t)l->n;
 }
 
-static char *npy(const List *l, bool single, size_t *len, ArrayError *why)
+static Scalar rounded(Dtype dtype, double number)
+{
+	double element; /* of any of them */
+	Scalar value = {.f = number};
+	if (!dtype_is_float(dtype))
+		return value;
+	scalar_write(dtype, &element, 0, value);
+	return scalar_read(dtype, &element, 0);
+}
+
+static char *npy(const List *l, Dtype dtype, size_t *len, ArrayError *why)
 {
 	char *bytes = NULL;
 	Array array;
 	FILE *out = open_memstream(&bytes, len);
-	bool made = array_new(&array, single ? DTYPE_F32 : DTYPE_F64, l->met, l->extents, why);
+	bool made = array_new(&array, DTYPE_F64, l->met, l->extents, why);
 	for (size_t i = 0; made && i < l->n; i++)
-		scalar_write(array.dtype, array.data, (int64_t)i, (Scalar){.f = l->numbers[i]});
+		scalar_write(DTYPE_F64, array.data, (int64_t)i, rounded(dtype, l->numbers[i]));
 	bool written = made && out && npy_print(out, &array, why);
 	if (made)
 		array_free(&array);
@@ -102,7 +112,7 @@ static char *npy(const List *l, bool single, size_t *len, ArrayError *why)
 	return NULL;
 }
 
-char *list_as_npy(const char *text, bool single, size_t *len, ArrayError *why)
+char *list_as_npy(const char *text, Dtype dtype, size_t *len, ArrayError *why)
 {
 	List l = {.at = text, .why = why};
 	char *bytes = NULL;
@@ -113,7 +123,7 @@ char *list_as_npy(const char *text, bool single, size_t *len, ArrayError *why)
 	if (good && !is_whole(&l))
 		good = array_fail(why, "its lists are not all as deep");
 	if (good)
-		bytes = npy(&l, single, len, why);
+		bytes = npy(&l, dtype, len, why);
 	free(l.numbers);
 	return bytes;
 }

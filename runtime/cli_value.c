@@ -112,9 +112,8 @@ ArrayFile *assignment_open(Assignment *a, ArrayError *why)
 {
 	size_t len;
 	if (a->kind == VALUE_LIST) {
-		bool wide = strcmp(a->tensor->dtype, "f32") !=
-			    0; /* its numbers become others exactly, or not at all */
-		a->bytes = list_as_npy(a->text, !wide, &len, why);
+		Dtype dtype = dtype_from_name(a->tensor->dtype, strlen(a->tensor->dtype));
+		a->bytes = list_as_npy(a->text, dtype, &len, why);
 		return a->bytes ? array_file_memory(a->bytes, len, why) : NULL;
 	}
 	if (strcmp(a->path, "-") != 0)
