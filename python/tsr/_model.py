@@ -66,7 +66,7 @@ class Model:
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The routine `forward`."""
-        return self.__getattr__("forward")(*arrays, **named)
+        return self.forward(*arrays, **named)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.routines]
