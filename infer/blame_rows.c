@@ -39,7 +39,16 @@ static void note_until(Blame *b, const Node *node)
 	}
 }
 
-/* What `@`, gather and the end of a loop want of their operands. */
+static void note_direction(Blame *b, const Node *node)
+{
+	bool tangent = node->kind == NODE_TANGENT;
+	if (node_kind_differentiates(node->kind) && node->nargs > 2)
+		diag_note(b->diags, node->arg_spans[tangent],
+			  "the direction of %s, its last operand, has the shape of this",
+			  tangent ? "jvp" : "vjp");
+}
+
+/* What `@`, gather, directions of gradients and the end of a loop want of their operands. */
 static void note_form(Blame *b, const Con *con)
 {
 	Solver *s = b->s;
@@ -51,6 +60,7 @@ static void note_form(Blame *b, const Con *con)
 			"a number in a specification takes a part: sum(\"0, i => i\", x)");
 	else if (node->kind == NODE_GATHER && !node->spec && con->arg == 1)
 		suggest_ids(b, node);
+	note_direction(b, node);
 	note_until(b, node);
 }
 
