@@ -51,22 +51,22 @@ void feed_close(Feed *feed);
 int feed_run(Feed *feed, const int64_t *order);
 
 /* Results that are one number. */
-typedef struct Figures {
+typedef struct Metrics {
 	const tsr_routine *routine;
 	int32_t *outputs; /* owned: their places; the loss is the first of floats, which stands first */
 	double *sums;	  /* owned */
 	int32_t n;
 	double weight;
-} Figures;
+} Metrics;
 
 /* A status: there has to be one. */
-int figures_open(Figures *figures, const tsr_routine *routine);
-void figures_close(Figures *figures);
+int metrics_open(Metrics *metrics, const tsr_routine *routine);
+void metrics_close(Metrics *metrics);
 /* Adds what the session's last run gave, and returns the loss. */
-double figures_add(Figures *figures, const tsr_session *session, double weight);
-void figures_clear(Figures *figures);
+double metrics_add(Metrics *metrics, const tsr_session *session, double weight);
+void metrics_clear(Metrics *metrics);
 /* "loss 0.25, correct 0.9" */
-void figures_print(FILE *out, const Figures *figures);
+void metrics_print(FILE *out, const Metrics *metrics);
 
 /* ---- cli_train_fault.c ---- */
 

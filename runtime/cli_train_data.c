@@ -71,7 +71,6 @@ static int count_rows(Table *table)
 static int read_column(Column *column, Assignment *a)
 {
 	ArrayError why;
-	tsr_array seen;
 	ArrayFile *file = assignment_open(a, &why);
 	Dtype want = dtype_from_name(a->tensor->dtype, strlen(a->tensor->dtype));
 	ptrdiff_t index = file ? array_file_pick(file, a->key, &why) : -1;
@@ -80,8 +79,7 @@ static int read_column(Column *column, Assignment *a)
 	column->of = a;
 	if (!good)
 		return report("%s: %s (%s '%s')", a->text, why.text, a->tensor->type, a->name);
-	seen = (tsr_array){.rank = column->whole.rank};
-	if (seen.rank == tensor_rank(a->tensor))
+	if (column->whole.rank == tensor_rank(a->tensor))
 		return STATUS_OK;
 	char came[200];
 	extents_text(column->whole.extents, column->whole.rank, came, sizeof came);

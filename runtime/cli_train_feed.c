@@ -94,64 +94,64 @@ int feed_run(Feed *feed, const int64_t *order)
 	return tsr_execute(feed->session, &error) == TSR_OK ? STATUS_OK : report_error(NULL, &error);
 }
 
-/* ---- figures ---- */
+/* ---- metrics ---- */
 
 static Dtype dtype_of(const tsr_tensor *tensor)
 {
 	return dtype_from_name(tensor->dtype, strlen(tensor->dtype));
 }
 
-int figures_open(Figures *figures, const tsr_routine *routine)
+int metrics_open(Metrics *metrics, const tsr_routine *routine)
 {
 	size_t n = (size_t)routine->noutputs + 1;
-	*figures = (Figures){.routine = routine,
-			     .outputs = calloc(n, sizeof *figures->outputs),
-			     .sums = calloc(n, sizeof *figures->sums)};
-	if (!figures->outputs || !figures->sums)
+	*metrics = (Metrics){.routine = routine,
+			     .outputs = calloc(n, sizeof *metrics->outputs),
+			     .sums = calloc(n, sizeof *metrics->sums)};
+	if (!metrics->outputs || !metrics->sums)
 		return report("out of memory");
 	for (int pass = 0; pass < 2; pass++)
 		for (int32_t i = 0; i < routine->noutputs; i++) {
 			const tsr_tensor *t = &routine->outputs[i];
 			if (tensor_rank(t) == 0 && dtype_is_float(dtype_of(t)) == (pass == 0))
-				figures->outputs[figures->n++] = i;
+				metrics->outputs[metrics->n++] = i;
 		}
-	return figures->n > 0 ? STATUS_OK
+	return metrics->n > 0 ? STATUS_OK
 			      : report("routine %s has no result that is one number, such as a loss",
 				       routine->name);
 }
 
-void figures_close(Figures *figures)
+void metrics_close(Metrics *metrics)
 {
-	free(figures->outputs);
-	free(figures->sums);
+	free(metrics->outputs);
+	free(metrics->sums);
 }
 
-double figures_add(Figures *figures, const tsr_session *session, double weight)
+double metrics_add(Metrics *metrics, const tsr_session *session, double weight)
 {
 	double loss = 0;
-	for (int32_t i = 0; i < figures->n; i++) {
-		const tsr_tensor *t = &figures->routine->outputs[figures->outputs[i]];
+	for (int32_t i = 0; i < metrics->n; i++) {
+		const tsr_tensor *t = &metrics->routine->outputs[metrics->outputs[i]];
 		Scalar value =
-			scalar_read(dtype_of(t), tsr_output_at(session, figures->outputs[i])->data, 0);
+			scalar_read(dtype_of(t), tsr_output_at(session, metrics->outputs[i])->data, 0);
 		double x = dtype_is_float(dtype_of(t)) ? value.f : (double)value.i;
-		figures->sums[i] += weight * x;
+		metrics->sums[i] += weight * x;
 		loss = i == 0 ? x : loss;
 	}
-	figures->weight += weight;
+	metrics->weight += weight;
 	return loss;
 }
 
-void figures_clear(Figures *figures)
+void metrics_clear(Metrics *metrics)
 {
-	figures->weight = 0;
-	for (int32_t i = 0; i < figures->n; i++)
-		figures->sums[i] = 0;
+	metrics->weight = 0;
+	for (int32_t i = 0; i < metrics->n; i++)
+		metrics->sums[i] = 0;
 }
 
-void figures_print(FILE *out, const Figures *figures)
+void metrics_print(FILE *out, const Metrics *metrics)
 {
-	for (int32_t i = 0; i < figures->n; i++)
+	for (int32_t i = 0; i < metrics->n; i++)
 		fprintf(out, "%s%s %.6g", i ? ", " : "",
-			figures->routine->outputs[figures->outputs[i]].name,
-			figures->sums[i] / figures->weight);
+			metrics->routine->outputs[metrics->outputs[i]].name,
+			metrics->sums[i] / metrics->weight);
 }

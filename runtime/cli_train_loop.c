@@ -130,19 +130,19 @@ static int save(const Loop *l)
 
 /* ---- lines ---- */
 
-static void log_figures(FILE *log, const Figures *figures)
+static void log_metrics(FILE *log, const Metrics *metrics)
 {
-	for (int32_t i = 0; i < figures->n; i++)
-		if (figures->weight > 0)
-			fprintf(log, ",%.9g", figures->sums[i] / figures->weight);
+	for (int32_t i = 0; i < metrics->n; i++)
+		if (metrics->weight > 0)
+			fprintf(log, ",%.9g", metrics->sums[i] / metrics->weight);
 		else
 			fputc(',', log);
 }
 
-static void log_names(FILE *log, const char *prefix, const Figures *figures)
+static void log_names(FILE *log, const char *prefix, const Metrics *metrics)
 {
-	for (int32_t i = 0; i < figures->n; i++)
-		fprintf(log, ",%s%s", prefix, figures->routine->outputs[figures->outputs[i]].name);
+	for (int32_t i = 0; i < metrics->n; i++)
+		fprintf(log, ",%s%s", prefix, metrics->routine->outputs[metrics->outputs[i]].name);
 }
 
 static int open_log(Loop *l)
@@ -156,8 +156,8 @@ static int open_log(Loop *l)
 	if (t->resume)
 		return STATUS_OK;
 	fputs("step,epoch", l->log);
-	log_names(l->log, "", &t->figures);
-	log_names(l->log, "valid_", &t->valid_figures);
+	log_names(l->log, "", &t->metrics);
+	log_names(l->log, "valid_", &t->valid_metrics);
 	fputc('\n', l->log);
 	return STATUS_OK;
 }
@@ -175,22 +175,22 @@ static void print_line(Loop *l)
 	int64_t epoch = (l->step - 1) / l->per_epoch + 1;
 	clear_progress(l);
 	printf("epoch %" PRId64 ", step %" PRId64 ": ", epoch, l->step);
-	figures_print(stdout, &t->figures);
-	if (t->valid_figures.weight > 0) {
+	metrics_print(stdout, &t->metrics);
+	if (t->valid_metrics.weight > 0) {
 		printf("; %s: ", t->valid_routine);
-		figures_print(stdout, &t->valid_figures);
+		metrics_print(stdout, &t->valid_metrics);
 	}
 	putchar('\n');
 	fflush(stdout);
 	if (l->log) {
 		fprintf(l->log, "%" PRId64 ",%" PRId64, l->step, epoch);
-		log_figures(l->log, &t->figures);
-		log_figures(l->log, &t->valid_figures);
+		log_metrics(l->log, &t->metrics);
+		log_metrics(l->log, &t->valid_metrics);
 		fputc('\n', l->log);
 		fflush(l->log);
 	}
-	figures_clear(&t->figures);
-	figures_clear(&t->valid_figures);
+	metrics_clear(&t->metrics);
+	metrics_clear(&t->valid_metrics);
 }
 
 /* On a terminal, ten times a second. */
@@ -236,12 +236,12 @@ static int validate(Train *t)
 	for (; at + t->batch <= rows && status == STATUS_OK; at += t->batch) {
 		status = feed_run(&t->valid, order + at);
 		if (status == STATUS_OK)
-			figures_add(&t->valid_figures, t->valid.session, (double)t->batch);
+			metrics_add(&t->valid_metrics, t->valid.session, (double)t->batch);
 	}
 	if (at < rows && status == STATUS_OK)
 		status = feed_run(&t->valid_rest, order + at);
 	if (at < rows && status == STATUS_OK)
-		figures_add(&t->valid_figures, t->valid_rest.session, (double)(rows - at));
+		metrics_add(&t->valid_metrics, t->valid_rest.session, (double)(rows - at));
 	free(order);
 	return status;
 }
@@ -281,11 +281,11 @@ static int do_step(Loop *l)
 	if (status != STATUS_OK)
 		return status;
 	l->step++;
-	double loss = figures_add(&t->figures, ran->session, (double)ran->rows);
+	double loss = metrics_add(&t->metrics, ran->session, (double)ran->rows);
 	if (!isfinite(loss)) {
 		clear_progress(l);
 		return replay_tell(&t->replay, t->feed.session, l->step,
-				   t->figures.routine->outputs[t->figures.outputs[0]].name, again, l);
+				   t->metrics.routine->outputs[t->metrics.outputs[0]].name, again, l);
 	}
 	show_progress(l, loss);
 	if (l->step % l->per_epoch == 0)

@@ -14,7 +14,7 @@ typedef struct Train {
 	tsr_model *model;
 	Table table, valid_table;
 	Feed feed, rest, valid, valid_rest; /* feed: of whole batches, with the state of all */
-	Figures figures, valid_figures;
+	Metrics metrics, valid_metrics;
 	Replay replay;
 	int64_t *order;	 /* of the rows, in */
 	int64_t ordered; /* this epoch; -1: none yet */

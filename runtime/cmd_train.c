@@ -154,7 +154,7 @@ static int open_valid(Train *t)
 	if (status == STATUS_OK)
 		status = check_valid(t, &values);
 	if (status == STATUS_OK)
-		status = figures_open(&t->valid_figures, routine);
+		status = metrics_open(&t->valid_metrics, routine);
 	t->valid = (Feed){.table = &t->valid_table, .rows = t->batch};
 	if (status == STATUS_OK && t->valid_table.rows >= t->batch)
 		status = feed_share(&t->valid, &t->feed, t->valid_routine, &values);
@@ -180,7 +180,7 @@ static int set_up(Train *t)
 	if (status == STATUS_OK)
 		status = feed_prepare(&t->feed, &t->request);
 	if (status == STATUS_OK)
-		status = figures_open(&t->figures, routine);
+		status = metrics_open(&t->metrics, routine);
 	if (status == STATUS_OK && t->keep_last)
 		status = open_rest(t, &t->rest, &t->table, routine->name, &t->request);
 	if (status == STATUS_OK && t->valid_routine)
@@ -194,8 +194,8 @@ static void tear_down(Train *t)
 	feed_close(&t->valid);
 	feed_close(&t->rest);
 	feed_close(&t->feed);
-	figures_close(&t->figures);
-	figures_close(&t->valid_figures);
+	metrics_close(&t->metrics);
+	metrics_close(&t->valid_metrics);
 	table_free(&t->table);
 	table_free(&t->valid_table);
 	free(t->order);
