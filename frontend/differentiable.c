@@ -59,8 +59,7 @@ typedef struct Paths {
 /* What a loop sets, where y stands behind the loop; else NULL: in a step it is as the one before has left it. */
 static const Carried *set_before(const Paths *p, NodeId id)
 {
-	uint32_t carried = graph_node(p->graph, id)->carried;
-	const Carried *of = carried ? &p->graph->carried.at[carried - 1] : NULL;
+	const Carried *of = graph_carried(p->graph, id);
 	return of && of->step != NODE_NONE && of->step <= p->y ? of : NULL;
 }
 
@@ -90,7 +89,7 @@ static bool is_read_on_path(const Paths *p, NodeId id, uint32_t arg)
 	return p->path[operand] && node_passes_gradient(p->graph, id, arg) &&
 	       (!of || p->given[operand] ||
 		!graph_loop_in(p->graph, graph_node(p->graph, id)->loop,
-			       graph_node(p->graph, of->step)->loop));
+			       graph_set_in(p->graph, of)));
 }
 
 static void find_path(const Paths *p)

@@ -221,7 +221,7 @@ static NodeId written_since(const Group *group, NodeId id)
 static bool comes_from_steps(Build *b, const Group *group, const Carried *carried)
 {
 	const Graph *graph = b->graph;
-	uint32_t loop = graph_node(graph, carried->step)->loop;
+	uint32_t loop = graph_set_in(graph, carried);
 	bool *reached, *path;
 	NodeId last = (NodeId)graph->nodes.n;
 	while (!graph_loop_in(graph, graph_node(graph, --last)->loop, loop)) /* falls */
@@ -242,11 +242,10 @@ static bool is_of_args(const Sizes *sizes, const SizeExpr *size)
 /* What of the steps that set the tensor gradients cannot go through; NULL: they can. */
 static const char *steps_lack(Build *b, const Group *group, NodeId id)
 {
-	const Carried *carried = &b->graph->carried.at[graph_node(b->graph, id)->carried - 1];
-	const GraphLoop *loop =
-		&b->graph->loops.at[graph_node(b->graph, carried->step)->loop];
-	if (graph_loop_in(b->graph, graph_node(b->graph, group->y)->loop,
-			  graph_node(b->graph, carried->step)->loop))
+	const Carried *carried = graph_carried(b->graph, id);
+	uint32_t number = graph_set_in(b->graph, carried);
+	const GraphLoop *loop = &b->graph->loops.at[number];
+	if (graph_loop_in(b->graph, graph_node(b->graph, group->y)->loop, number))
 		return comes_from_steps(b, group, carried) ? "the steps of scan before this one"
 							   : NULL;
 	if (!group->path[id])

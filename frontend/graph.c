@@ -351,16 +351,27 @@ bool graph_loop_in(const Graph *graph, uint32_t inner, uint32_t outer)
 	return inner == outer;
 }
 
-bool graph_sets_whole(const Graph *graph, NodeId tensor)
+Carried *graph_carried(const Graph *graph, NodeId tensor)
 {
 	uint32_t carried = graph_node(graph, tensor)->carried;
-	return carried && graph->carried.at[carried - 1].whole;
+	return carried ? &graph->carried.at[carried - 1] : NULL;
+}
+
+uint32_t graph_set_in(const Graph *graph, const Carried *carried)
+{
+	return carried->step == NODE_NONE ? 0 : graph_node(graph, carried->step)->loop;
+}
+
+bool graph_sets_whole(const Graph *graph, NodeId tensor)
+{
+	const Carried *carried = graph_carried(graph, tensor);
+	return carried && carried->whole;
 }
 
 bool graph_is_carried(const Graph *graph, NodeId tensor)
 {
-	uint32_t carried = graph_node(graph, tensor)->carried;
-	return carried && graph->carried.at[carried - 1].first != NODE_NONE;
+	const Carried *carried = graph_carried(graph, tensor);
+	return carried && carried->first != NODE_NONE;
 }
 
 static void node_print(FILE *out, const Graph *graph, NodeId id)

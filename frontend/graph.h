@@ -437,6 +437,10 @@ const char *node_kind_name(NodeKind kind);
 static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }
 /* Is the loop `inner` in `outer`, or the same? All are in 0. */
 bool graph_loop_in(const Graph *graph, uint32_t inner, uint32_t outer);
+/* What sets the tensor where a loop does; NULL: none does. */
+Carried *graph_carried(const Graph *graph, NodeId tensor);
+/* The loop whose steps set it; 0: none does yet. */
+uint32_t graph_set_in(const Graph *graph, const Carried *carried);
 /* Is it a tensor of a loop whose steps set all of its elements? */
 bool graph_sets_whole(const Graph *graph, NodeId tensor);
 /* Is it what a loop carries from step to step? */

@@ -108,8 +108,8 @@ static void list_operands(Build *b, Parts *parts, NodeId id)
 	const Node *node = graph_node(b->graph, id);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		list_part(b, parts, node->args[i]);
-	if (node->carried) {
-		const Carried *carried = &b->graph->carried.at[node->carried - 1];
+	const Carried *carried = graph_carried(b->graph, id);
+	if (carried) {
 		if (carried->first != NODE_NONE)
 			list_part(b, parts, carried->first);
 		if (carried->step != NODE_NONE)

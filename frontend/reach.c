@@ -23,16 +23,17 @@ bool reach_has(const Build *b, const Reach *reach, NodeId id)
 }
 
 /* What sets a tensor of a loop; what ends the loops that a node is in. */
-static void reach_loop(Build *b, Reach *reach, const Node *node)
+static void reach_loop(Build *b, Reach *reach, NodeId id)
 {
-	if (node->carried) {
-		const Carried *carried = &b->graph->carried.at[node->carried - 1];
+	const Carried *carried = graph_carried(b->graph, id);
+	if (carried) {
 		if (carried->first != NODE_NONE)
 			reach_add(b, reach, carried->first);
 		if (carried->step != NODE_NONE)
 			reach_add(b, reach, carried->step);
 	}
-	for (uint32_t loop = node->loop; loop; loop = b->graph->loops.at[loop].parent)
+	for (uint32_t loop = graph_node(b->graph, id)->loop; loop;
+	     loop = b->graph->loops.at[loop].parent)
 		if (b->graph->loops.at[loop].until != NODE_NONE)
 			reach_add(b, reach, b->graph->loops.at[loop].until);
 }
@@ -52,7 +53,7 @@ Reach reach_from(Build *b, const NodeId *roots, size_t nroots)
 			reach_add(b, &reach, node->args[k]);
 		if (node->target != NODE_NONE)
 			reach_add(b, &reach, node->target);
-		reach_loop(b, &reach, node);
+		reach_loop(b, &reach, reach.nodes.at[next]);
 	}
 	b->work += reach.nodes.n;
 	return reach;

@@ -77,11 +77,6 @@ static NodeId own_tensor(Build *b, const Scan *scan, Dtype dtype, const ShapeDec
 	return id;
 }
 
-static Carried *carried_of(Build *b, NodeId tensor)
-{
-	return &b->graph->carried.at[graph_node(b->graph, tensor)->carried - 1];
-}
-
 /* tensor =: value; exact: of the tensor's own shape, else it may broadcast. */
 static NodeId assign(Build *b, NodeId tensor, NodeId value, Span span, bool exact)
 {
@@ -150,7 +145,7 @@ static Value stack(Build *b, const Scan *scan, Value value)
 		return value_error();
 	node_settle(b, id, DTYPE_NONE);
 	graph_node(b->graph, id)->target = tensor;
-	carried_of(b, tensor)->step = id;
+	graph_carried(b->graph, tensor)->step = id;
 	PUSH(b->arena, b->graph->binds,
 	     ((Bind){.node = id, .letter = place, .span = span,
 		     .size = size_expr_number(b, 1, span), .capture = CAPTURE_NONE}));
@@ -227,8 +222,8 @@ static bool start_one(Build *b, Scan *scan, uint32_t i, Value value)
 	NodeId tensor = own_tensor(b, scan, node_dtype(b, start), NULL, name.span, (Carried){0});
 	node_name(b, tensor, name.sym, name.span);
 	NodeId first = assign(b, tensor, start, value.span, false);
-	carried_of(b, tensor)->first = first;
-	carried_of(b, tensor)->step = NODE_NONE;
+	graph_carried(b->graph, tensor)->first = first;
+	graph_carried(b->graph, tensor)->step = NODE_NONE;
 	scan->carried[i] = tensor;
 	return first != NODE_NONE;
 }
@@ -346,7 +341,7 @@ static bool end_step(Build *b, Scan *scan, const Value *value)
 	}
 	for (uint32_t i = 0; i < ncarried && good; i++) {
 		NodeId step = assign(b, scan->carried[i], items[i].node, items[i].span, true);
-		carried_of(b, scan->carried[i])->step = step;
+		graph_carried(b->graph, scan->carried[i])->step = step;
 		good = step != NODE_NONE;
 	}
 	return good;
@@ -360,7 +355,7 @@ static NodeId own_number(Build *b, const Scan *scan, const char *name, NodeId va
 				   (Carried){.first = NODE_NONE});
 	node_name(b, tensor, sym_cstr(b->symbols, name), span);
 	NodeId step = assign(b, tensor, value, span, true);
-	carried_of(b, tensor)->step = step;
+	graph_carried(b->graph, tensor)->step = step;
 	return step == NODE_NONE ? NODE_NONE : tensor;
 }
 

@@ -47,9 +47,9 @@ static bool is_outside(const Adjoint *a, NodeId id)
 	const Graph *graph = a->g->program->graph;
 	const Node *node = graph_node(graph, id);
 	uint32_t loop = a->steps->loop;
-	NodeId step = node->carried ? graph->carried.at[node->carried - 1].step : NODE_NONE;
+	const Carried *carried = graph_carried(graph, id);
 	return loop && !graph_loop_in(graph, node->loop, loop) &&
-	       (step == NODE_NONE || graph_node(graph, step)->loop != loop);
+	       (!carried || graph_set_in(graph, carried) != loop);
 }
 
 /* Each step adds it to a tensor beside the loop. Requires: it has the type of the operand's adjoint. */
@@ -63,7 +63,7 @@ static void accumulate(const Adjoint *a, NodeId to, Node node, Proj *proj, const
 	node.name = NULL;
 	node.target = sum;
 	node.acc = OP_ADD;
-	loop_set(a->g, sum, NODE_NONE, adjoint_add_node(a, node, shape, proj, args, nargs));
+	loop_set_step(a->g, sum, adjoint_add_node(a, node, shape, proj, args, nargs));
 	PUSH(arena_of(a), a->steps->waiting,
 	     ((Waiting){.to = to, .reader = a->id, .given = sum}));
 }

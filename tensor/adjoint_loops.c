@@ -25,8 +25,8 @@ const LoopRange *adjoint_ranges(const Graph *graph, Arena *arena)
 			extend(&ranges[loop], id);
 	for (size_t i = 0; i < graph->carried.n; i++) {
 		const Carried *carried = &graph->carried.at[i];
-		uint32_t loop = carried->step == NODE_NONE ? 0 : graph_node(graph, carried->step)->loop;
-		for (; loop; loop = graph->loops.at[loop].parent) {
+		for (uint32_t loop = graph_set_in(graph, carried); loop;
+		     loop = graph->loops.at[loop].parent) {
 			extend(&ranges[loop], carried->tensor);
 			extend(&ranges[loop], carried->first);
 		}

@@ -54,7 +54,7 @@ static void open_carried(Adjoint *a, Back *back, uint32_t parent)
 		given = adjoint_number(a, 0, dtype).node;
 	back->carried = loop_tensor(a->g, dtype, tensor_shape(a->g->program, tensor), a->node->span,
 				    parent, false);
-	loop_set(a->g, back->carried, adjoint_assign(a, back->carried, given), NODE_NONE);
+	loop_set_first(a->g, back->carried, adjoint_assign(a, back->carried, given));
 	a->of[step] = back->carried;
 }
 
@@ -64,9 +64,7 @@ static Backs open_all(Adjoint *a, uint32_t loop, uint32_t parent)
 	const Graph *graph = old_graph(a);
 	for (size_t i = 0; i < graph->carried.n; i++) {
 		Back back = {.forward = &graph->carried.at[i]};
-		NodeId step = back.forward->step;
-		if (step == NODE_NONE || graph_node(graph, step)->loop != loop ||
-		    !a->path[back.forward->tensor])
+		if (graph_set_in(graph, back.forward) != loop || !a->path[back.forward->tensor])
 			continue;
 		open_carried(a, &back, parent);
 		PUSH(scratch_of(a), backs.all, back);
@@ -87,11 +85,8 @@ static NodeId next_of(Adjoint *a, const Back *back)
 
 static void set_carried(Adjoint *a, const Back *back, NodeId next)
 {
-	Graph *graph = a->g->graph;
-	uint32_t carried = graph_node(graph, back->carried)->carried - 1;
 	adjoint_read(a, back->forward->step);
-	NodeId step = adjoint_assign(a, back->carried, next);
-	graph->carried.at[carried].step = step;
+	loop_set_step(a->g, back->carried, adjoint_assign(a, back->carried, next));
 }
 
 static void close_all(Adjoint *a, const Backs *backs)

@@ -49,12 +49,12 @@ static Pair open_pair(Adjoint *a, const Carried *forward, uint32_t parent)
 	const Shape *shape = tensor_shape(g->program, tensor);
 	adjoint_read(a, forward->step);
 	pair.value = loop_tensor(g, node->dtype, shape, node->span, parent, forward->whole);
-	loop_set(g, pair.value, copy_first(a, forward->first, pair.value), NODE_NONE);
+	loop_set_first(g, pair.value, copy_first(a, forward->first, pair.value));
 	if (!a->path[tensor])
 		return pair;
 	pair.tangent = loop_tensor(g, dtype_wide(node->dtype), shape, node->span, parent,
 				   forward->whole);
-	loop_set(g, pair.tangent, first_tangent(a, &pair), NODE_NONE);
+	loop_set_first(g, pair.tangent, first_tangent(a, &pair));
 	a->of[tensor] = pair.tangent;
 	return pair;
 }
@@ -65,7 +65,7 @@ static Pairs open_all(Adjoint *a, uint32_t loop, uint32_t parent)
 	Pairs pairs = {{0}};
 	for (size_t i = 0; i < graph->carried.n; i++) {
 		const Carried *forward = &graph->carried.at[i];
-		if (forward->step != NODE_NONE && graph_node(graph, forward->step)->loop == loop)
+		if (graph_set_in(graph, forward) == loop)
 			PUSH(a->g->program->scratch, pairs.all, open_pair(a, forward, parent));
 	}
 	return pairs;
@@ -74,15 +74,16 @@ static Pairs open_all(Adjoint *a, uint32_t loop, uint32_t parent)
 /* ---- the end of a step ---- */
 
 /* The assignment of the step, of another operand into another tensor. */
-static NodeId set_in_step(Adjoint *a, NodeId step, NodeId operand, NodeId tensor)
+static void set_in_step(Adjoint *a, NodeId step, NodeId operand, NodeId tensor)
 {
 	Node node = *tensor_node(a->g->program, step);
 	node.target = tensor;
 	node.dtype = graph_node(a->g->graph, tensor)->dtype;
 	node.name = NULL;
 	node.packs = node.like = NODE_NONE;
-	return adjoint_add_node(a, node, tensor_shape(a->g->program, step),
-				a->g->program->inference->projs[step], &operand, 1);
+	loop_set_step(a->g, tensor,
+		      adjoint_add_node(a, node, tensor_shape(a->g->program, step),
+				       a->g->program->inference->projs[step], &operand, 1));
 }
 
 /* An operand's tangent in its shape: 0 where there is none. */
@@ -112,14 +113,10 @@ static void close_all(Adjoint *a, Pairs *pairs)
 	for (size_t i = 0; i < n; i++) {
 		const Pair *pair = &pairs->all.at[i];
 		NodeId step = pair->forward->step;
-		Graph *graph = a->g->graph;
 		adjoint_read(a, step);
-		NodeId set = set_in_step(a, step, values[i], pair->value);
-		graph->carried.at[graph_node(graph, pair->value)->carried - 1].step = set;
-		if (pair->tangent == NODE_NONE)
-			continue;
-		set = set_in_step(a, step, tangents[i], pair->tangent);
-		graph->carried.at[graph_node(graph, pair->tangent)->carried - 1].step = set;
+		set_in_step(a, step, values[i], pair->value);
+		if (pair->tangent != NODE_NONE)
+			set_in_step(a, step, tangents[i], pair->tangent);
 	}
 }
 
@@ -156,8 +153,8 @@ static void through_loop(Adjoint *a, uint32_t loop)
 static bool sets_in_step(const Graph *graph, NodeId id)
 {
 	NodeId target = graph_node(graph, id)->target;
-	uint32_t carried = target == NODE_NONE ? 0 : graph_node(graph, target)->carried;
-	return carried && graph->carried.at[carried - 1].step == id;
+	const Carried *carried = target == NODE_NONE ? NULL : graph_carried(graph, target);
+	return carried && carried->step == id;
 }
 
 static void give(Adjoint *a, NodeId id)

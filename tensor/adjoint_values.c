@@ -25,8 +25,7 @@ bool adjoint_is_stored(const TensorProgram *program, NodeId id)
 /* Is it a tensor that the loop's steps read? */
 static bool is_carried_by(const Graph *graph, const Carried *carried, uint32_t loop)
 {
-	return carried->step != NODE_NONE && carried->first != NODE_NONE &&
-	       graph_node(graph, carried->step)->loop == loop;
+	return carried->first != NODE_NONE && graph_set_in(graph, carried) == loop;
 }
 
 void adjoint_store_carried(Rebuild *g, uint32_t loop, uint32_t now, const NodeId *value,
@@ -96,11 +95,10 @@ static bool belongs(const Copy *c, NodeId id)
 {
 	const Graph *graph = old_graph(c->a);
 	const Node *node = graph_node(graph, id);
-	NodeId tensor = node->target == NODE_NONE ? id : node->target;
-	uint32_t carried = graph_node(graph, tensor)->carried;
-	NodeId step = carried ? graph->carried.at[carried - 1].step : NODE_NONE;
+	const Carried *carried =
+		graph_carried(graph, node->target == NODE_NONE ? id : node->target);
 	return graph_loop_in(graph, node->loop, c->loop) ||
-	       (step != NODE_NONE && graph_loop_in(graph, graph_node(graph, step)->loop, c->loop));
+	       (carried && graph_loop_in(graph, graph_set_in(graph, carried), c->loop));
 }
 
 static uint32_t loop_of_copy(Copy *c, uint32_t loop)
@@ -135,7 +133,7 @@ static void copy_node(Copy *c, NodeId id)
 		graph_node(graph, now)->target = node_of_copy(c, node->target);
 	if (node->carried) {
 		Carried of = {now, NODE_NONE, NODE_NONE,
-			      old_graph(a)->carried.at[node->carried - 1].whole};
+			      graph_sets_whole(old_graph(a), id)};
 		PUSH(arena_of(a), graph->carried, of);
 		graph_node(graph, now)->carried = (uint32_t)graph->carried.n;
 	}
@@ -146,9 +144,11 @@ static void close_copy(Copy *c)
 	const Graph *old = old_graph(c->a);
 	for (size_t i = 0; i < old->carried.n; i++) {
 		const Carried *carried = &old->carried.at[i];
-		if (c->nodes[carried->tensor] != NODE_NONE)
-			loop_set(c->a->g, c->nodes[carried->tensor],
-				 node_of_copy(c, carried->first), node_of_copy(c, carried->step));
+		NodeId tensor = c->nodes[carried->tensor];
+		if (tensor == NODE_NONE)
+			continue;
+		loop_set_first(c->a->g, tensor, node_of_copy(c, carried->first));
+		loop_set_step(c->a->g, tensor, node_of_copy(c, carried->step));
 	}
 	for (uint32_t i = 1; i < old->loops.n; i++)
 		if (c->loops[i])

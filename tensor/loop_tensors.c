@@ -89,11 +89,14 @@ NodeId loop_tensor(Rebuild *g, Dtype dtype, const Shape *shape, Span span, uint3
 	return rebuild_add(g, node, *shape, NULL, NULL);
 }
 
-void loop_set(Rebuild *g, NodeId tensor, NodeId first, NodeId step)
+void loop_set_first(Rebuild *g, NodeId tensor, NodeId first)
 {
-	Carried *carried = &g->graph->carried.at[graph_node(g->graph, tensor)->carried - 1];
-	carried->first = first;
-	carried->step = step;
+	graph_carried(g->graph, tensor)->first = first;
+}
+
+void loop_set_step(Rebuild *g, NodeId tensor, NodeId step)
+{
+	graph_carried(g->graph, tensor)->step = step;
 }
 
 /* ---- values of all steps ---- */
@@ -134,7 +137,7 @@ NodeId loop_store(Rebuild *g, NodeId value, uint32_t loop)
 	Proj *proj = elementwise_proj(g, shape, span, 1, &alone);
 	proj->pieces->result = in_step(g, &proj->pieces->result, loop);
 	NodeId all = loop_tensor(g, dtype, &stacked, span, g->graph->loops.at[loop].parent, true);
-	loop_set(g, all, NODE_NONE, add_copy(g, value, &stacked, all, proj, loop));
+	loop_set_step(g, all, add_copy(g, value, &stacked, all, proj, loop));
 	return all;
 }
 

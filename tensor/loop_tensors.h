@@ -14,11 +14,13 @@ uint32_t loop_like(Rebuild *g, uint32_t loop, uint32_t parent, bool reversed);
 /* The same tensor in the order of the loop's steps: its shape behind an axis of them. */
 Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop);
 /* A tensor that a loop within `parent` sets: 0 before it, unless `first` says otherwise, or each step sets some of it and all
- * steps all (`whole`). What sets it is the caller's to say: loop_set. */
+ * steps all (`whole`). What sets it is the caller's to say. */
 NodeId loop_tensor(Rebuild *g, Dtype dtype, const Shape *shape, Span span, uint32_t parent,
 		   bool whole);
-/* What is assigned to it before the loop and in each step; NODE_NONE: nothing. Requires: loop_tensor made it. */
-void loop_set(Rebuild *g, NodeId tensor, NodeId first, NodeId step);
+/* What is assigned to it before the loop, and in each step; NODE_NONE: nothing, as it is until something is said. Requires: a
+ * tensor that a loop sets. */
+void loop_set_first(Rebuild *g, NodeId tensor, NodeId first);
+void loop_set_step(Rebuild *g, NodeId tensor, NodeId step);
 /* The values that a tensor has in all steps of the loop, at this place of a step. Requires: the loop computes it or sets it. */
 NodeId loop_store(Rebuild *g, NodeId value, uint32_t loop);
 /* Those of the step that the loop is in, of a tensor that loop_store has made. */

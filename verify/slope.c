@@ -78,9 +78,10 @@ static long double step_of(const Differences *check, const Direction *d, int64_t
 static uint32_t outermost(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
-	const Node *set = node->target == NODE_NONE ? node : graph_node(graph, node->target);
-	NodeId step = set->carried ? graph->carried.at[set->carried - 1].step : NODE_NONE;
-	uint32_t loop = graph_node(graph, step == NODE_NONE ? id : step)->loop;
+	const Carried *carried =
+		graph_carried(graph, node->target == NODE_NONE ? id : node->target);
+	uint32_t inner = carried ? graph_set_in(graph, carried) : 0,
+		 loop = inner ? inner : node->loop;
 	while (graph->loops.at[loop].parent) /* falls: outwards */
 		loop = graph->loops.at[loop].parent;
 	return loop;
