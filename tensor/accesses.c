@@ -94,6 +94,14 @@ Proj *accesses_proj(Arena *arena, const Proj *old, const PieceAccesses *pieces, 
 	return m.proj;
 }
 
+Index index_of_iter(Arena *arena, Sizes *sizes, IterId iter)
+{
+	IndexTerm *term = ARENA_NEW(arena, IndexTerm);
+	*term = (IndexTerm){iter, 1};
+	return (Index){
+		.terms = term, .nterms = 1, .offset = size_const(sizes, 0), .gather = -1};
+}
+
 Access access_without_checks(Arena *arena, const Access *access)
 {
 	Access now = *access;

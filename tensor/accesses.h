@@ -15,6 +15,9 @@ typedef struct PieceAccesses {
 Proj *accesses_proj(Arena *arena, const Proj *old, const PieceAccesses *pieces, uint32_t npieces,
 		    uint32_t nargs);
 
+/* The index that is the iterator. It belongs to the arena. */
+Index index_of_iter(Arena *arena, Sizes *sizes, IterId iter);
+
 /* The access whose indices, which are known to be inside, are not checked again. It belongs to the arena. */
 Access access_without_checks(Arena *arena, const Access *access);
 

@@ -129,13 +129,8 @@ static void add_axis(const Adjoint *a, Row *row, Access *own, IterId iter)
 {
 	if (access_mentions(own, iter))
 		return;
-	IndexTerm *term = ARENA_NEW(arena_of(a), IndexTerm);
-	*term = (IndexTerm){iter, 1};
 	row->axes[row->n++] = (Axis){.size = a->proj->iters[iter].extent};
-	own->axes[own->naxes++] = (Index){.terms = term,
-					  .nterms = 1,
-					  .offset = size_const(a->g->program->sizes, 0),
-					  .gather = -1};
+	own->axes[own->naxes++] = index_of_iter(arena_of(a), a->g->program->sizes, iter);
 }
 
 Space adjoint_whole_space(const Adjoint *a)

@@ -141,12 +141,7 @@ static bool over_steps(Whole *w, const Part *part, PieceAccesses *pieces, NodeId
 		       double *stored)
 {
 	const Adjoint *a = w->a;
-	IndexTerm *term = ARENA_NEW(arena_of(a), IndexTerm);
-	*term = (IndexTerm){w->iter, 1};
-	const Index step = {.terms = term,
-			    .nterms = 1,
-			    .offset = size_const(a->g->program->sizes, 0),
-			    .gather = -1};
+	const Index step = index_of_iter(arena_of(a), a->g->program->sizes, w->iter);
 	const Index *first[OPERANDS_MOST];
 	*stored = 0;
 	for (uint32_t i = 0; i < part->nargs; i++) {

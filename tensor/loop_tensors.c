@@ -4,18 +4,9 @@
 #include <string.h>
 
 #include "infer/project.h"
+#include "tensor/accesses.h"
 
 static Arena *arena_of(const Rebuild *g) { return g->program->arena; }
-
-static Index index_of(const Rebuild *g, IterId iter)
-{
-	IndexTerm *term = ARENA_NEW(arena_of(g), IndexTerm);
-	*term = (IndexTerm){iter, 1};
-	return (Index){.terms = term,
-		       .nterms = 1,
-		       .offset = size_const(g->program->sizes, 0),
-		       .gather = -1};
-}
 
 Proj *elementwise_proj(const Rebuild *g, const Shape *shape, Span span, uint32_t nargs,
 		       const bool *alone)
@@ -42,7 +33,7 @@ Proj *elementwise_proj(const Rebuild *g, const Shape *shape, Span span, uint32_t
 					shape_axis(shape, i)->size, false, span};
 		piece->iters[i] = i;
 		proj->factors[i] = (Factor){&piece->iters[i], 1};
-		piece->result.axes[i] = index_of(g, i);
+		piece->result.axes[i] = index_of_iter(arena, g->program->sizes, i);
 	}
 	for (uint32_t i = 0; i < nargs; i++)
 		piece->args[i] = alone[i] ? (Access){.present = true} : piece->result;
