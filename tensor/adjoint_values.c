@@ -123,20 +123,15 @@ static NodeId node_of_copy(const Copy *c, NodeId id)
 static void copy_node(Copy *c, NodeId id)
 {
 	const Adjoint *a = c->a;
-	Graph *graph = a->g->graph;
 	const Node *node = tensor_node(a->g->program, id);
 	NodeId *args = ARENA_ARRAY(arena_of(a), NodeId, node->nargs + 1);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		args[i] = node_of_copy(c, node->args[i]);
 	NodeId now = c->nodes[id] = copy(a, id, args, loop_of_copy(c, node->loop));
 	if (node->target != NODE_NONE)
-		graph_node(graph, now)->target = node_of_copy(c, node->target);
-	if (node->carried) {
-		Carried of = {now, NODE_NONE, NODE_NONE,
-			      graph_sets_whole(old_graph(a), id)};
-		PUSH(arena_of(a), graph->carried, of);
-		graph_node(graph, now)->carried = (uint32_t)graph->carried.n;
-	}
+		graph_node(a->g->graph, now)->target = node_of_copy(c, node->target);
+	if (node->carried)
+		loop_carry(a->g, now, graph_sets_whole(old_graph(a), id));
 }
 
 static void close_copy(Copy *c)

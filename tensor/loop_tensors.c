@@ -73,11 +73,16 @@ NodeId loop_tensor(Rebuild *g, Dtype dtype, const Shape *shape, Span span, uint3
 		   bool whole)
 {
 	Node node = rebuild_plain(NODE_ZEROS, OP_NONE, dtype, span);
-	NodeId id = (NodeId)g->graph->nodes.n;
-	PUSH(arena_of(g), g->graph->carried, ((Carried){id, NODE_NONE, NODE_NONE, whole}));
-	node.carried = (uint32_t)g->graph->carried.n;
 	node.loop = parent;
-	return rebuild_add(g, node, *shape, NULL, NULL);
+	NodeId id = rebuild_add(g, node, *shape, NULL, NULL);
+	loop_carry(g, id, whole);
+	return id;
+}
+
+void loop_carry(Rebuild *g, NodeId tensor, bool whole)
+{
+	PUSH(arena_of(g), g->graph->carried, ((Carried){tensor, NODE_NONE, NODE_NONE, whole}));
+	graph_node(g->graph, tensor)->carried = (uint32_t)g->graph->carried.n;
 }
 
 void loop_set_first(Rebuild *g, NodeId tensor, NodeId first)

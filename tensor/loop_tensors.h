@@ -17,6 +17,8 @@ Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop);
  * steps all (`whole`). What sets it is the caller's to say. */
 NodeId loop_tensor(Rebuild *g, Dtype dtype, const Shape *shape, Span span, uint32_t parent,
 		   bool whole);
+/* A node ZEROS of the new program is such a tensor. */
+void loop_carry(Rebuild *g, NodeId tensor, bool whole);
 /* What is assigned to it before the loop, and in each step; NODE_NONE: nothing, as it is until something is said. Requires: a
  * tensor that a loop sets. */
 void loop_set_first(Rebuild *g, NodeId tensor, NodeId first);
