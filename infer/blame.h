@@ -99,6 +99,9 @@ bool is_pointwise_operand(const Solver *s, ConId con);
  * axis that it reduces; `leaf`: a size that counts as it is written, or NULL. False where there is
  * none. */
 bool suggest_kept(Blame *b, const Con *con, const Leaf *leaf);
+/* What is written there, with its first n axes as batch axes. */
+const char *to_batch_text(const Blame *b, Span span, uint32_t n);
+enum { BATCH_MEANT = 3 }; /* axes that are taken for batch axes, at most */
 /* The repair of `w * reshape(x)` whose batch axes would have to be 1, where the cell is that. */
 void suggest_batch(Blame *b, CellId cell);
 /* The repairs of `a * b` whose axes do not meet at this constraint. */

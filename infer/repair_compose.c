@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-enum { PASSING = 3 /* axes that are taken for batch axes */ };
-
 typedef struct Compose {
 	const Con *con;
 	const Node *node;
@@ -140,13 +138,11 @@ static bool note_to_batch(Blame *b, const Compose *c)
 	const FlatRow *met = &c->rows[1][ROW_OUTPUT], *in = &c->rows[0][ROW_INPUT];
 	uint32_t n = flat_naxes(met), m = flat_naxes(in);
 	Span span = c->node->arg_spans[1];
-	if (n <= m || n > m + PASSING || m == 0 || !part_equals(b->s, met, n - m, in) ||
+	if (n <= m || n > m + BATCH_MEANT || m == 0 || !part_equals(b->s, met, n - m, in) ||
 	    span_is_none(span))
 		return false;
 	NodeKind kind = b->s->graph->nodes.at[c->node->args[1]].kind;
-	const char *moved = text_of(b, span);
-	for (uint32_t i = m; i < n; i++)
-		moved = arena_printf(b->s->arena, "to_batch(%s)", moved);
+	const char *moved = to_batch_text(b, span, n - m);
 	if (kind == NODE_INPUT || kind == NODE_PARAM)
 		diag_note(
 			b->diags, span,

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { LETTERS = 26, MEMBERS = 3 /* axes that are taken for a batch */ };
+enum { LETTERS = 26 };
 
 static bool is_number(const Node *node)
 {
@@ -153,6 +153,14 @@ static bool suggest_lead(Blame *b, const Con *con, int32_t arg, NodeId other, co
 	return true;
 }
 
+const char *to_batch_text(const Blame *b, Span span, uint32_t n)
+{
+	const char *text = source_text(b->diags->sources, b->s->arena, span);
+	for (uint32_t i = 0; i < n; i++)
+		text = arena_printf(b->s->arena, "to_batch(%s)", text);
+	return text;
+}
+
 /* x + b where b : [n] has the axes that are the batch of x : [n | 4]. */
 static bool suggest_member(Blame *b, const Con *con, int32_t arg, NodeId other, const Leaf *leaf)
 {
@@ -163,13 +171,10 @@ static bool suggest_member(Blame *b, const Con *con, int32_t arg, NodeId other, 
 	row_flatten(s, &s->rows[node->args[arg]][ROW_BATCH], &batch);
 	row_flatten(s, &s->rows[other][ROW_BATCH], &wanted);
 	uint32_t n = flat_naxes(&own);
-	if (con->row != ROW_OUTPUT || n == 0 || n > MEMBERS || n != flat_naxes(&wanted) ||
+	if (con->row != ROW_OUTPUT || n == 0 || n > BATCH_MEANT || n != flat_naxes(&wanted) ||
 	    batch.var != NONE || flat_naxes(&batch) > 0 || !begins(s, &own, &wanted, leaf))
 		return false;
-	const char *text = source_text(b->diags->sources, s->arena, node->arg_spans[arg]);
-	for (uint32_t i = 0; i < n; i++)
-		text = arena_printf(s->arena, "to_batch(%s)", text);
-	diag_fix(b->diags, node->arg_spans[arg], text,
+	diag_fix(b->diags, node->arg_spans[arg], to_batch_text(b, node->arg_spans[arg], n),
 		 "batch axes meet batch axes: they are declared before a '|', or made by to_batch");
 	return true;
 }
