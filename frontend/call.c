@@ -119,10 +119,9 @@ static bool give_modes(Build *b, const AstExpr *call, Mode **modes)
 		Value value = value_as_passed(eval(b, call->binds[i].value));
 		Mode *mode = value.kind == VALUE_ERROR
 				     ? NULL
-				     : modes_give(b, *modes, around, call->binds[i].names[0]);
+				     : modes_give(b, *modes, around, call->binds[i].names[0], value);
 		if (!mode)
 			return false;
-		mode->value = value;
 		*modes = mode;
 	}
 	return true;
@@ -137,9 +136,7 @@ static bool bind_modes(Build *b, const AstStmt *fn)
 		Value value = given ? given->value : eval(b, fn->modes[i].value);
 		if (value.kind == VALUE_ERROR || !scope_declare(b, b->at.scope, name, value))
 			return false;
-		Mode *mode = modes_give(b, b->at.modes, b->at.modes, name);
-		mode->value = value;
-		b->at.modes = mode;
+		b->at.modes = modes_give(b, b->at.modes, b->at.modes, name, value);
 	}
 	return true;
 }

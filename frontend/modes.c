@@ -18,7 +18,7 @@ static Mode *find(Mode *modes, const Mode *end, Sym name)
 	return modes == end ? NULL : modes;
 }
 
-Mode *modes_give(Build *b, Mode *modes, const Mode *around, Name name)
+Mode *modes_give(Build *b, Mode *modes, const Mode *around, Name name, Value value)
 {
 	const Mode *before = find(modes, around, name.sym);
 	if (before) {
@@ -27,7 +27,7 @@ Mode *modes_give(Build *b, Mode *modes, const Mode *around, Name name)
 		return NULL;
 	}
 	Mode *mode = ARENA_NEW(b->arena, Mode);
-	*mode = (Mode){.outer = modes, .name = name};
+	*mode = (Mode){modes, name, value, false};
 	return mode;
 }
 

@@ -22,7 +22,7 @@ struct Mode {
 /* Where modes have no place; false after an error where the call gives some. */
 bool modes_refuse(Build *b, const AstExpr *call);
 /* Puts a mode in front of the others; NULL after an error: it stands between them and `around` already. */
-Mode *modes_give(Build *b, Mode *modes, const Mode *around, Name name);
+Mode *modes_give(Build *b, Mode *modes, const Mode *around, Name name, Value value);
 /* The nearest of the name, which is taken then; NULL: nothing gives it. */
 Mode *modes_take(Mode *modes, Sym name);
 /* Each mode that the call gave, the first ones, was taken by a function; reports what was not. */
