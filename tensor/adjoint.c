@@ -117,8 +117,7 @@ static NodeId adjoint_of(Adjoint *a, NodeId id)
 {
 	a->id = id;
 	a->node = tensor_node(a->g->program, id);
-	if (a->of[id] == NODE_NONE)
-		a->of[id] = adjoint_number(a, 0, dtype_wide(a->node->dtype)).node;
+	a->of[id] = adjoint_or_zero(a, a->of[id], dtype_wide(a->node->dtype));
 	adjoint_spread(a, id);
 	return a->of[id];
 }

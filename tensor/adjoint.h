@@ -91,6 +91,8 @@ bool adjoint_is_uniform(const Adjoint *a, NodeId node);
 const Access *adjoint_no_axes(const Adjoint *a);
 /* One number of a type. */
 Read adjoint_number(const Adjoint *a, double number, Dtype dtype);
+/* What is given, a node of a new number; 0 where that is NODE_NONE. */
+NodeId adjoint_or_zero(const Adjoint *a, NodeId given, Dtype dtype);
 /* Is it that number, whatever the point? */
 bool adjoint_is_number(const Adjoint *a, Read read, double number);
 /* What the reader reads as operand `arg`, what it makes, and its adjoint, or the operand's tangent. Requires: one piece. */

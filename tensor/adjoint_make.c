@@ -8,7 +8,7 @@
 static Arena *arena_of(const Adjoint *a) { return a->g->program->arena; }
 
 Proj *adjoint_proj(const Adjoint *a, const Shape *shape, const PieceAccesses *pieces,
-		       uint32_t npieces, uint32_t nargs)
+		   uint32_t npieces, uint32_t nargs)
 {
 	Proj *proj = accesses_proj(arena_of(a), a->proj, pieces, npieces, nargs);
 	project_facts(a->g->program->sizes, shape, proj);
@@ -76,7 +76,6 @@ const Access *adjoint_no_axes(const Adjoint *a)
 	return access;
 }
 
-/* Is it one number, which stands for all elements of an adjoint? */
 Read adjoint_alone(const Adjoint *a, NodeId node) { return (Read){node, adjoint_no_axes(a)}; }
 
 bool adjoint_is_uniform(const Adjoint *a, NodeId node)
@@ -92,6 +91,11 @@ Read adjoint_number(const Adjoint *a, double number, Dtype dtype)
 	node.is_integer = (double)node.integer == number;
 	NodeId id = rebuild_add(a->g, node, (Shape){0}, NULL, NULL);
 	return (Read){id, adjoint_no_axes(a)};
+}
+
+NodeId adjoint_or_zero(const Adjoint *a, NodeId given, Dtype dtype)
+{
+	return given == NODE_NONE ? adjoint_number(a, 0, dtype).node : given;
 }
 
 bool adjoint_is_number(const Adjoint *a, Read read, double number)
@@ -189,10 +193,7 @@ const Proj *adjoint_piece(const Adjoint *a, uint32_t number)
 
 /* ---- elementwise ---- */
 
-static Dtype dtype_of(const Adjoint *a, Read read)
-{
-	return dtype_wide(graph_node(a->g->graph, read.node)->dtype);
-}
+static Dtype dtype_of(const Adjoint *a, Read read) { return dtype_wide(adjoint_dtype(a, read.node)); }
 
 static Read applied(const Adjoint *a, const Space *space, Node node, const Read *args,
 		    uint32_t nargs)
@@ -217,7 +218,7 @@ Read adjoint_apply(const Adjoint *a, const Space *space, Op op, const Read *args
 /* ---- in one shape ---- */
 
 NodeId adjoint_over_shape(const Adjoint *a, Node node, const Shape *shape, const NodeId *args,
-			 uint32_t nargs)
+			  uint32_t nargs)
 {
 	bool alone[3];
 	for (uint32_t i = 0; i < nargs; i++)
@@ -239,8 +240,7 @@ NodeId adjoint_elementwise(const Adjoint *a, Op op, const Shape *shape, const No
 
 NodeId adjoint_fill(const Adjoint *a, const Shape *shape, NodeId number)
 {
-	Dtype dtype = graph_node(a->g->graph, number)->dtype;
-	return adjoint_over_shape(a, adjoint_plain(a, NODE_POINTWISE, OP_ID, dtype), shape, &number, 1);
+	return adjoint_elementwise(a, OP_ID, shape, &number, 1);
 }
 
 void adjoint_spread(const Adjoint *a, NodeId id)

@@ -50,8 +50,7 @@ static void open_carried(Adjoint *a, Back *back, uint32_t parent)
 	if (!a->path[step] && (back->forward->first == NODE_NONE || !a->path[back->forward->first]))
 		return;
 	adjoint_read(a, step);
-	if (given == NODE_NONE)
-		given = adjoint_number(a, 0, dtype).node;
+	given = adjoint_or_zero(a, given, dtype);
 	back->carried = loop_tensor(a->g, dtype, tensor_shape(a->g->program, tensor), a->node->span,
 				    parent, false);
 	loop_set_first(a->g, back->carried, adjoint_assign(a, back->carried, given));
@@ -76,11 +75,8 @@ static Backs open_all(Adjoint *a, uint32_t loop, uint32_t parent)
 static NodeId next_of(Adjoint *a, const Back *back)
 {
 	NodeId now = a->of[back->forward->tensor];
-	Dtype dtype = graph_node(a->g->graph, back->carried)->dtype;
 	adjoint_read(a, back->forward->step);
-	if (now == NODE_NONE)
-		return adjoint_number(a, 0, dtype).node;
-	return adjoint_held(a, now);
+	return adjoint_held(a, adjoint_or_zero(a, now, adjoint_dtype(a, back->carried)));
 }
 
 static void set_carried(Adjoint *a, const Back *back, NodeId next)

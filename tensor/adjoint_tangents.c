@@ -32,12 +32,10 @@ static NodeId copy_first(Adjoint *a, NodeId first, NodeId tensor)
 static NodeId first_tangent(Adjoint *a, const Pair *pair)
 {
 	NodeId first = pair->forward->first;
-	NodeId given = first == NODE_NONE ? NODE_NONE : a->of[first];
 	if (first == NODE_NONE)
 		return NODE_NONE;
-	if (given == NODE_NONE)
-		given = adjoint_number(a, 0, graph_node(a->g->graph, pair->tangent)->dtype).node;
-	return adjoint_assign(a, pair->tangent, given);
+	Dtype dtype = adjoint_dtype(a, pair->tangent);
+	return adjoint_assign(a, pair->tangent, adjoint_or_zero(a, a->of[first], dtype));
 }
 
 static Pair open_pair(Adjoint *a, const Carried *forward, uint32_t parent)
@@ -73,50 +71,51 @@ static Pairs open_all(Adjoint *a, uint32_t loop, uint32_t parent)
 
 /* ---- the end of a step ---- */
 
-/* The assignment of the step, of another operand into another tensor. */
-static void set_in_step(Adjoint *a, NodeId step, NodeId operand, NodeId tensor)
+/* The reader, an assignment in each step, of another operand into another tensor. */
+static void set_in_step(Adjoint *a, NodeId tensor, NodeId operand)
 {
-	Node node = *tensor_node(a->g->program, step);
+	Node node = *a->node;
 	node.target = tensor;
-	node.dtype = graph_node(a->g->graph, tensor)->dtype;
+	node.dtype = adjoint_dtype(a, tensor);
 	node.name = NULL;
 	node.packs = node.like = NODE_NONE;
 	loop_set_step(a->g, tensor,
-		      adjoint_add_node(a, node, tensor_shape(a->g->program, step),
-				       a->g->program->inference->projs[step], &operand, 1));
+		      adjoint_add_node(a, node, tensor_shape(a->g->program, a->id), (Proj *)a->proj,
+				       &operand, 1));
 }
 
 /* An operand's tangent in its shape: 0 where there is none. */
 static NodeId tangent_of(Adjoint *a, NodeId id, Dtype dtype)
 {
-	if (a->of[id] == NODE_NONE)
-		a->of[id] = adjoint_number(a, 0, dtype).node;
+	a->of[id] = adjoint_or_zero(a, a->of[id], dtype);
 	adjoint_spread(a, id);
 	return a->of[id];
 }
 
-/* Operands are read before anything is set. */
-static void close_all(Adjoint *a, Pairs *pairs)
+/* What a pair is set to. */
+static Pair next_of(Adjoint *a, const Pair *pair)
 {
-	size_t n = pairs->all.n;
-	NodeId *values = ARENA_ARRAY(a->g->program->scratch, NodeId, 2 * n + 1), *tangents = values + n;
-	for (size_t i = 0; i < n; i++) {
+	NodeId operand = tensor_node(a->g->program, pair->forward->step)->args[0];
+	adjoint_read(a, pair->forward->step);
+	Pair next = {pair->forward, adjoint_held(a, a->value[operand]), NODE_NONE};
+	if (pair->tangent != NODE_NONE)
+		next.tangent = adjoint_held(
+			a, tangent_of(a, operand, adjoint_dtype(a, pair->tangent)));
+	return next;
+}
+
+/* Operands are read before anything is set. */
+static void close_all(Adjoint *a, const Pairs *pairs)
+{
+	Pair *next = ARENA_ARRAY(a->g->program->scratch, Pair, pairs->all.n + 1);
+	for (size_t i = 0; i < pairs->all.n; i++)
+		next[i] = next_of(a, &pairs->all.at[i]);
+	for (size_t i = 0; i < pairs->all.n; i++) {
 		const Pair *pair = &pairs->all.at[i];
-		NodeId operand = tensor_node(a->g->program, pair->forward->step)->args[0];
 		adjoint_read(a, pair->forward->step);
-		values[i] = adjoint_held(a, a->value[operand]);
+		set_in_step(a, pair->value, next[i].value);
 		if (pair->tangent != NODE_NONE)
-			tangents[i] = adjoint_held(
-				a, tangent_of(a, operand,
-					      graph_node(a->g->graph, pair->tangent)->dtype));
-	}
-	for (size_t i = 0; i < n; i++) {
-		const Pair *pair = &pairs->all.at[i];
-		NodeId step = pair->forward->step;
-		adjoint_read(a, step);
-		set_in_step(a, step, values[i], pair->value);
-		if (pair->tangent != NODE_NONE)
-			set_in_step(a, step, tangents[i], pair->tangent);
+			set_in_step(a, pair->tangent, next[i].tangent);
 	}
 }
 
