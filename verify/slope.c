@@ -88,15 +88,14 @@ static uint32_t outermost(const Graph *graph, NodeId id)
 }
 
 /* All of a loop runs again, as what it holds is that of its last step; false: it was marked. */
-static bool mark_loop(const Graph *graph, uint32_t loop, bool *moves)
+static bool mark_loop(const Graph *graph, uint32_t loop, bool *marked, bool *moves)
 {
-	bool more = false;
-	for (NodeId id = 0; loop && id < graph->nodes.n; id++) {
-		bool is = outermost(graph, id) == loop;
-		more |= is && !moves[id];
-		moves[id] |= is;
-	}
-	return more;
+	if (!loop || marked[loop])
+		return false;
+	marked[loop] = true;
+	for (NodeId id = 0; id < graph->nodes.n; id++)
+		moves[id] |= outermost(graph, id) == loop;
+	return true;
 }
 
 /* What is held where x moves: without elements where it is to be computed again. */
@@ -105,19 +104,21 @@ static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 	size_t n = check->graph->nodes.n;
 	RefTensor *given = held_alloc(n + 1, sizeof *given);
 	bool *moves = held_alloc(n + 1, sizeof *moves);
-	REQUIRE(given && moves);
+	bool *marked = held_alloc(check->graph->loops.n + 1, sizeof *marked);
+	REQUIRE(given && moves && marked);
 	moves[of->x] = true;
 	for (NodeId id = 0; id < n; id++) {
 		const Node *node = graph_node(check->graph, id);
 		for (uint32_t i = 0; i < node->nargs && id != of->x; i++)
 			moves[id] |= moves[node->args[i]] && !node->stops;
-		if (moves[id] && mark_loop(check->graph, outermost(check->graph, id), moves))
+		if (moves[id] && mark_loop(check->graph, outermost(check->graph, id), marked, moves))
 			id = 0; /* falls: loops that stand still */
 	}
 	moves[of->x] = true;
 	for (NodeId id = 0; id < n; id++)
 		if (!moves[id])
 			given[id] = check->base->nodes[id];
+	held_free(marked);
 	held_free(moves);
 	return given;
 }
