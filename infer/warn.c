@@ -284,22 +284,26 @@ static void warn_summed(Solver *s, Diags *diags)
 	}
 }
 
-static bool is_result(const Graph *graph, NodeId id)
+/* By node: does a routine give it out? */
+static const bool *results_of(Solver *s)
 {
-	for (size_t i = 0; i < graph->routines.n; i++)
-		for (uint32_t k = 0; k < graph->routines.at[i].noutputs; k++)
-			if (graph->routines.at[i].outputs[k] == id)
-				return true;
-	return false;
+	bool *results = ARENA_ARRAY(s->arena, bool, s->graph->nodes.n + 1);
+	for (size_t i = 0; i < s->graph->routines.n; i++) {
+		const Routine *routine = &s->graph->routines.at[i];
+		for (uint32_t k = 0; k < routine->noutputs; k++)
+			results[routine->outputs[k]] = true;
+	}
+	return results;
 }
 
 /* NumPy's x.T as a result: here the only row is another one, and no element moves. */
 static void warn_turned(Solver *s, Diags *diags)
 {
+	const bool *results = results_of(s);
 	FlatRow batch, in, out;
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		const Node *node = &s->graph->nodes.at[id];
-		if (node->kind != NODE_TRANSPOSE || !is_result(s->graph, id))
+		if (node->kind != NODE_TRANSPOSE || !results[id])
 			continue;
 		row_flatten(s, &s->rows[node->args[0]][ROW_BATCH], &batch);
 		row_flatten(s, &s->rows[node->args[0]][ROW_INPUT], &in);
