@@ -10,16 +10,10 @@
 
 enum { HEAVY = 150, SHARED_WEIGHT = 400, KERNEL_WEIGHT = 20 };
 
-static bool is_loop(const void *of, const Stmt *stmt)
-{
-	(void)of;
-	return stmt->kind == LOOP_FOR;
-}
-
 bool jit_is_plain_loop(const Stmt *stmt)
 {
 	bool explicit = stmt->loop == LOOP_UNROLL || stmt->loop == LOOP_VECTOR;
-	return stmt->kind == LOOP_FOR && !explicit && !block_find(stmt->body, is_loop, NULL);
+	return stmt->kind == LOOP_FOR && !explicit && !block_find(stmt->body, stmt_is_loop, NULL);
 }
 
 static bool is_plain_loop(const void *of, const Stmt *stmt)

@@ -93,6 +93,12 @@ bool stmt_is_check(const void *of, const Stmt *stmt)
 	return stmt->kind == LOOP_CHECK;
 }
 
+bool stmt_is_loop(const void *of, const Stmt *stmt)
+{
+	(void)of;
+	return stmt->kind == LOOP_FOR;
+}
+
 static bool sets_local(const void *of, const Stmt *stmt)
 {
 	return (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&

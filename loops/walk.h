@@ -25,7 +25,9 @@ void block_each(Block block, SeeStmt see, void *of);
 /* The first of these that is such; NULL: none is. */
 typedef bool (*IsStmt)(const void *of, const Stmt *stmt);
 const Stmt *block_find(Block block, IsStmt is, const void *of);
-bool stmt_is_check(const void *of, const Stmt *stmt); /* an IsStmt */
+/* Each an IsStmt. */
+bool stmt_is_check(const void *of, const Stmt *stmt);
+bool stmt_is_loop(const void *of, const Stmt *stmt);
 bool block_sets_local(Block block, LocalId local); /* or declares it */
 /* Is there a load of the buffer in it, the local? */
 bool value_loads(const Value *value, BufferId buffer);

@@ -158,22 +158,11 @@ static bool join_own(const Joins *j, const Kernel *a, const Kernel *b, Kernel *m
 	return true;
 }
 
-static bool is_loop(const void *of, const Stmt *stmt)
-{
-	(void)of;
-	return stmt->kind == LOOP_FOR;
-}
-
-static bool has_loop(const Kernel *kernel)
-{
-	Block body = grid_body(kernel);
-	return block_find(body, is_loop, NULL) != NULL;
-}
-
 /* ... where one of them has no loop. Two sums that what is between them has gone from stay apart: each may be in tiles. */
 static bool join_own_elements(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 {
-	return !(has_loop(a) && has_loop(b)) && join_own(j, a, b, made);
+	bool loops = kernel_uses(j->uses, a)->loops && kernel_uses(j->uses, b)->loops;
+	return !loops && join_own(j, a, b, made);
 }
 
 /* Has one thread all that both do? Those that have nothing to do with each other, too: a launch less. */

@@ -1,24 +1,23 @@
 /* A table of what kernels touch, by the address of their statements. */
 #include "transform/gpu/kernel_uses.h"
 
+#include "base/pointer_map.h"
+#include "transform/gpu/bind.h"
+
 typedef struct Known {
-	const Stmt *const *stmts; /* NULL: the slot is free */
-	uint32_t n;
+	uint32_t n; /* statements of the body */
 	KernelFacts facts;
 } Known;
 
 struct KernelUses {
 	Arena *arena;
-	Known *slots;
-	size_t nslots, n; /* nslots: a power of two, more than n */
+	PointerMap known; /* the Known of a body, by its statements */
 };
-
-enum { SLOTS_FIRST = 8 };
 
 KernelUses *kernel_uses_new(Arena *arena)
 {
 	KernelUses *table = ARENA_NEW(arena, KernelUses);
-	*table = (KernelUses){arena, ARENA_ARRAY(arena, Known, SLOTS_FIRST), SLOTS_FIRST, 0};
+	*table = (KernelUses){.arena = arena, .known = {.arena = arena}};
 	return table;
 }
 
@@ -34,28 +33,14 @@ static uint32_t count_stmts(const Block *block)
 	return n;
 }
 
-/* The slot of a body, or the free one where it would stand. The order of slots is never seen. */
-static Known *slot_of(const KernelUses *table, const Block *body)
+static const Known *look_at(Arena *arena, const Kernel *kernel)
 {
-	size_t at = ((uintptr_t)body->stmts >> 4) * 0x9e3779b97f4a7c15u;
-	Known *slot = &table->slots[(at >> 20) & (table->nslots - 1)];
-	while (slot->stmts &&
-	       (slot->stmts != body->stmts || slot->n != body->n)) /* falls: slots that are taken */
-		slot = slot + 1 == table->slots + table->nslots ? table->slots : slot + 1;
-	return slot;
-}
-
-static void grow(KernelUses *table)
-{
-	KernelUses larger = {table->arena, ARENA_ARRAY(table->arena, Known, 2 * table->nslots),
-			     2 * table->nslots, table->n};
-	for (size_t i = 0; i < table->nslots; i++) {
-		const Known *old = &table->slots[i];
-		Block body = {old->stmts, old->n};
-		if (old->stmts)
-			*slot_of(&larger, &body) = *old;
-	}
-	*table = larger;
+	Known *known = ARENA_NEW(arena, Known);
+	*known = (Known){kernel->body.n,
+			 {.uses = kernel_buffers(arena, kernel),
+			  .statements = count_stmts(&kernel->body),
+			  .loops = block_find(grid_body(kernel), stmt_is_loop, NULL) != NULL}};
+	return known;
 }
 
 const KernelFacts *kernel_uses(KernelUses *table, const Kernel *kernel)
@@ -63,16 +48,13 @@ const KernelFacts *kernel_uses(KernelUses *table, const Kernel *kernel)
 	static const KernelFacts nothing;
 	if (kernel->body.n == 0)
 		return &nothing;
-	if (2 * table->n >= table->nslots)
-		grow(table);
-	Known *slot = slot_of(table, &kernel->body);
-	if (!slot->stmts) {
-		*slot = (Known){kernel->body.stmts,
-				kernel->body.n,
-				{kernel_buffers(table->arena, kernel), count_stmts(&kernel->body)}};
-		table->n++;
+	uint64_t *place = pointer_map_at(&table->known, kernel->body.stmts);
+	const Known *known = (const Known *)(uintptr_t)*place;
+	if (!known || known->n != kernel->body.n) {
+		known = look_at(table->arena, kernel);
+		*place = (uint64_t)(uintptr_t)known;
 	}
-	return &slot->facts;
+	return &known->facts;
 }
 
 bool kernel_may_wait(KernelUses *table, const Kernel *kernels, uint32_t from, uint32_t to)

@@ -9,6 +9,7 @@
 typedef struct KernelFacts {
 	BufferUses uses;
 	uint32_t statements; /* UINT32_MAX: a check is among them */
+	bool loops;	     /* is one among them, but for the grid? */
 } KernelFacts;
 
 typedef struct KernelUses KernelUses;
