@@ -102,9 +102,7 @@ bool attention_copies(const Program *program, const Attention *found, const GpuA
 
 static BufferId shared(const Attend *d, const char *name, Dtype dtype, int64_t n)
 {
-	return bind_shared(d->program, d->kernel, d->routine,
-			   (Buffer){.dtype = dtype, .elements = size_const(d->program->sizes, n)},
-			   name);
+	return bind_shared(d->program, d->kernel, d->routine, (Buffer){.dtype = dtype}, n, name);
 }
 
 static void declare(const Attend *d, Body *body, LocalId local, double value)

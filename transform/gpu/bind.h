@@ -55,10 +55,10 @@ const BufferUse *routine_use(const RoutineKernels *kernels, uint32_t i, BufferId
 /* tables.c: a new iterator or local of the kernel, its name made unique there. */
 IterVar bind_iter(Program *program, Kernel *kernel, const char *name);
 LocalId bind_local(Program *program, Kernel *kernel, KernelLocal local);
-/* A buffer of a block's threads, of the dtype and the elements that are given; called KERNEL_NAME. */
+/* A buffer of a block's threads, of the dtype that is given and so many elements; called KERNEL_NAME. */
 BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, Buffer shared,
-		     const char *name);
-/* ... of all blocks. */
+		     int64_t elements, const char *name);
+/* ... of all blocks, of the elements that are given. */
 BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buffer temp,
 		   const char *name);
 

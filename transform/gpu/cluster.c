@@ -77,9 +77,9 @@ void cluster_add(const Tiling *g, Body *all, IterVar block, int64_t blocks, Bloc
 Block cluster_elements(Tiling *g)
 {
 	Body all = {0};
-	Size elements = size_const(g->program->sizes, g->cluster * part_elements(g));
-	Buffer parts = {.dtype = DTYPE_F32, .elements = elements, .cluster = g->cluster};
-	Gather c = {g, bind_shared(g->program, g->kernel, g->routine, parts, "parts"),
+	Buffer parts = {.dtype = DTYPE_F32, .cluster = g->cluster};
+	int64_t elements = g->cluster * part_elements(g);
+	Gather c = {g, bind_shared(g->program, g->kernel, g->routine, parts, elements, "parts"),
 		    tiling_iter(g, "rank")};
 	ElementVisit visit = {keep, &c, true};
 	add(g, &g->body, tiling_each(g, &visit));

@@ -244,10 +244,9 @@ void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine)
 	REQUIRE(pays(&c));
 	Body body = {0};
 	IterVar columns = bind_iter(c.program, kernel, "columns");
-	Size elements = size_const(c.program->sizes, c.gpu->warp * c.gpu->column_threads);
-	BufferId parts = bind_shared(
-		c.program, kernel, routine,
-		(Buffer){.dtype = c.sum.set->value->dtype, .elements = elements}, "parts");
+	BufferId parts =
+		bind_shared(c.program, kernel, routine, (Buffer){.dtype = c.sum.set->value->dtype},
+			    c.gpu->warp * c.gpu->column_threads, "parts");
 	body_append(c.arena, &body, add_rows(&c, columns, parts));
 	PUSH(c.arena, body.stmts, stmt_barrier(c.arena, false));
 	body_append(c.arena, &body, add_parts(&c, columns, parts));

@@ -157,10 +157,8 @@ static Dtype shared_dtype(const Tiling *g)
 
 static BufferId new_shared(const Tiling *g, const char *name, int64_t n)
 {
-	return bind_shared(
-		g->program, g->kernel, g->routine,
-		(Buffer){.dtype = shared_dtype(g), .elements = size_const(g->program->sizes, n)},
-		name);
+	return bind_shared(g->program, g->kernel, g->routine, (Buffer){.dtype = shared_dtype(g)},
+			   n, name);
 }
 
 /* Four elements along what lies side by side, that begin at a multiple of four, of which all are read or none. */

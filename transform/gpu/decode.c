@@ -146,8 +146,7 @@ static const char *name_of(const Slices *p, const char *name)
 static BufferId shared(const Slices *p, const char *name, int64_t n)
 {
 	return bind_shared(p->g.program, p->g.kernel, p->g.routine,
-			   (Buffer){.dtype = DTYPE_F32, .elements = size_const(p->g.program->sizes, n)},
-			   name_of(p, name));
+			   (Buffer){.dtype = DTYPE_F32}, n, name_of(p, name));
 }
 
 /* Of all rows and slices, or blocks of the cluster, so many elements. */
@@ -157,10 +156,8 @@ static BufferId temporary(const Slices *p, const char *name, int64_t each)
 	int64_t blocks = p->cut.blocks;
 	if (blocks)
 		return bind_shared(p->g.program, p->g.kernel, p->g.routine,
-				   (Buffer){.dtype = DTYPE_F32,
-					    .elements = size_const(sizes, blocks * block_elements(p, each)),
-					    .cluster = blocks},
-				   name_of(p, name));
+				   (Buffer){.dtype = DTYPE_F32, .cluster = blocks},
+				   blocks * block_elements(p, each), name_of(p, name));
 	Size n = size_scale(sizes, size_ceil(sizes, p->s->keys, p->cut.keys), p->rows * each);
 	for (uint32_t i = 0; i < p->d->nbatch; i++)
 		n = size_mul(sizes, n, p->d->batch[i]->hi->size);

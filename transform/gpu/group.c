@@ -67,8 +67,7 @@ static Side side_of(Tiling *g, bool rows)
 
 static BufferId new_buffer(const Tiling *g, Buffer buffer, int64_t elements, const char *name)
 {
-	buffer.elements = size_const(g->program->sizes, elements);
-	return bind_shared(g->program, g->kernel, g->routine, buffer, name);
+	return bind_shared(g->program, g->kernel, g->routine, buffer, elements, name);
 }
 
 static int64_t warps_of(const Tiling *g) { return g->tile->rows / g->tile->thread_rows; }

@@ -48,8 +48,7 @@ void group_boxes(Tiling *g, bool has_lanes)
 	if (!g->has_boxes)
 		return;
 	Buffer buffer = {.dtype = g->program->buffers.at[t.buffer].dtype, .swizzled = true};
-	buffer.elements = size_const(g->program->sizes, elements_of(g));
-	g->boxes = bind_shared(g->program, g->kernel, g->routine, buffer, "boxes");
+	g->boxes = bind_shared(g->program, g->kernel, g->routine, buffer, elements_of(g), "boxes");
 }
 
 int64_t group_boxes_bytes(const Tiling *g)

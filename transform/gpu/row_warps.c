@@ -343,10 +343,9 @@ static void share_sums(const RowWarps *w, Body *body, BufferId sums)
 /* One thread for each row adds up those of its warps. */
 static void finish_in_block(const RowWarps *w, Body *body, uint32_t routine)
 {
-	Buffer shared = {.dtype = w->sum.set->value->dtype,
-			 .elements =
-				 size_const(w->program->sizes, w->rows * w->warps * w->vectors)};
-	BufferId sums = bind_shared(w->program, w->kernel, routine, shared, "sums");
+	BufferId sums = bind_shared(w->program, w->kernel, routine,
+				    (Buffer){.dtype = w->sum.set->value->dtype},
+				    w->rows * w->warps * w->vectors, "sums");
 	share_sums(w, body, sums);
 	IterVar row = new_iter(w, "row"), warp = new_iter(w, "warp");
 	const Ix *from = times_plus(w, times_plus(w, iter(w, row), w->warps, iter(w, warp)),

@@ -159,9 +159,7 @@ static LocalId new_local(const Rows *r, Dtype dtype)
 
 static BufferId new_shared(const Rows *r, const char *name, Dtype dtype, int64_t n)
 {
-	return bind_shared(r->program, r->kernel, r->routine,
-			   (Buffer){.dtype = dtype, .elements = size_const(r->program->sizes, n)},
-			   name);
+	return bind_shared(r->program, r->kernel, r->routine, (Buffer){.dtype = dtype}, n, name);
 }
 
 static const Ix *number(const Rows *r, int64_t n)

@@ -197,14 +197,12 @@ static Block if_of_range(const Made *m, const Step *step, Block body)
 	const Scatter *s = m->s;
 	const Ix *first = iter_times(s, m->range, m->rows),
 		 *end = ix_plus(s->program, first, m->rows);
-	Cond conds[] = {{COND_LT, step->at, ix_size(s->arena, s->n)},
-			{COND_LE, first, step->row},
-			{COND_LT, step->row, end}};
-	Cond *own = ARENA_ARRAY(s->arena, Cond, 2);
-	own[0] = conds[1];
-	own[1] = conds[2];
-	body = block_one(s->arena, stmt_if(s->arena, own, 2, body));
-	body = block_one(s->arena, stmt_if_one(s->arena, conds[0], body));
+	Cond is_step = {COND_LT, step->at, ix_size(s->arena, s->n)};
+	Cond *of_range = ARENA_ARRAY(s->arena, Cond, 2);
+	of_range[0] = (Cond){COND_LE, first, step->row};
+	of_range[1] = (Cond){COND_LT, step->row, end};
+	body = block_one(s->arena, stmt_if(s->arena, of_range, 2, body));
+	body = block_one(s->arena, stmt_if_one(s->arena, is_step, body));
 	return block_one(s->arena, stmt_loop(s->program, LOOP_SERIAL, step->step, m->each, body));
 }
 
@@ -384,10 +382,8 @@ void bind_scatter(const Transform *t, Kernel *kernel, uint32_t routine)
 	Made m = made_of(&s);
 	m.range = new_iter(&s, "range");
 	m.round = new_iter(&s, "round");
-	m.found = bind_shared(
-		s.program, kernel, routine,
-		(Buffer){.dtype = DTYPE_I32, .elements = size_const(s.program->sizes, m.slots)},
-		"found");
+	m.found = bind_shared(s.program, kernel, routine, (Buffer){.dtype = DTYPE_I32}, m.slots,
+			      "found");
 	Body body = {0};
 	body_append(s.arena, &body, count_steps(&m));
 	PUSH(s.arena, body.stmts, stmt_barrier(s.arena, false));

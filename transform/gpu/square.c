@@ -214,14 +214,12 @@ static Block in_grid(const Square *q, Block body)
 
 static void make(Square *q)
 {
-	Size elements = size_const(q->program->sizes, q->side * pitch(q));
 	Body body = {0};
-	for (uint32_t k = 0; k < q->nacross; k++)
-		q->across[k].square =
-			bind_shared(q->program, q->kernel, q->routine,
-				    (Buffer){.dtype = q->program->buffers.at[q->across[k].load->buffer].dtype,
-					     .elements = elements},
-				    "square");
+	for (uint32_t k = 0; k < q->nacross; k++) {
+		Buffer square = {.dtype = q->program->buffers.at[q->across[k].load->buffer].dtype};
+		q->across[k].square = bind_shared(q->program, q->kernel, q->routine, square,
+						  q->side * pitch(q), "square");
+	}
 	q->row_square = bind_iter(q->program, q->kernel, "square");
 	q->column_square = bind_iter(q->program, q->kernel, "square");
 	PUSH(q->arena, body.stmts, read_squares(q));

@@ -51,8 +51,9 @@ BufferId bind_temp(Program *program, const Kernel *kernel, uint32_t routine, Buf
 }
 
 BufferId bind_shared(Program *program, const Kernel *kernel, uint32_t routine, Buffer shared,
-		     const char *name)
+		     int64_t elements, const char *name)
 {
+	shared.elements = size_const(program->sizes, elements);
 	shared.scratch = shared.shared = true;
 	return bind_temp(program, kernel, routine, shared, name);
 }
