@@ -16,7 +16,8 @@
 #include "loops/walk.h"
 #include "transform/transform.h"
 
-enum { WAIT_MOST = 12 }; /* kernels that one of several which store the same waits for the others, at most */
+/* Kernels between two that store the same, at most, where the first one waits for the other. */
+enum { WAIT_MOST = 12 };
 
 /* Kernels go by `behind`, those of one number by their own. */
 typedef struct Placed {
@@ -29,20 +30,15 @@ typedef struct Order {
 	Program *program;
 	const KernelId *kernels; /* the routine's, as they were */
 	uint32_t n;
-	BufferUses *uses; /* by kernel */
-	bool *moves;	  /* likewise */
-	Placed *placed;	  /* likewise */
+	BufferUses *uses;     /* by kernel */
+	bool *checks, *moves; /* likewise: is there a check in it? */
+	Placed *placed;	      /* likewise */
 	int64_t *stored, *touched; /* by buffer: behind which kernel what is left of it is stored, touched */
 } Order;
 
 static const Kernel *kernel_at(const Order *o, int64_t k)
 {
 	return &o->program->kernels.at[o->kernels[k]];
-}
-
-static bool checks(const Order *o, uint32_t k)
-{
-	return block_find(kernel_at(o, k)->body, stmt_is_check, NULL) != NULL;
 }
 
 /* ---- which ---- */
@@ -57,7 +53,7 @@ static bool is_number(const Order *o, const Buffer *buffer)
 static bool may_move(const Order *o, uint32_t k, const bool *wanted)
 {
 	bool any = false;
-	if (kernel_at(o, k)->loop || checks(o, k))
+	if (kernel_at(o, k)->loop || o->checks[k])
 		return false;
 	for (size_t i = 0; i < o->uses[k].n; i++) {
 		BufferId id = o->uses[k].at[i].buffer;
@@ -125,7 +121,7 @@ static void find_places(Order *o)
 			if (use->stored)
 				behind(&o->stored[use->buffer], place);
 		}
-		if (checks(o, k))
+		if (o->checks[k])
 			checked = k;
 	}
 }
@@ -183,12 +179,15 @@ static bool order_routine(const Transform *t, ProgramRoutine *routine)
 	uint32_t n = routine->nkernels;
 	Order o = {.transform = t, .program = t->program, .kernels = routine->kernels, .n = n};
 	o.uses = ARENA_ARRAY(scratch, BufferUses, n + 1);
+	o.checks = ARENA_ARRAY(scratch, bool, n + 1);
 	o.moves = ARENA_ARRAY(scratch, bool, n + 1);
 	o.placed = ARENA_ARRAY(scratch, Placed, n + 1);
 	o.stored = ARENA_ARRAY(scratch, int64_t, t->program->buffers.n + 1);
 	o.touched = ARENA_ARRAY(scratch, int64_t, t->program->buffers.n + 1);
-	for (uint32_t k = 0; k < n; k++)
+	for (uint32_t k = 0; k < n; k++) {
 		o.uses[k] = kernel_buffers(scratch, kernel_at(&o, k));
+		o.checks[k] = block_find(kernel_at(&o, k)->body, stmt_is_check, NULL) != NULL;
+	}
 	find_moves(&o);
 	find_places(&o);
 	wait_for_readers(&o);
