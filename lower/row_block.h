@@ -23,10 +23,6 @@ void row_block_describe_transposed(const Lower *lower, const RowBlock *row_block
  * block, which add up in another order than those that read the parameter. */
 bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Seen *seen,
 			    const int *dims);
-/* Is the number of rows a constant small? */
-bool row_block_is_small(const Lower *lower, const RowBlock *row_block);
-/* Are the rows a batch axis of the first contraction's result? */
-bool row_block_is_batch(const Lower *lower, const RowBlock *row_block);
 /* row_block_plan.c: fills in its parts. Requires that row_block_find found it, and that what comes before it
  * is planned. */
 void row_block_plan(Lower *lower, RowBlock *row_block);

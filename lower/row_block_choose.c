@@ -15,14 +15,16 @@ enum { BLOCK_MOST = 4096 };
 /* Rows that are assumed; how often what is between is what each block reads again. */
 enum { ROWS_LIKELY = 2048, AGAIN_TIMES = 4 };
 
-bool row_block_is_small(const Lower *lower, const RowBlock *row_block)
+/* Is the number of rows known, and small? */
+static bool is_small(const Lower *lower, const RowBlock *row_block)
 {
 	int64_t rows;
 	return size_is_const(lower->sizes, row_block->dims[row_block->rows].extent, &rows) &&
 	       rows < lower->target->row_block_small;
 }
 
-bool row_block_is_batch(const Lower *lower, const RowBlock *row_block)
+/* Are the rows a batch axis of the first contraction's result? */
+static bool is_batch(const Lower *lower, const RowBlock *row_block)
 {
 	const RowBlockRoot *root = &row_block->roots[0];
 	uint32_t n = lower_shape(lower, root->root)->rows[ROW_BATCH].n;
@@ -274,7 +276,7 @@ static int64_t first_steps(const Chooser *c)
 static bool grows(const Chooser *c)
 {
 	int64_t steps = first_steps(c), row = bytes_row(c), rows;
-	bool known = !row_block_is_batch(c->lower, c->row_block) &&
+	bool known = !is_batch(c->lower, c->row_block) &&
 		     size_is_const(c->lower->sizes, c->row_block->dims[c->row_block->rows].extent,
 				   &rows);
 	if (row < 0)
@@ -297,7 +299,7 @@ static bool is_large(const Chooser *c)
  * then. */
 static bool has_rows(const Chooser *c)
 {
-	return c->row_block->nends == 2 || !row_block_is_small(c->lower, c->row_block);
+	return c->row_block->nends == 2 || !is_small(c->lower, c->row_block);
 }
 
 static bool hides_panels(const Chooser *c)
@@ -432,7 +434,7 @@ bool row_block_choose(Lower *lower, RowBlock *row_block, const ScheduleClause *a
 					    dims_of(&c, &row_block->ends[i], seen));
 	}
 	if (row_block->ntransposed == 0 && !asks_on(asked) &&
-	    row_block_is_small(lower, row_block)) {
+	    is_small(lower, row_block)) {
 		leave_alone(lower, row_block);
 		return pass(lower, row_block);
 	}

@@ -157,9 +157,9 @@ static SumOrder in_parts(const SumFacts *f)
 
 /* ---- in lanes, element by element ---- */
 
-/* Reads that the loop moves to the next element, to one further on, not at all, and otherwise. */
+/* Does the loop move a read to the next element, to one further on, or in no one step? */
 typedef struct Moves {
-	uint32_t next, far, fixed, other;
+	bool next, far, other;
 } Moves;
 
 static Moves moves_of(const SumFacts *f, uint32_t loop)
@@ -167,10 +167,10 @@ static Moves moves_of(const SumFacts *f, uint32_t loop)
 	Moves m = {0};
 	for (uint32_t i = 0; i < f->nreads; i++) {
 		Size by = f->reads[i].by[loop];
-		++*(size_is_bad(by)	 ? &m.other
-		    : moves_by(f, by, 0) ? &m.fixed
-		    : moves_by(f, by, 1) ? &m.next
-					 : &m.far);
+		bool next = moves_by(f, by, 1), other = size_is_bad(by);
+		m.next |= next;
+		m.other |= other;
+		m.far |= !next && !other && !moves_by(f, by, 0);
 	}
 	return m;
 }
@@ -186,12 +186,12 @@ static SumOrder in_lanes(const SumFacts *f)
 		total = size_mul(f->sizes, total, f->loops[i].extent);
 	Moves moves = moves_of(f, last);
 	if (!at_least(f, extent, LANES) || !at_least(f, total, LEAST_SUM) || !f->guards_stay ||
-	    f->loops[last].bounded || moves.next + moves.far == 0 || moves.other > 0 ||
-	    (moves.far > 0 && (f->shares || !f->in_vectors)))
+	    f->loops[last].bounded || !(moves.next || moves.far) || moves.other ||
+	    (moves.far && (f->shares || !f->in_vectors)))
 		return none;
 	SumOrder o = {.form = SUM_IN_LANES, .group = 1, .lanes = LANES, .nparts = SIZE_BAD};
 	o.least = LEAST_BYTES / dtype_bytes(f->dtype);
-	o.far = moves.far > 0;
+	o.far = moves.far;
 	o.wide = !o.far && f->in_vectors && f->has_lanes ? WIDE : 0;
 	o.whole = sums_whole(f->sizes, extent, LANES);
 	return o;

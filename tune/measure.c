@@ -17,13 +17,7 @@
 #include "runtime/tsr.h"
 #include "tune/trial.h"
 
-enum {
-	PAIRS = MEASURE_PAIRS,
-	PAIRS_FIRST = 5,
-	INTEGERS = 4,
-	CALLS_MOST = 1 << 20,
-	CLOCK_SAMPLES = 3
-};
+enum { PAIRS_FIRST = 5, INTEGERS = 4, CALLS_MOST = 1 << 20, CLOCK_SAMPLES = 3 };
 #define SAMPLE_SECONDS 1e-3
 #define SLOWER_FAR 3.0
 #define GAIN_LEAST 1.02
@@ -271,7 +265,7 @@ static int by_value(const void *a, const void *b)
 
 static Measured summary(const double *ratios, int n)
 {
-	double sorted[PAIRS];
+	double sorted[MEASURE_PAIRS];
 	Measured m = {.pairs = n};
 	memcpy(sorted, ratios, (size_t)n * sizeof *ratios);
 	qsort(sorted, (size_t)n, sizeof *sorted, by_value);
@@ -291,13 +285,13 @@ static bool is_far_slower(const Bench *b)
 
 static Measured measure_pairs(Bench *b)
 {
-	double ratios[PAIRS];
+	double ratios[MEASURE_PAIRS];
 	Measured m = {0};
 	bool whole = b->measure->whole;
 	double end = b->measure->seconds > 0 ? b->start + b->measure->seconds : INFINITY;
 	for (size_t i = 0; i < b->cases.n; i++)
 		warm_up(b, &b->cases.at[i]);
-	int most = is_far_slower(b) && !whole ? 1 : PAIRS;
+	int most = is_far_slower(b) && !whole ? 1 : MEASURE_PAIRS;
 	for (int i = 0; i < most; i++) {
 		ratios[i] = pair(b, i);
 		m = summary(ratios, i + 1);
@@ -365,5 +359,5 @@ bool measure_read(const char *text, Measured *m)
 
 bool measure_is_faster(const Measured *m)
 {
-	return m->pairs == PAIRS && m->times >= GAIN_LEAST && m->won >= WON_LEAST;
+	return m->pairs == MEASURE_PAIRS && m->times >= GAIN_LEAST && m->won >= WON_LEAST;
 }
