@@ -43,7 +43,8 @@ static void print_member(FILE *out, const NamedArray *named, uint64_t begin)
 	fprintf(out, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[", named->name, type_of(array->dtype));
 	for (int i = 0; i < array->rank; i++)
 		fprintf(out, "%s%" PRId64, i ? "," : "", array->extents[i]);
-	fprintf(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, begin + bytes_of(array));
+	fprintf(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin,
+		begin + bytes_of(array));
 }
 
 static bool print_header(FILE *out, const NamedArray *arrays, size_t n, const char *module)
@@ -65,7 +66,8 @@ static bool print_header(FILE *out, const NamedArray *arrays, size_t n, const ch
 	unsigned char length[8];
 	for (int i = 0; i < 8; i++)
 		length[i] = (unsigned char)(padded >> 8 * i);
-	good = good && fwrite(length, sizeof length, 1, out) == 1 && fwrite(text, 1, len, out) == len &&
+	good = good && fwrite(length, sizeof length, 1, out) == 1 &&
+	       fwrite(text, 1, len, out) == len &&
 	       fprintf(out, "%*s", (int)(padded - len), "") >= 0;
 	free(text);
 	return good;

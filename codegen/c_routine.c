@@ -352,8 +352,7 @@ static void put_loop(FILE *out, const Module *m, uint32_t index, uint32_t from, 
 	if (loop->down)
 		fprintf(out, "\tfor (int64_t %s = %s; %s-- > 0;) {\n", step, count, step);
 	else
-		fprintf(out, "\tfor (int64_t %s = 0; %s < %s; %s++) {\n", step, step, count,
-			step);
+		fprintf(out, "\tfor (int64_t %s = 0; %s < %s; %s++) {\n", step, step, count, step);
 	put_calls(out, m, index, from, to, number);
 	for (uint32_t i = 0; i < loop->nexchanges; i++) {
 		BufferId a = loop->exchanges[i].a, b = loop->exchanges[i].b;

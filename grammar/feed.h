@@ -20,7 +20,7 @@ typedef struct Feed {
 	VEC(Bracket) open;   /* innermost last */
 	bool closed_steps;   /* the current token is the brace that ends steps */
 	bool body_next;      /* the next brace at this level is a body of steps */
-	bool updates;        /* a brace that is the next token is one around steps: `with update {` */
+	bool updates; /* a brace that is the next token is one around steps: `with update {` */
 	uint32_t left;       /* bytes from the start of its line to the statement's keyword */
 } Feed;
 

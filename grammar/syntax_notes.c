@@ -6,10 +6,7 @@
 #include "grammar/parsers.h"
 #include "grammar/syntax_fault.h"
 
-char fault_class(int kind)
-{
-	return token_info(kind)->class[0];
-}
+char fault_class(int kind) { return token_info(kind)->class[0]; }
 
 const char *fault_found(const Fault *f)
 {
@@ -23,10 +20,7 @@ bool fault_is(const Fault *f, Span span, const char *word)
 	return strlen(word) == n && memcmp(f->feed->lexer.source->text + span.start, word, n) == 0;
 }
 
-static Span after(Span span)
-{
-	return (Span){span.file, span.end, span.end};
-}
+static Span after(Span span) { return (Span){span.file, span.end, span.end}; }
 
 static void note_string(const Fault *f)
 {
@@ -49,13 +43,13 @@ static void note_bracket(const Fault *f)
 	if (!file_parse_opener(f->parser, &open))
 		return;
 	bool stray = token_closes(f->token.kind) || fault_class(f->token.kind) == 'S' ||
-	             f->token.kind == TOKEN_END;
+		     f->token.kind == TOKEN_END;
 	bool closable = f->expected[TOKEN_RPAREN] || f->expected[TOKEN_RBRACE] ||
-	                f->expected[TOKEN_RBRACKET] || f->expected[TOKEN_BARRBRACK];
+			f->expected[TOKEN_RBRACKET] || f->expected[TOKEN_BARRBRACK];
 	if (stray || closable)
 		diag_note(f->parse->diags, open.span, "to match this '%.*s'",
-		          (int)(open.span.end - open.span.start),
-		          f->feed->lexer.source->text + open.span.start);
+			  (int)(open.span.end - open.span.start),
+			  f->feed->lexer.source->text + open.span.start);
 	if (open.kind == TOKEN_LPAREN && stray && f->expected[TOKEN_RPAREN] &&
 	    !f->expected[TOKEN_NUMBER] && !token_closes(f->token.kind))
 		diag_fix(f->parse->diags, after(f->feed->before.span), ")", "close it with ')'");
@@ -120,8 +114,9 @@ static bool note_iterate(const Fault *f)
 static void note_until(const Fault *f)
 {
 	if (f->token.kind == TOKEN_UNTIL && f->feed->before.kind == TOKEN_RBRACE)
-		diag_note(f->parse->diags, f->token.span,
-			  "the condition stands in front of the body: scan(n, h = x) until (c) { E }");
+		diag_note(
+			f->parse->diags, f->token.span,
+			"the condition stands in front of the body: scan(n, h = x) until (c) { E }");
 }
 
 /* `let a, b = ...` and `let (a, b) : [3] = ...` */
@@ -236,7 +231,8 @@ static void note_number_word(const Fault *f)
 /* `E with (n) / 2` */
 static void note_with(const Fault *f)
 {
-	if (f->expected[TOKEN_WITH] && !f->expected[TOKEN_PLUS] && fault_class(f->token.kind) == 'O')
+	if (f->expected[TOKEN_WITH] && !f->expected[TOKEN_PLUS] &&
+	    fault_class(f->token.kind) == 'O')
 		diag_note(
 			f->parse->diags, f->token.span,
 			"'with' ends an expression; what goes on is written (... with (...)) %.*s ...",

@@ -139,5 +139,6 @@ void print_not_finite(const tsr_session *s, int32_t param, int64_t element)
 	Seen seen = {.kind = "parameter", .tensor = &s->module->params[param]};
 	if (tsr_param(s, seen.tensor->name, &seen.array, NULL) == TSR_OK)
 		print_element(&seen, element,
-			      find_fault(&seen.array, FAULT_NAN) == element ? FAULT_NAN : FAULT_INFINITE);
+			      find_fault(&seen.array, FAULT_NAN) == element ? FAULT_NAN
+									    : FAULT_INFINITE);
 }

@@ -119,7 +119,8 @@ char *list_as_npy(const char *text, Dtype dtype, size_t *len, ArrayError *why)
 	memset(l.extents, -1, sizeof l.extents);
 	bool good = list(&l, 0);
 	if (good && next(&l))
-		good = array_fail(why, "nothing is expected behind the list, and there is '%.8s'", l.at);
+		good = array_fail(why, "nothing is expected behind the list, and there is '%.8s'",
+				  l.at);
 	if (good && !is_whole(&l))
 		good = array_fail(why, "its lists are not all as deep");
 	if (good)

@@ -53,7 +53,7 @@ int feed_run(Feed *feed, const int64_t *order);
 /* Results that are one number. */
 typedef struct Metrics {
 	const tsr_routine *routine;
-	int32_t *outputs; /* owned: their places; the loss is the first of floats, which stands first */
+	int32_t *outputs; /* owned: their places, of floats first: of these the first is the loss */
 	double *sums;	  /* owned */
 	int32_t n;
 	double weight;
@@ -72,7 +72,7 @@ void metrics_print(FILE *out, const Metrics *metrics);
 
 /* The state before some steps, and which rows they took. */
 typedef struct Replay {
-	void *state; /* owned; NULL: none is kept */
+	void *state;   /* owned; NULL: none is kept */
 	int64_t first; /* the number of the step that follows */
 } Replay;
 

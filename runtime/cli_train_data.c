@@ -28,8 +28,9 @@ static bool same_size(const tsr_size *a, const tsr_size *b)
 /* Rows of a packed type begin with a byte. */
 static int check_rows(const Column *column)
 {
-	size_t per_row = column->whole.extents[0] ? column->whole.nelements / (size_t)column->whole.extents[0]
-						  : 0;
+	size_t per_row = column->whole.extents[0]
+				 ? column->whole.nelements / (size_t)column->whole.extents[0]
+				 : 0;
 	return !dtype_is_packed(column->whole.dtype) || per_row % 2 == 0
 		       ? STATUS_OK
 		       : report("%s=%s: an example has %zu elements of %s, and half a byte cannot be taken",
@@ -52,7 +53,8 @@ static int count_rows(Table *table)
 			table->fixed = size->code[0] == TSR_SIZE_CONST ? size->code[1] : 0;
 		}
 		bool same = same_size(size, leftmost(first->of->tensor));
-		column->has_rows = same && (!table->fixed || column->whole.extents[0] == table->rows);
+		column->has_rows =
+			same && (!table->fixed || column->whole.extents[0] == table->rows);
 		if (same && !table->fixed && column->whole.extents[0] != table->rows)
 			return report("%s=%s has %lld examples, and %s=%s %lld: axis %s of both",
 				      first->of->name, first->of->text, (long long)table->rows,
@@ -97,7 +99,8 @@ int table_read(Table *table, const tsr_routine *routine, Assignment *values, siz
 		for (size_t i = 0; i < nvalues && status == STATUS_OK; i++)
 			if (values[i].tensor == &routine->inputs[r] &&
 			    (values[i].kind == VALUE_FILE || values[i].kind == VALUE_LIST))
-				status = read_column(&table->columns[table->ncolumns++], &values[i]);
+				status =
+					read_column(&table->columns[table->ncolumns++], &values[i]);
 	return status == STATUS_OK ? count_rows(table) : status;
 }
 
@@ -129,8 +132,8 @@ void table_gather(const Column *column, const int64_t *order, int64_t n, void *t
 	const Array *whole = &column->whole;
 	size_t row = whole->extents[0] ? whole->bytes / (size_t)whole->extents[0] : 0;
 	for (int64_t i = 0; i < n; i++)
-		memcpy((char *)to + (size_t)i * row, (const char *)whole->data + (size_t)order[i] * row,
-		       row);
+		memcpy((char *)to + (size_t)i * row,
+		       (const char *)whole->data + (size_t)order[i] * row, row);
 }
 
 /* A number below n: the upper half of the product with 64 random bits. */

@@ -91,7 +91,8 @@ int feed_run(Feed *feed, const int64_t *order)
 	for (size_t i = 0; i < feed->table->ncolumns; i++)
 		if (feed->table->columns[i].has_rows)
 			table_gather(&feed->table->columns[i], order, feed->rows, feed->batches[i]);
-	return tsr_execute(feed->session, &error) == TSR_OK ? STATUS_OK : report_error(NULL, &error);
+	return tsr_execute(feed->session, &error) == TSR_OK ? STATUS_OK
+							    : report_error(NULL, &error);
 }
 
 /* ---- metrics ---- */
@@ -115,9 +116,10 @@ int metrics_open(Metrics *metrics, const tsr_routine *routine)
 			if (tensor_rank(t) == 0 && dtype_is_float(dtype_of(t)) == (pass == 0))
 				metrics->outputs[metrics->n++] = i;
 		}
-	return metrics->n > 0 ? STATUS_OK
-			      : report("routine %s has no result that is one number, such as a loss",
-				       routine->name);
+	return metrics->n > 0
+		       ? STATUS_OK
+		       : report("routine %s has no result that is one number, such as a loss",
+				routine->name);
 }
 
 void metrics_close(Metrics *metrics)
@@ -131,8 +133,8 @@ double metrics_add(Metrics *metrics, const tsr_session *session, double weight)
 	double loss = 0;
 	for (int32_t i = 0; i < metrics->n; i++) {
 		const tsr_tensor *t = &metrics->routine->outputs[metrics->outputs[i]];
-		Scalar value =
-			scalar_read(dtype_of(t), tsr_output_at(session, metrics->outputs[i])->data, 0);
+		Scalar value = scalar_read(dtype_of(t),
+					   tsr_output_at(session, metrics->outputs[i])->data, 0);
 		double x = dtype_is_float(dtype_of(t)) ? value.f : (double)value.i;
 		metrics->sums[i] += weight * x;
 		loss = i == 0 ? x : loss;

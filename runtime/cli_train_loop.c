@@ -20,7 +20,15 @@
 
 static const char position_name[] = "train:position";
 /* What the array of that name holds. */
-typedef enum Part { PART_STEPS, PART_BATCH, PART_ROWS, PART_SHUFFLES, PART_SEED, PART_KEEPS, PARTS } Part;
+typedef enum Part {
+	PART_STEPS,
+	PART_BATCH,
+	PART_ROWS,
+	PART_SHUFFLES,
+	PART_SEED,
+	PART_KEEPS,
+	PARTS
+} Part;
 
 typedef struct Loop {
 	Train *t;
@@ -59,18 +67,18 @@ static int differs(const char *path, const char *what, int64_t was, int64_t is)
 
 static int check_position(Loop *l, const int64_t *was)
 {
-	static const char *const what[PARTS] = {"steps", "--batch",	    "examples",
-						 "--shuffle", "--shuffle=SEED", "--keep-last"};
+	static const char *const what[PARTS] = {"steps",     "--batch",	       "examples",
+						"--shuffle", "--shuffle=SEED", "--keep-last"};
 	int64_t is[PARTS];
 	fill_position(l, is);
 	for (int i = PART_BATCH; i < PARTS; i++)
 		if (was[i] != is[i])
 			return differs(l->t->resume, what[i], was[i], is[i]);
 	l->first = l->step = was[PART_STEPS];
-	return l->step < l->steps
-		       ? STATUS_OK
-		       : report("--resume=%s: all %" PRId64 " steps of --epochs=%" PRId64 " are done",
-				l->t->resume, l->step, l->t->epochs);
+	return l->step < l->steps ? STATUS_OK
+				  : report("--resume=%s: all %" PRId64 " steps of --epochs=%" PRId64
+					   " are done",
+					   l->t->resume, l->step, l->t->epochs);
 }
 
 static int resume(Loop *l)
@@ -79,8 +87,9 @@ static int resume(Loop *l)
 	Array array;
 	const char *path = l->t->resume;
 	if (!array_read(path, position_name, DTYPE_I64, &array, &why))
-		return report("--resume=%s: no run of tsr train saved it: --state=%s takes its parameters",
-			      path, path);
+		return report(
+			"--resume=%s: no run of tsr train saved it: --state=%s takes its parameters",
+			path, path);
 	const int64_t *was = array.data;
 	int status = array.nelements == PARTS && was[PART_STEPS] >= 0
 			     ? check_position(l, was)
@@ -106,8 +115,12 @@ static int save(const Loop *l)
 {
 	int64_t position[PARTS];
 	NamedArray more = {position_name,
-			   {.dtype = DTYPE_I64, .rank = 1, .extents = {PARTS}, .nelements = PARTS,
-			    .bytes = sizeof position, .data = position}};
+			   {.dtype = DTYPE_I64,
+			    .rank = 1,
+			    .extents = {PARTS},
+			    .nelements = PARTS,
+			    .bytes = sizeof position,
+			    .data = position}};
 	tsr_error error;
 	int fd;
 	const char *path = l->t->save;
@@ -120,7 +133,8 @@ static int save(const Loop *l)
 	FILE *out = name ? fdopen(fd, "wb") : NULL;
 	if (name && !out)
 		close(fd);
-	if (out && state_write_named(l->t->feed.session, &more, out) && temporary_rename(name, path))
+	if (out && state_write_named(l->t->feed.session, &more, out) &&
+	    temporary_rename(name, path))
 		return STATUS_OK;
 	int status = report("%s: %s", path, strerror(errno));
 	if (name)
@@ -201,8 +215,9 @@ static void show_progress(Loop *l, double loss)
 		return;
 	double rate = (double)(l->step - l->first) / (at - l->began);
 	l->shown = at;
-	printf("\r\033[Kstep %" PRId64 " of %" PRId64 ": loss %.4g, %.3g steps a second, %.0f s left", l->step,
-	       l->steps, loss, rate, (double)(l->steps - l->step) / rate);
+	printf("\r\033[Kstep %" PRId64 " of %" PRId64
+	       ": loss %.4g, %.3g steps a second, %.0f s left",
+	       l->step, l->steps, loss, rate, (double)(l->steps - l->step) / rate);
 	fflush(stdout);
 }
 
@@ -212,7 +227,8 @@ static int carry_out(Train *t, int64_t step, int64_t per_epoch, const Feed **ran
 {
 	int64_t epoch = step / per_epoch, at = step % per_epoch;
 	if (t->ordered != epoch)
-		table_order(t->order, t->table.rows, t->shuffles ? &t->seed : NULL, (uint64_t)epoch);
+		table_order(t->order, t->table.rows, t->shuffles ? &t->seed : NULL,
+			    (uint64_t)epoch);
 	t->ordered = epoch;
 	Feed *feed = at < t->table.rows / t->batch ? &t->feed : &t->rest;
 	*ran = feed;
@@ -229,7 +245,8 @@ static bool again(void *of, int64_t step)
 static int validate(Train *t)
 {
 	int status = STATUS_OK;
-	int64_t rows = t->valid_table.rows, at = 0, *order = calloc((size_t)rows + 1, sizeof *order);
+	int64_t rows = t->valid_table.rows, at = 0,
+		*order = calloc((size_t)rows + 1, sizeof *order);
 	if (!order)
 		return report("out of memory");
 	table_order(order, rows, NULL, 0);
@@ -285,7 +302,8 @@ static int do_step(Loop *l)
 	if (!isfinite(loss)) {
 		clear_progress(l);
 		return replay_tell(&t->replay, t->feed.session, l->step,
-				   t->metrics.routine->outputs[t->metrics.outputs[0]].name, again, l);
+				   t->metrics.routine->outputs[t->metrics.outputs[0]].name, again,
+				   l);
 	}
 	show_progress(l, loss);
 	if (l->step % l->per_epoch == 0)
@@ -307,7 +325,9 @@ static int all_steps(Loop *l)
 	clear_progress(l);
 	status = save(l);
 	if (status == STATUS_OK)
-		fprintf(stderr, "tsr: stopped behind step %" PRId64 " of %" PRId64 ": --resume=%s goes on\n",
+		fprintf(stderr,
+			"tsr: stopped behind step %" PRId64 " of %" PRId64
+			": --resume=%s goes on\n",
 			l->step, l->steps, l->t->save);
 	return status;
 }
@@ -316,7 +336,9 @@ int train_loop(Train *t)
 {
 	sigset_t held, before;
 	int64_t rest = t->keep_last && t->table.rows % t->batch ? 1 : 0;
-	Loop l = {.t = t, .per_epoch = t->table.rows / t->batch + rest, .terminal = isatty(STDOUT_FILENO)};
+	Loop l = {.t = t,
+		  .per_epoch = t->table.rows / t->batch + rest,
+		  .terminal = isatty(STDOUT_FILENO)};
 	l.steps = l.per_epoch * t->epochs;
 	int status = t->resume ? resume(&l) : STATUS_OK;
 	if (status == STATUS_OK)

@@ -72,7 +72,8 @@ bool assignment_value(Assignment *out)
 			return true;
 		}
 	bool random = strcmp(out->text, "random") == 0; /* of the seed 0 */
-	if (random || (strncmp(out->text, "random:", 7) == 0 && is_seed(out->text + 7, &out->seed))) {
+	if (random ||
+	    (strncmp(out->text, "random:", 7) == 0 && is_seed(out->text + 7, &out->seed))) {
 		out->kind = VALUE_RANDOM;
 		return true;
 	}

@@ -21,7 +21,8 @@ static const struct argp_option options[] = {
 	 "print these results alone; --keep of tsrc makes more", 0},
 	{"check-finite", KEY_FINITE, NULL, 0,
 	 "fail where an element is no finite number, and tell the first", 0},
-	{"save-state", KEY_SAVE, "FILE", 0, "write the parameters as they are after the run; a .safetensors has them by name", 0},
+	{"save-state", KEY_SAVE, "FILE", 0,
+	 "write the parameters as they are after the run; a .safetensors has them by name", 0},
 	{0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)

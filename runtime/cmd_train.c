@@ -4,7 +4,17 @@
 #include "runtime/session.h"
 #include "runtime/cli_train_loop.h"
 
-enum { KEY_BATCH = 1024, KEY_EPOCHS, KEY_SHUFFLE, KEY_VALID, KEY_EVERY, KEY_SAVE, KEY_RESUME, KEY_LOG, KEY_KEEP };
+enum {
+	KEY_BATCH = 1024,
+	KEY_EPOCHS,
+	KEY_SHUFFLE,
+	KEY_VALID,
+	KEY_EVERY,
+	KEY_SAVE,
+	KEY_RESUME,
+	KEY_LOG,
+	KEY_KEEP
+};
 enum { BATCH_DEFAULT = 32 };
 
 static const struct argp_option options[] = {
@@ -105,7 +115,7 @@ static int choose_batch(Train *t)
 		return report("--batch=%lld: the program says %lld", (long long)t->batch,
 			      (long long)table->fixed);
 	if (!t->batch)
-		t->batch = table->fixed			? table->fixed
+		t->batch = table->fixed			 ? table->fixed
 			   : table->rows < BATCH_DEFAULT ? table->rows
 							 : BATCH_DEFAULT;
 	if (table->rows == 0)
@@ -124,8 +134,9 @@ static int open_rest(const Train *t, Feed *feed, const Table *table, const char 
 	if (rest == 0)
 		return STATUS_OK;
 	if (table->fixed)
-		return report("%lld examples are left over of batches of %lld, which the program says",
-			      (long long)rest, (long long)table->fixed);
+		return report(
+			"%lld examples are left over of batches of %lld, which the program says",
+			(long long)rest, (long long)table->fixed);
 	*feed = (Feed){.table = table, .rows = rest};
 	return feed_share(feed, &t->feed, routine, values);
 }
@@ -147,7 +158,8 @@ static int open_valid(Train *t)
 	Request values = valid_request(t);
 	const tsr_routine *routine = tsr_find_routine(tsr_table(t->model), t->valid_routine);
 	if (!routine)
-		return report("--valid=%s: the module has no routine of that name", t->valid_routine);
+		return report("--valid=%s: the module has no routine of that name",
+			      t->valid_routine);
 	int status = request_look(&values, tsr_table(t->model), routine);
 	if (status == STATUS_OK)
 		status = table_read(&t->valid_table, routine, values.values, values.nvalues);
@@ -158,8 +170,9 @@ static int open_valid(Train *t)
 	t->valid = (Feed){.table = &t->valid_table, .rows = t->batch};
 	if (status == STATUS_OK && t->valid_table.rows >= t->batch)
 		status = feed_share(&t->valid, &t->feed, t->valid_routine, &values);
-	return status == STATUS_OK ? open_rest(t, &t->valid_rest, &t->valid_table, t->valid_routine, &values)
-				   : status;
+	return status == STATUS_OK
+		       ? open_rest(t, &t->valid_rest, &t->valid_table, t->valid_routine, &values)
+		       : status;
 }
 
 static int set_up(Train *t)

@@ -397,7 +397,8 @@ static int check_taken(const tsr_session *s, const ArrayFile *file, tsr_error *e
 		s->params[0].tensor->name);
 }
 
-int params_load(tsr_session *s, ArrayFile *file, const char *path, const char *map, tsr_error *error)
+int params_load(tsr_session *s, ArrayFile *file, const char *path, const char *map,
+		tsr_error *error)
 {
 	tsr_error inner;
 	s->nloads++;

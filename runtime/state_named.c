@@ -95,10 +95,11 @@ static int check_whole(const tsr_session *s, const ArrayFile *file, const char *
 	}
 	add_names(others, sizeof others, names, nothers);
 	free(names);
-	return nlacking == 0 ? TSR_OK
-			     : session_fail(error, TSR_FAIL_NAME,
-					    "%s: it is no state of module '%.80s': it lacks%s%s%s", path,
-					    s->module->name, lacking, nothers ? ", and has" : "", others);
+	return nlacking == 0
+		       ? TSR_OK
+		       : session_fail(error, TSR_FAIL_NAME,
+				      "%s: it is no state of module '%.80s': it lacks%s%s%s", path,
+				      s->module->name, lacking, nothers ? ", and has" : "", others);
 }
 
 int state_load_named(tsr_session *s, const char *path, tsr_error *error)

@@ -18,7 +18,8 @@ typedef struct Command {
 
 static const Command commands[] = {
 	{"run", "run a routine on arrays and print or write its results", cmd_run, &cmd_run_argp},
-	{"train", "carry out a routine on batches of examples, step by step", cmd_train, &cmd_train_argp},
+	{"train", "carry out a routine on batches of examples, step by step", cmd_train,
+	 &cmd_train_argp},
 	{"info", "routines, tensors, parameters, sizes, target", cmd_info, &cmd_info_argp},
 	{"bench", "measure a routine", cmd_bench, &cmd_bench_argp},
 	{"map", "guess which array of a file is which parameter", cmd_map, &cmd_map_argp},
