@@ -14,12 +14,9 @@
  */
 #include "lower/along/cumulate.h"
 
-enum { AHEAD = 4 }; /* blocks of SIDE runs */
-
 /* ---- elements ---- */
 
-/* The place that is the i-th to be added. */
-static const Ix *place(const Lines *l, const Ix *i)
+const Ix *cumulate_place(const Lines *l, const Ix *i)
 {
 	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
 	return l->reverse ? lines_sub(l, last, i) : i;
@@ -27,17 +24,17 @@ static const Ix *place(const Lines *l, const Ix *i)
 
 const Value *cumulate_element(const Lines *l, const Ix *i, Body *body)
 {
-	return value_cast(l->arena, l->dtype, l->element(l, place(l, i), body));
+	return value_cast(l->arena, l->dtype, l->element(l, cumulate_place(l, i), body));
 }
 
 const Stmt *cumulate_store(const Lines *l, const Ix *i, const Value *value)
 {
-	return lines_store(l, place(l, i), value);
+	return lines_store(l, cumulate_place(l, i), value);
 }
 
 const Value *cumulate_stored(const Lines *l, const Ix *i)
 {
-	return value_load(l->program, l->to, l->result_index(l, place(l, i)));
+	return value_load(l->program, l->to, l->result_index(l, cumulate_place(l, i)));
 }
 
 const Value *cumulate_neutral(const Lines *l)
@@ -47,10 +44,11 @@ const Value *cumulate_neutral(const Lines *l)
 
 /* ---- in turn ---- */
 
-LocalId cumulate_sums(const Lines *l, Body *body, const char *name, uint32_t n)
+/* A local of so many elements, each neutral; 0: a single one. */
+static LocalId new_sums(const Lines *l, Body *body, uint32_t n)
 {
 	int64_t extent = n;
-	LocalId id = frame_local(l->frame, name, l->dtype, &extent, n > 0);
+	LocalId id = frame_local(l->frame, "acc", l->dtype, &extent, n > 0);
 	lines_push(l, body, stmt_local(l->arena, id, cumulate_neutral(l)));
 	return id;
 }
@@ -68,7 +66,7 @@ const Value *cumulate_range(const Lines *l, const Ix *lo, const Ix *n, Body *bod
 {
 	Body step = {0};
 	IterVar t = lines_iter(l, "t");
-	const Value *acc = lines_read(l, cumulate_sums(l, body, "acc", 0));
+	const Value *acc = lines_read(l, new_sums(l, body, 0));
 	take(l, &step, acc, lines_add(l, lo, lines_at(l, t)));
 	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), n, 1, &step));
 	return acc;
@@ -86,7 +84,7 @@ static void side_by_side(const Lines *l, Body *body)
 	Body step = {0}, lanes = {0};
 	IterVar t = lines_iter(l, "t"), lane = lines_iter(l, "lane");
 	const Ix **last = &l->outer[l->nouter - 1], *first = *last;
-	LocalId acc = cumulate_sums(l, body, "acc", SIDE);
+	LocalId acc = new_sums(l, body, SIDE);
 	*last = lines_add(l, first, lines_at(l, lane));
 	take(l, &lanes, frame_element(l->frame, acc, lines_at(l, lane)), lines_at(l, t));
 	*last = first;
@@ -98,7 +96,7 @@ LocalId cumulate_side(const Lines *l, const Ix *lo, Body *body)
 {
 	Body step = {0}, lanes = {0};
 	IterVar t = lines_iter(l, "t"), lane = lines_iter(l, "lane");
-	LocalId acc = cumulate_sums(l, body, "acc", SIDE);
+	LocalId acc = new_sums(l, body, SIDE);
 	const Ix *first = lines_add(l, lo, lines_scale(l, lines_at(l, lane), l->order.run));
 	take(l, &lanes, frame_element(l->frame, acc, lines_at(l, lane)),
 	     lines_add(l, first, lines_at(l, t)));
@@ -145,34 +143,6 @@ static void columns(const Lines *l, Body *body)
 	lines_push(l, body, lines_blocks(l, COLUMNS, &block));
 }
 
-/* ---- parts of long lines ---- */
-
-void cumulate_raise(const Lines *l, const Value *before, const Ix *lo, const Ix *n, Body *body)
-{
-	Body step = {0};
-	IterVar t = lines_iter(l, "t");
-	const Ix *i = lines_add(l, lo, lines_at(l, t));
-	const Value *sum = value_binary(l->arena, l->reduce, before, cumulate_stored(l, i));
-	lines_push(l, &step, cumulate_store(l, i, sum));
-	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), n, 1, &step));
-}
-
-void cumulate_prefetch(const Lines *l, const Ix *lo, Body *body)
-{
-	Body line = {0}, unused = {0};
-	if (!l->cumulate.prefetches)
-		return;
-	IterVar t = lines_iter(l, "t");
-	const Ix *i = lines_add(l, lines_add(l, lo, lines_const(l, AHEAD * SIDE * l->order.run)),
-				lines_at(l, t));
-	const Value *value = l->element(l, place(l, i), &unused);
-	lines_push(l, &line, stmt_prefetch(l->arena, value->buffer, value->ix, true));
-	lines_push(l, &line, stmt_prefetch(l->arena, l->to, l->result_index(l, place(l, i)), true));
-	int64_t step = l->program->options.target->line_bytes / (int64_t)dtype_bytes(l->dtype);
-	lines_push(l, body,
-		   lines_loop(l, t, lines_const(l, 0), lines_const(l, l->order.run), step, &line));
-}
-
 /* ---- as it is planned ---- */
 
 /* Lines in turn, in the loop of the last outer axis. */
@@ -203,26 +173,18 @@ static void in_turn(const Lines *l, Body *body)
 	lines_wrap(l, l->nouter ? l->nouter - 1 : 0, body);
 }
 
-static void in_runs(const Lines *l, Body *body)
-{
-	if (l->cumulate.whole)
-		cumulate_runs(l, body);
-	else
-		cumulate_phases(l, body);
-}
-
 void cumulate_lines(const Lines *l)
 {
 	Body some = {0}, all = {0};
 	const Ix *places = lines_size(l, l->extent), *most = lines_const(l, l->order.turn_most);
 	switch (l->cumulate.form) {
 	case CUMULATE_IN_TURN: in_turn(l, &all); break;
-	case CUMULATE_IN_RUNS: in_runs(l, &all); break;
+	case CUMULATE_IN_RUNS: cumulate_runs(l, &all); break;
 	case CUMULATE_BY_LENGTH:
 		in_turn(l, &some);
 		lines_push(l, &all, lines_if(l, COND_LE, places, most, &some));
 		some = (Body){0};
-		in_runs(l, &some);
+		cumulate_runs(l, &some);
 		lines_push(l, &all, lines_if(l, COND_LT, most, places, &some));
 		break;
 	}

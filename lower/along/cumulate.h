@@ -1,8 +1,7 @@
 /* What the files for sums up to each place share: what they are built of, and who makes which loops.
  *
- *   cumulate.c         lines that are added in turn
- *   cumulate_runs.c    long lines, of which there are many: each in one go over its runs
- *   cumulate_phases.c  a few long lines: all runs at a time
+ *   cumulate.c       lines that are added in turn
+ *   cumulate_runs.c  long lines, in runs
  */
 #ifndef TSR_LOWER_ALONG_CUMULATE_H
 #define TSR_LOWER_ALONG_CUMULATE_H
@@ -12,27 +11,20 @@
 /* Lines, or runs of one, that are added up side by side; columns of a block. */
 enum { SIDE = 4, COLUMNS = 256 };
 
-/* The operand's element that is the i-th to be added, in the result's type. */
+/* The place that is the i-th to be added; the operand's element there, in the result's type. */
+const Ix *cumulate_place(const Lines *lines, const Ix *i);
 const Value *cumulate_element(const Lines *lines, const Ix *i, Body *body);
 /* y[i] = value, and y[i]. */
 const Stmt *cumulate_store(const Lines *lines, const Ix *i, const Value *value);
 const Value *cumulate_stored(const Lines *lines, const Ix *i);
 const Value *cumulate_neutral(const Lines *lines);
-/* A local of so many elements, each neutral; 0: a single one. */
-LocalId cumulate_sums(const Lines *lines, Body *body, const char *name, uint32_t n);
 /* The n places from `lo` on in turn, as if nothing were before them. Returns what they come to. */
 const Value *cumulate_range(const Lines *lines, const Ix *lo, const Ix *n, Body *body);
 /* The same of SIDE whole runs, side by side. Returns what each comes to. */
 LocalId cumulate_side(const Lines *lines, const Ix *lo, Body *body);
 /* The same of columns from the one at hand to `end`. Requires n > 0. */
 void cumulate_columns(const Lines *lines, const Ix *end, const Ix *lo, const Ix *n, Body *body);
-/* y[i] = before + y[i] for the n places from `lo` on. */
-void cumulate_raise(const Lines *lines, const Value *before, const Ix *lo, const Ix *n, Body *body);
-/* Prefetches what is read and stored a few runs behind the one from `lo` on, where that is planned. */
-void cumulate_prefetch(const Lines *lines, const Ix *lo, Body *body);
-
 /* All lines, of several runs. */
 void cumulate_runs(const Lines *lines, Body *body);
-void cumulate_phases(const Lines *lines, Body *body);
 
 #endif

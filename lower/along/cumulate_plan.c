@@ -48,15 +48,9 @@ static bool are_many_lines(const Lines *l, bool columns)
 	return units >= most;
 }
 
-/* Room for what each column of a block comes to. */
-static BufferId declare_columns(const Lines *l, const char *name)
-{
-	return l->temporary(l->of, name, l->dtype, size_const(l->sizes, CUMULATE_COLUMNS), false);
-}
-
 CumulatePlan cumulate_plan(const Lines *l)
 {
-	CumulatePlan plan = {.sums = BUFFER_NONE, .before = BUFFER_NONE, .acc = BUFFER_NONE};
+	CumulatePlan plan = {.sums = BUFFER_NONE};
 	int64_t n;
 	plan.columns = l->nouter > 0 && are_columns(l);
 	if (l->order.form == SUM_IN_TURN)
@@ -65,11 +59,6 @@ CumulatePlan cumulate_plan(const Lines *l)
 	plan.prefetches = is_load(l);
 	plan.runs_columns = plan.columns && are_many_columns(l);
 	plan.whole = are_many_lines(l, plan.runs_columns);
-	if (!plan.whole) {
-		plan.sums = l->temporary(l->of, "sums", l->dtype, cumulate_sums_room(l), true);
-	} else if (plan.runs_columns) {
-		plan.before = declare_columns(l, "before");
-		plan.acc = declare_columns(l, "acc");
-	}
+	plan.sums = l->temporary(l->of, "sums", l->dtype, cumulate_sums_room(l), true);
 	return plan;
 }

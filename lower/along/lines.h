@@ -49,16 +49,16 @@ typedef enum CumulateForm {
 	CUMULATE_BY_LENGTH, /* in turn up to a length that is compared when it runs, else in runs */
 } CumulateForm;
 
-enum { CUMULATE_COLUMNS = 64 }; /* of a block whose sums are stored while it goes over its runs */
+enum { CUMULATE_COLUMNS = 64 }; /* of a block that goes over its runs */
 
 /* How sums at each place are made. */
 typedef struct CumulatePlan {
 	CumulateForm form;
 	bool columns;	   /* lines lie side by side */
 	bool runs_columns; /* ... and are so many that runs go along these */
-	bool whole;	   /* each line goes over its runs, else all runs at a time */
+	bool whole;	   /* each line goes over its runs, else each step over all runs */
 	bool prefetches;   /* what runs further on read and store */
-	BufferId sums, before, acc;
+	BufferId sums;	   /* what is before each run */
 } CumulatePlan;
 
 enum { ARGMAX_PART = 1 << 16 }; /* elements */
@@ -105,15 +105,15 @@ struct Lines {
 	ArgmaxPlan argmax;
 };
 
-/* Whole runs of a line; whole groups of one; the type of the keys of its elements. */
-static inline Size cumulate_whole_runs(const Lines *lines)
+/* Runs of a line; whole groups of one; the type of the keys of its elements. */
+static inline Size cumulate_runs_of(const Lines *lines)
 {
-	return size_floor(lines->sizes, lines->extent, lines->order.run);
+	return size_ceil(lines->sizes, lines->extent, lines->order.run);
 }
-/* Whole runs of all lines. */
+/* What is before the runs of all lines, and behind the last. */
 static inline Size cumulate_sums_room(const Lines *lines)
 {
-	Size all = cumulate_whole_runs(lines);
+	Size all = size_plus(lines->sizes, cumulate_runs_of(lines), 1);
 	for (uint32_t i = 0; i < lines->nouter; i++)
 		all = size_mul(lines->sizes, all, lines->extents[i]);
 	return all;
