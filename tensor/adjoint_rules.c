@@ -23,20 +23,14 @@ static void give_gathered_from(const Adjoint *a)
 /* The same elements in storage order. */
 static void give_reshaped(const Adjoint *a)
 {
-	Node node = *a->node;
-	Arena *arena = a->g->program->arena;
-	Proj *proj = ARENA_NEW(arena, Proj);
+	NodeId given = a->of[a->id];
+	Node node = adjoint_plain(a, NODE_RESHAPE, OP_NONE, adjoint_dtype(a, given));
+	Proj *proj = ARENA_NEW(a->g->program->arena, Proj);
 	*proj = (Proj){
 		.nargs = 1, .linear = true, .injective = true, .surjective = true, .width = 1};
-	node.kind = NODE_RESHAPE;
-	node.dtype = adjoint_dtype(a, a->of[a->id]);
-	node.spec = NULL;
-	node.name = NULL;
-	node.args = ARENA_NEW(arena, NodeId);
-	node.args[0] = a->of[a->id];
-	node.arg_spans = NULL;
 	adjoint_add(a, 0,
-		    rebuild_make(a->g, node, *tensor_shape(a->g->program, a->node->args[0]), proj));
+		    adjoint_add_node(a, node, tensor_shape(a->g->program, a->node->args[0]), proj,
+				     &given, 1));
 }
 
 static void give_exchanged(const Adjoint *a, bool others)

@@ -120,6 +120,8 @@ CASES = {
                         "let g = scan(4, h = h0, i) { tanh(gather(\"[v] | d; => | d\", t, ids @ i) - h) }\noutput y = sum(h ** 2) + sum(g ** 3)"),
     "steps_that_forget": ("h0 : f64 [3]; x : f64 [4 | 3]", "let (h, all) = scan(4, h = h0, i) { (x @ i, h .* (x @ (3 - i))) }\n"
                           "output y = sum(h ** 2) + sum(all ** 3)"),
+    "steps_of_other_shapes": ("h0 : f64 [2, 3]; w : f64 [6]", "let h = scan(3, h = h0) { scan(2, g = h) {\n    let f : [6] = reshape(sin(g))\n"
+                              "    let k : [2, 3] = reshape(f .* w)\n    in k + h } }\noutput y = sum(h ** 2)"),
     "no_steps": ("h0 : f64 [3]; x : f64 [3]", "let h = scan(0, h = h0) { x .* h }\nlet g = scan(0, h = h0) { x }\noutput y = sum(h ** 2) + sum(g ** 3)"),
     "steps_down_hill": ("w0 : f64 [3]; x : f64 [5 | 3]; t : f64 [5 |]; rate : f64 []",
                         "fn loss(w) = sum((sum(\"n | d => n |\", w .* x) - t) ** 2)\n"
