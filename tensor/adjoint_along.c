@@ -14,15 +14,8 @@
 NodeId adjoint_gathered(const Adjoint *a, const Space *space, const Read *args, uint32_t nargs,
 			IndexMode mode)
 {
-	Node gather = *a->node;
-	gather.kind = NODE_GATHER;
-	gather.op = gather.reduce = OP_NONE;
+	Node gather = adjoint_plain(a, NODE_GATHER, OP_NONE, adjoint_dtype(a, args[0].node));
 	gather.mode = mode;
-	gather.dtype = adjoint_dtype(a, args[0].node);
-	gather.spec = NULL;
-	gather.along = (Along){0};
-	gather.size_expr = NULL;
-	gather.name = NULL;
 	return adjoint_node(a, &gather, &space->shape, space->own, args, nargs);
 }
 
@@ -33,7 +26,7 @@ void adjoint_scattered(const Adjoint *a, const Access *to, const Read *places, u
 	const Access *accesses[OPERANDS_MOST];
 	Access unchecked = access_without_checks(a->g->program->arena, to);
 	Read given = adjoint_given(a, 0);
-	Node scatter = *a->node;
+	Node scatter = adjoint_plain(a, NODE_SCATTER, OP_NONE, adjoint_dtype(a, given.node));
 	args[0] = given.node;
 	accesses[0] = given.access;
 	for (uint32_t i = 0; i < nplaces; i++) {
@@ -41,14 +34,8 @@ void adjoint_scattered(const Adjoint *a, const Access *to, const Read *places, u
 		accesses[i + 1] = places[i].access;
 	}
 	bool checked = mode == INDEX_CHECKED && a->steps->loop; /* by steps of the loop forward */
-	scatter.kind = NODE_SCATTER;
-	scatter.op = OP_NONE;
 	scatter.reduce = OP_ADD;
 	scatter.mode = checked ? INDEX_CLAMPED : mode;
-	scatter.dtype = adjoint_dtype(a, given.node);
-	scatter.spec = NULL;
-	scatter.along = (Along){0};
-	scatter.size_expr = NULL;
 	PieceAccesses piece = {checked ? &unchecked : to, accesses};
 	adjoint_give_part(a, 0, &(Part){scatter, &piece, 1, args, nplaces + 1});
 }
@@ -84,13 +71,12 @@ static void give_at(const Adjoint *a, IterId line, Read places, IndexMode mode)
 		adjoint_scattered(a, &at, &places, 1, mode);
 }
 
+/* Along the reader's axis, as the reader goes. */
 static Node along_node(const Adjoint *a, Op reduce, Dtype dtype)
 {
-	Node node = *a->node;
+	Node node = adjoint_plain(a, a->node->kind, a->node->op, dtype);
 	node.reduce = reduce;
-	node.dtype = dtype;
-	node.spec = NULL;
-	node.name = NULL;
+	node.along = a->node->along;
 	return node;
 }
 
@@ -219,10 +205,8 @@ static void give_products(const Line *line)
 	Read to_others = carried(line, apply(line, OP_MUL, (Read[]){given, all}, 2));
 	to_others = apply(line, OP_DIV, (Read[]){to_others, factor}, 2);
 	Read sum = apply(line, OP_WHERE, (Read[]){is_zero, to_zero, to_others}, 3);
-	Node moved = along_node(a, OP_ADD, dtype);
-	moved.kind = NODE_SPEC;
-	moved.op = OP_ID;
-	moved.along = (Along){0};
+	Node moved = adjoint_plain(a, NODE_SPEC, OP_ID, dtype);
+	moved.reduce = OP_ADD;
 	sum.access = &line->elements;
 	adjoint_add(a, 0,
 		    adjoint_node(a, &moved, tensor_shape(a->g->program, a->node->args[0]),

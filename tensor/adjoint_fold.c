@@ -41,13 +41,8 @@ static Read number(const Points *p, double number)
 
 static Node spec_node(const Points *p, Op op, Op reduce, Dtype dtype)
 {
-	Node node = *p->at.node;
-	node.kind = NODE_SPEC;
-	node.op = op;
+	Node node = adjoint_plain(&p->at, NODE_SPEC, op, dtype);
 	node.reduce = reduce;
-	node.dtype = dtype;
-	node.spec = NULL;
-	node.name = NULL;
 	return node;
 }
 
@@ -91,6 +86,7 @@ static NodeId reduced_at(const Points *p, Op reduce, Read read)
 	if (p->at.node->kind == NODE_SCATTER) {
 		node.kind = NODE_SCATTER;
 		node.op = OP_NONE;
+		node.mode = p->at.node->mode;
 		for (; nargs < p->at.node->nargs; nargs++)
 			args[nargs] = adjoint_operand(&p->at, nargs);
 	}
