@@ -42,6 +42,8 @@ static int64_t count_of(LoopsParser *p)
 }
 
 static void parse_boxes(LoopsParser *p, Stmt *stmt);
+/* Statements further right than `indent`, to the first that is not. */
+static Block parse_block(LoopsParser *p, int32_t indent);
 
 static void parse_manner(LoopsParser *p, Stmt *stmt, Sym *slot)
 {
@@ -430,14 +432,16 @@ static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 					    : parse_set(p);
 }
 
-Block parse_block(LoopsParser *p, int32_t indent)
+static Block parse_block(LoopsParser *p, int32_t indent)
 {
 	Body body = {0};
 	size_t seen = p->scope.n;
 	int32_t own = lex_now(p)->indent;
 	while (lex_inside(p, indent) && lex_deeper(p)) {
 		if (lex_now(p)->indent != own)
-			lex_fail(p, "a line that begins neither where the one before does nor in a loop");
+			lex_fail(
+				p,
+				"a line that begins neither where the one before does nor in a loop");
 		p->line = lex_line(p);
 		Stmt *stmt = stmt_of(p, own);
 		stmt->disjoint = stmt->disjoint || take_here(p, "disjoint");

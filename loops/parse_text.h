@@ -37,7 +37,7 @@ struct LoopsParser {
 	NameIndex *dims, *buffers, *kernels; /* stb_ds tables */
 	VEC(uint32_t) next_buffer;	     /* by BufferId: 1 + the next one of its name */
 	VEC(KernelLoop) loop_of;
-	VEC(uint32_t) routine_of;	     /* by KernelId: a routine that runs it; ROUTINE_NONE */
+	VEC(uint32_t) routine_of; /* by KernelId: a routine that runs it; ROUTINE_NONE */
 	/* the kernel at hand */
 	Kernel kernel;
 	uint32_t routine; /* ROUTINE_NONE: no routine runs it */
@@ -84,8 +84,6 @@ const Ix **parse_ixs(LoopsParser *p, uint32_t rank);
 
 /* ---- parse_kernel.c ---- */
 
-/* Statements further right than `indent`, to the first that is not. */
-Block parse_block(LoopsParser *p, int32_t indent);
 /* The kernel whose name is at hand. */
 Kernel parse_kernel(LoopsParser *p, uint32_t routine);
 

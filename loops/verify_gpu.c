@@ -172,7 +172,8 @@ int64_t buffer_shared_bytes(const Program *program, const Buffer *buffer)
 	return (n * each + aligned - 1) / aligned * aligned;
 }
 
-int64_t gpu_shared_bytes(const Program *program, const Kernel *kernel)
+/* Of all that a kernel has. INT64_MAX: not a constant. */
+static int64_t shared_bytes(const Program *program, const Kernel *kernel)
 {
 	Arena *arena = arena_new();
 	BufferUses uses = kernel_buffers(arena, kernel);
@@ -215,7 +216,7 @@ static bool is_mixed(const Program *program, const Kernel *kernel)
 
 int64_t gpu_shared_asked(const Program *program, const Kernel *kernel)
 {
-	int64_t bytes = gpu_shared_bytes(program, kernel);
+	int64_t bytes = shared_bytes(program, kernel);
 	bool asks =
 		bytes > program->options.gpu->shared_usual || kernel_has_mbarriers(program, kernel);
 	return asks ? bytes : 0;
@@ -263,7 +264,7 @@ static LoopsFault kernel_fault(Program *program, const Kernel *kernel, const Gpu
 		return (LoopsFault){kernel, other,
 				    gpu ? "a loop of a CPU's threads on a GPU"
 					: "a loop of a grid without --target=cuda"};
-	if (gpu_shared_bytes(program, kernel) > (gpu ? gpu->shared_most : 0))
+	if (shared_bytes(program, kernel) > (gpu ? gpu->shared_most : 0))
 		return (LoopsFault){kernel, root,
 				    gpu ? "more shared memory than a block has"
 					: "shared memory without --target=cuda"};

@@ -19,11 +19,10 @@ int64_t grid_turns(const Kernel *kernel);
 /* Threads that share a block; 0: the kernel has no loop of a block. */
 int64_t block_threads(const Sizes *sizes, const Kernel *kernel);
 enum { SHARED_ALIGNED = 16 }; /* bytes that shared buffers begin at a multiple of */
-/* Bytes of a shared buffer, in whole SHARED_ALIGNED; of all that a kernel has. INT64_MAX: not a constant. */
+/* Bytes of a shared buffer, in whole SHARED_ALIGNED. INT64_MAX: not a constant. */
 int64_t buffer_shared_bytes(const Program *program, const Buffer *buffer);
-int64_t gpu_shared_bytes(const Program *program, const Kernel *kernel);
 bool kernel_has_mbarriers(const Program *program, const Kernel *kernel);
-/* ... where a launch has to ask for them, else 0. Requires: the program is for a GPU. */
+/* Bytes of all that a kernel has, where a launch has to ask for them, else 0. Requires: the program is for a GPU. */
 int64_t gpu_shared_asked(const Program *program, const Kernel *kernel);
 /* The next loop of the grid inside of one, or the first of a kernel; NULL: there is none. ... The first loop of the grid of
  * prefetches that stands in front of a kernel's own; NULL: none does. */

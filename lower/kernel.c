@@ -59,7 +59,7 @@ static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
 	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
 }
 
-void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
+static void emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
 {
 	Sym name = lower_unique(lower, sym_printf(lower->program->symbols, "clear_%s",
 						  lower->program->buffers.at[buffer].name));
@@ -98,7 +98,8 @@ static void emit_kind(Gen *gen, const KernelPlan *plan)
 		halves_pack(gen, plan->step, lower->plan[node->args[0]].buffer, plan->to.buffer);
 		break;
 	case KERNEL_BYTES:
-		halves_unpack(gen, plan->step, lower->plan[lower_node(lower, node->target)->like].buffer,
+		halves_unpack(gen, plan->step,
+			      lower->plan[lower_node(lower, node->target)->like].buffer,
 			      plan->to.buffer);
 		break;
 	case KERNEL_RESHAPED: emit_reshaped_leaf(gen, node->args[0], plan->to); break;
@@ -110,8 +111,8 @@ static void clear_target(Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	Dtype dtype = lower_node(lower, node->target)->dtype;
-	kernel_emit_fill(lower, lower->plan[node->target].buffer, op_neutral(node->acc, dtype),
-			 node->span);
+	emit_fill(lower, lower->plan[node->target].buffer, op_neutral(node->acc, dtype),
+		  node->span);
 }
 
 /* Does every number stay as it is that meets the neutral element, in every type? 3 && 1 is 1, and
@@ -203,7 +204,7 @@ Kernel kernel_of_tensor(Lower *lower, const KernelPlan *plan)
 	return kernel_finish(&gen);
 }
 
-void kernel_emit(Lower *lower, const KernelPlan *plan)
+static void emit_kernels(Lower *lower, const KernelPlan *plan)
 {
 	if (lower_node(lower, plan->node)->target != NODE_NONE)
 		emit_assignment(lower, plan);
@@ -268,9 +269,8 @@ void lower_emit_node(Lower *lower, NodeId id)
 	if (!lower_has_kernel(lower, id))
 		return;
 	if (node->kind != NODE_ZEROS)
-		kernel_emit(lower, lower->plan[id].kernel);
+		emit_kernels(lower, lower->plan[id].kernel);
 	else if (lower->plan[id].cleared)
-		kernel_emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0),
-				 node->span);
+		emit_fill(lower, lower->plan[id].buffer, scalar_of(node->dtype, 0), node->span);
 	kernel_emit_frame(lower, id);
 }

@@ -47,17 +47,14 @@ void along_emit(Gen *gen, NodeId node, const Lines *plan);
 void lower_add_kernel(Lower *lower, Kernel kernel);
 /* The kernel of a node. Requires: it is no assignment. */
 Kernel kernel_of_tensor(Lower *lower, const KernelPlan *plan);
-/* Kernels of one node, appended to the routine, once; of one that another kernel computes instead, what a schedule
- * says of it. */
-void kernel_emit(Lower *lower, const KernelPlan *plan);
+/* Of a node that another kernel computes instead, what a schedule says of it. */
 void kernel_describe_inlined(Lower *lower, const KernelPlan *plan);
-/* ... where it has one; the margins of its buffer, where it has any.
+/* Kernels of one node, appended to the routine, once, where it has one; the margins of its buffer, where it has any.
  * Requires: of kernel_emit_check, an operand of the node. */
 void lower_emit_node(Lower *lower, NodeId node);
 void kernel_emit_frame(Lower *lower, NodeId node);
 void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name);
 void kernel_emit_check(Lower *lower, NodeId node, uint32_t arg);
-void kernel_emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span);
 
 /* Of a routine of the graph, in this order: which nodes have kernels, as its plan; buffers, and how each kernel
  * is computed, which goes into that plan; its kernels. Requires: a routine of the graph. */

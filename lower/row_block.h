@@ -36,15 +36,9 @@ void row_block_describe_off(Lower *lower, NodeId root);
 /* Writes `row_block off` down for those that could have begun the row block and did not. */
 void row_block_describe_passed(Lower *lower, const RowBlock *row_block);
 
-/* A place for a node, as yet without a layout or a buffer; one for a block of rows of a root, laid
- * out; its buffer. */
-RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, const int *dims);
+/* row_block_copies.c: a place for a block of rows of a root, laid out; its buffer. */
 RowBlockPlace *row_block_lay_out(Lower *lower, const RowBlockRoot *root);
 void row_block_declare(Lower *lower, RowBlockPlace *place, Sym name);
-/* row_block_copies.c: elements from one row of a place to the next, an odd number of cache lines
- * where rows are long, since rows a power of two apart would meet in few sets of the first
- * cache. */
-Size row_block_row_stride(const Lower *lower, Size row, Dtype dtype);
 /* The place of a copy; the kernel that fills it. */
 void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transposed);
 Kernel row_block_transposing(Lower *lower, const RowBlockTransposed *transposed,

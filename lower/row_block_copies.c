@@ -12,7 +12,8 @@
 #include "lower/kernel.h"
 #include "lower/row_block.h"
 
-RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, const int *dims)
+/* A place for a node, as yet without a layout or a buffer. */
+static RowBlockPlace *add_place(Lower *lower, NodeId node, const int *dims)
 {
 	RowBlockPlace *place = &lower->row_block->part->places[lower->row_block->part->nplaces++];
 	uint32_t naxes = shape_naxes(lower_shape(lower, node));
@@ -25,18 +26,30 @@ RowBlockPlace *row_block_add_place(Lower *lower, NodeId node, const int *dims)
 	return place;
 }
 
+/* Elements from one row of a place to the next, an odd number of cache lines where rows are long,
+ * since rows a power of two apart would meet in few sets of the first cache. */
+static Size row_stride(const Lower *lower, Size row, Dtype dtype)
+{
+	Sizes *sizes = lower->sizes;
+	int64_t line = lower->target->line_bytes / (int64_t)dtype_bytes(dtype), n;
+	if (size_is_const(sizes, row, &n) && n < lower->target->row_block_transposed * line)
+		return row;
+	Size most = size_add(sizes, row, size_const(sizes, line - 1));
+	Size pairs = size_scale(sizes, size_floor(sizes, most, 2 * line), 2 * line);
+	return size_add(sizes, pairs, size_const(sizes, line));
+}
+
 RowBlockPlace *row_block_lay_out(Lower *lower, const RowBlockRoot *root)
 {
 	const RowBlock *row_block = lower->row_block;
 	const Shape *shape = lower_shape(lower, root->root);
-	RowBlockPlace *place = row_block_add_place(lower, root->root, root->dims);
+	RowBlockPlace *place = add_place(lower, root->root, root->dims);
 	Size stride = size_const(lower->sizes, 1);
 	for (uint32_t axis = shape_naxes(shape); axis-- > 0;) {
 		bool rows = root->dims[axis] == (int)row_block->rows;
 		Size row = stride;
 		if (rows)
-			stride = row_block_row_stride(lower, row,
-						      lower_node(lower, root->root)->dtype);
+			stride = row_stride(lower, row, lower_node(lower, root->root)->dtype);
 		place->padded |= !size_same(row, stride);
 		place->strides[axis] = stride;
 		if (root->dims[axis] < 0)
@@ -58,17 +71,6 @@ void row_block_declare(Lower *lower, RowBlockPlace *place, Sym name)
 						     .dtype = node->dtype,
 						     .elements = place->elements,
 						     .padded = place->padded});
-}
-
-Size row_block_row_stride(const Lower *lower, Size row, Dtype dtype)
-{
-	Sizes *sizes = lower->sizes;
-	int64_t line = lower->target->line_bytes / (int64_t)dtype_bytes(dtype), n;
-	if (size_is_const(sizes, row, &n) && n < lower->target->row_block_transposed * line)
-		return row;
-	Size most = size_add(sizes, row, size_const(sizes, line - 1));
-	Size pairs = size_scale(sizes, size_floor(sizes, most, 2 * line), 2 * line);
-	return size_add(sizes, pairs, size_const(sizes, line));
 }
 
 /* The axis of an operand that its copy has at a position. */
@@ -98,14 +100,14 @@ void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transpos
 	Sizes *sizes = lower->sizes;
 	Sym name = sym_printf(lower->program->symbols, "transposed_%s",
 			      lower_name(lower, transposed->node));
-	RowBlockPlace *place = row_block_add_place(lower, transposed->node, transposed->dims);
+	RowBlockPlace *place = add_place(lower, transposed->node, transposed->dims);
 	Size stride = size_const(sizes, 1);
 	place->fixed = transposed->axes;
 	for (int at = transposed->naxes; at-- > 0;) {
 		uint32_t axis = axis_at(transposed, at);
 		if (at + 1 == transposed->nsums)
-			stride = row_block_row_stride(lower, stride,
-						      lower_node(lower, transposed->node)->dtype);
+			stride = row_stride(lower, stride,
+					    lower_node(lower, transposed->node)->dtype);
 		place->strides[axis] = stride;
 		stride = size_mul(sizes, stride,
 				  shape_axis(lower_shape(lower, transposed->node), axis)->size);
@@ -149,8 +151,7 @@ static const Ix **copy_indices(Gen *gen, const RowBlockTransposed *transposed, u
 		axes[axis] = transposed->dims[axis] == ROW_BLOCK_FIXED ? transposed->axes[axis]
 			     : transposed->dims[axis] >= 0
 				     ? ix_iter(gen->arena, (IterVar)transposed->dims[axis])
-				     : ix_iter(gen->arena,
-					       gen_iter(gen, "i"));
+				     : ix_iter(gen->arena, gen_iter(gen, "i"));
 	return axes;
 }
 

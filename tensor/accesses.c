@@ -11,6 +11,14 @@ typedef struct Making {
 	IterId *now; /* by old iterator, twice: as the result has it, and reduced; UINT32_MAX: none */
 } Making;
 
+void piece_list_iter(Piece *piece, IterId iter)
+{
+	for (uint32_t i = 0; i < piece->niters; i++)
+		if (piece->iters[i] == iter)
+			return;
+	piece->iters[piece->niters++] = iter;
+}
+
 static IterId iter_now(Making *m, Piece *piece, IterId old, bool reduced)
 {
 	IterId *iter = &m->now[2 * old + reduced];
@@ -19,10 +27,8 @@ static IterId iter_now(Making *m, Piece *piece, IterId old, bool reduced)
 		m->proj->iters[*iter] = m->old->iters[old];
 		m->proj->iters[*iter].reduced = reduced;
 	}
-	for (uint32_t i = 0; i < piece->niters; i++)
-		if (piece->iters[i] == *iter)
-			return *iter;
-	return piece->iters[piece->niters++] = *iter;
+	piece_list_iter(piece, *iter);
+	return *iter;
 }
 
 static Access access_now(Making *m, Piece *piece, const Access *old, const Access *result)
@@ -98,8 +104,7 @@ Index index_of_iter(Arena *arena, Sizes *sizes, IterId iter)
 {
 	IndexTerm *term = ARENA_NEW(arena, IndexTerm);
 	*term = (IndexTerm){iter, 1};
-	return (Index){
-		.terms = term, .nterms = 1, .offset = size_const(sizes, 0), .gather = -1};
+	return (Index){.terms = term, .nterms = 1, .offset = size_const(sizes, 0), .gather = -1};
 }
 
 Access access_without_checks(Arena *arena, const Access *access)

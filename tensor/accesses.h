@@ -18,6 +18,9 @@ Proj *accesses_proj(Arena *arena, const Proj *old, const PieceAccesses *pieces, 
 /* The index that is the iterator. It belongs to the arena. */
 Index index_of_iter(Arena *arena, Sizes *sizes, IterId iter);
 
+/* Lists the iterator among those of the piece, once. Requires: room for it. */
+void piece_list_iter(Piece *piece, IterId iter);
+
 /* The access whose indices, which are known to be inside, are not checked again. It belongs to the arena. */
 Access access_without_checks(Arena *arena, const Access *access);
 

@@ -22,6 +22,7 @@
 
 #include "base/integer.h"
 #include "base/size_order.h"
+#include "tensor/accesses.h"
 #include "tensor/passes.h"
 
 enum { KERNEL_MOST = 32, PHASES_MOST = 16, WINDOWS_MOST = 8 };
@@ -353,21 +354,14 @@ static Access written(const Gather *f, const uint32_t *phases)
 	return access;
 }
 
-static void list_iter(const Gather *f, Piece *piece, IterId iter, bool reduced)
-{
-	if (f->proj->iters[iter].reduced != reduced)
-		return;
-	for (uint32_t i = 0; i < piece->niters; i++)
-		if (piece->iters[i] == iter)
-			return;
-	piece->iters[piece->niters++] = iter;
-}
-
 static void list_iters_of(const Gather *f, Piece *piece, const Access *access, bool reduced)
 {
 	for (uint32_t a = 0; access->present && a < access->naxes; a++)
-		for (uint32_t t = 0; t < access->axes[a].nterms; t++)
-			list_iter(f, piece, access->axes[a].terms[t].iter, reduced);
+		for (uint32_t t = 0; t < access->axes[a].nterms; t++) {
+			IterId iter = access->axes[a].terms[t].iter;
+			if (f->proj->iters[iter].reduced == reduced)
+				piece_list_iter(piece, iter);
+		}
 }
 
 /* The result's, as its axes are; then the sum's, as those of the picture are, with the kernel where

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "sums/sums.h"
+#include "tensor/accesses.h"
 #include "tensor/passes.h"
 
 typedef struct Permute {
@@ -69,9 +70,8 @@ static bool is_put_together(const Permute *p, const Node *node)
 	const Proj *from = p->from;
 	bool plain = (node->kind == NODE_STACK || node->kind == NODE_BLOCK) &&
 		     node->target == NODE_NONE && node->dtype == p->node->dtype &&
-		     node->loop == p->node->loop && from &&
-		     !from->linear && from->npieces > 1 && !proj_reduces(from) &&
-		     !proj_writes_guarded(from);
+		     node->loop == p->node->loop && from && !from->linear && from->npieces > 1 &&
+		     !proj_reduces(from) && !proj_writes_guarded(from);
 	for (uint32_t i = 0; plain && i < from->npieces; i++)
 		for (uint32_t a = 0; a < from->pieces[i].result.naxes; a++)
 			plain &= from->pieces[i].result.axes[a].gather < 0;
@@ -112,7 +112,8 @@ static bool is_long(const Permute *p, const Index *index)
 {
 	int64_t lanes = SUM_LANES_BYTES / (int64_t)dtype_bytes(p->node->dtype), n;
 	return index->nterms == 1 && index->terms[0].coef == 1 &&
-	       (!size_is_const(p->program->sizes, p->from->iters[index->terms[0].iter].extent, &n) ||
+	       (!size_is_const(p->program->sizes, p->from->iters[index->terms[0].iter].extent,
+			       &n) ||
 		n >= lanes);
 }
 
@@ -137,8 +138,8 @@ static bool lies_well(const Permute *p)
 static bool permutes(Permute *p, NodeId id, const uint32_t *readers)
 {
 	const Node *node = p->node;
-	if (node->kind != NODE_SPEC || node->op != OP_ID || node->nargs != 1 || node->target != NODE_NONE || !node->used ||
-	    readers[node->args[0]] != 1)
+	if (node->kind != NODE_SPEC || node->op != OP_ID || node->nargs != 1 ||
+	    node->target != NODE_NONE || !node->used || readers[node->args[0]] != 1)
 		return false;
 	p->from = tensor_proj(p->program, node->args[0]);
 	return is_put_together(p, tensor_node(p->program, node->args[0])) && moves_all(p) &&
@@ -167,20 +168,13 @@ static Index composed_index(const Permute *p, const Index *old, const Piece *pie
 	for (uint32_t t = 0; t < old->nterms; t++) {
 		const IndexTerm *term = &old->terms[t];
 		const Index *at = &piece->result.axes[axis_of(p, term->iter)];
-		index.offset = size_add(sizes, index.offset, size_scale(sizes, at->offset, term->coef));
+		index.offset =
+			size_add(sizes, index.offset, size_scale(sizes, at->offset, term->coef));
 		for (uint32_t i = 0; i < at->nterms; i++)
-			add_term(&index, (IndexTerm){at->terms[i].iter,
-						     at->terms[i].coef * term->coef});
+			add_term(&index,
+				 (IndexTerm){at->terms[i].iter, at->terms[i].coef * term->coef});
 	}
 	return index;
-}
-
-static void list_iter(Piece *piece, IterId iter)
-{
-	for (uint32_t i = 0; i < piece->niters; i++)
-		if (piece->iters[i] == iter)
-			return;
-	piece->iters[piece->niters++] = iter;
 }
 
 /* The piece's loops in the order of the result's axes. */
@@ -197,10 +191,10 @@ static Piece composed_piece(const Permute *p, const Piece *old)
 		Index *index = &piece.result.axes[a];
 		*index = composed_index(p, &result->axes[a], old);
 		for (uint32_t t = 0; t < index->nterms; t++)
-			list_iter(&piece, index->terms[t].iter);
+			piece_list_iter(&piece, index->terms[t].iter);
 	}
 	for (uint32_t i = 0; i < old->niters; i++)
-		list_iter(&piece, old->iters[i]);
+		piece_list_iter(&piece, old->iters[i]);
 	return piece;
 }
 

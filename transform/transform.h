@@ -39,8 +39,8 @@
 #include "schedule/schedule.h"
 
 typedef struct Transform {
-	Program *program;	/* changed in place; what was chosen is written into its schedule */
-	const Schedule *asked;	/* NULL: nothing is */
+	Program *program;      /* changed in place; what was chosen is written into its schedule */
+	const Schedule *asked; /* NULL: nothing is */
 	const LowerOptions *options; /* the program's */
 	Diags *diags;
 	Arena *scratch; /* for what goes when the pass ends */
@@ -141,7 +141,5 @@ uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root);
 typedef uint32_t (*KernelsChange)(const Transform *t, Kernel *kernels, uint32_t n);
 /* Changes the kernels of each routine, those of `pack` and `init` aside; are there fewer? */
 bool routines_change(const Transform *t, KernelsChange change);
-/* Leaves out kernels of routines that store temporaries alone, which no other reads, and check nothing. Was there one? */
-bool routines_drop_dead(const Transform *t);
 
 #endif

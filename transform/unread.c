@@ -165,7 +165,8 @@ static bool *touched_buffers(const Transform *t)
 	return touched;
 }
 
-bool routines_drop_dead(const Transform *t)
+/* Leaves out kernels of routines that store temporaries alone, which no other reads, and check nothing. Was there one? */
+static bool drop_dead_kernels(const Transform *t)
 {
 	bool *before = touched_buffers(t), dead = routines_change(t, drop_dead);
 	bool *after = touched_buffers(t);
@@ -184,6 +185,6 @@ void transform_unread(Transform *t)
 	read_by_routine(&u, &program->init);
 	uint32_t kernels = drop_kernels(&u);
 	size_t constants = drop_constants(&u);
-	bool dead = routines_drop_dead(t);
+	bool dead = drop_dead_kernels(t);
 	t->changed = kernels > 0 || constants > 0 || dead;
 }

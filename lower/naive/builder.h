@@ -38,7 +38,7 @@ typedef struct Builder {
 	Span span;
 	KernelFrame frame;
 	Body top;
-	Body *holds;	/* initialisers: takes a local for each node that is an expression */
+	Body *holds;	   /* initialisers: takes a local for each node that is an expression */
 	SharedValues held; /* ... those that it has */
 } Builder;
 
@@ -90,8 +90,6 @@ const Ix *storage_index(const Builder *b, NodeId node, const Ix *const *axes);
 
 /* ---- operation.c ---- */
 
-/* Is it nowhere in memory: a number, a size, a scalar, a range, each element's own offset? */
-bool node_is_expression(const Node *node);
 /* to[...] = the node: elements that no point reaches stay as they are, and what is added up is added to what is
  * there. Before it, whole_fill makes all elements `neutral` where that is needed, reached_fill those that the
  * projection reaches. */

@@ -63,7 +63,8 @@ static void find_needed(Naive *naive)
 
 /* ---- where a node is ---- */
 
-bool node_is_expression(const Node *node)
+/* Is it nowhere in memory: a number, a size, a scalar, a range, each element's own offset? */
+static bool is_expression(const Node *node)
 {
 	return node->target == NODE_NONE &&
 	       (node->kind == NODE_NUMBER || node->kind == NODE_SIZE || node->kind == NODE_SCALAR ||
@@ -99,7 +100,7 @@ static BufferId buffer_of(Naive *naive, NodeId id)
 		return tables_param(t, id);
 	if (node->kind == NODE_CONST)
 		return tables_const(t, id);
-	if (node_is_expression(node))
+	if (is_expression(node))
 		return BUFFER_NONE;
 	BufferId output = t->pre_check[id] ? BUFFER_NONE : tables_output(t, id);
 	return output == BUFFER_NONE ? temporary(t, id) : output;

@@ -6,12 +6,6 @@
 
 /* tile.c: another local of sums, of which each thread has its own tile. */
 LocalId tiling_sums(Tiling *g, const char *name);
-/* An element of them: threads along rows and columns; fours of these, and which of each. */
-typedef struct ElementIters {
-	IterVar row, column, row_quad, column_quad, i, j;
-} ElementIters;
-ElementIters tiling_element_iters(Tiling *g);
-const Value *tiling_sum_at(const Tiling *g, const ElementIters *at);
 /* The statements for an element, with its sum in front. */
 Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *column);
 /* ... for each; those of four neighbours from `quad` on, of which j counts, as far as there are such columns. */

@@ -29,13 +29,6 @@ static uint32_t count_stmts(const Joins *j, const Kernel *kernel)
 	return kernel_uses(j->uses, kernel)->statements;
 }
 
-/* Does the order of the two matter? */
-static bool depends(const Joins *j, const Kernel *a, const Kernel *b)
-{
-	return a->loop != b->loop || count_stmts(j, a) == UINT32_MAX ||
-	       count_stmts(j, b) == UINT32_MAX || join_shares(j, a, b);
-}
-
 /* ---- joining two ---- */
 
 /* Has it locals and stores alone, of one thread? */
@@ -137,18 +130,14 @@ bool join_bodies(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 	return true;
 }
 
-bool join_shares(const Joins *j, const Kernel *a, const Kernel *b)
-{
-	return buffer_uses_meet(&kernel_uses(j->uses, a)->uses, &kernel_uses(j->uses, b)->uses);
-}
-
-/* Does each thread have what they share for itself? The result is the last one's. */
+/* Does each thread have what they share for itself? The result is the last one's. Requires: they share something. */
 static bool join_own(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 {
-	if (!join_shares(j, a, b) || !join_bodies(j, a, b, made))
+	if (!join_bodies(j, a, b, made))
 		return false;
 	Block all = grid_body(made);
-	const BufferUses *uses = &kernel_uses(j->uses, a)->uses, *others = &kernel_uses(j->uses, b)->uses;
+	const BufferUses *uses = &kernel_uses(j->uses, a)->uses,
+			 *others = &kernel_uses(j->uses, b)->uses;
 	for (size_t i = 0; i < others->n; i++) {
 		const BufferUse *use = buffer_use(uses, others->at[i].buffer);
 		bool shared = use && (use->stored || others->at[i].stored);
@@ -178,11 +167,29 @@ typedef struct Followed {
 	uint32_t at[FOLLOWED_MOST], n;
 } Followed;
 
-static bool one_depends(const Joins *j, const Followed *followed, const Kernel *on)
+/* The kernels of a routine, each joined to one before it. */
+typedef struct Pass {
+	Joins *j;
+	JoinTwo join;
+	bool strangers;		   /* also to one that it has nothing to do with */
+	const KernelFacts **facts; /* by number */
+} Pass;
+
+/* Are both of one loop, without a check? */
+static bool may_pass(const Pass *p, uint32_t i, const Kernel *kernel, const KernelFacts *facts)
 {
-	for (uint32_t i = 0; i < followed->n; i++)
-		if (depends(j, on, &j->made[followed->at[i]]))
+	return p->j->made[i].loop == kernel->loop && p->facts[i]->statements != UINT32_MAX &&
+	       facts->statements != UINT32_MAX;
+}
+
+static bool one_depends(const Pass *p, const Followed *followed, uint32_t on)
+{
+	for (uint32_t i = 0; i < followed->n; i++) {
+		uint32_t k = followed->at[i];
+		if (!may_pass(p, on, &p->j->made[k], p->facts[k]) ||
+		    buffer_uses_meet(&p->facts[on]->uses, &p->facts[k]->uses))
 			return true;
+	}
 	return false;
 }
 
@@ -195,42 +202,58 @@ static bool is_maximum(const void *of, const Stmt *stmt)
 
 /* The followed ones go before kernel number i, in their order. Requires: none of them depends on it, nor on one behind it
  * that is not among them. */
-static void move_before(const Joins *j, const Followed *followed, uint32_t i)
+static void move_before(const Pass *p, const Followed *followed, uint32_t i)
 {
+	Kernel *made = p->j->made;
 	for (uint32_t k = followed->n; k-- > 0; i++) {
 		uint32_t from = followed->at[k];
-		Kernel moved = j->made[from];
-		memmove(&j->made[i + 1], &j->made[i], (from - i) * sizeof moved);
-		j->made[i] = moved;
+		Kernel moved = made[from];
+		const KernelFacts *facts = p->facts[from];
+		memmove(&made[i + 1], &made[i], (from - i) * sizeof moved);
+		memmove(&p->facts[i + 1], &p->facts[i], (from - i) * sizeof facts);
+		made[i] = moved;
+		p->facts[i] = facts;
 	}
 }
 
-static void join_with_made(Joins *j, const Kernel *kernel, JoinTwo join)
+static void set_made(const Pass *p, uint32_t i, const Kernel *kernel)
 {
+	p->j->made[i] = *kernel;
+	p->facts[i] = kernel_uses(p->j->uses, kernel);
+}
+
+static void join_with_made(const Pass *p, const Kernel *kernel)
+{
+	Joins *j = p->j;
+	const KernelFacts *facts = kernel_uses(j->uses, kernel);
 	Followed followed = {.n = 0};
 	for (uint32_t i = j->n; i-- > 0 && followed.n < FOLLOWED_MOST;) {
 		Kernel made;
-		bool before = one_depends(j, &followed, &j->made[i]);
-		if (!before && join(j, &j->made[i], kernel, &made)) {
-			j->made[i] = made;
-			move_before(j, &followed, i);
+		bool free = !one_depends(p, &followed, i),
+		     meet = free && buffer_uses_meet(&p->facts[i]->uses, &facts->uses);
+		if (free && (meet || p->strangers) && p->join(j, &j->made[i], kernel, &made)) {
+			set_made(p, i, &made);
+			move_before(p, &followed, i);
 			return;
 		}
-		if (!before && !depends(j, &j->made[i], kernel))
+		if (free && !meet && may_pass(p, i, kernel, facts))
 			continue;
 		if (block_find(j->made[i].body, is_maximum, NULL))
 			break;
 		followed.at[followed.n++] = i;
 	}
-	j->made[j->n++] = *kernel;
+	set_made(p, j->n++, kernel);
 }
 
-void join_all(Joins *j, uint32_t n, JoinTwo join)
+/* Joins each kernel to the last one before it that it can be joined to, past those that it does not depend on. */
+static void join_all(Joins *j, JoinTwo join, bool strangers)
 {
+	uint32_t n = j->n;
+	Pass p = {j, join, strangers, ARENA_ARRAY(j->scratch, const KernelFacts *, n + 1)};
 	j->n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		Kernel kernel = j->made[i];
-		join_with_made(j, &kernel, join);
+		join_with_made(&p, &kernel);
 	}
 }
 
@@ -275,7 +298,8 @@ static void make_local(const Joins *j, Kernel *kernel, BufferId buffer)
 	buffer_forget(j->program, buffer);
 }
 
-void join_locals(const Joins *j, uint32_t number)
+/* Temporaries of one element of the grid's own, which no other kernel touches, become locals. */
+static void make_locals(const Joins *j, uint32_t number)
 {
 	Kernel *kernel = &j->made[number];
 	if (!grid_loop(&kernel->body) && !is_scalar(kernel))
@@ -293,20 +317,20 @@ void join_locals(const Joins *j, uint32_t number)
 
 static uint32_t join_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
-	Joins j = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels};
+	Joins j = {.t = t, .program = t->program, .scratch = t->scratch, .made = kernels, .n = n};
 	j.most = t->options->gpu->statements;
 	j.uses = kernel_uses_new(t->scratch);
-	join_all(&j, n, join_own);
+	join_all(&j, join_own, false);
 	for (uint32_t before = UINT32_MAX; j.n < before;) { /* falls: kernels */
 		before = j.n;
-		join_all(&j, j.n, join_own_elements);
+		join_all(&j, join_own_elements, false);
 	}
 	for (uint32_t i = 0; i < j.n; i++)
-		join_locals(&j, i);
-	join_all(&j, j.n, join_rows);
-	join_all(&j, j.n, join_scalars);
+		make_locals(&j, i);
+	join_all(&j, join_rows, false);
+	join_all(&j, join_scalars, true);
 	for (uint32_t i = 0; i < j.n; i++) {
-		join_locals(&j, i);
+		make_locals(&j, i);
 		join_row_values(&j, i);
 		join_store_once(&j, &j.made[i]);
 	}

@@ -16,27 +16,21 @@ typedef struct Joins {
 
 /* Makes one kernel of two, under b's name; false: they stay apart. */
 typedef bool (*JoinTwo)(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
-/* Joins each kernel to the last one before it that it can be joined to, past those that it does not depend on. */
-void join_all(Joins *joins, uint32_t n, JoinTwo join);
 
 /* The kernels one after another in a's grid, not more statements than a joined kernel has; false: their grids are
  * not the same, there is a check, or there are too many. */
 bool join_bodies(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
-/* Does the one store a buffer that the other touches? */
-bool join_shares(const Joins *joins, const Kernel *a, const Kernel *b);
 /* Does any other kernel of the routine touch the buffer? */
 bool join_touched_elsewhere(const Joins *joins, uint32_t kernel, BufferId buffer);
-/* Temporaries of one element of the grid's own, which no other kernel touches, become locals.
- * Requires: a kernel of the routine. */
-void join_locals(const Joins *joins, uint32_t kernel);
 
 /* The one index at which the block touches the buffer, the grid's own; NULL: there are others. */
 const Ix *join_own_element(const Kernel *kernel, const Block *block, BufferId buffer);
 /* join_once.c: what a thread stores again, or reads behind that, is stored once. */
 void join_store_once(const Joins *joins, Kernel *kernel);
 
-/* row_join.c: the same of kernels whose first loops are rows. Rows that nothing needs in memory are computed
- * where they are read. Requires: of join_row_values, a kernel of the routine. */
+/* row_join.c: a JoinTwo, of kernels whose first loops are rows. Rows that nothing needs in memory are computed
+ * where they are read. Requires: of join_rows, that one stores a buffer that the other touches; of join_row_values, a
+ * kernel of the routine. */
 bool join_rows(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
 void join_row_values(const Joins *joins, uint32_t kernel);
 

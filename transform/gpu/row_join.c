@@ -240,7 +240,7 @@ bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 	Arena *arena = j->program->arena;
 	Kernel rows[] = {*a, *b};
 	bool one = !grid_rank(a) || !grid_rank(b) || is_one_row(j, a) != is_one_row(j, b);
-	if (!join_shares(j, a, b) || (one && (!all_is_short(j, a) || !all_is_short(j, b))))
+	if (one && (!all_is_short(j, a) || !all_is_short(j, b)))
 		return false;
 	for (uint32_t i = 0; i < 2 && one; i++)
 		put_in_row(j, &rows[i]);
@@ -289,9 +289,10 @@ static void find_value(Row *r)
 		const Stmt *stmt = r->nest.body.stmts[i];
 		bool local = stmt->kind == LOOP_LOCAL;
 		r->value = rewrite_alone(&rewrite, stmt->value);
-		twins[rewrite.nvalues++] = (ValueTwin){
-			local ? value_local(arena, r->kernel, stmt->local, NULL, 0) : load_of(r, stmt),
-			r->value};
+		twins[rewrite.nvalues++] =
+			(ValueTwin){local ? value_local(arena, r->kernel, stmt->local, NULL, 0)
+					  : load_of(r, stmt),
+				    r->value};
 	}
 }
 

@@ -15,13 +15,14 @@ typedef struct RowWarps {
 	bool own[GRID_LOOPS];	       /* each thread has all iterations */
 	uint32_t n, row;	       /* row: the loop of which a block has some iterations */
 	OneSum sum;
-	Wide wide; /* of groups, each with scales of its own, if there are any */
+	Wide wide;	     /* of groups, each with scales of its own, if there are any */
 	int64_t length;	     /* of the sum, about */
 	bool known;	     /* is it that? */
 	int64_t vectors;     /* sums that a thread has at a time */
 	int64_t rows, warps; /* of a block; of a row */
-	const Value *scale, *term; /* scale: of all terms of a group, NULL: of none; what each is but for that */
-	IterVar blocks;	     /* of the grid, for the loop of rows */
+	const Value *scale,
+		*term; /* scale: of all terms of a group, NULL: of none; what each is but for that */
+	IterVar blocks; /* of the grid, for the loop of rows */
 	LocalId part, other, group;
 } RowWarps;
 
@@ -34,12 +35,11 @@ void row_warps_split_terms(RowWarps *w);
 bool row_warps_decide(const Transform *t, Kernel *kernel, RowWarps *w);
 /* Writes it into the schedule. */
 void row_warps_note(const RowWarps *w);
-/* The innermost loop of the sum; elements of it that the threads of a row read at a time, and how often; a known extent of a
- * loop of the grid, or about how much it is.
+/* The innermost loop of the sum; elements of it that the threads of a row read at a time; a known extent of a loop of the
+ * grid, or about how much it is.
  * Requires: of row_warps_extent, a loop of the grid's. */
 const Stmt *row_warps_loop(const RowWarps *w);
 int64_t row_warps_steps(const RowWarps *w);
-int64_t row_warps_rounds(const RowWarps *w);
 int64_t row_warps_extent(const RowWarps *w, uint32_t loop);
 
 #endif

@@ -110,7 +110,8 @@ static int64_t warps_most(const RowWarps *w) { return w->gpu->threads / w->gpu->
 /* Elements that the threads of a row read at a time. */
 int64_t row_warps_steps(const RowWarps *w) { return w->wide.width * w->gpu->warp * w->warps; }
 
-int64_t row_warps_rounds(const RowWarps *w)
+/* ... and how often. */
+static int64_t rounds(const RowWarps *w)
 {
 	return (w->length + row_warps_steps(w) - 1) / row_warps_steps(w);
 }
@@ -134,7 +135,7 @@ static double blocks_each(const RowWarps *w)
  * many warps as rows leave. */
 static void choose_threads(RowWarps *w)
 {
-	for (w->warps = 1; w->warps < warps_most(w) && row_warps_rounds(w) > w->gpu->row_loads;)
+	for (w->warps = 1; w->warps < warps_most(w) && rounds(w) > w->gpu->row_loads;)
 		w->warps *= 2;
 	w->rows = w->gpu->threads / (w->gpu->warp * w->warps);
 	while (w->rows > 1 && blocks_each(w) < 1)

@@ -26,21 +26,22 @@
 
 /* ---- sums ---- */
 
-int64_t tiling_threads_along(const Tiling *g, const Side *side)
+static int64_t threads_along(const Tiling *g, const Side *side)
 {
 	return side->rows ? g->tile->rows / g->tile->thread_rows
 			  : g->tile->columns / g->tile->thread_columns;
 }
 
-int64_t tiling_thread_width(const Tiling *g, const Side *side)
+/* How much of a side of the tile each thread has, in fours. */
+static int64_t thread_width(const Tiling *g, const Side *side)
 {
 	return side->rows ? g->tile->thread_rows : g->tile->thread_columns;
 }
 
 /* Where a thread's four number `quad` begin in the tile. */
-const Ix *tiling_quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad)
+static const Ix *quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad)
 {
-	return plus(g, times(g, quad, tiling_threads_along(g, side) * QUAD),
+	return plus(g, times(g, quad, threads_along(g, side) * QUAD),
 		    times(g, iter(g, thread), QUAD));
 }
 
@@ -49,25 +50,24 @@ static LocalId read_part(Tiling *g, Body *body, const Side *side, IterVar thread
 			 const Ix *const *stage_step)
 {
 	IterVar quad = tiling_iter(g, "quad"), lane = tiling_iter(g, "element");
-	LocalId part =
-		tiling_local(g, (KernelLocal){.name = side->rows ? "row" : "column",
-					      .rank = 1,
-					      .extent = {(uint32_t)tiling_thread_width(g, side)}});
-	const Ix *along = plus(g, tiling_quad_at(g, side, thread, iter(g, quad)), iter(g, lane));
+	LocalId part = tiling_local(g, (KernelLocal){.name = side->rows ? "row" : "column",
+						     .rank = 1,
+						     .extent = {(uint32_t)thread_width(g, side)}});
+	const Ix *along = plus(g, quad_at(g, side, thread, iter(g, quad)), iter(g, lane));
 	const Ix *from = tiling_shared(g, side, stage_step, along);
 	const Ix *to = plus(g, times(g, iter(g, quad), QUAD), iter(g, lane));
 	const Stmt *set = stmt_set_at(g->arena, tiling_element(g, part, &to), OP_NONE,
 				      value_load(g->program, side->shared, from));
 	PUSH(g->arena, body->stmts, stmt_local(g->arena, part, zero(g)));
 	Block loop = loop_of(g, LOOP_VECTOR, lane, QUAD, block_one(g->arena, set));
-	add(g, body, loop_of(g, LOOP_UNROLL, quad, tiling_thread_width(g, side) / QUAD, loop));
+	add(g, body, loop_of(g, LOOP_UNROLL, quad, thread_width(g, side) / QUAD, loop));
 	return part;
 }
 
-Block tiling_threads(const Tiling *g, IterVar row, IterVar column, Block body)
+static Block in_threads(const Tiling *g, IterVar row, IterVar column, Block body)
 {
-	body = loop_of(g, LOOP_BLOCK, column, tiling_threads_along(g, &g->columns), body);
-	return loop_of(g, LOOP_BLOCK, row, tiling_threads_along(g, &g->rows), body);
+	body = loop_of(g, LOOP_BLOCK, column, threads_along(g, &g->columns), body);
+	return loop_of(g, LOOP_BLOCK, row, threads_along(g, &g->rows), body);
 }
 
 const Ix *tiling_side_at(const Tiling *g, const Side *side, const Ix *in_tile)
@@ -109,12 +109,11 @@ Block tiling_add_steps(Tiling *g, const Ix *stage, Size steps)
 		body = block_one(g->arena,
 				 stmt_for(g->arena, step, number(g, 0), sized(g, steps), body));
 	const Ix *first = number(g, 0);
-	body = if_below(
-		g, tiling_side_at(g, &g->columns, tiling_quad_at(g, &g->columns, column, first)),
-		sized(g, g->columns.group->extent), body);
-	body = if_below(g, tiling_side_at(g, &g->rows, tiling_quad_at(g, &g->rows, row, first)),
+	body = if_below(g, tiling_side_at(g, &g->columns, quad_at(g, &g->columns, column, first)),
+			sized(g, g->columns.group->extent), body);
+	body = if_below(g, tiling_side_at(g, &g->rows, quad_at(g, &g->rows, row, first)),
 			sized(g, g->rows.group->extent), body);
-	return tiling_threads(g, row, column, body);
+	return in_threads(g, row, column, body);
 }
 
 /* ---- the loop over the sum ---- */
@@ -229,14 +228,19 @@ static Block sums(Tiling *g)
 
 /* ---- elements ---- */
 
-ElementIters tiling_element_iters(Tiling *g)
+/* An element of the sums: threads along rows and columns; fours of these, and which of each. */
+typedef struct ElementIters {
+	IterVar row, column, row_quad, column_quad, i, j;
+} ElementIters;
+
+static ElementIters element_iters(Tiling *g)
 {
 	return (ElementIters){tiling_iter(g, "thread"), tiling_iter(g, "lane"),
 			      tiling_iter(g, "quad"),	tiling_iter(g, "quad"),
 			      tiling_iter(g, "i"),	tiling_iter(g, "j")};
 }
 
-const Value *tiling_sum_at(const Tiling *g, const ElementIters *c)
+static const Value *sum_at(const Tiling *g, const ElementIters *c)
 {
 	const Ix *at[] = {iter(g, c->row), iter(g, c->column),
 			  plus(g, times(g, iter(g, c->row_quad), QUAD), iter(g, c->i)),
@@ -267,51 +271,49 @@ Block tiling_four(const Tiling *g, IterVar j, const Ix *quad, Block body)
 
 Block tiling_elements(Tiling *g)
 {
-	ElementIters c = tiling_element_iters(g);
+	ElementIters c = element_iters(g);
 	const Ix *row = tiling_side_at(
 		g, &g->rows,
-		plus(g, tiling_quad_at(g, &g->rows, c.row, iter(g, c.row_quad)), iter(g, c.i)));
-	const Ix *quad = tiling_side_at(
-		g, &g->columns, tiling_quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
-	Block body = tiling_finish(g, tiling_sum_at(g, &c), row, plus(g, quad, iter(g, c.j)));
+		plus(g, quad_at(g, &g->rows, c.row, iter(g, c.row_quad)), iter(g, c.i)));
+	const Ix *quad = tiling_side_at(g, &g->columns,
+					quad_at(g, &g->columns, c.column, iter(g, c.column_quad)));
+	Block body = tiling_finish(g, sum_at(g, &c), row, plus(g, quad, iter(g, c.j)));
 	body = tiling_four(g, c.j, quad, body);
 	body = loop_of(g, LOOP_UNROLL, c.column_quad, g->tile->thread_columns / QUAD, body);
 	body = if_below(g, row, sized(g, g->rows.group->extent), body);
 	body = loop_of(g, LOOP_UNROLL, c.i, QUAD, body);
 	body = loop_of(g, LOOP_UNROLL, c.row_quad, g->tile->thread_rows / QUAD, body);
-	return tiling_threads(g, c.row, c.column, body);
+	return in_threads(g, c.row, c.column, body);
 }
 
 Block tiling_each(Tiling *g, const ElementVisit *visit)
 {
 	if (g->product->tensor.used)
 		return mma_each(g, visit);
-	ElementIters t = tiling_element_iters(g);
-	const Ix *row =
-		plus(g, tiling_quad_at(g, &g->rows, t.row, iter(g, t.row_quad)), iter(g, t.i));
-	const Ix *column = plus(g, tiling_quad_at(g, &g->columns, t.column, iter(g, t.column_quad)),
-				iter(g, t.j));
-	Block body = visit->make(visit->of, tiling_sum_at(g, &t), row, column);
+	ElementIters t = element_iters(g);
+	const Ix *row = plus(g, quad_at(g, &g->rows, t.row, iter(g, t.row_quad)), iter(g, t.i));
+	const Ix *column =
+		plus(g, quad_at(g, &g->columns, t.column, iter(g, t.column_quad)), iter(g, t.j));
+	Block body = visit->make(visit->of, sum_at(g, &t), row, column);
 	body = visit->wide ? loop_of(g, LOOP_VECTOR, t.j, QUAD, body) : body;
 	body = loop_of(g, LOOP_UNROLL, t.i, QUAD, body);
 	body = loop_of(g, LOOP_UNROLL, t.row_quad, g->tile->thread_rows / QUAD, body);
 	body = visit->wide ? body : loop_of(g, LOOP_UNROLL, t.j, QUAD, body);
 	body = loop_of(g, LOOP_UNROLL, t.column_quad, g->tile->thread_columns / QUAD, body);
-	return tiling_threads(g, t.row, t.column, body);
+	return in_threads(g, t.row, t.column, body);
 }
 
 /* ---- set up ---- */
 
 LocalId tiling_sums(Tiling *g, const char *name)
 {
-	return tiling_local(g,
-			    (KernelLocal){.name = name,
-					  .rank = 4,
-					  .extent = {(uint32_t)tiling_threads_along(g, &g->rows),
-						     (uint32_t)tiling_threads_along(g, &g->columns),
-						     (uint32_t)g->tile->thread_rows,
-						     (uint32_t)g->tile->thread_columns},
-					  .nthreads = 2});
+	return tiling_local(g, (KernelLocal){.name = name,
+					     .rank = 4,
+					     .extent = {(uint32_t)threads_along(g, &g->rows),
+							(uint32_t)threads_along(g, &g->columns),
+							(uint32_t)g->tile->thread_rows,
+							(uint32_t)g->tile->thread_columns},
+					     .nthreads = 2});
 }
 
 static void set_up(Tiling *g)

@@ -270,7 +270,7 @@ bool tiling_value_is_wide(const Tiling *g, const Value *value, TilingLanes lanes
 	return !wide.wrong;
 }
 
-bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, TilingLanes lanes)
+static bool is_wide(const Tiling *g, BufferId buffer, const Ix *ix, TilingLanes lanes)
 {
 	Multiples multiples = multiples_of(g);
 	Wide wide = {g, &multiples, lanes, false};
@@ -285,7 +285,7 @@ bool tiling_block_is_wide(const Tiling *g, Block block, TilingLanes lanes)
 		bool store = stmt->kind == LOOP_STORE;
 		if (!tiling_value_is_wide(g, stmt->value, lanes) ||
 		    (store && stmt->acc != OP_NONE) ||
-		    (store && !tiling_element_is_wide(g, stmt->buffer, stmt->ix, lanes)))
+		    (store && !is_wide(g, stmt->buffer, stmt->ix, lanes)))
 			return false;
 	}
 	return true;

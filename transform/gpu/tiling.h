@@ -19,7 +19,7 @@ typedef struct Side {
 	int64_t pitch; /* from one step to the next in what is shared, or from one row or column */
 	bool rows;     /* or columns */
 	bool steps_contiguous; /* neighbours in what is shared are steps */
-	bool wide;	    /* reads are of four elements */
+	bool wide;	       /* reads are of four elements */
 	BufferId shared;
 	LocalId next; /* on its way, in the shared type where that is the element's own, else in f32 */
 	const char *name; /* of what is shared, behind the kernel's */
@@ -42,10 +42,10 @@ typedef struct Tiling {
 	IterVar k,
 		round; /* of the loop over the sum: steps; with copies that are asynchronous rounds */
 	int64_t shared_most; /* bytes of a block, so that as many fit on a multiprocessor as the tile says */
-	int64_t stages;	     /* that are shared */
+	int64_t stages; /* that are shared */
 	int64_t turns,
-		raster; /* by warpgroups: blocks that take turns, and the order of tiles; 0 */
-	IterVar turn;	/* where they do */
+		raster;	 /* by warpgroups: blocks that take turns, and the order of tiles; 0 */
+	IterVar turn;	 /* where they do */
 	int64_t cluster; /* blocks that each have a slice of the sum; 0 */
 	IterVar slice;
 	bool async;
@@ -138,13 +138,12 @@ bool tiling_is_held(const Tiling *g, const Side *side);
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last);
 /* The element of the shared type that the factor is, or is cast from; NULL: it is computed. */
 const Value *tiling_element_as_it_is(const Tiling *g, const Side *side, const Value *factor);
-/* May the lanes access at once all that the value reads, a buffer at an index; all that statements do? */
+/* May the lanes access at once all that the value reads; all that statements do? */
 typedef struct TilingLanes {
 	IterVar iter;
 	int64_t n;
 } TilingLanes;
 bool tiling_value_is_wide(const Tiling *g, const Value *value, TilingLanes lanes);
-bool tiling_element_is_wide(const Tiling *g, BufferId buffer, const Ix *ix, TilingLanes lanes);
 bool tiling_block_is_wide(const Tiling *g, Block block, TilingLanes lanes);
 /* Is the size a multiple of four? */
 bool tiling_by_four(const Tiling *g, Size extent);
@@ -176,11 +175,6 @@ Block mma_promote(Tiling *g, const Ix *round);
 
 /* tile.c: does the sum fill whole rounds, whatever the sizes are? */
 bool tiling_is_whole(const Tiling *g);
-/* ... threads along a side of the tile, and how much of it each has: fours, of which one begins there in the tile. */
-int64_t tiling_threads_along(const Tiling *g, const Side *side);
-int64_t tiling_thread_width(const Tiling *g, const Side *side);
-const Ix *tiling_quad_at(const Tiling *g, const Side *side, IterVar thread, const Ix *quad);
-Block tiling_threads(const Tiling *g, IterVar row, IterVar column, Block body);
 /* A place in the tile as one of all rows, or columns. */
 const Ix *tiling_side_at(const Tiling *g, const Side *side, const Ix *in_tile);
 /* The loops of the grid, of one thread each: the batch, tiles of rows and of columns. */
