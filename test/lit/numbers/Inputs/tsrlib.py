@@ -1,6 +1,6 @@
 """Compiles a program with tsrc and calls its `forward` through ctypes, as a Python user would. With THREADS=N in the
-environment every loop that can be is cut into chunks, which a pool of N threads runs; with OPTIONS=... all programs have
-those; with --target=cuda and GPU_SO=1 they are shared objects with PTX, over libtsr; with --target=cuda and DRIVER=LIBRARY their
+environment every loop that can be is cut into chunks, which a pool of N threads runs, and forward has the bits of one
+thread; with OPTIONS=... all programs have those; with --target=cuda and GPU_SO=1 they are shared objects with PTX, over libtsr; with --target=cuda and DRIVER=LIBRARY their
 PTX runs over that library of the driver (test/lit/emulator/Inputs/driver.py); with TILES=1 code uses the tiles of AMX
 that it has, which test/amx/amx.c, loaded before, runs where the processor has none; with TILES=c its readable C does. Every array ends where the next page is closed, so that
 a touch of what lies behind one ends the process."""
@@ -123,6 +123,14 @@ class Model:
         """outputs: list of (shape, dtype). Returns the arrays; raises on a code other than 0."""
         if self.ptx:
             return self.ptx.forward(dims, inputs, outputs, state, routine)
+        results = self.run(self.call, dims, inputs, outputs, state, routine)
+        if self.call and routine == "forward":
+            alone = self.run(None, dims, inputs, outputs, state, routine)
+            assert all(a.tobytes() == b.tobytes() for a, b in zip(alone, results)), "one thread has other bits"
+        return results
+
+    def run(self, call, dims, inputs, outputs, state, routine):
+        """As `forward`, with the threads of the call; None: one."""
         results = [placed(np.full(shape, 77, dtype)) for shape, dtype in outputs]
         dims = [ctypes.c_int64(d) for d in dims]
         size = getattr(self.library, "m_%s_workspace" % routine)
@@ -130,7 +138,7 @@ class Model:
         workspace = aligned(size(*dims))
         pointers = [self.pointer(a) for a in [*map(placed, inputs), *results]]
         code = getattr(self.library, "m_" + routine)(
-            None if self.call is None else ctypes.byref(self.call), *dims, *pointers, state if state is None else self.pointer(state),
+            None if call is None else ctypes.byref(call), *dims, *pointers, state if state is None else self.pointer(state),
             self.pointer(workspace))
         if code != 0:
             raise RuntimeError("code %d" % code)
