@@ -38,6 +38,7 @@ typedef struct ForeignName {
 #define ALONG "a letter that the result alone has repeats: sum(\"i => i, j\", x) with (j = 3)"
 #define GIVEN "a tensor of numbers is [[1, 2], [3, 4]], named by 'const' or 'let'"
 #define DRAWN "random numbers in whatever shape are uniform(seed) and normal(seed)"
+#define NN_INIT "a parameter begins as {w : [a -> b] = nn.glorot(a, b)}, or nn.he(a), after 'import nn'"
 #define BELOW \
 	"where(sum(\"i => i, 0\", range(n)) >= range(n), x, 0) keeps what is on and below the diagonal"
 #define SHOWN \
@@ -145,6 +146,11 @@ static const ForeignName foreign_names[] = {
 	{"rand", NULL, DRAWN},
 	{"randn", NULL, DRAWN},
 	{"random", NULL, DRAWN},
+	{"xavier", NULL, NN_INIT},
+	{"xavier_uniform", NULL, NN_INIT},
+	{"xavier_normal", NULL, NN_INIT},
+	{"kaiming_uniform", NULL, NN_INIT},
+	{"kaiming_normal", NULL, NN_INIT},
 	{"linspace", NULL, "equal steps from 0 to 1 are range(n) / (n - 1)"},
 	{"tril", NULL, BELOW},
 	{"triu", NULL, BELOW},

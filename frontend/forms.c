@@ -489,6 +489,8 @@ static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t le
 	else
 		diag(b->diags, E0206, call->span, "'%s' takes %u argument%s, and %u %s given", name,
 		     least, least == 1 ? "" : "s", n, n == 1 ? "is" : "are");
+	if (n > most && (strcmp(name, "normal") == 0 || strcmp(name, "uniform") == 0))
+		diag_note(b->diags, call->span, RANDOM_SCALED);
 	if (!form && n == 1 && (strcmp(name, "max") == 0 || strcmp(name, "min") == 0))
 		diag_note(b->diags, call->span,
 			  "to reduce a tensor write reduce(%s, \"... => \", x)", name);

@@ -38,8 +38,10 @@ static NodeId words_node(Build *b, const AstExpr *arg, bool *scales)
 		return node_cast(b, id, DTYPE_U4X32, arg->span);
 	diag(b->diags, E0231, arg->span, "random words are made of integers, and this is %s",
 	     dtype_name(dtype));
-	if (node->kind == NODE_NUMBER)
+	if (node->kind == NODE_NUMBER) {
+		diag_note(b->diags, arg->span, RANDOM_SCALED);
 		return NODE_NONE;
+	}
 	diag_fix(b->diags, arg->span,
 		 arena_printf(b->arena, "i32(%s)", source_text(b->sources, b->arena, arg->span)),
 		 "i32(...) makes integers of it");

@@ -25,4 +25,7 @@ Value random_self_id(Build *b, const AstExpr *call);
 Value random_uniform(Build *b, const AstExpr *call);
 Value random_normal(Build *b, const AstExpr *call);
 
+/* Beside a deviation or a bound that is given as a seed. */
+#define RANDOM_SCALED "what is drawn is scaled by arithmetic: 0.02 * normal(), 2 * uniform() - 1"
+
 #endif

@@ -117,8 +117,10 @@ static bool keyword_as_name(const Fault *f)
 	            f->token.kind == TOKEN_WITH;
 	int n = (int)(f->token.span.end - f->token.span.start);
 	bool number_word = f->token.kind == TOKEN_NUMBER && (*f->text < '0' || *f->text > '9');
+	const char *behind = f->text + n + strspn(f->text + n, " \t");
+	bool braced = fault_opens_parameter(f) && !(*behind && strchr(":=}", *behind));
 	if (!(word || number_word) || !f->expected[TOKEN_NAME] || f->expected[TOKEN_NUMBER] ||
-	    f->expected[TOKEN_FOR] || (f->token.first && word) ||
+	    f->expected[TOKEN_FOR] || (f->token.first && word) || braced ||
 	    (number_word && f->feed->before.kind == TOKEN_DOT))
 		return false;
 	diag(f->parse->diags, E0118, f->token.span, "'%.*s' is a %s and cannot be a name", n,

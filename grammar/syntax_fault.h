@@ -20,6 +20,8 @@ char fault_class(int kind);
 const char *fault_found(const Fault *f);
 /* Is the token, or the one before it, this word? */
 bool fault_is(const Fault *f, Span span, const char *word);
+/* Does the token stand where `{` of a parameter wants its name? (syntax_notes.c) */
+bool fault_opens_parameter(const Fault *f);
 /* Adds to the last diagnostic, "expected ... before ...", what may have been meant (syntax_notes.c). */
 void fault_notes(const Fault *f);
 

@@ -20,6 +20,12 @@ bool fault_is(const Fault *f, Span span, const char *word)
 	return strlen(word) == n && memcmp(f->feed->lexer.source->text + span.start, word, n) == 0;
 }
 
+bool fault_opens_parameter(const Fault *f)
+{
+	return f->feed->before.kind == TOKEN_LBRACE && f->expected[TOKEN_NAME] &&
+	       !f->expected[TOKEN_NUMBER] && !f->expected[TOKEN_FOR];
+}
+
 static Span after(Span span) { return (Span){span.file, span.end, span.end}; }
 
 static void note_string(const Fault *f)
@@ -191,6 +197,18 @@ static bool note_body(const Fault *f)
 	return true;
 }
 
+/* `{ x + 1 }`, `{ let h = ... }` */
+static bool note_braces(const Fault *f)
+{
+	if (!fault_opens_parameter(f) &&
+	    !(f->expected[TOKEN_COLON] && f->expected[TOKEN_EQ] && f->expected[TOKEN_RBRACE]))
+		return false;
+	diag_note(f->parse->diags, f->token.span,
+		  "braces declare a parameter where it is used, {w : [3 -> 4]}; what is computed stands "
+		  "without them: fn f(x) = x + 1");
+	return true;
+}
+
 /* `relu x` */
 static void note_application(const Fault *f)
 {
@@ -250,7 +268,7 @@ void fault_notes(const Fault *f)
 	if (!note_iterate(f) && !note_let_names(f) && !note_choice(f))
 		note_shape(f);
 	note_until(f);
-	if (!note_body(f))
+	if (!note_body(f) && !note_braces(f))
 		note_application(f);
 	note_dtype_behind(f);
 	note_number_word(f);
