@@ -239,23 +239,23 @@ static void list_names(const ArrayFile *file, char *text, size_t room)
 	}
 }
 
-ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, ArrayError *error)
+ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wanted, ArrayError *error)
 {
 	bool none = !key || !*key;
 	char names[120];
 	if (none && file->nentries == 1)
 		return 0;
-	ptrdiff_t index = none ? -1 : array_file_find(file, key);
+	const char *name = none ? wanted : key;
+	ptrdiff_t index = name ? array_file_find(file, name) : -1;
 	if (index >= 0)
 		return index;
 	list_names(file, names, sizeof names);
 	if (file->format == &npy_format)
 		array_fail(error, "a .npy file holds one array, without a name: no ':%.60s'", key);
-	else if (none)
-		array_fail(error, "it holds %zu arrays: say which with ':KEY' (%s)", file->nentries,
-			   names);
+	else if (!name)
+		array_fail(error, "it holds %zu arrays, where one is wanted (%s)", file->nentries, names);
 	else
-		array_fail(error, "it has no array '%.60s' (it has: %s)", key, names);
+		array_fail(error, "it has no array '%.60s' (it has: %s)", name, names);
 	return -1;
 }
 
@@ -265,7 +265,7 @@ bool array_read(const char *path, const char *key, Dtype want, Array *out, Array
 	ArrayFile *file = array_file_open(path, error);
 	if (!file)
 		return false;
-	ptrdiff_t index = array_file_pick(file, key, error);
+	ptrdiff_t index = array_file_pick(file, key, NULL, error);
 	bool ok = index >= 0 && array_file_read(file, (size_t)index, want, out, error);
 	array_file_close(file);
 	return ok;

@@ -204,7 +204,7 @@ static bool match_array(Build *b, const ShapeDecl *declared, const Array *array,
 /* An array of a file that is open. */
 typedef struct Held {
 	const AstExpr *name;
-	const char *path;
+	const char *path, *wanted;
 	ArrayFile *file;
 	size_t index;
 	Array plan; /* without data */
@@ -212,7 +212,7 @@ typedef struct Held {
 
 static bool measure(Held *held, Dtype want, ArrayError *error)
 {
-	ptrdiff_t index = array_file_pick(held->file, NULL, error);
+	ptrdiff_t index = array_file_pick(held->file, NULL, held->wanted, error);
 	held->index = (size_t)index;
 	return index >= 0 && array_file_measure(held->file, held->index, want, &held->plan, error);
 }
@@ -254,7 +254,9 @@ static void end_file(void *file) { array_file_close(file); }
 static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *declared,
 			      const AstExpr *name)
 {
-	Held held = {.name = name, .path = import_path(b, name->text, name->len)};
+	Held held = {.name = name,
+		     .path = import_path(b, name->text, name->len),
+		     .wanted = stmt->name.sym};
 	ArrayError error;
 	if (b->options->no_files) {
 		diag(b->diags, E0240, name->span, "%s: files are not read here", held.path);

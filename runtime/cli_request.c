@@ -185,7 +185,7 @@ static int see_file(tsr_session *s, Assignment *a)
 	tsr_error error;
 	Array array;
 	a->file = assignment_open(a, &why);
-	ptrdiff_t index = a->file ? array_file_pick(a->file, a->key, &why) : -1;
+	ptrdiff_t index = a->file ? assignment_pick(a, a->file, &why) : -1;
 	if (index < 0 || !array_file_measure(a->file, (size_t)index, wanted_dtype(a), &array, &why))
 		return unreadable(a, &why);
 	a->index = (size_t)index;

@@ -75,7 +75,7 @@ static int read_column(Column *column, Assignment *a)
 	ArrayError why;
 	ArrayFile *file = assignment_open(a, &why);
 	Dtype want = dtype_from_name(a->tensor->dtype, strlen(a->tensor->dtype));
-	ptrdiff_t index = file ? array_file_pick(file, a->key, &why) : -1;
+	ptrdiff_t index = file ? assignment_pick(a, file, &why) : -1;
 	bool good = index >= 0 && array_file_read(file, (size_t)index, want, &column->whole, &why);
 	array_file_close(file);
 	column->of = a;

@@ -10,6 +10,7 @@ is printed for it, as example.tsr:
     ```text run WORDS              tsr run example.so WORDS
     ```c, ```python                compiles with example.h and example.o, and libtsr where it includes <tsr.h>, and
                                    runs; runs beside example.so and net.tsr, the same program, with the package tsr
+    ```sh run                      commands of a shell beside the program as net.tsr, with tsrc and tsr
     ```text output                 what that printed
     ```c header                    comments and declarations of the header, with the prefix net
 
@@ -25,7 +26,7 @@ build = os.path.dirname(tsrc)
 tsr = os.path.join(build, "tsr")
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 runtime = os.path.join(root, "runtime")
-os.environ.update(PYTHONPATH=os.path.join(root, "python"), TSRC=tsrc, TSR_LIBRARY=os.path.join(build, "libtsr.so"))
+os.environ.update(PATH=build + ":" + os.environ["PATH"], PYTHONPATH=os.path.join(root, "python"), TSRC=tsrc, TSR_LIBRARY=os.path.join(build, "libtsr.so"))
 
 
 def call(directory, *words):
@@ -42,13 +43,13 @@ def compile_status(directory, words):
 
 
 def run_host(directory, kind, body):
-    """A C or Python program beside the compiled example: did it work, and what it printed."""
+    """A C, Python or shell program beside the compiled example: did it work, and what it printed."""
     source = "host." + kind
     with open(os.path.join(directory, source), "w", encoding="utf8") as out:
         out.write(body)
-    call(directory, tsrc, "-O1", "example.tsr", "-o", "example.o")
-    commands = [[sys.executable, source]]
+    commands = [["sh", "-e", source] if kind == "sh" else [sys.executable, source]]
     if kind == "c":
+        call(directory, tsrc, "-O1", "example.tsr", "-o", "example.o")
         commands = [["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "example.o", "-lm", "-o", "host"],
                     ["./host"]]
         if "#include <tsr.h>" in body:
@@ -105,7 +106,7 @@ class Examples:
         elif self.program and kind == "c" and words == ["header"]:
             good, messages = in_header(self.directory, body)
             got = body
-        elif self.program and kind in ("c", "python"):
+        elif self.program and (kind in ("c", "python") or (kind, rest) == ("sh", " run")):
             good, messages = run_host(self.directory, kind, body)
             got, self.output = body, messages
         elif words == ["output"]:
