@@ -239,7 +239,8 @@ static void list_names(const ArrayFile *file, char *text, size_t room)
 	}
 }
 
-ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wanted, ArrayError *error)
+ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wanted,
+			  ArrayError *error)
 {
 	bool none = !key || !*key;
 	char names[120];
@@ -253,7 +254,8 @@ ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wa
 	if (file->format == &npy_format)
 		array_fail(error, "a .npy file holds one array, without a name: no ':%.60s'", key);
 	else if (!name)
-		array_fail(error, "it holds %zu arrays, where one is wanted (%s)", file->nentries, names);
+		array_fail(error, "it holds %zu arrays, where one is wanted (%s)", file->nentries,
+			   names);
 	else
 		array_fail(error, "it has no array '%.60s' (it has: %s)", name, names);
 	return -1;

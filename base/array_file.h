@@ -59,7 +59,8 @@ const char *array_file_name(const ArrayFile *file, size_t index);
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name);
 /* The index of `key`, which names the array; NULL or "" for a .npy, for a file that holds exactly one, and for the one called
  * `wanted`, which may be NULL too. -1 with an error. */
-ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wanted, ArrayError *error);
+ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wanted,
+			  ArrayError *error);
 /* What array_file_read would make, without data: nothing of the elements is read. False where it
  * would fail whatever they are. */
 bool array_file_measure(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error);

@@ -38,7 +38,8 @@ typedef struct ForeignName {
 #define ALONG "a letter that the result alone has repeats: sum(\"i => i, j\", x) with (j = 3)"
 #define GIVEN "a tensor of numbers is [[1, 2], [3, 4]], named by 'const' or 'let'"
 #define DRAWN "random numbers in whatever shape are uniform(seed) and normal(seed)"
-#define NN_INIT "a parameter begins as {w : [a -> b] = nn.glorot(a, b)}, or nn.he(a), after 'import nn'"
+#define NN_INIT \
+	"a parameter begins as {w : [a -> b] = nn.glorot(a, b)}, or nn.he(a), after 'import nn'"
 #define BELOW \
 	"where(sum(\"i => i, 0\", range(n)) >= range(n), x, 0) keeps what is on and below the diagonal"
 #define SHOWN \

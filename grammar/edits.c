@@ -268,6 +268,8 @@ static void walk(Edits *e, const AstExpr *expr, uint32_t least)
 	edits_of_operator(e, expr, far);
 	if (expr->shape)
 		edits_of_shape(e, expr->shape, far, false);
+	if (expr->kind == AST_PARAM)
+		edits_of_rows(e, expr->shape, expr->nargs ? expr->args[0] : NULL, far);
 	least = far + 1 < least ? far + 1 : least; /* what is near has its operands nearly so */
 	for (uint32_t i = 0; i < expr->nargs; i++)
 		walk(e, expr->args[i], least);
@@ -292,6 +294,7 @@ static void walk_stmt(Edits *e, const AstStmt *stmt, uint32_t least)
 	if (stmt->shape)
 		edits_of_shape(e, stmt->shape, holds_place(e, stmt->name.span) ? NOTED : least,
 			       stmt->kind == STMT_INPUT);
+	edits_of_rows(e, stmt->shape, stmt->expr, least);
 	edits_of_with(e, stmt->expr, least);
 	walk(e, stmt->expr, least);
 	walk(e, stmt->expr2, least);

@@ -66,6 +66,8 @@ void edits_of_letters(Edits *e, const AstSpec *spec, uint32_t far);
 /* Internal to grammar/: of a shape that is `least` or less from the places; `given`: that of an
  * input, which is seldom what is wrong. */
 void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given);
+/* Internal to grammar/: of an expression that is said to have the shape; any of them may be NULL. */
+void edits_of_rows(Edits *e, const AstShape *shape, const AstExpr *expr, uint32_t far);
 /* Internal to grammar/: how far something that is written there is from the places; the sizes of
  * the message in its place. */
 uint32_t edit_far(const Edits *e, Span span);

@@ -183,3 +183,52 @@ void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)
 	if (input)
 		shape_rows(e, shape, ROW_INPUT, ROW_OUTPUT, far, given);
 }
+
+/* ---- an expression whose axes are put into the rows of a shape ---- */
+
+enum { COST_PUT = 2, LETTERS = 26 };
+
+/* "a, b" of the row's axes, with the letters from `from` on. */
+static const char *row_letters(const Edits *e, const AstShape *shape, RowKind row, uint32_t from)
+{
+	const char *text = "";
+	for (uint32_t i = 0; i < shape->rows[row].naxes; i++)
+		text = arena_printf(e->arena, "%s%s%c", text, i ? ", " : "", (int)('a' + from + i));
+	return text;
+}
+
+static const char *listed(const Edits *e, const char *a, const char *b)
+{
+	return arena_printf(e->arena, "%s%s%s", a, *a && *b ? ", " : "", b);
+}
+
+void edits_of_rows(Edits *e, const AstShape *shape, const AstExpr *expr, uint32_t far)
+{
+	uint32_t first[ROW_KINDS], n = 0;
+	const char *row[ROW_KINDS];
+	static const RowKind stored[] = {ROW_BATCH, ROW_OUTPUT, ROW_INPUT};
+	if (!e->counts || !shape || !expr ||
+	    !(shape->rows[ROW_BATCH].naxes + shape->rows[ROW_INPUT].naxes))
+		return;
+	for (uint32_t i = 0; i < ROW_KINDS; i++) {
+		first[stored[i]] = n;
+		n += shape->rows[stored[i]].naxes;
+		if (n > LETTERS || shape->rows[stored[i]].var_at >= 0)
+			return;
+	}
+	for (RowKind k = 0; k < ROW_KINDS; k++)
+		row[k] = row_letters(e, shape, k, first[k]);
+	const char *result =
+		arena_printf(e->arena, "%s%s%s%s%s", row[ROW_BATCH], *row[ROW_BATCH] ? " | " : "",
+			     row[ROW_INPUT], *row[ROW_INPUT] ? " -> " : "", row[ROW_OUTPUT]);
+	bool two = *row[ROW_INPUT] && *row[ROW_OUTPUT];
+	for (uint32_t turned = 0; turned <= two; turned++) {
+		const char *axes = listed(e, row[ROW_BATCH],
+					  listed(e, row[turned ? ROW_INPUT : ROW_OUTPUT],
+						 row[turned ? ROW_OUTPUT : ROW_INPUT]));
+		edit_add(e, COST_PUT + far + turned, expr->span,
+			 arena_printf(e->arena, "permute(\"%s => %s\", %s)", axes, result,
+				      edit_text(e, expr->span)),
+			 "it would fit with its axes in these rows");
+	}
+}

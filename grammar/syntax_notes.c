@@ -203,9 +203,10 @@ static bool note_braces(const Fault *f)
 	if (!fault_opens_parameter(f) &&
 	    !(f->expected[TOKEN_COLON] && f->expected[TOKEN_EQ] && f->expected[TOKEN_RBRACE]))
 		return false;
-	diag_note(f->parse->diags, f->token.span,
-		  "braces declare a parameter where it is used, {w : [3 -> 4]}; what is computed stands "
-		  "without them: fn f(x) = x + 1");
+	diag_note(
+		f->parse->diags, f->token.span,
+		"braces declare a parameter where it is used, {w : [3 -> 4]}; what is computed stands "
+		"without them: fn f(x) = x + 1");
 	return true;
 }
 

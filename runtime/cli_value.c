@@ -131,7 +131,8 @@ ptrdiff_t assignment_pick(const Assignment *a, const ArrayFile *file, ArrayError
 	ptrdiff_t index = array_file_pick(file, a->key, a->name, why);
 	size_t used = strlen(why->text);
 	if (index < 0 && !a->key)
-		snprintf(why->text + used, sizeof why->text - used, "; %.60s=FILE:KEY takes another", a->name);
+		snprintf(why->text + used, sizeof why->text - used,
+			 "; %.60s=FILE:KEY takes another", a->name);
 	return index;
 }
 
