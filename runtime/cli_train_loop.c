@@ -17,6 +17,7 @@
 #include "base/temporary.h"
 #include "runtime/session.h"
 #include "runtime/cli_train_loop.h"
+#include "runtime/cli_train_plot.h"
 
 static const char position_name[] = "train:position";
 /* What the array of that name holds. */
@@ -34,6 +35,7 @@ typedef struct Loop {
 	Train *t;
 	int64_t per_epoch, steps, first, step; /* step: those that are done */
 	FILE *log;			       /* NULL: none */
+	Plot plot; /* of --plot: the loss of each step, the mean of each validation */
 	bool terminal, stopped;
 	double began, shown; /* seconds */
 } Loop;
@@ -176,6 +178,20 @@ static int open_log(Loop *l)
 	return STATUS_OK;
 }
 
+/* Of a metric, which is the first. */
+static const char *metric_name(const Metrics *metrics)
+{
+	return metrics->n ? metrics->routine->outputs[metrics->outputs[0]].name : NULL;
+}
+
+static void open_plot(Loop *l)
+{
+	const Train *t = l->t;
+	l->plot = (Plot){.title = tsr_table(t->model)->name,
+			 .lines = {{.name = metric_name(&t->metrics)},
+				   {.name = metric_name(&t->valid_metrics)}}};
+}
+
 static void clear_progress(const Loop *l)
 {
 	if (l->terminal)
@@ -281,10 +297,16 @@ static bool take_signal(const Train *t)
 
 static int end_epoch(Loop *l)
 {
-	int status = l->t->valid_routine ? validate(l->t) : STATUS_OK;
+	const Train *t = l->t;
+	const Metrics *valid = &t->valid_metrics;
+	int status = t->valid_routine ? validate(l->t) : STATUS_OK;
+	if (status == STATUS_OK && t->plot && valid->weight > 0)
+		plot_add(&l->plot.lines[1], (double)l->step, valid->sums[0] / valid->weight);
 	if (status == STATUS_OK)
 		print_line(l);
-	return status == STATUS_OK && l->t->save ? save(l) : status;
+	if (status == STATUS_OK && t->plot)
+		status = plot_write(&l->plot, t->plot);
+	return status == STATUS_OK && t->save ? save(l) : status;
 }
 
 static int do_step(Loop *l)
@@ -301,11 +323,12 @@ static int do_step(Loop *l)
 	double loss = metrics_add(&t->metrics, ran->session, (double)ran->rows);
 	if (!isfinite(loss)) {
 		clear_progress(l);
-		return replay_tell(&t->replay, t->feed.session, l->step,
-				   t->metrics.routine->outputs[t->metrics.outputs[0]].name, again,
-				   l);
+		return replay_tell(&t->replay, t->feed.session, l->step, metric_name(&t->metrics),
+				   again, l);
 	}
 	show_progress(l, loss);
+	if (t->plot)
+		plot_add(&l->plot.lines[0], (double)l->step, loss);
 	if (l->step % l->per_epoch == 0)
 		status = end_epoch(l);
 	else if (l->step % every == 0)
@@ -323,7 +346,9 @@ static int all_steps(Loop *l)
 	if (status != STATUS_OK || !l->stopped)
 		return status;
 	clear_progress(l);
-	status = save(l);
+	status = l->t->plot ? plot_write(&l->plot, l->t->plot) : STATUS_OK;
+	if (status == STATUS_OK)
+		status = save(l);
 	if (status == STATUS_OK)
 		fprintf(stderr,
 			"tsr: stopped behind step %" PRId64 " of %" PRId64
@@ -340,6 +365,7 @@ int train_loop(Train *t)
 		  .per_epoch = t->table.rows / t->batch + rest,
 		  .terminal = isatty(STDOUT_FILENO)};
 	l.steps = l.per_epoch * t->epochs;
+	open_plot(&l);
 	int status = t->resume ? resume(&l) : STATUS_OK;
 	if (status == STATUS_OK)
 		status = open_log(&l);
@@ -352,5 +378,6 @@ int train_loop(Train *t)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (l.log && !file_close(l.log) && status == STATUS_OK)
 		status = report("%s: %s", t->log, strerror(errno));
+	plot_free(&l.plot);
 	return status;
 }

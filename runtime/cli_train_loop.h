@@ -7,7 +7,7 @@
 typedef struct Train {
 	Request request;
 	size_t nvalues, all_values; /* those in front of --valid; all */
-	const char *valid_routine, *save, *resume, *log;
+	const char *valid_routine, *save, *resume, *log, *plot;
 	int64_t batch, epochs, every; /* every: 0: lines of epochs alone */
 	uint64_t seed;		      /* of --shuffle */
 	bool shuffles, keep_last;

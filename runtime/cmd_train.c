@@ -13,6 +13,7 @@ enum {
 	KEY_SAVE,
 	KEY_RESUME,
 	KEY_LOG,
+	KEY_PLOT,
 	KEY_KEEP
 };
 enum { BATCH_DEFAULT = 32 };
@@ -28,6 +29,8 @@ static const struct argp_option options[] = {
 	{"save", KEY_SAVE, "FILE", 0, "write a checkpoint, a .safetensors, behind each epoch", 0},
 	{"resume", KEY_RESUME, "FILE", 0, "go on where the run that saved the checkpoint was", 0},
 	{"log", KEY_LOG, "FILE", 0, "write the lines as a table, .csv", 0},
+	{"plot", KEY_PLOT, "FILE", 0, "draw loss and validation over steps behind each epoch, .svg",
+	 0},
 	{0}};
 
 static int64_t count_option(const char *name, const char *text, struct argp_state *state)
@@ -61,6 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SAVE: t->save = named_option("save", arg, state); return 0;
 	case KEY_RESUME: t->resume = named_option("resume", arg, state); return 0;
 	case KEY_LOG: t->log = arg; return 0;
+	case KEY_PLOT: t->plot = arg; return 0;
 	case KEY_VALID:
 		if (t->valid_routine)
 			argp_error(state, "--valid is given twice");

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 import numpy as np
 
@@ -150,6 +151,42 @@ def generated():
           train("net", *how, "scale=ones", data=[x, ids, "scale=ones", "rate=0.05"]))
 
 
+def read_plot(path):
+    """The lines of a plot, by the ticks beside it"""
+    svg = {"svg": "http://www.w3.org/2000/svg"}
+    root = xml.etree.ElementTree.parse(path).getroot()
+    texts = root.findall("svg:text", svg)
+    along = [(float(t.text), float(t.get("x"))) for t in texts if t.get("text-anchor") == "middle" and t.text != "step"]
+    up = np.array([(float(t.text), float(t.get("y")) - 4) for t in texts if t.get("text-anchor") == "end"])
+    assert all(40 <= y <= 352 for y in up[:, 1]) and all(64 <= x <= 580 for _, x in along), (up, along)
+    slopes = np.diff(up[:, 1]) / np.diff(up[:, 0])
+    linear = np.allclose(slopes, slopes[0], rtol=0.05)
+    to, back = (np.array, np.array) if linear else (np.log, np.exp)
+    up[:, 0] = to(up[:, 0])
+
+    def values(at, ticks):
+        (a, x), (b, y) = ticks[0], ticks[-1]
+        return a + (at - x) * (b - a) / (y - x)
+    lines = [np.array([point.split(",") for point in line.get("points").split()], float) for line in root.findall("svg:polyline", svg)]
+    return [t.text for t in texts if "name" in t.get("class", "")], [
+        (values(line[:, 0], along), back(values(line[:, 1], up))) for line in lines]
+
+
+def plotted():
+    """The picture has what the table has"""
+    x, ids, scale = ("%s=%s" % (name, at(name + ".npy")) for name in ("x", "ids", "scale"))
+    for epochs, tenth in (("--epochs=30", 1), ("--epochs=200", 10)):
+        train("net", "--batch=8", epochs, "--every=1", "--log=" + at("plot.csv"), "--plot=" + at("plot.svg"), "--valid=valid", x, ids, scale)
+        table = np.genfromtxt(at("plot.csv"), delimiter=",", names=True)
+        names, ((steps, loss), (ends, error)) = read_plot(at("plot.svg"))
+        by = -(-len(table) // 200)
+        means = [table["loss"][i:i + by].mean() for i in range(0, len(table), by)]
+        valid = table[~np.isnan(table["valid_error"])]
+        print("plotted:", *names, len(loss) == len(means), np.allclose(loss, means, rtol=0.01), np.allclose(error, valid["valid_error"], rtol=0.01),
+              abs(ends - valid["step"]).max() < len(table) / 400, abs(steps[-1] - len(table)) <= by)
+    print(train("net", "--plot=" + at("no/plot.svg"), fails=True), end="")
+
+
 def faults():
     bad = np.load(at("x.npy"))
     bad[40, 3] = np.nan
@@ -185,7 +222,7 @@ def main():
     np.save(at("scale.npy"), np.ones(6, np.float32))
     compile_program("net", NET)
     compile_program("rows", ROWS)
-    for part in (resumed, stopped, rows, validated, generated, faults):
+    for part in (resumed, stopped, rows, validated, generated, plotted, faults):
         part()
 
 
