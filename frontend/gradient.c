@@ -305,6 +305,29 @@ static NodeId direction_of(const Node *gradient)
 	return gradient->nargs > 2 ? gradient->args[2] : NODE_NONE;
 }
 
+static bool reaches(const Build *b, NodeId y, NodeId x)
+{
+	bool *reached, *path;
+	gradient_paths(b->graph, b->arena, y, &x, 1, &reached, &path);
+	return x <= y && reached[x];
+}
+
+/* Is the gradient added to another where it stands, behind several `backward`, which is not 0 everywhere? */
+static bool adds_to_another(Build *b, NodeId of)
+{
+	const Node *gradient = graph_node(b->graph, of);
+	for (NodeId id = 0; id < b->graph->nodes.n; id++) {
+		const Node *node = graph_node(b->graph, id);
+		if (node->kind != NODE_GRADIENT || id == of || node->args[1] != gradient->args[1] ||
+		    memcmp(&node->span, &gradient->span, sizeof node->span) != 0)
+			continue;
+		b->work += node->args[0];
+		if (reaches(b, node->args[0], node->args[1]))
+			return true;
+	}
+	return false;
+}
+
 static void check_group(Build *b, Group *group)
 {
 	gradient_paths(b->graph, b->arena, group->y, group->to.at, group->to.n, &group->reached,
@@ -313,7 +336,8 @@ static void check_group(Build *b, Group *group)
 	find_writes(b, group);
 	bool good = check_path(b, group);
 	for (size_t i = 0; good && i < group->of.n; i++)
-		if (group->to.at[i] > group->y || !group->reached[group->to.at[i]])
+		if ((group->to.at[i] > group->y || !group->reached[group->to.at[i]]) &&
+		    !adds_to_another(b, group->of.at[i]))
 			warn_zero(b, group, i);
 }
 
