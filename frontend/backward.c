@@ -1,4 +1,5 @@
 /* `backward y`. */
+#include "frontend/anew.h"
 #include "frontend/eval.h"
 #include "frontend/gradient.h"
 #include "frontend/training.h"
@@ -6,9 +7,12 @@
 void eval_backward(Build *b, const AstStep *step)
 {
 	NodeId first = (NodeId)b->graph->nodes.n;
+	bool named =
+		step->expr->kind == AST_NAME; /* what it was evaluated as before does not count */
+	b->anew->reads = named ? READS_FILE : READS_EVALUATED;
 	NodeId y = gradient_operand(b, eval(b, step->expr));
-	if (y != NODE_NONE &&
-	    !(routine_check_step(b, first, step->span) && routine_evaluate(b, y, step->span)))
-		y = NODE_NONE;
+	b->anew->reads = READS_EVALUATED;
+	if (y != NODE_NONE)
+		y = routine_evaluate(b, y, first, step->span);
 	PUSH(b->arena, b->backward, ((Backward){y, step->expr->span}));
 }

@@ -76,6 +76,7 @@ struct Build {
 	const FrontendOptions *options;
 	Activation at;
 	const FileState *file;
+	struct Anew *anew;     /* what that computes anew, or NULL */
 	RoutineBuild *routine; /* the routine whose steps are evaluated, or NULL */
 	ScalarArg *scalars;    /* of that routine */
 	const AstExpr *named;  /* the expression that a `let` names, for the names of instances */

@@ -5,6 +5,7 @@
 
 #include "frontend/border.h"
 #include "frontend/build.h"
+#include "frontend/anew.h"
 #include "frontend/eval.h"
 #include "frontend/literal.h"
 #include "frontend/nodes.h"
@@ -38,6 +39,8 @@ static Value eval_name(Build *b, const AstExpr *expr)
 	if (binding) {
 		Value value = binding->value;
 		value.span = expr->span;
+		if (value.kind == VALUE_TENSOR)
+			value.node = anew_read(b->anew, value.node);
 		return b->wants_size ? value_as_passed(value) : value;
 	}
 	Value constant = constant_of(name, expr->span);

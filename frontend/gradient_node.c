@@ -1,4 +1,5 @@
 /* Nodes of gradients: their operands, and gradients by name behind `backward`. */
+#include "frontend/anew.h"
 #include "frontend/gradient.h"
 #include "frontend/nodes.h"
 #include "frontend/training.h"
@@ -64,6 +65,10 @@ Value gradient_member(Build *b, NodeId x, const AstExpr *expr)
 	if (b->backward.n == 0)
 		return report_none(b, expr);
 	NodeId sum = NODE_NONE;
+	AnewReads reads = b->anew->reads;
+	b->anew->reads = READS_LAST;
+	x = anew_read(b->anew, x);
+	b->anew->reads = reads;
 	for (size_t i = 0; i < b->backward.n; i++) {
 		const Backward *of = &b->backward.at[i];
 		if (of->y == NODE_NONE)

@@ -1,9 +1,10 @@
 /* Routines: their scalars, their steps in order (assign.c), their results.
  *
  * Nodes of a routine run in the order of their ids, so what a routine reads of the file's own
- * tensors is computed before its steps; reading anew what depends on a parameter that a step has
- * written would need it computed again, and is refused.
+ * tensors is computed before its steps. What depends on a parameter that a step has written is
+ * refused there, but for `forward` and `backward`, which compute it anew (anew.c).
  */
+#include "frontend/anew.h"
 #include "frontend/build.h"
 #include "frontend/eval.h"
 #include "frontend/nodes.h"
@@ -21,7 +22,8 @@ struct RoutineBuild {
 	Span step;	     /* of its own steps, the one at hand */
 	VEC(NodeId) writes;  /* assignment nodes */
 	VEC(Written) written;
-	VEC(NodeId) forward; /* evaluated before anything was written */
+	VEC(NodeId) forward; /* evaluated, and copies */
+	Anew anew;
 	VEC(NodeId) roots;
 };
 
@@ -36,13 +38,20 @@ static bool contains(const NodeId *ids, size_t n, NodeId id)
 	return false;
 }
 
+/* Is it computed from nothing? What a loop sets has no operands. */
+static bool is_leaf(const Build *b, NodeId id)
+{
+	const Node *node = graph_node(b->graph, id);
+	return node->nargs == 0 && !node->carried;
+}
+
 /* The first step that wrote a parameter that a tensor of the file depends on; NULL: there is
  * none. */
 static const Written *stale_by(Build *b, NodeId id)
 {
 	RoutineBuild *r = b->routine;
 	if (id >= r->start || r->written.n == 0 || contains(r->forward.at, r->forward.n, id) ||
-	    graph_node(b->graph, id)->nargs == 0)
+	    is_leaf(b, id))
 		return NULL;
 	Reach reach = reach_from(b, &id, 1);
 	for (size_t i = 0; i < r->written.n; i++) {
@@ -52,15 +61,21 @@ static const Written *stale_by(Build *b, NodeId id)
 	return NULL;
 }
 
-/* `forward` takes the names of the file. */
-static void suggest_forward(Build *b, NodeId id, Span step)
+static Span before(Span span) { return (Span){span.file, span.start, span.start}; }
+
+/* `forward` takes the names of the file. Requires: the tensor is read in a step of the routine's own, or is its result. */
+static void suggest_forward(Build *b, NodeId id, Span written)
 {
 	Sym name = graph_node(b->graph, id)->name;
 	const Binding *binding = name ? scope_find(b->at.scope, name) : NULL;
-	step.end = step.start;
-	if (binding && binding->value.kind == VALUE_TENSOR && binding->value.node == id)
-		diag_fix(b->diags, step, arena_printf(b->arena, "forward %s; ", name),
-			 "'forward %s' before that keeps what it was", name);
+	if (!binding || binding->value.kind != VALUE_TENSOR || binding->value.node != id)
+		return;
+	const char *step = arena_printf(b->arena, "forward %s; ", name);
+	diag_fix(b->diags, before(written), step, "'forward %s' before that keeps what it was",
+		 name);
+	if (b->routine->step.start > written.start)
+		diag_fix(b->diags, before(b->routine->step), step,
+			 "'forward %s' behind it computes it anew", name);
 }
 
 static bool check_fresh(Build *b, NodeId id, Span span)
@@ -70,8 +85,9 @@ static bool check_fresh(Build *b, NodeId id, Span span)
 		return true;
 	const char *name = graph_node(b->graph, written->target)->name;
 	diag(b->diags, E0917, span,
-	     "this depends on '%s', which an earlier step has written: computing it again is not "
-	     "supported yet", name);
+	     "this depends on '%s', which an earlier step has written: is it what it was, or computed "
+	     "anew?",
+	     name);
 	diag_note(b->diags, written->span, "'%s' is written here", name);
 	suggest_forward(b, id, written->step);
 	return false;
@@ -92,6 +108,7 @@ bool routine_check_step(Build *b, NodeId first, Span span)
 void routine_add_write(Build *b, NodeId id, Span span)
 {
 	RoutineBuild *r = b->routine;
+	r->anew.nwrites++;
 	NodeId target = graph_node(b->graph, id)->target;
 	bool known = target >= r->start;
 	PUSH(b->arena, r->writes, id);
@@ -114,20 +131,38 @@ static void eval_forward(Build *b, const AstStep *step)
 	value.span = step->name.span;
 	NodeId id = value_to_node(b, value);
 	if (id != NODE_NONE)
-		routine_evaluate(b, id, step->span);
+		routine_evaluate(b, id, (NodeId)b->graph->nodes.n, step->span);
 }
 
-bool routine_evaluate(Build *b, NodeId id, Span span)
+/* As it is computed from what parameters are now; NODE_NONE after an error. */
+static NodeId computed_now(Build *b, NodeId id, NodeId first, Span span)
 {
-	bool again = b->routine->written.n &&
-		     contains(b->routine->forward.at, b->routine->forward.n, id);
-	if (again)
-		b->routine->forward.n = 0;
-	if (!check_fresh(b, id, span))
-		return false;
-	PUSH(b->arena, b->routine->forward, id);
-	PUSH(b->arena, b->routine->roots, id);
-	return true;
+	RoutineBuild *r = b->routine;
+	if ((id >= r->start && id < first) || r->written.n == 0 || is_leaf(b, id))
+		return id;
+	NodeId *targets = ARENA_ARRAY(b->arena, NodeId, r->written.n);
+	for (size_t i = 0; i < r->written.n; i++)
+		targets[i] = r->written.at[i].target;
+	NodeId copy = anew_copy(b, id, first, targets, r->written.n);
+	if (copy == NODE_NONE) {
+		diag(b->diags, E0917, span,
+		     "this depends by way of a loop on what an earlier step has written: it is not "
+		     "computed anew in this version");
+		diag_note(b->diags, r->written.at[0].span,
+			  "the first step that writes a parameter");
+	}
+	return copy;
+}
+
+NodeId routine_evaluate(Build *b, NodeId id, NodeId first, Span span)
+{
+	NodeId now = computed_now(b, id, first, span);
+	if (now == NODE_NONE)
+		return now;
+	anew_keep(b, id);
+	PUSH(b->arena, b->routine->forward, now);
+	PUSH(b->arena, b->routine->roots, now);
+	return now;
 }
 
 /* Can a later step write the tensor, or a parameter that it is computed from? */
@@ -305,6 +340,8 @@ static bool find_results(Build *b, const AstStmt *stmt, Routine *routine)
 		Value value = binding->value;
 		value.span = name.span;
 		routine->outputs[i] = value_to_node(b, value);
+		if (routine->outputs[i] != NODE_NONE)
+			routine->outputs[i] = anew_read(b->anew, routine->outputs[i]);
 		routine->output_names[i] = name.sym;
 		routine->output_spans[i] = name.span;
 		if (routine->outputs[i] == NODE_NONE ||
@@ -320,10 +357,12 @@ void eval_routine(Build *b, const AstStmt *stmt)
 	if (!routine_name_is_free(b, stmt->name))
 		return;
 	Activation outer = b->at;
-	RoutineBuild state = {.start = (NodeId)b->graph->nodes.n, .nerrors = b->diags->nerrors};
+	NodeId start = (NodeId)b->graph->nodes.n;
+	RoutineBuild state = {.start = start, .nerrors = b->diags->nerrors, .anew.start = start};
 	Routine routine = {
 		.name = stmt->name.sym, .span = stmt->name.span, .nscalars = stmt->nconfigs};
 	b->routine = &state;
+	b->anew = &state.anew;
 	b->place = stmt->name.sym;
 	b->at.scope = scope_new(b, outer.scope);
 	routine.scalars = b->scalars = declare_scalars(b, stmt);
@@ -332,6 +371,7 @@ void eval_routine(Build *b, const AstStmt *stmt)
 	bool good = find_results(b, stmt, &routine);
 	b->at = outer;
 	b->routine = NULL;
+	b->anew = NULL;
 	b->backward.n = 0;
 	b->scalars = NULL;
 	b->place = NULL;

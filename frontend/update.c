@@ -6,6 +6,7 @@
  * `update y` carries out the steps of all that y is computed from, in the order in which it was evaluated, with the names
  * that stood around them; each once in a routine.
  */
+#include "frontend/anew.h"
 #include "frontend/eval.h"
 #include "frontend/nodes.h"
 #include "frontend/training.h"
@@ -27,7 +28,10 @@ static void carry_out(Build *b, const Update *update, const AstStep *step)
 	b->at.steps = outer.steps;
 	b->at.withs = NULL;
 	b->at.scope = scope_new(b, update->at.scope);
+	AnewReads reads = b->anew->reads;
+	b->anew->reads = READS_LAST;
 	eval_all_steps(b, update->expr->steps, update->expr->nsteps);
+	b->anew->reads = reads;
 	b->at = outer;
 	if (b->diags->nerrors > before)
 		diag_note(b->diags, step->span,
@@ -49,7 +53,10 @@ void eval_update(Build *b, const AstStep *step)
 {
 	size_t routine = b->graph->routines.n + 1;
 	int before = b->diags->nerrors;
+	AnewReads reads = b->anew->reads;
+	b->anew->reads = READS_FILE;
 	NodeId y = eval_node(b, step->expr);
+	b->anew->reads = reads;
 	if (y == NODE_NONE)
 		return;
 	Updates mine = updates_of(b, y);

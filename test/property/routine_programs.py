@@ -159,10 +159,10 @@ class Program:
 
     def routine(self, name):
         self.own, self.written, self.now = [], [], None
-        self.forwarded = [t for t in self.lets if self.rng.random() < 0.5]
+        self.forwarded = []
+        made = [self.forward(t) for t in self.lets if self.rng.random() < 0.5]
         self.scalars = [Tensor(self.fresh("s"), "scalar", self.rng.choice(["f32", "f32", "i32", "f64"]), [[], [], []])
                         for _ in range(self.rng.choice([0, 1, 2]))]
-        made = []
         for _ in range(self.rng.choice([1, 2, 3, 4])):
             for _ in range(60):
                 lists = (self.inputs, self.params, self.own, self.written, self.lets)
@@ -173,10 +173,24 @@ class Program:
                     break
                 for names, length in zip(lists, before):
                     del names[length:]
+            if self.lets and self.rng.random() < 0.3:
+                made.append(self.forward(self.rng.choice(self.lets)))
         results = self.own + [t for t in self.written if t.kind == "param"] + self.forwarded
         self.rng.shuffle(results)
-        made = [("forward " + t.name, lambda env, dims: None) for t in self.forwarded] + made
         return {"name": name, "scalars": self.scalars, "steps": made, "results": results}
+
+    def forward(self, let):
+        """From what is there now, but for what a step like this has evaluated before."""
+        self.forwarded += [let] * (let not in self.forwarded)
+
+        def run(env, dims):
+            now = dict(env)
+            for t in self.lets:
+                if t is let or t.name not in self.evaluated:
+                    now[t.name] = t.value.run(now, dims).broadcast(steps.shape_at(t.rows, dims))
+            env[let.name] = now[let.name]
+            self.evaluated.add(let.name)
+        return "forward " + let.name, run
 
     def target(self, rows, dtype=None):
         """One to write, with these rows; a new one of the routine has `dtype`, that of its first right side."""

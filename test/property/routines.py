@@ -156,6 +156,7 @@ class Run:
 
     def routine(self, r):
         def body(env, dims):
+            self.program.evaluated = set()  # in this call
             for t in r["results"]:
                 if t.kind == "own":
                     env[t.name] = Array(np.zeros(self.shape(t)), t.dtype)
