@@ -141,6 +141,12 @@ static bool stores_params(const Order *o, uint32_t k)
 	return any;
 }
 
+/* Would kernel k run between the kernels of a loop of steps, right in front of `next`? */
+static bool is_inside_loop(const Order *o, int64_t k, int64_t next)
+{
+	return k < next && kernel_at(o, next)->loop;
+}
+
 /* Kernels that store the same wait for each other where that is not for long: they are neighbours then, which may become
  * one (fusion.c). Nothing that moved in front of others minds to run behind them. */
 static void wait_for_readers(Order *o)
@@ -153,7 +159,8 @@ static void wait_for_readers(Order *o)
 			const BufferUse *use = &o->uses[k].at[i];
 			before(&next, use->stored ? o->touched[use->buffer] : o->stored[use->buffer]);
 		}
-		if (next != INT64_MAX && next - *place <= WAIT_MOST && stores_params(o, k))
+		if (next != INT64_MAX && next - *place <= WAIT_MOST && stores_params(o, k) &&
+		    !is_inside_loop(o, k, next))
 			*place = next;
 		for (size_t i = 0; i < o->uses[k].n; i++) {
 			const BufferUse *use = &o->uses[k].at[i];

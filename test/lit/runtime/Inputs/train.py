@@ -209,7 +209,7 @@ def faults():
     print(train("net", "--save=a.npz", fails=True).splitlines()[0])
     print(train("net", "--batch=8", "--resume=" + at("part.safetensors"), fails=True), end="")
     print(train("net", "--batch=16", "--shuffle=6", "--keep-last", "--resume=" + at("part.safetensors"), fails=True), end="")
-    print(train("net", "--batch=16", "--shuffle=5", "--keep-last", "--resume=" + at("part.safetensors"), fails=True), end="")
+    print(train("net", "--batch=16", "--shuffle=5", "--epochs=4", "--keep-last", "--resume=" + at("part.safetensors"), fails=True), end="")
     print(train("rows", "--resume=" + at("part.safetensors"), fails=True, data=["ids=" + at("all.npy")]), end="")
 
 
