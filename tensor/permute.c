@@ -68,14 +68,10 @@ static bool moves_all(const Permute *p)
 static bool is_put_together(const Permute *p, const Node *node)
 {
 	const Proj *from = p->from;
-	bool plain = (node->kind == NODE_STACK || node->kind == NODE_BLOCK) &&
-		     node->target == NODE_NONE && node->dtype == p->node->dtype &&
-		     node->loop == p->node->loop && from && !from->linear && from->npieces > 1 &&
-		     !proj_reduces(from) && !proj_writes_guarded(from);
-	for (uint32_t i = 0; plain && i < from->npieces; i++)
-		for (uint32_t a = 0; a < from->pieces[i].result.naxes; a++)
-			plain &= from->pieces[i].result.axes[a].gather < 0;
-	return plain;
+	return (node->kind == NODE_STACK || node->kind == NODE_BLOCK) &&
+	       node->target == NODE_NONE && node->dtype == p->node->dtype &&
+	       node->loop == p->node->loop && from && !from->linear && from->npieces > 1 &&
+	       !proj_reduces(from) && !proj_writes_guarded(from);
 }
 
 /* Is nothing assigned between what is put together and the node, which might be read? */
