@@ -247,6 +247,31 @@ bool temporary_rename(const char *name, const char *path)
 	return good;
 }
 
+static bool replace(const char *path, FilePrinter *print, const void *what)
+{
+	int fd;
+	const char *name = temporary_file(path, &fd);
+	if (!name)
+		return false;
+	FILE *out = fdopen(fd, "wb");
+	bool good = out && print(what, out) && temporary_rename(name, path);
+	int error = errno;
+	if (!out)
+		close(fd);
+	if (!good)
+		temporary_remove(name);
+	errno = error;
+	return good;
+}
+
+bool temporary_write(const char *path, FilePrinter *print, const void *what)
+{
+	if (file_replaceable(path))
+		return replace(path, print, what);
+	FILE *out = fopen(path, "wbe");
+	return out && print(what, out);
+}
+
 /* ---- children ---- */
 
 /* The parent may have died before the child could ask to die with it. */

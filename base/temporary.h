@@ -11,6 +11,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* To be called once, before anything below and before there are threads, which must block the
@@ -28,6 +29,12 @@ const char *temporary_dir(void);
 void temporary_remove(const char *name);
 /* The file gets its own name. False with errno: it is still temporary. */
 bool temporary_rename(const char *name, const char *path);
+
+/* Prints what it is given and closes the file; false with errno. */
+typedef bool FilePrinter(const void *what, FILE *out);
+/* Makes the file anew: whole, or it stays as it was, and false with errno. What a file cannot be renamed over, a device or a
+ * pipe, is written to. */
+bool temporary_write(const char *path, FilePrinter *print, const void *what);
 
 /* fork. The child leads a process group of its own and dies with this process; it has the signals
  * that this process had before temporary_guard. -1 with errno. */

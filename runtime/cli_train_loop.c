@@ -113,35 +113,34 @@ static int check_good(const Loop *l)
 	return STATUS_ERROR;
 }
 
+/* The state, and where the run is. */
+static bool print_checkpoint(const void *loop, FILE *out)
+{
+	const Loop *l = loop;
+	int64_t position[PARTS];
+	fill_position(l, position);
+	return state_write_named(l->t->feed.session,
+				 &(NamedArray){position_name,
+					       {.dtype = DTYPE_I64,
+						.rank = 1,
+						.extents = {PARTS},
+						.nelements = PARTS,
+						.bytes = sizeof position,
+						.data = position}},
+				 out);
+}
+
 static int save(const Loop *l)
 {
-	int64_t position[PARTS];
-	NamedArray more = {position_name,
-			   {.dtype = DTYPE_I64,
-			    .rank = 1,
-			    .extents = {PARTS},
-			    .nelements = PARTS,
-			    .bytes = sizeof position,
-			    .data = position}};
 	tsr_error error;
-	int fd;
 	const char *path = l->t->save;
-	fill_position(l, position);
 	if (session_read_back(l->t->feed.session, &error) != TSR_OK)
 		return report_error(NULL, &error);
 	if (check_good(l) != STATUS_OK)
 		return STATUS_ERROR;
-	const char *name = temporary_file(path, &fd);
-	FILE *out = name ? fdopen(fd, "wb") : NULL;
-	if (name && !out)
-		close(fd);
-	if (out && state_write_named(l->t->feed.session, &more, out) &&
-	    temporary_rename(name, path))
-		return STATUS_OK;
-	int status = report("%s: %s", path, strerror(errno));
-	if (name)
-		temporary_remove(name);
-	return status;
+	return temporary_write(path, print_checkpoint, l)
+		       ? STATUS_OK
+		       : report("%s: %s", path, strerror(errno));
 }
 
 /* ---- lines ---- */
@@ -176,6 +175,28 @@ static int open_log(Loop *l)
 	log_names(l->log, "valid_", &t->valid_metrics);
 	fputc('\n', l->log);
 	return STATUS_OK;
+}
+
+/* So that a run does not find at its end that it cannot leave the file. */
+static int try_file(const char *path)
+{
+	int fd;
+	if (!path || !file_replaceable(path))
+		return STATUS_OK;
+	const char *name = temporary_file(path, &fd);
+	if (!name)
+		return report("%s: %s", path, strerror(errno));
+	close(fd);
+	temporary_remove(name);
+	return STATUS_OK;
+}
+
+static int open_files(Loop *l)
+{
+	int status = try_file(l->t->save);
+	if (status == STATUS_OK)
+		status = try_file(l->t->plot);
+	return status == STATUS_OK ? open_log(l) : status;
 }
 
 /* Of a metric, which is the first. */
@@ -368,7 +389,7 @@ int train_loop(Train *t)
 	open_plot(&l);
 	int status = t->resume ? resume(&l) : STATUS_OK;
 	if (status == STATUS_OK)
-		status = open_log(&l);
+		status = open_files(&l);
 	hold_signals(&held);
 	if (t->save)
 		sigprocmask(SIG_BLOCK, &held, &before);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/temporary.h"
@@ -244,19 +243,14 @@ static void print_plot(FILE *out, const Plot *plot)
 		(LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10);
 }
 
+static bool print_all(const void *plot, FILE *out)
+{
+	print_plot(out, plot);
+	return file_close(out);
+}
+
 int plot_write(const Plot *plot, const char *path)
 {
-	int fd;
-	const char *name = temporary_file(path, &fd);
-	FILE *out = name ? fdopen(fd, "wb") : NULL;
-	if (name && !out)
-		close(fd);
-	if (out)
-		print_plot(out, plot);
-	if (out && file_close(out) && temporary_rename(name, path))
-		return STATUS_OK;
-	int status = report("%s: %s", path, strerror(errno));
-	if (name)
-		temporary_remove(name);
-	return status;
+	return temporary_write(path, print_all, plot) ? STATUS_OK
+						      : report("%s: %s", path, strerror(errno));
 }

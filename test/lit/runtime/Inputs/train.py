@@ -184,7 +184,12 @@ def plotted():
         valid = table[~np.isnan(table["valid_error"])]
         print("plotted:", *names, len(loss) == len(means), np.allclose(loss, means, rtol=0.01), np.allclose(error, valid["valid_error"], rtol=0.01),
               abs(ends - valid["step"]).max() < len(table) / 400, abs(steps[-1] - len(table)) <= by)
-    print(train("net", "--plot=" + at("no/plot.svg"), fails=True), end="")
+    print(train("net", "--plot=" + at("no/plot.svg"), "--log=" + at("no.csv"), fails=True), end="")
+    print(train("net", "--save=" + at("no/a.safetensors"), "--log=" + at("no.csv"), fails=True), end="")
+    if not os.path.lexists(at("null.svg")):
+        os.symlink("/dev/null", at("null.svg"))
+    train("net", "--plot=" + at("null.svg"))
+    print("told before the first step, and a device stays one:", not os.path.exists(at("no.csv")), os.path.islink(at("null.svg")))
 
 
 def faults():
