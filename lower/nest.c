@@ -54,6 +54,13 @@ static void emit_short(Nest *nest, const NestPlan *plan)
 		nest_emit_short(nest, plan->reduce, plan->steps);
 }
 
+/* What the sum of an element begins with. */
+static const Value *sum_so_far(const Nest *nest)
+{
+	return nest->carries ? value_load(nest->gen->program, nest->target.buffer, nest->at)
+			     : nest_neutral(nest);
+}
+
 /* The loops of the result around a local that the reduced loops add to. Guards may cut reduced
  * loops only: an element whose sum is empty is stored all the same. */
 static void emit_local_sum(Nest *nest, Op reduce)
@@ -61,7 +68,7 @@ static void emit_local_sum(Nest *nest, Op reduce)
 	Gen *gen = nest->gen;
 	uint32_t n = nest->nresult;
 	Body element = {0};
-	const Value *acc = gen_let(gen, &element, "acc", nest_neutral(nest));
+	const Value *acc = gen_let(gen, &element, "acc", sum_so_far(nest));
 	Block add = nest_step(nest, stmt_set_at(gen->arena, acc, reduce, nest->value));
 	Block inner = nest_guarded_block(nest, n, add);
 	gen_append(gen, &element, nest_wrap(nest, n, nest->nloops, n, inner));
@@ -89,7 +96,8 @@ static void emit_row_sum(Nest *nest, Op reduce)
 	Block add = nest_step(
 		nest, stmt_store(gen->arena, nest->target.buffer, nest->at, reduce, nest->value));
 	Block inner = nest_guarded_block(nest, outer, add);
-	gen_append(gen, &rows, whole_row(nest, &clear, nest_neutral(nest)));
+	if (!nest->carries)
+		gen_append(gen, &rows, whole_row(nest, &clear, nest_neutral(nest)));
 	gen_append(gen, &rows, nest_wrap(nest, outer, nest->nloops, outer, inner));
 	if (finishes(nest)) {
 		const Value *sum = value_load(gen->program, nest->target.buffer, nest->at);

@@ -114,14 +114,14 @@ static void plan_elements(Nest *nest, NestPlan *plan)
 {
 	SumFacts facts = nest_facts(nest, plan->reduce);
 	plan->order = sums_order(&facts, SUM_WAY_LANES, 0);
-	if (takes_lanes(nest, plan->order)) {
+	if (!nest->carries && takes_lanes(nest, plan->order)) {
 		plan->form = NEST_LANES;
 		return;
 	}
 	plan->form = NEST_SHORT;
 	plan->order = sums_order(&facts, SUM_WAY_SHORT, 0);
 	plan->steps = sums_short_steps(&facts);
-	if (plan->order.form != SUM_NONE) {
+	if (!nest->carries && plan->order.form != SUM_NONE) {
 		describe_unrolled(nest);
 		return;
 	}
@@ -300,7 +300,7 @@ void nest_plan(Nest *nest, NestPlan *plan)
 			   .sums = reduces};
 	nest->scattered = scatters(lower, nest->node);
 	gen_nest(nest->gen);
-	if (reduces && !beyond && !nest->scattered && plan_parts(nest, plan))
+	if (reduces && !beyond && !nest->scattered && !nest->carries && plan_parts(nest, plan))
 		return;
 	if (!reduces || beyond || !plan_contraction(nest, plan))
 		plan_loops(nest, plan, reduces);

@@ -61,6 +61,8 @@ static NodeId plan_next(Lower *lower, NodeId id)
 	for (uint32_t i = 0; i < row_block->nbefore; i++)
 		plan_node(lower, row_block->before[i]);
 	row_block_plan(lower, row_block);
+	for (uint32_t i = 0; i < row_block->nafter; i++)
+		plan_node(lower, row_block->after[i]);
 	return row_block->roots[row_block->nroots - 1].root;
 }
 

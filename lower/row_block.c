@@ -7,8 +7,10 @@
  * the row block remains a dim where every reader has one iterator of its result for it, which is
  * the index itself. Where that ends at what others read as well, other contractions of the first
  * one's rows are taken in, and the row block goes on: attention to past keys and new ones, whose
- * softmax is one. There is none where a copy that is made in each round of the dims would be read in
- * another one: keys of all heads that each head adds up.
+ * softmax is one. Or it goes on to further results of the same rows, and to sums over the rows, which
+ * grow from block to block: the gradients of queries and keys, from that of the scores. What reads
+ * these results alone is computed behind it. There is none where a copy that is made in each round of
+ * the dims would be read in another one: keys of all heads that each head adds up.
  */
 #include "lower/row_block.h"
 
@@ -20,7 +22,17 @@ typedef struct Finder {
 	SeenList sum, rest; /* of the root at hand: operands of the sum, and of what follows it */
 	const Proj *proj;
 	int *dim_of; /* by IterId */
+	bool ends;   /* it sums over what is there */
+	int summed;  /* the iterator of its sum that runs along a dim; -1: none */
 } Finder;
+
+/* What may follow behind a contraction that is not the last one. */
+typedef enum Way {
+	WAY_NONE,    /* nothing: it is the last one */
+	WAY_RESULTS, /* what reads no result: further contractions, and sums over the rows */
+	WAY_WIDE,    /* all, and contractions beside the first one join */
+	WAYS
+} Way;
 
 static bool is_row_block_root(const Lower *lower, NodeId id)
 {
@@ -51,6 +63,7 @@ static void look(Finder *f, NodeId root)
 	Lower *lower = f->lower;
 	NodeId nest = lower_nest_node(lower, root);
 	const Proj *proj = f->proj = lower_proj(lower, nest);
+	f->summed = -1;
 	Gen gen = {.lower = lower,
 		   .program = lower->program,
 		   .arena = lower->scratch,
@@ -80,7 +93,8 @@ static void look(Finder *f, NodeId root)
 /* May the iterator run along the dim, and no other? */
 static bool may_be(const Finder *f, const Ix *ix, int dim)
 {
-	if (ix->kind != IX_ITER || f->proj->iters[ix->iter].reduced ||
+	if (ix->kind != IX_ITER ||
+	    (f->proj->iters[ix->iter].reduced && (int)ix->iter != f->summed) ||
 	    !size_same(f->proj->iters[ix->iter].extent, f->row_block->dims[dim].extent) ||
 	    (f->dim_of[ix->iter] >= 0 && f->dim_of[ix->iter] != dim))
 		return false;
@@ -122,13 +136,14 @@ static void add_root(Finder *f, NodeId root)
 	const Access *result = &f->proj->pieces[0].result;
 	*added = (RowBlockRoot){.root = root,
 				.nest = lower_nest_node(lower, root),
+				.summed = f->summed,
 				.dims = ARENA_ARRAY(lower->arena, int, result->naxes + 1)};
 	for (uint32_t axis = 0; axis < result->naxes; axis++)
 		added->dims[axis] = result->axes[axis].nterms == 1
 					    ? f->dim_of[result->axes[axis].terms[0].iter]
 					    : -1;
 	for (uint32_t dim = 0; dim < row_block->ndims; dim++) {
-		bool has = false;
+		bool has = f->summed >= 0 && (int)dim == row_block->summed;
 		for (uint32_t axis = 0; axis < result->naxes; axis++)
 			has |= added->dims[axis] == (int)dim;
 		row_block->dims[dim].dropped |= !has;
@@ -189,6 +204,37 @@ static bool share(Finder *f, const Seen *first, const Seen *here)
 	return any;
 }
 
+/* Can a block of rows go on with the sums of the one before, in the result? */
+static bool may_carry(const Finder *f, NodeId root)
+{
+	const Node *node = lower_node(f->lower, root);
+	bool may = is_contraction(f->lower, root) && lower_nest_node(f->lower, root) == root &&
+		   (node->dtype == DTYPE_F32 || node->dtype == DTYPE_F64);
+	for (size_t i = 0; i < f->sum.n; i++)
+		may &= lower_node(f->lower, f->sum.at[i].node)->dtype == node->dtype;
+	return may;
+}
+
+/* A contraction that sums over a dim, the same one for all of these: the first that it reads so. */
+static void find_summed(Finder *f, NodeId root)
+{
+	RowBlock *row_block = f->row_block;
+	for (size_t i = 0; i < f->sum.n && may_carry(f, root); i++) {
+		const RowBlockRoot *from = row_block_root(row_block, f->sum.at[i].node);
+		uint32_t naxes = shape_naxes(lower_shape(f->lower, f->sum.at[i].node));
+		for (uint32_t axis = 0; from && axis < naxes && f->summed < 0; axis++) {
+			int dim = from->dims[axis];
+			const Ix *ix = f->sum.at[i].axes[axis];
+			if (dim < 0 || ix->kind != IX_ITER || !f->proj->iters[ix->iter].reduced ||
+			    row_block->dims[dim].dropped ||
+			    (row_block->summed >= 0 && row_block->summed != dim))
+				continue;
+			f->summed = (int)ix->iter;
+			row_block->summed = dim;
+		}
+	}
+}
+
 /* A contraction that reads nothing of the row block, but an operand of the first one at the same
  * rows: scores of other keys for the same queries. */
 static bool join_end(Finder *f, NodeId id)
@@ -211,104 +257,76 @@ static bool join_end(Finder *f, NodeId id)
 	return true;
 }
 
-/* ---- whether what is between is the row block's own ---- */
-
-static bool is_read_inside(const Lower *lower, const RowBlock *row_block, NodeId node)
-{
-	for (uint32_t i = lower->first_use[node]; i < uses_end(lower, node); i++) {
-		NodeId user = lower->uses[i].user;
-		NodeId root = lower->plan[user].root;
-		bool inside = root == NODE_NONE ? is_read_inside(lower, row_block, user)
-						: row_block_root(row_block, root) != NULL;
-		if (!inside)
-			return false;
-	}
-	return true;
-}
-
-/* Has each element of the dims that are left one element of the root? */
-static bool is_narrow(const Lower *lower, const RowBlock *row_block, const RowBlockRoot *root)
-{
-	const Shape *shape = lower_shape(lower, root->root);
-	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
-		if ((root->dims[axis] < 0 || row_block->dims[root->dims[axis]].dropped) &&
-		    !size_is(lower->sizes, shape_axis(shape, axis)->size, 1))
-			return false;
-	return true;
-}
-
-/* Is what is between read by the row block alone, but for totals of rows, which are kept? */
-static bool is_private(const Lower *lower, RowBlock *row_block)
-{
-	for (uint32_t i = 0; i + 1 < row_block->nroots; i++) {
-		RowBlockRoot *root = &row_block->roots[i];
-		root->read_outside = lower->plan[root->root].output ||
-				     !is_read_inside(lower, row_block, root->root);
-		if (root->read_outside && !is_narrow(lower, row_block, root))
-			return false;
-	}
-	return true;
-}
-
 /* ---- all of it ---- */
 
-/* Does the node read a tensor of the row block, through nodes that have no kernel of their own?
- * Those behind the row block's first root were asked before. */
-static bool depends(const Lower *lower, const RowBlock *row_block, NodeId id)
+/* Computes the node before the row block, or behind it; false: too many are. */
+static bool leave_out(RowBlock *row_block, NodeId id, bool follows)
 {
-	const Node *node = lower_node(lower, id);
-	for (uint32_t i = 0; i < node->nargs; i++) {
-		NodeId arg = node->args[i];
-		if (row_block_root(row_block, arg) ||
-		    (arg > row_block->roots[0].root && !lower_has_kernel(lower, arg) &&
-		     lower->plan[arg].reads_row_block))
-			return true;
-	}
-	return false;
+	uint32_t *n = follows ? &row_block->nafter : &row_block->nbefore;
+	if (*n == ROW_BLOCK_BEFORE)
+		return false;
+	(follows ? row_block->after : row_block->before)[(*n)++] = id;
+	return true;
 }
 
-/* Takes roots one after another up to a contraction behind which nothing reads what is between.
- * `wide`: contractions beside the first one join, and the row block may go on behind another
- * one. */
-static bool grow(Finder *f, bool wide)
+/* Takes a contraction, or another root that reads what is there, in; false: it cannot be one. */
+static bool take_root(Finder *f, NodeId id, Way way)
+{
+	RowBlock *row_block = f->row_block;
+	look(f, id);
+	f->dim_of = no_dims(f);
+	if (way == WAY_RESULTS)
+		find_summed(f, id);
+	bool by_sum = match(f, &f->sum), after = match(f, &f->rest);
+	if (!by_sum && !after)
+		return false;
+	add_root(f, id);
+	RowBlockRoot *root = &row_block->roots[row_block->nroots - 1];
+	f->ends = by_sum && is_contraction(f->lower, id) &&
+		  (way != WAY_RESULTS || !row_block_is_narrow(f->lower, row_block, root));
+	root->result = f->ends && way == WAY_RESULTS;
+	if (f->ends && f->summed < 0)
+		keep_end(f, id);
+	return true;
+}
+
+/* May the node be a root, as far as there is room? */
+static bool has_room(const Finder *f, NodeId id)
+{
+	return is_row_block_root(f->lower, id) && f->row_block->nroots < ROW_BLOCK_ROOTS &&
+	       f->row_block->nends < ROW_BLOCK_ENDS;
+}
+
+/* Takes roots one after another up to a contraction behind which nothing reads what is between. */
+static bool grow(Finder *f, Way way)
 {
 	Lower *lower = f->lower;
 	RowBlock *row_block = f->row_block;
 	for (uint32_t k = needed_from(lower, row_block->roots[0].root + 1); k < lower->nneeded;
 	     k++) {
 		NodeId id = lower->needed[k];
-		lower->plan[id].reads_row_block = depends(lower, row_block, id);
-		if (!lower_has_kernel(lower, id) || lower->plan[id].pre_check)
+		const NodePlan *plan = &lower->plan[id];
+		row_block_find_dependence(lower, row_block, id);
+		if (!lower_has_kernel(lower, id) || plan->pre_check)
 			continue;
 		if (lower_node(lower, id)->target != NODE_NONE ||
 		    lower_node(lower, id)->loop !=
 			    lower_node(lower, row_block->roots[0].root)->loop)
 			return false;
-		if (!lower->plan[id].reads_row_block) {
-			if (wide && join_end(f, id))
+		if (!plan->reads_row_block) {
+			if ((way == WAY_WIDE && join_end(f, id)) ||
+			    leave_out(row_block, id, plan->follows_row_block))
 				continue;
-			if (row_block->nbefore == ROW_BLOCK_BEFORE)
-				return false;
-			row_block->before[row_block->nbefore++] = id;
-			continue;
-		}
-		if (!is_row_block_root(lower, id) || row_block->nroots == ROW_BLOCK_ROOTS ||
-		    row_block->nends == ROW_BLOCK_ENDS)
 			return false;
-		look(f, id);
-		f->dim_of = no_dims(f);
-		bool by_sum = match(f, &f->sum), after = match(f, &f->rest);
-		if (!by_sum && !after)
-			return false;
-		add_root(f, id);
-		if (by_sum && is_contraction(lower, id)) {
-			keep_end(f, id);
-			bool private = is_private(lower, row_block);
-			if (private || !wide)
-				return private;
 		}
-		if (lower->program->buffers.at[lower->plan[id].buffer].kind != BUFFER_TEMP &&
-		    !lower->plan[id].output)
+		if (plan->follows_row_block || !has_room(f, id) || !take_root(f, id, way))
+			return false;
+		if (f->ends) {
+			bool private = row_block_is_private(lower, row_block);
+			if (private || way == WAY_NONE)
+				return private && (way != WAY_RESULTS || row_block->summed >= 0);
+		}
+		if (lower->program->buffers.at[plan->buffer].kind != BUFFER_TEMP && !plan->output)
 			return false;
 	}
 	return false;
@@ -327,20 +345,22 @@ void row_block_describe_off(Lower *lower, NodeId root)
 		entry_make(lower->arena, entry, CHOICE_ROW_BLOCK, true);
 }
 
-static bool find(Lower *lower, NodeId root, RowBlock *row_block, bool wide)
+static bool find(Lower *lower, NodeId root, RowBlock *row_block, Way way)
 {
-	*row_block = (RowBlock){0};
+	*row_block = (RowBlock){.summed = -1};
 	Finder f = {.lower = lower, .row_block = row_block};
-	return start(&f, root) && grow(&f, wide);
+	return start(&f, root) && grow(&f, way);
 }
 
-static bool would_end_at(Lower *lower, NodeId first, NodeId last, bool wide,
-			 const ScheduleClause *asked)
+static bool would_end_at(Lower *lower, NodeId first, NodeId last, const ScheduleClause *asked)
 {
 	RowBlock row_block;
-	return find(lower, first, &row_block, wide) &&
-	       row_block.roots[row_block.nroots - 1].root == last &&
-	       row_block_choose(lower, &row_block, asked);
+	bool would = false;
+	for (Way way = WAY_NONE; way < WAYS && !would; way++)
+		would = find(lower, first, &row_block, way) &&
+			row_block.roots[row_block.nroots - 1].root == last &&
+			row_block_choose(lower, &row_block, asked);
+	return would;
 }
 
 void row_block_find_passed(Lower *lower, RowBlock *row_block)
@@ -351,9 +371,7 @@ void row_block_find_passed(Lower *lower, RowBlock *row_block)
 		   1);
 	for (size_t i = 0, n = lower->passed.n; i < n; i++) {
 		RowBlockPassed passed = lower->passed.at[i];
-		if (passed.last == last &&
-		    (would_end_at(lower, passed.first, last, false, &asked) ||
-		     would_end_at(lower, passed.first, last, true, &asked)))
+		if (passed.last == last && would_end_at(lower, passed.first, last, &asked))
 			PUSH(lower->arena, row_block->passed, passed.first);
 	}
 }
@@ -368,9 +386,9 @@ void row_block_describe_passed(Lower *lower, const RowBlock *row_block)
 	}
 }
 
-static bool find_choice(Lower *lower, NodeId root, RowBlock *row_block, bool wide)
+static bool find_choice(Lower *lower, NodeId root, RowBlock *row_block, Way way)
 {
-	if (!find(lower, root, row_block, wide))
+	if (!find(lower, root, row_block, way))
 		return false;
 	const ScheduleClause *asked = asked_of(lower, row_block->roots[row_block->nroots - 1].root);
 	bool off = lower_replays(lower) ? !asks_on(asked) : asks_off(asked);
@@ -438,8 +456,8 @@ bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block)
 	    says_off(asked_of(lower, root)) ||
 	    lower->program->buffers.at[lower->plan[root].buffer].kind != BUFFER_TEMP)
 		return false;
-	if (!find_choice(lower, root, row_block, false) &&
-	    !find_choice(lower, root, row_block, true))
-		return false;
-	return copies_serve_all(lower, row_block);
+	bool found = false;
+	for (Way way = WAY_NONE; way < WAYS && !found; way++)
+		found = find_choice(lower, root, row_block, way);
+	return found && copies_serve_all(lower, row_block);
 }

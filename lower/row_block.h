@@ -23,6 +23,14 @@ void row_block_describe_transposed(const Lower *lower, const RowBlock *row_block
  * block, which add up in another order than those that read the parameter. */
 bool row_block_hides_panels(const Lower *lower, const RowBlockEnd *end, const Seen *seen,
 			    const int *dims);
+/* row_block_readers.c: has each element of the dims that are left one element of the root? */
+bool row_block_is_narrow(const Lower *lower, const RowBlock *row_block, const RowBlockRoot *root);
+/* Is what is between read by the row block alone, but for totals of rows, which are kept, and results? */
+bool row_block_is_private(const Lower *lower, RowBlock *row_block);
+/* Does the node read a tensor of the row block, through nodes that have no kernel of their own, or results
+ * of it, also by way of what is computed behind it? Written to its plan. Requires that the nodes
+ * between the row block's first root and it were asked. */
+void row_block_find_dependence(const Lower *lower, const RowBlock *row_block, NodeId id);
 /* row_block_plan.c: fills in its parts. Requires that row_block_find found it, and that what comes before it
  * is planned. */
 void row_block_plan(Lower *lower, RowBlock *row_block);
@@ -43,6 +51,8 @@ void row_block_declare(Lower *lower, RowBlockPlace *place, Sym name);
 void row_block_place_transposed(Lower *lower, const RowBlockTransposed *transposed);
 Kernel row_block_transposing(Lower *lower, const RowBlockTransposed *transposed,
 			     const RowBlockPlace *place);
+/* The kernel that sets the sums of a root to 0, in a round of the dims. */
+Kernel row_block_zeros(Lower *lower, const RowBlockRoot *root);
 
 /* For passes that run on a part of what is emitted. */
 static inline Transform lower_transform(const Lower *lower)

@@ -6,7 +6,8 @@
  * It pays where what every block reads again is not large: it stays in a near cache, or all rows of
  * what is between are several times as large. Then at least 32 rows go at a time, or 128, so that
  * what comes from farther away is used as often. Rows that are many of a contraction must fit a cache by that number:
- * without blocks they use what they read as often, and threads share them.
+ * without blocks they use what they read as often, and threads share them. Where roots sum over the
+ * rows, these are what goes in blocks, and the other dims must be enough for threads.
  */
 #include "base/diag.h"
 #include "lower/row_block.h"
@@ -137,6 +138,8 @@ static bool choose_rows(Chooser *c)
 {
 	RowBlock *row_block = c->row_block;
 	for (uint32_t dim = row_block->ndims; dim-- > 0;) {
+		if (row_block->summed >= 0 && (uint32_t)row_block->summed != dim)
+			continue;
 		bool none = size_is(c->lower->sizes, row_block->dims[dim].extent, 0);
 		if (row_block->dims[dim].dropped || none ||
 		    !asks_name(c->asked, 0, row_block->dims[dim].name) || !all_rest(c, dim))
@@ -144,7 +147,7 @@ static bool choose_rows(Chooser *c)
 		row_block->rows = dim;
 		return true;
 	}
-	return choose_single(c);
+	return row_block->summed < 0 && choose_single(c);
 }
 
 /* The elements of a tensor over the axes that are no dims. */
@@ -181,12 +184,24 @@ static int64_t bytes_again(const Chooser *c, const RowBlockEnd *end)
 			lower_node(c->lower, seen->node)->dtype);
 }
 
+/* Bytes of sums that each block goes on with; 0: the root has none. */
+static int64_t bytes_summed(const Chooser *c, const RowBlockRoot *root)
+{
+	return root->summed < 0 ? 0
+				: bytes_of(c, elements_inside(c, root->root, root->dims),
+					   lower_node(c->lower, root->root)->dtype);
+}
+
 /* Of the largest operand whose size is known; 0: none is. */
 static int64_t most_again(const Chooser *c)
 {
 	int64_t most = 0;
 	for (uint32_t i = 0; i < c->row_block->nends; i++) {
 		int64_t again = bytes_again(c, &c->row_block->ends[i]);
+		most = most < again ? again : most;
+	}
+	for (uint32_t i = 0; i < c->row_block->nroots; i++) {
+		int64_t again = bytes_summed(c, &c->row_block->roots[i]);
 		most = most < again ? again : most;
 	}
 	return most;
@@ -349,10 +364,35 @@ static bool stays_near(const Chooser *c)
 	return true;
 }
 
+/* The owners of sums that an axis of the first contraction's result gives. A batch has many, also of one member. */
+static int64_t owners_along(const Chooser *c, uint32_t axis)
+{
+	const RowBlock *row_block = c->row_block;
+	const RowBlockRoot *first = &row_block->roots[0];
+	int dim = first->dims[axis];
+	int64_t most = c->lower->target->row_block_owners, extent = most;
+	bool batch = axis < lower_shape(c->lower, first->root)->rows[ROW_BATCH].n;
+	if (dim == (int)row_block->rows || (dim < 0 ? !batch : row_block->dims[dim].dropped))
+		return 1;
+	if (!batch)
+		size_is_const(c->lower->sizes, row_block->dims[dim].extent, &extent);
+	return extent < most ? extent : most;
+}
+
+/* Have threads enough of them, where blocks of rows add to one sum one after another? */
+static bool has_owners(const Chooser *c)
+{
+	const Shape *shape = lower_shape(c->lower, c->row_block->roots[0].root);
+	int64_t owners = 1, most = c->lower->target->row_block_owners;
+	for (uint32_t axis = 0; axis < shape_naxes(shape) && owners < most; axis++)
+		owners *= owners_along(c, axis);
+	return c->row_block->summed < 0 || owners >= most;
+}
+
 static bool pays(const Chooser *c)
 {
-	return has_rows(c) && !hides_panels(c) && is_large(c) && again_is_little(c) &&
-	       stays_near(c) && (has_row_sums(c) || grows(c));
+	return has_owners(c) && has_rows(c) && !hides_panels(c) && is_large(c) &&
+	       again_is_little(c) && stays_near(c) && (has_row_sums(c) || grows(c));
 }
 
 static void choose_block(Chooser *c)
@@ -397,6 +437,7 @@ static void renumber(const Lower *lower, RowBlock *row_block)
 			row_block->dims[n++] = row_block->dims[dim];
 	}
 	row_block->ndims = n;
+	row_block->summed = row_block->summed < 0 ? -1 : (int)row_block->rows;
 	for (uint32_t i = 0; i < row_block->ntransposed; i++)
 		renumber_of(lower, row_block->transposed[i].node, row_block->transposed[i].dims,
 			    number);

@@ -181,3 +181,27 @@ Kernel row_block_transposing(Lower *lower, const RowBlockTransposed *transposed,
 	kernel_transpose(&t, &kernel);
 	return kernel;
 }
+
+Kernel row_block_zeros(Lower *lower, const RowBlockRoot *root)
+{
+	const Shape *shape = lower_shape(lower, root->root);
+	const Node *node = lower_node(lower, root->root);
+	uint32_t naxes = shape_naxes(shape);
+	Gen gen = gen_new(lower, lower_name(lower, root->root), node->span);
+	const Ix **axes = ARENA_ARRAY(gen.arena, const Ix *, naxes + 1);
+	for (uint32_t axis = 0; axis < naxes; axis++)
+		axes[axis] = ix_iter(gen.arena, root->dims[axis] >= 0 ? (IterVar)root->dims[axis]
+								      : gen_iter(&gen, "i"));
+	const Value *zero = value_number(gen.arena, node->dtype, 0);
+	Block body = block_of(&gen, stmt_store(gen.arena, lower->plan[root->root].buffer,
+					       flat_index(&gen, root->root, axes), OP_NONE, zero));
+	for (uint32_t axis = naxes; axis-- > 0;)
+		if (root->dims[axis] < 0)
+			body = block_of(&gen,
+					stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
+						 ix_size(gen.arena, shape_axis(shape, axis)->size),
+						 body));
+	Kernel kernel = {.name = gen.name, .span = gen.span, .body = body};
+	frame_end(&gen.frame, &kernel);
+	return kernel;
+}

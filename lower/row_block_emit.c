@@ -112,6 +112,17 @@ static Block texts_of(Emit *e, Kernel *whole, const Kernel *kernels, uint32_t n)
 	return body_block(&body);
 }
 
+/* What sums over all rows begin with, in the first part. */
+static void append_zeros(Emit *e, Kernel *whole, Body *body)
+{
+	for (uint32_t i = 0; i < e->row_block->nroots; i++)
+		if (e->part == &e->row_block->parts[0] &&
+		    row_block_carries(e->row_block, &e->row_block->roots[i])) {
+			Kernel zeros = row_block_zeros(e->lower, &e->row_block->roots[i]);
+			append_kernel(e, whole, &zeros, body);
+		}
+}
+
 /* One kernel of those that fill copies and those of a block, row by row. */
 static Kernel put_together(Emit *e, const Kernel *copies, const Kernel *kernels, uint32_t n)
 {
@@ -125,8 +136,10 @@ static Kernel put_together(Emit *e, const Kernel *copies, const Kernel *kernels,
 	const Stmt *blocks = stmt_for(arena, row_block->rows, ix_size(arena, e->part->lo),
 				      ix_size(arena, e->part->hi), texts_of(e, &whole, kernels, n));
 	Body all = {0};
+	const Stmt *steps = stmt_step(arena, blocks, row_block->block);
+	append_zeros(e, &whole, &all);
 	body_append(arena, &all, where_needed(e, &whole, transposed));
-	PUSH(arena, all.stmts, independent(arena, stmt_step(arena, blocks, row_block->block)));
+	PUSH(arena, all.stmts, row_block->summed < 0 ? independent(arena, steps) : steps);
 	whole.body = over_dims(e, body_block(&all));
 	return whole;
 }
@@ -163,4 +176,6 @@ void row_block_emit(Lower *lower, RowBlock *row_block)
 		if (!row_block_stores(row_block, i))
 			buffer_forget(lower->program, lower->plan[row_block->roots[i].root].buffer);
 	row_block_describe_passed(lower, row_block);
+	for (uint32_t i = 0; i < row_block->nafter; i++)
+		lower_emit_node(lower, row_block->after[i]);
 }

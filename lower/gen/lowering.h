@@ -83,6 +83,7 @@ typedef struct NodePlan {
 	/* a product reads it, through what is fused between; one with a batch */
 	bool in_product, in_batch;
 	bool reads_row_block; /* that is looked for, through nodes without a kernel (row_block.c) */
+	bool follows_row_block; /* ... reads its results, also through nodes behind it */
 	bool no_row_block;    /* begins none: more rows have it beside one (row_block_choose.c) */
 	/* the kernel that computes it: itself, its only reader's, or NODE_NONE: any */
 	NodeId root;

@@ -7,6 +7,12 @@
  *   y[h, s, d] = sum of p[h, s, t] * v[h, t, d]          for first in 0..S step 64
  *                                                          scores[s, t], p[s, t] of 64 rows
  *                                                          y[h, first + s, d]
+ *
+ * A root that sums over the rows, of a contraction and in its order, goes on in the result where the
+ * block before has ended; the blocks are one after another then:
+ *
+ *   z[h, t, d] = sum of p[h, s, t] * c[h, s, d]          z[h, t, d] = 0; for first: for t, d, s of 64:
+ *                                                          z[h, t, d] += p[s, t] * c[h, first + s, d]
  */
 #ifndef TSR_LOWER_ROW_BLOCK_PLACE_H
 #define TSR_LOWER_ROW_BLOCK_PLACE_H
@@ -34,7 +40,9 @@ typedef struct RowBlockDim {
 typedef struct RowBlockRoot {
 	NodeId root, nest; /* what it computes; the node whose projection its loops follow */
 	int *dims;	   /* by axis of the result: a dim, or -1 */
-	bool read_outside; /* others read it too: an element a row, which is stored where it always is */
+	bool read_outside; /* others read it too: it is stored where it always is */
+	bool result;	   /* no other root reads it */
+	int summed; /* the iterator of its sum that is the rows: each block adds its own; -1: none */
 } RowBlockRoot;
 
 /* An operand that is read, with an index an axis. */
@@ -93,6 +101,7 @@ typedef struct RowBlock {
 	RowBlockDim dims[ROW_BLOCK_DIMS];
 	uint32_t ndims;
 	bool single;   /* no kernel has a loop over the rows: there is one */
+	int summed;    /* the dim that roots sum over, which is that of the rows; -1: none does */
 	uint32_t rows; /* the dim that goes in blocks; the others have one element at a time */
 	int64_t block; /* rows of a block */
 	RowBlockRoot roots[ROW_BLOCK_ROOTS];
@@ -101,6 +110,8 @@ typedef struct RowBlock {
 		[ROW_BLOCK_BEFORE]; /* between the roots, but of no concern to them: computed first
 				     */
 	uint32_t nbefore;
+	NodeId after[ROW_BLOCK_BEFORE]; /* ... which read its results: computed behind it */
+	uint32_t nafter;
 	RowBlockEnd ends[ROW_BLOCK_ENDS];
 	uint32_t nends;
 	RowBlockTransposed transposed[ROW_BLOCK_ENDS];
@@ -117,6 +128,12 @@ typedef struct RowBlock {
 static inline bool row_block_stores(const RowBlock *row_block, uint32_t root)
 {
 	return row_block->roots[root].read_outside || root + 1 == row_block->nroots;
+}
+/* Does a root's sum go on from block to block? The result holds it so far, 0 at first. */
+static inline bool row_block_carries(const RowBlock *row_block, const RowBlockRoot *root)
+{
+	const RowBlockPart *first = &row_block->parts[0];
+	return root->summed >= 0 && (row_block->nparts > 1 || !size_same(first->hi, first->height));
 }
 /* The root of the row block that a node is; NULL: it is none. */
 const RowBlockRoot *row_block_root(const RowBlock *row_block, NodeId node);

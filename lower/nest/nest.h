@@ -65,6 +65,7 @@ typedef struct Nest {
 	uint32_t nresult;   /* the first ones, of the result */
 	bool independent;   /* these loops store no element twice, and read none of them */
 	bool scattered;	    /* elements of a sum are met from several places of the loops */
+	bool carries;	    /* its sums go on with what the result holds (gen/row_block_place.h) */
 	bool batched;	    /* the result has batch axes, of whatever extents */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
 	int64_t *phases;    /* by IterId: elements along it in a step (nest/phases.c); NULL: one */

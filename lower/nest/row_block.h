@@ -7,6 +7,8 @@
 
 /* Of the row block at hand, if there is one: the dim that an iterator of the nest runs along; -1: none. */
 int row_block_dim_of(const Nest *nest, IterId iter);
+/* Does its sum go on from block to block? */
+bool row_block_sum_goes_on(const Nest *nest);
 /* The iterators where they are in the whole tensors. */
 const Ix *const *row_block_whole(const Nest *nest);
 

@@ -164,6 +164,7 @@ void nest_set_up_result(Nest *nest)
 void nest_set_up(Nest *nest)
 {
 	nest->batched = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n > 0;
+	nest->carries = row_block_sum_goes_on(nest);
 	add_result(nest);
 	add_loops(nest, true);
 	nest_find_phases(nest);

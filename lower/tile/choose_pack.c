@@ -196,7 +196,7 @@ static bool pack_groups(Planner *p)
 {
 	Nest *nest = p->tile->nest;
 	int64_t group = group_of(p);
-	if (group == 1 || nest->nresult == 0 || !may_group(p))
+	if (group == 1 || nest->carries || nest->nresult == 0 || !may_group(p))
 		return false;
 	Loop *col = &nest->loops[nest->nresult - 1];
 	int load = only_moved(p, col);

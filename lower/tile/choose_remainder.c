@@ -51,8 +51,8 @@ bool tile_may_transpose_rows(const Planner *p)
 	const Nest *nest = tile->nest;
 	const Loop *along = tile_last_sum(nest);
 	int64_t steps, rows;
-	if (tile->form != TILE_ACROSS || !tile->row || !tile->col || !along || tile->pack >= 0 ||
-	    tile->group > 1 || tile->collapse.round || tile->reduce != OP_ADD ||
+	if (nest->carries || tile->form != TILE_ACROSS || !tile->row || !tile->col || !along ||
+	    tile->pack >= 0 || tile->group > 1 || tile->collapse.round || tile->reduce != OP_ADD ||
 	    nest->guards.n > 0 || p->streams || asks_on(p->blocks) || asks_off(p->remainders) ||
 	    !dtype_is_float(nest->value->dtype))
 		return false;

@@ -7,7 +7,7 @@ static Block each_vector(const Tile *tile, const Stmt *stmt)
 	return tile_over(tile, tile_rows_kind(tile), LOOP_VECTOR, block_of(tile->nest->gen, stmt));
 }
 
-/* The sum so far, kept in the result between blocks of steps. */
+/* The sum so far, kept in the result between blocks of steps, or of a row block's rows. */
 static Block load_sums(const Tile *tile, const Value *element)
 {
 	Nest *nest = tile->nest;
@@ -66,7 +66,9 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 	LocalId acc = tile_declare(tile, &body, "acc", (int64_t[]){rows, width}, 2);
 	const Ix *place[] = {ix_iter(gen->arena, tile->r), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, acc, place, 2);
-	if (tile->blocks.steps)
+	if (nest->carries)
+		gen_append(gen, &body, load_sums(tile, element));
+	else if (tile->blocks.steps)
 		gen_append(gen, &body, tile_unless_first(tile, load_sums(tile, element)));
 	tile->now.col = col;
 	if (tile->sums != BUFFER_NONE) {

@@ -188,7 +188,8 @@ static bool takes_order(Planner *p)
 				 along ? tile_place(p, tile->along) : 0);
 	tile->order.group = tile->group;
 	tile->order.matrix = tile->matrix ? tile_matrix_steps(tile) : 0;
-	return tile->order.form != SUM_NONE;
+	return (!tile->nest->carries || tile->order.form == SUM_IN_TURN) &&
+	       tile->order.form != SUM_NONE;
 }
 
 /* The sizes and what else is chosen for loops that are found; false: no tiles fit. */
@@ -330,7 +331,8 @@ static bool tile_plan(Tile *tile)
 	third.tile = &collapsed;
 	collapsed.nest = &both;
 	bool copied = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
-	bool transposes = !copied && !asks_off(p.stores) && choose_transposed(&other);
+	bool transposes =
+		!copied && !nest->carries && !asks_off(p.stores) && choose_transposed(&other);
 	bool straight = !asks_on(p.stores) && !asks_on(p.collapses) && choose_straight(&p);
 	bool collapses = !asks_off(p.collapses) && !asks_on(p.stores) && choose_collapsed(&third) &&
 			 (!straight || is_better_collapsed(&p, &third));
