@@ -284,8 +284,10 @@ static bool is_told(const Diag *d)
 static void list_edits(const Repairs *r, Edits *e)
 {
 	int stage = stage_of(r->d->code);
-	if (r->d->code == E0309) /* a number in place of a dim is not meant */
+	if (r->d->code == E0309) { /* a number in place of a dim is not meant */
 		edits_of_inputs(e);
+		edits_of_batches(e);
+	}
 	if (r->d->code == E0309 || r->d->code == E0210) /* what it says is not what is needed */
 		e->nsizes = 0;
 	if (r->d->code == E0203) /* no other size makes it declared */

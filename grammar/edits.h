@@ -51,6 +51,8 @@ void edits_of_word(Edits *e);
 void edits_of_operands(Edits *e);
 /* Likewise, of the arguments of the call around the main place. */
 void edits_of_arguments(Edits *e);
+/* Likewise, of those that may have been meant with one batch axis more. */
+void edits_of_batches(Edits *e);
 /* Likewise, of the element types that declarations have. */
 void edits_of_dtypes(Edits *e);
 /* In the order of the costs, then of the text. */

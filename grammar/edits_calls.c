@@ -3,13 +3,16 @@
  *
  *   conv()                              conv(8), as another call of it has
  *   einsum("i; i => ", x)               einsum("i; i => ", x, y), for names that are seen there
+ *   linear(x, 8)                        linear(8)(x)
+ *   softmax()(x)                        softmax(x)
+ *   layer(x)                            layer(to_batch(x))
  *   input ids : [n |]                   i32 [n |]
  */
 #include <string.h>
 
 #include "grammar/edits.h"
 
-enum { COST_DTYPE = 5, COST_LIKE = 5, COST_NAME = 7, LIKE = 16 };
+enum { COST_MOVE = 4, COST_BATCH = 8, COST_DTYPE = 5, COST_LIKE = 5, COST_NAME = 7, LIKE = 16 };
 
 static bool holds(Span outer, Span inner)
 {
@@ -79,6 +82,32 @@ static void insert(Edits *e, const AstExpr *call, const char *text, uint32_t cos
 		 why);
 }
 
+/* "a, b" of the arguments from..to */
+static const char *listed(const Edits *e, const AstExpr *call, uint32_t from, uint32_t to)
+{
+	return from < to ? edit_text(e, span_join(call->args[from]->span, call->args[to - 1]->span))
+			 : "";
+}
+
+/* The arguments in two lists: the first is the tensor, or the last; in one list for an empty one in front. */
+static void split(Edits *e, const AstExpr *call)
+{
+	uint32_t n = call->nargs;
+	const char *why = "it would fit with the configuration in a list of its own";
+	Span lists = {call->span.file, call->args[0]->span.end, call->span.end};
+	if (n < 2)
+		edit_add(e, COST_MOVE, lists, "", "it would fit with one list");
+	if (n < 3 || call->keys) /* of one argument the message itself tells */
+		return;
+	edit_add(e, COST_MOVE, lists,
+		 arena_printf(e->arena, "(%s)(%s)", listed(e, call, 2, n), listed(e, call, 1, 2)),
+		 why);
+	edit_add(e, COST_MOVE, lists,
+		 arena_printf(e->arena, "(%s)(%s)", listed(e, call, 1, n - 1),
+			      listed(e, call, n - 1, n)),
+		 why);
+}
+
 void edits_of_arguments(Edits *e)
 {
 	for (uint32_t i = 0; i < e->file->nstmts; i++) {
@@ -87,6 +116,7 @@ void edits_of_arguments(Edits *e)
 					      : NULL;
 		if (!call)
 			continue;
+		split(e, call);
 		Texts like = {.n = 0};
 		for (uint32_t k = 0; k < e->file->nstmts; k++)
 			add_like(e, call, e->file->stmts[k].expr, &like);
@@ -96,6 +126,20 @@ void edits_of_arguments(Edits *e)
 		for (uint32_t k = 0; k < words.n; k++)
 			insert(e, call, words.at[k].sym, COST_NAME);
 	}
+}
+
+void edits_of_batches(Edits *e)
+{
+	const AstExpr *call = NULL;
+	for (uint32_t i = 0; i < e->file->nstmts && !call; i++)
+		if (holds(e->file->stmts[i].span, e->places[0]))
+			call = call_around(e, e->file->stmts[i].expr);
+	for (uint32_t i = 1; call && i < call->nargs; i++)
+		if (call->args[i]->kind != AST_STRING)
+			edit_add(e, COST_BATCH, call->args[i]->span,
+				 arena_printf(e->arena, "to_batch(%s)",
+					      edit_text(e, call->args[i]->span)),
+				 "it would fit with the first output axis as a batch axis");
 }
 
 /* ---- dtypes ---- */
