@@ -343,12 +343,24 @@ static void put_totals(FILE *out, const Module *m, uint32_t index)
 static void put_calls(FILE *out, const Module *m, uint32_t index, uint32_t from, uint32_t to,
 		      uint32_t outer);
 
+/* How many steps there are, from a variable of its own, within a block that it opens, where the program says so as it runs. */
+static const char *put_count(FILE *out, const Module *m, uint32_t index, const ProgramLoop *loop)
+{
+	const char *most = c_size(m, loop->count);
+	if (loop->made == BUFFER_NONE)
+		return most;
+	const char *made = pointer_text(m, index, loop->made);
+	fprintf(out, "\t{\n\tconst int64_t steps_%u = *(%s) < %s ? *(%s) : %s;\n", loop->made, made,
+		most, made, most);
+	return arena_printf(m->arena, "steps_%u", loop->made);
+}
+
 static void put_loop(FILE *out, const Module *m, uint32_t index, uint32_t from, uint32_t to,
 		     uint32_t number)
 {
 	const ProgramLoop *loop = &m->program->loops.at[number];
 	const char *step = m->dims[loop->step];
-	const char *count = c_size(m, loop->count);
+	const char *count = put_count(out, m, index, loop);
 	if (loop->down)
 		fprintf(out, "\tfor (int64_t %s = %s; %s-- > 0;) {\n", step, count, step);
 	else
@@ -364,7 +376,7 @@ static void put_loop(FILE *out, const Module *m, uint32_t index, uint32_t from, 
 	if (loop->until != BUFFER_NONE)
 		fprintf(out, "\tif (*(%s) != 0)\n\t\tbreak;\n",
 			pointer_text(m, index, loop->until));
-	fprintf(out, "\t}\n");
+	fputs(loop->made != BUFFER_NONE ? "\t}\n\t}\n" : "\t}\n", out);
 }
 
 static void put_calls(FILE *out, const Module *m, uint32_t index, uint32_t from, uint32_t to,

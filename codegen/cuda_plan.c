@@ -220,6 +220,8 @@ static void put_loop(FILE *out, const Module *m, const ProgramLoop *loop)
 {
 	fprintf(out, "//tsr: for %s count %s", sizes_dim(m->program->sizes, loop->step)->name,
 		size_words(m, loop->count));
+	if (loop->made != BUFFER_NONE)
+		fprintf(out, " made %%%u", loop->made);
 	if (loop->down)
 		fputs(" down", out);
 	if (loop->until != BUFFER_NONE)

@@ -86,7 +86,7 @@ void cuda_put_maps(const KernelText *k);
  *   launch   := "//tsr: launch" FUNCTION "blocks" SIZE ["most" NUMBER] "threads" NUMBER    or so many that take turns
  *               ["shared" NUMBER]                           bytes that it asks for
  *               "args" [ARG ("," ARG)*] ["from" PLACE]
- *   loop     := "//tsr: for" STEP ("count" SIZE | "scalar" NAME) ["until" ID] ["exchange" ID ID ("," ID ID)*]
+ *   loop     := "//tsr: for" STEP ("count" SIZE | "scalar" NAME) ["made" ID] ["down"] ["until" ID] ["exchange" ID ID ("," ID ID)*]
  *               line* "//tsr: end"
  *   ARG      := NAME | "$" NAME | ID ["+" SIZE]        a dim, place or step; a scalar; elements from the buffer's start
  *             | "tensor" ID ("of" NUMBER "in" SIZE "by" SIZE)+    a map of a tensor, whose boxes are swizzled by 128

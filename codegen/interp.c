@@ -425,11 +425,18 @@ static bool ends(const Interp *in, const ProgramLoop *loop)
 	return loop->until != BUFFER_NONE && interp_load(in, loop->until, 0).i != 0;
 }
 
+static int64_t count_steps(Interp *in, const ProgramLoop *loop)
+{
+	int64_t most = interp_size(in, loop->count);
+	int64_t made = loop->made == BUFFER_NONE ? most : interp_load(in, loop->made, 0).i;
+	return made < most ? made : most;
+}
+
 static void run_loop(Interp *in, const ProgramRoutine *routine, uint32_t from, uint32_t to,
 		     uint32_t number)
 {
 	const ProgramLoop *loop = &in->program->loops.at[number];
-	int64_t n = interp_size(in, loop->count);
+	int64_t n = count_steps(in, loop);
 	for (int64_t step = 0; step < n && !in->code; step++) {
 		set_step(in, loop->step, loop->down ? n - 1 - step : step);
 		run_kernels(in, routine, from, to, number);

@@ -109,15 +109,34 @@ static void forget_sizes(Entry *e, size_t known)
 	e->f.dims = NULL;
 }
 
+/* The i32 that a buffer holds. */
+static Rvalue *number_in(Entry *e, BufferId id)
+{
+	Type *pointer = gcc_jit_type_get_pointer(e->f.jit->types[DTYPE_I32]);
+	return gcc_jit_lvalue_as_rvalue(
+		gcc_jit_rvalue_dereference(buffer_pointer(e, id, pointer), NULL));
+}
+
 /* Behind a step that leaves `until` other than 0. */
 static Rvalue *ends(Entry *e, const ProgramLoop *loop)
 {
 	Jit *jit = e->f.jit;
-	Type *pointer = gcc_jit_type_get_pointer(jit->types[DTYPE_I32]);
-	Rvalue *until = gcc_jit_lvalue_as_rvalue(gcc_jit_rvalue_dereference(
-		buffer_pointer(e, loop->until, pointer), NULL));
-	return jit_compare(&e->f, GCC_JIT_COMPARISON_NE, until,
+	return jit_compare(&e->f, GCC_JIT_COMPARISON_NE, number_in(e, loop->until),
 			   jit_long(jit, jit->types[DTYPE_I32], 0));
+}
+
+static Rvalue *count_steps(Entry *e, const ProgramLoop *loop)
+{
+	JitSizes sizes = {.f = &e->f, .dims = e->dims};
+	Rvalue *most = jit_keep(&e->f, jit_size(&sizes, loop->count));
+	if (loop->made == BUFFER_NONE)
+		return most;
+	Rvalue *made =
+		jit_keep(&e->f, gcc_jit_context_new_cast(e->f.jit->ctxt, NULL,
+							 number_in(e, loop->made), e->f.jit->i64));
+	return jit_keep(&e->f,
+			jit_select(&e->f, jit_compare(&e->f, GCC_JIT_COMPARISON_LT, made, most),
+				   made, most));
 }
 
 /* Variables for the places of what changes them; each once. */
@@ -156,10 +175,8 @@ static void call_loop(Entry *e, uint32_t from, uint32_t to, uint32_t number)
 {
 	Jit *jit = e->f.jit;
 	const ProgramLoop *loop = &e->program->loops.at[number];
-	JitSizes sizes = {.f = &e->f, .dims = e->dims};
 	Lvalue *step = jit_local(&e->f, jit->i64, jit->module->dims[loop->step]);
-	Rvalue *count = jit_keep(&e->f, jit_size(&sizes, loop->count)),
-	       *zero = jit_long(jit, jit->i64, 0);
+	Rvalue *count = count_steps(e, loop), *zero = jit_long(jit, jit->i64, 0);
 	jit_set(&e->f, step, loop->down ? moved(jit, GCC_JIT_BINARY_OP_MINUS, count) : zero);
 	gcc_jit_block *head = gcc_jit_function_new_block(e->f.function, NULL),
 		      *body = gcc_jit_function_new_block(e->f.function, NULL),

@@ -82,7 +82,7 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	PUSH(b->arena, b->parsed, ((ParsedFile){file.real_path, ast}));
 	b->define_used = ARENA_ARRAY(b->arena, bool, options->ndefines + 1);
 	PUSH(b->arena, b->graph->sites, ((Site){.name = none}));
-	PUSH(b->arena, b->graph->loops, ((GraphLoop){.until = NODE_NONE}));
+	PUSH(b->arena, b->graph->loops, ((GraphLoop){.until = NODE_NONE, .made = NODE_NONE}));
 	PUSH(b->arena, b->graph->files, path);
 	b->at.scope = scope_new(b, NULL);
 	b->at.params = param_scope_new(b, none, none);

@@ -231,12 +231,13 @@ static bool comes_from_steps(Build *b, const Group *group, const Carried *carrie
 	return path[carried->step];
 }
 
-/* Does the caller know the size: is it made of no scalar, and of no step of a loop around? */
-static bool is_of_args(const Sizes *sizes, const SizeExpr *size)
+/* Are the steps gone through backwards, so that what they hold is stored? */
+static bool is_back(const Build *b, const Group *group)
 {
-	if (size->kind == SX_DIM)
-		return sizes_dim(sizes, size->dim)->kind == DIM_ARGUMENT;
-	return (!size->a || is_of_args(sizes, size->a)) && (!size->b || is_of_args(sizes, size->b));
+	bool back = false;
+	for (size_t i = 0; i < group->of.n; i++)
+		back |= graph_node(b->graph, group->of.at[i])->kind == NODE_GRADIENT;
+	return back;
 }
 
 /* What of the steps that set the tensor gradients cannot go through; NULL: they can. */
@@ -250,11 +251,20 @@ static const char *steps_lack(Build *b, const Group *group, NodeId id)
 							   : NULL;
 	if (!group->path[id])
 		return NULL;
-	if (loop->until != NODE_NONE)
-		return "steps of scan that end early";
-	return is_of_args(b->graph->sizes, loop->count)
-		       ? NULL
-		       : "steps of scan of which the number is known when it runs alone";
+	return loop->most || !is_back(b, group) ? NULL : "as many steps of scan as a scalar says";
+}
+
+/* Of steps that nothing bounds: what would. */
+static void suggest_most(Build *b, const Node *node)
+{
+	const Carried *carried = node->carried ? &b->graph->carried.at[node->carried - 1] : NULL;
+	const GraphLoop *loop = &b->graph->loops.at[carried ? graph_set_in(b->graph, carried) : 0];
+	if (!carried || loop->most)
+		return;
+	diag_note(
+		b->diags, loop->count_span,
+		"scan(n, ..., i) until (i + 1 >= %s) has one, with a size or a number n that this does not pass, where it is above 0",
+		source_text(b->sources, b->arena, loop->count_span));
 }
 
 /* False after an error. */
@@ -274,8 +284,11 @@ static bool check_path(Build *b, const Group *group)
 			diag_note(b->diags, graph_node(b->graph, step)->span, "the step");
 			return false;
 		}
-		if (lacks)
-			return refuse_path(b, group, node->span, lacks);
+		if (lacks) {
+			refuse_path(b, group, node->span, lacks);
+			suggest_most(b, node);
+			return false;
+		}
 	}
 	return true;
 }

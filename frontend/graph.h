@@ -288,9 +288,13 @@ typedef struct GraphLoop {
 	Span name_span;
 	DimId step;	       /* stands for the number of the step, in sizes of its nodes */
 	const SizeExpr *count; /* of steps */
+	const SizeExpr *
+		most; /* of these, what the caller knows: `count`, or one that is not less; NULL: it knows none */
 	bool down;	       /* from the last step to the first */
 	Span count_span;
 	NodeId until; /* an i32 of CARRIED: it ends behind a step that leaves it other than 0; or NODE_NONE */
+	/* of loops that passes make: an i32 of CARRIED, so many steps are made, `count` at most; NODE_NONE: all are */
+	NodeId made;
 } GraphLoop;
 
 /* A tensor (ZEROS) that a loop sets: what is carried from step to step, and results that are put one

@@ -2,6 +2,7 @@
  * (size_expr.c). */
 #include "frontend/late_dims.h"
 #include "frontend/nodes.h"
+#include "frontend/windows.h"
 
 DimId late_dim_new(Build *b, Dim dim)
 {
@@ -23,6 +24,36 @@ const SizeExpr *late_dim_of_scalar(Build *b, NodeId id, Span span)
 					   .span = span,
 					   .also = scalar->span,
 					   .dim = scalar->dim});
+}
+
+/* The number of steps of the loop that the dim counts; NULL: it counts none. */
+static const SizeExpr *most_of_step(const Build *b, DimId dim)
+{
+	for (size_t i = 1; i < b->graph->loops.n; i++)
+		if (b->graph->loops.at[i].step == dim)
+			return b->graph->loops.at[i].most;
+	return NULL;
+}
+
+/* Nothing that is taken off is: so it is never below 0, whatever the dims are. */
+static const SizeExpr *most_of(Build *b, const SizeExpr *size)
+{
+	if (size->kind == SX_DIM && late_dim_is(size->dim))
+		return most_of_step(b, size->dim);
+	if (size->kind == SX_NUMBER && size->number < 0)
+		return size_expr_number(b, 0, size->span);
+	if (!size->a)
+		return size;
+	const SizeExpr *first = most_of(b, size->a); /* falls: the depth of the size */
+	const SizeExpr *second = first && size->kind != SX_SUB ? most_of(b, size->b) : first;
+	if (!second || size->kind == SX_SUB || size->kind == SX_DIV)
+		return second ? first : NULL;
+	return size_expr_of(b, size->kind, first, second);
+}
+
+const SizeExpr *late_dims_most(Build *b, const SizeExpr *size)
+{
+	return size_is_late(size) ? most_of(b, size) : size;
 }
 
 static bool is_taken(const Build *b, Sym name)

@@ -15,5 +15,8 @@ const SizeExpr *late_dim_of_scalar(Build *b, NodeId id, Span span);
 /* Gives each its dim, those of scalars first: in sizes, loops and routines. A name that another dim has gets a
  * number. */
 void late_dims_add(Build *b);
+/* A size that a caller knows and that the size does not pass: itself, or what numbers of steps in it do not pass. NULL: a scalar is
+ * in it. Requires: the loops of these steps are among the graph's. */
+const SizeExpr *late_dims_most(Build *b, const SizeExpr *size);
 
 #endif

@@ -20,8 +20,10 @@ static void add_all_of(Needed *needed, NodeId id)
 		needed_add(needed, graph->carried.at[node->carried - 1].first);
 		needed_add(needed, graph->carried.at[node->carried - 1].step);
 	}
-	for (uint32_t loop = node->loop; loop; loop = graph->loops.at[loop].parent)
+	for (uint32_t loop = node->loop; loop; loop = graph->loops.at[loop].parent) {
 		needed_add(needed, graph->loops.at[loop].until);
+		needed_add(needed, graph->loops.at[loop].made);
+	}
 }
 
 void needed_follow(Needed *needed)

@@ -189,13 +189,15 @@ static bool set_count(Build *b, const AstExpr *expr, GraphLoop *loop)
 		return false;
 	}
 	require_count(b, loop->count);
+	loop->most = late_dims_most(b, loop->count);
 	return true;
 }
 
 static bool open_loop(Build *b, Scan *scan)
 {
 	const AstExpr *expr = scan->expr;
-	GraphLoop loop = {.span = expr->op_span, .parent = b->at.loop, .until = NODE_NONE};
+	GraphLoop loop = {
+		.span = expr->op_span, .parent = b->at.loop, .until = NODE_NONE, .made = NODE_NONE};
 	Sym name = expr->name.sym ? expr->name.sym : sym_cstr(b->symbols, "step");
 	if (!set_count(b, expr->args[0], &loop))
 		return false;

@@ -145,6 +145,8 @@ static void dump_runs(const Dump *d, const ProgramRoutine *routine, uint32_t fro
 		fprintf(d->out, "%*sfor %s in 0..", 2 * depth, "",
 			sizes_dim(program->sizes, loop->step)->name);
 		put_size(d, loop->count);
+		if (loop->made != BUFFER_NONE)
+			fprintf(d->out, " made %s", buffer_shown(program, loop->made));
 		if (loop->down)
 			fputs(" down", d->out);
 		if (loop->until != BUFFER_NONE)

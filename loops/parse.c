@@ -227,7 +227,7 @@ LoopsText loops_parse(Arena *arena, Symbols *symbols, const Sources *sources, ui
 			       .changed = true,
 			       .options = *options};
 	p.program->state = size_const(p.program->sizes, 0);
-	PUSH(arena, p.program->loops, ((ProgramLoop){.until = BUFFER_NONE}));
+	PUSH(arena, p.program->loops, ((ProgramLoop){.until = BUFFER_NONE, .made = BUFFER_NONE}));
 	p.tokens = loops_lex(arena, p.source);
 	find_lines(&p, &lines);
 	for (size_t i = 0; i < lines.tables.n && !p.failed; i++)

@@ -238,10 +238,11 @@ static void parse_exchanges(LoopsParser *p, ProgramLoop *loop)
 	loop->nexchanges = (uint32_t)pairs.n;
 }
 
-/* "for STEP in 0..COUNT [down] [until BUFFER] [exchange A, B, ...]": opens a loop of the program. */
+/* "for STEP in 0..COUNT [made BUFFER] [down] [until BUFFER] [exchange A, B, ...]": opens a loop of the program. */
 static uint32_t parse_loop(LoopsParser *p, uint32_t outer)
 {
-	ProgramLoop loop = {.parent = outer, .until = BUFFER_NONE, .span = lex_line(p)};
+	ProgramLoop loop = {
+		.parent = outer, .until = BUFFER_NONE, .made = BUFFER_NONE, .span = lex_line(p)};
 	const Lex *lex = lex_now(p);
 	Sym name = lex_name(p, "a dim that counts");
 	ptrdiff_t dim = p->failed ? -1 : hmgeti(p->dims, name);
@@ -255,6 +256,8 @@ static uint32_t parse_loop(LoopsParser *p, uint32_t outer)
 		lex_fail(p, "steps count from 0");
 	lex_want(p, "..");
 	loop.count = parse_size(p);
+	if (lex_take(p, "made"))
+		loop.made = parse_temporary(p);
 	loop.down = lex_take(p, "down");
 	if (lex_take(p, "until"))
 		loop.until = parse_temporary(p);

@@ -29,7 +29,7 @@ bool program_loops_use(const Program *program, BufferId buffer)
 {
 	for (size_t i = 1; i < program->loops.n; i++) {
 		const ProgramLoop *loop = &program->loops.at[i];
-		bool is = loop->until == buffer;
+		bool is = loop->until == buffer || loop->made == buffer;
 		for (uint32_t k = 0; k < loop->nexchanges; k++)
 			is |= loop->exchanges[k].a == buffer || loop->exchanges[k].b == buffer;
 		if (is)

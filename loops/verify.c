@@ -49,6 +49,14 @@ static bool is_temporary_of(const Program *program, const ProgramRoutine *routin
 	       program_routine(program, b->routine) == routine;
 }
 
+/* Is it a temporary of one i32, or nothing? */
+static bool is_number_of(const Program *program, const ProgramRoutine *routine, BufferId id)
+{
+	return id == BUFFER_NONE || (is_temporary_of(program, routine, id) &&
+				     program->buffers.at[id].dtype == DTYPE_I32 &&
+				     size_is(program->sizes, program->buffers.at[id].elements, 1));
+}
+
 static void check_loop(const Program *program, const ProgramRoutine *routine, const Kernel *kernel,
 		       uint32_t number, LoopsFault *fault)
 {
@@ -63,11 +71,10 @@ static void check_loop(const Program *program, const ProgramRoutine *routine, co
 		    !size_same(a->elements, b->elements))
 			rule = "what changes places is no pair of temporaries of one size and type";
 	}
-	if (loop->until != BUFFER_NONE &&
-	    (!is_temporary_of(program, routine, loop->until) ||
-	     program->buffers.at[loop->until].dtype != DTYPE_I32 ||
-	     !size_is(program->sizes, program->buffers.at[loop->until].elements, 1)))
+	if (!is_number_of(program, routine, loop->until))
 		rule = "what ends a loop is no temporary of one i32";
+	if (!is_number_of(program, routine, loop->made))
+		rule = "what says how many steps a loop makes is no temporary of one i32";
 	if (rule)
 		*fault = (LoopsFault){kernel, NULL, rule};
 }

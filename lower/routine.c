@@ -139,14 +139,18 @@ static void emit_all(Lower *lower)
 	}
 }
 
+static BufferId number_of(const Lower *lower, NodeId id)
+{
+	return id != NODE_NONE && lower->plan[id].needed ? lower->plan[id].buffer : BUFFER_NONE;
+}
+
 /* Those of the routine at hand: what a parameter starts with needs none. */
 static void end_loops(Lower *lower)
 {
-	for (uint32_t i = 1; i < lower->graph->loops.n; i++) {
-		NodeId until = lower->graph->loops.at[i].until;
-		if (until != NODE_NONE && lower->plan[until].needed)
-			tables_end_loop(&lower->tables, i, lower->plan[until].buffer);
-	}
+	for (uint32_t i = 1; i < lower->graph->loops.n; i++)
+		tables_end_loop(&lower->tables, i,
+				number_of(lower, lower->graph->loops.at[i].until),
+				number_of(lower, lower->graph->loops.at[i].made));
 }
 
 static void begin_kernels(Lower *lower) { memset(&lower->kernels, 0, sizeof lower->kernels); }

@@ -170,10 +170,19 @@ static bool ends(Run *run, const GraphLoop *loop)
 	return element->x != 0;
 }
 
+static int64_t count_steps(Run *run, const GraphLoop *loop)
+{
+	int64_t most = run_size(run, infer_size(run->inference, loop->count));
+	if (loop->made == NODE_NONE)
+		return most;
+	int64_t made = (int64_t)run_tensor(run, loop->made)->elements->x;
+	return made < most ? made : most;
+}
+
 static void compute_loop(Run *run, NodeId *nodes, uint32_t n, uint32_t number)
 {
 	const GraphLoop *loop = &run->graph->loops.at[number];
-	int64_t steps = run_size(run, infer_size(run->inference, loop->count));
+	int64_t steps = count_steps(run, loop);
 	for (int64_t step = 0; step < steps && run->result->outcome == REF_DONE; step++) {
 		run->dims[loop->step] = loop->down ? steps - 1 - step : step;
 		compute_nodes(run, nodes, n, number);

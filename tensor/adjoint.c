@@ -151,13 +151,15 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 	}
 }
 
-static NodeId *nodes_none(const Rebuild *g)
+/* A table of n numbers of nodes, NODE_NONE each. */
+static NodeId *none_of(const Rebuild *g, size_t n)
 {
-	size_t n = g->program->graph->nodes.n + 1;
-	NodeId *nodes = ARENA_ARRAY(g->program->scratch, NodeId, n);
-	memset(nodes, 0xff, n * sizeof *nodes);
+	NodeId *nodes = ARENA_ARRAY(g->program->scratch, NodeId, n + 1);
+	memset(nodes, 0xff, (n + 1) * sizeof *nodes);
 	return nodes;
 }
+
+static NodeId *nodes_none(const Rebuild *g) { return none_of(g, g->program->graph->nodes.n); }
 
 static uint32_t most_recomputes(const TensorProgram *program)
 {
@@ -173,6 +175,7 @@ typedef struct Making {
 	Rebuild *g;
 	const LoopRange *ranges;
 	NodeId *stored; /* by node, of the loops of which they go through the steps */
+	NodeId *counts; /* by loop, likewise */
 	NodeId *copies, *made;
 	bool *steps, *open; /* by loop: do they go through its steps? has the new program come to it? */
 } Making;
@@ -192,6 +195,7 @@ static Adjoint adjoint_of_group(const Making *m, const Group *group)
 		     .chosen = ARENA_ARRAY(m->g->program->scratch, bool, n),
 		     .value = ARENA_ARRAY(m->g->program->scratch, NodeId, n),
 		     .stored = m->stored,
+		     .counts = m->counts,
 		     .copies = m->copies,
 		     .ranges = m->ranges,
 		     .loop_now = ARENA_ARRAY(m->g->program->scratch, uint32_t, graph->loops.n + 1),
@@ -264,6 +268,7 @@ static Making making_of(Rebuild *g, const Groups *groups)
 	Making m = {.g = g,
 		    .ranges = adjoint_ranges(graph, scratch),
 		    .stored = nodes_none(g),
+		    .counts = none_of(g, graph->loops.n),
 		    .copies = nodes_none(g),
 		    .made = ARENA_ARRAY(scratch, NodeId, graph->nodes.n + 1),
 		    .steps = ARENA_ARRAY(scratch, bool, graph->loops.n + 1),
@@ -278,13 +283,15 @@ static Making making_of(Rebuild *g, const Groups *groups)
 	return m;
 }
 
-/* Loops of which gradients go through the steps store what they carry as they begin. */
+/* Loops of which gradients go through the steps store what they carry as they begin, and count their steps. */
 static void open_loops(const Making *m, NodeId id)
 {
 	const Graph *graph = m->g->program->graph;
 	for (uint32_t loop = graph_node(graph, id)->loop; loop; loop = graph->loops.at[loop].parent) {
-		if (m->steps[loop] && !m->open[loop])
+		if (m->steps[loop] && !m->open[loop]) {
 			adjoint_store_carried(m->g, loop, loop, m->g->now, m->stored);
+			m->counts[loop] = adjoint_count_steps(m->g, loop, loop);
+		}
 		m->open[loop] = true;
 	}
 }

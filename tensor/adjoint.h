@@ -35,6 +35,7 @@ typedef struct Adjoint {
 	/* by node: what has its value where operations are made now, and its values in all steps of a loop, or NODE_NONE
 	 * (adjoint_values.c) */
 	NodeId *value, *stored;
+	NodeId *counts; /* by loop that ends early: the number of steps that it made, as it ran last where operations are made now */
 	NodeId *copies;	    /* by node: NODE_NONE, outside of adjoint_values.c */
 	const struct LoopRange *ranges; /* by loop */
 	uint32_t *loop_now; /* by loop: where what is made for its nodes runs */

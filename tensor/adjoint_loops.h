@@ -49,6 +49,9 @@ bool adjoint_is_stored(const TensorProgram *program, NodeId id);
  * `value` has what each tensor is there. */
 void adjoint_store_carried(Rebuild *g, uint32_t loop, uint32_t now, const NodeId *value,
 			   NodeId *stored);
+/* Counts the steps of a loop, an old number, in its copy `now`, if it ends early; NODE_NONE: it does
+ * not. Requires: a loop of the graph. */
+NodeId adjoint_count_steps(Rebuild *g, uint32_t loop, uint32_t now);
 /* The values of all nodes of the loop in the step that is gone through, in a->value; loops in it run again, and their values
  * are stored. */
 void adjoint_values_of_step(const Adjoint *a);

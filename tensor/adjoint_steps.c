@@ -112,13 +112,22 @@ static void give_first(const Adjoint *a, const Backs *backs)
 
 static void walk(Adjoint *a, NodeId last, NodeId first, uint32_t around);
 
+/* The steps that the loop made, from the last to the first. */
+static uint32_t loop_back(const Adjoint *a, uint32_t loop, uint32_t parent)
+{
+	NodeId made = old_graph(a)->loops.at[loop].made;
+	uint32_t back = loop_like(a->g, loop, parent, true);
+	a->g->graph->loops.at[back].made = made != NODE_NONE ? a->value[made] : a->counts[loop];
+	return back;
+}
+
 static void through_loop(Adjoint *a, uint32_t loop)
 {
 	uint32_t parent = adjoint_loop(a, old_graph(a)->loops.at[loop].parent);
 	Steps steps = {.loop = loop, .carried = a->g->graph->carried.n};
 	adjoint_runs_in(a, loop, parent);
 	Backs backs = open_all(a, loop, parent);
-	adjoint_enter(a, &steps, loop_like(a->g, loop, parent, true));
+	adjoint_enter(a, &steps, loop_back(a, loop, parent));
 	adjoint_values_of_step(a);
 	walk(a, a->ranges[loop].last, a->ranges[loop].first, loop);
 	close_all(a, &backs);

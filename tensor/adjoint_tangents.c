@@ -14,6 +14,7 @@ static const Graph *old_graph(const Adjoint *a) { return a->g->program->graph; }
 typedef struct Pair {
 	const Carried *forward;
 	NodeId value, tangent;
+	bool set; /* by what is made of the step so far */
 } Pair;
 
 typedef struct Pairs {
@@ -42,7 +43,7 @@ static Pair open_pair(Adjoint *a, const Carried *forward, uint32_t parent)
 {
 	Rebuild *g = a->g;
 	NodeId tensor = forward->tensor;
-	Pair pair = {.forward = forward, .tangent = NODE_NONE};
+	Pair pair = {.forward = forward, .tangent = NODE_NONE, .set = false};
 	const Node *node = tensor_node(g->program, tensor);
 	const Shape *shape = tensor_shape(g->program, tensor);
 	adjoint_read(a, forward->step);
@@ -71,8 +72,8 @@ static Pairs open_all(Adjoint *a, uint32_t loop, uint32_t parent)
 
 /* ---- the end of a step ---- */
 
-/* The reader, an assignment in each step, of another operand into another tensor. */
-static void set_in_step(Adjoint *a, NodeId tensor, NodeId operand)
+/* The reader, an assignment in each step, of other operands into another tensor. */
+static void set_in_step(Adjoint *a, NodeId tensor, const NodeId *operands)
 {
 	Node node = *a->node;
 	node.target = tensor;
@@ -81,7 +82,16 @@ static void set_in_step(Adjoint *a, NodeId tensor, NodeId operand)
 	node.packs = node.like = NODE_NONE;
 	loop_set_step(a->g, tensor,
 		      adjoint_add_node(a, node, tensor_shape(a->g->program, a->id), (Proj *)a->proj,
-				       &operand, 1));
+				       operands, node.nargs));
+}
+
+/* The reader's tangent, which it adds to another tensor. Requires: it adds what it makes. */
+static void add_in_step(Adjoint *a, NodeId tensor, NodeId tangent)
+{
+	NodeId step = adjoint_assign(a, tensor, tangent);
+	REQUIRE(a->node->acc == OP_ADD);
+	graph_node(a->g->graph, step)->acc = OP_ADD;
+	loop_set_step(a->g, tensor, step);
 }
 
 /* An operand's tangent in its shape: 0 where there is none. */
@@ -92,31 +102,62 @@ static NodeId tangent_of(Adjoint *a, NodeId id, Dtype dtype)
 	return a->of[id];
 }
 
-/* What a pair is set to. */
-static Pair next_of(Adjoint *a, const Pair *pair)
+/* What a pair is set to: by the operation of the step, of values; by the same of a tangent, or, of several operands, to what
+ * comes of their tangents. */
+typedef struct Next {
+	NodeId values[OPERANDS_MOST], tangent;
+	bool is;
+} Next;
+
+static Next next_of(Adjoint *a, const Pair *pair)
 {
-	NodeId operand = tensor_node(a->g->program, pair->forward->step)->args[0];
-	adjoint_read(a, pair->forward->step);
-	Pair next = {pair->forward, adjoint_held(a, a->value[operand]), NODE_NONE};
-	if (pair->tangent != NODE_NONE)
-		next.tangent = adjoint_held(
-			a, tangent_of(a, operand, adjoint_dtype(a, pair->tangent)));
+	NodeId id = pair->forward->step;
+	Next next = {.tangent = NODE_NONE, .is = true};
+	adjoint_read(a, id);
+	for (uint32_t i = 0; i < a->node->nargs; i++)
+		next.values[i] = adjoint_held(a, a->value[a->node->args[i]]);
+	if (pair->tangent == NODE_NONE)
+		return next;
+	if (a->node->nargs > 1 && a->path[id])
+		adjoint_rule(a);
+	NodeId of = a->node->nargs > 1 ? id : a->node->args[0];
+	next.tangent = adjoint_held(a, tangent_of(a, of, adjoint_dtype(a, pair->tangent)));
 	return next;
 }
 
-/* Operands are read before anything is set. */
-static void close_all(Adjoint *a, const Pairs *pairs)
+static void set_pair(Adjoint *a, Pair *pair, const Next *next)
 {
-	Pair *next = ARENA_ARRAY(a->g->program->scratch, Pair, pairs->all.n + 1);
+	pair->set = true;
+	adjoint_read(a, pair->forward->step);
+	set_in_step(a, pair->value, next->values);
+	if (pair->tangent == NODE_NONE)
+		return;
+	if (a->node->nargs > 1)
+		add_in_step(a, pair->tangent, next->tangent);
+	else
+		set_in_step(a, pair->tangent, &next->tangent);
+}
+
+/* Are all that it is set to in front of the node? */
+static bool is_set_before(const Adjoint *a, const Pair *pair, NodeId before)
+{
+	const Node *step = tensor_node(a->g->program, pair->forward->step);
+	bool all = true;
+	for (uint32_t i = 0; i < step->nargs; i++)
+		all &= step->args[i] < before;
+	return all;
+}
+
+/* What is set to operands in front of a node; these are read before anything is. */
+static void close_before(Adjoint *a, Pairs *pairs, NodeId before)
+{
+	Next *next = ARENA_ARRAY(a->g->program->scratch, Next, pairs->all.n + 1);
 	for (size_t i = 0; i < pairs->all.n; i++)
-		next[i] = next_of(a, &pairs->all.at[i]);
-	for (size_t i = 0; i < pairs->all.n; i++) {
-		const Pair *pair = &pairs->all.at[i];
-		adjoint_read(a, pair->forward->step);
-		set_in_step(a, pair->value, next[i].value);
-		if (pair->tangent != NODE_NONE)
-			set_in_step(a, pair->tangent, next[i].tangent);
-	}
+		if (!pairs->all.at[i].set && is_set_before(a, &pairs->all.at[i], before))
+			next[i] = next_of(a, &pairs->all.at[i]);
+	for (size_t i = 0; i < pairs->all.n; i++)
+		if (next[i].is)
+			set_pair(a, &pairs->all.at[i], &next[i]);
 }
 
 /* ---- a loop ---- */
@@ -131,29 +172,57 @@ static bool on_path(const Adjoint *a, uint32_t loop)
 	return false;
 }
 
+/* Is it what a loop sets in a step? */
+static bool sets_in_step(const Graph *graph, NodeId id)
+{
+	NodeId target = graph_node(graph, id)->target;
+	const Carried *carried = target == NODE_NONE ? NULL : graph_carried(graph, target);
+	return carried && carried->step == id;
+}
+
+/* Do nodes behind it, which decide whether the loop ends, read what it sets? */
+static bool sets_what_steps_read(const Adjoint *a, NodeId id, uint32_t loop)
+{
+	const Node *node = graph_node(old_graph(a), id);
+	return node->loop == loop && sets_in_step(old_graph(a), id) &&
+	       graph_carried(old_graph(a), node->target)->first != NODE_NONE;
+}
+
+static void set_values(const Adjoint *a, const Pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->all.n; i++)
+		a->value[pairs->all.at[i].forward->tensor] = pairs->all.at[i].value;
+}
+
+/* As many steps as the loop makes, or until what ends it does once more. */
+static void enter_again(Adjoint *a, Steps *steps, const Pairs *pairs, uint32_t parent)
+{
+	const GraphLoop *loop = &old_graph(a)->loops.at[steps->loop];
+	uint32_t now = loop_like(a->g, steps->loop, parent, false);
+	if (loop->made != NODE_NONE)
+		a->g->graph->loops.at[now].made = a->value[loop->made];
+	adjoint_enter(a, steps, now);
+	set_values(a, pairs);
+	if (loop->until != NODE_NONE)
+		a->g->graph->loops.at[now].until = a->value[loop->until];
+}
+
 static void through_loop(Adjoint *a, uint32_t loop)
 {
 	uint32_t parent = adjoint_loop(a, old_graph(a)->loops.at[loop].parent);
 	Steps steps = {.loop = loop};
 	adjoint_runs_in(a, loop, parent);
 	Pairs pairs = open_all(a, loop, parent);
-	adjoint_enter(a, &steps, loop_like(a->g, loop, parent, false));
-	for (size_t i = 0; i < pairs.all.n; i++)
-		a->value[pairs.all.at[i].forward->tensor] = pairs.all.at[i].value;
-	for (NodeId id = a->ranges[loop].first; id <= a->ranges[loop].last; id++)
+	enter_again(a, &steps, &pairs, parent);
+	for (NodeId id = a->ranges[loop].first; id <= a->ranges[loop].last; id++) {
+		if (sets_what_steps_read(a, id, loop))
+			close_before(a, &pairs, id);
 		adjoint_tangent_at(a, id, loop);
-	close_all(a, &pairs);
+	}
+	close_before(a, &pairs, a->ranges[loop].last);
 	adjoint_leave(a, &steps, parent);
-	for (size_t i = 0; i < pairs.all.n && a->steps->loop; i++)
-		a->value[pairs.all.at[i].forward->tensor] = pairs.all.at[i].value;
-}
-
-/* Is it what a loop sets at the end of a step? */
-static bool sets_in_step(const Graph *graph, NodeId id)
-{
-	NodeId target = graph_node(graph, id)->target;
-	const Carried *carried = target == NODE_NONE ? NULL : graph_carried(graph, target);
-	return carried && carried->step == id;
+	if (a->steps->loop)
+		set_values(a, &pairs);
 }
 
 static void give(Adjoint *a, NodeId id)

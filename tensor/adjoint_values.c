@@ -39,6 +39,12 @@ void adjoint_store_carried(Rebuild *g, uint32_t loop, uint32_t now, const NodeId
 	}
 }
 
+NodeId adjoint_count_steps(Rebuild *g, uint32_t loop, uint32_t now)
+{
+	bool ends = g->program->graph->loops.at[loop].until != NODE_NONE;
+	return ends ? loop_count_steps(g, now) : NODE_NONE;
+}
+
 /* ---- copies of nodes ---- */
 
 /* What indices it holds were checked before. */
@@ -146,9 +152,11 @@ static void close_copy(Copy *c)
 		loop_set_step(c->a->g, tensor, node_of_copy(c, carried->step));
 	}
 	for (uint32_t i = 1; i < old->loops.n; i++)
-		if (c->loops[i])
-			c->a->g->graph->loops.at[c->loops[i]].until =
-				node_of_copy(c, old->loops.at[i].until);
+		if (c->loops[i]) {
+			GraphLoop *now = &c->a->g->graph->loops.at[c->loops[i]];
+			now->until = node_of_copy(c, old->loops.at[i].until);
+			now->made = node_of_copy(c, old->loops.at[i].made);
+		}
 }
 
 static void copy_all(Copy *c)
@@ -160,19 +168,20 @@ static void copy_all(Copy *c)
 		uint32_t loop = tensor_node(a->g->program, id)->loop;
 		if (!belongs(c, id))
 			continue;
-		if (!open && graph_loop_in(old_graph(a), loop, c->loop)) {
+		if (!open && !a->forward && graph_loop_in(old_graph(a), loop, c->loop)) {
 			open = true;
-			adjoint_store_carried(a->g, c->loop, loop_of_copy(c, c->loop), c->nodes,
-					      a->stored);
+			uint32_t now = loop_of_copy(c, c->loop);
+			adjoint_store_carried(a->g, c->loop, now, c->nodes, a->stored);
+			a->counts[c->loop] = adjoint_count_steps(a->g, c->loop, now);
 		}
 		copy_node(c, id);
-		if (loop == c->loop && adjoint_is_stored(a->g->program, id))
+		if (loop == c->loop && !a->forward && adjoint_is_stored(a->g->program, id))
 			a->stored[id] = loop_store(a->g, c->nodes[id], c->loops[loop]);
 	}
 	close_copy(c);
 }
 
-/* The loop once more, which stores what gradients through it need. */
+/* The loop once more, which stores what gradients through it need; tangents need nothing of it. */
 void adjoint_run_again(const Adjoint *a, uint32_t loop)
 {
 	const LoopRange *range = &a->ranges[loop];

@@ -135,6 +135,12 @@ static bool extents_vary(const Whole *w)
 	return false;
 }
 
+/* Are there as many steps as the tensors of all steps have room for? */
+static bool makes_all(const GraphLoop *loop)
+{
+	return loop->made == NODE_NONE && loop->most == loop->count;
+}
+
 /* All accesses over the steps, and the tensors of all steps that are there; about how many elements a step stores for others. False:
  * an index is no multiple of the step's number. */
 static bool over_steps(Whole *w, const Part *part, PieceAccesses *pieces, NodeId *from,
@@ -206,8 +212,8 @@ bool adjoint_waits(const Adjoint *a, NodeId to, const Part *part)
 	PieceAccesses *pieces = ARENA_ARRAY(arena_of(a), PieceAccesses, part->npieces + 1);
 	NodeId from[OPERANDS_MOST];
 	double stored, place = written(a, to, part);
-	if (extents_vary(&w) || !over_steps(&w, part, pieces, from, &stored) || !w.mentioned ||
-	    stored >= place)
+	if (!makes_all(&a->g->graph->loops.at[a->steps->now]) || extents_vary(&w) ||
+	    !over_steps(&w, part, pieces, from, &stored) || !w.mentioned || stored >= place)
 		return false;
 	waiting.args = ARENA_ARRAY(arena_of(a), NodeId, part->nargs + 1);
 	waiting.nargs = part->nargs;

@@ -47,14 +47,9 @@ uint32_t loop_like(Rebuild *g, uint32_t loop, uint32_t parent, bool reversed)
 	GraphLoop like = g->graph->loops.at[loop];
 	like.parent = parent;
 	like.down ^= reversed;
-	like.until = NODE_NONE;
+	like.until = like.made = NODE_NONE;
 	PUSH(arena_of(g), g->graph->loops, like);
 	return (uint32_t)g->graph->loops.n - 1;
-}
-
-static Size count_of(const Rebuild *g, uint32_t loop)
-{
-	return infer_size(g->inference, g->graph->loops.at[loop].count);
 }
 
 Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop)
@@ -63,7 +58,7 @@ Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop)
 	const Row *old = &shape->rows[ROW_BATCH];
 	Row *row = &stacked.rows[ROW_BATCH];
 	*row = (Row){.axes = ARENA_ARRAY(arena_of(g), Axis, old->n + 1), .n = old->n + 1};
-	row->axes[0] = (Axis){.size = count_of(g, loop)};
+	row->axes[0] = (Axis){.size = infer_size(g->inference, g->graph->loops.at[loop].most)};
 	if (old->n)
 		memcpy(row->axes + 1, old->axes, old->n * sizeof *old->axes);
 	return stacked;
@@ -93,6 +88,29 @@ void loop_set_first(Rebuild *g, NodeId tensor, NodeId first)
 void loop_set_step(Rebuild *g, NodeId tensor, NodeId step)
 {
 	graph_carried(g->graph, tensor)->step = step;
+}
+
+NodeId loop_count_steps(Rebuild *g, uint32_t loop)
+{
+	const Shape number = {0};
+	const bool alone = true;
+	const GraphLoop of = g->graph->loops.at[loop];
+	NodeId steps = loop_tensor(g, DTYPE_I32, &number, of.span, of.parent, false);
+	Node one = rebuild_plain(NODE_NUMBER, OP_NONE, DTYPE_I32, of.span);
+	one.number = 1;
+	one.integer = 1;
+	one.is_integer = true;
+	Node add = rebuild_plain(NODE_POINTWISE, OP_ID, DTYPE_I32, of.span);
+	add.args = ARENA_NEW(arena_of(g), NodeId);
+	add.args[0] = rebuild_add(g, one, number, NULL, NULL);
+	add.nargs = 1;
+	add.target = steps;
+	add.acc = OP_ADD;
+	add.loop = loop;
+	loop_set_step(
+		g, steps,
+		rebuild_make(g, add, number, elementwise_proj(g, &number, of.span, 1, &alone)));
+	return steps;
 }
 
 /* ---- values of all steps ---- */

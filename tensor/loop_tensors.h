@@ -8,10 +8,12 @@
 /* Elements of a shape, one by one; of operands that are `alone` the one number. It belongs to the arena. */
 Proj *elementwise_proj(const Rebuild *g, const Shape *shape, Span span, uint32_t nargs,
 		       const bool *alone);
-/* A loop like another, within `parent`, that goes the other way where `reversed`. Requires: a loop of the program under
+/* A loop like another, within `parent`, that goes the other way where `reversed`; it makes all steps, whether or not the other
+ * ends early, unless the caller says otherwise. Requires: a loop of the program under
  * construction. */
 uint32_t loop_like(Rebuild *g, uint32_t loop, uint32_t parent, bool reversed);
-/* The same tensor in the order of the loop's steps: its shape behind an axis of them. */
+/* The same tensor in the order of the loop's steps: its shape behind an axis of them. Requires: a size says how many
+ * there are at most. */
 Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop);
 /* A tensor that a loop within `parent` sets: 0 before it, unless `first` says otherwise, or each step sets some of it and all
  * steps all (`whole`). What sets it is the caller's to say. */
@@ -23,6 +25,8 @@ void loop_carry(Rebuild *g, NodeId tensor, bool whole);
  * tensor that a loop sets. */
 void loop_set_first(Rebuild *g, NodeId tensor, NodeId first);
 void loop_set_step(Rebuild *g, NodeId tensor, NodeId step);
+/* Counts the steps that the loop makes: an i32 beside it, which each step adds 1 to. Requires: it ends early. */
+NodeId loop_count_steps(Rebuild *g, uint32_t loop);
 /* The values that a tensor has in all steps of the loop, at this place of a step. Requires: the loop computes it or sets it. */
 NodeId loop_store(Rebuild *g, NodeId value, uint32_t loop);
 /* Those of the step that the loop is in, of a tensor that loop_store has made. */

@@ -237,7 +237,7 @@ static uint32_t *count_readers(TensorProgram *program)
 	for (size_t i = 0; i < graph->routines.n; i++)
 		count(readers, graph->routines.at[i].outputs, graph->routines.at[i].noutputs);
 	for (size_t i = 0; i < graph->loops.n; i++)
-		count(readers, &graph->loops.at[i].until, 1);
+		count(readers, (NodeId[]){graph->loops.at[i].until, graph->loops.at[i].made}, 2);
 	for (size_t i = 0; i < graph->carried.n; i++) {
 		const Carried *c = &graph->carried.at[i];
 		count(readers, (NodeId[]){c->tensor, c->first, c->step}, 3);

@@ -107,8 +107,10 @@ static void copy_loops(Rebuild *g)
 
 static void loops_now(Rebuild *g, const Graph *old)
 {
-	for (size_t i = 0; i < old->loops.n; i++)
+	for (size_t i = 0; i < old->loops.n; i++) {
 		g->graph->loops.at[i].until = rebuild_now(g, old->loops.at[i].until);
+		g->graph->loops.at[i].made = rebuild_now(g, old->loops.at[i].made);
+	}
 	for (size_t i = 0; i < old->carried.n; i++) {
 		Carried *carried = &g->graph->carried.at[i];
 		carried->tensor = rebuild_now(g, carried->tensor);

@@ -137,13 +137,14 @@ static void note_used(Rows *rows, BufferId buffer, bool before)
 	span->first = before ? 0 : span->first;
 }
 
-/* The routine itself reads what ends a loop, behind all kernels that store it; what is exchanged is used in
- * other steps. */
+/* The routine itself reads how many steps a loop makes and what ends it, behind all kernels that store
+ * these; what is exchanged is used in other steps. */
 static void note_loops(Rows *rows)
 {
 	for (size_t i = 1; i < rows->program->loops.n; i++) {
 		const ProgramLoop *loop = &rows->program->loops.at[i];
 		note_used(rows, loop->until, false);
+		note_used(rows, loop->made, false);
 		for (uint32_t k = 0; k < loop->nexchanges; k++) {
 			note_used(rows, loop->exchanges[k].a, true);
 			note_used(rows, loop->exchanges[k].b, true);

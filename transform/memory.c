@@ -105,6 +105,14 @@ static bool is_carried(const ProgramLoop *loop, BufferId buffer)
 	return carried;
 }
 
+/* What says how many steps a loop makes is read right before the first. */
+static void live_before(Plan *p, LoopSpan span, const ProgramLoop *loop)
+{
+	uint32_t life = loop->made == BUFFER_NONE ? 0 : p->life_of[loop->made];
+	if (life && p->lives.at[life - 1].last < span.first)
+		p->lives.at[life - 1].last = span.first;
+}
+
 /* What a loop does not make and use up in each step keeps its place through all of them. */
 static void live_through(Plan *p, LoopSpan span, const ProgramLoop *loop)
 {
@@ -147,6 +155,7 @@ static void live_through_loops(Plan *p, const KernelId *kernels, uint32_t nkerne
 	for (uint32_t loop = (uint32_t)p->program->loops.n; loop-- > 1;) {
 		LoopSpan span = span_of(p, kernels, nkernels, loop);
 		if (span.any) {
+			live_before(p, span, &p->program->loops.at[loop]);
 			live_through(p, span, &p->program->loops.at[loop]);
 			live_together(p, &p->program->loops.at[loop]);
 		}

@@ -96,8 +96,8 @@ static size_t drop_constants(const Unread *u)
 
 /* ---- temporaries of routines ---- */
 
-/* By buffer, how many of the routine's kernels read it; what changes places behind the steps of a loop, and what ends
- * one, is read. */
+/* By buffer, how many of the routine's kernels read it; what changes places behind the steps of a loop, and what
+ * one starts with or ends by, is read. */
 static uint32_t *readers_of(const Transform *t, const Kernel *kernels, uint32_t n)
 {
 	const Program *program = t->program;
@@ -111,6 +111,8 @@ static uint32_t *readers_of(const Transform *t, const Kernel *kernels, uint32_t 
 		const ProgramLoop *loop = &program->loops.at[l];
 		if (loop->until != BUFFER_NONE)
 			readers[loop->until] += 2;
+		if (loop->made != BUFFER_NONE)
+			readers[loop->made] += 2;
 		for (uint32_t i = 0; i < loop->nexchanges; i++) {
 			readers[loop->exchanges[i].a] += 2;
 			readers[loop->exchanges[i].b] += 2;

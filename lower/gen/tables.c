@@ -345,7 +345,7 @@ Tables tables_new(const TensorProgram *tensors, const Sources *sources, Arena *p
 			       .path = tensors->graph->files.at[0],
 			       .sites = program_sites(tensors->graph, perm),
 			       .options = *options};
-	PUSH(perm, t.program->loops, ((ProgramLoop){.until = BUFFER_NONE}));
+	PUSH(perm, t.program->loops, ((ProgramLoop){.until = BUFFER_NONE, .made = BUFFER_NONE}));
 	t.program->made = ARENA_NEW(perm, Schedule); /* nothing yet */
 	t.program->made->arena = perm;
 	for (size_t i = 0; i < n; i++) {

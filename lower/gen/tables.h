@@ -116,9 +116,9 @@ void tables_close(Tables *t, const KernelId *kernels, uint32_t nkernels);
 BufferId tables_input(const Tables *t, NodeId node);
 /* The number among the program's of the innermost loop that computes the node in the routine at hand. */
 uint32_t tables_loop(Tables *t, NodeId node);
-/* Says where the tensor that ends a loop of the graph is; nothing of one that the routine has not.
- * Requires: a loop of the graph. */
-void tables_end_loop(Tables *t, uint32_t loop, BufferId until);
+/* Says where the tensors are that end a loop of the graph and that say how many steps it makes, or BUFFER_NONE, which leaves what
+ * was said; nothing of a loop that the routine has not. Requires: a loop of the graph. */
+void tables_end_loop(Tables *t, uint32_t loop, BufferId until, BufferId made);
 /* Puts the routine's kernels into an order in which a loop's are neighbours: what stands between them and
  * is not the loop's depends on nothing in it, and goes before. */
 void tables_order_loops(const Tables *t, KernelId *kernels, uint32_t n);

@@ -13,17 +13,21 @@ static uint32_t loop_number(Tables *t, uint32_t loop)
 			  .step = from->step,
 			  .count = infer_size(t->inference, from->count),
 			  .down = from->down,
-			  .until = BUFFER_NONE};
+			  .until = BUFFER_NONE,
+			  .made = BUFFER_NONE};
 	PUSH(t->arena, t->program->loops, to);
 	return t->loops[loop] = (uint32_t)t->program->loops.n - 1;
 }
 
 uint32_t tables_loop(Tables *t, NodeId node) { return loop_number(t, tables_node(t, node)->loop); }
 
-void tables_end_loop(Tables *t, uint32_t loop, BufferId until)
+void tables_end_loop(Tables *t, uint32_t loop, BufferId until, BufferId made)
 {
-	if (t->loops[loop])
-		t->program->loops.at[t->loops[loop]].until = until;
+	ProgramLoop *to = &t->program->loops.at[t->loops[loop]];
+	if (!t->loops[loop])
+		return;
+	to->until = until == BUFFER_NONE ? to->until : until;
+	to->made = made == BUFFER_NONE ? to->made : made;
 }
 
 static void order(const Tables *t, KernelId *kernels, uint32_t n, uint32_t outer)

@@ -194,6 +194,11 @@ static void emit_all(Naive *naive)
 	}
 }
 
+static BufferId number_of(const Naive *naive, NodeId id)
+{
+	return id == NODE_NONE ? BUFFER_NONE : naive->buffers[id];
+}
+
 static void emit_routine(Naive *naive, uint32_t routine)
 {
 	Tables *t = &naive->tables;
@@ -207,8 +212,8 @@ static void emit_routine(Naive *naive, uint32_t routine)
 		naive->buffers[naive->nodes[i]] = buffer_of(naive, naive->nodes[i]);
 	emit_all(naive);
 	for (uint32_t i = 1; i < t->graph->loops.n; i++)
-		if (t->graph->loops.at[i].until != NODE_NONE)
-			tables_end_loop(t, i, naive->buffers[t->graph->loops.at[i].until]);
+		tables_end_loop(t, i, number_of(naive, t->graph->loops.at[i].until),
+				number_of(naive, t->graph->loops.at[i].made));
 	tables_close(t, naive->kernels.at, (uint32_t)naive->kernels.n);
 	arena_reset(t->scratch);
 }

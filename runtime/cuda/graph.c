@@ -65,7 +65,7 @@ static int64_t count_nodes(const Runner *r, uint32_t from, uint32_t to)
 			n++;
 			continue;
 		}
-		if (line->until != PLAN_NONE ||
+		if (line->until != PLAN_NONE || line->made != PLAN_NONE ||
 		    tsr_size_value(&line->count, &plan->world, r->run->values, &steps) != TSR_OK)
 			return none;
 		int64_t each = count_nodes(r, i + 1, line->end);

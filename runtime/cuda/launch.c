@@ -248,12 +248,18 @@ int launch_read(Runner *r, CUdeviceptr from, int32_t *word)
 	return code == TSR_OK ? launch_wait(r) : code;
 }
 
-static int count_steps(const Runner *r, const PlanLine *loop, int64_t *count)
+static int count_steps(Runner *r, const PlanLine *loop, int64_t *count)
 {
-	return tsr_size_value(&loop->count, &r->gpu->in->code->plan->world, r->run->values,
-			      count) == TSR_OK
-		       ? TSR_OK
-		       : damaged(r->gpu, "the steps of a loop", loop->place);
+	int32_t made;
+	if (tsr_size_value(&loop->count, &r->gpu->in->code->plan->world, r->run->values, count) !=
+	    TSR_OK)
+		return damaged(r->gpu, "the steps of a loop", loop->place);
+	if (loop->made == PLAN_NONE)
+		return TSR_OK;
+	int code = launch_read(r, place_of(r, loop->made), &made);
+	if (code == TSR_OK && made < *count)
+		*count = made;
+	return code;
 }
 
 /* Does the loop end behind this step? Also where a check has failed: no kernel does anything then. */

@@ -81,7 +81,8 @@ int lent_captured(Gpu *gpu, CUstream stream, bool *captured)
 static bool ends_by_number(const Plan *plan, const PlanRoutine *routine)
 {
 	for (uint32_t i = routine->from; i < routine->to; i++)
-		if (plan->lines[i].loop && plan->lines[i].until != PLAN_NONE)
+		if (plan->lines[i].loop &&
+		    (plan->lines[i].until != PLAN_NONE || plan->lines[i].made != PLAN_NONE))
 			return true;
 	return false;
 }

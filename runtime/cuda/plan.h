@@ -88,7 +88,7 @@ typedef struct PlanLine {
 	uint32_t nargs;
 	/* of a loop: */
 	uint32_t end;		      /* the line behind its last one */
-	uint32_t step, until;	      /* PLAN_NONE */
+	uint32_t step, made, until;   /* the last two: an i32 that is read, or PLAN_NONE */
 	const PlanPair *pairs;
 	uint32_t npairs;
 } PlanLine;

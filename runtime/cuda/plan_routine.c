@@ -327,11 +327,22 @@ static void read_pairs(Reader *r, PlanLine *line)
 	} while (!*r->text.fault && text_takes(&r->text, ","));
 }
 
+/* What stands behind the word; PLAN_NONE: the word does not stand there. */
+static uint32_t read_number(Reader *r, const char *word)
+{
+	if (!text_takes(&r->text, word))
+		return PLAN_NONE;
+	uint32_t id = read_id(r);
+	if (r->plan->buffers[id].dtype != DTYPE_I32)
+		text_fault(&r->text, "a loop reads an i32");
+	return id;
+}
+
 static void read_loop(Reader *r)
 {
 	uint32_t number = r->nlines++;
 	PlanLine *line = &r->plan->lines[number];
-	*line = (PlanLine){.loop = true, .place = "", .until = PLAN_NONE};
+	*line = (PlanLine){.loop = true, .place = "", .made = PLAN_NONE, .until = PLAN_NONE};
 	line->step = text_dim(&r->text, text_name(&r->text));
 	if (line->step == PLAN_NONE || (int32_t)line->step < r->plan->module.ndims)
 		text_fault(&r->text, "a loop counts no step");
@@ -339,11 +350,9 @@ static void read_loop(Reader *r)
 		line->count = text_size(&r->text);
 	if (!line->count.n)
 		text_fault(&r->text, "a loop has no number of steps");
+	line->made = read_number(r, "made");
 	line->down = text_takes(&r->text, "down");
-	if (text_takes(&r->text, "until"))
-		line->until = read_id(r);
-	if (line->until != PLAN_NONE && r->plan->buffers[line->until].dtype != DTYPE_I32)
-		text_fault(&r->text, "a loop ends by an i32");
+	line->until = read_number(r, "until");
 	if (text_takes(&r->text, "exchange"))
 		read_pairs(r, line);
 	if (r->depth == NEST)
