@@ -56,37 +56,76 @@ Value gradient_of(Build *b, const AstExpr *call)
 	return gradients(b, call, of_what(b, call), NODE_NONE);
 }
 
-/* The direction, in the wide type of what it has the shape of, as it is here: a copy of a tensor that a step has written. */
-static NodeId direction(Build *b, const AstExpr *expr, NodeId like)
+static Value eval_at(Build *b, const AstExpr *expr)
 {
-	NodeId c = eval_node(b, expr), copied = NODE_NONE;
+	Value value = eval(b, expr);
+	if (value.kind != VALUE_ERROR)
+		value.span = expr->span;
+	return value;
+}
+
+/* The direction, in the wide type of what it has the shape of, as it is here: a copy of a tensor that a step has written. */
+static NodeId direction(Build *b, Value value, NodeId like)
+{
+	NodeId c = value_to_node(b, value), copied = NODE_NONE;
 	if (c == NODE_NONE || like == NODE_NONE)
 		return NODE_NONE;
-	c = node_cast(b, c, dtype_wide(node_dtype(b, like)), expr->span);
+	c = node_cast(b, c, dtype_wide(node_dtype(b, like)), value.span);
 	for (NodeId id = c + 1; id < b->graph->nodes.n && copied == NODE_NONE; id++)
 		if (graph_node(b->graph, id)->target == c)
-			copied = node_pointwise(b, OP_ID, &c, &expr->span, 1, expr->span,
-						expr->span);
+			copied = node_pointwise(b, OP_ID, &c, &value.span, 1, value.span,
+						value.span);
 	return copied == NODE_NONE ? c : copied;
 }
 
 Value gradient_product(Build *b, const AstExpr *call)
 {
-	NodeId y = of_what(b, call), c = direction(b, call->args[3], y);
+	NodeId y = of_what(b, call), c = direction(b, eval_at(b, call->args[3]), y);
 	return c == NODE_NONE ? value_error() : gradients(b, call, y, c);
+}
+
+/* How y moves where one tensor does. */
+static NodeId tangent(Build *b, const AstExpr *call, NodeId y, Value x, Value t)
+{
+	NodeId to = variable(b, x), c = direction(b, t, to);
+	if (c == NODE_NONE)
+		return c;
+	return gradient_make(
+		b, &(Gradient){NODE_TANGENT, y, to, c, call->span, call->args[1]->span, x.span});
+}
+
+/* Is there a direction for each tensor? */
+static bool check_directions(Build *b, const Value *x, const Value *t)
+{
+	uint32_t n = x->kind == VALUE_TUPLE ? x->nitems : 1;
+	uint32_t given = t->kind == VALUE_TUPLE ? t->nitems : 1;
+	if (x->kind == VALUE_ERROR || t->kind == VALUE_ERROR)
+		return false;
+	if (n == given)
+		return true;
+	diag(b->diags, E0222, t->span, "jvp wants a direction for each tensor: %u, and here %s %u",
+	     n, given == 1 ? "is" : "are", given);
+	diag_note(b->diags, x->span, "the tensors");
+	return false;
 }
 
 Value gradient_tangent(Build *b, const AstExpr *call)
 {
-	NodeId y = of_what(b, call);
-	Value x = eval(b, call->args[2]);
-	NodeId to = x.kind == VALUE_ERROR ? NODE_NONE : variable(b, x);
-	NodeId t = direction(b, call->args[3], to);
-	if (y == NODE_NONE || t == NODE_NONE)
+	NodeId y = of_what(b, call), sum = NODE_NONE;
+	Value x = eval_at(b, call->args[2]), t = eval_at(b, call->args[3]);
+	if (!check_directions(b, &x, &t) || y == NODE_NONE)
 		return value_error();
-	NodeId id = gradient_make(
-		b, &(Gradient){NODE_TANGENT, y, to, t, call->span, call->args[1]->span, x.span});
-	return value_node(id, call->span);
+	for (uint32_t i = 0; i < (x.kind == VALUE_TUPLE ? x.nitems : 1); i++) {
+		NodeId one = tangent(b, call, y, x.kind == VALUE_TUPLE ? x.items[i] : x,
+				     t.kind == VALUE_TUPLE ? t.items[i] : t);
+		if (one == NODE_NONE)
+			return value_error();
+		Span spans[2] = {call->span, call->span};
+		sum = sum == NODE_NONE ? one
+				       : node_pointwise(b, OP_ADD, (NodeId[]){sum, one}, spans, 2,
+							call->span, call->span);
+	}
+	return value_node(sum, call->span);
 }
 
 /* Is the tensor made by an operation behind the first `before` nodes: the value of an expression that nothing else
