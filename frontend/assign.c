@@ -337,6 +337,36 @@ static void suggest_cast(Build *b, const AstStep *step, NodeId id, Dtype dtype)
 			 "%s(...) says so", dtype_name(dtype));
 }
 
+/* Have steps set it to numbers that are written alone, and nothing has read it? */
+static bool holds_numbers(const Build *b, NodeId target)
+{
+	bool numbers = graph_node(b->graph, target)->kind == NODE_ZEROS;
+	for (NodeId id = target + 1; id < b->graph->nodes.n && numbers; id++) {
+		const Node *node = graph_node(b->graph, id);
+		for (uint32_t i = 0; i < node->nargs; i++)
+			numbers &= node->args[i] != target;
+		numbers &= node->target != target ||
+			   graph_node(b->graph, node->args[0])->kind == NODE_NUMBER;
+	}
+	return numbers;
+}
+
+/* Numbers that are written have the type of what comes to them: where that is a wider one, so does the tensor. */
+static Dtype widened(Build *b, NodeId target, NodeId right)
+{
+	Dtype left = node_dtype(b, target), dtype = node_dtype(b, right);
+	if (!dtype_is_float(left) || !dtype_is_float(dtype) || dtype_join(left, dtype) == left ||
+	    !holds_numbers(b, target))
+		return left;
+	graph_node(b->graph, target)->dtype = dtype;
+	for (NodeId id = target + 1; id < b->graph->nodes.n; id++) {
+		Node *node = graph_node(b->graph, id);
+		if (node->target == target)
+			node->dtype = graph_node(b->graph, node->args[0])->dtype = dtype;
+	}
+	return dtype;
+}
+
 /* Nothing but a cast makes a number less than it is. */
 static bool check_target_dtype(Build *b, const AstStep *step, NodeId id, NodeId target, Dtype left)
 {
@@ -438,6 +468,9 @@ void eval_assign(Build *b, const AstStep *step)
 		if (writes)
 			id = node_move_last(b, id);
 	}
+	if (!fresh && !halves)
+		left = widened(b, target, id);
+	dtype = fresh ? dtype : step_dtype(step, left);
 	if (!check_target_dtype(b, step, id, target, left))
 		return;
 	if (!writes)

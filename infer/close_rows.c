@@ -350,7 +350,7 @@ static void close_settled_rows(Solver *s, const char *rule)
 		Spots open = open_rows(s);
 		const bool *leaves = rows_of_leaves(s);
 		for (size_t i = 0; i < open.n; i++) {
-			if (leaves[open.at[i].var])
+			if (leaves[open.at[i].var] || s->vars.at[open.at[i].var].solved)
 				continue;
 			give_axes(s, rule, &open.at[i], 0, 0, false);
 			any = true;

@@ -61,11 +61,14 @@ static ConId row_refines(Solver *s, NodeId node, int32_t arg, RowKind row, RowTe
 				.b = opnd});
 }
 
-/* The open row of a result, which its operands make; what a routine sets has uses as well. */
+/* The open row of a result, which its operands make, or of a routine's own tensor, which all that is
+ * assigned to it makes; a parameter that a routine sets has uses as well. */
 static void row_made(Solver *s, NodeId node, int32_t arg, RowKind row)
 {
 	const RowTerm *res = &s->rows[node][row];
-	bool makes = s->graph->nodes.at[node].target == NODE_NONE;
+	NodeId target = s->graph->nodes.at[node].target;
+	const Node *to = target == NODE_NONE ? NULL : &s->graph->nodes.at[target];
+	bool makes = !to || (to->kind == NODE_ZEROS && !to->carried);
 	ConId con = row_refines(s, node, arg, row, *res, arg_rows(s, node, (uint32_t)arg)[row]);
 	s->cons.at[con].makes = makes;
 	s->vars.at[res->var].made |= makes;

@@ -1,6 +1,6 @@
 /* The rows of nodes without operands: axes and row variables as they are declared, open rows where
- * nothing is. What only uses say of an input, a parameter or a buffer is marked as terminal: it
- * closes to its bound.
+ * nothing is. What only uses say of an input or a parameter is marked as terminal: it closes to its
+ * bound. What a routine's steps set is a result of these.
  */
 #include "infer/cells.h"
 #include "infer/cons.h"
@@ -81,7 +81,7 @@ void generate_leaf(Solver *s, NodeId id)
 	bool scalar =
 		node->kind == NODE_SIZE || node->kind == NODE_SCALAR || node->kind == NODE_RANGE;
 	bool terminal = node->kind == NODE_PARAM || node->kind == NODE_OFFSETS ||
-			node->kind == NODE_ZEROS || node->kind == NODE_RANDOM;
+			(node->kind == NODE_ZEROS && node->carried) || node->kind == NODE_RANDOM;
 	RowTerm declared[ROW_KINDS];
 	if (node->shape && !scalar && node->like == NODE_NONE)
 		declared_rows(s, node->shape, declared);

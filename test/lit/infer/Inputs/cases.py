@@ -54,7 +54,7 @@ CASES = [
     ("e11m", 'input a : [x:2]\ninput b : [3]\noutput y = concat("a; b => a^b", a, b)', "y : f32 [x:5]"),
     ("e13", 'input a : [x:4]\ninput b : [x:8]\noutput y = sum("i => 2*i,", a)\noutput z = sum("2*i, => i", b)', "y : f32 [x:8]", "z : f32 [x:4]"),
     ("e13v", 'input a : [x:6]\ninput k : [3]\noutput y = einsum("o <+ k; k => o", a, k)', "y : f32 [x:4]"),
-    ("e14", 'input three : [3]\ninput five : [5]\nroutine r() -> out, other, a, b {\n  b =: 1\n  a =: id(b)\n  out =: three + a\n  other =: five + b\n}', "buffer a : f32 [3] out of r", "buffer b : f32 [1] out of r"),
+    ("e14", 'input three : [3]\ninput five : [5]\nroutine r() -> out, other, a, b {\n  b =: 1\n  a =: id(b)\n  out =: three + a\n  other =: five + b\n}', "buffer a : f32 [1] out of r", "buffer b : f32 [1] out of r"),
     ("e16", 'input three : [3]\ninput five : [5]\nlet a = {a : [_]}\nlet b = {b : [_]}\noutput x = three + a\noutput y = a + b\noutput z = five + b', "E0301"),
     # a lower bound alone leaves a size open (3 and 1 would do) until leaves take what their uses have
     ("e20@3", 'input three : [3]\noutput y = three + {a : [_]}', "a : f32 [] | [] -> [?]"),
