@@ -1,12 +1,13 @@
 """Files that are cut, or whose bytes are changed, spliced and repeated: SEED COUNT.
 
-Arrays, files of parameters, maps, states and schedules are read or refused: status 0 or 1, with a message where it is
+Arrays, files of parameters, maps, states, checkpoints, schedules and PTX are read or refused: status 0 or 1, with a message where it is
 1, and no report of a sanitizer. A module is code, and what a changed one does is not said; one that is cut anywhere is
 refused, or is whole for all that the loader maps.
 """
 import json
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -23,8 +24,18 @@ param b : [70]
 param table : [50, 70]
 output y = relu(w * x + b) + gather(table, ids)
 """
+TRAINS = """dim n
+input x : [n | 8]
+param w : [8 -> 2]
+let loss = sum((w * x) ** 2)
+routine train() -> loss {
+    backward loss
+    for p in params(loss) { p.m =: 0.9 * p.m + p.grad p =- 0.01 * p.m }
+}
+"""
 JUNK = [b"9" * 20, b"-1", b"1e9", b"[", b"]", b"{", b"}", b'"', b"\\", b"\\u0000", b"\0", b"\xff", b",", b":", b"(",
         b"<f4", b">f8", b"|O", b"F64", b"18446744073709551615", b"4294967296", b"\n", b"off", b"tile i 0", b"#"]
+PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lit", "emulator", "Inputs", "gather.ptx")
 GGUF = struct.Struct("<4sIQQ")
 LENGTHS = (0, 1, 7, 2 ** 31, 2 ** 32, 2 ** 63, 2 ** 64 - 1)
 
@@ -81,7 +92,15 @@ def make(folder):
     assert run(*given, "--save-state=" + at("p.state")).returncode == 0
     with open(at("m.sched"), "wb") as out:
         out.write(run(TSRC, at("m.tsr"), "--dump=schedule", "--stop=schedule").stdout)
-    return {"x.npy": lambda f: call + ["x=" + f, "ids=" + at("ids.npy")],
+    with open(at("t.tsr"), "w", encoding="utf8") as out:
+        out.write(TRAINS)
+    assert run(TSRC, at("t.tsr"), "-O1", "-o", at("t.so")).returncode == 0
+    train = [TSR, "train", at("t.so"), "x=" + at("x.npy"), "--batch=2", "--shuffle=1"]
+    assert run(*train, "--save=" + at("t.safetensors")).returncode == 0
+    shutil.copy(PTX, at("m.ptx"))
+    return {"t.safetensors": lambda f: train + ["--epochs=2", "--resume=" + f],
+            "m.ptx": lambda f: [TSR, "info", f],
+            "x.npy": lambda f: call + ["x=" + f, "ids=" + at("ids.npy")],
             "ids.npy": lambda f: call + ["x=" + at("x.npy"), "ids=" + f],
             "p.npz": lambda f: given + ["--params=" + f],
             "q.npz": lambda f: given + ["--params=" + f],
