@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/nodes.h"
+#include "frontend/written.h"
 
 static void make_room(Build *b, Anew *anew)
 {
@@ -84,6 +85,7 @@ static NodeId copy_node(Build *b, NodeId id)
 		copy.args[k] = operand_now(b->anew, args[k]);
 	PUSH(b->arena, b->graph->nodes, copy);
 	copy_equations(b, id, to);
+	written_copied(b, id, to);
 	b->work += b->graph->binds.n + b->graph->ascriptions.n;
 	return to;
 }
@@ -99,7 +101,7 @@ NodeId anew_copy(Build *b, NodeId id, NodeId first, const NodeId *written, size_
 	NodeId last = (NodeId)b->graph->nodes.n; /* what sets a tensor of a loop stands behind it */
 	make_room(b, anew);
 	anew->copies[id].keeps = false;
-	Reach reach = reach_from(b, &id, 1);
+	Reach reach = reach_with_rules(b, id);
 	b->work += last;
 	for (NodeId at = 0; at < last; at++) {
 		bool own = at >= anew->start && at < first;

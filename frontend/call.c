@@ -12,6 +12,7 @@
 #include "frontend/modes.h"
 #include "frontend/passed.h"
 #include "frontend/training.h"
+#include "frontend/written.h"
 
 /* ---- instances ---- */
 
@@ -141,6 +142,15 @@ static bool bind_modes(Build *b, const AstStmt *fn)
 	return true;
 }
 
+/* What the body gives, behind the function's rule of gradients. */
+static Value by_rule(Build *b, const Applied *applied)
+{
+	Ruled ruled;
+	return written_open(b, applied, &ruled)
+		       ? written_close(b, &ruled, eval(b, applied->fn->rule->expr))
+		       : ruled.value;
+}
+
 /* The arguments in the caller's activation, the body in one of its own. */
 static Value apply_function(Build *b, Function *fn, Instance *instance, const AstExpr *call)
 {
@@ -175,7 +185,7 @@ static Value apply_function(Build *b, Function *fn, Instance *instance, const As
 	Value value = value_error();
 	int before = b->diags->nerrors;
 	if (bind_tensors(b, fn, values, args.nparams) && bind_modes(b, fn->stmt))
-		value = eval(b, fn->stmt->expr);
+		value = by_rule(b, &(Applied){fn->stmt, values, eval(b, fn->stmt->expr)});
 	fn->applied = true;
 	b->at = outer;
 	note_application(b, fn, before, call->span);

@@ -23,6 +23,14 @@ static bool is_step_function(Op op, uint32_t arg)
 	}
 }
 
+uint32_t graph_rule_results(const Graph *graph, const Node *rule)
+{
+	uint32_t n = 0;
+	while (graph_node(graph, rule->args[n])->ruled) /* falls: others follow */
+		n++;
+	return n;
+}
+
 bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 {
 	const Node *node = graph_node(graph, id);
@@ -33,6 +41,8 @@ bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 	case NODE_SPEC: return !is_step_function(node->op, arg);
 	case NODE_GRADIENT:
 	case NODE_TANGENT: return arg != 1; /* it depends on x as operand 0 does */
+	case NODE_RULE: return arg >= 2 * graph_rule_results(graph, node) &&
+			       arg < node->nargs / 2 + graph_rule_results(graph, node);
 	case NODE_ARGMAX:
 	case NODE_UNIFORMS:
 	case NODE_RANDOM: return false;
@@ -63,11 +73,22 @@ static const Carried *set_before(const Paths *p, NodeId id)
 	return of && of->step != NODE_NONE && of->step <= p->y ? of : NULL;
 }
 
+/* A written rule goes on from any of its results, which stand before it, and what reads them behind it. */
+static bool has_result(const Paths *p, NodeId id, const bool *those)
+{
+	const Node *node = graph_node(p->graph, id);
+	bool any = false;
+	for (uint32_t i = 0; node->kind == NODE_RULE && i < graph_rule_results(p->graph, node); i++)
+		any |= those[node->args[i]];
+	return any;
+}
+
 static void reach(const Paths *p)
 {
 	p->reached[p->y] = true;
 	for (NodeId id = p->y + 1; id-- > 0;) {
 		const Node *node = graph_node(p->graph, id);
+		p->reached[id] |= has_result(p, id, p->reached);
 		for (uint32_t arg = 0; p->reached[id] && arg < node->nargs; arg++)
 			p->reached[node->args[arg]] |= node_passes_gradient(p->graph, id, arg);
 		const Carried *of = p->reached[id] ? set_before(p, id) : NULL;
@@ -92,12 +113,23 @@ static bool is_read_on_path(const Paths *p, NodeId id, uint32_t arg)
 			       graph_set_in(p->graph, of)));
 }
 
+/* The results of a written rule depend on what its operands do. */
+static void path_to_results(const Paths *p, NodeId id)
+{
+	const Node *node = graph_node(p->graph, id);
+	for (uint32_t i = 0; p->path[id] && node->kind == NODE_RULE &&
+			     i < graph_rule_results(p->graph, node);
+	     i++)
+		p->path[node->args[i]] |= p->reached[node->args[i]];
+}
+
 static void find_path(const Paths *p)
 {
 	for (NodeId id = 0; id <= p->y; id++) {
 		const Node *node = graph_node(p->graph, id);
 		for (uint32_t arg = 0; p->reached[id] && arg < node->nargs; arg++)
 			p->path[id] |= is_read_on_path(p, id, arg);
+		path_to_results(p, id);
 		NodeId target = p->path[id] ? node->target : NODE_NONE;
 		if (target == NODE_NONE || !set_before(p, target) || p->given[target])
 			continue;

@@ -8,6 +8,8 @@
  * either is no float, where the operand is a place or a condition, or where a step function or `stop` makes
  * it one of 0. Requires: arg is an operand of the node. */
 bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg);
+/* How many results a written rule has. Requires: a RULE. */
+uint32_t graph_rule_results(const Graph *graph, const Node *rule);
 /* What of the node has no gradient yet, in words that follow "through"; NULL: it has one. What is written in steps
  * (NODE_ZEROS) is such wherever a gradient reaches it; others are where they depend on what it is taken with respect
  * to. */

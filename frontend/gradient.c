@@ -5,6 +5,7 @@
 #include "frontend/eval.h"
 #include "frontend/gradient.h"
 #include "frontend/nodes.h"
+#include "frontend/written.h"
 
 /* ---- operands ---- */
 
@@ -132,8 +133,9 @@ Value gradient_tangent(Build *b, const AstExpr *call)
  * reads? */
 static bool is_own(const Build *b, NodeId id, size_t before)
 {
-	NodeKind kind = graph_node(b->graph, id)->kind;
-	return id >= before && (kind == NODE_SPEC || kind == NODE_POINTWISE);
+	const Node *node = graph_node(b->graph, id);
+	return id >= before && !node->ruled &&
+	       (node->kind == NODE_SPEC || node->kind == NODE_POINTWISE);
 }
 
 Value gradient_stop(Build *b, const AstExpr *call)
@@ -306,9 +308,36 @@ static void suggest_most(Build *b, const Node *node)
 		source_text(b->sources, b->arena, loop->count_span));
 }
 
+/* Gradients go by a written rule to its operands alone, and tangents do not; false after an error. */
+static bool check_rule(Build *b, const Group *group, NodeId id)
+{
+	const WrittenRule *of = b->written.at;
+	while (of->rule != id) /* falls: each rule is of one application */
+		of++;
+	const Node *first = graph_node(b->graph, group->of.at[0]);
+	bool tangent = first->kind == NODE_TANGENT && group->path[id];
+	NodeId result = written_lacks(b, of, group->to.at, group->to.n);
+	if (!tangent && result == NODE_NONE)
+		return true;
+	if (tangent)
+		diag(b->diags, E0270, first->span,
+		     "a tangent would go through '%s', of which a rule says the gradients alone",
+		     of->fn->name.sym);
+	else
+		diag(b->diags, E0270, graph_node(b->graph, result)->span,
+		     "'%s' has a rule, which gives gradients to its tensors alone, and this depends on "
+		     "what a gradient is with respect to by another way",
+		     of->fn->name.sym);
+	diag_note(b->diags, of->fn->rule->span, "the rule");
+	if (!tangent)
+		diag_note(b->diags, first->span, "the gradient");
+	return false;
+}
+
 /* False after an error. */
 static bool check_path(Build *b, const Group *group)
 {
+	NodeId ruled = NODE_NONE; /* from here on nodes are a rule's */
 	for (NodeId id = group->y + 1; id-- > 0;) {
 		const Node *node = graph_node(b->graph, id);
 		bool counts = group->path[id] ? node->nargs > 0
@@ -316,7 +345,13 @@ static bool check_path(Build *b, const Group *group)
 		const char *lacks = counts ? node_lacks_gradient(b->graph, id) : NULL;
 		if (group->reached[id] && node->kind == NODE_ZEROS && node->carried)
 			lacks = steps_lack(b, group, id);
-		NodeId step = counts ? written_since(group, id) : NODE_NONE;
+		if (node->kind == NODE_RULE && group->reached[id]) {
+			ruled = node->args[0];
+			if (!check_rule(b, group, id))
+				return false;
+		}
+		ruled = id == ruled ? NODE_NONE : ruled;
+		NodeId step = counts || ruled != NODE_NONE ? written_since(group, id) : NODE_NONE;
 		if (step != NODE_NONE) {
 			refuse_path(b, group, node->span,
 				    "what reads a tensor that a step then writes");

@@ -24,9 +24,10 @@ NodeId gradient_operand(Build *b, Value value)
 	NodeId id = value.kind == VALUE_ERROR
 			    ? NODE_NONE
 			    : float_node(b, value, "what a gradient is taken of");
-	if (id == NODE_NONE || !graph_node(b->graph, id)->carried)
+	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
+	if (!node || (!node->carried && !node->ruled))
 		return id;
-	/* a loop's tensor stands before what sets it */
+	/* a loop's tensor stands before what sets it, a function's result before the rule of it */
 	return node_pointwise(b, OP_ID, &id, &value.span, 1, value.span, value.span);
 }
 

@@ -19,12 +19,12 @@ static const char *const kind_names[] = {
 	[NODE_GATHER] = "gather",	[NODE_RESHAPE] = "reshape", [NODE_UNIFORMS] = "uniforms",
 	[NODE_RANDOM] = "random",	[NODE_SCATTER] = "scatter", [NODE_CUMULATE] = "cumulate",
 	[NODE_SORT] = "sort",		[NODE_JOINED] = "joined",   [NODE_GRADIENT] = "gradient",
-	[NODE_TANGENT] = "tangent",
+	[NODE_TANGENT] = "tangent",	[NODE_RULE] = "rule",
 };
 
 const char *node_kind_name(NodeKind kind)
 {
-	REQUIRE(kind <= NODE_TANGENT);
+	REQUIRE(kind <= NODE_RULE);
 	return kind_names[kind];
 }
 

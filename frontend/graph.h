@@ -174,8 +174,12 @@ typedef enum NodeKind {
 	 * tensor/adjoint.c makes operations of it. */
 	NODE_GRADIENT,
 	/* how operand 0 moves where operand 1 moves along operand 2, of its shape; the same otherwise */
-	NODE_TANGENT
+	NODE_TANGENT,
+	/* a written rule (frontend/written.c): results, what stands for the gradients with respect to these, tensors, and
+	 * the gradients with respect to these, as many; it computes nothing */
+	NODE_RULE
 } NodeKind;
+
 
 /* Is it of operand 0, with respect to operand 1? */
 static inline bool node_kind_differentiates(NodeKind kind)
@@ -183,10 +187,10 @@ static inline bool node_kind_differentiates(NodeKind kind)
 	return kind == NODE_GRADIENT || kind == NODE_TANGENT;
 }
 
-/* Does a kind of node have an index map? Leaves and gradients have none. */
+/* Does a kind of node have an index map? Leaves, gradients and their rules have none. */
 static inline bool node_kind_has_map(NodeKind kind)
 {
-	return kind >= NODE_POINTWISE && !node_kind_differentiates(kind);
+	return kind >= NODE_POINTWISE && !node_kind_differentiates(kind) && kind != NODE_RULE;
 }
 
 /* Does an element of the operand become so many neighbours in storage order, of a shape that is its
@@ -266,6 +270,7 @@ typedef struct Node {
 	uint32_t loop;	       /* among graph.loops: the innermost one that computes it anew */
 	uint32_t carried;      /* ZEROS: 1 + its place among graph.carried; 0: it has none */
 	bool stops;	       /* SPEC, POINTWISE: no gradient goes through it */
+	bool ruled; /* POINTWISE: what a function with a written rule gives, as operand 0 */
 	uint32_t recomputes;   /* a number of the recompute(E) that it is of; 0: of none */
 	uint32_t again; /* made for a gradient through one: equal to those of this number at most */
 	bool exact;	       /* an assignment that does not broadcast its operand */
@@ -388,11 +393,15 @@ typedef struct Listing {
 
 /* What has become of a gradient, and of those on its way: that of y in the direction c (NODE_NONE: y is one number) with
  * respect to x. Its shape is x's, or it is one number for all elements. Of a tangent: that of y where x moves along c, in y's
- * shape. */
+ * shape. `gives`: what a written rule gives x, of y, a result of its function; others, with their directions, are in as many
+ * behind it. */
 typedef struct GradientMade {
 	NodeId y, c, x, gradient;
 	bool forward; /* a tangent */
 	Span span; /* SPAN_NONE: it is on the way */
+	bool gives;
+	uint32_t others;
+	bool ruled, ruled_unseen; /* it goes by written rules; by some that stand nowhere here */
 } GradientMade;
 
 typedef struct Graph {

@@ -67,6 +67,8 @@ typedef struct Reach {
 	VEC(NodeId) nodes;
 } Reach;
 Reach reach_from(Build *b, const NodeId *roots, size_t nroots);
+/* ... and all that gradients of it may need: rules of what it is computed from, too. */
+Reach reach_with_rules(Build *b, NodeId root);
 /* Is the node among them? Of the last one found alone. */
 bool reach_has(const Build *b, const Reach *reach, NodeId id);
 /* Adds a routine with what its roots reach: its nodes in order, its inputs and parameters. */

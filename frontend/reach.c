@@ -38,7 +38,41 @@ static void reach_loop(Build *b, Reach *reach, NodeId id)
 			reach_add(b, reach, b->graph->loops.at[loop].until);
 }
 
-Reach reach_from(Build *b, const NodeId *roots, size_t nroots)
+/* Rules of what a gradient may go through: of results that are reached, in front of what it is taken of. */
+static bool reach_rules(Build *b, Reach *reach, NodeId last)
+{
+	size_t before = reach->nodes.n;
+	for (size_t i = 0; i < b->written.n; i++) {
+		NodeId rule = b->written.at[i].rule;
+		for (uint32_t k = 0; rule < last && k < graph_node(b->graph, rule)->nargs; k++) {
+			NodeId arg = graph_node(b->graph, rule)->args[k];
+			if (graph_node(b->graph, arg)->ruled &&
+			    reach_has(b, reach, arg))
+				reach_add(b, reach, rule);
+		}
+	}
+	return reach->nodes.n > before;
+}
+
+/* With rules in front of `last`. */
+static void reach_all(Build *b, Reach *reach, NodeId last)
+{
+	size_t next = 0;
+	do { /* falls: rules that are not reached */
+		for (; next < reach->nodes.n; next++) {
+			const Node *node = graph_node(b->graph, reach->nodes.at[next]);
+			for (uint32_t k = 0; k < node->nargs; k++)
+				reach_add(b, reach, node->args[k]);
+			if (node->target != NODE_NONE)
+				reach_add(b, reach, node->target);
+			if (node->kind == NODE_GRADIENT && node->args[0] > last)
+				last = node->args[0];
+			reach_loop(b, reach, reach->nodes.at[next]);
+		}
+	} while (reach_rules(b, reach, last));
+}
+
+static Reach reach_of(Build *b, const NodeId *roots, size_t nroots, NodeId last)
 {
 	Reach reach = {.mark = ++b->nreaches};
 	if (b->nreached < b->graph->nodes.n) {
@@ -47,17 +81,17 @@ Reach reach_from(Build *b, const NodeId *roots, size_t nroots)
 	}
 	for (size_t i = 0; i < nroots; i++)
 		reach_add(b, &reach, roots[i]);
-	for (size_t next = 0; next < reach.nodes.n; next++) {
-		const Node *node = graph_node(b->graph, reach.nodes.at[next]);
-		for (uint32_t k = 0; k < node->nargs; k++)
-			reach_add(b, &reach, node->args[k]);
-		if (node->target != NODE_NONE)
-			reach_add(b, &reach, node->target);
-		reach_loop(b, &reach, reach.nodes.at[next]);
-	}
+	reach_all(b, &reach, last);
 	b->work += reach.nodes.n;
 	return reach;
 }
+
+Reach reach_from(Build *b, const NodeId *roots, size_t nroots)
+{
+	return reach_of(b, roots, nroots, 0);
+}
+
+Reach reach_with_rules(Build *b, NodeId root) { return reach_of(b, &root, 1, NODE_NONE); }
 
 /* ---- what a routine takes and gives ---- */
 

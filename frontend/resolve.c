@@ -113,6 +113,14 @@ static void look_up(Resolve *r, const AstExpr *expr)
 	look_up_in_steps(r, expr->steps, expr->nsteps);
 }
 
+static void declare_rule(Resolve *r, const AstRule *rule)
+{
+	for (uint32_t i = 0; rule && i < rule->nnames; i++)
+		declare(r, rule->names[i]);
+	if (rule)
+		declare_all(r, rule->expr);
+}
+
 void resolve_unapplied(Build *b, const Function *fn)
 {
 	Resolve resolve = {b, scope_new(b, fn->scope)};
@@ -125,8 +133,11 @@ void resolve_unapplied(Build *b, const Function *fn)
 	for (uint32_t i = 0; i < fn->stmt->nmodes; i++)
 		declare(&resolve, fn->stmt->modes[i].name);
 	declare_all(&resolve, fn->stmt->expr);
+	declare_rule(&resolve, fn->stmt->rule);
 	b->at.scope = resolve.scope;
 	look_up(&resolve, fn->stmt->expr);
+	if (fn->stmt->rule)
+		look_up(&resolve, fn->stmt->rule->expr);
 	for (uint32_t i = 0; i < fn->stmt->nconfigs; i++) {
 		if (fn->stmt->configs[i].value)
 			look_up(&resolve, fn->stmt->configs[i].value);

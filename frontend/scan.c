@@ -466,6 +466,15 @@ static bool is_inside(Build *b, const Scan *scan, NodeId id)
 	return inside;
 }
 
+/* All that a written rule is made of runs where the rule does. */
+static void enclose_rule(Build *b, const Scan *scan, NodeId rule)
+{
+	for (NodeId id = graph_node(b->graph, rule)->args[0]; id <= rule; id++)
+		if (!graph_loop_in(b->graph, graph_node(b->graph, id)->loop, scan->loop) &&
+		    graph_node(b->graph, id)->nargs > 0)
+			graph_node(b->graph, id)->loop = scan->loop;
+}
+
 /* Tensors of the loop itself belong to the one around it. */
 static void enclose(Build *b, const Scan *scan)
 {
@@ -475,6 +484,8 @@ static void enclose(Build *b, const Scan *scan)
 		if (!own && is_inside(b, scan, id) &&
 		    !graph_loop_in(b->graph, node->loop, scan->loop))
 			node->loop = scan->loop;
+		if (node->kind == NODE_RULE && node->loop == scan->loop)
+			enclose_rule(b, scan, id);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "frontend/literal.h"
 #include "frontend/nodes.h"
 #include "frontend/training.h"
+#include "frontend/written.h"
 
 static Sym full_name(Build *b, Sym name)
 {
@@ -247,7 +248,7 @@ static void eval_output(Build *b, const AstStmt *stmt)
 
 /* ---- functions ---- */
 
-/* One level of names: configurations, then tensors. */
+/* One level of names: configurations; tensors are another. */
 static void check_arguments(Build *b, const AstParam *params, uint32_t nparams)
 {
 	Scope *names = scope_new(b, NULL);
@@ -258,7 +259,7 @@ static void check_arguments(Build *b, const AstParam *params, uint32_t nparams)
 static void eval_fn(Build *b, const AstStmt *stmt)
 {
 	check_arguments(b, stmt->configs, stmt->nconfigs);
-	check_arguments(b, stmt->params, stmt->nparams);
+	written_declare(b, stmt);
 	Function *fn = ARENA_NEW(b->arena, Function);
 	*fn = (Function){
 		.stmt = stmt, .scope = b->at.scope, .limit = (uint32_t)b->at.scope->names.n};

@@ -135,6 +135,7 @@ static void mention_stmt(Mentions *m, const AstStmt *stmt)
 		mention(m, stmt->name.sym);
 	mention_expr(m, stmt->expr);
 	mention_expr(m, stmt->expr2);
+	mention_expr(m, stmt->rule ? stmt->rule->expr : NULL);
 	mention_shape(m, stmt->shape);
 	for (uint32_t i = 0; stmt->kind == STMT_ROUTINE && i < stmt->nnames; i++)
 		mention(m, stmt->names[i].sym);
@@ -200,6 +201,7 @@ static void check_expr(Unused *u, const AstExpr *expr)
 static void check_stmt(Unused *u, const AstStmt *stmt)
 {
 	check_expr(u, stmt->expr);
+	check_expr(u, stmt->rule ? stmt->rule->expr : NULL);
 	switch (stmt->kind) {
 	case STMT_DIM: check_names(u, &stmt->name, 1, "the dim"); break;
 	case STMT_CONST: check_names(u, &stmt->name, 1, "the constant"); break;

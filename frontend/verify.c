@@ -36,6 +36,10 @@ static void check_count(const Graph *graph, NodeId id)
 	case NODE_SLICE: CHECK(id, node->nargs == 1 || node->nargs == 2); break;
 	case NODE_GRADIENT: CHECK(id, node->nargs == 2 || node->nargs == 3); break;
 	case NODE_TANGENT: CHECK(id, node->nargs == 3); break;
+	case NODE_RULE:
+		CHECK(id, node->nargs >= 4 && node->nargs % 2 == 0);
+		CHECK(id, graph_node(graph, node->args[0])->ruled);
+		break;
 	case NODE_SPEC: CHECK(id, node->nargs >= 1 && node->nargs <= OPERANDS_MOST); break;
 	case NODE_BLOCK:
 	case NODE_STACK: CHECK(id, node->nargs >= 1); break;

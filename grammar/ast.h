@@ -191,7 +191,7 @@ typedef enum AstStmtKind {
 	STMT_PARAM,   /* name, dtype, shape or NULL, expr (init or NULL) */
 	STMT_CONST,   /* name, dtype, shape or NULL, expr */
 	STMT_LET,     /* names, expr; of one name dtype and shape, as of OUTPUT */
-	STMT_FN,      /* name, configs (has_configs), params, modes, expr */
+	STMT_FN,      /* name, configs (has_configs), params, modes, expr, rule or NULL */
 	STMT_OUTPUT,  /* name, expr or NULL; dtype and shape or NULL: what is said of it */
 	STMT_ROUTINE, /* name, scalars, results, steps; with two lists: configs (has_configs), params, steps */
 	STMT_IMPORT,  /* text (path or name), import_name (`as`), import_is_path */
@@ -204,6 +204,14 @@ typedef struct AstParam { /* of functions: a configuration or a tensor argument 
 	Dtype dtype;    /* of a routine's scalars */
 	Span type_span; /* where that is written */
 } AstParam;
+
+/* adjoint (c, d) = E, of a function: names for the gradients of its results, and those of its tensors. */
+typedef struct AstRule {
+	Name *names;
+	uint32_t nnames;
+	AstExpr *expr;
+	Span span; /* from the word */
+} AstRule;
 
 typedef enum AstStepKind {
 	STEP_ASSIGN,   /* target ACC= expr via spec; clear for `=:` forms */
@@ -254,6 +262,7 @@ typedef struct AstStmt {
 	uint32_t nparams;
 	AstParam *modes; /* FN: behind the tensors, each with its default */
 	uint32_t nmodes;
+	AstRule *rule;
 	AstStep *steps;
 	uint32_t nsteps;
 	const char *text; /* IMPORT */

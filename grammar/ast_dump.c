@@ -477,6 +477,17 @@ static void dump_value(FILE *out, const AstStmt *s)
 	dump_after(out, s->expr);
 }
 
+static void dump_rule(FILE *out, const AstRule *rule)
+{
+	if (!rule)
+		return;
+	fputs(" (adjoint", out);
+	for (uint32_t i = 0; i < rule->nnames; i++)
+		fprintf(out, " %s", rule->names[i].sym);
+	dump_after(out, rule->expr);
+	fputc(')', out);
+}
+
 /* What follows the statement's keyword and name. */
 static void dump_rest(FILE *out, const AstStmt *s)
 {
@@ -493,6 +504,7 @@ static void dump_rest(FILE *out, const AstStmt *s)
 		dump_param_list(out, s->modes, s->nmodes);
 		fputc(')', out);
 		dump_after(out, s->expr);
+		dump_rule(out, s->rule);
 		break;
 	case STMT_ROUTINE:
 		dump_params(out, s->configs, s->nconfigs);

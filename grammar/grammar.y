@@ -3,7 +3,7 @@
  * Every statement starts with a keyword and juxtaposition means nothing, so nothing ends a
  * statement; `;` may stand between. Reserved everywhere: dim require input param const let fn
  * output routine import in with iterate scan if then else for, and the numbers inf nan pi. Contextual,
- * and names elsewhere: as divides via forward backward update init params except until. `input` and `output` may also
+ * and names elsewhere: as divides via forward backward update init params except until adjoint. `input` and `output` may also
  * be the first argument of a call, for stack(output, ...).
  *
  * There is no recovery in the grammar: parse.c feeds only tokens that are accepted, and unwinds
@@ -36,7 +36,7 @@
 %syntax_error { BUG("the parser was fed token %d, which it does not accept", yymajor); }
 %stack_overflow { BUG("the parser's stack is out of memory"); }
 
-%fallback NAME AS DIVIDES VIA FORWARD BACKWARD UPDATE INIT PARAMS EXCEPT UNTIL.
+%fallback NAME AS DIVIDES VIA FORWARD BACKWARD UPDATE INIT PARAMS EXCEPT UNTIL ADJOINT.
 
 %type name       {Name}
 %type opt_comma  {int}
@@ -70,6 +70,7 @@
 %type results    {Names *}
 %type params     {Params *}
 %type paramlist  {Params *}
+%type rule       {AstRule *}
 %type modes      {Params *}
 %type modelist   {Params *}
 %type scalars    {Params *}
@@ -160,23 +161,25 @@ a_let(R) ::= LPAREN names(L) RPAREN EQ expr(E). {
 	R = (AstStmt){.kind = STMT_LET, .names = L->items.at, .nnames = (uint32_t)L->items.n,
 	              .dtype = DTYPE_NONE, .expr = E};
 }
-stmt ::= FN(K) name(N) LPAREN params(P) RPAREN EQ expr(E). {
-	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E};
+stmt ::= FN(K) name(N) LPAREN params(P) RPAREN EQ expr(E) rule(R). {
+	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E, .rule = R};
 	tree_set_params(t, &s, NULL, P);
 	tree_stmt(t, K, s);
 }
-stmt ::= FN(K) name(N) LPAREN params(P) SEMI modelist(M) opt_comma RPAREN EQ expr(E). {
-	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E};
+stmt ::= FN(K) name(N) LPAREN params(P) SEMI modelist(M) opt_comma RPAREN EQ expr(E) rule(R). {
+	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E, .rule = R};
 	tree_set_params(t, &s, NULL, P);
 	tree_set_modes(&s, M);
 	tree_stmt(t, K, s);
 }
-stmt ::= FN(K) name(N) LPAREN params(C) RPAREN LPAREN params(P) modes(M) RPAREN EQ expr(E). {
-	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E, .has_configs = true};
+stmt ::= FN(K) name(N) LPAREN params(C) RPAREN LPAREN params(P) modes(M) RPAREN EQ expr(E) rule(R). {
+	AstStmt s = {.kind = STMT_FN, .name = N, .expr = E, .has_configs = true, .rule = R};
 	tree_set_params(t, &s, C, P);
 	tree_set_modes(&s, M);
 	tree_stmt(t, K, s);
 }
+rule(R) ::= .                                                  { R = NULL; }
+rule(R) ::= ADJOINT(K) LPAREN names(N) RPAREN EQ expr(E).      { R = tree_rule(t, K, N, E); }
 stmt ::= outputs.
 outputs ::= OUTPUT(K) an_output(S).      { tree_stmt(t, K, S); }
 outputs ::= outputs COMMA an_output(S).  { tree_stmt(t, (Token){.span = S.name.span}, S); }

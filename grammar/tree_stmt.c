@@ -186,6 +186,14 @@ void tree_set_modes(AstStmt *stmt, const Params *modes)
 	stmt->nmodes = modes ? (uint32_t)modes->items.n : 0;
 }
 
+AstRule *tree_rule(const Tree *tree, Token start, const Names *names, AstExpr *value)
+{
+	AstRule *rule = ARENA_NEW(tree->parse->perm, AstRule);
+	*rule = (AstRule){names->items.at, (uint32_t)names->items.n, value,
+			  tree_span(tree, start.span)};
+	return rule;
+}
+
 void tree_typed(Tree *tree, const AstStmt *routine)
 {
 	for (uint32_t i = 0; i < routine->nconfigs; i++) {

@@ -42,6 +42,8 @@ void tree_outputs(Tree *tree, Token start, const Names *names, AstExpr *value);
 int64_t tree_at_least(Tree *tree, const AstExpr *number);
 void tree_require(Tree *tree, Token start, RequireOp op, AstExpr *const sides[2]);
 void tree_set_params(Tree *tree, AstStmt *stmt, const Params *configs, const Params *params);
+/* What a function gives its tensors as gradients, behind the word `adjoint`. */
+AstRule *tree_rule(const Tree *tree, Token start, const Names *names, AstExpr *value);
 /* NULL: none. */
 void tree_set_modes(AstStmt *stmt, const Params *modes);
 /* Checks that the scalars of a routine have types, and configurations none. */

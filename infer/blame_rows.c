@@ -1,4 +1,5 @@
 /* Messages of rows: how many axes they have. */
+#include "frontend/differentiable.h"
 #include "infer/blame.h"
 #include "infer/rows.h"
 #include "infer/text.h"
@@ -48,6 +49,16 @@ static void note_direction(Blame *b, const Node *node)
 			  tangent ? "jvp" : "vjp");
 }
 
+/* Nothing on other nodes. */
+static void note_rule(Blame *b, const Node *node, int32_t arg)
+{
+	const Graph *graph = b->s->graph;
+	if (node->kind == NODE_RULE && arg >= 0)
+		diag_note(b->diags,
+			  node->arg_spans[(uint32_t)arg + graph_rule_results(graph, node) - node->nargs / 2],
+			  "it is the gradient with respect to this, which has the same shape");
+}
+
 /* What `@`, gather, directions of gradients and the end of a loop want of their operands. */
 static void note_form(Blame *b, const Con *con)
 {
@@ -61,6 +72,7 @@ static void note_form(Blame *b, const Con *con)
 	else if (node->kind == NODE_GATHER && !node->spec && con->arg == 1)
 		suggest_ids(b, node);
 	note_direction(b, node);
+	note_rule(b, node, con->arg);
 	note_until(b, node);
 }
 

@@ -6,6 +6,7 @@
  * is written (check_write.c); then at the clauses of the whole program. It runs after inference in
  * every build: a violation is a bug of the compiler, never of the program.
  */
+#include "frontend/differentiable.h"
 #include "infer/check.h"
 
 #include <inttypes.h>
@@ -74,6 +75,18 @@ static void check_tangent(Checker *c)
 			   "its direction has another shape than what it is taken with respect to");
 }
 
+static void check_rule(Checker *c)
+{
+	const Node *node = c->node;
+	uint32_t m = graph_rule_results(c->inference->graph, node), n = node->nargs / 2 - m;
+	if (c->proj)
+		check_fail(c, "a rule has a projection");
+	for (uint32_t i = 2 * m; i < 2 * m + n; i++)
+		if (!same_shape(c, node->args[i], node->args[i + n]))
+			check_fail(c, "gradient %" PRIu32 " that a rule gives has another shape than its tensor",
+				   i - 2 * m + 1);
+}
+
 const char *check_node(Checker *c, NodeId id)
 {
 	c->id = id;
@@ -85,6 +98,8 @@ const char *check_node(Checker *c, NodeId id)
 		check_gradient(c);
 	else if (c->node->kind == NODE_TANGENT)
 		check_tangent(c);
+	else if (c->node->kind == NODE_RULE)
+		check_rule(c);
 	else if (!is_leaf(c->node->kind))
 		check_operation(c);
 	else if (c->proj)

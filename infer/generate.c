@@ -17,6 +17,7 @@
  *
  * Nodes without operands: generate_leaf.c; specifications: generate_spec.c.
  */
+#include "frontend/differentiable.h"
 #include "infer/cells.h"
 #include "infer/cons.h"
 #include "infer/generate.h"
@@ -230,6 +231,19 @@ static void generate_derivative(Solver *s, NodeId id, uint32_t like)
 			   arg_rows(s, id, 1 - like)[k]);
 }
 
+/* The gradients that a written rule gives have the shapes of what they are with respect to. */
+static void generate_rule(Solver *s, NodeId id)
+{
+	const Node *node = &s->graph->nodes.at[id];
+	uint32_t m = graph_rule_results(s->graph, node), n = node->nargs / 2 - m;
+	for (int k = 0; k < ROW_KINDS; k++) {
+		s->rows[id][k] = row_closed();
+		for (uint32_t i = 2 * m; i < 2 * m + n; i++)
+			rows_equal(s, id, (int32_t)(i + n), (RowKind)k, arg_rows(s, id, i + n)[k],
+				   arg_rows(s, id, i)[k]);
+	}
+}
+
 /* uniform(seed): the seed is one cell, the shape is that of the uses, or of the parameter that it
  * initialises. */
 static void generate_random(Solver *s, NodeId id)
@@ -381,6 +395,7 @@ static void generate_node(Solver *s, NodeId id)
 		break;
 	case NODE_GRADIENT: generate_derivative(s, id, 1); break;
 	case NODE_TANGENT: generate_derivative(s, id, 0); break;
+	case NODE_RULE: generate_rule(s, id); break;
 	case NODE_RANDOM: generate_random(s, id); break;
 	case NODE_UNIFORMS:
 	case NODE_RESHAPE: generate_reshape(s, id); break;

@@ -18,6 +18,8 @@ const char *tensor_text(Solver *s, NodeId id, int32_t arg)
 	const Node *tensor = arg >= 0 ? &s->graph->nodes.at[node->args[arg]] : node;
 	if (tensor->name)
 		return arena_printf(s->arena, "'%s'", tensor->name);
+	if (node->kind == NODE_RULE && arg >= 0)
+		return "what the rule gives";
 	if (arg < 0)
 		return "the result";
 	return node->nargs == 1 ? "the operand" : arena_printf(s->arena, "operand %d", arg + 1);

@@ -249,6 +249,7 @@ Token lexer_next(Lexer *lexer)
 		"params"       { return token(lexer, TOKEN_PARAMS, start); }
 		"update"       { return token(lexer, TOKEN_UPDATE, start); }
 		"except"       { return token(lexer, TOKEN_EXCEPT, start); }
+		"adjoint"      { return token(lexer, TOKEN_ADJOINT, start); }
 		"if"           { return token(lexer, TOKEN_IF, start); }
 		"iterate"      { return token(lexer, TOKEN_ITERATE, start); }
 		"scan"         { return token(lexer, TOKEN_SCAN, start); }

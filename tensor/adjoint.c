@@ -72,10 +72,15 @@ static void find_paths(const TensorProgram *program, Group *group)
 		steps[steps_at(program->graph, group, id)] |=
 			adjoint_concerns(program->graph, group->path, id);
 	steps[0] = false;
-	for (NodeId id = 0; id <= group->y; id++) {
+	NodeId rule_first = NODE_NONE; /* from here on nodes are a rule's that is gone by */
+	for (NodeId id = group->y + 1; id-- > 0;) {
 		const Node *node = tensor_node(program, id);
+		if (node->kind == NODE_RULE && group->path[id])
+			rule_first = node->args[0];
+		rule_first = id == rule_first ? NODE_NONE : rule_first;
 		group->later |= node_kind_differentiates(node->kind) && node->used &&
-				(group->path[id] || steps[steps_at(program->graph, group, id)]);
+				(group->path[id] || steps[steps_at(program->graph, group, id)] ||
+				 rule_first != NODE_NONE);
 	}
 }
 
@@ -122,6 +127,15 @@ static NodeId adjoint_of(Adjoint *a, NodeId id)
 	return a->of[id];
 }
 
+static void mark_rules(const Graph *graph, const Group *group, GradientMade *made)
+{
+	for (NodeId id = 0; id <= group->y; id++) {
+		bool ruled = graph_node(graph, id)->kind == NODE_RULE && group->path[id];
+		made->ruled |= ruled;
+		made->ruled_unseen |= ruled && !adjoint_rule_is_seen(graph, graph_node(graph, id));
+	}
+}
+
 /* All that were made on the way, in new numbers; those that were asked for as they were asked for. */
 static void record(const Adjoint *a, const Group *group, const NodeId *made)
 {
@@ -130,6 +144,7 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 			    .c = rebuild_now(g, group->c),
 			    .x = g->now[group->to.at[0]],
 			    .forward = a->forward};
+	mark_rules(g->program->graph, group, &one);
 	if (tensor_node(g->program, group->y)->loop)
 		return; /* there is another in each step */
 	for (NodeId id = 0; id <= group->y; id++) {
@@ -250,17 +265,6 @@ static void order_again(const Rebuild *g, Routine *routine)
 			routine->order[routine->norder++] = id;
 }
 
-/* Those of former rounds. */
-static void recorded_now(const Rebuild *g, const Graph *old)
-{
-	for (size_t i = 0; i < old->gradients.n; i++) {
-		const GradientMade *was = &old->gradients.at[i];
-		PUSH(g->program->arena, g->graph->gradients,
-		     ((GradientMade){g->now[was->y], rebuild_now(g, was->c), g->now[was->x],
-				     g->now[was->gradient], was->forward, was->span}));
-	}
-}
-
 static Making making_of(Rebuild *g, const Groups *groups)
 {
 	const Graph *graph = g->program->graph;
@@ -327,7 +331,7 @@ static bool make_gradients(TensorProgram *program)
 	}
 	for (size_t i = 0; i < groups.all.n; i++)
 		more |= groups.all.at[i].later;
-	recorded_now(&g, old);
+	rebuild_gradients(&g, old);
 	rebuild_end(&g);
 	for (size_t i = 0; i < g.graph->routines.n; i++)
 		order_again(&g, &g.graph->routines.at[i]);
@@ -344,9 +348,10 @@ static bool has_gradients(const Graph *graph)
 
 bool adjoint_gradients(TensorProgram *program)
 {
-	if (!has_gradients(program->graph))
-		return false;
-	while (make_gradients(program)) /* falls: how deep gradients are of gradients */
+	bool rules = adjoint_has_rules(program->graph), gradients = has_gradients(program->graph);
+	while (gradients && make_gradients(program)) /* falls: how deep gradients are of gradients */
 		memset(&program->made, 0, sizeof program->made);
-	return true;
+	if (rules)
+		adjoint_drop_rules(program);
+	return rules || gradients;
 }

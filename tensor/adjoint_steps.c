@@ -141,7 +141,9 @@ static void through_loop(Adjoint *a, uint32_t loop)
 static void give(Adjoint *a, NodeId id)
 {
 	adjoint_read(a, id);
-	if (a->path[id] && a->proj && a->of[id] != NODE_NONE)
+	if (a->path[id] && a->node->kind == NODE_RULE)
+		adjoint_written(a);
+	else if (a->path[id] && a->proj && a->of[id] != NODE_NONE)
 		adjoint_rule(a);
 }
 

@@ -65,8 +65,8 @@ static Proj *without_checks(const Adjoint *a, const Proj *proj)
 	return now;
 }
 
-/* A node with operands that are there, in a loop of the new program; it assigns to nothing yet. */
-static NodeId copy(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loop)
+/* A node with operands that are there, in a loop of the new program; it assigns to nothing yet. `checked`: its indices were. */
+static NodeId copy_in(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loop, bool checked)
 {
 	Node node = *tensor_node(a->g->program, id);
 	Proj *proj = a->g->program->inference->projs[id];
@@ -78,12 +78,26 @@ static NodeId copy(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loo
 	node.like = rebuild_now(a->g, node.like);
 	node.packs = rebuild_now(a->g, node.packs);
 	node.loop = loop;
-	if (proj && node_kind_indexes(node.kind) && node.mode == INDEX_CHECKED) {
+	if (checked && proj && node_kind_indexes(node.kind) && node.mode == INDEX_CHECKED) {
 		node.mode = INDEX_CLAMPED;
 		proj = without_checks(a, proj);
 	}
 	return rebuild_add(a->g, node, *tensor_shape(a->g->program, id), proj,
 			   a->g->program->inference->margins[id]);
+}
+
+static NodeId copy(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loop)
+{
+	return copy_in(a, id, args, loop, true);
+}
+
+NodeId adjoint_copy_of(const Adjoint *a, NodeId id, NodeId (*operand)(const Adjoint *a, NodeId id))
+{
+	const Node *node = tensor_node(a->g->program, id);
+	NodeId *args = ARENA_ARRAY(arena_of(a), NodeId, node->nargs + 1);
+	for (uint32_t i = 0; i < node->nargs; i++)
+		args[i] = operand(a, node->args[i]);
+	return copy_in(a, id, args, adjoint_loop(a, node->loop), a->steps->loop != 0);
 }
 
 /* ---- a loop again ---- */
@@ -94,6 +108,7 @@ typedef struct Copy {
 	uint32_t loop;
 	NodeId *nodes;
 	uint32_t *loops;
+	bool keeps; /* what gradients through it need */
 } Copy;
 
 /* Is the node the loop's, or does it set up or hold what the loop carries? */
@@ -168,17 +183,24 @@ static void copy_all(Copy *c)
 		uint32_t loop = tensor_node(a->g->program, id)->loop;
 		if (!belongs(c, id))
 			continue;
-		if (!open && !a->forward && graph_loop_in(old_graph(a), loop, c->loop)) {
+		if (!open && c->keeps && graph_loop_in(old_graph(a), loop, c->loop)) {
 			open = true;
 			uint32_t now = loop_of_copy(c, c->loop);
 			adjoint_store_carried(a->g, c->loop, now, c->nodes, a->stored);
 			a->counts[c->loop] = adjoint_count_steps(a->g, c->loop, now);
 		}
 		copy_node(c, id);
-		if (loop == c->loop && !a->forward && adjoint_is_stored(a->g->program, id))
+		if (loop == c->loop && c->keeps && adjoint_is_stored(a->g->program, id))
 			a->stored[id] = loop_store(a->g, c->nodes[id], c->loops[loop]);
 	}
 	close_copy(c);
+}
+
+void adjoint_copy_loop(const Adjoint *a, uint32_t loop, NodeId *nodes)
+{
+	uint32_t nloops = (uint32_t)old_graph(a)->loops.n;
+	Copy c = {a, loop, nodes, ARENA_ARRAY(a->g->program->scratch, uint32_t, nloops + 1), false};
+	copy_all(&c);
 }
 
 /* The loop once more, which stores what gradients through it need; tangents need nothing of it. */
@@ -186,7 +208,8 @@ void adjoint_run_again(const Adjoint *a, uint32_t loop)
 {
 	const LoopRange *range = &a->ranges[loop];
 	uint32_t nloops = (uint32_t)old_graph(a)->loops.n;
-	Copy c = {a, loop, a->copies, ARENA_ARRAY(a->g->program->scratch, uint32_t, nloops + 1)};
+	Copy c = {a, loop, a->copies, ARENA_ARRAY(a->g->program->scratch, uint32_t, nloops + 1),
+		  !a->forward};
 	copy_all(&c);
 	for (NodeId id = range->first; id <= range->last; id++) {
 		if (tensor_node(a->g->program, id)->carried && c.nodes[id] != NODE_NONE)

@@ -158,6 +158,18 @@ Rebuild rebuild_start(TensorProgram *program)
 	return g;
 }
 
+void rebuild_gradients(const Rebuild *g, const Graph *old)
+{
+	for (size_t i = 0; i < old->gradients.n; i++) {
+		GradientMade now = old->gradients.at[i];
+		now.y = g->now[now.y];
+		now.c = rebuild_now(g, now.c);
+		now.x = g->now[now.x];
+		now.gradient = g->now[now.gradient];
+		PUSH(g->program->arena, g->graph->gradients, now);
+	}
+}
+
 void rebuild_end(Rebuild *g)
 {
 	TensorProgram *program = g->program;

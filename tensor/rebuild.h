@@ -27,6 +27,8 @@ NodeId rebuild_now(const Rebuild *g, NodeId old);
 Node rebuild_renumbered(const Rebuild *g, NodeId old);
 /* What stands for the old node: `node`, with its shape and margins. */
 void rebuild_same(Rebuild *g, NodeId old, const Node *node, Proj *proj);
+/* The gradients that were made so far, in new numbers. */
+void rebuild_gradients(const Rebuild *g, const Graph *old);
 /* Routines, loops and parameters with new numbers; the program is the new one from here on. What lowering does
  * not read stays as it is: other lists, a parameter's `initial`, letters.
  * Requires: each old node has a new number. */

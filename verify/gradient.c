@@ -134,13 +134,59 @@ static const char *name_of(const Differences *check, NodeId id)
 	return plain ? text : arena_printf(check->task->arena, "a %s", node_kind_name(node->kind));
 }
 
+static const char *what_is(const GradientMade *of)
+{
+	return of->forward ? "tangent" : of->gives ? "gradient by the rule" : "gradient";
+}
+
+/* Was it said of the rule, in another application, or of what is the same? */
+static bool is_said(const Differences *check, const GradientMade *of)
+{
+	const GradientMade *all = check->graph->gradients.at;
+	bool said = check->said[of - all];
+	for (size_t i = 0; i < check->graph->gradients.n && of->gives; i++)
+		said |= check->said[i] && all[i].gives && all[i].span.file == of->span.file &&
+			all[i].span.start == of->span.start;
+	return said;
+}
+
+/* Is it what it is for a written rule, which is another derivative, perhaps? */
+static bool is_by_wrong_rule(const Differences *check, const GradientMade *of)
+{
+	bool wrong = of->ruled_unseen;
+	for (size_t i = 0; i < check->graph->gradients.n && of->ruled; i++)
+		wrong |= check->graph->gradients.at[i].gives && check->said[i];
+	return wrong;
+}
+
+static void report_rule(const Differences *check, const GradientMade *of, const Found *found)
+{
+	diag(check->task->diags, W0206, of->span,
+	     of->gives ? "the rule is not the derivative: element %lld of what it gives %s is %.9Lg, and differences are %.9Lg"
+		       : "this goes by written rules that are not looked at alone: element %lld of it with respect to %s is %.9Lg, and differences are %.9Lg",
+	     (long long)found->element, name_of(check, of->x), found->slopes.by_gradient,
+	     found->slopes.of);
+	diag_note(check->task->diags, graph_node(check->graph, of->y)->span,
+		  of->gives ? "differences are of this" : "what it is taken of");
+}
+
+static void report_wrong(const Differences *check, const GradientMade *of, const Found *found)
+{
+	diag(check->task->diags, E0527, of->span,
+	     "element %lld of this %s with respect to %s is %.9Lg, and differences are %.9Lg",
+	     (long long)found->element, what_is(of), name_of(check, of->x),
+	     found->slopes.by_gradient, found->slopes.of);
+	blame(check, of);
+}
+
 static void report(const Differences *check, const GradientMade *of, const Found *found)
 {
 	FILE *out = check->task->report;
-	const char *name = name_of(check, of->x);
+	bool by_rule = !of->gives && is_by_wrong_rule(check, of);
 	fprintf(out, "%s: %s of %s with respect to %s: %s, %lld directions", check->head,
-		of->forward ? "tangent" : "gradient", name_of(check, of->y), name,
-		found->verdict == WRONG		  ? "DIFFERS"
+		what_is(of), name_of(check, of->y), name_of(check, of->x),
+		found->verdict == WRONG && by_rule ? "differs as rules on its way do"
+		: found->verdict == WRONG	  ? "DIFFERS"
 		: found->looked == found->unknown ? "nothing is compared"
 						  : "agrees",
 		(long long)found->looked);
@@ -148,15 +194,13 @@ static void report(const Differences *check, const GradientMade *of, const Found
 		fprintf(out, ", %lld of them at kinks or beyond functions",
 			(long long)found->unknown);
 	fputc('\n', out);
-	bool *said = &check->said[of - check->graph->gradients.at];
-	if (found->verdict != WRONG || *said)
+	if (found->verdict != WRONG || is_said(check, of))
 		return;
-	*said = true;
-	diag(check->task->diags, E0527, of->span,
-	     "element %lld of this %s with respect to %s is %.9Lg, and differences are %.9Lg",
-	     (long long)found->element, of->forward ? "tangent" : "gradient", name,
-	     found->slopes.by_gradient, found->slopes.of);
-	blame(check, of);
+	if (of->gives || (by_rule && of->ruled_unseen))
+		report_rule(check, of, found);
+	else if (!by_rule)
+		report_wrong(check, of, found);
+	check->said[of - check->graph->gradients.at] = true;
 }
 
 /* ---- gradients of a routine ---- */
@@ -177,15 +221,19 @@ static RefResult *run_base(const Differences *check, const GradientMade *of)
 {
 	const Graph *graph = check->graph;
 	RefPart part = check->part;
-	NodeId *wanted = ARENA_ARRAY(check->task->arena, NodeId, 2 * graph->gradients.n + 3);
+	NodeId *wanted = ARENA_ARRAY(check->task->arena, NodeId, 2 * (graph->gradients.n + of->others) + 3);
 	for (size_t i = 0; i < graph->gradients.n; i++)
 		if (slope_like(&graph->gradients.at[i], of)) {
 			wanted[part.nwanted++] = graph->gradients.at[i].gradient;
 			wanted[part.nwanted++] = moves_at(&graph->gradients.at[i]);
 		}
 	wanted[part.nwanted++] = of->forward ? of->x : of->y;
-	if (of->c != NODE_NONE)
-		wanted[part.nwanted++] = of->c;
+	for (uint32_t i = 0; i <= of->others; i++) {
+		if (i > 0)
+			wanted[part.nwanted++] = of[i].y;
+		if (of[i].c != NODE_NONE)
+			wanted[part.nwanted++] = of[i].c;
+	}
 	part.given = check->given;
 	part.last = of->y;
 	part.wanted = wanted;
@@ -249,9 +297,11 @@ static void check_call(const Calls *calls, VerifyCall *call, bool positive)
 			      .most_elements = MOST_ELEMENTS};
 	check.part = (RefPart){.routine = call->index, .most_steps = GRADIENT_STEPS};
 	give_all(&check, calls->places, positive);
-	for (size_t i = 0; i < check.graph->gradients.n; i++)
-		if (is_of(&check, &check.graph->gradients.at[i]))
-			check_one(&check, &check.graph->gradients.at[i]);
+	for (int rules = 1; rules >= 0; rules--)
+		for (size_t i = 0; i < check.graph->gradients.n; i++)
+			if (check.graph->gradients.at[i].gives == rules &&
+			    is_of(&check, &check.graph->gradients.at[i]))
+				check_one(&check, &check.graph->gradients.at[i]);
 	free_given(&check);
 }
 

@@ -54,15 +54,31 @@ static long double held_at(const RefTensor *tensor, int64_t i)
 	return tensor->elements[tensor->n == 1 ? 0 : i].x;
 }
 
-static long double sum_along(const Differences *check, const Direction *d, const RefTensor *y)
+static long double sum_of_one(const Differences *check, const Direction *d, const GradientMade *of,
+			      const RefTensor *y)
 {
-	const RefTensor *c = d->of->c == NODE_NONE ? NULL : slope_held(check, d->of->c);
+	const RefTensor *c = of->c == NODE_NONE ? NULL : slope_held(check, of->c);
 	long double sum = 0;
-	if (d->of->forward)
+	if (of->forward)
 		for (int64_t i = d->from; i < d->to; i++)
 			sum += sign_of(d, i) * y->elements[i].x;
-	for (int64_t i = 0; i < y->n && !d->of->forward; i++)
+	for (int64_t i = 0; i < y->n && !of->forward; i++)
 		sum += (c ? held_at(c, i) : 1) * y->elements[i].x;
+	return sum;
+}
+
+/* Of all results; NAN: not known. */
+static long double sum_along(const Differences *check, const Direction *d, const RefTensor *given,
+			     const RefResult *result)
+{
+	long double sum = 0;
+	for (uint32_t i = 0; i <= d->of->others; i++) {
+		const GradientMade *of = d->of + i;
+		const RefTensor *y = given[of->y].elements ? &given[of->y]
+				     : result->nodes	   ? &result->nodes[of->y]
+							   : NULL;
+		sum += y ? sum_of_one(check, d, of, y) : NAN;
+	}
 	return sum;
 }
 
@@ -98,6 +114,17 @@ static bool mark_loop(const Graph *graph, uint32_t loop, bool *marked, bool *mov
 	return true;
 }
 
+/* A rule is of each of its function's tensors alone, whatever the others are computed from. */
+static bool stands_still(const Differences *check, const GradientMade *of, NodeId id)
+{
+	bool other = false;
+	for (size_t i = 0; i < check->graph->gradients.n && of->gives && id != of->x; i++) {
+		const GradientMade *made = &check->graph->gradients.at[i];
+		other |= made->gives && made->x == id && slope_like(made, of);
+	}
+	return other;
+}
+
 /* What is held where x moves: without elements where it is to be computed again. */
 static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 {
@@ -110,7 +137,8 @@ static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 	for (NodeId id = 0; id < n; id++) {
 		const Node *node = graph_node(check->graph, id);
 		for (uint32_t i = 0; i < node->nargs && id != of->x; i++)
-			moves[id] |= moves[node->args[i]] && !node->stops;
+			moves[id] |= moves[node->args[i]] && !node->stops &&
+				     !stands_still(check, of, id);
 		if (moves[id] && mark_loop(check->graph, outermost(check->graph, id), marked, moves))
 			id = 0; /* falls: loops that stand still */
 	}
@@ -126,25 +154,26 @@ static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 /* sum(c .* y) where x is moved by h along the direction; NAN: not known. */
 static long double moved(const Differences *check, const Direction *d, long double h)
 {
-	const RefTensor *x = slope_held(check, d->of->x), *y;
+	const RefTensor *x = slope_held(check, d->of->x);
+	NodeId *wanted = held_alloc(d->of->others + 1, sizeof *wanted);
 	RefPart part = check->part;
 	RefTensor own = *x, *given = where_moved(check, d->of);
 	own.elements = held_alloc((size_t)x->n + 1, sizeof *own.elements);
-	REQUIRE(own.elements);
+	REQUIRE(own.elements && wanted);
+	for (uint32_t i = 0; i <= d->of->others; i++)
+		wanted[i] = d->of[i].y;
 	memcpy(own.elements, x->elements, (size_t)x->n * sizeof *x->elements);
 	for (int64_t i = 0; i < x->n; i++)
 		own.elements[i].x += h * step_of(check, d, i);
 	given[d->of->x] = own;
 	part.given = given;
 	part.last = NODE_NONE;
-	part.wanted = &d->of->y;
-	part.nwanted = 1;
+	part.wanted = wanted;
+	part.nwanted = d->of->others + 1;
 	RefResult *result = reference_part(&check->ref, &part);
-	y = given[d->of->y].elements ? &given[d->of->y]
-	    : result->nodes	     ? &result->nodes[d->of->y]
-				     : NULL;
-	long double sum = !y ? NAN : sum_along(check, d, y);
+	long double sum = sum_along(check, d, given, result);
 	reference_free(result);
+	held_free(wanted);
 	held_free(own.elements);
 	held_free(given);
 	return sum;

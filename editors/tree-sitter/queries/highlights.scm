@@ -25,7 +25,7 @@
 
 [
   "dim" "require" "input" "param" "const" "let" "fn" "output" "routine" "import" "in" "then" "else" "for" "if"
-  "iterate" "scan" "until" "with" "as" "divides" "via" "forward" "backward" "update" "init" "params" "except"
+  "iterate" "scan" "until" "with" "as" "divides" "via" "forward" "backward" "update" "init" "params" "except" "adjoint"
 ] @keyword
 
 (comment) @comment

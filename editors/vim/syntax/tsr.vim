@@ -4,7 +4,7 @@ if exists("b:current_syntax")
 endif
 
 syntax keyword tsrStatement dim require input param const let fn output routine import
-syntax keyword tsrKeyword in then else for if iterate scan until with as divides via forward backward update init params except
+syntax keyword tsrKeyword in then else for if iterate scan until with as divides via forward backward update init params except adjoint
 syntax keyword tsrType f64 f32 bf16 f16 f8e4m3 f8e5m2 i64 i32 i8 u8 i4 u4 u32 u4x32 bool
 syntax keyword tsrFunction max min relu_gate sat01_gate id neg not relu sat01 exp log exp2 log2 sin cos tan tanh
 syntax keyword tsrFunction log1p expm1 asin acos atan atan2 sinh cosh asinh acosh atanh softplus hypot copysign erfc lgamma trunc isnan isinf
