@@ -39,8 +39,8 @@ static inline NodeId anew_read(const Anew *anew, NodeId id)
 	return stands ? copy->made : id;
 }
 
-/* Copies what lies between the tensor and those that were written, of the file and of nodes from `first` on; returns the tensor's copy,
- * the tensor where nothing lies there, NODE_NONE where that cannot be: a loop is among it. */
+/* Copies what lies between the tensor and those that were written, of the file and of nodes from `first` on, whole loops where they read
+ * it; returns the tensor's copy, the tensor where nothing lies there. */
 NodeId anew_copy(Build *b, NodeId id, NodeId first, const NodeId *written, size_t nwritten);
 /* The tensor is evaluated: its last copy, or it itself, stands for it from here on. */
 void anew_keep(Build *b, NodeId id);

@@ -13,6 +13,6 @@ void eval_backward(Build *b, const AstStep *step)
 	NodeId y = gradient_operand(b, eval(b, step->expr));
 	b->anew->reads = READS_EVALUATED;
 	if (y != NODE_NONE)
-		y = routine_evaluate(b, y, first, step->span);
+		y = routine_evaluate(b, y, first);
 	PUSH(b->arena, b->backward, ((Backward){y, step->expr->span}));
 }

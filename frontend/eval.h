@@ -104,8 +104,8 @@ bool routine_check_step(Build *b, NodeId first, Span span);
 /* Adds a node with a target to what the routine writes. */
 void routine_add_write(Build *b, NodeId id, Span span);
 /* Evaluates the tensor before the steps behind this, which read what it is now: the node that is it, a copy where a step has
- * written what it is computed from. Nodes from `first` on are the step's own. NODE_NONE after an error. */
-NodeId routine_evaluate(Build *b, NodeId id, NodeId first, Span span);
+ * written what it is computed from. Nodes from `first` on are the step's own. */
+NodeId routine_evaluate(Build *b, NodeId id, NodeId first);
 /* The value as it is now, whatever later steps write; `span` is where it is given. */
 void routine_keep(Build *b, Value *value, Span span);
 void eval_all_steps(Build *b, const AstStep *steps, uint32_t n);

@@ -131,11 +131,11 @@ static void eval_forward(Build *b, const AstStep *step)
 	value.span = step->name.span;
 	NodeId id = value_to_node(b, value);
 	if (id != NODE_NONE)
-		routine_evaluate(b, id, (NodeId)b->graph->nodes.n, step->span);
+		routine_evaluate(b, id, (NodeId)b->graph->nodes.n);
 }
 
-/* As it is computed from what parameters are now; NODE_NONE after an error. */
-static NodeId computed_now(Build *b, NodeId id, NodeId first, Span span)
+/* As it is computed from what parameters are now. */
+static NodeId computed_now(Build *b, NodeId id, NodeId first)
 {
 	RoutineBuild *r = b->routine;
 	if ((id >= r->start && id < first) || r->written.n == 0 || is_leaf(b, id))
@@ -143,22 +143,12 @@ static NodeId computed_now(Build *b, NodeId id, NodeId first, Span span)
 	NodeId *targets = ARENA_ARRAY(b->arena, NodeId, r->written.n);
 	for (size_t i = 0; i < r->written.n; i++)
 		targets[i] = r->written.at[i].target;
-	NodeId copy = anew_copy(b, id, first, targets, r->written.n);
-	if (copy == NODE_NONE) {
-		diag(b->diags, E0917, span,
-		     "this depends by way of a loop on what an earlier step has written: it is not "
-		     "computed anew in this version");
-		diag_note(b->diags, r->written.at[0].span,
-			  "the first step that writes a parameter");
-	}
-	return copy;
+	return anew_copy(b, id, first, targets, r->written.n);
 }
 
-NodeId routine_evaluate(Build *b, NodeId id, NodeId first, Span span)
+NodeId routine_evaluate(Build *b, NodeId id, NodeId first)
 {
-	NodeId now = computed_now(b, id, first, span);
-	if (now == NODE_NONE)
-		return now;
+	NodeId now = computed_now(b, id, first);
 	anew_keep(b, id);
 	PUSH(b->arena, b->routine->forward, now);
 	PUSH(b->arena, b->routine->roots, now);
