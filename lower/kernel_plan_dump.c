@@ -55,12 +55,11 @@ static void dump_cuts(FILE *out, const PlannedNest *planned, const char *indent)
 
 static void dump_copies(FILE *out, const Tile *tile, const char *indent)
 {
-	fprintf(out, "%s  columns copied %s%s\n", indent,
+	fprintf(out, "%s  columns copied %s\n", indent,
 		tile->group > 1	   ? "in groups of steps"
 		: tile->word > 1   ? "in words of steps"
 		: tile->pack_along ? "along the sum"
-				   : "in vectors",
-		tile->first_copies ? ", first by tiles that read them" : "");
+				   : "in vectors");
 }
 
 static const char *const prefetches[] = {

@@ -165,12 +165,6 @@ static void verify_finish(const Nest *nest, const Tile *tile)
 		BUG("lanes of %s have functions of many instructions", nest->gen->name);
 }
 
-static void verify_copies(const Nest *nest, const Tile *tile)
-{
-	if (tile->first_copies && (!tile->by_blocks || tile->rows.at[0].single))
-		BUG("the first tiles of %s copy what is copied before them", nest->gen->name);
-}
-
 static void verify_tile(const Nest *nest, const Tile *tile)
 {
 	if (tile->nest != nest || (tile->row && !is_of(nest, tile->row, false)) ||
@@ -178,7 +172,6 @@ static void verify_tile(const Nest *nest, const Tile *tile)
 	    (tile->along && !is_of(nest, tile->along, true)))
 		BUG("the rows, columns or lanes of %s are none of its loops", nest->gen->name);
 	verify_finish(nest, tile);
-	verify_copies(nest, tile);
 	verify_parts(nest, &tile->rows, tile->row);
 	verify_parts(nest, &tile->cols, tile->col);
 	for (uint32_t i = 0; i < tile->cols.n; i++) {

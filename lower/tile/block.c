@@ -22,20 +22,14 @@
  *
  *   for first_row in 0..M step 1024
  *     for first_col in 0..960 step 160          blocks of whole tiles; the last takes what is left behind
- *       if 800 <= first_col: copy columns 960..1000 to packed   (tile/pack.c)
- *       for i in 0..5 step 5                    the first rows, whose tiles copy
- *         for j in 0..min(160, 960 - first_col) step 80
- *           for k in 0..K: acc += a[..] * b[k*1000 + first_col + j + lane]
- *             packed[j*K + k*80 + lane] = b[k*1000 + first_col + j + lane]
- *       for i in 5..min(1024, M - first_row) step 5
+ *       copy columns first_col..first_col + 160, and 960..1000 if 800 <= first_col, to packed   (tile/pack.c)
+ *       for i in 0..min(1024, M - first_row) step 5
  *         for j in 0..min(160, 960 - first_col) step 80: one tile
  *         if 800 <= first_col: one tile of the columns 960..1000
  *
  * The copy stays in the second cache, is never written to memory, and a row tile's operand stays in
  * the first one past the columns of a block. A block may run on any thread: the copy is a scratch
- * buffer. What the first tiles wait for is what a copy before them would wait for, but they
- * multiply meanwhile; where the operand is transposed or grouped while it is copied, or rows are not
- * known, all of the copy is made before the tiles.
+ * buffer.
  */
 #include "lower/tile/emit.h"
 
@@ -54,7 +48,6 @@ typedef struct Walk {
 	Way ways[WAYS];
 	int outer; /* of the two */
 	bool blocked;
-	bool copies; /* first tiles copy what they read */
 } Walk;
 
 static Walk walk_of(Tile *tile)
@@ -66,8 +59,7 @@ static Walk walk_of(Tile *tile)
 			       {tile->col, &tile->cols, tile->first_col, cols}},
 		      .outer = tile->by_rows || (tile->by_blocks && !tile->blocks.steps) ? ROWS
 											 : COLUMNS,
-		      .blocked = tile->blocks.rows || tile->blocks.cols || tile->blocks.steps,
-		      .copies = tile->first_copies};
+		      .blocked = tile->blocks.rows || tile->blocks.cols || tile->blocks.steps};
 }
 
 static Block over_steps(const Tile *tile, Block body)
@@ -110,8 +102,8 @@ static Block disjoint_tiles(const Walk *w, Block tiles)
 	return body_block(&disjoint);
 }
 
-/* The tiles of a part of the outer way, of all parts of the other. `copies`: the first ones copy. */
-static Block tiles_of(const Walk *w, const TilePart *outer, bool copies)
+/* The tiles of a part of the outer way, of all parts of the other. */
+static Block tiles_of(const Walk *w, const TilePart *outer)
 {
 	Tile *tile = w->tile;
 	Way inner = w->ways[!w->outer];
@@ -120,26 +112,10 @@ static Block tiles_of(const Walk *w, const TilePart *outer, bool copies)
 		inner.parts = &tile->remainder;
 	for (uint32_t i = 0; i < inner.parts->n; i++) {
 		const TilePart *part = &inner.parts->at[i];
-		tile->now.copies = copies && i == 0;
 		Block one = w->outer == ROWS ? tile_one(tile, outer, part)
 					     : tile_one(tile, part, outer);
 		one = in_part(w, &inner, i, tile_traversal(tile, one));
 		gen_append(tile->nest->gen, &all, i > 0 ? disjoint_tiles(w, one) : one);
-	}
-	return body_block(&all);
-}
-
-/* The first tiles of the rows copy, those behind them do not. */
-static Block rows_with_first(const Walk *w)
-{
-	Arena *arena = w->tile->nest->gen->arena;
-	const TilePart *part = &w->ways[ROWS].parts->at[0];
-	Body all = {0};
-	for (int i = 0; i < 2; i++) {
-		Block rows = in_part(w, &w->ways[ROWS], 0, tiles_of(w, part, i == 0));
-		Stmt *loop = stmt_with(arena, rows.stmts[0], rows.stmts[0]->body);
-		*(i == 0 ? &loop->hi : &loop->lo) = tile_const(w->tile, part->step);
-		PUSH(arena, all.stmts, loop);
 	}
 	return body_block(&all);
 }
@@ -152,11 +128,10 @@ static Block all_parts(const Walk *w, uint32_t inner)
 	uint32_t end = nest->nresult - (w->tile->row != NULL);
 	Body all = {0};
 	for (uint32_t i = 0; i < outer->parts->n; i++) {
-		bool first = i == 0 && w->copies;
-		Block tiles = first ? (Block){0} : tiles_of(w, &outer->parts->at[i], false);
+		Block tiles = tiles_of(w, &outer->parts->at[i]);
 		if (w->outer == COLUMNS)
 			tiles = nest_wrap(nest, inner, end, nest->nloops, tiles);
-		tiles = first ? rows_with_first(w) : in_part(w, outer, i, tiles);
+		tiles = in_part(w, outer, i, tiles);
 		gen_append(nest->gen, &all, i > 0 ? disjoint_tiles(w, tiles) : tiles);
 	}
 	Block body = body_block(&all);
@@ -168,7 +143,7 @@ Block tile_all(Tile *tile, uint32_t inner)
 	Walk w = walk_of(tile);
 	Body all = {0};
 	if (tile->by_blocks)
-		gen_append(tile->nest->gen, &all, tile_pack_block(tile, tile->first_copies));
+		gen_append(tile->nest->gen, &all, tile_pack_block(tile));
 	gen_append(tile->nest->gen, &all, all_parts(&w, inner));
 	Block body = body_block(&all);
 	if (tile->blocks.steps)

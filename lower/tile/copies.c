@@ -150,34 +150,6 @@ static void choose_inlined(Tile *tile)
 	tile->inlined = value != load && is_fast(tile, value);
 	if (tile->inlined)
 		nest_note_inlined_producer(tile->nest, load, value);
-}
-
-/* Does a block begin with a row tile, past which its columns go once? */
-static bool has_first(const Tile *tile)
-{
-	const Nest *nest = tile->nest;
-	const TilePart *row = &tile->rows.at[0];
-	int64_t lo, hi;
-	const Sizes *sizes = nest->gen->program->sizes;
-	uint32_t inner = tile->outer + (tile->traversal.loop != NULL) + (tile->col != NULL);
-	return inner + (tile->row != NULL) == nest->nresult && tile->row && !row->single &&
-	       size_is_const(sizes, row->lo, &lo) && size_is_const(sizes, row->hi, &hi) &&
-	       lo == 0 && hi >= row->step;
-}
-
-/* May tiles past a block of whole columns copy it? */
-static bool may_copy(const Tile *tile)
-{
-	const TilePart *col = &tile->cols.at[0];
-	return !tile->pack_along && tile->group == 1 && !tile->window &&
-	       tile_width(tile, col->step) == col->step && !tile->inlined;
-}
-
-static void choose_copies(Tile *tile)
-{
-	choose_inlined(tile);
-	tile->first_copies =
-		tile->by_blocks && !tile->blocks.steps && may_copy(tile) && has_first(tile);
 	if (tile->inlined && !tile->prepacked && tile->prefetched == tile->pack)
 		tile->prefetched = -1; /* no buffer holds it */
 }
@@ -225,6 +197,6 @@ void tile_plan_copies(Tile *tile)
 	order_loops(tile);
 	tile->fills = tile->pack >= 0 && declare_packed(tile);
 	if (tile->fills)
-		choose_copies(tile);
+		choose_inlined(tile);
 	declare_sums(tile);
 }

@@ -29,8 +29,6 @@ static Block whole_steps(Tile *tile, const Value *element, Block prefetch)
 {
 	Body step = {0};
 	gen_append(tile->nest->gen, &step, tile_over_elements(tile, tile_add(tile, element)));
-	if (tile->now.copies)
-		gen_append(tile->nest->gen, &step, tile_pack_columns(tile));
 	gen_append(tile->nest->gen, &step, prefetch);
 	return tile_steps(tile, body_block(&step));
 }

@@ -254,21 +254,11 @@ Block tile_pack_fill(Tile *tile)
 	return body_block(&all);
 }
 
-Block tile_pack_columns(Tile *tile)
-{
-	const TilePart *col = tile->now.col;
-	nest_values(tile->nest);
-	return tile_in_lanes(tile, col->step,
-			     stmt_store(tile->nest->gen->arena, tile->packed,
-					tile_pack_ix(tile, col), OP_NONE, tile_packed_load(tile)));
-}
-
-Block tile_pack_block(Tile *tile, bool behind)
+Block tile_pack_block(Tile *tile)
 {
 	Gen *gen = tile->nest->gen;
 	Body all = {0};
-	if (!behind)
-		gen_append(gen, &all, fill_part(tile, &tile->cols.at[0]));
+	gen_append(gen, &all, fill_part(tile, &tile->cols.at[0]));
 	for (uint32_t i = 1; i < tile->cols.n; i++)
 		gen_append(gen, &all,
 			   tile_only_if(tile, COND_LE, tile_const(tile, tile_last_block(tile)),
@@ -315,7 +305,6 @@ Block tile_add(Tile *tile, const Value *element)
 	Gen *gen = nest->gen;
 	nest_values(nest);
 	REQUIRE(nest->inner.n == 0);
-	bool packed = tile->pack >= 0 && !tile->now.copies;
-	const Value *value = packed ? tile_pack_value(tile, tile->now.col) : nest->value;
+	const Value *value = tile->pack >= 0 ? tile_pack_value(tile, tile->now.col) : nest->value;
 	return block_of(gen, stmt_set_at(gen->arena, element, tile->reduce, value));
 }

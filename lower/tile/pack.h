@@ -9,11 +9,8 @@
 
 /* tile/pack.c: the code of the copy. */
 Block tile_pack_fill(Tile *tile);
-/* The same of the block of columns at hand; `behind`: of what is left behind the whole tiles
- * alone. */
-Block tile_pack_block(Tile *tile, bool behind);
-/* The columns of the tile at hand at its step, copied. */
-Block tile_pack_columns(Tile *tile);
+/* The same of the block of columns at hand. */
+Block tile_pack_block(Tile *tile);
 /* Where the lane is at the step at hand, in the panel of the part of the columns that tiles read. */
 const Ix *tile_pack_ix(const Tile *tile, const TilePart *col);
 /* Where the present step of the panel of a part of the columns begins in the copy, and where the panel ends; which

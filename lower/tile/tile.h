@@ -69,7 +69,6 @@ typedef struct TileFinish {
 typedef struct TileNow {
 	int64_t height, width; /* rows and columns */
 	const TilePart *col;
-	bool copies; /* it reads the packed operand where it lies, and copies it */
 } TileNow;
 
 /* An operand is named by its place in the value; -1: there is none such. */
@@ -117,7 +116,6 @@ typedef struct Tile {
 	bool inlined;	   /* what computes the operand is copied (inline_producer.c) */
 	bool prepacked;	   /* when the state is packed: the operand is a parameter */
 	bool by_blocks;	   /* the copy is of one block of columns, made where its tiles begin */
-	bool first_copies; /* the first rows past the block do, while they read the operand where it lies */
 	uint64_t movers;   /* by IterId: loops that move it */
 	uint32_t outer;	   /* loops in front of columns and rows (tile/copies.c) */
 	BufferId sums; /* groups: what elements begin with, one for each row; BUFFER_NONE: with 0 */

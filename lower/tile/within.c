@@ -112,7 +112,7 @@ Block tile_if_last(const Tile *tile, bool last, Block body)
 Block tile_unless_masked(const Tile *tile, Block steps)
 {
 	Gen *gen = tile->nest->gen;
-	if (!tile->finish.masked || tile->now.copies)
+	if (!tile->finish.masked)
 		return steps;
 	Cond *conds = ARENA_ARRAY(gen->arena, Cond, TILE_MASKS);
 	uint32_t n = tile_masks(tile, conds);

@@ -245,11 +245,6 @@ static void copy_without_room(Plans *p)
 	Buffer *packed = &p->lower->program->buffers.at[tile_of(p)->packed];
 	packed->elements = size_const(p->s.inference.sizes, 64);
 }
-static void first_tiles_copy_again(Plans *p)
-{
-	assert_false(tile_of(p)->by_blocks);
-	tile_of(p)->first_copies = true;
-}
 static void copy_in_no_buffer(Plans *p) { tile_of(p)->packed = BUFFER_NONE; }
 static Tile *tile_of_functions(Plans *p)
 {
@@ -415,7 +410,6 @@ static void broken_plans_of_kernels_are_refused(void **state)
 		copy_that_is_not_planned,
 		copy_without_room,
 		copy_in_no_buffer,
-		first_tiles_copy_again,
 		parts_without_room,
 		buffer_of_two_kernels,
 		inlined_and_read,
