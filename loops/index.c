@@ -203,6 +203,17 @@ bool ix_moves_by(Program *program, const Ix *ix, IterVar iter, int64_t by)
 	return !size_is_bad(stride) && size_is(program->sizes, stride, by);
 }
 
+bool value_goes_on(Program *program, const Value *value, IterVar iter, uint32_t *n)
+{
+	bool next = value->kind == VALUE_LOAD && ix_moves_by(program, value->ix, iter, 1);
+	bool goes_on =
+		value->kind != VALUE_LOAD || next || ix_moves_by(program, value->ix, iter, 0);
+	*n += next;
+	for (uint32_t i = 0; i < value->nargs && goes_on; i++)
+		goes_on = value_goes_on(program, value->args[i], iter, n);
+	return goes_on;
+}
+
 const Ix *ix_of_first_lane(Program *program, const Ix *ix, IterVar lane)
 {
 	return ix_minus(program, ix, ix_iter(program->arena, lane));

@@ -26,6 +26,8 @@ bool ix_divides(const Ix *ix);
 Size ix_stride(Program *program, const Ix *ix, IterVar iter);
 /* Does it move by so many? */
 bool ix_moves_by(Program *program, const Ix *ix, IterVar iter, int64_t by);
+/* Does each load of the value stay or go on by one element with the iterator? Counts those that go on. */
+bool value_goes_on(Program *program, const Value *value, IterVar iter, uint32_t *n);
 /* The index less what the iterator moves it by; NULL: that is not known. */
 const Ix *ix_without(Program *program, const Ix *ix, IterVar iter);
 /* Of an index that moves by one with the iterator of lanes: where the first lane is. */

@@ -87,25 +87,10 @@ const Stmt *lines_if(const Lines *l, CondKind kind, const Ix *a, const Ix *b, co
 	return stmt_if(l->arena, cond, 1, body_block(body));
 }
 
-static bool goes_on(const Lines *l, IterVar var, const Value *value, uint32_t *next)
-{
-	if (value->kind == VALUE_LOAD) {
-		Size stride = ix_stride(l->program, value->ix, var);
-		if (size_is(l->sizes, stride, 1))
-			++*next;
-		else if (size_is_bad(stride) || !size_is(l->sizes, stride, 0))
-			return false;
-	}
-	for (uint32_t i = 0; i < value->nargs; i++)
-		if (!goes_on(l, var, value->args[i], next))
-			return false;
-	return true;
-}
-
 bool lines_go_on(const Lines *l, IterVar var, const Value *value)
 {
 	uint32_t next = 0;
-	return goes_on(l, var, value, &next) && next > 0;
+	return value_goes_on(l->program, value, var, &next) && next > 0;
 }
 
 const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)

@@ -25,26 +25,18 @@ static bool reads_at_indices(const Value *value)
 	return reads;
 }
 
-static bool moves_by_lanes(const Nest *nest, const Value *value, IterVar iter)
-{
-	Program *program = nest->gen->program;
-	bool moves = value->kind != VALUE_LOAD || !ix_uses(value->ix, iter) ||
-		     size_is(program->sizes, ix_stride(program, value->ix, iter), 1);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		moves &= moves_by_lanes(nest, value->args[i], iter);
-	return moves;
-}
-
 bool nest_row_fits(const Nest *nest, const SumFacts *facts, const Loop *row, int64_t *lanes)
 {
 	Program *program = nest->gen->program;
 	int64_t line = nest_target(nest)->line_bytes / (int64_t)dtype_bytes(nest->value->dtype), n;
+	uint32_t any = 0;
 	bool known = size_is_const(program->sizes, row->extent, &n) && n > 0 && n % line == 0;
 	*lanes = known && n % (4 * line) == 0 ? 4 * line : line;
 	return known && !row->reduced && facts->in_vectors && facts->has_lanes &&
 	       nest->inner.n == 0 && nest->guards.n == 0 && nest->root == nest->node &&
 	       !nest->gen->lower->row_block && nest_sums_in_place(nest) &&
-	       reads_at_indices(nest->value) && moves_by_lanes(nest, nest->value, row->var) &&
+	       reads_at_indices(nest->value) &&
+	       value_goes_on(program, nest->value, row->var, &any) &&
 	       size_is(program->sizes, ix_stride(program, nest->at, row->var), 1);
 }
 

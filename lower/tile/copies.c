@@ -113,14 +113,8 @@ Size tile_packed_elements(const Tile *tile)
 
 bool tile_reads_by_lanes(const Tile *tile, const Value *value, IterVar lane)
 {
-	Program *program = tile->nest->gen->program;
-	Size by = value->kind == VALUE_LOAD ? ix_stride(program, value->ix, lane)
-					    : size_const(program->sizes, 0);
-	bool lanes = !size_is_bad(by) &&
-		     (size_is(program->sizes, by, 0) || size_is(program->sizes, by, 1));
-	for (uint32_t i = 0; i < value->nargs && lanes; i++)
-		lanes = tile_reads_by_lanes(tile, value->args[i], lane);
-	return lanes;
+	uint32_t any = 0;
+	return value_goes_on(tile->nest->gen->program, value, lane, &any);
 }
 
 /* Is each element of the operand read several times to be copied? */
