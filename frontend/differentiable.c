@@ -50,11 +50,27 @@ bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 	}
 }
 
+NodeId node_sets_own(const Graph *graph, NodeId id)
+{
+	NodeId target = graph_node(graph, id)->target;
+	const Node *to = target == NODE_NONE ? NULL : graph_node(graph, target);
+	return to && to->kind == NODE_ZEROS && !to->carried ? target : NODE_NONE;
+}
+
+/* Does a step set a whole tensor, or add to it or take off? */
+static bool is_plain_step(const Node *node)
+{
+	return node->kind == NODE_POINTWISE && node->op == OP_ID &&
+	       (node->acc == OP_NONE || node->acc == OP_ADD || node->acc == OP_SUB);
+}
+
 const char *node_lacks_gradient(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
-	return node->kind == NODE_ZEROS && !node->carried ? "a tensor that steps of a routine write"
-							  : NULL;
+	NodeId own = node_sets_own(graph, id);
+	return own != NODE_NONE && !is_plain_step(node)
+		       ? "a step that writes otherwise than a whole tensor by =:, =+ or =-"
+		       : NULL;
 }
 
 /* ---- paths ---- */
@@ -65,6 +81,14 @@ typedef struct Paths {
 	bool *reached, *path;
 	bool *given; /* by tensor of a loop: what is assigned to it is on the path */
 } Paths;
+
+/* What steps before node `before` have made of a routine's own tensor is on the way to y. */
+static void reach_writers(const Paths *p, NodeId own, NodeId before)
+{
+	const Node *node = graph_node(p->graph, own);
+	for (NodeId id = own + 1; node->kind == NODE_ZEROS && !node->carried && id < before; id++)
+		p->reached[id] |= graph_node(p->graph, id)->target == own;
+}
 
 /* What a loop sets, where y stands behind the loop; else NULL: in a step it is as the one before has left it. */
 static const Carried *set_before(const Paths *p, NodeId id)
@@ -90,7 +114,10 @@ static void reach(const Paths *p)
 		const Node *node = graph_node(p->graph, id);
 		p->reached[id] |= has_result(p, id, p->reached);
 		for (uint32_t arg = 0; p->reached[id] && arg < node->nargs; arg++)
-			p->reached[node->args[arg]] |= node_passes_gradient(p->graph, id, arg);
+			if (node_passes_gradient(p->graph, id, arg)) {
+				p->reached[node->args[arg]] = true;
+				reach_writers(p, node->args[arg], id);
+			}
 		const Carried *of = p->reached[id] ? set_before(p, id) : NULL;
 		if (of && of->first != NODE_NONE)
 			p->reached[of->first] = true;
@@ -131,6 +158,8 @@ static void find_path(const Paths *p)
 			p->path[id] |= is_read_on_path(p, id, arg);
 		path_to_results(p, id);
 		NodeId target = p->path[id] ? node->target : NODE_NONE;
+		if (p->path[id] && node_sets_own(p->graph, id) != NODE_NONE)
+			p->path[target] = true;
 		if (target == NODE_NONE || !set_before(p, target) || p->given[target])
 			continue;
 		p->given[target] = p->path[target] = true;

@@ -10,14 +10,16 @@
 bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg);
 /* How many results a written rule has. Requires: a RULE. */
 uint32_t graph_rule_results(const Graph *graph, const Node *rule);
-/* What of the node has no gradient yet, in words that follow "through"; NULL: it has one. What is written in steps
- * (NODE_ZEROS) is such wherever a gradient reaches it; others are where they depend on what it is taken with respect
- * to. */
+/* What of the node has no gradient yet, in words that follow "through"; NULL: it has one. A step that writes
+ * a tensor which a gradient goes through is such, whatever it writes. */
 const char *node_lacks_gradient(const Graph *graph, NodeId id);
 /* The nodes up to `last` through which the gradient of `y` goes to one of some others, by number: *reached has
  * those that y depends on, *path those of them that depend on some of `to`, which y itself does where it is one. Both
  * belong to the arena. */
 void gradient_paths(const Graph *graph, Arena *arena, NodeId y, const NodeId *to, size_t nto,
 		    bool **reached, bool **path);
+
+/* The tensor of a routine's own that the node, a step, writes; NODE_NONE: it writes none. */
+NodeId node_sets_own(const Graph *graph, NodeId id);
 
 #endif

@@ -246,14 +246,20 @@ static void find_writes(Build *b, Group *group)
 			PUSH(b->arena, group->writes, routine->order[i]);
 }
 
-/* The first of them that writes an operand of the node, which would be read again as it is then; NODE_NONE: none does. */
-static NodeId written_since(const Group *group, NodeId id)
+/* The first of them that writes an operand of the node, which would be read again as it is then; NODE_NONE: none does. A
+ * copy of a routine's own tensor is not read again, as each of its versions is one by itself;
+ * but where it is a rule's (`ruled`). */
+static NodeId written_since(const Group *group, NodeId id, bool ruled)
 {
 	const Node *node = graph_node(group->graph, id);
+	bool copies =
+		node->kind == NODE_POINTWISE && node->op == OP_ID && !node->recomputes && !ruled;
 	for (size_t i = 0; i < group->writes.n; i++)
 		for (uint32_t arg = 0; group->writes.at[i] > id && arg < node->nargs; arg++)
 			if (graph_node(group->graph, group->writes.at[i])->target ==
-			    node->args[arg])
+				    node->args[arg] &&
+			    !(copies &&
+			      node_sets_own(group->graph, group->writes.at[i]) != NODE_NONE))
 				return group->writes.at[i];
 	return NODE_NONE;
 }
@@ -334,15 +340,29 @@ static bool check_rule(Build *b, const Group *group, NodeId id)
 	return false;
 }
 
+/* Is it a routine's own tensor, which holds one thing after another, that gradients are taken with respect to? */
+static bool is_own_variable(const Group *group, NodeId id)
+{
+	const Node *node = graph_node(group->graph, id);
+	bool is = false;
+	for (size_t i = 0; i < group->to.n; i++)
+		is |= group->to.at[i] == id;
+	return is && node->kind == NODE_ZEROS && !node->carried && group->reached[id];
+}
+
 /* False after an error. */
 static bool check_path(Build *b, const Group *group)
 {
 	NodeId ruled = NODE_NONE; /* from here on nodes are a rule's */
 	for (NodeId id = group->y + 1; id-- > 0;) {
 		const Node *node = graph_node(b->graph, id);
-		bool counts = group->path[id] ? node->nargs > 0
-					      : group->reached[id] && node->kind == NODE_ZEROS;
+		NodeId own = node_sets_own(b->graph, id);
+		bool counts = group->path[id]
+				      ? node->nargs > 0
+				      : group->reached[id] && own != NODE_NONE && group->path[own];
 		const char *lacks = counts ? node_lacks_gradient(b->graph, id) : NULL;
+		if (is_own_variable(group, id))
+			lacks = "a tensor that steps of a routine write";
 		if (group->reached[id] && node->kind == NODE_ZEROS && node->carried)
 			lacks = steps_lack(b, group, id);
 		if (node->kind == NODE_RULE && group->reached[id]) {
@@ -351,11 +371,17 @@ static bool check_path(Build *b, const Group *group)
 				return false;
 		}
 		ruled = id == ruled ? NODE_NONE : ruled;
-		NodeId step = counts || ruled != NODE_NONE ? written_since(group, id) : NODE_NONE;
+		NodeId step = counts || ruled != NODE_NONE
+				      ? written_since(group, id, ruled != NODE_NONE)
+				      : NODE_NONE;
 		if (step != NODE_NONE) {
 			refuse_path(b, group, node->span,
 				    "what reads a tensor that a step then writes");
 			diag_note(b->diags, graph_node(b->graph, step)->span, "the step");
+			if (node_sets_own(b->graph, step) != NODE_NONE)
+				diag_note(
+					b->diags, node->span,
+					"what 'let old = ...' names before the step stays as it is, and has one");
 			return false;
 		}
 		if (lacks) {

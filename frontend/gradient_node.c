@@ -25,9 +25,9 @@ NodeId gradient_operand(Build *b, Value value)
 			    ? NODE_NONE
 			    : float_node(b, value, "what a gradient is taken of");
 	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
-	if (!node || (!node->carried && !node->ruled))
+	if (!node || (node->kind != NODE_ZEROS && !node->ruled))
 		return id;
-	/* a loop's tensor stands before what sets it, a function's result before the rule of it */
+	/* a tensor of a loop or a routine stands before what sets it, a function's result before the rule of it */
 	return node_pointwise(b, OP_ID, &id, &value.span, 1, value.span, value.span);
 }
 

@@ -13,6 +13,21 @@ static bool is_given(const Run *run, const RefPart *part, NodeId id)
 	return part->given[target == NODE_NONE ? id : target].elements != NULL;
 }
 
+/* A step up to `last` that sets a routine's own tensor, which is needed and not given; false: there is no other. */
+static bool add_step(Needed *needed, const bool *given, NodeId last)
+{
+	for (NodeId id = 0; id < last; id++) {
+		NodeId target = graph_node(needed->graph, id)->target;
+		const Node *own = target == NODE_NONE ? NULL : graph_node(needed->graph, target);
+		if (!own || own->kind != NODE_ZEROS || own->carried || needed->has[id] ||
+		    !needed->has[target] || given[target])
+			continue;
+		needed_add(needed, id);
+		return true;
+	}
+	return false;
+}
+
 static void find_part(Run *run, const RefPart *part)
 {
 	size_t n = run->graph->nodes.n;
@@ -31,9 +46,14 @@ static void find_part(Run *run, const RefPart *part)
 	for (uint32_t i = 0; part->last != NODE_NONE && i < r->norder; i++)
 		if (r->order[i] <= part->last)
 			needed_add(&needed, r->order[i]);
-	for (uint32_t i = 0; i < part->nwanted; i++)
+	NodeId last = 0;
+	for (uint32_t i = 0; i < part->nwanted; i++) {
 		needed_add(&needed, part->wanted[i]);
+		last = part->wanted[i] > last ? part->wanted[i] : last;
+	}
 	needed_follow(&needed);
+	while (add_step(&needed, given, last)) /* falls: steps that are not needed yet */
+		needed_follow(&needed);
 	for (NodeId id = 0; id < n; id++)
 		if (seen[id] && !given[id])
 			run->order[run->norder++] = id;

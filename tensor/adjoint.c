@@ -149,7 +149,7 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 		return; /* there is another in each step */
 	for (NodeId id = 0; id <= group->y; id++) {
 		const Node *node = tensor_node(g->program, id);
-		bool steps = node->carried || node->target != NODE_NONE ||
+		bool steps = node->kind == NODE_ZEROS || node->target != NODE_NONE ||
 			     steps_at(g->program->graph, group, id);
 		*(a->forward ? &one.y : &one.x) = g->now[id];
 		one.gradient = a->of[id];

@@ -138,9 +138,25 @@ static void through_loop(Adjoint *a, uint32_t loop)
 
 /* ---- all of it ---- */
 
+/* A step that sets a routine's own tensor is given what that is given behind it, and before it the tensor is given nothing,
+ * unless the step only adds to it. */
+static void take_from_own(Adjoint *a, NodeId id)
+{
+	NodeId own = node_sets_own(old_graph(a), id);
+	if (own == NODE_NONE)
+		return;
+	NodeId given = a->of[own];
+	if (given != NODE_NONE && a->node->acc == OP_SUB)
+		given = adjoint_elementwise(a, OP_NEG, tensor_shape(a->g->program, own), &given, 1);
+	a->of[id] = given;
+	if (a->node->acc == OP_NONE || a->node->clear)
+		a->of[own] = NODE_NONE;
+}
+
 static void give(Adjoint *a, NodeId id)
 {
 	adjoint_read(a, id);
+	take_from_own(a, id);
 	if (a->path[id] && a->node->kind == NODE_RULE)
 		adjoint_written(a);
 	else if (a->path[id] && a->proj && a->of[id] != NODE_NONE)

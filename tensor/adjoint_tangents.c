@@ -225,6 +225,22 @@ static void through_loop(Adjoint *a, uint32_t loop)
 		set_values(a, &pairs);
 }
 
+/* A step that sets a routine's own tensor, or adds to it, has the tangent that is to be set or added. */
+static void give_own(Adjoint *a, NodeId id)
+{
+	NodeId own = node_sets_own(old_graph(a), id), given = a->of[id];
+	if (own == NODE_NONE || !a->path[own])
+		return;
+	const Shape *shape = tensor_shape(a->g->program, own);
+	bool sets = a->node->acc == OP_NONE || a->node->clear;
+	if (given != NODE_NONE && a->node->acc == OP_SUB)
+		given = adjoint_elementwise(a, OP_NEG, shape, &given, 1);
+	if (!sets && given != NODE_NONE && a->of[own] != NODE_NONE)
+		given = adjoint_elementwise(a, OP_ADD, shape, (NodeId[]){a->of[own], given}, 2);
+	if (sets || given != NODE_NONE)
+		a->of[own] = adjoint_or_zero(a, given, dtype_wide(a->node->dtype));
+}
+
 static void give(Adjoint *a, NodeId id)
 {
 	adjoint_read(a, id);
@@ -232,6 +248,7 @@ static void give(Adjoint *a, NodeId id)
 		adjoint_rule(a);
 	if (a->of[id] != NODE_NONE)
 		adjoint_spread(a, id);
+	give_own(a, id);
 }
 
 void adjoint_tangent_at(Adjoint *a, NodeId id, uint32_t around)

@@ -125,6 +125,18 @@ static bool stands_still(const Differences *check, const GradientMade *of, NodeI
 	return other;
 }
 
+/* All steps that write a routine's own tensor are made again, as it holds what the last has left; false: it was marked. */
+static bool mark_own(const Graph *graph, NodeId id, bool *moves)
+{
+	NodeId own = graph_node(graph, id)->target;
+	const Node *to = own == NODE_NONE ? NULL : graph_node(graph, own);
+	if (!to || to->kind != NODE_ZEROS || to->carried || moves[own])
+		return false;
+	for (NodeId step = own; step < graph->nodes.n; step++)
+		moves[step] |= step == own || graph_node(graph, step)->target == own;
+	return true;
+}
+
 /* What is held where x moves: without elements where it is to be computed again. */
 static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 {
@@ -141,6 +153,8 @@ static RefTensor *where_moved(const Differences *check, const GradientMade *of)
 				     !stands_still(check, of, id);
 		if (moves[id] && mark_loop(check->graph, outermost(check->graph, id), marked, moves))
 			id = 0; /* falls: loops that stand still */
+		if (moves[id] && id != of->x && mark_own(check->graph, id, moves))
+			id = 0; /* falls: tensors that stand still */
 	}
 	moves[of->x] = true;
 	for (NodeId id = 0; id < n; id++)
