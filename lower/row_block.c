@@ -12,29 +12,11 @@
  * these results alone is computed behind it. There is none where a copy that is made in each round of
  * the dims would be read in another one: keys of all heads that each head adds up.
  */
-#include "lower/row_block.h"
+#include "lower/row_block_finder.h"
 
 #include "loops/walk.h"
 
-typedef struct Finder {
-	Lower *lower;
-	RowBlock *row_block;
-	SeenList sum, rest; /* of the root at hand: operands of the sum, and of what follows it */
-	const Proj *proj;
-	int *dim_of; /* by IterId */
-	bool ends;   /* it sums over what is there */
-	int summed;  /* the iterator of its sum that runs along a dim; -1: none */
-} Finder;
-
-/* What may follow behind a contraction that is not the last one. */
-typedef enum Way {
-	WAY_NONE,    /* nothing: it is the last one */
-	WAY_RESULTS, /* what reads no result: further contractions, and sums over the rows */
-	WAY_WIDE,    /* all, and contractions beside the first one join */
-	WAYS
-} Way;
-
-static bool is_row_block_root(const Lower *lower, NodeId id)
+bool row_block_may_be_root(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
 	const Node *node = lower_node(lower, id);
@@ -46,7 +28,7 @@ static bool is_row_block_root(const Lower *lower, NodeId id)
 	       lower->program->buffers.at[plan->buffer].routine == lower->tables.routine_id;
 }
 
-static bool is_contraction(const Lower *lower, NodeId root)
+bool row_block_is_contraction(const Lower *lower, NodeId root)
 {
 	NodeId nest = lower_nest_node(lower, root);
 	const Node *node = lower_node(lower, nest);
@@ -56,14 +38,21 @@ static bool is_contraction(const Lower *lower, NodeId root)
 
 /* ---- what a root reads ---- */
 
-/* Fills in the operands of the sum and of what follows it, over iterators with the numbers of the
- * projection. */
-static void look(Finder *f, NodeId root)
+static int *no_dims(const Lower *lower, const Proj *proj)
+{
+	int *dims = ARENA_ARRAY(lower->scratch, int, proj->niters + 1);
+	for (IterId i = 0; i < proj->niters; i++)
+		dims[i] = -1;
+	return dims;
+}
+
+void row_block_look(Finder *f, NodeId root)
 {
 	Lower *lower = f->lower;
 	NodeId nest = lower_nest_node(lower, root);
 	const Proj *proj = f->proj = lower_proj(lower, nest);
 	f->summed = -1;
+	f->dim_of = no_dims(lower, proj);
 	Gen gen = {.lower = lower,
 		   .program = lower->program,
 		   .arena = lower->scratch,
@@ -91,7 +80,7 @@ static void look(Finder *f, NodeId root)
 }
 
 /* May the iterator run along the dim, and no other? */
-static bool may_be(const Finder *f, const Ix *ix, int dim)
+bool row_block_may_run(const Finder *f, const Ix *ix, int dim)
 {
 	if (ix->kind != IX_ITER ||
 	    (f->proj->iters[ix->iter].reduced && (int)ix->iter != f->summed) ||
@@ -118,7 +107,7 @@ static bool match(Finder *f, const SeenList *seen)
 			const Ix *ix = seen->at[i].axes[axis];
 			if (dim < 0)
 				continue;
-			if (may_be(f, ix, dim))
+			if (row_block_may_run(f, ix, dim))
 				f->dim_of[ix->iter] = dim;
 			else
 				row_block->dims[dim].dropped = true;
@@ -128,7 +117,7 @@ static bool match(Finder *f, const SeenList *seen)
 	return reads;
 }
 
-static void add_root(Finder *f, NodeId root)
+void row_block_add_root(Finder *f, NodeId root)
 {
 	Lower *lower = f->lower;
 	RowBlock *row_block = f->row_block;
@@ -150,15 +139,7 @@ static void add_root(Finder *f, NodeId root)
 	}
 }
 
-static int *no_dims(const Finder *f)
-{
-	int *dims = ARENA_ARRAY(f->lower->scratch, int, f->proj->niters + 1);
-	for (IterId i = 0; i < f->proj->niters; i++)
-		dims[i] = -1;
-	return dims;
-}
-
-static void keep_end(Finder *f, NodeId root)
+void row_block_keep_end(Finder *f, NodeId root)
 {
 	f->row_block->ends[f->row_block->nends++] =
 		(RowBlockEnd){lower_nest_node(f->lower, root), f->sum, f->dim_of};
@@ -169,9 +150,8 @@ static bool start(Finder *f, NodeId root)
 {
 	RowBlock *row_block = f->row_block;
 	const Access *result;
-	look(f, root);
+	row_block_look(f, root);
 	result = &f->proj->pieces[0].result;
-	f->dim_of = no_dims(f);
 	for (uint32_t axis = 0; axis < result->naxes; axis++) {
 		if (result->axes[axis].nterms != 1)
 			continue;
@@ -182,33 +162,17 @@ static bool start(Finder *f, NodeId root)
 		row_block->dims[row_block->ndims++] =
 			(RowBlockDim){iter->name, iter->extent, false};
 	}
-	keep_end(f, root);
-	add_root(f, root);
+	row_block_keep_end(f, root);
+	row_block_add_root(f, root);
 	return true;
-}
-
-/* The iterators of the root at hand that read an operand where the first contraction has a dim. */
-static bool share(Finder *f, const Seen *first, const Seen *here)
-{
-	const RowBlockEnd *end = &f->row_block->ends[0];
-	uint32_t naxes = shape_naxes(lower_shape(f->lower, here->node));
-	bool any = false;
-	for (uint32_t axis = 0; axis < naxes && first->node == here->node; axis++) {
-		const Ix *ix = first->axes[axis];
-		int dim = ix->kind == IX_ITER ? end->dims[ix->iter] : -1;
-		if (dim < 0 || !may_be(f, here->axes[axis], dim))
-			continue;
-		f->dim_of[here->axes[axis]->iter] = dim;
-		any = true;
-	}
-	return any;
 }
 
 /* Can a block of rows go on with the sums of the one before, in the result? */
 static bool may_carry(const Finder *f, NodeId root)
 {
 	const Node *node = lower_node(f->lower, root);
-	bool may = is_contraction(f->lower, root) && lower_nest_node(f->lower, root) == root &&
+	bool may = row_block_is_contraction(f->lower, root) &&
+		   lower_nest_node(f->lower, root) == root &&
 		   (node->dtype == DTYPE_F32 || node->dtype == DTYPE_F64);
 	for (size_t i = 0; i < f->sum.n; i++)
 		may &= lower_node(f->lower, f->sum.at[i].node)->dtype == node->dtype;
@@ -235,30 +199,6 @@ static void find_summed(Finder *f, NodeId root)
 	}
 }
 
-/* A contraction that reads nothing of the row block, but an operand of the first one at the same
- * rows: scores of other keys for the same queries. */
-static bool join_end(Finder *f, NodeId id)
-{
-	RowBlock *row_block = f->row_block;
-	const SeenList *first = &row_block->ends[0].seen;
-	bool any = false;
-	if (!is_row_block_root(f->lower, id) || !is_contraction(f->lower, id) ||
-	    row_block->nends == ROW_BLOCK_ENDS || row_block->nroots == ROW_BLOCK_ROOTS)
-		return false;
-	look(f, id);
-	f->dim_of = no_dims(f);
-	for (size_t i = 0; i < first->n; i++)
-		for (size_t j = 0; j < f->sum.n; j++)
-			any |= share(f, &first->at[i], &f->sum.at[j]);
-	if (!any)
-		return false;
-	keep_end(f, id);
-	add_root(f, id);
-	return true;
-}
-
-/* ---- all of it ---- */
-
 /* Computes the node before the row block, or behind it; false: too many are. */
 static bool leave_out(RowBlock *row_block, NodeId id, bool follows)
 {
@@ -273,27 +213,26 @@ static bool leave_out(RowBlock *row_block, NodeId id, bool follows)
 static bool take_root(Finder *f, NodeId id, Way way)
 {
 	RowBlock *row_block = f->row_block;
-	look(f, id);
-	f->dim_of = no_dims(f);
+	row_block_look(f, id);
 	if (way == WAY_RESULTS)
 		find_summed(f, id);
 	bool by_sum = match(f, &f->sum), after = match(f, &f->rest);
 	if (!by_sum && !after)
 		return false;
-	add_root(f, id);
+	row_block_add_root(f, id);
 	RowBlockRoot *root = &row_block->roots[row_block->nroots - 1];
-	f->ends = by_sum && is_contraction(f->lower, id) &&
+	f->ends = by_sum && row_block_is_contraction(f->lower, id) &&
 		  (way != WAY_RESULTS || !row_block_is_narrow(f->lower, row_block, root));
 	root->result = f->ends && way == WAY_RESULTS;
 	if (f->ends && f->summed < 0)
-		keep_end(f, id);
+		row_block_keep_end(f, id);
 	return true;
 }
 
 /* May the node be a root, as far as there is room? */
 static bool has_room(const Finder *f, NodeId id)
 {
-	return is_row_block_root(f->lower, id) && f->row_block->nroots < ROW_BLOCK_ROOTS &&
+	return row_block_may_be_root(f->lower, id) && f->row_block->nroots < ROW_BLOCK_ROOTS &&
 	       f->row_block->nends < ROW_BLOCK_ENDS;
 }
 
@@ -314,12 +253,15 @@ static bool grow(Finder *f, Way way)
 			    lower_node(lower, row_block->roots[0].root)->loop)
 			return false;
 		if (!plan->reads_row_block) {
-			if ((way == WAY_WIDE && join_end(f, id)) ||
+			if ((way == WAY_WIDE && row_block_join_end(f, id)) ||
+			    row_block_take_beside(f, id) ||
 			    leave_out(row_block, id, plan->follows_row_block))
 				continue;
 			return false;
 		}
 		if (plan->follows_row_block || !has_room(f, id) || !take_root(f, id, way))
+			return false;
+		if (way == WAY_RESULTS && !f->alone && row_block_find_beside(f))
 			return false;
 		if (f->ends) {
 			bool private = row_block_is_private(lower, row_block);
@@ -345,11 +287,27 @@ void row_block_describe_off(Lower *lower, NodeId root)
 		entry_make(lower->arena, entry, CHOICE_ROW_BLOCK, true);
 }
 
+/* Begins anew with each contraction beside it that is found on the way. */
+static bool find_from(Finder *f, NodeId root, Way way)
+{
+	uint32_t nbeside;
+	bool found;
+	do {
+		nbeside = f->nbeside;
+		*f->row_block = (RowBlock){.summed = -1};
+		found = start(f, root) && grow(f, way);
+	} while (f->nbeside > nbeside);
+	return found;
+}
+
 static bool find(Lower *lower, NodeId root, RowBlock *row_block, Way way)
 {
-	*row_block = (RowBlock){.summed = -1};
 	Finder f = {.lower = lower, .row_block = row_block};
-	return start(&f, root) && grow(&f, way);
+	if (find_from(&f, root, way))
+		return true;
+	f.alone = f.nbeside > 0;
+	f.nbeside = 0;
+	return f.alone && find_from(&f, root, way);
 }
 
 static bool would_end_at(Lower *lower, NodeId first, NodeId last, const ScheduleClause *asked)
@@ -443,7 +401,7 @@ static bool copies_serve_all(Lower *lower, RowBlock *row_block)
 	Finder f = {.lower = lower, .row_block = row_block};
 	for (uint32_t i = 0; i < row_block->nroots; i++) {
 		const RowBlockRoot *root = &row_block->roots[i];
-		look(&f, root->root);
+		row_block_look(&f, root->root);
 		if (!copies_serve(&f, root, &f.sum) || !copies_serve(&f, root, &f.rest))
 			return false;
 	}
@@ -452,7 +410,7 @@ static bool copies_serve_all(Lower *lower, RowBlock *row_block)
 
 bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block)
 {
-	if (!is_row_block_root(lower, root) || !is_contraction(lower, root) ||
+	if (!row_block_may_be_root(lower, root) || !row_block_is_contraction(lower, root) ||
 	    says_off(asked_of(lower, root)) ||
 	    lower->program->buffers.at[lower->plan[root].buffer].kind != BUFFER_TEMP)
 		return false;

@@ -81,7 +81,7 @@ static Size any_blocks(const Emit *e)
 {
 	Sizes *sizes = e->lower->sizes;
 	int64_t block = e->row_block->block;
-	bool whole = size_is(sizes, e->part->lo, 0);
+	bool whole = size_is(sizes, e->part->height, block);
 	return whole ? size_ceil(sizes, size_floor(sizes, e->part->hi, block), BLOCKS_MOST)
 		     : size_ceil(sizes, size_sub(sizes, e->part->hi, e->part->lo), block);
 }

@@ -23,7 +23,7 @@ enum {
 	ROW_BLOCK_DIMS = 8,
 	ROW_BLOCK_ROOTS = 16,
 	ROW_BLOCK_BEFORE = 16,
-	ROW_BLOCK_ENDS = 4,
+	ROW_BLOCK_ENDS = 6,
 	ROW_BLOCK_FIXED = -2, /* instead of a dim: an axis that is read at one index */
 	ROW_BLOCK_PLACES = ROW_BLOCK_ROOTS + ROW_BLOCK_ENDS
 };
