@@ -254,14 +254,14 @@ static bool grow(Finder *f, Way way)
 			return false;
 		if (!plan->reads_row_block) {
 			if ((way == WAY_WIDE && row_block_join_end(f, id)) ||
-			    row_block_take_beside(f, id) ||
+			    row_block_take_producer(f, id) ||
 			    leave_out(row_block, id, plan->follows_row_block))
 				continue;
 			return false;
 		}
 		if (plan->follows_row_block || !has_room(f, id) || !take_root(f, id, way))
 			return false;
-		if (way == WAY_RESULTS && !f->alone && row_block_find_beside(f))
+		if (way == WAY_RESULTS && !f->alone && row_block_find_producer(f))
 			return false;
 		if (f->ends) {
 			bool private = row_block_is_private(lower, row_block);
@@ -290,13 +290,13 @@ void row_block_describe_off(Lower *lower, NodeId root)
 /* Begins anew with each contraction beside it that is found on the way. */
 static bool find_from(Finder *f, NodeId root, Way way)
 {
-	uint32_t nbeside;
+	uint32_t nproducers;
 	bool found;
 	do {
-		nbeside = f->nbeside;
+		nproducers = f->nproducers;
 		*f->row_block = (RowBlock){.summed = -1};
 		found = start(f, root) && grow(f, way);
-	} while (f->nbeside > nbeside);
+	} while (f->nproducers > nproducers);
 	return found;
 }
 
@@ -305,8 +305,8 @@ static bool find(Lower *lower, NodeId root, RowBlock *row_block, Way way)
 	Finder f = {.lower = lower, .row_block = row_block};
 	if (find_from(&f, root, way))
 		return true;
-	f.alone = f.nbeside > 0;
-	f.nbeside = 0;
+	f.alone = f.nproducers > 0;
+	f.nproducers = 0;
 	return f.alone && find_from(&f, root, way);
 }
 

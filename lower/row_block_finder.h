@@ -5,10 +5,10 @@
 #include "lower/row_block.h"
 
 /* A contraction that reads nothing of the row block, and whose result is read at its rows. */
-typedef struct RowBlockBeside {
+typedef struct RowBlockProducer {
 	NodeId node;
 	const int *dims; /* by axis of its result */
-} RowBlockBeside;
+} RowBlockProducer;
 
 typedef struct Finder {
 	Lower *lower;
@@ -18,8 +18,8 @@ typedef struct Finder {
 	int *dim_of; /* by IterId */
 	bool ends;   /* it sums over what is there */
 	int summed;  /* the iterator of its sum that runs along a dim; -1: none */
-	RowBlockBeside beside[ROW_BLOCK_ENDS]; /* that are taken in where they come */
-	uint32_t nbeside;
+	RowBlockProducer producers[ROW_BLOCK_ENDS]; /* that are taken in where they come */
+	uint32_t nproducers;
 	bool alone; /* there are to be none */
 } Finder;
 
@@ -37,19 +37,20 @@ void row_block_look(Finder *f, NodeId root);
 /* May the node be a root; is it a contraction? */
 bool row_block_may_be_root(const Lower *lower, NodeId id);
 bool row_block_is_contraction(const Lower *lower, NodeId root);
-/* May the iterator of the root at hand run along the dim, and no other? */
+/* May the iterator of the root at hand run along the dim, and no other?
+ * Requires: a dim of the row block. */
 bool row_block_may_run(const Finder *f, const Ix *ix, int dim);
 /* Appends the root at hand; a contraction with an operand from outside. */
 void row_block_add_root(Finder *f, NodeId root);
 void row_block_keep_end(Finder *f, NodeId root);
 
-/* row_block_beside.c: takes in a contraction that reads nothing of the row block, but an operand of the first
+/* row_block_producers.c: takes in a contraction that reads nothing of the row block, but an operand of the first
  * one at the same rows: scores of other keys for the same queries. False: it is none such. */
 bool row_block_join_end(Finder *f, NodeId id);
 /* Finds contractions that the root at hand reads at its rows, also through what is computed before; false: no new
  * one. */
-bool row_block_find_beside(Finder *f);
+bool row_block_find_producer(Finder *f);
 /* Takes the node in that was found so; false: it was not. */
-bool row_block_take_beside(Finder *f, NodeId id);
+bool row_block_take_producer(Finder *f, NodeId id);
 
 #endif

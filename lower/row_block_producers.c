@@ -122,8 +122,8 @@ static void find_through(Finder *f, const Finder *at, const Seen *seen)
 	    !has_dims(f->row_block, dims, naxes))
 		return;
 	if (row_block_is_contraction(lower, seen->node)) {
-		if (f->nbeside < ROW_BLOCK_ENDS && grows(f, seen->node, dims))
-			f->beside[f->nbeside++] = (RowBlockBeside){seen->node, dims};
+		if (f->nproducers < ROW_BLOCK_ENDS && grows(f, seen->node, dims))
+			f->producers[f->nproducers++] = (RowBlockProducer){seen->node, dims};
 		return;
 	}
 	Finder through = *at;
@@ -135,28 +135,28 @@ static void find_through(Finder *f, const Finder *at, const Seen *seen)
 static void find_in(Finder *f, const Finder *at)
 {
 	const SeenList *lists[] = {&at->sum, &at->rest};
-	uint32_t before = f->nbeside;
+	uint32_t before = f->nproducers;
 	for (int k = 0; k < 2; k++)
-		for (size_t i = 0; i < lists[k]->n && f->nbeside == before; i++)
+		for (size_t i = 0; i < lists[k]->n && f->nproducers == before; i++)
 			find_through(f, at, &lists[k]->at[i]);
 }
 
-bool row_block_find_beside(Finder *f)
+bool row_block_find_producer(Finder *f)
 {
-	uint32_t before = f->nbeside;
+	uint32_t before = f->nproducers;
 	Finder at = *f;
 	find_in(f, &at);
-	return f->nbeside > before;
+	return f->nproducers > before;
 }
 
-bool row_block_take_beside(Finder *f, NodeId id)
+bool row_block_take_producer(Finder *f, NodeId id)
 {
 	RowBlock *row_block = f->row_block;
-	for (uint32_t i = 0; i < f->nbeside; i++) {
-		if (f->beside[i].node != id || row_block->nends == ROW_BLOCK_ENDS ||
+	for (uint32_t i = 0; i < f->nproducers; i++) {
+		if (f->producers[i].node != id || row_block->nends == ROW_BLOCK_ENDS ||
 		    row_block->nroots == ROW_BLOCK_ROOTS)
 			continue;
-		look_along(f, id, f->beside[i].dims);
+		look_along(f, id, f->producers[i].dims);
 		row_block_keep_end(f, id);
 		row_block_add_root(f, id);
 		return true;
