@@ -257,6 +257,55 @@ static void check_one(Differences *check, const GradientMade *of)
 	reference_free(base);
 }
 
+/* ---- a gradient and a tangent ---- */
+
+static RefResult *run_both(const Differences *check, const GradientMade *gradient,
+			   const GradientMade *tangent)
+{
+	NodeId wanted[4] = {gradient->gradient, tangent->gradient, tangent->c, gradient->c};
+	RefPart part = check->part;
+	part.given = check->given;
+	part.last = gradient->y;
+	part.wanted = wanted;
+	part.nwanted = gradient->c == NODE_NONE ? 3 : 4;
+	return reference_part(&check->ref, &part);
+}
+
+/* Each is the other's transpose, whatever they are: also at kinks, where differences say nothing. */
+static void check_both(Differences *check, const GradientMade *gradient, const GradientMade *tangent)
+{
+	RefResult *base = run_both(check, gradient, tangent);
+	Slopes sums;
+	check->base = base;
+	Verdict verdict = base->outcome == REF_DONE
+				  ? slope_transposed(check, gradient, tangent, &sums)
+				  : UNKNOWN;
+	reference_free(base);
+	if (verdict == UNKNOWN)
+		return;
+	fprintf(check->task->report, "%s: gradient and tangent of %s with respect to %s: %s\n",
+		check->head, name_of(check, gradient->y), name_of(check, gradient->x),
+		verdict == AGREES ? "agree with each other" : "DIFFER");
+	bool *said = &check->said[tangent - check->graph->gradients.at];
+	if (verdict == AGREES || *said)
+		return;
+	*said = true;
+	diag(check->task->diags, E0527, tangent->span,
+	     "in its direction this tangent with respect to %s comes to %.9Lg, and the gradient to %.9Lg",
+	     name_of(check, gradient->x), sums.of, sums.by_gradient);
+	diag_note(check->task->diags, gradient->span, "the gradient");
+}
+
+static void check_pairs(Differences *check)
+{
+	const GradientMade *all = check->graph->gradients.at;
+	for (size_t i = 0; i < check->graph->gradients.n; i++)
+		for (size_t k = 0; k < check->graph->gradients.n && all[i].forward; k++)
+			if (!all[k].forward && !all[k].gives && all[k].y == all[i].y &&
+			    all[k].x == all[i].x && is_of(check, &all[i]) && is_of(check, &all[k]))
+				check_both(check, &all[k], &all[i]);
+}
+
 typedef struct GradientDraw {
 	VerifyDims dims;
 	bool positive;
@@ -302,6 +351,7 @@ static void check_call(const Calls *calls, VerifyCall *call, bool positive)
 			if (check.graph->gradients.at[i].gives == rules &&
 			    is_of(&check, &check.graph->gradients.at[i]))
 				check_one(&check, &check.graph->gradients.at[i]);
+	check_pairs(&check);
 	free_given(&check);
 }
 

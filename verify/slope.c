@@ -264,6 +264,39 @@ static Verdict look(const Differences *check, const Direction *d, Slopes *found)
 	return WRONG; /* also where g is no number */
 }
 
+/* ---- a gradient and a tangent ---- */
+
+/* The sum of products, where one number stands for all elements; *size: of the terms. */
+static long double dot(const RefTensor *a, const RefTensor *b, long double *size)
+{
+	long double sum = 0;
+	for (int64_t i = 0; i < (a->n > b->n ? a->n : b->n); i++) {
+		long double term = held_at(a, i) * held_at(b, i);
+		sum += term;
+		*size += fabsl(term);
+	}
+	return sum;
+}
+
+Verdict slope_transposed(const Differences *check, const GradientMade *gradient,
+			 const GradientMade *tangent, Slopes *found)
+{
+	RefElement one = {.x = 1};
+	const RefTensor number = {&one, 1, DTYPE_F64};
+	const RefTensor *c = gradient->c == NODE_NONE ? &number : slope_held(check, gradient->c),
+			*t = slope_held(check, tangent->c), *slope = slope_held(check, gradient->gradient),
+			*moved = slope_held(check, tangent->gradient);
+	long double size = 0;
+	if (!c->elements || !t->elements || !slope->elements || !moved->elements)
+		return UNKNOWN;
+	*found = (Slopes){dot(c, moved, &size), dot(slope, t, &size)};
+	if (!isfinite(size))
+		return UNKNOWN;
+	return fabsl(found->of - found->by_gradient) <= check->task->tolerance * size + 1e-12L
+		       ? AGREES
+		       : WRONG;
+}
+
 /* ---- one gradient ---- */
 
 static void narrow_down(const Differences *check, Direction d, Found *found)

@@ -41,5 +41,9 @@ bool slope_like(const GradientMade *a, const GradientMade *b);
 /* What a node holds. */
 const RefTensor *slope_held(const Differences *check, NodeId id);
 Found slope_look_at(const Differences *check, const GradientMade *of);
+/* Are sum(c .* tangent) and sum(gradient .* t) one number, of a gradient of y in the direction c and a tangent of it along t, with
+ * respect to one tensor? `found` has both. What is no number is UNKNOWN. Requires: all of it is held. */
+Verdict slope_transposed(const Differences *check, const GradientMade *gradient,
+			 const GradientMade *tangent, Slopes *found);
 
 #endif
