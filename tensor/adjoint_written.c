@@ -183,8 +183,11 @@ void adjoint_drop_rules(TensorProgram *program)
 			name_as(&g, same.args[0], node);
 	}
 	rebuild_gradients(&g, old);
+	size_t nmade = 0;
 	for (size_t i = 0; i < program->made.n; i++)
-		program->made.at[i] = g.now[program->made.at[i]];
+		if (!graph_node(old, program->made.at[i])->ruled)
+			program->made.at[nmade++] = g.now[program->made.at[i]];
+	program->made.n = nmade;
 	rebuild_end(&g);
 	for (size_t i = 0; i < g.graph->routines.n; i++)
 		order_once(&g.graph->routines.at[i]);
