@@ -142,8 +142,9 @@ static bool bind_modes(Build *b, const AstStmt *fn)
 	return true;
 }
 
-/* What the body gives, behind the function's rule of gradients. */
-static Value by_rule(Build *b, const Applied *applied)
+/* What the body gives, behind the function's rule of gradients. It has a frame of its own: those of applications are as many as
+ * functions nest. */
+__attribute__((noinline)) static Value by_rule(Build *b, const Applied *applied)
 {
 	Ruled ruled;
 	return written_open(b, applied, &ruled)
