@@ -270,6 +270,11 @@ const Source *session_source(const Session *s) { return source_at(&s->sources, s
 const AstFile *session_ast(const Session *s) { return s->ast; }
 const Graph *session_graph(const Session *s) { return s->graph; }
 const Inference *session_inference(const Session *s) { return s->inference; }
+const Inference *session_operations(const Session *s)
+{
+	return s->tensors[TENSOR_ADJOINT] ? s->tensors[TENSOR_ADJOINT]->inference : NULL;
+}
+
 const Program *session_program(const Session *s) { return s->vectors ? s->vectors : s->program; }
 
 const TensorProgram *session_tensors(const Session *s)

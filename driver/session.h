@@ -102,6 +102,8 @@ const Source *session_source(const Session *session);
 const AstFile *session_ast(const Session *session);
 const Graph *session_graph(const Session *session);
 const Inference *session_inference(const Session *session);
+/* Of the operations that gradients are, which the reference evaluates. */
+const Inference *session_operations(const Session *session);
 const TensorProgram *session_tensors(const Session *session); /* after the last pass that has run */
 const Program *session_program(const Session *session);
 

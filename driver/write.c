@@ -176,7 +176,7 @@ static void compare(void *of)
 	if (w->sums)
 		verify_sums(&emit, s->tensors[TENSOR_PASSES - 1]->inference, w->out, 1);
 	else
-		verify_run(&emit, naive, s->tensors[TENSOR_ADJOINT]->inference, w->out, 1);
+		verify_run(&emit, naive, session_operations(s), w->out, 1);
 }
 
 SessionStatus session_compare(Session *s, FILE *report, bool sums)
@@ -191,7 +191,7 @@ static void check_gradients(void *of)
 	const Writing *w = of;
 	Session *s = w->s;
 	const Program *naive = callable_naive(s);
-	GradientTask task = {.inference = s->tensors[TENSOR_ADJOINT]->inference,
+	GradientTask task = {.inference = session_operations(s),
 			     .arena = s->perm,
 			     .diags = &s->diags,
 			     .report = w->out,

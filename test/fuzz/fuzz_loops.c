@@ -122,7 +122,7 @@ static void check_numbers(Fuzz *f, Session *s)
 {
 	Text report = text_new();
 	VerifyTask task = {.program = session_program(s),
-			   .inference = session_inference(s),
+			   .inference = session_operations(s),
 			   .arena = f->arena,
 			   .report = report.out,
 			   .seed = 1,
