@@ -122,7 +122,6 @@ static Scale scale_of(const Plot *plot, bool values)
 		scale.from = LEFT;
 		scale.to = WIDTH - RIGHT;
 		scale.whole = true;
-		scale.least = fmin(scale.least, 0);
 	}
 	if (scale.log)
 		widen_log(&scale);
@@ -190,9 +189,11 @@ static PlotPoint mean_of(const PlotLine *line, size_t from, size_t to)
 	return mean;
 }
 
-/* Behind the last point, not where another name stands. Returns where the name does. */
+/* A dot at the last point, which may be the only one, and the name behind it, not where another stands. Returns where the
+ * name does. */
 static double print_name(FILE *out, const char *name, int number, double x, double y, double other)
 {
+	fprintf(out, "<circle class=\"line%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>\n", number, x, y);
 	if (fabs(y - other) < NAME_HEIGHT)
 		y = other + (y < other ? -NAME_HEIGHT : NAME_HEIGHT);
 	fprintf(out, "<text class=\"name%d\" x=\"%.1f\" y=\"%.1f\">", number, x + 6, y + 4);
@@ -227,7 +228,7 @@ static void print_plot(FILE *out, const Plot *plot)
 		"%d %d\">\n",
 		WIDTH, HEIGHT, WIDTH, HEIGHT);
 	fputs("<style>text{font:12px sans-serif;fill:#444}.title{font-size:14px;fill:#111}.grid{stroke:#ddd}"
-	      "polyline{fill:none;stroke-width:1.5}.line0{stroke:#1f5fa8}.line1{stroke:#c2570c}"
+	      "polyline,circle{fill:none;stroke-width:1.5}.line0{stroke:#1f5fa8}.line1{stroke:#c2570c}"
 	      ".name0{fill:#1f5fa8}.name1{fill:#c2570c}</style>\n"
 	      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
 	      out);

@@ -1,5 +1,6 @@
 /* tsr train: carries out a routine on batches of rows of arrays, epoch by epoch; cli_train_loop.c. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/session.h"
 #include "runtime/cli_train_loop.h"
@@ -41,10 +42,12 @@ static int64_t count_option(const char *name, const char *text, struct argp_stat
 	return (int64_t)n;
 }
 
-static const char *named_option(const char *name, const char *path, struct argp_state *state)
+static const char *file_option(const char *name, const char *suffix, const char *path,
+			       struct argp_state *state)
 {
-	if (!state_is_named(path))
-		argp_error(state, "--%s takes a .safetensors, not '%s'", name, path);
+	size_t n = strlen(path), end = strlen(suffix);
+	if (n <= end || strcmp(path + n - end, suffix) != 0)
+		argp_error(state, "--%s takes a %s, not '%s'", name, suffix, path);
 	return path;
 }
 
@@ -61,10 +64,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		t->shuffles = true;
 		return 0;
 	case KEY_KEEP: t->keep_last = true; return 0;
-	case KEY_SAVE: t->save = named_option("save", arg, state); return 0;
-	case KEY_RESUME: t->resume = named_option("resume", arg, state); return 0;
+	case KEY_SAVE: t->save = file_option("save", ".safetensors", arg, state); return 0;
+	case KEY_RESUME: t->resume = file_option("resume", ".safetensors", arg, state); return 0;
 	case KEY_LOG: t->log = arg; return 0;
-	case KEY_PLOT: t->plot = arg; return 0;
+	case KEY_PLOT: t->plot = file_option("plot", ".svg", arg, state); return 0;
 	case KEY_VALID:
 		if (t->valid_routine)
 			argp_error(state, "--valid is given twice");

@@ -184,6 +184,9 @@ def plotted():
         valid = table[~np.isnan(table["valid_error"])]
         print("plotted:", *names, len(loss) == len(means), np.allclose(loss, means, rtol=0.01), np.allclose(error, valid["valid_error"], rtol=0.01),
               abs(ends - valid["step"]).max() < len(table) / 400, abs(steps[-1] - len(table)) <= by)
+    train("net", "--plot=" + at("one.svg"), "--valid=valid", x, ids, scale)
+    once = xml.etree.ElementTree.parse(at("one.svg")).getroot()
+    print("of one validation a dot:", len(once.findall("{*}circle")), len(once.findall("{*}polyline")[1].get("points").split()))
     print(train("net", "--plot=" + at("no/plot.svg"), "--log=" + at("no.csv"), fails=True), end="")
     print(train("net", "--save=" + at("no/a.safetensors"), "--log=" + at("no.csv"), fails=True), end="")
     if not os.path.lexists(at("null.svg")):
@@ -212,6 +215,7 @@ def faults():
     print(train("net", fails=True, data=["x=" + at("no.npy"), "scale=ones", "rate=0.05"]), end="")
     print(train("net", "--valid=valid", x, ids, scale, "step=1", fails=True), end="")
     print(train("net", "--save=a.npz", fails=True).splitlines()[0])
+    print(train("net", "--plot=a.png", fails=True).splitlines()[0])
     print(train("net", "--batch=8", "--resume=" + at("part.safetensors"), fails=True), end="")
     print(train("net", "--batch=16", "--shuffle=6", "--keep-last", "--resume=" + at("part.safetensors"), fails=True), end="")
     print(train("net", "--batch=16", "--shuffle=5", "--epochs=4", "--keep-last", "--resume=" + at("part.safetensors"), fails=True), end="")
