@@ -129,10 +129,11 @@ ArrayFile *assignment_open(Assignment *a, ArrayError *why)
 ptrdiff_t assignment_pick(const Assignment *a, const ArrayFile *file, ArrayError *why)
 {
 	ptrdiff_t index = array_file_pick(file, a->key, a->name, why);
+	if (index >= 0 || a->key)
+		return index;
 	size_t used = strlen(why->text);
-	if (index < 0 && !a->key)
-		snprintf(why->text + used, sizeof why->text - used,
-			 "; %.60s=FILE:KEY takes another", a->name);
+	snprintf(why->text + used, sizeof why->text - used, "; %.60s=FILE:KEY takes another",
+		 a->name);
 	return index;
 }
 
