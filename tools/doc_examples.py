@@ -8,9 +8,10 @@ is printed for it, as example.tsr:
     ```text messages               the messages
     ```sched                       written beside it, for ```text schedule=example.sched
     ```text run WORDS              tsr run example.so WORDS
+    ```c with "net.h"              main.c beside the program, for commands
     ```c, ```python                compiles with example.h and example.o, and libtsr where it includes <tsr.h>, and
                                    runs; runs beside example.so and net.tsr, the same program, with the package tsr
-    ```sh run                      commands of a shell beside the program as net.tsr, with tsrc and tsr
+    ```sh run                      commands of a shell beside the program as net.tsr, build/ and examples/, with tsrc and tsr
     ```text output                 what that printed
     ```c header                    comments and declarations of the header, with the prefix net
 
@@ -103,6 +104,10 @@ class Examples:
             with open(os.path.join(self.directory, "example.sched"), "w", encoding="utf8") as out:
                 out.write(body)
             return block[0]
+        elif self.program and kind == "c" and '#include "net.h"' in body:
+            with open(os.path.join(self.directory, "main.c"), "w", encoding="utf8") as out:
+                out.write(body)
+            return block[0]
         elif self.program and kind == "c" and words == ["header"]:
             good, messages = in_header(self.directory, body)
             got = body
@@ -127,6 +132,8 @@ class Examples:
 
 text = open(path, encoding="utf8").read()
 with tempfile.TemporaryDirectory() as directory:
+    os.symlink(build, os.path.join(directory, "build"))
+    os.symlink(os.path.join(root, "examples"), os.path.join(directory, "examples"))
     examples = Examples(directory)
     mended = re.sub(r"^```(\w+)([^\n]*)\n(.*?)^```$", examples.check, text, flags=re.S | re.M)
 if sys.argv[3:] == ["--write"]:
