@@ -246,7 +246,7 @@ static void put_places(FILE *out, const Module *m, uint32_t index)
 		if (buffer->kind != BUFFER_TEMP || buffer->routine != index || !exchanges(m, id))
 			continue;
 		const char *type = c_type(buffer->dtype);
-		fprintf(out, "\t%s *place_%u = %s;\n", type, id,
+		fprintf(out, "\t%s *tsr_place_%u = %s;\n", type, id,
 			placed(m, temps_base(m, index), buffer->offset, type));
 	}
 }
@@ -261,7 +261,7 @@ static const char *pointer_text(const Module *m, uint32_t routine, BufferId id)
 	case BUFFER_PARAM:
 		return placed(m, "state", m->program->params.at[buffer->arg].offset, type);
 	case BUFFER_TEMP:
-		return exchanges(m, id) ? arena_printf(m->arena, "place_%u", id)
+		return exchanges(m, id) ? arena_printf(m->arena, "tsr_place_%u", id)
 					: placed(m, temps_base(m, routine), buffer->offset, type);
 	case BUFFER_PACKED: return placed(m, "state", buffer->offset, type);
 	case BUFFER_CONST: return m->consts[buffer->arg];
@@ -350,9 +350,9 @@ static const char *put_count(FILE *out, const Module *m, uint32_t index, const P
 	if (loop->made == BUFFER_NONE)
 		return most;
 	const char *made = pointer_text(m, index, loop->made);
-	fprintf(out, "\t{\n\tconst int64_t steps_%u = *(%s) < %s ? *(%s) : %s;\n", loop->made, made,
+	fprintf(out, "\t{\n\tconst int64_t tsr_steps_%u = *(%s) < %s ? *(%s) : %s;\n", loop->made, made,
 		most, made, most);
-	return arena_printf(m->arena, "steps_%u", loop->made);
+	return arena_printf(m->arena, "tsr_steps_%u", loop->made);
 }
 
 static void put_loop(FILE *out, const Module *m, uint32_t index, uint32_t from, uint32_t to,
@@ -369,8 +369,8 @@ static void put_loop(FILE *out, const Module *m, uint32_t index, uint32_t from, 
 	for (uint32_t i = 0; i < loop->nexchanges; i++) {
 		BufferId a = loop->exchanges[i].a, b = loop->exchanges[i].b;
 		fprintf(out,
-			"\t{\n\t\t%s *held = place_%u;\n\t\tplace_%u"
-			" = place_%u;\n\t\tplace_%u = held;\n\t}\n",
+			"\t{\n\t\t%s *held = tsr_place_%u;\n\t\ttsr_place_%u"
+			" = tsr_place_%u;\n\t\ttsr_place_%u = held;\n\t}\n",
 			c_type(m->program->buffers.at[a].dtype), a, a, b, b);
 	}
 	if (loop->until != BUFFER_NONE)
