@@ -144,9 +144,9 @@ static void record(const Adjoint *a, const Group *group, const NodeId *made)
 			    .c = rebuild_now(g, group->c),
 			    .x = g->now[group->to.at[0]],
 			    .forward = a->forward};
-	mark_rules(g->program->graph, group, &one);
 	if (tensor_node(g->program, group->y)->loop)
 		return; /* there is another in each step */
+	mark_rules(g->program->graph, group, &one);
 	for (NodeId id = 0; id <= group->y; id++) {
 		const Node *node = tensor_node(g->program, id);
 		bool steps = node->kind == NODE_ZEROS || node->target != NODE_NONE ||
@@ -192,6 +192,7 @@ typedef struct Making {
 	NodeId *stored; /* by node, of the loops of which they go through the steps */
 	NodeId *counts; /* by loop, likewise */
 	NodeId *copies, *made;
+	const bool *ruled;
 	bool *steps, *open; /* by loop: do they go through its steps? has the new program come to it? */
 } Making;
 
@@ -212,6 +213,7 @@ static Adjoint adjoint_of_group(const Making *m, const Group *group)
 		     .stored = m->stored,
 		     .counts = m->counts,
 		     .copies = m->copies,
+		     .ruled = m->ruled,
 		     .ranges = m->ranges,
 		     .loop_now = ARENA_ARRAY(m->g->program->scratch, uint32_t, graph->loops.n + 1),
 		     .least = graph_node(graph, group->y)->loop};
@@ -274,6 +276,7 @@ static Making making_of(Rebuild *g, const Groups *groups)
 		    .stored = nodes_none(g),
 		    .counts = none_of(g, graph->loops.n),
 		    .copies = nodes_none(g),
+		    .ruled = adjoint_ruled(graph, scratch),
 		    .made = ARENA_ARRAY(scratch, NodeId, graph->nodes.n + 1),
 		    .steps = ARENA_ARRAY(scratch, bool, graph->loops.n + 1),
 		    .open = ARENA_ARRAY(scratch, bool, graph->loops.n + 1)};

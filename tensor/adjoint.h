@@ -36,6 +36,7 @@ typedef struct Adjoint {
 	 * (adjoint_values.c) */
 	NodeId *value, *stored;
 	NodeId *counts; /* by loop that ends early: the number of steps that it made, as it ran last where operations are made now */
+	const bool *ruled; /* by node: a written rule has it, and nothing forward */
 	NodeId *copies;	    /* by node: NODE_NONE, outside of adjoint_values.c */
 	const struct LoopRange *ranges; /* by loop */
 	uint32_t *loop_now; /* by loop: where what is made for its nodes runs */

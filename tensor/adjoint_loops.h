@@ -60,7 +60,7 @@ NodeId adjoint_copy(const Adjoint *a, NodeId id);
 /* The loop runs again where operations are made. Requires: what it reads has values there. */
 void adjoint_run_again(const Adjoint *a, uint32_t loop);
 
-/* The node again, of what `operand` says stands for its operands: of the reader's rule, whose indices nothing has checked. */
+/* The node again, of what `operand` says stands for its operands. */
 NodeId adjoint_copy_of(const Adjoint *a, NodeId id,
 		       NodeId (*operand)(const Adjoint *a, NodeId id));
 /* A loop of the reader's rule again: `nodes` has what stands for what it reads, or NODE_NONE, and gets what is made. */
@@ -73,6 +73,8 @@ void adjoint_written(const Adjoint *a);
 /* Can what a rule gives be compared with differences, each of its tensors moved alone? */
 bool adjoint_rule_is_seen(const Graph *graph, const Node *rule);
 bool adjoint_has_rules(const Graph *graph);
+/* By node: is it behind the results of a rule, up to the rule? The table belongs to the arena. */
+const bool *adjoint_ruled(const Graph *graph, Arena *arena);
 /* What functions with a rule give is what their bodies give. Requires: all gradients are made. */
 void adjoint_drop_rules(TensorProgram *program);
 

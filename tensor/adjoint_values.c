@@ -47,7 +47,6 @@ NodeId adjoint_count_steps(Rebuild *g, uint32_t loop, uint32_t now)
 
 /* ---- copies of nodes ---- */
 
-/* What indices it holds were checked before. */
 static Proj *without_checks(const Adjoint *a, const Proj *proj)
 {
 	Arena *arena = arena_of(a);
@@ -65,8 +64,9 @@ static Proj *without_checks(const Adjoint *a, const Proj *proj)
 	return now;
 }
 
-/* A node with operands that are there, in a loop of the new program; it assigns to nothing yet. `checked`: its indices were. */
-static NodeId copy_in(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loop, bool checked)
+/* A node with operands that are there, in a loop of the new program; it assigns to nothing yet. Its indices were checked forward,
+ * but those of a written rule. */
+static NodeId copy(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loop)
 {
 	Node node = *tensor_node(a->g->program, id);
 	Proj *proj = a->g->program->inference->projs[id];
@@ -78,17 +78,12 @@ static NodeId copy_in(const Adjoint *a, NodeId id, const NodeId *args, uint32_t 
 	node.like = rebuild_now(a->g, node.like);
 	node.packs = rebuild_now(a->g, node.packs);
 	node.loop = loop;
-	if (checked && proj && node_kind_indexes(node.kind) && node.mode == INDEX_CHECKED) {
+	if (!a->ruled[id] && proj && node_kind_indexes(node.kind) && node.mode == INDEX_CHECKED) {
 		node.mode = INDEX_CLAMPED;
 		proj = without_checks(a, proj);
 	}
 	return rebuild_add(a->g, node, *tensor_shape(a->g->program, id), proj,
 			   a->g->program->inference->margins[id]);
-}
-
-static NodeId copy(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loop)
-{
-	return copy_in(a, id, args, loop, true);
 }
 
 NodeId adjoint_copy_of(const Adjoint *a, NodeId id, NodeId (*operand)(const Adjoint *a, NodeId id))
@@ -97,7 +92,7 @@ NodeId adjoint_copy_of(const Adjoint *a, NodeId id, NodeId (*operand)(const Adjo
 	NodeId *args = ARENA_ARRAY(arena_of(a), NodeId, node->nargs + 1);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		args[i] = operand(a, node->args[i]);
-	return copy_in(a, id, args, adjoint_loop(a, node->loop), a->steps->loop != 0);
+	return copy(a, id, args, adjoint_loop(a, node->loop));
 }
 
 /* ---- a loop again ---- */
@@ -220,14 +215,9 @@ void adjoint_run_again(const Adjoint *a, uint32_t loop)
 
 /* ---- a step ---- */
 
-NodeId adjoint_copy(const Adjoint *a, NodeId id)
-{
-	const Node *node = tensor_node(a->g->program, id);
-	NodeId *args = ARENA_ARRAY(arena_of(a), NodeId, node->nargs + 1);
-	for (uint32_t i = 0; i < node->nargs; i++)
-		args[i] = a->value[node->args[i]];
-	return copy(a, id, args, adjoint_loop(a, node->loop));
-}
+static NodeId value_of(const Adjoint *a, NodeId id) { return a->value[id]; }
+
+NodeId adjoint_copy(const Adjoint *a, NodeId id) { return adjoint_copy_of(a, id, value_of); }
 
 void adjoint_values_of_step(const Adjoint *a)
 {

@@ -14,6 +14,20 @@
 
 static const Graph *old_graph(const Adjoint *a) { return a->g->program->graph; }
 
+const bool *adjoint_ruled(const Graph *graph, Arena *arena)
+{
+	bool *ruled = ARENA_ARRAY(arena, bool, graph->nodes.n + 1);
+	NodeId first = NODE_NONE; /* of the outermost rule that the node is in */
+	for (NodeId id = (NodeId)graph->nodes.n; id-- > 0;) {
+		const Node *node = graph_node(graph, id);
+		if (node->kind == NODE_RULE && node->args[0] < first)
+			first = node->args[0];
+		ruled[id] = first != NODE_NONE;
+		first = id == first ? NODE_NONE : first;
+	}
+	return ruled;
+}
+
 /* What stands for a node that the rule reads: a copy of it, or itself. */
 static NodeId operand_of(const Adjoint *a, NodeId id)
 {

@@ -175,10 +175,39 @@ def wrong_by_hand(folder):
     return wrong
 
 
+INDICES = """
+input t : [5]
+input k : i32 [1 |]
+input x : [3]
+fn once(x) = x .* x adjoint (c) = c .* x .* sum(gather(t, k))
+fn steps(x) = x .* x adjoint (c) = scan(2, h = c .* x, i) { h .* sum(gather(t, k + i)) }
+fn step(x, i) = x .* x adjoint (c) = (c .* x .* sum(gather(t, k + i)), 0)
+output d = grad(sum(FUNCTION), x)
+"""
+
+
+def unchecked(folder):
+    """What a rule reads at an index is nowhere but in gradients, so these look whether there is such an element."""
+    wrong, t = [], np.arange(1, 6, dtype=np.float32)
+    cases = {"once(x)": lambda k: t[k], "steps(x)": lambda k: t[k] * t[k + 1],
+             "scan(2, h = x, i) { step(h, i) }": lambda k: t[k] * t[k + 1]}
+    for number, (function, of) in enumerate(cases.items()):
+        m = module(folder, "indices%d" % number, INDICES.replace("FUNCTION", function).split("\n"))
+        for k in (-1, 0, 3, 4, 5):
+            there = 0 <= k < 5 - (number > 0)
+            try:
+                d = m(t=t, k=np.array([k], np.int32), x=np.ones(3, np.float32))
+                if not there or not np.allclose(d, of(k)):
+                    wrong.append((function, k))
+            except tsr.CheckError:
+                wrong += [(function, k)] * there
+    return wrong
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         same, count = compared(folder)
-        wrong = wrong_by_hand(folder)
+        wrong = wrong_by_hand(folder) + unchecked(folder)
     print("%d of %d gradients by right rules are those without, wrong by hand: %s" % (same, count, wrong or "none"))
 
 
