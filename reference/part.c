@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/held.h"
+#include "frontend/differentiable.h"
 #include "frontend/needed.h"
 #include "reference/run.h"
 
@@ -13,19 +14,15 @@ static bool is_given(const Run *run, const RefPart *part, NodeId id)
 	return part->given[target == NODE_NONE ? id : target].elements != NULL;
 }
 
-/* A step up to `last` that sets a routine's own tensor, which is needed and not given; false: there is no other. */
-static bool add_step(Needed *needed, const bool *given, NodeId last)
+/* Steps up to `last` that set a routine's own tensor, which is needed and not given; false: there are no others. */
+static bool add_steps(Needed *needed, const bool *given, NodeId last)
 {
 	for (NodeId id = 0; id < last; id++) {
-		NodeId target = graph_node(needed->graph, id)->target;
-		const Node *own = target == NODE_NONE ? NULL : graph_node(needed->graph, target);
-		if (!own || own->kind != NODE_ZEROS || own->carried || needed->has[id] ||
-		    !needed->has[target] || given[target])
-			continue;
-		needed_add(needed, id);
-		return true;
+		NodeId own = node_sets_own(needed->graph, id);
+		if (own != NODE_NONE && needed->has[own] && !given[own])
+			needed_add(needed, id);
 	}
-	return false;
+	return needed->nopen > 0;
 }
 
 static void find_part(Run *run, const RefPart *part)
@@ -52,7 +49,7 @@ static void find_part(Run *run, const RefPart *part)
 		last = part->wanted[i] > last ? part->wanted[i] : last;
 	}
 	needed_follow(&needed);
-	while (add_step(&needed, given, last)) /* falls: steps that are not needed yet */
+	while (add_steps(&needed, given, last)) /* falls: steps that are not needed yet */
 		needed_follow(&needed);
 	for (NodeId id = 0; id < n; id++)
 		if (seen[id] && !given[id])
