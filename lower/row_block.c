@@ -221,8 +221,9 @@ static bool take_root(Finder *f, NodeId id, Way way)
 		return false;
 	row_block_add_root(f, id);
 	RowBlockRoot *root = &row_block->roots[row_block->nroots - 1];
-	f->ends = by_sum && row_block_is_contraction(f->lower, id) &&
-		  (way != WAY_RESULTS || !row_block_is_narrow(f->lower, row_block, root));
+	bool total = way == WAY_RESULTS && f->summed < 0 &&
+		     row_block_is_narrow(f->lower, row_block, root);
+	f->ends = by_sum && row_block_is_contraction(f->lower, id) && !total;
 	root->result = f->ends && way == WAY_RESULTS;
 	if (f->ends && f->summed < 0)
 		row_block_keep_end(f, id);
@@ -254,7 +255,7 @@ static bool grow(Finder *f, Way way)
 			return false;
 		if (!plan->reads_row_block) {
 			if ((way == WAY_WIDE && row_block_join_end(f, id)) ||
-			    row_block_take_producer(f, id) ||
+			    (!plan->follows_row_block && row_block_take_producer(f, id)) ||
 			    leave_out(row_block, id, plan->follows_row_block))
 				continue;
 			return false;

@@ -10,6 +10,9 @@
 bool row_block_find(Lower *lower, NodeId root, RowBlock *row_block);
 /* What goes in blocks of how many rows, and what is copied; false: it does not pay. */
 bool row_block_choose(Lower *lower, RowBlock *row_block, const ScheduleClause *asked);
+/* Elements of a node along the axes that are no dims of the row block; steps of the sum of a nest. */
+Size row_block_elements(const Lower *lower, const RowBlock *row_block, NodeId node, const int *dims);
+Size row_block_steps(const Lower *lower, NodeId nest);
 /* row_block_transpose.c: adds the operand of a contraction that rows leave where it is to those
  * that are transposed, where that pays; its axes are `dims` of the row block, as in RowBlockTransposed. */
 void row_block_choose_transposed(Lower *lower, RowBlock *row_block, const RowBlockEnd *end,

@@ -150,16 +150,31 @@ static bool choose_rows(Chooser *c)
 	return row_block->summed < 0 && choose_single(c);
 }
 
-/* The elements of a tensor over the axes that are no dims. */
-static Size elements_inside(const Chooser *c, NodeId node, const int *dims)
+Size row_block_elements(const Lower *lower, const RowBlock *row_block, NodeId node, const int *dims)
 {
-	const Shape *shape = lower_shape(c->lower, node);
-	Size elements = size_const(c->lower->sizes, 1);
+	const Shape *shape = lower_shape(lower, node);
+	Size elements = size_const(lower->sizes, 1);
 	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
-		if (dims[axis] == -1 || (dims[axis] >= 0 && c->row_block->dims[dims[axis]].dropped))
-			elements =
-				size_mul(c->lower->sizes, elements, shape_axis(shape, axis)->size);
+		if (dims[axis] == -1 || (dims[axis] >= 0 && row_block->dims[dims[axis]].dropped))
+			elements = size_mul(lower->sizes, elements, shape_axis(shape, axis)->size);
 	return elements;
+}
+
+Size row_block_steps(const Lower *lower, NodeId nest)
+{
+	const Proj *proj = lower_proj(lower, nest);
+	Size steps = size_const(lower->sizes, 1);
+	for (IterId i = 0; i < proj->niters; i++)
+		if (proj->iters[i].reduced)
+			steps = size_mul(lower->sizes, steps, proj->iters[i].extent);
+	return steps;
+}
+
+/* Bytes of a tensor along the axes that are no dims; -1: not known. */
+static int64_t bytes_inside(const Chooser *c, NodeId node, const int *dims)
+{
+	return bytes_of(c, row_block_elements(c->lower, c->row_block, node, dims),
+			lower_node(c->lower, node)->dtype);
 }
 
 /* By axis of an operand: a dim, ROW_BLOCK_FIXED, or -1. */
@@ -180,16 +195,13 @@ static int *dims_of(const Chooser *c, const RowBlockEnd *end, const Seen *seen)
 static int64_t bytes_again(const Chooser *c, const RowBlockEnd *end)
 {
 	const Seen *seen = resting(c, end, c->row_block->rows);
-	return bytes_of(c, elements_inside(c, seen->node, dims_of(c, end, seen)),
-			lower_node(c->lower, seen->node)->dtype);
+	return bytes_inside(c, seen->node, dims_of(c, end, seen));
 }
 
 /* Bytes of sums that each block goes on with; 0: the root has none. */
 static int64_t bytes_summed(const Chooser *c, const RowBlockRoot *root)
 {
-	return root->summed < 0 ? 0
-				: bytes_of(c, elements_inside(c, root->root, root->dims),
-					   lower_node(c->lower, root->root)->dtype);
+	return root->summed < 0 ? 0 : bytes_inside(c, root->root, root->dims);
 }
 
 /* Of the largest operand whose size is known; 0: none is. */
@@ -231,8 +243,7 @@ static int64_t bytes_row(const Chooser *c)
 	int64_t most = 0;
 	for (uint32_t i = 0; i + 1 < c->row_block->nroots; i++) {
 		const RowBlockRoot *root = &c->row_block->roots[i];
-		int64_t row = bytes_of(c, elements_inside(c, root->root, root->dims),
-				       lower_node(c->lower, root->root)->dtype);
+		int64_t row = bytes_inside(c, root->root, root->dims);
 		if (row < 0)
 			return -1;
 		most = most < row ? row : most;
@@ -275,12 +286,8 @@ static bool again_is_little(const Chooser *c)
 /* Steps of the first contraction's sum; -1: not known. */
 static int64_t first_steps(const Chooser *c)
 {
-	const Proj *proj = lower_proj(c->lower, c->row_block->ends[0].nest);
-	Size steps = size_const(c->lower->sizes, 1);
+	Size steps = row_block_steps(c->lower, c->row_block->ends[0].nest);
 	int64_t n;
-	for (IterId i = 0; i < proj->niters; i++)
-		if (proj->iters[i].reduced)
-			steps = size_mul(c->lower->sizes, steps, proj->iters[i].extent);
 	return size_is_const(c->lower->sizes, steps, &n) ? n : -1;
 }
 

@@ -96,16 +96,9 @@ static void look_along(Finder *f, NodeId node, const int *dims)
 static bool grows(const Finder *f, NodeId node, const int *dims)
 {
 	const Lower *lower = f->lower;
-	const Shape *shape = lower_shape(lower, node);
-	const Proj *proj = lower_proj(lower, lower_nest_node(lower, node));
-	Size row = size_const(lower->sizes, 1), steps = row;
+	Size row = row_block_elements(lower, f->row_block, node, dims);
+	Size steps = row_block_steps(lower, lower_nest_node(lower, node));
 	int64_t length, nsteps;
-	for (uint32_t axis = 0; axis < shape_naxes(shape); axis++)
-		if (dims[axis] < 0 || f->row_block->dims[dims[axis]].dropped)
-			row = size_mul(lower->sizes, row, shape_axis(shape, axis)->size);
-	for (IterId i = 0; i < proj->niters; i++)
-		if (proj->iters[i].reduced)
-			steps = size_mul(lower->sizes, steps, proj->iters[i].extent);
 	return size_is_const(lower->sizes, steps, &nsteps) &&
 	       (!size_is_const(lower->sizes, row, &length) || length >= nsteps);
 }
