@@ -58,7 +58,7 @@ static bool adds_words(const Tile *tile)
 	    !value_widens(value->args[0]) || !value_widens(value->args[1]))
 		return false;
 	const Value *packed = tile_packed_load(tile);
-	const Value *bytes = value->args[value_same(value->args[0], packed)]->args[0];
+	const Value *bytes = value->args[value_same(value->args[0]->args[0], packed)]->args[0];
 	return dtype_is_byte(bytes->dtype) && bytes->dtype != DTYPE_BOOL &&
 	       !dtype_is_packed(nest->gen->program->buffers.at[bytes->buffer].dtype) &&
 	       ix_moves_by(nest->gen->program, bytes->ix, tile_last_sum(nest)->var, 1);
