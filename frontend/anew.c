@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "frontend/nodes.h"
-#include "frontend/written.h"
+#include "frontend/rule.h"
 
 static void make_room(Build *b, Anew *anew)
 {
@@ -195,7 +195,7 @@ static void copy_node(const Copying *c, NodeId id)
 		b->anew->copies[id] = (AnewCopy){to, b->anew->nwrites, false};
 	copy_carried(c, id, to);
 	copy_equations(b, id, to);
-	written_copied(b, id, to);
+	rule_copied(b, id, to);
 }
 
 /* What ends the loops. */

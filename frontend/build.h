@@ -61,11 +61,11 @@ typedef struct Backward { /* a `backward` of the routine at hand */
 	Span span;
 } Backward;
 
-typedef struct WrittenRule { /* an application of a function with a written rule (written.h) */
+typedef struct AppliedRule { /* an application of a function with a written rule (rule.h) */
 	NodeId rule;   /* its node */
 	uint32_t site; /* that the nodes of the body are of, or of one within */
 	const AstStmt *fn;
-} WrittenRule;
+} AppliedRule;
 
 typedef struct LateDim {
 	Dim dim;
@@ -109,7 +109,7 @@ struct Build {
 	VEC(SizeExpr *) late_sizes; /* those that are one */
 	VEC(Backward) backward;
 	VEC(struct Update *) updates; /* in the order of evaluation (update.c) */
-	VEC(WrittenRule) written;
+	VEC(AppliedRule) rules;
 	uint32_t recomputes;  /* the number of the outermost recompute(E) that is evaluated; 0: none is */
 	uint32_t nrecomputes; /* how many there are */
 	NameIndex slots;       /* nodes, by full name (slots.c) */

@@ -11,8 +11,8 @@
 #include "frontend/inside.h"
 #include "frontend/modes.h"
 #include "frontend/passed.h"
+#include "frontend/rule.h"
 #include "frontend/training.h"
-#include "frontend/written.h"
 
 /* ---- instances ---- */
 
@@ -147,8 +147,8 @@ static bool bind_modes(Build *b, const AstStmt *fn)
 __attribute__((noinline)) static Value by_rule(Build *b, const Applied *applied)
 {
 	Ruled ruled;
-	return written_open(b, applied, &ruled)
-		       ? written_close(b, &ruled, eval(b, applied->fn->rule->expr))
+	return rule_open(b, applied, &ruled)
+		       ? rule_close(b, &ruled, eval(b, applied->fn->rule->expr))
 		       : ruled.value;
 }
 

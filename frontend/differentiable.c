@@ -23,6 +23,15 @@ static bool is_step_function(Op op, uint32_t arg)
 	}
 }
 
+NodeId node_direction(const Node *node) { return node->nargs > 2 ? node->args[2] : NODE_NONE; }
+
+bool gradients_go_together(const Node *a, const Node *b)
+{
+	return a->kind == b->kind && a->args[0] == b->args[0] &&
+	       node_direction(a) == node_direction(b) &&
+	       (a->kind == NODE_GRADIENT || a->args[1] == b->args[1]);
+}
+
 uint32_t graph_rule_results(const Graph *graph, const Node *rule)
 {
 	uint32_t n = 0;

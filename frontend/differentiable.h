@@ -8,6 +8,10 @@
  * either is no float, where the operand is a place or a condition, or where a step function or `stop` makes
  * it one of 0. Requires: arg is an operand of the node. */
 bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg);
+/* Of a gradient or a tangent: the direction; NODE_NONE: what it is taken of is one number. */
+NodeId node_direction(const Node *node);
+/* Are both made in one walk: gradients of one tensor in one direction, or tangents of it where one tensor moves along one? */
+bool gradients_go_together(const Node *a, const Node *b);
 /* How many results a written rule has. Requires: a RULE. */
 uint32_t graph_rule_results(const Graph *graph, const Node *rule);
 /* What of the node has no gradient yet, in words that follow "through"; NULL: it has one. A step that writes

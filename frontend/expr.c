@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/anew.h"
 #include "frontend/border.h"
 #include "frontend/build.h"
-#include "frontend/anew.h"
 #include "frontend/eval.h"
 #include "frontend/literal.h"
 #include "frontend/nodes.h"

@@ -175,11 +175,10 @@ typedef enum NodeKind {
 	NODE_GRADIENT,
 	/* how operand 0 moves where operand 1 moves along operand 2, of its shape; the same otherwise */
 	NODE_TANGENT,
-	/* a written rule (frontend/written.c): results, what stands for the gradients with respect to these, tensors, and
+	/* a written rule (frontend/rule.c): results, what stands for the gradients with respect to these, tensors, and
 	 * the gradients with respect to these, as many; it computes nothing */
 	NODE_RULE
 } NodeKind;
-
 
 /* Is it of operand 0, with respect to operand 1? */
 static inline bool node_kind_differentiates(NodeKind kind)
@@ -293,8 +292,8 @@ typedef struct GraphLoop {
 	Span name_span;
 	DimId step;	       /* stands for the number of the step, in sizes of its nodes */
 	const SizeExpr *count; /* of steps */
-	const SizeExpr *
-		most; /* of these, what the caller knows: `count`, or one that is not less; NULL: it knows none */
+	const SizeExpr
+		*most; /* what the caller knows: `count`, or one that is not less; NULL: neither */
 	bool down;	       /* from the last step to the first */
 	Span count_span;
 	NodeId until; /* an i32 of CARRIED: it ends behind a step that leaves it other than 0; or NODE_NONE */

@@ -42,8 +42,8 @@ static void reach_loop(Build *b, Reach *reach, NodeId id)
 static bool reach_rules(Build *b, Reach *reach, NodeId last)
 {
 	size_t before = reach->nodes.n;
-	for (size_t i = 0; i < b->written.n; i++) {
-		NodeId rule = b->written.at[i].rule;
+	for (size_t i = 0; i < b->rules.n; i++) {
+		NodeId rule = b->rules.at[i].rule;
 		for (uint32_t k = 0; rule < last && k < graph_node(b->graph, rule)->nargs; k++) {
 			NodeId arg = graph_node(b->graph, rule)->args[k];
 			if (graph_node(b->graph, arg)->ruled &&

@@ -6,8 +6,8 @@
 #include "frontend/eval.h"
 #include "frontend/literal.h"
 #include "frontend/nodes.h"
+#include "frontend/rule.h"
 #include "frontend/training.h"
-#include "frontend/written.h"
 
 static Sym full_name(Build *b, Sym name)
 {
@@ -248,18 +248,20 @@ static void eval_output(Build *b, const AstStmt *stmt)
 
 /* ---- functions ---- */
 
-/* One level of names: configurations; tensors are another. */
-static void check_arguments(Build *b, const AstParam *params, uint32_t nparams)
+static void check_arguments(Build *b, Scope *names, const AstParam *params, uint32_t nparams)
 {
-	Scope *names = scope_new(b, NULL);
 	for (uint32_t i = 0; i < nparams; i++)
 		scope_declare(b, names, params[i].name, value_error());
 }
 
 static void eval_fn(Build *b, const AstStmt *stmt)
 {
-	check_arguments(b, stmt->configs, stmt->nconfigs);
-	written_declare(b, stmt);
+	/* two levels of names: configurations, then tensors, with those of a rule */
+	Scope *tensors = scope_new(b, NULL);
+	check_arguments(b, scope_new(b, NULL), stmt->configs, stmt->nconfigs);
+	check_arguments(b, tensors, stmt->params, stmt->nparams);
+	if (stmt->rule)
+		rule_declare(b, stmt, tensors);
 	Function *fn = ARENA_NEW(b->arena, Function);
 	*fn = (Function){
 		.stmt = stmt, .scope = b->at.scope, .limit = (uint32_t)b->at.scope->names.n};

@@ -32,23 +32,14 @@ typedef struct Groups {
 
 /* ---- which ---- */
 
-static NodeId direction_of(const Node *node) { return node->nargs > 2 ? node->args[2] : NODE_NONE; }
-
-static bool is_of_group(const Group *group, const Node *node)
+static Group *group_of(Groups *groups, const TensorProgram *program, const Node *node)
 {
-	return group->kind == node->kind && group->y == node->args[0] &&
-	       group->c == direction_of(node) &&
-	       (node->kind == NODE_GRADIENT || group->to.at[0] == node->args[1]);
-}
-
-static Group *group_of(Groups *groups, Arena *arena, const Node *node)
-{
-	NodeId c = direction_of(node);
+	NodeId c = node_direction(node);
 	for (size_t i = 0; i < groups->all.n; i++)
-		if (is_of_group(&groups->all.at[i], node))
+		if (gradients_go_together(tensor_node(program, groups->all.at[i].of.at[0]), node))
 			return &groups->all.at[i];
 	bool after = c != NODE_NONE && c > node->args[0];
-	PUSH(arena, groups->all,
+	PUSH(program->scratch, groups->all,
 	     ((Group){.kind = node->kind,
 		      .y = node->args[0],
 		      .c = c,
@@ -92,7 +83,7 @@ static Groups groups_find(const TensorProgram *program)
 		const Node *node = tensor_node(program, id);
 		if (!node_kind_differentiates(node->kind) || !node->used)
 			continue;
-		Group *group = group_of(&groups, program->scratch, node);
+		Group *group = group_of(&groups, program, node);
 		groups.of[id] = (uint32_t)(group - groups.all.at) + 1;
 		PUSH(program->scratch, group->of, id);
 		PUSH(program->scratch, group->to, node->args[1]);

@@ -1,4 +1,4 @@
-/* Gradients by written rules (frontend/written.c), and what is left when all gradients are made.
+/* Gradients by written rules (frontend/rule.c), and what is left when all gradients are made.
  *
  *   adjoint(x) += EX, made once more with adjoint(r) for what stands for it
  *   behind the last gradient there are no rules, and r is what the function gives

@@ -1,6 +1,6 @@
 /* Written rules of gradients: fn f(x, y) = E adjoint (c) = (EX, EY). */
-#ifndef TSR_FRONTEND_WRITTEN_H
-#define TSR_FRONTEND_WRITTEN_H
+#ifndef TSR_FRONTEND_RULE_H
+#define TSR_FRONTEND_RULE_H
 
 #include "frontend/build.h"
 
@@ -11,27 +11,28 @@ typedef struct Applied {
 	Value value;
 } Applied;
 
-/* Checks, at the declaration, what can be known there; false after an error. */
-bool written_declare(Build *b, const AstStmt *fn);
 /* A rule while it is evaluated. */
 typedef struct Ruled {
 	const Applied *applied;
 	Value value; /* what the application gives, where no more is evaluated */
 	NodeIds results, given, operands, gradients;
 	VEC(Span) places[2]; /* of the operands, and of the gradients */
-	Scope *scope; /* before, as `place` */
+	Scope *scope;	     /* before, as `place` */
 	Sym place;
 } Ruled;
 
+/* Checks, at the declaration, what can be known there; its names stand beside those of the function's tensors. Requires: a function with
+ * a rule. */
+void rule_declare(Build *b, const AstStmt *fn, Scope *names);
 /* Is there a rule to evaluate? Then names for the gradients of what the body gives are in scope, and random streams its own: those
  * behind it stay as they are. Requires: the activation of the body. */
-bool written_open(Build *b, const Applied *applied, Ruled *ruled);
+bool rule_open(Build *b, const Applied *applied, Ruled *ruled);
 /* What the application gives, of which gradients go on by the rule. */
-Value written_close(Build *b, Ruled *ruled, Value gradients);
+Value rule_close(Build *b, Ruled *ruled, Value gradients);
 /* Node `to` is another of node `from`, which may be a rule. */
-void written_copied(Build *b, NodeId from, NodeId to);
+void rule_copied(Build *b, NodeId from, NodeId to);
 /* The result of what a rule is of, where it depends, past the rule's operands, on one of those that gradients are taken with respect
  * to; NODE_NONE: none does. */
-NodeId written_lacks(Build *b, const WrittenRule *of, const NodeId *to, size_t nto);
+NodeId rule_lacks(Build *b, const AppliedRule *of, const NodeId *to, size_t nto);
 
 #endif

@@ -8,28 +8,20 @@
  * (tensor/adjoint_written.c); where none is taken, RULE is no result's operand. Only floats count: what else is given to
  * the function has no gradient, and what the rule says of it is not used.
  */
-#include "frontend/written.h"
+#include "frontend/rule.h"
 
 #include "frontend/differentiable.h"
 #include "frontend/nodes.h"
 
 /* ---- the declaration ---- */
 
-bool written_declare(Build *b, const AstStmt *fn)
+void rule_declare(Build *b, const AstStmt *fn, Scope *names)
 {
-	Scope *names = scope_new(b, NULL);
-	bool good = true;
-	for (uint32_t i = 0; i < fn->nparams; i++)
-		good &= scope_declare(b, names, fn->params[i].name, value_error());
-	if (!fn->rule || !good)
-		return good;
 	for (uint32_t i = 0; i < fn->rule->nnames; i++)
-		good &= scope_declare(b, names, fn->rule->names[i], value_error());
-	if (fn->nparams > 0)
-		return good;
-	diag(b->diags, E0269, fn->rule->span,
-	     "a rule says the gradients of tensors, and '%s' takes none", fn->name.sym);
-	return false;
+		scope_declare(b, names, fn->rule->names[i], value_error());
+	if (fn->nparams == 0)
+		diag(b->diags, E0269, fn->rule->span,
+		     "a rule says the gradients of tensors, and '%s' takes none", fn->name.sym);
 }
 
 /* ---- an application ---- */
@@ -147,7 +139,8 @@ static bool take_gradients(Build *b, Ruled *ruled, const Value *value)
 		diag(b->diags, E0269, fn->rule->expr->span,
 		     "the rule gives %u gradient%s, and '%s' takes %u tensor%s", n,
 		     n == 1 ? "" : "s", fn->name.sym, fn->nparams, fn->nparams == 1 ? "" : "s");
-		diag_note(b->diags, fn->params[0].name.span, "each of them has one, in their order");
+		diag_note(b->diags, fn->params[0].name.span,
+			  "each of them has one, in their order");
 		return false;
 	}
 	for (uint32_t i = 0; i < n && good; i++)
@@ -173,12 +166,14 @@ static void make_rule(Build *b, const Ruled *ruled)
 	NodeId id = node_new(b, NODE_RULE, rule->span, rule->span);
 	node_set_args(b, id, all.at, spans.at, (uint32_t)all.n);
 	graph_node(b->graph, id)->dtype = DTYPE_F32;
-	PUSH(b->arena, b->written, ((WrittenRule){id, b->at.site, ruled->applied->fn}));
+	PUSH(b->arena, b->rules, ((AppliedRule){id, b->at.site, ruled->applied->fn}));
 }
 
-bool written_open(Build *b, const Applied *applied, Ruled *ruled)
+bool rule_open(Build *b, const Applied *applied, Ruled *ruled)
 {
-	*ruled = (Ruled){.applied = applied, .value = applied->value, .scope = b->at.scope,
+	*ruled = (Ruled){.applied = applied,
+			 .value = applied->value,
+			 .scope = b->at.scope,
 			 .place = b->place};
 	if (!applied->fn->rule || applied->value.kind == VALUE_ERROR)
 		return false;
@@ -192,7 +187,7 @@ bool written_open(Build *b, const Applied *applied, Ruled *ruled)
 	return true;
 }
 
-Value written_close(Build *b, Ruled *ruled, Value gradients)
+Value rule_close(Build *b, Ruled *ruled, Value gradients)
 {
 	b->at.scope = ruled->scope;
 	b->place = ruled->place;
@@ -204,14 +199,14 @@ Value written_close(Build *b, Ruled *ruled, Value gradients)
 	return ruled->value;
 }
 
-void written_copied(Build *b, NodeId from, NodeId to)
+void rule_copied(Build *b, NodeId from, NodeId to)
 {
-	for (size_t i = 0, n = b->written.n; i < n; i++) {
-		WrittenRule of = b->written.at[i];
+	for (size_t i = 0, n = b->rules.n; i < n; i++) {
+		AppliedRule of = b->rules.at[i];
 		if (of.rule != from)
 			continue;
 		of.rule = to;
-		PUSH(b->arena, b->written, of);
+		PUSH(b->arena, b->rules, of);
 	}
 }
 
@@ -226,7 +221,7 @@ static bool is_operand(const Graph *graph, const Node *rule, NodeId id)
 	return is;
 }
 
-static bool is_of_body(const Graph *graph, const WrittenRule *of, NodeId id)
+static bool is_of_body(const Graph *graph, const AppliedRule *of, NodeId id)
 {
 	uint32_t site = graph_node(graph, id)->site;
 	while (site > of->site) /* falls: outwards */
@@ -235,15 +230,15 @@ static bool is_of_body(const Graph *graph, const WrittenRule *of, NodeId id)
 }
 
 /* Does operand `arg` lead to what gradients are taken with respect to, past the operands of the rule? */
-static bool leads(const Graph *graph, const WrittenRule *of, const bool *path, NodeId id, uint32_t arg)
+static bool leads(const Graph *graph, const AppliedRule *of, const bool *path, NodeId id,
+		  uint32_t arg)
 {
 	const Node *rule = graph_node(graph, of->rule);
 	NodeId operand = graph_node(graph, id)->args[arg];
-	return path[operand] &&
-	       !(is_operand(graph, rule, operand) && is_of_body(graph, of, id));
+	return path[operand] && !(is_operand(graph, rule, operand) && is_of_body(graph, of, id));
 }
 
-static bool depends(const Graph *graph, const WrittenRule *of, const bool *path, NodeId id)
+static bool depends(const Graph *graph, const AppliedRule *of, const bool *path, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
 	const Carried *carried = graph_carried(graph, id);
@@ -251,16 +246,16 @@ static bool depends(const Graph *graph, const WrittenRule *of, const bool *path,
 	for (uint32_t i = 0; i < node->nargs; i++)
 		any |= node_passes_gradient(graph, id, i) && leads(graph, of, path, id, i);
 	if (carried && carried->step != NODE_NONE)
-		any |= path[carried->step] ||
-		       (carried->first != NODE_NONE && path[carried->first]);
+		any |= path[carried->step] || (carried->first != NODE_NONE && path[carried->first]);
 	return any;
 }
 
 /* What depends on it, of all that stands in front of the rule's results. */
-static void find_dependent(const Graph *graph, const WrittenRule *of, bool *path)
+static void find_dependent(const Graph *graph, const AppliedRule *of, bool *path)
 {
 	NodeId end = graph_node(graph, of->rule)->args[0];
-	for (bool more = true; more;) { /* falls: nodes that are not on it, again where loops lead back */
+	for (bool more = true;
+	     more;) { /* falls: nodes that are not on it, again where loops lead back */
 		more = false;
 		for (NodeId id = 0; id < end; id++) {
 			const Node *node = graph_node(graph, id);
@@ -275,11 +270,11 @@ static void find_dependent(const Graph *graph, const WrittenRule *of, bool *path
 	}
 }
 
-NodeId written_lacks(Build *b, const WrittenRule *of, const NodeId *to, size_t nto)
+NodeId rule_lacks(Build *b, const AppliedRule *of, const NodeId *to, size_t nto)
 {
 	const Graph *graph = b->graph;
 	const Node *rule = graph_node(graph, of->rule);
-	bool *path = ARENA_ARRAY(b->arena, bool, of->rule + 1);
+	bool *path = ARENA_ARRAY(b->arena, bool, graph->nodes.n);
 	for (size_t i = 0; i < nto; i++)
 		if (to[i] < of->rule)
 			path[to[i]] = true;
