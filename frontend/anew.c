@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "frontend/differentiable.h"
 #include "frontend/nodes.h"
 #include "frontend/rule.h"
 
@@ -84,7 +85,8 @@ static bool reads_stale(const Copying *c, NodeId id)
 	return node->target != NODE_NONE && c->stale[node->target];
 }
 
-/* Marks the node, with the tensor that it sets and its loop. False where nothing changes. */
+/* Marks the node, with the tensor that it sets and its loop, and a rule with its results: each has one. False where nothing
+ * changes. */
 static bool mark(const Copying *c, NodeId id)
 {
 	const Graph *graph = c->b->graph;
@@ -96,6 +98,8 @@ static bool mark(const Copying *c, NodeId id)
 	c->stale[id] = true;
 	if (node->target != NODE_NONE)
 		c->stale[node->target] = true;
+	for (uint32_t i = 0; node->kind == NODE_RULE && i < graph_rule_results(graph, node); i++)
+		c->stale[node->args[i]] = true;
 	c->stale_loops[loop] = loop > 0;
 	return true;
 }
@@ -152,11 +156,13 @@ static uint32_t copy_loop(const Copying *c, uint32_t loop)
 	return c->loops[loop];
 }
 
-/* What a loop sets is the copy of this call inside of it, and what stands for the tensor elsewhere. */
+/* What a loop sets is the copy of this call inside of it, a rule's result that of the rule, and what stands for the tensor
+ * elsewhere. */
 static NodeId mapped(const Copying *c, const Node *reader, NodeId id)
 {
-	bool inside = reader->loop || reader->target != NODE_NONE;
-	return inside && c->made[id] != NODE_NONE ? c->made[id] : operand_now(c->b->anew, id);
+	bool own = reader->loop || reader->target != NODE_NONE ||
+		   (reader->kind == NODE_RULE && graph_node(c->b->graph, id)->ruled);
+	return own && c->made[id] != NODE_NONE ? c->made[id] : operand_now(c->b->anew, id);
 }
 
 /* The tensor's own, or those of the tensor that the node sets. */
@@ -191,8 +197,10 @@ static void copy_node(const Copying *c, NodeId id)
 	copy.loop = copy_loop(c, copy.loop);
 	PUSH(b->arena, b->graph->nodes, copy);
 	c->made[id] = to;
-	if (!is_copied(b->anew, id))
+	if (!is_copied(b->anew, id)) {
 		b->anew->copies[id] = (AnewCopy){to, b->anew->nwrites, false};
+		PUSH(b->arena, b->anew->made, ((AnewMade){id, to}));
+	}
 	copy_carried(c, id, to);
 	copy_equations(b, id, to);
 	rule_copied(b, id, to);

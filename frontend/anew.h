@@ -20,6 +20,10 @@ typedef struct AnewCopy {
 	bool keeps;	  /* it was evaluated */
 } AnewCopy;
 
+typedef struct AnewMade {
+	NodeId of, made;
+} AnewMade;
+
 /* Of one routine. */
 typedef struct Anew {
 	NodeId start;	  /* tensors below belong to the file */
@@ -27,6 +31,7 @@ typedef struct Anew {
 	AnewReads reads;
 	AnewCopy *copies; /* by node */
 	NodeId ncopies;
+	VEC(AnewMade) made; /* all copies, in order */
 } Anew;
 
 /* What the tensor stands for at this place. `anew`: NULL outside of a routine. */
@@ -37,6 +42,19 @@ static inline NodeId anew_read(const Anew *anew, NodeId id)
 	const AnewCopy *copy = &anew->copies[id];
 	bool stands = copy->made != NODE_NONE && (copy->keeps || anew->reads == READS_LAST);
 	return stands ? copy->made : id;
+}
+
+/* The copy that node y, which was evaluated, has read in place of the tensor or of another copy of it; the tensor itself where there
+ * had been none. */
+static inline NodeId anew_before(const Anew *anew, NodeId id, NodeId y)
+{
+	NodeId of = id;
+	for (size_t i = 0; i < anew->made.n; i++)
+		of = anew->made.at[i].made == id ? anew->made.at[i].of : of;
+	NodeId last = of;
+	for (size_t i = 0; i < anew->made.n && anew->made.at[i].made < y; i++)
+		last = anew->made.at[i].of == of ? anew->made.at[i].made : last;
+	return last;
 }
 
 /* Copies what lies between the tensor and those that were written, of the file and of nodes from `first` on, whole loops where they read

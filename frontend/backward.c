@@ -7,9 +7,8 @@
 void eval_backward(Build *b, const AstStep *step)
 {
 	NodeId first = (NodeId)b->graph->nodes.n;
-	bool named =
-		step->expr->kind == AST_NAME; /* what it was evaluated as before does not count */
-	b->anew->reads = named ? READS_FILE : READS_EVALUATED;
+	bool named = step->expr->kind == AST_NAME || step->expr->kind == AST_MEMBER;
+	b->anew->reads = named ? READS_FILE : READS_EVALUATED; /* not as it was evaluated before */
 	NodeId y = gradient_operand(b, eval(b, step->expr));
 	b->anew->reads = READS_EVALUATED;
 	if (y != NODE_NONE)

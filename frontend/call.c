@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "frontend/anew.h"
 #include "frontend/call_args.h"
 #include "frontend/eval.h"
 #include "frontend/inside.h"
@@ -333,7 +334,7 @@ static Value member_of_result(Build *b, const Value *result, const AstExpr *expr
 	return error;
 }
 
-Value eval_member(Build *b, const AstExpr *expr)
+static Value find_member(Build *b, const AstExpr *expr)
 {
 	if (foreign_module(b, expr))
 		return value_error();
@@ -363,4 +364,12 @@ Value eval_member(Build *b, const AstExpr *expr)
 	else if (value.kind == VALUE_TENSOR)
 		foreign_method(b, expr->name);
 	return value_error();
+}
+
+Value eval_member(Build *b, const AstExpr *expr)
+{
+	Value value = find_member(b, expr);
+	if (value.kind == VALUE_TENSOR)
+		value.node = anew_read(b->anew, value.node);
+	return value;
 }

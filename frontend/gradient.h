@@ -11,7 +11,7 @@
 
 #include "frontend/build.h"
 
-/* A node GRADIENT or TANGENT: of y with respect to x, in the direction c or NODE_NONE; where it, y and x are written. */
+/* A node GRADIENT or TANGENT: of y with respect to x, as y has read it, in the direction c or NODE_NONE; where it, y and x are written. */
 typedef struct Gradient {
 	NodeKind kind;
 	NodeId y, x, c;

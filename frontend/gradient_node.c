@@ -39,7 +39,8 @@ NodeId gradient_variable(Build *b, Value value)
 NodeId gradient_make(Build *b, const Gradient *gradient)
 {
 	NodeId id = node_new(b, gradient->kind, gradient->span, gradient->span);
-	NodeId args[3] = {gradient->y, gradient->x, gradient->c};
+	NodeId x = b->anew ? anew_before(b->anew, gradient->x, gradient->y) : gradient->x;
+	NodeId args[3] = {gradient->y, x, gradient->c};
 	Span spans[3] = {gradient->of, gradient->to, gradient->span};
 	node_set_args(b, id, args, spans, gradient->c == NODE_NONE ? 2 : 3);
 	NodeId like = gradient->kind == NODE_GRADIENT ? gradient->x : gradient->y;
@@ -66,10 +67,6 @@ Value gradient_member(Build *b, NodeId x, const AstExpr *expr)
 	if (b->backward.n == 0)
 		return report_none(b, expr);
 	NodeId sum = NODE_NONE;
-	AnewReads reads = b->anew->reads;
-	b->anew->reads = READS_LAST;
-	x = anew_read(b->anew, x);
-	b->anew->reads = reads;
 	for (size_t i = 0; i < b->backward.n; i++) {
 		const Backward *of = &b->backward.at[i];
 		if (of->y == NODE_NONE)

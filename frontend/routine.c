@@ -98,7 +98,8 @@ bool routine_check_step(Build *b, NodeId first, Span span)
 	for (NodeId id = first; id < b->graph->nodes.n && b->routine->written.n; id++) {
 		const Node *node = graph_node(b->graph, id);
 		for (uint32_t k = 0; k < node->nargs; k++) {
-			if (!check_fresh(b, node->args[k], span))
+			bool reads = k != 1 || !node_kind_differentiates(node->kind);
+			if (reads && !check_fresh(b, node->args[k], span))
 				return false;
 		}
 	}
