@@ -26,35 +26,83 @@ const SizeExpr *late_dim_of_scalar(Build *b, NodeId id, Span span)
 					   .dim = scalar->dim});
 }
 
-/* The number of steps of the loop that the dim counts; NULL: it counts none. */
-static const SizeExpr *most_of_step(const Build *b, DimId dim)
+/* ---- what a late size does not pass ---- */
+
+/* What a size and its negative do not pass, whatever the dims are. NULL: 0; `unbounded`: a scalar is in it. */
+typedef struct Bounds {
+	const SizeExpr *up, *down;
+} Bounds;
+
+static const SizeExpr unbounded;
+
+static const SizeExpr *plus(Build *b, const SizeExpr *x, const SizeExpr *y)
 {
-	for (size_t i = 1; i < b->graph->loops.n; i++)
-		if (b->graph->loops.at[i].step == dim)
-			return b->graph->loops.at[i].most;
-	return NULL;
+	if (!x || !y)
+		return x ? x : y;
+	return x == &unbounded || y == &unbounded ? &unbounded : size_expr_of(b, SX_ADD, x, y);
 }
 
-/* Nothing that is taken off is: so it is never below 0, whatever the dims are. */
-static const SizeExpr *most_of(Build *b, const SizeExpr *size)
+static const SizeExpr *times(Build *b, const SizeExpr *x, const SizeExpr *y)
 {
-	if (size->kind == SX_DIM && late_dim_is(size->dim))
-		return most_of_step(b, size->dim);
-	if (size->kind == SX_NUMBER && size->number < 0)
-		return size_expr_number(b, 0, size->span);
+	if (!x || !y)
+		return NULL;
+	return x == &unbounded || y == &unbounded ? &unbounded : size_expr_of(b, SX_MUL, x, y);
+}
+
+static const SizeExpr *ceil_of(Build *b, const SizeExpr *x, const SizeExpr *number)
+{
+	return x && x != &unbounded ? size_expr_of(b, SX_CEIL, x, number) : x;
+}
+
+static Bounds bounds_of_number(Build *b, int64_t number, Span span)
+{
+	const SizeExpr *most =
+		number ? size_expr_number(b, number < 0 ? -number : number, span) : NULL;
+	return number < 0 ? (Bounds){NULL, most} : (Bounds){most, NULL};
+}
+
+/* A number of a step is below that of the steps. */
+static Bounds bounds_of_late(const Build *b, DimId dim)
+{
+	for (size_t i = 1; i < b->graph->loops.n; i++) {
+		const GraphLoop *loop = &b->graph->loops.at[i];
+		if (loop->step == dim)
+			return (Bounds){loop->most ? loop->most : &unbounded, NULL};
+	}
+	return (Bounds){&unbounded, NULL};
+}
+
+static Bounds bounds_of(Build *b, const SizeExpr *size)
+{
+	int64_t number;
+	if (size_expr_value(size, &number))
+		return bounds_of_number(b, number, size->span);
 	if (!size->a)
-		return size;
-	const SizeExpr *first = most_of(b, size->a); /* falls: the depth of the size */
-	const SizeExpr *second = first && size->kind != SX_SUB ? most_of(b, size->b) : first;
-	if (!second || size->kind == SX_SUB || size->kind == SX_DIV)
-		return second ? first : NULL;
-	return size_expr_of(b, size->kind, first, second);
+		return size->kind == SX_DIM && late_dim_is(size->dim) ? bounds_of_late(b, size->dim)
+								      : (Bounds){size, NULL};
+	Bounds x = bounds_of(b, size->a),
+	       y = bounds_of(b, size->b); /* falls: the depth of the size */
+	switch (size->kind) {
+	case SX_ADD: return (Bounds){plus(b, x.up, y.up), plus(b, x.down, y.down)};
+	case SX_SUB: return (Bounds){plus(b, x.up, y.down), plus(b, x.down, y.up)};
+	case SX_MUL:
+		return (Bounds){plus(b, times(b, x.up, y.up), times(b, x.down, y.down)),
+				plus(b, times(b, x.up, y.down), times(b, x.down, y.up))};
+	case SX_CEIL: return (Bounds){ceil_of(b, x.up, size->b), x.down};
+	default: /* exact quotients */
+		return y.down ? (Bounds){plus(b, x.up, x.down), plus(b, x.up, x.down)} : x;
+	}
 }
 
 const SizeExpr *late_dims_most(Build *b, const SizeExpr *size)
 {
-	return size_is_late(size) ? most_of(b, size) : size;
+	if (!size_is_late(size))
+		return size;
+	const SizeExpr *most = bounds_of(b, size).up;
+	return most == &unbounded ? NULL : most ? most : size_expr_number(b, 0, size->span);
 }
+
+/* ---- their dims ---- */
 
 static bool is_taken(const Build *b, Sym name)
 {
