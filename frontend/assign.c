@@ -337,6 +337,13 @@ static void suggest_cast(Build *b, const AstStep *step, NodeId id, Dtype dtype)
 			 "%s(...) says so", dtype_name(dtype));
 }
 
+/* Is it a number that is written in the step, and so read there alone? */
+static bool is_number_of(const Node *number, const Node *step)
+{
+	return number->kind == NODE_NUMBER && number->span.file == step->span.file &&
+	       number->span.start >= step->span.start && number->span.end <= step->span.end;
+}
+
 /* Have steps set it to numbers that are written alone, and nothing has read it? */
 static bool holds_numbers(const Build *b, NodeId target)
 {
@@ -346,7 +353,7 @@ static bool holds_numbers(const Build *b, NodeId target)
 		for (uint32_t i = 0; i < node->nargs; i++)
 			numbers &= node->args[i] != target;
 		numbers &= node->target != target ||
-			   graph_node(b->graph, node->args[0])->kind == NODE_NUMBER;
+			   is_number_of(graph_node(b->graph, node->args[0]), node);
 	}
 	return numbers;
 }
