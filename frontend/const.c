@@ -241,6 +241,9 @@ static NodeId const_from_held(Build *b, const AstStmt *stmt, const ShapeDecl *de
 	char *bytes = good ? read_elements(b, held, &error) : NULL;
 	if (!bytes) {
 		diag(b->diags, E0240, place, "%s: %s", held->path, error.text);
+		if (array_file_count(held->file) > 1)
+			diag_note(b->diags, stmt->name.span,
+				  "of several arrays in a file a constant is that of its name");
 		return NODE_NONE;
 	}
 	NodeId id = literal_node(b, stmt->expr->span, declared,

@@ -258,6 +258,16 @@ static void note_with(const Fault *f)
 			(int)(f->token.span.end - f->token.span.start), f->text);
 }
 
+/* `fn f(x) = E adjoint = EX`, or behind what is no function */
+static void note_rule(const Fault *f)
+{
+	if (fault_is(f, f->token.span, "adjoint") || fault_is(f, f->feed->before.span, "adjoint"))
+		diag_note(
+			f->parse->diags, f->token.span,
+			"a rule of gradients stands behind a function's body, with a name for the gradient of "
+			"its result: fn f(x) = x .* x adjoint (c) = 2 * c .* x");
+}
+
 void fault_notes(const Fault *f)
 {
 	note_bracket(f);
@@ -273,4 +283,5 @@ void fault_notes(const Fault *f)
 		note_application(f);
 	note_dtype_behind(f);
 	note_number_word(f);
+	note_rule(f);
 }
