@@ -300,7 +300,8 @@ static void list_edits(const Repairs *r, Edits *e)
 		edits_of_tokens(e);
 	if (stage == 1) {
 		edits_of_arguments(e);
-		edits_of_dtypes(e);
+		if (r->d->code != E0270 && r->d->code != E0913) /* integers have no gradient at all */
+			edits_of_dtypes(e);
 	}
 	if (stage < 2)
 		edits_of_word(e);
