@@ -370,6 +370,16 @@ static void skips(SpecEdits *s, const Item *item)
 			skip(s, item->axis->span, n);
 }
 
+/* Without this one the letter would be alone there, and mean another thing. */
+static bool stands_elsewhere(const SpecEdits *s, const Item *item)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < s->n; i++)
+		found |= &s->items[i] != item && item->axis->name.sym &&
+			 s->items[i].axis->name.sym == item->axis->name.sym;
+	return found;
+}
+
 static void others(SpecEdits *s, const Item *item, const Sym *letters, uint32_t n)
 {
 	Name name = item->axis->name;
@@ -380,7 +390,7 @@ static void others(SpecEdits *s, const Item *item, const Sym *letters, uint32_t 
 	Span span = with_comma(s, item);
 	if (span.end - span.start > item->axis->span.end - item->axis->span.start &&
 	    !strstr(edit_text(s->e, span), ".."))
-		add(s, COST_OTHER + 1, span, "",
+		add(s, COST_OTHER + 1 + stands_elsewhere(s, item), span, "",
 		    arena_printf(s->e->arena, "it would fit without '%s'",
 				 edit_text(s->e, item->axis->span)));
 	if (item->tensor == s->spec->noperands && name.sym)
