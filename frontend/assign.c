@@ -288,7 +288,7 @@ static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 	Value value = named ? eval(b, target) : value_error();
 	NodeId id = value_to_node(b, value);
 	const Node *node = id == NODE_NONE ? NULL : graph_node(b->graph, id);
-	if (node && (node->kind == NODE_PARAM || (node->kind == NODE_ZEROS && !node->carried)))
+	if (node && (node->kind == NODE_PARAM || node_is_own(node)))
 		return id;
 	if (!node && named)
 		return NODE_NONE;

@@ -62,8 +62,7 @@ bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg)
 NodeId node_sets_own(const Graph *graph, NodeId id)
 {
 	NodeId target = graph_node(graph, id)->target;
-	const Node *to = target == NODE_NONE ? NULL : graph_node(graph, target);
-	return to && to->kind == NODE_ZEROS && !to->carried ? target : NODE_NONE;
+	return target != NODE_NONE && node_is_own(graph_node(graph, target)) ? target : NODE_NONE;
 }
 
 /* Does a step set a whole tensor, or add to it or take off? */
@@ -94,8 +93,8 @@ typedef struct Paths {
 /* What steps before node `before` have made of a routine's own tensor is on the way to y. */
 static void reach_writers(const Paths *p, NodeId own, NodeId before)
 {
-	const Node *node = graph_node(p->graph, own);
-	for (NodeId id = own + 1; node->kind == NODE_ZEROS && !node->carried && id < before; id++)
+	bool is = node_is_own(graph_node(p->graph, own));
+	for (NodeId id = own + 1; is && id < before; id++)
 		p->reached[id] |= graph_node(p->graph, id)->target == own;
 }
 

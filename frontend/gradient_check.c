@@ -184,11 +184,10 @@ static bool check_rule(Build *b, const Group *group, NodeId id)
 /* Is it a routine's own tensor, which holds one thing after another, that gradients are taken with respect to? */
 static bool is_own_variable(const Group *group, NodeId id)
 {
-	const Node *node = graph_node(group->graph, id);
 	bool is = false;
 	for (size_t i = 0; i < group->to.n; i++)
 		is |= group->to.at[i] == id;
-	return is && node->kind == NODE_ZEROS && !node->carried && group->reached[id];
+	return is && group->reached[id] && node_is_own(graph_node(group->graph, id));
 }
 
 /* Is it an operation, or a step that writes a tensor, on the way? */

@@ -447,6 +447,11 @@ typedef struct FrontendOptions {
 /* Requires: one of the enumerators. */
 const char *node_kind_name(NodeKind kind);
 static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }
+/* Is it a tensor of a routine's own, which its steps write? */
+static inline bool node_is_own(const Node *node)
+{
+	return node->kind == NODE_ZEROS && !node->carried;
+}
 /* Is the loop `inner` in `outer`, or the same? All are in 0. */
 bool graph_loop_in(const Graph *graph, uint32_t inner, uint32_t outer);
 /* What sets the tensor where a loop does; NULL: none does. */

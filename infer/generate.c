@@ -68,8 +68,7 @@ static void row_made(Solver *s, NodeId node, int32_t arg, RowKind row)
 {
 	const RowTerm *res = &s->rows[node][row];
 	NodeId target = s->graph->nodes.at[node].target;
-	const Node *to = target == NODE_NONE ? NULL : &s->graph->nodes.at[target];
-	bool makes = !to || (to->kind == NODE_ZEROS && !to->carried);
+	bool makes = target == NODE_NONE || node_is_own(&s->graph->nodes.at[target]);
 	ConId con = row_refines(s, node, arg, row, *res, arg_rows(s, node, (uint32_t)arg)[row]);
 	s->cons.at[con].makes = makes;
 	s->vars.at[res->var].made |= makes;

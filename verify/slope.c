@@ -18,6 +18,7 @@
 #include <xxhash.h>
 
 #include "base/held.h"
+#include "frontend/differentiable.h"
 
 /* elements that are moved alone; how often all are; runs of the reference for each */
 enum { ALONE_MOST = 8, WHOLE_TIMES = 2, RUNS = 5 };
@@ -128,9 +129,8 @@ static bool stands_still(const Differences *check, const GradientMade *of, NodeI
 /* All steps that write a routine's own tensor are made again, as it holds what the last has left; false: it was marked. */
 static bool mark_own(const Graph *graph, NodeId id, bool *moves)
 {
-	NodeId own = graph_node(graph, id)->target;
-	const Node *to = own == NODE_NONE ? NULL : graph_node(graph, own);
-	if (!to || to->kind != NODE_ZEROS || to->carried || moves[own])
+	NodeId own = node_sets_own(graph, id);
+	if (own == NODE_NONE || moves[own])
 		return false;
 	for (NodeId step = own; step < graph->nodes.n; step++)
 		moves[step] |= step == own || graph_node(graph, step)->target == own;
