@@ -98,7 +98,7 @@ static bool mark(const Copying *c, NodeId id)
 	c->stale[id] = true;
 	if (node->target != NODE_NONE)
 		c->stale[node->target] = true;
-	for (uint32_t i = 0; node->kind == NODE_RULE && i < graph_rule_results(graph, node); i++)
+	for (uint32_t i = 0; i < graph_rule_results(graph, node); i++)
 		c->stale[node->args[i]] = true;
 	c->stale_loops[loop] = loop > 0;
 	return true;

@@ -32,10 +32,11 @@ bool gradients_go_together(const Node *a, const Node *b)
 	       (a->kind == NODE_GRADIENT || a->args[1] == b->args[1]);
 }
 
-uint32_t graph_rule_results(const Graph *graph, const Node *rule)
+uint32_t graph_rule_results(const Graph *graph, const Node *node)
 {
+	bool rule = node->kind == NODE_RULE;
 	uint32_t n = 0;
-	while (graph_node(graph, rule->args[n])->ruled) /* falls: others follow */
+	while (rule && graph_node(graph, node->args[n])->ruled) /* falls: others follow */
 		n++;
 	return n;
 }
@@ -110,7 +111,7 @@ static bool has_result(const Paths *p, NodeId id, const bool *those)
 {
 	const Node *node = graph_node(p->graph, id);
 	bool any = false;
-	for (uint32_t i = 0; node->kind == NODE_RULE && i < graph_rule_results(p->graph, node); i++)
+	for (uint32_t i = 0; i < graph_rule_results(p->graph, node); i++)
 		any |= those[node->args[i]];
 	return any;
 }
@@ -152,9 +153,7 @@ static bool is_read_on_path(const Paths *p, NodeId id, uint32_t arg)
 static void path_to_results(const Paths *p, NodeId id)
 {
 	const Node *node = graph_node(p->graph, id);
-	for (uint32_t i = 0; p->path[id] && node->kind == NODE_RULE &&
-			     i < graph_rule_results(p->graph, node);
-	     i++)
+	for (uint32_t i = 0; p->path[id] && i < graph_rule_results(p->graph, node); i++)
 		p->path[node->args[i]] |= p->reached[node->args[i]];
 }
 

@@ -12,8 +12,8 @@ bool node_passes_gradient(const Graph *graph, NodeId id, uint32_t arg);
 NodeId node_direction(const Node *node);
 /* Are both made in one walk: gradients of one tensor in one direction, or tangents of it where one tensor moves along one? */
 bool gradients_go_together(const Node *a, const Node *b);
-/* How many results a written rule has. Requires: a RULE. */
-uint32_t graph_rule_results(const Graph *graph, const Node *rule);
+/* How many results a written rule has: its first operands. Other nodes: 0. */
+uint32_t graph_rule_results(const Graph *graph, const Node *node);
 /* What of the node has no gradient yet, in words that follow "through"; NULL: it has one. A step that writes
  * a tensor which a gradient goes through is such, whatever it writes. */
 const char *node_lacks_gradient(const Graph *graph, NodeId id);

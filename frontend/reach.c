@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/build.h"
+#include "frontend/differentiable.h"
 #include "frontend/eval.h"
 #include "frontend/nodes.h"
 #include "frontend/packed_result.h"
@@ -44,12 +45,10 @@ static bool reach_rules(Build *b, Reach *reach, NodeId last)
 	size_t before = reach->nodes.n;
 	for (size_t i = 0; i < b->rules.n; i++) {
 		NodeId rule = b->rules.at[i].rule;
-		for (uint32_t k = 0; rule < last && k < graph_node(b->graph, rule)->nargs; k++) {
-			NodeId arg = graph_node(b->graph, rule)->args[k];
-			if (graph_node(b->graph, arg)->ruled &&
-			    reach_has(b, reach, arg))
+		const Node *node = graph_node(b->graph, rule);
+		for (uint32_t k = 0; rule < last && k < graph_rule_results(b->graph, node); k++)
+			if (reach_has(b, reach, node->args[k]))
 				reach_add(b, reach, rule);
-		}
 	}
 	return reach->nodes.n > before;
 }

@@ -254,17 +254,14 @@ static bool depends(const Graph *graph, const AppliedRule *of, const bool *path,
 static void find_dependent(const Graph *graph, const AppliedRule *of, bool *path)
 {
 	NodeId end = graph_node(graph, of->rule)->args[0];
-	for (bool more = true;
-	     more;) { /* falls: nodes that are not on it, again where loops lead back */
+	for (bool more = true; more;) { /* falls: nodes that are not on it, as loops lead back */
 		more = false;
 		for (NodeId id = 0; id < end; id++) {
 			const Node *node = graph_node(graph, id);
 			bool was = path[id];
 			path[id] = depends(graph, of, path, id);
 			more |= path[id] != was && graph->carried.n > 0;
-			for (uint32_t i = 0; path[id] && node->kind == NODE_RULE &&
-					     i < graph_rule_results(graph, node);
-			     i++)
+			for (uint32_t i = 0; path[id] && i < graph_rule_results(graph, node); i++)
 				path[node->args[i]] = true;
 		}
 	}
