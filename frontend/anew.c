@@ -4,7 +4,6 @@
 
 #include "frontend/differentiable.h"
 #include "frontend/nodes.h"
-#include "frontend/rule.h"
 
 static void make_room(Build *b, Anew *anew)
 {
@@ -124,27 +123,6 @@ static void find_stale(const Copying *c)
 
 /* ---- copying ---- */
 
-/* What is said about its letters and its shape; a size that has a name has it from the first. */
-static void copy_equations(Build *b, NodeId from, NodeId to)
-{
-	Graph *graph = b->graph;
-	for (size_t i = 0, n = graph->binds.n; i < n; i++) {
-		Bind bind = graph->binds.at[i];
-		if (bind.node != from || !bind.size)
-			continue;
-		bind.node = to;
-		PUSH(b->arena, graph->binds, bind);
-	}
-	for (size_t i = 0, n = graph->ascriptions.n; i < n; i++) {
-		Ascription ascription = graph->ascriptions.at[i];
-		if (ascription.node != from)
-			continue;
-		ascription.node = to;
-		PUSH(b->arena, graph->ascriptions, ascription);
-	}
-	b->work += graph->binds.n + graph->ascriptions.n;
-}
-
 static uint32_t copy_loop(const Copying *c, uint32_t loop)
 {
 	if (loop == 0 || c->loops[loop])
@@ -202,8 +180,37 @@ static void copy_node(const Copying *c, NodeId id)
 		PUSH(b->arena, b->anew->made, ((AnewMade){id, to}));
 	}
 	copy_carried(c, id, to);
-	copy_equations(b, id, to);
-	rule_copied(b, id, to);
+}
+
+static NodeId copy_of(const Copying *c, NodeId id)
+{
+	return id < c->last ? c->made[id] : NODE_NONE;
+}
+
+/* What tables say of nodes, of their copies: letters, but a size that has a name has it from the first; shapes; rules. */
+static void copy_said(const Copying *c)
+{
+	Build *b = c->b;
+	Graph *graph = b->graph;
+	for (size_t i = 0, n = graph->binds.n; i < n; i++) {
+		Bind bind = graph->binds.at[i];
+		bind.node = copy_of(c, bind.node);
+		if (bind.node != NODE_NONE && bind.size)
+			PUSH(b->arena, graph->binds, bind);
+	}
+	for (size_t i = 0, n = graph->ascriptions.n; i < n; i++) {
+		Ascription ascription = graph->ascriptions.at[i];
+		ascription.node = copy_of(c, ascription.node);
+		if (ascription.node != NODE_NONE)
+			PUSH(b->arena, graph->ascriptions, ascription);
+	}
+	for (size_t i = 0, n = b->rules.n; i < n; i++) {
+		AppliedRule rule = b->rules.at[i];
+		rule.rule = copy_of(c, rule.rule);
+		if (rule.rule != NODE_NONE)
+			PUSH(b->arena, b->rules, rule);
+	}
+	b->work += graph->binds.n + graph->ascriptions.n + b->rules.n;
 }
 
 /* What ends the loops. */
@@ -238,6 +245,7 @@ NodeId anew_copy(Build *b, NodeId id, NodeId first, const NodeId *written, size_
 	for (NodeId at = 0; at < last; at++)
 		if (c.stale[at])
 			copy_node(&c, at);
+	copy_said(&c);
 	copy_ends(&c, nloops);
 	return operand_now(b->anew, id);
 }

@@ -199,17 +199,6 @@ Value rule_close(Build *b, Ruled *ruled, Value gradients)
 	return ruled->value;
 }
 
-void rule_copied(Build *b, NodeId from, NodeId to)
-{
-	for (size_t i = 0, n = b->rules.n; i < n; i++) {
-		AppliedRule of = b->rules.at[i];
-		if (of.rule != from)
-			continue;
-		of.rule = to;
-		PUSH(b->arena, b->rules, of);
-	}
-}
-
 /* ---- what is checked of gradients ---- */
 
 static bool is_operand(const Graph *graph, const Node *rule, NodeId id)

@@ -29,8 +29,6 @@ void rule_declare(Build *b, const AstStmt *fn, Scope *names);
 bool rule_open(Build *b, const Applied *applied, Ruled *ruled);
 /* What the application gives, of which gradients go on by the rule. */
 Value rule_close(Build *b, Ruled *ruled, Value gradients);
-/* Node `to` is another of node `from`, which may be a rule. */
-void rule_copied(Build *b, NodeId from, NodeId to);
 /* The result of what a rule is of, where it depends, past the rule's operands, on one of those that gradients are taken with respect
  * to; NODE_NONE: none does. */
 NodeId rule_lacks(Build *b, const AppliedRule *of, const NodeId *to, size_t nto);
