@@ -108,32 +108,35 @@ static void split(Edits *e, const AstExpr *call)
 		 why);
 }
 
-void edits_of_arguments(Edits *e)
-{
-	for (uint32_t i = 0; i < e->file->nstmts; i++) {
-		const AstExpr *call = holds(e->file->stmts[i].span, e->places[0])
-					      ? call_around(e, e->file->stmts[i].expr)
-					      : NULL;
-		if (!call)
-			continue;
-		split(e, call);
-		Texts like = {.n = 0};
-		for (uint32_t k = 0; k < e->file->nstmts; k++)
-			add_like(e, call, e->file->stmts[k].expr, &like);
-		for (uint32_t k = 0; k < like.n; k++)
-			insert(e, call, like.at[k], COST_LIKE);
-		Seen words = edit_words(e);
-		for (uint32_t k = 0; k < words.n; k++)
-			insert(e, call, words.at[k].sym, COST_NAME);
-	}
-}
-
-void edits_of_batches(Edits *e)
+/* The call around the main place; NULL: there is none. */
+static const AstExpr *main_call(const Edits *e)
 {
 	const AstExpr *call = NULL;
 	for (uint32_t i = 0; i < e->file->nstmts && !call; i++)
 		if (holds(e->file->stmts[i].span, e->places[0]))
 			call = call_around(e, e->file->stmts[i].expr);
+	return call;
+}
+
+void edits_of_arguments(Edits *e)
+{
+	const AstExpr *call = main_call(e);
+	if (!call)
+		return;
+	split(e, call);
+	Texts like = {.n = 0};
+	for (uint32_t i = 0; i < e->file->nstmts; i++)
+		add_like(e, call, e->file->stmts[i].expr, &like);
+	for (uint32_t i = 0; i < like.n; i++)
+		insert(e, call, like.at[i], COST_LIKE);
+	Seen words = edit_words(e);
+	for (uint32_t i = 0; i < words.n; i++)
+		insert(e, call, words.at[i].sym, COST_NAME);
+}
+
+void edits_of_batches(Edits *e)
+{
+	const AstExpr *call = main_call(e);
 	for (uint32_t i = 1; call && i < call->nargs; i++)
 		if (call->args[i]->kind != AST_STRING)
 			edit_add(e, COST_BATCH, call->args[i]->span,
