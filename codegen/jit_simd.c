@@ -289,22 +289,34 @@ Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes)
 	return jit_keep(f, as_type(f, value, vector_type(f, type)));
 }
 
-/* Of 16-bit lanes, in registers that all vector instructions of AVX2 know. f8e5m2 is the upper half
- * of an f16. f8e4m3, a place lower, is one too, 2^-8 of the number, whose bit 14 is the sign's copy and
- * must be that of NaN. */
-static const char *widen_f8_code(Arena *arena, Dtype from, char r)
+/* Bytes as 16-bit lanes, of which a vector of so many 32-bit ones holds twice as many; such an INSTRUCTION of two. */
+static Rvalue *words_at(JitFunction *f, SimdType words, const char *name, int shift, Lvalue *lanes)
+{
+	Type *type = vector_type(f, words);
+	Rvalue *value = loaded(f, type, name, lanes);
+	const char *code = arena_printf(f->jit->arena, "vpsllw $%d, %%1, %%0", shift);
+	return assembled(f, type, code, "=v", false, &value, 1);
+}
+
+static Rvalue *all_words(JitFunction *f, SimdType words, int64_t word)
+{
+	Rvalue *both = jit_long(f->jit, f->jit->types[DTYPE_I32], word << 16 | word);
+	return jit_keep(f, simd_spread(f, words, both));
+}
+
+/* f8e5m2 is the upper half of an f16. f8e4m3, a place lower, is one too, 2^-8 of the number, whose bit 14 is the
+ * sign's copy and must be that of NaN: where adding 1 to the magnitude reaches that bit, it changes it. */
+static Rvalue *f16_of_f8(JitFunction *f, SimdType words, Dtype from, Lvalue *lanes)
 {
 	if (from == DTYPE_F8E5M2)
-		return arena_printf(arena,
-				    "vpmovzxbw %%2, %%%c0; vpsllw $8, %%%c0, %%%c0; "
-				    "vcvtph2ps %%%c0, %%0",
-				    r, r, r, r);
-	return arena_printf(
-		arena,
-		"vpmovzxbw %%2, %%%c0; vpsllw $8, %%%c0, %%%c0; vpsraw $1, %%%c0, %%%c0; "
-		"vpand %%3, %%%c0, %%1; vpcmpeqw %%3, %%1, %%1; vpand %%4, %%1, %%1; "
-		"vpandn %%%c0, %%4, %%%c0; vpor %%1, %%%c0, %%%c0; vcvtph2ps %%%c0, %%0",
-		r, r, r, r, r, r, r, r, r, r, r);
+		return words_at(f, words, "vpmovzxbw", 8, lanes);
+	enum { ONE = 0x80, BIT = 0x4000 };
+	Rvalue *half = words_at(f, words, "vpmovsxbw", 7, lanes), *one = all_words(f, words, ONE);
+	Rvalue *next = assembled(f, vector_type(f, words), "vpaddw %2, %1, %0", "=v", false,
+				 (Rvalue *[]){half, one}, 2);
+	Rvalue *bit = simd_integers(f, words.log, GCC_JIT_BINARY_OP_BITWISE_AND, true, next,
+				    all_words(f, words, BIT));
+	return simd_integers(f, words.log, GCC_JIT_BINARY_OP_BITWISE_XOR, true, half, bit);
 }
 
 Rvalue *simd_widen_f8(JitFunction *f, int log, Dtype from, Lvalue *lanes)
@@ -313,19 +325,9 @@ Rvalue *simd_widen_f8(JitFunction *f, int log, Dtype from, Lvalue *lanes)
 	if (!(jit->extras & CPU_WIDENS && jit->extras & CPU_F16C) || log < 3)
 		return NULL;
 	SimdType words = {DTYPE_I32, log - 1}, floats = {DTYPE_F32, log};
-	Lvalue *result = jit_temp(f, vector_type(f, floats)),
-	       *special = jit_temp(f, vector_type(f, words));
-	const char *code = widen_f8_code(jit->arena, from, log == 3 ? 'x' : 't');
-	Type *word = jit->types[DTYPE_I32];
-	Rvalue *nan = jit_keep(f, simd_spread(f, words, jit_long(jit, word, 0x3f803f80)));
-	Rvalue *bit = jit_keep(f, simd_spread(f, words, jit_long(jit, word, 0x40004000)));
-	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
-	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=&x", result);
-	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=&x", special);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", gcc_jit_lvalue_as_rvalue(lanes));
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "x", nan);
-	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "x", bit);
-	Rvalue *value = gcc_jit_lvalue_as_rvalue(result);
+	Rvalue *half = f16_of_f8(f, words, from, lanes);
+	Rvalue *value =
+		assembled(f, vector_type(f, floats), "vcvtph2ps %1, %0", "=v", false, &half, 1);
 	if (from == DTYPE_F8E5M2)
 		return value;
 	Rvalue *scale = simd_spread(f, floats, jit_double(jit, jit->types[DTYPE_F32], 256));

@@ -88,6 +88,16 @@ static bool pays_packed(const Planner *p, int load, bool any)
 	       (asks_on(p->packs) || uses_of(p, load, any, TILE_ASSUMED) >= p->target->pack_uses);
 }
 
+/* Is the copy best made at every call, though it could stay? In the state elements are as they are stored, which each
+ * tile widens again: of eight bits, that takes several instructions. */
+static bool widens_often(const Planner *p, int load)
+{
+	Dtype dtype = p->program->buffers.at[p->sum.from.at[load]].dtype;
+	bool once = !p->tile->nest->gen->lower->row_block; /* each block has a copy */
+	return dtype_is_small_float(dtype) && dtype_bytes(dtype) == 1 && asks_pack(p, load) &&
+	       once && !asks_on(p->prepacks) && uses_of(p, load, true, 1) >= p->target->conversion_copy;
+}
+
 static void pack(Planner *p, Loop *col, int load, bool along)
 {
 	Tile *tile = p->tile;
@@ -146,13 +156,14 @@ static int64_t group_of(const Planner *p)
 	return a == DTYPE_BF16 && b == DTYPE_BF16 && p->program->options.pairs ? 2 : 1;
 }
 
-/* The innermost loop, where the rows' operand has groups along it, and no read of a group is partly
+/* The innermost loop, where the rows' operand has groups of whole bytes along it, and no read of a group is partly
  * outside; NULL: there is none. */
 static Loop *group_loop(const Planner *p, int rows, int64_t group)
 {
 	Nest *nest = p->tile->nest;
 	Loop *last = &nest->loops[nest->nloops - 1];
 	bool fits = nest->nloops > nest->nresult && tile_extent(p, last, TILE_ASSUMED) >= group &&
+		    !dtype_is_packed(p->program->buffers.at[p->sum.from.at[rows]].dtype) &&
 		    tile_stride(p, p->sum.at.at[rows], last) == 1 && !nest_is_guarded(nest, last);
 	return fits ? last : NULL;
 }
@@ -265,7 +276,7 @@ static void pack_transposed(Planner *p)
 		    (!hoisted && !pays_packed(p, load, false)))
 			continue;
 		pack(p, col, load, true);
-		p->tile->prepacked = hoisted;
+		p->tile->prepacked = hoisted && !widens_often(p, load);
 		p->tile->word = words ? PACKED_WORD : 1;
 		return;
 	}
@@ -316,7 +327,7 @@ bool tile_choose_transposed(Planner *p)
 		return false;
 	pack(p, col, load, along);
 	tile->row = row;
-	tile->prepacked = hoisted;
+	tile->prepacked = hoisted && !widens_often(p, load);
 	tile->stores_rows = true;
 	return true;
 }
@@ -392,7 +403,7 @@ static void pack_spread(Planner *p)
 		tile->over_read = load;
 	else if (packs && steps > 0 &&
 		 (asked || (!p->replays && ragged) || (spread && (hoisted || !once || waits)))) {
-		tile->prepacked = hoisted;
+		tile->prepacked = hoisted && !widens_often(p, load);
 		pack(p, tile->col, load, false);
 	}
 }
