@@ -81,7 +81,7 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 	}
 #define PACKED_FEW (1 << 20)
 #define TILES_OF(tiles_16, tiles_tf32)                                                    \
-	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 16, 4, 1.2, \
+	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 32, 4, 1.2, \
 		4 / 3.5e6, &cluster_tile, 64, 1.1, 64, attention,                         \
 		sizeof attention / sizeof *attention, attention_16,                       \
 		sizeof attention_16 / sizeof *attention_16, 64, 8, 16, DECODE, PACKED_FEW

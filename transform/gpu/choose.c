@@ -109,21 +109,34 @@ static bool both_are_cut(const Product *p)
 	       value_uses_iter(p->column_operand.value, iter);
 }
 
-/* A sum of known length may go in so many slices of the same length, each of several steps of the tile, where its order is
- * free: of a result of known size, or of a cluster's blocks, whose shared memory they take half of at most. */
+/* Of a sum of known length, to blocks of a cluster, whose shared memory their sums take half of at most. */
+static bool may_be_cluster(const Choose *c, const TileWanted *w, bool whole)
+{
+	int64_t all;
+	const Product *p = c->product;
+	return whole && size_is_const(c->t->program->sizes, p->sum.extent, &all) &&
+	       !w->tile->group && w->tile->rows % w->slices == 0 && both_are_cut(p) &&
+	       2 * tile_bytes(w->tile) <= c->gpu->shared_most;
+}
+
+/* Does each of the slices have rounds, and several of them? */
+static bool fills_slices(const Choose *c, const TileWanted *w)
+{
+	int64_t steps = w->tile->steps, rounds = (c->sum + steps - 1) / steps;
+	int64_t each = (rounds + w->slices - 1) / w->slices;
+	return c->sum / w->slices >= c->gpu->slice_steps * steps && each * (w->slices - 1) < rounds;
+}
+
+/* A sum may go in so many slices where its order is free, of a result of known size. Those that TMA copies are whole ones. */
 static bool may_split(const Choose *c, const TileWanted *w)
 {
-	int64_t outer, all;
-	const Product *p = c->product;
 	const GpuTile *tile = w->tile;
-	const Sizes *sizes = c->t->program->sizes;
-	return c->t->options->tensor_cores &&
-	       size_is_const(sizes, p->sum.loops[0]->hi->size, &outer) && outer % w->slices == 0 &&
-	       size_is_const(sizes, p->sum.extent, &all) &&
-	       all / w->slices >= c->gpu->slice_steps * tile->steps &&
-	       (w->cluster ? !tile->group && tile->rows % w->slices == 0 && both_are_cut(p) &&
-				     2 * tile_bytes(tile) <= c->gpu->shared_most
-			   : elements_of(c) > 0);
+	const LoopGroup *sum = &c->product->sum;
+	bool whole = slice_steps(c->t->program->sizes, sum, w->slices, tile->steps).whole;
+	if (!c->t->options->tensor_cores || !fills_slices(c, w))
+		return false;
+	return w->cluster ? may_be_cluster(c, w, whole)
+			  : elements_of(c) > 0 && (whole || !tile->group);
 }
 
 static double blocks_of(const Choose *c, const GpuTile *tile)
@@ -365,8 +378,9 @@ void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wante
 		c.sides->refused = no_tile(&c, wanted);
 	if (!wanted->tile && asks_on(c.steps))
 		c.steps->refused =
-			"a second number is how many slices of the same length the sum goes in, "
-			"where all sizes are known, not under --fp=strict";
+			"a second number is how many slices the sum goes in, each of several rounds, "
+			"where the result's size is known, not under --fp=strict; by warpgroups they "
+			"are of the same length";
 	if (!(wanted->tile && wanted->cluster) && asks_on(c.cluster) && !c.cluster->refused)
 		c.cluster->refused = no_cluster(&c);
 	note(&c, wanted);

@@ -165,7 +165,10 @@ static void put_taps(const Tiling *g, TmaTensor *t)
 {
 	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
 	Rewrite rewrite = {.program = g->program, .iters = iters, .span = g->kernel->span};
-	(t->taps_as_one ? tiling_put : tiling_put_each)(g, iters, &g->sum.taps, in_line(g, IX_DIV));
+	if (t->taps_as_one)
+		group_put(g->program, iters, &g->sum.taps, in_line(g, IX_DIV));
+	else
+		group_put_each(g->program, iters, &g->sum.taps, in_line(g, IX_DIV), 1);
 	for (uint32_t i = t->windows ? 1 : 2; i < t->n; i++)
 		t->axes[i].at = rewrite_ix(&rewrite, t->axes[i].at);
 }

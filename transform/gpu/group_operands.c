@@ -11,20 +11,12 @@
 #include "loops/linear.h"
 #include "transform/gpu/group.h"
 
-static bool goes_through_one(Program *program, const ProductOperand *operand,
-			     const LoopGroup *group)
-{
-	OneLoop one = {program, group->loops, group->n, 0};
-	one_loop_value(&one, operand->value);
-	return one.first == 0;
-}
-
 /* Whose index goes through the side and the line of the sum as through one loop each. */
 static bool goes_as_one(Program *program, const ProductOperand *operand, const LoopGroup *side,
 			const LoopGroup *line)
 {
-	return operand->nconds == 0 && goes_through_one(program, operand, side) &&
-	       goes_through_one(program, operand, line);
+	return operand->nconds == 0 && operand_goes_as_one(program, operand, side) &&
+	       operand_goes_as_one(program, operand, line);
 }
 
 /* The element that an operand loads, before it is widened, or one of two that it is the sum of; NULL: it is something else. */
@@ -65,7 +57,7 @@ static bool boxes_of(Program *program, const Product *product, const GroupSum *s
 	const LoopGroup *taps = &sum->taps;
 	const LoopGroup *groups[] = {&sum->line, rows ? &product->rows : &product->columns};
 	const ProductOperand *operand = rows ? &product->row_operand : &product->column_operand;
-	bool as_one = taps->n > 0 && goes_through_one(program, operand, taps);
+	bool as_one = taps->n > 0 && operand_goes_as_one(program, operand, taps);
 	TmaBatch batch = batch_of(product, taps, as_one);
 	for (uint32_t i = 0; as_one && i + 1 < taps->n && element.ix; i++)
 		element.ix = ix_without(program, element.ix, taps->loops[i]->iter);

@@ -173,7 +173,8 @@ static bool cond_uses(const Cond *cond, const LoopGroup *group)
 	return false;
 }
 
-/* Each condition is of the rows' factor or of the columns'; of both: false. Requires that none reads. */
+/* Each condition is of the rows' factor or of the columns', or, without rows and columns, of both; false: it is of a row and a column.
+ * Requires that none reads. */
 static bool sort_conds(const Look *look)
 {
 	Product *p = look->product;
@@ -181,12 +182,17 @@ static bool sort_conds(const Look *look)
 	Cond *conds[2] = {0};
 	for (uint32_t i = 0; p->guard && i < p->guard->nconds; i++) {
 		const Cond *cond = &p->guard->conds[i];
-		bool column = cond_uses(cond, &p->columns);
-		if (cond->a->reads || cond->b->reads || (column && cond_uses(cond, &p->rows)))
+		bool row = cond_uses(cond, &p->rows), column = cond_uses(cond, &p->columns);
+		if (cond->a->reads || cond->b->reads || (column && row))
 			return false;
-		if (!conds[column])
-			conds[column] = ARENA_ARRAY(look->program->arena, Cond, p->guard->nconds);
-		conds[column][operands[column]->nconds++] = *cond;
+		for (int k = 0; k < 2; k++) {
+			if (k ? row : column)
+				continue;
+			if (!conds[k])
+				conds[k] =
+					ARENA_ARRAY(look->program->arena, Cond, p->guard->nconds);
+			conds[k][operands[k]->nconds++] = *cond;
+		}
 	}
 	for (int k = 0; k < 2; k++)
 		operands[k]->conds = conds[k];

@@ -8,13 +8,19 @@
  *     y[i*m + j] = relu(acc)             slices[slice*n + i*m + j] = acc             y[i*m + j] = relu(acc)
  *
  * The first kernel is a product again, of which the slices are a batch, or in the place of these blocks of a cluster
- * (cluster.c). Sizes are known, and no
- * slice is shorter than another: the order of additions follows from them and the GPU's row in
- * target/gpu.c.
+ * (cluster.c). Slices are equal parts of the outermost loop of the sum where there are such; else of all its loops as one, in whole
+ * rounds of the tile, of which the last slices may have fewer steps, or none:
+ *
+ *   for n, h, w                            for p in 0..each
+ *     acc += x[n, h, w]*...          ->      if slice*each + p < all: acc += x[(slice*each + p)/(hs*ws), ...]*...
+ *
+ * How many there are says the program and the GPU's row in target/gpu.c alone, so the order of additions follows from these and
+ * the sizes.
  */
 #include "transform/gpu/tile.h"
 
 #include "base/diag.h"
+#include "base/size_order.h"
 #include "loops/rewrite.h"
 #include "loops/verify_gpu.h"
 
@@ -24,6 +30,7 @@ typedef struct Split {
 	Kernel *kernel;
 	const Product *product;
 	int64_t n; /* slices */
+	SliceSteps steps;
 	BufferId slices;
 	Size elements; /* of the result, and of each slice */
 } Split;
@@ -47,11 +54,20 @@ static const Value *acc_of(const Split *s)
 	return value_local(s->arena, s->kernel, s->product->set->local, NULL, 0);
 }
 
+SliceSteps slice_steps(Sizes *sizes, const LoopGroup *sum, int64_t slices, int64_t steps)
+{
+	Size outer = sum->loops[0]->hi->size, n = size_const(sizes, slices);
+	if (size_divides(sizes, n, outer))
+		return (SliceSteps){true, size_div(sizes, outer, n)};
+	return (SliceSteps){
+		false, size_scale(sizes, size_ceil(sizes, sum->extent, slices * steps), steps)};
+}
+
 /* The loops of the sum, the outermost one as far as it is of the slice. */
-static const Stmt *slice_loop(const Split *s, IterVar slice)
+static const Stmt *whole_loop(const Split *s, IterVar slice)
 {
 	const Stmt *loop = s->product->sum.loops[0];
-	Size each = size_div(s->program->sizes, loop->hi->size, size_const(s->program->sizes, s->n));
+	Size each = s->steps.each;
 	const Ix **iters = kernel_iters(s->arena, s->kernel, 0);
 	const Ix *first = ix_mul(s->program, ix_iter(s->arena, slice), ix_size(s->arena, each));
 	iters[loop->iter] = ix_add(s->program, first, ix_iter(s->arena, loop->iter));
@@ -62,13 +78,61 @@ static const Stmt *slice_loop(const Split *s, IterVar slice)
 	return own;
 }
 
+/* A factor at a step of all of the sum, where it goes through the loops as through one; else at each loop's iteration. */
+static const Value *factor_at(const Split *s, const Value *factor, const Ix *step)
+{
+	const ProductOperand operand = {.value = factor};
+	const LoopGroup *sum = &s->product->sum;
+	const Ix **iters = kernel_iters(s->arena, s->kernel, 0);
+	if (operand_goes_as_one(s->program, &operand, sum))
+		group_put(s->program, iters, sum, step);
+	else
+		group_put_each(s->program, iters, sum, step, 1);
+	Rewrite rewrite = {.program = s->program, .iters = iters, .span = s->kernel->span};
+	return rewrite_alone(&rewrite, factor);
+}
+
+/* Is there such a step, and do the product's conditions hold there? */
+static const Stmt *if_step(const Split *s, const Ix *step, Block body)
+{
+	const Product *p = s->product;
+	const Ix **iters = kernel_iters(s->arena, s->kernel, 0);
+	uint32_t n = p->guard ? p->guard->nconds : 0;
+	Cond *conds = ARENA_ARRAY(s->arena, Cond, n + 1);
+	group_put_each(s->program, iters, &p->sum, step, 1);
+	Rewrite rewrite = {.program = s->program, .iters = iters, .span = s->kernel->span};
+	conds[0] = (Cond){COND_LT, step, ix_size(s->arena, p->sum.extent)};
+	for (uint32_t i = 0; i < n; i++)
+		conds[i + 1] =
+			(Cond){p->guard->conds[i].kind, rewrite_ix(&rewrite, p->guard->conds[i].a),
+			       rewrite_ix(&rewrite, p->guard->conds[i].b)};
+	return stmt_if(s->arena, conds, n + 1, body);
+}
+
+/* One loop over the steps of the slice, of those of the sum. */
+static const Stmt *rounds_loop(const Split *s, IterVar slice)
+{
+	const LoopGroup *sum = &s->product->sum;
+	const Stmt *inner = sum->loops[sum->n - 1], *set = s->product->set;
+	const Ix *each = ix_size(s->arena, s->steps.each), *p = ix_iter(s->arena, inner->iter);
+	const Ix *step = ix_add(s->program, ix_mul(s->program, ix_iter(s->arena, slice), each), p);
+	const Value *factors[] = {factor_at(s, set->value->args[0], step),
+				  factor_at(s, set->value->args[1], step)};
+	const Value *term = value_op(s->arena, OP_MUL, DTYPE_F32, factors, 2);
+	Block body = block_one(s->arena, stmt_set(s->arena, set->local, OP_ADD, term));
+	Stmt *own = stmt_with(s->arena, inner, block_one(s->arena, if_step(s, step, body)));
+	own->hi = each;
+	own->independent = false;
+	return own;
+}
+
 /* The sums of a slice, and what is done with each, in the kernel of `s`. */
 static void make_slices(const Split *s, IterVar slice, Block behind)
 {
 	Kernel *made = s->kernel;
 	Body body = {0};
 	PUSH(s->arena, body.stmts, s->product->declared);
-	PUSH(s->arena, body.stmts, slice_loop(s, slice));
+	PUSH(s->arena, body.stmts, (s->steps.whole ? whole_loop : rounds_loop)(s, slice));
 	body_append(s->arena, &body, behind);
 	Stmt *loop = stmt_with(s->arena, grid_loop(&made->body),
 			       grid_around(s->arena, &made->body, body_block(&body), 0));
@@ -109,7 +173,9 @@ static Split split_of(const Transform *t, Kernel *kernel, const TileWanted *want
 		       .arena = t->program->arena,
 		       .kernel = kernel,
 		       .product = wanted->product,
-		       .n = wanted->slices};
+		       .n = wanted->slices,
+		       .steps = slice_steps(t->program->sizes, &wanted->product->sum,
+					    wanted->slices, wanted->tile->steps)};
 }
 
 static Product product_of_slice(const Split *s, const Kernel *kernel)

@@ -252,8 +252,8 @@ Block tiling_finish(const Tiling *g, const Value *sum, const Ix *row, const Ix *
 {
 	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
 	Body body = {0};
-	tiling_put(g, iters, &g->product->rows, row);
-	tiling_put(g, iters, &g->product->columns, column);
+	group_put(g->program, iters, &g->product->rows, row);
+	group_put(g->program, iters, &g->product->columns, column);
 	PUSH(g->arena, body.stmts, stmt_local(g->arena, g->product->declared->local, sum));
 	add(g, &body, tiling_rewrite(g, iters, body_block(&g->product->rest)));
 	return body_block(&body);

@@ -59,6 +59,15 @@ typedef struct Product {
 	Body rest;
 } Product;
 
+/* loop_group.c: does an operand, with its conditions, go through the loops of the group as through one? */
+bool operand_goes_as_one(Program *program, const ProductOperand *operand, const LoopGroup *group);
+/* ... The iterators of the group at a number of all of its iterations: the innermost stands for all; or each is where it is
+ * then, the number being that of so many of them as `unit` says. */
+void group_put(Program *program, const Ix **iters, const LoopGroup *group, const Ix *at);
+void group_put_each(Program *program, const Ix **iters, const LoopGroup *group, const Ix *at,
+		    int64_t unit);
+/* ... A quotient or a remainder. */
+const Ix *ix_divided(Program *program, IxKind kind, const Ix *a, Size by);
 /* product.c: Is the kernel a product? Its loops of the grid hold nothing else. */
 bool product_of(Program *program, const Kernel *kernel, Product *product);
 /* group_operands.c: the loops of the sum, with the fewest taps with which TMA copies both operands, so that warpgroups multiply
@@ -95,6 +104,13 @@ void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wante
 
 /* split.c: the first store behind the sum. */
 const Stmt *product_store(const Product *product);
+/* ... Steps of each of so many slices of the sum: parts of its outermost loop, of the same length, if they divide that; else parts
+ * of all loops as one, in rounds of `steps`, of which the last may be shorter. */
+typedef struct SliceSteps {
+	bool whole; /* of the outermost loop */
+	Size each;
+} SliceSteps;
+SliceSteps slice_steps(Sizes *sizes, const LoopGroup *sum, int64_t slices, int64_t steps);
 /* The product of slices, which `before` is then; the kernel adds them up. Requires: more slices than one. */
 Product bind_split(const Transform *t, Kernel *kernel, const TileWanted *wanted, Kernel *before);
 

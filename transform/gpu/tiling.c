@@ -24,13 +24,6 @@ const Value *tiling_element(const Tiling *g, LocalId local, const Ix *const *ixs
 	return value_local(g->arena, g->kernel, local, own, n);
 }
 
-/* The innermost loop of the group stands for all of them. */
-void tiling_put(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at)
-{
-	for (uint32_t i = 0; i < group->n; i++)
-		iters[group->loops[i]->iter] = i + 1 < group->n ? number(g, 0) : at;
-}
-
 Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block)
 {
 	Rewrite rewrite = {.program = g->program, .iters = iters, .span = g->kernel->span};
@@ -38,46 +31,6 @@ Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block)
 }
 
 /* ---- factors ---- */
-
-static bool goes_through_one(const Tiling *g, const ProductOperand *operand, const LoopGroup *group)
-{
-	OneLoop one = {g->program, group->loops, group->n, 0};
-	one_loop_value(&one, operand->value);
-	for (uint32_t i = 0; i < operand->nconds; i++) {
-		one_loop_ix(&one, operand->conds[i].a);
-		one_loop_ix(&one, operand->conds[i].b);
-	}
-	return one.first == 0;
-}
-
-static const Ix *divided(const Tiling *g, IxKind kind, const Ix *a, Size by)
-{
-	return size_is(g->program->sizes, by, 1) ? kind == IX_DIV ? a : number(g, 0)
-						 : ix_binary(g->program, kind, a, sized(g, by));
-}
-
-/* The iterators of the group at a number of all of its iterations, or of as many of them as `unit` says. */
-static void split_group(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at,
-			int64_t unit)
-{
-	Sizes *sizes = g->program->sizes;
-	Size inside = size_const(sizes, 1);
-	for (uint32_t i = group->n; i-- > 0;) {
-		bool innermost = i + 1 == group->n;
-		Size extent = group->loops[i]->hi->size;
-		if (innermost)
-			extent = size_div(sizes, extent, size_const(sizes, unit));
-		const Ix *own = divided(g, IX_DIV, at, inside);
-		own = i ? divided(g, IX_MOD, own, extent) : own;
-		iters[group->loops[i]->iter] = innermost ? times(g, own, unit) : own;
-		inside = size_mul(sizes, inside, extent);
-	}
-}
-
-void tiling_put_each(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at)
-{
-	split_group(g, iters, group, at, 1);
-}
 
 enum { PLACE_PARTS = 3 };
 
@@ -103,15 +56,15 @@ static void put_operand(const Tiling *g, const Ix **iters, const ProductOperand 
 	Sizes *sizes = g->program->sizes;
 	const Stmt *inner = group->loops[group->n - 1];
 	int first = 0;
-	if (goes_through_one(g, operand, group)) {
-		tiling_put(g, iters, group, parts_of(g, place, 0, PLACE_PARTS));
+	if (operand_goes_as_one(g->program, operand, group)) {
+		group_put(g->program, iters, group, parts_of(g, place, 0, PLACE_PARTS));
 		return;
 	}
 	while (!size_divides(sizes, size_const(sizes, place->units[first]), inner->hi->size))
 		first++;
 	const Ix *at = parts_of(g, place, 0, first + 1);
-	at = divided(g, IX_DIV, at, size_const(sizes, place->units[first]));
-	split_group(g, iters, group, at, place->units[first]);
+	at = ix_divided(g->program, IX_DIV, at, size_const(sizes, place->units[first]));
+	group_put_each(g->program, iters, group, at, place->units[first]);
 	iters[inner->iter] =
 		plus(g, iters[inner->iter], parts_of(g, place, first + 1, PLACE_PARTS));
 }
@@ -123,7 +76,7 @@ static int64_t unit_of(const TilePlace *place, const Ix *element)
 
 bool tiling_is_held(const Tiling *g, const Side *side)
 {
-	return goes_through_one(g, side->operand, side->group);
+	return operand_goes_as_one(g->program, side->operand, side->group);
 }
 
 bool tiling_takes_divisions(const Tiling *g, const Side *side)
@@ -189,11 +142,20 @@ static void put_side(const Tiling *g, const Ix **iters, const Side *side, const 
 			ix_value(g->arena, place_of_loop(g, side, i, place));
 }
 
+/* What is to be in front of the end of the side: of elements that end with it, if the first of them does, the first. */
+static const Ix *along_of(const Tiling *g, const Side *side, const TilePlace *place)
+{
+	Sizes *sizes = g->program->sizes;
+	Size unit = size_const(sizes, unit_of(place, place->along_element));
+	return size_divides(sizes, unit, side->group->extent)
+		       ? place->along
+		       : plus(g, place->along, place->along_element);
+}
+
 Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, bool last)
 {
 	const ProductOperand *operand = side->operand;
 	const Ix **iters = kernel_iters(g->arena, g->kernel, 0);
-	const Ix *along = plus(g, place->along, place->along_element);
 	GroupPlace sum_place = {{place->round, place->step, place->step_element},
 				{g->tile->steps, unit_of(place, place->step_element), 1}};
 	put_side(g, iters, side, place);
@@ -202,7 +164,8 @@ Taken tiling_take(const Tiling *g, const Side *side, const TilePlace *place, boo
 	Cond *conds = ARENA_ARRAY(g->arena, Cond, operand->nconds + 2);
 	uint32_t n = 0;
 	if (place->open || !tiling_is_held(g, side))
-		conds[n++] = (Cond){COND_LT, along, sized(g, side->group->extent)};
+		conds[n++] =
+			(Cond){COND_LT, along_of(g, side, place), sized(g, side->group->extent)};
 	if (last)
 		conds[n++] = (Cond){COND_LT, parts_of(g, &sum_place, 0, PLACE_PARTS),
 				    sized(g, g->product->sum.extent)};

@@ -127,9 +127,7 @@ static inline void add_barrier(const Tiling *g, Body *body)
 IterVar tiling_iter(Tiling *g, const char *name);
 LocalId tiling_local(Tiling *g, KernelLocal local);
 const Value *tiling_element(const Tiling *g, LocalId local, const Ix *const *ixs);
-/* Lets a group's place stand for all loops of it, or each loop be where it is then; statements in such terms. */
-void tiling_put_each(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at);
-void tiling_put(const Tiling *g, const Ix **iters, const LoopGroup *group, const Ix *at);
+/* Statements in terms of other iterators. */
 Block tiling_rewrite(const Tiling *g, const Ix **iters, Block block);
 /* Does the operand go through the loops of its side as through one? Then places behind the last one are held to
  * it; else they are not read. */

@@ -1,6 +1,8 @@
 """Convolutions on a GPU: strides, dilations, margins, groups, channels of every kind and symbolic sizes, in tiles and as windows
-of each channel, against sums of shifted pictures in float64; PTX has the bits that a host has. gpu_conv.py SEED KIND..."""
+of each channel, against sums of shifted pictures in float64; PTX has the bits that a host has.
+Gradients of their weights likewise, in slices of all places. gpu_conv.py SEED KIND..."""
 import functools
+import os
 import sys
 
 import numpy as np
@@ -76,7 +78,42 @@ output top = reduce(max, "t | %s => t | p, q, c", %s)  with (a = 3, b = 3)
         assert np.array_equal(np.asarray(top), (seen + inside).max((3, 4)).astype(np.float32)), (kind, "greatest", symbolic)
 
 
+def weights(kind, tile, picture, channels, taps=(3, 3), stride=1, dilation=1, pad=1, groups=0, symbolic=(), slices=0):
+    """The gradient of a convolution's weights, whose sum is over all places of all pictures; symbolic: which of h, w, oh and ow are
+    dims; slices: that are asked for."""
+    (h, w), c, out = picture, *channels
+    places = [(n + 2 * pad - (k - 1) * dilation - 1) // stride + 1 for n, k in zip(picture, taps)]
+    sizes = dict(h=h, w=w, oh=places[0], ow=places[1])
+    words = {name: name if name in symbolic else str(size) for name, size in sizes.items()}
+    cast = "%s" if kind == "f32" else "f32(%s)"
+    group, own = ("%d, " % groups, "g, ") if groups else ("", "")
+    tile = tile if kind == "f32" else WARPS[tile]
+    model = Model("".join("dim %s\n" % name for name in ("t", *symbolic)) + """input x : %s [t | %s, %s, %s%d]
+input y : %s [t | %s, %s, %s%d]
+output g = relu(einsum("t | %d*p =+?[%d] %d*a, %d*q =+?[%d] %d*b, %sc; t | p, q, %sj => %sj, a, b, c", %s, %s))  with (a = %d, b = %d)
+""" % (kind, words["h"], words["w"], group, c, kind, words["oh"], words["ow"], group, out, stride, pad, dilation, stride, pad, dilation,
+       own, own, own, cast % "x", cast % "y", *taps),
+                  schedule("g: tile j %d %d, c %d %d%s\n" % (tile[0], tile[2], tile[1], tile[3], "; block q %d %d" % (
+                      16 if kind == "f32" else 32, slices) if slices else "")))
+    many = groups or 1
+    for t in (0, 3):
+        (x, x64), (y, y64) = draw(kind, t, h, w, many * c), draw(kind, t, *places, many * out)
+        dims, shape = [t, *(sizes[name] for name in symbolic)], (many * out, *taps, c)
+        got = (model.forward(dims, [x, y], [(shape, np.float32)])[0] if kind == "f32"  # a product and its sum may be rounded once
+               else model.forward_as_on_host(dims, [x, y], shape))
+        seen = windows(x64, places, taps, stride, dilation, pad).reshape(t, *places, *taps, many, c)
+        check("%s" % [kind, picture, channels, taps, stride, dilation, pad, groups, symbolic, slices], kind,
+              np.asarray(got).reshape(many, out, *taps, c), (seen, y64.reshape(t, *places, many, out)), "tpqabgc,tpqgj->gjabc")
+
+
 for kind in sys.argv[2:]:
+    weights(kind, LARGE, (5, 4), (32, 33), stride=2, symbolic=("h", "w", "oh", "ow"), slices=3)
+    if "DRIVER" not in os.environ:
+        weights(kind, SMALL, (7, 9), (16, 20))
+        weights(kind, LARGE, (11, 8), (32, 24), stride=2, slices=16)
+        weights(kind, LARGE, (9, 10), (6, 70), dilation=2, pad=2, slices=5)
+        weights(kind, SMALL, (5, 6), (8, 16), groups=3, slices=2)
+        weights(kind, SMALL, rng.integers(3, 14, 2), rng.integers(2, 40, 2), rng.integers(2, 4, 2), 1, 1, 1, slices=int(rng.integers(1, 9)))
     depthwise(kind, (6, 7), 12)
     depthwise(kind, (9, 5), 7, stride=2)
     depthwise(kind, (8, 9), 8, dilation=2, pad=2, symbolic="hw")

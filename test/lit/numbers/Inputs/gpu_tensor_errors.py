@@ -1,10 +1,10 @@
-"""How far products by tensor cores are from float64, as docs/gpu.md states it: the square root of the mean square of the errors by
+"""How far products by tensor cores, in one slice, are from float64, as docs/gpu.md states it: the square root of the mean square of the errors by
 that of the products, of normal numbers; and the mean of the errors of positive ones, which are cut and not rounded. gpu_tensor_errors.py SEED"""
 import sys
 
 import numpy as np
 
-from tsrlib import Model, from_bf16, to_bf16
+from tsrlib import Model, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
 SUMS = (256, 1024, 4096)
@@ -29,7 +29,7 @@ for kind, options, bounds in CASES:
 input a : %s [16, k]
 input b : %s [k, 64]
 output y = einsum("i, k; k, j => i, j", a, b)
-""" % (kind, kind), options)
+""" % (kind, kind), options + schedule("y: tile\n"))
     for k, (least, most) in zip(SUMS, bounds):
         (a, wide_a), (b, wide_b) = draw(kind, 16, k), draw(kind, k, 64)
         got, = model.forward([k], [a, b], [((16, 64), np.float32)])
