@@ -25,12 +25,38 @@
 
 /* What the manuals of these cores say otherwise than target.def: caches, and loads that begin in a
  * cycle. None of them was measured. */
-typedef struct CoreNumbers {
-	int64_t l1_bytes, l1_ways, l1_way_bytes, l2_bytes, l3_bytes, load_ports;
-} CoreNumbers;
-static const CoreNumbers cortex_a53 = {32 << 10, 4, 8 << 10, 512 << 10, 512 << 10, 1};
-static const CoreNumbers cortex_a72 = {32 << 10, 2, 16 << 10, 1 << 20, 1 << 20, 1};
-static const CoreNumbers neoverse_n1 = {64 << 10, 4, 16 << 10, 1 << 20, 16 << 20, 2};
+static void cortex_a53(Target *target)
+{
+	target->l1_ways = 4;
+	target->l1_way_bytes = 8 << 10;
+	target->l2_bytes = target->l3_bytes = 512 << 10;
+	target->load_ports = 1;
+}
+
+static void cortex_a72(Target *target)
+{
+	target->l1_ways = 2;
+	target->l1_way_bytes = 16 << 10;
+	target->l3_bytes = 1 << 20;
+	target->load_ports = 1;
+}
+
+static void neoverse_n1(Target *target)
+{
+	target->l1_bytes = 64 << 10;
+	target->l1_ways = 4;
+	target->l1_way_bytes = 16 << 10;
+}
+
+/* Of an Emerald Rapids, on which products with operands as they lie and packed were timed in turn:
+ * what lies in few sets comes from a third cache that is far away. */
+static void golden_cove(Target *target)
+{
+	target->l2_bytes = 2 << 20;
+	target->spread_bytes = 1 << 20;
+	target->stream_line_sets = 33;
+	target->stream_line_cross = 8;
+}
 
 /* On Sapphire Rapids vdpbf16ps takes as long as two multiply-adds. gcc 12 knows no tuning for Zen 4
  * and 5; that for Zen 3 loads a vector again in each of up to four multiply-adds, where loads are
@@ -40,7 +66,7 @@ static const struct {
 	uint64_t features;
 	const char *tune;
 	bool bf16_pairs;
-	const CoreNumbers *numbers; /* NULL: those of target.def */
+	void (*numbers)(Target *); /* what is otherwise than in target.def; NULL: nothing */
 } processors[] = {
 	{"x86-64", LEVEL1, "generic", false, NULL},
 	{"x86-64-v2", LEVEL2, "generic", false, NULL},
@@ -62,7 +88,7 @@ static const struct {
 	{"sapphirerapids",
 	 LEVEL_ICE | BIT(AVX512BF16) | BIT(AVX512FP16) | BIT(AVXVNNI) | BIT(AMXTILE) |
 		 BIT(AMXBF16) | BIT(AMXINT8),
-	 "sapphirerapids", false, NULL},
+	 "sapphirerapids", false, golden_cove},
 	{"znver1", LEVEL3, "znver1", false, NULL},
 	{"znver2", LEVEL3, "znver2", false, NULL},
 	{"znver3", LEVEL3, "znver3", false, NULL},
@@ -71,10 +97,10 @@ static const struct {
 	{"armv8-a", ARMV8, "generic", false, NULL},
 	{"armv8.2-a", ARMV8_1, "generic", false, NULL},
 	{"armv8.6-a", ARMV8_6, "generic", false, NULL},
-	{"cortex-a53", ARMV8 | BIT(CRC), "cortex-a53", false, &cortex_a53},
-	{"cortex-a72", ARMV8 | BIT(CRC), "cortex-a72", false, &cortex_a72},
-	{"cortex-a76", ARMV8_1 | BIT(FP16) | BIT(DOTPROD), "cortex-a76", false, &neoverse_n1},
-	{"neoverse-n1", ARMV8_1 | BIT(FP16) | BIT(DOTPROD), "neoverse-n1", false, &neoverse_n1},
+	{"cortex-a53", ARMV8 | BIT(CRC), "cortex-a53", false, cortex_a53},
+	{"cortex-a72", ARMV8 | BIT(CRC), "cortex-a72", false, cortex_a72},
+	{"cortex-a76", ARMV8_1 | BIT(FP16) | BIT(DOTPROD), "cortex-a76", false, neoverse_n1},
+	{"neoverse-n1", ARMV8_1 | BIT(FP16) | BIT(DOTPROD), "neoverse-n1", false, neoverse_n1},
 };
 enum { NPROCESSORS = sizeof processors / sizeof *processors };
 
@@ -98,16 +124,8 @@ static void here(Target *target)
 		       : wide		  ? "skylake-avx512"
 					  : "haswell";
 	target->bf16_pairs = amd && paired;
-}
-
-static void set_numbers(Target *target, const CoreNumbers *numbers)
-{
-	target->l1_bytes = numbers->l1_bytes;
-	target->l1_ways = numbers->l1_ways;
-	target->l1_way_bytes = numbers->l1_way_bytes;
-	target->l2_bytes = numbers->l2_bytes;
-	target->l3_bytes = numbers->l3_bytes;
-	target->load_ports = numbers->load_ports;
+	if (!amd && paired)
+		golden_cove(target);
 }
 
 static bool base_target(const char *name, size_t len, Target *target)
@@ -123,7 +141,7 @@ static bool base_target(const char *name, size_t len, Target *target)
 			target->tune = processors[i].tune;
 			target->bf16_pairs = processors[i].bf16_pairs;
 			if (processors[i].numbers)
-				set_numbers(target, processors[i].numbers);
+				processors[i].numbers(target);
 			return true;
 		}
 	return false;

@@ -358,15 +358,37 @@ static bool streams_once(const Planner *p, int load)
  * times. */
 static bool is_narrow(const Target *target) { return target->vector_bytes < target->line_bytes; }
 
-/* Would tiles wait longer for what is streamed past them than its copy takes? A quarter of the
- * registers stands for the rows of a tile. */
-static bool waits_longer(const Planner *p)
+/* Sixteenths of a cycle that tiles wait for the ends of vectors in the next line, on average of a line
+ * of the operand: its columns begin anywhere in a line that its steps are no multiple of apart, so
+ * many bytes from its beginning as both have as a factor. */
+static int64_t crossing_wait(const Planner *p, int load)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t line = p->target->line_bytes, step, part = 1;
+	Size by = ix_stride(p->program, p->sum.at.at[load], nest->loops[nest->nloops - 1].var);
+	if (nest->nloops == nest->nresult || size_is_bad(by) || !tile_is_const(p, by, &step))
+		return 0;
+	step *= dtype_bytes(p->program->buffers.at[p->sum.from.at[load]].dtype);
+	while (part < line && step % (2 * part) == 0)
+		part *= 2;
+	return p->target->stream_line_cross * (line - part) / line;
+}
+
+/* Would tiles wait longer for the lines of an operand where it lies, `wait` sixteenths of a cycle
+ * each time that rows go by, than its copy takes? A quarter of the registers stands for the rows
+ * of a tile, if one may not hold all. */
+static bool waits_longer(const Planner *p, int64_t wait)
 {
 	const Target *target = p->target;
 	int64_t rows = tile_extent(p, p->tile->row, TILE_ASSUMED),
-		times = divide_up(rows, target->registers / 4) * (is_narrow(target) ? 2 : 1),
-		wait = tile_steps_meet(p) ? target->stream_line_sets : target->stream_line;
-	return times * wait > target->copy_cost_stream * p->native;
+		tiles = rows <= target->tile_rows ? 1 : divide_up(rows, target->registers / 4);
+	return tiles * (is_narrow(target) ? 2 : 1) * wait > target->copy_cost_stream * p->native;
+}
+
+static bool stream_waits_longer(const Planner *p, int load)
+{
+	int64_t line = tile_steps_meet(p) ? p->target->stream_line_sets : p->target->stream_line;
+	return waits_longer(p, line + crossing_wait(p, load));
 }
 
 /* Bytes of an operand from which on a panel is copied; each block of rows has a copy. */
@@ -377,7 +399,8 @@ static int64_t spread_bytes(const Planner *p)
 									  : target->spread_bytes;
 }
 
-/* A panel that would be spread over too many lines is gathered, unless the operand goes by once.
+/* A panel that would be spread over too many lines, or whose vectors cross lines often enough, is
+ * gathered, unless the operand goes by once.
  * Where elements are left behind its last vector, that one is read whole, or the panel is gathered
  * and filled up. */
 static void pack_spread(Planner *p)
@@ -387,12 +410,13 @@ static void pack_spread(Planner *p)
 	if (load < 0)
 		return;
 	bool hoisted = tile_may_prepack(p, load), once = streams_once(p, load),
-	     waits = once && asks_pack(p, load) && waits_longer(p),
+	     waits = once && asks_pack(p, load) && stream_waits_longer(p, load),
 	     packs = hoisted || waits || pays_packed(p, load, true);
 	int64_t steps = pack_steps(p, load), cols = tile_extent(p, tile->col, 0);
 	int bytes = dtype_bytes(tile->nest->value->dtype);
 	int64_t cut = cut_vectors(p, cols), whole = whole_vectors(p, cols);
-	bool spread = cols > 0 && steps * bytes >= spread_bytes(p) / cols,
+	bool spread = cols > 0 && (steps * bytes >= spread_bytes(p) / cols ||
+				   (tile->row && waits_longer(p, crossing_wait(p, load)))),
 	     ragged = cut * 4 >= whole * 5;
 	bool asked = asks_on(hoisted ? p->prepacks : p->packs);
 	if (gen_asked(tile->nest->gen, CHOICE_OVER_READ))
