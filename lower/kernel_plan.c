@@ -201,6 +201,7 @@ static void plan_nest(KernelPlan *plan, uint32_t piece)
 	if (planned->plan.form == NEST_TILES) {
 		tile_plan_copies(planned->plan.tile);
 		tile_choose_finish(planned->plan.tile);
+		tile_choose_zeros(planned->plan.tile);
 	}
 	planned->entry = gen->entry;
 	planned->inside = gen->inside;

@@ -172,6 +172,9 @@ static void verify_tile(const Nest *nest, const Tile *tile)
 	    (tile->along && !is_of(nest, tile->along, true)))
 		BUG("the rows, columns or lanes of %s are none of its loops", nest->gen->name);
 	verify_finish(nest, tile);
+	if (tile->zeros.n > 0 && (tile->form != TILE_ACROSS || nest->nloops != nest->nresult + 1))
+		BUG("%s leaves products out, and has no lanes across, or several loops of its sum",
+		    nest->gen->name);
 	verify_parts(nest, &tile->rows, tile->row);
 	verify_parts(nest, &tile->cols, tile->col);
 	for (uint32_t i = 0; i < tile->cols.n; i++) {

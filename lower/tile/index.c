@@ -14,25 +14,6 @@
 #include "lower/nest/row_block.h"
 #include "lower/tile/values.h"
 
-const Ix *tile_index_of(const Tile *tile, const Value *value)
-{
-	Program *program = tile->nest->gen->program;
-	if (value->dtype != DTYPE_I32 && value->dtype != DTYPE_I64)
-		return NULL;
-	if (value->kind == VALUE_CONST)
-		return tile_const(tile, value->constant.i);
-	if (value->kind == VALUE_INDEX)
-		return value->ix->reads ? NULL : value->ix;
-	if (value->kind != VALUE_OP || (value->op != OP_ADD && value->op != OP_SUB))
-		return NULL;
-	const Ix *a = tile_index_of(tile, value->args[0]), *b = tile_index_of(tile, value->args[1]);
-	if (!a || !b)
-		return NULL;
-	if (value->op == OP_SUB)
-		b = ix_times(program, b, -1);
-	return ix_add(program, a, b);
-}
-
 /* ---- bounds ---- */
 
 /* The iterator that a loop's index is a sum of, with what is left of it; NULL: it stands still. */
@@ -121,7 +102,7 @@ bool tile_index_fits(const Tile *tile, const Ix *ix, bool below)
 /* The value as an index that it is equal to in every element; NULL: there is none. */
 static const Ix *exact_index(const Tile *tile, const Value *value)
 {
-	const Ix *ix = tile_index_of(tile, value);
+	const Ix *ix = value_as_index(tile->nest->gen->program, value);
 	bool exact = ix && (value->dtype == DTYPE_I64 ||
 			    (tile_index_fits(tile, ix, false) && tile_index_fits(tile, ix, true)));
 	if (exact)

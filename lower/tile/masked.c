@@ -74,7 +74,7 @@ static void add_condition(Masked *h, const Value *less, const Value *more, bool 
 {
 	const Tile *tile = h->tile;
 	Program *program = tile->nest->gen->program;
-	const Ix *a = tile_index_of(tile, less), *b = tile_index_of(tile, more);
+	const Ix *a = value_as_index(program, less), *b = value_as_index(program, more);
 	if (!a || !b || h->n == TILE_MASKS)
 		return;
 	const Ix *difference = ix_add(program, b, ix_mul(program, a, tile_const(tile, -1)));

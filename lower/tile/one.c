@@ -1,5 +1,6 @@
 /* The code of one tile, in the form that it has: its sums, and what follows from them. */
 #include "lower/tile/emit.h"
+#include "lower/tile/zeros.h"
 
 /* The sums of a tile set, or what follows from them stored. */
 static Block each_vector(const Tile *tile, const Stmt *stmt)
@@ -25,11 +26,16 @@ static Block store_sums(const Tile *tile, const Value *element)
 }
 
 /* The loops over the sum, with what is prefetched in each step. */
-static Block whole_steps(Tile *tile, const Value *element, Block prefetch)
+static Block whole_steps(Tile *tile, const TilePart *row, const Value *element, Block prefetch)
 {
 	Body step = {0};
 	gen_append(tile->nest->gen, &step, tile_over_elements(tile, tile_add(tile, element)));
 	gen_append(tile->nest->gen, &step, prefetch);
+	if (tile->zeros.n > 0) {
+		TileSteps steps = tile_nonzero_steps(tile, row);
+		return gen_steps(tile->nest->gen, tile_zeros_sum(tile)->var, steps.lo, steps.hi, 1,
+				 body_block(&step));
+	}
 	return tile_steps(tile, body_block(&step));
 }
 
@@ -50,7 +56,15 @@ static Block sum_steps(Tile *tile, const TilePart *row, LocalId acc, const Value
 		return tile_over_read_steps(tile, element);
 	if (tile->window && row->step > 1)
 		return tile_window_steps(tile, acc);
-	return whole_steps(tile, element, prefetch);
+	return whole_steps(tile, row, element, prefetch);
+}
+
+/* A sum that goes on in the result stays there as it is where nothing is added. */
+static Block unless_empty(const Tile *tile, const TilePart *row, Block body)
+{
+	if (!tile->nest->carries || tile->zeros.n == 0)
+		return body;
+	return tile_unless_empty(tile, tile_nonzero_steps(tile, row), body);
 }
 
 static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
@@ -85,7 +99,7 @@ static Block tile_across(Tile *tile, const TilePart *row, const TilePart *col)
 		gen_append(gen, &body, tile_if_last(tile, false, store_sums(tile, element)));
 	}
 	gen_append(gen, &body, finish);
-	return body_block(&body);
+	return unless_empty(tile, row, body_block(&body));
 }
 
 /* The iterator of a loop, at its tile's first element plus `within`. */

@@ -86,6 +86,9 @@ void tile_choose_traversal(Planner *p);
  * what else is chosen is decided. */
 void tile_choose_finish(Tile *tile);
 
+/* Which steps of the sum are left out, since a mask makes them 0. Requires: what else is chosen is decided. */
+void tile_choose_zeros(Tile *tile);
+
 /* tile/read.c: is an operand computed where tiles read it? Then the nest's values are others. */
 bool tile_choose_read(Tile *tile);
 /* What tiles would read then, of a factor of the sum that is read from `operand`, or that

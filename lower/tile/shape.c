@@ -28,7 +28,9 @@ int64_t tile_width(const Tile *tile, int64_t cols)
 {
 	int64_t vectors = (cols + tile->lanes - 1) / tile->lanes;
 	bool fills = tile->pack >= 0 || tile->over_read >= 0;
-	bool filled = fills && !tile->blocks.steps && !tile_is_open(tile) &&
+	bool goes_on = tile->blocks.steps ||
+		       tile->nest->carries; /* the sum so far is in the result, as wide as that */
+	bool filled = fills && !goes_on && !tile_is_open(tile) &&
 		      (tile->stores_rows || tile->matrix || tile_vectors(tile, cols) > vectors);
 	return filled ? vectors * tile->lanes : cols;
 }

@@ -14,6 +14,7 @@
  * in the order of the loops, whatever tile the element is in.
  */
 #include "lower/tile/emit.h"
+#include "lower/tile/zeros.h"
 
 /* ---- tiles ---- */
 
@@ -61,6 +62,8 @@ void tile_emit(Tile *tile)
 		gen_append(gen, &gen->top, copy_of_operand(tile));
 	if (tile->sums != BUFFER_NONE)
 		gen_append(gen, &gen->top, tile_group_fill_sums(tile));
+	if (tile->zeros.n > 0)
+		gen_append(gen, &gen->top, tile_zeros_check(tile));
 	uint32_t inner = outer + (tile->traversal.loop != NULL) + (tile->col != NULL);
 	nest->independent = tile->independent;
 	nest_note_sum(nest, tile->reduce, tile->order);

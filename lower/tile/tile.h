@@ -11,6 +11,7 @@
 #ifndef TSR_LOWER_TILE_H
 #define TSR_LOWER_TILE_H
 
+#include "lower/gen/zeros.h"
 #include "lower/nest/nest.h"
 
 typedef enum TileForm { TILE_ACROSS, TILE_ALONG } TileForm;
@@ -65,6 +66,15 @@ typedef struct TileFinish {
 	bool vectors; /* ALONG: vectors compute it, of columns, which store and load what is contiguous */
 } TileFinish;
 
+/* Steps of the sum that are left out, since a mask makes a factor of it 0 there (tile/zeros.c). */
+typedef struct TileZeros {
+	Zeros at[ZEROS_MOST];
+	const Loop *along[ZEROS_MOST]; /* the loop along which what is hidden is one number */
+	uint32_t n;		       /* 0: there are none */
+	uint32_t operand;	       /* the factor */
+	LocalId whole; /* of code that is made: other than 0 where none may be left out */
+} TileZeros;
+
 /* The tile of which code is made. */
 typedef struct TileNow {
 	int64_t height, width; /* rows and columns */
@@ -101,6 +111,8 @@ typedef struct Tile {
 	int over_read;	      /* that is read beyond its columns (tile/over_read.c) */
 	int64_t step_strided; /* ... its elements between two steps of the innermost sum */
 	const Loop *window; /* of the sum: rows share reads that it moves as they do; NULL: none */
+
+	TileZeros zeros;
 
 	/* padded reads */
 	GuardedList guards, inner; /* all, and those that rows do not move */

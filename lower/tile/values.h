@@ -20,9 +20,8 @@ bool tile_computes_in_lanes(const Value *value, bool converts, const Tile *tile)
 /* Do vector instructions compute what is stored of an element? */
 bool tile_is_in_vectors(const Tile *tile, const Value *value);
 
-/* tile/index.c: a whole number as a sum of iterators, but for what wraps; NULL: it is none. Is that
- * not above what i32 holds, or not below, in every element? */
-const Ix *tile_index_of(const Tile *tile, const Value *value);
+/* tile/index.c: is a whole number, as a sum of iterators, not above what i32 holds, or not below, in
+ * every element? */
 bool tile_index_fits(const Tile *tile, const Ix *ix, bool below);
 /* The value with comparisons of indices as those of the lane's number, where they are such; is a
  * value what these compare? */

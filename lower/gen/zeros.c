@@ -1,0 +1,239 @@
+/* Comparisons of indices whose failure makes an element 0 (zeros.h): each that is found in the expression of the
+ * element is taken to fail, or to hold, and what follows from that is known: constants are folded; 0 times a number is 0 or
+ * NaN, -inf and a number is -inf or NaN, the same at each place that the number does not move along, and what is computed
+ * from NaN by arithmetic is NaN.
+ */
+#include "lower/gen/zeros.h"
+
+#include <math.h>
+
+#include "loops/walk.h"
+
+enum { OPERATIONS_MOST = 512 };
+
+/* ---- the expression, through all that is computed element by element ---- */
+
+typedef struct Deep {
+	Gen *gen;
+	uint32_t nodes; /* that may still be gone through */
+} Deep;
+
+/* What is no expression: a load of no buffer, with the iterators that it moves along. */
+static const Value *opaque(Gen *gen, NodeId id, const Ix *const *axes)
+{
+	Value *load = ARENA_NEW(gen->arena, Value);
+	*load = (Value){.kind = VALUE_LOAD,
+			.dtype = lower_node(gen->lower, id)->dtype,
+			.buffer = BUFFER_NONE,
+			.ix = tables_flatten(gen->program, lower_shape(gen->lower, id), axes)};
+	return load;
+}
+
+static bool is_expression(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	switch (node->kind) {
+	case NODE_NUMBER:
+	case NODE_RANGE: return node->dtype != DTYPE_NONE;
+	case NODE_CONST: return node->data->count == 1;
+	case NODE_POINTWISE:
+	case NODE_CAST:
+	case NODE_SPEC:
+		return proj && proj->npieces == 1 && proj_is_plain(proj) && !proj->linear &&
+		       !proj_reduces(proj) && !proj_is_guarded(proj) && node->target == NODE_NONE &&
+		       node->nargs <= 3;
+	default: return false;
+	}
+}
+
+static const Value *read_deep(void *of, NodeId id, const Ix *const *axes)
+{
+	Deep *deep = of;
+	if (deep->nodes == 0 || !is_expression(deep->gen->lower, id))
+		return opaque(deep->gen, id, axes);
+	deep->nodes--;
+	NodeReader r = {.tables = &deep->gen->lower->tables,
+			.program = deep->gen->program,
+			.of = deep,
+			.read = read_deep};
+	return expression_of_node(&r, id, axes);
+}
+
+/* ---- what is known where a comparison fails, or holds ---- */
+
+/* Other than a number that is sure it may be NaN. */
+typedef struct Known {
+	bool is, sure;
+	Scalar number;
+} Known;
+
+typedef struct Assumed {
+	const Value *comparison;
+	bool holds;
+	IterVar along;
+	uint32_t left; /* operations that may still be looked at */
+} Assumed;
+
+static Known known_of(Assumed *a, const Value *value);
+
+static bool is_float_of(const Value *value, const Known *known, double number)
+{
+	return known->is && dtype_is_float(value->dtype) && known->number.f == number;
+}
+
+static bool is_false(const Value *value, const Known *known)
+{
+	return known->is &&
+	       (dtype_is_float(value->dtype) ? known->number.f == 0 : known->number.i == 0);
+}
+
+static Known chosen(Assumed *a, const Value *value)
+{
+	Known is = known_of(a, value->args[0]);
+	if (is.is && is.sure) {
+		Known one = known_of(a, value->args[is_false(value->args[0], &is) ? 2 : 1]);
+		return one;
+	}
+	Known yes = known_of(a, value->args[1]), no = known_of(a, value->args[2]);
+	bool same = yes.is && no.is && yes.number.i == no.number.i;
+	bool one = (yes.sure && no.sure) || !value_uses_iter(value->args[0], a->along);
+	return same && one ? (Known){true, yes.sure && no.sure, yes.number} : (Known){0};
+}
+
+/* Of an operand that is known, and one that is not. */
+static Known with_number(Assumed *a, const Value *value, int at, Known known)
+{
+	const Value *other = value->args[!at];
+	bool zero = is_float_of(value->args[at], &known, 0),
+	     infinite = is_float_of(value->args[at], &known, INFINITY) ||
+			is_float_of(value->args[at], &known, -INFINITY);
+	bool absorbs = value->op == OP_MUL || (value->op == OP_DIV && at == 0) ? zero
+		       : value->op == OP_ADD || value->op == OP_SUB	       ? infinite
+									       : false;
+	if (!known.is || !absorbs || value_uses_iter(other, a->along))
+		return (Known){0};
+	if (value->op == OP_SUB && at == 1)
+		known.number.f = -known.number.f;
+	known.sure = false;
+	return known;
+}
+
+static bool passes_nan(Op op)
+{
+	return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_NEG ||
+	       op == OP_EXP || op == OP_EXP2;
+}
+
+static Known of_operands(Assumed *a, const Value *value)
+{
+	Known args[3];
+	Scalar numbers[3];
+	Known all = {true, true, {0}};
+	for (uint32_t i = 0; i < value->nargs; i++) {
+		args[i] = known_of(a, value->args[i]);
+		numbers[i] = args[i].number;
+		all.is &= args[i].is;
+		all.sure &= args[i].sure;
+	}
+	if (all.is && (all.sure || passes_nan(value->op))) {
+		all.number = op_eval(value->op, value->dtype, numbers);
+		return all;
+	}
+	for (int at = 0; value->nargs == 2 && at < 2; at++) {
+		bool no = is_false(value->args[at], &args[at]);
+		if (args[at].sure && ((value->op == OP_AND && no) || (value->op == OP_OR && !no)))
+			return (Known){true, true, scalar_of(value->dtype, value->op == OP_OR)};
+		Known one = with_number(a, value, at, args[at]);
+		if (one.is)
+			return one;
+	}
+	return (Known){0};
+}
+
+static Known known_of(Assumed *a, const Value *value)
+{
+	if (a->left == 0)
+		return (Known){0};
+	a->left--;
+	if (value_same(value, a->comparison))
+		return (Known){true, true, scalar_of(value->dtype, a->holds)};
+	if (value->kind == VALUE_CONST)
+		return (Known){true, true, value->constant};
+	if (value->kind == VALUE_CAST) {
+		Known known = known_of(a, value->args[0]);
+		known.is &= known.sure || dtype_is_float(value->dtype);
+		known.number = scalar_convert(known.number, value->args[0]->dtype, value->dtype);
+		return known;
+	}
+	if (value->kind != VALUE_OP)
+		return (Known){0};
+	return value->op == OP_WHERE ? chosen(a, value) : of_operands(a, value);
+}
+
+/* ---- comparisons ---- */
+
+const Ix *value_as_index(Program *program, const Value *value)
+{
+	if (value->dtype != DTYPE_I32 && value->dtype != DTYPE_I64)
+		return NULL;
+	if (value->kind == VALUE_CONST)
+		return ix_const(program->arena, program->sizes, value->constant.i);
+	if (value->kind == VALUE_INDEX)
+		return value->ix->reads ? NULL : value->ix;
+	if (value->kind != VALUE_OP || (value->op != OP_ADD && value->op != OP_SUB))
+		return NULL;
+	const Ix *a = value_as_index(program, value->args[0]),
+		 *b = value_as_index(program, value->args[1]);
+	if (!a || !b)
+		return NULL;
+	return value->op == OP_SUB ? ix_minus(program, a, b) : ix_add(program, a, b);
+}
+
+typedef struct Search {
+	Program *program;
+	const Value *value;
+	IterVar along;
+	Zeros *found;
+	uint32_t n;
+} Search;
+
+/* Where the comparison does not come out so, is the element 0? */
+static void try_comparison(Search *s, const Value *comparison, bool comes_out)
+{
+	Assumed a = {comparison, !comes_out, s->along, OPERATIONS_MOST};
+	const Ix *left = value_as_index(s->program, comparison->args[0]),
+		 *right = value_as_index(s->program, comparison->args[1]);
+	Known known = known_of(&a, s->value);
+	if (!left || !right || s->n == ZEROS_MOST || !is_float_of(s->value, &known, 0))
+		return;
+	bool greater = comparison->op == OP_GT || comparison->op == OP_GE,
+	     strict = comparison->op == OP_GT || comparison->op == OP_LT;
+	bool exchanged = greater == comes_out;
+	Zeros zeros = {exchanged ? right : left, exchanged ? left : right, strict == comes_out,
+		       known.sure};
+	for (uint32_t i = 0; i < s->n; i++)
+		if (ix_same(s->found[i].less, zeros.less) &&
+		    ix_same(s->found[i].more, zeros.more) && s->found[i].strict == zeros.strict)
+			return;
+	s->found[s->n++] = zeros;
+}
+
+static void see_comparison(void *of, const Value *value)
+{
+	bool compares = value->kind == VALUE_OP && (value->op == OP_LT || value->op == OP_LE ||
+						    value->op == OP_GT || value->op == OP_GE);
+	if (!compares || value->args[0]->dtype != DTYPE_I32)
+		return;
+	try_comparison(of, value, true);
+	try_comparison(of, value, false);
+}
+
+uint32_t zeros_find(Gen *gen, NodeId node, const Ix *const *axes, IterVar along,
+		    Zeros zeros[ZEROS_MOST])
+{
+	Deep deep = {gen, OPERATIONS_MOST / 8};
+	Search s = {gen->program, read_deep(&deep, node, axes), along, zeros, 0};
+	value_each(s.value, see_comparison, &s);
+	return s.n;
+}

@@ -1,0 +1,31 @@
+/* Where a mask makes a tensor 0: comparisons of indices, as key <= row, whose failure makes an element 0, found by
+ * going through what computes it:
+ *
+ *   s = where(key <= row, scores, -inf);  e = exp(s - top);  p = e * share      p is 0 where key > row
+ *   g = where(key <= row, grad, 0)                                             and so is g
+ *
+ * p is 0 unless `top` or `share` is no number there. As neither depends on the key, what is hidden of a row is
+ * the same for all of its keys, so that one of them tells.
+ */
+#ifndef TSR_LOWER_ZEROS_H
+#define TSR_LOWER_ZEROS_H
+
+#include "lower/gen/gen.h"
+
+enum { ZEROS_MOST = 4 };
+
+/* Elements where less <= more, or `strict` less < more, fails are 0: all of them (`sure`), or all along the iterator
+ * if one is. */
+typedef struct Zeros {
+	const Ix *less, *more; /* i32 */
+	bool strict, sure;
+} Zeros;
+
+/* Those of a node at indices, of which `along` is an iterator; at most ZEROS_MOST of them. What the indices wrap to as
+ * i32 is not looked at. */
+uint32_t zeros_find(Gen *gen, NodeId node, const Ix *const *axes, IterVar along,
+		    Zeros zeros[ZEROS_MOST]);
+/* A whole number as a sum of iterators, but for what wraps; NULL: it is none. */
+const Ix *value_as_index(Program *program, const Value *value);
+
+#endif

@@ -1,0 +1,81 @@
+"""Attention and its gradients where a mask hides tiles, against NumPy: products by what the mask makes 0 are left out, and
+all the same 0 times what is infinite is NaN, as is a row that sees no key. Masks are causal, with a window, and with rows that see
+no key; the sums are of one order, so that threads have the same bits."""
+import random
+
+import numpy as np
+
+from tsrlib import Model, pool_call
+
+random.seed(7)
+RNG = np.random.default_rng(7)
+D = 12
+MASKS = [
+    ("row >= key", lambda s, t: s >= t),
+    ("row >= key && key + 20 > row", lambda s, t: (s >= t) & (t + 20 > s)),
+    ("row >= key + 3", lambda s, t: s >= t + 3),
+]
+PROGRAM = """import nn
+dim n
+dim s = %d
+input q : [n, s | 2, %d]
+input k : [n, s | 2, %d]
+input v : [n, s | 2, %d]
+input c : [n, s | 2, %d]
+let row = to_batch(range(s)), key = range(s)
+fn attend(q, k, v) = einsum("n, s | h, t; n, t | h, d => n, s | h, d",
+    nn.softmax(where(%s, einsum("n, s | h, d; n, t | h, d => n, s | h, t", q, k) / 4, -inf)), v)
+let y = attend(q, k, v)
+output y, dq = vjp(y, q, c), dk = vjp(y, k, c), dv = vjp(y, v, c)
+"""
+
+
+def wanted(seen, q, k, v, c):
+    q, k, v, c = (np.moveaxis(a.astype(np.float64), 2, 1) for a in (q, k, v, c))
+    scores = np.where(seen, np.einsum("nhsd,nhtd->nhst", q, k) / 4, -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    share = 1 / e.sum(-1, keepdims=True)
+    p = e * share
+    dp = np.einsum("nhsd,nhtd->nhst", c, v)
+    total = (dp * e).sum(-1, keepdims=True) * share * share
+    ds = np.where(seen, (dp * share - total) * e, 0) / 4
+    results = (np.einsum("nhst,nhtd->nhsd", p, v), np.einsum("nhst,nhtd->nhsd", ds, k),
+               np.einsum("nhst,nhsd->nhtd", ds, q), np.einsum("nhst,nhsd->nhtd", p, c))
+    return [np.moveaxis(r, 1, 2) for r in results]
+
+
+def spoil(arrays, which):
+    """Makes one number of one of the tensors infinite or none."""
+    if which is None:
+        return
+    a = arrays[which]
+    a[tuple(random.randrange(size) for size in a.shape)] = random.choice([np.nan, np.inf, -np.inf])
+
+
+def compare(mask, model, s, which):
+    n = random.choice([1, 3])
+    arrays = [RNG.standard_normal((n, s, 2, D)).astype(np.float32) for _ in range(4)]
+    spoil(arrays, which)
+    at = np.arange(s)
+    with np.errstate(all="ignore"):
+        want = wanted(mask[1](at[:, None], at[None, :]), *arrays)
+    results = set()
+    for call in CALLS:
+        model.call = call
+        made = model.forward([n], arrays, [((n, s, 2, D), np.float32)] * 4)
+        results.add(b"".join(y.tobytes() for y in made))
+    assert len(results) == 1, "other bits on threads"
+    for y, w, name in zip(made, want, ["y", "dq", "dk", "dv"]):
+        same = np.isclose(y, w, rtol=2e-4, atol=2e-4, equal_nan=True)
+        assert same.all(), (mask[0], s, which, name, np.argwhere(~same)[:3])
+
+
+CALLS = [None, pool_call(2)]
+compared = 0
+for number, mask in enumerate(MASKS):
+    s = [100, 64, 70][number]
+    model = Model(PROGRAM % (s, D, D, D, D, mask[0]), ["-march=" + ["native", "x86-64-v3", "x86-64"][number], "--grain=1"])
+    for which in [None, 0, 1, 2, 3] * 3:
+        compare(mask, model, s, which)
+        compared += 1
+print("%d attentions with gradients agree with NumPy" % compared)
