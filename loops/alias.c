@@ -2,6 +2,7 @@
  * tensor that the right side reads.
  */
 #include "loops/dependence.h"
+#include "loops/rewrite.h"
 #include "loops/walk.h"
 
 typedef struct OneIndex {
@@ -73,8 +74,94 @@ static bool touches_behind(const Block *block, const Stmt *stmt, BufferId buffer
 	return false;
 }
 
-bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer)
+/* ---- what is read in the place of what is stored ---- */
+
+typedef struct Loops {
+	VEC(const Stmt *) at; /* the outermost first */
+} Loops;
+
+typedef struct Overwrite {
+	Program *program;
+	const Kernel *kernel;
+	const Stmt *store;
+	Loops around, here; /* of the store; of the statement at hand */
+	BufferId from;
+	bool elsewhere;
+} Overwrite;
+
+static bool find_around(Overwrite *o, Block block)
 {
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		size_t n = o->around.at.n;
+		if (stmt == o->store)
+			return true;
+		if (stmt->kind == LOOP_FOR)
+			PUSH(o->program->arena, o->around.at, stmt);
+		if (find_around(o, stmt->body))
+			return true;
+		o->around.at.n = n;
+	}
+	return false;
+}
+
+/* The next of the loops that moves the index; NULL: none does. */
+static const Stmt *next_moving(const Loops *loops, const Ix *ix, size_t *n)
+{
+	while (*n < loops->at.n)
+		if (ix_uses(ix, loops->at.at[(*n)++]->iter))
+			return loops->at.at[*n - 1];
+	return NULL;
+}
+
+/* Is an element read in the iteration that stores it, of the loops around both? Below these, loops of its own that
+ * move the index are those of the store: they run over the same. */
+static bool is_at_store(const Overwrite *o, const Ix *ix)
+{
+	Program *program = o->program;
+	const Ix **iters = kernel_iters(program->arena, o->kernel, 0);
+	Rewrite rewrite = {.program = program, .iters = iters};
+	size_t n = 0;
+	while (n < o->here.at.n && n < o->around.at.n && o->here.at.at[n] == o->around.at.at[n])
+		n++;
+	for (size_t own = n, other = n;;) {
+		const Stmt *a = next_moving(&o->here, ix, &own),
+			   *b = next_moving(&o->around, o->store->ix, &other);
+		if (!a || !b)
+			return a == b && ix_same(rewrite_ix(&rewrite, ix), o->store->ix);
+		if (a->step != b->step || !ix_same(rewrite_ix(&rewrite, a->lo), b->lo) ||
+		    !ix_same(rewrite_ix(&rewrite, a->hi), b->hi))
+			return false;
+		iters[a->iter] = ix_iter(program->arena, b->iter);
+	}
+}
+
+static void see_read(void *of, const Value *value)
+{
+	Overwrite *o = of;
+	if (value->kind == VALUE_LOAD && value->buffer == o->from && !is_at_store(o, value->ix))
+		o->elsewhere = true;
+}
+
+static void see_reads(Overwrite *o, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		size_t n = o->here.at.n;
+		stmt_each_value(stmt, see_read, o);
+		if (stmt->kind == LOOP_FOR)
+			PUSH(o->program->arena, o->here.at, stmt);
+		see_reads(o, stmt->body);
+		o->here.at.n = n;
+	}
+}
+
+bool kernel_reads_at_store(Program *program, const Kernel *kernel, const Stmt *store, BufferId from)
+{
+	Overwrite o = {.program = program, .kernel = kernel, .store = store, .from = from};
+	if (!find_around(&o, kernel->body))
+		BUG("kernel %s: a store of another kernel", kernel->name);
+	see_reads(&o, kernel->body);
 	bool met = false;
-	return touches_behind(block, stmt, buffer, &met);
+	return !o.elsewhere && !touches_behind(&kernel->body, store, from, &met);
 }

@@ -33,8 +33,10 @@ bool loop_is_of_cluster(Program *program, const Kernel *kernel, const Stmt *loop
 /* Does every access of the block to the buffer have the same index? ... the index `at`? */
 bool block_has_one_index(const Block *block, BufferId buffer);
 bool block_touches_only_at(const Block *block, BufferId buffer, const Ix *at);
-/* Does any statement of the block that stands behind this one touch the buffer? */
-bool block_touches_behind(const Block *block, const Stmt *stmt, BufferId buffer);
+/* Is each element of the buffer read where the store is at the same one, or in a loop before it that runs over the
+ * same, and never behind it? Whatever the numbers of iterators are. Requires: a store of the kernel. */
+bool kernel_reads_at_store(Program *program, const Kernel *kernel, const Stmt *store,
+			   BufferId buffer);
 
 /* Where a value, or one of the indices in it or in `at`, reads the buffer: nowhere, at the index `at`
  * alone, or at others. */

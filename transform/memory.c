@@ -4,8 +4,8 @@
  * and outside of it, or ends the loop, through all of the loop. Kernels are walked in order:
  * those that begin take the tightest gap that is free, those that end give theirs back. Constant
  * sizes share one area of bytes; a symbolic size shares a slot with others where it is provably no
- * greater. A kernel may write over an operand that dies in it when it reads that at the same index
- * only, and not behind its store.
+ * greater. A kernel may write over an operand that dies in it when it reads each element where it stores that or in
+ * a loop before that runs over the same, and not behind its store.
  *
  *   workspace := constant area | slot | slot | ...      all multiples of 64 bytes
  */
@@ -201,8 +201,8 @@ static bool is_once(const Block *block, const Stmt *store)
 }
 
 /* May the buffer be written over the operand `from`, both in one place? There is one store, no
- * accumulation, each element once; every load of the operand is at the store's own index, and none
- * comes behind the store. */
+ * accumulation, each element once; every load of the operand is of an element that is stored in the same iteration, and
+ * none comes behind the store. */
 static bool may_overwrite(const Plan *p, const Kernel *kernel, BufferId to, BufferId from)
 {
 	const Buffer *a = &p->program->buffers.at[to], *b = &p->program->buffers.at[from];
@@ -213,8 +213,7 @@ static bool may_overwrite(const Plan *p, const Kernel *kernel, BufferId to, Buff
 	const Stmt *store = only_store(&kernel->body, to, &nstores);
 	if (nstores != 1 || store->acc != OP_NONE || !is_once(&kernel->body, store))
 		return false;
-	return block_touches_only_at(&kernel->body, from, store->ix) &&
-	       !block_touches_behind(&kernel->body, store, from);
+	return kernel_reads_at_store(p->program, kernel, store, from);
 }
 
 static void find_overwrites(Plan *p, const KernelId *kernels)
