@@ -206,19 +206,15 @@ static bool moves_by_one(const Look *look, const Ix *ix, const LoopGroup *group)
 	return ix_moves_by(look->program, ix, group_iter(group), 1);
 }
 
-/* The one index at which all stores are; NULL: there are none, or several. */
-static const Ix *stored_at(const Product *p)
+/* Does what is stored, or some of it, lie along the group? */
+static bool is_stored_along(const Look *look, const LoopGroup *group)
 {
-	const Ix *at = NULL;
-	for (size_t i = 0; i < p->rest.stmts.n; i++) {
-		const Stmt *stmt = p->rest.stmts.at[i];
-		if (stmt->kind != LOOP_STORE)
-			continue;
-		if (at && !ix_same(at, stmt->ix))
-			return NULL;
-		at = stmt->ix;
-	}
-	return at;
+	const Body *rest = &look->product->rest;
+	bool along = false;
+	for (size_t i = 0; i < rest->stmts.n && !along; i++)
+		along = rest->stmts.at[i]->kind == LOOP_STORE &&
+			moves_by_one(look, rest->stmts.at[i]->ix, group);
+	return along;
 }
 
 /* Rows move the first factor alone, columns the second alone. */
@@ -253,10 +249,9 @@ static bool sort_factors(const Look *look, const Factor *factors, const Value *c
 			 bool swapped)
 {
 	Product *p = look->product;
-	const Ix *at = stored_at(p);
 	p->rows.n = p->columns.n = p->batch.n = 0;
 	sort_loops(look, &factors[swapped], &factors[!swapped]);
-	if (!at || !p->rows.n || !p->columns.n || !moves_by_one(look, at, &p->columns))
+	if (!p->rows.n || !p->columns.n || !is_stored_along(look, &p->columns))
 		return false;
 	p->columns_first = swapped;
 	p->row_operand = operand_of(look, values[swapped], factors[swapped].load);
