@@ -74,6 +74,8 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 
 #define ROWS 256, 64, 4096, 8, 8
 #define COLUMNS 8, 64, 64, 4
+/* A thread for each element has two loads for a multiplication, or for four of neighbours. */
+#define FEW 4, 1024
 #define RASTER 8 /* 4 to 16 were the same on an H100 */
 #define LIST(list)                               \
 	{                                        \
@@ -89,17 +91,49 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 #define TILES TILES_OF(tiles_16, tiles_tf32)
 
 static const GpuTarget gpus[] = {
-	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, LINE_BYTES, 0, 0, 0, 256, 32, 48, ROWS,
-	 COLUMNS, 108, RASTER, TILES, 16, 1024, 70},
-	{"sm_90", 1024, SHARED(99, 228), BLOCKS_MOST, LINE_BYTES, CLUSTER, NEXT_LINES, NEXT_BLOCKS,
-	 256, 32, 48, ROWS, COLUMNS, 132, RASTER, TILES, 16, 1024, 80},
-	{"sm_90a", 1024, SHARED(227, 228), BLOCKS_MOST, LINE_BYTES, CLUSTER, NEXT_LINES,
-	 NEXT_BLOCKS, 256, 32, 48, ROWS, COLUMNS, 132, RASTER,
-	 TILES_OF(tiles_16_groups, tiles_tf32_groups), 16, 1024, 80},
-	{"sm_100", 1024, SHARED(99, 228), BLOCKS_MOST, LINE_BYTES, CLUSTER, NEXT_LINES, NEXT_BLOCKS,
-	 256, 32, 48, ROWS, COLUMNS, 148, RASTER, TILES, 16, 1024, 86},
-	{"sm_120", 1024, SHARED(99, 100), BLOCKS_MOST, LINE_BYTES, CLUSTER, NEXT_LINES, NEXT_BLOCKS,
-	 256, 32, 48, ROWS, COLUMNS, 170, RASTER, TILES, 16, 1024, 87},
+	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, LINE_BYTES, 0,	 0,   0,  256,	32,
+	 48,	  ROWS, COLUMNS,	 108,	      RASTER,	  TILES, FEW, 16, 1024, 70},
+	{"sm_90",     1024,	   SHARED(99, 228),
+	 BLOCKS_MOST, LINE_BYTES,  CLUSTER,
+	 NEXT_LINES,  NEXT_BLOCKS, 256,
+	 32,	      48,	   ROWS,
+	 COLUMNS,     132,	   RASTER,
+	 TILES,	      FEW,	   16,
+	 1024,	      80},
+	{"sm_90a",
+	 1024,
+	 SHARED(227, 228),
+	 BLOCKS_MOST,
+	 LINE_BYTES,
+	 CLUSTER,
+	 NEXT_LINES,
+	 NEXT_BLOCKS,
+	 256,
+	 32,
+	 48,
+	 ROWS,
+	 COLUMNS,
+	 132,
+	 RASTER,
+	 TILES_OF(tiles_16_groups, tiles_tf32_groups),
+	 FEW,
+	 16,
+	 1024,
+	 80},
+	{"sm_100",    1024,	   SHARED(99, 228),
+	 BLOCKS_MOST, LINE_BYTES,  CLUSTER,
+	 NEXT_LINES,  NEXT_BLOCKS, 256,
+	 32,	      48,	   ROWS,
+	 COLUMNS,     148,	   RASTER,
+	 TILES,	      FEW,	   16,
+	 1024,	      86},
+	{"sm_120",    1024,	   SHARED(99, 100),
+	 BLOCKS_MOST, LINE_BYTES,  CLUSTER,
+	 NEXT_LINES,  NEXT_BLOCKS, 256,
+	 32,	      48,	   ROWS,
+	 COLUMNS,     170,	   RASTER,
+	 TILES,	      FEW,	   16,
+	 1024,	      87},
 };
 enum { NGPUS = sizeof gpus / sizeof *gpus };
 

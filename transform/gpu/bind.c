@@ -90,6 +90,7 @@ static void bind_threads(const Transform *t, Parted *p)
 	}
 	product.tensor = product_tensor(t, &product);
 	TileWanted wanted = {.product = &product, .routine = p->routine};
+	wanted.alone = !row_warps_pay(t, kernel) && !rows_pay(t, kernel) && !columns_pay(t, kernel);
 	gpu_tile_choose(t, kernel, &wanted);
 	if (wanted.tile && wanted.tile->group && product.tensor.split)
 		bind_splits(t, p, &wanted, &product);

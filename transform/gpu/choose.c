@@ -265,10 +265,28 @@ static void note(const Choose *c, const TileWanted *wanted)
 	PUSH(arena, program->made->entries, entry);
 }
 
-static bool pays(const Choose *c)
+/* Of few rows or columns: does a part of the smallest tile have elements that is worth it beside a thread for each, or have these
+ * threads long sums and leave processors idle? */
+static bool few_pay(const Choose *c)
+{
+	GpuTiles tiles = tiles_of(c);
+	const GpuTile *least = &tiles.at[0];
+	for (int64_t i = 1; i < tiles.n; i++)
+		least = tiles.at[i].rows * tiles.at[i].columns < least->rows * least->columns
+				? &tiles.at[i]
+				: least;
+	double elements = c->batch * (double)c->rows * (double)c->columns;
+	double places = blocks_of(c, least) * (double)(least->rows * least->columns);
+	double threads = (double)(c->gpu->processors * c->gpu->threads);
+	return elements * c->gpu->tile_few >= places ||
+	       (elements < threads && c->sum >= c->gpu->tile_long);
+}
+
+static bool pays(const Choose *c, const TileWanted *wanted)
 {
 	int64_t least = c->gpu->tile_least;
-	return c->rows >= least && c->columns >= least && c->sum >= least;
+	bool many = c->rows >= least && c->columns >= least;
+	return c->sum >= least && (many || (wanted->alone && few_pay(c)));
 }
 
 static bool fits_group(const Choose *c, int64_t slices)
@@ -365,7 +383,7 @@ void gpu_tile_choose(const Transform *t, const Kernel *kernel, TileWanted *wante
 	c.sides = asked(&c, CHOICE_TILE);
 	c.steps = asked(&c, CHOICE_BLOCK);
 	c.cluster = asked(&c, CHOICE_CLUSTER);
-	bool open = asks_on(c.sides) || (!asks_off(c.sides) && pays(&c));
+	bool open = asks_on(c.sides) || (!asks_off(c.sides) && pays(&c, wanted));
 	GpuTiles tiles = tiles_of(&c);
 	wanted->tile = NULL;
 	wanted->slices = 1;

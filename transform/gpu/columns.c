@@ -91,6 +91,15 @@ static int64_t columns_of(const Columns *c)
 	return all;
 }
 
+/* Lanes of the blocks, of which those behind the last column do nothing. */
+static int64_t lanes_of(const Columns *c)
+{
+	int64_t warp = c->gpu->warp, last = size_of(c, column_loop(c)->hi), lanes;
+	int64_t others = last ? columns_of(c) / last : 0;
+	bool many = __builtin_mul_overflow(others, (last + warp - 1) / warp * warp, &lanes);
+	return many ? INT64_MAX : lanes;
+}
+
 /* Enough rows to share, and few columns beside the threads that a GPU has. */
 static bool pays(Columns *c)
 {
@@ -101,9 +110,8 @@ static bool pays(Columns *c)
 	value_each(c->sum.set->value, see_read, c);
 	Dtype dtype = c->sum.set->value->dtype;
 	return c->contiguous && !c->wrong && dtype == dtype_wide(dtype) && dtype != DTYPE_U4X32 &&
-	       size_of(c, column_loop(c)->hi) >= c->gpu->warp &&
 	       size_of(c, c->rows->hi) >= c->gpu->column_least &&
-	       columns_of(c) < c->gpu->processors * c->gpu->threads * c->gpu->column_threads;
+	       lanes_of(c) < c->gpu->processors * c->gpu->threads * c->gpu->column_threads;
 }
 
 /* ---- made ---- */

@@ -83,6 +83,7 @@ typedef struct TileWanted {
 	const Product *product;
 	const GpuTile *tile; /* NULL: a thread for each element */
 	int64_t slices;	     /* of the sum, 1 or more */
+	bool alone;	     /* no other form lets threads of a block share the sum */
 	bool cluster;	     /* ... each a block's of a cluster, which adds them up */
 	IterVar slice;	     /* ... of its blocks */
 	uint32_t routine;
