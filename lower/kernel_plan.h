@@ -28,6 +28,7 @@ typedef struct ScatterPlan {
 	BufferId targets;	       /* PRIVATE: of all parts */
 	BufferId counts, starts, list; /* BUCKETS */
 	bool prefetches;	       /* BUCKETS: rows that are read some steps on */
+	bool carries; /* scatter_carry.c: a row of the target is in registers while the index is the same; not PRIVATE */
 } ScatterPlan;
 
 typedef enum KernelKind {

@@ -238,36 +238,46 @@ static Block store_element(Scatter *s, ScatterStep *step, StoreTarget to, const 
 
 Block scatter_row(Scatter *s, ScatterStep *step, StoreTarget to, const Ix *offset)
 {
+	if (s->carries)
+		return scatter_carry_row(s, step);
 	open_loops(s, s->inner, s->nloops);
 	Block element = store_element(s, step, to, offset);
 	return wrap(s, s->inner, s->nloops, element, false);
 }
 
-/* The element of the row that is read, at R and K as by_iter has them, and the row's iterator. */
-static const Value *read_element(Scatter *s, SharedLocals *shared, IterVar *var)
+void scatter_open_row(Scatter *s) { open_loops(s, s->behind, s->nloops); }
+
+const Value *scatter_element(Scatter *s, SharedLocals *shared, IterVar *var)
 {
-	open_loops(s, s->behind, s->nloops);
-	*var = s->by_iter[s->loops[s->behind].id]->iter;
+	scatter_open_row(s);
+	*var = s->by_iter[s->loops[s->nloops - 1].id]->iter;
 	gen_enter(s->gen, shared);
 	return piece_value(s->gen, s->id, s->piece, s->by_iter);
 }
 
+ScatterLook *scatter_look(const Scatter *scatter)
+{
+	ScatterLook *look = ARENA_NEW(scatter->gen->arena, ScatterLook);
+	*look = (ScatterLook){gen_look(scatter->gen), *scatter};
+	Scatter *s = &look->scatter;
+	look->gen.frame = frame_copy(&scatter->gen->frame, true);
+	s->gen = &look->gen;
+	s->by_iter = ARENA_ARRAY(look->gen.arena, const Ix *, s->proj->niters + 1);
+	memcpy(s->by_iter, scatter->by_iter, s->proj->niters * sizeof *s->by_iter);
+	open_loops(s, 0, s->behind);
+	return look;
+}
+
 bool scatter_reads_rows(const Scatter *scatter)
 {
-	Gen look = gen_look(scatter->gen);
-	Scatter s = *scatter;
 	SharedLocals shared = {0};
 	IterVar var;
-	if (s.nloops != s.behind + 1)
+	if (scatter->nloops != scatter->behind + 1)
 		return false;
-	look.frame = frame_copy(&scatter->gen->frame, true);
-	s.gen = &look;
-	s.by_iter = ARENA_ARRAY(look.arena, const Ix *, s.proj->niters + 1);
-	memcpy(s.by_iter, scatter->by_iter, s.proj->niters * sizeof *s.by_iter);
-	open_loops(&s, 0, s.behind);
-	const Value *value = read_element(&s, &shared, &var);
+	ScatterLook *look = scatter_look(scatter);
+	const Value *value = scatter_element(&look->scatter, &shared, &var);
 	return value->kind == VALUE_LOAD && shared.n == 0 &&
-	       size_is(look.program->sizes, ix_stride(look.program, value->ix, var), 1);
+	       size_is(look->gen.program->sizes, ix_stride(look->gen.program, value->ix, var), 1);
 }
 
 const Stmt *scatter_prefetch(Scatter *s)
@@ -276,7 +286,7 @@ const Stmt *scatter_prefetch(Scatter *s)
 	SharedLocals shared = {0};
 	Body line = {0};
 	IterVar var;
-	const Value *value = read_element(s, &shared, &var);
+	const Value *value = scatter_element(s, &shared, &var);
 	PUSH(gen->arena, line.stmts, stmt_prefetch(gen->arena, value->buffer, value->ix, true));
 	const Ix *end = ix_size(gen->arena, s->row);
 	return stmt_step(gen->arena, scatter_loop(s, var, end, &line, false),
@@ -288,13 +298,15 @@ const Stmt *scatter_prefetch(Scatter *s)
 static void in_turn(Scatter *s)
 {
 	ScatterStep step = {0};
-	Body body = {0};
+	Body body = {0}, steps = {0};
 	open_loops(s, 0, s->inner);
+	scatter_begin_carried(s, &steps);
 	scatter_step(s, &step);
 	Block row = scatter_row(s, &step, s->to, scatter_const(s, 0));
 	scatter_end_step(s, &step, row, &body);
-	Block steps = wrap(s, s->first, s->inner, body_block(&body), false);
-	gen_append(s->gen, &s->gen->top, wrap(s, 0, s->first, steps, true));
+	gen_append(s->gen, &steps, wrap(s, s->first, s->inner, body_block(&body), false));
+	scatter_end_carried(s, &steps);
+	gen_append(s->gen, &s->gen->top, wrap(s, 0, s->first, body_block(&steps), true));
 }
 
 Scatter scatter_of(Gen *gen, NodeId id, StoreTarget to)
@@ -321,6 +333,7 @@ Scatter scatter_of(Gen *gen, NodeId id, StoreTarget to)
 void scatter_emit(Gen *gen, const KernelPlan *plan)
 {
 	Scatter s = scatter_of(gen, plan->node, plan->to);
+	s.carries = plan->scatter.carries;
 	switch (plan->scatter.form) {
 	case SCATTER_PRIVATE: scatter_private(&s, &plan->scatter); break;
 	case SCATTER_BUCKETS: scatter_buckets(&s, &plan->scatter); break;

@@ -19,6 +19,12 @@ typedef struct ScatterLoop {
 	Size extent;
 } ScatterLoop;
 
+/* The row that is in registers, and where its first element is in the target; -1: there is none yet. */
+typedef struct CarriedRow {
+	LocalId row;
+	const Value *last;
+} CarriedRow;
+
 typedef struct Scatter {
 	Gen *gen;
 	NodeId id;
@@ -33,7 +39,15 @@ typedef struct Scatter {
 	Size steps, rows,
 		row; /* of K, of the indexed axes, and elements of R'; SIZE_BAD: too many */
 	const Ix **by_iter;	/* by IterId */
+	bool carries;		/* the row stays in registers while the index is the same */
+	CarriedRow carried;
 } Scatter;
+
+/* A copy for values that are only looked at. */
+typedef struct ScatterLook {
+	Gen gen;
+	Scatter scatter;
+} ScatterLook;
 
 /* The indices of one step, which are read in its body: of the result's axes, and whether they are
  * inside. */
@@ -54,6 +68,13 @@ void scatter_step(Scatter *scatter, ScatterStep *step);
 void scatter_end_step(Scatter *scatter, ScatterStep *step, Block inside, Body *body);
 /* The loops from the inner ones on over the store of an element, at element `offset` + its own of the buffer. */
 Block scatter_row(Scatter *scatter, ScatterStep *step, StoreTarget to, const Ix *offset);
+/* Gives R' new iterators. */
+void scatter_open_row(Scatter *scatter);
+/* What a step adds to an element, at R and K as by_iter has them, and the iterator of the innermost R'; R' are new.
+ * Requires that there are some. */
+const Value *scatter_element(Scatter *scatter, SharedLocals *shared, IterVar *var);
+/* A copy in which R and K have iterators; nothing of the kernel changes. */
+ScatterLook *scatter_look(const Scatter *scatter);
 /* Is what a row reads a row in memory? Nothing of the kernel changes. */
 bool scatter_reads_rows(const Scatter *scatter);
 /* A loop that prefetches it, a line at a time. Requires: it is one; by_iter has K. */
@@ -66,6 +87,16 @@ const Stmt *scatter_loop(Scatter *scatter, IterVar var, const Ix *end, const Bod
 IterVar scatter_iter(Scatter *scatter, const char *name);
 const Ix *scatter_const(const Scatter *scatter, int64_t value);
 const Ix *scatter_at(const Scatter *scatter, IterVar var);
+
+/* ---- scatter_carry.c: the row of the target in registers ---- */
+
+/* Does it stay there? Then the kernel's schedule says so. */
+bool scatter_choose_carry(const Scatter *scatter);
+/* In front of the loops over the steps, and behind them; nothing where it does not stay. */
+void scatter_begin_carried(Scatter *scatter, Body *body);
+void scatter_end_carried(Scatter *scatter, Body *body);
+/* What a step does with its row. Requires that it stays. */
+Block scatter_carry_row(Scatter *scatter, ScatterStep *step);
 
 /* ---- forms: append the loops to the kernel ---- */
 

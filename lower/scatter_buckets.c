@@ -170,6 +170,7 @@ static void take_buckets(const Buckets *b)
 	const Ix *next = read(b, b->starts, ix_add(b->program, at, scatter_const(s, 1)));
 	const Ix *count = ix_add(b->program, next, ix_mul(b->program, start, scatter_const(s, -1)));
 	const Ix *place = ix_add(b->program, start, scatter_at(s, t));
+	scatter_begin_carried(s, &bucket);
 	if (b->prefetches)
 		prefetch(b, place, &one);
 	scatter_set_steps(s, listed(b, place, &one));
@@ -179,6 +180,7 @@ static void take_buckets(const Buckets *b)
 	gen_append(s->gen, &one, body_block(&step.body));
 	count = ix_binary(b->program, IX_MIN, count, size(b, s->steps));
 	push(b, &bucket, scatter_loop(s, t, count, &one, false));
+	scatter_end_carried(s, &bucket);
 	push(b, &s->gen->top, scatter_loop(s, v, size(b, b->n), &bucket, true));
 }
 

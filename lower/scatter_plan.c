@@ -167,6 +167,7 @@ static ScatterPlan plan_buckets(const Scatter *s, int64_t rows)
 	plan.starts = declare(s, "starts", DTYPE_I64, size_plus(sizes, n, 1));
 	plan.list = declare(s, "steps", DTYPE_I64, s->steps);
 	plan.prefetches = scatter_reads_rows(s);
+	plan.carries = scatter_choose_carry(s);
 	return plan;
 }
 
@@ -183,5 +184,7 @@ ScatterPlan scatter_plan(Gen *gen, NodeId id, StoreTarget to)
 	may = may_share(&s);
 	int64_t rows =
 		choose(&s, CHOICE_BUCKET, may, may && buckets_pay(&s), target->scatter_bucket);
-	return rows ? plan_buckets(&s, rows) : (ScatterPlan){.form = SCATTER_IN_TURN};
+	if (rows)
+		return plan_buckets(&s, rows);
+	return (ScatterPlan){.form = SCATTER_IN_TURN, .carries = scatter_choose_carry(&s)};
 }

@@ -8,6 +8,7 @@
  *                                                       y[e*64 + c] = x[int(ids[e])*64 + c]
  *
  * A row is what the loops inside of `e` read or store at one value of the integer: its first element is where they begin.
+ * What is read under a condition, at an integer that is read outside of it, is fetched where the condition holds.
  * Where the size of `x` is not known, that stands under the condition that it is more than the last cache holds.
  * The integers are read ahead in memory, so a short loop fetches for the next one. They are elements that nothing in
  * the kernel stores, and what they choose is a hint, which may lie outside.
@@ -27,7 +28,13 @@ typedef struct PrefetchedRow {
 	BufferId buffer;
 	const Ix *start;
 	int64_t elements;
+	const Stmt *condition; /* that it is read under; NULL: none */
 } PrefetchedRow;
+
+/* What stands first under a condition. */
+typedef struct ConditionalPrefetch {
+	const Stmt *condition, *prefetch;
+} ConditionalPrefetch;
 
 typedef struct Prefetch {
 	Program *program;
@@ -37,6 +44,7 @@ typedef struct Prefetch {
 	BufferUses uses;
 	const ScheduleClause *asked; /* NULL: nothing */
 	ScheduleEntry *entry;
+	VEC(ConditionalPrefetch) conditional;
 	bool changed;
 } Prefetch;
 
@@ -47,6 +55,7 @@ typedef struct LoopReads {
 	const Stmt *inner[INNER_MOST]; /* loops around the statement at hand, inside of `loop` */
 	uint32_t ninner;
 	VEC(ValueTwin) locals; /* what each is all the time, of those of `loop` that are set once */
+	const Stmt *condition; /* the innermost around the statement at hand; NULL: none */
 	VEC(PrefetchedRow) rows;
 } LoopReads;
 
@@ -108,7 +117,7 @@ static bool row_of(const LoopReads *s, const Value *load, PrefetchedRow *row)
 	const Prefetch *p = s->p;
 	Program *program = p->program;
 	const Ix **iters = kernel_iters(p->arena, p->kernel, 0);
-	*row = (PrefetchedRow){.buffer = load->buffer, .elements = 1};
+	*row = (PrefetchedRow){.buffer = load->buffer, .elements = 1, .condition = s->condition};
 	for (uint32_t i = 0; i < s->ninner; i++) {
 		const Stmt *inner = s->inner[i];
 		int64_t stride, more;
@@ -152,7 +161,7 @@ static void add_row(LoopReads *s, PrefetchedRow row)
 	for (size_t i = 0; i < s->rows.n; i++) {
 		PrefetchedRow *other = &s->rows.at[i];
 		int64_t by;
-		if (!distance(s->p, other, &row, &by))
+		if (other->condition != row.condition || !distance(s->p, other, &row, &by))
 			continue;
 		int64_t end =
 			by + row.elements > other->elements ? by + row.elements : other->elements;
@@ -187,28 +196,57 @@ static void see_local(LoopReads *s, const Stmt *stmt)
 	PUSH(p->arena, s->locals, ((ValueTwin){local, stmt->value}));
 }
 
-/* The integer of what is stored is often a local. */
-static void see_store(LoopReads *s, const Stmt *stmt)
+/* What is read or stored at an integer that is a local. */
+static void see_at_local(LoopReads *s, BufferId buffer, const Ix *ix)
 {
 	const Prefetch *p = s->p;
 	Rewrite rewrite = {.program = p->program,
 			   .iters = kernel_iters(p->arena, p->kernel, 0),
 			   .values = s->locals.at,
 			   .nvalues = (uint32_t)s->locals.n};
-	see_load(s, value_load(p->program, stmt->buffer, rewrite_ix(&rewrite, stmt->ix)));
+	see_load(s, value_load(p->program, buffer, rewrite_ix(&rewrite, ix)));
 }
 
-/* What stands under a condition is not looked at: it may guard the integer. */
+static void see_integer(void *of, const Value *value) { *(bool *)of |= value->kind == VALUE_LOAD; }
+
+/* Under a condition, which may guard what stands there: a load whose integers are read outside of it. */
+static void see_guarded_load(void *of, const Value *value)
+{
+	bool reads = false;
+	if (value->kind != VALUE_LOAD || !value->ix->reads)
+		return;
+	ix_each_value(value->ix, see_integer, &reads);
+	if (!reads)
+		see_at_local(of, value->buffer, value->ix);
+}
+
+static void see_block(LoopReads *s, Block block);
+
+/* Those inside of further loops would be made in each of their iterations. */
+static void see_condition(LoopReads *s, const Stmt *stmt)
+{
+	const Stmt *before = s->condition;
+	if (s->ninner > 0)
+		return;
+	s->condition = stmt;
+	see_block(s, stmt->body);
+	s->condition = before;
+}
+
+/* Under a condition only loads are looked at. */
 static void see_block(LoopReads *s, Block block)
 {
+	bool plain = !s->condition;
 	for (uint32_t i = 0; i < block.n; i++) {
 		const Stmt *stmt = block.stmts[i];
 		if (stmt->value)
-			value_each(stmt->value, see_load, s);
-		if (stmt->kind == LOOP_LOCAL && s->ninner == 0)
+			value_each(stmt->value, plain ? see_load : see_guarded_load, s);
+		if (stmt->kind == LOOP_LOCAL && s->ninner == 0 && plain)
 			see_local(s, stmt);
-		if (stmt->kind == LOOP_STORE && stmt->ix->reads)
-			see_store(s, stmt);
+		if (stmt->kind == LOOP_STORE && stmt->ix->reads && plain)
+			see_at_local(s, stmt->buffer, stmt->ix);
+		if (stmt->kind == LOOP_IF)
+			see_condition(s, stmt);
 		if (stmt->kind != LOOP_FOR || s->ninner == INNER_MOST)
 			continue;
 		s->inner[s->ninner++] = stmt;
@@ -371,7 +409,12 @@ static void push_prefetches(Prefetch *p, const Stmt *loop, Body *body)
 		int64_t numbers[2];
 		if (is_prefetched(loop, row->buffer) || !choose(p, row, numbers))
 			continue;
-		PUSH(p->arena, body->stmts, prefetch_row(p, loop, row, numbers));
+		const Stmt *prefetch = prefetch_row(p, loop, row, numbers);
+		if (row->condition)
+			PUSH(p->arena, p->conditional,
+			     ((ConditionalPrefetch){row->condition, prefetch}));
+		else
+			PUSH(p->arena, body->stmts, prefetch);
 		describe(p, row, numbers);
 		p->changed = true;
 	}
@@ -385,6 +428,9 @@ static const Stmt *in_stmt(Prefetch *p, const Stmt *stmt)
 		return stmt;
 	if (rows)
 		push_prefetches(p, stmt, &body);
+	for (size_t i = 0; i < p->conditional.n; i++)
+		if (p->conditional.at[i].condition == stmt)
+			PUSH(p->arena, body.stmts, p->conditional.at[i].prefetch);
 	for (uint32_t i = 0; i < stmt->body.n; i++)
 		PUSH(p->arena, body.stmts, in_stmt(p, stmt->body.stmts[i]));
 	return stmt_with(p->arena, stmt, body_block(&body));

@@ -1,5 +1,5 @@
 """Scatters of many steps into rows, against NumPy in the order of the operand, bit for bit: as a policy plans them, in
-parts with a target each, and by lists of what each range of rows takes. scatter_forms.py SEED [OPTION...]"""
+parts with a target each, and by lists of what each range of rows takes; indices in no order and sorted. scatter_forms.py SEED [OPTION...]"""
 import os
 import sys
 import tempfile
@@ -22,8 +22,9 @@ FORMS += [(dtype, "n", ["n"], "[w]", words) for dtype, words in (
     ("i32", "sum"), ("i64", "sum, mode = skip"), ("u32", "prod"), ("i32", "max, mode = wrap"), ("i64", "min"), ("i32", "set"))]
 FORMS += [("i32", "n k", ["n"], "[w] k", "sum")]
 FORMS += [(dtype, "n", ["n"], "[w]", words) for dtype, words in (("f32", "sum"), ("f64", "min"), ("bf16", "set"))]
-FORMS += [("f32", "n", ["n", "n"], "[w] [t]", "sum")]
-FIXED = {"d": 20, "t": 3, "k": 2, "w": 9}
+FORMS += [("f32", "n", ["n", "n"], "[w] [t]", "sum"), ("f32", "n k d", ["n"], "[v] k d", "sum"),
+          ("f64", "k n d", ["n"], "k [v] d", "sum"), ("i32", "n d", ["n"], "[v] d", "sum")]
+FIXED = {"d": 36, "t": 3, "k": 2, "w": 9}
 
 
 def shown(axes, size):
@@ -53,11 +54,11 @@ def values(dtype, shape):
     return rng.integers(0 if dtype[0] in "ub" else -1000, 1000, shape).astype(DTYPES[dtype])
 
 
-def indices(words, shape, size):
+def indices(words, shape, size, ordered):
     outside = size + 3 if "mode" in words else 0
     ids = rng.integers(-outside, size + outside, shape) if size else np.zeros(shape)
     ids[rng.random(shape) < 0.3] = 0  # many meet there
-    return ids.astype(np.int32)
+    return np.sort(ids.astype(np.int32), 0) if ordered else ids.astype(np.int32)
 
 
 def taken(words, ids, size):
@@ -106,7 +107,7 @@ def asked(text):
     lines = []
     for number, (dtype, x, ids, y, words) in enumerate(FORMS):
         if y[0] == "[" and len(ids[0].split()) < 2 or "t" in ids[0]:
-            private = dtype[0] in "iu" and "set" not in words
+            private = dtype[0] in "iu" and "set" not in words and "[v]" not in y
             lines.append("y%d: %s n %d" % (number, "private" if private else "bucket", 3 if private else 2))
     path = os.path.join(tempfile.mkdtemp(), "asked.sched")
     with open(path, "w", encoding="utf8") as out:
@@ -114,14 +115,14 @@ def asked(text):
     return "--schedule=" + path, len(lines)
 
 
-def run(model, n, nodes):
+def run(model, n, nodes, ordered):
     sizes = {"n": n, "v": nodes, **FIXED}
     arrays, results, want = [], [], []
     for form in FORMS:
         dtype, xaxes, ids, y, words = form
         x = values(dtype, [sizes[axis] for axis in xaxes.split()])
         brackets = [axis for axis in y.split() if axis[0] == "["]
-        read = [indices(words, [sizes[axis] for axis in axes.split()], sizes[b.strip("[]")])
+        read = [indices(words, [sizes[axis] for axis in axes.split()], sizes[b.strip("[]")], ordered)
                 for axes, b in zip(ids, brackets)]
         arrays += [x, *read]
         want.append(expected(form, x, read, sizes))
@@ -136,6 +137,6 @@ text = program()
 schedule, forms = asked(text)
 for words in ([], [schedule]):
     model = Model(text, [*options, *words])
-    for n, nodes in ((0, 1), (1, 3), (7, 2), (1000, 1), (2000, 300), (5003, 129)):
-        run(model, n, nodes)
+    for n, nodes, ordered in ((0, 1, 0), (1, 3, 0), (7, 2, 1), (1000, 1, 0), (2000, 300, 1), (5003, 129, 0)):
+        run(model, n, nodes, ordered)
 print("%d scatters agree, %d of them also as asked" % (len(FORMS), forms))
