@@ -3,6 +3,7 @@
  * product in slices, and a sum in slices, is two kernels; a product of factors that are split has two in front.
  */
 #include "loops/verify_gpu.h"
+#include "transform/gpu/columns.h"
 #include "transform/gpu/prepack.h"
 #include "transform/gpu/scatter.h"
 #include "transform/gpu/tile.h"
@@ -28,29 +29,48 @@ static void note_off(const Transform *t, const Kernel *kernel, Choice choice)
 		entry_make(t->program->arena, entry, choice, true);
 }
 
+/* A sum in slices, each of which more threads than there are columns share perhaps. */
+static void bind_sum_slices(const Transform *t, Parted *p)
+{
+	Kernel whole = *p->kernel;
+	p->parted = true;
+	bind_slices(t, p->kernel, p->routine, p->before);
+	bool columns = columns_pay(t, p->before, true);
+	if (columns)
+		bind_columns(t, p->before, p->routine, true);
+	columns_note(t, &whole, (ColumnsMade){columns, true});
+}
+
+/* `own`: of no slices. */
+static void bind_own_columns(const Transform *t, Parted *p, bool own)
+{
+	if (own)
+		columns_note(t, p->kernel, (ColumnsMade){true, false});
+	bind_columns(t, p->kernel, p->routine, own);
+}
+
 /* What threads of a block do together, or one does for several elements, where it is no product. */
 static void bind_others(const Transform *t, Parted *p)
 {
 	note_off(t, p->kernel, CHOICE_VECTOR);
 	note_off(t, p->kernel, CHOICE_TRANSPOSE_TILE);
-	if (slices_pay(t, p->kernel) && !rows_pay(t, p->kernel)) {
-		p->parted = true;
-		bind_slices(t, p->kernel, p->routine, p->before);
-		if (columns_pay(t, p->before))
-			bind_columns(t, p->before, p->routine);
-	}
+	note_off(t, p->kernel, CHOICE_FUSE_ROWS);
+	bool slices = slices_pay(t, p->kernel) && !rows_pay(t, p->kernel);
+	if (slices)
+		bind_sum_slices(t, p);
 	if (row_warps_pay(t, p->kernel))
 		bind_row_warps(t, p->kernel, p->routine);
 	else if (rows_pay(t, p->kernel))
 		bind_rows(t, p->kernel, p->routine);
-	else if (columns_pay(t, p->kernel))
-		bind_columns(t, p->kernel, p->routine);
+	else if (columns_pay(t, p->kernel, !slices))
+		bind_own_columns(t, p, !slices);
 	else if (scatter_pays(t, p->kernel))
 		bind_scatter(t, p->kernel, p->routine);
 	else if (squares_pay(t, p->kernel))
 		bind_squares(t, p->kernel, p->routine);
 	else if (wide_pays(t, p->kernel))
 		bind_wide(t, p->kernel);
+	columns_note_none(t, p->kernel);
 }
 
 static void add_entry(const Transform *t, const Kernel *kernel)
@@ -90,7 +110,8 @@ static void bind_threads(const Transform *t, Parted *p)
 	}
 	product.tensor = product_tensor(t, &product);
 	TileWanted wanted = {.product = &product, .routine = p->routine};
-	wanted.alone = !row_warps_pay(t, kernel) && !rows_pay(t, kernel) && !columns_pay(t, kernel);
+	wanted.alone =
+		!row_warps_pay(t, kernel) && !rows_pay(t, kernel) && !columns_pay(t, kernel, true);
 	gpu_tile_choose(t, kernel, &wanted);
 	if (wanted.tile && wanted.tile->group && product.tensor.split)
 		bind_splits(t, p, &wanted, &product);

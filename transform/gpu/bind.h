@@ -100,12 +100,6 @@ bool rows_pay(const Transform *t, Kernel *kernel);
 void bind_rows(const Transform *t, Kernel *kernel, uint32_t routine);
 /* ... Does a sum, by its innermost loop and what that does, read what lies side by side, some of it with few others? */
 bool rows_are_read(const Transform *t, Kernel *kernel, const Stmt *inner, const Stmt *set);
-/* columns.c: lets more threads than there are columns share sums down columns. */
-bool columns_pay(const Transform *t, Kernel *kernel);
-void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine);
-/* ... makes the kernel add up slices, of which the one before it makes the sums. */
-bool slices_pay(const Transform *t, Kernel *kernel);
-void bind_slices(const Transform *t, Kernel *kernel, uint32_t routine, Kernel *before);
 /* square.c: lets elementwise kernels that read across memory do so through shared memory; writes it into the schedule. */
 bool squares_pay(const Transform *t, Kernel *kernel);
 void bind_squares(const Transform *t, Kernel *kernel, uint32_t routine);

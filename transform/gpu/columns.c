@@ -38,6 +38,7 @@
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
 #include "loops/work.h"
+#include "transform/gpu/columns.h"
 #include "transform/gpu/one_sum.h"
 
 typedef struct Columns {
@@ -49,6 +50,8 @@ typedef struct Columns {
 	uint32_t n;
 	OneSum sum;
 	const Stmt *rows; /* the loop of the sum that is shared out */
+	ScheduleClause *asked;
+	int64_t threads, slices; /* of a column; 1: one thread, or no slices */
 	bool contiguous, wrong;
 } Columns;
 
@@ -100,8 +103,8 @@ static int64_t lanes_of(const Columns *c)
 	return many ? INT64_MAX : lanes;
 }
 
-/* Enough rows to share, and few columns beside the threads that a GPU has. */
-static bool pays(Columns *c)
+/* Sums down columns that lie side by side. */
+static bool fits(Columns *c)
 {
 	c->n = grid_loops(c->kernel, c->loops);
 	if (c->n == 0 || !one_sum_of(c->kernel, &c->sum))
@@ -109,8 +112,13 @@ static bool pays(Columns *c)
 	find_rows(c, c->sum.body.stmts[c->sum.at]);
 	value_each(c->sum.set->value, see_read, c);
 	Dtype dtype = c->sum.set->value->dtype;
-	return c->contiguous && !c->wrong && dtype == dtype_wide(dtype) && dtype != DTYPE_U4X32 &&
-	       size_of(c, c->rows->hi) >= c->gpu->column_least &&
+	return c->contiguous && !c->wrong && dtype == dtype_wide(dtype) && dtype != DTYPE_U4X32;
+}
+
+/* Enough rows to share, and few columns beside the threads that a GPU has. */
+static bool pays(const Columns *c)
+{
+	return size_of(c, c->rows->hi) >= c->gpu->column_least &&
 	       lanes_of(c) < c->gpu->processors * c->gpu->threads * c->gpu->column_threads;
 }
 
@@ -193,7 +201,7 @@ static Block add_rows(Columns *c, IterVar columns, BufferId parts)
 				  (KernelLocal){.name = "part", .dtype = dtype});
 	const Stmt bounds = {.lo = ix_add(c->program, c->rows->lo, iter(c, thread)),
 			     .hi = c->rows->hi,
-			     .step = c->gpu->column_threads};
+			     .step = c->threads};
 	Body body = {0};
 	PUSH(c->arena, body.stmts, stmt_local(c->arena, part, fold_neutral(c->arena, c->sum.set)));
 	body_append(c->arena, &body, before_and_sum(c, &bounds, part));
@@ -202,7 +210,7 @@ static Block add_rows(Columns *c, IterVar columns, BufferId parts)
 			times_plus(c, iter(c, thread), c->gpu->warp, iter(c, lane)), OP_NONE,
 			value_local(c->arena, c->kernel, part, NULL, 0)));
 	Block own = at_column(c, column_of(c, columns, lane), body_block(&body));
-	return threads(c, thread, c->gpu->column_threads, threads(c, lane, c->gpu->warp, own));
+	return threads(c, thread, c->threads, threads(c, lane, c->gpu->warp, own));
 }
 
 static Block add_parts(Columns *c, IterVar columns, BufferId parts)
@@ -211,9 +219,9 @@ static Block add_parts(Columns *c, IterVar columns, BufferId parts)
 	IterVar row = bind_iter(c->program, c->kernel, "row");
 	const Value *part = value_load(c->program, parts,
 				       times_plus(c, iter(c, row), c->gpu->warp, iter(c, lane)));
-	return threads(c, lane, c->gpu->warp,
-		       at_column(c, column_of(c, columns, lane),
-				 with_sum_of(c, row, c->gpu->column_threads, part)));
+	return threads(
+		c, lane, c->gpu->warp,
+		at_column(c, column_of(c, columns, lane), with_sum_of(c, row, c->threads, part)));
 }
 
 /* The grid's loops, the innermost one over blocks of columns. */
@@ -232,29 +240,61 @@ static Block in_grid(const Columns *c, IterVar columns, Block body)
 	return body;
 }
 
-static Columns columns_in(const Transform *t, Kernel *kernel)
+/* The number that is asked for; 0: none is. */
+static int64_t asked_number(const Columns *c, uint32_t i)
 {
-	return (Columns){.program = t->program,
-			 .arena = t->program->arena,
-			 .gpu = t->options->gpu,
-			 .kernel = kernel};
+	const ScheduleItem *item =
+		asks_on(c->asked) && c->asked->items.n ? &c->asked->items.at[0] : NULL;
+	return item && item->n > i ? item->numbers[i] : 0;
 }
 
-bool columns_pay(const Transform *t, Kernel *kernel)
+static Sym rows_name(const Columns *c) { return c->kernel->iters[c->rows->iter].name; }
+
+/* `own`: what is asked of the kernel counts, which is not one that adds up slices. */
+static Columns columns_in(const Transform *t, Kernel *kernel, bool own)
 {
-	Columns c = columns_in(t, kernel);
-	return pays(&c);
+	Columns c = {.program = t->program,
+		     .arena = t->program->arena,
+		     .gpu = t->options->gpu,
+		     .kernel = kernel,
+		     .slices = 1};
+	if (own)
+		c.asked = schedule_asked(t->asked, t->program, kernel->name, kernel->span,
+					 CHOICE_BLOCK);
+	return c;
 }
 
-void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine)
+/* Are they such sums, which are asked for or pay? */
+static bool are_wanted(Columns *c)
 {
-	Columns c = columns_in(t, kernel);
-	REQUIRE(pays(&c));
+	if (asks_off(c->asked) || !fits(c))
+		return false;
+	return asks_on(c->asked) ? asks_name(c->asked, 0, rows_name(c)) : pays(c);
+}
+
+static bool shares_columns(Columns *c)
+{
+	int64_t asked = asked_number(c, 0), most = c->gpu->threads_most / c->gpu->warp;
+	c->threads = asked ? asked : c->gpu->column_threads;
+	return are_wanted(c) && c->threads > 1 && c->threads <= most &&
+	       (c->threads & (c->threads - 1)) == 0;
+}
+
+bool columns_pay(const Transform *t, Kernel *kernel, bool own)
+{
+	Columns c = columns_in(t, kernel, own);
+	return shares_columns(&c);
+}
+
+void bind_columns(const Transform *t, Kernel *kernel, uint32_t routine, bool own)
+{
+	Columns c = columns_in(t, kernel, own);
+	REQUIRE(shares_columns(&c));
 	Body body = {0};
 	IterVar columns = bind_iter(c.program, kernel, "columns");
 	BufferId parts =
 		bind_shared(c.program, kernel, routine, (Buffer){.dtype = c.sum.set->value->dtype},
-			    c.gpu->warp * c.gpu->column_threads, "parts");
+			    c.gpu->warp * c.threads, "parts");
 	body_append(c.arena, &body, add_rows(&c, columns, parts));
 	PUSH(c.arena, body.stmts, stmt_barrier(c.arena, false));
 	body_append(c.arena, &body, add_parts(&c, columns, parts));
@@ -337,25 +377,66 @@ static void make_sum_of_slices(Columns *c, BufferId slices, int64_t n)
 static bool slices_fit(Columns *c)
 {
 	Size all = SIZE_BAD;
-	bool whole = pays(c) && c->rows->lo->kind == IX_SIZE && c->rows->hi->kind == IX_SIZE &&
-		     size_is(c->program->sizes, c->rows->lo->size, 0) && slices_of(c) > 1;
+	bool whole = are_wanted(c) && c->rows->lo->kind == IX_SIZE &&
+		     c->rows->hi->kind == IX_SIZE &&
+		     size_is(c->program->sizes, c->rows->lo->size, 0);
 	int64_t known;
-	if (whole)
-		element_of(c, &all);
-	return !size_is_bad(all) && size_is_const(c->program->sizes, all, &known);
+	if (!whole)
+		return false;
+	c->slices = asked_number(c, 1) ? asked_number(c, 1) : asked_number(c, 0) ? 1 : slices_of(c);
+	element_of(c, &all);
+	return c->slices > 1 && c->slices <= c->gpu->slices_most && !size_is_bad(all) &&
+	       size_is_const(c->program->sizes, all, &known);
 }
 
 bool slices_pay(const Transform *t, Kernel *kernel)
 {
-	Columns c = columns_in(t, kernel);
+	Columns c = columns_in(t, kernel, true);
 	return slices_fit(&c);
+}
+
+static const char lacking[] =
+	"on a GPU a sum down columns has 1, 2, 4, 8, 16 or 32 threads a column and up "
+	"to 64 slices, of a known number of columns: `block n 8 16`";
+
+/* Writes them into the schedule. */
+static void note(const Columns *c, ScheduleEntry *entry, bool shared)
+{
+	const int64_t numbers[] = {shared ? c->threads : 1, c->slices};
+	PUSH(c->arena, entry->loops, rows_name(c));
+	clause_add(c->arena, entry_make(c->arena, entry, CHOICE_BLOCK, false), rows_name(c),
+		   numbers, c->slices > 1 || asked_number(c, 1) ? 2 : 1);
+}
+
+void columns_note(const Transform *t, Kernel *kernel, ColumnsMade made)
+{
+	Columns c = columns_in(t, kernel, true);
+	ScheduleEntry *entry = schedule_entry(t->program->made, kernel->name);
+	c.slices = made.slices && slices_fit(&c) ? c.slices : 1;
+	shares_columns(&c);
+	note(&c, entry, made.columns);
+	if (asks_on(c.asked))
+		c.asked->refused = lacking;
+}
+
+void columns_note_none(const Transform *t, const Kernel *kernel)
+{
+	ScheduleEntry *entry = schedule_entry(t->program->made, kernel->name);
+	ScheduleClause *asked =
+		schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_BLOCK);
+	if (entry_clause(entry, CHOICE_BLOCK))
+		return;
+	if (says_off(asked))
+		entry_make(t->program->arena, entry, CHOICE_BLOCK, true);
+	else if (asks_on(asked) && !asked->refused)
+		asked->refused = lacking;
 }
 
 void bind_slices(const Transform *t, Kernel *kernel, uint32_t routine, Kernel *before)
 {
-	Columns c = columns_in(t, kernel);
+	Columns c = columns_in(t, kernel, true);
 	REQUIRE(slices_fit(&c));
-	int64_t n = slices_of(&c);
+	int64_t n = c.slices;
 	Size all;
 	element_of(&c, &all);
 	Buffer buffer = {.dtype = c.sum.set->value->dtype,

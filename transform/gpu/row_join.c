@@ -235,7 +235,8 @@ static void put_in_row(const Joins *j, Kernel *kernel)
 	kernel->body = block_one(arena, loop);
 }
 
-bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+static bool join_asked_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made,
+			    bool asked)
 {
 	Arena *arena = j->program->arena;
 	Kernel rows[] = {*a, *b};
@@ -249,7 +250,29 @@ bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 	rows[0].body = rows_block(arena, &rows[0].body, n);
 	rows[1].body = rows_block(arena, &rows[1].body, n);
 	return join_bodies(j, &rows[0], &rows[1], made) && rows_pay(j->t, made) &&
-	       enough_rows(j, made) && elements_are_own(j, made) && rows_are_independent(j, made);
+	       (asked || enough_rows(j, made)) && elements_are_own(j, made) &&
+	       rows_are_independent(j, made);
+}
+
+/* Writes it into the schedule. */
+static void note_joined(const Joins *j, const Kernel *a, const Kernel *b)
+{
+	Arena *arena = j->program->arena;
+	ScheduleEntry entry = {.name = b->name, .span = b->span};
+	clause_add(arena, entry_make(arena, &entry, CHOICE_FUSE_ROWS, false), a->name, NULL, 0);
+	PUSH(arena, j->program->made->entries, entry);
+}
+
+bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
+{
+	ScheduleClause *asked =
+		schedule_asked(j->t->asked, j->program, b->name, b->span, CHOICE_FUSE_ROWS);
+	if (asks_off(asked) || !asks_any(asked, a->name))
+		return false;
+	if (!join_asked_rows(j, a, b, made, asks_on(asked)))
+		return false;
+	note_joined(j, a, b);
+	return true;
 }
 
 /* ---- rows that are not stored ---- */
