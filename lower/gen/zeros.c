@@ -16,6 +16,8 @@ enum { OPERATIONS_MOST = 512 };
 typedef struct Deep {
 	Gen *gen;
 	uint32_t nodes; /* that may still be gone through */
+	NodeId at;	/* a node that is `number` whatever it is made of; NODE_NONE: none is */
+	const Value *number;
 } Deep;
 
 /* What is no expression: a load of no buffer, with the iterators that it moves along. */
@@ -50,6 +52,8 @@ static bool is_expression(const Lower *lower, NodeId id)
 static const Value *read_deep(void *of, NodeId id, const Ix *const *axes)
 {
 	Deep *deep = of;
+	if (id == deep->at)
+		return deep->number;
 	if (deep->nodes == 0 || !is_expression(deep->gen->lower, id))
 		return opaque(deep->gen, id, axes);
 	deep->nodes--;
@@ -72,6 +76,7 @@ typedef struct Assumed {
 	const Value *comparison;
 	bool holds;
 	IterVar along;
+	const Value *finite; /* a number that is; NULL: none is known to be */
 	uint32_t left; /* operations that may still be looked at */
 } Assumed;
 
@@ -113,6 +118,8 @@ static Known with_number(Assumed *a, const Value *value, int at, Known known)
 									       : false;
 	if (!known.is || !absorbs || value_uses_iter(other, a->along))
 		return (Known){0};
+	if (other == a->finite)
+		return known;
 	if (value->op == OP_SUB && at == 1)
 		known.number.f = -known.number.f;
 	known.sure = false;
@@ -198,20 +205,18 @@ typedef struct Search {
 	uint32_t n;
 } Search;
 
-/* Where the comparison does not come out so, is the element 0? */
-static void try_comparison(Search *s, const Value *comparison, bool comes_out)
+/* The element is 0 where the comparison does not come out so. */
+static void add_zeros(Search *s, const Value *comparison, bool comes_out, bool sure)
 {
-	Assumed a = {comparison, !comes_out, s->along, OPERATIONS_MOST};
 	const Ix *left = value_as_index(s->program, comparison->args[0]),
 		 *right = value_as_index(s->program, comparison->args[1]);
-	Known known = known_of(&a, s->value);
-	if (!left || !right || s->n == ZEROS_MOST || !is_float_of(s->value, &known, 0))
-		return;
 	bool greater = comparison->op == OP_GT || comparison->op == OP_GE,
 	     strict = comparison->op == OP_GT || comparison->op == OP_LT;
 	bool exchanged = greater == comes_out;
+	if (!left || !right)
+		return;
 	Zeros zeros = {exchanged ? right : left, exchanged ? left : right, strict == comes_out,
-		       known.sure};
+		       sure};
 	for (uint32_t i = 0; i < s->n; i++)
 		if (ix_same(s->found[i].less, zeros.less) &&
 		    ix_same(s->found[i].more, zeros.more) && s->found[i].strict == zeros.strict)
@@ -219,11 +224,25 @@ static void try_comparison(Search *s, const Value *comparison, bool comes_out)
 	s->found[s->n++] = zeros;
 }
 
+/* Where the comparison does not come out so, is the element 0? */
+static void try_comparison(Search *s, const Value *comparison, bool comes_out)
+{
+	Assumed a = {comparison, !comes_out, s->along, NULL, OPERATIONS_MOST};
+	Known known = known_of(&a, s->value);
+	if (s->n < ZEROS_MOST && is_float_of(s->value, &known, 0))
+		add_zeros(s, comparison, comes_out, known.sure);
+}
+
+static bool compares_indices(const Value *value)
+{
+	return value->kind == VALUE_OP && value->args[0]->dtype == DTYPE_I32 &&
+	       (value->op == OP_LT || value->op == OP_LE || value->op == OP_GT ||
+		value->op == OP_GE);
+}
+
 static void see_comparison(void *of, const Value *value)
 {
-	bool compares = value->kind == VALUE_OP && (value->op == OP_LT || value->op == OP_LE ||
-						    value->op == OP_GT || value->op == OP_GE);
-	if (!compares || value->args[0]->dtype != DTYPE_I32)
+	if (!compares_indices(value))
 		return;
 	try_comparison(of, value, true);
 	try_comparison(of, value, false);
@@ -232,8 +251,123 @@ static void see_comparison(void *of, const Value *value)
 uint32_t zeros_find(Gen *gen, NodeId node, const Ix *const *axes, IterVar along,
 		    Zeros zeros[ZEROS_MOST])
 {
-	Deep deep = {gen, OPERATIONS_MOST / 8};
+	Deep deep = {gen, OPERATIONS_MOST / 8, NODE_NONE, NULL};
 	Search s = {gen->program, read_deep(&deep, node, axes), along, zeros, 0};
 	value_each(s.value, see_comparison, &s);
+	return s.n;
+}
+
+/* ---- what makes no difference ---- */
+
+enum { COMPARISONS_MOST = 8, NO_ITER = INT32_MAX };
+
+typedef struct Readers {
+	Gen *gen;
+	Assumed assumed; /* comparison NULL: comparisons are collected */
+	const Value *comparisons[COMPARISONS_MOST];
+	uint32_t n;
+	uint32_t left; /* that may still be looked at */
+	IterVar own;   /* the last iterator of a reader's own, none of the kernel's */
+} Readers;
+
+/* The reader's iterators, where it reads the operand at these indices; NULL: some are not known. */
+static const Ix **iters_of_reader(Readers *r, const Use *use, const Ix *const *axes)
+{
+	const Proj *proj = lower_proj(r->gen->lower, use->user);
+	const Access *access = &proj->pieces[0].args[use->arg];
+	const Ix **by_iter = ARENA_ARRAY(r->gen->arena, const Ix *, proj->niters + 1);
+	for (IterId i = 0; i < proj->niters; i++)
+		by_iter[i] = ix_iter(r->gen->arena, --r->own);
+	for (uint32_t axis = 0; axis < access->naxes; axis++) {
+		const Index *index = &access->axes[axis];
+		bool plain = index->gather < 0 && size_is(r->gen->program->sizes, index->offset, 0);
+		if (!plain || index->nterms > 1 ||
+		    (index->nterms == 1 && index->terms[0].coef != 1))
+			return NULL;
+		if (index->nterms == 1)
+			by_iter[index->terms[0].iter] = axes[axis];
+	}
+	return by_iter;
+}
+
+static void collect(void *of, const Value *value)
+{
+	Readers *r = of;
+	bool known = !compares_indices(value) || r->n == COMPARISONS_MOST;
+	for (uint32_t i = 0; i < r->n && !known; i++)
+		known = value_same(r->comparisons[i], value);
+	if (!known)
+		r->comparisons[r->n++] = value;
+}
+
+static bool is_term(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	const Proj *proj = lower_proj(lower, id);
+	return is_expression(lower, id) ||
+	       (node->kind == NODE_SPEC && proj && proj->npieces == 1 && proj_is_plain(proj) &&
+		!proj->linear && !proj_is_guarded(proj) && node->target == NODE_NONE &&
+		node->nargs <= 3);
+}
+
+static bool make_no_difference(Readers *r, NodeId node, const Ix *const *axes, const Value *number);
+
+/* Does what the reader computes of it, or, where it adds up, what it adds, make no difference? */
+static bool makes_no_difference(Readers *r, NodeId node, const Use *use, const Ix *const *axes,
+				const Value *number)
+{
+	Gen *gen = r->gen;
+	if (r->left == 0 || !is_term(gen->lower, use->user))
+		return false;
+	r->left--;
+	const Piece *piece = &lower_proj(gen->lower, use->user)->pieces[0];
+	const Ix **by_iter = iters_of_reader(r, use, axes);
+	if (!by_iter)
+		return false;
+	Deep deep = {gen, OPERATIONS_MOST / 8, node, number};
+	NodeReader reader = {.tables = &gen->lower->tables,
+			     .program = gen->program,
+			     .of = &deep,
+			     .read = read_deep};
+	const Value *value = expression_of_piece(&reader, use->user, piece, by_iter);
+	if (!r->assumed.comparison)
+		value_each(value, collect, r);
+	r->assumed.left = OPERATIONS_MOST;
+	if (r->assumed.comparison && known_of(&r->assumed, value).is)
+		return true;
+	if (!is_expression(gen->lower, use->user) || gen->lower->plan[use->user].output)
+		return false;
+	axes = expression_indices(&reader, use->user, piece, &piece->result, by_iter);
+	return make_no_difference(r, use->user, axes, opaque(gen, use->user, axes));
+}
+
+static bool make_no_difference(Readers *r, NodeId node, const Ix *const *axes, const Value *number)
+{
+	const Lower *lower = r->gen->lower;
+	bool none = true;
+	for (uint32_t i = lower->first_use[node]; i < uses_end(lower, node); i++) {
+		bool one = makes_no_difference(r, node, &lower->uses[i], axes, number);
+		none &= one;
+		if (!none && r->assumed.comparison)
+			break;
+	}
+	return none;
+}
+
+uint32_t zeros_unread(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[ZEROS_MOST])
+{
+	const Value *number = opaque(gen, node, axes);
+	Readers r = {.gen = gen, .left = OPERATIONS_MOST / 8, .own = NO_ITER};
+	Search s = {.program = gen->program, .found = zeros};
+	if (gen->lower->plan[node].output)
+		return 0;
+	make_no_difference(&r, node, axes, number);
+	for (uint32_t i = 0; i < 2 * r.n && s.n < ZEROS_MOST; i++) {
+		r.assumed = (Assumed){r.comparisons[i / 2], i % 2, NO_ITER, number, 0};
+		r.left = OPERATIONS_MOST / 8;
+		r.own = NO_ITER;
+		if (make_no_difference(&r, node, axes, number))
+			add_zeros(&s, r.comparisons[i / 2], !(i % 2), true);
+	}
 	return s.n;
 }

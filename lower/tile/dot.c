@@ -20,6 +20,7 @@
  */
 #include "lower/nest/lanes.h"
 #include "lower/tile/emit.h"
+#include "lower/tile/zeros.h"
 
 #include "base/diag.h"
 
@@ -169,7 +170,8 @@ Block tile_along(Tile *tile, const TilePart *row, const TilePart *col)
 		   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult,
 			     body_block(&l->loops)));
 	gen_append(gen, &inner, add_up(&dot, sums, sum));
-	gen_append(gen, &l->top, tile_unless_masked(&across, body_block(&inner)));
+	Block steps = tile_unless_unread(tile, row, col, body_block(&inner));
+	gen_append(gen, &l->top, tile_unless_masked(&across, steps));
 	gen_append(gen, &l->top, finish(&dot, &across, sum));
 	return body_block(&l->top);
 }

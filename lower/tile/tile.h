@@ -113,6 +113,8 @@ typedef struct Tile {
 	const Loop *window; /* of the sum: rows share reads that it moves as they do; NULL: none */
 
 	TileZeros zeros;
+	TileZeros
+		unread; /* sums that make no difference (tile/unread.c); `along` and `operand` are none */
 
 	/* padded reads */
 	GuardedList guards, inner; /* all, and those that rows do not move */

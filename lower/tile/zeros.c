@@ -88,16 +88,19 @@ static bool fits(const Nest *nest, const Ix *ix)
 	return alone ? !moved && most == 0 : most <= INT32_MAX;
 }
 
-/* more - less, and 1 less where that is strict: elements are 0 where it is below 0. */
-static const Ix *difference(const Nest *nest, const Zeros *zeros)
+bool tile_zeros_fit(const Nest *nest, const Zeros *zeros)
+{
+	return fits(nest, zeros->less) && fits(nest, zeros->more);
+}
+
+const Ix *tile_zeros_difference(const Nest *nest, const Zeros *zeros)
 {
 	Program *program = nest->gen->program;
 	return ix_plus(program, ix_minus(program, zeros->more, zeros->less),
 		       zeros->strict ? -1 : 0);
 }
 
-/* How far it moves with a loop, -1, 0 or 1; false: another way. */
-static bool moves(const Nest *nest, const Ix *ix, const Loop *loop, int64_t *by)
+bool tile_zeros_move(const Nest *nest, const Ix *ix, const Loop *loop, int64_t *by)
 {
 	Program *program = nest->gen->program;
 	Size stride = ix_stride(program, ix, loop->var);
@@ -108,19 +111,19 @@ static bool moves(const Nest *nest, const Ix *ix, const Loop *loop, int64_t *by)
 static bool suits(const Tile *tile, const Loop *along, const Zeros *zeros)
 {
 	const Nest *nest = tile->nest;
-	const Ix *ix = difference(nest, zeros);
+	const Ix *ix = tile_zeros_difference(nest, zeros);
 	int64_t by, row, col, sum;
-	return fits(nest, zeros->less) && fits(nest, zeros->more) && moves(nest, ix, along, &by) &&
-	       by != 0 && moves(nest, ix, tile->row, &row) && moves(nest, ix, tile->col, &col) &&
-	       moves(nest, ix, tile_zeros_sum(tile), &sum) && sum != 0;
+	return tile_zeros_fit(nest, zeros) && tile_zeros_move(nest, ix, along, &by) && by != 0 &&
+	       tile_zeros_move(nest, ix, tile->row, &row) &&
+	       tile_zeros_move(nest, ix, tile->col, &col) &&
+	       tile_zeros_move(nest, ix, tile_zeros_sum(tile), &sum) && sum != 0;
 }
 
-/* Lanes that look at the other factor: all columns, where these are few registers, or a vector of them. */
-static int64_t lanes_of(const Tile *tile)
+int64_t tile_zeros_lanes(const Tile *tile, const Loop *loop)
 {
-	int64_t columns = nest_known(tile->nest, tile->col->extent, 0);
-	bool few = columns <= tile_target(tile)->registers / 4 * tile_native(tile);
-	return few ? columns : tile_native(tile);
+	int64_t elements = nest_known(tile->nest, loop->extent, 0);
+	bool few = elements <= tile_target(tile)->registers / 4 * tile_native(tile);
+	return few ? elements : tile_native(tile);
 }
 
 /* Is the other factor of rows of columns, whole vectors or few of these, that many rows of the tiles read? */
@@ -131,7 +134,8 @@ static bool suits_other(const Tile *tile, const Value *load)
 	bool known = nest_known(nest, tile->col->extent, 0) > 0;
 	columns = nest_known(nest, tile->col->extent, 0);
 	rows = nest_known(nest, tile->row->extent, tile_target(tile)->least_rows);
-	return known && rows >= tile_target(tile)->least_rows && columns % lanes_of(tile) == 0 &&
+	return known && rows >= tile_target(tile)->least_rows &&
+	       columns % tile_zeros_lanes(tile, tile->col) == 0 &&
 	       ix_moves_by(nest->gen->program, load->ix, tile->col->var, 1) &&
 	       !ix_uses(load->ix, tile->row->var);
 }
@@ -183,24 +187,33 @@ void tile_choose_zeros(Tile *tile)
 
 /* ---- the steps of a tile ---- */
 
-/* The difference where it is greatest in the tile, less what the sum moves it by. */
-static const Ix *rest_of(const Tile *tile, const Zeros *zeros, const TilePart *row, int64_t *by)
+const Ix *tile_zeros_greatest(const Tile *tile, const Zeros *zeros, const TilePart *row,
+			      const TilePart *col)
 {
 	Nest *nest = tile->nest;
 	Program *program = nest->gen->program;
-	const Loop *loops[] = {tile->row, tile->col}, *sum = tile_zeros_sum(tile);
-	const TilePart *parts[] = {row, tile->now.col};
-	const Ix *rest = difference(nest, zeros);
+	const Loop *loops[] = {tile->row, tile->col};
+	const TilePart *parts[] = {row, col};
+	const Ix *greatest = tile_zeros_difference(nest, zeros);
 	for (int i = 0; i < 2; i++) {
 		int64_t slope;
-		REQUIRE(moves(nest, rest, loops[i], &slope));
+		REQUIRE(tile_zeros_move(nest, greatest, loops[i], &slope));
 		const Ix *last = ix_plus(program, tile_first(tile, loops[i], parts[i]),
 					 slope > 0 ? parts[i]->step - 1 : 0);
-		rest = ix_add(program, ix_without(program, rest, loops[i]->var),
-			      ix_times(program, last, slope));
+		greatest = ix_add(program, ix_without(program, greatest, loops[i]->var),
+				  ix_times(program, last, slope));
 	}
-	REQUIRE(moves(nest, rest, sum, by));
-	return ix_without(program, rest, sum->var);
+	return greatest;
+}
+
+/* The same less what the sum moves it by. */
+static const Ix *rest_of(const Tile *tile, const Zeros *zeros, const TilePart *row, int64_t *by)
+{
+	const Nest *nest = tile->nest;
+	const Loop *sum = tile_zeros_sum(tile);
+	const Ix *greatest = tile_zeros_greatest(tile, zeros, row, tile->now.col);
+	REQUIRE(tile_zeros_move(nest, greatest, sum, by));
+	return ix_without(nest->gen->program, greatest, sum->var);
 }
 
 TileSteps tile_nonzero_steps(const Tile *tile, const TilePart *row)
@@ -243,8 +256,7 @@ static Block note_other_than_0(const Tile *tile, const Value *value)
 				      value_cast(gen->arena, DTYPE_I32, other)));
 }
 
-/* The iterators of the nest as its loops have them, none of them in a tile. */
-static void place_plain(const Tile *tile)
+void tile_zeros_place(const Tile *tile)
 {
 	Nest *nest = tile->nest;
 	for (uint32_t i = 0; i < nest->nloops; i++)
@@ -260,11 +272,12 @@ static Block look_at_masked(const Tile *tile, uint32_t number)
 	const Zeros *zeros = &tile->zeros.at[number];
 	const Loop *along = tile->zeros.along[number],
 		   *other = along == tile->row ? tile_zeros_sum(tile) : tile->row;
-	const Ix *seen = difference(nest, zeros), *extent = ix_size(gen->arena, along->extent);
+	const Ix *seen = tile_zeros_difference(nest, zeros),
+		 *extent = ix_size(gen->arena, along->extent);
 	int64_t by;
-	place_plain(tile);
+	tile_zeros_place(tile);
 	nest_values(nest);
-	REQUIRE(moves(nest, seen, along, &by));
+	REQUIRE(tile_zeros_move(nest, seen, along, &by));
 	Block body = note_other_than_0(tile, nest->value->args[tile->zeros.operand]);
 	body = tile_only_if(tile, COND_LT, seen, tile_const(tile, 0), body);
 	const Ix *zero = tile_const(tile, 0), *one = tile_const(tile, 1);
@@ -280,12 +293,13 @@ static void look_at_others(const Tile *tile, Body *body)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	int64_t columns = nest_known(nest, tile->col->extent, 0), lanes = lanes_of(tile);
+	int64_t columns = nest_known(nest, tile->col->extent, 0),
+		lanes = tile_zeros_lanes(tile, tile->col);
 	const Value *zero = value_number(gen->arena, nest->value->dtype, 0);
 	LocalId none = gen_declare(gen, body, "none", zero, (int64_t[]){1, lanes}, 2);
 	const Ix *place[] = {tile_const(tile, 0), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, none, place, 2);
-	place_plain(tile);
+	tile_zeros_place(tile);
 	nest->by_iter[tile->col->iter] =
 		lanes == columns ? ix_iter(gen->arena, tile->lane)
 				 : tile_plus(tile, ix_iter(gen->arena, tile->col->var), tile->lane);

@@ -20,5 +20,27 @@ Block tile_zeros_check(Tile *tile);
 TileSteps tile_nonzero_steps(const Tile *tile, const TilePart *row);
 /* The body where there are such steps. */
 Block tile_unless_empty(const Tile *tile, TileSteps steps, Block body);
+/* ---- of comparisons (Zeros) ---- */
+
+/* Does i32 hold the indices at all elements? */
+bool tile_zeros_fit(const Nest *nest, const Zeros *zeros);
+/* more - less, and 1 less where that is strict: it fails where this is below 0. */
+const Ix *tile_zeros_difference(const Nest *nest, const Zeros *zeros);
+/* How far that moves with a loop, -1, 0 or 1; false: another way. */
+bool tile_zeros_move(const Nest *nest, const Ix *difference, const Loop *loop, int64_t *by);
+/* The difference where it is greatest in a tile. */
+const Ix *tile_zeros_greatest(const Tile *tile, const Zeros *zeros, const TilePart *row,
+			      const TilePart *col);
+/* Lanes that go through an operand along a loop of known extent: all of its elements, where these are few registers, or a
+ * vector of them. */
+int64_t tile_zeros_lanes(const Tile *tile, const Loop *loop);
+/* Sets the nest's iterators as its loops have them, none of them in a tile. */
+void tile_zeros_place(const Tile *tile);
+
+/* ---- sums that make no difference behind a mask (tile/unread.c) ---- */
+
+/* What decides, as above; the steps where an element of the tile makes a difference. */
+Block tile_unread_check(Tile *tile);
+Block tile_unless_unread(const Tile *tile, const TilePart *row, const TilePart *col, Block steps);
 
 #endif

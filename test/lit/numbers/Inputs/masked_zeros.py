@@ -1,5 +1,6 @@
 """Attention and its gradients where a mask hides tiles, against NumPy: products by what the mask makes 0 are left out, and
-all the same 0 times what is infinite is NaN, as is a row that sees no key. Masks are causal, with a window, and with rows that see
+all the same 0 times what is infinite is NaN, as is a row that sees no key; sums that are multiplied by 0 are left out
+unless they may be infinite. Masks are causal, with a window, and with rows that see
 no key; the sums are of one order, so that threads have the same bits."""
 import random
 
@@ -30,8 +31,8 @@ output y, dq = vjp(y, q, c), dk = vjp(y, k, c), dv = vjp(y, v, c)
 """
 
 
-def wanted(seen, q, k, v, c):
-    q, k, v, c = (np.moveaxis(a.astype(np.float64), 2, 1) for a in (q, k, v, c))
+def wanted(seen, dtype, q, k, v, c):
+    q, k, v, c = (np.moveaxis(a.astype(dtype), 2, 1) for a in (q, k, v, c))
     scores = np.where(seen, np.einsum("nhsd,nhtd->nhst", q, k) / 4, -np.inf)
     e = np.exp(scores - scores.max(-1, keepdims=True))
     share = 1 / e.sum(-1, keepdims=True)
@@ -45,8 +46,12 @@ def wanted(seen, q, k, v, c):
 
 
 def spoil(arrays, which):
-    """Makes one number of one of the tensors infinite or none."""
+    """Makes one number of one of the tensors infinite or none, or a product of two behind the mask too large."""
     if which is None:
+        return
+    if which == LARGE:
+        h, d = random.randrange(2), random.randrange(D)
+        arrays[2][0, -1, h, d] = arrays[3][0, 1, h, d] = 1e30
         return
     a = arrays[which]
     a[tuple(random.randrange(size) for size in a.shape)] = random.choice([np.nan, np.inf, -np.inf])
@@ -58,7 +63,7 @@ def compare(mask, model, s, which):
     spoil(arrays, which)
     at = np.arange(s)
     with np.errstate(all="ignore"):
-        want = wanted(mask[1](at[:, None], at[None, :]), *arrays)
+        want = wanted(mask[1](at[:, None], at[None, :]), np.float32 if which == LARGE else np.float64, *arrays)
     results = set()
     for call in CALLS:
         model.call = call
@@ -66,16 +71,17 @@ def compare(mask, model, s, which):
         results.add(b"".join(y.tobytes() for y in made))
     assert len(results) == 1, "other bits on threads"
     for y, w, name in zip(made, want, ["y", "dq", "dk", "dv"]):
-        same = np.isclose(y, w, rtol=2e-4, atol=2e-4, equal_nan=True)
+        same = np.isclose(y, w, rtol=2e-4, atol=2e-4, equal_nan=True) if which != LARGE else np.isnan(y) == np.isnan(w)
         assert same.all(), (mask[0], s, which, name, np.argwhere(~same)[:3])
 
 
+LARGE = 4  # as `which`
 CALLS = [None, pool_call(2)]
 compared = 0
 for number, mask in enumerate(MASKS):
     s = [100, 64, 70][number]
     model = Model(PROGRAM % (s, D, D, D, D, mask[0]), ["-march=" + ["native", "x86-64-v3", "x86-64"][number], "--grain=1"])
-    for which in [None, 0, 1, 2, 3] * 3:
+    for which in [None, 0, 1, 2, 3, LARGE] * 3:
         compare(mask, model, s, which)
         compared += 1
 print("%d attentions with gradients agree with NumPy" % compared)
