@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 
+import attended
 from tsrlib import Model, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
@@ -16,22 +17,8 @@ def draw(*shape):
     return rng.standard_normal(shape).astype(np.float32)
 
 
-def softmax(scores):
-    """NaN where all keys of a row are hidden, or one is infinitely near."""
-    if scores.shape[-1] == 0:
-        return scores
-    with np.errstate(invalid="ignore"):
-        e = np.exp(scores - scores.max(-1, keepdims=True))
-        return e / e.sum(-1, keepdims=True)
-
-
 def near(name, got, scores, v, finish=lambda y: y):
-    want = finish(softmax(scores) @ v.astype(np.float64))
-    got = np.asarray(got).astype(np.float64)
-    assert got.shape == want.shape, (name, got.shape, want.shape)
-    assert np.array_equal(np.isnan(got), np.isnan(want)), name
-    worst = np.abs(np.nan_to_num(got - want)).max(initial=0)
-    assert worst <= 2e-5, (name, worst)
+    attended.near(name, got, finish(attended.attention(scores, v)))
 
 
 def scores_of(q, k):
@@ -131,7 +118,7 @@ output y = einsum("h, s | t; h, t | d => h, s | d", f32(p), f32(v))
         got, = model.forward([s, t, past], [q, k, v], [((4, s, columns), np.float32)])
         seen = np.arange(t) <= np.arange(s)[:, None] + past
         scores = np.where(seen, np.einsum("hsd,td->hst", real(q).astype(np.float64), real(k).astype(np.float64)) / 4, -np.inf)
-        want = softmax(scores) @ real(v).astype(np.float64)
+        want = attended.attention(scores, real(v))
         worst = np.abs(np.asarray(got) - want).max(initial=0)
         assert worst < (1e-2 if kind == "bf16" else 2e-3), (kind, depth, columns, (s, t, past), worst)
 

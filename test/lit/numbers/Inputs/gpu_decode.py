@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from attended import attention, near
 from tsrlib import Model, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
@@ -21,23 +22,6 @@ def asks(text, blocks=8):
 
 def draw(*shape):
     return rng.standard_normal(shape).astype(np.float32)
-
-
-def attention(scores, v):
-    """NaN where all keys of a row are hidden."""
-    if scores.shape[-1] == 0:
-        return np.zeros(scores.shape[:-1] + v.shape[-1:])
-    with np.errstate(invalid="ignore"):
-        e = np.exp(scores - scores.max(-1, keepdims=True))
-        return e / e.sum(-1, keepdims=True) @ v.astype(np.float64)
-
-
-def near(name, got, want):
-    got = np.asarray(got).astype(np.float64)
-    assert got.shape == want.shape, (name, got.shape, want.shape)
-    assert np.array_equal(np.isnan(got), np.isnan(want)), name
-    worst = np.abs(np.nan_to_num(got - want)).max(initial=0)
-    assert worst <= 2e-5, (name, worst)
 
 
 def plain(rows, depth, columns, kind="f32", asked="y: row_block s %d; block t 64\n", blocks=8):
