@@ -14,7 +14,7 @@ import numpy as np
 INT32_MAX = 2**31 - 1
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "f16": np.float16, "bf16": np.uint16, "i8": np.int8,
           "u8": np.uint8, "i64": np.int64, "u32": np.uint32, "u64": np.uint64, "i16": np.int16, "u16": np.uint16,
-          "bool": np.bool_, "f8e4m3": np.uint8, "f8e5m2": np.uint8}
+          "bool": np.bool_, "f8e4m3": np.uint8, "f8e5m2": np.uint8, "u4x32": "V16"}
 POINTER, SIZE = ctypes.c_uint64, ctypes.c_size_t
 
 
