@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,13 +120,18 @@ static bool sort_names(ArrayFile *file, ArrayError *error)
 	return true;
 }
 
-static bool open_entries(ArrayFile *file, ArrayError *error)
+/* `path`: NULL in memory. */
+static bool open_entries(ArrayFile *file, const char *path, ArrayError *error)
 {
+	size_t n = path ? strlen(path) : 0;
 	if (file->len == 0)
 		return array_fail(error, "the file is empty");
 	file->format = format_of(file);
+	if (!file->format && n > 4 && strcasecmp(path + n - 4, ".csv") == 0)
+		file->format = &csv_format;
 	if (!file->format)
-		return array_fail(error, "it is not a .npy, .npz, .safetensors or .gguf file");
+		return array_fail(error,
+				  "it is not a .npy, .npz, .safetensors, .gguf or .csv file");
 	return file->format->open(file, error) && sort_names(file, error);
 }
 
@@ -139,7 +145,7 @@ static bool open_path(ArrayFile *file, const char *path, ArrayError *error)
 	if (fstat(fileno(file->in), &st) != 0)
 		return array_fail(error, "%s", strerror(errno));
 	file->len = (uint64_t)st.st_size;
-	return open_entries(file, error);
+	return open_entries(file, path, error);
 }
 
 ArrayFile *array_file_open(const char *path, ArrayError *error)
@@ -164,7 +170,7 @@ ArrayFile *array_file_memory(const void *bytes, size_t len, ArrayError *error)
 	}
 	file->bytes = bytes;
 	file->len = len;
-	if (open_entries(file, error))
+	if (open_entries(file, NULL, error))
 		return file;
 	array_file_close(file);
 	return NULL;
@@ -239,8 +245,17 @@ static void list_names(const ArrayFile *file, char *text, size_t room)
 	}
 }
 
-ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wanted,
-			  ArrayError *error)
+/* What a key means that is no name. */
+static ptrdiff_t pick_more(ArrayFile *file, const char *key, ArrayError *error)
+{
+	if (!file->format->pick(file, key, error))
+		return -1;
+	free(file->by_name);
+	file->by_name = NULL;
+	return sort_names(file, error) ? (ptrdiff_t)file->nentries - 1 : -1;
+}
+
+ptrdiff_t array_file_pick(ArrayFile *file, const char *key, const char *wanted, ArrayError *error)
 {
 	bool none = !key || !*key;
 	char names[120];
@@ -248,8 +263,12 @@ ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wa
 		return 0;
 	const char *name = none ? wanted : key;
 	ptrdiff_t index = name ? array_file_find(file, name) : -1;
+	if (index < 0 && file->format->pick && none) /* the whole table */
+		index = array_file_find(file, "");
 	if (index >= 0)
 		return index;
+	if (file->format->pick)
+		return pick_more(file, name, error);
 	list_names(file, names, sizeof names);
 	if (file->format == &npy_format)
 		array_fail(error, "a .npy file holds one array, without a name: no ':%.60s'", key);

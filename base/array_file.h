@@ -1,4 +1,4 @@
-/* Files of arrays: .npy, .npz, .safetensors and .gguf, told apart by their first bytes.
+/* Files of arrays: .npy, .npz, .safetensors and .gguf, told apart by their first bytes, and .csv, by its name.
  *
  * One representation in memory, whatever the file held: row-major, native byte order, aligned to 64
  * bytes. Files are hostile until read: every length is checked against the file's own before
@@ -57,10 +57,9 @@ size_t array_file_count(const ArrayFile *file);
 const char *array_file_name(const ArrayFile *file, size_t index);
 /* The index of a name, in the file's order, or -1. */
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name);
-/* The index of `key`, which names the array; NULL or "" for a .npy, for a file that holds exactly one, and for the one called
- * `wanted`, which may be NULL too. -1 with an error. */
-ptrdiff_t array_file_pick(const ArrayFile *file, const char *key, const char *wanted,
-			  ArrayError *error);
+/* The index of `key`, which names the array, or columns of a .csv; NULL or "" for a .npy, for a file that holds exactly one, for
+ * the one called `wanted`, which may be NULL too, and for the whole table of a .csv without that. -1 with an error. */
+ptrdiff_t array_file_pick(ArrayFile *file, const char *key, const char *wanted, ArrayError *error);
 /* What array_file_read would make, without data: nothing of the elements is read. False where it
  * would fail whatever they are. */
 bool array_file_measure(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error);

@@ -56,6 +56,8 @@ typedef struct Format {
 	bool (*load)(ArrayFile *file, size_t index, const Layout *layout, void **raw,
 		     ArrayError *error);
 	void (*close)(ArrayFile *file);
+	/* Adds an entry for what a key means that names none; false with an error. NULL: keys are names. */
+	bool (*pick)(ArrayFile *file, const char *key, ArrayError *error);
 } Format;
 
 /* Bytes of a file, of an array by its number. */
@@ -72,12 +74,12 @@ struct ArrayFile {
 	Entry *entries; /* owned; in the file's order */
 	size_t nentries, room;
 	const Entry **by_name; /* owned; the same, sorted */
-	void *archive;	       /* of a .npz; of a .gguf its table, owned */
+	void *archive;	       /* of a .npz; of a .gguf or .csv its table, owned */
 	char *header;          /* of a .safetensors; owned */
 	size_t header_len;
 };
 
-extern const Format npy_format, npz_format, safetensors_format, gguf_format;
+extern const Format npy_format, npz_format, safetensors_format, gguf_format, csv_format;
 
 /* Takes the name over; false when memory is short. */
 bool array_file_add(ArrayFile *file, char *name, uint64_t at, ArrayError *error);

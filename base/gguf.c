@@ -477,4 +477,4 @@ static bool load_gguf(ArrayFile *file, size_t index, const Layout *layout, void 
 	return array_fail(error, "it cannot be read to its end");
 }
 
-const Format gguf_format = {open_gguf, measure_gguf, load_gguf, close_gguf};
+const Format gguf_format = {open_gguf, measure_gguf, load_gguf, close_gguf, NULL};

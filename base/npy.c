@@ -217,7 +217,7 @@ static bool measure_npy(ArrayFile *file, size_t index, Layout *layout, ArrayErro
 	return ok;
 }
 
-const Format npy_format = {open_npy, measure_npy, array_file_load, NULL};
+const Format npy_format = {open_npy, measure_npy, array_file_load, NULL, NULL};
 
 /* The shape as Python's repr prints it, and the length of its first extent. */
 static int print_shape(FILE *out, const Array *array)

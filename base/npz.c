@@ -182,4 +182,4 @@ static bool load_npz(ArrayFile *file, size_t index, const Layout *layout, void *
 	return ok;
 }
 
-const Format npz_format = {open_npz, measure_npz, load_npz, close_npz};
+const Format npz_format = {open_npz, measure_npz, load_npz, close_npz, NULL};

@@ -263,4 +263,5 @@ static bool measure_safetensors(ArrayFile *file, size_t index, Layout *layout, A
 	return ok;
 }
 
-const Format safetensors_format = {open_safetensors, measure_safetensors, array_file_load, NULL};
+const Format safetensors_format = {open_safetensors, measure_safetensors, array_file_load, NULL,
+				   NULL};

@@ -69,7 +69,7 @@ bool assignment_value(Assignment *out);
  * input. NULL, with the reason, when it cannot be. */
 ArrayFile *assignment_open(Assignment *a, ArrayError *why);
 /* The number of the array in its file: the one of its key, else of its name, else the only one. -1, with the reason. */
-ptrdiff_t assignment_pick(const Assignment *a, const ArrayFile *file, ArrayError *why);
+ptrdiff_t assignment_pick(const Assignment *a, ArrayFile *file, ArrayError *why);
 /* "[[1, 2], [3, 4]]" as a .npy of f64, to be freed, whose numbers are rounded to the dtype where it has floats; NULL,
  * with the reason, where it is no list of that kind. Requires: text begins with '['. */
 char *list_as_npy(const char *text, Dtype dtype, size_t *len, ArrayError *why);

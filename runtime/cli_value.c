@@ -42,7 +42,8 @@ static bool is_seed(const char *text, uint64_t *seed)
 /* FILE.npz:KEY: the colon after the suffix; a .npy has no key. */
 static bool split_file(Assignment *out)
 {
-	static const char *const suffixes[] = {".npz:", ".safetensors:", ".npy:", ".gguf:"};
+	static const char *const suffixes[] = {
+		".npz:", ".safetensors:", ".npy:", ".gguf:", ".csv:"};
 	const char *colon = NULL;
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !colon; i++) {
 		const char *found = strstr(out->text, suffixes[i]);
@@ -57,7 +58,7 @@ static bool split_file(Assignment *out)
 static bool looks_like_file(const char *text)
 {
 	return strchr(text, '/') || strstr(text, ".np") || strstr(text, ".safetensors") ||
-	       strstr(text, ".gguf");
+	       strstr(text, ".gguf") || strstr(text, ".csv");
 }
 
 bool assignment_value(Assignment *out)
@@ -82,8 +83,8 @@ bool assignment_value(Assignment *out)
 		return true;
 	if (looks_like_file(out->text) || strcmp(out->text, "-") == 0)
 		return split_file(out);
-	report("%s=%s: expected FILE.npy, FILE.npz:KEY, FILE.safetensors:KEY, FILE.gguf:KEY, "
-	       "zeros, ones, range, random:SEED, a number or a list such as [[1, 2], [3, 4]]",
+	report("%s=%s: expected FILE.npy, FILE.npz:KEY, FILE.safetensors:KEY, FILE.gguf:KEY, FILE.csv, "
+	       "FILE.csv:COLUMNS, zeros, ones, range, random:SEED, a number or a list such as [[1, 2], [3, 4]]",
 	       out->name, out->text);
 	return false;
 }
@@ -126,7 +127,7 @@ ArrayFile *assignment_open(Assignment *a, ArrayError *why)
 	return NULL;
 }
 
-ptrdiff_t assignment_pick(const Assignment *a, const ArrayFile *file, ArrayError *why)
+ptrdiff_t assignment_pick(const Assignment *a, ArrayFile *file, ArrayError *why)
 {
 	ptrdiff_t index = array_file_pick(file, a->key, a->name, why);
 	if (index >= 0 || a->key)

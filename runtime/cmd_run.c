@@ -305,7 +305,7 @@ const struct argp cmd_run_argp = {
 	"MODULE [ROUTINE] [NAME=VALUE...]",
 	"Run a routine (default: forward) of a module and print its results.\v"
 	"NAME is an input, a parameter (dotted), a dim or a scalar of the routine. VALUE is FILE.npy, "
-	"FILE.npz:KEY, FILE.safetensors:KEY, FILE.gguf:KEY, zeros, ones, range, random:SEED, a number or a list such as '[[1, 2], [3, 4]]'; - is standard input. Arrays have "
+	"FILE.npz:KEY, FILE.safetensors:KEY, FILE.gguf:KEY, FILE.csv, FILE.csv:COLUMN,COLUMN, zeros, ones, range, random:SEED, a number or a list such as '[[1, 2], [3, 4]]'; - is standard input. Arrays have "
 	"their axes in storage order: batch, output, input.",
 	children,
 	NULL,
