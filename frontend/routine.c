@@ -123,14 +123,10 @@ void routine_add_write(Build *b, NodeId id, Span span)
 
 static void eval_forward(Build *b, const AstStep *step)
 {
-	const Binding *binding = scope_find(b->at.scope, step->name.sym);
-	if (!binding) {
-		scope_report_unknown(b, step->name);
-		return;
-	}
-	Value value = binding->value;
-	value.span = step->name.span;
-	NodeId id = value_to_node(b, value);
+	AnewReads reads = b->anew->reads;
+	b->anew->reads = READS_FILE;
+	NodeId id = eval_node(b, step->expr);
+	b->anew->reads = reads;
 	if (id != NODE_NONE)
 		routine_evaluate(b, id, (NodeId)b->graph->nodes.n);
 }

@@ -216,12 +216,12 @@ typedef struct AstRule {
 typedef enum AstStepKind {
 	STEP_ASSIGN,   /* target ACC= expr via spec; clear for `=:` forms */
 	STEP_LET,      /* let a = E, (b, c) = E */
-	STEP_FORWARD,  /* forward t */
+	STEP_FORWARD,  /* forward expr, a name or a dotted one */
 	STEP_BACKWARD, /* backward expr */
 	STEP_UPDATE,   /* update expr */
 	STEP_INIT,     /* init */
 	STEP_FOR,      /* for name in params(expr, patterns) except (excepted) { steps } */
-	STEP_CALL,     /* steps of a routine with two lists: expr is the call, of a call or of a name */
+	STEP_CALL, /* steps of a routine with two lists: expr is the call, of a call or of a name */
 	STEP_ERROR
 } AstStepKind;
 

@@ -409,10 +409,13 @@ static void dump_step(FILE *out, const AstStep *step)
 			dump_bind(out, &step->binds[i]);
 		fputc(')', out);
 		break;
-	case STEP_FORWARD: fprintf(out, "(forward %s)", step->name.sym); break;
+	case STEP_FORWARD:
 	case STEP_UPDATE:
 	case STEP_BACKWARD:
-		fputs(step->kind == STEP_UPDATE ? "(update" : "(backward", out);
+		fputs(step->kind == STEP_FORWARD  ? "(forward"
+		      : step->kind == STEP_UPDATE ? "(update"
+						  : "(backward",
+		      out);
 		dump_after(out, step->expr);
 		fputc(')', out);
 		break;

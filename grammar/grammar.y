@@ -310,8 +310,8 @@ step(R) ::= LET(K) stepbinds(L). {
 	R.binds = L->items.at;
 	R.nbinds = (uint32_t)L->items.n;
 }
-step(R) ::= FORWARD(K) name(N). {
-	R = (AstStep){.kind = STEP_FORWARD, .span = K.span, .op_span = K.span, .name = N};
+step(R) ::= FORWARD(K) place(P). {
+	R = (AstStep){.kind = STEP_FORWARD, .span = K.span, .op_span = K.span, .expr = P};
 }
 step(R) ::= BACKWARD(K) expr(E). {
 	R = (AstStep){.kind = STEP_BACKWARD, .span = K.span, .op_span = K.span, .expr = E};

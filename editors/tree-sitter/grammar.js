@@ -136,7 +136,7 @@ module.exports = grammar({
     call_step: ($) =>
       seq(field('function', $._place), field('arguments', $.arguments), optional(field('tensors', $.arguments))),
     let_step: ($) => seq('let', $.binding, repeat(seq(',', $.binding))),
-    forward_step: ($) => seq('forward', $.name),
+    forward_step: ($) => seq('forward', $._place),
     backward_step: ($) => seq('backward', $._expression),
     update_step: ($) => seq('update', field('value', $._place)),
     init_step: ($) => 'init',
