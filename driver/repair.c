@@ -251,7 +251,8 @@ static void choose(Found *shown, const Found *found, bool second)
 	}
 }
 
-/* The repairs found stand where the first one stood, or behind the notes. */
+/* The repairs found stand where the first one stood, or behind the notes. Those of other files, such as the library's, are left
+ * out where there are some of this one. */
 static void attach(Repairs *r, const Found *found)
 {
 	Arena *arena = r->s->perm;
@@ -265,7 +266,8 @@ static void attach(Repairs *r, const Found *found)
 				 .text = found->at[k]->why,
 				 .replacement = found->at[k]->text}));
 	for (; i < n; i++)
-		if (!r->d->notes.at[i].replacement || r->d->notes.at[i].span.file != r->s->file)
+		if (!r->d->notes.at[i].replacement ||
+		    (found->n == 0 && r->d->notes.at[i].span.file != r->s->file))
 			PUSH(arena, notes, r->d->notes.at[i]);
 	r->d->notes.at = notes.at;
 	r->d->notes.n = notes.n;
@@ -288,6 +290,8 @@ static void list_edits(const Repairs *r, Edits *e)
 		edits_of_inputs(e);
 		edits_of_batches(e);
 	}
+	if (r->d->code == E0303)
+		edits_of_batches(e);
 	if (r->d->code == E0309 || r->d->code == E0210) /* what it says is not what is needed */
 		e->nsizes = 0;
 	if (r->d->code == E0203) /* no other size makes it declared */
@@ -357,14 +361,24 @@ static uint32_t line_of(const Repairs *r, Span span)
 	return source_place(&r->s->sources, span.file, span.start).line;
 }
 
+/* What a written rule gives has the shape of the tensor, whatever that is. */
+static bool is_of_rule(const Diag *d)
+{
+	static const char says[] = "it is the gradient with respect to this";
+	bool found = false;
+	for (size_t i = 0; i < d->notes.n; i++)
+		found |= strncmp(d->notes.at[i].text, says, sizeof says - 1) == 0;
+	return found;
+}
+
 /* Where all that mends the program stands in one other line, and is likely, the mistake is there:
  * it is the main place, and where it was found is the first note. An index outside its axis,
- * relations that never hold and what is not supported stay where they are. */
+ * relations that never hold, rules of gradients and what is not supported stay where they are. */
 static void move_to_repair(Repairs *r)
 {
 	const Span found = r->d->span;
 	Span to = SPAN_NONE;
-	if (r->d->code == E0306 || r->d->code >= E0401 || r->cost > COST_SURE)
+	if (r->d->code == E0306 || r->d->code >= E0401 || r->cost > COST_SURE || is_of_rule(r->d))
 		return;
 	for (size_t i = 0; i < r->d->notes.n; i++) {
 		const DiagNote *note = &r->d->notes.at[i];

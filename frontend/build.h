@@ -35,6 +35,7 @@ typedef struct Activation {
 	const struct Application *in;
 	const StepList *steps; /* of the routine at hand; NULL: there is none */
 	struct Mode *modes;    /* what applications around gave (modes.h) */
+	const AstStmt *rule; /* the function whose rule of gradients is evaluated; NULL: none is */
 	uint32_t site;
 	uint32_t loop; /* among graph.loops */
 } Activation;

@@ -174,6 +174,7 @@ static Value apply_function(Build *b, Function *fn, Instance *instance, const As
 	b->at.withs = NULL;
 	b->at.modes = modes;
 	b->at.in = applied;
+	b->at.rule = NULL;
 	b->at.scope = scope_new(b, instance ? instance->configs : fn->scope);
 	b->at.scope->limit = instance ? UINT32_MAX : fn->limit;
 	b->at.params = instance ? instance->params : param_scope_new(b, outer.params->prefix,

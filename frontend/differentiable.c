@@ -78,7 +78,7 @@ const char *node_lacks_gradient(const Graph *graph, NodeId id)
 	const Node *node = graph_node(graph, id);
 	NodeId own = node_sets_own(graph, id);
 	return own != NODE_NONE && !is_plain_step(node)
-		       ? "a step that writes otherwise than a whole tensor by =:, =+ or =-"
+		       ? "through a step that writes otherwise than a whole tensor by =:, =+ or =-"
 		       : NULL;
 }
 

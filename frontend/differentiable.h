@@ -14,7 +14,7 @@ NodeId node_direction(const Node *node);
 bool gradients_go_together(const Node *a, const Node *b);
 /* How many results a written rule has: its first operands. Other nodes: 0. */
 uint32_t graph_rule_results(const Graph *graph, const Node *node);
-/* What of the node has no gradient yet, in words that follow "through"; NULL: it has one. A step that writes
+/* Which gradient is not made of the node, "through ..."; NULL: it has one. A step that writes
  * a tensor which a gradient goes through is such, whatever it writes. */
 const char *node_lacks_gradient(const Graph *graph, NodeId id);
 /* The nodes up to `last` through which the gradient of `y` goes to one of some others, by number: *reached has

@@ -58,10 +58,19 @@ static void warn_zero(Build *b, const Group *group, size_t i)
 	}
 }
 
-static void refuse_path(Build *b, const Group *group, Span span, const char *through)
+/* Are steps gone through backwards, so that what they hold is stored? */
+static bool goes_back(const Group *group)
 {
-	diag(b->diags, E0913, span, "a gradient through %s is not supported yet", through);
-	diag_note(b->diags, graph_node(b->graph, group->of.at[0])->span, "the gradient");
+	return graph_node(group->graph, group->of.at[0])->kind == NODE_GRADIENT;
+}
+
+/* `how`: "through ..." or "with respect to ...". */
+static void refuse_path(Build *b, const Group *group, Span span, const char *how)
+{
+	diag(b->diags, E0913, span, "a %s %s is not supported yet",
+	     goes_back(group) ? "gradient" : "tangent", how);
+	diag_note(b->diags, graph_node(b->graph, group->of.at[0])->span, "the %s",
+		  goes_back(group) ? "gradient" : "tangent");
 }
 
 /* The first routine that computes it; NULL: an initialiser does. */
@@ -122,12 +131,6 @@ static bool comes_from_steps(Build *b, const Group *group, const Carried *carrie
 	return path[carried->step];
 }
 
-/* Are steps gone through backwards, so that what they hold is stored? */
-static bool goes_back(const Group *group)
-{
-	return graph_node(group->graph, group->of.at[0])->kind == NODE_GRADIENT;
-}
-
 /* What of the steps that set the tensor gradients cannot go through; NULL: they can. */
 static const char *steps_lack(Build *b, const Group *group, NodeId id)
 {
@@ -135,11 +138,13 @@ static const char *steps_lack(Build *b, const Group *group, NodeId id)
 	uint32_t number = graph_set_in(b->graph, carried);
 	const GraphLoop *loop = &b->graph->loops.at[number];
 	if (graph_loop_in(b->graph, graph_node(b->graph, group->y)->loop, number))
-		return comes_from_steps(b, group, carried) ? "the steps of scan before this one"
-							   : NULL;
+		return comes_from_steps(b, group, carried)
+			       ? "through the steps of scan before this one"
+			       : NULL;
 	if (!group->path[id])
 		return NULL;
-	return loop->most || !goes_back(group) ? NULL : "as many steps of scan as a scalar says";
+	return loop->most || !goes_back(group) ? NULL
+					       : "through as many steps of scan as a scalar says";
 }
 
 /* Of steps that nothing bounds: what would. */
@@ -190,6 +195,16 @@ static bool is_own_variable(const Group *group, NodeId id)
 	return is && group->reached[id] && node_is_own(graph_node(group->graph, id));
 }
 
+/* Of such a tensor: what names it as it is here. */
+static void suggest_kept(Build *b, const Group *group, NodeId id)
+{
+	if (is_own_variable(group, id))
+		diag_note(
+			b->diags, graph_node(b->graph, group->of.at[0])->span,
+			"'let u = %s' before this names what it is here, and a gradient with respect to u is made",
+			graph_node(b->graph, id)->name);
+}
+
 /* Is it an operation, or a step that writes a tensor, on the way? */
 static bool is_gone_through(const Group *group, NodeId id)
 {
@@ -198,14 +213,14 @@ static bool is_gone_through(const Group *group, NodeId id)
 			       : group->reached[id] && own != NODE_NONE && group->path[own];
 }
 
-/* What a gradient through the node lacks, in words that follow "through"; NULL: nothing. */
+/* Which gradient is not made, in words that refuse_path takes; NULL: the node lacks nothing. */
 static const char *lacks(Build *b, const Group *group, NodeId id)
 {
 	const Node *node = graph_node(b->graph, id);
 	if (group->reached[id] && node->kind == NODE_ZEROS && node->carried)
 		return steps_lack(b, group, id);
 	if (is_own_variable(group, id))
-		return "a tensor that steps of a routine write";
+		return "with respect to a tensor that steps of a routine write";
 	return is_gone_through(group, id) ? node_lacks_gradient(b->graph, id) : NULL;
 }
 
@@ -216,7 +231,7 @@ static bool check_operands(Build *b, const Group *group, NodeId id, bool ruled)
 	Span span = graph_node(b->graph, id)->span;
 	if (step == NODE_NONE)
 		return true;
-	refuse_path(b, group, span, "what reads a tensor that a step then writes");
+	refuse_path(b, group, span, "through what reads a tensor that a step then writes");
 	diag_note(b->diags, graph_node(b->graph, step)->span, "the step");
 	if (node_sets_own(b->graph, step) != NODE_NONE)
 		diag_note(b->diags, span,
@@ -228,16 +243,17 @@ static bool check_operands(Build *b, const Group *group, NodeId id, bool ruled)
 static bool check_node(Build *b, const Group *group, NodeId id, bool ruled)
 {
 	const Node *node = graph_node(b->graph, id);
-	const char *through = lacks(b, group, id);
+	const char *how = lacks(b, group, id);
 	if (node->kind == NODE_RULE && group->reached[id] && !check_rule(b, group, id))
 		return false;
 	if ((ruled || is_gone_through(group, id)) && !check_operands(b, group, id, ruled))
 		return false;
-	if (through) {
-		refuse_path(b, group, node->span, through);
+	if (how) {
+		refuse_path(b, group, node->span, how);
 		suggest_most(b, node);
+		suggest_kept(b, group, id);
 	}
-	return !through;
+	return !how;
 }
 
 /* False after an error. */

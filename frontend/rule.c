@@ -182,6 +182,7 @@ bool rule_open(Build *b, const Applied *applied, Ruled *ruled)
 		return false;
 	}
 	b->at.scope = scope_new(b, b->at.scope);
+	b->at.rule = applied->fn;
 	b->place = sym_printf(b->symbols, "%s.adjoint", b->place ? b->place : "");
 	ruled->value = name_results(b, ruled);
 	return true;
@@ -190,6 +191,7 @@ bool rule_open(Build *b, const Applied *applied, Ruled *ruled)
 Value rule_close(Build *b, Ruled *ruled, Value gradients)
 {
 	b->at.scope = ruled->scope;
+	b->at.rule = NULL;
 	b->place = ruled->place;
 	if (gradients.kind == VALUE_ERROR || !take_gradients(b, ruled, &gradients))
 		return value_error();

@@ -32,5 +32,9 @@ Value rule_close(Build *b, Ruled *ruled, Value gradients);
 /* The result of what a rule is of, where it depends, past the rule's operands, on one of those that gradients are taken with respect
  * to; NODE_NONE: none does. */
 NodeId rule_lacks(Build *b, const AppliedRule *of, const NodeId *to, size_t nto);
+/* Explains a name, which was reported as unknown, by the body of the function whose rule is evaluated; false: it is none of the body's. */
+bool rule_explain_name(Build *b, Name name);
+/* Warns where the function was applied, and never by its rule. Requires: all of the file is evaluated. */
+void rule_warn_unused(Build *b, const Function *fn);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "frontend/build.h"
 #include "frontend/eval.h"
+#include "frontend/rule.h"
 
 /* ---- index ---- */
 
@@ -242,6 +243,8 @@ void scope_report_unknown(Build *b, Name name)
 		return;
 	}
 	diag(b->diags, E0201, name.span, "nothing is called '%s' here", name.sym);
+	if (rule_explain_name(b, name))
+		return;
 	if (!b->diags->overflow && library_has(b, name.sym)) {
 		diag_note(b->diags, name.span,
 			  "the library has one: write 'nn.%s', after 'import nn'", name.sym);

@@ -297,8 +297,10 @@ void eval_file(Build *b, const AstFile *file)
 		eval_stmt(b, &file->stmts[i]);
 	for (size_t i = 0; i < b->at.scope->names.n && !b->stopped; i++) {
 		const Value *value = &b->at.scope->names.at[i].value;
-		if (value->kind == VALUE_FN && !value->fn->applied &&
-		    value->fn->scope == b->at.scope)
+		if (value->kind != VALUE_FN || value->fn->scope != b->at.scope)
+			continue;
+		if (!value->fn->applied)
 			resolve_unapplied(b, value->fn);
+		rule_warn_unused(b, value->fn);
 	}
 }

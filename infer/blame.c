@@ -49,15 +49,67 @@ static Tell *const tells[CONFLICT_KINDS] = {
 	[CONFLICT_NEVER_ALL] = tell_never_all,
 };
 
+/* ---- written rules ---- */
+
+/* The constraint of what a rule gives; NULL: the conflict is another's. */
+static const Con *of_rule(const Blame *b, const Conflict *c)
+{
+	const Con *con = c->con == NONE ? NULL : &b->s->cons.at[c->con];
+	bool rule = con && con->node != NODE_NONE && con->arg >= 0 &&
+		    b->s->graph->nodes.at[con->node].kind == NODE_RULE;
+	return rule ? con : NULL;
+}
+
+/* Is it a mistake of a written rule that was told of another application of its function? */
+static bool is_ruled(const Blame *b, const Conflict *c)
+{
+	const Con *con = of_rule(b, c);
+	bool told = false;
+	for (size_t i = 0; con && i < b->ruled.n; i++)
+		told |= span_same(b->ruled.at[i], con->span);
+	return told;
+}
+
+/* Behind the message of a conflict: of a rule that is mistaken in other applications too, how many. */
+static void note_rule_again(Blame *b, const Conflict *c)
+{
+	const Con *con = of_rule(b, c);
+	if (!con || is_ruled(b, c))
+		return;
+	PUSH(b->s->arena, b->ruled, con->span);
+	const Graph *graph = b->s->graph;
+	bool *counted = ARENA_ARRAY(b->s->arena, bool, graph->nodes.n);
+	NodeId next = NODE_NONE;
+	uint32_t others = 0;
+	counted[con->node] = true;
+	for (const Conflict *d = c + 1; d < b->s->conflicts.at + b->s->conflicts.n; d++) {
+		const Con *other = of_rule(b, d);
+		if (!other || !span_same(other->span, con->span) || counted[other->node])
+			continue;
+		counted[other->node] = true;
+		next = next == NODE_NONE ? other->node : next;
+		others++;
+	}
+	if (others > 0)
+		diag_note(b->diags, graph->sites.at[graph->nodes.at[next].site].span,
+			  "so it is in %u other application%s, as here", others,
+			  others == 1 ? "" : "s");
+}
+
+/* ---- all of them ---- */
+
 void blame_conflicts(Solver *s, const Inference *inference, Diags *diags)
 {
 	Blame *b = blame_new(s, inference, diags);
 	for (size_t i = 0; i < s->conflicts.n && !diags->overflow; i++) {
 		b->conflict = &s->conflicts.at[i];
 		trail_go(s, b->conflict->known);
-		if (is_follow_on(b, b->conflict))
+		if (is_follow_on(b, b->conflict) || is_ruled(b, b->conflict))
 			continue;
+		size_t before = diags->list.n;
 		tells[b->conflict->kind](b, b->conflict);
+		if (diags->list.n > before)
+			note_rule_again(b, b->conflict);
 		b->ntold++;
 	}
 	trail_go(s, s->trail.n);

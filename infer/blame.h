@@ -18,6 +18,7 @@ typedef struct Blame {
 	/* By NodeId: bit arg + 1, a repair of that operand was offered; bit 0, of the result. */
 	uint64_t *mended;
 	VEC(Span) mended_at;
+	VEC(Span) ruled; /* what written rules give, of which a message was told */
 	VEC(CellId) mended_cells;
 } Blame;
 
@@ -34,6 +35,8 @@ void blame_at(Blame *b, Span span, const char *fmt, ...) __attribute__((format(p
 /* At a part of what the constraint is of. */
 void blame_operand_at(Blame *b, ConId con, Span span, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* Of the constraint of what a written rule gives: which tensor has the same shape; nothing on others. */
+void note_rule(Blame *b, ConId con);
 /* A note for each function whose application made the node. */
 void blame_sites(Blame *b, NodeId node);
 /* Are they the same place? */

@@ -49,20 +49,23 @@ static void note_direction(Blame *b, const Node *node)
 			  tangent ? "jvp" : "vjp");
 }
 
-/* Nothing on other nodes. */
-static void note_rule(Blame *b, const Node *node, int32_t arg)
+void note_rule(Blame *b, ConId id)
 {
 	const Graph *graph = b->s->graph;
-	if (node->kind == NODE_RULE && arg >= 0)
+	const Con *con = id == NONE ? NULL : &b->s->cons.at[id];
+	const Node *node = con && con->node != NODE_NONE ? &graph->nodes.at[con->node] : NULL;
+	int32_t arg = con ? con->arg : -1;
+	if (node && node->kind == NODE_RULE && arg >= 0)
 		diag_note(b->diags,
 			  node->arg_spans[(uint32_t)arg + graph_rule_results(graph, node) - node->nargs / 2],
 			  "it is the gradient with respect to this, which has the same shape");
 }
 
 /* What `@`, gather, directions of gradients and the end of a loop want of their operands. */
-static void note_form(Blame *b, const Con *con)
+static void note_form(Blame *b, ConId id)
 {
 	Solver *s = b->s;
+	const Con *con = &s->cons.at[id];
 	const Node *node = &s->graph->nodes.at[con->node];
 	if (node->kind == NODE_SLICE && con->row == ROW_BATCH)
 		diag_note(
@@ -72,7 +75,7 @@ static void note_form(Blame *b, const Con *con)
 	else if (node->kind == NODE_GATHER && !node->spec && con->arg == 1)
 		suggest_ids(b, node);
 	note_direction(b, node);
-	note_rule(b, node, con->arg);
+	note_rule(b, id);
 	note_until(b, node);
 }
 
@@ -116,7 +119,7 @@ void tell_ranks(Blame *b, const Conflict *c)
 	      axes_text(s, &has, row_kind_text(con->row)), who,
 	      said.nlead + said.ntrail || said.var != NONE ? flat_text(s, &said) : "none");
 	suggest_rows(b, c->con, has.nlead + has.ntrail);
-	note_form(b, con);
+	note_form(b, c->con);
 	note_rows(b, c->con);
 }
 
@@ -189,7 +192,7 @@ void tell_more_axes(Blame *b, const Conflict *c)
 	      row_kind_text(meets ? ROW_OUTPUT : con->row), n == 1 ? "is" : "es",
 	      flat_text(s, &opnd), meets ? takes_text(s, con, &res) : room_text(s, &res));
 	suggest_compose(b, c->con);
-	note_form(b, con);
+	note_form(b, c->con);
 	note_rows(b, c->con);
 }
 

@@ -64,6 +64,20 @@ static void note_sides(Blame *b, ConId at)
 	}
 }
 
+/* An axis of an operand, which the specification says by a letter, or has under a row variable. */
+static void tell_meeting(Blame *b, ConId con, CellId cell, Size said, Size has)
+{
+	Solver *s = b->s;
+	const char *axis = axis_text(s, con, cell);
+	if (*axis == '\'') /* a letter */
+		blame(b, con, "%s is %s, and %s has %s there", axis, blame_size(b, said),
+		      tensor_text(s, s->cons.at[con].node, s->cons.at[con].arg),
+		      blame_size(b, has));
+	else
+		blame(b, con, "%s is %s, and the specification says %s", axis, blame_size(b, has),
+		      blame_size(b, said));
+}
+
 void tell_sizes(Blame *b, const Conflict *c)
 {
 	Solver *s = b->s;
@@ -75,9 +89,7 @@ void tell_sizes(Blame *b, const Conflict *c)
 		bool turned = cell_root(s, flat_at(&m.spec, m.at)) != cell_root(s, x);
 		x = flat_at(&m.spec, m.at);
 		y = flat_at(&m.tensor, m.at);
-		blame(b, con, "%s is %s, and %s has %s there", axis_text(s, con, x),
-		      blame_size(b, c->sizes[turned]), tensor_text(s, c->node, s->cons.at[con].arg),
-		      blame_size(b, c->sizes[!turned]));
+		tell_meeting(b, con, x, c->sizes[turned], c->sizes[!turned]);
 	} else if (con != NONE && s->cons.at[con].kind == CON_ROW_LE) {
 		blame(b, con, "%s is %s, and this has %s: neither is the broadcasting 1",
 		      axis_text(s, con, x), blame_size(b, c->sizes[0]), blame_size(b, c->sizes[1]));
@@ -87,6 +99,7 @@ void tell_sizes(Blame *b, const Conflict *c)
 	} else {
 		blame(b, con, "%s is %s, and here it is %s", axis_text(s, con, x),
 		      blame_size(b, c->sizes[0]), blame_size(b, c->sizes[1]));
+		note_rule(b, con);
 	}
 	blame_born(b, x);
 	blame_born(b, y);
