@@ -12,7 +12,7 @@
 
 #include "grammar/edits.h"
 
-enum { COST_MOVE = 4, COST_BATCH = 8, COST_DTYPE = 5, COST_LIKE = 5, COST_NAME = 7, LIKE = 16 };
+enum { COST_MOVE = 4, COST_BATCH = 9, COST_DTYPE = 5, COST_LIKE = 5, COST_NAME = 7, LIKE = 16 };
 
 static bool holds(Span outer, Span inner)
 {
@@ -67,11 +67,24 @@ static void add_like(const Edits *e, const AstExpr *call, const AstExpr *expr, T
 		add_like(e, call, expr->binds[i].value, t);
 }
 
+/* One tensor is seldom two arguments, but of a product that a specification says. */
+static bool is_there(const Edits *e, const AstExpr *call, const char *text)
+{
+	bool there = false, says = false;
+	for (uint32_t i = 1; i < call->nargs; i++) {
+		says |= call->args[i]->kind == AST_STRING;
+		there |= strcmp(edit_text(e, call->args[i]->span), text) == 0;
+	}
+	return there && !says;
+}
+
 /* Before each argument and behind the last, but for a specification. */
 static void insert(Edits *e, const AstExpr *call, const char *text, uint32_t cost)
 {
 	const char *why = arena_printf(e->arena, "it would fit with '%s' as an argument", text);
 	Span end = {call->span.file, call->span.end - 1, call->span.end - 1};
+	if (is_there(e, call, text))
+		return;
 	for (uint32_t i = 1; i < call->nargs; i++)
 		if (call->args[i]->kind != AST_STRING)
 			edit_add(e, cost,

@@ -127,9 +127,22 @@ static void only_axis(Edits *e, const AstShape *shape, uint32_t far)
 	Span axis = row->axes[0].span;
 	edit_add(e, COST_SIGN + far, axis, arena_printf(e->arena, "%s |", edit_text(e, axis)),
 		 "it would fit with '|' behind the batch axes");
+	edit_add(e, COST_EXCHANGE + 1 + far, axis,
+		 arena_printf(e->arena, "%s | 1", edit_text(e, axis)),
+		 "it would fit with '|' behind the batch axes, and one output axis of 1");
 }
 
-/* A batch axis of a shape that has none: a dim of the file, or a size that the message says. */
+static bool has_axis(const Edits *e, const AstShape *shape, const char *size)
+{
+	bool has = false;
+	for (RowKind k = 0; k < ROW_KINDS; k++)
+		for (uint32_t i = 0; i < shape->rows[k].naxes; i++)
+			has |= strcmp(edit_text(e, shape->rows[k].axes[i].span), size) == 0;
+	return has;
+}
+
+/* A batch axis of a shape that has none: a dim of the file, or a size that the message says; a dim that the shape has, and a size of 0
+ * or 1, are less likely. */
 static void batch_insertions(Edits *e, const AstShape *shape, uint32_t far)
 {
 	const AstShapeRow *row =
@@ -140,10 +153,13 @@ static void batch_insertions(Edits *e, const AstShape *shape, uint32_t far)
 	for (uint32_t i = 0; i < e->file->nstmts + e->nsizes; i++) {
 		const AstStmt *stmt = i < e->file->nstmts ? &e->file->stmts[i] : NULL;
 		const char *size = stmt ? stmt->name.sym : e->sizes[i - e->file->nstmts];
-		if (!stmt || stmt->kind == STMT_DIM)
-			edit_add(e, COST_SIZE + far, at, arena_printf(e->arena, "%s | ", size),
-				 arena_printf(e->arena, "it would fit with a batch axis of %s",
-					      size));
+		if (stmt && stmt->kind != STMT_DIM)
+			continue;
+		bool likely = stmt ? !has_axis(e, shape, size)
+				   : strcmp(size, "0") != 0 && strcmp(size, "1") != 0;
+		edit_add(e, COST_SIZE + far + (likely ? 0 : 3), at,
+			 arena_printf(e->arena, "%s | ", size),
+			 arena_printf(e->arena, "it would fit with a batch axis of %s", size));
 	}
 }
 

@@ -194,6 +194,8 @@ ROWS = {
         ("nn.huber(0.5)", "a, b", lambda a, b: np.where(abs(a - b) < 0.5, (a - b) ** 2 / 2, 0.5 * (abs(a - b) - 0.25))),
         ("nn.binary_cross_entropy", "a, b ** 2 / (1 + b ** 2)", lambda a, p: -p * np.log(sigmoid(a)) - (1 - p) * np.log(1 - sigmoid(a))),
         ("nn.kl_divergence", "a, b ** 2 / (1 + b ** 2)", lambda a, p: (p * (np.log(p) - np.log(softmax(a)))).sum(-1)),
+        ("nn.difference", "a, b", lambda a, b: a - b),
+        ("nn.product", "a, b", lambda a, b: a * b),
         ("nn.cross_entropy", "a, ids", cross_entropy),
         ("nn.cross_entropy", "a, ids - 2", cross_entropy),
         ("nn.one_hot(5)", "ids", lambda ids: ids[..., None] == np.arange(5)),

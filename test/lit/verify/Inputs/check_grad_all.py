@@ -14,7 +14,8 @@ NN = open(os.path.join(ROOT, "lib", "nn.tsr"), encoding="utf8").read()
 LIBRARY = {
     "elementwise": ["mean(x)", "mean_output(x)", "silu(x)", "gelu_tanh(x)", "relu6(4 * x)", "leaky_relu()(x)", "softmax(x)",
                     "log_softmax(x)", "absolute_error(x, y)", "huber()(x, y)", "huber(0.3)(x, y)", "binary_cross_entropy(x, abs(y))",
-                    "kl_divergence(x, abs(y))", "mean_squared_error(x, y)", "cross_entropy(x, ids)"],
+                    "kl_divergence(x, abs(y))", "difference(x, y)", "product(x, y)", "mean_squared_error(x, y)",
+                    "cross_entropy(x, ids)"],
     "layers": ["linear(3)(x)", "linear_no_bias(3)(x)", "linear_heads(2, 3)(x)", "mlp(3, 2)(x)", "mlp(3, 2, tanh)(x)", "embedding(3, 4)(ids)",
                "layer_norm()(x)", "rms_norm()(x)", "batch_norm()(x)", "batch_norm()(x; training = 1)", "group_norm(2)(x)",
                "dropout()(x)", "dropout()(x; training = 1, seed = 3)", "mixture(3, 4)(x)", "one_hot(3)(ids) .* sum(x)"],
