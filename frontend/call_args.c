@@ -5,14 +5,9 @@
 
 static void report_unknown_key(Build *b, const CallArgs *args, const Function *fn, Name key)
 {
-	Sym *candidates = ARENA_ARRAY(b->arena, Sym, args->nparams + 1);
-	for (uint32_t i = 0; i < args->nparams; i++)
-		candidates[i] = args->params[i].name.sym;
 	diag(b->diags, E0207, key.span, "'%s' has no argument '%s'", fn->stmt->name.sym, key.sym);
 	diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here", fn->stmt->name.sym);
-	Sym nearest = name_nearest(key.sym, candidates, args->nparams);
-	if (nearest)
-		diag_fix(b->diags, key.span, nearest, "did you mean '%s'?", nearest);
+	call_explain_key(b, args, fn, key);
 }
 
 static bool place_keyword(Build *b, CallArgs *args, const Function *fn, Name key,
@@ -46,6 +41,7 @@ static bool place_positional(Build *b, CallArgs *args, const Function *fn, const
 		else
 			diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here",
 				  fn->stmt->name.sym);
+		call_explain_surplus(b, fn, call->args[at]);
 		return false;
 	}
 	if (at > 1 && call->keys && call->keys[at - 1].sym) {
@@ -67,6 +63,7 @@ static bool check_missing(Build *b, const CallArgs *args, const Function *fn, co
 		     fn->stmt->name.sym, args->params[i].name.sym);
 		diag_note(b->diags, args->params[i].name.span,
 			  "'%s' is declared here, without a default", args->params[i].name.sym);
+		call_explain_missing(b, args, fn, call);
 		return false;
 	}
 	return true;

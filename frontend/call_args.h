@@ -12,5 +12,13 @@ typedef struct CallArgs {
 
 /* Sets `exprs`; false after an error. Requires: the names are those of one list of the function. */
 bool call_match(Build *b, CallArgs *args, const Function *fn, const AstExpr *call);
+/* ---- call_hints.c: notes and repairs of the error that was reported last ---- */
+
+/* Of an argument's name that the function does not have. */
+void call_explain_key(Build *b, const CallArgs *args, const Function *fn, Name key);
+/* Of an argument that is one too many. */
+void call_explain_surplus(Build *b, const Function *fn, const AstExpr *arg);
+/* Of an argument that is missing. Requires: those that are given are matched. */
+void call_explain_missing(Build *b, const CallArgs *args, const Function *fn, const AstExpr *call);
 
 #endif

@@ -80,10 +80,15 @@ bool bind_check_tuple(Build *b, const AstBind *bind, const Value *value)
 		diag(b->diags, E0222, bind->value->span,
 		     "a tuple of %" PRIu32 " values is taken apart here, and this is %s",
 		     bind->nnames, value_describe(value));
+	bool loop = bind->value->kind == AST_SCAN || bind->value->kind == AST_ITERATE;
 	if (value->kind != VALUE_ERROR)
 		diag_note(b->diags,
 			  span_join(bind->names[0].span, bind->names[bind->nnames - 1].span),
 			  "the names");
+	if (loop && value->kind == VALUE_TENSOR)
+		diag_note(
+			b->diags, bind->value->args[1]->span,
+			"beside what is carried a step gives what is stacked: let next = ... in (next, next)");
 	return false;
 }
 

@@ -19,7 +19,8 @@ typedef struct ForeignName {
 #define AXES "axes are permuted by permute(\"ij => ji\", x), rows by x.T"
 #define SIZE "the size of an axis gets a name by 'with': E with (h)"
 #define FILL "a number fits any shape, and [0, 0, 0] is a literal"
-#define JOIN "tensors are joined by concat(\"x; y => x^y\", a, b) or stack(batch, a, b)"
+#define JOIN \
+	"tensors are joined by concat(\"x, ...; y, ... => x^y, ...\", a, b) or stack(output, a, b)"
 #define MEET "'a * b' composes: input axes of a meet output axes of b; einsum says any other"
 #define COUNT \
 	"sizes never depend on data: a mask of 0 and 1 in the same shape, multiplied or in where(mask, a, b), says which elements count"

@@ -367,6 +367,9 @@ static Value run_stack(Build *b, const AstExpr *call)
 	}
 	diag(b->diags, E0221, kind->span,
 	     "one of these words is needed here: batch, input, output");
+	Span at = {kind->span.file, kind->span.start, kind->span.start};
+	diag_fix(b->diags, at, "output, ", "the new axis would be an output axis, the leftmost");
+	diag_fix(b->diags, at, "batch, ", "the new axis would be a batch axis, the leftmost");
 	return value_error();
 }
 
@@ -492,8 +495,10 @@ static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t le
 	if (n > most && (strcmp(name, "normal") == 0 || strcmp(name, "uniform") == 0))
 		diag_note(b->diags, call->span, RANDOM_SCALED);
 	if (!form && n == 1 && (strcmp(name, "max") == 0 || strcmp(name, "min") == 0))
-		diag_note(b->diags, call->span,
-			  "to reduce a tensor write reduce(%s, \"... => \", x)", name);
+		diag_fix(b->diags, call->span,
+			 arena_printf(b->arena, "reduce(%s, \"... | ... => \", %s)", name,
+				      source_text(b->sources, b->arena, call->args[1]->span)),
+			 "'%s' compares two; of all elements of one it is", name);
 	return false;
 }
 

@@ -107,6 +107,8 @@ const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 		no_size(b, value,
 			arena_printf(b->arena, "%s cannot be negative, and this is %" PRId64, what,
 				     integer));
+		if (integer == -1)
+			diag_note(b->diags, value->span, "in a shape '_' is an axis of any size");
 		return NULL;
 	}
 	return value->kind == VALUE_SIZE ? size_at(b, value) : number_at(b, value, integer);

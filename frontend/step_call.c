@@ -100,12 +100,21 @@ void eval_step_call(Build *b, const AstStep *step)
 		carry_out(b, callee.fn, configs, tensors);
 		return;
 	}
+	uint32_t n = configs->kind == AST_CALL ? 0 : tensors->nargs - 1;
+	const char *given =
+		n ? source_text(b->sources, b->arena,
+				span_join(tensors->args[1]->span, tensors->args[n]->span))
+		  : "";
 	diag(b->diags, E0264, step->span,
 	     callee.kind == VALUE_STEPS
 		     ? "a routine of steps is called with two lists: its configuration, then its tensors"
 		     : "only a routine with two lists can stand as a step, and this is %s",
 	     value_describe(&callee));
-	if (callee.kind == VALUE_STEPS)
+	if (callee.kind == VALUE_STEPS) {
 		diag_note(b->diags, callee.fn->stmt->name.span, "'%s' is declared here",
 			  callee.fn->stmt->name.sym);
+		diag_note(b->diags, step->span,
+			  "of each parameter that y depends on: for p in params(y) { %s(%s)(p) }",
+			  source_text(b->sources, b->arena, name->span), given);
+	}
 }

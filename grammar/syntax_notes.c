@@ -258,6 +258,27 @@ static void note_with(const Fault *f)
 			(int)(f->token.span.end - f->token.span.start), f->text);
 }
 
+/* `input x : [4] = 0` */
+static void note_input(const Fault *f)
+{
+	Token input;
+	if (f->token.kind == TOKEN_EQ && f->feed->before.kind == TOKEN_RBRACKET &&
+	    !f->expected[TOKEN_EQ] && file_parse_find(f->parser, TOKEN_INPUT, &input))
+		diag_note(
+			f->parse->diags, input.span,
+			"the caller gives an input; what begins with a value is a 'param', what keeps it a 'const'");
+}
+
+/* `for i in range(3) { ... }` where no step can stand */
+static void note_for(const Fault *f)
+{
+	if (f->token.kind == TOKEN_FOR && !f->expected[TOKEN_FOR] && !f->expected[TOKEN_NUMBER])
+		diag_note(
+			f->parse->diags, f->token.span,
+			"an expression that repeats is 'scan(n, h = x, i) { E }': h is x at first, then what E gave; 'for' "
+			"stands in routines, and goes through parameters");
+}
+
 /* `fn f(x) = E adjoint = EX`, or behind what is no function */
 static void note_rule(const Fault *f)
 {
@@ -284,4 +305,6 @@ void fault_notes(const Fault *f)
 	note_dtype_behind(f);
 	note_number_word(f);
 	note_rule(f);
+	note_input(f);
+	note_for(f);
 }

@@ -113,7 +113,17 @@ void tell_index(Blame *b, const Conflict *c)
 {
 	blame(b, c->con, "index %" PRId64 " is outside an axis of %s", c->number,
 	      blame_size(b, c->sizes[0]));
-	blame_born(b, b->s->cons.at[c->con].cells[0]);
+	const Con *con = &b->s->cons.at[c->con];
+	blame_born(b, con->cells[0]);
+	if (con->arg >= 0 || con->node == NODE_NONE || !b->s->graph->nodes.at[con->node].spec)
+		return;
+	if (c->number == 1)
+		diag_fix(b->diags, con->span, "0", "an axis of 1 is a 0 in the result");
+	else
+		diag_note(b->diags, con->span,
+			  "in a result a number is one place of its axis; an axis of %" PRId64
+			  " is a letter, 'with (k = %" PRId64 ")' behind the expression",
+			  c->number, c->number);
 }
 
 /* ---- several together ---- */

@@ -226,6 +226,22 @@ static void tell_unmade(Solver *s, const Con *con, NodeId id, const FlatRow *f, 
 	}
 }
 
+/* `a * b` of a number a, and to_batch(a) of what has no axis to move: without it a stays as it is. */
+static void suggest_unrepeated(Solver *s, const Con *use, RowKind row, Diags *diags)
+{
+	const Node *node = &s->graph->nodes.at[use->node];
+	if (node->kind == NODE_COMPOSE && row == ROW_INPUT) {
+		diag_fix(diags, node->op_span, ".*",
+			 "'*' composes; write '.*' to multiply pointwise");
+		return;
+	}
+	const char *text = source_text(diags->sources, s->arena, node->span);
+	if (node->nargs == 1 && row == ROW_OUTPUT && strncmp(text, "to_batch(", 9) == 0)
+		diag_fix(diags, node->span,
+			 source_text(diags->sources, s->arena, node->arg_spans[0]),
+			 "it has no output axis to move, and fits as it is");
+}
+
 /* Axes that a use gives to a result beyond those of its operands. */
 static void warn_repeated(Solver *s, Diags *diags)
 {
@@ -253,6 +269,8 @@ static void warn_repeated(Solver *s, Diags *diags)
 			diag_note(diags,
 				  span_is_none(node->name_span) ? node->span : node->name_span,
 				  "%s is computed here", tensor_text(s, id, -1));
+			if (most_axes(s, node, ROW_INPUT) + most_axes(s, node, ROW_OUTPUT) == 0)
+				suggest_unrepeated(s, &s->cons.at[use], (RowKind)k, diags);
 		}
 		if (node->kind == NODE_POINTWISE)
 			warn_taken(s, node, diags);

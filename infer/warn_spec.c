@@ -139,7 +139,36 @@ static bool adds_axis(const SpecWarner *w, uint32_t operand, int k, uint32_t axi
 	return cell != NONE && is_several(w->s, cell);
 }
 
-static void tell_added(const SpecWarner *w, uint32_t operand, const SpecAxis *axis)
+/* Letters that nothing but the operand has: no other one of a product, and not the result. */
+static const SpecAxis *added_axis(const SpecWarner *w, uint32_t operand, int k, uint32_t i)
+{
+	const SpecTensor *tensor = &w->spec->operands[operand];
+	const SpecAxis *axis = &tensor->rows[k].axes[i];
+	bool added = axis->kind == SPEC_LETTER && spec_axis_of(tensor, axis->letter) == axis &&
+		     !is_in_another(w, operand, axis->letter) &&
+		     !is_bound(w->s, w->id, axis->letter) && adds_axis(w, operand, k, i);
+	return added ? axis : NULL;
+}
+
+/* Such a letter of an operand behind this one, of the same size: the same letter was meant, perhaps. */
+static void suggest_same(const SpecWarner *w, uint32_t operand, const SpecAxis *axis, CellId cell)
+{
+	for (uint32_t other = operand + 1; other < w->spec->noperands; other++)
+		for (int k = 0; k < ROW_KINDS; k++)
+			for (uint32_t i = 0; i < w->spec->operands[other].rows[k].naxes; i++) {
+				const SpecAxis *same = added_axis(w, other, k, i);
+				if (!same ||
+				    !size_same(cell_value(w->s, cell),
+					       cell_value(w->s, axis_cell(w, other, k, i))))
+					continue;
+				diag_fix(w->diags, same->span, axis->letter,
+					 "it would meet '%s' of operand %u, of the same size",
+					 same->letter, other + 1);
+				return;
+			}
+}
+
+static void tell_added(const SpecWarner *w, uint32_t operand, const SpecAxis *axis, CellId cell)
 {
 	if (w->node->joins)
 		diag(w->diags, W0308, axis->span,
@@ -148,22 +177,19 @@ static void tell_added(const SpecWarner *w, uint32_t operand, const SpecAxis *ax
 		diag(w->diags, W0307, axis->span,
 		     "only this operand has '%s': it is added up along it by itself", axis->letter);
 	diag_note(w->diags, w->spec->operands[operand].span, "this operand");
+	if (!w->node->joins)
+		suggest_same(w, operand, axis, cell);
 }
 
-/* Letters that nothing but the operand has: no other one of a product, and not the result. */
 static void warn_added(const SpecWarner *w, uint32_t operand)
 {
 	const SpecTensor *tensor = &w->spec->operands[operand];
-	for (int k = 0; k < ROW_KINDS; k++) {
+	for (int k = 0; k < ROW_KINDS; k++)
 		for (uint32_t i = 0; i < tensor->rows[k].naxes; i++) {
-			const SpecAxis *axis = &tensor->rows[k].axes[i];
-			if (axis->kind == SPEC_LETTER &&
-			    spec_axis_of(tensor, axis->letter) == axis &&
-			    !is_in_another(w, operand, axis->letter) &&
-			    !is_bound(w->s, w->id, axis->letter) && adds_axis(w, operand, k, i))
-				tell_added(w, operand, axis);
+			const SpecAxis *axis = added_axis(w, operand, k, i);
+			if (axis)
+				tell_added(w, operand, axis, axis_cell(w, operand, k, i));
 		}
-	}
 }
 
 /* ---- what a concat repeats ---- */

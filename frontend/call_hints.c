@@ -1,0 +1,176 @@
+/* What is meant by arguments that a function does not have, or lacks.
+ *
+ *   nn.conv2d(8, kernel_size = 3)(x)     k = 3: names that other libraries have
+ *   nn.softmax(x, -1)                    an axis has no number
+ *   nn.lstm(8)(x)                        nn.lstm(8)(x, 0, 0): steps begin with zeros
+ */
+#include <string.h>
+
+#include "frontend/call_args.h"
+
+/* ---- names elsewhere ---- */
+
+typedef struct ForeignKey {
+	const char *name, *meant;
+} ForeignKey;
+
+static const ForeignKey foreign_keys[] = {
+	{"kernel_size", "k"},
+	{"padding", "pad"},
+	{"output_padding", "output_pad"},
+	{"strides", "stride"},
+	{"dilation_rate", "dilation"},
+	{"out_channels", "out"},
+	{"out_features", "out"},
+	{"filters", "out"},
+	{"units", "out"},
+	{"hidden_size", "hidden"},
+	{"num_embeddings", "vocab"},
+	{"embedding_dim", "width"},
+	{"head_dim", "width"},
+	{"num_heads", "heads"},
+	{"nhead", "heads"},
+	{"dim_feedforward", "hidden"},
+	{"is_causal", "causal"},
+	{"activation", "act"},
+	{"num_groups", "groups"},
+	{"num_classes", "classes"},
+	{"negative_slope", "slope"},
+	{"epsilon", "eps"},
+	{"p", "rate"},
+	{"drop_prob", "rate"},
+	{"lr", "rate"},
+	{"learning_rate", "rate"},
+	{"weight_decay", "decay"},
+	{"beta1", "keep_mean"},
+	{"beta2", "keep_square"},
+};
+
+static bool is_one_of(const char *name, const char *const *words, size_t n)
+{
+	bool found = false;
+	for (size_t i = 0; i < n; i++)
+		found |= strcmp(name, words[i]) == 0;
+	return found;
+}
+
+/* The argument of the function that a name of another library means; NULL: none. */
+static Sym meant_by(const CallArgs *args, Sym key)
+{
+	for (size_t i = 0; i < sizeof foreign_keys / sizeof *foreign_keys; i++)
+		for (uint32_t k = 0; k < args->nparams && strcmp(foreign_keys[i].name, key) == 0;
+		     k++)
+			if (strcmp(args->params[k].name.sym, foreign_keys[i].meant) == 0)
+				return args->params[k].name.sym;
+	return NULL;
+}
+
+static void note_axes(Build *b, Span span, const Function *fn)
+{
+	diag_note(
+		b->diags, span,
+		"axes have no numbers here: '%s' goes along those that its declaration says, and a specification "
+		"names its own, as in sum(\"i, j => i\", x)",
+		fn->stmt->name.sym);
+}
+
+void call_explain_key(Build *b, const CallArgs *args, const Function *fn, Name key)
+{
+	static const char *const axes[] = {"axis", "dim", "axes", "keepdims", "keepdim"};
+	static const char *const sizes[] = {"in_channels", "in_features",      "input_size",
+					    "input_shape", "normalized_shape", "num_features"};
+	Sym *names = ARENA_ARRAY(b->arena, Sym, args->nparams + 1);
+	for (uint32_t i = 0; i < args->nparams; i++)
+		names[i] = args->params[i].name.sym;
+	Sym meant = meant_by(args, key.sym), nearest = name_nearest(key.sym, names, args->nparams);
+	if (meant)
+		diag_fix(b->diags, key.span, meant, "it is called '%s' here", meant);
+	else if (is_one_of(key.sym, axes, sizeof axes / sizeof *axes))
+		note_axes(b, key.span, fn);
+	else if (is_one_of(key.sym, sizes, sizeof sizes / sizeof *sizes))
+		diag_note(b->diags, key.span,
+			  "sizes of what a function is given are inferred, and not said");
+	else if (nearest)
+		diag_fix(b->diags, key.span, nearest, "did you mean '%s'?", nearest);
+}
+
+/* ---- an axis by its number ---- */
+
+void call_explain_surplus(Build *b, const Function *fn, const AstExpr *arg)
+{
+	bool negative = arg->kind == AST_UNARY && arg->op == OP_NEG;
+	const AstExpr *number = negative ? arg->args[0] : arg;
+	if (number->kind == AST_NUMBER && number->is_integer)
+		note_axes(b, arg->span, fn);
+}
+
+/* ---- what steps begin with ---- */
+
+static bool names_it(const AstExpr *expr, Sym name)
+{
+	bool found = expr->kind == AST_NAME && expr->name.sym == name;
+	for (uint32_t i = 0; i < expr->nargs && expr->kind == AST_TUPLE; i++)
+		found |= names_it(expr->args[i], name);
+	return found;
+}
+
+/* Does a `scan` in the expression begin with the argument? */
+static bool begins_scan(const AstExpr *expr, Sym name)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < expr->nbinds && !found; i++)
+		found = expr->binds[i].value &&
+			((expr->kind == AST_SCAN && names_it(expr->binds[i].value, name)) ||
+			 begins_scan(expr->binds[i].value, name));
+	for (uint32_t i = 0; i < expr->nargs && !found; i++)
+		found = begins_scan(expr->args[i], name);
+	return found;
+}
+
+/* ", 0, 0" of the arguments that are missing; NULL: one of them is no such state. */
+static const char *zeros(Build *b, const CallArgs *args, const Function *fn, bool keys)
+{
+	const char *text = "";
+	for (uint32_t i = 0; i < args->nparams; i++) {
+		Sym name = args->params[i].name.sym;
+		if (args->exprs[i])
+			continue;
+		if (!begins_scan(fn->stmt->expr, name))
+			return NULL;
+		text = keys ? arena_printf(b->arena, "%s, %s = 0", text, name)
+			    : arena_printf(b->arena, "%s, 0", text);
+	}
+	return text;
+}
+
+/* The first argument that is missing, by what has its name where the call stands: optim.adam(rate), beside `step`. */
+static void suggest_namesake(Build *b, const CallArgs *args, const AstExpr *call, Span end)
+{
+	uint32_t i = 0;
+	while (args->exprs[i] || args->params[i].value) /* falls: one is missing */
+		i++;
+	Sym name = args->params[i].name.sym;
+	const Binding *binding = scope_find(b->at.scope, name);
+	if (!binding || (binding->value.kind != VALUE_TENSOR &&
+			 binding->value.kind != VALUE_NUMBER && binding->value.kind != VALUE_SIZE))
+		return;
+	const char *comma = call->nargs > 1 ? ", " : "";
+	diag_fix(b->diags, end,
+		 call->keys || i + 1 != call->nargs
+			 ? arena_printf(b->arena, "%s%s = %s", comma, name, name)
+			 : arena_printf(b->arena, "%s%s", comma, name),
+		 "it would fit with '%s' as an argument", name);
+}
+
+void call_explain_missing(Build *b, const CallArgs *args, const Function *fn, const AstExpr *call)
+{
+	Span end = call->span; /* of a step's call it goes on to the end of the second list */
+	end.end = call->nargs > 1 ? call->args[call->nargs - 1]->span.end : end.end - 1;
+	end.start = end.end;
+	bool states = args->params == fn->stmt->params && fn->stmt->expr && call->nargs > 1;
+	const char *text = states ? zeros(b, args, fn, call->keys != NULL) : NULL;
+	if (text)
+		diag_fix(b->diags, end, text, "the steps would begin with zeros");
+	else
+		suggest_namesake(b, args, call, end);
+}
