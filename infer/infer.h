@@ -206,6 +206,8 @@ const char *shape_text(Arena *arena, const Sizes *sizes, const Shape *shape);
 uint32_t shape_naxes(const Shape *shape);
 /* Requires: i < shape_naxes(shape). */
 const Axis *shape_axis(const Shape *shape, uint32_t i);
+/* Are the axes in storage order of the same sizes, of whichever rows they are? */
+bool shape_same_sizes(const Shape *a, const Shape *b);
 /* The value of a size as written, once captured sizes are known. */
 Size infer_size(const Inference *inference, const SizeExpr *expr);
 /* The product of all sizes. */

@@ -23,6 +23,14 @@ const Axis *shape_axis(const Shape *shape, uint32_t i)
 	BUG("axis beyond the shape's last");
 }
 
+bool shape_same_sizes(const Shape *a, const Shape *b)
+{
+	bool same = shape_naxes(a) == shape_naxes(b);
+	for (uint32_t i = 0; same && i < shape_naxes(a); i++)
+		same = size_same(shape_axis(a, i)->size, shape_axis(b, i)->size);
+	return same;
+}
+
 Size shape_elements(Sizes *sizes, const Shape *shape)
 {
 	Size product = size_const(sizes, 1);

@@ -1,14 +1,6 @@
 /* Makes copies of boxes, arrivals at mbarriers and waits: see build_group.h. */
 #include "loops/build_group.h"
 
-static Stmt *stmt_new(Arena *arena, LoopStmtKind kind)
-{
-	Stmt *stmt = ARENA_NEW(arena, Stmt);
-	stmt->kind = kind;
-	stmt->acc = OP_NONE;
-	return stmt;
-}
-
 static Stmt *at_visit(Arena *arena, LoopStmtKind kind, Visit visit)
 {
 	Stmt *stmt = stmt_new(arena, kind);

@@ -5,6 +5,8 @@
 
 #include "loops/build.h"
 
+/* A statement of a kind, all else of it empty. */
+Stmt *stmt_new(Arena *arena, LoopStmtKind kind);
 /* What a copy takes from where to where: axes of the tensor in `from`, the innermost first, to elements from `ix` on. */
 typedef struct Box {
 	BufferId to, from;

@@ -6,7 +6,7 @@
 #include "base/room.h"
 #include "base/size_eval.h"
 #include "loops/rewrite.h"
-#include "loops/build.h"
+#include "loops/build_group.h"
 #include "loops/walk.h"
 
 #include <string.h>
@@ -296,7 +296,7 @@ void body_append(Arena *arena, Body *body, Block block)
 		PUSH(arena, body->stmts, block.stmts[i]);
 }
 
-static Stmt *stmt_new(Arena *arena, LoopStmtKind kind)
+Stmt *stmt_new(Arena *arena, LoopStmtKind kind)
 {
 	Stmt *stmt = ARENA_NEW(arena, Stmt);
 	stmt->kind = kind;

@@ -12,7 +12,6 @@
 
 /* SHORT: numbers, dims and operations of a formula. */
 enum { TRIPS_GUESS = 8, DIM_GUESS = 32, SHORT = 16 };
-#define WORK_CAP ((int64_t)1 << 30)
 
 /* The table's costs are those of floats. A power of integers counts as one operation. */
 static int64_t cost_of_op(const Value *value)
@@ -180,7 +179,7 @@ const Ix *block_work(Program *program, Block block)
 	bool fits = always_fits(program, size);
 	if (fits && is_short_text(program, size))
 		return ix_size(program->arena, size);
-	const Ix *rough = rough_work(program, block, WORK_CAP);
+	const Ix *rough = rough_work(program, block);
 	if (rough)
 		return rough;
 	return fits ? ix_size(program->arena, size)

@@ -34,8 +34,9 @@ const Ix *ix_least(Program *program, const Ix *a, const Ix *b);
  * they may be too many. */
 Size block_size(Program *program, Block block);
 const Ix *block_work(Program *program, Block block);
+#define WORK_CAP ((int64_t)1 << 30)
 /* The same, about, of few terms (work_rough.c); NULL: it has none. */
-const Ix *rough_work(Program *program, Block block, int64_t cap);
+const Ix *rough_work(Program *program, Block block);
 /* The kernel's operations, every dim taken as 32; are they the same for all? */
 int64_t typical_work(Program *program, const Kernel *kernel);
 bool work_is_known(Program *program, const Kernel *kernel);

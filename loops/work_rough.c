@@ -320,16 +320,16 @@ static const Ix *times_dims(const Rough *r, const Ix *ix, const Term *term, cons
 	return ix;
 }
 
-const Ix *rough_work(Program *program, Block block, int64_t cap)
+const Ix *rough_work(Program *program, Block block)
 {
 	Rough r = {.program = program, .rows = SIZE_BAD};
 	Poly poly = of_block(&r, block);
 	if (poly.bad)
 		return NULL;
-	round_up(&poly, cap);
+	round_up(&poly, WORK_CAP);
 	drop_small(&poly);
 	Term common = common_of(&poly);
-	const Ix *most = ix_const(program->arena, program->sizes, cap);
+	const Ix *most = ix_const(program->arena, program->sizes, WORK_CAP);
 	const Ix *work = ix_const(program->arena, program->sizes, 0);
 	for (uint32_t i = 0; i < poly.n; i++) {
 		int64_t by = (int64_t)poly.at[i].by;

@@ -48,14 +48,6 @@ static void plan_all(Lower *lower)
 		plan_node(lower, init->order[i]);
 }
 
-static bool same_shape(const Shape *a, const Shape *b)
-{
-	bool same = shape_naxes(a) == shape_naxes(b);
-	for (uint32_t i = 0; same && i < shape_naxes(a); i++)
-		same = size_same(shape_axis(a, i)->size, shape_axis(b, i)->size);
-	return same;
-}
-
 /* The streams that the assignment reads, of its own shape: at the same place in storage order.
  * Falls: operands stand before their results. */
 static void find_streams(Initial *in, NodeId id, bool *seen)
@@ -65,7 +57,7 @@ static void find_streams(Initial *in, NodeId id, bool *seen)
 	if (seen[id])
 		return;
 	seen[id] = true;
-	if (node->kind == NODE_RANDOM && same_shape(lower_shape(lower, id), in->shape))
+	if (node->kind == NODE_RANDOM && shape_same_sizes(lower_shape(lower, id), in->shape))
 		PUSH(in->gen->arena, in->streams, id);
 	for (uint32_t i = 0; i < node->nargs; i++)
 		find_streams(in, node->args[i], seen);

@@ -115,13 +115,6 @@ static void clear_target(Lower *lower, NodeId id)
 		  node->span);
 }
 
-/* Does every number stay as it is that meets the neutral element, in every type? 3 && 1 is 1, and
- * the least integer is more than -inf. */
-static bool keeps_numbers(Op acc)
-{
-	return acc == OP_ADD || acc == OP_SUB || acc == OP_MUL || acc == OP_DIV || acc == OP_POW;
-}
-
 /* May all elements of the target meet what is aside, those that the right side does not reach its
  * neutral element? */
 static bool meets_all(const Lower *lower, NodeId id)
@@ -130,7 +123,7 @@ static bool meets_all(const Lower *lower, NodeId id)
 	const Proj *proj = lower_proj(lower, id);
 	Dtype dtype = lower_node(lower, node->target)->dtype;
 	bool cleared = node->clear && dtype_is_float(dtype) == dtype_is_float(node->dtype);
-	return !proj || proj->surjective || cleared || keeps_numbers(node->acc);
+	return !proj || proj->surjective || cleared || op_keeps_numbers(node->acc);
 }
 
 /* The loops of the kernel, as they are planned. */

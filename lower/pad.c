@@ -184,13 +184,12 @@ static bool finds_picture(Pad *p)
 	       value_same(p->load, value->args[p->arg]);
 }
 
-static int64_t product(const Pad *p, bool reduced, bool moves)
+static int64_t moved_steps(const Pad *p)
 {
 	const Nest *nest = p->nest;
 	int64_t n = 1;
 	for (uint32_t i = 0; i < nest->nloops && n < INT32_MAX; i++)
-		if (nest->loops[i].reduced == reduced &&
-		    ix_uses(p->load->ix, nest->loops[i].var) == moves)
+		if (nest->loops[i].reduced && ix_uses(p->load->ix, nest->loops[i].var))
 			n *= nest_known(p->nest, nest->loops[i].own, 1);
 	return n;
 }
@@ -396,7 +395,7 @@ bool pad_find_axes(Pad *p)
 		     nest->nloops > nest->nresult && proj_computes_elements(nest->proj) &&
 		     !nest->packed_operand[0].strides && !nest->packed_operand[1].strides;
 	if (!plain || !finds_picture(p) ||
-	    (!is_asked(p) && product(p, true, true) < nest_target(p->nest)->pad_steps))
+	    (!is_asked(p) && moved_steps(p) < nest_target(p->nest)->pad_steps))
 		return false;
 	if (!is_asked(p) && !p->strided)
 		return false;

@@ -18,10 +18,10 @@
 
 /* ---- loops ---- */
 
-static bool mentions(const Access *access, uint32_t from, uint32_t to, IterId iter)
+static bool mentions(const Access *access, uint32_t n, IterId iter)
 {
 	bool found = false;
-	for (uint32_t i = from; i < to; i++)
+	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t t = 0; t < access->axes[i].nterms; t++)
 			found |= access->axes[i].terms[t].iter == iter;
 	return found;
@@ -56,7 +56,7 @@ static void add_loops(Scatter *s)
 			s->behind = s->nloops;
 		for (uint32_t i = 0; i < s->piece->niters; i++) {
 			IterId id = s->piece->iters[i];
-			bool before = mentions(to, 0, indexed, id);
+			bool before = mentions(to, indexed, id);
 			if (s->proj->iters[id].reduced ? step == 1 : step == (before ? 0 : 2))
 				add_loop(s, id);
 		}
@@ -89,7 +89,7 @@ static bool indices_vary(const Scatter *s)
 	bool vary = false;
 	for (uint32_t arg = 1; arg < s->node->nargs; arg++)
 		for (uint32_t i = s->behind; i < s->nloops; i++)
-			vary |= mentions(&s->piece->args[arg], 0, s->piece->args[arg].naxes,
+			vary |= mentions(&s->piece->args[arg], s->piece->args[arg].naxes,
 					 s->loops[i].id);
 	return vary;
 }

@@ -95,8 +95,6 @@ const Access *adjoint_no_axes(const Adjoint *a);
 Read adjoint_number(const Adjoint *a, double number, Dtype dtype);
 /* What is given, a node of a new number; 0 where that is NODE_NONE. */
 NodeId adjoint_or_zero(const Adjoint *a, NodeId given, Dtype dtype);
-/* Is it that number, whatever the point? */
-bool adjoint_is_number(const Adjoint *a, Read read, double number);
 /* What the reader reads as operand `arg`, what it makes, and its adjoint, or the operand's tangent. Requires: one piece. */
 Read adjoint_operand(const Adjoint *a, uint32_t arg);
 Read adjoint_result(const Adjoint *a);
@@ -129,9 +127,8 @@ NodeId adjoint_fill(const Adjoint *a, const Shape *shape, NodeId number);
 
 /* ---- adjoint_give.c ---- */
 
-/* What is there of operand `arg`, and what is given: a node's adjoint or tangent. Requires: an operand of the reader. */
+/* What is there of operand `arg`. Requires: an operand of the reader. */
 NodeId adjoint_from(const Adjoint *a, uint32_t arg);
-NodeId adjoint_to(const Adjoint *a, uint32_t arg);
 /* Operand `arg` is given that at each point, which is added up where several points read one element; of tangents the
  * reader is, where several points write one. Requires: one piece. */
 void adjoint_give(const Adjoint *a, uint32_t arg, Read read);

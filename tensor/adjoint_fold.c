@@ -46,19 +46,11 @@ static Node spec_node(const Points *p, Op op, Op reduce, Dtype dtype)
 	return node;
 }
 
-static bool is_guarded(const Access *access)
-{
-	bool guarded = false;
-	for (uint32_t i = 0; i < access->naxes; i++)
-		guarded |= access->axes[i].guarded;
-	return guarded;
-}
-
 /* What each point reads, which is 0 outside. */
 static Read window(const Points *p, Read read)
 {
 	Node node = spec_node(p, OP_ID, OP_ADD, adjoint_dtype(&p->at, read.node));
-	if (!is_guarded(read.access))
+	if (!access_is_guarded(read.access))
 		return read;
 	return at_points(p, adjoint_node(&p->at, &node, &p->whole.shape, p->whole.own, &read, 1));
 }
@@ -114,7 +106,7 @@ static Read inside(const Points *p, uint32_t arg, Read given)
 	for (uint32_t i = 0; i < p->noperands; i++) {
 		const Access *access = &p->at.proj->pieces[0].args[p->args[i]];
 		const Shape *shape = tensor_shape(p->at.g->program, p->at.node->args[p->args[i]]);
-		if (i == arg || !is_guarded(access))
+		if (i == arg || !access_is_guarded(access))
 			continue;
 		NodeId ones = adjoint_fill(&p->at, shape, number(p, 1).node);
 		given = apply(p, OP_MUL, (Read[]){window(p, (Read){ones, access}), given}, 2);

@@ -23,7 +23,8 @@ NodeId adjoint_from(const Adjoint *a, uint32_t arg)
 	return a->forward ? a->node->args[arg] : a->id;
 }
 
-NodeId adjoint_to(const Adjoint *a, uint32_t arg)
+/* What is given: a node's adjoint or tangent. */
+static NodeId given_to(const Adjoint *a, uint32_t arg)
 {
 	return a->forward ? a->id : a->node->args[arg];
 }
@@ -104,11 +105,11 @@ static void add_operation(const Adjoint *a, NodeId to, const Node *node, Proj *p
 		add(a, to, adjoint_add_node(a, *node, shape, proj, args, nargs));
 }
 
-void adjoint_add(const Adjoint *a, uint32_t arg, NodeId node) { add(a, adjoint_to(a, arg), node); }
+void adjoint_add(const Adjoint *a, uint32_t arg, NodeId node) { add(a, given_to(a, arg), node); }
 
 void adjoint_give_part(const Adjoint *a, uint32_t arg, const Part *part)
 {
-	NodeId to = adjoint_to(a, arg);
+	NodeId to = given_to(a, arg);
 	if (is_outside(a, to) && adjoint_waits(a, to, part))
 		return;
 	Proj *proj = adjoint_proj(a, tensor_shape(a->g->program, to), part->pieces, part->npieces,
@@ -130,14 +131,6 @@ void adjoint_give_waiting(Adjoint *a, const Steps *over)
 }
 
 /* ---- what operands are given ---- */
-
-static bool same_shape(const Shape *a, const Shape *b)
-{
-	bool same = shape_naxes(a) == shape_naxes(b);
-	for (uint32_t i = 0; same && i < shape_naxes(a); i++)
-		same = size_same(shape_axis(a, i)->size, shape_axis(b, i)->size);
-	return same;
-}
 
 /* Is each iterator in what is given, in `read` (NULL: nothing), or, with `others`, in what another operand reads: is what is
  * given once a point counted as often as there are points? */
@@ -163,14 +156,14 @@ static Node sum_node(const Adjoint *a, uint32_t arg, Op op, Dtype dtype)
 {
 	Node node = adjoint_plain(a, NODE_SPEC, op, dtype);
 	node.reduce = OP_ADD;
-	node.name = name_of(a, adjoint_to(a, arg));
+	node.name = name_of(a, given_to(a, arg));
 	return node;
 }
 
 void adjoint_give(const Adjoint *a, uint32_t arg, Read read)
 {
 	const Access *to = to_access(a, &a->proj->pieces[0], arg);
-	const Shape *shape = tensor_shape(a->g->program, adjoint_to(a, arg));
+	const Shape *shape = tensor_shape(a->g->program, given_to(a, arg));
 	Space result = adjoint_result_space(a);
 	if (!a->forward && !counts_points(a, arg, false, read.access))
 		read = adjoint_apply(a, &result, OP_ID, &read, 1);
@@ -179,7 +172,7 @@ void adjoint_give(const Adjoint *a, uint32_t arg, Read read)
 		read = adjoint_apply(a, &whole, OP_ID, &read, 1);
 	}
 	bool same = proj_same_access(to, read.access) &&
-		    same_shape(shape, &a->g->inference->shapes[read.node]);
+		    shape_same_sizes(shape, &a->g->inference->shapes[read.node]);
 	PieceAccesses piece = {to, &read.access};
 	Node sum = sum_node(a, arg, OP_ID, adjoint_dtype(a, read.node));
 	if (same || adjoint_is_uniform(a, read.node))
@@ -193,7 +186,8 @@ static uint32_t exchanged_args(const Adjoint *a, uint32_t arg, bool others, Node
 			       uint32_t *from)
 {
 	uint32_t n = 0;
-	bool one = adjoint_is_number(a, adjoint_given(a, arg), 1) &&
+	const Node *given = graph_node(a->g->graph, adjoint_given(a, arg).node);
+	bool one = given->kind == NODE_NUMBER && given->number == 1 &&
 		   adjoint_is_uniform(a, a->of[adjoint_from(a, arg)]);
 	if (!others || !one || a->node->nargs == 1) {
 		from[n] = UINT32_MAX;
@@ -234,7 +228,7 @@ static bool gives_number(const Adjoint *a, uint32_t arg, const Part *part, bool 
 {
 	if (part->nargs != 1 || !adjoint || !adjoint_is_uniform(a, part->args[0]))
 		return false;
-	const Proj *proj = adjoint_proj(a, tensor_shape(a->g->program, adjoint_to(a, arg)),
+	const Proj *proj = adjoint_proj(a, tensor_shape(a->g->program, given_to(a, arg)),
 					part->pieces, part->npieces, part->nargs);
 	return proj->injective && proj->surjective;
 }

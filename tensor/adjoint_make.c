@@ -98,12 +98,6 @@ NodeId adjoint_or_zero(const Adjoint *a, NodeId given, Dtype dtype)
 	return given == NODE_NONE ? adjoint_number(a, 0, dtype).node : given;
 }
 
-bool adjoint_is_number(const Adjoint *a, Read read, double number)
-{
-	const Node *node = graph_node(a->g->graph, read.node);
-	return node->kind == NODE_NUMBER && node->number == number;
-}
-
 Read adjoint_operand(const Adjoint *a, uint32_t arg)
 {
 	return (Read){adjoint_now(a, a->node->args[arg]), &a->proj->pieces[0].args[arg]};

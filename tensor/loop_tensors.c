@@ -52,7 +52,9 @@ uint32_t loop_like(Rebuild *g, uint32_t loop, uint32_t parent, bool reversed)
 	return (uint32_t)g->graph->loops.n - 1;
 }
 
-Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop)
+/* The same tensor in the order of the loop's steps: its shape behind an axis of them. Requires: a size says how many
+ * there are at most. */
+static Shape stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop)
 {
 	Shape stacked = *shape;
 	const Row *old = &shape->rows[ROW_BATCH];
@@ -147,7 +149,7 @@ NodeId loop_store(Rebuild *g, NodeId value, uint32_t loop)
 	Span span = of->span;
 	Dtype dtype = of->dtype;
 	const Shape *shape = &g->inference->shapes[value];
-	Shape stacked = loop_stacked_shape(g, shape, loop);
+	Shape stacked = stacked_shape(g, shape, loop);
 	Proj *proj = elementwise_proj(g, shape, span, 1, &alone);
 	proj->pieces->result = in_step(g, &proj->pieces->result, loop);
 	NodeId all = loop_tensor(g, dtype, &stacked, span, g->graph->loops.at[loop].parent, true);

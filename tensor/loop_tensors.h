@@ -12,9 +12,6 @@ Proj *elementwise_proj(const Rebuild *g, const Shape *shape, Span span, uint32_t
  * ends early, unless the caller says otherwise. Requires: a loop of the program under
  * construction. */
 uint32_t loop_like(Rebuild *g, uint32_t loop, uint32_t parent, bool reversed);
-/* The same tensor in the order of the loop's steps: its shape behind an axis of them. Requires: a size says how many
- * there are at most. */
-Shape loop_stacked_shape(const Rebuild *g, const Shape *shape, uint32_t loop);
 /* A tensor that a loop within `parent` sets: 0 before it, unless `first` says otherwise, or each step sets some of it and all
  * steps all (`whole`). What sets it is the caller's to say. */
 NodeId loop_tensor(Rebuild *g, Dtype dtype, const Shape *shape, Span span, uint32_t parent,

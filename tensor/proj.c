@@ -48,7 +48,7 @@ bool proj_reduces(const Proj *proj)
 	return false;
 }
 
-static bool access_is_guarded(const Access *access)
+bool access_is_guarded(const Access *access)
 {
 	for (uint32_t axis = 0; access->present && axis < access->naxes; axis++)
 		if (access->axes[axis].guarded)

@@ -16,7 +16,7 @@ enum { BETWEEN_BITS = 40 }; /* no more than 2^40 elements between */
 
 /* ---- letters ---- */
 
-static Letters letters_of(const Access *access)
+Letters access_letters(const Access *access)
 {
 	Letters letters = 0;
 	for (uint32_t a = 0; a < access->naxes; a++)
@@ -55,9 +55,9 @@ bool reassociation_letters(Reassociation *s)
 	s->nletters = s->old->niters;
 	for (uint32_t i = 0; i < s->nletters; i++)
 		s->letters[i] = (Letter){tensor_guess(s->program, s->old->iters[i].extent), UINT32_MAX};
-	s->result = letters_of(&s->piece->result);
+	s->result = access_letters(&s->piece->result);
 	for (uint32_t arg = 0; arg < s->node->nargs; arg++)
-		s->has[arg] = letters_of(&s->piece->args[arg]);
+		s->has[arg] = access_letters(&s->piece->args[arg]);
 	uint32_t nbatch = tensor_shape(s->program, s->id)->rows[ROW_BATCH].n;
 	for (uint32_t axis = 0; axis < nbatch; axis++)
 		if (!add_batch_axis(s, axis, nbatch))
@@ -66,14 +66,6 @@ bool reassociation_letters(Reassociation *s)
 }
 
 /* ---- whether ---- */
-
-static bool is_guarded(const Access *access)
-{
-	for (uint32_t a = 0; a < access->naxes; a++)
-		if (access->axes[a].guarded)
-			return true;
-	return false;
-}
 
 /* Is a step that is skipped as good as one that adds a product with 0? For sums alone: the least
  * float is not what a greatest sum skips, beside an infinity. */
@@ -84,7 +76,7 @@ bool reassociation_distributes(const Reassociation *s)
 	if (reduce == OP_ADD)
 		return node->op == OP_MUL;
 	for (uint32_t arg = 0; arg < s->node->nargs; arg++)
-		if (is_guarded(&s->piece->args[arg]))
+		if (access_is_guarded(&s->piece->args[arg]))
 			return false;
 	if (reduce != OP_MAX && reduce != OP_MIN)
 		return false;

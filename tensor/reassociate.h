@@ -31,6 +31,8 @@ typedef struct Reassociation {
 
 static inline Letters letter_bit(uint32_t letter) { return (Letters)1 << letter; }
 
+/* The iterators that move it. */
+Letters access_letters(const Access *access);
 /* Fills in what each operand and the result have; false: more than can be. A product of the extents. Of sums of products,
  * and the like: may two operands be multiplied and added up before others are? Requires as below. */
 bool reassociation_letters(Reassociation *s);

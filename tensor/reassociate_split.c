@@ -126,24 +126,15 @@ static double last_alike(const Reassociation *s, const Access *between, uint32_t
 	return elements;
 }
 
-static Letters letters_of(const Access *access)
-{
-	Letters letters = 0;
-	for (uint32_t a = 0; a < access->naxes; a++)
-		for (uint32_t t = 0; t < access->axes[a].nterms; t++)
-			letters |= letter_bit(access->axes[a].terms[t].iter);
-	return letters;
-}
-
 /* Do lanes run along the letter in the operand of a pair that has it, or is each element of it used so often that it may be
  * copied for them? */
 static bool pays_last(const Reassociation *s, uint32_t letter, const Access *of,
 		      const Access *other)
 {
-	if (!(letters_of(of) & letter_bit(letter)))
+	if (!(access_letters(of) & letter_bit(letter)))
 		return false;
 	return letter_from_end(s, of, 0) == letter ||
-	       reassociation_steps(s, letters_of(other) & ~letters_of(of)) >= LAST_USES;
+	       reassociation_steps(s, access_letters(other) & ~access_letters(of)) >= LAST_USES;
 }
 
 /* Of a product of two that sums, the longest letter of the result that fills vectors, where the last axis is one of the
@@ -154,8 +145,8 @@ static uint32_t better_last(const Reassociation *s, const Between *b, const Acce
 {
 	uint32_t best = UINT32_MAX, n = b->shape.rows[ROW_OUTPUT].n;
 	const Index *last = n ? &b->access.axes[b->access.naxes - 1] : NULL;
-	bool sums =
-		letters_of(p) & ~letters_of(&b->access) || letters_of(q) & ~letters_of(&b->access);
+	bool sums = access_letters(p) & ~access_letters(&b->access) ||
+		    access_letters(q) & ~access_letters(&b->access);
 	if (!sums || !last || !last->nterms || !(s->result & letter_bit(last->terms[0].iter)))
 		return UINT32_MAX;
 	for (uint32_t axis = b->access.naxes - n; axis + 1 < b->access.naxes; axis++) {

@@ -100,6 +100,8 @@ bool proj_computes_elements(const Proj *proj);
 bool proj_reduces(const Proj *proj);
 /* Has an axis bounds that an index may leave: of any tensor, of the result? */
 bool proj_is_guarded(const Proj *proj);
+/* May one of its indices be outside? One that is not there has none. */
+bool access_is_guarded(const Access *access);
 bool proj_writes_guarded(const Proj *proj);
 bool proj_same_access(const Access *a, const Access *b);
 /* Does operand `arg` have the result's own index? Requires: arg is an operand of the node. */

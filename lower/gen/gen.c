@@ -222,11 +222,6 @@ Sym kernel_name(Lower *lower, NodeId id)
 	return buffer->kind == BUFFER_TEMP ? buffer->name : lower_name(lower, id);
 }
 
-static bool is_caller_data(const Node *node)
-{
-	return node->kind == NODE_INPUT || node->kind == NODE_PARAM || node->kind == NODE_CONST;
-}
-
 BufferId lower_output_buffer(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
@@ -253,5 +248,5 @@ bool lower_has_kernel(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
 	return plan->needed && !plan->fused && !plan->hoisted &&
-	       !is_caller_data(lower_node(lower, id)) && !lower_is_alias(lower, id);
+	       !node_is_caller_data(lower_node(lower, id)) && !lower_is_alias(lower, id);
 }

@@ -16,6 +16,12 @@
 #include "loops/build.h"
 #include "schedule/schedule.h"
 
+int compare_nodes(const void *a, const void *b)
+{
+	NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
+	return (x > y) - (x < y);
+}
+
 enum { BYTES_BITS = 46 }; /* a tensor holds less than 2^46 bytes */
 
 Size tables_elements(const Tables *t, NodeId node)

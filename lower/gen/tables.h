@@ -46,6 +46,19 @@ typedef struct Tables {
 	uint32_t routine_id;
 } Tables;
 
+/* Does every number stay as it is that meets the operation's neutral element, in every type? 3 && 1 is 1, and the least
+ * integer is more than -inf. */
+static inline bool op_keeps_numbers(Op acc)
+{
+	return acc == OP_ADD || acc == OP_SUB || acc == OP_MUL || acc == OP_DIV || acc == OP_POW;
+}
+/* Is it in memory that the caller has? */
+static inline bool node_is_caller_data(const Node *node)
+{
+	return node->kind == NODE_INPUT || node->kind == NODE_PARAM || node->kind == NODE_CONST;
+}
+/* For qsort, of NodeIds. */
+int compare_nodes(const void *a, const void *b);
 static inline const Node *tables_node(const Tables *t, NodeId id)
 {
 	return &t->graph->nodes.at[id];

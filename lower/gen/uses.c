@@ -46,12 +46,6 @@ void plans_need(Lower *lower, NodeId id)
 	lower->plan[id].needed = true;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
-	return (x > y) - (x < y);
-}
-
 uint32_t ids_from(const NodeId *ids, uint32_t n, NodeId id)
 {
 	uint32_t least = 0, most = n;
@@ -92,7 +86,7 @@ static void find_needed(Lower *lower)
 			lower->plan[node->args[i]].nuses++;
 		}
 	}
-	qsort(lower->needed, lower->nneeded, sizeof *lower->needed, compare_ids);
+	qsort(lower->needed, lower->nneeded, sizeof *lower->needed, compare_nodes);
 }
 
 static void list_uses(Lower *lower)

@@ -13,13 +13,6 @@
 #include "loops/pack_halves.h"
 #include "lower/naive/builder.h"
 
-/* Does every number stay as it is that meets the neutral element, in every type? 3 && 1 is 1, and
- * the least integer is more than -inf. */
-static bool keeps_numbers(Op acc)
-{
-	return acc == OP_ADD || acc == OP_SUB || acc == OP_MUL || acc == OP_DIV || acc == OP_POW;
-}
-
 /* Has each iterator of the result an axis to itself, so that its loops come to an element once? */
 static bool meets_once(const Proj *proj)
 {
@@ -41,7 +34,7 @@ static bool meets_once(const Proj *proj)
 /* Do all elements of the target take the value in? */
 static bool takes_all(const Node *node, const Proj *proj)
 {
-	return !proj || proj->surjective || (keeps_numbers(node->acc) && !meets_once(proj));
+	return !proj || proj->surjective || (op_keeps_numbers(node->acc) && !meets_once(proj));
 }
 
 /* -0 + 0 is 0, -0 + -0 is -0. */

@@ -29,12 +29,6 @@ static void need(Naive *naive, NodeId id)
 	naive->buffers[id] = BUFFER_NONE;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	NodeId x = *(const NodeId *)a, y = *(const NodeId *)b;
-	return (x > y) - (x < y);
-}
-
 /* What its results and assignments reach. Tables by node serve one routine after the other, so what
  * a routine has needed is taken back. */
 static void find_needed(Naive *naive)
@@ -58,7 +52,7 @@ static void find_needed(Naive *naive)
 		for (uint32_t k = 0; k < node->nargs; k++)
 			need(naive, node->args[k]);
 	}
-	qsort(naive->nodes, naive->nnodes, sizeof *naive->nodes, compare_ids);
+	qsort(naive->nodes, naive->nnodes, sizeof *naive->nodes, compare_nodes);
 }
 
 /* ---- where a node is ---- */
@@ -69,11 +63,6 @@ static bool is_expression(const Node *node)
 	return node->target == NODE_NONE &&
 	       (node->kind == NODE_NUMBER || node->kind == NODE_SIZE || node->kind == NODE_SCALAR ||
 		node->kind == NODE_RANGE || node->kind == NODE_OFFSETS);
-}
-
-static bool is_caller_data(const Node *node)
-{
-	return node->kind == NODE_INPUT || node->kind == NODE_PARAM || node->kind == NODE_CONST;
 }
 
 static BufferId temporary(Tables *t, NodeId id)
@@ -134,7 +123,7 @@ static void emit_node(Naive *naive, NodeId id)
 	Tables *t = &naive->tables;
 	const Node *node = tables_node(t, id);
 	BufferId to = naive->buffers[id];
-	if (is_caller_data(node) || to == BUFFER_NONE)
+	if (node_is_caller_data(node) || to == BUFFER_NONE)
 		return;
 	if (node->target != NODE_NONE) {
 		assignment_emit(naive, id);

@@ -155,9 +155,8 @@ void nest_note_windows(const Nest *nest);
  * what the value reads has changed. */
 void nest_rebuild(Nest *nest);
 
-/* The value that reads the copies; an element of a copy at the iterators as by_iter has them. */
+/* An element of a copy at the iterators as by_iter has them. */
 const Ix *nest_packed_operand_ix(const Nest *nest, const PackedOperandLoad *packed_operand);
-const Value *nest_packed_operand_value(const Nest *nest, const Value *value);
 
 /* What a load of the nest's value is where it is copied: what computes it, or the load
  * (inline_producer.c). `again`: it is copied several times. */

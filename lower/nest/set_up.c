@@ -77,6 +77,30 @@ const Value *nest_finished(Nest *nest, const Value *sum, SharedLocals *shared)
 	return value;
 }
 
+static const Value *replaced(const Nest *nest, const Value *value, uint32_t *load)
+{
+	Program *program = nest->gen->program;
+	if (value->kind == VALUE_LOAD) {
+		const PackedOperandLoad *packed_operand = &nest->packed_operand[(*load)++];
+		return packed_operand->strides
+			       ? value_load(program, packed_operand->buffer,
+					    nest_packed_operand_ix(nest, packed_operand))
+			       : value;
+	}
+	Value *copied = value_copy(program->arena, value);
+	for (uint32_t i = 0; i < value->nargs; i++)
+		copied->args[i] = replaced(nest, value->args[i], load);
+	return copied;
+}
+
+/* The value that reads the copies. */
+static const Value *with_copies(const Nest *nest, const Value *value)
+{
+	uint32_t load = 0;
+	bool any = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
+	return any ? replaced(nest, value, &load) : value;
+}
+
 void nest_values(Nest *nest)
 {
 	Gen *gen = nest->gen;
@@ -90,8 +114,7 @@ void nest_values(Nest *nest)
 	gen->root = nest->root;
 	gen->in_line = nest->in_line;
 	gen->borders.n = 0;
-	nest->value =
-		nest_packed_operand_value(nest, piece_value(gen, nest->node, nest->piece, whole));
+	nest->value = with_copies(nest, piece_value(gen, nest->node, nest->piece, whole));
 	gen->in_line = false;
 }
 
@@ -240,29 +263,6 @@ const Ix *nest_packed_operand_ix(const Nest *nest, const PackedOperandLoad *pack
 		at = ix_add(program, at, ix_mul(program, nest->by_iter[i], step));
 	}
 	return at;
-}
-
-static const Value *replaced(const Nest *nest, const Value *value, uint32_t *load)
-{
-	Program *program = nest->gen->program;
-	if (value->kind == VALUE_LOAD) {
-		const PackedOperandLoad *packed_operand = &nest->packed_operand[(*load)++];
-		return packed_operand->strides
-			       ? value_load(program, packed_operand->buffer,
-					    nest_packed_operand_ix(nest, packed_operand))
-			       : value;
-	}
-	Value *copied = value_copy(program->arena, value);
-	for (uint32_t i = 0; i < value->nargs; i++)
-		copied->args[i] = replaced(nest, value->args[i], load);
-	return copied;
-}
-
-const Value *nest_packed_operand_value(const Nest *nest, const Value *value)
-{
-	uint32_t load = 0;
-	bool any = nest->packed_operand[0].strides || nest->packed_operand[1].strides;
-	return any ? replaced(nest, value, &load) : value;
 }
 
 void nest_share_in_line(Nest *nest, bool in_line)

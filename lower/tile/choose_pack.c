@@ -215,8 +215,7 @@ static bool pack_groups(Planner *p)
 	Loop *along = load < 0 || squares ? NULL : group_loop(p, !load, group);
 	if (!along || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 	    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
-	    !tile_moves_by_one(p, &p->store, col, false) || !has_columns(p, col) ||
-	    !has_steps(p, load, along))
+	    !tile_moves_by_one(p, col) || !has_columns(p, col) || !has_steps(p, load, along))
 		return false;
 	/* of four bits panels are words, unless groups of bytes are asked for */
 	bool words = dtype_is_packed(p->program->buffers.at[p->sum.from.at[load]].dtype);
@@ -266,7 +265,7 @@ static void pack_transposed(Planner *p)
 		load = load < 0 ? only_strided(p, col) : load;
 		if (load < 0 || !tile_is_asked(p, p->tiles, TILE_COLUMNS, col) ||
 		    !tile_is_asked(p, p->lanes, 0, col) || tile_stride(p, nest->at, col) != 1 ||
-		    nest_is_guarded(nest, col) || !tile_moves_by_one(p, &p->store, col, false) ||
+		    nest_is_guarded(nest, col) || !tile_moves_by_one(p, col) ||
 		    tile_extent(p, col, 0) == 0)
 			continue;
 		bool words = tile_may_prepack_words(p, load),

@@ -59,8 +59,8 @@ enum { TILE_ROWS, TILE_COLUMNS }; /* items of `tile` in a schedule */
 bool tile_is_asked(const Planner *p, const ScheduleClause *asked, uint32_t item, const Loop *loop);
 /* How far a loop moves an index: 0 and 1; -1: any other. */
 int tile_stride(const Planner *p, const Ix *ix, const Loop *loop);
-/* Does the loop move each by one element or not at all, and, of `some`, at least one? */
-bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, bool some);
+/* Does the loop move all that is read where the sum is finished by one element or not at all? */
+bool tile_moves_by_one(const Planner *p, const Loop *loop);
 
 /* tile/strided.c: how far a loop moves an index, where its places are in few lines; -1: they are
  * not. May lanes along the loop store a tile's elements, contiguous or strided? Eighths

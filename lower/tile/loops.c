@@ -25,16 +25,12 @@ int tile_stride(const Planner *p, const Ix *ix, const Loop *loop)
 						     : -1;
 }
 
-bool tile_moves_by_one(const Planner *p, const Loads *loads, const Loop *loop, bool some)
+bool tile_moves_by_one(const Planner *p, const Loop *loop)
 {
-	bool moves = false;
-	for (size_t i = 0; i < loads->at.n; i++) {
-		int s = tile_stride(p, loads->at.at[i], loop);
-		if (s < 0)
-			return false;
-		moves |= s == 1;
-	}
-	return moves || !some;
+	bool moves = true;
+	for (size_t i = 0; i < p->store.at.n && moves; i++)
+		moves = tile_stride(p, p->store.at.at[i], loop) >= 0;
+	return moves;
 }
 
 uint64_t tile_stays(const Planner *p, const Loop *loop)
@@ -113,8 +109,7 @@ static Loop *columns_along(const Planner *p)
 		    (p->replays || tile_extent(p, loop, TILE_ASSUMED) >= p->target->least_lanes) &&
 		    tile_may_be_rows(p, longest) &&
 		    tile_is_asked(p, p->tiles, TILE_ROWS, longest) &&
-		    tile_stride(p, p->tile->nest->at, loop) == 1 &&
-		    tile_moves_by_one(p, &p->store, loop, false))
+		    tile_stride(p, p->tile->nest->at, loop) == 1 && tile_moves_by_one(p, loop))
 			return loop;
 	}
 	return longest;

@@ -202,7 +202,7 @@ static bool choose_rest(Planner *p)
 	tile_find_guards(p);
 	tile->finish.vectors = tile->form == TILE_ALONG && tile->col &&
 			       tile_stride(p, tile->nest->at, tile->col) == 1 &&
-			       tile_moves_by_one(p, &p->store, tile->col, false);
+			       tile_moves_by_one(p, tile->col);
 	p->streams = tile_streams(p);
 	p->transposes_rows = tile_may_transpose_rows(p);
 	tile_choose_sizes(p);

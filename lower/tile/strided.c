@@ -44,8 +44,7 @@ bool nest_stores_strided(const Nest *nest, const Loop *loop)
 bool tile_stores_along(const Planner *p, const Loop *loop)
 {
 	if (!nest_stores_strided(p->tile->nest, loop))
-		return tile_stride(p, p->tile->nest->at, loop) == 1 &&
-		       tile_moves_by_one(p, &p->store, loop, false);
+		return tile_stride(p, p->tile->nest->at, loop) == 1 && tile_moves_by_one(p, loop);
 	for (size_t i = 0; i < p->store.at.n; i++)
 		if (tile_near_stride(p, p->store.at.at[i], loop) < 0)
 			return false;
