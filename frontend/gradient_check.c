@@ -4,6 +4,7 @@
  *   a node on the way of which a step has written an operand since                         an error
  *   what does not depend on x                                                              a gradient of 0: a warning
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "frontend/differentiable.h"
@@ -147,6 +148,30 @@ static const char *steps_lack(Build *b, const Group *group, NodeId id)
 					       : "through as many steps of scan as a scalar says";
 }
 
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Does the text have the name as a word? */
+static bool names(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+		if ((at == text || !is_word(at[-1])) && !is_word(at[n]))
+			return true;
+	return false;
+}
+
+/* What the number of its steps is called, or may be where the count is compared with it. */
+static const char *step_name(const GraphLoop *loop, const char *count)
+{
+	static const char *const free[] = {"i", "j", "t", "step"};
+	uint32_t at = 0;
+	if (memcmp(&loop->name_span, &loop->span, sizeof loop->span) != 0)
+		return loop->name;
+	while (at + 1 < sizeof free / sizeof *free && names(count, free[at]))
+		at++;
+	return free[at];
+}
+
 /* Of steps that nothing bounds: what would. */
 static void suggest_most(Build *b, const Node *node)
 {
@@ -154,10 +179,13 @@ static void suggest_most(Build *b, const Node *node)
 	const GraphLoop *loop = &b->graph->loops.at[carried ? graph_set_in(b->graph, carried) : 0];
 	if (!carried || loop->most)
 		return;
+	const char *count = source_text(b->sources, b->arena, loop->count_span);
+	const char *step = step_name(loop, count);
 	diag_note(
 		b->diags, loop->count_span,
-		"scan(n, ..., i) until (i + 1 >= %s) has one, with a size or a number n that this does not pass, where it is above 0",
-		source_text(b->sources, b->arena, loop->count_span));
+		"scan(n, ..., %s) until (%s%s + 1 >= %s) has one, with a size or a number n that this does not pass, where it is above 0; "
+		"jvp stores nothing and goes through any number",
+		step, loop->until == NODE_NONE ? "" : "... || ", step, count);
 }
 
 /* Gradients go by a written rule to its operands alone, and tangents do not; false after an error. */
