@@ -52,9 +52,7 @@ static int64_t vectors_of(const Scatter *s, int64_t extents[LOCAL_AXES])
 static bool fits(const Scatter *s)
 {
 	const Target *target = s->gen->lower->target;
-	int64_t extents[LOCAL_AXES], elements;
-	int64_t most = target->registers / 2 < target->tile_row_vectors ? target->registers / 2
-									: target->tile_row_vectors;
+	int64_t extents[LOCAL_AXES], elements, most = target->registers / 2;
 	return is_known(s, extents, &elements) && elements <= most * target->vector_bytes &&
 	       vectors_of(s, extents) <= most;
 }
@@ -100,7 +98,8 @@ static bool carry_pays(const Scatter *s)
 	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
 	int64_t extents[LOCAL_AXES], elements;
 	return is_known(s, extents, &elements) &&
-	       elements * (int64_t)dtype_bytes(to->dtype) >= target->scatter_carry;
+	       elements * (int64_t)dtype_bytes(to->dtype) >= target->scatter_carry &&
+	       vectors_of(s, extents) <= target->tile_row_vectors;
 }
 
 bool scatter_choose_carry(const Scatter *s)
