@@ -131,7 +131,8 @@ static bool open_entries(ArrayFile *file, const char *path, ArrayError *error)
 		file->format = &csv_format;
 	if (!file->format)
 		return array_fail(error,
-				  "it is not a .npy, .npz, .safetensors, .gguf or .csv file");
+				  path ? "it is not a .npy, .npz, .safetensors, .gguf or .csv file"
+				       : "it is not a .npy, .npz, .safetensors or .gguf file");
 	return file->format->open(file, error) && sort_names(file, error);
 }
 
@@ -224,24 +225,26 @@ bool array_file_read(ArrayFile *file, size_t index, Dtype want, Array *out, Arra
 	Array plan;
 	void *raw = NULL;
 	memset(out, 0, sizeof *out);
-	return file->format->measure(file, index, &layout, error) &&
-	       array_plan(&layout, want, &plan, error) &&
-	       file->format->load(file, index, &layout, &raw, error) &&
+	if (!file->format->measure(file, index, &layout, error) ||
+	    !array_plan(&layout, want, &plan, error))
+		return false;
+	layout.integers = !dtype_is_float(plan.dtype);
+	return file->format->load(file, index, &layout, &raw, error) &&
 	       array_decode(&layout, raw, want, out, error);
 }
 
-/* "a, b, c, ..." of the names in the file, for a message. */
-static void list_names(const ArrayFile *file, char *text, size_t room)
+void array_file_list(const ArrayFile *file, size_t first, char *text, size_t room)
 {
 	size_t used = 0;
 	text[0] = '\0';
-	for (size_t i = 0; i < file->nentries; i++) {
+	for (size_t i = first; i < file->nentries; i++) {
 		const char *name = file->entries[i].name;
 		if (used + strlen(name) + 8 > room) {
 			snprintf(text + used, room - used, ", ...");
 			return;
 		}
-		used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "", name);
+		used += (size_t)snprintf(text + used, room - used, "%s%s", i > first ? ", " : "",
+					 name);
 	}
 }
 
@@ -269,7 +272,7 @@ ptrdiff_t array_file_pick(ArrayFile *file, const char *key, const char *wanted, 
 		return index;
 	if (file->format->pick)
 		return pick_more(file, name, error);
-	list_names(file, names, sizeof names);
+	array_file_list(file, 0, names, sizeof names);
 	if (file->format == &npy_format)
 		array_fail(error, "a .npy file holds one array, without a name: no ':%.60s'", key);
 	else if (!name)

@@ -33,6 +33,7 @@ typedef struct Layout {
 	char type[24]; /* as the file spells it */
 	bool swapped;  /* the other byte order */
 	bool fortran;  /* the first axis is the fastest */
+	bool integers; /* to be read as integers: set before they are loaded */
 	bool dequantised; /* products with scales: rounded to the type that is asked for */
 	int rank;
 	int64_t extents[ARRAY_RANK_MAX];
@@ -81,6 +82,8 @@ struct ArrayFile {
 
 extern const Format npy_format, npz_format, safetensors_format, gguf_format, csv_format;
 
+/* "a, b, c, ..." of the names in the file from one on, for a message. */
+void array_file_list(const ArrayFile *file, size_t first, char *text, size_t room);
 /* Takes the name over; false when memory is short. */
 bool array_file_add(ArrayFile *file, char *name, uint64_t at, ArrayError *error);
 /* n bytes from `offset`; false when the file ends before. */

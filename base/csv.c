@@ -8,13 +8,13 @@
  * words is in nobody's way. They are doubles, rounded to the type that is asked for.
  */
 #include <ctype.h>
-#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array_format.h"
 
-enum { COLUMNS_MAX = 1 << 16, FIELD_MAX = 64, SELECTIONS_MAX = 64 };
+enum { COLUMNS_MAX = 1 << 16, SELECTIONS_MAX = 64 };
 
 typedef struct Selection {
 	uint32_t *columns; /* owned */
@@ -38,16 +38,15 @@ typedef struct Field {
 
 /* ---- text ---- */
 
-/* The line at *at, which goes on behind it, without what ends it; false at the end. */
+/* The line at *at, which goes on behind it, without what ends it, a CR, LF or both; false at the end. */
 static bool next_line(const char **at, const char *end, Field *line)
 {
 	if (*at >= end)
 		return false;
-	const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-	*line = (Field){*at, (size_t)((stop ? stop : end) - *at)};
-	*at = stop ? stop + 1 : end;
-	if (line->n > 0 && line->at[line->n - 1] == '\r')
-		line->n--;
+	*line = (Field){*at, strcspn(*at, "\r\n")};
+	*at += line->n;
+	*at += **at == '\r';
+	*at += **at == '\n';
 	return true;
 }
 
@@ -72,21 +71,20 @@ static Field next_field(Field *line, char delimiter, bool *more)
 	*more = n < line->n;
 	*line = (Field){line->at + n + *more, line->n - n - *more};
 	if (field.n >= 2 && *field.at == '"' && field.at[field.n - 1] == '"')
-		field = (Field){field.at + 1, field.n - 2};
+		field = trim((Field){field.at + 1, field.n - 2});
 	return field;
 }
 
 static bool is_blank(Field line) { return trim(line).n == 0; }
 
+/* Requires: the field stands in a text that ends with '\0'. */
 static bool read_number(Field field, double *number)
 {
-	char text[FIELD_MAX], *stop;
-	if (field.n == 0 || field.n >= sizeof text || isspace((unsigned char)*field.at))
+	char *stop;
+	if (field.n == 0 || isspace((unsigned char)*field.at))
 		return false;
-	memcpy(text, field.at, field.n);
-	text[field.n] = '\0';
-	*number = strtod(text, &stop);
-	return *stop == '\0';
+	*number = strtod(field.at, &stop);
+	return stop == field.at + field.n;
 }
 
 /* ---- opening ---- */
@@ -102,17 +100,27 @@ static bool read_text(const ArrayFile *file, Csv *csv, ArrayError *error)
 	csv->text[file->len] = '\0';
 	csv->end = csv->text + file->len;
 	if (memchr(csv->text, '\0', (size_t)file->len))
-		return array_fail(error, "it is no text: a byte of it is 0");
+		return array_fail(error,
+				  "it is no text: a byte of it is 0, as in UTF-16; UTF-8 is read");
 	return true;
 }
 
-/* What stands between the fields of the line first; a comma where nothing does. */
+/* A semicolon where the line has one, as a comma may be a decimal one then; else what stands between fields first, or a
+ * comma where nothing does. */
 static char delimiter_of(Field line)
 {
-	size_t n = 0;
-	while (n < line.n && !strchr(",;\t", line.at[n]))
-		n++;
-	return n < line.n ? line.at[n] : ',';
+	char first = ',';
+	bool quoted = false, found = false;
+	for (size_t i = 0; i < line.n; i++) {
+		quoted ^= line.at[i] == '"';
+		if (!quoted && line.at[i] == ';')
+			return ';';
+		if (!quoted && !found && (line.at[i] == ',' || line.at[i] == '\t')) {
+			first = line.at[i];
+			found = true;
+		}
+	}
+	return first;
 }
 
 static char *name_of(Field field, uint32_t column, bool named)
@@ -122,37 +130,69 @@ static char *name_of(Field field, uint32_t column, bool named)
 	return named && field.n > 0 ? strndup(field.at, field.n) : strdup(number);
 }
 
-/* Does the line name its columns: is a field of it a word? */
-static bool names_columns(Field line, char delimiter)
+static bool is_natural(Field field)
 {
-	bool more = true, words = false;
+	size_t n = 0;
+	while (n < field.n && isdigit((unsigned char)field.at[n]))
+		n++;
+	return field.n > 0 && n == field.n;
+}
+
+/* 1_000, 2020-01-01 and NA are elements that are no numbers. */
+static bool is_word(Field field)
+{
+	bool missing = field.n == 2 && memcmp(field.at, "NA", 2) == 0;
+	return field.n > 0 && !missing && !isdigit((unsigned char)*field.at) &&
+	       !strchr("+-.", *field.at);
+}
+
+/* Does the line name its columns? It has a word; a number in it is a name such as 2019, beside a word that stands over a
+ * number. In 5.1,3.5,setosa the word is an element. */
+static bool names_columns(Field line, Field below, char delimiter)
+{
+	bool more = true, more_below, words = false, numbers = false, over = false;
 	double number;
 	while (more) {
 		Field field = next_field(&line, delimiter, &more);
-		words |= field.n > 0 && !read_number(field, &number);
+		Field under = next_field(&below, delimiter, &more_below);
+		bool reads = read_number(field, &number), word = !reads && is_word(field);
+		if (reads && !is_natural(field))
+			return false;
+		words |= word;
+		numbers |= reads;
+		over |= word && read_number(under, &number);
 	}
-	return words;
+	return words && (over || !numbers);
+}
+
+/* The first line that says something; *at goes on behind it. False: there is none. */
+static bool next_row(const char **at, const char *end, Field *line, uint32_t *number)
+{
+	while (next_line(at, end, line)) {
+		++*number;
+		if (!is_blank(*line))
+			return true;
+	}
+	return false;
 }
 
 /* The entries, from the first line that says something. NumPy puts a '#' before such names. */
 static bool add_columns(ArrayFile *file, Csv *csv, ArrayError *error)
 {
-	const char *at = csv->text;
-	Field line = {at, 0};
-	bool more = true, found = false;
+	const char *at = csv->text, *next;
+	Field line, below = {"", 0};
+	uint32_t number = 0;
+	bool more = true;
 	if (strncmp(at, "\xef\xbb\xbf", 3) == 0) /* of UTF-8 */
 		at += 3;
-	for (csv->rows = at; !found && next_line(&at, csv->end, &line); csv->first_line++) {
-		found = !is_blank(line);
-		csv->rows = found ? csv->rows : at;
-	}
-	if (!found)
+	if (!next_row(&at, csv->end, &line, &csv->first_line))
 		return array_fail(error, "it has no line that says something");
-	bool named = names_columns(line, csv->delimiter = delimiter_of(line));
-	if (named)
-		csv->rows = at;
-	else
-		csv->first_line--;
+	csv->delimiter = delimiter_of(line);
+	next = at;
+	next_row(&next, csv->end, &below, &number);
+	bool named = names_columns(line, below, csv->delimiter);
+	csv->rows = named ? at : line.at;
+	csv->first_line -= !named;
 	if (named && *line.at == '#')
 		line = (Field){line.at + 1, line.n - 1};
 	while (more) {
@@ -221,7 +261,7 @@ static uint32_t column_of(const ArrayFile *file, const char *name, size_t n)
 static bool read_columns(const ArrayFile *file, Field item, uint32_t *first, uint32_t *last)
 {
 	*first = *last = column_of(file, item.at, item.n);
-	for (size_t i = 1; *first == 0 && i + 2 < item.n; i++) {
+	for (size_t i = 1; (*first == 0 || *last == 0) && i + 2 < item.n; i++) {
 		if (memcmp(item.at + i, "..", 2) != 0)
 			continue;
 		*first = column_of(file, item.at, i);
@@ -234,12 +274,15 @@ static bool select_columns(const ArrayFile *file, const char *key, Selection *se
 			   ArrayError *error)
 {
 	Field rest = {key, strlen(key)};
+	char names[120];
 	for (bool more = true; more;) {
 		Field item = next_field(&rest, ',', &more);
 		uint32_t first, last;
-		if (!read_columns(file, item, &first, &last))
-			return array_fail(error, "it has no column '%.*s'",
-					  (int)(item.n < 60 ? item.n : 60), item.at);
+		if (!read_columns(file, item, &first, &last)) {
+			array_file_list(file, 1, names, sizeof names);
+			return array_fail(error, "it has no column '%.*s' (it has: %s)",
+					  (int)(item.n < 60 ? item.n : 60), item.at, names);
+		}
 		if (selection->n + (last - first) >= COLUMNS_MAX)
 			return array_fail(error, "more than %d columns", COLUMNS_MAX);
 		while (first <= last)
@@ -278,26 +321,41 @@ static bool measure_csv(ArrayFile *file, size_t index, Layout *layout, ArrayErro
 	return layout_measure(layout, error);
 }
 
-/* Numbers of a row's fields, of which `wanted` says by column whether they are. */
-static bool read_row(const Csv *csv, Field line, const bool *wanted, double *numbers,
-		     uint32_t number, ArrayError *error)
-{
-	bool more = true;
-	for (uint32_t i = 1; more; i++) {
-		Field field = next_field(&line, csv->delimiter, &more);
-		if (wanted[i] && !read_number(field, &numbers[i]))
-			return array_fail(error, "line %u, field %u: '%.*s' is no number", number,
-					  i, (int)(field.n < 60 ? field.n : 60), field.at);
-	}
-	return true;
-}
-
 typedef struct Reader {
 	bool *wanted;	 /* by column, from 1 */
 	double *numbers; /* of one row, likewise */
 	const uint32_t *columns;
 	uint32_t n;
+	bool integers;
 } Reader;
+
+static bool refuse(ArrayError *error, Field field, uint32_t line, uint32_t column, const char *why)
+{
+	return array_fail(error, "line %u, field %u: '%.*s' %s", line, column,
+			  (int)(field.n < 60 ? field.n : 60), field.at, why);
+}
+
+/* The numbers of a row's fields that are wanted. */
+static bool read_row(const Csv *csv, Field line, const Reader *reader, uint32_t number,
+		     ArrayError *error)
+{
+	bool more = true;
+	for (uint32_t i = 1; more; i++) {
+		Field field = next_field(&line, csv->delimiter, &more);
+		double *to = &reader->numbers[i];
+		if (!reader->wanted[i])
+			continue;
+		if (!read_number(field, to))
+			return refuse(error, field, number, i,
+				      memchr(field.at, ',', field.n) && !is_word(field)
+					      ? "is no number: a decimal point is '.'"
+					      : "is no number");
+		if (reader->integers && fabs(*to) >= 0x1p53)
+			return refuse(error, field, number, i,
+				      "is no integer below 2^53, as those of a table are");
+	}
+	return true;
+}
 
 static bool read_rows(const Csv *csv, const Reader *reader, double *out, ArrayError *error)
 {
@@ -306,7 +364,7 @@ static bool read_rows(const Csv *csv, const Reader *reader, double *out, ArrayEr
 	for (uint32_t number = csv->first_line + 1; next_line(&at, csv->end, &line); number++) {
 		if (is_blank(line))
 			continue;
-		if (!read_row(csv, line, reader->wanted, reader->numbers, number, error))
+		if (!read_row(csv, line, reader, number, error))
 			return false;
 		for (uint32_t i = 0; i < reader->n; i++)
 			*out++ = reader->numbers[reader->columns[i]];
@@ -323,7 +381,8 @@ static bool load_csv(ArrayFile *file, size_t index, const Layout *layout, void *
 	bool *wanted = calloc(room, sizeof *wanted), good;
 	double *numbers = calloc(room, sizeof *numbers);
 	uint32_t *columns = calloc(room, sizeof *columns);
-	Reader reader = {wanted, numbers, columns, layout->rank < 2 ? 1 : csv->ncolumns};
+	Reader reader = {wanted, numbers, columns, layout->rank < 2 ? 1 : csv->ncolumns,
+			 layout->integers};
 	*raw = array_room(layout->bytes);
 	good = wanted && numbers && columns && *raw;
 	if (!good)

@@ -34,7 +34,7 @@ routine train() -> loss {
 }
 """
 JUNK = [b"9" * 20, b"-1", b"1e9", b"[", b"]", b"{", b"}", b'"', b"\\", b"\\u0000", b"\0", b"\xff", b",", b":", b"(",
-        b"<f4", b">f8", b"|O", b"F64", b"18446744073709551615", b"4294967296", b"\n", b"off", b"tile i 0", b"#"]
+        b"<f4", b">f8", b"|O", b"F64", b"18446744073709551615", b"4294967296", b"\n", b"off", b"tile i 0", b"#", b";", b"\r"]
 PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lit", "emulator", "Inputs", "gather.ptx")
 GGUF = struct.Struct("<4sIQQ")
 LENGTHS = (0, 1, 7, 2 ** 31, 2 ** 32, 2 ** 63, 2 ** 64 - 1)
@@ -67,13 +67,15 @@ def gguf(path, tensors, metadata=b"", count=0):
         out.write(text + bytes(-len(text) % 32) + data)
 
 
-def make(folder):
+def make(folder, rng):
     """The files, undamaged, by name; and how each is read."""
     at = lambda name: os.path.join(folder, name)  # noqa: E731
     with open(at("m.tsr"), "w", encoding="utf8") as out:
         out.write(PROGRAM)
     np.save(at("x.npy"), np.ones((4, 8), np.float32))
     np.save(at("ids.npy"), np.arange(4, dtype=np.int32))
+    with open(at("x.csv"), "w", encoding="utf8") as out:
+        out.write('a,"b, c",d,e,f,g,h,"i"\n' + "1,-2.5,\t3e2,nan,inf,.5, 6 ,\"7\"\r\n" * 4)
     np.savez(at("p.npz"), b=np.ones(70, np.float32), table=np.ones((50, 70), np.float32))
     np.savez_compressed(at("q.npz"), b=np.ones(70, np.float32))
     safetensors(at("p.safetensors"), {"w": ("BF16", np.zeros((70, 8), np.uint16)),
@@ -101,6 +103,7 @@ def make(folder):
     return {"t.safetensors": lambda f: train + ["--epochs=2", "--resume=" + f],
             "m.ptx": lambda f: [TSR, "info", f],
             "x.npy": lambda f: call + ["x=" + f, "ids=" + at("ids.npy")],
+            "x.csv": lambda f: call + ["x=" + f + rng.choice(["", ":a..i", ":d,d,a,e..i,a"]), "ids=" + at("ids.npy")],
             "ids.npy": lambda f: call + ["x=" + at("x.npy"), "ids=" + f],
             "p.npz": lambda f: given + ["--params=" + f],
             "q.npz": lambda f: given + ["--params=" + f],
@@ -143,7 +146,7 @@ def wrong(done):
 def main():
     rng, count, bad, refused = random.Random(int(sys.argv[1])), int(sys.argv[2]), 0, 0
     with tempfile.TemporaryDirectory(prefix="damaged") as folder:
-        files = make(folder)
+        files = make(folder, rng)
         for trial in range(count):
             name = rng.choice(list(files))
             with open(os.path.join(folder, name), "rb") as whole:

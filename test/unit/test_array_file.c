@@ -327,6 +327,44 @@ static void damaged_bytes_are_survived(void **state)
 			}
 }
 
+static void write_text(const char *path, const char *text, size_t n)
+{
+	FILE *out = fopen(path, "w");
+	assert_int_equal(fwrite(text, 1, n, out), n);
+	fclose(out);
+}
+
+/* Tables, whole and by columns, read or are told, whatever one of their bytes is, and wherever they end. */
+static void damaged_tables_are_survived(void **state)
+{
+	(void)state;
+	static const char values[] = "\0\r\n\t \",;.+-#1aeNx\377",
+			  whole[] = "a,\"b\",c\r\n1,.5,\t3\n4,nan,\"6\"";
+	static const char *const keys[] = {"", "a", "a..c", "c,a", "1..3", "b..", "\""};
+	char path[] = "/tmp/tsr_csv_XXXXXX.csv";
+	close(mkstemps(path, 4));
+	ArrayError error;
+	Array a;
+	write_text(path, whole, sizeof whole - 1);
+	assert_true(array_read(path, "a..c", DTYPE_F32, &a, &error));
+	assert_int_equal(a.extents[0], 2);
+	assert_true(((float *)a.data)[1] == 0.5f && ((float *)a.data)[5] == 6);
+	array_free(&a);
+	for (size_t i = 0; i < sizeof whole - 1; i++)
+		for (size_t k = 0; k <= sizeof values; k++) {
+			char text[sizeof whole];
+			const char *key = keys[(i + k) % (sizeof keys / sizeof *keys)];
+			memcpy(text, whole, sizeof whole);
+			text[i] = values[k % sizeof values];
+			write_text(path, text, k == sizeof values ? i : sizeof whole - 1);
+			error.text[0] = '\0';
+			if (!array_read(path, key, k % 2 ? DTYPE_F32 : DTYPE_I32, &a, &error))
+				assert_string_not_equal(error.text, "");
+			array_free(&a);
+		}
+	unlink(path);
+}
+
 #define X(shape, offsets)                                                                          \
 	"{\"x\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
 
@@ -479,6 +517,7 @@ int main(void)
 		cmocka_unit_test(hostile_npy),
 		cmocka_unit_test(every_truncation_is_told),
 		cmocka_unit_test(damaged_bytes_are_survived),
+		cmocka_unit_test(damaged_tables_are_survived),
 		cmocka_unit_test(hostile_safetensors),
 		cmocka_unit_test(names_are_listed_in_order),
 		cmocka_unit_test(what_is_written_is_read),
