@@ -251,8 +251,18 @@ static void choose(Found *shown, const Found *found, bool second)
 	}
 }
 
-/* The repairs found stand where the first one stood, or behind the notes. Those of other files, such as the library's, are left
- * out where there are some of this one. */
+/* Is it in a file that is imported, and not the library's? */
+static bool is_elsewhere(const Repairs *r, Span span)
+{
+	const char *library = r->s->options.library;
+	const Source *source = source_at(&r->s->sources, span.file);
+	size_t n = library ? strlen(library) : 0;
+	return source && span.file != r->s->file &&
+	       !(n > 0 && strncmp(source->path, library, n) == 0);
+}
+
+/* The repairs found stand where the first one stood, or behind the notes. Those of other files are left out where there are some
+ * of this one, and those of the library always: they are not tried, and it is not what is mistaken. */
 static void attach(Repairs *r, const Found *found)
 {
 	Arena *arena = r->s->perm;
@@ -267,7 +277,7 @@ static void attach(Repairs *r, const Found *found)
 				 .replacement = found->at[k]->text}));
 	for (; i < n; i++)
 		if (!r->d->notes.at[i].replacement ||
-		    (found->n == 0 && r->d->notes.at[i].span.file != r->s->file))
+		    (found->n == 0 && is_elsewhere(r, r->d->notes.at[i].span)))
 			PUSH(arena, notes, r->d->notes.at[i]);
 	r->d->notes.at = notes.at;
 	r->d->notes.n = notes.n;

@@ -111,6 +111,7 @@ struct Build {
 	VEC(Backward) backward;
 	VEC(struct Update *) updates; /* in the order of evaluation (update.c) */
 	VEC(AppliedRule) rules;
+	VEC(Function *) ruled; /* the functions of all files that have a rule */
 	uint32_t recomputes;  /* the number of the outermost recompute(E) that is evaluated; 0: none is */
 	uint32_t nrecomputes; /* how many there are */
 	NameIndex slots;       /* nodes, by full name (slots.c) */

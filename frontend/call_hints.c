@@ -100,7 +100,8 @@ void call_explain_surplus(Build *b, const Function *fn, const AstExpr *arg)
 {
 	bool negative = arg->kind == AST_UNARY && arg->op == OP_NEG;
 	const AstExpr *number = negative ? arg->args[0] : arg;
-	if (number->kind == AST_NUMBER && number->is_integer)
+	bool elsewhere = fn->stmt->name.span.file != arg->span.file;
+	if (number->kind == AST_NUMBER && number->is_integer && elsewhere)
 		note_axes(b, arg->span, fn);
 }
 

@@ -496,7 +496,7 @@ static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t le
 		diag_note(b->diags, call->span, RANDOM_SCALED);
 	if (!form && n == 1 && (strcmp(name, "max") == 0 || strcmp(name, "min") == 0))
 		diag_fix(b->diags, call->span,
-			 arena_printf(b->arena, "reduce(%s, \"... | ... => \", %s)", name,
+			 arena_printf(b->arena, "reduce(%s, %s)", name,
 				      source_text(b->sources, b->arena, call->args[1]->span)),
 			 "'%s' compares two; of all elements of one it is", name);
 	return false;

@@ -8,6 +8,7 @@
 #include "frontend/inside.h"
 #include "frontend/late_dims.h"
 #include "frontend/nodes.h"
+#include "frontend/rule.h"
 
 static Graph *graph_new(Build *b)
 {
@@ -88,6 +89,7 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	b->at.params = param_scope_new(b, none, none);
 	b->main_file = ast->file;
 	eval_file(b, ast);
+	rules_warn_unused(b);
 	inside_keep(b);
 	late_dims_add(b);
 	check_defines(b, options->ndefines);

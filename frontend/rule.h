@@ -34,7 +34,7 @@ Value rule_close(Build *b, Ruled *ruled, Value gradients);
 NodeId rule_lacks(Build *b, const AppliedRule *of, const NodeId *to, size_t nto);
 /* Explains a name, which was reported as unknown, by the body of the function whose rule is evaluated; false: it is none of the body's. */
 bool rule_explain_name(Build *b, Name name);
-/* Warns where the function was applied, and never by its rule. Requires: all of the file is evaluated. */
-void rule_warn_unused(Build *b, const Function *fn);
+/* Warns of functions that were applied, and never by their rule. Requires: all files are evaluated. */
+void rules_warn_unused(Build *b);
 
 #endif

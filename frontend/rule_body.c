@@ -73,14 +73,22 @@ bool rule_explain_name(Build *b, Name name)
 
 /* ---- rules that nothing goes by ---- */
 
-void rule_warn_unused(Build *b, const Function *fn)
+static bool is_used(const Build *b, const Function *fn)
 {
-	bool used = !fn->stmt->rule || !fn->applied || b->diags->nerrors > 0;
+	bool used = !fn->applied;
 	for (size_t i = 0; i < b->rules.n && !used; i++)
 		used = b->rules.at[i].fn == fn->stmt;
-	if (used)
-		return;
-	diag(b->diags, W0207, fn->stmt->rule->span,
-	     "no gradient goes by this rule: wherever '%s' is applied, it is given no tensor of floats, or gives a number",
-	     fn->stmt->name.sym);
+	return used;
+}
+
+void rules_warn_unused(Build *b)
+{
+	for (size_t i = 0; i < b->ruled.n && b->diags->nerrors == 0; i++) {
+		const Function *fn = b->ruled.at[i];
+		if (!is_used(b, fn))
+			diag(b->diags, W0207, fn->stmt->rule->span,
+			     "no gradient goes by this rule: wherever '%s' is applied, it is given no tensor of floats, or gives a "
+			     "number",
+			     fn->stmt->name.sym);
+	}
 }

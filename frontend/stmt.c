@@ -301,6 +301,7 @@ void eval_file(Build *b, const AstFile *file)
 			continue;
 		if (!value->fn->applied)
 			resolve_unapplied(b, value->fn);
-		rule_warn_unused(b, value->fn);
+		if (value->fn->stmt->rule)
+			PUSH(b->arena, b->ruled, value->fn);
 	}
 }

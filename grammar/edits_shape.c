@@ -117,19 +117,33 @@ static void shape_insertions(Edits *e, const AstShapeRow *row, uint32_t far)
 	}
 }
 
-/* The only axis of a shape, meant as a batch axis; among several it is a comma that becomes the sign. */
-static void only_axis(Edits *e, const AstShape *shape, uint32_t far)
+/* Axes of a shape without signs, all meant as batch axes. */
+static void only_axes(Edits *e, const AstShape *shape, uint32_t far)
 {
 	const AstShapeRow *row = &shape->rows[ROW_OUTPUT];
-	if (shape->rows[ROW_BATCH].written || shape->rows[ROW_INPUT].written || row->naxes != 1 ||
+	if (shape->rows[ROW_BATCH].written || shape->rows[ROW_INPUT].written || row->naxes == 0 ||
 	    row->var_at >= 0)
 		return;
-	Span axis = row->axes[0].span;
-	edit_add(e, COST_SIGN + far, axis, arena_printf(e->arena, "%s |", edit_text(e, axis)),
+	Span axes = row_span(row);
+	edit_add(e, (row->naxes > 1 ? COST_EXCHANGE + 1 : COST_SIGN) + far, axes,
+		 arena_printf(e->arena, "%s |", edit_text(e, axes)),
 		 "it would fit with '|' behind the batch axes");
-	edit_add(e, COST_EXCHANGE + 1 + far, axis,
-		 arena_printf(e->arena, "%s | 1", edit_text(e, axis)),
+	edit_add(e, COST_EXCHANGE + 1 + far, axes,
+		 arena_printf(e->arena, "%s | 1", edit_text(e, axes)),
 		 "it would fit with '|' behind the batch axes, and one output axis of 1");
+}
+
+/* An output axis of a shape that has batch axes alone: of a size that the message says. */
+static void first_output(Edits *e, const AstShape *shape, uint32_t far)
+{
+	Span at = {shape->span.file, shape->span.end - 1, shape->span.end - 1};
+	bool none = shape->rows[ROW_OUTPUT].naxes == 0 && shape->rows[ROW_OUTPUT].var_at < 0;
+	if (!shape->rows[ROW_BATCH].written || shape->rows[ROW_INPUT].written || !none)
+		return;
+	for (uint32_t i = 0; i < e->nsizes; i++)
+		edit_add(e, COST_EXCHANGE + 1 + far, at, arena_printf(e->arena, " %s", e->sizes[i]),
+			 arena_printf(e->arena, "it would fit with an output axis of %s",
+				      e->sizes[i]));
 }
 
 static bool has_axis(const Edits *e, const AstShape *shape, const char *size)
@@ -180,7 +194,8 @@ void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)
 	far = far < least ? far : least;
 	bool batch = shape->rows[ROW_BATCH].written, input = shape->rows[ROW_INPUT].written;
 	if (given && e->counts) {
-		only_axis(e, shape, far);
+		only_axes(e, shape, far);
+		first_output(e, shape, far);
 		batch_insertions(e, shape, far);
 	}
 	if (!given && e->counts)
