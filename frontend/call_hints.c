@@ -163,11 +163,22 @@ static void suggest_namesake(Build *b, const CallArgs *args, const AstExpr *call
 		 "it would fit with '%s' as an argument", name);
 }
 
+/* Behind the last argument, or in the empty parentheses: a step's call goes on to the end of its second list. */
+static Span behind_arguments(Build *b, const AstExpr *call)
+{
+	Span end = call->args[call->nargs - 1]->span;
+	end.start = end.end;
+	if (call->nargs > 1)
+		return end;
+	const char *rest =
+		source_text(b->sources, b->arena, (Span){end.file, end.start, call->span.end});
+	end.end = end.start + (uint32_t)strcspn(rest, "(") + 1;
+	return (Span){end.file, end.end, end.end};
+}
+
 void call_explain_missing(Build *b, const CallArgs *args, const Function *fn, const AstExpr *call)
 {
-	Span end = call->span; /* of a step's call it goes on to the end of the second list */
-	end.end = call->nargs > 1 ? call->args[call->nargs - 1]->span.end : end.end - 1;
-	end.start = end.end;
+	Span end = behind_arguments(b, call);
 	bool states = args->params == fn->stmt->params && fn->stmt->expr && call->nargs > 1;
 	const char *text = states ? zeros(b, args, fn, call->keys != NULL) : NULL;
 	if (text)

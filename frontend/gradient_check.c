@@ -184,8 +184,11 @@ static void suggest_most(Build *b, const Node *node)
 	diag_note(
 		b->diags, loop->count_span,
 		"scan(n, ..., %s) until (%s%s + 1 >= %s) has one, with a size or a number n that this does not pass, where it is above 0; "
-		"jvp stores nothing and goes through any number",
-		step, loop->until == NODE_NONE ? "" : "... || ", step, count);
+		"%sjvp stores nothing and goes through any number",
+		step, loop->until == NODE_NONE ? "" : "... || ", step, count,
+		loop->until == NODE_NONE
+			? "it gives the number of its steps too: let (h, made) = ...; "
+			: "");
 }
 
 /* Gradients go by a written rule to its operands alone, and tangents do not; false after an error. */
