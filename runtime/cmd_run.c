@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -25,6 +26,33 @@ static const struct argp_option options[] = {
 	 "write the parameters as they are after the run; a .safetensors has them by name", 0},
 	{0}};
 
+/* What such a name says is not what is written. */
+static bool names_another(const char *file)
+{
+	static const char *const suffixes[] = {".csv", ".npz", ".safetensors", ".gguf"};
+	size_t n = strlen(file);
+	bool other = false;
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		size_t m = strlen(suffixes[i]);
+		other |= n > m && strcasecmp(file + n - m, suffixes[i]) == 0;
+	}
+	return other;
+}
+
+static void add_output(struct argp_state *state, Request *request, char *arg)
+{
+	Assignment *grown = realloc(request->outputs, (request->noutputs + 1) * sizeof *grown);
+	if (!grown)
+		argp_failure(state, STATUS_ERROR, 0, "out of memory");
+	request->outputs = grown;
+	if (!assignment_split(&grown[request->noutputs], arg))
+		argp_error(state, "-o takes NAME=FILE.npy, not '%s'", arg);
+	if (names_another(grown[request->noutputs].text))
+		argp_error(state, "-o writes a .npy, which '%s' does not say",
+			   grown[request->noutputs].text);
+	request->noutputs++;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	Request *request = state->input;
@@ -33,17 +61,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PRINT: request->print = arg; return 0;
 	case KEY_FINITE: request->check_finite = true; return 0;
 	case KEY_SAVE: request->save_state = arg; return 0;
-	case 'o': {
-		Assignment *grown =
-			realloc(request->outputs, (request->noutputs + 1) * sizeof *grown);
-		if (!grown)
-			argp_failure(state, STATUS_ERROR, 0, "out of memory");
-		request->outputs = grown;
-		if (!assignment_split(&grown[request->noutputs], arg))
-			argp_error(state, "-o takes NAME=FILE.npy, not '%s'", arg);
-		request->noutputs++;
-		return 0;
-	}
+	case 'o': add_output(state, request, arg); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
