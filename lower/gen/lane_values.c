@@ -5,7 +5,7 @@ bool op_has_lanes(Op op, Dtype dtype)
 {
 	if (dtype_is_float(dtype))
 		return op_is_simple(op);
-	return op == OP_ADD || op == OP_SUB || op == OP_MUL;
+	return dtype == DTYPE_I32 && (op == OP_ADD || op == OP_SUB || op == OP_MUL);
 }
 
 bool value_widens(const Value *value)

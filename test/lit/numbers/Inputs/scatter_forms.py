@@ -23,7 +23,8 @@ FORMS += [(dtype, "n", ["n"], "[w]", words) for dtype, words in (
 FORMS += [("i32", "n k", ["n"], "[w] k", "sum")]
 FORMS += [(dtype, "n", ["n"], "[w]", words) for dtype, words in (("f32", "sum"), ("f64", "min"), ("bf16", "set"))]
 FORMS += [("f32", "n", ["n", "n"], "[w] [t]", "sum"), ("f32", "n k d", ["n"], "[v] k d", "sum"),
-          ("f64", "k n d", ["n"], "k [v] d", "sum"), ("i32", "n d", ["n"], "[v] d", "sum")]
+          ("f64", "k n d", ["n"], "k [v] d", "sum")]
+FORMS += [(dtype, "n d", ["n"], "[v] d", "sum") for dtype in ("i32", "i64", "u32")]
 FIXED = {"d": 36, "t": 3, "k": 2, "w": 9}
 
 
