@@ -72,12 +72,20 @@ typedef struct Known {
 	Scalar number;
 } Known;
 
+/* What is known of a number that stands for a sum, or for what is computed of it. */
+typedef enum Bound {
+	BOUND_NONE,
+	BOUND_ADDED, /* it is not finite only where it would not be if the sum were 0 */
+	BOUND_FINITE,
+} Bound;
+
 typedef struct Assumed {
 	const Value *comparison;
 	bool holds;
 	IterVar along;
-	const Value *finite; /* a number that is; NULL: none is known to be */
-	uint32_t left; /* operations that may still be looked at */
+	const Value *number; /* on which what is known may not depend; NULL: there is none */
+	Bound bound;	     /* of the number */
+	uint32_t left;	     /* operations that may still be looked at */
 } Assumed;
 
 static Known known_of(Assumed *a, const Value *value);
@@ -93,6 +101,31 @@ static bool is_false(const Value *value, const Known *known)
 	       (dtype_is_float(value->dtype) ? known->number.f == 0 : known->number.i == 0);
 }
 
+typedef struct Mention {
+	const Value *of;
+	bool found;
+} Mention;
+
+static void see_mention(void *of, const Value *value)
+{
+	Mention *mention = of;
+	mention->found |= value == mention->of;
+}
+
+static bool depends_on_number(const Assumed *a, const Value *value)
+{
+	Mention mention = {a->number, false};
+	if (a->number)
+		value_each(value, see_mention, &mention);
+	return mention.found;
+}
+
+/* Is a value that is 0, infinite or NaN once it meets this one the same at each place, whatever the number is? */
+static bool is_same_everywhere(const Assumed *a, const Value *value)
+{
+	return !value_uses_iter(value, a->along) && !depends_on_number(a, value);
+}
+
 static Known chosen(Assumed *a, const Value *value)
 {
 	Known is = known_of(a, value->args[0]);
@@ -102,7 +135,7 @@ static Known chosen(Assumed *a, const Value *value)
 	}
 	Known yes = known_of(a, value->args[1]), no = known_of(a, value->args[2]);
 	bool same = yes.is && no.is && yes.number.i == no.number.i;
-	bool one = (yes.sure && no.sure) || !value_uses_iter(value->args[0], a->along);
+	bool one = (yes.sure && no.sure) || is_same_everywhere(a, value->args[0]);
 	return same && one ? (Known){true, yes.sure && no.sure, yes.number} : (Known){0};
 }
 
@@ -116,13 +149,13 @@ static Known with_number(Assumed *a, const Value *value, int at, Known known)
 	bool absorbs = value->op == OP_MUL || (value->op == OP_DIV && at == 0) ? zero
 		       : value->op == OP_ADD || value->op == OP_SUB	       ? infinite
 									       : false;
-	if (!known.is || !absorbs || value_uses_iter(other, a->along))
+	bool number =
+		a->number && other == a->number && value->op != OP_DIV && a->bound != BOUND_NONE;
+	if (!known.is || !absorbs || (!number && !is_same_everywhere(a, other)))
 		return (Known){0};
-	if (other == a->finite)
-		return known;
 	if (value->op == OP_SUB && at == 1)
 		known.number.f = -known.number.f;
-	known.sure = false;
+	known.sure &= number && a->bound == BOUND_FINITE;
 	return known;
 }
 
@@ -227,7 +260,7 @@ static void add_zeros(Search *s, const Value *comparison, bool comes_out, bool s
 /* Where the comparison does not come out so, is the element 0? */
 static void try_comparison(Search *s, const Value *comparison, bool comes_out)
 {
-	Assumed a = {comparison, !comes_out, s->along, NULL, OPERATIONS_MOST};
+	Assumed a = {comparison, !comes_out, s->along, NULL, BOUND_NONE, OPERATIONS_MOST};
 	Known known = known_of(&a, s->value);
 	if (s->n < ZEROS_MOST && is_float_of(s->value, &known, 0))
 		add_zeros(s, comparison, comes_out, known.sure);
@@ -310,11 +343,27 @@ static bool is_term(const Lower *lower, NodeId id)
 		node->nargs <= 3);
 }
 
-static bool make_no_difference(Readers *r, NodeId node, const Ix *const *axes, const Value *number);
+/* Of a number that is computed of one with this bound. What is less than 1e30 (tile/unread.c) is less than half the distance
+ * of the greatest numbers: it makes none of them infinite. */
+static Bound bound_of(const Value *value, const Value *number, Bound bound)
+{
+	if (value == number)
+		return bound;
+	if (value->kind != VALUE_OP ||
+	    (value->args[0] != number && value->args[value->nargs - 1] != number))
+		return BOUND_NONE;
+	if (value->op == OP_NEG)
+		return bound;
+	bool adds = value->op == OP_ADD || value->op == OP_SUB;
+	return adds && bound == BOUND_FINITE ? BOUND_ADDED : BOUND_NONE;
+}
+
+static bool make_no_difference(Readers *r, NodeId node, const Ix *const *axes, const Value *number,
+			       Bound bound);
 
 /* Does what the reader computes of it, or, where it adds up, what it adds, make no difference? */
 static bool makes_no_difference(Readers *r, NodeId node, const Use *use, const Ix *const *axes,
-				const Value *number)
+				const Value *number, Bound bound)
 {
 	Gen *gen = r->gen;
 	if (r->left == 0 || !is_term(gen->lower, use->user))
@@ -333,20 +382,24 @@ static bool makes_no_difference(Readers *r, NodeId node, const Use *use, const I
 	if (!r->assumed.comparison)
 		value_each(value, collect, r);
 	r->assumed.left = OPERATIONS_MOST;
+	r->assumed.number = number;
+	r->assumed.bound = bound;
 	if (r->assumed.comparison && known_of(&r->assumed, value).is)
 		return true;
 	if (!is_expression(gen->lower, use->user) || gen->lower->plan[use->user].output)
 		return false;
 	axes = expression_indices(&reader, use->user, piece, &piece->result, by_iter);
-	return make_no_difference(r, use->user, axes, opaque(gen, use->user, axes));
+	return make_no_difference(r, use->user, axes, opaque(gen, use->user, axes),
+				  bound_of(value, number, bound));
 }
 
-static bool make_no_difference(Readers *r, NodeId node, const Ix *const *axes, const Value *number)
+static bool make_no_difference(Readers *r, NodeId node, const Ix *const *axes, const Value *number,
+			       Bound bound)
 {
 	const Lower *lower = r->gen->lower;
 	bool none = true;
 	for (uint32_t i = lower->first_use[node]; i < uses_end(lower, node); i++) {
-		bool one = makes_no_difference(r, node, &lower->uses[i], axes, number);
+		bool one = makes_no_difference(r, node, &lower->uses[i], axes, number, bound);
 		none &= one;
 		if (!none && r->assumed.comparison)
 			break;
@@ -361,12 +414,13 @@ uint32_t zeros_unread(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[
 	Search s = {.program = gen->program, .found = zeros};
 	if (gen->lower->plan[node].output)
 		return 0;
-	make_no_difference(&r, node, axes, number);
+	make_no_difference(&r, node, axes, number, BOUND_FINITE);
 	for (uint32_t i = 0; i < 2 * r.n && s.n < ZEROS_MOST; i++) {
-		r.assumed = (Assumed){r.comparisons[i / 2], i % 2, NO_ITER, number, 0};
+		r.assumed = (Assumed){
+			.comparison = r.comparisons[i / 2], .holds = i % 2, .along = NO_ITER};
 		r.left = OPERATIONS_MOST / 8;
 		r.own = NO_ITER;
-		if (make_no_difference(&r, node, axes, number))
+		if (make_no_difference(&r, node, axes, number, BOUND_FINITE))
 			add_zeros(&s, r.comparisons[i / 2], !(i % 2), true);
 	}
 	return s.n;

@@ -25,8 +25,9 @@ typedef struct Zeros {
  * i32 is not looked at. */
 uint32_t zeros_find(Gen *gen, NodeId node, const Ix *const *axes, IterVar along,
 		    Zeros zeros[ZEROS_MOST]);
-/* Those of a contraction with a kernel of its own, at the indices of its result: where they fail, an element that is finite
- * makes no difference, since all that read it multiply it by what is 0 or no number there, or are behind a mask.
+/* Those of a contraction with a kernel of its own, at the indices of its result: where they fail, an element that is less
+ * than 1e30 makes no difference, since all that read it multiply it, or it and a term, by what is 0 or no number there,
+ * or are behind a mask.
  * All are `sure`. */
 uint32_t zeros_unread(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[ZEROS_MOST]);
 

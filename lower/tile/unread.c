@@ -4,15 +4,16 @@
  *   total = sum of g * e, s = where(key <= row, (g - total) * e, 0)        e is 0, or no number, where key > row
  *
  *   local most : f32 [1, 64] = 0, greatest : f32 = 0
- *   for s: vector lane: most[0, lane] max= abs(c[s, lane])                can a sum be infinite?
+ *   for s: vector lane: most[0, lane] max= abs(c[s, lane])                can a sum be large?
  *   for lane: greatest max= most[0, lane]                                 greatest1 of v likewise
- *   local whole : i32 = !(greatest * greatest1 * 64 < 1e38)
+ *   local whole : i32 = !(greatest * greatest1 * 64 < 1e30)
  *   for t, s, a tile:
  *     if 0 <= max(first + s + 3 - t, int(whole) - 1)
  *       sum[r, c] = sum of c * v                                          else 0
  *
  * A finite number times 0 is 0, and times what is no number it is none, as 0 is: what reads the sum gets the same, up to
- * the sign of a 0. Where a sum may be infinite all are computed.
+ * the sign of a 0, also where it adds something first, since sums that are not computed are too small to make the greatest
+ * numbers infinite. Where one may be larger all are computed.
  */
 #include "lower/tile/zeros.h"
 
@@ -137,7 +138,7 @@ Block tile_unread_check(Tile *tile)
 	int64_t steps = nest_known(nest, tile_zeros_sum(tile)->extent, 0);
 	const Value *most = value_binary(arena, OP_MUL, value_binary(arena, OP_MUL, a, b),
 					 value_number(arena, dtype, (double)steps));
-	const Value *finite = value_number(arena, dtype, dtype == DTYPE_F64 ? 1e307 : 1e38);
+	const Value *finite = value_number(arena, dtype, dtype == DTYPE_F64 ? 1e290 : 1e30);
 	const Value *less = value_binary(arena, OP_LT, most, finite);
 	const Value *whole = value_cast(arena, DTYPE_I32, value_op(arena, OP_NOT, dtype, &less, 1));
 	tile->unread.whole = gen_declare(gen, &body, "whole", whole, NULL, 0);

@@ -84,4 +84,41 @@ for number, mask in enumerate(MASKS):
     for which in [None, 0, 1, 2, 3, LARGE] * 3:
         compare(mask, model, s, which)
         compared += 1
+
+# What reads a sum behind a mask, of which 0 / 0, or what is infinite times 0, would tell that it is not computed.
+READERS = """import nn
+dim n
+dim s
+input q : [n, s | 2, %d]
+input k : [n, s | 2, %d]
+input v : [n, s | 2, %d]
+input c : [n, s | 2, %d]
+let row = to_batch(range(s))
+let p = nn.softmax(where(row >= range(s), einsum("n, s | h, d; n, t | h, d => n, s | h, t", q, k) / 4, -inf))
+let g = einsum("n, s | h, d; n, t | h, d => n, s | h, t", c, v)
+let total = einsum("n, s | h, t; n, s | h, t => n, s | h", g, p)
+let read = %s
+let behind = where(row >= range(s), einsum("n, s | h, t; n, s | h => n, s | h, t", read, total), 0)
+output y = einsum("n, s | h, t; n, t | h, d => n, s | h, d", p, v), dk = einsum("n, s | h, t; n, s | h, d => n, t | h, d", read, c)
+output dv = einsum("n, s | h, t; n, s | h, d => n, t | h, d", p, q), dq = einsum("n, s | h, t; n, t | h, d => n, s | h, d", behind, k)
+"""
+READS = [("p / g", lambda p, g: p / g), ("p .* (g * 1e30)", lambda p, g: p * (g * np.float32(1e30))),
+         ("where(g > 5, p .* g, p)", lambda p, g: np.where(g > 5, p * g, p))]
+
+
+def compare_reader(source, read):
+    arrays = [RNG.standard_normal((1, 100, 2, D)).astype(np.float32) for _ in range(4)]
+    arrays[2][0, -1, :, 0] = arrays[3][0, 1, :, 0] = 1e9  # the key is behind the mask of the row
+    q, k, v, c = (np.moveaxis(a, 2, 1) for a in arrays)
+    scores = np.where(np.tril(np.ones((100, 100), bool)), np.einsum("nhsd,nhtd->nhst", q, k) / 4, -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    with np.errstate(all="ignore"):
+        want = np.einsum("nhst,nhsd->nthd", read(e / e.sum(-1, keepdims=True), np.einsum("nhsd,nhtd->nhst", c, v)), c)
+    made = Model(READERS % (D, D, D, D, source), ["-march=native"]).forward([1, 100], arrays, [((1, 100, 2, D), np.float32)] * 4)
+    assert np.array_equal(np.isnan(made[1]), np.isnan(want)), source
+
+
+for source, read in READS:
+    compare_reader(source, read)
+    compared += 1
 print("%d attentions with gradients agree with NumPy" % compared)
