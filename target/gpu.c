@@ -6,14 +6,6 @@
 
 #include <string.h>
 
-#define BLOCKS_MOST INT32_MAX
-/* Measured on an H100: from as many blocks on, those that wait take the places of those in front. */
-#define NEXT_BLOCKS 768
-#define LINE_BYTES 128
-#define CLUSTER 8 /* the most that every GPU with clusters runs */
-#define NEXT_LINES 4
-#define SHARED(most, processor) 48 << 10, (most) << 10, (processor) << 10, 1 << 10
-
 /* Fitted to times measured on an H100: f32, both operands as they lie, edges guarded. */
 static const GpuTile tiles[] = {
 	{128, 128, 8, 8, 16, 2, 2.07, 1.631, 1.547, .29, false},
@@ -68,72 +60,68 @@ static const GpuTile tiles_tf32_groups[] = {
 static const GpuAttention attention[] = {{64, 64, 8, 4, 64}, {32, 32, 4, 4, 128}};
 static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 32, 128}};
 
-/* A row's attention by a cluster of eight took 3.0 us with 128 keys on an H100, and 6.6 with 1024. Slices of the grid start as much
- * sooner as a tile of a product does that is none of a cluster; two blocks have registers. */
-#define DECODE 2, 2.49 - (3.12 - 2.08), 2.49, .0321
-
-#define ROWS 256, 64, 4096, 8, 8
-#define COLUMNS 8, 64, 64, 4
-/* A thread for each element has two loads for a multiplication, or for four of neighbours. */
-#define FEW 4, 1024
-#define RASTER 8 /* 4 to 16 were the same on an H100 */
-#define LIST(list)                               \
-	{                                        \
-		list, sizeof list / sizeof *list \
+#define COUNT(list) (sizeof list / sizeof *list)
+#define LIST(list)                \
+	{                         \
+		list, COUNT(list) \
 	}
-#define PACKED_FEW (1 << 20)
-#define TILES_OF(tiles_16, tiles_tf32)                                                    \
-	LIST(tiles), {LIST(tiles_16), LIST(tiles_16), LIST(tiles_tf32)}, 128, 32, 4, 1.2, \
-		4 / 3.5e6, &cluster_tile, 64, 1.1, 64, attention,                         \
-		sizeof attention / sizeof *attention, attention_16,                       \
-		sizeof attention_16 / sizeof *attention_16, 64, 8, 16, DECODE, PACKED_FEW
-
-#define TILES TILES_OF(tiles_16, tiles_tf32)
+/* What is taken to be alike on all of them, as times of an H100 say. A thread for each element has two loads for a multiplication,
+ * or for four of neighbours (tile_few). Rasters of 4 to 16 took the same time. A row's attention by a cluster of eight took 3.0 us
+ * with 128 keys, and 6.6 with 1024; slices of the grid start as much sooner as a tile of a product does that is none of a cluster,
+ * and two blocks have registers. */
+#define ALIKE                                                                                      \
+	.threads_most = 1024, .shared_usual = 48 << 10, .shared_each = 1 << 10,                    \
+	.blocks_most = INT32_MAX, .line_bytes = 128, .threads = 256, .warp = 32, .statements = 48, \
+	.row_threads = 256, .row_least = 64, .row_short = 4096, .row_loads = 8, .row_vectors = 8,  \
+	.column_threads = 8, .column_least = 64, .slices_most = 64, .waves = 4, .raster = 8,       \
+	.tiles = LIST(tiles), .registers = 128, .slices_of_products = 32, .slice_steps = 4,        \
+	.slices_start = 1.2, .slices_element = 4 / 3.5e6, .cluster_tile = &cluster_tile,           \
+	.cluster_rows = 64, .cluster_slack = 1.1, .cut = 64, .attention = attention,               \
+	.nattention = COUNT(attention), .attention_16 = attention_16,                              \
+	.nattention_16 = COUNT(attention_16), .decode_keys = 64, .decode_rows = 8,                 \
+	.decode_slices = 16, .decode_together = 2, .decode_start = 2.49 - (3.12 - 2.08),           \
+	.decode_cluster_start = 2.49, .decode_key = .0321, .packed_few = 1 << 20,                  \
+	.tile_least = 16, .tile_few = 4, .tile_long = 1024, .unknown = 1024
+#define SHARED(most, processor) .shared_most = (most) << 10, .shared_processor = (processor) << 10
+/* Every GPU with clusters runs them of eight blocks. From 768 blocks on, those that wait take the places of those in front. */
+#define CLUSTERS .cluster_most = 8, .next_lines = 4, .next_blocks = 768
+#define MATRIX(of_16, of_tf32) .matrix_tiles = {LIST(of_16), LIST(of_16), LIST(of_tf32)}
 
 static const GpuTarget gpus[] = {
-	{"sm_80", 1024, SHARED(99, 164), BLOCKS_MOST, LINE_BYTES, 0,	 0,   0,  256,	32,
-	 48,	  ROWS, COLUMNS,	 108,	      RASTER,	  TILES, FEW, 16, 1024, 70},
-	{"sm_90",     1024,	   SHARED(99, 228),
-	 BLOCKS_MOST, LINE_BYTES,  CLUSTER,
-	 NEXT_LINES,  NEXT_BLOCKS, 256,
-	 32,	      48,	   ROWS,
-	 COLUMNS,     132,	   RASTER,
-	 TILES,	      FEW,	   16,
-	 1024,	      80},
-	{"sm_90a",
-	 1024,
+	{.name = "sm_80",
+	 ALIKE,
+	 SHARED(99, 164),
+	 MATRIX(tiles_16, tiles_tf32),
+	 .processors = 108,
+	 .ptx = 70},
+	{.name = "sm_90",
+	 ALIKE,
+	 SHARED(99, 228),
+	 MATRIX(tiles_16, tiles_tf32),
+	 .processors = 132,
+	 .ptx = 80,
+	 CLUSTERS},
+	{.name = "sm_90a",
+	 ALIKE,
 	 SHARED(227, 228),
-	 BLOCKS_MOST,
-	 LINE_BYTES,
-	 CLUSTER,
-	 NEXT_LINES,
-	 NEXT_BLOCKS,
-	 256,
-	 32,
-	 48,
-	 ROWS,
-	 COLUMNS,
-	 132,
-	 RASTER,
-	 TILES_OF(tiles_16_groups, tiles_tf32_groups),
-	 FEW,
-	 16,
-	 1024,
-	 80},
-	{"sm_100",    1024,	   SHARED(99, 228),
-	 BLOCKS_MOST, LINE_BYTES,  CLUSTER,
-	 NEXT_LINES,  NEXT_BLOCKS, 256,
-	 32,	      48,	   ROWS,
-	 COLUMNS,     148,	   RASTER,
-	 TILES,	      FEW,	   16,
-	 1024,	      86},
-	{"sm_120",    1024,	   SHARED(99, 100),
-	 BLOCKS_MOST, LINE_BYTES,  CLUSTER,
-	 NEXT_LINES,  NEXT_BLOCKS, 256,
-	 32,	      48,	   ROWS,
-	 COLUMNS,     170,	   RASTER,
-	 TILES,	      FEW,	   16,
-	 1024,	      87},
+	 MATRIX(tiles_16_groups, tiles_tf32_groups),
+	 .processors = 132,
+	 .ptx = 80,
+	 CLUSTERS},
+	{.name = "sm_100",
+	 ALIKE,
+	 SHARED(99, 228),
+	 MATRIX(tiles_16, tiles_tf32),
+	 .processors = 148,
+	 .ptx = 86,
+	 CLUSTERS},
+	{.name = "sm_120",
+	 ALIKE,
+	 SHARED(99, 100),
+	 MATRIX(tiles_16, tiles_tf32),
+	 .processors = 170,
+	 .ptx = 87,
+	 CLUSTERS},
 };
 enum { NGPUS = sizeof gpus / sizeof *gpus };
 
