@@ -83,7 +83,7 @@ typedef struct GpuTarget {
 	int64_t decode_together;
 	double decode_start, decode_cluster_start, decode_key;
 	int64_t packed_few; /* bytes of a function of parameters, which it may have for good, whatever it is made of */
-	int64_t tile_least;   /* rows and columns, and steps of a sum, from which on tiles pay */
+	int64_t tile_least; /* rows and columns, and steps of a sum, from which on tiles pay */
 	double tile_few; /* ... of fewer, elements that a tile has room for beside each, at most; */
 	int64_t tile_long; /* ... or steps of a sum, where there are fewer elements than threads */
 	int64_t unknown;      /* what a size is taken for that is known at run time only */
