@@ -20,16 +20,26 @@ static void run_infer(Session *s)
 {
 	s->inference = infer_partial(s->graph, s->perm, &s->diags, &s->options.infer);
 }
+/* What gradients may compute again: on a GPU, and without a policy, nothing that is not asked for. */
+static const TensorProgram *first_tensors(Session *s)
+{
+	TensorProgram *program = tensor_program(s->inference, s->perm);
+	session_find_target(s);
+	if (!session_unscheduled(s))
+		program->again = (TensorAgain){s->target.recompute_steps, s->target.recompute_row};
+	return program;
+}
 static void rewrite_tensors(Session *s, int pass)
 {
-	const TensorProgram *before =
-		pass == 0 ? tensor_program(s->inference, s->perm) : s->tensors[pass - 1];
+	const TensorProgram *before = pass == 0 ? first_tensors(s) : s->tensors[pass - 1];
 	s->tensors[pass] = tensor_run(before, pass);
 }
-#define TENSOR_PASS(name, PASS)                                                          \
+#define TENSOR_PASS_DUMPED(name, PASS, DUMP)                                             \
 	static void run_##name(Session *s) { rewrite_tensors(s, PASS); }                 \
 	static void verify_##name(const Session *s) { tensor_verify(s->tensors[PASS]); } \
-	static void dump_##name(FILE *out, Session *s) { tensor_dump(out, s->tensors[PASS]); }
+	static void dump_##name(FILE *out, Session *s) { DUMP(out, s->tensors[PASS]); }
+#define TENSOR_PASS(name, PASS) TENSOR_PASS_DUMPED(name, PASS, tensor_dump)
+TENSOR_PASS_DUMPED(recompute, TENSOR_RECOMPUTE, recompute_dump)
 TENSOR_PASS(adjoint, TENSOR_ADJOINT)
 TENSOR_PASS(sorted, TENSOR_SORTED)
 TENSOR_PASS(reassociate, TENSOR_REASSOCIATE)
@@ -319,6 +329,8 @@ const Stage pipeline[] = {
 	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes, false},
 	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards, false},
 	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj, false},
+	{"recompute", "tensor", "what gradients compute again rather than keep", run_recompute,
+	 verify_recompute, dump_recompute, false},
 	{"adjoint", "tensor", "gradients as operations", run_adjoint, verify_adjoint, dump_adjoint,
 	 false},
 	{"sorted", "tensor", "sorted elements read at the places of a sort that is there",

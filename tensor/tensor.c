@@ -7,6 +7,7 @@
 #include <string.h>
 
 const TensorPass tensor_passes[TENSOR_PASSES] = {
+	[TENSOR_RECOMPUTE] = {"recompute", recompute_tables},
 	[TENSOR_ADJOINT] = {"adjoint", adjoint_gradients},
 	[TENSOR_SORTED] = {"sorted", sorted_elements},
 	[TENSOR_REASSOCIATE] = {"reassociate", reassociate_products},
@@ -17,7 +18,7 @@ const TensorPass tensor_passes[TENSOR_PASSES] = {
 	[TENSOR_COMMON] = {"common", common_tensors},
 };
 
-const TensorProgram *tensor_program(const Inference *inference, Arena *arena)
+TensorProgram *tensor_program(const Inference *inference, Arena *arena)
 {
 	TensorProgram *program = ARENA_NEW(arena, TensorProgram);
 	*program = (TensorProgram){.graph = inference->graph,
@@ -34,6 +35,7 @@ const TensorProgram *tensor_run(const TensorProgram *program, int pass)
 	next->scratch = arena_new();
 	memset(&next->made, 0, sizeof next->made);
 	next->merged = pass == TENSOR_COMMON ? program : NULL;
+	next->tagged = pass == TENSOR_RECOMPUTE ? program : NULL;
 	next->changed = tensor_passes[pass].run(next);
 	arena_free(next->scratch);
 	next->scratch = NULL;
@@ -55,6 +57,9 @@ void tensor_verify(const TensorProgram *program)
 	const char *why = program->merged ? equal_tensors_refused(program->merged, program) : NULL;
 	if (why)
 		BUG("tensors that are said to be equal: %s", why);
+	why = program->tagged ? recompute_refused(program->tagged, program) : NULL;
+	if (why)
+		BUG("what is computed again: %s", why);
 	infer_verify_projections(program->inference, program->made.at, program->made.n);
 }
 

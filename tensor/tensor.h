@@ -18,6 +18,12 @@ typedef struct TensorEqual {
 	Span span;	   /* of the other */
 } TensorEqual;
 
+/* What is computed again for a gradient rather than kept: elements of so many products at most, in rows of so many at
+ * least. steps 0: nothing is. */
+typedef struct TensorAgain {
+	int64_t steps, row;
+} TensorAgain;
+
 typedef struct TensorProgram {
 	const Graph *graph;
 	const Inference *inference;
@@ -27,12 +33,14 @@ typedef struct TensorProgram {
 	bool changed;	      /* the last pass has changed something */
 	const struct TensorProgram
 		*merged;  /* what `common` made it of; NULL: the last pass is another */
+	const struct TensorProgram *tagged; /* what `recompute` made it of, likewise */
 	VEC(NodeId) made; /* by the last pass: nodes that it gave a projection, or other operands */
 	VEC(TensorEqual) equals;
+	TensorAgain again;
 } TensorProgram;
 
-/* The program as inference has left it; it belongs to `arena`. */
-const TensorProgram *tensor_program(const Inference *inference, Arena *arena);
+/* The program as inference has left it, of which nothing is computed again; it belongs to `arena`. */
+TensorProgram *tensor_program(const Inference *inference, Arena *arena);
 
 /* A pass: each says at its file's head what it makes of what. */
 typedef struct TensorPass {
@@ -42,6 +50,7 @@ typedef struct TensorPass {
 
 /* In the order in which they run. */
 enum {
+	TENSOR_RECOMPUTE,
 	TENSOR_ADJOINT,
 	TENSOR_SORTED,
 	TENSOR_REASSOCIATE,
@@ -64,6 +73,11 @@ void tensor_verify(const TensorProgram *program);
 /* Why a tensor that is read in the place of another may not be equal to it, or a program differs otherwise from the one
  * that `common` made it of; NULL: each is shown to be equal (verify_equal.c). */
 const char *equal_tensors_refused(const TensorProgram *before, const TensorProgram *after);
+/* Why what `recompute` says to compute again may not be, or a program differs otherwise from the one that it made it of;
+ * NULL: it may (verify_recompute.c). */
+const char *recompute_refused(const TensorProgram *before, const TensorProgram *after);
+/* What is computed again and why, or `(unchanged)`. Requires: the last pass is `recompute`. */
+void recompute_dump(FILE *out, const TensorProgram *program);
 /* The index maps of all operations, or `(unchanged)`. */
 void tensor_dump(FILE *out, const TensorProgram *program);
 
