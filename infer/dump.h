@@ -7,6 +7,8 @@
 /* As docs/ir.md says. */
 void infer_dump_shapes(FILE *out, const Inference *inference); /* NAME : DTYPE SHAPE */
 void infer_dump_proj(FILE *out, const Inference *inference);
+/* A node's name; where it has none its number. */
+void infer_dump_name(FILE *out, const Graph *graph, NodeId id);
 void infer_dump_guards(FILE *out, const Inference *inference);
 /* Constraints as generated; the stage-by-stage solution with the rules that fired. */
 void infer_dump_constraints(FILE *out, const Inference *inference);

@@ -42,7 +42,7 @@ static void print_operation(FILE *out, const Node *node)
 		fprintf(out, " %s", op_name(node->reduce));
 }
 
-static void print_reference(FILE *out, const Graph *graph, NodeId id)
+void infer_dump_name(FILE *out, const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
 	if (node->name)
@@ -163,7 +163,7 @@ static void print_piece(FILE *out, const Inference *inference, NodeId id, const 
 		if (!piece->args[arg].present)
 			continue;
 		fprintf(out, "  arg %" PRIu32 "  ", arg);
-		print_reference(out, inference->graph, node->args[arg]);
+		infer_dump_name(out, inference->graph, node->args[arg]);
 		fputc(' ', out);
 		print_access(out, inference, proj, node->args[arg], &piece->args[arg]);
 		fputc('\n', out);
@@ -174,14 +174,14 @@ static void print_node(FILE *out, const Inference *inference, NodeId id)
 {
 	const Node *node = graph_node(inference->graph, id);
 	const Proj *proj = inference->projs[id];
-	print_reference(out, inference->graph, id);
+	infer_dump_name(out, inference->graph, id);
 	fputs(" = ", out);
 	print_operation(out, node);
 	if (node->name)
 		fprintf(out, " %%%" PRIu32, id);
 	if (node->target != NODE_NONE) {
 		fputs(" into ", out);
-		print_reference(out, inference->graph, node->target);
+		infer_dump_name(out, inference->graph, node->target);
 	}
 	fprintf(out, "  %s ", dtype_name(node->dtype));
 	shape_print(out, inference->sizes, &inference->shapes[id]);
@@ -191,7 +191,7 @@ static void print_node(FILE *out, const Inference *inference, NodeId id)
 		if (proj->width > 1)
 			fprintf(out, ", each written as %" PRId64 " neighbours", proj->width);
 		fputs("\n  arg 0  ", out);
-		print_reference(out, inference->graph, node->args[0]);
+		infer_dump_name(out, inference->graph, node->args[0]);
 		fputc(' ', out);
 		shape_print(out, inference->sizes, &inference->shapes[node->args[0]]);
 		fputc('\n', out);
@@ -240,7 +240,7 @@ static void print_margins(FILE *out, const Inference *inference, NodeId id, cons
 	fputs("margins of ", out);
 	print_neutral(out, margins->reduce, graph_node(inference->graph, id)->dtype);
 	fputs("  ", out);
-	print_reference(out, inference->graph, id);
+	infer_dump_name(out, inference->graph, id);
 	fputs(" [", out);
 	print_margin_row(out, inference->sizes, margins->axes, batch);
 	if (batch)

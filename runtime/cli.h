@@ -60,8 +60,9 @@ int report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same of a library's error; where: what it is of, or NULL. */
 int report_error(const char *where, const tsr_error *error);
 
-/* Splits NAME=VALUE in place; false with a message when it has no name or no value. */
-bool assignment_split(Assignment *out, char *word);
+/* Adds NAME=VALUE, split in place, to a list of n, which is reallocated; NULL: there is no memory. Its name is NULL when the
+ * word has no name or no value. */
+Assignment *assignment_add(Assignment **list, size_t *n, char *word);
 /* Reads the VALUE of a split assignment; false with a message. */
 bool assignment_value(Assignment *out);
 

@@ -29,13 +29,11 @@ static const struct argp_option options[] = {
 
 static void add_value(Request *request, char *word, struct argp_state *state)
 {
-	Assignment *grown = realloc(request->values, (request->nvalues + 1) * sizeof *grown);
-	if (!grown)
+	Assignment *value = assignment_add(&request->values, &request->nvalues, word);
+	if (!value)
 		argp_failure(state, STATUS_ERROR, 0, "out of memory");
-	request->values = grown;
-	if (!assignment_split(&grown[request->nvalues], word))
+	if (!value->name)
 		argp_error(state, "expected NAME=VALUE instead of '%s'", word);
-	request->nvalues++;
 }
 
 static void add_word(Request *request, char *word, struct argp_state *state)

@@ -12,16 +12,21 @@
 
 enum { STDIN_MAX = 1 << 30 };
 
-bool assignment_split(Assignment *out, char *word)
+Assignment *assignment_add(Assignment **list, size_t *n, char *word)
 {
 	char *equals = strchr(word, '=');
-	memset(out, 0, sizeof *out);
-	if (!equals || equals == word || equals[1] == '\0')
-		return false;
-	*equals = '\0';
-	out->name = word;
-	out->text = equals + 1;
-	return true;
+	Assignment *grown = realloc(*list, (*n + 1) * sizeof *grown);
+	if (!grown)
+		return NULL;
+	*list = grown;
+	grown += (*n)++;
+	*grown = (Assignment){0};
+	if (equals && equals != word && equals[1] != '\0') {
+		*equals = '\0';
+		grown->name = word;
+		grown->text = equals + 1;
+	}
+	return grown;
 }
 
 static bool is_number(const char *text, double *number)

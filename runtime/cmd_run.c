@@ -41,16 +41,13 @@ static bool names_another(const char *file)
 
 static void add_output(struct argp_state *state, Request *request, char *arg)
 {
-	Assignment *grown = realloc(request->outputs, (request->noutputs + 1) * sizeof *grown);
-	if (!grown)
+	Assignment *output = assignment_add(&request->outputs, &request->noutputs, arg);
+	if (!output)
 		argp_failure(state, STATUS_ERROR, 0, "out of memory");
-	request->outputs = grown;
-	if (!assignment_split(&grown[request->noutputs], arg))
+	if (!output->name)
 		argp_error(state, "-o takes NAME=FILE.npy, not '%s'", arg);
-	if (names_another(grown[request->noutputs].text))
-		argp_error(state, "-o writes a .npy, which '%s' does not say",
-			   grown[request->noutputs].text);
-	request->noutputs++;
+	if (names_another(output->text))
+		argp_error(state, "-o writes a .npy, which '%s' does not say", output->text);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

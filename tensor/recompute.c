@@ -17,12 +17,12 @@
  * Which they are is found here; adjoint_recompute.c computes again. The numbers of the batch have no part in it, as the order
  * of additions depends on it.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "frontend/differentiable.h"
+#include "infer/dump.h"
 #include "tensor/passes.h"
-
-#include <inttypes.h>
 
 #define NO_ROW UINT32_MAX
 
@@ -221,7 +221,7 @@ static uint32_t followers(const Node *node, const uint8_t *state, uint32_t linea
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < node->nargs; i++) {
-		bool follows = node->args[i] != NODE_NONE && state[node->args[i]] != CONSTANT;
+		bool follows = state[node->args[i]] != CONSTANT;
 		n += follows;
 		*curved |= follows && (i >= linear || state[node->args[i]] == CURVED);
 	}
@@ -350,15 +350,6 @@ bool recompute_tables(TensorProgram *program)
 
 /* ---- the dump ---- */
 
-static void print_name(FILE *out, const TensorProgram *program, NodeId id)
-{
-	const Node *node = tensor_node(program, id);
-	if (node->name)
-		fputs(node->name, out);
-	else
-		fprintf(out, "%%%" PRIu32, id);
-}
-
 static void dump_expression(FILE *out, const TensorProgram *program, uint32_t number)
 {
 	const Graph *graph = program->graph;
@@ -367,7 +358,7 @@ static void dump_expression(FILE *out, const TensorProgram *program, uint32_t nu
 		if (graph->nodes.at[id].recomputes != number)
 			continue;
 		fputs(between, out);
-		print_name(out, program, id);
+		infer_dump_name(out, graph, id);
 		between = ", ";
 	}
 	fputs(" again\n", out);
@@ -376,7 +367,7 @@ static void dump_expression(FILE *out, const TensorProgram *program, uint32_t nu
 		if (node->recomputes != number || node->kind != NODE_SPEC || node->nargs != 2)
 			continue;
 		fputs("  ", out);
-		print_name(out, program, id);
+		infer_dump_name(out, graph, id);
 		if (tensor_node(program, node->args[0])->recomputes == number ||
 		    tensor_node(program, node->args[1])->recomputes == number) {
 			fputs("  the end: adds up rows\n", out);
