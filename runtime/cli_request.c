@@ -176,6 +176,17 @@ static Dtype wanted_dtype(const Assignment *a)
 	return dtype_from_name(a->tensor->dtype, strlen(a->tensor->dtype));
 }
 
+/* Of an array that the file has beside others, and that was not asked for by its key: which one it is. */
+static int other_type(const Assignment *a, const tsr_error *error)
+{
+	char where[256];
+	const char *name = array_file_name(a->file, a->index);
+	if (a->key || array_file_count(a->file) < 2 || !*name)
+		return report_error(a->text, error);
+	snprintf(where, sizeof where, "%.120s:%.120s", a->text, name);
+	return report_error(where, error);
+}
+
 /* Type and extents of all files are looked at before the elements of any are read. */
 static int see_file(tsr_session *s, Assignment *a)
 {
@@ -189,7 +200,7 @@ static int see_file(tsr_session *s, Assignment *a)
 	a->index = (size_t)index;
 	tsr_array seen = view(&array);
 	return session_see_array(s, a->name, &seen, &error) == TSR_OK ? STATUS_OK
-								       : report_error(a->text, &error);
+								      : other_type(a, &error);
 }
 
 static int read_file(tsr_session *s, Assignment *a)
