@@ -26,6 +26,19 @@ static const char fma_text[] =
 	"#define TSR_INLINE inline __attribute__((always_inline))\n"
 	"#else\n#define TSR_INLINE inline\n#endif\n";
 
+static const char gpu_text[] =
+	"#ifdef __CUDACC__\n"
+	"/* a*b + c, rounded once. */\n"
+	"TSR_DEVICE float TSR_FMA(float a, float b, float c)\n{\n\treturn __fmaf_rn(a, b, c);\n}\n"
+	"TSR_DEVICE double TSR_FMA(double a, double b, double c)\n{\n\treturn __fma_rn(a, b, c);\n}\n"
+	"#else\n#define TSR_FMA(a, b, c) fma(a, b, c)\n#endif\n\n";
+
+void c_put_gpu_fused(FILE *out, const Module *m)
+{
+	fprintf(out, "#ifndef __CUDACC__\n%s#endif\n", off_text);
+	fputs(module_fuses(m, DTYPE_F32) ? gpu_text : "\n", out);
+}
+
 void c_put_fused(FILE *out, const Module *m)
 {
 	fputs(off_text, out);

@@ -109,7 +109,7 @@ void c_put_math_forms(FILE *out, const Module *m, Op op, Dtype dtype)
 	const char *twice = body_of(m, op, dtype, form);
 	form.fused = module_fuses(m, dtype);
 	const char *once = body_of(m, op, dtype, form);
-	if (strcmp(once, twice) == 0)
+	if (strcmp(once, twice) == 0 || m->program->options.gpu)
 		fputs(once, out);
 	else
 		fprintf(out, "#ifdef TSR_FUSES\n\t%s\n\t#else\n\t%s\n\t#endif", once, twice);

@@ -23,6 +23,8 @@ void c_put_words(FILE *out, const Module *module, const KernelUse *all);
 /* c_fused.c: what compilers are told of sums with products, and the macro of those that are rounded once; such a
  * sum of C expressions a, b, rest. */
 void c_put_fused(FILE *out, const Module *module);
+/* ... the same of CUDA C, behind its layer. */
+void c_put_gpu_fused(FILE *out, const Module *module);
 const char *c_fused(Arena *arena, FusedSigns signs, const char *const args[3]);
 /* c_math.c: the body of a function of math.h, over x and y; of an operation in one of the forms that it has where sums
  * are rounded once and where they are not; what such bodies call. */

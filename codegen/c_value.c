@@ -3,7 +3,6 @@
  * integer table below (T: the type, U: its unsigned twin). Only the functions in use are written.
  */
 #include "codegen/c_text.h"
-#include "codegen/cpu.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,9 +108,9 @@ static void put_real_body(FILE *out, Op op, Dtype dtype)
 /* Is the function written out, or libm's? */
 static bool is_inline(const Module *m, Op op, Dtype dtype)
 {
-	bool fma = cpu_extras(m->program->options.target) & CPU_FMA;
 	bool strict = m->emit->options->strict_fp && !math_is_exact(op);
-	return math_has(op, dtype) && !strict && (fma || !math_wants_fma(op, dtype));
+	return math_has(op, dtype) && !strict &&
+	       (module_has_fused(m) || !math_wants_fma(op, dtype));
 }
 
 /* Is it the fast path, and the library's where an argument is far? */
@@ -128,7 +127,8 @@ static bool is_written_out(const Module *m, Op op, Dtype dtype)
 /* Of functions that have sums with products. */
 static const char *inline_text(const Module *m)
 {
-	return module_fuses(m, DTYPE_F32) ? "TSR_INLINE" : "inline";
+	bool many = module_fuses(m, DTYPE_F32) && !m->program->options.gpu;
+	return many ? "TSR_INLINE" : "inline";
 }
 
 /* A function of one form, `fn`, in place of the whole operation. */

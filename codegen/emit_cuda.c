@@ -127,6 +127,7 @@ static void put_module(FILE *out, const Module *m)
 		fprintf(out, "#define TSR_NEXT_BLOCKS %lld\n",
 			(long long)m->program->options.gpu->next_blocks);
 	fputs(cuda_layer_text, out);
+	c_put_gpu_fused(out, m);
 	cuda_put_kernels(kernels.out, m);
 	put_host(host.out, m);
 	put_device(out, m, text_take(kernels, m->arena, NULL));

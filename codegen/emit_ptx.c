@@ -73,8 +73,7 @@ static bool put_ptx(const Assembly *a, const char *version, const char *ptx)
 
 static NvrtcAnswer compiled(const Assembly *a, const char *architecture)
 {
-	const CodeOptions *options = a->emit->options;
-	NvrtcJob job = {a->text, architecture, !options->strict_fp, options->nvrtc_worker};
+	NvrtcJob job = {a->text, architecture, a->emit->options->nvrtc_worker};
 	return nvrtc_run(a->arena, &job);
 }
 

@@ -4,10 +4,14 @@
 
 #include "codegen/cpu.h"
 
+bool module_has_fused(const Module *m)
+{
+	return m->program->options.gpu || (cpu_extras(m->program->options.target) & CPU_FMA) != 0;
+}
+
 bool module_fuses(const Module *m, Dtype dtype)
 {
-	return !m->program->options.gpu && !m->emit->options->strict_fp &&
-	       dtype_is_float(dtype) && (cpu_extras(m->program->options.target) & CPU_FMA);
+	return !m->emit->options->strict_fp && dtype_is_float(dtype) && module_has_fused(m);
 }
 
 static bool is_product(const Value *value)

@@ -26,7 +26,9 @@ typedef struct FusedStep {
 	FusedSigns signs;
 } FusedStep;
 
-/* Does the target have the instruction for this type, and may it be used? Never of code for a GPU. */
+/* Does the target have the instruction? Every GPU has. */
+bool module_has_fused(const Module *module);
+/* ... for this type, and may it be used? */
 bool module_fuses(const Module *module, Dtype dtype);
 /* Is `x op y` a sum with a product? x == NULL: the element of an accumulation. Of two products the
  * right one is not rounded. */

@@ -174,12 +174,11 @@ static char *take_output(Arena *arena, NvrtcProgram program, int (*size_of)(Nvrt
 }
 
 NvrtcOutput nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text,
-			  const char *architecture, bool fmad)
+			  const char *architecture)
 {
 	/* 177: a helper that no kernel calls */
 	const char *const options[] = {arena_printf(arena, "--gpu-architecture=%s", architecture),
-				       fmad ? "--fmad=true" : "--fmad=false",
-				       "--diag-suppress=177"};
+				       "--fmad=false", "--diag-suppress=177"};
 	NvrtcOutput out = {0};
 	NvrtcProgram program = NULL;
 	size_t n;

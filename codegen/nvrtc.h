@@ -29,8 +29,8 @@ Nvrtc *nvrtc_load(Arena *arena, const char *path, const char *builtins, const ch
 /* "13.0" */
 const char *nvrtc_version(Arena *arena, const Nvrtc *nvrtc);
 /* Code as PTX and, for a real architecture, "sm_90a", as machine code too, which takes a third of the time or more; a
- * virtual one is "compute_90a". `fmad`: may a product and its sum be rounded once? */
+ * virtual one is "compute_90a". A product and its sum are rounded once where the text says so alone. */
 NvrtcOutput nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text,
-			  const char *architecture, bool fmad);
+			  const char *architecture);
 
 #endif

@@ -19,7 +19,6 @@
 typedef struct NvrtcJob {
 	const char *text; /* CUDA C */
 	const char *architecture;
-	bool fmad;
 	const char *
 		program; /* that is both by their names; NULL: a fork of this one does it, which has one thread */
 } NvrtcJob;

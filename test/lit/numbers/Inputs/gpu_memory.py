@@ -57,6 +57,34 @@ output z = w .* w
         check("flat of known", z, w * w)
 
 
+def members():
+    """Of a batch along a dim each member has the bits that it has alone, wherever in the batch it stands."""
+    model = Model("""dim n
+input x : [n | 3, 37]
+input long : [n | 2500]
+input w : [37, 20]
+output chain = x .* x + exp(x) .* x - x .* 0.3 + x
+output product = einsum("n | a, k; k, j => n | a, j", x, w)
+output own = einsum("n | a, k; n | b, k => n | a, b", x, x)
+output columns = sum("n | a, k => n | k", x)
+output rows = sum("n | k => n |", long .* long)
+output shares = exp(long) / sum("n | k => n | 0", exp(long))
+output sums = cumulate(sum, "n | [k] => n | k", long)
+""")
+    n = 6
+    x, long, w = draw(n, 3, 37), draw(n, 2500), draw(37, 20)
+
+    def bits(rows):
+        shapes = [(3, 37), (3, 20), (3, 3), (37,), (), (2500,), (2500,)]
+        return model.forward([len(rows)], [x[rows], long[rows], w], [((len(rows), *shape), np.float32) for shape in shapes])
+
+    together, alone = bits(list(range(n))), [bits([i]) for i in range(n)]
+    check("rows of members", together[4], (long.astype(np.float64) ** 2).sum(-1))
+    for i in range(n):
+        for number, (all_, one) in enumerate(zip(together, alone[i])):
+            assert all_[i].tobytes() == one[0].tobytes(), "result %d of member %d has other bits alone" % (number, i)
+
+
 def squares():
     """One operand across, two of them with another one beside, batches, numbers of two bytes."""
     model = Model("""dim n
@@ -277,4 +305,5 @@ none()
 rows()
 vectors()
 lengths()
+members()
 print("all have their numbers")
