@@ -1,5 +1,7 @@
 /* Functions of kernels in C, and those of their parallel loops. */
 #include "codegen/c_matrix.h"
+#include "codegen/c_stream.h"
+#include "codegen/streams.h"
 #include "loops/walk.h"
 
 static void name_columns(KernelText *k, Names *taken)
@@ -113,6 +115,7 @@ static void put_task(KernelText *k, const ArgTexts *args, uint32_t index)
 			k->iters[loop->slot], (long long)loop->nslots);
 	c_matrix_begin(k, loop->body);
 	c_kernel_block(k, loop->body);
+	c_stream_end(k, loop->body);
 	c_matrix_end(k);
 	if (loop->nslots)
 		fprintf(k->out, "\ttsr_give_slot(&tsr_args->tsr_busy, %s);\n",
@@ -176,6 +179,7 @@ static void put_kernel(FILE *out, const Module *m, KernelId id)
 		put_packed_args(&k);
 	c_matrix_begin(&k, k.kernel->body);
 	c_kernel_block(&k, k.kernel->body);
+	c_stream_end(&k, k.kernel->body);
 	c_matrix_end(&k);
 	fprintf(out, "%s}\n\n", checks ? "\treturn TSR_OK;\n" : "");
 }
@@ -223,6 +227,8 @@ void c_put_kernels(FILE *out, const Module *m)
 	fputs(gcc_text, out);
 	if (module_has_prefetches(m))
 		fputs(prefetch_text, out);
+	if (module_has_streams(m))
+		c_put_stream(out);
 	if (module_has_slots(m))
 		fputs(slots_text, out);
 	if (module_has_chunks(m))

@@ -2,7 +2,9 @@
 #include "codegen/c_kernel.h"
 
 #include "codegen/c_matrix.h"
+#include "codegen/c_stream.h"
 #include "codegen/cuda_text.h"
+#include "codegen/streams.h"
 #include "loops/group.h"
 
 /* The loop's chunks are a function of their own, in front of this one. */
@@ -274,6 +276,8 @@ static PutLoop *loop_writer(const KernelText *k, const Stmt *stmt)
 {
 	if (is_warp_loop(stmt))
 		return cuda_warp_loop;
+	if (loop_streams(stmt))
+		return c_stream_loop;
 	if (c_matrix_fits(k, stmt))
 		return put_matrix;
 	if (stmt->kind != LOOP_FOR)

@@ -16,6 +16,7 @@
 #include "codegen/jit_segments.h"
 #include "codegen/jit_size.h"
 #include "codegen/jit_units.h"
+#include "codegen/streams.h"
 
 static void block_code(KernelJit *k, Block block);
 
@@ -226,6 +227,28 @@ static void call_outlined(KernelJit *k, const JitOutlined *outlined)
 			       jit_call(&k->f, outlined->function, args.at, args.n));
 }
 
+static Rvalue *element_address(KernelJit *k, BufferId buffer, const Ix *ix)
+{
+	return jit_keep(&k->f, gcc_jit_lvalue_get_address(jit_buffer_element(k, buffer, ix), NULL));
+}
+
+/* A loop of a streaming store: one copy, from where the first iteration has it. */
+static void stream_code(KernelJit *k, const Stmt *loop)
+{
+	JitFunction *f = &k->f;
+	const Stmt *store = loop->body.stmts[0];
+	Rvalue *size = jit_long(f->jit, f->jit->i64, (int64_t)dtype_bytes(store->value->dtype));
+	Rvalue *lo = jit_keep(f, jit_kernel_ix(k, loop->lo));
+	Rvalue *n =
+		jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_MINUS, jit_kernel_ix(k, loop->hi), lo));
+	jit_set(f, k->iters[loop->iter], lo);
+	jit_kernel_forget(k);
+	Rvalue *to = element_address(k, store->buffer, store->ix);
+	Rvalue *from = element_address(k, store->value->buffer, store->value->ix);
+	jit_stream_copy(f, to, from, jit_binary(f, GCC_JIT_BINARY_OP_MULT, n, size));
+	jit_kernel_forget(k);
+}
+
 static void for_code(KernelJit *k, const Stmt *stmt)
 {
 	if (stmt->loop == LOOP_UNROLL) {
@@ -244,6 +267,10 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_tiles_end(k); /* what runs the parts is the caller's */
 		jit_parallel_loop(k, stmt);
 		jit_tiles_forget(k);
+		return;
+	}
+	if (loop_streams(stmt)) {
+		stream_code(k, stmt);
 		return;
 	}
 	if (stmt->outlined && jit_outlined(k->f.jit, stmt)) {
@@ -485,5 +512,7 @@ void jit_kernel_block(KernelJit *k, Block block)
 {
 	jit_tiles_begin(k, block);
 	block_code(k, block);
+	if (block_streams(block))
+		jit_stream_end(&k->f);
 	jit_tiles_end(k);
 }

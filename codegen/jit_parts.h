@@ -13,6 +13,11 @@ void jit_routines(Jit *jit, bool check_cpu_features);
 /* jit_parallel.c: what runs the chunks of a kernel, where there are any. In the unit of the
  * entries, so that no kernel holds a copy of its chunks, which might round otherwise. */
 void jit_parallel_runner(Jit *jit);
+/* jit_stream.c: what streaming stores call, in the same unit, where there are any; in kernels, a copy past the caches,
+ * and behind such copies what lets other threads see what they stored. */
+void jit_stream_function(Jit *jit);
+void jit_stream_copy(JitFunction *f, Rvalue *to, Rvalue *from, Rvalue *bytes);
+void jit_stream_end(JitFunction *f);
 /* jit_state.c: PREFIX_init and PREFIX_state_size. */
 void jit_state(Jit *jit);
 

@@ -346,6 +346,7 @@ void jit_routines(Jit *jit, bool check_cpu_features)
 {
 	const Program *p = jit->module->program;
 	jit_parallel_runner(jit);
+	jit_stream_function(jit);
 	gcc_jit_function *failing = jit_fail_function(jit);
 	jit->pack = routine_function(jit, (uint32_t)p->routines.n, failing,
 				     check_cpu_features && p->pack.nkernels);

@@ -190,7 +190,7 @@ static void put_stmt(Writer *w, const Stmt *stmt)
 	if (stmt->kind == LOOP_PREFETCH)
 		put(w, stmt->near);
 	if (stmt->kind == LOOP_STORE)
-		put(w, stmt->async);
+		put(w, (uint64_t)stmt->stream << 1 | stmt->async);
 	if (stmt->kind == LOOP_BARRIER)
 		put(w, stmt->cluster);
 	if (stmt->kind == LOOP_WAIT)

@@ -3,6 +3,7 @@
  * graph. */
 #include "codegen/kernel_use.h"
 #include "loops/group.h"
+#include "loops/walk.h"
 
 #include "base/diag.h"
 #include "base/pointer_map.h"
@@ -117,6 +118,7 @@ static void walk_target(Walk *w, const Stmt *stmt)
 	walk_value(w, stmt->value);
 	walk_ixs(w, stmt->ixs, stmt->nixs);
 	walk_ix(w, stmt->ix);
+	w->use->streams |= stmt_is_stream(NULL, stmt);
 	if (stmt->kind == LOOP_STORE)
 		use_buffer(w, stmt->buffer, true);
 	else if (stmt->kind == LOOP_LOCAL)

@@ -41,6 +41,7 @@ typedef struct KernelUse {
 	VEC(const Stmt *) chunks; /* its PARALLEL loops */
 	VEC(const Stmt *) copies; /* of boxes, each of which takes a map of a tensor */
 	bool prefetches; /* it has a prefetch */
+	bool streams;	 /* it has a streaming store */
 	bool slots;    /* some of those have slots */
 	bool ops[OP_COUNT][DTYPE_COUNT];
 	bool fast_path[OP_COUNT][DTYPE_COUNT],

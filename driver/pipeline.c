@@ -175,6 +175,7 @@ LOOPS_PASS(transpose, PASS_TRANSPOSE)
 LOOPS_PASS(horizontal, PASS_HORIZONTAL)
 LOOPS_PASS(elide, PASS_ELIDE)
 LOOPS_PASS(prefetch, PASS_PREFETCH)
+LOOPS_PASS(stream, PASS_STREAM)
 LOOPS_PASS(hoist, PASS_HOIST)
 LOOPS_PASS(casts, PASS_CASTS)
 LOOPS_PASS(indices, PASS_INDICES)
@@ -376,6 +377,8 @@ const Stage pipeline[] = {
 	 verify_program, dump_elide, true},
 	{"prefetch", "transform", "rows that integers choose fetched ahead", run_prefetch,
 	 verify_program, dump_prefetch, true},
+	{"stream", "transform", "results that no cache holds stored past the caches", run_stream,
+	 verify_program, dump_stream, true},
 	{"parallel", "transform", "loops cut for threads", run_parallel, verify_program,
 	 dump_parallel, true},
 	{"hoist", "transform", "what loops would compute again computed before them", run_hoist,

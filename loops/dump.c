@@ -369,7 +369,10 @@ static void dump_stmt(Dump *d, const Stmt *stmt, int depth)
 		dump_value(d, stmt->value, 0);
 		break;
 	case LOOP_STORE:
-		fprintf(d->out, "%s%s[", stmt->async ? "async " : "",
+		fprintf(d->out, "%s%s[",
+			stmt->async    ? "async "
+			: stmt->stream ? "stream "
+				       : "",
 			dump_buffer_name(d, stmt->buffer));
 		dump_ix(d, stmt->ix, 0);
 		fprintf(d->out, "]");

@@ -158,6 +158,7 @@ struct Stmt {
 	BufferId buffer;    /* STORE, PREFETCH, COPY; FOR of boxes: the shared one they go through */
 	const Ix *ix;	    /* STORE, CHECK, PREFETCH, COPY, FOR of boxes: of the first element */
 	bool async;	    /* STORE: of what is loaded, there behind a WAIT for its group */
+	bool stream;	    /* STORE: of what is loaded, past the caches */
 	int64_t pending;    /* WAIT: groups that may not have come */
 	bool products;	    /* WAIT: of products of a warpgroup, not of copies */
 	const TensorAxis *

@@ -32,6 +32,7 @@
  *            | local L : DTYPE [..., m, n] ROLE of MATRIX = value   the threads of a warp hold each matrix together
  *            | L[ix, ...] (ACC)= value
  *            | BUF[ix] (ACC)= value                       BUF of i4 or u4: ix even, a u8 of two elements
+ *            | stream BUF[ix] = BUF[ix]                   past the caches
  *            | check lo <= ix < hi, CHECK          else the routine returns that check's code
  *            | prefetch [near] BUF[ix]             a hint: ix may be outside BUF; near: to the first cache
  *   value   := BUF[ix] | L[ix, ...] | constant | op(value, ...) | fast op(value, ...) | far op(value, ...) | cast(value) | key(value)
@@ -111,6 +112,10 @@
  * An ASYNC store, of 16 bytes by a VECTOR loop in a loop of a block, may be made at any time until
  * its thread waits for its group: what it stores nobody touches before that, and no other thread
  * before a BARRIER behind.
+ *
+ * A STREAM store is the only statement of a serial loop in which it and what it loads go on by one element: back ends run
+ * the loop as one copy that leaves no line of the result in the caches, and reads none of it before. What it stores is seen by
+ * other threads when the iteration of the PARALLEL loop around, or the kernel, ends.
  *
  * A local with axes in front of a bar is private: each thread of a block has one, and BLOCK loops with those
  * numbers of threads touch their own, at their iterators. It stands outside of BLOCK loops, and nothing

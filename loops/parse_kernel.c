@@ -397,6 +397,14 @@ static Stmt *parse_async(LoopsParser *p)
 	return stmt;
 }
 
+static Stmt *parse_stream(LoopsParser *p)
+{
+	p->at++;
+	Stmt *stmt = parse_set(p);
+	stmt->stream = true;
+	return stmt;
+}
+
 /* Is the name at hand a word of the grammar, and not of what is stored to? */
 static bool is_word(const LoopsParser *p)
 {
@@ -426,6 +434,7 @@ static Stmt *stmt_of(LoopsParser *p, int32_t indent)
 	       : lex_is(p, lex, "prefetch") ? parse_prefetch(p)
 	       : lex_is(p, lex, "wait")	    ? parse_wait(p)
 	       : lex_is(p, lex, "async")    ? parse_async(p)
+	       : lex_is(p, lex, "stream")   ? parse_stream(p)
 	       : lex_is(p, lex, "copy")	    ? parse_copy(p)
 	       : lex_is(p, lex, "arrive")   ? parse_arrive(p)
 	       : lex_is(p, lex, "await")    ? parse_await(p)

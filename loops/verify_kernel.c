@@ -1,5 +1,6 @@
 /* The rules of the grammar of loops.h for statements: what may stand in which loop. */
 #include "loops/group.h"
+#include "loops/linear.h"
 #include "loops/multiple.h"
 #include "loops/verify_gpu.h"
 #include "loops/verify_walk.h"
@@ -21,6 +22,8 @@ static void check_body(Verify *v, const Stmt *stmt)
 {
 	bool before = v->not_alone;
 	uint32_t nconds = v->nconds;
+	const Stmt *around = v->loop;
+	v->loop = stmt;
 	v->nconds = stmt->loop == LOOP_SERIAL ? 0 : nconds;
 	v->unrolled += stmt->loop == LOOP_UNROLL;
 	v->nwarps += stmt->loop == LOOP_WARP;
@@ -34,6 +37,7 @@ static void check_body(Verify *v, const Stmt *stmt)
 	v->nwarps -= stmt->loop == LOOP_WARP;
 	v->unrolled -= stmt->loop == LOOP_UNROLL;
 	v->nconds = nconds;
+	v->loop = around;
 }
 
 static void check_for(Verify *v, const Stmt *stmt)
@@ -117,6 +121,18 @@ static bool stores_byte(const Verify *v, const Stmt *stmt)
 	       ix_multiple(&multiples, stmt->ix) % 2 == 0;
 }
 
+/* Is the loop around one copy from neighbours to neighbours? */
+static bool is_streamed(const Verify *v, const Stmt *stmt)
+{
+	Program *program = (Program *)v->program;
+	const Stmt *loop = v->loop;
+	return loop && loop->loop == LOOP_SERIAL && loop->step == 1 && loop->body.n == 1 &&
+	       loop->body.stmts[0] == stmt && !v->nblocks && stmt->acc == OP_NONE &&
+	       stmt->value->kind == VALUE_LOAD && stmt->value->buffer != stmt->buffer &&
+	       ix_moves_by(program, stmt->ix, loop->iter, 1) &&
+	       ix_moves_by(program, stmt->value->ix, loop->iter, 1);
+}
+
 static void check_store(Verify *v, const Stmt *stmt)
 {
 	if (!verify_buffer(v, stmt->buffer))
@@ -147,6 +163,8 @@ static void check_store(Verify *v, const Stmt *stmt)
 	verify_lanes(v, stmt->ix, stmt->acc == OP_NONE ? LANES_STRIDE : 1);
 	verify_value(v, stmt->value);
 	FAIL_UNLESS(v, stmt->value->dtype == buffer_stored(buffer), "a store of another type");
+	FAIL_UNLESS(v, !stmt->stream || is_streamed(v, stmt),
+		    "a streaming store that is no copy in a loop of its own");
 	FAIL_UNLESS(v, stmt->acc == OP_NONE || buffer->dtype == dtype_wide(buffer->dtype),
 		    "an accumulation in a type of storage");
 }

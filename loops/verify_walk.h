@@ -13,6 +13,7 @@ typedef struct Verify {
 	const Stmt *stmt; /* at hand */
 	const ProgramRoutine *routine;
 	bool *iter_open;		/* by IterVar: inside its loop */
+	const Stmt *loop;		/* the innermost around; NULL: none */
 	const Stmt *vector;		/* the LOOP_VECTOR around; NULL: none */
 	bool parallel;			/* inside a LOOP_PARALLEL */
 	bool *outside;			/* by LocalId: declared in front of it */

@@ -99,6 +99,12 @@ bool stmt_is_loop(const void *of, const Stmt *stmt)
 	return stmt->kind == LOOP_FOR;
 }
 
+bool stmt_is_stream(const void *of, const Stmt *stmt)
+{
+	(void)of;
+	return stmt->kind == LOOP_STORE && stmt->stream;
+}
+
 static bool sets_local(const void *of, const Stmt *stmt)
 {
 	return (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&

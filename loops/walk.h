@@ -28,6 +28,7 @@ const Stmt *block_find(Block block, IsStmt is, const void *of);
 /* Each an IsStmt. */
 bool stmt_is_check(const void *of, const Stmt *stmt);
 bool stmt_is_loop(const void *of, const Stmt *stmt);
+bool stmt_is_stream(const void *of, const Stmt *stmt);
 bool block_sets_local(Block block, LocalId local); /* or declares it */
 /* Is there a load of the buffer in it, the local? */
 bool value_loads(const Value *value, BufferId buffer);

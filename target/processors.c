@@ -162,6 +162,8 @@ bool target_find(const char *march, Target *target)
 	}
 	if (features_are_mixed(found.features))
 		return false;
+	if (features_are_arm(found.features)) /* its stores past the caches were not measured */
+		found.stream_bytes = 0;
 	found.vector_bytes = features_vector_bytes(found.features);
 	found.registers = features_registers(found.features);
 	found.bf16_pairs &= features_have_pairs(found.features);

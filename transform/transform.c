@@ -12,6 +12,7 @@ const TransformPass transform_passes[TRANSFORM_PASSES] = {
 	[PASS_HORIZONTAL] = {"horizontal", transform_horizontal},
 	[PASS_ELIDE] = {"elide", transform_elide},
 	[PASS_PREFETCH] = {"prefetch", transform_prefetch},
+	[PASS_STREAM] = {"stream", transform_stream},
 	[PASS_PARALLEL] = {"parallel", transform_parallel},
 	[PASS_HOIST] = {"hoist", transform_hoist},
 	[PASS_CASTS] = {"casts", transform_casts},

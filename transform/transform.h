@@ -12,6 +12,7 @@
  *   horizontal  horizontal.c   small kernels as one loop for threads
  *   elide       elide.c        temporaries that are copied whole as parts of what they are copied into
  *   prefetch    prefetch.c     rows that integers choose, fetched some steps before they are read
+ *   stream      stream.c       results that no cache holds, stored past the caches
  *   parallel    parallel.c     loops in chunks for threads; scratch.c buffers that each has for itself,
  *                              cut.c kernels of many nests as one for each
  *   hoist       hoist.c        what loops would compute again, computed before them
@@ -62,6 +63,7 @@ enum {
 	PASS_HORIZONTAL,
 	PASS_ELIDE,
 	PASS_PREFETCH,
+	PASS_STREAM,
 	PASS_PARALLEL,
 	PASS_HOIST,
 	PASS_CASTS,
@@ -94,6 +96,7 @@ void transform_transpose(Transform *t);
 void transform_horizontal(Transform *t);
 void transform_elide(Transform *t);
 void transform_prefetch(Transform *t);
+void transform_stream(Transform *t);
 void transform_parallel(Transform *t);
 void transform_hoist(Transform *t);
 void transform_casts(Transform *t);
