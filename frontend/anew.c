@@ -153,7 +153,7 @@ static void copy_carried(const Copying *c, NodeId from, NodeId to)
 		return;
 	if (target == NODE_NONE) {
 		PUSH(c->b->arena, graph->carried,
-		     ((Carried){to, NODE_NONE, NODE_NONE, was->whole}));
+		     ((Carried){to, NODE_NONE, NODE_NONE, was->whole, was->written}));
 		graph_node(graph, to)->carried = (uint32_t)graph->carried.n;
 		return;
 	}

@@ -14,11 +14,19 @@
 #include "frontend/joined.h"
 #include "frontend/nodes.h"
 #include "frontend/random.h"
+#include "frontend/scan.h"
 #include "frontend/specs.h"
 #include "frontend/strides.h"
 #include "frontend/training.h"
 
 /* ---- the right side ---- */
+
+static Op whole_operand(AstExpr *const *expr, AstExpr *const **args, uint32_t *nargs)
+{
+	*args = expr;
+	*nargs = 1;
+	return OP_ID;
+}
 
 /* The operation and the operands of `f(a, b) via "..."`. OP_ID where the right side as a whole is
  * the one operand: a function of one operand is applied to it first. */
@@ -41,9 +49,7 @@ static Op split_operation(Build *b, AstExpr *const *expr, AstExpr *const **args,
 	}
 	if (op != OP_NONE && (uint32_t)op_arity(op) == *nargs && (*nargs > 1 || op == OP_ID))
 		return op;
-	*args = expr;
-	*nargs = 1;
-	return OP_ID;
+	return whole_operand(expr, args, nargs);
 }
 
 /* What folds the values that meet in one element, before they meet what the element holds. */
@@ -215,7 +221,10 @@ static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype, bool fresh, V
 	uint32_t nargs;
 	NodeId nodes[3];
 	Span spans[3];
+	const Spec *spec = step->via->kind == AST_STRING ? spec_resolve(b, step->via) : NULL;
 	Op op = split_operation(b, (AstExpr *const *)&step->expr, &args, &nargs);
+	if (spec && spec->noperands == 1 && nargs > 1)
+		op = whole_operand(&step->expr, &args, &nargs);
 	SpecParts parts = {.op = op, .reduce = reduce_of(step->acc), .args = nodes, .spans = spans,
 			   .nargs = nargs, .span = step->span, .op_span = step->op_span};
 	bool good = true;
@@ -224,8 +233,7 @@ static NodeId eval_via(Build *b, const AstStep *step, Dtype dtype, bool fresh, V
 		spans[i] = args[i]->span;
 		good = good && nodes[i] != NODE_NONE;
 	}
-	parts.spec = step->via->kind == AST_STRING ? spec_resolve(b, step->via) : NULL;
-	parts.spec = parts.spec ? spec_strides_as_windows(b, parts.spec) : NULL;
+	parts.spec = spec ? spec_strides_as_windows(b, spec) : NULL;
 	parts.into = !fresh;
 	if (!good || !parts.spec || !spec_check_count(b, parts.spec, nargs, step->expr->span) ||
 	    !check_combines(b, step, &parts) || refuses_words(b, nodes, spans, nargs))
@@ -447,13 +455,11 @@ static NodeId combined_where_written(Build *b, const AstStep *step, NodeId scatt
 	return strides_keep(b, scattered, node_cast(b, both, dtype, span), old);
 }
 
-void eval_assign(Build *b, const AstStep *step)
+/* The step's node, which writes the target; a fresh one is made. NODE_NONE after an error. */
+static NodeId assign(Build *b, const AstStep *step, NodeId target, bool fresh)
 {
-	bool fresh;
 	NodeId first = (NodeId)b->graph->nodes.n;
-	NodeId target = find_target(b, step, &fresh);
-	if (target == NODE_NONE && !fresh)
-		return;
+	bool carried = !fresh && graph_is_carried(b->graph, target);
 	NodeId param = target;
 	Dtype left = fresh ? DTYPE_NONE : node_dtype(b, target);
 	bool halves =
@@ -465,21 +471,21 @@ void eval_assign(Build *b, const AstStep *step)
 	bool writes = kind == VIA_WRITES;
 	NodeId scattered = id;
 	if (id == NODE_NONE)
-		return;
+		return NODE_NONE;
 	if (fresh) {
 		dtype = step_dtype(step, node_dtype(b, id));
 		target = own_tensor(b, step, dtype);
 		if (target == NODE_NONE)
-			return;
+			return NODE_NONE;
 		left = dtype;
 		if (writes)
 			id = node_move_last(b, id);
 	}
-	if (!fresh && !halves)
+	if (!fresh && !halves && !carried)
 		left = widened(b, target, id);
 	dtype = fresh ? dtype : step_dtype(step, left);
 	if (!check_target_dtype(b, step, id, target, left))
-		return;
+		return NODE_NONE;
 	if (!writes)
 		id = node_cast(b, id, dtype, step->expr->span);
 	if (!writes && halves && step->acc == OP_NONE)
@@ -495,13 +501,28 @@ void eval_assign(Build *b, const AstStep *step)
 		id = strides_keep(b, scattered, id, target);
 	if (!writes)
 		id = copy_node(b, step, id);
-	if (!routine_check_step(b, first, step->span))
-		return;
+	if (!carried && !routine_check_step(b, first, step->span))
+		return NODE_NONE;
 	Node *node = graph_node(b->graph, id);
 	node->target = target;
 	node->acc = combines ? OP_NONE : step->acc;
 	node->clear = step->clear && !combines && !(halves && clears_to_end(step));
-	routine_add_write(b, id, step->span);
+	if (!carried)
+		routine_add_write(b, id, step->span);
 	if (halves)
 		write_all(b, step, param, target);
+	return id;
+}
+
+void eval_assign(Build *b, const AstStep *step)
+{
+	bool fresh;
+	NodeId target = find_target(b, step, &fresh);
+	if (target != NODE_NONE || fresh)
+		assign(b, step, target, fresh);
+}
+
+NodeId eval_assign_to(Build *b, const AstStep *step, NodeId target)
+{
+	return assign(b, step, target, false);
 }

@@ -38,6 +38,7 @@ typedef struct Activation {
 	const AstStmt *rule; /* the function whose rule of gradients is evaluated; NULL: none is */
 	uint32_t site;
 	uint32_t loop; /* among graph.loops */
+	struct Carrying *carrying; /* of the innermost scan in the text, or NULL */
 } Activation;
 
 typedef struct FileState { /* a file being evaluated: the chain of imports */
@@ -81,6 +82,9 @@ struct Build {
 	Diags *diags;
 	Graph *graph;
 	const FrontendOptions *options;
+	/* Makes the step one that writes the target, what a loop carries: its node, NODE_NONE after an error. assign.c, which
+	 * evaluates expressions, for a form that is one */
+	NodeId (*assign_to)(Build *b, const AstStep *step, NodeId target);
 	Activation at;
 	const FileState *file;
 	struct Anew *anew;     /* what that computes anew, or NULL */

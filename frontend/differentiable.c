@@ -1,4 +1,5 @@
 /* Which operands count in a gradient, and which operations have none yet. */
+#include "frontend/carried.h"
 #include "frontend/differentiable.h"
 
 static bool is_float(const Graph *graph, NodeId id)
@@ -77,6 +78,8 @@ const char *node_lacks_gradient(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
 	NodeId own = node_sets_own(graph, id);
+	if (graph_writes_carried(graph, id))
+		return "through a step of scan that writes what it carries in place";
 	return own != NODE_NONE && !is_plain_step(node)
 		       ? "through a step that writes otherwise than a whole tensor by =:, =+ or =-"
 		       : NULL;
@@ -91,12 +94,14 @@ typedef struct Paths {
 	bool *given; /* by tensor of a loop: what is assigned to it is on the path */
 } Paths;
 
-/* What steps before node `before` have made of a routine's own tensor is on the way to y. */
-static void reach_writers(const Paths *p, NodeId own, NodeId before)
+/* What steps before node `before` have made of a routine's own tensor, or of what a loop carries, is on the way to y. */
+static void reach_writers(const Paths *p, NodeId tensor, NodeId before)
 {
-	bool is = node_is_own(graph_node(p->graph, own));
-	for (NodeId id = own + 1; is && id < before; id++)
-		p->reached[id] |= graph_node(p->graph, id)->target == own;
+	bool own = node_is_own(graph_node(p->graph, tensor));
+	bool is = own || graph_is_carried(p->graph, tensor);
+	for (NodeId id = tensor + 1; is && id < before; id++)
+		p->reached[id] |= graph_node(p->graph, id)->target == tensor &&
+				  (own || graph_writes_carried(p->graph, id));
 }
 
 /* What a loop sets, where y stands behind the loop; else NULL: in a step it is as the one before has left it. */
@@ -116,6 +121,26 @@ static bool has_result(const Paths *p, NodeId id, const bool *those)
 	return any;
 }
 
+static bool reach_one(const Paths *p, NodeId id)
+{
+	bool more = id != NODE_NONE && !p->reached[id];
+	if (more)
+		p->reached[id] = true;
+	return more;
+}
+
+/* What the loop before y sets the tensor by, before it, and in its steps; false: that was reached. */
+static bool reach_setters(const Paths *p, NodeId tensor)
+{
+	const Carried *of = set_before(p, tensor);
+	bool more = of && reach_one(p, of->first);
+	more |= of && reach_one(p, of->step);
+	NodeId at = tensor;
+	while (of && (at = graph_next_write(p->graph, of, at)) != NODE_NONE) /* rises */
+		more |= reach_one(p, at++);
+	return more;
+}
+
 static void reach(const Paths *p)
 {
 	p->reached[p->y] = true;
@@ -127,13 +152,8 @@ static void reach(const Paths *p)
 				p->reached[node->args[arg]] = true;
 				reach_writers(p, node->args[arg], id);
 			}
-		const Carried *of = p->reached[id] ? set_before(p, id) : NULL;
-		if (of && of->first != NODE_NONE)
-			p->reached[of->first] = true;
-		if (of && !p->reached[of->step]) {
-			p->reached[of->step] = true;
-			id = of->step + 1; /* each once */
-		}
+		if (p->reached[id] && reach_setters(p, id))
+			id = set_before(p, id)->step + 1; /* each once */
 	}
 }
 

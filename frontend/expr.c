@@ -237,6 +237,7 @@ static Value dispatch(Build *b, const AstExpr *expr)
 	case AST_SCAN: return eval_scan(b, expr);
 	case AST_IF: return eval_if(b, expr);
 	case AST_LET_IN: return eval_let_in(b, expr);
+	case AST_WRITE: return eval_write(b, expr);
 	case AST_TUPLE: return eval_tuple(b, expr);
 	case AST_OUTPUTS:
 	case AST_BATCHES: return value_node(eval_literal(b, expr), expr->span);

@@ -9,6 +9,7 @@
 #include "frontend/late_dims.h"
 #include "frontend/nodes.h"
 #include "frontend/rule.h"
+#include "frontend/scan.h"
 
 static Graph *graph_new(Build *b)
 {
@@ -64,6 +65,7 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 		      const FrontendOptions *options)
 {
 	Build build = {.parse = parse,
+		       .assign_to = eval_assign_to,
 		       .arena = parse->perm,
 		       .symbols = parse->symbols,
 		       .sources = sources,

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "frontend/carried.h"
 #include "frontend/differentiable.h"
 #include "frontend/eval.h"
 #include "frontend/gradient.h"
@@ -129,7 +130,8 @@ static bool comes_from_steps(Build *b, const Group *group, const Carried *carrie
 		;
 	gradient_paths(graph, b->arena, last, group->to.at, group->to.n, &reached, &path);
 	b->work += last;
-	return path[carried->step];
+	return path[carried->step] || (graph_writes_carried(graph, carried->step) &&
+				       carried->first != NODE_NONE && path[carried->first]);
 }
 
 /* What of the steps that set the tensor gradients cannot go through; NULL: they can. */
@@ -239,7 +241,8 @@ static void suggest_kept(Build *b, const Group *group, NodeId id)
 /* Is it an operation, or a step that writes a tensor, on the way? */
 static bool is_gone_through(const Group *group, NodeId id)
 {
-	NodeId own = node_sets_own(group->graph, id);
+	NodeId own = graph_writes_carried(group->graph, id) ? graph_node(group->graph, id)->target
+							    : node_sets_own(group->graph, id);
 	return group->path[id] ? graph_node(group->graph, id)->nargs > 0
 			       : group->reached[id] && own != NODE_NONE && group->path[own];
 }
@@ -281,6 +284,10 @@ static bool check_node(Build *b, const Group *group, NodeId id, bool ruled)
 		return false;
 	if (how) {
 		refuse_path(b, group, node->span, how);
+		if (graph_writes_carried(b->graph, id))
+			diag_note(
+				b->diags, node->span,
+				"what a step gives beside what it carries is stacked, a place a step, and has one");
 		suggest_most(b, node);
 		suggest_kept(b, group, id);
 	}

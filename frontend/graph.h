@@ -84,6 +84,7 @@ typedef struct SpecAxis {
 	bool among;		 /* INDEX, also 0 of a result: one place of an axis of several */
 	int64_t stride, offset;  /* AFFINE: stride*letter + offset [+ dilation*kernel] [+ shift] */
 	const SizeExpr *shift;	 /* AFFINE: of what is added by name; NULL: nothing is */
+	bool one; /* AFFINE: a place by names alone; no other axis has its letter, of one element */
 	int64_t dilation;
 	Sym kernel;              /* AFFINE; NULL: none */
 	SpecMark mark;           /* AFFINE with a kernel: never NONE here */
@@ -308,6 +309,7 @@ typedef struct Carried {
 	NodeId first; /* the assignment before the loop; NODE_NONE: none */
 	NodeId step;  /* the one at the end of each step */
 	bool whole;   /* each element is set by some step, if there is no `first` */
+	bool written; /* each step writes it before `step` too: those between the two that have it as their target */
 } Carried;
 
 /* ---- what is said about letters: `with (h = S)` and `with (d)` ---- */

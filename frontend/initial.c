@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "frontend/carried.h"
 #include "frontend/build.h"
 #include "frontend/eval.h"
 #include "frontend/nodes.h"
@@ -114,6 +115,9 @@ static void list_operands(Build *b, Parts *parts, NodeId id)
 			list_part(b, parts, carried->first);
 		if (carried->step != NODE_NONE)
 			list_part(b, parts, carried->step);
+		NodeId at = carried->tensor;
+		while ((at = graph_next_write(b->graph, carried, at)) != NODE_NONE) /* rises */
+			list_part(b, parts, at++);
 	}
 	if (node->loop && b->graph->loops.at[node->loop].until != NODE_NONE)
 		list_part(b, parts, b->graph->loops.at[node->loop].until);

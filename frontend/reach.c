@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "frontend/carried.h"
 #include "frontend/build.h"
 #include "frontend/differentiable.h"
 #include "frontend/eval.h"
@@ -32,6 +33,9 @@ static void reach_loop(Build *b, Reach *reach, NodeId id)
 			reach_add(b, reach, carried->first);
 		if (carried->step != NODE_NONE)
 			reach_add(b, reach, carried->step);
+		NodeId at = carried->tensor;
+		while ((at = graph_next_write(b->graph, carried, at)) != NODE_NONE) /* rises */
+			reach_add(b, reach, at++);
 	}
 	for (uint32_t loop = graph_node(b->graph, id)->loop; loop;
 	     loop = b->graph->loops.at[loop].parent)

@@ -8,6 +8,7 @@
  * (tensor/adjoint_written.c); where none is taken, RULE is no result's operand. Only floats count: what else is given to
  * the function has no gradient, and what the rule says of it is not used.
  */
+#include "frontend/carried.h"
 #include "frontend/rule.h"
 
 #include "frontend/differentiable.h"
@@ -238,6 +239,9 @@ static bool depends(const Graph *graph, const AppliedRule *of, const bool *path,
 		any |= node_passes_gradient(graph, id, i) && leads(graph, of, path, id, i);
 	if (carried && carried->step != NODE_NONE)
 		any |= path[carried->step] || (carried->first != NODE_NONE && path[carried->first]);
+	NodeId at = id;
+	while (carried && (at = graph_next_write(graph, carried, at)) != NODE_NONE) /* rises */
+		any |= path[at++];
 	return any;
 }
 

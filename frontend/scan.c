@@ -9,6 +9,10 @@
  *   nodes of E, h =: E[0]           in each step
  *   all =: E[1] via "...=> z + i, ..."
  *
+ * A step may write what is carried before its end: h =ACC F via "spec" in E. That goes into the tensor itself, so nothing of
+ * it is copied, and behind it the tensor is what the write has left. The grammar has it where no value is in hand that would be
+ * read behind it: at the beginning of the body, and behind the `in` of a `let` or of another write there.
+ *
  * Every node that depends on neither what is carried nor the number of the step stays outside the loop.
  */
 #include <string.h>
@@ -31,6 +35,7 @@ typedef struct Scan {
 	NodeId first; /* of the nodes of E */
 	size_t first_bind;
 	NodeId *carried;
+	Carrying carrying;
 	VEC(Value) results;
 } Scan;
 
@@ -318,6 +323,24 @@ static NodeId as_computed(Build *b, const Scan *scan, NodeId id, Span span)
 	return id;
 }
 
+/* Is it what the steps before have made of the tensor, as it stands there? */
+static bool stands_written(const Scan *scan, uint32_t i, NodeId id)
+{
+	return i < scan->bind->nnames && scan->carrying.nwrites[i] && scan->carried[i] == id;
+}
+
+/* The tensor as the next step has it. */
+static bool carry_on(Build *b, const Scan *scan, uint32_t i, Value item)
+{
+	bool stands = stands_written(scan, i, item.node);
+	NodeId step = stands ? scan->carrying.writes[i]
+			     : assign(b, scan->carried[i], item.node, item.span, true);
+	Carried *carried = graph_carried(b->graph, scan->carried[i]);
+	carried->step = step;
+	carried->written = scan->carrying.nwrites[i] > stands;
+	return step != NODE_NONE;
+}
+
 /* What E gives: first all values, then what they are assigned to. */
 static bool end_step(Build *b, Scan *scan, const Value *value)
 {
@@ -334,19 +357,64 @@ static bool end_step(Build *b, Scan *scan, const Value *value)
 		if (!good)
 			break;
 		node_settle(b, id, i < ncarried ? node_dtype(b, scan->carried[i]) : DTYPE_NONE);
-		items[i] = value_node(as_computed(b, scan, id, items[i].span), items[i].span);
+		if (!stands_written(scan, i, id))
+			id = as_computed(b, scan, id, items[i].span);
+		items[i] = value_node(id, items[i].span);
 		good = i >= ncarried || check_dtype(b, scan, i, items[i]);
 	}
 	for (uint32_t i = ncarried; i < n && good; i++) {
 		PUSH(b->arena, scan->results, stack(b, scan, items[i]));
 		good = scan->results.at[scan->results.n - 1].kind != VALUE_ERROR;
 	}
-	for (uint32_t i = 0; i < ncarried && good; i++) {
-		NodeId step = assign(b, scan->carried[i], items[i].node, items[i].span, true);
-		graph_carried(b->graph, scan->carried[i])->step = step;
-		good = step != NODE_NONE;
-	}
+	for (uint32_t i = 0; i < ncarried && good; i++)
+		good = carry_on(b, scan, i, items[i]);
 	return good;
+}
+
+/* ---- steps that write what is carried ---- */
+
+static void note_names(Build *b, const AstBind *bind)
+{
+	diag_note(b->diags, span_join(bind->names[0].span, bind->names[bind->nnames - 1].span),
+		  "the scan carries %s", bind->nnames > 1 ? "these" : "this");
+}
+
+/* Its place among what the scan around carries; -1 after an error. */
+static int64_t find_written(Build *b, const AstExpr *expr)
+{
+	const Carrying *carrying = b->at.carrying;
+	Name name = expr->steps->target->name;
+	Binding *binding = scope_find(b->at.scope, name.sym);
+	for (uint32_t i = 0; i < carrying->bind->nnames; i++)
+		if (carrying->bind->names[i].sym == name.sym &&
+		    binding == scope_here(carrying->scope, name.sym))
+			return i;
+	if (!binding) {
+		scope_report_unknown(b, name);
+	} else {
+		diag(b->diags, E0234, name.span,
+		     "a step of scan writes what the scan carries, and '%s' is not", name.sym);
+		diag_note(b->diags, binding->span, "'%s' is declared here", name.sym);
+	}
+	note_names(b, carrying->bind);
+	return -1;
+}
+
+Value eval_write(Build *b, const AstExpr *expr)
+{
+	const AstStep *step = expr->steps;
+	int64_t at = find_written(b, expr);
+	if (at < 0)
+		return value_error();
+	Carrying *carrying = b->at.carrying;
+	NodeId tensor = carrying->tensors[at];
+	scan_keep_old(b, tensor, step->target->name.sym, step->target->span);
+	NodeId id = b->assign_to(b, step, tensor);
+	if (id == NODE_NONE)
+		return value_error();
+	carrying->writes[at] = id;
+	carrying->nwrites[at]++;
+	return eval(b, expr->args[0]);
 }
 
 /* ---- until ---- */
@@ -502,6 +570,18 @@ static Value result_of(Build *b, const Scan *scan)
 	return value_results(items, n, scan->expr->span);
 }
 
+/* Behind this the body's steps may write what is carried. */
+static void open_body(Build *b, Scan *scan)
+{
+	uint32_t n = scan->bind->nnames;
+	scan->carrying = (Carrying){.scope = b->at.scope,
+				    .bind = scan->bind,
+				    .tensors = scan->carried,
+				    .writes = ARENA_ARRAY(b->arena, NodeId, n),
+				    .nwrites = ARENA_ARRAY(b->arena, uint32_t, n)};
+	b->at.carrying = &scan->carrying;
+}
+
 Value eval_scan(Build *b, const AstExpr *expr)
 {
 	Scan scan = {.expr = expr, .bind = &expr->binds[0]};
@@ -512,6 +592,7 @@ Value eval_scan(Build *b, const AstExpr *expr)
 	scan.first = (NodeId)b->graph->nodes.n;
 	scan.first_bind = b->graph->binds.n;
 	declare_step(b, &scan, NULL);
+	open_body(b, &scan);
 	Value value = eval(b, expr->args[1]);
 	bool good = end_step(b, &scan, &value) && (expr->nargs < 3 || end_until(b, &scan));
 	b->at = outer;

@@ -206,7 +206,8 @@ static bool note_inline(const Build *b, Name name)
 /* A name that `let` of the body of a `scan` gives, in its condition. */
 static bool note_stepped(const Build *b, Name name)
 {
-	for (const AstExpr *body = b->stepped; body && body->kind == AST_LET_IN; body = body->args[0])
+	for (const AstExpr *body = b->stepped;
+	     body && (body->kind == AST_LET_IN || body->kind == AST_WRITE); body = body->args[0])
 		for (uint32_t i = 0; i < body->nbinds; i++)
 			for (uint32_t k = 0; k < body->binds[i].nnames; k++) {
 				const Name *local = &body->binds[i].names[k];

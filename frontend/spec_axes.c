@@ -5,6 +5,7 @@
  * reached: each instance of a function has its own resolved copy.
  *
  *   stride*o [MARK dilation*k] + size + ...     one letter, two with a mark; the others are sizes
+ *   number + size + ...              sizes alone, where a number stands first: one place
  *   size^i^size                                 names that stand in parts of one tensor alone
  *
  * A letter hides what has its name outside. So the last names of an affine form are the sizes, those
@@ -291,13 +292,38 @@ static bool resolve_stride(Build *b, const Summands *list, const AstSpecAxis *ax
 	return true;
 }
 
+/* 0 + pos: a place by names that stand nowhere else, as a letter of its own, of one element, from there on. */
+static bool resolve_place(Build *b, const AstSpec *spec, const AstSpecAxis *axis,
+			  const Summands *list, SpecAxis *out)
+{
+	if (!axis->placed || axis->mark != MARK_NONE)
+		return false;
+	const SizeExpr *place = NULL;
+	for (uint32_t i = 0; i < list->n; i++) {
+		NameUse use = use_in_spec(spec, list->at[i].name.sym);
+		const SizeExpr *size =
+			use.tensors > 1 || use.letter ? NULL : size_of_summand(b, &list->at[i]);
+		if (!size)
+			return false;
+		place = add_sizes(b, place, size, axis->span);
+	}
+	out->letter = sym_printf(b->symbols, "at_%s", list->at[0].name.sym);
+	while (use_in_spec(spec, out->letter).tensors) /* rises: it is longer */
+		out->letter = sym_printf(b->symbols, "%s_", out->letter);
+	out->shift = place;
+	out->one = true;
+	return true;
+}
+
 static bool resolve_affine(Build *b, const AstSpec *spec, const AstSpecAxis *axis, SpecAxis *out)
 {
 	Summands list = summands_of(b, axis);
 	uint32_t most = axis->kernel.sym && axis->mark != MARK_NONE ? 2 : 1;
 	int errors = b->diags->nerrors;
-	take_sizes(b, spec, axis, most, &list, out);
 	out->offset = axis->offset;
+	if (resolve_place(b, spec, axis, &list, out) || b->diags->nerrors > errors)
+		return b->diags->nerrors == errors;
+	take_sizes(b, spec, axis, most, &list, out);
 	out->letter = list.at[0].name.sym;
 	if (list.n == most) {
 		out->kernel = most == 2 ? list.at[1].name.sym : NULL;

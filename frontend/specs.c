@@ -150,8 +150,28 @@ void spec_note_namesakes(Build *b, NodeId node)
 	}
 }
 
+/* The letters of places by name have one element. */
+static void bind_places(Build *b, NodeId node, const SpecTensor *tensor)
+{
+	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++) {
+			const SpecAxis *axis = &tensor->rows[kind].axes[i];
+			if (axis->kind == SPEC_AFFINE && axis->one)
+				PUSH(b->arena, b->graph->binds,
+				     ((Bind){.node = node,
+					     .letter = axis->letter,
+					     .span = axis->span,
+					     .size = size_expr_number(b, 1, axis->span),
+					     .capture = CAPTURE_NONE}));
+		}
+}
+
 void spec_report_to_withs(Build *b, NodeId node)
 {
+	const Spec *spec = graph_node(b->graph, node)->spec;
+	for (uint32_t i = 0; i < spec->noperands; i++)
+		bind_places(b, node, &spec->operands[i]);
+	bind_places(b, node, &spec->result);
 	for (With *with = b->at.withs; with; with = with->outer)
 		PUSH(b->arena, with->nodes, node);
 }

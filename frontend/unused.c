@@ -40,7 +40,8 @@ static void mention_axis(Mentions *m, const AstSpecAxis *axis)
 		mention(m, axis->more[i].coef.name.sym);
 		mention(m, axis->more[i].name.sym);
 	}
-	if (axis->kernel.sym) { /* which of them are letters is known where it is used */
+	if (axis->kernel.sym ||
+	    axis->placed) { /* which of them are letters is known where it is used */
 		mention(m, axis->name.sym);
 		mention(m, axis->kernel.sym);
 	}

@@ -83,6 +83,7 @@ typedef struct AstSpecAxis {
 	Name kernel;       /* AFFINE; sym NULL: no kernel */
 	AstCoef dilation;  /* AFFINE with a kernel */
 	int64_t offset;    /* AFFINE */
+	bool placed;	   /* AFFINE: a number stands first, `0 + pos` */
 	/* AFFINE with a kernel; MARK_NONE where a plain '+' was written: one of the two is a size, or
 	 * it is an error later */
 	SpecMark mark;
@@ -135,9 +136,10 @@ typedef enum AstKind {
 	AST_UPDATE,    /* E with update { steps }   args[0], steps */
 	AST_PARAM,     /* {w : SHAPE = INIT}  name, dtype, shape, args[0] (init) if nargs */
 	AST_ITERATE,   /* iterate(n, h = x, i) { E }   args: n, E; one bind; name i */
-	AST_SCAN,      /* scan(n, h = x, i) until (C) { E }   args: n, E, C where it is written; likewise */
-	AST_IF,	       /* args: condition, then, else */
-	AST_LET_IN,    /* let a = E1, (b, c) = E2 in E    binds, args[0] body */
+	AST_SCAN, /* scan(n, h = x, i) until (C) { E }   args: n, E, C where it is written; likewise */
+	AST_IF,	    /* args: condition, then, else */
+	AST_LET_IN, /* let a = E1, (b, c) = E2 in E    binds, args[0] body */
+	AST_WRITE,  /* h =: F via "..." in E           steps: one; args[0] body */
 	AST_TUPLE, /* (a, b): of tuple values and of input axes (decided by the frontend); `(a,)` too */
 	AST_OUTPUTS, /* [a, b]   literal of output axes;  label */
 	AST_BATCHES, /* [| a, b |] literal of batch axes; label */
@@ -168,7 +170,7 @@ struct AstExpr {
 	Name *keys; /* of CALL, nargs of them (keys[0] is unused); NULL when there are none */
 	AstBind *binds;
 	uint32_t nbinds;
-	struct AstStep *steps; /* of UPDATE */
+	struct AstStep *steps; /* of UPDATE and WRITE */
 	uint32_t nsteps;
 	AstShape *shape;
 	Dtype dtype; /* DTYPE_NONE: not written */

@@ -335,7 +335,8 @@ static void dump_expr(FILE *out, const AstExpr *e)
 	case AST_WITH:
 	case AST_LET_IN: dump_binding_form(out, e); break;
 	case AST_UPDATE:
-		fputs("(update", out);
+	case AST_WRITE:
+		fputs(e->kind == AST_WRITE ? "(write" : "(update", out);
 		dump_after(out, e->args[0]);
 		dump_steps(out, e->steps, e->nsteps);
 		fputc(')', out);

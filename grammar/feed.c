@@ -42,6 +42,15 @@ bool feed_in_steps(const Feed *feed)
 	return b && b->steps;
 }
 
+/* May the name that is the current token be what a step of a scan writes? */
+static bool may_be_written(const Feed *feed)
+{
+	const Bracket *b = innermost(feed);
+	bool name = feed->token.kind == TOKEN_NAME || token_info(feed->token.kind)->class[0] == 'C';
+	return name && b && b->scans && b->token.kind == TOKEN_LBRACE &&
+	       (feed->before.kind == TOKEN_LBRACE || feed->before.kind == TOKEN_IN);
+}
+
 static void close_bracket(Feed *feed, int kind)
 {
 	size_t n = feed->open.n;
@@ -50,6 +59,7 @@ static void close_bracket(Feed *feed, int kind)
 	if (n == 0 || !matches(feed->open.at[n - 1].token.kind, kind))
 		return;
 	feed->closed_steps = feed->open.at[n - 1].steps;
+	feed->scanned = kind == TOKEN_RPAREN && feed->open.at[n - 1].scans;
 	feed->open.n = n - 1;
 }
 
@@ -68,20 +78,23 @@ static void follow(Feed *feed)
 {
 	int kind = feed->token.kind;
 	const Bracket *top = innermost(feed);
-	bool outer = !top || top->steps;
-	feed->closed_steps = false;
+	bool outer = !top || top->steps, scanned = feed->scanned;
+	int before = feed->before.kind;
+	feed->closed_steps = feed->scanned = false;
 	if (closer_of(kind) != TOKEN_END) {
 		bool steps = kind == TOKEN_LBRACE && ((outer && feed->body_next) || feed->updates);
 		feed->body_next = feed->body_next && !(steps && outer);
-		PUSH(feed->arena, feed->open, ((Bracket){feed->token, steps}));
+		bool scans = kind == TOKEN_LPAREN ? before == TOKEN_SCAN || before == TOKEN_UNTIL
+						  : kind == TOKEN_LBRACE && scanned;
+		PUSH(feed->arena, feed->open, ((Bracket){feed->token, steps, scans}));
 	} else if (token_closes(kind)) {
 		close_bracket(feed, kind);
 	} else if (kind == TOKEN_FOR && top && top->steps) {
 		feed->body_next = true;
 	}
-	feed->updates = kind == TOKEN_UPDATE && feed->before.kind == TOKEN_WITH;
+	feed->updates = kind == TOKEN_UPDATE && before == TOKEN_WITH;
 	note_keyword(feed);
-	feed->lexer.assigns = feed_in_steps(feed);
+	feed->lexer.assigns = feed_in_steps(feed) || may_be_written(feed);
 }
 
 void feed_init(Feed *feed, Arena *arena, const Sources *sources, uint32_t file, Diags *diags)

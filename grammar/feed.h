@@ -2,7 +2,7 @@
  *
  * The lexer has one context, the steps of a routine, and the brackets decide it: the brace that
  * opens the body of a `routine` or a `for` holds steps, and assignments are read where such a
- * brace is the innermost open bracket. */
+ * brace is the innermost open bracket; in the body of a `scan` behind the name that begins it, or one behind `in`. */
 #ifndef TSR_GRAMMAR_FEED_H
 #define TSR_GRAMMAR_FEED_H
 
@@ -11,12 +11,14 @@
 typedef struct Bracket {
 	Token token;
 	bool steps; /* a brace around steps */
+	bool scans; /* a parenthesis behind `scan` or its `until`, or the brace behind that */
 } Bracket;
 
 typedef struct Feed {
 	Lexer lexer;
 	Arena *arena;
 	Token token, before; /* the current token and the one before it */
+	bool scanned;	     /* the current token closes what stands behind `scan` or its `until` */
 	VEC(Bracket) open;   /* innermost last */
 	bool closed_steps;   /* the current token is the brace that ends steps */
 	bool body_next;      /* the next brace at this level is a body of steps */

@@ -61,6 +61,7 @@
 %type letbind    {AstBind}
 %type counter    {Name}
 %type until      {AstExpr *}
+%type scanned    {AstExpr *}
 %type args       {Exprs *}
 %type arglist    {Exprs *}
 %type exprs      {Exprs *}
@@ -413,8 +414,16 @@ primary(R) ::= LBRACE(K) name(N) opt_type(T) opt_init(E) RBRACE. { R = tree_para
 primary(R) ::= ITERATE(K) LPAREN expr(N) COMMA letbind(H) counter(I) RPAREN LBRACE expr(E) RBRACE. {
 	R = tree_iterate(t, K, (AstExpr *[]){N, E, NULL}, tree_binds(t, NULL, H), I);
 }
-primary(R) ::= SCAN(K) LPAREN expr(N) COMMA letbind(H) counter(I) RPAREN until(C) LBRACE expr(E) RBRACE. {
+primary(R) ::= SCAN(K) LPAREN expr(N) COMMA letbind(H) counter(I) RPAREN until(C) LBRACE scanned(E) RBRACE. {
 	R = tree_iterate(t, K, (AstExpr *[]){N, E, C}, tree_binds(t, NULL, H), I);
+}
+/* steps that write what the scan carries, behind a `let` or not, then what the step gives */
+scanned(R) ::= withs(A).                                { R = A; }
+scanned(R) ::= IF(K) expr(C) THEN expr(A) ELSE expr(B). { R = tree_if(t, K, (AstExpr *[]){C, A, B}); }
+scanned(R) ::= LET(K) letbinds(L) IN scanned(E).        { R = tree_let_in(t, K, L, E); }
+scanned(R) ::= name(N) ASSIGN(A) expr(V) via(S) IN scanned(E). {
+	AstStep step = {.kind = STEP_ASSIGN, .op_span = A.span, .expr = V, .via = S};
+	R = tree_write(t, N, step, E);
 }
 counter(R) ::= .                        { R = NO_NAME; }
 counter(R) ::= COMMA name(I).           { R = I; }

@@ -174,6 +174,7 @@ AstSpecAxis spec_form(SpecTree *tree, const SpecTerms *terms)
 		axis.number = first->coef.value;
 		return axis;
 	}
+	axis.placed = !first->letter.sym;
 	axis.more = ARENA_ARRAY(tree->parse->perm, AstSpecSummand, terms->items.n);
 	for (size_t i = 0; i < terms->items.n; i++)
 		if (!add_term(tree, &axis, &terms->items.at[i]) ||

@@ -32,12 +32,29 @@ static bool unquoted_spec(const Fault *f)
 	return true;
 }
 
+/* `=:` outside of steps */
+static bool misplaced_assignment(const Fault *f)
+{
+	bool colon = f->token.kind == TOKEN_COLON;
+	Span span = colon ? f->feed->before.span : f->token.span;
+	span.end = span.start + 2;
+	diag(f->parse->diags, E0115, span,
+	     "'=:' cannot stand here: the steps of a routine write, and those that a scan's body begins with");
+	return true;
+}
+
 static bool wrong_equals(const Fault *f)
 {
+	const Token *before = &f->feed->before;
 	switch (f->token.kind) {
+	case TOKEN_COLON:
+		return before->kind == TOKEN_EQ && before->span.end == f->token.span.start &&
+		       misplaced_assignment(f);
 	case TOKEN_EQ:
+		if (!f->expected[TOKEN_ASSIGN] && f->text[1] == ':')
+			return misplaced_assignment(f);
 		if (f->expected[TOKEN_ASSIGN])
-			return confused(f, 1, "=:", "the steps of a routine set with '=:'");
+			return confused(f, 1, "=:", "steps set with '=:'");
 		if (f->expected[TOKEN_COLON] && f->expected[TOKEN_RBRACKET])
 			return confused(f, 1, ":", "a label stands before its size, as in h:28");
 		return f->expected[TOKEN_EQEQ] &&

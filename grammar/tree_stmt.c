@@ -99,6 +99,20 @@ AstExpr *tree_update(Tree *tree, Token with, AstExpr *a, const Steps *steps)
 	return e;
 }
 
+AstExpr *tree_write(Tree *tree, Name name, AstStep step, AstExpr *body)
+{
+	AstExpr *target = tree_name_expr(tree, name);
+	AstExpr *e = tree_around(tree, AST_WRITE, (Token){.span = step.op_span}, body);
+	e->span.start = name.span.start;
+	step.span = span_join(name.span, step.via ? step.via->span : step.expr->span);
+	step.target = target;
+	read_assign(tree, &step);
+	e->steps = ARENA_NEW(tree->parse->perm, AstStep);
+	*e->steps = step;
+	e->nsteps = 1;
+	return e;
+}
+
 /* ---- statements ---- */
 
 void tree_stmt(Tree *tree, Token start, AstStmt stmt)

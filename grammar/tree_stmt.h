@@ -25,6 +25,8 @@ Steps *tree_steps(Tree *tree, Steps *list, AstStep step);
 
 /* `a with update { steps }`; steps NULL: none. */
 AstExpr *tree_update(Tree *tree, Token with, AstExpr *a, const Steps *steps);
+/* name =: ... in body, of a step without a target. */
+AstExpr *tree_write(Tree *tree, Name name, AstStep step, AstExpr *body);
 
 /* An axis that reaches from `start` to the last token; size NULL: `_`. */
 AstShapeAxis tree_axis(const Tree *tree, Span start, Name label, AstExpr *size);

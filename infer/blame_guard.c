@@ -7,6 +7,7 @@
 #include "infer/trace.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- as written ---- */
 
@@ -56,11 +57,28 @@ static void note_loop(Blame *b, const Conflict *c)
 	diag_note(b->diags, loop->span, "the steps of this loop are counted by '%s'", loop->name);
 }
 
+/* What a step writes in place takes its shape from nothing else. */
+static void note_unshaped(Blame *b, const Conflict *c)
+{
+	const Graph *graph = b->s->graph;
+	for (size_t i = 0; i < graph->carried.n; i++) {
+		const Node *node = graph_node(graph, graph->carried.at[i].tensor);
+		if (graph->carried.at[i].first == NODE_NONE ||
+		    memcmp(&node->name_span, &c->span, sizeof c->span) != 0)
+			continue;
+		diag_note(
+			b->diags, c->span,
+			"a tensor whose parts the steps write has the shape that it starts with: '%s : [...] = 0' says one",
+			node->name);
+	}
+}
+
 void tell_step_size(Blame *b, const Conflict *c)
 {
 	blame_at(b, c->span, "an axis has the size %s, which differs from step to step",
 		 blame_size(b, c->sizes[0]));
 	note_loop(b, c);
+	note_unshaped(b, c);
 }
 
 void tell_scalar_size(Blame *b, const Conflict *c)

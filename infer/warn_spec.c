@@ -76,6 +76,16 @@ static void note_size(Solver *s, const LetterCell *l, const Node *node, Diags *d
 			  l->letter, cell_size_text(s, l->cell), l->letter);
 }
 
+/* In a step. */
+static void suggest_place(Solver *s, const LetterCell *l, const Spec *spec, Diags *diags)
+{
+	const char *place = arena_printf(s->arena, "0 + %s", l->letter);
+	if (spec->single_letters)
+		diag_note(diags, l->span, "between commas, '%s' is the place that it says", place);
+	else
+		diag_fix(diags, l->span, place, "'%s' is the place that it says", place);
+}
+
 /* The texts name no size: a function is told once, however many it has. */
 bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diags)
 {
@@ -92,8 +102,7 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 		diag_note(diags, same->span, "'%s' is declared here", l->letter);
 		note_size(s, l, node, diags);
 		if (node->target != NODE_NONE && same->place)
-			diag_note(diags, l->span,
-				  "to write from there on, add it to a letter: 'i + %s'", l->letter);
+			suggest_place(s, l, node->spec, diags);
 		return true;
 	}
 	const SpecAxis *axis = spec_axis_of(&node->spec->result, l->letter);

@@ -78,7 +78,8 @@ NodeId loop_tensor(Rebuild *g, Dtype dtype, const Shape *shape, Span span, uint3
 
 void loop_carry(Rebuild *g, NodeId tensor, bool whole)
 {
-	PUSH(arena_of(g), g->graph->carried, ((Carried){tensor, NODE_NONE, NODE_NONE, whole}));
+	PUSH(arena_of(g), g->graph->carried,
+	     ((Carried){tensor, NODE_NONE, NODE_NONE, whole, false}));
 	graph_node(g->graph, tensor)->carried = (uint32_t)g->graph->carried.n;
 }
 

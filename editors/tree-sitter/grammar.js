@@ -170,6 +170,20 @@ module.exports = grammar({
     let_expression: ($) =>
       seq('let', $.binding, repeat(seq(choice(',', 'let'), $.binding)), 'in', field('body', $._expression)),
     binding: ($) => $._let,
+    // the body of a scan: steps that write what it carries, then what the step gives
+    _scanned: ($) =>
+      choice($._with, $.if_expression, alias($.scanned_let, $.let_expression), $.write_expression),
+    scanned_let: ($) =>
+      seq('let', $.binding, repeat(seq(choice(',', 'let'), $.binding)), 'in', field('body', $._scanned)),
+    write_expression: ($) =>
+      seq(
+        field('target', $.name),
+        field('operator', $.accumulation),
+        field('value', $._expression),
+        optional(seq('via', field('via', $.string))),
+        'in',
+        field('body', $._scanned),
+      ),
 
     _with: ($) => choice($._or, $.with_expression, $.update_expression),
     with_expression: ($) => seq(field('body', $._with), 'with', '(', list($.setting), ')'),
@@ -247,7 +261,7 @@ module.exports = grammar({
         ')',
         optional(seq('until', '(', field('until', $._expression), ')')),
         '{',
-        field('body', $._expression),
+        field('body', $._scanned),
         '}',
       ),
 
