@@ -1,6 +1,7 @@
 /* Array files: opening by content, lookup by name, reading. The formats are rows of `Format`.
  *
- * Invariant: an open file has its entries twice, in its own order and by name, and no name twice.
+ * Invariant: an open file has its entries twice, in its own order and by name, and no name twice but
+ * for columns of a table, which such a name does not find.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -113,7 +114,7 @@ static bool sort_names(ArrayFile *file, ArrayError *error)
 	for (size_t i = 0; i < file->nentries; i++)
 		file->by_name[i] = &file->entries[i];
 	qsort(file->by_name, file->nentries, sizeof *file->by_name, by_name);
-	for (size_t i = 1; i < file->nentries; i++)
+	for (size_t i = 1; i < file->nentries && !file->format->pick; i++)
 		if (by_name(&file->by_name[i - 1], &file->by_name[i]) == 0)
 			return array_fail(error, "the array '%.100s' is in it twice",
 					  file->by_name[i]->name);
@@ -208,7 +209,23 @@ ptrdiff_t array_file_find(const ArrayFile *file, const char *name)
 	const Entry key = {.name = (char *)name}, *wanted = &key;
 	const Entry **found = bsearch(&wanted, file->by_name, file->nentries,
 				      sizeof *file->by_name, by_name);
-	return found ? *found - file->entries : -1;
+	bool twice =
+		found &&
+		((found > file->by_name && by_name(found - 1, found) == 0) ||
+		 (found + 1 < file->by_name + file->nentries && by_name(found, found + 1) == 0));
+	return found && !twice ? *found - file->entries : -1;
+}
+
+const char *array_file_key(const char *text)
+{
+	static const char *const suffixes[] = {
+		".npz:", ".safetensors:", ".npy:", ".gguf:", ".csv:"};
+	const char *colon = NULL;
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !colon; i++) {
+		const char *found = strstr(text, suffixes[i]);
+		colon = found ? found + strlen(suffixes[i]) - 1 : NULL;
+	}
+	return colon;
 }
 
 bool array_file_measure(ArrayFile *file, size_t index, Dtype want, Array *out, ArrayError *error)

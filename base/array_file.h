@@ -57,6 +57,8 @@ size_t array_file_count(const ArrayFile *file);
 const char *array_file_name(const ArrayFile *file, size_t index);
 /* The index of a name, in the file's order, or -1. */
 ptrdiff_t array_file_find(const ArrayFile *file, const char *name);
+/* The colon before the key in FILE.npz:KEY, behind a suffix of such files; NULL: there is none. */
+const char *array_file_key(const char *text);
 /* The index of `key`, which names the array, or columns of a .csv; NULL or "" for a .npy, for a file that holds exactly one, for
  * the one called `wanted`, which may be NULL too, and for the whole table of a .csv without that. -1 with an error. */
 ptrdiff_t array_file_pick(ArrayFile *file, const char *key, const char *wanted, ArrayError *error);

@@ -2,8 +2,9 @@
  *
  *   ""       the whole table, [rows, columns]
  *   "age"    a column, [rows]; without names they are called 1, 2, ...
- *   "a,c..e" those columns, [rows, 4]
+ *   "a,c..e" those columns, [rows, 4]; one that shares its name is read with the whole table, or in a range
  *
+ * Lines that begin with '#' are no rows; the last of those before the first row may name the columns, as NumPy writes them.
  * Lines and fields are counted when the file is opened; numbers are read when an array is asked for, so that a column of
  * words is in nobody's way. They are doubles, rounded to the type that is asked for.
  */
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "base/array_format.h"
+#include "base/csv_text.h"
 
 enum { COLUMNS_MAX = 1 << 16, SELECTIONS_MAX = 64 };
 
@@ -23,59 +25,14 @@ typedef struct Selection {
 
 typedef struct Csv {
 	char *text; /* owned; ends with '\0' */
-	const char *rows, *end;
-	char delimiter;
-	uint32_t ncolumns, first_line; /* of the rows */
+	Lines rows; /* before the first one */
+	uint32_t ncolumns;
 	size_t nrows;
 	Selection *selections; /* owned; SELECTIONS_MAX of them */
 	uint32_t nselections;
 } Csv;
 
-typedef struct Field {
-	const char *at;
-	size_t n;
-} Field;
-
 /* ---- text ---- */
-
-/* The line at *at, which goes on behind it, without what ends it, a CR, LF or both; false at the end. */
-static bool next_line(const char **at, const char *end, Field *line)
-{
-	if (*at >= end)
-		return false;
-	*line = (Field){*at, strcspn(*at, "\r\n")};
-	*at += line->n;
-	*at += **at == '\r';
-	*at += **at == '\n';
-	return true;
-}
-
-static Field trim(Field field)
-{
-	while (field.n > 0 && (*field.at == ' ' || *field.at == '\t'))
-		field = (Field){field.at + 1, field.n - 1};
-	while (field.n > 0 && (field.at[field.n - 1] == ' ' || field.at[field.n - 1] == '\t'))
-		field.n--;
-	return field;
-}
-
-/* The next field of the line, which loses it and the delimiter behind it; `more` says whether there is one behind that. In
- * quotation marks a field holds delimiters. */
-static Field next_field(Field *line, char delimiter, bool *more)
-{
-	size_t n = 0;
-	bool quoted = false;
-	for (; n < line->n && (quoted || line->at[n] != delimiter); n++)
-		quoted ^= line->at[n] == '"';
-	Field field = trim((Field){line->at, n});
-	*more = n < line->n;
-	*line = (Field){line->at + n + *more, line->n - n - *more};
-	if (field.n >= 2 && *field.at == '"' && field.at[field.n - 1] == '"')
-		field = trim((Field){field.at + 1, field.n - 2});
-	return field;
-}
-
-static bool is_blank(Field line) { return trim(line).n == 0; }
 
 /* Requires: the field stands in a text that ends with '\0'. */
 static bool read_number(Field field, double *number)
@@ -98,7 +55,6 @@ static bool read_text(const ArrayFile *file, Csv *csv, ArrayError *error)
 	if (!array_file_bytes(file, 0, csv->text, (size_t)file->len))
 		return array_fail(error, "it cannot be read to its end");
 	csv->text[file->len] = '\0';
-	csv->end = csv->text + file->len;
 	if (memchr(csv->text, '\0', (size_t)file->len))
 		return array_fail(error,
 				  "it is no text: a byte of it is 0, as in UTF-16; UTF-8 is read");
@@ -123,11 +79,15 @@ static char delimiter_of(Field line)
 	return first;
 }
 
+/* Of quotation marks that are doubled there is one. */
 static char *name_of(Field field, uint32_t column, bool named)
 {
 	char number[16];
 	snprintf(number, sizeof number, "%u", column);
-	return named && field.n > 0 ? strndup(field.at, field.n) : strdup(number);
+	char *name = named && field.n > 0 ? strndup(field.at, field.n) : strdup(number);
+	for (char *mark = name; mark && (mark = strstr(mark, "\"\"")); mark++)
+		memmove(mark, mark + 1, strlen(mark));
+	return name;
 }
 
 static bool is_natural(Field field)
@@ -153,8 +113,8 @@ static bool names_columns(Field line, Field below, char delimiter)
 	bool more = true, more_below, words = false, numbers = false, over = false;
 	double number;
 	while (more) {
-		Field field = next_field(&line, delimiter, &more);
-		Field under = next_field(&below, delimiter, &more_below);
+		Field field = field_next(&line, delimiter, &more);
+		Field under = field_next(&below, delimiter, &more_below);
 		bool reads = read_number(field, &number), word = !reads && is_word(field);
 		if (reads && !is_natural(field))
 			return false;
@@ -165,38 +125,73 @@ static bool names_columns(Field line, Field below, char delimiter)
 	return words && (over || !numbers);
 }
 
-/* The first line that says something; *at goes on behind it. False: there is none. */
-static bool next_row(const char **at, const char *end, Field *line, uint32_t *number)
+/* To the next line that says something, which is not taken; false: there is none. The last comment before it, where there is
+ * one, in `*comment`. */
+static bool find_row(Lines *lines, Field *line, Field *comment)
 {
-	while (next_line(at, end, line)) {
-		++*number;
-		if (!is_blank(*line))
+	for (Lines before = *lines; lines_next(lines, line); before = *lines) {
+		if (line_is_comment(*line))
+			*comment = *line;
+		else if (!line_is_blank(*line)) {
+			*lines = before;
 			return true;
+		}
 	}
 	return false;
 }
 
-/* The entries, from the first line that says something. NumPy puts a '#' before such names. */
-static bool add_columns(ArrayFile *file, Csv *csv, ArrayError *error)
+static uint32_t count_fields(Field line, char delimiter)
 {
-	const char *at = csv->text, *next;
-	Field line, below = {"", 0};
-	uint32_t number = 0;
-	bool more = true;
-	if (strncmp(at, "\xef\xbb\xbf", 3) == 0) /* of UTF-8 */
-		at += 3;
-	if (!next_row(&at, csv->end, &line, &csv->first_line))
+	uint32_t n = 0;
+	for (bool more = true; more; n++)
+		field_next(&line, delimiter, &more);
+	return n;
+}
+
+/* What stands behind the '#' of a comment, where it names the columns of the row below it, as NumPy writes them; one that is a text
+ * of several words does not. */
+static bool commented_names(Field *comment, Field row, char delimiter)
+{
+	if (comment->n == 0)
+		return false;
+	Field text = field_trim(*comment);
+	text = field_trim((Field){text.at + 1, text.n - 1});
+	uint32_t n = count_fields(text, delimiter);
+	*comment = text;
+	return (row.n == 0 || n == count_fields(row, delimiter)) &&
+	       (n > 1 || !memchr(text.at, ' ', text.n)) && names_columns(text, row, delimiter);
+}
+
+/* The line that names the columns, before the rows or behind a '#', and else the first of them; false: there is none. */
+static bool find_columns(Csv *csv, const char *end, Field *line, bool *named)
+{
+	bool marked = strncmp(csv->text, "\xef\xbb\xbf", 3) == 0; /* of UTF-8 */
+	Lines *rows = &csv->rows;
+	Field row = {"", 0}, below = row, comment = row, none = row;
+	*rows = lines_of(csv->text + (marked ? 3 : 0), end, '\0');
+	bool found = find_row(rows, &row, &comment);
+	rows->delimiter = delimiter_of(found ? row : comment);
+	Lines behind = *rows;
+	if (found && lines_next(&behind, &row) /* parted by that alone */) {
+		Lines second = behind;
+		find_row(&second, &below, &none);
+	}
+	bool first = found && names_columns(row, below, csv->rows.delimiter);
+	*named = first || commented_names(&comment, row, csv->rows.delimiter);
+	*line = first || !*named ? row : comment;
+	if (first)
+		*rows = behind;
+	return found || *named;
+}
+
+static bool add_columns(ArrayFile *file, Csv *csv, const char *end, ArrayError *error)
+{
+	Field line;
+	bool named, more = true;
+	if (!find_columns(csv, end, &line, &named))
 		return array_fail(error, "it has no line that says something");
-	csv->delimiter = delimiter_of(line);
-	next = at;
-	next_row(&next, csv->end, &below, &number);
-	bool named = names_columns(line, below, csv->delimiter);
-	csv->rows = named ? at : line.at;
-	csv->first_line -= !named;
-	if (named && *line.at == '#')
-		line = (Field){line.at + 1, line.n - 1};
 	while (more) {
-		Field field = next_field(&line, csv->delimiter, &more);
+		Field field = field_next(&line, csv->rows.delimiter, &more);
 		if (++csv->ncolumns > COLUMNS_MAX)
 			return array_fail(error, "it has more than %d columns", COLUMNS_MAX);
 		if (!array_file_add(file, name_of(field, csv->ncolumns, named), csv->ncolumns,
@@ -206,19 +201,25 @@ static bool add_columns(ArrayFile *file, Csv *csv, ArrayError *error)
 	return true;
 }
 
+/* The next row; lines behind it are still to be read. */
+static bool next_row(Lines *lines, Field *line)
+{
+	Field comment;
+	return find_row(lines, line, &comment) && lines_next(lines, line);
+}
+
 static bool count_rows(Csv *csv, ArrayError *error)
 {
-	const char *at = csv->rows;
+	Lines lines = csv->rows;
 	Field line;
-	for (uint32_t number = csv->first_line + 1; next_line(&at, csv->end, &line); number++) {
-		uint32_t n = 0;
-		bool more = !is_blank(line);
-		csv->nrows += more;
-		for (; more; n++)
-			next_field(&line, csv->delimiter, &more);
-		if (n > 0 && n != csv->ncolumns)
+	for (; next_row(&lines, &line); csv->nrows++) {
+		uint32_t n = count_fields(line, csv->rows.delimiter);
+		if (lines.open)
+			return array_fail(error, "a quotation mark in line %u is not closed",
+					  lines.number);
+		if (n != csv->ncolumns)
 			return array_fail(error, "line %u has %u field%s, and the first one has %u",
-					  number, n, n == 1 ? "" : "s", csv->ncolumns);
+					  lines.number, n, n == 1 ? "" : "s", csv->ncolumns);
 	}
 	return true;
 }
@@ -229,7 +230,7 @@ static bool open_csv(ArrayFile *file, ArrayError *error)
 	if (!csv || !(csv->selections = calloc(SELECTIONS_MAX, sizeof *csv->selections)))
 		return array_fail(error, "out of memory");
 	return array_file_add(file, strdup(""), 0, error) && read_text(file, csv, error) &&
-	       add_columns(file, csv, error) && count_rows(csv, error);
+	       add_columns(file, csv, csv->text + file->len, error) && count_rows(csv, error);
 }
 
 static void close_csv(ArrayFile *file)
@@ -270,17 +271,28 @@ static bool read_columns(const ArrayFile *file, Field item, uint32_t *first, uin
 	return *first > 0 && *last >= *first;
 }
 
+static bool is_twice(const ArrayFile *file, Field name)
+{
+	uint32_t n = 0;
+	for (size_t i = 1; i < file->nentries; i++)
+		n += strlen(file->entries[i].name) == name.n &&
+		     memcmp(file->entries[i].name, name.at, name.n) == 0;
+	return n > 1;
+}
+
 static bool select_columns(const ArrayFile *file, const char *key, Selection *selection,
 			   ArrayError *error)
 {
 	Field rest = {key, strlen(key)};
 	char names[120];
 	for (bool more = true; more;) {
-		Field item = next_field(&rest, ',', &more);
+		Field item = field_next(&rest, ',', &more);
 		uint32_t first, last;
 		if (!read_columns(file, item, &first, &last)) {
 			array_file_list(file, 1, names, sizeof names);
-			return array_fail(error, "it has no column '%.*s' (it has: %s)",
+			return array_fail(error, "%s '%.*s' (it has: %s)",
+					  is_twice(file, item) ? "several columns are called"
+							       : "it has no column",
 					  (int)(item.n < 60 ? item.n : 60), item.at, names);
 		}
 		if (selection->n + (last - first) >= COLUMNS_MAX)
@@ -341,7 +353,7 @@ static bool read_row(const Csv *csv, Field line, const Reader *reader, uint32_t 
 {
 	bool more = true;
 	for (uint32_t i = 1; more; i++) {
-		Field field = next_field(&line, csv->delimiter, &more);
+		Field field = field_next(&line, csv->rows.delimiter, &more);
 		double *to = &reader->numbers[i];
 		if (!reader->wanted[i])
 			continue;
@@ -359,12 +371,10 @@ static bool read_row(const Csv *csv, Field line, const Reader *reader, uint32_t 
 
 static bool read_rows(const Csv *csv, const Reader *reader, double *out, ArrayError *error)
 {
-	const char *at = csv->rows;
+	Lines lines = csv->rows;
 	Field line;
-	for (uint32_t number = csv->first_line + 1; next_line(&at, csv->end, &line); number++) {
-		if (is_blank(line))
-			continue;
-		if (!read_row(csv, line, reader, number, error))
+	while (next_row(&lines, &line)) {
+		if (!read_row(csv, line, reader, lines.number, error))
 			return false;
 		for (uint32_t i = 0; i < reader->n; i++)
 			*out++ = reader->numbers[reader->columns[i]];

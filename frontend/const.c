@@ -204,7 +204,7 @@ static bool match_array(Build *b, const ShapeDecl *declared, const Array *array,
 /* An array of a file that is open. */
 typedef struct Held {
 	const AstExpr *name;
-	const char *path, *wanted;
+	const char *path, *key, *wanted; /* key: NULL where none is written */
 	ArrayFile *file;
 	size_t index;
 	Array plan; /* without data */
@@ -212,7 +212,7 @@ typedef struct Held {
 
 static bool measure(Held *held, Dtype want, ArrayError *error)
 {
-	ptrdiff_t index = array_file_pick(held->file, NULL, held->wanted, error);
+	ptrdiff_t index = array_file_pick(held->file, held->key, held->wanted, error);
 	held->index = (size_t)index;
 	return index >= 0 && array_file_measure(held->file, held->index, want, &held->plan, error);
 }
@@ -241,9 +241,10 @@ static NodeId const_from_held(Build *b, const AstStmt *stmt, const ShapeDecl *de
 	char *bytes = good ? read_elements(b, held, &error) : NULL;
 	if (!bytes) {
 		diag(b->diags, E0240, place, "%s: %s", held->path, error.text);
-		if (array_file_count(held->file) > 1)
-			diag_note(b->diags, stmt->name.span,
-				  "of several arrays in a file a constant is that of its name");
+		if (array_file_count(held->file) > 1 && !held->key)
+			diag_note(
+				b->diags, stmt->name.span,
+				"of several arrays in a file a constant is that of its name, or of the one that is written: file(\"FILE:NAME\")");
 		return NODE_NONE;
 	}
 	NodeId id = literal_node(b, stmt->expr->span, declared,
@@ -257,8 +258,11 @@ static void end_file(void *file) { array_file_close(file); }
 static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *declared,
 			      const AstExpr *name)
 {
+	const char *text = sym_intern(b->symbols, name->text, name->len);
+	const char *colon = array_file_key(text);
 	Held held = {.name = name,
-		     .path = import_path(b, name->text, name->len),
+		     .path = import_path(b, text, colon ? (size_t)(colon - text) : name->len),
+		     .key = colon ? colon + 1 : NULL,
 		     .wanted = stmt->name.sym};
 	ArrayError error;
 	if (b->options->no_files) {

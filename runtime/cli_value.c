@@ -47,13 +47,7 @@ static bool is_seed(const char *text, uint64_t *seed)
 /* FILE.npz:KEY: the colon after the suffix; a .npy has no key. */
 static bool split_file(Assignment *out)
 {
-	static const char *const suffixes[] = {
-		".npz:", ".safetensors:", ".npy:", ".gguf:", ".csv:"};
-	const char *colon = NULL;
-	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !colon; i++) {
-		const char *found = strstr(out->text, suffixes[i]);
-		colon = found ? found + strlen(suffixes[i]) - 1 : NULL;
-	}
+	const char *colon = array_file_key(out->text);
 	out->kind = VALUE_FILE;
 	out->path = colon ? strndup(out->text, (size_t)(colon - out->text)) : strdup(out->text);
 	out->key = colon ? strdup(colon + 1) : NULL;
