@@ -129,6 +129,14 @@ typedef struct Block {
 	uint32_t n;
 } Block;
 
+/* Of a serial loop, until it is cut (lower/row_block_masks.c): outside of lo..hi it does `masked` instead, nothing where that has
+ * no statements; lo..hi may be taken wider, as whole runs of iterations. */
+typedef struct LoopMask {
+	const Ix *lo, *hi; /* NULL: the loop's own */
+	Block masked;
+	int64_t run;
+} LoopMask;
+
 struct Stmt {
 	LoopStmtKind kind;
 	Span span;    /* the source that asked for it: debug lines */
@@ -145,6 +153,7 @@ struct Stmt {
 	IterVar slot;
 	int64_t nslots;
 	int64_t raster; /* FOR, GRID: iterations that are made for each one of the loop inside; 0: one */
+	const LoopMask *mask; /* FOR; NULL: all of it */
 	bool outlined;	   /* FOR, SERIAL: back ends may make a function of it */
 	int64_t lanes;	   /* FOR, VECTOR: of which those from hi on are masked; 0: none is */
 	int64_t threads; /* FOR, GRID: of a block along the loop; BLOCK: that stand before its first */

@@ -135,6 +135,16 @@ static const TensorAxis *new_axes(Rewrite *r, const TensorAxis *axes, uint32_t n
 	return copy;
 }
 
+static const LoopMask *new_mask(Rewrite *r, const LoopMask *mask)
+{
+	LoopMask *copy = ARENA_NEW(r->program->arena, LoopMask);
+	*copy = *mask;
+	copy->lo = mask->lo ? new_ix(r, mask->lo) : NULL;
+	copy->hi = mask->hi ? new_ix(r, mask->hi) : NULL;
+	copy->masked = rewrite_block(r, mask->masked);
+	return copy;
+}
+
 static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 {
 	bool touches = stmt->kind == LOOP_STORE || stmt->kind == LOOP_PREFETCH;
@@ -168,6 +178,8 @@ static const Stmt *new_stmt(Rewrite *r, const Stmt *stmt)
 		copy->local = new_local(r, stmt->local);
 		copy->ixs = new_ixs(r, stmt->ixs, stmt->nixs);
 	}
+	if (stmt->mask)
+		copy->mask = new_mask(r, stmt->mask);
 	BufferTwin *twin = touches ? twin_of(r, stmt->buffer) : NULL;
 	if (twin && twin->kind == TWIN_BUFFER)
 		copy->buffer = twin->id;

@@ -195,6 +195,8 @@ static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)
 		dump_loops(out, &planned->nest);
 		dump_choices(out, plan, planned->entry);
 		dump_cuts(out, planned, indent);
+		if (planned->plan.masked)
+			fprintf(out, "%s  ends with a mask\n", indent);
 		if (planned->plan.form == NEST_TILES)
 			dump_tile(out, planned->plan.tile, indent);
 	}

@@ -17,6 +17,7 @@
 
 #include "lower/kernel.h"
 #include "lower/nest/emit.h"
+#include "lower/nest/mask.h"
 #include "lower/nest_plan.h"
 #include "lower/tile/emit.h"
 
@@ -33,6 +34,24 @@ static void emit_stores(Nest *nest)
 	gen_append(gen, &gen->top, nest_wrap(nest, 0, nest->nloops, 0, body));
 }
 
+/* ... of which a mask hides some: there the row's one value is stored. */
+static void emit_masked_stores(Nest *nest, const Masked *masked)
+{
+	Gen *gen = nest->gen;
+	uint32_t last = nest->nloops - 1;
+	Body row = {0};
+	LoopMask *mask = nest_mask(nest, masked);
+	const Value *value = gen_let(gen, &row, "masked", masked->value);
+	mask->masked = block_of(gen, gen_store(gen, nest->target, nest->at, value));
+	mask->run = nest_target(nest)->line_bytes / (int64_t)dtype_bytes(value->dtype);
+	Block store = nest_step(nest, gen_store(gen, nest->target, nest->at, nest->value));
+	Block loop = nest_wrap(nest, last, last + 1, 0, store);
+	Stmt *whole = stmt_with(gen->arena, loop.stmts[0], loop.stmts[0]->body);
+	whole->mask = mask;
+	PUSH(gen->arena, row.stmts, whole);
+	gen_append(gen, &gen->top, nest_wrap(nest, 0, last, 0, body_block(&row)));
+}
+
 static void emit_elements(Nest *nest, const NestPlan *plan)
 {
 	if (plan->cuts)
@@ -41,6 +60,8 @@ static void emit_elements(Nest *nest, const NestPlan *plan)
 		nest_emit_phases(nest);
 	else if (nest->root == nest->node && nest_stores_between(nest->gen->lower, nest->root))
 		nest_emit_between(nest);
+	else if (plan->masked)
+		emit_masked_stores(nest, plan->masked);
 	else
 		emit_stores(nest);
 	nest_note_windows(nest);
@@ -149,7 +170,7 @@ static void emit_planned(Nest *nest, NestPlan *plan)
 	case NEST_ROWS: emit_row_sum(nest, plan->reduce); break;
 	case NEST_ROW_LOCAL: nest_emit_row(nest, plan->reduce, plan->lanes); break;
 	case NEST_SHORT: emit_short(nest, plan); break;
-	case NEST_LANES: lanes_emit(nest, plan->reduce, plan->order); break;
+	case NEST_LANES: lanes_emit(nest, plan); break;
 	case NEST_PARTS: lanes_parts_emit(nest, plan->reduce, plan->order, plan->parts); break;
 	}
 }

@@ -6,6 +6,8 @@
  * nest.c emits it.
  */
 #include "lower/nest_plan.h"
+
+#include "lower/nest/mask.h"
 #include "lower/node_plan.h"
 
 #include "lower/tile/plan.h"
@@ -306,4 +308,5 @@ void nest_plan(Nest *nest, NestPlan *plan)
 		plan_loops(nest, plan, reduces);
 	if (plan->form == NEST_STORES)
 		plan->cuts = nest_plan_borders(nest);
+	nest_find_mask(nest, plan);
 }

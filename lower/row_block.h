@@ -57,6 +57,9 @@ Kernel row_block_transposing(Lower *lower, const RowBlockTransposed *transposed,
 /* The kernel that sets the sums of a root to 0, in a round of the dims. */
 Kernel row_block_zeros(Lower *lower, const RowBlockRoot *root);
 
+/* row_block_masks.c: loops that a mask ends are cut there. */
+Block row_block_cut_masked(Program *program, Block block);
+
 /* For passes that run on a part of what is emitted. */
 static inline Transform lower_transform(const Lower *lower)
 {

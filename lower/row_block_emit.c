@@ -157,6 +157,8 @@ static Kernel part_kernel(Emit *e)
 	for (uint32_t i = 0; i < row_block->nroots; i++)
 		kernels[i] = kernel_of_tensor(lower, e->part->kernels[i]);
 	uint32_t n = kernels_fuse(&t, kernels, row_block->nroots, row_block->ndims);
+	for (uint32_t i = 0; i < n; i++)
+		kernels[i].body = row_block_cut_masked(e->program, kernels[i].body);
 	return put_together(e, copies, kernels, n);
 }
 

@@ -9,8 +9,6 @@
 
 #include "loops/walk.h"
 
-enum { OPERATIONS_MOST = 512 };
-
 /* ---- the expression, through all that is computed element by element ---- */
 
 typedef struct Deep {
@@ -20,8 +18,7 @@ typedef struct Deep {
 	const Value *number;
 } Deep;
 
-/* What is no expression: a load of no buffer, with the iterators that it moves along. */
-static const Value *opaque(Gen *gen, NodeId id, const Ix *const *axes)
+const Value *zeros_opaque(Gen *gen, NodeId id, const Ix *const *axes)
 {
 	Value *load = ARENA_NEW(gen->arena, Value);
 	*load = (Value){.kind = VALUE_LOAD,
@@ -31,7 +28,7 @@ static const Value *opaque(Gen *gen, NodeId id, const Ix *const *axes)
 	return load;
 }
 
-static bool is_expression(const Lower *lower, NodeId id)
+bool zeros_is_expression(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
@@ -54,8 +51,8 @@ static const Value *read_deep(void *of, NodeId id, const Ix *const *axes)
 	Deep *deep = of;
 	if (id == deep->at)
 		return deep->number;
-	if (deep->nodes == 0 || !is_expression(deep->gen->lower, id))
-		return opaque(deep->gen, id, axes);
+	if (deep->nodes == 0 || !zeros_is_expression(deep->gen->lower, id))
+		return zeros_opaque(deep->gen, id, axes);
 	deep->nodes--;
 	NodeReader r = {.tables = &deep->gen->lower->tables,
 			.program = deep->gen->program,
@@ -238,18 +235,27 @@ typedef struct Search {
 	uint32_t n;
 } Search;
 
-/* The element is 0 where the comparison does not come out so. */
-static void add_zeros(Search *s, const Value *comparison, bool comes_out, bool sure)
+bool zeros_of(Program *program, const Value *comparison, bool comes_out, Zeros *zeros)
 {
-	const Ix *left = value_as_index(s->program, comparison->args[0]),
-		 *right = value_as_index(s->program, comparison->args[1]);
+	const Ix *left = value_as_index(program, comparison->args[0]),
+		 *right = value_as_index(program, comparison->args[1]);
 	bool greater = comparison->op == OP_GT || comparison->op == OP_GE,
 	     strict = comparison->op == OP_GT || comparison->op == OP_LT;
 	bool exchanged = greater == comes_out;
 	if (!left || !right)
+		return false;
+	*zeros = (Zeros){exchanged ? right : left, exchanged ? left : right, strict == comes_out,
+			 true};
+	return true;
+}
+
+/* The element is 0 where the comparison does not come out so. */
+static void add_zeros(Search *s, const Value *comparison, bool comes_out, bool sure)
+{
+	Zeros zeros;
+	if (!zeros_of(s->program, comparison, comes_out, &zeros))
 		return;
-	Zeros zeros = {exchanged ? right : left, exchanged ? left : right, strict == comes_out,
-		       sure};
+	zeros.sure = sure;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (ix_same(s->found[i].less, zeros.less) &&
 		    ix_same(s->found[i].more, zeros.more) && s->found[i].strict == zeros.strict)
@@ -260,13 +266,13 @@ static void add_zeros(Search *s, const Value *comparison, bool comes_out, bool s
 /* Where the comparison does not come out so, is the element 0? */
 static void try_comparison(Search *s, const Value *comparison, bool comes_out)
 {
-	Assumed a = {comparison, !comes_out, s->along, NULL, BOUND_NONE, OPERATIONS_MOST};
+	Assumed a = {comparison, !comes_out, s->along, NULL, BOUND_NONE, EXPRESSION_MOST};
 	Known known = known_of(&a, s->value);
 	if (s->n < ZEROS_MOST && is_float_of(s->value, &known, 0))
 		add_zeros(s, comparison, comes_out, known.sure);
 }
 
-static bool compares_indices(const Value *value)
+bool zeros_compares(const Value *value)
 {
 	return value->kind == VALUE_OP && value->args[0]->dtype == DTYPE_I32 &&
 	       (value->op == OP_LT || value->op == OP_LE || value->op == OP_GT ||
@@ -275,7 +281,7 @@ static bool compares_indices(const Value *value)
 
 static void see_comparison(void *of, const Value *value)
 {
-	if (!compares_indices(value))
+	if (!zeros_compares(value))
 		return;
 	try_comparison(of, value, true);
 	try_comparison(of, value, false);
@@ -284,7 +290,7 @@ static void see_comparison(void *of, const Value *value)
 uint32_t zeros_find(Gen *gen, NodeId node, const Ix *const *axes, IterVar along,
 		    Zeros zeros[ZEROS_MOST])
 {
-	Deep deep = {gen, OPERATIONS_MOST / 8, NODE_NONE, NULL};
+	Deep deep = {gen, EXPRESSION_MOST / 8, NODE_NONE, NULL};
 	Search s = {gen->program, read_deep(&deep, node, axes), along, zeros, 0};
 	value_each(s.value, see_comparison, &s);
 	return s.n;
@@ -326,7 +332,7 @@ static const Ix **iters_of_reader(Readers *r, const Use *use, const Ix *const *a
 static void collect(void *of, const Value *value)
 {
 	Readers *r = of;
-	bool known = !compares_indices(value) || r->n == COMPARISONS_MOST;
+	bool known = !zeros_compares(value) || r->n == COMPARISONS_MOST;
 	for (uint32_t i = 0; i < r->n && !known; i++)
 		known = value_same(r->comparisons[i], value);
 	if (!known)
@@ -337,7 +343,7 @@ static bool is_term(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
-	return is_expression(lower, id) ||
+	return zeros_is_expression(lower, id) ||
 	       (node->kind == NODE_SPEC && proj && proj->npieces == 1 && proj_is_plain(proj) &&
 		!proj->linear && !proj_is_guarded(proj) && node->target == NODE_NONE &&
 		node->nargs <= 3);
@@ -373,7 +379,7 @@ static bool makes_no_difference(Readers *r, NodeId node, const Use *use, const I
 	const Ix **by_iter = iters_of_reader(r, use, axes);
 	if (!by_iter)
 		return false;
-	Deep deep = {gen, OPERATIONS_MOST / 8, node, number};
+	Deep deep = {gen, EXPRESSION_MOST / 8, node, number};
 	NodeReader reader = {.tables = &gen->lower->tables,
 			     .program = gen->program,
 			     .of = &deep,
@@ -381,15 +387,15 @@ static bool makes_no_difference(Readers *r, NodeId node, const Use *use, const I
 	const Value *value = expression_of_piece(&reader, use->user, piece, by_iter);
 	if (!r->assumed.comparison)
 		value_each(value, collect, r);
-	r->assumed.left = OPERATIONS_MOST;
+	r->assumed.left = EXPRESSION_MOST;
 	r->assumed.number = number;
 	r->assumed.bound = bound;
 	if (r->assumed.comparison && known_of(&r->assumed, value).is)
 		return true;
-	if (!is_expression(gen->lower, use->user) || gen->lower->plan[use->user].output)
+	if (!zeros_is_expression(gen->lower, use->user) || gen->lower->plan[use->user].output)
 		return false;
 	axes = expression_indices(&reader, use->user, piece, &piece->result, by_iter);
-	return make_no_difference(r, use->user, axes, opaque(gen, use->user, axes),
+	return make_no_difference(r, use->user, axes, zeros_opaque(gen, use->user, axes),
 				  bound_of(value, number, bound));
 }
 
@@ -409,8 +415,8 @@ static bool make_no_difference(Readers *r, NodeId node, const Ix *const *axes, c
 
 uint32_t zeros_unread(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[ZEROS_MOST])
 {
-	const Value *number = opaque(gen, node, axes);
-	Readers r = {.gen = gen, .left = OPERATIONS_MOST / 8, .own = NO_ITER};
+	const Value *number = zeros_opaque(gen, node, axes);
+	Readers r = {.gen = gen, .left = EXPRESSION_MOST / 8, .own = NO_ITER};
 	Search s = {.program = gen->program, .found = zeros};
 	if (gen->lower->plan[node].output)
 		return 0;
@@ -418,7 +424,7 @@ uint32_t zeros_unread(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[
 	for (uint32_t i = 0; i < 2 * r.n && s.n < ZEROS_MOST; i++) {
 		r.assumed = (Assumed){
 			.comparison = r.comparisons[i / 2], .holds = i % 2, .along = NO_ITER};
-		r.left = OPERATIONS_MOST / 8;
+		r.left = EXPRESSION_MOST / 8;
 		r.own = NO_ITER;
 		if (make_no_difference(&r, node, axes, number, BOUND_FINITE))
 			add_zeros(&s, r.comparisons[i / 2], !(i % 2), true);

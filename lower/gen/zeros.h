@@ -12,7 +12,7 @@
 
 #include "lower/gen/gen.h"
 
-enum { ZEROS_MOST = 4 };
+enum { ZEROS_MOST = 4, EXPRESSION_MOST = 512 /* operations that are looked at */ };
 
 /* Elements where less <= more, or `strict` less < more, fails are 0: all of them (`sure`), or all along the iterator
  * if one is. */
@@ -31,6 +31,17 @@ uint32_t zeros_find(Gen *gen, NodeId node, const Ix *const *axes, IterVar along,
  * All are `sure`. */
 uint32_t zeros_unread(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[ZEROS_MOST]);
 
+/* ---- expressions of elements and comparisons in them ---- */
+
+/* Is the node computed of its operands element by element, whether it has a kernel or not? */
+bool zeros_is_expression(const Lower *lower, NodeId id);
+/* What is no expression: a load of no buffer, with the iterators that it moves along. */
+const Value *zeros_opaque(Gen *gen, NodeId id, const Ix *const *axes);
+/* Does the value compare two integers by their order? */
+bool zeros_compares(const Value *value);
+/* The comparison as `less <= more` or `less < more`, of indices; false: it is none of these. It holds where `comparison`
+ * is `comes_out`. */
+bool zeros_of(Program *program, const Value *comparison, bool comes_out, Zeros *zeros);
 /* A whole number as a sum of iterators, but for what wraps; NULL: it is none. */
 const Ix *value_as_index(Program *program, const Value *value);
 

@@ -43,7 +43,7 @@ void nest_emit_short(Nest *nest, Op reduce, int64_t steps);
 /* Rows of the last loop of the result in a local, so many lanes at a time (nest/short.c). */
 void nest_emit_row(Nest *nest, Op reduce, int64_t lanes);
 /* A long sum whose innermost loop is reduced, in lanes; the loops are in their final order. */
-void lanes_emit(Nest *nest, Op reduce, SumOrder order);
+void lanes_emit(Nest *nest, const NestPlan *plan);
 /* A long sum of one element or of few neighbours (lanes_parts.c). `parts`: where parts are kept, BUFFER_NONE of one. */
 void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order, BufferId parts);
 

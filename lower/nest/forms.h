@@ -2,6 +2,7 @@
 #ifndef TSR_LOWER_NEST_FORMS_H
 #define TSR_LOWER_NEST_FORMS_H
 
+#include "lower/gen/masked.h"
 #include "lower/nest/nest.h"
 
 typedef enum NestForm {
@@ -38,6 +39,8 @@ typedef struct NestPlan {
 	BufferId parts;	   /* NEST_PARTS: what each part adds up to; BUFFER_NONE: there is one */
 	const LoopCut
 		*cuts; /* NEST_STORES, NEST_SHORT: of each loop of the result; NULL: none is cut */
+	const Masked *
+		masked; /* NEST_STORES, NEST_LANES: along the last loop (nest/mask.c); NULL: nothing is */
 } NestPlan;
 
 /* nest/border_plan.c: how the loops are cut; NULL: the value reads no windows that may leave an axis. Requires that

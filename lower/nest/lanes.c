@@ -17,6 +17,7 @@
  */
 #include "base/diag.h"
 #include "lower/nest/lanes.h"
+#include "lower/nest/mask.h"
 
 enum { STEPS_FEW = 4 };
 
@@ -98,9 +99,12 @@ static Block add_lanes(Lanes *l, const Ix *first, LocalId to, int64_t lanes, int
 static void loop_over(Lanes *l, Size lo, Size hi, int64_t step, Block body)
 {
 	Gen *gen = l->nest->gen;
-	gen_append(gen, &l->loops,
-		   gen_steps(gen, l->along->var, ix_size(gen->arena, lo), ix_size(gen->arena, hi),
-			     step, body));
+	Stmt *loop = stmt_for(gen->arena, l->along->var, ix_size(gen->arena, lo),
+			      ix_size(gen->arena, hi), body);
+	loop->step = step;
+	if (size_is(gen->program->sizes, lo, 0))
+		loop->mask = l->mask;
+	PUSH(gen->arena, l->loops.stmts, loop);
 }
 
 bool lanes_are_few(const Lanes *l)
@@ -284,8 +288,24 @@ void lanes_store(const Lanes *l, const char *name, const Value *sum, Body *body)
 	nest_store_finished(l->nest, gen_let(l->nest->gen, body, name, sum), body);
 }
 
-void lanes_emit(Nest *nest, Op reduce, SumOrder order)
+/* What a mask leaves of the steps: all of them where what it hides is not neutral. */
+static void see_mask(Lanes *l, const Masked *masked)
 {
+	Gen *gen = l->nest->gen;
+	LoopMask *mask = nest_mask(l->nest, masked);
+	l->mask = mask;
+	if (masked->value->kind == VALUE_CONST)
+		return;
+	const Value *other = value_binary(gen->arena, OP_NE, masked->value, nest_neutral(l->nest));
+	nest_mask_unless(l->nest,
+			 gen_let(gen, &l->top, "whole", value_cast(gen->arena, DTYPE_I32, other)),
+			 mask);
+}
+
+void lanes_emit(Nest *nest, const NestPlan *plan)
+{
+	Op reduce = plan->reduce;
+	SumOrder order = plan->order;
 	Gen *gen = nest->gen;
 	uint32_t n = nest->nresult;
 	Lanes l = {.nest = nest,
@@ -297,6 +317,8 @@ void lanes_emit(Nest *nest, Op reduce, SumOrder order)
 				       : LOOP_SERIAL,
 		   .lane = gen_iter(gen, "lane")};
 	Body element = {0};
+	if (plan->masked)
+		see_mask(&l, plan->masked);
 	lanes_steps(&l);
 	lanes_store(&l, "sum", lanes_sum(&l, &element), &element);
 	gen_append(gen, &l.top, nest_wrap(nest, n, nest->nloops - 1, n, body_block(&l.loops)));

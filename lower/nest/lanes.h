@@ -21,6 +21,7 @@ typedef struct Lanes {
 	IterVar iters[ELEMENT_AXES];
 	const Ix *at[ELEMENT_AXES]; /* the element at hand */
 	IterVar lane;
+	const LoopMask *mask; /* of the loop over steps of most lanes; NULL: all of it */
 	Block ahead;				/* what a step of whole lanes does besides */
 	LocalId acc, rest, halves[HALVES_MOST]; /* of halves: by the logarithm of their lanes */
 	bool has_acc, has_rest, has_half[HALVES_MOST];

@@ -56,10 +56,10 @@ static bool is_plain(const Tile *tile)
 static bool suits(const Tile *tile, const Zeros *zeros)
 {
 	const Nest *nest = tile->nest;
-	const Ix *ix = tile_zeros_difference(nest, zeros);
+	const Ix *ix = nest_zeros_difference(nest, zeros);
 	int64_t row, col;
-	return tile_zeros_fit(nest, zeros) && tile_zeros_move(nest, ix, tile->row, &row) &&
-	       tile_zeros_move(nest, ix, tile->col, &col) && (row || col);
+	return nest_zeros_fit(nest, zeros) && nest_zeros_move(nest, ix, tile->row, &row) &&
+	       nest_zeros_move(nest, ix, tile->col, &col) && (row || col);
 }
 
 void tile_choose_unread(Tile *tile)

@@ -14,9 +14,9 @@
  */
 #include "lower/tile/zeros.h"
 
+#include "loops/linear.h"
 #include "lower/tile/plan.h"
 
-#include "loops/linear.h"
 #include "loops/walk.h"
 #include "lower/nest/row_block.h"
 
@@ -43,80 +43,15 @@ static bool is_plain(const Tile *tile)
 	       nest->target.acc == OP_NONE;
 }
 
-/* Elements of an iterator; of the rows of a row block all of them, which a block's first one and its own make. */
-static Size extent_of(const Nest *nest, IterVar iter)
-{
-	const RowBlock *row_block = nest->gen->lower->row_block;
-	for (uint32_t i = 0; i < nest->nloops; i++)
-		if (nest->loops[i].var == iter)
-			return row_block_dim_of(nest, nest->loops[i].iter) == (int)row_block->rows
-				       ? row_block->dims[row_block->rows].extent
-				       : nest->loops[i].extent;
-	return iter == row_block->rows	 ? size_const(nest->gen->program->sizes, 1)
-	       : iter < row_block->ndims ? row_block->dims[iter].extent
-					 : SIZE_BAD;
-}
-
-/* Does i32 hold the index at all elements: a sum of constant extents, or one whole axis, whose elements i32 numbers? */
-static bool fits(const Nest *nest, const Ix *ix)
-{
-	Program *program = nest->gen->program;
-	Linear linear = ix_linear(program, ix);
-	int64_t most, coef, n;
-	bool alone = false;
-	if (!size_is_const(program->sizes, linear.offset, &most) || most > INT32_MAX / 2 ||
-	    most < INT32_MIN / 2)
-		return false;
-	bool moved = most != 0;
-	most = most < 0 ? -most : most;
-	for (size_t i = 0; i < linear.terms.n; i++) {
-		const Ix *atom = linear.terms.at[i].atom;
-		Size extent = atom->kind == IX_ITER ? extent_of(nest, atom->iter) : SIZE_BAD;
-		if (size_is_bad(extent) || size_is(program->sizes, extent, 1))
-			continue;
-		if (!size_is_const(program->sizes, linear.terms.at[i].coef, &coef) || coef < -64 ||
-		    coef > 64)
-			return false;
-		moved |= coef != 1;
-		if (size_is_const(program->sizes, extent, &n) && n <= INT32_MAX / 256)
-			most += (coef < 0 ? -coef : coef) * n;
-		else if (alone)
-			return false;
-		else
-			alone = true;
-	}
-	return alone ? !moved && most == 0 : most <= INT32_MAX;
-}
-
-bool tile_zeros_fit(const Nest *nest, const Zeros *zeros)
-{
-	return fits(nest, zeros->less) && fits(nest, zeros->more);
-}
-
-const Ix *tile_zeros_difference(const Nest *nest, const Zeros *zeros)
-{
-	Program *program = nest->gen->program;
-	return ix_plus(program, ix_minus(program, zeros->more, zeros->less),
-		       zeros->strict ? -1 : 0);
-}
-
-bool tile_zeros_move(const Nest *nest, const Ix *ix, const Loop *loop, int64_t *by)
-{
-	Program *program = nest->gen->program;
-	Size stride = ix_stride(program, ix, loop->var);
-	return !size_is_bad(stride) && size_is_const(program->sizes, stride, by) && *by >= -1 &&
-	       *by <= 1;
-}
-
 static bool suits(const Tile *tile, const Loop *along, const Zeros *zeros)
 {
 	const Nest *nest = tile->nest;
-	const Ix *ix = tile_zeros_difference(nest, zeros);
+	const Ix *ix = nest_zeros_difference(nest, zeros);
 	int64_t by, row, col, sum;
-	return tile_zeros_fit(nest, zeros) && tile_zeros_move(nest, ix, along, &by) && by != 0 &&
-	       tile_zeros_move(nest, ix, tile->row, &row) &&
-	       tile_zeros_move(nest, ix, tile->col, &col) &&
-	       tile_zeros_move(nest, ix, tile_zeros_sum(tile), &sum) && sum != 0;
+	return nest_zeros_fit(nest, zeros) && nest_zeros_move(nest, ix, along, &by) && by != 0 &&
+	       nest_zeros_move(nest, ix, tile->row, &row) &&
+	       nest_zeros_move(nest, ix, tile->col, &col) &&
+	       nest_zeros_move(nest, ix, tile_zeros_sum(tile), &sum) && sum != 0;
 }
 
 int64_t tile_zeros_lanes(const Tile *tile, const Loop *loop)
@@ -194,10 +129,10 @@ const Ix *tile_zeros_greatest(const Tile *tile, const Zeros *zeros, const TilePa
 	Program *program = nest->gen->program;
 	const Loop *loops[] = {tile->row, tile->col};
 	const TilePart *parts[] = {row, col};
-	const Ix *greatest = tile_zeros_difference(nest, zeros);
+	const Ix *greatest = nest_zeros_difference(nest, zeros);
 	for (int i = 0; i < 2; i++) {
 		int64_t slope;
-		REQUIRE(tile_zeros_move(nest, greatest, loops[i], &slope));
+		REQUIRE(nest_zeros_move(nest, greatest, loops[i], &slope));
 		const Ix *last = ix_plus(program, tile_first(tile, loops[i], parts[i]),
 					 slope > 0 ? parts[i]->step - 1 : 0);
 		greatest = ix_add(program, ix_without(program, greatest, loops[i]->var),
@@ -212,7 +147,7 @@ static const Ix *rest_of(const Tile *tile, const Zeros *zeros, const TilePart *r
 	const Nest *nest = tile->nest;
 	const Loop *sum = tile_zeros_sum(tile);
 	const Ix *greatest = tile_zeros_greatest(tile, zeros, row, tile->now.col);
-	REQUIRE(tile_zeros_move(nest, greatest, sum, by));
+	REQUIRE(nest_zeros_move(nest, greatest, sum, by));
 	return ix_without(nest->gen->program, greatest, sum->var);
 }
 
@@ -272,12 +207,12 @@ static Block look_at_masked(const Tile *tile, uint32_t number)
 	const Zeros *zeros = &tile->zeros.at[number];
 	const Loop *along = tile->zeros.along[number],
 		   *other = along == tile->row ? tile_zeros_sum(tile) : tile->row;
-	const Ix *seen = tile_zeros_difference(nest, zeros),
+	const Ix *seen = nest_zeros_difference(nest, zeros),
 		 *extent = ix_size(gen->arena, along->extent);
 	int64_t by;
 	tile_zeros_place(tile);
 	nest_values(nest);
-	REQUIRE(tile_zeros_move(nest, seen, along, &by));
+	REQUIRE(nest_zeros_move(nest, seen, along, &by));
 	Block body = note_other_than_0(tile, nest->value->args[tile->zeros.operand]);
 	body = tile_only_if(tile, COND_LT, seen, tile_const(tile, 0), body);
 	const Ix *zero = tile_const(tile, 0), *one = tile_const(tile, 1);

@@ -4,6 +4,7 @@
 #ifndef TSR_LOWER_TILE_ZEROS_H
 #define TSR_LOWER_TILE_ZEROS_H
 
+#include "lower/nest/mask.h"
 #include "lower/tile/build.h"
 
 /* Steps of the sum: lo <= step < hi. */
@@ -22,12 +23,6 @@ TileSteps tile_nonzero_steps(const Tile *tile, const TilePart *row);
 Block tile_unless_empty(const Tile *tile, TileSteps steps, Block body);
 /* ---- of comparisons (Zeros) ---- */
 
-/* Does i32 hold the indices at all elements? */
-bool tile_zeros_fit(const Nest *nest, const Zeros *zeros);
-/* more - less, and 1 less where that is strict: it fails where this is below 0. */
-const Ix *tile_zeros_difference(const Nest *nest, const Zeros *zeros);
-/* How far that moves with a loop, -1, 0 or 1; false: another way. */
-bool tile_zeros_move(const Nest *nest, const Ix *difference, const Loop *loop, int64_t *by);
 /* The difference where it is greatest in a tile. */
 const Ix *tile_zeros_greatest(const Tile *tile, const Zeros *zeros, const TilePart *row,
 			      const TilePart *col);

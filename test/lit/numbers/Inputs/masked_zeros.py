@@ -1,5 +1,5 @@
-"""Attention and its gradients where a mask hides tiles, against NumPy: products by what the mask makes 0 are left out, and
-all the same 0 times what is infinite is NaN, as is a row that sees no key; sums that are multiplied by 0 are left out
+"""Attention and its gradients where a mask hides tiles, against NumPy: products by what the mask makes 0 are left out, passes over
+rows end with the mask, and all the same 0 times what is infinite is NaN, as is a row that sees no key; sums that are multiplied by 0 are left out
 unless they may be infinite. Masks are causal, with a window, and with rows that see
 no key; the sums are of one order, so that threads have the same bits."""
 import random
@@ -11,10 +11,11 @@ from tsrlib import Model, pool_call
 random.seed(7)
 RNG = np.random.default_rng(7)
 D = 12
-MASKS = [
-    ("row >= key", lambda s, t: s >= t),
-    ("row >= key && key + 20 > row", lambda s, t: (s >= t) & (t + 20 > s)),
-    ("row >= key + 3", lambda s, t: s >= t + 3),
+MASKS = [  # what is seen, what stands where nothing is, so many keys, and the instructions
+    ("row >= key", lambda s, t: s >= t, -np.inf, 100, "native"),
+    ("row >= key && key + 20 > row", lambda s, t: (s >= t) & (t + 20 > s), -np.inf, 64, "x86-64-v3"),
+    ("row >= key + 3", lambda s, t: s >= t + 3, -np.inf, 70, "x86-64"),
+    ("key > row + 40", lambda s, t: t > s + 40, -1e9, 150, "native"),
 ]
 PROGRAM = """import nn
 dim n
@@ -25,15 +26,15 @@ input v : [n, s | 2, %d]
 input c : [n, s | 2, %d]
 let row = to_batch(range(s)), key = range(s)
 fn attend(q, k, v) = einsum("n, s | h, t; n, t | h, d => n, s | h, d",
-    nn.softmax(where(%s, einsum("n, s | h, d; n, t | h, d => n, s | h, t", q, k) / 4, -inf)), v)
+    nn.softmax(where(%s, einsum("n, s | h, d; n, t | h, d => n, s | h, t", q, k) / 4, %s)), v)
 let y = attend(q, k, v)
 output y, dq = vjp(y, q, c), dk = vjp(y, k, c), dv = vjp(y, v, c)
 """
 
 
-def wanted(seen, dtype, q, k, v, c):
+def wanted(seen, hidden, dtype, q, k, v, c):
     q, k, v, c = (np.moveaxis(a.astype(dtype), 2, 1) for a in (q, k, v, c))
-    scores = np.where(seen, np.einsum("nhsd,nhtd->nhst", q, k) / 4, -np.inf)
+    scores = np.where(seen, np.einsum("nhsd,nhtd->nhst", q, k) / 4, dtype(hidden))
     e = np.exp(scores - scores.max(-1, keepdims=True))
     share = 1 / e.sum(-1, keepdims=True)
     p = e * share
@@ -63,7 +64,7 @@ def compare(mask, model, s, which):
     spoil(arrays, which)
     at = np.arange(s)
     with np.errstate(all="ignore"):
-        want = wanted(mask[1](at[:, None], at[None, :]), np.float32 if which == LARGE else np.float64, *arrays)
+        want = wanted(mask[1](at[:, None], at[None, :]), mask[2], np.float32 if which == LARGE else np.float64, *arrays)
     results = set()
     for call in CALLS:
         model.call = call
@@ -78,9 +79,9 @@ def compare(mask, model, s, which):
 LARGE = 4  # as `which`
 CALLS = [None, pool_call(2)]
 compared = 0
-for number, mask in enumerate(MASKS):
-    s = [100, 64, 70][number]
-    model = Model(PROGRAM % (s, D, D, D, D, mask[0]), ["-march=" + ["native", "x86-64-v3", "x86-64"][number], "--grain=1"])
+for mask in MASKS:
+    s = mask[3]
+    model = Model(PROGRAM % (s, D, D, D, D, mask[0], mask[2]), ["-march=" + mask[4], "--grain=1"])
     for which in [None, 0, 1, 2, 3, LARGE] * 3:
         compare(mask, model, s, which)
         compared += 1
