@@ -472,6 +472,14 @@ static bool takes_border(Sym name)
 	return strcmp(name, "sum") == 0 || strcmp(name, "reduce") == 0;
 }
 
+/* sum("i, j; j, k => i, k", a, b): the sum of a product was meant. */
+static void offer_einsum(Build *b, Sym name, const AstExpr *call, uint32_t n)
+{
+	if (strcmp(name, "sum") == 0 && n > 2 && call->args[1]->kind == AST_STRING)
+		diag_fix(b->diags, call->args[0]->span, "einsum",
+			 "'sum' takes one tensor; of products of several it is 'einsum'");
+}
+
 static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t least, uint32_t most)
 {
 	uint32_t n = count_positional(call);
@@ -492,6 +500,7 @@ static bool check_arguments(Build *b, Sym name, const AstExpr *call, uint32_t le
 	else
 		diag(b->diags, E0206, call->span, "'%s' takes %u argument%s, and %u %s given", name,
 		     least, least == 1 ? "" : "s", n, n == 1 ? "is" : "are");
+	offer_einsum(b, name, call, n);
 	if (n > most && (strcmp(name, "normal") == 0 || strcmp(name, "uniform") == 0))
 		diag_note(b->diags, call->span, RANDOM_SCALED);
 	if (!form && n == 1 && (strcmp(name, "max") == 0 || strcmp(name, "min") == 0))
