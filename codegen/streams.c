@@ -14,8 +14,8 @@ bool block_streams(Block block)
 	bool found = false;
 	for (uint32_t i = 0; i < block.n && !found; i++) {
 		const Stmt *stmt = block.stmts[i];
-		bool apart = stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL;
-		found = stmt_is_stream(NULL, stmt) || (!apart && block_streams(stmt->body));
+		bool chunks = stmt->kind == LOOP_FOR && stmt->loop == LOOP_PARALLEL;
+		found = stmt_is_stream(NULL, stmt) || (!chunks && block_streams(stmt->body));
 	}
 	return found;
 }
