@@ -73,7 +73,8 @@ static bool put_ptx(const Assembly *a, const char *version, const char *ptx)
 
 static NvrtcAnswer compiled(const Assembly *a, const char *architecture)
 {
-	NvrtcJob job = {a->text, architecture, a->emit->options->nvrtc_worker};
+	const CodeOptions *options = a->emit->options;
+	NvrtcJob job = {a->text, architecture, options->opt_level, options->nvrtc_worker};
 	return nvrtc_run(a->arena, &job);
 }
 

@@ -173,18 +173,35 @@ static char *take_output(Arena *arena, NvrtcProgram program, int (*size_of)(Nvrt
 	return text_of(program, text) == 0 ? text : NULL;
 }
 
+/* What nvrtc answers where it does not know an option. */
+enum { INVALID_OPTION = 5 };
+
+/* `options` has place for one more. */
+static int compile(const Nvrtc *nvrtc, NvrtcProgram program, const char **options, int n,
+		   int opt_level)
+{
+	static const char *const fast[] = {"--Ofast-compile=max", "--Ofast-compile=mid"};
+	if (opt_level < 2) {
+		options[n] = fast[opt_level];
+		int code = nvrtc->compile(program, n + 1, options);
+		if (code != INVALID_OPTION)
+			return code;
+	}
+	return nvrtc->compile(program, n, options);
+}
+
 NvrtcOutput nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text,
-			  const char *architecture)
+			  const char *architecture, int opt_level)
 {
 	/* 177: a helper that no kernel calls */
-	const char *const options[] = {arena_printf(arena, "--gpu-architecture=%s", architecture),
-				       "--fmad=false", "--diag-suppress=177"};
+	const char *options[4] = {arena_printf(arena, "--gpu-architecture=%s", architecture),
+				  "--fmad=false", "--diag-suppress=177"};
 	NvrtcOutput out = {0};
 	NvrtcProgram program = NULL;
 	size_t n;
 	int code = nvrtc->create(&program, text, "kernels.cu", 0, NULL, NULL);
 	if (code == 0) {
-		code = nvrtc->compile(program, sizeof options / sizeof *options, options);
+		code = compile(nvrtc, program, options, 3, opt_level);
 		out.log = take_output(arena, program, nvrtc->log_size, nvrtc->log, &n);
 		out.ptx = take_output(arena, program, nvrtc->ptx_size, nvrtc->ptx, &n);
 		out.cubin = take_output(arena, program, nvrtc->cubin_size, nvrtc->cubin, &out.ncubin);

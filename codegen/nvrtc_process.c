@@ -23,6 +23,7 @@ enum { FD_TEXT = 3, FD_ANSWER, FD_LIBRARY, FD_BUILTINS, FD_COUNT, FD_ABOVE = 16 
 /* In front of the text; of the log, the PTX and the machine code. */
 typedef struct Question {
 	size_t ntext;
+	int opt_level;
 	char architecture[32];
 } Question;
 
@@ -71,7 +72,7 @@ static char *take(Arena *arena, int fd, size_t *n)
 
 static bool put_question(int fd, const NvrtcJob *job)
 {
-	Question q = {.ntext = strlen(job->text)};
+	Question q = {.ntext = strlen(job->text), .opt_level = job->opt_level};
 	snprintf(q.architecture, sizeof q.architecture, "%s", job->architecture);
 	return put(fd, &q, sizeof q) && put(fd, job->text, q.ntext);
 }
@@ -93,7 +94,8 @@ static int compile(Arena *arena, const Nvrtc *nvrtc, const char *question, int a
 {
 	Question q;
 	memcpy(&q, question, sizeof q);
-	NvrtcOutput made = nvrtc_compile(arena, nvrtc, question + sizeof q, q.architecture);
+	NvrtcOutput made =
+		nvrtc_compile(arena, nvrtc, question + sizeof q, q.architecture, q.opt_level);
 	if (put_answer(answer, &made, nvrtc_version(arena, nvrtc)))
 		return 0;
 	printf("%s\n", strerror(errno));

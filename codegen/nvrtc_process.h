@@ -19,6 +19,7 @@
 typedef struct NvrtcJob {
 	const char *text; /* CUDA C */
 	const char *architecture;
+	int opt_level;
 	const char *
 		program; /* that is both by their names; NULL: a fork of this one does it, which has one thread */
 } NvrtcJob;

@@ -202,7 +202,7 @@ static void nvrtc_beside_loads(void **state)
 	Arena *arena = *state;
 	atomic_bool stop = false;
 	pthread_t threads[2];
-	const NvrtcJob job = {"", "sm_80", arena_printf(arena, "%s/tsrc", getenv("TSR_BUILD"))};
+	const NvrtcJob job = {"", "sm_80", 2, arena_printf(arena, "%s/tsrc", getenv("TSR_BUILD"))};
 	setenv("TSRC_NVRTC", "libresolv.so.2", 1);
 	setenv("TSRC_NVRTC_SECONDS", "5", 1);
 	for (int i = 0; i < 2; i++)
