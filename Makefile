@@ -238,7 +238,7 @@ coverage:
 # Bytes to shapes, programs to loops, C and numbers: each 2/5 of FUZZ_SECONDS, from the kept corpus on. Bytes to loops:
 # the rest.
 # The same inputs in the same order each time; FUZZ_SEED=0 FUZZ_SECONDS=3000 looks for others.
-FUZZ_SECONDS = 40
+FUZZ_SECONDS = 30
 FUZZ_SEED    = 1
 FUZZ_SAN     = address,undefined -fno-sanitize-recover=undefined
 # -O0 compiles in a quarter of the time, which a short run is shorter than; for a long one: FUZZ_OPT=-O1.

@@ -1,4 +1,5 @@
-/* An nvrtc that refuses every program, ends its process, waits for ever, or makes PTX of what its process is like. */
+/* An nvrtc that refuses every program, ends its process, waits for ever, makes PTX of what its process is like, or of the
+ * number of its options, where it is so old that it does not know a fast compilation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,16 @@ int nvrtcVersion(int *major, int *minor)
 const char *nvrtcGetErrorString(int code) { return code ? "NVRTC_ERROR_INVALID_OPTION" : ""; }
 int nvrtcCreateProgram(void **to) { return *to = malloc(1), 0; }
 int nvrtcDestroyProgram(void **program) { return free(*program), 0; }
-int nvrtcCompileProgram(void *program)
+static int noptions;
+int nvrtcCompileProgram(void *program, int n, const char *const *options)
 {
+#ifdef OLD
+	for (int i = 0; i < n; i++)
+		if (strncmp(options[i], "--Ofast-compile", 15) == 0)
+			return 5;
+	noptions = n;
+	return 0;
+#endif
 #ifdef CRASH
 	abort();
 #endif
@@ -41,6 +50,12 @@ int nvrtcGetPTX(void *program, char *to)
 	for (char **at = environ; *at; at++)
 		n += snprintf(to + n, 4096 - (size_t)n, "// %s\n", *at);
 	return 0;
+}
+#elif defined OLD
+int nvrtcGetPTXSize(void *program, size_t *n) { return *n = 32, 0; }
+int nvrtcGetPTX(void *program, char *to)
+{
+	return snprintf(to, 32, "// %d options\n", noptions) < 0;
 }
 #else
 int nvrtcGetPTXSize(void *program, size_t *n) { return *n = 0, 5; }
