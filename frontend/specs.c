@@ -189,6 +189,18 @@ bool spec_result_concatenates(const Spec *spec)
 	return false;
 }
 
+static bool has_brackets(const Spec *spec)
+{
+	bool has = false;
+	for (uint32_t t = 0; t <= spec->noperands; t++) {
+		const SpecTensor *tensor = t < spec->noperands ? &spec->operands[t] : &spec->result;
+		for (RowKind kind = 0; kind < ROW_KINDS; kind++)
+			for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++)
+				has |= tensor->rows[kind].axes[i].bracketed;
+	}
+	return has;
+}
+
 bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call)
 {
 	if (spec->noperands == nargs)
@@ -197,7 +209,11 @@ bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call)
 	     "this specification describes %" PRIu32 " operand%s, and %" PRIu32 " %s given",
 	     spec->noperands, spec->noperands == 1 ? "" : "s", nargs, nargs == 1 ? "is" : "are");
 	diag_note(b->diags, call, "the call");
-	if (spec->noperands < nargs)
+	if (has_brackets(spec))
+		diag_note(
+			b->diags, spec->span,
+			"an axis in brackets takes an operand of indices, which stands behind a ';': \"[v], d; b => b, d\"");
+	else if (spec->noperands < nargs)
 		diag_note(b->diags, spec->span, "operands are separated by ';'");
 	return false;
 }

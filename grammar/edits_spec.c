@@ -245,10 +245,18 @@ static void rests(SpecEdits *s)
 
 /* ---- letters that are missing, too many, or others ---- */
 
+static bool axis_has(const AstSpecAxis *axis, Sym letter)
+{
+	bool has = axis->name.sym == letter || axis->kernel.sym == letter;
+	for (uint32_t k = 0; k < axis->nparts; k++)
+		has |= axis->parts[k].letter.sym == letter;
+	return has;
+}
+
 static bool has_letter(const SpecEdits *s, uint32_t tensor, Sym letter)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->items[i].tensor == tensor && s->items[i].axis->name.sym == letter)
+		if (s->items[i].tensor == tensor && axis_has(s->items[i].axis, letter))
 			return true;
 	return false;
 }
@@ -317,6 +325,81 @@ static void insertions(SpecEdits *s)
 			if (t != item->tensor && !has_letter(s, t, letter))
 				insert_letter(s, t, item->row, letter);
 	}
+}
+
+/* A text in place of a part of the specification. */
+typedef struct Cut {
+	Span span;
+	const char *text;
+} Cut;
+
+/* The specification with both, of which `a` stands first. */
+static const char *with_both(const SpecEdits *s, Cut a, Cut b)
+{
+	Span whole = s->spec->span;
+	const char *first = edit_text(s->e, (Span){whole.file, whole.start, a.span.start});
+	const char *middle = edit_text(s->e, (Span){whole.file, a.span.end, b.span.start});
+	const char *last = edit_text(s->e, (Span){whole.file, b.span.end, whole.end});
+	return arena_printf(s->e->arena, "%s%s%s%s%s", first, a.text, middle, b.text, last);
+}
+
+/* A letter before the row's axes, or behind them. */
+static Cut beside(const SpecEdits *s, const AstSpecRow *row, const char *letter, bool before)
+{
+	Span end = before ? row->axes[0].span : row->axes[row->naxes - 1].span;
+	uint32_t at = before ? end.start : end.end;
+	return (Cut){{end.file, at, at},
+		     arena_printf(s->e->arena, before ? "%s%s" : "%2$s%1$s", letter, between(s))};
+}
+
+/* A letter that the specification lacks, in the operand and in the result. */
+static void insert_in_both(SpecEdits *s, const Sym *letters, uint32_t n)
+{
+	char letter[2] = "a";
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(letters[i], letter) == 0 && *letter < 'z') {
+			++*letter;
+			i = UINT32_MAX; /* from the first again */
+		}
+	const AstSpec *spec = s->spec;
+	for (RowKind row = ROW_BATCH; row < ROW_KINDS && spec->noperands == 1; row++) {
+		const AstSpecRow *from = &spec->operands[0].rows[row],
+				 *to = &spec->result.rows[row];
+		for (int before = 1; before >= 0 && from->naxes && to->naxes; before--)
+			add(s, COST_LETTER, spec->span,
+			    with_both(s, beside(s, from, letter, before),
+				      beside(s, to, letter, before)),
+			    arena_printf(s->e->arena, "it would fit with '%s' on both sides",
+					 letter));
+	}
+}
+
+/* The batch row of a tensor with its bar; none: it has none. */
+static Span batch_row(const SpecEdits *s, const AstSpecTensor *tensor)
+{
+	const AstSpecRow *row = &tensor->rows[ROW_BATCH];
+	if (row->naxes == 0 || row->var_at >= 0)
+		return SPAN_NONE;
+	Span span = {tensor->span.file, row->axes[0].span.start,
+		     row->axes[row->naxes - 1].span.end};
+	const char *text = edit_text(s->e, (Span){span.file, span.end, s->spec->span.end});
+	size_t bar = strcspn(text, "|");
+	if (text[bar] != '|')
+		return SPAN_NONE;
+	bar++;
+	bar += strspn(text + bar, " ");
+	return (Span){span.file, span.start, span.end + (uint32_t)bar};
+}
+
+/* Of one operand, which has no batch axes: a specification without them. */
+static void without_batch(SpecEdits *s)
+{
+	const AstSpec *spec = s->spec;
+	Span from = spec->noperands == 1 ? batch_row(s, &spec->operands[0]) : SPAN_NONE,
+	     to = batch_row(s, &spec->result);
+	if (!span_is_none(from) && !span_is_none(to))
+		add(s, COST_OTHER + 2, spec->span, with_both(s, (Cut){from, ""}, (Cut){to, ""}),
+		    "it would fit without batch axes");
 }
 
 /* The axis with the comma behind it, or before it where it is the last. */
@@ -502,6 +585,8 @@ void edits_of_spec(Edits *e, const AstSpec *spec, uint32_t far)
 	signs(&s);
 	rests(&s);
 	insertions(&s);
+	insert_in_both(&s, letters, n);
+	without_batch(&s);
 	edits_of_letters(e, spec, far);
 	marks_everywhere(&s, rounding);
 	marks_everywhere(&s, padding);

@@ -503,6 +503,8 @@ bool file_parse_accepts(const void *parser, int kind)
 	return replay_accepts(parser, terminals[kind]);
 }
 
+const Tree *file_parse_tree(const void *parser) { return ((const yyParser *)parser)->t; }
+
 size_t file_parse_depth(const void *parser)
 {
 	const yyParser *p = parser;

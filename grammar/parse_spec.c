@@ -21,13 +21,44 @@ static Span find_pair(const SpecTree *tree, Span text, uint32_t from, const char
 	return SPAN_NONE;
 }
 
+/* "ij,jk->ik", of letters alone, some of which stand together, as it is written here; NULL: it is another text. */
+static const char *from_numpy(SpecTree *tree, Span text, Span arrow)
+{
+	const char *at = tree->source->text + text.start;
+	size_t n = text.end - text.start, to = arrow.start - text.start, together = 0;
+	const char *out = "";
+	for (size_t i = 0; i < n; i++) {
+		bool comma = at[i] == ',' && i < to, sign = i == to;
+		if (!comma && !sign && !isalpha((unsigned char)at[i]) && at[i] != '.' &&
+		    at[i] != ' ')
+			return NULL;
+		together +=
+			i > 0 && isalpha((unsigned char)at[i]) && isalpha((unsigned char)at[i - 1]);
+		if (sign) {
+			out = arena_printf(tree->parse->perm, "%s%s", out,
+					   i && at[i - 1] == ' ' ? "=>" : " => ");
+			i++;
+		} else {
+			out = arena_printf(tree->parse->perm, "%s%.*s", out, comma ? 2 : 1,
+					   comma && (i + 1 == n || at[i + 1] != ' ') ? "; "
+					   : comma				     ? ";"
+										     : &at[i]);
+		}
+	}
+	return together && memchr(at, ',', to) ? out : NULL;
+}
+
 static void report_no_result(SpecTree *tree, Span text)
 {
 	Diags *ds = tree->parse->diags;
 	Span arrow = find_pair(tree, text, text.start, "->");
 	bool single = !span_is_none(arrow) && span_is_none(find_pair(tree, text, arrow.end, "->"));
 	diag(ds, E0132, text, "this specification has no '=>' between its operands and its result");
-	if (single)
+	const char *numpy = single ? from_numpy(tree, text, arrow) : NULL;
+	if (numpy)
+		diag_fix(ds, text, numpy,
+			 "';' stands between operands, and '=>' before the result");
+	else if (single)
 		diag_fix(ds, arrow, "=>",
 		         "write '=>' ('->' separates the input and output rows of one tensor)");
 }

@@ -12,6 +12,8 @@ void file_parse_free(void *parser);
 bool file_parse_accepts(const void *parser, int kind);
 /* Requires that it is accepted. */
 void file_parse_feed(void *parser, Token token);
+/* What it makes. */
+const struct Tree *file_parse_tree(const void *parser);
 size_t file_parse_depth(const void *parser);
 /* The innermost token of this kind whose construct is not complete. */
 bool file_parse_find(const void *parser, int kind, Token *found);

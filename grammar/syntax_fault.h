@@ -22,6 +22,8 @@ const char *fault_found(const Fault *f);
 bool fault_is(const Fault *f, Span span, const char *word);
 /* Does the token stand where `{` of a parameter wants its name? (syntax_notes.c) */
 bool fault_opens_parameter(const Fault *f);
+/* The token is the bracket behind a name: adds to the last diagnostic what is meant, where that is sure (subscript.c). */
+void fault_fix_subscript(const Fault *f, Span name);
 /* Adds to the last diagnostic, "expected ... before ...", what may have been meant (syntax_notes.c). */
 void fault_notes(const Fault *f);
 

@@ -73,7 +73,7 @@ static void note_let(const Fault *f)
 		diag_fix(f->parse->diags, at, "in ", "write 'in' before the result");
 }
 
-/* x[0] and x.shape[0] as in other languages. */
+/* x[0] and x.shape[0]. */
 static void note_subscript(const Fault *f)
 {
 	Span before = f->feed->before.span;
@@ -85,6 +85,8 @@ static void note_subscript(const Fault *f)
 		  size ? "the size of an axis gets a name by 'with': E with (h)"
 		       : "'x @ i' takes the leftmost batch axis at i; a number in a specification "
 			 "takes any other: sum(\"i, 0 => i\", x)");
+	if (!size)
+		fault_fix_subscript(f, before);
 }
 
 /* `for i in ...`, and `iterate` or `scan` with something else in its parentheses. */

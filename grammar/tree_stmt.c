@@ -208,6 +208,17 @@ AstRule *tree_rule(const Tree *tree, Token start, const Names *names, AstExpr *v
 	return rule;
 }
 
+static void refuse_untyped(Tree *tree, Name name)
+{
+	Span behind = {name.span.file, name.span.end, name.span.end};
+	TREE_ERROR(tree, E0120, name.span, "the scalar '%s' needs a type: %s : f32", name.sym,
+		   name.sym);
+	diag_fix(tree->parse->diags, behind, " : f32", "a rate or a factor is '%s : f32'",
+		 name.sym);
+	diag_fix(tree->parse->diags, behind, " : i32", "a number of steps or a place is '%s : i32'",
+		 name.sym);
+}
+
 void tree_typed(Tree *tree, const AstStmt *routine)
 {
 	for (uint32_t i = 0; i < routine->nconfigs; i++) {
@@ -219,7 +230,7 @@ void tree_typed(Tree *tree, const AstStmt *routine)
 			TREE_ERROR(tree, E0120, param->type_span,
 				   "'%s' is what a call gives it: only scalars of a routine with one list have types", name);
 		else
-			TREE_ERROR(tree, E0120, param->name.span, "the scalar '%s' needs a type: %s : f32", name, name);
+			refuse_untyped(tree, param->name);
 	}
 }
 

@@ -46,6 +46,12 @@ void tell_slice(Blame *b, const Conflict *c)
 {
 	blame_at(b, c->span, "index %s is outside an axis of %s", blame_size(b, c->sizes[0]),
 		 blame_size(b, c->sizes[1]));
+	int64_t number;
+	const char *size = blame_size(b, c->sizes[0]);
+	if (size_same(c->sizes[0], c->sizes[1]) &&
+	    !size_is_const(b->s->sizes, c->sizes[0], &number))
+		diag_fix(b->diags, c->span, arena_printf(b->s->arena, "(%s - 1)", size),
+			 "places are counted from 0: this is the last one");
 	blame_born(b, c->cells[0]);
 }
 

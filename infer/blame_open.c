@@ -6,6 +6,7 @@
 #include "infer/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { NOTES_SHOWN = 3, ERRORS_TRACED = 200 }; /* NOTES_SHOWN: of each kind */
 
@@ -174,8 +175,14 @@ void tell_open_row(Blame *b, const Conflict *c)
 	const Node *node = &b->s->graph->nodes.at[c->node];
 	blame_at(b, name_of(node), "nothing determines the %s axes of %s", row_kind_text(c->row),
 		 tensor_text(b->s, c->node, -1));
-	diag_note(b->diags, node->span, "a shape that says them would, such as '%s : %s'",
-		  node->name ? node->name : "it", shapes[c->row]);
+	const char *dot =
+		node->name ? strrchr(node->name, '.') : NULL; /* it is written in a function */
+	diag_note(b->diags, node->span, "a shape that says them would, such as '%s%s : %s%s'",
+		  dot ? "{" : "",
+		  dot	       ? dot + 1
+		  : node->name ? node->name
+			       : "it",
+		  shapes[c->row], dot ? "}" : "");
 	note_composed(b, c);
 	blame_sites(b, c->node);
 }

@@ -1,0 +1,97 @@
+/* x[0] and x[:, 2] as in other languages, of a tensor whose shape a statement before says: how it is written here.
+ *
+ *   x[2]        (x @ 2) of [n | 4], sum("2 => ", x) of [5]
+ *   x[:, 0]     sum("a, 0 => a", x) of [n, 4], sum("a | 0 => a | ", x) of [n | 4]
+ */
+#include <string.h>
+
+#include "grammar/parsers.h"
+#include "grammar/syntax_fault.h"
+#include "grammar/tree.h"
+
+/* What a statement before declares the name as; NULL: none does, or not all of its shape. */
+static const AstShape *declared_shape(const Fault *f, Span name)
+{
+	const Tree *tree = file_parse_tree(f->parser);
+	const AstShape *shape = NULL;
+	for (size_t i = 0; i < tree->stmts.n; i++) {
+		const AstStmt *stmt = &tree->stmts.at[i];
+		if (stmt->shape && stmt->name.sym && fault_is(f, name, stmt->name.sym))
+			shape = stmt->shape;
+	}
+	bool open = !shape || shape->rows[ROW_INPUT].naxes > 0;
+	for (RowKind row = 0; shape && row < ROW_KINDS; row++)
+		open |= shape->rows[row].var_at >= 0;
+	return open ? NULL : shape;
+}
+
+typedef struct Subscript {
+	const char *indices[8]; /* the numbers between commas; NULL: ':', all of the axis */
+	uint32_t n;
+	size_t length; /* with its brackets */
+} Subscript;
+
+static bool read_subscript(const Fault *f, Subscript *s)
+{
+	const char *at = f->text + 1;
+	for (bool more = true; more; at++) {
+		at += strspn(at, " ");
+		size_t n = strspn(at, "0123456789");
+		if (s->n == 8 || n > 9 || (n == 0 && *at != ':'))
+			return false;
+		s->indices[s->n++] = n ? arena_printf(f->parse->perm, "%.*s", (int)n, at) : NULL;
+		at += n ? n : 1;
+		at += strspn(at, " ");
+		more = *at == ',';
+		if (!more && *at != ']')
+			return false;
+	}
+	s->length = (size_t)(at - f->text);
+	return true;
+}
+
+/* One side of a specification that reads places of axes, in storage order; the result lacks these axes. */
+static const char *subscript_side(const Fault *f, const Subscript *s, const AstShape *shape,
+				  bool result)
+{
+	static const RowKind rows[] = {ROW_BATCH, ROW_OUTPUT};
+	const char *side = "";
+	uint32_t axis = 0;
+	for (size_t k = 0; k < 2; k++) {
+		const char *row = "";
+		for (uint32_t i = 0; i < shape->rows[rows[k]].naxes; i++, axis++) {
+			const char *index = axis < s->n ? s->indices[axis] : NULL;
+			const char *letter =
+				arena_printf(f->parse->perm, "%c", 'a' + (int)(axis % 26));
+			if (index && result)
+				continue;
+			row = arena_printf(f->parse->perm, "%s%s%s", row, *row ? ", " : "",
+					   index ? index : letter);
+		}
+		side = k == 0 && *row ? arena_printf(f->parse->perm, "%s | ", row)
+				      : arena_printf(f->parse->perm, "%s%s", side, row);
+	}
+	return side;
+}
+
+void fault_fix_subscript(const Fault *f, Span name)
+{
+	Subscript s = {.n = 0};
+	const AstShape *shape = declared_shape(f, name);
+	if (!shape || !read_subscript(f, &s) ||
+	    s.n > shape->rows[ROW_BATCH].naxes + shape->rows[ROW_OUTPUT].naxes)
+		return;
+	Arena *arena = f->parse->perm;
+	Span whole = {name.file, name.start, f->token.span.start + (uint32_t)s.length};
+	const char *x = arena_printf(arena, "%.*s", (int)(name.end - name.start),
+				     f->text - (name.end - name.start));
+	if (s.n == 1 && s.indices[0] && shape->rows[ROW_BATCH].naxes > 0)
+		diag_fix(f->parse->diags, whole, arena_printf(arena, "(%s @ %s)", x, s.indices[0]),
+			 "the leftmost batch axis at %s", s.indices[0]);
+	else
+		diag_fix(f->parse->diags, whole,
+			 arena_printf(arena, "sum(\"%s => %s\", %s)",
+				      subscript_side(f, &s, shape, false),
+				      subscript_side(f, &s, shape, true), x),
+			 "a number in a specification takes that place of an axis");
+}
