@@ -54,13 +54,26 @@ static bool takes_uniform(NodeKind kind)
 	       kind == NODE_STACK;
 }
 
-/* What a side of `where` is made of counts there alone. */
-static void mark_chosen(const Adjoint *a)
+bool adjoint_mark(const Adjoint *a, NodeId id)
 {
-	bool chosen = !a->forward && (a->chosen[a->id] ||
-				      (a->node->kind == NODE_POINTWISE && a->node->op == OP_WHERE));
-	for (uint32_t i = 0; i < a->node->nargs; i++)
-		a->chosen[a->node->args[i]] |= chosen;
+	bool changed = !a->chosen[id];
+	a->chosen[id] = true;
+	return changed;
+}
+
+bool adjoint_mark_operands(const Adjoint *a, NodeId id)
+{
+	const Graph *graph = a->g->program->graph;
+	const Node *node = graph_node(graph, id);
+	bool rule = node->kind == NODE_RULE, changed = false;
+	bool chosen = a->chosen[id] || (node->kind == NODE_POINTWISE && node->op == OP_WHERE);
+	uint32_t results = rule ? graph_rule_results(graph, node) : 0,
+		 end = rule ? results + node->nargs / 2 : node->nargs;
+	for (uint32_t i = 0; i < results; i++)
+		chosen |= a->chosen[node->args[i]];
+	for (uint32_t i = 2 * results; i < end && chosen && !a->forward; i++)
+		changed |= adjoint_mark(a, node->args[i]);
+	return changed;
 }
 
 /* Has it one operand besides places, which it moves or adds up elements of? */
@@ -79,7 +92,7 @@ static bool moves_elements(const Node *node)
 
 void adjoint_rule(const Adjoint *a)
 {
-	mark_chosen(a);
+	adjoint_mark_operands(a, a->id);
 	if (!a->forward && (!takes_uniform(a->node->kind) || proj_writes_guarded(a->proj)))
 		adjoint_spread(a, a->id);
 	if (a->forward && moves_elements(a->node)) {

@@ -34,6 +34,10 @@ void adjoint_scattered(const Adjoint *a, const Access *to, const Read *places, u
 
 /* Gives each operand of the reader its part. */
 void adjoint_rule(const Adjoint *a);
+/* A node's adjoint is 0 where `where` takes another side (Adjoint.chosen); of a side of `where`, or what such a node is made of,
+ * the operands' are. Did it not stand there yet? */
+bool adjoint_mark(const Adjoint *a, NodeId id);
+bool adjoint_mark_operands(const Adjoint *a, NodeId id);
 /* Does a gradient go through operand `arg`, on the way to what one is taken with respect to? Requires: the reader has that
  * operand. */
 bool adjoint_counts(const Adjoint *a, uint32_t arg);

@@ -108,6 +108,29 @@ static void give_first(const Adjoint *a, const Backs *backs)
 	}
 }
 
+/* What a side of `where` is made of in a step counts there alone in all steps, and so does what the loop begins with. */
+static bool mark_round(Adjoint *a, uint32_t loop, const Backs *backs)
+{
+	const Graph *graph = old_graph(a);
+	bool changed = false;
+	for (size_t i = 0; i < backs->all.n; i++) {
+		const Carried *carried = backs->all.at[i].forward;
+		if (a->chosen[carried->tensor])
+			changed |= adjoint_mark(a, carried->step) |
+				   (carried->first != NODE_NONE && adjoint_mark(a, carried->first));
+	}
+	for (NodeId id = a->ranges[loop].last + 1; id-- > a->ranges[loop].first;)
+		if (graph_loop_in(graph, graph_node(graph, id)->loop, loop) && a->path[id])
+			changed |= adjoint_mark_operands(a, id);
+	return changed;
+}
+
+static void mark_all(Adjoint *a, uint32_t loop, const Backs *backs)
+{
+	while (mark_round(a, loop, backs)) /* falls: each marks a node that was not */
+		;
+}
+
 /* ---- a loop ---- */
 
 static void walk(Adjoint *a, NodeId last, NodeId first, uint32_t around);
@@ -127,6 +150,7 @@ static void through_loop(Adjoint *a, uint32_t loop)
 	Steps steps = {.loop = loop, .carried = a->g->graph->carried.n};
 	adjoint_runs_in(a, loop, parent);
 	Backs backs = open_all(a, loop, parent);
+	mark_all(a, loop, &backs);
 	adjoint_enter(a, &steps, loop_back(a, loop, parent));
 	adjoint_values_of_step(a);
 	walk(a, a->ranges[loop].last, a->ranges[loop].first, loop);
@@ -145,6 +169,7 @@ static void take_from_own(Adjoint *a, NodeId id)
 	NodeId own = node_sets_own(old_graph(a), id);
 	if (own == NODE_NONE)
 		return;
+	a->chosen[id] |= a->chosen[own];
 	NodeId given = a->of[own];
 	if (given != NODE_NONE && a->node->acc == OP_SUB)
 		given = adjoint_elementwise(a, OP_NEG, tensor_shape(a->g->program, own), &given, 1);

@@ -93,15 +93,6 @@ static bool take_results(const Adjoint *a, uint32_t m)
 	return any;
 }
 
-static void mark_chosen(const Adjoint *a, uint32_t m)
-{
-	bool chosen = false;
-	for (uint32_t i = 0; i < m; i++)
-		chosen |= a->chosen[a->node->args[i]];
-	for (uint32_t i = 2 * m; i < m + a->node->nargs / 2; i++)
-		a->chosen[a->node->args[i]] |= chosen;
-}
-
 /* In a loop there is another in each step, and a tensor that stands twice moves at both places. */
 bool adjoint_rule_is_seen(const Graph *graph, const Node *rule)
 {
@@ -135,7 +126,7 @@ static void record(const Adjoint *a, uint32_t arg, uint32_t m, NodeId gradient)
 void adjoint_written(const Adjoint *a)
 {
 	uint32_t m = graph_rule_results(old_graph(a), a->node), n = a->node->nargs / 2 - m;
-	mark_chosen(a, m);
+	adjoint_mark_operands(a, a->id);
 	if (!take_results(a, m))
 		return;
 	copy_nodes(a, a->node->args[0]);
