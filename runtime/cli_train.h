@@ -1,8 +1,9 @@
-/* tsr train: what its files share. Data are read whole; a batch is rows of each input whose leftmost axis is that of the
- * batch, put into arrays that stay where they are from step to step. */
+/* tsr train: what its files share. Data are read whole, or, where they are large, row by row; a batch is rows of each input
+ * whose leftmost axis is that of the batch, put into arrays that stay where they are from step to step. */
 #ifndef TSR_RUNTIME_CLI_TRAIN_H
 #define TSR_RUNTIME_CLI_TRAIN_H
 
+#include "base/array_rows.h"
 #include "runtime/cli.h"
 
 /* ---- cli_train_data.c: arrays by rows ---- */
@@ -10,7 +11,10 @@
 /* An input's array; of one that has no rows all is given in each step. */
 typedef struct Column {
 	Assignment *of;
-	Array whole; /* owned */
+	Array whole;	 /* owned; without elements where rows are read from the file */
+	ArrayFile *file; /* owned, as are its rows; NULL: nothing is read from it any more */
+	size_t index;	 /* of the array in it */
+	ArrayRows *rows;
 	bool has_rows;
 } Column;
 
@@ -26,8 +30,8 @@ int table_read(Table *table, const tsr_routine *routine, Assignment *values, siz
 void table_free(Table *table);
 /* An array for that many rows of a column, zeroed; false when memory is short. */
 bool table_batch(const Column *column, int64_t rows, Array *out, ArrayError *why);
-/* Copies the rows to[0 .. n) = whole[order[0 .. n)]. */
-void table_gather(const Column *column, const int64_t *order, int64_t n, void *to);
+/* Copies or reads the rows to[0 .. n) = whole[order[0 .. n)]; a status. */
+int table_gather(const Column *column, const int64_t *order, int64_t n, void *to);
 /* 0 .. n - 1 in the order of an epoch: that of the numbers where `shuffled` is not set. */
 void table_order(int64_t *order, int64_t n, const uint64_t *seed, uint64_t epoch);
 

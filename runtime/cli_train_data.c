@@ -10,6 +10,10 @@
 #include "runtime/session.h"
 #include "runtime/cli_train.h"
 
+/* Bytes: of fewer nothing is read while it trains; of a row that small a read takes longer than a step, so such arrays are read
+ * whole up to MOST. */
+enum { READ_WHOLE = 1 << 24, SMALL_ROW = 1 << 10, READ_WHOLE_MOST = 1 << 30 };
+
 /* ---- which axes are of rows ---- */
 
 static const tsr_size *leftmost(const tsr_tensor *tensor)
@@ -70,23 +74,56 @@ static int count_rows(Table *table)
 
 /* ---- reading ---- */
 
-static int read_column(Column *column, Assignment *a)
+static Dtype wanted(const Column *column)
+{
+	return dtype_from_name(column->of->tensor->dtype, strlen(column->of->tensor->dtype));
+}
+
+static int report_column(const Column *column, const ArrayError *why)
+{
+	const Assignment *a = column->of;
+	return report("%s: %s (%s '%s')", a->text, why->text, a->tensor->type, a->name);
+}
+
+/* What the file says of the array, which stays open. */
+static int open_column(Column *column, Assignment *a)
 {
 	ArrayError why;
-	ArrayFile *file = assignment_open(a, &why);
-	Dtype want = dtype_from_name(a->tensor->dtype, strlen(a->tensor->dtype));
-	ptrdiff_t index = file ? assignment_pick(a, file, &why) : -1;
-	bool good = index >= 0 && array_file_read(file, (size_t)index, want, &column->whole, &why);
-	array_file_close(file);
 	column->of = a;
-	if (!good)
-		return report("%s: %s (%s '%s')", a->text, why.text, a->tensor->type, a->name);
+	column->file = assignment_open(a, &why);
+	ptrdiff_t index = column->file ? assignment_pick(a, column->file, &why) : -1;
+	column->index = (size_t)index;
+	if (index < 0 ||
+	    !array_file_measure(column->file, column->index, wanted(column), &column->whole, &why))
+		return report_column(column, &why);
 	if (column->whole.rank == tensor_rank(a->tensor))
 		return STATUS_OK;
 	char came[200];
 	extents_text(column->whole.extents, column->whole.rank, came, sizeof came);
 	return report("%s: input '%s' is %s, and the file has an array %s", a->text, a->name,
 		      a->tensor->type, came);
+}
+
+static bool is_large(const Column *column)
+{
+	const Array *whole = &column->whole;
+	bool small = whole->bytes < (uint64_t)SMALL_ROW * (uint64_t)whole->extents[0];
+	return whole->bytes >= (small ? READ_WHOLE_MOST : READ_WHOLE);
+}
+
+/* Elements, all of them, unless they are many, of rows, and each row can be read for itself. */
+static int read_column(Column *column)
+{
+	ArrayError why;
+	if (column->has_rows && is_large(column))
+		column->rows = array_rows_open(column->file, column->index, wanted(column));
+	if (column->rows)
+		return STATUS_OK;
+	bool good =
+		array_file_read(column->file, column->index, wanted(column), &column->whole, &why);
+	array_file_close(column->file);
+	column->file = NULL;
+	return good ? STATUS_OK : report_column(column, &why);
 }
 
 int table_read(Table *table, const tsr_routine *routine, Assignment *values, size_t nvalues)
@@ -100,14 +137,21 @@ int table_read(Table *table, const tsr_routine *routine, Assignment *values, siz
 			if (values[i].tensor == &routine->inputs[r] &&
 			    (values[i].kind == VALUE_FILE || values[i].kind == VALUE_LIST))
 				status =
-					read_column(&table->columns[table->ncolumns++], &values[i]);
-	return status == STATUS_OK ? count_rows(table) : status;
+					open_column(&table->columns[table->ncolumns++], &values[i]);
+	if (status == STATUS_OK)
+		status = count_rows(table);
+	for (size_t i = 0; i < table->ncolumns && status == STATUS_OK; i++)
+		status = read_column(&table->columns[i]);
+	return status;
 }
 
 void table_free(Table *table)
 {
-	for (size_t i = 0; i < table->ncolumns; i++)
+	for (size_t i = 0; i < table->ncolumns; i++) {
 		array_free(&table->columns[i].whole);
+		array_rows_close(table->columns[i].rows);
+		array_file_close(table->columns[i].file);
+	}
 	free(table->columns);
 }
 
@@ -127,13 +171,19 @@ bool table_batch(const Column *column, int64_t rows, Array *out, ArrayError *why
 	return true;
 }
 
-void table_gather(const Column *column, const int64_t *order, int64_t n, void *to)
+int table_gather(const Column *column, const int64_t *order, int64_t n, void *to)
 {
+	ArrayError why;
 	const Array *whole = &column->whole;
 	size_t row = whole->extents[0] ? whole->bytes / (size_t)whole->extents[0] : 0;
-	for (int64_t i = 0; i < n; i++)
-		memcpy((char *)to + (size_t)i * row,
-		       (const char *)whole->data + (size_t)order[i] * row, row);
+	for (int64_t i = 0; i < n; i++) {
+		char *place = (char *)to + (size_t)i * row;
+		if (!column->rows)
+			memcpy(place, (const char *)whole->data + (size_t)order[i] * row, row);
+		else if (!array_rows_read(column->rows, order[i], place, &why))
+			return report_column(column, &why);
+	}
+	return STATUS_OK;
 }
 
 /* A number below n: the upper half of the product with 64 random bits. */

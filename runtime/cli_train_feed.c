@@ -89,8 +89,10 @@ int feed_run(Feed *feed, const int64_t *order)
 {
 	tsr_error error;
 	for (size_t i = 0; i < feed->table->ncolumns; i++)
-		if (feed->table->columns[i].has_rows)
-			table_gather(&feed->table->columns[i], order, feed->rows, feed->batches[i]);
+		if (feed->table->columns[i].has_rows &&
+		    table_gather(&feed->table->columns[i], order, feed->rows, feed->batches[i]) !=
+			    STATUS_OK)
+			return STATUS_ERROR;
 	return tsr_execute(feed->session, &error) == TSR_OK ? STATUS_OK
 							    : report_error(NULL, &error);
 }

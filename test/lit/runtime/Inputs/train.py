@@ -34,6 +34,14 @@ routine train(rate : f32) -> loss {
 }
 routine valid() -> right, error { right =: i32(sum(argmax("n | v => n |", net(x .* scale)) == ids)) forward error }
 """
+LARGE = """
+dim n
+input x : [n | 4096]
+param w : [4096 -> 1] = 0
+let loss = sum((w * x - x) ** 2) / 4096 / n
+routine train(rate : f32) -> loss { backward loss
+    w =- rate * w.grad }
+"""
 ROWS = """
 dim n
 input ids : i32 [n |]
@@ -151,6 +159,16 @@ def generated():
           train("net", *how, "scale=ones", data=[x, ids, "scale=ones", "rate=0.05"]))
 
 
+def large():
+    """More than is read at once: rows come from the file, converted, and from a .npz, which is read whole, the same"""
+    x = np.random.default_rng(3).integers(0, 3, (1100, 4096)).astype(np.uint8)
+    np.save(at("large.npy"), x)
+    np.savez_compressed(at("large.npz"), x)
+    losses = [train("large", "--batch=100", "--epochs=1", "--shuffle=1", data=["x=" + at(name), "rate=0.0001"])
+              for name in ("large.npy", "large.npz")]
+    print("rows of a large file:", losses[0] == losses[1], "loss" in losses[0])
+
+
 def read_plot(path):
     """The lines of a plot, by the ticks beside it"""
     svg = {"svg": "http://www.w3.org/2000/svg"}
@@ -231,7 +249,8 @@ def main():
     np.save(at("scale.npy"), np.ones(6, np.float32))
     compile_program("net", NET)
     compile_program("rows", ROWS)
-    for part in (resumed, stopped, rows, validated, generated, plotted, faults):
+    compile_program("large", LARGE)
+    for part in (resumed, stopped, rows, validated, generated, large, plotted, faults):
         part()
 
 
