@@ -125,6 +125,17 @@ static bool is_fixed(const Kernel *kernel, const Ix *atom, const IterRange *rang
 	return fixed;
 }
 
+/* The digit, or, of a coefficient below 0, what it is less than its most. */
+static Digit mirrored(const Program *program, Digit digit)
+{
+	Sizes *sizes = program->sizes;
+	if (size_is_bad(digit.coef) || !size_ge(sizes, size_const(sizes, 0), digit.coef))
+		return digit;
+	digit.coef = size_scale(sizes, digit.coef, -1);
+	digit.most = size_is_bad(digit.most) ? SIZE_BAD : size_scale(sizes, digit.most, -1);
+	return digit;
+}
+
 static bool add_digit(Digits *d, DigitList *list, const LinearTerm *term)
 {
 	const IterRange *ranges = d->access->ranges;
@@ -137,7 +148,8 @@ static bool add_digit(Digits *d, DigitList *list, const LinearTerm *term)
 	const IterRange *range = &ranges[term->atom->iter];
 	Size most = range->known ? size_mul(d->program->sizes, term->coef, range->span) : SIZE_BAD;
 	bool sought = term->atom->iter == d->sought;
-	PUSH(d->arena, *list, ((Digit){.coef = term->coef, .most = most, .sought = sought}));
+	Digit digit = {.coef = term->coef, .most = most, .sought = sought};
+	PUSH(d->arena, *list, mirrored(d->program, digit));
 	return !size_is_bad(term->coef);
 }
 
@@ -315,7 +327,7 @@ static bool take_sum(Digits *d, const Cond *cond)
 			return false;
 	for (size_t i = 0; i < d->index.terms.n; i++)
 		d->taken[i] |= term_of(&sum, d->index.terms.at[i].atom) != NULL;
-	Digit digit = digit_of(d->program, &sum, factor, cond->b->size);
+	Digit digit = mirrored(d->program, digit_of(d->program, &sum, factor, cond->b->size));
 	digit.sought = is_said(&own);
 	PUSH(d->arena, d->list, digit);
 	return each_is_above(d->program, &own, SIZE_BAD);

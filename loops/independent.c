@@ -153,13 +153,39 @@ static void see_block(Proof *p, const Block *block)
 
 /* ---- indices ---- */
 
-/* An index as a sum, where the loop's iterator counts from 0 by one in loops of several kernels. */
+/* An index as a sum, where the loop's iterator counts from 0 by one in loops of several kernels, and those of other loops that
+ * move it backwards from their ends. */
 typedef struct Index {
 	Linear linear;
 	const IterRange *ranges;
 	IterVar iter;	/* of the loop */
 	IterVar niters; /* of the kernel */
 } Index;
+
+static bool at_least(const Proof *p, Size a, Size b)
+{
+	return !size_is_bad(a) && !size_is_bad(b) && size_ge(p->program->sizes, a, b);
+}
+
+/* The term of the loop's own iterator has no part in H and L. */
+static bool is_other(const Index *index, const LinearTerm *term)
+{
+	return term->atom->kind != IX_ITER || term->atom->iter != index->iter;
+}
+
+/* coef*i with coef < 0, i from `first` to `first + span`, as -coef*i' and an offset, where i' = 2*first + span - i. */
+static void mirror_term(const Proof *p, Index *index, LinearTerm *term)
+{
+	Sizes *sizes = p->program->sizes;
+	const IterRange *range =
+		term->atom->kind == IX_ITER ? &index->ranges[term->atom->iter] : NULL;
+	if (!range || !range->known || !at_least(p, size_const(sizes, 0), term->coef))
+		return;
+	Size ends = size_add(sizes, size_scale(sizes, range->first, 2), range->span);
+	index->linear.offset =
+		size_add(sizes, index->linear.offset, size_mul(sizes, term->coef, ends));
+	term->coef = size_scale(sizes, term->coef, -1);
+}
 
 static Index index_of(const Proof *p, const ElementAccess *access)
 {
@@ -176,6 +202,9 @@ static Index index_of(const Proof *p, const ElementAccess *access)
 		index.linear.offset = size_add(sizes, index.linear.offset, before);
 		term->coef = size_scale(sizes, term->coef, part->loop->step);
 	}
+	for (size_t i = 0; i < index.linear.terms.n; i++)
+		if (is_other(&index, &index.linear.terms.at[i]))
+			mirror_term(p, &index, &index.linear.terms.at[i]);
 	return index;
 }
 
@@ -186,11 +215,6 @@ typedef struct Digits {
 	SizeList leasts, mosts; /* of L, each once */
 	Size unit;		/* of H; SIZE_BAD: H is empty */
 } Digits;
-
-static bool at_least(const Proof *p, Size a, Size b)
-{
-	return !size_is_bad(a) && !size_is_bad(b) && size_ge(p->program->sizes, a, b);
-}
 
 /* Adds a term of H. */
 static bool grow_unit(const Proof *p, Digits *digits, Size coef)
@@ -235,12 +259,6 @@ static Size low_offset(const Proof *p, const Digits *digits, Size offset)
 	    unit > 0 && value >= 0)
 		return size_const(sizes, value % unit);
 	return offset;
-}
-
-/* The term of the loop's own iterator has no part in H and L. */
-static bool is_other(const Index *index, const LinearTerm *term)
-{
-	return term->atom->kind != IX_ITER || term->atom->iter != index->iter;
 }
 
 static Size loop_coef(const Index *index)

@@ -1,19 +1,24 @@
 /* What the threads of a block do together in a kernel, or one thread for several elements: the first
- * that pays of tiles of a product, slices, warps of rows, rows, columns, rows of a scatter, squares and wide accesses. A
- * product in slices, and a sum in slices, is two kernels; a product of factors that are split has two in front.
+ * that pays of tiles of a product, slices, lines that are cumulated, warps of rows, rows, columns, rows of a scatter,
+ * squares and wide accesses. A product in slices, and a sum in slices, is two kernels; a product of factors that are
+ * split, and what is cumulated in slices, have two in front.
  */
 #include "loops/verify_gpu.h"
 #include "transform/gpu/columns.h"
 #include "transform/gpu/prepack.h"
+#include "transform/gpu/scan.h"
 #include "transform/gpu/scatter.h"
 #include "transform/gpu/tile.h"
 
-/* A kernel that is made one of two. */
+/* A kernel that is made one of several. */
 typedef struct Parted {
 	const NewKernels *to;
 	Kernel *kernel, *before;
 	uint32_t routine;
-	bool parted; /* there is one before */
+	bool parted;	/* there is one before */
+	Kernel scan[2]; /* of slices of what is cumulated, before it */
+	bool scans;
+	bool front;	       /* it stands in front of another one that is made of the same */
 	Splitter splitters[2]; /* of the operands of a product */
 	Kernel split[2];       /* ... when threads have them */
 	bool splits;
@@ -49,16 +54,52 @@ static void bind_own_columns(const Transform *t, Parted *p, bool own)
 	bind_columns(t, p->kernel, p->routine, own);
 }
 
+static void bind_others(const Transform *t, Parted *p);
+
+static void add_entry(const Transform *t, const Kernel *kernel)
+{
+	PUSH(t->program->arena, t->program->made->entries,
+	     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
+}
+
+/* A kernel in front of one, which has a name and an entry of its own. */
+static void bind_in_front(const Transform *t, const Parted *p, Kernel *kernel, Sym name)
+{
+	Parted own = {.to = p->to, .kernel = kernel, .routine = p->routine, .front = true};
+	kernel->name = kernels_name(p->to, name, 2);
+	add_entry(t, kernel);
+	bind_others(t, &own);
+}
+
+/* Lines that are cumulated, in slices perhaps. */
+static void bind_lines(const Transform *t, Parted *p, const Scan *scan)
+{
+	Symbols *symbols = t->program->symbols;
+	Sym name = p->kernel->name;
+	scan_note(scan);
+	if (!scan->slice) {
+		bind_scan(scan, p->routine);
+		return;
+	}
+	p->scans = true;
+	bind_scan_slices(scan, p->routine, &p->scan[0], &p->scan[1]);
+	bind_in_front(t, p, &p->scan[0], sym_printf(symbols, "%s_slices", name));
+	bind_in_front(t, p, &p->scan[1], sym_printf(symbols, "%s_offsets", name));
+}
+
 /* What threads of a block do together, or one does for several elements, where it is no product. */
 static void bind_others(const Transform *t, Parted *p)
 {
+	Scan scan;
 	note_off(t, p->kernel, CHOICE_VECTOR);
 	note_off(t, p->kernel, CHOICE_TRANSPOSE_TILE);
 	note_off(t, p->kernel, CHOICE_FUSE_ROWS);
 	bool slices = slices_pay(t, p->kernel) && !rows_pay(t, p->kernel);
 	if (slices)
 		bind_sum_slices(t, p);
-	if (row_warps_pay(t, p->kernel))
+	if (scan_decide(t, p->kernel, !p->front, &scan))
+		bind_lines(t, p, &scan);
+	else if (row_warps_pay(t, p->kernel))
 		bind_row_warps(t, p->kernel, p->routine);
 	else if (rows_pay(t, p->kernel))
 		bind_rows(t, p->kernel, p->routine);
@@ -73,12 +114,6 @@ static void bind_others(const Transform *t, Parted *p)
 	columns_note_none(t, p->kernel);
 }
 
-static void add_entry(const Transform *t, const Kernel *kernel)
-{
-	PUSH(t->program->arena, t->program->made->entries,
-	     ((ScheduleEntry){.name = kernel->name, .span = kernel->span}));
-}
-
 /* The operands of the product as two numbers each, where warpgroups multiply these. */
 static void bind_splits(const Transform *t, Parted *p, const TileWanted *wanted, Product *product)
 {
@@ -86,12 +121,8 @@ static void bind_splits(const Transform *t, Parted *p, const TileWanted *wanted,
 	*product = bind_high_low(p->to, p->kernel, wanted, p->splitters);
 	for (int i = 0; i < 2; i++) {
 		p->split[i] = p->splitters[i].kernel;
-		Parted own = {.kernel = &p->split[i], .routine = p->routine};
-		if (!p->split[i].body.n)
-			continue;
-		own.kernel->name = kernels_name(p->to, own.kernel->name, 2);
-		add_entry(t, own.kernel);
-		bind_others(t, &own);
+		if (p->split[i].body.n)
+			bind_in_front(t, p, &p->split[i], p->split[i].name);
 	}
 }
 
@@ -155,6 +186,8 @@ static void bind_kernel(NewKernels *to, const Kernel *given)
 	Parted p = {.to = to, .kernel = &kernel, .before = &before, .routine = to->routine};
 	bind_threads(to->t, &p);
 	add_splits(to, &p);
+	for (int i = 0; i < 2 && p.scans; i++)
+		PUSH(to->t->program->arena, to->made, p.scan[i]);
 	if (p.parted)
 		add_slices(to, &before, kernel.name);
 	PUSH(to->t->program->arena, to->made, kernel);

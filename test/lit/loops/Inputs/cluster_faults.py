@@ -13,7 +13,7 @@ WRONG = [
     ("a barrier of a block there", "    barrier cluster\n    cluster rank", "    barrier\n    cluster rank", NO_BARRIER),
     ("no barrier behind what others read", "    barrier cluster\n\n", "\n", NO_BARRIER),
     ("a result of all blocks", "y[i*128 + rank*32 + thread1]", "y[i*128 + thread1]", MEET),
-    ("a part of another block", "parts[slice*128 + thread]", "parts[384 + slice*-128 + thread]", MEET),
+    ("a part of another block", "parts[slice*128 + thread]", "parts[384 + slice*-128 + thread]", WHOSE),
     ("all in one part", "parts[slice*128 + thread]", "parts[thread]", MEET),
     ("a store next door", "parts[slice*128 + thread] = sum", "parts[thread + (slice*128 + 128)%512] = sum", MEET),
     ("an index beyond the part", "parts[k1*128 + rank*32 + thread1]", "parts[k1*128 + rank*48 + thread1]", WHOSE),
