@@ -40,7 +40,7 @@ static Dtype dtype_of(const Lanes *l, BufferId buffer)
 static bool is_wide(const Lanes *l, BufferId buffer, const Ix *ix)
 {
 	Dtype dtype = dtype_of(l, buffer);
-	return ix_uses(ix, l->loop->iter) && dtype_bytes(dtype) <= 4 && lanes_are_wide(dtype, l->n);
+	return ix_uses(ix, l->loop->iter) && dtype_bytes(dtype) <= 8 && lanes_are_wide(dtype, l->n);
 }
 
 /* What stands behind the number of elements in the names of accesses to a buffer. */
@@ -50,6 +50,8 @@ static const char *wide_name(const Lanes *l, BufferId buffer)
 	case DTYPE_F32: return "f32";
 	case DTYPE_I32: return "i32";
 	case DTYPE_U32: return "u32";
+	case DTYPE_F64: return "f64";
+	case DTYPE_I64: return "i64";
 	case DTYPE_I8: return "i8";
 	case DTYPE_I4: return "i4";
 	case DTYPE_U4: return "u4";

@@ -116,6 +116,8 @@ const char cuda_layer_text[] =
 	"TSR_WIDE(u32, uint32_t, uint4, make_uint4)\n"
 	"TSR_WIDE(u16, uint16_t, ushort4, make_ushort4)\n"
 	"TSR_TWO(f32, float, float2, make_float2)\n"
+	"TSR_TWO(f64, double, double2, make_double2)\n"
+	"TSR_TWO(i64, int64_t, longlong2, make_longlong2)\n"
 	"TSR_TWO(i32, int32_t, int2, make_int2)\n"
 	"TSR_TWO(u32, uint32_t, uint2, make_uint2)\n"
 	"TSR_TWO(u16, uint16_t, ushort2, make_ushort2)\n"

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/held.h"
 #include "base/temporary.h"
 #include "codegen/gpu_entry.h"
@@ -53,6 +54,15 @@ static bool write_assembly(const Module *m, const char *ptx, const char *path)
 	return held_close(out) == 0;
 }
 
+/* The loader of shared objects follows what it finds: one that was changed might end the process. */
+static bool put_digest(const Emit *emit)
+{
+	if (digest_append(emit->output))
+		return true;
+	diag(emit->diags, E0501, SPAN_NONE, "cannot write %s: %s", emit->output, strerror(errno));
+	return false;
+}
+
 static bool emit_in(const Emit *emit, const char *dir)
 {
 	const GpuParts *parts = emit->options->parts;
@@ -69,7 +79,8 @@ static bool emit_in(const Emit *emit, const char *dir)
 		     strerror(errno));
 		return false;
 	}
-	return tools_assemble(&tools, text, object) && tools_link(&tools, object);
+	return tools_assemble(&tools, text, object) && tools_link(&tools, object) &&
+	       put_digest(emit);
 }
 
 bool gpu_so_emit(const Emit *emit)

@@ -215,6 +215,18 @@ static void set_opt_level(Options *o, struct argp_state *state, const char *arg)
 	o->session.code.opt_level = arg[0] - '0';
 }
 
+/* One that is named again has its code once. */
+static void add_gpu(Options *o, const GpuTarget *gpu)
+{
+	bool known = o->session.gpu == gpu;
+	for (size_t i = 0; i < o->gpus.n; i++)
+		known |= o->gpus.at[i] == gpu;
+	if (!o->session.gpu)
+		o->session.gpu = gpu;
+	else if (!known)
+		PUSH(o->arena, o->gpus, gpu);
+}
+
 /* ":sm_80,sm_90a,cpu". False: one of them is not known, or none is a GPU. */
 static bool set_gpus(Options *o, const char *list)
 {
@@ -229,10 +241,8 @@ static bool set_gpus(Options *o, const char *list)
 			o->with_cpu = true;
 		else if (!gpu)
 			return false;
-		else if (!o->session.gpu)
-			o->session.gpu = gpu;
 		else
-			PUSH(o->arena, o->gpus, gpu);
+			add_gpu(o, gpu);
 	}
 	return o->session.gpu != NULL;
 }

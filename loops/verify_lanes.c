@@ -24,7 +24,7 @@ bool lanes_are_wide(Dtype dtype, int64_t n)
 	if (dtype_is_packed(dtype))
 		return n == PACKED_WORD || n == 2 * PACKED_WORD || (n > 0 && n % (4 * PACKED_WORD) == 0);
 	return bytes == 8 || bytes == ACCESS_BYTES || (n == 2 && bytes == 4) ||
-	       (each <= 4 && bytes > 0 && bytes % ACCESS_BYTES == 0);
+	       (each <= 8 && bytes > 0 && bytes % ACCESS_BYTES == 0);
 }
 
 int64_t lanes_of_access(Dtype dtype, int64_t n)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/digest.h"
 #include "base/file.h"
 #include "runtime/cuda/gpu.h"
 #include "runtime/cuda/plan.h"
@@ -94,7 +95,7 @@ static int check_file(const char *path, bool *gpu, tsr_error *error)
 	FILE *in = file_open(path, &why);
 	if (!in)
 		return session_fail(error, TSR_FAIL_FILE, "%s: %s", path, why);
-	bool whole = is_whole(in);
+	bool whole = is_whole(in) && digest_holds(in);
 	*gpu = is_for_gpu(in);
 	fclose(in);
 	size_t len = strlen(path);

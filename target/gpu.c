@@ -15,7 +15,14 @@ static const GpuTile tiles[] = {
 	{16, 64, 4, 4, 16, 10, 2.08, .275, .123, .04, false},
 };
 
-/* ... by clusters of eight blocks, which wait for each other. */
+/* ... of f64, which multiprocessors multiply at half the rate of f32: none was measured. */
+static const GpuTile tiles_64[] = {
+	{64, 64, 8, 4, 16, 4, 1.94, .83, .834, .20, false},
+	{32, 64, 4, 4, 16, 5, 2.00, .50, .478, .04, false},
+	{16, 64, 4, 4, 16, 7, 2.08, .41, .246, .08, false},
+};
+
+/* Of f32 by clusters of eight blocks, which wait for each other. */
 static const GpuTile cluster_tile = {16, 64, 4, 4, 16, 10, 3.12, .253, .177, .05, false};
 
 /* Of two bytes an element, a warp's tile where others have a thread's. The last two were measured on an H100; the others
@@ -74,8 +81,8 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 	.blocks_most = INT32_MAX, .line_bytes = 128, .threads = 256, .warp = 32, .statements = 48, \
 	.row_threads = 256, .row_least = 64, .row_short = 4096, .row_loads = 8, .row_vectors = 8,  \
 	.column_threads = 8, .column_least = 64, .slices_most = 64, .waves = 4, .raster = 8,       \
-	.scan_least = 32, .scan_rounds = 4, .tiles = LIST(tiles), .registers = 128,                \
-	.slices_of_products = 32, .slice_steps = 4, .slices_start = 1.2,                           \
+	.scan_least = 32, .scan_rounds = 4, .tiles = LIST(tiles), .tiles_64 = LIST(tiles_64),      \
+	.registers = 128, .slices_of_products = 32, .slice_steps = 4, .slices_start = 1.2,         \
 	.slices_element = 4 / 3.5e6, .cluster_tile = &cluster_tile, .cluster_rows = 64,            \
 	.cluster_slack = 1.1, .cut = 64, .attention = attention, .nattention = COUNT(attention),   \
 	.attention_16 = attention_16, .nattention_16 = COUNT(attention_16), .decode_keys = 64,     \

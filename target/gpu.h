@@ -59,6 +59,7 @@ typedef struct GpuTarget {
 	int64_t processors; /* that run blocks */
 	int64_t raster; /* tiles of rows that are made for each of columns, so that what they read stays in the cache */
 	GpuTiles tiles;	    /* of f32 products by threads */
+	GpuTiles tiles_64;  /* ... of f64 */
 	GpuTiles matrix_tiles
 		[MATRIX_COUNT]; /* by matrix instructions; none: the GPU has not that one */
 	int64_t registers; /* of sums, and of what is on its way to them, that a thread may have */

@@ -246,6 +246,8 @@ static uint32_t maker_of(const Find *f, BufferId buffer, uint32_t reader)
 
 /* ---- the scores ---- */
 
+static bool is_f32(const Product *product) { return product->set->value->dtype == DTYPE_F32; }
+
 /* The one element that is loaded of a buffer which a product stores for this kernel alone. */
 typedef struct Scores {
 	const Find *f;
@@ -265,8 +267,8 @@ static void see_score(void *of, const Value *value)
 	}
 	Product product;
 	uint32_t maker = maker_of(s->f, value->buffer, s->softmax);
-	if (maker == UINT32_MAX ||
-	    !product_of(s->f->program, &s->f->j->made[maker], &product))
+	if (maker == UINT32_MAX || !product_of(s->f->program, &s->f->j->made[maker], &product) ||
+	    !is_f32(&product))
 		return;
 	s->several |= s->load != NULL;
 	s->load = value;
@@ -338,8 +340,8 @@ static const Value *weight_of(const Product *p)
 static bool is_last(const Find *f)
 {
 	const Product *p = &f->found->result;
-	if (!product_of(f->program, f->last, &f->found->result) || p->guard || p->rows.n != 1 ||
-	    p->columns.n != 1 || p->sum.n != 1)
+	if (!product_of(f->program, f->last, &f->found->result) || !is_f32(p) || p->guard ||
+	    p->rows.n != 1 || p->columns.n != 1 || p->sum.n != 1)
 		return false;
 	return weight_of(p) != NULL;
 }

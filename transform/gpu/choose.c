@@ -46,6 +46,8 @@ TensorUse product_tensor(const Transform *t, const Product *product)
 	static const Dtype dtypes[] = {[MATRIX_BF16] = DTYPE_BF16, [MATRIX_F16] = DTYPE_F16};
 	const LowerOptions *options = t->options;
 	TensorUse use = {.op = MATRIX_TF32, .used = options->f32_matmul != F32_IEEE};
+	if (product->set->value->dtype != DTYPE_F32)
+		return (TensorUse){0};
 	use.split = options->f32_matmul == F32_3XTF32;
 	for (MatrixOp op = MATRIX_BF16; op <= MATRIX_F16; op++)
 		if (options->tensor_cores && is_of(&product->row_operand, dtypes[op]) &&
@@ -56,9 +58,13 @@ TensorUse product_tensor(const Transform *t, const Product *product)
 	return use;
 }
 
+static Dtype dtype_of(const Choose *c) { return c->product->set->value->dtype; }
+
 static GpuTiles tiles_of(const Choose *c)
 {
 	const TensorUse *tensor = &c->product->tensor;
+	if (dtype_of(c) == DTYPE_F64)
+		return c->gpu->tiles_64;
 	return tensor->used ? c->gpu->matrix_tiles[tensor->op] : c->gpu->tiles;
 }
 
@@ -116,7 +122,7 @@ static bool may_be_cluster(const Choose *c, const TileWanted *w, bool whole)
 	const Product *p = c->product;
 	return whole && size_is_const(c->t->program->sizes, p->sum.extent, &all) &&
 	       !w->tile->group && w->tile->rows % w->slices == 0 && both_are_cut(p) &&
-	       2 * tile_bytes(w->tile) <= c->gpu->shared_most;
+	       2 * tile_bytes(w->tile, dtype_of(c)) <= c->gpu->shared_most;
 }
 
 /* Does each of the slices have rounds, and several of them? */
@@ -186,7 +192,8 @@ static double time_of(const Choose *c, const TileWanted *w)
 		w->tile->start + waves * wave(c, w, together) + wave(c, w, n - waves * together);
 	if (w->slices > 1 && !w->cluster)
 		time += c->gpu->slices_start +
-			(slices + 1) * (double)elements_of(c) * c->gpu->slices_element;
+			(slices + 1) * (double)elements_of(c) * c->gpu->slices_element *
+				(double)(dtype_bytes(dtype_of(c)) / dtype_bytes(DTYPE_F32));
 	return time + split_time(c, w);
 }
 
@@ -370,7 +377,8 @@ static void try_clusters(const Choose *c, TileWanted *best)
 	wanted.cluster = true;
 	double places = (double)(gpu->processors * wanted.tile->together);
 	double slack = best->slices > 1 && !best->cluster ? gpu->cluster_slack : 1;
-	if (wanted.slices && !c->product->tensor.used && c->rows <= gpu->cluster_rows &&
+	if (wanted.slices && !c->product->tensor.used && dtype_of(c) == DTYPE_F32 &&
+	    c->rows <= gpu->cluster_rows &&
 	    blocks_of(c, wanted.tile) * (double)wanted.slices <= places && may_split(c, &wanted) &&
 	    is_asked(c, &wanted) && (!best->tile || time_of(c, &wanted) < slack * time_of(c, best)))
 		*best = wanted;

@@ -77,7 +77,7 @@ void cluster_add(const Tiling *g, Body *all, IterVar block, int64_t blocks, Bloc
 Block cluster_elements(Tiling *g)
 {
 	Body all = {0};
-	Buffer parts = {.dtype = DTYPE_F32, .cluster = g->cluster};
+	Buffer parts = {.dtype = tiling_dtype(g), .cluster = g->cluster};
 	int64_t elements = g->cluster * part_elements(g);
 	Gather c = {g, bind_shared(g->program, g->kernel, g->routine, parts, elements, "parts"),
 		    tiling_iter(g, "rank")};

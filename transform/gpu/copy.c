@@ -152,7 +152,7 @@ void tiling_copy_places(Tiling *g, Side *side)
 static Dtype shared_dtype(const Tiling *g)
 {
 	const TensorUse *tensor = &g->product->tensor;
-	return tensor->used ? fragment_dtype(tensor->op) : DTYPE_F32;
+	return tensor->used ? fragment_dtype(tensor->op) : tiling_dtype(g);
 }
 
 static BufferId new_shared(const Tiling *g, const char *name, int64_t n)
@@ -218,7 +218,7 @@ void tiling_finish_side(Tiling *g, Side *side)
 	side->next = bind_local(
 		g->program, g->kernel,
 		(KernelLocal){.name = "next",
-			      .dtype = as_it_is ? shared_dtype(g) : DTYPE_F32,
+			      .dtype = as_it_is ? shared_dtype(g) : tiling_dtype(g),
 			      .rank = 4,
 			      .extent = {(uint32_t)side->threads[0], (uint32_t)side->threads[1],
 					 (uint32_t)side->times, QUAD},

@@ -45,7 +45,7 @@ static bool is_sum(const Stmt *stmt, Product *p)
 	const Value *value = p->set->value;
 	return p->sum.n > 0 && p->set->kind == LOOP_SET && p->set->nixs == 0 &&
 	       p->set->acc == OP_ADD && value->kind == VALUE_OP && value->op == OP_MUL &&
-	       value->dtype == DTYPE_F32;
+	       (value->dtype == DTYPE_F32 || value->dtype == DTYPE_F64);
 }
 
 static bool counts_from_zero(const Look *look, const LoopGroup *loops)

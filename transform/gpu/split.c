@@ -118,7 +118,7 @@ static const Stmt *rounds_loop(const Split *s, IterVar slice)
 	const Ix *step = ix_add(s->program, ix_mul(s->program, ix_iter(s->arena, slice), each), p);
 	const Value *factors[] = {factor_at(s, set->value->args[0], step),
 				  factor_at(s, set->value->args[1], step)};
-	const Value *term = value_op(s->arena, OP_MUL, DTYPE_F32, factors, 2);
+	const Value *term = value_op(s->arena, OP_MUL, set->value->dtype, factors, 2);
 	Block body = block_one(s->arena, stmt_set(s->arena, set->local, OP_ADD, term));
 	Stmt *own = stmt_with(s->arena, inner, block_one(s->arena, if_step(s, step, body)));
 	own->hi = each;
@@ -192,7 +192,7 @@ Product bind_split(const Transform *t, Kernel *kernel, const TileWanted *wanted,
 	Split s = split_of(t, kernel, wanted);
 	s.elements = s.program->buffers.at[product_store(s.product)->buffer].elements;
 	s.slices = bind_temp(s.program, kernel, wanted->routine,
-			     (Buffer){.dtype = DTYPE_F32,
+			     (Buffer){.dtype = s.product->set->value->dtype,
 				      .elements = size_scale(s.program->sizes, s.elements, s.n)},
 			     "slices");
 	*before = *kernel;

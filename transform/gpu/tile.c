@@ -85,7 +85,7 @@ static Block add_step(Tiling *g, IterVar row, IterVar column, const Ix *const *s
 	const Ix *ii = iter(g, i), *jj = iter(g, j);
 	const Value *factors[] = {tiling_element(g, rows, &ii), tiling_element(g, columns, &jj)};
 	const Value *swapped[] = {factors[1], factors[0]};
-	const Value *term = value_op(g->arena, OP_MUL, DTYPE_F32,
+	const Value *term = value_op(g->arena, OP_MUL, tiling_dtype(g),
 				     g->product->columns_first ? swapped : factors, 2);
 	const Ix *at[] = {iter(g, row), iter(g, column), ii, jj};
 	const Stmt *set = stmt_set_at(g->arena, tiling_element(g, g->sums, at), OP_ADD, term);
@@ -428,6 +428,6 @@ void bind_tile(const Transform *t, Kernel *kernel, const TileWanted *wanted)
 		    .slice = wanted->slice,
 		    .shared_most = shared_most(t->options->gpu, wanted->tile)};
 	if (g.cluster)
-		g.shared_most -= tile_bytes(wanted->tile);
+		g.shared_most -= tile_bytes(wanted->tile, tiling_dtype(&g));
 	make(&g);
 }

@@ -89,9 +89,9 @@ typedef struct TileWanted {
 	uint32_t routine;
 } TileWanted;
 /* Bytes of all sums of a tile. */
-static inline int64_t tile_bytes(const GpuTile *tile)
+static inline int64_t tile_bytes(const GpuTile *tile, Dtype dtype)
 {
-	return tile->rows * tile->columns * (int64_t)dtype_bytes(DTYPE_F32);
+	return tile->rows * tile->columns * (int64_t)dtype_bytes(dtype);
 }
 /* Threads of a block, which has warps where others have threads if matrix instructions multiply. */
 static inline int64_t tile_threads(const GpuTile *tile, bool tensor)

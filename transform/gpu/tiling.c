@@ -12,7 +12,7 @@ IterVar tiling_iter(Tiling *g, const char *name) { return bind_iter(g->program, 
 
 LocalId tiling_local(Tiling *g, KernelLocal local)
 {
-	local.dtype = DTYPE_F32;
+	local.dtype = tiling_dtype(g);
 	return bind_local(g->program, g->kernel, local);
 }
 

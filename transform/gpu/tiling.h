@@ -21,7 +21,7 @@ typedef struct Side {
 	bool steps_contiguous; /* neighbours in what is shared are steps */
 	bool wide;	       /* reads are of four elements */
 	BufferId shared;
-	LocalId next; /* on its way, in the shared type where that is the element's own, else in f32 */
+	LocalId next; /* on its way, in the shared type where that is the element's own, else in the sums' */
 	const char *name; /* of what is shared, behind the kernel's */
 	/* of each of its loops where a thread's places are in it, found once for all rounds */
 	LocalId places[PRODUCT_LOOPS];
@@ -98,9 +98,15 @@ static inline const Ix *times(const Tiling *g, const Ix *a, int64_t n)
 
 static inline const Ix *sized(const Tiling *g, Size size) { return ix_size(g->arena, size); }
 
+/* Of the sums: f32, or f64. */
+static inline Dtype tiling_dtype(const Tiling *g)
+{
+	return g->product && g->product->set ? g->product->set->value->dtype : DTYPE_F32;
+}
+
 static inline const Value *zero(const Tiling *g)
 {
-	return value_const(g->arena, DTYPE_F32, (Scalar){.f = 0});
+	return value_const(g->arena, tiling_dtype(g), (Scalar){.f = 0});
 }
 
 static inline Block loop_of(const Tiling *g, LoopKind kind, IterVar i, int64_t n, Block body)
@@ -123,7 +129,7 @@ static inline void add_barrier(const Tiling *g, Body *body)
 	PUSH(g->arena, body->stmts, stmt_barrier(g->arena, false));
 }
 
-/* tiling.c: another iterator, and another local of f32, of the kernel; an element of a local. */
+/* tiling.c: another iterator, and another local of the sums' type, of the kernel; an element of a local. */
 IterVar tiling_iter(Tiling *g, const char *name);
 LocalId tiling_local(Tiling *g, KernelLocal local);
 const Value *tiling_element(const Tiling *g, LocalId local, const Ix *const *ixs);

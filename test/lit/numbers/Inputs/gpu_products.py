@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from tsrlib import Model, schedule
+from tsrlib import DTYPES, Model, schedule
 
 rng = np.random.default_rng(int(sys.argv[1]))
 TILES = [(128, 8, 128, 8), (64, 8, 128, 8), (64, 8, 64, 4), (32, 4, 64, 4), (16, 4, 64, 4)]
@@ -18,7 +18,7 @@ def strict(text):
 
 def product(a, b):
     """Of [..., i, k] and [..., k, j], terms in turn."""
-    total = np.zeros(a.shape[:-1] + b.shape[-1:], np.float32)
+    total = np.zeros(a.shape[:-1] + b.shape[-1:], a.dtype)
     for k in range(a.shape[-1]):
         total = total + a[..., k, None] * b[..., k, None, :]
     return total
@@ -30,27 +30,27 @@ def draw(*shape):
 
 def same(name, got, want):
     got, want = np.asarray(got), np.asarray(want)
-    assert got.shape == want.shape and np.array_equal(got.view(np.uint32), want.view(np.uint32)), name
+    assert got.shape == want.shape and got.dtype == want.dtype and got.tobytes() == want.tobytes(), name
 
 
 def transposed(array, as_it_is):
     return array if as_it_is else np.ascontiguousarray(array.swapaxes(-1, -2))
 
 
-def plain(tile, layout):
+def plain(tile, layout, dtype="f32"):
     """Symbolic sizes, and what is done with each element."""
     first, second = layout.split("; ")
     model = Model("""dim m
 dim n
 dim k
-input a : [%s]
-input b : [%s]
-input c : [n]
+input a : %s [%s]
+input b : %s [%s]
+input c : %s [n]
 output y = relu(einsum("%s => i, j", a, b) + c)
-""" % (first.replace("i", "m"), second.replace("j", "n"), layout), strict("y: tile i %d %d, j %d %d\n" % tile))
+""" % (dtype, first.replace("i", "m"), dtype, second.replace("j", "n"), dtype, layout), strict("y: tile i %d %d, j %d %d\n" % tile))
     for m, n, k in SIZES:
-        a, b, c = draw(m, k), draw(k, n), draw(n)
-        got, = model.forward([m, n, k], [transposed(a, first == "i, k"), transposed(b, second == "k, j"), c], [((m, n), np.float32)])
+        a, b, c = (x.astype(DTYPES[dtype]) for x in (draw(m, k), draw(k, n), draw(n)))
+        got, = model.forward([m, n, k], [transposed(a, first == "i, k"), transposed(b, second == "k, j"), c], [((m, n), a.dtype)])
         same("%s %s %s" % (tile, layout, (m, n, k)), got, np.maximum(product(a, b) + c, 0))
 
 
@@ -93,4 +93,6 @@ plain(TILES[4], LAYOUTS[0])
 batched(TILES[2], 23, 68, 20)
 convolved(TILES[4], 8, 3, 9)
 convolved(TILES[1], 3, 5, 6)
+for number, tile in enumerate([(64, 8, 64, 4), (32, 4, 64, 4), (16, 4, 64, 4)]):
+    plain(tile, LAYOUTS[number], "f64")
 print("products have their bits")
