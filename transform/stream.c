@@ -10,8 +10,8 @@
  *                                                       stream y[e*1024 + i] = y_block[i]
  *
  * A step of the loop stores neighbours, each once and all of those between the first and the last, and the next step
- * those behind them. No kernel of the routine reads the result. The copy takes one that begins at any address: lines that
- * two blocks share are stored as usual.
+ * those behind them. No kernel of the routine reads the result. Where its size is not known, both loops stand under
+ * conditions. The copy takes one that begins at any address: lines that two blocks share are stored as usual.
  */
 #include <stdlib.h>
 
@@ -50,6 +50,8 @@ typedef struct Stream {
 	const bool *read; /* by buffer: by a kernel of the routine */
 	Kernel *kernel;
 	const Stmt *root;	     /* the statement of the kernel at hand */
+	bool disjoint;		     /* it is disjoint from the one before or behind it */
+	BufferId unknown;	     /* a result that may be large; NONE: all are */
 	const ScheduleClause *asked; /* NULL: nothing */
 	ScheduleEntry *entry;
 	bool changed;
@@ -74,19 +76,29 @@ static int64_t bytes_of(const Stream *s, BufferId buffer)
 	return (int64_t)dtype_bytes(s->program->buffers.at[buffer].dtype);
 }
 
-/* Does no cache hold it? */
-static bool is_large(const Stream *s, BufferId buffer)
+/* A result of that many elements no cache holds. */
+static int64_t large_elements(const Stream *s, BufferId buffer)
+{
+	return (s->target->stream_bytes - 1) / bytes_of(s, buffer) + 1;
+}
+
+static bool is_known(const Stream *s, BufferId buffer, int64_t *n)
+{
+	return size_is_const(s->program->sizes, s->program->buffers.at[buffer].elements, n);
+}
+
+/* Does no cache hold it, or is that not known? */
+static bool may_be_large(const Stream *s, BufferId buffer)
 {
 	int64_t n;
-	bool known = size_is_const(s->program->sizes, s->program->buffers.at[buffer].elements, &n);
-	return known && n > (s->target->stream_bytes - 1) / bytes_of(s, buffer);
+	return !is_known(s, buffer, &n) || n >= large_elements(s, buffer);
 }
 
 static bool may_stream(const Stream *s, BufferId buffer)
 {
 	const Buffer *b = &s->program->buffers.at[buffer];
 	return b->kind == BUFFER_OUTPUT && !dtype_is_packed(b->dtype) && !s->read[buffer] &&
-	       (asks_on(s->asked) || is_large(s, buffer));
+	       (asks_on(s->asked) || may_be_large(s, buffer));
 }
 
 static StreamedResult *result_of(StreamLoop *l, BufferId buffer)
@@ -235,20 +247,60 @@ static void keep_results(StreamLoop *l)
 
 /* ---- does it pay? ---- */
 
-/* The steps of a block; 0: there is none. */
-static int64_t choose(const StreamLoop *l)
+/* What stands in a loop: does it set a local, or store what integers choose? */
+typedef struct Moves {
+	bool computes, chosen;
+} Moves;
+
+static void see_load(void *of, const Value *value)
+{
+	((Moves *)of)->chosen |= value->kind == VALUE_LOAD && value->ix->reads;
+}
+
+static void see_move(void *of, const Stmt *stmt)
+{
+	Moves *moves = of;
+	moves->computes |= stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET;
+	if (stmt->kind == LOOP_STORE)
+		value_each(stmt->value, see_load, moves);
+}
+
+/* Where sizes are known at run time alone, there are two loops: for rows that integers choose, as they are moved. */
+static bool moves_chosen_rows(const StreamLoop *l, int64_t bytes)
+{
+	Moves moves = {0};
+	block_each(l->loop->body, see_move, &moves);
+	return moves.chosen && !moves.computes && bytes >= l->s->target->stream_row_symbolic;
+}
+
+static bool may_choose(const StreamLoop *l, BufferId unknown, int64_t bytes)
 {
 	const Stream *s = l->s;
-	int64_t bytes = 0, trips = constant_trips(s->program, l->loop);
-	for (uint32_t i = 0; i < l->nresults; i++)
-		bytes += l->results[i].n * bytes_of(s, l->results[i].buffer);
 	if (l->nresults == 0 || bytes > s->target->stream_block || s->target->stream_bytes == 0)
+		return false;
+	return unknown == BUFFER_NONE || (l->loop == s->root && !s->disjoint &&
+					  (asks_on(s->asked) || moves_chosen_rows(l, bytes)));
+}
+
+/* The steps of a block; 0: there is none. Of a result of a size that is not known, which it is. */
+static int64_t choose(const StreamLoop *l, BufferId *unknown)
+{
+	const Stream *s = l->s;
+	int64_t n, bytes = 0, trips = constant_trips(s->program, l->loop);
+	*unknown = BUFFER_NONE;
+	for (uint32_t i = 0; i < l->nresults; i++) {
+		bytes += l->results[i].n * bytes_of(s, l->results[i].buffer);
+		if (!is_known(s, l->results[i].buffer, &n))
+			*unknown = l->results[i].buffer;
+	}
+	if (!may_choose(l, *unknown, bytes))
 		return 0;
 	int64_t steps = 1; /* a power of 2: blocks begin as lines do */
 	while (2 * steps * bytes <= s->target->stream_block)
 		steps *= 2;
 	if (!asks_on(s->asked))
-		return !asks_off(s->asked) && trips > 2 * steps ? steps : 0;
+		return !asks_off(s->asked) && (*unknown != BUFFER_NONE || trips > 2 * steps) ? steps
+											     : 0;
 	const ScheduleItem *item = clause_item(s->asked, s->kernel->iters[l->loop->iter].name);
 	int64_t asked = item && item->n ? item->numbers[0] : steps;
 	return item && trips != 1 && asked > 0 && asked <= STEPS_MOST ? asked : 0;
@@ -379,13 +431,15 @@ static const Stmt *in_stmt(Stream *s, const Stmt *stmt)
 	see_block(&l, stmt->body);
 	bool wanted = l.nresults > 0 && !l.wrong;
 	keep_results(&l);
-	int64_t steps = choose(&l);
+	BufferId unknown;
+	int64_t steps = choose(&l, &unknown);
 	if (!wanted)
 		return stmt;
 	bool independent = loop_is_independent(s->program, s->kernel, s->root, stmt);
 	Stmt *copy;
 	if (steps) {
 		describe(s, stmt, steps);
+		s->unknown = unknown;
 		copy = (Stmt *)in_blocks(s, &l, steps);
 		s->changed = true;
 	} else {
@@ -398,6 +452,22 @@ static const Stmt *in_stmt(Stream *s, const Stmt *stmt)
 	return copy;
 }
 
+/* What becomes of a statement of the kernel: where a size is not known, both. */
+static void push_root(Stream *s, Body *body)
+{
+	s->unknown = BUFFER_NONE;
+	const Stmt *made = in_stmt(s, s->root);
+	if (s->unknown == BUFFER_NONE) {
+		PUSH(s->arena, body->stmts, made);
+		return;
+	}
+	const Ix *least = ix_const(s->arena, s->program->sizes, large_elements(s, s->unknown));
+	const Ix *n = ix_size(s->arena, s->program->buffers.at[s->unknown].elements);
+	Cond large = {COND_LE, least, n}, small = {COND_LT, n, least};
+	PUSH(s->arena, body->stmts, stmt_if_one(s->arena, large, block_one(s->arena, made)));
+	PUSH(s->arena, body->stmts, stmt_if_one(s->arena, small, block_one(s->arena, s->root)));
+}
+
 static void in_kernel(Stream *s, const Transform *t)
 {
 	Kernel *kernel = s->kernel;
@@ -408,7 +478,9 @@ static void in_kernel(Stream *s, const Transform *t)
 	s->asked = schedule_asked(t->asked, s->program, kernel->name, kernel->span, CHOICE_STREAM);
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		s->root = kernel->body.stmts[i];
-		PUSH(s->arena, body.stmts, in_stmt(s, s->root));
+		s->disjoint = s->root->disjoint ||
+			      (i + 1 < kernel->body.n && kernel->body.stmts[i + 1]->disjoint);
+		push_root(s, &body);
 	}
 	if (s->changed)
 		kernel->body = body_block(&body);

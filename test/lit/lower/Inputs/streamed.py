@@ -41,22 +41,23 @@ def pointer(array):
 
 rng = np.random.default_rng(1)
 ids = rng.integers(0, 70, 500, dtype=np.int32)
-table = rng.random((70, 32), dtype=np.float32)
+some = rng.integers(0, 70, 40, dtype=np.int32)
+table = rng.random((70, 64), dtype=np.float32)
 x = rng.random(3333, dtype=np.float32)
 parallel = PARALLEL(on_three)
 for path, prefix in zip(sys.argv[1::2], sys.argv[2::2]):
     library = ctypes.CDLL(path)
     size = getattr(library, prefix + "_forward_workspace")
     size.restype = ctypes.c_size_t
-    workspace = np.zeros(size() + 64, np.uint8)
+    workspace = np.zeros(size(ctypes.c_int64(40)) + 64, np.uint8)
     workspace = workspace[-workspace.ctypes.data % 64:]
-    for place in (0, 1, 4, 15):
+    for place, n in (0, 3), (1, 40), (4, 40), (15, 40):
         for call in (None, ctypes.byref(Call(2, 0, None, parallel, None))):
-            made = [room(n, place) for n in (500 * 32, 3333, 1)]
-            code = getattr(library, prefix + "_forward")(call, pointer(ids), pointer(table), pointer(x),
+            made = [room(elements, place) for elements in (500 * 64, n * 64, 3333, 1)]
+            code = getattr(library, prefix + "_forward")(call, ctypes.c_int64(n), pointer(ids), pointer(some), pointer(table), pointer(x),
                                                          *[pointer(part) for _, part in made], None, pointer(workspace))
             assert code == 0, code
-            wanted = [table[ids].ravel(), np.exp(x.astype(np.float64)), np.array([x.sum(dtype=np.float64)])]
+            wanted = [table[ids].ravel(), table[some[:n]].ravel(), np.exp(x.astype(np.float64)), np.array([x.sum(dtype=np.float64)])]
             for (whole, part), right in zip(made, wanted):
                 assert np.allclose(part, right, rtol=1e-5), (path, place)
                 assert (whole == GUARD).sum() == 64, (path, place)
