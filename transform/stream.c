@@ -23,8 +23,8 @@
 #include "loops/work.h"
 #include "transform/transform.h"
 
-/* Loops inside of a loop, results and steps of a block, at most; elements of a result with which nothing overflows. */
-enum { INNER_MOST = 16, RESULTS_MOST = 8, STEPS_MOST = 1 << 16, ELEMENTS_MOST = 1 << 30 };
+/* Loops inside of a loop, results of a block, and its bytes, at most; elements of a result with which nothing overflows. */
+enum { INNER_MOST = 16, RESULTS_MOST = 8, BLOCK_MOST = 1 << 20, ELEMENTS_MOST = 1 << 30 };
 
 /* Neighbours that a statement stores in a step. */
 typedef struct StoredPart {
@@ -273,37 +273,51 @@ static bool moves_chosen_rows(const StreamLoop *l, int64_t bytes)
 	return moves.chosen && !moves.computes && bytes >= l->s->target->stream_row_symbolic;
 }
 
-static bool may_choose(const StreamLoop *l, BufferId unknown, int64_t bytes)
+static bool may_choose(const StreamLoop *l, BufferId unknown)
 {
 	const Stream *s = l->s;
-	if (l->nresults == 0 || bytes > s->target->stream_block || s->target->stream_bytes == 0)
-		return false;
-	return unknown == BUFFER_NONE || (l->loop == s->root && !s->disjoint &&
-					  (asks_on(s->asked) || moves_chosen_rows(l, bytes)));
+	return l->nresults > 0 && s->target->stream_bytes > 0 &&
+	       (unknown == BUFFER_NONE || (l->loop == s->root && !s->disjoint));
+}
+
+/* The steps that a schedule asks for; 0: none, or more than there may be. */
+static int64_t asked_steps(const StreamLoop *l, int64_t steps, int64_t bytes)
+{
+	const Stream *s = l->s;
+	const ScheduleItem *item = clause_item(s->asked, s->kernel->iters[l->loop->iter].name);
+	int64_t asked = item && item->n ? item->numbers[0] : steps;
+	return item && constant_trips(s->program, l->loop) != 1 && asked > 0 &&
+			       asked <= BLOCK_MOST / bytes
+		       ? asked
+		       : 0;
+}
+
+/* The steps of a block of results of that many bytes a step, which are `unknown`'s perhaps; 0: it does not pay. */
+static int64_t steps_that_pay(const StreamLoop *l, BufferId unknown, int64_t steps, int64_t bytes)
+{
+	bool pays = unknown == BUFFER_NONE ? constant_trips(l->s->program, l->loop) > 2 * steps
+					   : moves_chosen_rows(l, bytes);
+	return pays && bytes <= l->s->target->stream_block && !asks_off(l->s->asked) ? steps : 0;
 }
 
 /* The steps of a block; 0: there is none. Of a result of a size that is not known, which it is. */
 static int64_t choose(const StreamLoop *l, BufferId *unknown)
 {
 	const Stream *s = l->s;
-	int64_t n, bytes = 0, trips = constant_trips(s->program, l->loop);
+	int64_t n, bytes = 0;
 	*unknown = BUFFER_NONE;
 	for (uint32_t i = 0; i < l->nresults; i++) {
 		bytes += l->results[i].n * bytes_of(s, l->results[i].buffer);
 		if (!is_known(s, l->results[i].buffer, &n))
 			*unknown = l->results[i].buffer;
 	}
-	if (!may_choose(l, *unknown, bytes))
+	if (!may_choose(l, *unknown))
 		return 0;
 	int64_t steps = 1; /* a power of 2: blocks begin as lines do */
 	while (2 * steps * bytes <= s->target->stream_block)
 		steps *= 2;
-	if (!asks_on(s->asked))
-		return !asks_off(s->asked) && (*unknown != BUFFER_NONE || trips > 2 * steps) ? steps
-											     : 0;
-	const ScheduleItem *item = clause_item(s->asked, s->kernel->iters[l->loop->iter].name);
-	int64_t asked = item && item->n ? item->numbers[0] : steps;
-	return item && trips != 1 && asked > 0 && asked <= STEPS_MOST ? asked : 0;
+	return asks_on(s->asked) ? asked_steps(l, steps, bytes)
+				 : steps_that_pay(l, *unknown, steps, bytes);
 }
 
 /* ---- the loop in blocks ---- */
