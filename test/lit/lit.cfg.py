@@ -25,7 +25,7 @@ environment["LSAN_OPTIONS"] = "suppressions=%s:print_suppressions=0" % os.path.j
 environment["ASAN_OPTIONS"] = "detect_stack_use_after_return=0:abort_on_error=1:handle_sigill=1"
 environment["LC_ALL"] = "C.UTF-8"
 environment["XDG_CACHE_HOME"] = "/dev/null"  # no cache
-for name in ("CUDA_PATH", "CUDA_HOME", "TSRC_NVRTC", "HOME", "TMPDIR"):
+for name in ("CUDA_PATH", "CUDA_HOME", "TSRC_NVRTC", "HOME", "TMPDIR", "TSR_LONG"):
     if name in os.environ:
         environment[name] = os.environ[name]
 
