@@ -162,8 +162,13 @@ static bool commented_names(Field *comment, Field row, char delimiter)
 	       (n > 1 || !memchr(text.at, ' ', text.n)) && names_columns(text, row, delimiter);
 }
 
-/* The line that names the columns, before the rows or behind a '#', and else the first of them; false: there is none. */
-static bool find_columns(Csv *csv, const char *end, Field *line, bool *named)
+static bool fail_open(const Lines *lines, ArrayError *error)
+{
+	return array_fail(error, "a quotation mark in line %u is not closed", lines->number);
+}
+
+/* The line that names the columns, before the rows or behind a '#', and else the first of them. */
+static bool find_columns(Csv *csv, const char *end, Field *line, bool *named, ArrayError *error)
 {
 	bool marked = strncmp(csv->text, "\xef\xbb\xbf", 3) == 0; /* of UTF-8 */
 	Lines *rows = &csv->rows;
@@ -174,6 +179,8 @@ static bool find_columns(Csv *csv, const char *end, Field *line, bool *named)
 	Lines behind = *rows;
 	if (found && lines_next(&behind, &row) /* parted by that alone */) {
 		Lines second = behind;
+		if (behind.open)
+			return fail_open(&behind, error);
 		find_row(&second, &below, &none);
 	}
 	bool first = found && names_columns(row, below, csv->rows.delimiter);
@@ -181,15 +188,15 @@ static bool find_columns(Csv *csv, const char *end, Field *line, bool *named)
 	*line = first || !*named ? row : comment;
 	if (first)
 		*rows = behind;
-	return found || *named;
+	return found || *named || array_fail(error, "it has no line that says something");
 }
 
 static bool add_columns(ArrayFile *file, Csv *csv, const char *end, ArrayError *error)
 {
 	Field line;
-	bool named, more = true;
-	if (!find_columns(csv, end, &line, &named))
-		return array_fail(error, "it has no line that says something");
+	bool named = false, more = true;
+	if (!find_columns(csv, end, &line, &named, error))
+		return false;
 	while (more) {
 		Field field = field_next(&line, csv->rows.delimiter, &more);
 		if (++csv->ncolumns > COLUMNS_MAX)
@@ -215,8 +222,7 @@ static bool count_rows(Csv *csv, ArrayError *error)
 	for (; next_row(&lines, &line); csv->nrows++) {
 		uint32_t n = count_fields(line, csv->rows.delimiter);
 		if (lines.open)
-			return array_fail(error, "a quotation mark in line %u is not closed",
-					  lines.number);
+			return fail_open(&lines, error);
 		if (n != csv->ncolumns)
 			return array_fail(error, "line %u has %u field%s, and the first one has %u",
 					  lines.number, n, n == 1 ? "" : "s", csv->ncolumns);

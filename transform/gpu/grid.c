@@ -118,12 +118,22 @@ const BufferUse *routine_use(const RoutineKernels *kernels, uint32_t i, BufferId
 	return buffer_use(&kernel_uses(kernels->uses, &kernels->at[i])->uses, buffer);
 }
 
+/* Does one of the first n statements begin the local anew? */
+static bool declares(const Block *body, uint32_t n, LocalId local)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < n; i++)
+		found |= body->stmts[i]->kind == LOOP_LOCAL && body->stmts[i]->local == local;
+	return found;
+}
+
 bool is_elementwise(const Kernel *kernel, const Block *body)
 {
 	bool stores = false;
 	for (uint32_t i = 0; i < body->n; i++) {
 		const Stmt *stmt = body->stmts[i];
-		bool local = (stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET) &&
+		bool local = (stmt->kind == LOOP_LOCAL ||
+			      (stmt->kind == LOOP_SET && declares(body, i, stmt->local))) &&
 			     kernel->locals[stmt->local].rank == 0;
 		bool store = stmt->kind == LOOP_STORE && stmt->acc == OP_NONE;
 		if (!local && !store)
