@@ -287,10 +287,11 @@ static void attach(Repairs *r, const Found *found)
 /* A sign or a word of another language, whose counterpart the message has: no other is meant. */
 static bool is_told(const Diag *d)
 {
-	bool fixed = false;
+	bool fixed = d->code == E0115 && d->notes.n > 0;
 	for (size_t i = 0; i < d->notes.n; i++)
 		fixed |= d->notes.at[i].replacement != NULL;
-	return fixed && (d->code == E0103 || d->code == E0108 || d->code == E0115);
+	return d->code == E0117 ||
+	       (fixed && (d->code == E0103 || d->code == E0108 || d->code == E0115));
 }
 
 static void list_edits(const Repairs *r, Edits *e)

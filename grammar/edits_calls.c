@@ -3,6 +3,7 @@
  *
  *   conv()                              conv(8), as another call of it has
  *   einsum("i; i => ", x)               einsum("i; i => ", x, y), for names that are seen there
+ *   einsum("i; j; => i, j", x, y)       "i; j => i, j"
  *   linear(x, 8)                        linear(8)(x)
  *   softmax()(x)                        softmax(x)
  *   layer(x)                            layer(to_batch(x))
@@ -131,12 +132,53 @@ static const AstExpr *main_call(const Edits *e)
 	return call;
 }
 
+/* A dim is no tensor: only a function that is written in a file may take one. */
+static bool takes_sizes(const Edits *e, const AstExpr *call)
+{
+	const AstExpr *callee = call->args[0];
+	bool written = callee->kind == AST_MEMBER;
+	for (uint32_t i = 0; i < e->file->nstmts && callee->kind == AST_NAME; i++)
+		written |= e->file->stmts[i].kind == STMT_FN &&
+			   e->file->stmts[i].name.sym == callee->name.sym;
+	return written;
+}
+
+static bool is_dim(const Edits *e, Name name)
+{
+	bool dim = false;
+	for (uint32_t i = 0; i < e->file->nstmts; i++)
+		dim |= e->file->stmts[i].kind == STMT_DIM && e->file->stmts[i].name.sym == name.sym;
+	return dim;
+}
+
+/* "ij; jk; => ik" without the ';' behind which nothing stands; false: there is none. */
+static bool drop_empty(Edits *e, const AstExpr *call)
+{
+	bool dropped = false;
+	for (uint32_t i = 1; i < call->nargs; i++) {
+		const AstSpec *spec =
+			call->args[i]->kind == AST_STRING ? call->args[i]->spec : NULL;
+		const char *text = source_at(e->sources, call->span.file)->text;
+		for (uint32_t at = spec ? spec->span.start : 0; spec && at < spec->span.end; at++) {
+			size_t blank = strspn(text + at + 1, " ");
+			if (text[at] != ';' || !strchr(";=", text[at + 1 + blank]))
+				continue;
+			edit_add(e, COST_MOVE - 1, (Span){call->span.file, at, at + 1}, "",
+				 "it would fit without an operand that has no letters");
+			dropped = true;
+		}
+	}
+	return dropped;
+}
+
 void edits_of_arguments(Edits *e)
 {
 	const AstExpr *call = main_call(e);
 	if (!call)
 		return;
 	split(e, call);
+	if (drop_empty(e, call))
+		return;
 	Texts like = {.n = 0};
 	for (uint32_t i = 0; i < e->file->nstmts; i++)
 		add_like(e, call, e->file->stmts[i].expr, &like);
@@ -144,7 +186,8 @@ void edits_of_arguments(Edits *e)
 		insert(e, call, like.at[i], COST_LIKE);
 	Seen words = edit_words(e);
 	for (uint32_t i = 0; i < words.n; i++)
-		insert(e, call, words.at[i].sym, COST_NAME);
+		if (takes_sizes(e, call) || !is_dim(e, words.at[i]))
+			insert(e, call, words.at[i].sym, COST_NAME);
 }
 
 void edits_of_batches(Edits *e)

@@ -95,3 +95,59 @@ void fault_fix_subscript(const Fault *f, Span name)
 				      subscript_side(f, &s, shape, true), x),
 			 "a number in a specification takes that place of an axis");
 }
+
+/* ---- the form in words ---- */
+
+static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
+
+/* Does a part between commas start so? */
+static bool starts(const char *text, const char *part)
+{
+	const char *at = text;
+	while (at && strncmp(at + strspn(at, " "), part, strlen(part)) != 0) {
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+	return at != NULL;
+}
+
+/* Does a number touch a colon? */
+static bool is_slice(const char *text)
+{
+	const char *at = text;
+	bool is = false;
+	while ((at = strchr(at, ':')) != NULL) {
+		is |= at > text && at[-1] >= '0' && at[-1] <= '9';
+		at += 1 + strspn(at + 1, " ");
+		is |= *at == '-' || (*at >= '0' && *at <= '9');
+	}
+	return is;
+}
+
+const char *fault_subscript_form(const Fault *f)
+{
+	const char *text =
+		arena_printf(f->parse->perm, "%.*s", (int)strcspn(f->text + 1, "]\n"), f->text + 1);
+	if (has(text, "..."))
+		return "'...' stands for the other axes of a row: sum(\"..., 0 => ...\", x)";
+	if (strpbrk(text, "<>=!"))
+		return "what has a size that data decides is not in the language; a mask keeps the shape: "
+		       "where(x > 0, x, 0)";
+	if (starts(text, "None") || has(text, "newaxis"))
+		return "an axis of one element is a 0 of the result: sum(\"i, j => i, 0, j\", x)";
+	if (has(text, "::-"))
+		return "an axis is turned by its places: gather(\"i, [v]; j => i, j\", x, n - 1 - range(n)), for n "
+		       "elements";
+	if (has(text, "::"))
+		return "each second element is 2*j: sum(\"i, 2*j => i, j\", x)";
+	if (is_slice(text))
+		return "a part of an axis is x[:, 1:3] as sum(\"i, 1^j^_ => i, j\", x) with (j = 2), where '_' is the "
+		       "rest";
+	if (starts(text, "-"))
+		return "a place from the end is x[:, -1] as sum(\"i, _^j => i\", x) with (j = 1), where '_' is the rest";
+	if (*text != ':' && strspn(text, "0123456789:, ") < strlen(text))
+		return "'x @ i' takes the leftmost batch axis at i; places that data says are gather(\"[v], d; i => i, "
+		       "d\", x, ids)";
+	return "'x @ i' takes the leftmost batch axis at i; a number in a specification takes any other: sum(\"i, 0 "
+	       "=> i\", x)";
+}

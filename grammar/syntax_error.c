@@ -1,5 +1,5 @@
 /* Explains syntax errors. The special messages know one symbol written for another, a keyword used
- * as a name, a forgotten `let`, chained comparisons, brackets and words of other languages; they
+ * as a name, a forgotten `let`, brackets and words of other languages, and what syntax_signs.c does; they
  * are tried in the order of the table at the end, and the list of expected tokens speaks for all
  * else. */
 #include "grammar/syntax_error.h"
@@ -58,7 +58,8 @@ static bool wrong_equals(const Fault *f)
 		if (f->expected[TOKEN_COLON] && f->expected[TOKEN_RBRACKET])
 			return confused(f, 1, ":", "a label stands before its size, as in h:28");
 		return f->expected[TOKEN_EQEQ] &&
-		       confused(f, 1, "==", "it names a value, and '==' compares");
+		       (fault_value_first(f) ||
+			confused(f, 1, "==", "it names a value, and '==' compares"));
 	case TOKEN_EQEQ:
 		return f->expected[TOKEN_EQ] &&
 		       confused(f, 2, "=", "it compares, and '=' names a value");
@@ -110,19 +111,6 @@ static bool unmatched_closer(const Fault *f)
 		return false;
 	diag(f->parse->diags, E0116, f->token.span, "this '%.*s' closes nothing",
 	     (int)(f->token.span.end - f->token.span.start), f->text);
-	return true;
-}
-
-static bool chained_comparison(const Fault *f)
-{
-	int k = f->token.kind;
-	bool compares = k == TOKEN_LT || k == TOKEN_LE || k == TOKEN_GT || k == TOKEN_GE ||
-	                k == TOKEN_EQEQ || k == TOKEN_NE;
-	if (!compares || !f->expected[TOKEN_AND] || f->expected[TOKEN_LT])
-		return false;
-	diag(f->parse->diags, E0117, f->token.span, "comparisons do not chain");
-	diag_note(f->parse->diags, f->token.span,
-	          "join two of them with '&&', or put one in parentheses to compare its 0 or 1");
 	return true;
 }
 
@@ -189,35 +177,6 @@ static bool forgotten_let(const Fault *f)
 	return true;
 }
 
-/* `not x` */
-static bool word_not(const Fault *f)
-{
-	Span word = f->feed->before.span, gap = {word.file, word.start, f->token.span.start};
-	diag(f->parse->diags, E0115, word, "'not' cannot stand here: logic is written with signs");
-	diag_fix(f->parse->diags, gap, "!", "write '!'");
-	return true;
-}
-
-/* `a and b`, as in other languages. */
-static bool word_operator(const Fault *f)
-{
-	static const char *const words[][3] = {
-		{"and", "&&", "logic is written with signs"},
-		{"or", "||", "logic is written with signs"},
-		{"mod", "%", "the rest is written with a sign"},
-	};
-	uint32_t n = f->token.span.end - f->token.span.start;
-	if (f->token.kind != TOKEN_NAME || !f->expected[TOKEN_AND])
-		return false;
-	if (f->feed->before.kind == TOKEN_NAME && fault_is(f, f->feed->before.span, "not"))
-		return word_not(f);
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		if (strlen(words[i][0]) == n && memcmp(words[i][0], f->text, n) == 0)
-			return confused(f, n, words[i][1], words[i][2]);
-	}
-	return false;
-}
-
 /* The statement's keyword that a word is another language's for, or nearly is; NULL: none. */
 static const char *meant_keyword(const Fault *f, const char *word)
 {
@@ -279,16 +238,6 @@ static bool foreign_statement(const Fault *f)
 	return false;
 }
 
-static bool wrong_relation(const Fault *f)
-{
-	if (!f->expected[TOKEN_DIVIDES] || f->token.kind == TOKEN_EQ ||
-	    f->token.kind == TOKEN_FATARROW)
-		return false;
-	diag(f->parse->diags, E0101, f->token.span, "expected '==', '>=' or 'divides' before %s",
-	     fault_found(f));
-	return true;
-}
-
 static bool expected(const Fault *f)
 {
 	Arena *arena = f->parse->perm;
@@ -301,9 +250,19 @@ static bool expected(const Fault *f)
 bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 {
 	static bool (*const explanations[])(const Fault *) = {
-		unmatched_closer, wrong_equals,	       operator_first, chained_comparison,
-		keyword_as_name,  keyword_as_argument, forgotten_let,  foreign_statement,
-		wrong_keyword,	  word_operator,       wrong_relation, expected,
+		unmatched_closer,
+		wrong_equals,
+		operator_first,
+		fault_not_equal,
+		fault_chained_comparison,
+		keyword_as_name,
+		keyword_as_argument,
+		forgotten_let,
+		foreign_statement,
+		wrong_keyword,
+		fault_word_operator,
+		fault_wrong_relation,
+		expected,
 	};
 	Fault f = {.parse = parse, .feed = feed, .parser = parser, .token = feed->token};
 	f.text = feed->lexer.source->text + f.token.span.start;

@@ -24,6 +24,15 @@ bool fault_is(const Fault *f, Span span, const char *word);
 bool fault_opens_parameter(const Fault *f);
 /* The token is the bracket behind a name: adds to the last diagnostic what is meant, where that is sure (subscript.c). */
 void fault_fix_subscript(const Fault *f, Span name);
+/* Explanations of comparisons and logic, each false where it is another fault: `a and b`, `not a`; `a < b < c`; `a <> b`;
+ * `require a > b`; `scan(h = x, n)`, whose `=` the token is (syntax_signs.c). */
+bool fault_word_operator(const Fault *f);
+bool fault_chained_comparison(const Fault *f);
+bool fault_not_equal(const Fault *f);
+bool fault_wrong_relation(const Fault *f);
+bool fault_value_first(const Fault *f);
+/* What a subscript as it is written there is in the language (subscript.c). */
+const char *fault_subscript_form(const Fault *f);
 /* Adds to the last diagnostic, "expected ... before ...", what may have been meant (syntax_notes.c). */
 void fault_notes(const Fault *f);
 

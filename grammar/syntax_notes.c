@@ -73,19 +73,19 @@ static void note_let(const Fault *f)
 		diag_fix(f->parse->diags, at, "in ", "write 'in' before the result");
 }
 
-/* x[0] and x.shape[0]. */
+/* x[0], f(x)[0] and x.shape[0]. */
 static void note_subscript(const Fault *f)
 {
 	Span before = f->feed->before.span;
-	bool touches = before.end == f->token.span.start;
-	if (f->token.kind != TOKEN_LBRACKET || !touches || f->feed->before.kind != TOKEN_NAME)
+	bool touches = before.end == f->token.span.start, name = f->feed->before.kind == TOKEN_NAME;
+	if (f->token.kind != TOKEN_LBRACKET || !touches ||
+	    !(name || f->feed->before.kind == TOKEN_RPAREN))
 		return;
 	bool size = fault_is(f, before, "shape") || fault_is(f, before, "size");
 	diag_note(f->parse->diags, f->token.span, "%s",
 		  size ? "the size of an axis gets a name by 'with': E with (h)"
-		       : "'x @ i' takes the leftmost batch axis at i; a number in a specification "
-			 "takes any other: sum(\"i, 0 => i\", x)");
-	if (!size)
+		       : fault_subscript_form(f));
+	if (name && !size)
 		fault_fix_subscript(f, before);
 }
 

@@ -153,11 +153,31 @@ int64_t tree_at_least(Tree *tree, const AstExpr *number)
 	return number->is_integer ? number->integer : 0;
 }
 
+/* `require n % 4 == 0` */
+static void refuse_rest(Tree *tree, const AstExpr *a, const AstExpr *b)
+{
+	Arena *arena = tree->parse->perm;
+	const Sources *sources = tree->parse->sources;
+	TREE_ERROR(tree, E0115, a->op_span,
+		   "'%%' cannot stand here: sizes are related by '==', '>=' and 'divides'");
+	if (a->args[0]->parenthesised || a->args[1]->parenthesised)
+		diag_note(tree->parse->diags, a->op_span, "'A %% B == 0' is 'B divides A'");
+	else
+		diag_fix(tree->parse->diags, span_join(a->span, b->span),
+			 arena_printf(arena, "%s divides %s",
+				      source_text(sources, arena, a->args[1]->span),
+				      source_text(sources, arena, a->args[0]->span)),
+			 "write 'divides'");
+}
+
 void tree_require(Tree *tree, Token start, RequireOp op, AstExpr *const sides[2])
 {
 	AstStmt stmt = {.kind = STMT_REQUIRE, .require_op = op};
 	stmt.expr = sides[0];
 	stmt.expr2 = sides[1];
+	bool none = sides[1]->kind == AST_NUMBER && sides[1]->is_integer && sides[1]->integer == 0;
+	if (op == REQUIRE_EQ && none && sides[0]->kind == AST_BINARY && sides[0]->op == OP_MOD)
+		refuse_rest(tree, sides[0], sides[1]);
 	tree_stmt(tree, start, stmt);
 }
 
