@@ -214,9 +214,12 @@ static Value not_callable(Build *b, const AstExpr *call, const Value *callee)
 	return value_error();
 }
 
+static Value find_member(Build *b, const AstExpr *expr, const AstExpr *call);
+
 Value eval_call(Build *b, const AstExpr *call)
 {
-	Value callee = eval(b, call->args[0]);
+	Value callee = call->args[0]->kind == AST_MEMBER ? find_member(b, call->args[0], call)
+							 : eval(b, call->args[0]);
 	switch (callee.kind) {
 	case VALUE_BUILTIN:
 		return modes_refuse(b, call) ? eval_form(b, callee.builtin, call) : value_error();
@@ -335,7 +338,8 @@ static Value member_of_result(Build *b, const Value *result, const AstExpr *expr
 	return error;
 }
 
-static Value find_member(Build *b, const AstExpr *expr)
+/* `call`: what applies the member, or NULL. */
+static Value find_member(Build *b, const AstExpr *expr, const AstExpr *call)
 {
 	if (foreign_module(b, expr))
 		return value_error();
@@ -363,13 +367,13 @@ static Value find_member(Build *b, const AstExpr *expr)
 	if (transposed)
 		diag_fix(b->diags, expr->name.span, "T", "the rows change places in x.T");
 	else if (value.kind == VALUE_TENSOR)
-		foreign_method(b, expr->name);
+		foreign_method(b, expr->name, call);
 	return value_error();
 }
 
 Value eval_member(Build *b, const AstExpr *expr)
 {
-	Value value = find_member(b, expr);
+	Value value = find_member(b, expr, NULL);
 	if (value.kind == VALUE_TENSOR)
 		value.node = anew_read(b->anew, value.node);
 	return value;

@@ -41,7 +41,7 @@ static bool place_positional(Build *b, CallArgs *args, const Function *fn, const
 		else
 			diag_note(b->diags, fn->stmt->name.span, "'%s' is declared here",
 				  fn->stmt->name.sym);
-		call_explain_surplus(b, fn, call->args[at]);
+		call_explain_surplus(b, fn, call, at);
 		return false;
 	}
 	if (at > 1 && call->keys && call->keys[at - 1].sym) {

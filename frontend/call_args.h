@@ -16,8 +16,8 @@ bool call_match(Build *b, CallArgs *args, const Function *fn, const AstExpr *cal
 
 /* Of an argument's name that the function does not have. */
 void call_explain_key(Build *b, const CallArgs *args, const Function *fn, Name key);
-/* Of an argument that is one too many. */
-void call_explain_surplus(Build *b, const Function *fn, const AstExpr *arg);
+/* Of argument `at`, which is one too many. */
+void call_explain_surplus(Build *b, const Function *fn, const AstExpr *call, uint32_t at);
 /* Of an argument that is missing. Requires: those that are given are matched. */
 void call_explain_missing(Build *b, const CallArgs *args, const Function *fn, const AstExpr *call);
 

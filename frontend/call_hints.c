@@ -2,6 +2,7 @@
  *
  *   nn.conv2d(8, kernel_size = 3)(x)     k = 3: names that other libraries have
  *   nn.softmax(x, -1)                    an axis has no number
+ *   nn.linear(4, 10)                     linear(10): sizes are inferred
  *   nn.lstm(8)(x)                        nn.lstm(8)(x, 0, 0): steps begin with zeros
  */
 #include <string.h>
@@ -94,14 +95,30 @@ void call_explain_key(Build *b, const CallArgs *args, const Function *fn, Name k
 		diag_fix(b->diags, key.span, nearest, "did you mean '%s'?", nearest);
 }
 
-/* ---- an axis by its number ---- */
+/* ---- an axis, or a size, by its number ---- */
 
-void call_explain_surplus(Build *b, const Function *fn, const AstExpr *arg)
+static bool is_integer(const AstExpr *expr) { return expr->kind == AST_NUMBER && expr->is_integer; }
+
+/* linear(4, 10): the first is the size of what it is given. */
+static void offer_without_size(Build *b, const AstExpr *call)
 {
+	Span rest = {call->span.file, call->args[2]->span.start,
+		     call->args[call->nargs - 1]->span.end};
+	Span list = {rest.file, call->args[1]->span.start, rest.end};
+	diag_fix(b->diags, list, source_text(b->sources, b->arena, rest),
+		 "sizes of what a function is given are inferred, and not said");
+}
+
+void call_explain_surplus(Build *b, const Function *fn, const AstExpr *call, uint32_t at)
+{
+	const AstExpr *arg = call->args[at];
 	bool negative = arg->kind == AST_UNARY && arg->op == OP_NEG;
-	const AstExpr *number = negative ? arg->args[0] : arg;
 	bool elsewhere = fn->stmt->name.span.file != arg->span.file;
-	if (number->kind == AST_NUMBER && number->is_integer && elsewhere)
+	if (!elsewhere || !is_integer(negative ? arg->args[0] : arg))
+		return;
+	if (fn->stmt->has_configs && at > 1 && at + 1 == call->nargs && is_integer(call->args[1]))
+		offer_without_size(b, call);
+	else
 		note_axes(b, arg->span, fn);
 }
 

@@ -29,7 +29,8 @@ typedef struct ForeignName {
 	"(a + ib)(c + id) has the parts a .* c - b .* d and a .* d + b .* c"
 #define WAVES PAIRS ", and a Fourier transform is a product with cosines and one with sines"
 #define ADDS "an axis more is a number in the result: sum(\"i => i, 0\", x)"
-#define CAST "a cast is called like the element type: i32(x)"
+#define CALLED "a cast is called like the element type"
+#define CAST CALLED ": i32(x)"
 #define PART "parts of an axis are taken one by one: sum(\"a^b => a\", x) with (a = 3)"
 #define READ "elements are read where indices say by gather(\"[v], d; i => i, d\", x, ids)"
 #define WRITE \
@@ -203,24 +204,27 @@ static bool note_cast(Build *b, Name name)
 {
 	Dtype meant = dtype_elsewhere(name.sym, strlen(name.sym));
 	if (meant != DTYPE_NONE)
-		diag_fix(b->diags, name.span, dtype_name(meant),
-			 "a cast is called like the element type");
+		diag_fix(b->diags, name.span, dtype_name(meant), CALLED);
 	return meant != DTYPE_NONE;
+}
+
+static const ForeignName *find_word(Name name)
+{
+	const ForeignName *found = NULL;
+	for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names && !found; i++)
+		if (strcmp(foreign_names[i].name, name.sym) == 0)
+			found = &foreign_names[i];
+	return found;
 }
 
 static bool note_word(Build *b, Name name)
 {
-	for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++) {
-		const ForeignName *word = &foreign_names[i];
-		if (strcmp(word->name, name.sym) != 0)
-			continue;
-		if (word->meant)
-			diag_fix(b->diags, name.span, word->meant, "%s", word->note);
-		else
-			diag_note(b->diags, name.span, "%s", word->note);
-		return true;
-	}
-	return false;
+	const ForeignName *word = find_word(name);
+	if (word && word->meant)
+		diag_fix(b->diags, name.span, word->meant, "%s", word->note);
+	else if (word)
+		diag_note(b->diags, name.span, "%s", word->note);
+	return word != NULL;
 }
 
 /* `einsum("i, d; d => i", a, b) / sqrt(d)`: the letter is no name outside of its specification. What a function
@@ -247,4 +251,12 @@ bool foreign_explain(Build *b, Name name)
 	if (b->diags->nerrors > ERRORS_EXPLAINED)
 		return false;
 	return note_word(b, name) || note_cast(b, name) || note_letter(b, name);
+}
+
+const char *foreign_function(Name name, const char **note)
+{
+	Dtype cast = dtype_elsewhere(name.sym, strlen(name.sym));
+	const ForeignName *word = find_word(name);
+	*note = word ? word->note : cast != DTYPE_NONE ? CALLED : NULL;
+	return word ? word->meant : cast != DTYPE_NONE ? dtype_name(cast) : NULL;
 }

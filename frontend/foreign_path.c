@@ -2,13 +2,14 @@
  *
  *   torch.nn.functional.softmax(x)   nn.softmax, where the library has it
  *   np.exp(x), nn.ReLU()             exp, relu: functions of the language stand alone
- *   x.relu()                         relu(x)
+ *   x.relu(), x.float()              relu(x), f32(x)
  */
 #include <ctype.h>
 #include <string.h>
 
 #include "frontend/build.h"
 #include "frontend/eval.h"
+#include "frontend/forms.h"
 
 static bool is_foreign_module(const char *name)
 {
@@ -78,13 +79,52 @@ bool foreign_member(Build *b, Span path, Name name, Sym like)
 	return like || foreign_explain(b, (Name){name.sym, path});
 }
 
-void foreign_method(Build *b, Name name)
+/* ---- x.relu() ---- */
+
+/* Is it a function of one tensor? */
+static bool takes_one(const char *name)
 {
-	if (foreign_explain(b, name))
+	Op op = op_from_name(name, strlen(name));
+	return (op != OP_NONE && op_arity(op) == 1) || strcmp(name, "reshape") == 0 ||
+	       strcmp(name, "stop") == 0 || dtype_from_name(name, strlen(name)) != DTYPE_NONE;
+}
+
+/* Is nothing given beside the tensor? An axis of all elements, -1, says nothing either. */
+static bool gives_nothing(const AstExpr *call, const char *meant)
+{
+	const AstExpr *size = call->nargs == 2 ? call->args[1] : NULL;
+	bool all = size && size->kind == AST_UNARY && size->op == OP_NEG &&
+		   size->args[0]->kind == AST_NUMBER && size->args[0]->number == 1;
+	return call->nargs == 1 || (all && strcmp(meant, "reshape") == 0);
+}
+
+/* The function before what it takes, in place of the whole call. */
+static void fix_method(Build *b, const AstExpr *call, const char *function, const char *note)
+{
+	diag_fix(b->diags, form_whole(b, call->span),
+		 arena_printf(b->arena, "%s(%s)", function,
+			      source_text(b->sources, b->arena,
+					  form_whole(b, call->args[0]->args[0]->span))),
+		 "%s", note);
+}
+
+void foreign_method(Build *b, Name name, const AstExpr *call)
+{
+	const char *note, *meant = foreign_function(name, &note);
+	const char *before = "a function stands before what it takes";
+	const char *imported = scope_imported(b, name.sym);
+	if (call && form_fix_method(b, call))
 		return;
-	if (form_exists(name.sym))
-		diag_note(b->diags, name.span, "a function stands before what it takes: %s(...)",
-			  name.sym);
+	if (call && meant && takes_one(meant) && gives_nothing(call, meant))
+		fix_method(b, call, meant, note);
+	else if (call && takes_one(name.sym) && gives_nothing(call, name.sym))
+		fix_method(b, call, name.sym, before);
+	else if (call && call->nargs == 1 && imported)
+		fix_method(b, call, imported, before);
+	else if (note)
+		diag_note(b->diags, name.span, "%s", note);
+	else if (form_exists(name.sym))
+		diag_note(b->diags, name.span, "%s: %s(...)", before, name.sym);
 	else if (library_has(b, name.sym))
 		diag_note(b->diags, name.span,
 			  "the library has such a function: nn.%s(...), after 'import nn'",

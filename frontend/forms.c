@@ -98,12 +98,10 @@ static const Spec *spec_argument(Build *b, const AstExpr *call, uint32_t at)
 		return spec_resolve(b, call->args[at]);
 	diag(b->diags, E0239, call->span,
 	     "a specification in quotes is needed here, such as \"i, j => i\"");
-	if (call->args[0]->kind == AST_NAME && (strcmp(call->args[0]->name.sym, "sum") == 0 ||
-						strcmp(call->args[0]->name.sym, "reduce") == 0))
-		form_note_reduction(b, call);
-	else if (call->args[0]->kind == AST_NAME && form_usage(call->args[0]->name.sym))
-		diag_note(b->diags, call->args[0]->span, "it is written %s",
-			  form_usage(call->args[0]->name.sym));
+	if (call->args[0]->kind == AST_NAME && form_usage(call->args[0]->name.sym)) {
+		form_note_axis(b, call);
+		form_fix_axis(b, call);
+	}
 	return NULL;
 }
 

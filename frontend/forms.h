@@ -27,7 +27,17 @@ const char *form_usage(const char *name);
 bool form_takes_keys(Sym name);
 /* Adds to the last diagnostic, of an argument with a name that a form does not have, what stands here for it. */
 void form_note_key(Build *b, const AstExpr *call, uint32_t at);
-/* Likewise, how axes are reduced. */
-void form_note_reduction(Build *b, const AstExpr *call);
+
+/* ---- form_axis.c ---- */
+
+/* The place of an expression with the parentheses in it that its span leaves out on either side: of `(x + 1).abs()` the
+ * first. */
+Span form_whole(Build *b, Span span);
+/* Adds to the last diagnostic how axes are reduced, or how the form that is called is written. */
+void form_note_axis(Build *b, const AstExpr *call);
+/* Adds the form that `sum(x, axis=1)` means, where x's declaration tells its axes. */
+void form_fix_axis(Build *b, const AstExpr *call);
+/* Likewise of `x.sum(axis=1)` and `x.sum()`; false: it adds nothing. */
+bool form_fix_method(Build *b, const AstExpr *call);
 
 #endif

@@ -222,6 +222,21 @@ static bool note_stepped(const Build *b, Name name)
 	return false;
 }
 
+const char *scope_imported(Build *b, Sym name)
+{
+	for (const Scope *scope = b->at.scope; scope; scope = scope->parent)
+		for (size_t i = 0; i < scope->names.n; i++) {
+			const Binding *file = &scope->names.at[i];
+			if (file->value.kind != VALUE_MODULE || !file->value.module ||
+			    scope_find(b->at.scope, file->name) != file)
+				continue;
+			const Binding *has = scope_here(file->value.module->scope, name);
+			if (has && has->value.kind == VALUE_FN)
+				return arena_printf(b->arena, "%s.%s", file->name, name);
+		}
+	return NULL;
+}
+
 void scope_report_unknown(Build *b, Name name)
 {
 	Binding *hidden = find_hidden(b->at.scope, name.sym);
@@ -246,6 +261,11 @@ void scope_report_unknown(Build *b, Name name)
 	diag(b->diags, E0201, name.span, "nothing is called '%s' here", name.sym);
 	if (rule_explain_name(b, name))
 		return;
+	const char *imported = scope_imported(b, name.sym);
+	if (imported) {
+		diag_fix(b->diags, name.span, imported, "an imported file has it: '%s'", imported);
+		return;
+	}
 	if (!b->diags->overflow && library_has(b, name.sym)) {
 		diag_note(b->diags, name.span,
 			  "the library has one: write 'nn.%s', after 'import nn'", name.sym);

@@ -61,14 +61,18 @@ void scope_report_unknown(Build *b, Name name);
 /* What the unknown name of the last diagnostic is called here: a word of other languages, or an
  * axis of a specification. False where there is nothing to say (foreign.c). */
 bool foreign_explain(Build *b, Name name);
+/* The function that a name of other languages means, or NULL, and what is said of it, or NULL. */
+const char *foreign_function(Name name, const char **note);
 /* Reports a path behind another library's module, `torch.nn.relu`, as unknown, with what is meant here; false
  * where it begins with a name of the program's (foreign_path.c). */
 bool foreign_module(Build *b, const struct AstExpr *member);
 /* Adds to the last diagnostic, of a module that has no such name, what is meant: the language's own in place of the
  * path, `like`, which may be NULL, or what foreign_explain has. */
 bool foreign_member(Build *b, Span path, Name name, Sym like);
-/* Adds to the last diagnostic, of `x.name(...)`, which function it is. */
-void foreign_method(Build *b, Name name);
+/* Adds to the last diagnostic, of `x.name`, which function it is; `call`: what applies it, or NULL. */
+void foreign_method(Build *b, Name name, const struct AstExpr *call);
+/* "nn.softmax" of a function of an imported file that is in scope; NULL: none has one of that name. */
+const char *scope_imported(Build *b, Sym name);
 /* Adds to the last diagnostic, of a size in a shape whose name is unknown, how dims are declared: that
  * one, and all that the shapes below it in the file lack, which are told by it (missing_dims.c). */
 void missing_dims_tell(Build *b, Name name);

@@ -168,7 +168,8 @@ static void foreign_comment(Lexer *lexer, const unsigned char *start)
 		          "comments run from '#' to the end of the line");
 	else if (divides(lexer, start))
 		diag_note(lexer->diags, span_from(lexer, start),
-		          "a / b divides, floor(a / b) to a whole number; comments start with '#'");
+		          "a whole quotient is i32(floor(f64(a) / f64(b))) of integers, round((a - a %% b) / b) of floats; "
+		          "comments start with '#'");
 	else
 		diag_fix(lexer->diags, span_from(lexer, start), "#",
 		         "comments run from '#' to the end of the line");

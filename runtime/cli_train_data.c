@@ -99,9 +99,10 @@ static int open_column(Column *column, Assignment *a)
 	if (column->whole.rank == tensor_rank(a->tensor))
 		return STATUS_OK;
 	char came[200];
+	array_file_measure(column->file, column->index, DTYPE_NONE, &column->whole, &why);
 	extents_text(column->whole.extents, column->whole.rank, came, sizeof came);
-	return report("%s: input '%s' is %s, and the file has an array %s", a->text, a->name,
-		      a->tensor->type, came);
+	return report("%s: input '%s' is %s, and the file has %s %s", a->text, a->name,
+		      a->tensor->type, dtype_name(column->whole.dtype), came);
 }
 
 static bool is_large(const Column *column)

@@ -226,6 +226,8 @@ def faults():
     print(train("net", fails=True, data=[x, "ids=" + at("all.npy") + "x", scale, "rate=0.05"]), end="")
     np.save(at("few.npy"), np.load(at("ids.npy"))[:50])
     print(train("net", fails=True, data=[x, "ids=" + at("few.npy"), scale, "rate=0.05"]), end="")
+    np.save(at("column.npy"), np.load(at("ids.npy"))[:, None].astype(np.int64))
+    print(train("net", fails=True, data=[x, "ids=" + at("column.npy"), scale, "rate=0.05"]), end="")
     print(train("net", fails=True, data=[scale, "rate=0.05"]), end="")
     print(train("net", "--valid=test", fails=True), end="")
     np.save(at("no.npy"), np.zeros((0, 6), np.float32))
