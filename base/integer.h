@@ -28,4 +28,13 @@ static inline int64_t divide_up(int64_t a, int64_t b)
 	return a / b + (a % b != 0 && (a < 0) == (b < 0));
 }
 
+/* The greatest power of two that is not above n. Requires: n is above 0. */
+static inline int64_t power_below(int64_t n)
+{
+	int64_t power = 1;
+	while (2 * power <= n)
+		power *= 2;
+	return power;
+}
+
 #endif

@@ -274,7 +274,7 @@ static const Ix *first_of(const KernelText *k, const Stmt *loop)
 {
 	Program *program = (Program *)k->m->program;
 	const Ix *turn = ix_binary(program, IX_MOD, ix_iter(k->arena, loop->iter),
-				   ix_const(k->arena, program->sizes, GROUP_BOXES));
+				   ix_const(program, GROUP_BOXES));
 	return ix_add(program, loop->ix, ix_times(program, turn, box_elements(loop)));
 }
 

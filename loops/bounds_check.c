@@ -69,7 +69,7 @@ static void add_checks(Inserter *in, Body *to, const Stmt *stmt, const Stmt *lan
 			add_check(in, to, use, use->ix);
 			continue;
 		}
-		const Ix *less = ix_const(program->arena, program->sizes, -1);
+		const Ix *less = ix_const(program, -1);
 		const Ix *ends[] = {lanes->lo, ix_add(program, lanes->hi, less)};
 		for (int k = 0; k < 2; k++)
 			add_check(in, to, use, at_number(program, use->ix, lanes->iter, ends[k]));

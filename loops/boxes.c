@@ -66,8 +66,7 @@ static const Ix *in_row(Program *program, const Stmt *loop, const Ix *ix)
 const Ix *box_place(Program *program, const Stmt *loop, const Ix *ix)
 {
 	const Ix *row = ix_iter(program->arena, row_loop(loop->body)->iter);
-	return ix_add(program, ix_times(program, row, loop->axes[0].box),
-		      in_row(program, loop, ix));
+	return ix_times_plus(program, row, loop->axes[0].box, in_row(program, loop, ix));
 }
 
 /* ---- what an iteration stores ---- */

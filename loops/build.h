@@ -8,7 +8,7 @@
  * folded by op_eval, neutral terms go. Arguments of an op have its dtype. `args` are copied; `ixs`
  * must live as long as the value. */
 const Ix *ix_size(Arena *arena, Size size);
-const Ix *ix_const(Arena *arena, Sizes *sizes, int64_t value);
+const Ix *ix_const(const Program *program, int64_t value);
 const Ix *ix_iter(Arena *arena, IterVar iter);
 const Ix *ix_add(Program *program, const Ix *a, const Ix *b);
 const Ix *ix_mul(Program *program, const Ix *a, const Ix *b);
@@ -16,11 +16,16 @@ const Ix *ix_mul(Program *program, const Ix *a, const Ix *b);
 const Ix *ix_binary(Program *program, IxKind kind, const Ix *a, const Ix *b);
 static inline const Ix *ix_plus(Program *program, const Ix *ix, int64_t n)
 {
-	return ix_add(program, ix, ix_const(program->arena, program->sizes, n));
+	return ix_add(program, ix, ix_const(program, n));
 }
 static inline const Ix *ix_times(Program *program, const Ix *ix, int64_t n)
 {
-	return ix_mul(program, ix, ix_const(program->arena, program->sizes, n));
+	return ix_mul(program, ix, ix_const(program, n));
+}
+/* a*n + b */
+static inline const Ix *ix_times_plus(Program *program, const Ix *a, int64_t n, const Ix *b)
+{
+	return ix_add(program, ix_times(program, a, n), b);
 }
 static inline const Ix *ix_minus(Program *program, const Ix *a, const Ix *b)
 {

@@ -14,7 +14,7 @@ Stmt *stmt_copy(Program *program, const Box *box, Visit visit)
 	Arena *arena = program->arena;
 	Stmt *stmt = at_visit(arena, LOOP_COPY, visit);
 	TensorAxis *axes = ARENA_ARRAY(arena, TensorAxis, box->naxes + 1);
-	const Ix *first = ix_const(arena, program->sizes, 0);
+	const Ix *first = ix_const(program, 0);
 	for (uint32_t i = 0; i < box->naxes; i++) {
 		axes[i] = box->axes[i];
 		first = ix_add(program, first,

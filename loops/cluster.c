@@ -53,15 +53,13 @@ ClusterPlace cluster_place(Program *program, BufferId buffer, const Ix *ix)
 	int64_t part = cluster_part(program, &program->buffers.at[buffer]), n;
 	Linear linear = ix_linear(program, ix);
 	bool known = size_is_const(sizes, linear.offset, &n);
-	ClusterPlace place = {ix_const(arena, sizes, known ? n / part : 0),
-			      known ? ix_const(arena, sizes, n % part)
-				    : ix_size(arena, linear.offset)};
+	ClusterPlace place = {ix_const(program, known ? n / part : 0),
+			      known ? ix_const(program, n % part) : ix_size(arena, linear.offset)};
 	for (size_t i = 0; i < linear.terms.n; i++) {
 		const LinearTerm *term = &linear.terms.at[i];
 		bool whole = size_is_const(sizes, term->coef, &n) && n % part == 0;
 		const Ix **to = whole ? &place.block : &place.element;
-		const Ix *times =
-			whole ? ix_const(arena, sizes, n / part) : ix_size(arena, term->coef);
+		const Ix *times = whole ? ix_const(program, n / part) : ix_size(arena, term->coef);
 		*to = ix_add(program, *to, ix_mul(program, term->atom, times));
 	}
 	return place;

@@ -23,9 +23,9 @@ const Ix *ix_size(Arena *arena, Size size)
 	return ix;
 }
 
-const Ix *ix_const(Arena *arena, Sizes *sizes, int64_t value)
+const Ix *ix_const(const Program *program, int64_t value)
 {
-	return ix_size(arena, size_const(sizes, value));
+	return ix_size(program->arena, size_const(program->sizes, value));
 }
 
 const Ix *ix_iter(Arena *arena, IterVar iter)
@@ -268,7 +268,7 @@ static const Ix *remaining_terms(Program *program, const Ix *a, int64_t b)
 			return NULL;
 	if (!size_is_const(program->sizes, sum.offset, &coef))
 		return NULL;
-	return ix_const(program->arena, program->sizes, coef % b < 0 ? coef % b + b : coef % b);
+	return ix_const(program, coef % b < 0 ? coef % b + b : coef % b);
 }
 
 static const Ix *ix_quotient(Program *program, const Ix *a, const Ix *b)

@@ -318,8 +318,7 @@ Stmt *stmt_for(Arena *arena, IterVar iter, const Ix *lo, const Ix *hi, Block bod
 Stmt *stmt_loop(Program *program, LoopKind kind, IterVar iter, int64_t extent, Block body)
 {
 	Arena *arena = program->arena;
-	const Ix *lo = ix_const(arena, program->sizes, 0),
-		 *hi = ix_const(arena, program->sizes, extent);
+	const Ix *lo = ix_const(program, 0), *hi = ix_const(program, extent);
 	Stmt *stmt = stmt_for(arena, iter, lo, hi, body);
 	stmt->loop = kind;
 	return stmt;
@@ -438,7 +437,7 @@ const Stmt *stmt_prefetch(Arena *arena, BufferId buffer, const Ix *ix, bool near
 const Stmt *stmt_check(Program *program, const Ix *ix, const Ix *hi, CheckId check)
 {
 	Stmt *stmt = stmt_new(program->arena, LOOP_CHECK);
-	stmt->lo = ix_const(program->arena, program->sizes, 0);
+	stmt->lo = ix_const(program, 0);
 	stmt->ix = ix;
 	stmt->hi = hi;
 	stmt->check = check;

@@ -46,7 +46,7 @@ static void pack_from(Program *program, BufferId from, BufferId to, const Stmt *
 /* The byte that the element is in. */
 static const Ix *byte_of(Program *program, const Ix *at)
 {
-	return ix_binary(program, IX_DIV, at, ix_const(program->arena, program->sizes, 2));
+	return ix_binary(program, IX_DIV, at, ix_const(program, 2));
 }
 
 static Stmt bytes_of(Program *program, const HalvesRun *run, IterVar iter, Size lo, Size hi)

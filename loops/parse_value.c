@@ -41,10 +41,7 @@ BufferId buffer_find(const LoopsParser *p, Sym name)
 
 /* ---- indices ---- */
 
-static const Ix *ix_nothing(const LoopsParser *p)
-{
-	return ix_const(p->arena, p->program->sizes, 0);
-}
+static const Ix *ix_nothing(const LoopsParser *p) { return ix_const(p->program, 0); }
 
 static const Ix *checked(LoopsParser *p, const Ix *ix)
 {
@@ -80,7 +77,7 @@ static const Ix *parse_term(LoopsParser *p)
 
 const Ix *parse_ix(LoopsParser *p)
 {
-	const Ix *ix = parse_term(p), *minus = ix_const(p->arena, p->program->sizes, -1);
+	const Ix *ix = parse_term(p), *minus = ix_const(p->program, -1);
 	for (;;) {
 		if (lex_take(p, "+"))
 			ix = checked(p, ix_add(p->program, ix, parse_term(p)));
@@ -169,7 +166,7 @@ static const Ix *unit(LoopsParser *p)
 {
 	const Lex *lex = lex_now(p);
 	if (lex->kind == LEX_NUMBER)
-		return checked(p, ix_const(p->arena, p->program->sizes, lex_number(p)));
+		return checked(p, ix_const(p->program, lex_number(p)));
 	if (lex_take(p, "-"))
 		return checked(p, ix_times(p->program, parse_unit(p), -1));
 	if (lex_take(p, "(")) {

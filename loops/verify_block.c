@@ -99,7 +99,7 @@ static bool remainders_differ(const Meet *m, const Pair *pair, const Ix *a, cons
 	if (a->kind != IX_MOD || b->kind != IX_MOD || !ix_same(a->b, b->b) ||
 	    a->b->kind != IX_SIZE || !size_is_const(sizes, a->b->size, &n) || n < 1)
 		return false;
-	const Ix *minus = ix_const(m->program->arena, m->program->sizes, -1);
+	const Ix *minus = ix_const(m->program, -1);
 	Linear between =
 		ix_linear(m->program, ix_add(m->program, b->a, ix_mul(m->program, a->a, minus)));
 	return between.terms.n == 0 && size_is_const(sizes, between.offset, &offset) &&

@@ -182,8 +182,7 @@ const Ix *block_work(Program *program, Block block)
 	const Ix *rough = rough_work(program, block);
 	if (rough)
 		return rough;
-	return fits ? ix_size(program->arena, size)
-		    : ix_const(program->arena, program->sizes, WORK_CAP);
+	return fits ? ix_size(program->arena, size) : ix_const(program, WORK_CAP);
 }
 
 static bool is_constant(const Program *program, const Ix *ix, int64_t *value)

@@ -329,11 +329,11 @@ const Ix *rough_work(Program *program, Block block)
 	round_up(&poly, WORK_CAP);
 	drop_small(&poly);
 	Term common = common_of(&poly);
-	const Ix *most = ix_const(program->arena, program->sizes, WORK_CAP);
-	const Ix *work = ix_const(program->arena, program->sizes, 0);
+	const Ix *most = ix_const(program, WORK_CAP);
+	const Ix *work = ix_const(program, 0);
 	for (uint32_t i = 0; i < poly.n; i++) {
 		int64_t by = (int64_t)poly.at[i].by;
-		const Ix *term = ix_const(program->arena, program->sizes, by);
+		const Ix *term = ix_const(program, by);
 		term = times_dims(&r, term, &poly.at[i], most);
 		work = ix_add(program, work, poly.n > 1 ? ix_least(program, term, most) : term);
 	}

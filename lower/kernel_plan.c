@@ -202,7 +202,7 @@ static void plan_nest(KernelPlan *plan, uint32_t piece)
 		tile_plan_copies(planned->plan.tile);
 		tile_choose_finish(planned->plan.tile);
 		tile_choose_zeros(planned->plan.tile);
-		tile_choose_unread(planned->plan.tile);
+		tile_choose_unused(planned->plan.tile);
 	}
 	planned->entry = gen->entry;
 	planned->inside = gen->inside;

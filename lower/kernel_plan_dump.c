@@ -91,7 +91,7 @@ static void dump_tile(FILE *out, const Tile *tile, const char *indent)
 		fprintf(out, "%s  no sums where a mask hides a tile\n", indent);
 	if (tile->zeros.n > 0)
 		fprintf(out, "%s  no products where a mask makes a factor 0\n", indent);
-	if (tile->unread.n > 0)
+	if (tile->unused.n > 0)
 		fprintf(out, "%s  no sums that make no difference behind a mask\n", indent);
 	if (tile->finish.fission)
 		fprintf(out, "%s  functions of the sums in loops of their own\n", indent);

@@ -175,7 +175,7 @@ static void verify_tile(const Nest *nest, const Tile *tile)
 	if (tile->zeros.n > 0 && (tile->form != TILE_ACROSS || nest->nloops != nest->nresult + 1))
 		BUG("%s leaves products out, and has no lanes across, or several loops of its sum",
 		    nest->gen->name);
-	if (tile->unread.n > 0 && (tile->form != TILE_ALONG || nest->root != nest->node))
+	if (tile->unused.n > 0 && (tile->form != TILE_ALONG || nest->root != nest->node))
 		BUG("%s leaves sums out, and has no lanes along, or something follows from them",
 		    nest->gen->name);
 	verify_parts(nest, &tile->rows, tile->row);

@@ -17,8 +17,7 @@ static const Ix *index_at(const Pad *p, uint32_t axis, const CopyAxis *without)
 		const CopyAxis *dim = &p->dims[d];
 		if (dim->axis != axis || dim == without)
 			continue;
-		const Ix *coef =
-			ix_const(program->arena, program->sizes, dim->term ? dim->term->coef : 1);
+		const Ix *coef = ix_const(program, dim->term ? dim->term->coef : 1);
 		at = ix_add(program, at, ix_mul(program, ix_iter(program->arena, dim->var), coef));
 	}
 	return at;
@@ -32,8 +31,7 @@ static const Ix *first_at(const Pad *p, const CopyAxis *dim, Size size)
 	const Ix *rest = ix_times(program, index_at(p, dim->axis, dim), -1);
 	const Ix *top = ix_add(
 		program, ix_size(program->arena, size_plus(program->sizes, size, coef - 1)), rest);
-	const Ix *place =
-		ix_binary(program, IX_DIV, top, ix_const(program->arena, program->sizes, coef));
+	const Ix *place = ix_binary(program, IX_DIV, top, ix_const(program, coef));
 	place = ix_binary(program, IX_MAX, place, zero_ix(p->nest->gen));
 	return ix_binary(program, IX_MIN, place, ix_size(program->arena, dim->extent));
 }

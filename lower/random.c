@@ -11,10 +11,7 @@
 
 enum { STRIP = 64 };
 
-static const Ix *number_ix(Gen *gen, int64_t value)
-{
-	return ix_const(gen->arena, gen->program->sizes, value);
-}
+static const Ix *number_ix(Gen *gen, int64_t value) { return ix_const(gen->program, value); }
 
 static const Stmt *store_number(Gen *gen, StoreTarget to, const Ix *first, int i,
 				const Value *number)

@@ -52,7 +52,7 @@ static const Stmt *independent(Arena *arena, const Stmt *loop)
 static Block over_dims(Emit *e, Block body)
 {
 	Arena *arena = e->program->arena;
-	const Ix *zero = ix_const(arena, e->program->sizes, 0);
+	const Ix *zero = ix_const(e->program, 0);
 	for (uint32_t dim = e->row_block->ndims; dim-- > 0;)
 		if (dim != e->row_block->rows) {
 			Body one = {0};
@@ -98,8 +98,8 @@ static Block where_needed(Emit *e, Kernel *whole, Block copies)
 	kernel_append_tables(arena, whole, &more);
 	Body body = {0};
 	PUSH(arena, body.stmts,
-	     stmt_for(arena, whole->niters - 1, ix_const(arena, e->program->sizes, 0),
-		      ix_size(arena, once), copies));
+	     stmt_for(arena, whole->niters - 1, ix_const(e->program, 0), ix_size(arena, once),
+		      copies));
 	return body_block(&body);
 }
 

@@ -18,9 +18,9 @@ static const Ix *whole_runs(const Cut *cut, const Ix *from, int64_t more)
 {
 	Program *program = cut->program;
 	const Stmt *loop = cut->loop;
-	const Ix *run = ix_const(program->arena, program->sizes, cut->run);
-	const Ix *first = ix_binary(program, IX_MAX, ix_minus(program, from, loop->lo),
-				    ix_const(program->arena, program->sizes, 0));
+	const Ix *run = ix_const(program, cut->run);
+	const Ix *first =
+		ix_binary(program, IX_MAX, ix_minus(program, from, loop->lo), ix_const(program, 0));
 	const Ix *runs = ix_binary(program, IX_DIV, ix_plus(program, first, more), run);
 	return ix_binary(program, IX_MIN, ix_add(program, loop->lo, ix_mul(program, runs, run)),
 			 loop->hi);

@@ -119,7 +119,7 @@ static void open_loops(Scatter *s, uint32_t from, uint32_t to)
 
 const Ix *scatter_const(const Scatter *s, int64_t value)
 {
-	return ix_const(s->gen->arena, s->gen->program->sizes, value);
+	return ix_const(s->gen->program, value);
 }
 
 const Ix *scatter_at(const Scatter *s, IterVar var) { return ix_iter(s->gen->arena, var); }

@@ -90,8 +90,7 @@ static LoopSplit *split_loop(const Rows *rows, const RowKernel *flat, const RowK
 	LoopSplit *split = ARENA_NEW(rows->arena, LoopSplit);
 	const Kernel *kernel = flat->kernel;
 	IterVar row = flat->loop->iter, inner = kernel->niters;
-	const Ix **iters = kernel_iters(arena, kernel, 0),
-		 *zero = ix_const(arena, program->sizes, 0);
+	const Ix **iters = kernel_iters(arena, kernel, 0), *zero = ix_const(program, 0);
 	iters[row] = ix_add(program, ix_mul(program, ix_iter(arena, row), ix_size(arena, c)),
 			    ix_iter(arena, inner));
 	*split = (LoopSplit){.iters = iters,
@@ -189,8 +188,7 @@ static void describe(const Rows *rows, const RowKernel *row, const RowKernel *be
 static const char *join(Rows *rows, RowKernel *open, RowKernel *next)
 {
 	const Kernel *kernel = next->kernel;
-	ScheduleClause *asked = schedule_asked(rows->transform->asked, rows->program, kernel->name,
-					       kernel->span, CHOICE_FUSE_ROWS);
+	ScheduleClause *asked = kernel_asked(rows->transform, kernel, CHOICE_FUSE_ROWS);
 	if (says_off(asked))
 		describe(rows, next, NULL);
 	if (asks_off(asked))

@@ -158,7 +158,7 @@ static bool is_worth(const Horizontal *r, const Group *group, uint32_t k)
 
 static ScheduleClause *asked_of(const Horizontal *r, const Kernel *kernel, Choice choice)
 {
-	return schedule_asked(r->transform->asked, r->program, kernel->name, kernel->span, choice);
+	return kernel_asked(r->transform, kernel, choice);
 }
 
 /* Does kernel k join the group? Where that is asked for in vain the schedule is told why. */
@@ -257,7 +257,7 @@ static Block piece_body(const Horizontal *r, const Kernel *kernel, IterVar first
 	Program *program = r->program;
 	const Stmt *loop = kernel->body.stmts[0];
 	const Ix **iters = kernel_iters(program->arena, kernel, first_iter);
-	const Ix *step = ix_const(program->arena, program->sizes, loop->step);
+	const Ix *step = ix_const(program, loop->step);
 	iters[loop->iter] =
 		ix_add(program, loop->lo, ix_mul(program, ix_iter(program->arena, piece), step));
 	Rewrite rewrite = {.program = program,
@@ -290,8 +290,8 @@ static Kernel joint_kernel(const Horizontal *r, const Group *group)
 	}
 	kernel_append_tables(arena, &joint, &more);
 	Stmt *loop = ARENA_NEW(arena, Stmt);
-	*loop = *stmt_for(arena, piece, ix_const(arena, r->program->sizes, 0),
-			  ix_size(arena, pieces_of(r, like)), body_block(&body));
+	*loop = *stmt_for(arena, piece, ix_const(r->program, 0), ix_size(arena, pieces_of(r, like)),
+			  body_block(&body));
 	loop->span = like->span;
 	joint.name = last->name;
 	joint.span = last->span;

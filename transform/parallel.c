@@ -50,16 +50,6 @@ typedef struct Cut {
 	const Ix *parts, *part;
 } Cut;
 
-static const Ix *number(const Chunks *p, int64_t value)
-{
-	return ix_const(p->arena, p->program->sizes, value);
-}
-
-static const Ix *plus(const Chunks *p, const Ix *a, int64_t value)
-{
-	return ix_add(p->program, a, number(p, value));
-}
-
 static const Ix *most(const Chunks *p, const Ix *a, const Ix *b)
 {
 	return ix_binary(p->program, IX_MAX, a, b);
@@ -122,7 +112,8 @@ static Cut cut_of(const Chunks *p, const Stmt *loop)
 	bool fixed = size_is_const(p->program->sizes, n->size, &constant);
 	bool in_blocks = fixed && loop->step == 1 && !holds_loops(loop);
 	Cut cut = {.loop = loop, .block = in_blocks ? p->program->options.target->thread_block : 1};
-	cut.blocks = ix_binary(p->program, IX_DIV, plus(p, n, cut.block - 1), number(p, cut.block));
+	cut.blocks = ix_binary(p->program, IX_DIV, ix_plus(p->program, n, cut.block - 1),
+			       ix_const(p->program, cut.block));
 	return cut;
 }
 
@@ -187,13 +178,13 @@ static const Ix *start_of(const Chunks *p, const Cut *cut, const Ix *part)
 	const Ix *block =
 		ix_binary(program, IX_DIV, ix_mul(program, part, cut->blocks), cut->parts);
 	return ix_add(program, cut->loop->lo,
-		      ix_mul(program, block, number(p, cut->block * cut->loop->step)));
+		      ix_mul(program, block, ix_const(p->program, cut->block * cut->loop->step)));
 }
 
 static const Stmt *cut_loop(const Chunks *p, const Stmt *loop, const Cut *cut)
 {
 	Stmt *copy = ARENA_NEW(p->arena, Stmt);
-	const Ix *end = start_of(p, cut, plus(p, cut->part, 1));
+	const Ix *end = start_of(p, cut, ix_plus(p->program, cut->part, 1));
 	bool beyond = cut->block > 1 || p->own || loop->hi->kind != IX_SIZE;
 	*copy = *loop;
 	copy->lo = start_of(p, cut, cut->part);
@@ -227,7 +218,7 @@ static void add_rest(const Chunks *p, Body *body, Block rest, const Cut *of, boo
 	}
 	if (last.stmts.n == 0)
 		return;
-	Cond cond = {COND_EQ, of->part, plus(p, of->parts, own ? 0 : -1)};
+	Cond cond = {COND_EQ, of->part, ix_plus(p->program, of->parts, own ? 0 : -1)};
 	PUSH(p->arena, body->stmts, stmt_if_one(p->arena, cond, body_block(&last)));
 }
 
@@ -272,8 +263,9 @@ static int64_t asked_parts(const Chunks *p, const Stmt *loop)
 static const Ix *parts_of(const Chunks *p, const Cut *cut, const Ix *wanted)
 {
 	int64_t asked = asked_parts(p, cut->loop);
-	return most(p, number(p, 1),
-		    ix_least(p->program, cut->blocks, asked ? number(p, asked) : wanted));
+	return most(
+		p, ix_const(p->program, 1),
+		ix_least(p->program, cut->blocks, asked ? ix_const(p->program, asked) : wanted));
 }
 
 /* I = min(blocks, wanted), J = min(blocks, ceil(wanted / I)), unless numbers are asked for. */
@@ -284,9 +276,10 @@ static const Ix *share_out(Chunks *p, Cut *cuts, uint32_t n, const Ix *wanted)
 	if (n == 1)
 		return cuts[0].parts;
 	if (cuts[1].followed)
-		wanted = ix_least(program, wanted,
-				  number(p, 2 * p->program->options.target->thread_parts));
-	const Ix *rest = ix_add(program, wanted, plus(p, cuts[0].parts, -1));
+		wanted = ix_least(
+			program, wanted,
+			ix_const(p->program, 2 * p->program->options.target->thread_parts));
+	const Ix *rest = ix_add(program, wanted, ix_plus(p->program, cuts[0].parts, -1));
 	rest = ix_binary(program, IX_DIV, rest, cuts[0].parts);
 	cuts[1].parts = parts_of(p, &cuts[1], rest);
 	return ix_mul(program, cuts[0].parts, cuts[1].parts);
@@ -382,10 +375,10 @@ static ChunkPlan plan_chunks(const Chunks *p, const Stmt *const *stmts, uint32_t
 		return plan;
 	plan.root.n += stmts[0]->independent ? count_behind(stmts + 1, n - 1) : 0;
 	const Ix *wanted = ix_binary(p->program, IX_DIV, block_work(p->program, plan.root),
-				     number(p, grain_of(p, plan.root)));
-	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, number(p, 2)),
-			number(p, 2));
-	plan.wanted = ix_least(p->program, wanted, number(p, CHUNKS_MAX));
+				     ix_const(p->program, grain_of(p, plan.root)));
+	wanted = ix_mul(p->program, ix_binary(p->program, IX_DIV, wanted, ix_const(p->program, 2)),
+			ix_const(p->program, 2));
+	plan.wanted = ix_least(p->program, wanted, ix_const(p->program, CHUNKS_MAX));
 	bool sure = p->nroots == 1 && asks_parts(p); /* of several, those that are worth it */
 	bool few = plan.wanted->kind == IX_SIZE &&
 		   size_ge(p->program->sizes, size_const(p->program->sizes, 1), plan.wanted->size);
@@ -413,7 +406,8 @@ static const Stmt *in_chunks(Chunks *p, const ChunkPlan *plan)
 	Block cut = cut_loops(p, root, cuts, n, &whole);
 	body_append(p->arena, &body, cut);
 	Stmt *loop = ARENA_NEW(p->arena, Stmt);
-	*loop = *stmt_for(p->arena, iter, number(p, 0), plus(p, count, p->own), body_block(&body));
+	*loop = *stmt_for(p->arena, iter, ix_const(p->program, 0),
+			  ix_plus(p->program, count, p->own), body_block(&body));
 	loop->span = root.stmts[0]->span;
 	loop->loop = LOOP_PARALLEL;
 	kernel_scratch(p->program, p->kernel, loop);
@@ -464,7 +458,7 @@ void kernel_parallel(const Transform *t, Kernel *kernel)
 	Program *program = t->program;
 	int64_t grain = t->options->grain;
 	Chunks p = {.program = program, .arena = program->arena, .kernel = kernel, .grain = grain};
-	p.asked = schedule_asked(t->asked, program, kernel->name, kernel->span, CHOICE_PARALLEL);
+	p.asked = kernel_asked(t, kernel, CHOICE_PARALLEL);
 	if (says_off(p.asked))
 		entry_make(p.arena, schedule_entry(program->made, kernel->name), CHOICE_PARALLEL,
 			   true);

@@ -356,7 +356,7 @@ static const Stmt *if_not_cached(const Prefetch *p, const PrefetchedRow *row, co
 	int64_t all;
 	if (size_is_const(program->sizes, elements, &all))
 		return stmt;
-	Cond more = {COND_LT, ix_const(p->arena, program->sizes, cached_elements(p, row)),
+	Cond more = {COND_LT, ix_const(program, cached_elements(p, row)),
 		     ix_size(p->arena, elements)};
 	return stmt_if_one(p->arena, more, block_one(p->arena, stmt));
 }
@@ -471,7 +471,7 @@ static void in_kernel(const Transform *t, Kernel *kernel, bool *changed)
 	if (!p.entry || !reads.any || reads.checked)
 		return;
 	p.uses = kernel_buffers(t->scratch, kernel);
-	p.asked = schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_PREFETCH);
+	p.asked = kernel_asked(t, kernel, CHOICE_PREFETCH);
 	for (uint32_t i = 0; i < kernel->body.n; i++)
 		PUSH(p.arena, body.stmts, in_stmt(&p, kernel->body.stmts[i]));
 	if (p.changed)

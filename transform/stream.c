@@ -388,8 +388,7 @@ static const Stmt *copy_of(Stream *s, const StreamLoop *l, const StreamedResult 
 				 value_load(program, result->block, i));
 	store->stream = true;
 	const Ix *n = ix_times(program, ix_minus(program, end, first), result->n);
-	return stmt_for(s->arena, iter, ix_const(s->arena, program->sizes, 0), n,
-			block_one(s->arena, store));
+	return stmt_for(s->arena, iter, ix_const(program, 0), n, block_one(s->arena, store));
 }
 
 static const Stmt *in_blocks(Stream *s, StreamLoop *l, int64_t steps)
@@ -412,7 +411,7 @@ static const Stmt *in_blocks(Stream *s, StreamLoop *l, int64_t steps)
 	PUSH(s->arena, body.stmts, steps_of(l, first, end));
 	for (uint32_t i = 0; i < l->nresults; i++)
 		PUSH(s->arena, body.stmts, copy_of(s, l, &l->results[i], first, end));
-	Stmt *blocks = stmt_for(s->arena, block, ix_const(s->arena, program->sizes, 0),
+	Stmt *blocks = stmt_for(s->arena, block, ix_const(program, 0),
 				ix_size(s->arena, size_ceil(program->sizes, trips, steps)),
 				body_block(&body));
 	blocks->span = loop->span;
@@ -475,7 +474,7 @@ static void push_root(Stream *s, Body *body)
 		PUSH(s->arena, body->stmts, made);
 		return;
 	}
-	const Ix *least = ix_const(s->arena, s->program->sizes, large_elements(s, s->unknown));
+	const Ix *least = ix_const(s->program, large_elements(s, s->unknown));
 	const Ix *n = ix_size(s->arena, s->program->buffers.at[s->unknown].elements);
 	Cond large = {COND_LE, least, n}, small = {COND_LT, n, least};
 	PUSH(s->arena, body->stmts, stmt_if_one(s->arena, large, block_one(s->arena, made)));
@@ -489,7 +488,7 @@ static void in_kernel(Stream *s, const Transform *t)
 	s->entry = schedule_entry(s->program->made, kernel->name);
 	if (!s->entry || kernel->loop)
 		return;
-	s->asked = schedule_asked(t->asked, s->program, kernel->name, kernel->span, CHOICE_STREAM);
+	s->asked = kernel_asked(t, kernel, CHOICE_STREAM);
 	for (uint32_t i = 0; i < kernel->body.n; i++) {
 		s->root = kernel->body.stmts[i];
 		s->disjoint = s->root->disjoint ||

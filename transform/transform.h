@@ -138,6 +138,12 @@ const char *hoist_refused(const Program *program, const Stmt *loop);
 /* How many loops of the statement would be cut, however much work there is? At most two. */
 uint32_t loops_to_cut(Program *program, Kernel *kernel, const Stmt *root);
 
+/* What is asked of a kernel; NULL: nothing. */
+static inline ScheduleClause *kernel_asked(const Transform *t, const Kernel *kernel, Choice choice)
+{
+	return schedule_asked(t->asked, t->program, kernel->name, kernel->span, choice);
+}
+
 /* ---- on each routine ---- */
 
 /* What becomes of a routine's n kernels, in place: how many are left. */

@@ -381,8 +381,7 @@ static Block transpose_stmt(Transpose *t)
 
 static Transpose transpose_of(const Transform *t, const Kernel *kernel)
 {
-	ScheduleClause *asked = schedule_asked(t->asked, t->program, kernel->name, kernel->span,
-					       CHOICE_TRANSPOSE_TILE);
+	ScheduleClause *asked = kernel_asked(t, kernel, CHOICE_TRANSPOSE_TILE);
 	return (Transpose){.program = t->program,
 			   .arena = t->program->arena,
 			   .kernel = (Kernel *)kernel,

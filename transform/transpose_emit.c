@@ -15,15 +15,10 @@ typedef struct TileLoop {
 
 static const Ix *iter_ix(const Transpose *t, IterVar iter) { return ix_iter(t->arena, iter); }
 
-static const Ix *number(const Transpose *t, int64_t value)
-{
-	return ix_const(t->arena, t->program->sizes, value);
-}
-
 /* block*n + within */
 static const Ix *in_block(const Transpose *t, IterVar block, int64_t n, const Ix *within)
 {
-	return ix_add(t->program, ix_times(t->program, iter_ix(t, block), n), within);
+	return ix_times_plus(t->program, iter_ix(t, block), n, within);
 }
 
 /* Statements in terms of other iterators: u and v as given, the rest as they are. */
@@ -138,8 +133,8 @@ static Block whole_blocks(const Transpose *t, const TileLoop *outer, const TileL
 	const Ix *element = in_block(t, outer->tiles, outer->n, iter_ix(t, t->lane));
 	const Ix *along = iter_ix(t, inner->loop->iter);
 	PUSH(t->arena, body.stmts,
-	     stmt_for(t->arena, inner->tiles, number(t, 0), blocks(t, inner->loop, inner->n),
-		      tile_block(t)));
+	     stmt_for(t->arena, inner->tiles, ix_const(t->program, 0),
+		      blocks(t, inner->loop, inner->n), tile_block(t)));
 	Rewrite r = t->along ? rewrite_at(t, element, along) : rewrite_at(t, along, element);
 	const Stmt *lanes =
 		stmt_loop(t->program, LOOP_SERIAL, t->lane, outer->n, rewrite_block(&r, t->body));
@@ -185,8 +180,8 @@ Block transpose_emit(const Transpose *t)
 	TileLoop u = {t->u, t->us, t->nu}, v = {t->v, t->vs, t->nv};
 	const TileLoop *outer = t->along ? &u : &v, *inner = t->along ? &v : &u;
 	PUSH(t->arena, body.stmts,
-	     stmt_for(t->arena, outer->tiles, number(t, 0), blocks(t, outer->loop, outer->n),
-		      whole_blocks(t, outer, inner)));
+	     stmt_for(t->arena, outer->tiles, ix_const(t->program, 0),
+		      blocks(t, outer->loop, outer->n), whole_blocks(t, outer, inner)));
 	const Stmt *whole = inner->loop;
 	const Stmt *along = stmt_for(t->arena, whole->iter, whole->lo, whole->hi, t->body);
 	add_rest(t, &body, outer, block_one(t->arena, along));

@@ -285,10 +285,10 @@ void fast_path_strips(Vectoring *t, const Stmt *loop, Body *to)
 		 *hi = kernel_short_ix(t->program, t->kernel, "last", loop->hi, to);
 	IterVar strip = kernel_add_iter(t->program, t->kernel, "strip");
 	Strips s = {.t = t, .loop = loop, .first = ix_iter(arena, strip)};
-	const Ix *length = ix_const(arena, program->sizes, t->target->fast_path_strip);
+	const Ix *length = ix_const(program, t->target->fast_path_strip);
 	s.last = ix_binary(program, IX_MIN, ix_add(program, s.first, length), hi);
 	s.far = kernel_add_local(t->program, t->kernel, (KernelLocal){.name = sym_cstr(program->symbols, "far"), .dtype = DTYPE_I32});
-	const Ix *zero = ix_const(arena, program->sizes, 0),
+	const Ix *zero = ix_const(program, 0),
 		 *far = ix_value(arena, value_local(arena, t->kernel, s.far, NULL, 0));
 	Body body = {0};
 	PUSH(arena, body.stmts, stmt_local(arena, s.far, value_number(arena, DTYPE_I32, 0)));

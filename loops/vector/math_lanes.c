@@ -164,22 +164,12 @@ static const Stmt *vectors_at(Vectors *v, const Ix *first, const Ix *hi, int64_t
 	v->iters[v->loop->iter] = ix_add(program, first, ix_iter(arena, v->lane));
 	Rewrite rewrite = {.program = program, .iters = v->iters, .locals = new_locals(v)};
 	Stmt *vector = ARENA_NEW(arena, Stmt);
-	*vector = *stmt_for(arena, v->lane, ix_const(arena, program->sizes, 0), hi,
+	*vector = *stmt_for(arena, v->lane, ix_const(program, 0), hi,
 			    rewrite_block(&rewrite, v->loop->body));
 	vector->loop = LOOP_VECTOR;
 	vector->lanes = lanes;
 	vector->span = v->loop->span;
 	return vector;
-}
-
-static const Ix *number(const Vectors *v, int64_t value)
-{
-	return ix_const(v->t->program->arena, v->t->program->sizes, value);
-}
-
-static const Ix *plus(const Vectors *v, const Ix *ix, int64_t by)
-{
-	return ix_plus(v->t->program, ix, by);
 }
 
 /* for i in lo..hi step `step`: inner */
@@ -200,12 +190,12 @@ static const Ix *first_left(const Vectors *v, int64_t step)
 	Program *program = v->t->program;
 	const Ix *lo = v->loop->lo, *hi = v->loop->hi;
 	const Ix *extent = ix_minus(program, hi, lo);
-	const Ix *whole =
-		ix_times(program, ix_binary(program, IX_DIV, extent, number(v, step)), step);
+	const Ix *whole = ix_times(
+		program, ix_binary(program, IX_DIV, extent, ix_const(v->t->program, step)), step);
 	bool never_negative = extent->kind == IX_SIZE &&
 			      size_ge(program->sizes, extent->size, size_const(program->sizes, 0));
 	if (!never_negative)
-		whole = ix_binary(program, IX_MAX, whole, number(v, 0));
+		whole = ix_binary(program, IX_MAX, whole, ix_const(v->t->program, 0));
 	return ix_add(program, lo, whole);
 }
 
@@ -215,8 +205,8 @@ static void unknown_rest(Vectors *v, int64_t step, Body *to)
 	int64_t lanes = v->t->target->lanes;
 	const Ix *i = ix_iter(program->arena, v->loop->iter), *hi = v->loop->hi;
 	const Ix *left = ix_minus(program, hi, i);
-	const Stmt *masked =
-		vectors_at(v, i, ix_binary(program, IX_MIN, number(v, lanes), left), lanes);
+	const Stmt *masked = vectors_at(
+		v, i, ix_binary(program, IX_MIN, ix_const(v->t->program, lanes), left), lanes);
 	PUSH(program->arena, to->stmts, around(v, first_left(v, step), hi, lanes, masked));
 }
 
@@ -226,10 +216,11 @@ static void known_rest(Vectors *v, const Ix *first, int64_t rest, Body *to)
 	Arena *arena = v->t->program->arena;
 	int64_t lanes = v->t->target->lanes, whole = rest / lanes * lanes;
 	if (whole)
-		PUSH(arena, to->stmts, vectors_at(v, first, number(v, whole), 0));
+		PUSH(arena, to->stmts, vectors_at(v, first, ix_const(v->t->program, whole), 0));
 	if (rest > whole)
 		PUSH(arena, to->stmts,
-		     vectors_at(v, plus(v, first, whole), number(v, rest - whole), lanes));
+		     vectors_at(v, ix_plus(v->t->program, first, whole),
+				ix_const(v->t->program, rest - whole), lanes));
 }
 
 /* Bounds are read several times. */
@@ -251,15 +242,18 @@ void math_lanes(Vectoring *t, const Stmt *of, Body *to)
 	v.iters = kernel_iters(arena, t->kernel, 0);
 	const Ix *i = ix_iter(arena, loop->iter);
 	bool once = trips >= step && trips < 2 * step;
-	const Stmt *whole = trips >= 0 && trips < step
-				    ? NULL
-				    : vectors_at(&v, once ? loop->lo : i, number(&v, step), 0);
+	const Stmt *whole =
+		trips >= 0 && trips < step
+			? NULL
+			: vectors_at(&v, once ? loop->lo : i, ix_const(v.t->program, step), 0);
 	if (whole)
 		PUSH(arena, to->stmts,
 		     once ? whole
-			  : around(&v, loop->lo, plus(&v, loop->hi, 1 - step), step, whole));
+			  : around(&v, loop->lo, ix_plus(v.t->program, loop->hi, 1 - step), step,
+				   whole));
 	if (trips < 0)
 		unknown_rest(&v, step, to);
 	else
-		known_rest(&v, plus(&v, loop->lo, trips / step * step), trips % step, to);
+		known_rest(&v, ix_plus(v.t->program, loop->lo, trips / step * step), trips % step,
+			   to);
 }

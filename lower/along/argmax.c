@@ -36,12 +36,6 @@ typedef struct Search {
 	LocalId best, at;
 } Search;
 
-static const Value *element(const Lines *l, const Ix *along, Body *body)
-{
-	const Value *value = l->element(l, along, body);
-	return value_cast(l->arena, dtype_wide(value->dtype), value);
-}
-
 /* local = value where `is` */
 static void take_where(const Lines *l, Body *body, const Value *local, const Value *is,
 		       const Value *value)
@@ -60,7 +54,7 @@ static Body step(const Search *s, const Ix *along, const Ix *lane)
 {
 	const Lines *l = s->l;
 	Body body = {0};
-	const Value *value = element(l, along, &body);
+	const Value *value = lines_wide_element(l, along, &body);
 	const Value *best = frame_element(l->frame, s->best, lane),
 		    *at = frame_element(l->frame, s->at, lane);
 	const Value *greater = value_binary(l->arena, OP_GT, value, best);
@@ -210,12 +204,12 @@ static const Value *part_greatest(const Lines *l, const Ix *first, Body *body)
 	const Ix *wide = part_end(l, first, whole_lanes(l, l->extent, WIDE));
 	const Value *acc = frame_element(l->frame, local(l, body, "acc", WIDE, least(l)), at);
 	const Value *last = lines_read(l, local(l, body, "last", 0, least(l)));
-	const Value *value = element(l, lines_add(l, i, at), &lanes);
+	const Value *value = lines_wide_element(l, lines_add(l, i, at), &lanes);
 	LoopKind kind = l->argmax.in_vectors ? LOOP_VECTOR : LOOP_SERIAL;
 	take_greater(l, &lanes, acc, value);
 	lines_push(l, &steps, stmt_loop(l->program, kind, lane, WIDE, body_block(&lanes)));
 	lines_push(l, body, lines_loop(l, var, lines_const(l, 0), wide, WIDE, &steps));
-	take_greater(l, &rest, last, element(l, i, &rest));
+	take_greater(l, &rest, last, lines_wide_element(l, i, &rest));
 	lines_push(l, body, lines_loop(l, var, wide, part_end(l, first, l->extent), 1, &rest));
 	take_greater(l, &all, last, acc);
 	each_lane(l, body, lane, 0, WIDE, &all);

@@ -3,13 +3,6 @@
 
 enum { LEAST = 64 }; /* elements of a long axis */
 
-/* The operand's element, in the type that it is compared in. */
-static const Value *element(const Lines *l, const Ix *along, Body *body)
-{
-	const Value *value = l->element(l, along, body);
-	return value_cast(l->arena, dtype_wide(value->dtype), value);
-}
-
 /* Has the axis, or the last outer one, enough elements that lie in memory as vectors? */
 static bool lanes_help(const Lines *l, IterVar along, IterVar var, Size extent)
 {
@@ -17,7 +10,7 @@ static bool lanes_help(const Lines *l, IterVar along, IterVar var, Size extent)
 	int64_t n;
 	if (size_is_const(l->sizes, extent, &n) && n < LEAST)
 		return false;
-	const Value *value = element(l, lines_at(l, along), &body);
+	const Value *value = lines_wide_element(l, lines_at(l, along), &body);
 	return body.stmts.n == 0 && lines_go_on(l, var, value);
 }
 
@@ -45,7 +38,7 @@ ArgmaxPlan argmax_plan(const Lines *l)
 		Body unused = {0};
 		plan.parts = l->temporary(l->of, "parts", dtype_wide(l->from),
 					  size_ceil(l->sizes, l->extent, ARGMAX_PART), true);
-		plan.in_vectors = is_vector(element(l, lines_at(l, plan.var), &unused));
+		plan.in_vectors = is_vector(lines_wide_element(l, lines_at(l, plan.var), &unused));
 	}
 	plan.columns =
 		!plan.in_lanes && l->nouter > 0 &&

@@ -3,7 +3,7 @@
 
 #include "loops/linear.h"
 
-const Ix *lines_const(const Lines *l, int64_t value) { return ix_const(l->arena, l->sizes, value); }
+const Ix *lines_const(const Lines *l, int64_t value) { return ix_const(l->program, value); }
 
 const Ix *lines_size(const Lines *l, Size size) { return ix_size(l->arena, size); }
 
@@ -85,6 +85,12 @@ const Stmt *lines_if(const Lines *l, CondKind kind, const Ix *a, const Ix *b, co
 	Cond *cond = ARENA_NEW(l->arena, Cond);
 	*cond = (Cond){kind, a, b};
 	return stmt_if(l->arena, cond, 1, body_block(body));
+}
+
+const Value *lines_wide_element(const Lines *l, const Ix *at, Body *body)
+{
+	const Value *value = l->element(l, at, body);
+	return value_cast(l->arena, dtype_wide(value->dtype), value);
 }
 
 bool lines_go_on(const Lines *l, IterVar var, const Value *value)

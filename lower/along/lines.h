@@ -140,6 +140,8 @@ const Ix *lines_min(const Lines *lines, const Ix *a, const Ix *b);
 IterVar lines_iter(const Lines *lines, const char *name);
 const Ix *lines_at(const Lines *lines, IterVar var);
 const Value *lines_number(const Lines *lines, Dtype dtype, double number);
+/* The operand's element, in the type that it is compared in. */
+const Value *lines_wide_element(const Lines *lines, const Ix *at, Body *body);
 /* Do the loads of a value stay or go on by one element with the iterator, and does one go on? */
 bool lines_go_on(const Lines *lines, IterVar var, const Value *value);
 

@@ -47,7 +47,7 @@ static const Ix *affine_index(Program *program, const Index *index, const Ix *co
 	const Ix *sum = ix_size(program->arena, index->offset);
 	for (uint32_t t = index->nterms; t-- > 0;) {
 		const IndexTerm *term = &index->terms[t];
-		sum = ix_add(program, ix_times(program, by_iter[term->iter], term->coef), sum);
+		sum = ix_times_plus(program, by_iter[term->iter], term->coef, sum);
 	}
 	return sum;
 }
@@ -239,7 +239,7 @@ const Ix **expression_iters(const NodeReader *r, NodeId id, const Ix *const *axe
 	for (uint32_t i = 0; i < result->naxes; i++)
 		if (result->axes[i].nterms == 1) {
 			const IndexTerm *term = &result->axes[i].terms[0];
-			const Ix *step = ix_const(r->program->arena, r->program->sizes, term->coef);
+			const Ix *step = ix_const(r->program, term->coef);
 			by_iter[term->iter] = ix_binary(r->program, IX_DIV, axes[i], step);
 		}
 	return by_iter;
@@ -252,8 +252,7 @@ static const Value *phase_test(const NodeReader *r, const Index *index, const Ix
 {
 	Program *program = r->program;
 	int64_t step = index->nterms ? index->terms[0].coef : 1;
-	const Ix *rest =
-		ix_binary(program, IX_MOD, at, ix_const(program->arena, program->sizes, step));
+	const Ix *rest = ix_binary(program, IX_MOD, at, ix_const(program, step));
 	if (step == 1 || rest->kind == IX_SIZE) {
 		*never |= step > 1 && !size_same(rest->size, index->offset);
 		return NULL;

@@ -84,7 +84,7 @@ const Value *expression_of_stream(const NodeReader *r, NodeId stream, const Ix *
 {
 	Program *program = r->program;
 	Arena *arena = program->arena;
-	const Ix *four = ix_const(arena, program->sizes, RANDOM_WORDS);
+	const Ix *four = ix_const(program, RANDOM_WORDS);
 	const Value *numbers[RANDOM_WORDS], *value;
 	expression_of_block(r, stream, ix_binary(program, IX_DIV, at, four), numbers);
 	value = numbers[0];

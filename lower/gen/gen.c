@@ -144,7 +144,7 @@ void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared)
 	}
 }
 
-const Ix *zero_ix(Gen *gen) { return ix_const(gen->arena, gen->program->sizes, 0); }
+const Ix *zero_ix(Gen *gen) { return ix_const(gen->program, 0); }
 
 void gen_append(Gen *gen, Body *body, Block block) { body_append(gen->arena, body, block); }
 

@@ -35,7 +35,7 @@ const Ix *row_block_index(Gen *gen, const RowBlockPlace *place, const Ix *const 
 	Program *program = gen->program;
 	const RowBlock *row_block = gen->lower->row_block;
 	uint32_t naxes = shape_naxes(lower_shape(gen->lower, place->node));
-	const Ix *at = zero_ix(gen), *minus = ix_const(gen->arena, program->sizes, -1);
+	const Ix *at = zero_ix(gen), *minus = ix_const(program, -1);
 	for (uint32_t axis = 0; axis < naxes; axis++) {
 		int dim = place->dims[axis];
 		const Ix *ix = axes[axis];

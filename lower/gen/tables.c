@@ -397,7 +397,7 @@ const Ix **tables_unflatten(Program *program, const Shape *shape, const Ix *at)
 
 const Ix *tables_flatten(Program *program, const Shape *shape, const Ix *const *axes)
 {
-	const Ix *at = ix_const(program->arena, program->sizes, 0);
+	const Ix *at = ix_const(program, 0);
 	Size stride = size_const(program->sizes, 1);
 	for (uint32_t i = shape_naxes(shape); i-- > 0;) {
 		const Ix *step = ix_mul(program, axes[i], ix_size(program->arena, stride));

@@ -98,7 +98,7 @@ const Ix *index_in_axis(Program *program, const Ix *index, IndexMode mode, Size 
 	switch (mode) {
 	case INDEX_CLAMPED:
 		index = ix_binary(program, IX_MIN, index, last);
-		return ix_binary(program, IX_MAX, index, ix_const(arena, program->sizes, 0));
+		return ix_binary(program, IX_MAX, index, ix_const(program, 0));
 	case INDEX_WRAPPED:
 		return ix_binary(program, IX_MOD, index, ix_size(arena, size));
 	default: return index;

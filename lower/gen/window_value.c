@@ -127,8 +127,7 @@ static bool set_step(Gen *gen, const Proj *proj, const Piece *piece, int64_t ste
 		if (!iter->reduced)
 			continue;
 		size_is_const(gen->program->sizes, iter->extent, &extent);
-		by_iter[piece->iters[i]] =
-			ix_const(gen->arena, gen->program->sizes, step % extent);
+		by_iter[piece->iters[i]] = ix_const(gen->program, step % extent);
 		step /= extent;
 	}
 	return step == 0;

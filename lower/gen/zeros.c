@@ -215,7 +215,7 @@ const Ix *value_as_index(Program *program, const Value *value)
 	if (value->dtype != DTYPE_I32 && value->dtype != DTYPE_I64)
 		return NULL;
 	if (value->kind == VALUE_CONST)
-		return ix_const(program->arena, program->sizes, value->constant.i);
+		return ix_const(program, value->constant.i);
 	if (value->kind == VALUE_INDEX)
 		return value->ix->reads ? NULL : value->ix;
 	if (value->kind != VALUE_OP || (value->op != OP_ADD && value->op != OP_SUB))
@@ -349,7 +349,7 @@ static bool is_term(const Lower *lower, NodeId id)
 		node->nargs <= 3);
 }
 
-/* Of a number that is computed of one with this bound. What is less than 1e30 (tile/unread.c) is less than half the distance
+/* Of a number that is computed of one with this bound. What is less than 1e30 (tile/unused.c) is less than half the distance
  * of the greatest numbers: it makes none of them infinite. */
 static Bound bound_of(const Value *value, const Value *number, Bound bound)
 {
@@ -413,7 +413,7 @@ static bool make_no_difference(Readers *r, NodeId node, const Ix *const *axes, c
 	return none;
 }
 
-uint32_t zeros_unread(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[ZEROS_MOST])
+uint32_t zeros_unused(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[ZEROS_MOST])
 {
 	const Value *number = zeros_opaque(gen, node, axes);
 	Readers r = {.gen = gen, .left = EXPRESSION_MOST / 8, .own = NO_ITER};

@@ -29,7 +29,7 @@ uint32_t zeros_find(Gen *gen, NodeId node, const Ix *const *axes, IterVar along,
  * than 1e30 makes no difference, since all that read it multiply it, or it and a term, by what is 0 or no number there,
  * or are behind a mask.
  * All are `sure`. */
-uint32_t zeros_unread(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[ZEROS_MOST]);
+uint32_t zeros_unused(Gen *gen, NodeId node, const Ix *const *axes, Zeros zeros[ZEROS_MOST]);
 
 /* ---- expressions of elements and comparisons in them ---- */
 

@@ -25,10 +25,7 @@ void build_end(Builder *b)
 	PUSH(b->t->scratch, b->naive->kernels, (KernelId)b->program->kernels.n - 1);
 }
 
-const Ix *build_const(const Builder *b, int64_t value)
-{
-	return ix_const(b->arena, b->program->sizes, value);
-}
+const Ix *build_const(const Builder *b, int64_t value) { return ix_const(b->program, value); }
 
 void build_add(const Builder *b, Body *body, const Stmt *stmt)
 {

@@ -59,8 +59,7 @@ static const Ix *guard_rest(const Nest *nest, const Guarded *guard, const Loop *
 		const IndexTerm *term = &guard->index->terms[t];
 		if (without && term->iter == without->iter)
 			continue;
-		sum = ix_add(program, ix_times(program, nest->by_iter[term->iter], term->coef),
-			     sum);
+		sum = ix_times_plus(program, nest->by_iter[term->iter], term->coef, sum);
 	}
 	return sum;
 }
@@ -70,8 +69,7 @@ static const Ix *first_over_read(const Nest *nest, Size size, const Ix *rest, in
 {
 	Program *program = nest->gen->program;
 	const Ix *top = ix_size(program->arena, size_plus(program->sizes, size, coef - 1));
-	return ix_binary(program, IX_DIV, ix_minus(program, top, rest),
-			 ix_const(program->arena, program->sizes, coef));
+	return ix_binary(program, IX_DIV, ix_minus(program, top, rest), ix_const(program, coef));
 }
 
 bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut)

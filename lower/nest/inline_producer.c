@@ -92,7 +92,7 @@ static const Value *computed_behind(Nest *nest, size_t read, IterId iter, const 
 /* Is what computes a read the same an inner round further as one step of the outer loop further? */
 static bool walks_alike(Nest *nest, size_t read, const Merged *merged)
 {
-	const Ix *one = ix_const(nest->gen->arena, nest->gen->program->sizes, 1);
+	const Ix *one = ix_const(nest->gen->program, 1);
 	return value_same(computed_behind(nest, read, merged->outer, one),
 			  computed_behind(nest, read, merged->inner,
 					  ix_size(nest->gen->arena, merged->step)));

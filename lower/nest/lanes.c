@@ -23,7 +23,7 @@ enum { STEPS_FEW = 4 };
 
 const Ix *lanes_constant(const Lanes *l, int64_t value)
 {
-	return ix_const(l->nest->gen->arena, l->nest->gen->program->sizes, value);
+	return ix_const(l->nest->gen->program, value);
 }
 
 const Value *lanes_element(const Lanes *l, LocalId local, const Ix *lane)

@@ -70,8 +70,7 @@ static const Value *value_of_step(Nest *nest, int64_t step)
 	for (uint32_t i = nest->nloops; i-- > nest->nresult;) {
 		int64_t extent = 1;
 		size_is_const(sizes, nest->loops[i].extent, &extent);
-		nest->by_iter[nest->loops[i].iter] =
-			ix_const(nest->gen->arena, sizes, step % extent);
+		nest->by_iter[nest->loops[i].iter] = ix_const(nest->gen->program, step % extent);
 		step /= extent;
 	}
 	nest_values(nest);

@@ -59,7 +59,7 @@ static Block sum_squares(Dot *dot, LocalId sums)
 	const Ix *lane = ix_iter(gen->arena, tile->lane), *q = ix_iter(gen->arena, tile->q);
 	const Ix *row = l->at[ROW], *column = l->at[COLUMN];
 	LocalId square = tile_declare(tile, &columns, "square", (int64_t[]){n, n}, 2);
-	l->at[COLUMN] = ix_add(gen->program, ix_times(gen->program, column, n), q);
+	l->at[COLUMN] = ix_times_plus(gen->program, column, n, q);
 	const Value *from = lanes_element(l, lanes_tree(l, &element), lane);
 	const Value *to = tile_local(tile, square, (const Ix *[]){q, lane}, 2);
 	gen_append(gen, &element,
@@ -170,7 +170,7 @@ Block tile_along(Tile *tile, const TilePart *row, const TilePart *col)
 		   nest_wrap(nest, nest->nresult, nest->nloops - 1, nest->nresult,
 			     body_block(&l->loops)));
 	gen_append(gen, &inner, add_up(&dot, sums, sum));
-	Block steps = tile_unless_unread(tile, row, col, body_block(&inner));
+	Block steps = tile_unless_unused(tile, row, col, body_block(&inner));
 	gen_append(gen, &l->top, tile_unless_masked(&across, steps));
 	gen_append(gen, &l->top, finish(&dot, &across, sum));
 	return body_block(&l->top);

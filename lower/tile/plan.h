@@ -89,7 +89,7 @@ void tile_choose_finish(Tile *tile);
 /* Which steps of the sum are left out, since a mask makes them 0. Requires: what else is chosen is decided. */
 void tile_choose_zeros(Tile *tile);
 /* Which sums make no difference behind a mask. */
-void tile_choose_unread(Tile *tile);
+void tile_choose_unused(Tile *tile);
 
 /* tile/read.c: is an operand computed where tiles read it? Then the nest's values are others. */
 bool tile_choose_read(Tile *tile);

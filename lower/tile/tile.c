@@ -64,8 +64,8 @@ void tile_emit(Tile *tile)
 		gen_append(gen, &gen->top, tile_group_fill_sums(tile));
 	if (tile->zeros.n > 0)
 		gen_append(gen, &gen->top, tile_zeros_check(tile));
-	if (tile->unread.n > 0)
-		gen_append(gen, &gen->top, tile_unread_check(tile));
+	if (tile->unused.n > 0)
+		gen_append(gen, &gen->top, tile_unused_check(tile));
 	uint32_t inner = outer + (tile->traversal.loop != NULL) + (tile->col != NULL);
 	nest->independent = tile->independent;
 	nest_note_sum(nest, tile->reduce, tile->order);

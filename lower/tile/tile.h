@@ -114,7 +114,7 @@ typedef struct Tile {
 
 	TileZeros zeros;
 	TileZeros
-		unread; /* sums that make no difference (tile/unread.c); `along` and `operand` are none */
+		unused; /* sums that make no difference (tile/unused.c); `along` and `operand` are none */
 
 	/* padded reads */
 	GuardedList guards, inner; /* all, and those that rows do not move */

@@ -69,7 +69,7 @@ bool tile_is_in_vectors(const Tile *tile, const Value *value)
 const Ix *tile_const(const Tile *tile, int64_t value)
 {
 	const Gen *gen = tile->nest->gen;
-	return ix_const(gen->arena, gen->program->sizes, value);
+	return ix_const(gen->program, value);
 }
 
 const Ix *tile_plus(const Tile *tile, const Ix *ix, IterVar iter)

@@ -32,10 +32,10 @@ int64_t tile_zeros_lanes(const Tile *tile, const Loop *loop);
 /* Sets the nest's iterators as its loops have them, none of them in a tile. */
 void tile_zeros_place(const Tile *tile);
 
-/* ---- sums that make no difference behind a mask (tile/unread.c) ---- */
+/* ---- sums that make no difference behind a mask (tile/unused.c) ---- */
 
 /* What decides, as above; the steps where an element of the tile makes a difference. */
-Block tile_unread_check(Tile *tile);
-Block tile_unless_unread(const Tile *tile, const TilePart *row, const TilePart *col, Block steps);
+Block tile_unused_check(Tile *tile);
+Block tile_unless_unused(const Tile *tile, const TilePart *row, const TilePart *col, Block steps);
 
 #endif

@@ -78,10 +78,7 @@ Size sp_const(SmallProgram *s, int64_t value)
 	return size_const(s->program.sizes, value);
 }
 
-const Ix *sp_ix(SmallProgram *s, int64_t value)
-{
-	return ix_const(arena(s), s->program.sizes, value);
-}
+const Ix *sp_ix(SmallProgram *s, int64_t value) { return ix_const(&s->program, value); }
 
 static TensorType tensor_type(SmallProgram *s, Dtype dtype, Size n)
 {

@@ -136,8 +136,7 @@ static int break_stores(const Program *program, Block block)
 		Stmt *stmt = (Stmt *)block.stmts[i];
 		broken += break_stores(program, stmt->body);
 		for (int by = -1; by <= 1 && stmt->kind == LOOP_STORE; by += 2, broken++) {
-			const Ix *right = stmt->ix,
-				 *off = ix_const(program->arena, program->sizes, by);
+			const Ix *right = stmt->ix, *off = ix_const(program, by);
 			stmt->ix = ix_add((Program *)program, right, off);
 			assert_int_equal(status_in_child(verifies, program), BUG_STATUS);
 			stmt->ix = right;

@@ -80,4 +80,11 @@ bool attention_copies(const Program *program, const Attention *found, const GpuA
 /* Makes the kernel. */
 void bind_attention(const Transform *t, Kernel *kernel, const AttentionWanted *wanted);
 
+/* Has an axis so many elements that tiles pay along it, or does no one know how many? */
+static inline bool is_long(const Transform *t, Size size)
+{
+	int64_t n;
+	return !size_is_const(t->program->sizes, size, &n) || n >= t->options->gpu->tile_least;
+}
+
 #endif

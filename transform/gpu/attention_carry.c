@@ -120,11 +120,10 @@ static void put_score(const Carry *c)
 /* A value that is an index, or sums and differences of such; NULL: it is not. */
 static const Ix *index_of(const Carry *c, const Value *value)
 {
-	Arena *arena = c->arena;
 	if (value->kind == VALUE_INDEX)
 		return value->ix;
 	if (value->kind == VALUE_CONST && dtype_is_integer(value->dtype))
-		return ix_const(arena, c->program->sizes, value->constant.i);
+		return ix_const(c->program, value->constant.i);
 	if (value->kind != VALUE_OP || (value->op != OP_ADD && value->op != OP_SUB))
 		return NULL;
 	const Ix *a = index_of(c, value->args[0]), *b = index_of(c, value->args[1]);

@@ -14,11 +14,6 @@ typedef struct Choose {
 	ScheduleClause *rows, *keys; /* that are asked for */
 } Choose;
 
-static ScheduleClause *asked(const Choose *c, const Kernel *kernel, Choice choice)
-{
-	return schedule_asked(c->t->asked, c->t->program, kernel->name, kernel->span, choice);
-}
-
 static Sym name_of(const Choose *c, IterVar iter) { return c->found->kernel.iters[iter].name; }
 
 static bool is_asked(const Choose *c, const GpuAttention *tile)
@@ -42,24 +37,19 @@ static bool fits(const Choose *c, const GpuAttention *tile)
 	       attention_shared(c->t->program, c->found, tile) <= gpu->shared_most;
 }
 
-static bool is_long(const Choose *c, Size size)
-{
-	int64_t n;
-	return !size_is_const(c->t->program->sizes, size, &n) || n >= c->t->options->gpu->tile_least;
-}
-
 static bool pays(const Choose *c)
 {
-	return is_long(c, c->found->scores.rows.extent) && is_long(c, c->found->scores.columns.extent);
+	return is_long(c->t, c->found->scores.rows.extent) &&
+	       is_long(c->t, c->found->scores.columns.extent);
 }
 
 /* Are other loops asked for, of the kernels that would go? */
 static bool others_are_asked(const Choose *c)
 {
 	for (int i = 0; i < 2; i++)
-		if (asks_on(asked(c, &c->joins.made[c->found->numbers[i]], CHOICE_TILE)))
+		if (asks_on(kernel_asked(c->t, &c->joins.made[c->found->numbers[i]], CHOICE_TILE)))
 			return true;
-	return asks_on(asked(c, c->kernel, CHOICE_TILE));
+	return asks_on(kernel_asked(c->t, c->kernel, CHOICE_TILE));
 }
 
 /* The rows of the GPU for what computes the products. */
@@ -219,8 +209,8 @@ static uint32_t attention_routine(const Transform *t, Kernel *kernels, uint32_t 
 		}
 		c.kernel = &kernels[i];
 		c.found = &found;
-		c.rows = asked(&c, c.kernel, CHOICE_ROW_BLOCK);
-		c.keys = asked(&c, c.kernel, CHOICE_BLOCK);
+		c.rows = kernel_asked(c.t, c.kernel, CHOICE_ROW_BLOCK);
+		c.keys = kernel_asked(c.t, c.kernel, CHOICE_BLOCK);
 		const char *why = why_none(&c, &found, i);
 		const GpuAttention *tile = why ? NULL : choose(&c);
 		if (why)

@@ -3,11 +3,6 @@
 
 #include "transform/gpu/attend.h"
 
-static const Ix *count(const Attend *d, int64_t n)
-{
-	return ix_const(d->arena, d->program->sizes, n);
-}
-
 static const Value *loaded(const Attend *d, BufferId buffer, const Ix *at)
 {
 	return value_load(d->program, buffer, at);
@@ -138,7 +133,7 @@ static const Value *row_local(const Attend *d, const RowIters *i, LocalId local)
 /* The part's own of what is shared of the row. */
 static const Ix *part_at(const Attend *d, const Ix *part, const Ix *row)
 {
-	return ix_add(d->program, ix_times(d->program, part, d->tile->rows), row);
+	return ix_times_plus(d->program, part, d->tile->rows, row);
 }
 
 static const Stmt *store_part(const Attend *d, const RowIters *i, BufferId to, const Value *value)
@@ -189,9 +184,10 @@ static Block part_tops(Attend *d)
 /* What all parts have of the row, in their order. */
 static const Value *all_parts(const Attend *d, Op which, const Ix *row)
 {
-	const Value *all = loaded(d, d->parts, part_at(d, count(d, 0), row));
+	const Value *all = loaded(d, d->parts, part_at(d, ix_const(d->program, 0), row));
 	for (int64_t p = 1; p < d->nparts; p++)
-		all = op(d, which, all, loaded(d, d->parts, part_at(d, count(d, p), row)));
+		all = op(d, which, all,
+			 loaded(d, d->parts, part_at(d, ix_const(d->program, p), row)));
 	return all;
 }
 
@@ -244,7 +240,8 @@ void attend_weights(Attend *d, Body *body)
 
 static const Value *shared_factor(const Attend *d, const Ix *row)
 {
-	return loaded(d, d->factors, part_at(d, count(d, 0), row)); /* all parts have the same */
+	return loaded(d, d->factors,
+		      part_at(d, ix_const(d->program, 0), row)); /* all parts have the same */
 }
 
 /* Of all weights, from their total; no number where that is none, whatever is made of it. */

@@ -27,8 +27,7 @@ typedef struct Parted {
 /* Warps of rows, or squares, that a schedule does not want: worth a word there. */
 static void note_off(const Transform *t, const Kernel *kernel, Choice choice)
 {
-	const ScheduleClause *asked =
-		schedule_asked(t->asked, t->program, kernel->name, kernel->span, choice);
+	const ScheduleClause *asked = kernel_asked(t, kernel, choice);
 	ScheduleEntry *entry = schedule_entry(t->program->made, kernel->name);
 	if (says_off(asked) && entry)
 		entry_make(t->program->arena, entry, choice, true);

@@ -204,7 +204,7 @@ static Sym name_of(const Choose *c, const LoopGroup *group)
 
 static ScheduleClause *asked(const Choose *c, Choice choice)
 {
-	return schedule_asked(c->t->asked, c->t->program, c->kernel->name, c->kernel->span, choice);
+	return kernel_asked(c->t, c->kernel, choice);
 }
 
 static bool slices_are_asked(const Choose *c)

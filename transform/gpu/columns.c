@@ -124,17 +124,7 @@ static bool pays(const Columns *c)
 
 /* ---- made ---- */
 
-static const Ix *number(const Columns *c, int64_t n)
-{
-	return ix_const(c->arena, c->program->sizes, n);
-}
-
 static const Ix *iter(const Columns *c, IterVar i) { return ix_iter(c->arena, i); }
-
-static const Ix *times_plus(const Columns *c, const Ix *a, int64_t n, const Ix *b)
-{
-	return ix_add(c->program, ix_mul(c->program, a, number(c, n)), b);
-}
 
 /* The sum's loops, that of the rows in these bounds, around `set`. */
 static Block sum_of_rows(const Columns *c, const Stmt *stmt, const Stmt *bounds, const Stmt *set)
@@ -188,7 +178,7 @@ static Block threads(const Columns *c, IterVar i, int64_t n, Block body)
 
 static const Ix *column_of(const Columns *c, IterVar columns, IterVar lane)
 {
-	return times_plus(c, iter(c, columns), c->gpu->warp, iter(c, lane));
+	return ix_times_plus(c->program, iter(c, columns), c->gpu->warp, iter(c, lane));
 }
 
 /* parts[32*thread + lane] = the sum of every eighth row */
@@ -207,8 +197,8 @@ static Block add_rows(Columns *c, IterVar columns, BufferId parts)
 	body_append(c->arena, &body, before_and_sum(c, &bounds, part));
 	PUSH(c->arena, body.stmts,
 	     stmt_store(c->arena, parts,
-			times_plus(c, iter(c, thread), c->gpu->warp, iter(c, lane)), OP_NONE,
-			value_local(c->arena, c->kernel, part, NULL, 0)));
+			ix_times_plus(c->program, iter(c, thread), c->gpu->warp, iter(c, lane)),
+			OP_NONE, value_local(c->arena, c->kernel, part, NULL, 0)));
 	Block own = at_column(c, column_of(c, columns, lane), body_block(&body));
 	return threads(c, thread, c->threads, threads(c, lane, c->gpu->warp, own));
 }
@@ -217,8 +207,9 @@ static Block add_parts(Columns *c, IterVar columns, BufferId parts)
 {
 	IterVar lane = bind_iter(c->program, c->kernel, "lane");
 	IterVar row = bind_iter(c->program, c->kernel, "row");
-	const Value *part = value_load(c->program, parts,
-				       times_plus(c, iter(c, row), c->gpu->warp, iter(c, lane)));
+	const Value *part =
+		value_load(c->program, parts,
+			   ix_times_plus(c->program, iter(c, row), c->gpu->warp, iter(c, lane)));
 	return threads(
 		c, lane, c->gpu->warp,
 		at_column(c, column_of(c, columns, lane), with_sum_of(c, row, c->threads, part)));
@@ -259,8 +250,7 @@ static Columns columns_in(const Transform *t, Kernel *kernel, bool own)
 		     .kernel = kernel,
 		     .slices = 1};
 	if (own)
-		c.asked = schedule_asked(t->asked, t->program, kernel->name, kernel->span,
-					 CHOICE_BLOCK);
+		c.asked = kernel_asked(t, kernel, CHOICE_BLOCK);
 	return c;
 }
 
@@ -317,7 +307,7 @@ static int64_t slices_of(const Columns *c)
 /* The number of the grid's iteration among all. */
 static const Ix *element_of(const Columns *c, Size *all)
 {
-	const Ix *element = number(c, 0);
+	const Ix *element = ix_const(c->program, 0);
 	*all = size_const(c->program->sizes, 1);
 	for (uint32_t i = c->n; i-- > 0;) {
 		const Ix *at = ix_mul(c->program, iter(c, c->loops[i]->iter),
@@ -360,7 +350,7 @@ static void make_slices(Columns *c, BufferId slices, int64_t n)
 	Block grid = grid_around(c->arena, &c->kernel->body, body_block(&body), 0);
 	Stmt *loop = stmt_with(c->arena, c->loops[0], grid);
 	loop->iter = slice;
-	loop->hi = number(c, n);
+	loop->hi = ix_const(c->program, n);
 	loop->threads = 1;
 	c->kernel->body = block_one(c->arena, loop);
 }
@@ -422,8 +412,7 @@ void columns_note(const Transform *t, Kernel *kernel, ColumnsMade made)
 void columns_note_none(const Transform *t, const Kernel *kernel)
 {
 	ScheduleEntry *entry = schedule_entry(t->program->made, kernel->name);
-	ScheduleClause *asked =
-		schedule_asked(t->asked, t->program, kernel->name, kernel->span, CHOICE_BLOCK);
+	ScheduleClause *asked = kernel_asked(t, kernel, CHOICE_BLOCK);
 	if (entry_clause(entry, CHOICE_BLOCK))
 		return;
 	if (says_off(asked))

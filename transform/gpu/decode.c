@@ -23,6 +23,7 @@
  */
 #include <math.h>
 
+#include "base/integer.h"
 #include "base/size_order.h"
 #include "loops/linear.h"
 #include "loops/multiple.h"
@@ -32,14 +33,6 @@
 #include "transform/gpu/decode_slice.h"
 
 /* ---- sizes ---- */
-
-static int64_t power_below(int64_t n)
-{
-	int64_t power = 1;
-	while (2 * power <= n)
-		power *= 2;
-	return power;
-}
 
 typedef struct Widths {
 	const Program *program;

@@ -28,11 +28,6 @@ typedef struct Choose {
 
 static Sym name_of(const Choose *c, IterVar iter) { return c->d->kernel.iters[iter].name; }
 
-static ScheduleClause *asked(const Choose *c, const Kernel *kernel, Choice choice)
-{
-	return schedule_asked(c->t->asked, c->t->program, kernel->name, kernel->span, choice);
-}
-
 /* A block has all rows, or where there is one, one of the innermost batch; or one kernel's all columns. */
 static void list_rows(Choose *c)
 {
@@ -69,36 +64,29 @@ static bool is_asked(const Choose *c, DecodeCut cut)
 	return is;
 }
 
-static bool is_long(const Choose *c, Size size)
-{
-	int64_t n;
-	return !size_is_const(c->t->program->sizes, size, &n) ||
-	       n >= c->t->options->gpu->tile_least;
-}
-
 /* Few rows, and many keys or no one knows how many. */
 static bool pays(const Choose *c)
 {
 	bool any = false;
 	for (uint32_t i = 0; i < c->d->nsegments; i++)
-		any |= is_long(c, c->d->segments[i].keys);
+		any |= is_long(c->t, c->d->segments[i].keys);
 	return any && c->d->nqueries <= c->t->options->gpu->decode_rows;
 }
 
 static bool others_are_asked(const Choose *c)
 {
 	for (uint32_t i = 0; i < c->d->nmembers; i++)
-		if (asks_on(asked(c, &c->j->made[c->d->members[i]], CHOICE_TILE)))
+		if (asks_on(kernel_asked(c->t, &c->j->made[c->d->members[i]], CHOICE_TILE)))
 			return true;
-	return asks_on(asked(c, &c->d->kernel, CHOICE_TILE));
+	return asks_on(kernel_asked(c->t, &c->d->kernel, CHOICE_TILE));
 }
 
 static Choose choose_of(const Joins *j, const Decode *d)
 {
 	Choose c = {.t = j->t, .j = j, .d = d};
-	c.rows = asked(&c, &d->kernel, CHOICE_ROW_BLOCK);
-	c.keys = asked(&c, &d->kernel, CHOICE_BLOCK);
-	c.cluster = asked(&c, &d->kernel, CHOICE_CLUSTER);
+	c.rows = kernel_asked(c.t, &d->kernel, CHOICE_ROW_BLOCK);
+	c.keys = kernel_asked(c.t, &d->kernel, CHOICE_BLOCK);
+	c.cluster = kernel_asked(c.t, &d->kernel, CHOICE_CLUSTER);
 	list_rows(&c);
 	return c;
 }

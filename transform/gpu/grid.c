@@ -1,17 +1,10 @@
 /* Grids of kernels, and what their threads do: what bind.c and its parts ask. */
+#include "base/integer.h"
 #include "loops/linear.h"
 #include "loops/verify_gpu.h"
 #include "transform/gpu/bind.h"
 
 /* ---- how many threads along each loop ---- */
-
-static int64_t power_below(int64_t n)
-{
-	int64_t power = 1;
-	while (2 * power <= n)
-		power *= 2;
-	return power;
-}
 
 /* Of `left` threads. An extent that is not known may be short: where there is another loop to share with, it gets
  * a warp. */

@@ -64,7 +64,7 @@ Size high_low_elements(const Program *program, const Product *product, bool rows
 /* The number of the iteration of all loops of the group. */
 static const Ix *iteration_of(const HighLow *h, const LoopGroup *group)
 {
-	const Ix *at = ix_const(h->arena, h->program->sizes, 0);
+	const Ix *at = ix_const(h->program, 0);
 	for (uint32_t i = 0; i < group->n; i++)
 		at = ix_add(h->program,
 			    ix_mul(h->program, at, ix_size(h->arena, group->loops[i]->hi->size)),
@@ -93,7 +93,7 @@ static const Value *factor_of(const HighLow *h, const Kernel *kernel)
 	const LoopGroup *groups[] = {h->side, &h->product->sum};
 	for (int g = 0; g < 2; g++)
 		for (uint32_t i = 0; i + 1 < groups[g]->n; i++)
-			iters[groups[g]->loops[i]->iter] = ix_const(h->arena, h->program->sizes, 0);
+			iters[groups[g]->loops[i]->iter] = ix_const(h->program, 0);
 	Rewrite rewrite = {.program = h->program, .iters = iters, .span = kernel->span};
 	return rewrite_alone(&rewrite, h->operand->value);
 }
@@ -138,7 +138,7 @@ static Block in_grid(const HighLow *h, Block body)
 	extents[n - 1] = sum->extent;
 	grid_shape(h->program->sizes, h->t->options->gpu, extents, n, threads);
 	for (uint32_t i = n; i-- > 0;) {
-		Stmt *loop = stmt_for(h->arena, iters[i], ix_const(h->arena, h->program->sizes, 0),
+		Stmt *loop = stmt_for(h->arena, iters[i], ix_const(h->program, 0),
 				      ix_size(h->arena, extents[i]), body);
 		loop->loop = LOOP_GRID;
 		loop->threads = threads[i];

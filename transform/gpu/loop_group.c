@@ -14,7 +14,7 @@ bool operand_goes_as_one(Program *program, const ProductOperand *operand, const 
 
 void group_put(Program *program, const Ix **iters, const LoopGroup *group, const Ix *at)
 {
-	const Ix *none = ix_const(program->arena, program->sizes, 0);
+	const Ix *none = ix_const(program, 0);
 	for (uint32_t i = 0; i < group->n; i++)
 		iters[group->loops[i]->iter] = i + 1 < group->n ? none : at;
 }
@@ -23,7 +23,7 @@ const Ix *ix_divided(Program *program, IxKind kind, const Ix *a, Size by)
 {
 	if (!size_is(program->sizes, by, 1))
 		return ix_binary(program, kind, a, ix_size(program->arena, by));
-	return kind == IX_DIV ? a : ix_const(program->arena, program->sizes, 0);
+	return kind == IX_DIV ? a : ix_const(program, 0);
 }
 
 void group_put_each(Program *program, const Ix **iters, const LoopGroup *group, const Ix *at,
@@ -39,8 +39,7 @@ void group_put_each(Program *program, const Ix **iters, const LoopGroup *group, 
 		const Ix *own = ix_divided(program, IX_DIV, at, inside);
 		own = i ? ix_divided(program, IX_MOD, own, extent) : own;
 		iters[group->loops[i]->iter] =
-			innermost ? ix_mul(program, own, ix_const(program->arena, sizes, unit))
-				  : own;
+			innermost ? ix_mul(program, own, ix_const(program, unit)) : own;
 		inside = size_mul(sizes, inside, extent);
 	}
 }

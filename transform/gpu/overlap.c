@@ -227,17 +227,12 @@ static void see_stmt(void *of, const Stmt *stmt) { stmt_each_value(stmt, see_val
 
 /* ---- the prefetches ---- */
 
-static const Ix *number(const Overlap *o, int64_t n)
-{
-	return ix_const(o->program->arena, o->program->sizes, n);
-}
-
 /* Takes the last digit, below n, off a number. */
 static const Ix *digit(const Overlap *o, const Ix **of, int64_t n, bool last)
 {
 	const Ix *at = *of;
-	*of = ix_binary(o->program, IX_DIV, at, number(o, n));
-	return last ? at : ix_binary(o->program, IX_MOD, at, number(o, n));
+	*of = ix_binary(o->program, IX_DIV, at, ix_const(o->program, n));
+	return last ? at : ix_binary(o->program, IX_MOD, at, ix_const(o->program, n));
 }
 
 /* Where the line of this number begins; numbers behind the last one are of lines behind. */

@@ -227,8 +227,8 @@ static void put_in_row(const Joins *j, Kernel *kernel)
 		       .acc = OP_NONE,
 		       .iter = bind_iter(j->program, kernel, "row"),
 		       .loop = LOOP_GRID,
-		       .lo = ix_const(arena, j->program->sizes, 0),
-		       .hi = ix_const(arena, j->program->sizes, 1),
+		       .lo = ix_const(j->program, 0),
+		       .hi = ix_const(j->program, 1),
 		       .step = 1,
 		       .threads = 1,
 		       .body = rows_block(arena, &kernel->body, 0)};
@@ -265,8 +265,7 @@ static void note_joined(const Joins *j, const Kernel *a, const Kernel *b)
 
 bool join_rows(const Joins *j, const Kernel *a, const Kernel *b, Kernel *made)
 {
-	ScheduleClause *asked =
-		schedule_asked(j->t->asked, j->program, b->name, b->span, CHOICE_FUSE_ROWS);
+	ScheduleClause *asked = kernel_asked(j->t, b, CHOICE_FUSE_ROWS);
 	if (asks_off(asked) || !asks_any(asked, a->name))
 		return false;
 	if (!join_asked_rows(j, a, b, made, asks_on(asked)))

@@ -44,17 +44,7 @@
 
 /* ---- made ---- */
 
-static const Ix *number(const RowWarps *w, int64_t n)
-{
-	return ix_const(w->arena, w->program->sizes, n);
-}
-
 static const Ix *iter(const RowWarps *w, IterVar i) { return ix_iter(w->arena, i); }
-
-static const Ix *times_plus(const RowWarps *w, const Ix *a, int64_t n, const Ix *b)
-{
-	return ix_add(w->program, ix_times(w->program, a, n), b);
-}
 
 static IterVar new_iter(const RowWarps *w, const char *name)
 {
@@ -85,7 +75,8 @@ static Block in_threads(const RowWarps *w, const Threads *i, Block body)
 static const Ix *in_row(const RowWarps *w, const Threads *i)
 {
 	const Ix *lane = iter(w, i->lane);
-	return w->warps > 1 ? times_plus(w, iter(w, i->warp), w->gpu->warp, lane) : lane;
+	return w->warps > 1 ? ix_times_plus(w->program, iter(w, i->warp), w->gpu->warp, lane)
+			    : lane;
 }
 
 static LocalId new_local(const RowWarps *w, const char *name)
@@ -123,7 +114,7 @@ static const Value *part_at(const RowWarps *w, LocalId local, const Threads *i,
 /* The number of the row among all, and its condition. */
 static const Ix *row_at(const RowWarps *w, IterVar row)
 {
-	return times_plus(w, iter(w, w->blocks), w->rows, iter(w, row));
+	return ix_times_plus(w->program, iter(w, w->blocks), w->rows, iter(w, row));
 }
 
 static Cond is_row(const RowWarps *w, IterVar row)
@@ -148,7 +139,7 @@ static const Value *of_vector(const RowWarps *w, const Value *value, const Ix **
 	for (uint32_t k = w->n; k-- > 0; rest /= n) {
 		n = w->own[k] ? row_warps_extent(w, k) : 1;
 		if (w->own[k])
-			iters[w->loops[k]->iter] = number(w, rest % n);
+			iters[w->loops[k]->iter] = ix_const(w->program, rest % n);
 	}
 	Rewrite rewrite = {.program = w->program, .iters = iters, .span = w->kernel->span};
 	return rewrite_alone(&rewrite, value);
@@ -157,14 +148,14 @@ static const Value *of_vector(const RowWarps *w, const Value *value, const Ix **
 /* part[row, lane, v] op= a value for the vector v. */
 static const Stmt *add_to_part(const RowWarps *w, const Threads *i, int64_t vector, const Value *value)
 {
-	const Ix *at[] = {iter(w, i->lane), number(w, vector)};
+	const Ix *at[] = {iter(w, i->lane), ix_const(w->program, vector)};
 	return stmt_set_at(w->arena, part_at(w, w->part, i, at), w->sum.set->acc, value);
 }
 
 static const Value *group_at(const RowWarps *w, int64_t vector)
 {
 	const Ix **at = ARENA_ARRAY(w->arena, const Ix *, 1);
-	at[0] = number(w, vector);
+	at[0] = ix_const(w->program, vector);
 	return value_local(w->arena, w->kernel, w->group, at, 1);
 }
 
@@ -185,7 +176,7 @@ static Block terms_of(const RowWarps *w, const Threads *i)
 /* Some elements of a group: local group = 0, the lanes, part[row, lane, v] += group[v] times what the group has in common. */
 static Block in_group(const RowWarps *w, const Threads *i, const Ix *first, Block lanes)
 {
-	const Ix *each = number(w, w->wide.each);
+	const Ix *each = ix_const(w->program, w->wide.each);
 	Body body = {0};
 	if (w->scale)
 		PUSH(w->arena, body.stmts, stmt_local(w->arena, w->group, fold_neutral(w->arena, w->sum.set)));
@@ -210,15 +201,16 @@ static const Stmt *rounds_of(const RowWarps *w, IterVar round, Block body)
 	int64_t n;
 	bool few = size_is_const(w->program->sizes, rounds, &n) && n <= w->gpu->row_loads;
 	return few ? stmt_loop(w->program, LOOP_UNROLL, round, n, body)
-		   : stmt_for(w->arena, round, number(w, 0), ix_size(w->arena, rounds), body);
+		   : stmt_for(w->arena, round, ix_const(w->program, 0), ix_size(w->arena, rounds),
+			      body);
 }
 
 static Block in_rounds(RowWarps *w, const Threads *i)
 {
 	IterVar round = new_iter(w, "round");
 	IterVar lane = new_iter(w, w->kernel->iters[row_warps_loop(w)->iter].name);
-	const Ix *first = times_plus(w, iter(w, round), row_warps_steps(w),
-				     ix_times(w->program, in_row(w, i), w->wide.width));
+	const Ix *first = ix_times_plus(w->program, iter(w, round), row_warps_steps(w),
+					ix_times(w->program, in_row(w, i), w->wide.width));
 	Block body = wide_elements(&w->wide, first, lane);
 	if (w->wide.each)
 		body = in_group(w, i, first, body);
@@ -250,7 +242,7 @@ static Block exchange(const RowWarps *w, LocalId to, LocalId from, int64_t by)
 {
 	Threads i = threads_of(w);
 	IterVar vector = new_iter(w, "vector");
-	const Ix *lane = iter(w, i.lane), *warp = number(w, w->gpu->warp);
+	const Ix *lane = iter(w, i.lane), *warp = ix_const(w->program, w->gpu->warp);
 	const Ix *own[] = {lane, iter(w, vector)};
 	const Ix *others[] = {ix_binary(w->program, IX_MOD, ix_plus(w->program, lane, by), warp),
 			      own[1]};
@@ -278,10 +270,11 @@ static void add_exchanges(RowWarps *w, Body *body)
 /* The number of the vector that loops of a thread are at. */
 static const Ix *vector_at(const RowWarps *w)
 {
-	const Ix *at = number(w, 0);
+	const Ix *at = ix_const(w->program, 0);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->own[i])
-			at = times_plus(w, at, row_warps_extent(w, i), iter(w, w->loops[i]->iter));
+			at = ix_times_plus(w->program, at, row_warps_extent(w, i),
+					   iter(w, w->loops[i]->iter));
 	return at;
 }
 
@@ -308,7 +301,7 @@ static const Stmt *fold(const RowWarps *w, const Value *from)
 
 static Cond is_first_lane(const RowWarps *w, const Threads *i)
 {
-	return (Cond){COND_LT, iter(w, i->lane), number(w, 1)};
+	return (Cond){COND_LT, iter(w, i->lane), ix_const(w->program, 1)};
 }
 
 /* The first lane of the row's warp. */
@@ -330,8 +323,9 @@ static void share_sums(const RowWarps *w, Body *body, BufferId sums)
 	Threads i = threads_of(w);
 	IterVar vector = new_iter(w, "vector");
 	const Ix *at[] = {iter(w, i.lane), iter(w, vector)};
-	const Ix *to = times_plus(w, times_plus(w, iter(w, i.row), w->warps, iter(w, i.warp)),
-				  w->vectors, at[1]);
+	const Ix *to = ix_times_plus(
+		w->program, ix_times_plus(w->program, iter(w, i.row), w->warps, iter(w, i.warp)),
+		w->vectors, at[1]);
 	Block own = block_one(w->arena,
 			      stmt_store(w->arena, sums, to, OP_NONE, part_at(w, w->part, &i, at)));
 	own = block_one(w->arena, stmt_loop(w->program, LOOP_UNROLL, vector, w->vectors, own));
@@ -348,8 +342,9 @@ static void finish_in_block(const RowWarps *w, Body *body, uint32_t routine)
 				    w->rows * w->warps * w->vectors, "sums");
 	share_sums(w, body, sums);
 	IterVar row = new_iter(w, "row"), warp = new_iter(w, "warp");
-	const Ix *from = times_plus(w, times_plus(w, iter(w, row), w->warps, iter(w, warp)),
-				    w->vectors, vector_at(w));
+	const Ix *from = ix_times_plus(
+		w->program, ix_times_plus(w->program, iter(w, row), w->warps, iter(w, warp)),
+		w->vectors, vector_at(w));
 	const Stmt *add =
 		stmt_loop(w->program, LOOP_SERIAL, warp, w->warps,
 			  block_one(w->arena, fold(w, value_load(w->program, sums, from))));

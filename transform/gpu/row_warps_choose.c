@@ -152,8 +152,7 @@ static Asked asked(const RowWarps *w)
 {
 	const Transform *t = w->t;
 	const Kernel *k = w->kernel;
-	return (Asked){schedule_asked(t->asked, t->program, k->name, k->span, CHOICE_VECTOR),
-		       schedule_asked(t->asked, t->program, k->name, k->span, CHOICE_BLOCK)};
+	return (Asked){kernel_asked(t, k, CHOICE_VECTOR), kernel_asked(t, k, CHOICE_BLOCK)};
 }
 
 static Sym name_of(const RowWarps *w, const Stmt *loop)

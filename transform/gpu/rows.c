@@ -162,11 +162,6 @@ static BufferId new_shared(const Rows *r, const char *name, Dtype dtype, int64_t
 	return bind_shared(r->program, r->kernel, r->routine, (Buffer){.dtype = dtype}, n, name);
 }
 
-static const Ix *number(const Rows *r, int64_t n)
-{
-	return ix_const(r->arena, r->program->sizes, n);
-}
-
 static void add(const Rows *r, Body *body, const Stmt *stmt) { PUSH(r->arena, body->stmts, stmt); }
 
 static Block single_element(const Rows *r, const Stmt *inner, Block body, const Ix *at)
@@ -197,15 +192,17 @@ static Block in_rounds(Rows *r, const Stmt *inner, Block body, IterVar thread)
 	IterVar round = new_iter(r, "round");
 	const Ix *rounds = ix_size(r->arena, size_ceil(sizes, inner->hi->size, each * threads));
 	const Ix *at = ix_add(
-		r->program, ix_mul(r->program, ix_iter(r->arena, round), number(r, each * threads)),
-		ix_mul(r->program, ix_iter(r->arena, thread), number(r, each)));
+		r->program,
+		ix_mul(r->program, ix_iter(r->arena, round), ix_const(r->program, each * threads)),
+		ix_mul(r->program, ix_iter(r->arena, thread), ix_const(r->program, each)));
 	Wide wide = wide_of(r, inner);
 	wide.body = body;
 	if (r->wide && wide_fits(&wide))
 		body = wide_elements(&wide, at, new_iter(r, r->kernel->iters[inner->iter].name));
 	else
 		body = single_element(r, inner, body, at);
-	return block_one(r->arena, stmt_for(r->arena, round, number(r, 0), rounds, body));
+	return block_one(r->arena,
+			 stmt_for(r->arena, round, ix_const(r->program, 0), rounds, body));
 }
 
 /* The loops, the innermost one as far as it is the thread's; in it the body. */
@@ -265,7 +262,8 @@ static void add_sum(Rows *r, const Stmt *stmt, const Sum *sum)
 		row = new_iter(r, "row");
 	LocalId part = new_local(r, dtype), second = new_local(r, dtype);
 	const Ix *at =
-		ix_add(r->program, ix_mul(r->program, ix_iter(r->arena, row), number(r, columns)),
+		ix_add(r->program,
+		       ix_mul(r->program, ix_iter(r->arena, row), ix_const(r->program, columns)),
 		       ix_iter(r->arena, column));
 	const Stmt *set = stmt_set(r->arena, part, sum->set->acc, sum->set->value);
 	add_parts(r, sum, shared_out(r, stmt, sum->inner, block_one(r->arena, set), thread), part,

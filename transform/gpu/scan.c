@@ -41,17 +41,9 @@ typedef struct Threads {
 
 /* ---- small things ---- */
 
-static const Ix *number(const Make *m, int64_t n)
-{
-	return ix_const(m->s->arena, m->s->program->sizes, n);
-}
+static const Ix *number(const Make *m, int64_t n) { return ix_const(m->s->program, n); }
 
 static const Ix *iter(const Make *m, IterVar i) { return ix_iter(m->s->arena, i); }
-
-static const Ix *times_plus(const Make *m, const Ix *a, int64_t n, const Ix *b)
-{
-	return ix_add(m->s->program, ix_times(m->s->program, a, n), b);
-}
 
 static IterVar new_iter(const Make *m, const char *name)
 {
@@ -137,18 +129,20 @@ static void in_cond(const Make *m, Body *to, Cond cond, const Body *body)
 static const Ix *place_of(const Make *m, const Threads *i, IterVar e)
 {
 	const Scan *s = m->s;
-	const Ix *at = times_plus(m, iter(m, i->warp), s->each, iter(m, e));
+	const Ix *at = ix_times_plus(m->s->program, iter(m, i->warp), s->each, iter(m, e));
 	if (s->along)
-		at = times_plus(m, at, s->gpu->warp, iter(m, i->lane));
-	at = times_plus(m, m->round, scan_round(s), at);
+		at = ix_times_plus(m->s->program, at, s->gpu->warp, iter(m, i->lane));
+	at = ix_times_plus(m->s->program, m->round, scan_round(s), at);
 	return ix_add(s->program, s->from, at);
 }
 
 /* The number of the line along the innermost loop of the grid. */
 static const Ix *line_of(const Make *m, const Threads *i)
 {
-	const Ix *at = times_plus(m, iter(m, m->blocks), m->s->rows, iter(m, i->row));
-	return m->s->along ? at : times_plus(m, at, m->s->gpu->warp, iter(m, i->lane));
+	const Ix *at =
+		ix_times_plus(m->s->program, iter(m, m->blocks), m->s->rows, iter(m, i->row));
+	return m->s->along ? at
+			   : ix_times_plus(m->s->program, at, m->s->gpu->warp, iter(m, i->lane));
 }
 
 static const Stmt *line_loop(const Scan *s) { return s->lines[s->n - 1]; }
@@ -316,8 +310,9 @@ static void scan_thread(const Make *m, Body *to)
 
 static const Ix *part_at(const Make *m, const Threads *i, const Ix *warp)
 {
-	const Ix *at = times_plus(m, iter(m, i->row), m->s->warps, warp);
-	return m->s->along ? at : times_plus(m, at, m->s->gpu->warp, iter(m, i->lane));
+	const Ix *at = ix_times_plus(m->s->program, iter(m, i->row), m->s->warps, warp);
+	return m->s->along ? at
+			   : ix_times_plus(m->s->program, at, m->s->gpu->warp, iter(m, i->lane));
 }
 
 /* parts[...] = sum, of the warp. */

@@ -18,10 +18,7 @@ typedef struct Slices {
 	BufferId sums, offsets;
 } Slices;
 
-static const Ix *number(const Scan *s, int64_t n)
-{
-	return ix_const(s->arena, s->program->sizes, n);
-}
+static const Ix *number(const Scan *s, int64_t n) { return ix_const(s->program, n); }
 
 static const Ix *times_plus(const Scan *s, const Ix *at, Size n, IterVar iter)
 {

@@ -153,11 +153,6 @@ typedef struct Made {
 	int64_t threads, width;	   /* that have columns; elements that each has at a time */
 } Made;
 
-static const Ix *number(const Scatter *s, int64_t n)
-{
-	return ix_const(s->arena, s->program->sizes, n);
-}
-
 static const Ix *iter_times(const Scatter *s, IterVar iter, int64_t n)
 {
 	return ix_times(s->program, ix_iter(s->arena, iter), n);
@@ -185,7 +180,7 @@ static Step step_of(const Made *m)
 				ix_iter(s->arena, step.step)));
 	const Ix **iters = kernel_iters(s->arena, s->kernel, 0);
 	for (uint32_t i = 0; i < s->nsteps; i++)
-		iters[s->steps[i]->iter] = i + 1 < s->nsteps ? number(s, 0) : step.at;
+		iters[s->steps[i]->iter] = i + 1 < s->nsteps ? ix_const(s->program, 0) : step.at;
 	step.rewrite = (Rewrite){.program = s->program, .iters = iters, .span = s->kernel->span};
 	step.row = rewrite_ix(&step.rewrite, s->row);
 	return step;
@@ -232,10 +227,10 @@ static const Ix *row_held(const Made *m, const Ix *row)
 {
 	const Scatter *s = m->s;
 	const Ix *first = iter_times(s, m->range, m->rows);
-	const Ix *own =
-		ix_binary(s->program, IX_MAX, ix_minus(s->program, row, first), number(s, 0));
+	const Ix *own = ix_binary(s->program, IX_MAX, ix_minus(s->program, row, first),
+				  ix_const(s->program, 0));
 	return ix_add(s->program, first,
-		      ix_binary(s->program, IX_MIN, own, number(s, m->rows - 1)));
+		      ix_binary(s->program, IX_MIN, own, ix_const(s->program, m->rows - 1)));
 }
 
 /* The store of a column, plain, under the conditions that it has. */
@@ -277,7 +272,7 @@ static Block columns_at(const Made *m, Block element, const Ix *first)
 	}
 	const Ix **iters = kernel_iters(s->arena, s->kernel, 0);
 	for (uint32_t i = 0; i < s->ncolumns; i++)
-		iters[s->columns[i]->iter] = i + 1 < s->ncolumns ? number(s, 0) : first;
+		iters[s->columns[i]->iter] = i + 1 < s->ncolumns ? ix_const(s->program, 0) : first;
 	Rewrite rewrite = {.program = s->program, .iters = iters, .span = s->kernel->span};
 	return block_one(s->arena,
 			 stmt_if_one(s->arena, (Cond){COND_LT, first, ix_size(s->arena, s->extent)},
@@ -294,7 +289,8 @@ static Block add_steps(const Made *m)
 	bool one = size_is(s->program->sizes, parts, 1);
 	const Ix *row = row_held(m, step.row);
 	const Ix *first =
-		ix_add(s->program, one ? number(s, 0) : iter_times(s, part, m->threads * m->width),
+		ix_add(s->program,
+		       one ? ix_const(s->program, 0) : iter_times(s, part, m->threads * m->width),
 		       iter_times(s, column, m->width));
 	Block body = columns_at(m, element_of(m, &step, row), first);
 	Cond inside = {COND_LT, row, ix_size(s->arena, s->rows)};
@@ -308,11 +304,12 @@ static Block add_steps(const Made *m)
 	body = if_of_range(m, &step, body);
 	const Ix *found =
 		ix_value(s->arena, value_load(s->program, m->found, ix_iter(s->arena, step.slot)));
-	body = block_one(s->arena,
-			 stmt_if_one(s->arena, (Cond){COND_LE, number(s, 1), found}, body));
+	body = block_one(
+		s->arena,
+		stmt_if_one(s->arena, (Cond){COND_LE, ix_const(s->program, 1), found}, body));
 	body = block_one(s->arena, stmt_loop(s->program, LOOP_SERIAL, step.slot, m->slots, body));
 	if (!one)
-		body = block_one(s->arena, stmt_for(s->arena, part, number(s, 0),
+		body = block_one(s->arena, stmt_for(s->arena, part, ix_const(s->program, 0),
 						    ix_size(s->arena, parts), body));
 	return block_one(s->arena, stmt_loop(s->program, LOOP_BLOCK, column, m->threads, body));
 }
@@ -354,7 +351,7 @@ static Block in_ranges(const Made *m, Block body)
 {
 	const Scatter *s = m->s;
 	Stmt *loop =
-		stmt_for(s->arena, m->range, number(s, 0),
+		stmt_for(s->arena, m->range, ix_const(s->program, 0),
 			 ix_size(s->arena, size_ceil(s->program->sizes, s->rows, m->rows)), body);
 	loop->loop = LOOP_GRID;
 	loop->threads = 1;
@@ -390,6 +387,7 @@ void bind_scatter(const Transform *t, Kernel *kernel, uint32_t routine)
 	body_append(s.arena, &body, add_steps(&m));
 	PUSH(s.arena, body.stmts, stmt_barrier(s.arena, false));
 	const Ix *rounds = ix_size(s.arena, size_ceil(s.program->sizes, s.n, m.slots * m.each));
-	kernel->body = in_ranges(&m, block_one(s.arena, stmt_for(s.arena, m.round, number(&s, 0),
-								 rounds, body_block(&body))));
+	kernel->body =
+		in_ranges(&m, block_one(s.arena, stmt_for(s.arena, m.round, ix_const(s.program, 0),
+							  rounds, body_block(&body))));
 }

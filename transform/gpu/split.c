@@ -137,7 +137,7 @@ static void make_slices(const Split *s, IterVar slice, Block behind)
 	Stmt *loop = stmt_with(s->arena, grid_loop(&made->body),
 			       grid_around(s->arena, &made->body, body_block(&body), 0));
 	loop->iter = slice;
-	loop->hi = ix_const(s->arena, s->program->sizes, s->n);
+	loop->hi = ix_const(s->program, s->n);
 	loop->threads = 1;
 	made->body = block_one(s->arena, loop);
 }
@@ -158,7 +158,7 @@ static void make_sum(const Split *s)
 	Body body = {0};
 	PUSH(s->arena, body.stmts, s->product->declared);
 	for (int64_t i = 0; i < s->n; i++) {
-		const Ix *slice = ix_const(s->arena, s->program->sizes, i);
+		const Ix *slice = ix_const(s->program, i);
 		const Value *part = value_load(s->program, s->slices, element_of(s, slice));
 		PUSH(s->arena, body.stmts,
 		     stmt_set(s->arena, s->product->set->local, OP_ADD, part));

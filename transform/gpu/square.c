@@ -118,11 +118,6 @@ static int64_t pitch(const Square *q) { return q->side + 1; }
 
 static const Ix *iter(const Square *q, IterVar i) { return ix_iter(q->arena, i); }
 
-static const Ix *times_plus(const Square *q, const Ix *a, int64_t n, const Ix *b)
-{
-	return ix_add(q->program, ix_times(q->program, a, n), b);
-}
-
 static SquareIters new_iters(const Square *q)
 {
 	return (SquareIters){bind_iter(q->program, q->kernel, "thread"),
@@ -133,7 +128,7 @@ static SquareIters new_iters(const Square *q)
 /* In the square, along the side that a thread goes through in parts. */
 static const Ix *across_at(const Square *q, const SquareIters *i)
 {
-	return times_plus(q, iter(q, i->part), q->side / PARTS, iter(q, i->thread));
+	return ix_times_plus(q->program, iter(q, i->part), q->side / PARTS, iter(q, i->thread));
 }
 
 /* With these places of the row and column loops. */
@@ -163,15 +158,17 @@ static const Stmt *in_threads(const Square *q, const SquareIters *i, Block body)
 static const Stmt *read_squares(const Square *q)
 {
 	SquareIters i = new_iters(q);
-	const Ix *column = times_plus(q, iter(q, q->column_square), q->side, across_at(q, &i));
-	const Ix *row = times_plus(q, iter(q, q->row_square), q->side, iter(q, i.lane));
+	const Ix *column =
+		ix_times_plus(q->program, iter(q, q->column_square), q->side, across_at(q, &i));
+	const Ix *row = ix_times_plus(q->program, iter(q, q->row_square), q->side, iter(q, i.lane));
 	Rewrite rewrite = rewrite_at(q, row, column);
 	Body body = {0};
 	for (uint32_t k = 0; k < q->nacross; k++)
 		PUSH(q->arena, body.stmts,
-		     stmt_store(q->arena, q->across[k].square,
-				times_plus(q, across_at(q, &i), pitch(q), iter(q, i.lane)), OP_NONE,
-				rewrite_alone(&rewrite, q->across[k].load)));
+		     stmt_store(
+			     q->arena, q->across[k].square,
+			     ix_times_plus(q->program, across_at(q, &i), pitch(q), iter(q, i.lane)),
+			     OP_NONE, rewrite_alone(&rewrite, q->across[k].load)));
 	Block inside = if_below(q, row, row_loop(q), body_block(&body));
 	return in_threads(q, &i, if_below(q, column, column_loop(q), inside));
 }
@@ -180,15 +177,17 @@ static const Stmt *read_squares(const Square *q)
 static const Stmt *store_elements(const Square *q)
 {
 	SquareIters i = new_iters(q);
-	const Ix *row = times_plus(q, iter(q, q->row_square), q->side, across_at(q, &i));
-	const Ix *column = times_plus(q, iter(q, q->column_square), q->side, iter(q, i.lane));
+	const Ix *row =
+		ix_times_plus(q->program, iter(q, q->row_square), q->side, across_at(q, &i));
+	const Ix *column =
+		ix_times_plus(q->program, iter(q, q->column_square), q->side, iter(q, i.lane));
 	Rewrite rewrite = rewrite_at(q, row, column);
 	ValueTwin *twins = ARENA_ARRAY(q->arena, ValueTwin, q->nacross + 1);
 	for (uint32_t k = 0; k < q->nacross; k++)
-		twins[k] = (ValueTwin){
-			q->across[k].load,
-			value_load(q->program, q->across[k].square,
-				   times_plus(q, iter(q, i.lane), pitch(q), across_at(q, &i)))};
+		twins[k] = (ValueTwin){q->across[k].load,
+				       value_load(q->program, q->across[k].square,
+						  ix_times_plus(q->program, iter(q, i.lane),
+								pitch(q), across_at(q, &i)))};
 	rewrite.values = twins;
 	rewrite.nvalues = q->nacross;
 	Block inside = rewrite_block(&rewrite, grid_body(q->kernel));
@@ -249,8 +248,7 @@ static bool is_asked(const Square *q, const ScheduleClause *asked)
 bool squares_pay(const Transform *t, Kernel *kernel)
 {
 	Square q = square_of(t, kernel);
-	ScheduleClause *asked = schedule_asked(t->asked, t->program, kernel->name, kernel->span,
-					       CHOICE_TRANSPOSE_TILE);
+	ScheduleClause *asked = kernel_asked(t, kernel, CHOICE_TRANSPOSE_TILE);
 	bool copies = pays(&q), made = copies && !asks_off(asked) && is_asked(&q, asked);
 	if (!made && asks_on(asked))
 		asked->refused =

@@ -79,10 +79,7 @@ typedef struct Taken {
 	uint32_t nconds;
 } Taken;
 
-static inline const Ix *number(const Tiling *g, int64_t n)
-{
-	return ix_const(g->arena, g->program->sizes, n);
-}
+static inline const Ix *number(const Tiling *g, int64_t n) { return ix_const(g->program, n); }
 
 static inline const Ix *iter(const Tiling *g, IterVar i) { return ix_iter(g->arena, i); }
 

@@ -122,11 +122,6 @@ typedef struct Quads {
 	const Ix *first, *at; /* of the four; the element at hand */
 } Quads;
 
-static const Ix *number(const Wide *w, int64_t n)
-{
-	return ix_const(w->program->arena, w->program->sizes, n);
-}
-
 /* The locals of a body, and others for them. */
 typedef struct NewLocals {
 	const Wide *w;
@@ -150,10 +145,11 @@ Rewrite wide_element(const Wide *w, const Ix *first, const Ix *at)
 		ids[i] = i;
 	block_each(w->body, rename_local, &(NewLocals){w, ids});
 	for (uint32_t i = w->first; i < w->n; i++)
-		iters[w->loops[i]->iter] = number(w, 0);
+		iters[w->loops[i]->iter] = ix_const(w->program, 0);
 	iters[innermost(w)->iter] = at;
 	if (w->each)
-		iters[w->group] = ix_binary(w->program, IX_DIV, first, number(w, w->each));
+		iters[w->group] =
+			ix_binary(w->program, IX_DIV, first, ix_const(w->program, w->each));
 	return (Rewrite){
 		.program = w->program, .iters = iters, .locals = ids, .span = w->kernel->span};
 }
@@ -182,7 +178,7 @@ static Block lanes(const Wide *w, const Quads *q, LoopKind kind, Block body)
 static const Ix *left_over(const Wide *w)
 {
 	return ix_binary(w->program, IX_MOD, ix_size(w->program->arena, w->extent),
-			 number(w, w->width));
+			 ix_const(w->program, w->width));
 }
 
 static Block whole_four(const Wide *w, const Quads *q)
@@ -191,7 +187,7 @@ static Block whole_four(const Wide *w, const Quads *q)
 	Cond conds[2];
 	uint32_t n = 0;
 	if (w->begin == BEGIN_WHOLE_ROWS)
-		conds[n++] = (Cond){COND_EQ, left_over(w), number(w, 0)};
+		conds[n++] = (Cond){COND_EQ, left_over(w), ix_const(w->program, 0)};
 	if (!size_divides(sizes, size_const(sizes, w->steps), w->extent))
 		conds[n++] = (Cond){COND_LT, ix_plus(w->program, q->first, w->width - 1),
 				    ix_size(w->program->arena, w->extent)};
@@ -204,7 +200,8 @@ static Block whole_four(const Wide *w, const Quads *q)
 static Block single_elements(const Wide *w, const Quads *q)
 {
 	const Ix *end = ix_size(w->program->arena, w->extent);
-	const Cond any = {COND_LT, number(w, 0), left_over(w)}, inside = {COND_LT, q->at, end},
+	const Cond any = {COND_LT, ix_const(w->program, 0), left_over(w)},
+		   inside = {COND_LT, q->at, end},
 		   last = {COND_LT, end, ix_plus(w->program, q->first, w->width)};
 	Block body = lanes(w, q, LOOP_UNROLL, when(w, &inside, 1, element(w, q)));
 	return when(w, w->begin == BEGIN_WHOLE_ROWS ? &any : &last, 1, body);

@@ -226,7 +226,7 @@ static bool is_line(const Windows *w)
 static bool has_last(const Windows *w)
 {
 	TmaTensor *t = w->t;
-	const Ix *none = ix_const(w->program->arena, w->program->sizes, 0);
+	const Ix *none = ix_const(w->program, 0);
 	const TensorAxis *last = &t->axes[t->n - 1];
 	if (last->step == 1 && last->low == 0 && ix_same(last->at, none))
 		return true;

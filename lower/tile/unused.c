@@ -49,8 +49,8 @@ static bool is_plain(const Tile *tile)
 	bool loops = tile->row && tile->col && nest->nresult == 2 && nest->nloops == 3 &&
 		     nest->guards.n == 0 && nest->merged.n == 0 && !nest->phases;
 	return nest->gen->lower->row_block && tile->form == TILE_ALONG && tile->reduce == OP_ADD &&
-	       loops && nest->root == nest->node && !nest->carries &&
-	       nest->target.acc == OP_NONE && suits_value(tile);
+	       loops && nest->root == nest->node && !nest->carries && nest->target.acc == OP_NONE &&
+	       suits_value(tile);
 }
 
 static bool suits(const Tile *tile, const Zeros *zeros)
@@ -62,37 +62,37 @@ static bool suits(const Tile *tile, const Zeros *zeros)
 	       nest_zeros_move(nest, ix, tile->col, &col) && (row || col);
 }
 
-void tile_choose_unread(Tile *tile)
+void tile_choose_unused(Tile *tile)
 {
 	const Nest *nest = tile->nest;
 	Zeros found[ZEROS_MOST];
-	tile->unread.n = 0;
+	tile->unused.n = 0;
 	if (!is_plain(tile))
 		return;
 	const Ix **axes = access_indices(nest->gen, nest->node, nest->piece, &nest->piece->result,
 					 row_block_whole(nest));
-	uint32_t n = zeros_unread(nest->gen, nest->node, axes, found);
+	uint32_t n = zeros_unused(nest->gen, nest->node, axes, found);
 	for (uint32_t i = 0; i < n; i++)
 		if (suits(tile, &found[i]))
-			tile->unread.at[tile->unread.n++] = found[i];
+			tile->unused.at[tile->unused.n++] = found[i];
 }
 
 /* ---- code ---- */
 
-Block tile_unless_unread(const Tile *tile, const TilePart *row, const TilePart *col, Block steps)
+Block tile_unless_unused(const Tile *tile, const TilePart *row, const TilePart *col, Block steps)
 {
 	Gen *gen = tile->nest->gen;
-	if (tile->unread.n == 0)
+	if (tile->unused.n == 0)
 		return steps;
 	Cond *conds = ARENA_ARRAY(gen->arena, Cond, ZEROS_MOST);
 	const Ix *all = ix_plus(gen->program,
-				ix_value(gen->arena, gen_local_value(gen, tile->unread.whole)), -1);
-	for (uint32_t i = 0; i < tile->unread.n; i++) {
-		const Ix *greatest = tile_zeros_greatest(tile, &tile->unread.at[i], row, col);
+				ix_value(gen->arena, gen_local_value(gen, tile->unused.whole)), -1);
+	for (uint32_t i = 0; i < tile->unused.n; i++) {
+		const Ix *greatest = tile_zeros_greatest(tile, &tile->unused.at[i], row, col);
 		conds[i] = (Cond){COND_LE, tile_const(tile, 0),
 				  ix_binary(gen->program, IX_MAX, greatest, all)};
 	}
-	return block_of(gen, stmt_if(gen->arena, conds, tile->unread.n, steps));
+	return block_of(gen, stmt_if(gen->arena, conds, tile->unused.n, steps));
 }
 
 /* The greatest absolute value of an operand. */
@@ -127,7 +127,7 @@ static const Value *greatest_of(const Tile *tile, uint32_t operand, Body *body)
 	return gen_local_value(gen, greatest);
 }
 
-Block tile_unread_check(Tile *tile)
+Block tile_unused_check(Tile *tile)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
@@ -141,6 +141,6 @@ Block tile_unread_check(Tile *tile)
 	const Value *finite = value_number(arena, dtype, dtype == DTYPE_F64 ? 1e290 : 1e30);
 	const Value *less = value_binary(arena, OP_LT, most, finite);
 	const Value *whole = value_cast(arena, DTYPE_I32, value_op(arena, OP_NOT, dtype, &less, 1));
-	tile->unread.whole = gen_declare(gen, &body, "whole", whole, NULL, 0);
+	tile->unused.whole = gen_declare(gen, &body, "whole", whole, NULL, 0);
 	return body_block(&body);
 }
