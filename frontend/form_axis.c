@@ -10,6 +10,7 @@
 
 #include "frontend/build.h"
 #include "frontend/forms.h"
+#include "grammar/spec_side.h"
 
 /* ---- places ---- */
 
@@ -134,25 +135,15 @@ static bool read_number(const AstExpr *expr, int64_t *number)
 	return of->kind == AST_NUMBER && of->is_integer;
 }
 
-/* One side of the specification. `reduced`: what stands for the axis that is reduced, NULL: nothing. */
+/* One side of the specification. `reduced`: what stands for the axis that is reduced. */
 static const char *reduction_side(Build *b, const Rank *rank, int64_t axis, const char *reduced)
 {
-	static const RowKind rows[] = {ROW_BATCH, ROW_OUTPUT};
-	const char *side = "";
-	int64_t at = 0;
-	for (size_t k = 0; k < 2; k++) {
-		const char *row = "";
-		for (int64_t i = 0; i < rank->axes[rows[k]]; i++, at++) {
-			const char *letter = arena_printf(b->arena, "%c", 'a' + (int)(at % 26));
-			letter = at == axis ? reduced : letter;
-			if (letter)
-				row = arena_printf(b->arena, "%s%s%s", row, *row ? ", " : "",
-						   letter);
-		}
-		side = k == 0 && *row ? arena_printf(b->arena, "%s | ", row)
-				      : arena_printf(b->arena, "%s%s", side, row);
-	}
-	return side;
+	uint32_t nbatch = (uint32_t)rank->axes[ROW_BATCH],
+		 noutput = (uint32_t)rank->axes[ROW_OUTPUT];
+	const char **axes = ARENA_ARRAY(b->arena, const char *, nbatch + noutput + 1);
+	for (uint32_t i = 0; i < nbatch + noutput; i++)
+		axes[i] = i == axis ? reduced : axis_letter(b->arena, i);
+	return spec_side(b->arena, axes, nbatch, noutput);
 }
 
 typedef struct AxisCall {
@@ -191,12 +182,12 @@ static bool fix_axis(Build *b, const AstExpr *call, const AxisCall *read)
 	axis += axis < 0 ? axes : 0;
 	if (axis < 0 || axis >= axes)
 		return false;
-	const char *reduced = arena_printf(b->arena, "%c", 'a' + (int)(axis % 26));
+	const char *reduced = axis_letter(b->arena, (uint32_t)axis);
 	const char *operand = source_text(b->sources, b->arena, form_whole(b, read->operand->span));
 	diag_fix(b->diags, form_whole(b, call->span),
 		 arena_printf(b->arena, "%s\"%s => %s\", %s)", read->reduction->head,
 			      reduction_side(b, &rank, axis, reduced),
-			      reduction_side(b, &rank, axis, read->keeps ? "0" : NULL), operand),
+			      reduction_side(b, &rank, axis, read->keeps ? "0" : ""), operand),
 		 "of the axes of '%s' the result leaves out that one", operand);
 	return true;
 }

@@ -461,101 +461,7 @@ static bool end_until(Build *b, Scan *scan)
 	return true;
 }
 
-/* ---- which nodes are the loop's ---- */
-
-/* Does the size have the number of the step, or is it read off from what does? */
-static bool size_counts(Build *b, const SizeExpr *size, const GraphLoop *loop)
-{
-	if (!size || size->kind == SX_NUMBER || size->kind == SX_FIXED)
-		return false;
-	if (size->kind == SX_DIM)
-		return size->dim == loop->step;
-	uint32_t number = (uint32_t)(loop - b->graph->loops.at);
-	for (size_t i = 0; size->kind == SX_CAPTURE && i < b->graph->binds.n; i++) {
-		const Bind *bind = &b->graph->binds.at[i];
-		if (bind->capture == size->capture)
-			return graph_loop_in(b->graph, graph_node(b->graph, bind->node)->loop,
-					     number);
-	}
-	return size_counts(b, size->a, loop) || size_counts(b, size->b, loop);
-}
-
-static bool axis_counts(Build *b, const SpecAxis *axis, const GraphLoop *loop)
-{
-	bool counts = size_counts(b, axis->shift, loop);
-	for (uint32_t i = 0; i < axis->nparts; i++)
-		counts |= size_counts(b, axis->parts[i].extent, loop);
-	return counts;
-}
-
-static bool spec_tensor_counts(Build *b, const SpecTensor *tensor, const GraphLoop *loop)
-{
-	bool counts = false;
-	for (RowKind kind = 0; kind < ROW_KINDS; kind++)
-		for (uint32_t i = 0; i < tensor->rows[kind].naxes; i++)
-			counts |= axis_counts(b, &tensor->rows[kind].axes[i], loop);
-	return counts;
-}
-
-/* Does `with` say the size of a letter by it? */
-static bool binds_count(Build *b, const Scan *scan, NodeId id)
-{
-	bool counts = false;
-	for (size_t i = scan->first_bind; i < b->graph->binds.n && !counts; i++)
-		counts = b->graph->binds.at[i].node == id &&
-			 size_counts(b, b->graph->binds.at[i].size, loop_of(b, scan));
-	return counts;
-}
-
-static bool node_counts(Build *b, const Scan *scan, NodeId id)
-{
-	const Node *node = graph_node(b->graph, id);
-	const GraphLoop *loop = loop_of(b, scan);
-	bool counts = size_counts(b, node->size_expr, loop);
-	for (uint32_t i = 0; node->spec && i < node->spec->noperands; i++)
-		counts |= spec_tensor_counts(b, &node->spec->operands[i], loop);
-	return counts || (node->spec && (spec_tensor_counts(b, &node->spec->result, loop) ||
-					 binds_count(b, scan, id)));
-}
-
-/* Does the node change from step to step? Operands stand before it. */
-static bool is_inside(Build *b, const Scan *scan, NodeId id)
-{
-	const Node *node = graph_node(b->graph, id);
-	bool inside = graph_loop_in(b->graph, node->loop, scan->loop) || node_counts(b, scan, id) ||
-		      (node->target != NODE_NONE &&
-		       graph_node(b->graph, node->target)->kind == NODE_ZEROS);
-	for (uint32_t k = 0; k < node->nargs && !inside; k++) {
-		const Node *arg = graph_node(b->graph, node->args[k]);
-		inside = graph_loop_in(b->graph, arg->loop, scan->loop);
-		for (uint32_t i = 0; i < scan->bind->nnames; i++)
-			inside |= node->args[k] == scan->carried[i];
-	}
-	return inside;
-}
-
-/* All that a written rule is made of runs where the rule does. */
-static void enclose_rule(Build *b, const Scan *scan, NodeId rule)
-{
-	for (NodeId id = graph_node(b->graph, rule)->args[0]; id <= rule; id++)
-		if (!graph_loop_in(b->graph, graph_node(b->graph, id)->loop, scan->loop) &&
-		    graph_node(b->graph, id)->nargs > 0)
-			graph_node(b->graph, id)->loop = scan->loop;
-}
-
-/* Tensors of the loop itself belong to the one around it. */
-static void enclose(Build *b, const Scan *scan)
-{
-	for (NodeId id = scan->first; id < b->graph->nodes.n; id++) {
-		Node *node = graph_node(b->graph, id);
-		bool own = node->kind == NODE_ZEROS;
-		if (!own && is_inside(b, scan, id) &&
-		    !graph_loop_in(b->graph, node->loop, scan->loop))
-			node->loop = scan->loop;
-		if (node->kind == NODE_RULE && node->loop == scan->loop)
-			enclose_rule(b, scan, id);
-	}
-}
+/* ---- all ---- */
 
 static Value result_of(Build *b, const Scan *scan)
 {
@@ -598,6 +504,10 @@ Value eval_scan(Build *b, const AstExpr *expr)
 	b->at = outer;
 	if (!good)
 		return value_error();
-	enclose(b, &scan);
+	scan_enclose(b, &(StepNodes){.loop = scan.loop,
+				     .first = scan.first,
+				     .first_bind = scan.first_bind,
+				     .carried = scan.carried,
+				     .ncarried = scan.bind->nnames});
 	return result_of(b, &scan);
 }

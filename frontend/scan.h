@@ -13,6 +13,17 @@ typedef struct Carrying {
 	uint32_t *nwrites;
 } Carrying;
 
+/* What a step of a loop is made of: nodes from `first` on, with binds from `first_bind` on. */
+typedef struct StepNodes {
+	uint32_t loop;
+	NodeId first;
+	size_t first_bind;
+	const NodeId *carried;
+	uint32_t ncarried;
+} StepNodes;
+
+/* Puts those nodes into the loop that change from step to step (scan_nodes.c). */
+void scan_enclose(Build *b, const StepNodes *step);
 /* What else than the name of the scan's own stands for the carried tensor stays what it is here (scan_keep.c). */
 void scan_keep_old(Build *b, NodeId tensor, Sym name, Span span);
 /* As eval, for AST_WRITE: a step that writes what the scan around carries, then E. */

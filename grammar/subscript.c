@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "grammar/parsers.h"
+#include "grammar/spec_side.h"
 #include "grammar/syntax_fault.h"
 #include "grammar/tree.h"
 
@@ -54,24 +55,14 @@ static bool read_subscript(const Fault *f, Subscript *s)
 static const char *subscript_side(const Fault *f, const Subscript *s, const AstShape *shape,
 				  bool result)
 {
-	static const RowKind rows[] = {ROW_BATCH, ROW_OUTPUT};
-	const char *side = "";
-	uint32_t axis = 0;
-	for (size_t k = 0; k < 2; k++) {
-		const char *row = "";
-		for (uint32_t i = 0; i < shape->rows[rows[k]].naxes; i++, axis++) {
-			const char *index = axis < s->n ? s->indices[axis] : NULL;
-			const char *letter =
-				arena_printf(f->parse->perm, "%c", 'a' + (int)(axis % 26));
-			if (index && result)
-				continue;
-			row = arena_printf(f->parse->perm, "%s%s%s", row, *row ? ", " : "",
-					   index ? index : letter);
-		}
-		side = k == 0 && *row ? arena_printf(f->parse->perm, "%s | ", row)
-				      : arena_printf(f->parse->perm, "%s%s", side, row);
+	Arena *arena = f->parse->perm;
+	uint32_t nbatch = shape->rows[ROW_BATCH].naxes, noutput = shape->rows[ROW_OUTPUT].naxes;
+	const char **axes = ARENA_ARRAY(arena, const char *, nbatch + noutput + 1);
+	for (uint32_t i = 0; i < nbatch + noutput; i++) {
+		const char *index = i < s->n ? s->indices[i] : NULL;
+		axes[i] = !index ? axis_letter(arena, i) : result ? "" : index;
 	}
-	return side;
+	return spec_side(arena, axes, nbatch, noutput);
 }
 
 void fault_fix_subscript(const Fault *f, Span name)

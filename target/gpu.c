@@ -81,14 +81,15 @@ static const GpuAttention attention_16[] = {{64, 64, 16, 64, 64}, {64, 32, 16, 3
 	.blocks_most = INT32_MAX, .line_bytes = 128, .threads = 256, .warp = 32, .statements = 48, \
 	.row_threads = 256, .row_least = 64, .row_short = 4096, .row_loads = 8, .row_vectors = 8,  \
 	.column_threads = 8, .column_least = 64, .slices_most = 64, .waves = 4, .raster = 8,       \
-	.scan_least = 32, .scan_rounds = 4, .tiles = LIST(tiles), .tiles_64 = LIST(tiles_64),      \
-	.registers = 128, .slices_of_products = 32, .slice_steps = 4, .slices_start = 1.2,         \
-	.slices_element = 4 / 3.5e6, .cluster_tile = &cluster_tile, .cluster_rows = 64,            \
-	.cluster_slack = 1.1, .cut = 64, .attention = attention, .nattention = COUNT(attention),   \
-	.attention_16 = attention_16, .nattention_16 = COUNT(attention_16), .decode_keys = 64,     \
-	.decode_rows = 8, .decode_slices = 16, .decode_together = 2,                               \
-	.decode_start = 2.49 - (3.12 - 2.08), .decode_cluster_start = 2.49, .decode_key = .0321,   \
-	.packed_few = 1 << 20, .tile_least = 16, .tile_few = 4, .tile_long = 1024, .unknown = 1024
+	.cumulate_least = 32, .cumulate_rounds = 4, .tiles = LIST(tiles),                          \
+	.tiles_64 = LIST(tiles_64), .registers = 128, .slices_of_products = 32, .slice_steps = 4,  \
+	.slices_start = 1.2, .slices_element = 4 / 3.5e6, .cluster_tile = &cluster_tile,           \
+	.cluster_rows = 64, .cluster_slack = 1.1, .cut = 64, .attention = attention,               \
+	.nattention = COUNT(attention), .attention_16 = attention_16,                              \
+	.nattention_16 = COUNT(attention_16), .decode_keys = 64, .decode_rows = 8,                 \
+	.decode_slices = 16, .decode_together = 2, .decode_start = 2.49 - (3.12 - 2.08),           \
+	.decode_cluster_start = 2.49, .decode_key = .0321, .packed_few = 1 << 20,                  \
+	.tile_least = 16, .tile_few = 4, .tile_long = 1024, .unknown = 1024
 #define SHARED(most, processor) .shared_most = (most) << 10, .shared_processor = (processor) << 10
 /* Every GPU with clusters runs them of eight blocks. From 768 blocks on, those that wait take the places of those in front. */
 #define CLUSTERS .cluster_most = 8, .next_lines = 4, .next_blocks = 768

@@ -53,8 +53,8 @@ typedef struct GpuTarget {
 	int64_t column_threads, /* that share a column of a sum, of a block of `warp` columns */
 		column_least,	/* ... rows of it, and of a slice, at least */
 		slices_most;	/* of the rows */
-	int64_t scan_least, /* places of a line that is cumulated by more than one thread, at least; */
-		scan_rounds;	/* ... rounds of its threads that a slice has */
+	int64_t cumulate_least, /* places of a line that is cumulated by more than one thread, at least; */
+		cumulate_rounds; /* ... rounds of its threads that a slice has */
 	int64_t waves;		/* blocks for each processor that slices are made for */
 	int64_t processors; /* that run blocks */
 	int64_t raster; /* tiles of rows that are made for each of columns, so that what they read stays in the cache */

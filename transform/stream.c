@@ -13,237 +13,16 @@
  * those behind them. No kernel of the routine reads the result. Where its size is not known, both loops stand under
  * conditions. The copy takes one that begins at any address: lines that two blocks share are stored as usual.
  */
-#include <stdlib.h>
-
 #include "loops/dependence.h"
 #include "loops/frame.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "loops/walk.h"
 #include "loops/work.h"
-#include "transform/transform.h"
+#include "transform/stream.h"
 
-/* Loops inside of a loop, results of a block, and its bytes, at most; elements of a result with which nothing overflows. */
-enum { INNER_MOST = 16, RESULTS_MOST = 8, BLOCK_MOST = 1 << 20, ELEMENTS_MOST = 1 << 30 };
-
-/* Neighbours that a statement stores in a step. */
-typedef struct StoredPart {
-	const Ix *start;  /* of the first */
-	int64_t first, n; /* from where on, behind that of the first part */
-} StoredPart;
-
-/* What a loop stores of a result. */
-typedef struct StreamedResult {
-	BufferId buffer;
-	VEC(StoredPart) parts; /* of a step */
-	bool wrong;
-	const Ix *start; /* of what the step stores */
-	int64_t n;	 /* elements of it */
-	BufferId block;	 /* what it is computed in */
-} StreamedResult;
-
-typedef struct Stream {
-	Program *program;
-	Arena *arena;
-	const Target *target;
-	uint32_t routine;
-	const bool *read; /* by buffer: by a kernel of the routine */
-	Kernel *kernel;
-	const Stmt *root;	     /* the statement of the kernel at hand */
-	bool disjoint;		     /* it is disjoint from the one before or behind it */
-	BufferId unknown;	     /* a result that may be large; NONE: all are */
-	const ScheduleClause *asked; /* NULL: nothing */
-	ScheduleEntry *entry;
-	bool changed;
-} Stream;
-
-/* A loop, and what is inside of it. */
-typedef struct StreamLoop {
-	const Stream *s;
-	const Stmt *loop;
-	const Stmt *inner[INNER_MOST]; /* loops around the statement at hand, inside of `loop` */
-	uint32_t ninner;
-	uint32_t nconds; /* conditions around it, and loops of other kinds */
-	StreamedResult results[RESULTS_MOST];
-	uint32_t nresults;
-	bool wrong;
-} StreamLoop;
-
-/* ---- what a step stores ---- */
-
-static int64_t bytes_of(const Stream *s, BufferId buffer)
-{
-	return (int64_t)dtype_bytes(s->program->buffers.at[buffer].dtype);
-}
-
-/* A result of that many elements no cache holds. */
-static int64_t large_elements(const Stream *s, BufferId buffer)
-{
-	return (s->target->stream_bytes - 1) / bytes_of(s, buffer) + 1;
-}
-
-static bool is_known(const Stream *s, BufferId buffer, int64_t *n)
-{
-	return size_is_const(s->program->sizes, s->program->buffers.at[buffer].elements, n);
-}
-
-/* Does no cache hold it, or is that not known? */
-static bool may_be_large(const Stream *s, BufferId buffer)
-{
-	int64_t n;
-	return !is_known(s, buffer, &n) || n >= large_elements(s, buffer);
-}
-
-static bool may_stream(const Stream *s, BufferId buffer)
-{
-	const Buffer *b = &s->program->buffers.at[buffer];
-	return b->kind == BUFFER_OUTPUT && !dtype_is_packed(b->dtype) && !s->read[buffer] &&
-	       (asks_on(s->asked) || may_be_large(s, buffer));
-}
-
-static StreamedResult *result_of(StreamLoop *l, BufferId buffer)
-{
-	for (uint32_t i = 0; i < l->nresults; i++)
-		if (l->results[i].buffer == buffer)
-			return &l->results[i];
-	if (l->nresults == RESULTS_MOST) {
-		l->wrong = true;
-		return &l->results[0];
-	}
-	l->results[l->nresults] = (StreamedResult){.buffer = buffer};
-	return &l->results[l->nresults++];
-}
-
-typedef struct StoredAxis {
-	int64_t stride, n;
-} StoredAxis;
-
-static int by_stride(const void *a, const void *b)
-{
-	const StoredAxis *x = a, *y = b;
-	return (x->stride > y->stride) - (x->stride < y->stride);
-}
-
-/* How many neighbours the axes go through; 0: they leave some out, or come to one twice. */
-static int64_t dense_elements(StoredAxis *axes, uint32_t n)
-{
-	int64_t elements = 1;
-	qsort(axes, n, sizeof *axes, by_stride);
-	for (uint32_t i = 0; i < n; i++) {
-		if (axes[i].stride != elements || axes[i].n > ELEMENTS_MOST / elements)
-			return 0;
-		elements *= axes[i].n;
-	}
-	return elements;
-}
-
-/* The loops inside as axes of what the statement stores. */
-static bool part_of(const StreamLoop *l, const Stmt *store, StoredPart *part)
-{
-	Program *program = l->s->program;
-	const Ix **iters = kernel_iters(l->s->arena, l->s->kernel, 0);
-	StoredAxis axes[INNER_MOST];
-	uint32_t naxes = 0;
-	for (uint32_t i = 0; i < l->ninner; i++) {
-		const Stmt *inner = l->inner[i];
-		int64_t n = inner->loop == LOOP_VECTOR ? trips_from_zero(program, inner)
-						       : constant_trips(program, inner);
-		StoredAxis *axis = &axes[naxes];
-		if (n < 1 || n > ELEMENTS_MOST || inner->lo->kind != IX_SIZE ||
-		    !size_is_const(program->sizes, ix_stride(program, store->ix, inner->iter),
-				   &axis->stride) ||
-		    axis->stride < 0 || axis->stride > ELEMENTS_MOST || inner->step > ELEMENTS_MOST)
-			return false;
-		axis->stride *= inner->step;
-		axis->n = n;
-		naxes += n > 1;
-		iters[inner->iter] = inner->lo;
-	}
-	Rewrite rewrite = {.program = program, .iters = iters};
-	*part = (StoredPart){.start = rewrite_ix(&rewrite, store->ix),
-			     .n = dense_elements(axes, naxes)};
-	return part->n > 0;
-}
-
-/* How far b begins behind a. */
-static bool distance(const StreamLoop *l, const Ix *a, const Ix *b, int64_t *by)
-{
-	Program *program = l->s->program;
-	Linear to = ix_linear(program, ix_minus(program, b, a));
-	return to.terms.n == 0 && size_is_const(program->sizes, to.offset, by) &&
-	       *by > -ELEMENTS_MOST && *by < ELEMENTS_MOST;
-}
-
-static void see_store(StreamLoop *l, const Stmt *store)
-{
-	if (!may_stream(l->s, store->buffer))
-		return;
-	StreamedResult *result = result_of(l, store->buffer);
-	StoredPart part;
-	result->wrong |= l->nconds > 0 || store->acc != OP_NONE || store->stream ||
-			 !part_of(l, store, &part);
-	if (result->wrong)
-		return;
-	if (result->parts.n > 0)
-		result->wrong |= !distance(l, result->parts.at[0].start, part.start, &part.first);
-	PUSH(l->s->arena, result->parts, part);
-}
-
-static void see_block(StreamLoop *l, Block block)
-{
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		bool other = stmt->kind == LOOP_IF ||
-			     (stmt->kind == LOOP_FOR && stmt->loop > LOOP_VECTOR);
-		l->wrong |= stmt->kind == LOOP_CHECK || l->ninner == INNER_MOST;
-		if (stmt->kind == LOOP_STORE)
-			see_store(l, stmt);
-		if (l->wrong || (stmt->kind != LOOP_FOR && stmt->kind != LOOP_IF))
-			continue;
-		l->nconds += other;
-		if (stmt->kind == LOOP_FOR)
-			l->inner[l->ninner++] = stmt;
-		see_block(l, stmt->body);
-		l->ninner -= stmt->kind == LOOP_FOR;
-		l->nconds -= other;
-	}
-}
-
-static int by_first(const void *a, const void *b)
-{
-	const StoredPart *x = a, *y = b;
-	return (x->first > y->first) - (x->first < y->first);
-}
-
-/* Do the parts lie end to end, and what the next step stores behind them? */
-static bool is_gapless(const StreamLoop *l, StreamedResult *result)
-{
-	Program *program = l->s->program;
-	StoredPart *parts = result->parts.at;
-	int64_t stride;
-	if (result->wrong || result->parts.n == 0)
-		return false;
-	qsort(parts, result->parts.n, sizeof *parts, by_first);
-	for (size_t i = 0; i < result->parts.n; i++) {
-		if (parts[i].first != parts[0].first + result->n)
-			return false;
-		result->n += parts[i].n;
-	}
-	result->start = parts[0].start;
-	return size_is_const(program->sizes, ix_stride(program, result->start, l->loop->iter),
-			     &stride) &&
-	       stride == result->n;
-}
-
-/* Keeps those that can be streamed from a block of steps. */
-static void keep_results(StreamLoop *l)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < l->nresults && !l->wrong; i++)
-		if (is_gapless(l, &l->results[i]))
-			l->results[n++] = l->results[i];
-	l->nresults = n;
-}
+/* Bytes of a block that a schedule may ask for. */
+enum { BLOCK_MOST = 1 << 20 };
 
 /* ---- does it pay? ---- */
 
@@ -307,8 +86,8 @@ static int64_t choose(const StreamLoop *l, BufferId *unknown)
 	int64_t n, bytes = 0;
 	*unknown = BUFFER_NONE;
 	for (uint32_t i = 0; i < l->nresults; i++) {
-		bytes += l->results[i].n * bytes_of(s, l->results[i].buffer);
-		if (!is_known(s, l->results[i].buffer, &n))
+		bytes += l->results[i].n * stream_element_bytes(s, l->results[i].buffer);
+		if (!stream_is_known(s, l->results[i].buffer, &n))
 			*unknown = l->results[i].buffer;
 	}
 	if (!may_choose(l, *unknown))
@@ -354,8 +133,8 @@ static const Stmt *steps_of(StreamLoop *l, const Ix *first, const Ix *end)
 {
 	const Stream *s = l->s;
 	Program *program = s->program;
-	BufferTwin twins[RESULTS_MOST];
-	BufferOffset offsets[RESULTS_MOST];
+	BufferTwin twins[STREAM_RESULTS_MOST];
+	BufferOffset offsets[STREAM_RESULTS_MOST];
 	for (uint32_t i = 0; i < l->nresults; i++) {
 		const StreamedResult *result = &l->results[i];
 		twins[i] = (BufferTwin){
@@ -439,15 +218,10 @@ static bool is_plain(const Stmt *stmt)
 static const Stmt *in_stmt(Stream *s, const Stmt *stmt)
 {
 	StreamLoop l = {.s = s, .loop = stmt};
-	if (!is_plain(stmt))
+	if (!is_plain(stmt) || !stream_find(&l))
 		return stmt;
-	see_block(&l, stmt->body);
-	bool wanted = l.nresults > 0 && !l.wrong;
-	keep_results(&l);
 	BufferId unknown;
 	int64_t steps = choose(&l, &unknown);
-	if (!wanted)
-		return stmt;
 	bool independent = loop_is_independent(s->program, s->kernel, s->root, stmt);
 	Stmt *copy;
 	if (steps) {
@@ -474,7 +248,7 @@ static void push_root(Stream *s, Body *body)
 		PUSH(s->arena, body->stmts, made);
 		return;
 	}
-	const Ix *least = ix_const(s->program, large_elements(s, s->unknown));
+	const Ix *least = ix_const(s->program, stream_large_elements(s, s->unknown));
 	const Ix *n = ix_size(s->arena, s->program->buffers.at[s->unknown].elements);
 	Cond large = {COND_LE, least, n}, small = {COND_LT, n, least};
 	PUSH(s->arena, body->stmts, stmt_if_one(s->arena, large, block_one(s->arena, made)));

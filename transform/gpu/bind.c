@@ -6,7 +6,7 @@
 #include "loops/verify_gpu.h"
 #include "transform/gpu/columns.h"
 #include "transform/gpu/prepack.h"
-#include "transform/gpu/scan.h"
+#include "transform/gpu/cumulate.h"
 #include "transform/gpu/scatter.h"
 #include "transform/gpu/tile.h"
 
@@ -16,8 +16,8 @@ typedef struct Parted {
 	Kernel *kernel, *before;
 	uint32_t routine;
 	bool parted;	/* there is one before */
-	Kernel scan[2]; /* of slices of what is cumulated, before it */
-	bool scans;
+	Kernel cumulate[2]; /* of slices of what is cumulated, before it */
+	bool cumulates;
 	bool front;	       /* it stands in front of another one that is made of the same */
 	Splitter splitters[2]; /* of the operands of a product */
 	Kernel split[2];       /* ... when threads have them */
@@ -71,33 +71,33 @@ static void bind_in_front(const Transform *t, const Parted *p, Kernel *kernel, S
 }
 
 /* Lines that are cumulated, in slices perhaps. */
-static void bind_lines(const Transform *t, Parted *p, const Scan *scan)
+static void bind_lines(const Transform *t, Parted *p, const Cumulate *cumulate)
 {
 	Symbols *symbols = t->program->symbols;
 	Sym name = p->kernel->name;
-	scan_note(scan);
-	if (!scan->slice) {
-		bind_scan(scan, p->routine);
+	cumulate_note(cumulate);
+	if (!cumulate->slice) {
+		bind_cumulate(cumulate, p->routine);
 		return;
 	}
-	p->scans = true;
-	bind_scan_slices(scan, p->routine, &p->scan[0], &p->scan[1]);
-	bind_in_front(t, p, &p->scan[0], sym_printf(symbols, "%s_slices", name));
-	bind_in_front(t, p, &p->scan[1], sym_printf(symbols, "%s_offsets", name));
+	p->cumulates = true;
+	bind_cumulate_slices(cumulate, p->routine, &p->cumulate[0], &p->cumulate[1]);
+	bind_in_front(t, p, &p->cumulate[0], sym_printf(symbols, "%s_slices", name));
+	bind_in_front(t, p, &p->cumulate[1], sym_printf(symbols, "%s_offsets", name));
 }
 
 /* What threads of a block do together, or one does for several elements, where it is no product. */
 static void bind_others(const Transform *t, Parted *p)
 {
-	Scan scan;
+	Cumulate cumulate;
 	note_off(t, p->kernel, CHOICE_VECTOR);
 	note_off(t, p->kernel, CHOICE_TRANSPOSE_TILE);
 	note_off(t, p->kernel, CHOICE_FUSE_ROWS);
 	bool slices = slices_pay(t, p->kernel) && !rows_pay(t, p->kernel);
 	if (slices)
 		bind_sum_slices(t, p);
-	if (scan_decide(t, p->kernel, !p->front, &scan))
-		bind_lines(t, p, &scan);
+	if (cumulate_decide(t, p->kernel, !p->front, &cumulate))
+		bind_lines(t, p, &cumulate);
 	else if (row_warps_pay(t, p->kernel))
 		bind_row_warps(t, p->kernel, p->routine);
 	else if (rows_pay(t, p->kernel))
@@ -185,8 +185,8 @@ static void bind_kernel(NewKernels *to, const Kernel *given)
 	Parted p = {.to = to, .kernel = &kernel, .before = &before, .routine = to->routine};
 	bind_threads(to->t, &p);
 	add_splits(to, &p);
-	for (int i = 0; i < 2 && p.scans; i++)
-		PUSH(to->t->program->arena, to->made, p.scan[i]);
+	for (int i = 0; i < 2 && p.cumulates; i++)
+		PUSH(to->t->program->arena, to->made, p.cumulate[i]);
 	if (p.parted)
 		add_slices(to, &before, kernel.name);
 	PUSH(to->t->program->arena, to->made, kernel);

@@ -1,15 +1,13 @@
 """Products whose sum goes in slices, of another kernel or of a cluster's blocks: each tile, slices that are asked for, layouts, batches, sums over several loops, tensor cores.
 Each element is what adding a slice's terms in turn, then the slices in turn, gives, bit for bit. What is planted in the
 loops makes other numbers. SEED."""
-import ctypes
 import os
-import re
-import subprocess
 import sys
 
 import numpy as np
 
-from tsrlib import SCRATCH, TSRC, Model, from_bf16, schedule, to_bf16
+import gpu_faults
+from tsrlib import Model, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
 
@@ -81,28 +79,11 @@ output y = einsum("i, k; j, k => i, j", f32(a), f32(b))
 def planted():
     """In the loops, where nothing but the numbers tells."""
     program = 'input a : [40, 256]\ninput b : [72, 256]\noutput y = einsum("i, k; j, k => i, j", a, b)\n'
-    options = schedule("y: tile i 64 8, j 64 4; block k 16 4\n")
-    path = os.path.join(SCRATCH.name, "planted.tsr")
-    with open(path, "w", encoding="utf8") as out:
-        out.write(program)
-    text = subprocess.run([TSRC, "--target=cuda", "--dump=bind", "--stop=bind", *options, path], capture_output=True, text=True,
-                          check=True).stdout
-    model = Model(program, options)
+    faults = [("a slice is not added", r"\n *acc1 \+= y_slices\[[^\n]* \+ 5760\]", ""), ("slices overlap", r"slice\*64", "slice*48"),
+              ("steps are left out", r"for k1 in 0\.\.49", "for k1 in 0..33"),
+              ("a slice is added twice", r"(acc1 \+= y_slices\[four\*4 \+ j1 \+ )5760", r"\g<1>2880")]
     a, b = draw(40, 256), draw(72, 256)
-    faults = [(r"", ""), (r"\n *acc1 \+= y_slices\[[^\n]* \+ 5760\]", ""), (r"slice\*64", "slice*48"), (r"for k1 in 0\.\.49", "for k1 in 0..33"),
-              (r"(acc1 \+= y_slices\[four\*4 \+ j1 \+ )5760", r"\g<1>2880")]
-    for number, (old, new) in enumerate(faults):
-        edited = re.sub(old, new, text)
-        assert (edited == text) == (number == 0), old
-        with open(path + ".loops", "w", encoding="utf8") as out:
-            out.write(edited)
-        made = os.path.join(SCRATCH.name, "planted%d.so" % number)
-        subprocess.run([TSRC, "--target=cuda", "--from=bind", "--prefix=m", path + ".loops", "-o", path + ".cu"], check=True)
-        subprocess.run(["cc", "-std=c99", "-w", "-fPIC", "-shared", "-o", made, "-x", "c", path + ".cu", "-lm"], check=True)
-        model.library = ctypes.CDLL(made)
-        got, = model.forward([], [a, b], [((40, 72), np.float32)])
-        assert (np.abs(got - a @ b.T).max() < 1e-3) == (number == 0), old
-    return len(faults) - 1
+    gpu_faults.find_all(program, faults, [], [a, b], a @ b.T, schedule("y: tile i 64 8, j 64 4; block k 16 4\n"), "bind", "sm_80", 1e-3)
 
 
 plain((64, 8, 64, 4), 4, "i, k; j, k", 70, 65, 256)
@@ -118,5 +99,5 @@ plain((32, 4, 64, 4), 8, "i, k; k, j", 33, 3, 512, True)
 for m in 0, 1, 17, 40:
     plain((16, 4, 64, 4), 8, "i, k; k, j", m, 68, 512, True, "m")
 if "DRIVER" not in os.environ:
-    print("%d of 4 faults are found" % planted())
+    planted()
 print("products in slices have their numbers")

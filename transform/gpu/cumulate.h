@@ -1,10 +1,10 @@
 /* What an axis comes to at each of its places (`cumulate`): one of the parts of `bind`. */
-#ifndef TSR_TRANSFORM_GPU_SCAN_H
-#define TSR_TRANSFORM_GPU_SCAN_H
+#ifndef TSR_TRANSFORM_GPU_CUMULATE_H
+#define TSR_TRANSFORM_GPU_CUMULATE_H
 
 #include "transform/gpu/bind.h"
 
-typedef struct Scan {
+typedef struct Cumulate {
 	const Transform *t;
 	Program *program;
 	Arena *arena;
@@ -23,19 +23,20 @@ typedef struct Scan {
 		each;  /* rows of lanes a block, warps of each; places of a thread in a round */
 	int64_t slice; /* places; 0: there are no slices */
 	ScheduleClause *asked;
-} Scan;
+} Cumulate;
 
-/* scan_choose.c: is the kernel such a sum, that threads share? `own`: it is not part of another one, and what a schedule asks of it
+/* cumulate_choose.c: is the kernel such a sum, that threads share? `own`: it is not part of another one, and what a schedule asks of it
  * counts. */
-bool scan_decide(const Transform *t, Kernel *kernel, bool own, Scan *scan);
+bool cumulate_decide(const Transform *t, Kernel *kernel, bool own, Cumulate *cumulate);
 /* ... Places that the threads of a line have at a time. */
-int64_t scan_round(const Scan *scan);
+int64_t cumulate_round(const Cumulate *cumulate);
 /* ... Writes it into the schedule. */
-void scan_note(const Scan *scan);
+void cumulate_note(const Cumulate *cumulate);
 
-/* scan.c: lets the threads of a block share lines. */
-void bind_scan(const Scan *scan, uint32_t routine);
-/* scan_slices.c: makes two kernels in front, of the sums of slices, and of what is before each. Requires: scan->slice. */
-void bind_scan_slices(const Scan *scan, uint32_t routine, Kernel *sums, Kernel *offsets);
+/* cumulate.c: lets the threads of a block share lines. */
+void bind_cumulate(const Cumulate *cumulate, uint32_t routine);
+/* cumulate_slices.c: makes two kernels in front, of the sums of slices, and of what is before each. Requires: cumulate->slice. */
+void bind_cumulate_slices(const Cumulate *cumulate, uint32_t routine, Kernel *sums,
+			  Kernel *offsets);
 
 #endif

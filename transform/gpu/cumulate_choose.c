@@ -5,17 +5,17 @@
 #include "loops/verify_gpu.h"
 #include "loops/walk.h"
 #include "loops/work.h"
-#include "transform/gpu/scan.h"
+#include "transform/gpu/cumulate.h"
 
 /* ---- what the kernel does ---- */
 
-static bool is_local(const Scan *s, const Stmt *stmt)
+static bool is_local(const Cumulate *s, const Stmt *stmt)
 {
 	return stmt->kind == LOOP_LOCAL && s->kernel->locals[stmt->local].rank == 0;
 }
 
 typedef struct Reads {
-	const Scan *scan;
+	const Cumulate *cumulate;
 	bool wrong;
 } Reads;
 
@@ -23,14 +23,14 @@ typedef struct Reads {
 static void see_read(void *of, const Value *value)
 {
 	Reads *r = of;
-	const Scan *s = r->scan;
+	const Cumulate *s = r->cumulate;
 	r->wrong |= value->kind == VALUE_LOCAL && value->local == s->first->local;
 	r->wrong |= value->kind == VALUE_LOAD && value->buffer == s->store->buffer;
 }
 
-static bool reads_others_alone(const Scan *s)
+static bool reads_others_alone(const Cumulate *s)
 {
-	Reads r = {.scan = s};
+	Reads r = {.cumulate = s};
 	for (uint32_t i = 0; i < s->loop->body.n; i++)
 		if (s->loop->body.stmts[i] != s->store)
 			value_each(s->loop->body.stmts[i]->value, see_read, &r);
@@ -38,7 +38,7 @@ static bool reads_others_alone(const Scan *s)
 }
 
 /* Locals, and behind these the sum's step and the store of it, in one order or the other. */
-static bool find_step(Scan *s)
+static bool find_step(Cumulate *s)
 {
 	const Block *body = &s->loop->body;
 	uint32_t n = body->n;
@@ -57,7 +57,7 @@ static bool find_step(Scan *s)
 }
 
 /* Locals, the last of them the sum's, and the loop over places. */
-static bool find_line(Scan *s)
+static bool find_line(Cumulate *s)
 {
 	uint32_t n = s->body.n;
 	if (n < 2 || s->body.stmts[n - 1]->kind != LOOP_FOR ||
@@ -74,7 +74,7 @@ static bool find_line(Scan *s)
 	return find_step(s);
 }
 
-static bool fits(Scan *s)
+static bool fits(Cumulate *s)
 {
 	s->n = grid_loops(s->kernel, s->lines);
 	s->body = grid_body(s->kernel);
@@ -86,19 +86,19 @@ static bool fits(Scan *s)
 
 /* ---- how ---- */
 
-static int64_t about(const Scan *s, const Stmt *loop)
+static int64_t about(const Cumulate *s, const Stmt *loop)
 {
 	return size_at_dims(s->program, loop->hi->size, s->gpu->unknown);
 }
 
-static bool is_known(const Scan *s, const Stmt *loop)
+static bool is_known(const Cumulate *s, const Stmt *loop)
 {
 	int64_t n;
 	return size_is_const(s->program->sizes, loop->hi->size, &n);
 }
 
 /* Lines, about; INT64_MAX: more than there may be. */
-static int64_t lines_of(const Scan *s)
+static int64_t lines_of(const Cumulate *s)
 {
 	int64_t all = 1;
 	for (uint32_t i = 0; i < s->n; i++)
@@ -108,18 +108,21 @@ static int64_t lines_of(const Scan *s)
 }
 
 /* Does the result move by one element, either way, with the loop? */
-static bool moves_by_one(const Scan *s, const Stmt *loop)
+static bool moves_by_one(const Cumulate *s, const Stmt *loop)
 {
 	return ix_moves_by(s->program, s->store->ix, loop->iter, 1) ||
 	       ix_moves_by(s->program, s->store->ix, loop->iter, -1);
 }
 
-static int64_t warps_most(const Scan *s) { return s->gpu->threads / s->gpu->warp; }
+static int64_t warps_most(const Cumulate *s) { return s->gpu->threads / s->gpu->warp; }
 
-int64_t scan_round(const Scan *s) { return s->warps * s->each * (s->along ? s->gpu->warp : 1); }
+int64_t cumulate_round(const Cumulate *s)
+{
+	return s->warps * s->each * (s->along ? s->gpu->warp : 1);
+}
 
 /* The fewest warps that have a line in one round, all of them where none have; one, where lines side by side are many. */
-static void choose_threads(Scan *s)
+static void choose_threads(Cumulate *s)
 {
 	int64_t places = is_known(s, s->loop) ? about(s, s->loop) : INT64_MAX, most = warps_most(s);
 	s->along = s->n == 0 || moves_by_one(s, s->loop) || !moves_by_one(s, s->lines[s->n - 1]);
@@ -127,15 +130,15 @@ static void choose_threads(Scan *s)
 	     s->each < s->gpu->row_loads && s->each * (s->along ? s->gpu->warp : 1) < places;)
 		s->each *= 2;
 	bool many = !s->along && lines_of(s) >= s->gpu->processors * s->gpu->threads;
-	for (s->warps = 1; !many && s->warps < most && scan_round(s) < places;)
+	for (s->warps = 1; !many && s->warps < most && cumulate_round(s) < places;)
 		s->warps *= 2;
 	s->rows = s->n ? most / s->warps : 1;
 }
 
 /* Lines of a known number, fewer than the processors have blocks for, that are long. */
-static bool goes_in_slices(const Scan *s)
+static bool goes_in_slices(const Cumulate *s)
 {
-	int64_t lines = lines_of(s), slice = s->gpu->scan_rounds * scan_round(s);
+	int64_t lines = lines_of(s), slice = s->gpu->cumulate_rounds * cumulate_round(s);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (!is_known(s, s->lines[i]))
 			return false;
@@ -144,12 +147,15 @@ static bool goes_in_slices(const Scan *s)
 	       s->loop->body.n == 2 && (!is_known(s, s->loop) || about(s, s->loop) >= 2 * slice);
 }
 
-static Sym name_of(const Scan *s) { return s->kernel->iters[s->loop->iter].name; }
+static Sym name_of(const Cumulate *s) { return s->kernel->iters[s->loop->iter].name; }
 
-static int64_t threads_of_line(const Scan *s) { return s->warps * (s->along ? s->gpu->warp : 1); }
+static int64_t threads_of_line(const Cumulate *s)
+{
+	return s->warps * (s->along ? s->gpu->warp : 1);
+}
 
 /* Other threads of a line, and slices of so many places, where these are asked for. */
-static bool take_asked(Scan *s)
+static bool take_asked(Cumulate *s)
 {
 	const ScheduleItem *item = s->asked->items.n ? &s->asked->items.at[0] : NULL;
 	if (!asks_name(s->asked, 0, name_of(s)) || !item || item->n == 0)
@@ -159,16 +165,16 @@ static bool take_asked(Scan *s)
 	s->rows = s->n ? warps_most(s) / s->warps : 1;
 	s->slice = item->n > 1 ? item->numbers[1] : 0;
 	return threads_of_line(s) == item->numbers[0] && item->n <= 2 &&
-	       (item->n == 1 || (s->slice > 0 && s->slice % scan_round(s) == 0));
+	       (item->n == 1 || (s->slice > 0 && s->slice % cumulate_round(s) == 0));
 }
 
-bool scan_decide(const Transform *t, Kernel *kernel, bool own, Scan *s)
+bool cumulate_decide(const Transform *t, Kernel *kernel, bool own, Cumulate *s)
 {
-	*s = (Scan){.t = t,
-		    .program = t->program,
-		    .arena = t->program->arena,
-		    .gpu = t->options->gpu,
-		    .kernel = kernel};
+	*s = (Cumulate){.t = t,
+			.program = t->program,
+			.arena = t->program->arena,
+			.gpu = t->options->gpu,
+			.kernel = kernel};
 	if (own)
 		s->asked = schedule_asked(t->asked, t->program, kernel->name, kernel->span,
 					  CHOICE_BLOCK);
@@ -176,8 +182,9 @@ bool scan_decide(const Transform *t, Kernel *kernel, bool own, Scan *s)
 		return false;
 	choose_threads(s);
 	if (!asks_on(s->asked)) {
-		s->slice = own && goes_in_slices(s) ? s->gpu->scan_rounds * scan_round(s) : 0;
-		return !is_known(s, s->loop) || about(s, s->loop) >= s->gpu->scan_least;
+		s->slice =
+			own && goes_in_slices(s) ? s->gpu->cumulate_rounds * cumulate_round(s) : 0;
+		return !is_known(s, s->loop) || about(s, s->loop) >= s->gpu->cumulate_least;
 	}
 	bool made = take_asked(s);
 	if (!made)
@@ -187,7 +194,7 @@ bool scan_decide(const Transform *t, Kernel *kernel, bool own, Scan *s)
 	return made;
 }
 
-void scan_note(const Scan *s)
+void cumulate_note(const Cumulate *s)
 {
 	ScheduleEntry *entry = schedule_entry(s->program->made, s->kernel->name);
 	const int64_t numbers[] = {threads_of_line(s), s->slice};

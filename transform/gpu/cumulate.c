@@ -24,10 +24,10 @@
  */
 #include "loops/rewrite.h"
 #include "transform/gpu/one_sum.h"
-#include "transform/gpu/scan.h"
+#include "transform/gpu/cumulate.h"
 
 typedef struct Make {
-	const Scan *s;
+	const Cumulate *s;
 	IterVar blocks;
 	const Ix *round;
 	LocalId own, other, sum, before, carry;
@@ -59,7 +59,7 @@ static void push(const Make *m, Body *body, const Stmt *stmt)
 
 static LocalId new_local(const Make *m, const char *name, int64_t each)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	KernelLocal local = {.name = name,
 			     .dtype = s->set->value->dtype,
 			     .rank = 4,
@@ -76,7 +76,7 @@ static Threads threads_of(const Make *m)
 
 static void in_threads(const Make *m, Body *to, const Threads *i, const Body *body)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	Block all = body_block(body);
 	all = block_one(s->arena, stmt_loop(s->program, LOOP_BLOCK, i->lane, s->gpu->warp, all));
 	all = block_one(s->arena, stmt_loop(s->program, LOOP_BLOCK, i->warp, s->warps, all));
@@ -128,11 +128,11 @@ static void in_cond(const Make *m, Body *to, Cond cond, const Body *body)
 
 static const Ix *place_of(const Make *m, const Threads *i, IterVar e)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	const Ix *at = ix_times_plus(m->s->program, iter(m, i->warp), s->each, iter(m, e));
 	if (s->along)
 		at = ix_times_plus(m->s->program, at, s->gpu->warp, iter(m, i->lane));
-	at = ix_times_plus(m->s->program, m->round, scan_round(s), at);
+	at = ix_times_plus(m->s->program, m->round, cumulate_round(s), at);
 	return ix_add(s->program, s->from, at);
 }
 
@@ -145,12 +145,12 @@ static const Ix *line_of(const Make *m, const Threads *i)
 			   : ix_times_plus(m->s->program, at, m->s->gpu->warp, iter(m, i->lane));
 }
 
-static const Stmt *line_loop(const Scan *s) { return s->lines[s->n - 1]; }
+static const Stmt *line_loop(const Cumulate *s) { return s->lines[s->n - 1]; }
 
 /* The statements, at the thread's line, if there is one. */
 static void at_line(const Make *m, Body *to, const Threads *i, const Ix **iters, const Body *body)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	const Ix *line = s->n ? line_of(m, i) : NULL;
 	if (line)
 		iters[line_loop(s)->iter] = line;
@@ -172,7 +172,7 @@ static void add_locals(const Make *m, Body *body)
 /* ... at place e of the thread's. */
 static void at_place(const Make *m, Body *to, const Threads *i, IterVar e, const Body *body)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	const Ix **iters = kernel_iters(s->arena, s->kernel, 0), *place = place_of(m, i, e);
 	iters[s->loop->iter] = place;
 	Body inside = {0};
@@ -196,7 +196,7 @@ static void begin(const Make *m, Body *to)
 /* own[e] = the element, or what adds nothing */
 static void take(const Make *m, Body *to)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	Threads i = threads_of(m);
 	IterVar e = new_iter(m, "e");
 	const Value *element = own_of(m, m->own, &i, iter(m, e));
@@ -279,7 +279,7 @@ static void shift_places(const Make *m, Body *to)
 	in_threads(m, to, &i, &body);
 }
 
-static void scan_warp(const Make *m, Body *to)
+static void cumulate_warp(const Make *m, Body *to)
 {
 	for (int64_t by = 1; by < m->s->gpu->warp; by *= 2)
 		add_lane_before(m, to, by);
@@ -289,7 +289,7 @@ static void scan_warp(const Make *m, Body *to)
 }
 
 /* The thread's places, one after another; sum = that of all. */
-static void scan_thread(const Make *m, Body *to)
+static void cumulate_thread(const Make *m, Body *to)
 {
 	Threads i = threads_of(m);
 	IterVar e = new_iter(m, "e");
@@ -332,7 +332,7 @@ static void share_sums(const Make *m, Body *to)
 /* before = carry, and what the warps in front have; carry = that of all. */
 static void add_warps(const Make *m, const Threads *i, Body *body)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	const Value *before = own_of(m, m->before, i, number(m, 0)),
 		    *carry = own_of(m, m->carry, i, number(m, 0));
 	IterVar w = new_iter(m, "w");
@@ -352,7 +352,7 @@ static void add_warps(const Make *m, const Threads *i, Body *body)
 /* y[place] = before op own[e] */
 static void put(const Make *m, Body *to)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	Threads i = threads_of(m);
 	IterVar e = new_iter(m, "e");
 	Body store = {0}, each = {0}, body = {0};
@@ -371,9 +371,9 @@ static void add_round(const Make *m, Body *to)
 {
 	take(m, to);
 	if (m->s->along)
-		scan_warp(m, to);
+		cumulate_warp(m, to);
 	else
-		scan_thread(m, to);
+		cumulate_thread(m, to);
 	if (m->s->warps > 1)
 		share_sums(m, to);
 	put(m, to);
@@ -381,8 +381,8 @@ static void add_round(const Make *m, Body *to)
 
 static void add_rounds(Make *m, Body *to)
 {
-	const Scan *s = m->s;
-	Size rounds = size_ceil(s->program->sizes, s->places, scan_round(s));
+	const Cumulate *s = m->s;
+	Size rounds = size_ceil(s->program->sizes, s->places, cumulate_round(s));
 	m->round = number(m, 0);
 	if (size_is(s->program->sizes, rounds, 1)) {
 		add_round(m, to);
@@ -401,7 +401,7 @@ static void add_rounds(Make *m, Body *to)
 /* The grid's loops, the innermost one over blocks of lines. */
 static Block in_grid(const Make *m, Block body)
 {
-	const Scan *s = m->s;
+	const Cumulate *s = m->s;
 	int64_t side = s->rows * (s->along ? 1 : s->gpu->warp);
 	for (uint32_t i = s->n; i-- > 0;) {
 		Stmt *loop = stmt_with(s->arena, s->lines[i], body);
@@ -416,7 +416,7 @@ static Block in_grid(const Make *m, Block body)
 	return body;
 }
 
-void bind_scan(const Scan *s, uint32_t routine)
+void bind_cumulate(const Cumulate *s, uint32_t routine)
 {
 	Make m = {.s = s};
 	Body body = {0};

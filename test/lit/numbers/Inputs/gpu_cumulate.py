@@ -1,15 +1,13 @@
-"""gpu_scan.py SEED [few]: cumulate on a GPU against NumPy in f64, integers exactly: lines along memory and side by side, few and many, in
+"""gpu_cumulate.py SEED [few]: cumulate on a GPU against NumPy in f64, integers exactly: lines along memory and side by side, few and many, in
 slices; every operation, in both directions; lengths 0, 1, around warps and rounds, known and not; what a schedule asks for.
 PTX has the bits that the same text has on a host."""
-import ctypes
-import os
-import re
 import subprocess
 import sys
 
 import numpy as np
 
-from tsrlib import DTYPES, SCRATCH, TSRC, Model, check, from_bf16, schedule, to_bf16
+import gpu_faults
+from tsrlib import DTYPES, TSRC, Model, check, from_bf16, schedule, to_bf16
 
 rng = np.random.default_rng(int(sys.argv[1]))
 FUNCTIONS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -65,36 +63,20 @@ def run(axes, at, dtype, kinds, tries, options=()):
 
 
 def planted():
-    """In the loops: a barrier that is gone is told, of the others the numbers tell."""
+    """In the loops: other numbers, and a barrier that is left out is refused."""
     program = 'input x : [2, 5000]\noutput y = cumulate(sum, "r, [t] => r, t", x)\n'
-    path = os.path.join(SCRATCH.name, "planted.tsr")
-    with open(path, "w", encoding="utf8") as out:
-        out.write(program)
     options = schedule("y: block t 256")
-
-    def tsrc(*args, check=True):
-        return subprocess.run([TSRC, "--target=cuda", "--prefix=m", *args], capture_output=True, text=True, check=check)
-
-    text, model = tsrc("--dump=bind", "--stop=bind", *options, path).stdout, Model(program, options)
     x = draw("f32", (2, 5000), "sum")
-    faults = [("", ""), ("16 <= lane", "8 <= lane"), (r"\+ 30\)%32", "+ 31)%32"), (r"if w < warp\d+\n *(before.*)\n", r"\1\n"),
-              (r"\n *carry\[.*", ""), (r"\n *sum.* \+ .*", "")]
-    for number, (old, new) in enumerate(faults):
-        edited = re.sub(old, new, text)
-        assert (edited == text) == (number == 0), old
-        with open(path + ".loops", "w", encoding="utf8") as out:
-            out.write(edited)
-        made = os.path.join(SCRATCH.name, "planted%d.so" % number)
-        tsrc("--from=bind", path + ".loops", "-o", path + ".cu")
-        subprocess.run(["cc", "-std=c99", "-w", "-fPIC", "-shared", "-o", made, "-x", "c", path + ".cu", "-lm"], check=True)
-        model.library = ctypes.CDLL(made)
-        got, = model.forward([], [x], [((2, 5000), np.float32)])
-        assert (np.abs(got - x.astype(np.float64).cumsum(-1)).max() < 1e-3) == (number == 0), old
-    lines = text.split("\n")
+    faults = [("a lane's sum is added to too many", "16 <= lane", "8 <= lane"), ("another lane's sum is added", r"\+ 30\)%32", "+ 31)%32"),
+              ("warps behind count", r"if w < warp\d+\n *(before.*)\n", r"\1\n"), ("rounds begin anew", r"\n *carry\[.*", ""),
+              ("places of a lane begin anew", r"\n *sum.* \+ .*", "")]
+    gpu_faults.find_all(program, faults, [], [x], x.astype(np.float64).cumsum(-1), options, "bind", "sm_80", 1e-3)
+    lines = gpu_faults.loops_of(program, options, "bind", "sm_80").split("\n")
+    path = gpu_faults.path("barrier.loops")
     for at in [at for at, line in enumerate(lines) if line.strip() == "barrier"]:
-        with open(path + ".loops", "w", encoding="utf8") as out:
+        with open(path, "w", encoding="utf8") as out:
             out.write("\n".join(lines[:at] + lines[at + 1:]))
-        refused = tsrc("--from=bind", path + ".loops", "-o", path + ".cu", check=False)
+        refused = subprocess.run([TSRC, "--target=cuda", "--from=bind", path, "-o", path + ".cu"], capture_output=True, text=True)
         assert refused.returncode == 1 and "without a barrier between" in refused.stderr, refused.stderr
 
 

@@ -9,18 +9,18 @@
  * A line is read twice and stored once. Each of the three is bound to threads as any such kernel is.
  */
 #include "loops/rewrite.h"
-#include "transform/gpu/scan.h"
+#include "transform/gpu/cumulate.h"
 
 typedef struct Slices {
-	const Scan *s;
+	const Cumulate *s;
 	uint32_t routine;
 	Size n; /* of a line */
 	BufferId sums, offsets;
 } Slices;
 
-static const Ix *number(const Scan *s, int64_t n) { return ix_const(s->program, n); }
+static const Ix *number(const Cumulate *s, int64_t n) { return ix_const(s->program, n); }
 
-static const Ix *times_plus(const Scan *s, const Ix *at, Size n, IterVar iter)
+static const Ix *times_plus(const Cumulate *s, const Ix *at, Size n, IterVar iter)
 {
 	at = ix_mul(s->program, at, ix_size(s->arena, n));
 	return ix_add(s->program, at, ix_iter(s->arena, iter));
@@ -29,7 +29,7 @@ static const Ix *times_plus(const Scan *s, const Ix *at, Size n, IterVar iter)
 /* The element of a slice of the line that the grid is at: neighbours are what lanes have. */
 static const Ix *element_of(const Slices *c, IterVar slice)
 {
-	const Scan *s = c->s;
+	const Cumulate *s = c->s;
 	const Ix *at = s->along ? number(s, 0) : ix_iter(s->arena, slice);
 	for (uint32_t i = 0; i < s->n; i++)
 		at = times_plus(s, at, s->lines[i]->hi->size, s->lines[i]->iter);
@@ -38,7 +38,7 @@ static const Ix *element_of(const Slices *c, IterVar slice)
 
 static BufferId new_temp(const Slices *c, const char *name)
 {
-	const Scan *s = c->s;
+	const Cumulate *s = c->s;
 	Buffer buffer = {.dtype = s->set->value->dtype, .elements = c->n};
 	for (uint32_t i = 0; i < s->n; i++)
 		buffer.elements =
@@ -46,12 +46,12 @@ static BufferId new_temp(const Slices *c, const char *name)
 	return bind_temp(s->program, s->kernel, c->routine, buffer, name);
 }
 
-static const Ix *first_place(const Scan *s, IterVar slice)
+static const Ix *first_place(const Cumulate *s, IterVar slice)
 {
 	return ix_times(s->program, ix_iter(s->arena, slice), s->slice);
 }
 
-static const Ix *end_place(const Scan *s, IterVar slice)
+static const Ix *end_place(const Cumulate *s, IterVar slice)
 {
 	return ix_binary(s->program, IX_MIN, ix_plus(s->program, first_place(s, slice), s->slice),
 			 s->end);
@@ -60,7 +60,7 @@ static const Ix *end_place(const Scan *s, IterVar slice)
 /* What a kernel does in a loop of the grid over slices. */
 static Block in_slices(const Slices *c, IterVar slice, Block grid)
 {
-	const Scan *s = c->s;
+	const Cumulate *s = c->s;
 	Stmt *loop = stmt_for(s->arena, slice, number(s, 0), ix_size(s->arena, c->n), grid);
 	loop->loop = LOOP_GRID;
 	loop->threads = 1;
@@ -68,7 +68,7 @@ static Block in_slices(const Slices *c, IterVar slice, Block grid)
 }
 
 /* Those in front of the sum, and a local for it. */
-static Body locals_of(const Scan *s, const Value *first)
+static Body locals_of(const Cumulate *s, const Value *first)
 {
 	Body body = {0};
 	body_append(s->arena, &body, (Block){s->body.stmts, s->body.n - 2});
@@ -76,7 +76,7 @@ static Body locals_of(const Scan *s, const Value *first)
 	return body;
 }
 
-static const Value *sum_of(const Scan *s)
+static const Value *sum_of(const Cumulate *s)
 {
 	return value_local(s->arena, s->kernel, s->first->local, NULL, 0);
 }
@@ -84,7 +84,7 @@ static const Value *sum_of(const Scan *s)
 /* slices[slice] = the sum of its places */
 static void make_sums(const Slices *c, Kernel *kernel)
 {
-	const Scan *s = c->s;
+	const Cumulate *s = c->s;
 	IterVar slice = bind_iter(s->program, kernel, "slice");
 	Body body = locals_of(s, fold_neutral(s->arena, s->set));
 	PUSH(s->arena, body.stmts,
@@ -99,7 +99,7 @@ static void make_sums(const Slices *c, Kernel *kernel)
 /* offsets[slice] = what is before it */
 static void make_offsets(const Slices *c, Kernel *kernel)
 {
-	const Scan *s = c->s;
+	const Cumulate *s = c->s;
 	IterVar slice = bind_iter(s->program, kernel, "slice");
 	Body body = locals_of(s, s->first->value), step = {0};
 	PUSH(s->arena, step.stmts,
@@ -115,7 +115,7 @@ static void make_offsets(const Slices *c, Kernel *kernel)
 /* The places of a slice, which is whole rounds, as far as there are any. */
 static void make_last(const Slices *c)
 {
-	Scan last = *c->s;
+	Cumulate last = *c->s;
 	IterVar slice = bind_iter(last.program, last.kernel, "slice");
 	Body body = locals_of(&last, value_load(last.program, c->offsets, element_of(c, slice)));
 	PUSH(last.arena, body.stmts, last.loop);
@@ -123,11 +123,11 @@ static void make_last(const Slices *c)
 	last.places = size_const(last.program->sizes, last.slice);
 	last.body = body_block(&body);
 	last.first = body.stmts.at[body.stmts.n - 2];
-	bind_scan(&last, c->routine);
+	bind_cumulate(&last, c->routine);
 	last.kernel->body = in_slices(c, slice, last.kernel->body);
 }
 
-void bind_scan_slices(const Scan *s, uint32_t routine, Kernel *sums, Kernel *offsets)
+void bind_cumulate_slices(const Cumulate *s, uint32_t routine, Kernel *sums, Kernel *offsets)
 {
 	Slices c = {.s = s, .routine = routine};
 	c.n = size_ceil(s->program->sizes, s->places, s->slice);
