@@ -91,11 +91,14 @@ static size_t count_left(const DigitList *list)
 	return n;
 }
 
-/* Is each coefficient, and then the base where there is one, more than the digits below it can be? */
+/* Is each coefficient, and then the base where there is one, more than the digits below it can be? A digit that is
+ * always 0 takes no room. */
 static bool each_is_above(const Program *program, const DigitList *list, Size base)
 {
 	Sizes *sizes = program->sizes;
 	Size most = size_const(sizes, 0);
+	for (size_t i = 0; i < list->n; i++)
+		list->at[i].taken |= size_is(sizes, list->at[i].most, 0);
 	for (size_t left = count_left(list); left > 0; left--) {
 		Digit *digit = next_digit(program, list, size_plus(sizes, most, 1));
 		if (!digit)

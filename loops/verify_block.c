@@ -6,8 +6,9 @@
  *
  * Threads of one loop of a block are apart by loop_is_of_threads; here loops meet each other. Two loops of one
  * iteration are the first thread's, and never meet. Copies that are asynchronous are on their way until their group is
- * awaited and a barrier follows, and meet whatever touches them in rounds before. Any others are apart in rings
- * alone, `ring[(k % 2)*n + a]` and `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one round of all loops around.
+ * awaited and a barrier follows, and meet whatever touches them in rounds before. Any others do not meet where the
+ * index says the round of a loop, in one round of the loops around that, and in rings, `ring[(k % 2)*n + a]` and
+ * `ring[((k + 1) % 2)*n + b]`, with a and b below n, in one round of all loops around.
  */
 #include "loops/verify_block.h"
 
@@ -24,7 +25,7 @@ typedef struct Touch {
 	uint32_t round;
 	const Stmt *
 		loop; /* the innermost of those whose rounds follow each other, in its round `turn` */
-	uint32_t turn;
+	uint32_t turn, around; /* around: the round of the loops around that */
 	bool async, arrived;
 	uint32_t groups; /* of copies, that ended since; its own is the first */
 } Touch;
@@ -38,11 +39,12 @@ typedef struct Meet {
 	IterRange *ranges, *snapshot;
 	BufferUses uses;
 	TouchList touched;
+	VEC(const Cond *) conds; /* that hold where the walk is */
 	const Stmt *by;
 	uint32_t round, rounds,
 		events; /* events: barriers, and what ends or awaits groups of copies */
 	const Stmt *loop;
-	uint32_t turn;
+	uint32_t turn, around;
 	const Stmt *stmt, *found;
 } Meet;
 
@@ -123,6 +125,14 @@ static bool are_in_a_ring(const Meet *m, const Pair *pair)
 	return false;
 }
 
+/* Are they in two rounds of one loop, and does their index say which? */
+static bool index_says_round(const Meet *m, const Touch *a, const Touch *b)
+{
+	return a->loop && a->loop == b->loop && a->around == b->around && a->turn != b->turn &&
+	       digits_are_alike(m->program, m->kernel, &a->access, &b->access) &&
+	       digits_say_iter(m->program, m->kernel, &a->access, a->loop->iter);
+}
+
 /* Is it a loop of one iteration, and of one thread? */
 static bool is_of_one_thread(const Meet *m, const Touch *touch)
 {
@@ -138,7 +148,7 @@ static bool may_meet(const Meet *m, const Touch *a, const Touch *b)
 	    (a->by == b->by && a->round == b->round) ||
 	    (is_of_one_thread(m, a) && is_of_one_thread(m, b)))
 		return false;
-	return !are_in_a_ring(m, &(Pair){a, b});
+	return !are_in_a_ring(m, &(Pair){a, b}) && !index_says_round(m, a, b);
 }
 
 /* ---- the walk ---- */
@@ -159,14 +169,12 @@ static void touch(Meet *m, BufferId buffer, const Ix *ix, bool stores, bool asyn
 		for (size_t i = 0; i < n; i++)
 			m->snapshot[i] = m->ranges[i];
 	}
-	Touch own = {{.buffer = buffer, .stores = stores, .ix = ix, .ranges = m->snapshot},
-		     m->by,
-		     m->round,
-		     m->loop,
-		     m->turn,
-		     async,
-		     false,
-		     0};
+	ElementAccess access = {buffer, stores, ix, m->snapshot, NULL, (uint32_t)m->conds.n, 0};
+	const Cond **conds = ARENA_ARRAY(m->arena, const Cond *, m->conds.n + 1);
+	for (size_t i = 0; i < m->conds.n; i++)
+		conds[i] = m->conds.at[i];
+	access.conds = conds;
+	Touch own = {access, m->by, m->round, m->loop, m->turn, m->around, async, false, 0};
 	for (size_t i = 0; i < m->touched.n && !m->found; i++)
 		if (may_meet(m, &m->touched.at[i], &own))
 			m->found = m->stmt;
@@ -204,10 +212,11 @@ static uint32_t turns_of(const Stmt *loop)
 /* Behind the last round nothing of the first one may be on its way. */
 static void walk_rounds(Meet *m, const Stmt *loop)
 {
-	uint32_t around = m->round, turn = m->turn, turns = turns_of(loop);
+	uint32_t round = m->round, around = m->around, turn = m->turn, turns = turns_of(loop);
 	const Stmt *outer = m->loop;
 	for (m->turn = 0; m->turn < turns; m->turn++) {
 		m->loop = loop;
+		m->around = round;
 		m->round = ++m->rounds;
 		walk_block(m, &loop->body);
 	}
@@ -216,7 +225,8 @@ static void walk_rounds(Meet *m, const Stmt *loop)
 		if (left->async && left->loop == loop && left->turn == 0)
 			m->found = loop;
 	}
-	m->round = around;
+	m->round = round;
+	m->around = around;
 	m->turn = turn;
 	m->loop = outer;
 }
@@ -252,6 +262,7 @@ static void walk_for(Meet *m, const Stmt *stmt)
 {
 	bool threads = stmt->loop == LOOP_BLOCK && !m->by, once = is_run_once(stmt);
 	m->ranges[stmt->iter] = iter_range(m->program, stmt);
+	m->ranges[stmt->iter].open = !once;
 	m->snapshot = NULL;
 	m->by = threads ? stmt : m->by;
 	if (m->by || once)
@@ -275,10 +286,14 @@ static void walk_stmt(Meet *m, const Stmt *stmt)
 	bool may = stmt->body.n > 0 && !m->by && stmt->loop != LOOP_BLOCK && !is_run_once(stmt);
 	for (size_t i = 0; may && i < m->touched.n; i++)
 		PUSH(m->arena, before, m->touched.at[i]);
+	size_t outside = m->conds.n;
+	for (uint32_t i = 0; i < stmt->nconds; i++)
+		PUSH(m->arena, m->conds, &stmt->conds[i]);
 	if (stmt->kind == LOOP_FOR)
 		walk_for(m, stmt);
 	else
 		walk_block(m, &stmt->body);
+	m->conds.n = outside;
 	for (size_t i = 0; m->events != events && i < before.n; i++)
 		PUSH(m->arena, m->touched, before.at[i]);
 }

@@ -1,6 +1,7 @@
 """gpu_cumulate.py SEED [few]: cumulate on a GPU against NumPy in f64, integers exactly: lines along memory and side by side, few and many, in
 slices; every operation, in both directions; lengths 0, 1, around warps and rounds, known and not; what a schedule asks for.
 PTX has the bits that the same text has on a host."""
+import re
 import subprocess
 import sys
 
@@ -73,11 +74,13 @@ def planted():
     gpu_faults.find_all(program, faults, [], [x], x.astype(np.float64).cumsum(-1), options, "bind", "sm_80", 1e-3)
     lines = gpu_faults.loops_of(program, options, "bind", "sm_80").split("\n")
     path = gpu_faults.path("barrier.loops")
-    for at in [at for at, line in enumerate(lines) if line.strip() == "barrier"]:
+    edited = ["\n".join(lines[:at] + lines[at + 1:]) for at, line in enumerate(lines) if line.strip() == "barrier"]
+    side = gpu_faults.loops_of('input x : [300, 99000]\noutput y = cumulate(sum, "[t], r => t, r", x)\n', [], "bind", "sm_80")
+    for text in edited + [re.sub(r"y\[round\*792000", "y[round*693000", side)]:  # the last: rounds that store one place
         with open(path, "w", encoding="utf8") as out:
-            out.write("\n".join(lines[:at] + lines[at + 1:]))
+            out.write(text)
         refused = subprocess.run([TSRC, "--target=cuda", "--from=bind", path, "-o", path + ".cu"], capture_output=True, text=True)
-        assert refused.returncode == 1 and "without a barrier between" in refused.stderr, refused.stderr
+        assert text != side and refused.returncode == 1 and "without a barrier between" in refused.stderr, refused.stderr
 
 
 FEW = len(sys.argv) > 2
@@ -86,6 +89,8 @@ run([None, None], 0, "f32", KINDS[:4], [(70, 3), (0, 5), (5, 0), (1, 33), (140, 
 run([None], 0, "f32", KINDS[:4], [(0,), (1,), (8192,), (20000,)])
 if not FEW:
     run([3, None, None], 1, "i32", KINDS[:6], [(3, 31, 5), (3, 65, 1), (3, 0, 2), (3, 1100, 33)])
+    run([None, None, None], 0, "f32", [KINDS[0], KINDS[7]], [(20, 3, 5), (0, 2, 2), (9, 1, 40)])
+    run([None, None, 1], 0, "f32", KINDS[:1], [(70, 3, 1), (2, 0, 1)])
     run([9, 40], 1, "f64", [KINDS[0], KINDS[5]], [(9, 40)])
     run([2, 33, 70], 1, "bf16", [KINDS[1], KINDS[3]], [(2, 33, 70)])
     run([None, 3], 0, "i64", [KINDS[0], KINDS[3]], [(0, 3), (600, 3), (256, 3)])
