@@ -61,7 +61,7 @@ for _ in range(int(sys.argv[2])):
     text = "".join("dim %s\n" % l.upper() for l in LETTERS if l in SYMBOLIC)
     text += "".join("input %s : [%s]\n" % (name, shape) for inputs, *_ in cases for name, shape, _ in inputs)
     text += "".join("routine r%d() -> y%d { y%d =: %s }\n" % (i, i, i, c[1]) for i, c in enumerate(cases))
-    model = Model(text, ["-O1", "-Wno-all"])
+    model = Model(text, ["-O0", "-Wno-all"])
     for i, (inputs, _, want, extents) in enumerate(cases):
         arrays = [(random.integers(-4, 5, shape) / 4).astype(np.float32) for *_, shape in inputs]
         shapes = " ".join(shape for _, shape, _ in inputs)

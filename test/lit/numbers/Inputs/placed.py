@@ -38,7 +38,7 @@ def expected(x, w, past, s):
 
 def main():
     random = np.random.default_rng(1)
-    model = Model(TEXT, ["-O1"])
+    model = Model(TEXT, ["-O0"])
     sizes = [(0, 0, 4), (0, 0, 5), (1, 1, 5), (0, 1, 9), (2, 2, 30), (3, 3, 9), (5, 4, 40), (7, 0, 11), (9, 100, 300)]
     wrong = 0
     for past, s, n in sizes:

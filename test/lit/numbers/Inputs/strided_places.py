@@ -27,7 +27,7 @@ def compiled(name, text):
     source, module = (os.path.join(FOLDER, name + suffix) for suffix in (".tsr", ".so"))
     with open(source, "w", encoding="utf8") as out:
         out.write(text)
-    subprocess.run([TSRC, source, "-O1", "-o", module], check=True)
+    subprocess.run([TSRC, source, "-O0", "-o", module], check=True)
     return module
 
 

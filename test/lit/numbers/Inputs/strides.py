@@ -70,7 +70,7 @@ def main():
     random = np.random.default_rng(1)
     sizes = [(2, 0, 1), (2, 1, 0), (3, 1, 1), (5, 4, 2), (2, 7, 3), (64, 3, 2)]
     wrong = 0
-    for options in (["-O1"], ["--policy=none"]):
+    for options in (["-O0"], ["--policy=none"]):
         model = Model(TEXT, options)
         for g, n, s in sizes:
             d = 1 + (g + n) % 3

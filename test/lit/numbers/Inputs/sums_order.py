@@ -67,7 +67,7 @@ for count in range(int(sys.argv[2])):
     with tempfile.TemporaryDirectory() as directory:
         with open(os.path.join(directory, "program.tsr"), "w") as out:
             out.write(text)
-        status, report, messages = tsrc(directory, "-fsyntax-only", "-O1", "--verify=sums", "-march=" + march, "--fp=" + fp)
+        status, report, messages = tsrc(directory, "-fsyntax-only", "-O0", "--verify=sums", "-march=" + march, "--fp=" + fp)
         exact = re.findall(r"(\d+) values, (\d+) bit for bit", report)
         orders = [tsrc(directory, "--stop=sums", "--dump=sums", "-march=" + march, *more)[1] for more in ([], ["-Dn=1"], ["-Dn=7"])]
     if status or not exact or any(a != b for a, b in exact):

@@ -171,7 +171,7 @@ routine r(k : i32) -> t {
 
 
 def streams(shape, march):
-    model = Model(STREAMS % shape, ["-march=" + march, "-O1"])
+    model = Model(STREAMS % shape, ["-march=" + march, "-O0"])
     columns = int(np.prod(eval("[%s]" % shape)))
     for n in (0, 1, 3, 4, 5, 64, 257, 1000):
         x = RNG.standard_normal(n * columns).astype(np.float32)

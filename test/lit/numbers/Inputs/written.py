@@ -97,7 +97,7 @@ def module(folder, name, lines):
     path = os.path.join(folder, name + ".tsr")
     with open(path, "w", encoding="utf8") as out:
         out.write("\n".join(lines) + "\n")
-    subprocess.run([TSRC, "-Wno-all", "-O1", path, "-o", path[:-3] + "so"], check=True)
+    subprocess.run([TSRC, "-Wno-all", "-O0", path, "-o", path[:-3] + "so"], check=True)
     return tsr.load(path[:-3] + "so")
 
 
