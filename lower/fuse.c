@@ -438,8 +438,7 @@ static void fuse(Lower *lower, NodeId id)
 	plan->sinkable = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
 			 plan->nuses == 1 && reader.root != NODE_NONE &&
 			 is_in_time(lower, id, plan->last_of_all) && reader.root != plan->last_of_all &&
-			 !reader.only_free && is_as_often(lower, id) &&
-			 !says_off(fuse_asked(lower, id, CHOICE_PACK));
+			 !reader.only_free && is_as_often(lower, id);
 	plan->optional = !plan->fused && can_be_fused(lower, id);
 }
 

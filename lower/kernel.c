@@ -205,24 +205,6 @@ static void emit_kernels(Lower *lower, const KernelPlan *plan)
 		lower_add_kernel(lower, kernel_of_tensor(lower, plan));
 }
 
-void kernel_describe_inlined(Lower *lower, const KernelPlan *plan)
-{
-	Gen gen = gen_emit(&plan->gen);
-	ScheduleEntry *entry = &gen.made.at[0];
-	memset(&entry->clauses, 0, sizeof entry->clauses);
-	entry_make(gen.arena, entry, CHOICE_PACK, false);
-	for (uint32_t i = 0; i < plan->nnests; i++) {
-		Nest nest = plan->nests[i].nest;
-		nest.gen = &gen;
-		gen.entry = plan->nests[i].entry;
-		nest_note_names(&nest);
-	}
-	fuse_describe_node(&gen, plan->node);
-	for (size_t i = 0; i < gen.made.n; i++)
-		PUSH(gen.arena, lower->program->made->entries, gen.made.at[i]);
-	buffer_forget(lower->program, lower->plan[plan->node].buffer);
-}
-
 /* ---- checks of gathered indices ---- */
 
 void kernel_emit_check(Lower *lower, NodeId id, uint32_t arg)

@@ -47,8 +47,6 @@ void along_emit(Gen *gen, NodeId node, const Lines *plan);
 void lower_add_kernel(Lower *lower, Kernel kernel);
 /* The kernel of a node. Requires: it is no assignment. */
 Kernel kernel_of_tensor(Lower *lower, const KernelPlan *plan);
-/* Of a node that another kernel computes instead, what a schedule says of it. */
-void kernel_describe_inlined(Lower *lower, const KernelPlan *plan);
 /* Kernels of one node, appended to the routine, once, where it has one; the margins of its buffer, where it has any.
  * Requires: of kernel_emit_check, an operand of the node. */
 void lower_emit_node(Lower *lower, NodeId node);

@@ -282,6 +282,5 @@ KernelPlan *kernel_plan(Lower *lower, NodeId id)
 	if (fills)
 		plan->fill = gen_iter(&plan->gen, "e");
 	plan_kind(lower, plan);
-	producers_drop(lower, plan);
 	return plan;
 }

@@ -75,9 +75,5 @@ Lines *along_plan(Gen *gen, NodeId node, StoreTarget to);
 /* halves.c: of a node that copies elements of two a byte to a tensor with a byte for each, or back, the assignment to that
  * tensor in between, if it reaches a part of it that is known when compiling; NODE_NONE. */
 NodeId halves_step(const Lower *lower, NodeId id);
-/* drop_producer.c: marks what the kernel computes itself, and does not read: it needs no kernel. */
-void producers_drop(Lower *lower, const KernelPlan *plan);
-/* Do nests of the kernel read the buffer? */
-bool kernel_plan_reads(const KernelPlan *plan, BufferId buffer);
 
 #endif

@@ -204,17 +204,6 @@ static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)
 		dump_buffer(out, plan->gen.program, plan->gen.buffers.at[i], indent);
 }
 
-static void dump_node(FILE *out, const RoutinePlan *plan, const NodePlan *node)
-{
-	if (node->inlined == NODE_NONE) {
-		dump_kernel(out, node->kernel, "  ");
-		return;
-	}
-	const NodePlan *reader = routine_plan_node(plan, node->inlined);
-	fprintf(out, "  %s: computed where %s reads it\n", node->kernel->gen.name,
-		reader->kernel->gen.name);
-}
-
 /* Rows of one height: what lies between the kernels, and these. */
 static void dump_part(FILE *out, const Lower *lower, const RowBlock *row_block,
 		      const RowBlockPart *part)
@@ -243,7 +232,7 @@ static void dump_routine(FILE *out, const Lower *lower, const RoutinePlan *plan)
 		if (plan->nodes[k].row_block)
 			dump_row_block(out, lower, plan->nodes[k].row_block);
 		else if (plan->nodes[k].kernel)
-			dump_node(out, plan, &plan->nodes[k]);
+			dump_kernel(out, plan->nodes[k].kernel, "  ");
 	}
 }
 

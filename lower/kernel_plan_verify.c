@@ -385,17 +385,6 @@ static void verify_row_block(const Lower *lower, const RoutinePlan *plan, const 
 	verify_parts_of(lower, row_block, owned);
 }
 
-/* What is computed where another kernel reads it is in no memory. */
-static void verify_inlined(const RoutinePlan *plan, uint32_t k)
-{
-	const NodePlan *node = &plan->nodes[k], *reader = routine_plan_node(plan, node->inlined);
-	if (!reader || !reader->kernel || node->inlined <= plan->ids[k] || node->output)
-		BUG("node %" PRIu32 " is computed where no kernel reads it", plan->ids[k]);
-	if (kernel_plan_reads(reader->kernel, node->buffer))
-		BUG("%s reads node %" PRIu32 ", which has no kernel", reader->kernel->gen.name,
-		    plan->ids[k]);
-}
-
 static void verify_node(const Lower *lower, const RoutinePlan *plan, uint32_t k, bool *owned)
 {
 	const NodePlan *node = &plan->nodes[k];
@@ -407,8 +396,6 @@ static void verify_node(const Lower *lower, const RoutinePlan *plan, uint32_t k,
 		BUG("node %" PRIu32 " has another one's kernel, or is inside another",
 		    plan->ids[k]);
 	verify_kernel(node->kernel, owned);
-	if (node->inlined != NODE_NONE)
-		verify_inlined(plan, k);
 }
 
 void lower_nests_verify(const LowerPlan *lower)

@@ -98,10 +98,6 @@ static NodeId emit_next(Lower *lower, NodeId id)
 		emit_row_block(lower, row_block);
 		return row_block->roots[row_block->nroots - 1].root;
 	}
-	if (lower->plan[id].inlined != NODE_NONE) {
-		kernel_describe_inlined(lower, lower->plan[id].kernel);
-		return id;
-	}
 	size_t nmade = lower->program->made->entries.n, nkernels = lower->kernels.n;
 	lower_emit_node(lower, id);
 	REQUIRE(!lower->plan[id].own || lower->kernels.n == nkernels + 1);

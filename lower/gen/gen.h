@@ -49,7 +49,6 @@ typedef struct Gen {
 	VEC(ScheduleEntry) made; /* what was chosen, a nest each */
 	uint32_t entry;		 /* of these, the one of the nest at hand */
 	VEC(BufferId) buffers;	 /* that are declared for it while it is planned */
-	VEC(NodeId) inlined;	 /* what copies and reads of it may compute (inline_producer.c) */
 	NodeId root;		 /* whose nest it is; NODE_NONE: none's, so far */
 	NodeId bound;		 /* a reduction whose value is at hand */
 	const Value *bound_value;

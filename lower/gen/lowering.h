@@ -17,9 +17,8 @@
  *             fuse_readers.c how others read them, shared.c those that members of a batch share, conversions.c operands of products that are stored narrow,
  *             prepack_value.c what is made when the state is packed, halo.c pictures that are made with margins
  *             kernel_plan.c and routine_kernels.c plan the nests of all kernels before one is emitted: nest_plan.c
- *             what each is computed as, pack_operand.c, pad*.c operands that are copied first, drop_producer.c what
- *             so has no kernel, nest_order.c loops as asked for; row_block*.c kernels that share rows, a block at a
- *             time. Kernels of a loop are its own: across its border only what is free is computed inside others
+ *             what each is computed as, pack_operand.c, pad*.c operands that are copied first, nest_order.c loops as
+ *             asked for; row_block*.c kernels that share rows, a block at a time. Kernels of a loop are its own: across its border only what is free is computed inside others
  *             kernels: kernel.c of one node by its kind, nest.c of nests, scatter*.c, along/, random.c, initial.c,
  *             prepack_value_emit.c, halo_frame.c; routine.c of a routine, lower.c of the program
  *
@@ -75,7 +74,6 @@ typedef struct NodePlan {
 	bool index_only; /* from indices alone, cheaply, wherever it is read */
 	bool sinkable; /* may be computed where the one kernel that reads it copies or reads it (inline_producer.c) */
 	bool own;      /* its kernel is planned, and makes nothing else */
-	NodeId inlined; /* what is computed instead: the kernel's that reads it; NODE_NONE: none */
 	bool optional;	/* it has a kernel, and could be computed inside others */
 	bool pre_check; /* a gathered index depends on it: computed before anything is written */
 	bool own_check; /* ... a scatter into a temporary, whose loop checks its indices itself */

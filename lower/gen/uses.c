@@ -33,7 +33,6 @@ void plans_clear(Lower *lower)
 					     .phases = NODE_NONE,
 					     .buffer = BUFFER_NONE,
 					     .padded = BUFFER_NONE,
-					     .inlined = NODE_NONE,
 					     .last = NODE_NONE};
 	}
 	lower->nneeded = 0;

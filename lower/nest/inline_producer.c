@@ -5,8 +5,8 @@
  *
  * A copy reads each element once, so nothing is computed twice, and the numbers are the same: the
  * buffer would have held them in the type that the copy casts from. What is copied several times is
- * computed so where it is cheap. An operand of a routine has no kernel where the one that reads it
- * computes it so (drop_producer.c); one of the state is dropped in prepack_value.c.
+ * computed so where it is cheap. The operand's own kernel, if then nothing reads it, is dropped by pass
+ * `unread` (transform/unread.c).
  */
 #include "base/diag.h"
 #include "loops/walk.h"
@@ -149,8 +149,6 @@ const Value *nest_inlined_producer_at(Nest *nest, const Value *load, const Ix *c
 	    (value != load && !walks_all_alike(nest, (size_t)(read - seen.at))))
 		value = load;
 	gen->in_line = in_line;
-	if (value != load && gen->lower->plan[read->node].sinkable)
-		PUSH(gen->arena, gen->inlined, read->node);
 	return value;
 }
 
