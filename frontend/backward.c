@@ -11,7 +11,9 @@ void eval_backward(Build *b, const AstStep *step)
 	b->anew->reads = named ? READS_FILE : READS_EVALUATED; /* not as it was evaluated before */
 	NodeId y = gradient_operand(b, eval(b, step->expr));
 	b->anew->reads = READS_EVALUATED;
-	if (y != NODE_NONE)
+	if (y != NODE_NONE) {
+		updates_note_backward(b, y, step->expr);
 		y = routine_evaluate(b, y, first);
+	}
 	PUSH(b->arena, b->backward, ((Backward){y, step->expr->span}));
 }

@@ -10,6 +10,7 @@
 #include "frontend/nodes.h"
 #include "frontend/rule.h"
 #include "frontend/scan.h"
+#include "frontend/training.h"
 
 static Graph *graph_new(Build *b)
 {
@@ -92,6 +93,7 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 	b->main_file = ast->file;
 	eval_file(b, ast);
 	rules_warn_unused(b);
+	updates_warn_left(b);
 	inside_keep(b);
 	late_dims_add(b);
 	check_defines(b, options->ndefines);

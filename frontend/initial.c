@@ -19,6 +19,7 @@
 #include "frontend/carried.h"
 #include "frontend/build.h"
 #include "frontend/eval.h"
+#include "frontend/inside.h"
 #include "frontend/nodes.h"
 #include "frontend/random.h"
 #include "frontend/specs.h"
@@ -308,18 +309,32 @@ typedef struct ParamDecl {
 	const AstExpr *init;
 } ParamDecl;
 
+/* The instance that the body of the plain function makes, whose parameter this is; NULL: it is the body's own. */
+static const Instance *made_by_plain(const Build *b, const AstStmt *plain)
+{
+	const Instance *made = NULL;
+	for (const Application *at = b->at.in; at && at->fn->stmt != plain; at = at->outer)
+		made = at->instance ? at->instance : made;
+	return made;
+}
+
 static bool report_plain(Build *b, const ParamDecl *decl)
 {
 	const AstStmt *plain = b->at.params->plain;
 	if (!plain)
 		return false;
-	diag(b->diags, E0212, decl->span,
-	     "the parameter '%s' has no instance to belong to: '%s' is a plain function of tensors",
-	     decl->name.sym, plain->name.sym);
-	diag_note(
-		b->diags, plain->name.span,
-		"a function with parameters has two lists: 'fn %s(out)(x)', or '%s()(x)', applied as %s(3)(x)",
-		plain->name.sym, plain->name.sym, plain->name.sym);
+	const Instance *made = made_by_plain(b, plain);
+	const char *function = plain->name.sym;
+	if (made)
+		diag(b->diags, E0212, made->call->span,
+		     "this makes parameters, which have no instance to belong to: '%s' is a plain function of tensors", function);
+	else
+		diag(b->diags, E0212, decl->span,
+		     "the parameter '%s' has no instance to belong to: '%s' is a plain function of tensors", decl->name.sym, function);
+	diag_note(b->diags, plain->name.span,
+		  "a function with parameters has two lists, of numbers and of tensors: 'fn %s()(x)'; 'let %s_1 = %s()' makes an "
+		  "instance, and %s_1(x) applies it, each time with the same parameters",
+		  function, function, function, function);
 	return true;
 }
 

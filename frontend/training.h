@@ -43,5 +43,9 @@ void eval_step_call(Build *b, const AstStep *step);
 
 /* Carries out the steps of all that a name is computed from. */
 void eval_update(Build *b, const AstStep *step);
+/* Remembers that a routine goes backwards from y, which `expr` gives. */
+void updates_note_backward(Build *b, NodeId y, const AstExpr *expr);
+/* Warns of steps that a routine should carry out and none does: what they belong to is gone through backwards. */
+void updates_warn_left(Build *b);
 
 #endif

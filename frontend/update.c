@@ -49,6 +49,34 @@ static Updates updates_of(Build *b, NodeId y)
 	return mine;
 }
 
+void updates_note_backward(Build *b, NodeId y, const AstExpr *expr)
+{
+	Updates mine = updates_of(b, y);
+	for (size_t i = 0; i < mine.n; i++)
+		if (!mine.at[i]->backward)
+			mine.at[i]->backward = expr;
+}
+
+static void warn_left(Build *b, const Update *update)
+{
+	const AstExpr *y = update->backward;
+	size_t before = b->diags->list.n;
+	diag(b->diags, W0209, y->span, "no routine carries out the steps that this is computed with, such as running means");
+	if (b->diags->list.n == before)
+		return;
+	diag_note(b->diags, update->expr->op_span, "they stand here");
+	const char *name = source_text(b->sources, b->arena, y->span);
+	if (y->kind == AST_NAME || y->kind == AST_MEMBER)
+		diag_fix(b->diags, y->span, arena_printf(b->arena, "%s; update %s", name, name), "'update %s' carries them out", name);
+}
+
+void updates_warn_left(Build *b)
+{
+	for (size_t i = 0; i < b->updates.n && b->diags->nerrors == 0; i++)
+		if (b->updates.at[i]->backward && b->updates.at[i]->done == 0)
+			warn_left(b, b->updates.at[i]);
+}
+
 void eval_update(Build *b, const AstStep *step)
 {
 	size_t routine = b->graph->routines.n + 1;

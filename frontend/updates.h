@@ -9,6 +9,7 @@ typedef struct Update {
 	Activation at; /* with the names that its steps see */
 	NodeIds of;    /* a tensor, or those of a tuple */
 	size_t done;   /* 1 + the number of the routine that carried it out last; 0: none has */
+	const AstExpr *backward; /* the first y of `backward y` that is computed from it, or NULL */
 } Update;
 
 typedef VEC(Update *) Updates;
