@@ -199,8 +199,22 @@ static void check_expr(Unused *u, const AstExpr *expr)
 		check_expr(u, expr->args[i]);
 }
 
+static void check_steps(Unused *u, const AstStep *steps, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const AstStep *step = &steps[i];
+		for (uint32_t k = 0; k < step->nbinds; k++) {
+			check_let(u, step->binds[k].names, step->binds[k].nnames, step->binds[k].value);
+			check_expr(u, step->binds[k].value);
+		}
+		check_expr(u, step->expr);
+		check_steps(u, step->steps, step->nsteps);
+	}
+}
+
 static void check_stmt(Unused *u, const AstStmt *stmt)
 {
+	check_steps(u, stmt->steps, stmt->nsteps);
 	check_expr(u, stmt->expr);
 	check_expr(u, stmt->rule ? stmt->rule->expr : NULL);
 	switch (stmt->kind) {
