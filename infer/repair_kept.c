@@ -20,6 +20,12 @@ static bool is_number(const Node *node)
 	return node->kind == NODE_NUMBER || node->kind == NODE_SIZE || node->kind == NODE_SCALAR;
 }
 
+/* Is it a specification of one operand that stands in the program, not one that a form such as to_batch(x) is? */
+static bool is_written_sum(const Node *node)
+{
+	return node->kind == NODE_SPEC && node->nargs == 1 && node->spec->span.start != node->span.start;
+}
+
 /* The sum that the tensor is computed from, element by element, or NODE_NONE. */
 static NodeId sum_below(const Solver *s, NodeId id)
 {
@@ -38,7 +44,7 @@ static NodeId sum_below(const Solver *s, NodeId id)
 		id = below;
 		node = &s->graph->nodes.at[id];
 	}
-	return node->kind == NODE_SPEC && node->nargs == 1 ? id : NODE_NONE;
+	return is_written_sum(node) ? id : NODE_NONE;
 }
 
 /* The size of an axis, as `leaf` writes it where it is that one. */
@@ -153,9 +159,24 @@ static bool suggest_lead(Blame *b, const Con *con, int32_t arg, NodeId other, co
 	return true;
 }
 
+/* x of the text of to_output(x), where the call is all of it; NULL: it is none. */
+static const char *to_output_operand(Arena *arena, const char *text)
+{
+	static const char call[] = "to_output(";
+	if (strncmp(text, call, strlen(call)) != 0)
+		return NULL;
+	const char *operand = text + strlen(call), *at = operand;
+	for (int depth = 1; *at && depth > 0; at++)
+		depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+	return *at ? NULL : arena_strndup(arena, operand, (size_t)(at - operand) - 1);
+}
+
 const char *to_batch_text(const Blame *b, Span span, uint32_t n)
 {
 	const char *text = source_text(b->diags->sources, b->s->arena, span);
+	const char *moved = n == 1 ? to_output_operand(b->s->arena, text) : NULL;
+	if (moved)
+		return moved;
 	for (uint32_t i = 0; i < n; i++)
 		text = arena_printf(b->s->arena, "to_batch(%s)", text);
 	return text;
