@@ -99,10 +99,14 @@ static bool axis_has(const AstSpecAxis *axis, Sym name)
 	return has;
 }
 
+/* 0 + name: a number stands first. */
+static bool is_placed(const AstSpecAxis *axis) { return axis->placed && axis->mark == MARK_NONE; }
+
 typedef struct NameUse {
 	uint32_t tensors; /* how many have it */
 	bool letter;	  /* as an axis of its own */
 	bool other;	  /* not as a part */
+	bool beside;	  /* not in an axis that begins with a number, 0 + name */
 } NameUse;
 
 static void use_in_tensor(const AstSpecTensor *tensor, Sym name, NameUse *use)
@@ -116,6 +120,7 @@ static void use_in_tensor(const AstSpecTensor *tensor, Sym name, NameUse *use)
 			has = true;
 			use->letter |= is_letter_axis(axis, name);
 			use->other |= axis->kind != SPEC_CONCAT;
+			use->beside |= !is_placed(axis);
 		}
 	use->tensors += has;
 }
@@ -292,17 +297,17 @@ static bool resolve_stride(Build *b, const Summands *list, const AstSpecAxis *ax
 	return true;
 }
 
-/* 0 + pos: a place by names that stand nowhere else, as a letter of its own, of one element, from there on. */
+/* 0 + pos: a place by names that stand in such axes alone, as a letter of its own, of one element, from there on. */
 static bool resolve_place(Build *b, const AstSpec *spec, const AstSpecAxis *axis,
 			  const Summands *list, SpecAxis *out)
 {
-	if (!axis->placed || axis->mark != MARK_NONE)
+	if (!is_placed(axis))
 		return false;
 	const SizeExpr *place = NULL;
 	for (uint32_t i = 0; i < list->n; i++) {
 		NameUse use = use_in_spec(spec, list->at[i].name.sym);
-		const SizeExpr *size =
-			use.tensors > 1 || use.letter ? NULL : size_of_summand(b, &list->at[i]);
+		bool letter = use.letter || (use.tensors > 1 && use.beside);
+		const SizeExpr *size = letter ? NULL : size_of_summand(b, &list->at[i]);
 		if (!size)
 			return false;
 		place = add_sizes(b, place, size, axis->span);

@@ -22,6 +22,9 @@ output f = sum("i, d => past + i, d", x)
 output g = concat("a, d; b, d => a^past^b, d", x, w)
 output h = einsum("past + o =+ k, d; k, d => o", x, w)
 output k = reduce(max, "i + past, d => d", x)
+let square = einsum("i, d; j, d => i, j", x, x)
+output l = scan(n, a = square, p) { min(a, einsum("i, 0 + p; 0 + p, j => i, j", a, a, op = add)) }
+output m = grad(sum(einsum("i, 0 + past; 0 + past, j => i, j", square, square)), x)
 """
 
 
@@ -31,9 +34,16 @@ def expected(x, w, past, s):
     zeros = np.zeros((past, 3), np.float32)
     padded = np.concatenate([np.zeros((2, 3), np.float32), x, np.zeros((n + past + 4, 3), np.float32)])
     h = [(padded[past + o : past + o + 4] * w).sum() for o in range(n)]
+    square = x @ x.T
+    l = square
+    for step in range(n):
+        l = np.minimum(l, l[:, step, None] + l[step])
+    whole, along = square[past].sum(), x[past][None] + 0 * x  # of (sum of row `past`) ** 2, as square is symmetric
+    m = 2 * whole * along
+    m[past] += 2 * whole * x.sum(0)
     return [np.exp(x[past:]), x[past::3], np.array(c, np.float32), x[past : past + s],
             x[past : past + s].T @ x[s : 2 * s], np.concatenate([zeros, x]), np.concatenate([x, zeros, w]),
-            np.array(h, np.float32), x[past:].max(0, initial=-np.inf)]
+            np.array(h, np.float32), x[past:].max(0, initial=-np.inf), l, m]
 
 
 def main():
@@ -45,8 +55,8 @@ def main():
         x, w = (random.integers(-8, 9, (rows, 3)).astype(np.float32) / 8 for rows in (n, 4))
         want = expected(x, w, past, s)
         got = model.forward([past, n, s], [x, w], [(value.shape, np.float32) for value in want])
-        for name, a, b in zip("abcdefghk", got, want):
-            if not np.allclose(a, b, rtol=1e-5, atol=1e-5):
+        for name, a, b in zip("abcdefghklm", got, want):
+            if not np.allclose(a, b, rtol=1e-5, atol=1e-4):
                 wrong += 1
                 print("%s, past %d, s %d, n %d: %s, not %s" % (name, past, s, n, a, b))
     print("%d sizes, %d wrong" % (len(sizes), wrong))
