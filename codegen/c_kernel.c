@@ -6,6 +6,7 @@
 #include "codegen/cuda_text.h"
 #include "codegen/streams.h"
 #include "loops/group.h"
+#include "loops/walk.h"
 
 /* The loop's chunks are a function of their own, in front of this one. */
 static void put_chunks(KernelText *k, const Stmt *stmt)
@@ -21,9 +22,8 @@ static void put_chunks(KernelText *k, const Stmt *stmt)
 static int64_t threads_inside(const KernelText *k, const Stmt *loop)
 {
 	int64_t n = 1, inside = 1;
-	const Stmt *s = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
-	for (; s && s->kind == LOOP_FOR && s->loop == LOOP_BLOCK;
-	     s = s->body.n == 1 ? s->body.stmts[0] : NULL)
+	const Stmt *s = block_only(loop->body);
+	for (; s && s->kind == LOOP_FOR && s->loop == LOOP_BLOCK; s = block_only(s->body))
 		inside *= size_is_const(k->m->program->sizes, s->hi->size, &n) ? n : 1;
 	return block_is_of_warps(&loop->body) ? inside * WARP : inside;
 }

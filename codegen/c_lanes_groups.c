@@ -8,6 +8,7 @@
  */
 #include "codegen/c_lanes.h"
 #include "loops/matrix.h"
+#include "loops/walk.h"
 
 enum { WORDS_AVX512 = 16, WORDS_NEON = 4 }; /* of a vector */
 
@@ -21,7 +22,7 @@ static int words_of(const Module *m)
 static bool find_group(const KernelText *k, const Stmt *loop, LaneProducts *g)
 {
 	Program *program = (Program *)k->m->program;
-	const Stmt *stmt = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
+	const Stmt *stmt = block_only(loop->body);
 	if (!stmt || loop->lanes || stmt->kind != LOOP_SET || stmt->acc != OP_ADD || !stmt->nixs ||
 	    vector_lanes(program, loop) % words_of(k->m) != 0 ||
 	    !lane_products(program, stmt, loop->iter, g) || g->n != g->all ||
@@ -39,7 +40,7 @@ static bool find_group(const KernelText *k, const Stmt *loop, LaneProducts *g)
 static bool find_words(const KernelText *k, const Stmt *loop, WordProducts *w)
 {
 	Program *program = (Program *)k->m->program;
-	const Stmt *stmt = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
+	const Stmt *stmt = block_only(loop->body);
 	const LanesText l = {.k = (KernelText *)k, .loop = loop};
 	int64_t place;
 	return stmt && !loop->lanes && stmt->kind == LOOP_SET && stmt->acc == OP_ADD &&

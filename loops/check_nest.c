@@ -7,6 +7,7 @@
 #include "base/size_order.h"
 #include "loops/bounds.h"
 #include "loops/linear.h"
+#include "loops/walk.h"
 
 /* Does the nest go over all indices in order, `for i in 0..a: for j in 0..b: i*b + j`? */
 static bool covers(Program *program, const Stmt *nest, const Ix *ix, Size elements)
@@ -39,11 +40,9 @@ static const Value *without_casts(const Value *value)
 bool check_nest(const Program *const_program, const Stmt *nest, CheckNest *found)
 {
 	Program *program = (Program *)const_program;
-	const Stmt *check = nest;
-	while (check->kind == LOOP_FOR && check->body.n == 1)
-		check = check->body.stmts[0];
-	if (check->kind != LOOP_CHECK || check->hi->kind != IX_SIZE || check->lo->kind != IX_SIZE ||
-	    !size_is(program->sizes, check->lo->size, 0))
+	const Stmt *check = block_only(block_nest((Block){&nest, 1}).body);
+	if (!check || check->kind != LOOP_CHECK || check->hi->kind != IX_SIZE ||
+	    check->lo->kind != IX_SIZE || !size_is(program->sizes, check->lo->size, 0))
 		return false;
 	*found = (CheckNest){.hi = check->hi->size};
 	if (check->ix->kind == IX_VALUE) {

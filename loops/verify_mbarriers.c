@@ -131,8 +131,7 @@ static void walk_completion(Walk *w, const Stmt *stmt)
 /* The iterators of the loops that hold each other from one on are 0. */
 static void set_zero(Walk *w, const Stmt *loop)
 {
-	for (const Stmt *s = loop; s && s->kind == LOOP_FOR;
-	     s = s->body.n == 1 ? s->body.stmts[0] : NULL)
+	for (const Stmt *s = loop; s && s->kind == LOOP_FOR; s = block_only(s->body))
 		w->iters[s->iter] = (Interval){0, 0};
 }
 

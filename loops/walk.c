@@ -87,6 +87,18 @@ const Stmt *block_find(Block block, IsStmt is, const void *of)
 	return found;
 }
 
+LoopNest block_nest(Block block)
+{
+	LoopNest nest = {.body = block};
+	const Stmt *only = block_only(block);
+	for (; only && only->kind == LOOP_FOR && nest.n < NEST_LOOPS;
+	     only = block_only(nest.body)) {
+		nest.loops[nest.n++] = only;
+		nest.body = only->body;
+	}
+	return nest;
+}
+
 bool stmt_is_check(const void *of, const Stmt *stmt)
 {
 	(void)of;

@@ -30,6 +30,17 @@ bool stmt_is_check(const void *of, const Stmt *stmt);
 bool stmt_is_loop(const void *of, const Stmt *stmt);
 bool stmt_is_stream(const void *of, const Stmt *stmt);
 bool block_sets_local(Block block, LocalId local); /* or declares it */
+/* The one statement of the block; NULL: it has none, or several. */
+static inline const Stmt *block_only(Block block) { return block.n == 1 ? block.stmts[0] : NULL; }
+/* Loops inside each other, outermost first, each the one statement of the block that it is in, and what is in the
+ * innermost. */
+enum { NEST_LOOPS = 16 };
+typedef struct LoopNest {
+	const Stmt *loops[NEST_LOOPS];
+	uint32_t n;
+	Block body;
+} LoopNest;
+LoopNest block_nest(Block block);
 /* Is there a load of the buffer in it, the local? */
 bool value_loads(const Value *value, BufferId buffer);
 bool value_uses_local(const Value *value, LocalId local);

@@ -76,7 +76,7 @@ static void see_kernels(Elide *e)
 static bool is_part_copy(const Elide *e, const Stmt *loop, PartCopy *copy)
 {
 	Program *program = e->program;
-	const Stmt *store = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
+	const Stmt *store = block_only(loop->body);
 	if (!store || store->kind != LOOP_STORE || store->acc != OP_NONE ||
 	    store->value->kind != VALUE_LOAD || loop->step != 1 || loop->lo->kind != IX_SIZE ||
 	    loop->hi->kind != IX_SIZE || !size_is(program->sizes, loop->lo->size, 0))

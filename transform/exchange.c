@@ -37,10 +37,8 @@ static bool is_temporary(const Program *program, BufferId buffer)
 /* Is the kernel to[e] = from[e] for each e, of temporaries of one type and size? */
 static bool is_whole_copy(const Program *program, const Kernel *kernel, WholeCopy *copy)
 {
-	const Stmt *loop = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
-	const Stmt *store = loop && loop->kind == LOOP_FOR && loop->body.n == 1
-				    ? loop->body.stmts[0]
-				    : NULL;
+	const Stmt *loop = block_only(kernel->body);
+	const Stmt *store = loop && loop->kind == LOOP_FOR ? block_only(loop->body) : NULL;
 	if (!store || store->kind != LOOP_STORE || store->acc != OP_NONE ||
 	    store->value->kind != VALUE_LOAD)
 		return false;

@@ -132,7 +132,7 @@ static bool is_over_rows(const Rows *rows, const Stmt *stmt)
 RowKernel row_kernel(Rows *rows, const Kernel *kernel)
 {
 	RowKernel row = {.kernel = kernel};
-	const Stmt *only = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
+	const Stmt *only = block_only(kernel->body);
 	if (!only || !is_over_rows(rows, only)) {
 		row.unfit = "is not one loop over rows";
 		return row;

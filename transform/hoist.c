@@ -46,7 +46,7 @@ typedef struct Hoist {
 
 static const Stmt *lanes_of(const Stmt *loop)
 {
-	const Stmt *only = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
+	const Stmt *only = block_only(loop->body);
 	return only && only->kind == LOOP_FOR && only->loop == LOOP_VECTOR ? only : NULL;
 }
 

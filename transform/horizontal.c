@@ -76,7 +76,7 @@ static bool holds_loop(const Block *block)
 /* The only statement of the kernel, a loop around others; NULL: it is another form. */
 static const Stmt *piece_loop(const Horizontal *r, const Kernel *kernel)
 {
-	const Stmt *loop = kernel->body.n == 1 ? kernel->body.stmts[0] : NULL;
+	const Stmt *loop = block_only(kernel->body);
 	bool fits = loop && loop->kind == LOOP_FOR && loop->loop == LOOP_SERIAL &&
 		    loop->lo->kind == IX_SIZE && loop->hi->kind == IX_SIZE &&
 		    holds_loop(&loop->body) && !block_find(kernel->body, stays_alone, r);

@@ -13,11 +13,12 @@
  */
 #include "base/size_order.h"
 #include "loops/frame.h"
+#include "loops/walk.h"
 #include "loops/vector/vector.h"
 
 const char *checks_refused(const Vectoring *t, const Stmt *loop)
 {
-	const Stmt *check = loop->body.n == 1 ? loop->body.stmts[0] : NULL;
+	const Stmt *check = block_only(loop->body);
 	if (loop->kind != LOOP_FOR || loop->loop != LOOP_SERIAL || !check ||
 	    check->kind != LOOP_CHECK)
 		return "it is no plain loop of one check";

@@ -26,6 +26,7 @@ const Value *fold_neutral(Arena *arena, const Stmt *fold);
 
 /* Does the loop count from 0 to a size, one iteration after the other? */
 bool loop_counts_from_zero(const Sizes *sizes, const Stmt *loop);
+bool nest_counts_from_zero(const Sizes *sizes, const LoopNest *nest); /* all of its loops */
 /* So many iterations of the loops, of which some may be NULL, read an element at the index; INT64_MAX: as many as may be, where not
  * all sizes are known. */
 int64_t loops_readers(const Sizes *sizes, const Stmt *const *loops, uint32_t n, const Ix *ix);

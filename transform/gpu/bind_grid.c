@@ -15,6 +15,7 @@
 
 #include "loops/dependence.h"
 #include "loops/verify_gpu.h"
+#include "loops/walk.h"
 #include "transform/gpu/bind.h"
 
 /* A loop of a nest. */
@@ -35,8 +36,7 @@ typedef struct Chain {
 static Chain chain_of(const Transform *t, const Kernel *kernel, const Stmt *root)
 {
 	Chain c = {0};
-	for (const Stmt *s = root; s && s->kind == LOOP_FOR;
-	     s = s->body.n == 1 ? s->body.stmts[0] : NULL) {
+	for (const Stmt *s = root; s && s->kind == LOOP_FOR; s = block_only(s->body)) {
 		bool bound = loop_counts_from_zero(t->program->sizes, s) &&
 			     gpu_independent(t->program, kernel, root, s);
 		c.nbound += bound;

@@ -36,10 +36,7 @@ static bool is_read_instead(const RoutineKernels *c, const Copy *copy)
 /* Does the kernel do nothing but copy a buffer, or a part of it, element by element? */
 static bool copy_of(const RoutineKernels *c, const Kernel *kernel, Copy *copy)
 {
-	const Block *body = &kernel->body;
-	while (body->n == 1 && body->stmts[0]->kind == LOOP_FOR)
-		body = &body->stmts[0]->body;
-	const Stmt *stmt = body->n == 1 ? body->stmts[0] : NULL;
+	const Stmt *stmt = block_only(block_nest(kernel->body).body);
 	if (!stmt || stmt->kind != LOOP_STORE || stmt->acc != OP_NONE)
 		return false;
 	copy->store = stmt;

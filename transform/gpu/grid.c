@@ -67,6 +67,14 @@ bool loop_counts_from_zero(const Sizes *sizes, const Stmt *loop)
 	       size_is(sizes, loop->lo->size, 0) && loop->hi->kind == IX_SIZE;
 }
 
+bool nest_counts_from_zero(const Sizes *sizes, const LoopNest *nest)
+{
+	for (uint32_t i = 0; i < nest->n; i++)
+		if (!loop_counts_from_zero(sizes, nest->loops[i]))
+			return false;
+	return true;
+}
+
 int64_t loops_readers(const Sizes *sizes, const Stmt *const *loops, uint32_t n, const Ix *ix)
 {
 	int64_t all = 1, extent;

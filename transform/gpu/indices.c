@@ -16,13 +16,12 @@
 #include "loops/walk.h"
 #include "transform/gpu/indices.h"
 
-enum { NEST_MOST = 8, OPERATIONS_MOST = 6, LOADS_MOST = 8 };
+enum { OPERATIONS_MOST = 6, LOADS_MOST = 8 };
 
-/* The kernel that stores a tensor: its loops, outermost first, and what it stores. */
+/* The kernel that stores a tensor: its loops, and what it stores. */
 typedef struct Maker {
 	const Kernel *kernel;
-	const Stmt *loops[NEST_MOST];
-	uint32_t n;
+	LoopNest nest;
 	const Stmt *store;
 	int64_t most; /* iterations that may read an element */
 } Maker;
@@ -71,15 +70,15 @@ static bool is_whole(const RoutineKernels *x, const Maker *maker)
 {
 	Sizes *sizes = x->program->sizes;
 	Size inside = size_const(sizes, 1);
-	for (uint32_t i = maker->n; i-- > 0;) {
-		Size stride = ix_stride(x->program, maker->store->ix, maker->loops[i]->iter);
+	for (uint32_t i = maker->nest.n; i-- > 0;) {
+		Size stride = ix_stride(x->program, maker->store->ix, maker->nest.loops[i]->iter);
 		if (size_is_bad(stride) || !size_same(stride, inside))
 			return false;
-		inside = size_mul(sizes, inside, maker->loops[i]->hi->size);
+		inside = size_mul(sizes, inside, maker->nest.loops[i]->hi->size);
 	}
 	Linear linear = ix_linear(x->program, maker->store->ix);
 	const Buffer *buffer = &x->program->buffers.at[maker->store->buffer];
-	return linear.terms.n == maker->n && size_is(sizes, linear.offset, 0) &&
+	return linear.terms.n == maker->nest.n && size_is(sizes, linear.offset, 0) &&
 	       size_same(inside, buffer->elements) && buffer->kind == BUFFER_TEMP &&
 	       dtype_wide(buffer->dtype) == buffer->dtype;
 }
@@ -87,17 +86,11 @@ static bool is_whole(const RoutineKernels *x, const Maker *maker)
 /* With the GPU's `most`, which holds for some. */
 static bool maker_of(const RoutineKernels *x, const Kernel *kernel, int64_t most, Maker *maker)
 {
-	const Block *body = &kernel->body;
-	*maker = (Maker){.kernel = kernel, .most = most};
-	while (body->n == 1 && body->stmts[0]->kind == LOOP_FOR && maker->n < NEST_MOST) {
-		maker->loops[maker->n++] = body->stmts[0];
-		if (!loop_counts_from_zero(x->program->sizes, body->stmts[0]))
-			return false;
-		body = &body->stmts[0]->body;
-	}
-	maker->store = body->n == 1 ? body->stmts[0] : NULL;
+	*maker = (Maker){.kernel = kernel, .nest = block_nest(kernel->body), .most = most};
+	maker->store = block_only(maker->nest.body);
 	return maker->store && maker->store->kind == LOOP_STORE && maker->store->acc == OP_NONE &&
-	       is_whole(x, maker) && is_computed_again(x, maker->store->value, &maker->most);
+	       nest_counts_from_zero(x->program->sizes, &maker->nest) && is_whole(x, maker) &&
+	       is_computed_again(x, maker->store->value, &maker->most);
 }
 
 /* ---- who reads it ---- */
@@ -131,7 +124,7 @@ typedef struct Reader {
 static IterVar iter_like(const Reader *r, const Ix *ix, uint32_t loop)
 {
 	Program *program = r->x->program;
-	const Stmt *like = r->maker->loops[loop];
+	const Stmt *like = r->maker->nest.loops[loop];
 	Size stride = ix_stride(program, r->maker->store->ix, like->iter);
 	Linear linear = ix_linear(program, ix);
 	for (size_t i = 0; i < linear.terms.n; i++) {
@@ -150,13 +143,13 @@ static const Value *value_at(const Reader *r, const Ix *ix)
 	Arena *arena = r->x->program->arena;
 	const Ix **iters = kernel_iters(arena, r->maker->kernel, 0);
 	Linear linear = ix_linear(r->x->program, ix);
-	if (linear.terms.n != r->maker->n || !size_is(r->x->program->sizes, linear.offset, 0))
+	if (linear.terms.n != r->maker->nest.n || !size_is(r->x->program->sizes, linear.offset, 0))
 		return NULL;
-	for (uint32_t i = 0; i < r->maker->n; i++) {
+	for (uint32_t i = 0; i < r->maker->nest.n; i++) {
 		IterVar iter = iter_like(r, ix, i);
 		if (iter == UINT32_MAX)
 			return NULL;
-		iters[r->maker->loops[i]->iter] = ix_iter(arena, iter);
+		iters[r->maker->nest.loops[i]->iter] = ix_iter(arena, iter);
 	}
 	Rewrite rewrite = {.program = r->x->program, .iters = iters};
 	return rewrite_alone(&rewrite, r->maker->store->value);

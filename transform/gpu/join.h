@@ -28,10 +28,14 @@ const Ix *join_own_element(const Kernel *kernel, const Block *block, BufferId bu
 /* join_once.c: what a thread stores again, or reads behind that, is stored once. */
 void join_store_once(const Joins *joins, Kernel *kernel);
 
-/* row_join.c: a JoinTwo, of kernels whose first loops are rows. Rows that nothing needs in memory are computed
- * where they are read. Requires: of join_rows, that one stores a buffer that the other touches; of join_row_values, a
- * kernel of the routine. */
+/* row_join.c: a JoinTwo, of kernels whose first loops are rows. Requires: that one stores a buffer that the other
+ * touches. */
 bool join_rows(const Joins *joins, const Kernel *a, const Kernel *b, Kernel *made);
+/* row_values.c: have loops the same bounds? A value of one nest in the other's iterators. Requires: they have. */
+bool nests_are_same(const LoopNest *a, const LoopNest *b);
+const Value *nest_value(Program *program, const Kernel *kernel, const LoopNest *from,
+			const LoopNest *to, const Value *value);
+/* Rows that nothing needs in memory are computed where they are read. Requires: a kernel of the routine. */
 void join_row_values(const Joins *joins, uint32_t kernel);
 
 #endif

@@ -15,13 +15,11 @@
 #include "transform/gpu/attention.h"
 #include "transform/gpu/indices.h"
 
-enum { NEST_MOST = 8 };
-
-/* A kernel of one sum for each element: its loops, outermost first, that of the sum and what it adds. */
+/* A kernel of one sum for each element: its loops, that of the sum and what it adds. */
 typedef struct Pair {
 	const Kernel *kernel;
-	const Stmt *loops[NEST_MOST], *sum, *set, *store;
-	uint32_t n;
+	LoopNest nest;
+	const Stmt *sum, *set, *store;
 } Pair;
 
 /* The one place that loads what it stores. */
@@ -44,20 +42,14 @@ static bool is_sum(const Stmt *stmt) { return is_fold(stmt) && stmt->acc == OP_A
 static bool pair_of(const Pairs *p, const Kernel *kernel, Pair *pair)
 {
 	const Sizes *sizes = p->x.program->sizes;
-	const Block *body = &kernel->body;
-	*pair = (Pair){.kernel = kernel};
-	while (body->n == 1 && body->stmts[0]->kind == LOOP_FOR && pair->n < NEST_MOST) {
-		if (!loop_counts_from_zero(sizes, body->stmts[0]))
-			return false;
-		pair->loops[pair->n++] = body->stmts[0];
-		body = &body->stmts[0]->body;
-	}
-	if (body->n != 3)
+	*pair = (Pair){.kernel = kernel, .nest = block_nest(kernel->body)};
+	Block body = pair->nest.body;
+	if (body.n != 3 || !nest_counts_from_zero(sizes, &pair->nest))
 		return false;
-	const Stmt *local = body->stmts[0];
-	pair->sum = body->stmts[1];
-	pair->store = body->stmts[2];
-	pair->set = pair->sum->kind == LOOP_FOR && pair->sum->body.n == 1 ? pair->sum->body.stmts[0] : NULL;
+	const Stmt *local = body.stmts[0];
+	pair->sum = body.stmts[1];
+	pair->store = body.stmts[2];
+	pair->set = pair->sum->kind == LOOP_FOR ? block_only(pair->sum->body) : NULL;
 	return local->kind == LOOP_LOCAL && pair->set && is_sum(pair->set) && pair->set->local == local->local &&
 	       value_same(local->value, fold_neutral(p->x.program->arena, pair->set)) &&
 	       loop_counts_from_zero(sizes, pair->sum) && pair->store->kind == LOOP_STORE &&
@@ -78,7 +70,8 @@ static void see_term(void *of, const Value *value)
 	if (value->kind != VALUE_LOAD || !dtype_is_packed(t->p->x.program->buffers.at[value->buffer].dtype))
 		return;
 	t->packed = true;
-	t->wrong |= loops_readers(t->p->x.program->sizes, t->pair->loops, t->pair->n, value->ix) > t->p->most;
+	t->wrong |= loops_readers(t->p->x.program->sizes, t->pair->nest.loops, t->pair->nest.n,
+				  value->ix) > t->p->most;
 }
 
 static bool is_of_four_bits(const Pairs *p, const Pair *pair)
@@ -134,15 +127,16 @@ static bool iters_at(const Pairs *p, const Both *both)
 	const Kernel *kernel = &p->x.at[both->reader];
 	const Stmt *const *loops = loops_by_iter(p->x.scratch, kernel);
 	SameIters same;
-	if (!same_iters(p->x.program, pair->store->ix, both->site.load->ix, &same) || same.n != pair->n)
+	if (!same_iters(p->x.program, pair->store->ix, both->site.load->ix, &same) ||
+	    same.n != pair->nest.n)
 		return false;
-	for (uint32_t i = 0; i < pair->n; i++) {
-		IterVar to = same_iter(&same, pair->loops[i]->iter);
+	for (uint32_t i = 0; i < pair->nest.n; i++) {
+		IterVar to = same_iter(&same, pair->nest.loops[i]->iter);
 		const Stmt *loop = to == UINT32_MAX ? NULL : loops[to];
 		if (!loop || !loop_counts_from_zero(p->x.program->sizes, loop) ||
-		    !size_same(loop->hi->size, pair->loops[i]->hi->size))
+		    !size_same(loop->hi->size, pair->nest.loops[i]->hi->size))
 			return false;
-		both->iters[pair->loops[i]->iter] = ix_iter(p->x.program->arena, to);
+		both->iters[pair->nest.loops[i]->iter] = ix_iter(p->x.program->arena, to);
 	}
 	return true;
 }

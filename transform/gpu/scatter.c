@@ -29,8 +29,9 @@ typedef struct Scatter {
 	Arena *arena;
 	const GpuTarget *gpu;
 	Kernel *kernel;
-	const Stmt *columns[GRID_LOOPS], *steps[GRID_LOOPS];
-	uint32_t ncolumns, nsteps;
+	const Stmt *columns[GRID_LOOPS];
+	uint32_t ncolumns;
+	LoopNest steps;
 	const Stmt *guard, *store; /* guard: around the store; NULL: none is */
 	const Ix *row;		   /* that is read */
 	Size width, rows;	   /* elements of a row of the target, and how many there are */
@@ -42,8 +43,8 @@ typedef struct Scatter {
 static bool is_of_steps(const Scatter *s, IterVar iter)
 {
 	bool among = false;
-	for (uint32_t i = 0; i < s->nsteps; i++)
-		among |= s->steps[i]->iter == iter;
+	for (uint32_t i = 0; i < s->steps.n; i++)
+		among |= s->steps.loops[i]->iter == iter;
 	return among;
 }
 
@@ -74,7 +75,7 @@ static void see_stmt(void *of, const Stmt *stmt) { stmt_each_value(stmt, see_val
 
 static bool goes_through_one(const Scatter *s)
 {
-	Through through = {{s->program, s->steps, s->nsteps, 0},
+	Through through = {{s->program, s->steps.loops, s->steps.n, 0},
 			   {s->program, s->columns, s->ncolumns, 0}};
 	bool read = steps_are_read(s, s->row);
 	block_each((Block){s->guard ? &s->guard : &s->store, 1}, see_stmt, &through);
@@ -122,22 +123,17 @@ static bool has_enough_rows(const Scatter *s)
 
 static bool find(Scatter *s)
 {
-	Block body = grid_body(s->kernel);
 	int64_t n;
+	s->steps = block_nest(grid_body(s->kernel));
 	s->ncolumns = grid_loops(s->kernel, s->columns);
-	for (; body.n == 1 && body.stmts[0]->kind == LOOP_FOR; body = body.stmts[0]->body) {
-		if (s->nsteps == GRID_LOOPS ||
-		    !loop_counts_from_zero(s->program->sizes, body.stmts[0]))
-			return false;
-		s->steps[s->nsteps++] = body.stmts[0];
-	}
-	s->guard = body.n == 1 && body.stmts[0]->kind == LOOP_IF ? body.stmts[0] : NULL;
-	body = s->guard ? s->guard->body : body;
-	s->store = body.n == 1 && body.stmts[0]->kind == LOOP_STORE ? body.stmts[0] : NULL;
-	if (!s->store || s->store->acc == OP_NONE || s->nsteps == 0 ||
+	s->guard = block_only(s->steps.body);
+	s->guard = s->guard && s->guard->kind == LOOP_IF ? s->guard : NULL;
+	s->store = block_only(s->guard ? s->guard->body : s->steps.body);
+	if (!s->store || s->store->kind != LOOP_STORE || s->store->acc == OP_NONE ||
+	    s->steps.n == 0 || !nest_counts_from_zero(s->program->sizes, &s->steps) ||
 	    (grid_loop(&s->kernel->body) && s->ncolumns == 0))
 		return false;
-	s->n = loops_extent(s->program->sizes, s->steps, s->nsteps);
+	s->n = loops_extent(s->program->sizes, s->steps.loops, s->steps.n);
 	bool many = !size_is_const(s->program->sizes, s->n, &n) || n >= s->gpu->row_least;
 	return many && !size_is_bad(s->n) && has_rows(s) && has_enough_rows(s) &&
 	       goes_through_one(s);
@@ -179,8 +175,9 @@ static Step step_of(const Made *m)
 			 ix_add(s->program, iter_times(s, step.slot, m->each),
 				ix_iter(s->arena, step.step)));
 	const Ix **iters = kernel_iters(s->arena, s->kernel, 0);
-	for (uint32_t i = 0; i < s->nsteps; i++)
-		iters[s->steps[i]->iter] = i + 1 < s->nsteps ? ix_const(s->program, 0) : step.at;
+	for (uint32_t i = 0; i < s->steps.n; i++)
+		iters[s->steps.loops[i]->iter] =
+			i + 1 < s->steps.n ? ix_const(s->program, 0) : step.at;
 	step.rewrite = (Rewrite){.program = s->program, .iters = iters, .span = s->kernel->span};
 	step.row = rewrite_ix(&step.rewrite, s->row);
 	return step;
