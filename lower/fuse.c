@@ -123,6 +123,13 @@ static bool stays_in_memory(const Lower *lower, NodeId id)
 	return !can_be_fused(lower, id) && (lower->plan[id].nuses > 1 || !proj_reduces(proj));
 }
 
+/* The operation that makes each element of one element of each operand: x - y, einsum("i; j => i, j", x, y, op = sub). */
+static bool is_elementwise(const Lower *lower, NodeId id)
+{
+	const Node *node = lower_node(lower, id);
+	return node->kind == NODE_POINTWISE || (node->kind == NODE_SPEC && node->nargs == 2 && can_be_fused(lower, id));
+}
+
 /* Is one cheap operation better computed in each of several roots, from the one operand of its
  * size, or from smaller ones alone, than stored and read by them? */
 static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *reader)
@@ -132,7 +139,7 @@ static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *read
 	Size elements = node_elements(lower, id);
 	uint32_t large = 0;
 	if (reader->often || plan->nuses > lower->target->repeated_uses ||
-	    node->kind != NODE_POINTWISE || op_cost(node->op) > COST_CHEAP)
+	    !is_elementwise(lower, id) || op_cost(node->op) > COST_CHEAP)
 		return false;
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		if (!size_same(node_elements(lower, node->args[i]), elements))
