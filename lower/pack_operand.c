@@ -11,7 +11,8 @@
  * the result first, then the sum, where columns are no whole vectors another loop of theirs
  * (tile/collapse.c), then the columns. The copy of the other operand has the sum last. Copies are
  * transposes (transform/transpose.c). The rows' operand alone is copied where its rows and the
- * steps of the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]. They pay where many
+ * steps of the sum are in a line each: x[d, e, g, a] for y[a, b, c, d, e, f]; or where rows are in a line, x[e, a], and
+ * tiles would wait for those of the steps longer than the copy takes. They pay where many
  * elements use what is copied; windows of a picture (x[i + k]) are read where they are, as a copy
  * would hold each element many times. Copies have the type that is stored. Elements add up their products in the order of the sum's loops,
  * as without copies; whether there are copies depends on no batch axis.
@@ -20,6 +21,7 @@
  * functions where rows stay rows, as they take vectors along these.
  */
 #include "base/diag.h"
+#include "base/integer.h"
 #include "base/size_order.h"
 #include "loops/linear.h"
 #include "lower/gen/lane_values.h"
@@ -186,6 +188,48 @@ static bool rows_are_spread(const PackedOperand *s)
 	for (uint32_t i = nest->nresult; i < nest->nloops; i++)
 		spread = spread && nest_known(s->nest, stride(s, load, i), 0) * 2 >= line;
 	return spread;
+}
+
+/* Bytes between steps of the sum, each in a line of its own; 0: they are not. */
+static int64_t bytes_of_step(const PackedOperand *s, uint32_t load)
+{
+	const Nest *nest = s->nest;
+	int64_t bytes = (int64_t)dtype_bytes(s->loads[load]->dtype), step = 0;
+	for (uint32_t i = nest->nresult; i < nest->nloops; i++) {
+		step = nest_known(nest, stride(s, load, i), 0) * bytes;
+		if (step < s->target->line_bytes)
+			return 0;
+	}
+	return step;
+}
+
+/* Is an operand farther away than the second cache: larger than what stays there, or with steps of the sum that share few
+ * sets? */
+static bool is_far(const PackedOperand *s, uint32_t load)
+{
+	int64_t bytes = (int64_t)dtype_bytes(s->loads[load]->dtype), most = s->target->l2_rows;
+	for (uint32_t i = 0; i < s->nest->nloops && bytes <= most; i++)
+		if (s->moved[i] >> load & 1)
+			bytes *= nest_known(s->nest, s->nest->loops[i].own, 1);
+	return bytes > most || bytes_of_step(s, load) % s->target->l1_way_bytes == 0;
+}
+
+/* Do rows that are neighbours, of whose line each step of the sum reads those of one tile, wait for these lines longer than
+ * a copy takes? So many rows as operands are streamed past go in blocks of the sum, whose lines stay. A quarter of the
+ * registers stands for the rows of a tile, an eighth for the vectors of its columns. */
+static bool rows_wait_longer(const PackedOperand *s)
+{
+	const Target *target = s->target;
+	uint32_t load = 1 - s->cols, row = longest_rows(s, load);
+	if (row == s->first_col || bytes_of_step(s, load) == 0 ||
+	    !size_is(s->program->sizes, stride(s, load, row), 1) ||
+	    nest_known(s->nest, s->nest->loops[row].own, 1) <= target->stream_rows)
+		return false;
+	int64_t cols = target->registers / 8 * target->vector_bytes /
+		       (int64_t)dtype_bytes(s->nest->value->dtype);
+	int64_t passes = divide_up(extent_of(s, 1u << s->cols, FORCED_EXTENT), cols);
+	int64_t wait = is_far(s, load) ? target->row_line_far : target->row_line;
+	return passes * wait > 2 * target->copy_cost_strided * (target->registers / 4);
 }
 
 static Sym loop_name(const PackedOperand *s, uint32_t loop)
@@ -373,7 +417,8 @@ bool nest_may_pack_operands(Nest *nest)
 /* Is the rows' operand copied alone? */
 static bool wants_rows(const PackedOperand *s)
 {
-	return has_asked(s) ? is_asked(s, 1 - s->cols) : rows_are_spread(s) && !has_windows(s);
+	return has_asked(s) ? is_asked(s, 1 - s->cols)
+			    : (rows_are_spread(s) || rows_wait_longer(s)) && !has_windows(s);
 }
 
 bool nest_pack_operands(Nest *nest, bool forced)

@@ -56,6 +56,8 @@ static void golden_cove(Target *target)
 	target->spread_bytes = 1 << 20;
 	target->stream_line_sets = 33;
 	target->stream_line_cross = 8;
+	target->row_line = 32;
+	target->row_line_far = 112;
 }
 
 /* On Sapphire Rapids vdpbf16ps takes as long as two multiply-adds. gcc 12 knows no tuning for Zen 4
