@@ -47,6 +47,7 @@ typedef struct ForeignName {
 #define SHOWN \
 	"a program prints nothing: 'tsr run' prints its results, and 'tsrc --keep=NAME' makes any tensor one"
 #define NOTHING "there is no value for nothing: what is not there is left out"
+#define LARGER "nn.upsample_nearest2d(2)(x) and nn.upsample_bilinear2d(2)(x), after 'import nn', make pictures larger"
 #define STEPS "it is a step of a routine: 'backward loss', behind which w.grad is a gradient"
 #define LOSS \
 	"a loss is any expression: nn.mean((y - target) ** 2), nn.mean(nn.cross_entropy(logits, ids))"
@@ -100,6 +101,8 @@ static const ForeignName foreign_names[] = {
 	{"cumprod", NULL, "products up to each place are cumulate(prod, \"i, [j] => i, j\", x)"},
 	{"cummax", NULL, "the greatest up to each place is cumulate(max, \"i, [j] => i, j\", x)"},
 	{"cummin", NULL, "the least up to each place is cumulate(min, \"i, [j] => i, j\", x)"},
+	{"interpolate", NULL, LARGER},
+	{"upsample", NULL, LARGER},
 	{"flatten", "reshape", "reshape(x) takes the axes that its use has"},
 	{"arange", "range", "0, 1, ... is range(n)"},
 	{"matmul", NULL, MEET},

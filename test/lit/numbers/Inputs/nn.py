@@ -106,6 +106,17 @@ def pool(x, function, k, stride, pad, border=0):
     return function(windows_of(x, 2, k, stride, 1, pad, border), axis=(2, 4))
 
 
+def bilinear(x, by):
+    """Between the centres of points, those at the border beyond it"""
+    for axis in 1, 2:
+        place = (np.arange(x.shape[axis] * by) + 0.5) / by - 0.5
+        first = np.floor(place)
+        low, high = (x.take((first + i).clip(0, x.shape[axis] - 1).astype(int), axis) for i in (0, 1))
+        share = (place - first).reshape((-1,) + (1,) * (2 - axis) + (1,))
+        x = low + share * (high - low)
+    return x
+
+
 def attention(x, memory, wq, wk, wv, wo, causal=False):
     """x : n, s, e; memory : n, t, f; wq, wk, wv : heads, width, e or f; wo : e, heads, width"""
     q, k, v = (np.einsum("nse,hde->nhsd", *both) for both in ((x, wq), (memory, wk), (memory, wv)))
@@ -186,6 +197,11 @@ ROWS = {
         ("nn.relu6", "5 * t", lambda t: t.clip(0, 6)),
         ("nn.leaky_relu()", "t", lambda t: np.where(t > 0, t, t / 100)),
         ("nn.leaky_relu(slope = 0.3)", "t", lambda t: np.where(t > 0, t, 0.3 * t)),
+        ("nn.elu(0.5)", "3 * t", lambda t: np.where(t > 0, t, 0.5 * np.expm1(t))),
+        ("nn.selu", "3 * t", lambda t: 1.0507009873554805 * np.where(t > 0, t, 1.6732632423543772 * np.expm1(t))),
+        ("nn.mish", "3 * t", lambda t: t * np.tanh(np.log1p(np.exp(t)))),
+        ("nn.hard_sigmoid", "3 * t", lambda t: (t / 6 + 0.5).clip(0, 1)),
+        ("nn.hard_swish", "3 * t", lambda t: t * (t / 6 + 0.5).clip(0, 1)),
         ("nn.softmax", "30 * a", softmax),
         ("nn.softmax", "x", softmax),
         ("nn.log_softmax", "30 * a", lambda a: np.log(softmax(a))),
@@ -246,6 +262,10 @@ IMAGES = {
         ("nn.avg_pool2d(3, 2)", "x", lambda x: pool(x, np.mean, 3, 2, 0)),
         ("nn.global_avg_pool2d", "x", lambda x: x.mean((1, 2))),
         ("nn.global_avg_pool2d", "p", lambda p: p.mean((1, 2))),
+        ("nn.upsample_nearest2d(3)", "x", lambda x: x.repeat(3, 1).repeat(3, 2)),
+        ("nn.upsample_bilinear2d()", "x", lambda x: bilinear(x, 2)),
+        ("nn.upsample_bilinear2d(3)", "p", lambda p: bilinear(p[..., None], 3)[..., 0]),
+        ("nn.instance_norm()", "0.1 * x", lambda x, gain, bias: normalised(x, (1, 2), 1e-5) * gain + bias),
         ("nn.pad2d", "x, 2", lambda x, pad: np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))),
         ("nn.pad1d", "s, 3", lambda s, pad: np.pad(s, ((0, 0), (pad, pad), (0, 0)))),
         ("nn.batch_norm(eps = 0.1)", "x", lambda x, mean, var, gain, bias: batch_norm(x, mean, var, gain, bias, 0.1)),

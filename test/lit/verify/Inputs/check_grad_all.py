@@ -12,7 +12,8 @@ NN = open(os.path.join(ROOT, "lib", "nn.tsr"), encoding="utf8").read()
 
 # functions of the library, in programs by what they have in common
 LIBRARY = {
-    "elementwise": ["mean(x)", "mean_output(x)", "silu(x)", "gelu_tanh(x)", "relu6(4 * x)", "leaky_relu()(x)", "softmax(x)",
+    "elementwise": ["mean(x)", "mean_output(x)", "silu(x)", "gelu_tanh(x)", "relu6(4 * x)", "leaky_relu()(x)", "elu()(x)", "selu(x)",
+                    "mish(x)", "hard_sigmoid(x)", "hard_swish(x)", "softmax(x)",
                     "log_softmax(x)", "absolute_error(x, y)", "huber()(x, y)", "huber(0.3)(x, y)", "binary_cross_entropy(x, abs(y))",
                     "kl_divergence(x, abs(y))", "difference(x, y)", "product(x, y)", "mean_squared_error(x, y)",
                     "cross_entropy(x, ids)"],
@@ -22,7 +23,8 @@ LIBRARY = {
     "pictures": ["conv2d(3)(picture)", "conv2d_no_bias(3, k = 2, pad = 1)(picture)", "conv2d(2, stride = 2)(picture)",
                  "conv2d(2, padding_mode = reflect)(picture)", "conv_transpose2d(2, stride = 2, pad = 1)(picture)", "conv2d_valid(2)(picture)",
                  "depthwise_conv2d()(picture)", "depthwise_conv2d_no_bias()(picture)", "separable_conv2d(3)(picture)", "pad2d(picture, 1)",
-                 "global_avg_pool2d(picture)", "max_pool2d()(picture)", "max_pool2d_padded()(picture)", "avg_pool2d()(picture)"],
+                 "global_avg_pool2d(picture)", "max_pool2d()(picture)", "max_pool2d_padded()(picture)", "avg_pool2d()(picture)",
+                 "upsample_nearest2d()(picture)", "upsample_bilinear2d(3)(picture)", "instance_norm()(picture)"],
     "lines": ["conv1d(3)(line)", "conv_transpose1d(2)(line)", "pad1d(line, 1)", "rotary()(text, range(3))"],
     "attention": ["attention(2, 2)(text, memory)", "self_attention(2, 2)(text)", "self_attention(2, 2, causal = 1)(text)",
                   "cached_attention(2, 2, 1)(text, keys, keys)", "transformer_block(2, 2, 3)(text)"],
