@@ -8,4 +8,8 @@
 
 extern const struct argp cli_help_argp;
 
+/* Ends the process with argp's status of bad usage where a word is no option but nearly one, or one with a
+ * dash too few, and says which. Others that are no option argp tells itself. */
+void cli_check_options(const struct argp *argp, int argc, char **argv);
+
 #endif

@@ -2,6 +2,8 @@
  * the dump of a stage, and the rule of dependencies. */
 #include "driver/jobs.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -56,6 +58,23 @@ static const char *default_output(const Options *o, const char *suffix)
 				suffix);
 }
 
+/* A suffix that says nothing of the kind; a version stands behind that of a shared object, libnet.so.1. */
+static void check_suffix(const Options *o)
+{
+	const char *dot = strrchr(path_base(o->output), '.'), *all = "";
+	if (!dot || dot == path_base(o->output) || backend_for_path(o->output) ||
+	    strcmp(dot, ".dot") == 0 || strcmp(dot, ".tsr") == 0 ||
+	    strstr(path_base(o->output), ".so."))
+		return;
+	for (int i = 0; i < OUTPUT_KINDS; i++)
+		all = arena_printf(o->arena, "%s%s ", all, backends[i].suffix);
+	fprintf(stderr,
+		"tsrc: -o %s: no kind of output has the suffix '%s'; there are %s.dot, and --emit=KIND writes to any name\n"
+		"Try 'tsrc --help' for the list.\n",
+		o->output, dot, all);
+	exit(2);
+}
+
 static const char *output_kind(const char *path)
 {
 	const Backend *backend = backend_for_path(path);
@@ -99,6 +118,8 @@ Jobs jobs_plan(const Options *o, Diags *diags)
 		add_job(o->arena, &jobs, kind, path);
 	}
 	if (o->emit.n == 0 && !o->stdout_only && !o->syntax_only && !o->stop) {
+		if (o->output)
+			check_suffix(o);
 		const char *path =
 			o->output ? o->output : default_output(o, one_gpu(o) ? ".cu" : ".so");
 		add_job(o->arena, &jobs, output_kind(path), path);

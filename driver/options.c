@@ -457,6 +457,7 @@ void options_parse(Options *options, Arena *arena, int argc, char **argv)
 	argp_program_version = "tsrc " TSR_VERSION;
 	struct argp_state plain = {0};
 	set_color(options, &plain, "auto");
+	cli_check_options(&options_argp, (int)words.n - 1, (char **)words.at);
 	argp_parse(&options_argp, (int)words.n - 1, (char **)words.at, ARGP_NO_HELP, NULL, options);
 	options->threads = options->threads ? options->threads : 1;
 	if (options->no_cache)

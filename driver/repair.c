@@ -105,8 +105,23 @@ static bool comes_as_far(const Repairs *r, const Diags *diags)
 	return true;
 }
 
+/* Warnings that axes fit only as repeats, or as the one element of a dim. */
+static size_t count_stretched(const Diags *diags)
+{
+	static const char one[] = "it must be 1 when the program runs";
+	size_t n = 0;
+	for (size_t i = 0; i < diags->list.n; i++) {
+		const Diag *d = &diags->list.at[i];
+		n += d->code == W0304 || (d->code == W0401 && strstr(d->text, one) != NULL);
+	}
+	return n;
+}
+
 static Left left_of(const Repairs *r, const Diags *diags, const Edit *edit)
 {
+	bool rows = r->d->code == E0302 || r->d->code == E0303;
+	if (rows && count_stretched(diags) > count_stretched(&r->s->diags))
+		return LEFT_SAME;
 	if (diags->nerrors == 0)
 		return diags->nwarnings > r->nwarnings ? LEFT_WARNINGS : LEFT_NOTHING;
 	if (count_same(r, diags) >= count_same(r, &r->s->diags))

@@ -66,6 +66,7 @@ static Value make_instance(Build *b, Function *fn, const AstExpr *call)
 		if (args.exprs[i] && given[i].kind == VALUE_ERROR)
 			return value_error();
 	}
+	call_warn_sizes(b, &args, fn, call, given);
 	bool fresh;
 	Instance *instance = param_instance(b, call, fn, &fresh);
 	if (fresh)

@@ -20,5 +20,8 @@ void call_explain_key(Build *b, const CallArgs *args, const Function *fn, Name k
 void call_explain_surplus(Build *b, const Function *fn, const AstExpr *call, uint32_t at);
 /* Of an argument that is missing. Requires: those that are given are matched. */
 void call_explain_missing(Build *b, const CallArgs *args, const Function *fn, const AstExpr *call);
+/* Warns of what is given to a configuration by its place: a size where a small fraction stands. `given` is by parameter. */
+void call_warn_sizes(Build *b, const CallArgs *args, const Function *fn, const AstExpr *call,
+		     const Value *given);
 
 #endif

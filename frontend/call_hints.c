@@ -4,10 +4,60 @@
  *   nn.softmax(x, -1)                    an axis has no number
  *   nn.linear(4, 10)                     linear(10): sizes are inferred
  *   nn.lstm(8)(x)                        nn.lstm(8)(x, 0, 0): steps begin with zeros
+ *   nn.layer_norm(4)(x)                  nn.layer_norm(): 4 is no tolerance
  */
 #include <string.h>
 
 #include "frontend/call_args.h"
+
+/* ---- sizes where a fraction stands ---- */
+
+enum { LEAST_SIZE = 2 };
+static const double most_tolerance = 0.01;
+
+/* An argument without a name that goes to a parameter of a small fraction, such as 1e-5. */
+static bool goes_to_tolerance(const CallArgs *args, const AstExpr *call, uint32_t at)
+{
+	const AstExpr *value = at <= args->nparams ? args->params[at - 1].value : NULL;
+	bool named = call->keys && call->keys[at].sym;
+	return value && !named && value->kind == AST_NUMBER && !value->is_integer &&
+	       value->number > 0 && value->number <= most_tolerance;
+}
+
+/* The call without the argument, or with its name, where those behind it have names. */
+static void suggest_size(Build *b, const AstExpr *call, uint32_t at, Sym name)
+{
+	Span own = call->args[at]->span;
+	bool last = at + 1 == call->nargs;
+	if (!last && !(call->keys && call->keys[at + 1].sym))
+		return;
+	Span cut =
+		last ? (Span){own.file, at > 1 ? call->args[at - 1]->span.end : own.start, own.end}
+		     : (Span){own.file, own.start, call->keys[at + 1].span.start};
+	const char *text = source_text(b->diags->sources, b->arena, own);
+	diag_fix(b->diags, cut, "", "sizes are inferred: without it");
+	diag_fix(b->diags, own, arena_printf(b->arena, "%s = %s", name, text),
+		 "its name says that it is meant");
+}
+
+void call_warn_sizes(Build *b, const CallArgs *args, const Function *fn, const AstExpr *call,
+		     const Value *given)
+{
+	for (uint32_t at = 1; at < call->nargs && at <= args->nparams; at++) {
+		const Value *value = &given[at - 1];
+		bool size = value->kind == VALUE_SIZE ||
+			    (value->kind == VALUE_NUMBER && value->is_integer &&
+			     value->integer >= LEAST_SIZE);
+		if (!size || !goes_to_tolerance(args, call, at))
+			continue;
+		Sym name = args->params[at - 1].name.sym;
+		diag(b->diags, W0208, call->args[at]->span,
+		     "this is '%s' of '%s', which is %.9g where nothing is given", name,
+		     fn->stmt->name.sym, args->params[at - 1].value->number);
+		diag_note(b->diags, args->params[at - 1].name.span, "'%s' is declared here", name);
+		suggest_size(b, call, at, name);
+	}
+}
 
 /* ---- names elsewhere ---- */
 

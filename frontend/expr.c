@@ -113,22 +113,8 @@ static NodeId unary_node(Build *b, NodeKind kind, const AstExpr *expr)
 	return id;
 }
 
-/* `a @ b`, the product of other languages. */
-static void note_product(Build *b, const AstExpr *expr)
-{
-	const char *left = source_text(b->sources, b->arena, expr->args[0]->span);
-	const char *right = source_text(b->sources, b->arena, expr->args[1]->span);
-	diag_note(b->diags, expr->args[1]->span,
-		  "a product is a * b, where input axes of a meet output axes "
-		  "of b, or einsum(\"ij; jk => ik\", a, b)");
-	diag_fix(b->diags, expr->op_span, "*", "'*' composes");
-	diag_fix(b->diags, expr->span,
-		 arena_printf(b->arena, "einsum(\"ij; jk => ik\", %s, %s)", left, right),
-		 "a product of two matrices of output axes");
-}
-
 /* The index of `a @ i` when it is not known now: the value of one integer when the program runs. */
-static NodeId index_node(Build *b, const AstExpr *expr, Value index)
+static NodeId index_node(Build *b, const AstExpr *expr, NodeId of, Value index)
 {
 	NodeId at = value_to_node(b, index);
 	if (at == NODE_NONE)
@@ -144,7 +130,7 @@ static NodeId index_node(Build *b, const AstExpr *expr, Value index)
 			b->diags, index.span,
 			"gather(table, ids) takes the elements of its leftmost output axis at the ids");
 	else if (index.kind == VALUE_TENSOR)
-		note_product(b, expr);
+		foreign_product(b, expr, of, at);
 	return NODE_NONE;
 }
 
@@ -169,7 +155,7 @@ static Value eval_slice(Build *b, const AstExpr *expr)
 		return value_error();
 	}
 	bool size = known || index.kind == VALUE_SIZE;
-	if (!size && (args[1] = index_node(b, expr, index)) == NODE_NONE)
+	if (!size && (args[1] = index_node(b, expr, args[0], index)) == NODE_NONE)
 		return value_error();
 	node_settle(b, args[0], DTYPE_NONE);
 	NodeId id = node_new(b, NODE_SLICE, expr->span, expr->op_span);

@@ -71,6 +71,8 @@ bool foreign_module(Build *b, const struct AstExpr *member);
 bool foreign_member(Build *b, Span path, Name name, Sym like);
 /* Adds to the last diagnostic, of `x.name`, which function it is; `call`: what applies it, or NULL. */
 void foreign_method(Build *b, Name name, const struct AstExpr *call);
+/* Notes and repairs of `a @ b`, the product of other languages (foreign_product.c). */
+void foreign_product(Build *b, const struct AstExpr *expr, NodeId left, NodeId right);
 /* "nn.softmax" of a function of an imported file that is in scope; NULL: none has one of that name. */
 const char *scope_imported(Build *b, Sym name);
 /* Adds to the last diagnostic, of a size in a shape whose name is unknown, how dims are declared: that

@@ -146,6 +146,28 @@ static void first_output(Edits *e, const AstShape *shape, uint32_t far)
 				      e->sizes[i]));
 }
 
+/* One number an example, with an output axis of 1 that is not meant: the first or last of them. */
+static void without_one(Edits *e, const AstShape *shape, uint32_t far)
+{
+	const AstShapeRow *row = &shape->rows[ROW_OUTPUT];
+	const char *why = "it would fit without the axis of 1";
+	if (!shape->rows[ROW_BATCH].written || row->var_at >= 0 || row->naxes == 0)
+		return;
+	Span first = row->axes[0].span, last = row->axes[row->naxes - 1].span;
+	if (row->naxes == 1 && strcmp(edit_text(e, first), "1") == 0)
+		edit_add(e, COST_SIGN + far, (Span){first.file, first.start - 1, first.end},
+			 edit_text(e, (Span){first.file, first.start - 1, first.start})[0] == ' '
+				 ? ""
+				 : "|",
+			 why);
+	else if (row->naxes > 1 && strcmp(edit_text(e, last), "1") == 0)
+		edit_add(e, COST_SIGN + far,
+			 (Span){last.file, row->axes[row->naxes - 2].span.end, last.end}, "", why);
+	else if (row->naxes > 1 && strcmp(edit_text(e, first), "1") == 0)
+		edit_add(e, COST_SIGN + far,
+			 (Span){first.file, first.start, row->axes[1].span.start}, "", why);
+}
+
 static bool has_axis(const Edits *e, const AstShape *shape, const char *size)
 {
 	bool has = false;
@@ -196,6 +218,7 @@ void edits_of_shape(Edits *e, const AstShape *shape, uint32_t least, bool given)
 	if (given && e->counts) {
 		only_axes(e, shape, far);
 		first_output(e, shape, far);
+		without_one(e, shape, far);
 		batch_insertions(e, shape, far);
 	}
 	if (!given && e->counts)

@@ -104,10 +104,24 @@ void feed_init(Feed *feed, Arena *arena, const Sources *sources, uint32_t file, 
 	feed_next(feed);
 }
 
+/* sum(x, dim=1): between a comma and '=' in parentheses a keyword of statements is an argument's name. */
+static bool names_argument(const Feed *feed)
+{
+	const Bracket *b = innermost(feed);
+	if (token_info(feed->token.kind)->class[0] != 'S' || feed->token.first || !b ||
+	    b->token.kind != TOKEN_LPAREN || feed->before.kind != TOKEN_COMMA)
+		return false;
+	const char *p = (const char *)feed->lexer.text + feed->token.span.end;
+	p += strspn(p, " \t");
+	return p[0] == '=' && p[1] != '=';
+}
+
 void feed_next(Feed *feed)
 {
 	feed->before = feed->token;
 	feed->token = lexer_next(&feed->lexer);
+	if (names_argument(feed))
+		feed->token.kind = TOKEN_NAME;
 	follow(feed);
 }
 

@@ -135,24 +135,6 @@ static bool keyword_as_name(const Fault *f)
 	return true;
 }
 
-/* `sum(x, dim=1)` */
-static bool keyword_as_argument(const Fault *f)
-{
-	Token open;
-	int n = (int)(f->token.span.end - f->token.span.start);
-	const char *p = f->text + n + strspn(f->text + n, " \t");
-	if (fault_class(f->token.kind) != 'S' || f->feed->before.kind != TOKEN_COMMA ||
-	    f->token.first || p[0] != '=' || p[1] == '=' || !file_parse_opener(f->parser, &open) ||
-	    open.kind != TOKEN_LPAREN)
-		return false;
-	diag(f->parse->diags, E0118, f->token.span,
-	     "'%.*s' is a keyword, and no argument has such a name", n, f->text);
-	diag_note(f->parse->diags, f->token.span,
-		  "axes are told by letters, and what the result leaves out is reduced: "
-		  "sum(\"i, j => i\", x), concat(\"i, x; i, y => i, x^y\", a, b)");
-	return true;
-}
-
 /* `y = x + 1` and `y += 1` */
 static bool forgotten_let(const Fault *f)
 {
@@ -256,7 +238,6 @@ bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 		fault_not_equal,
 		fault_chained_comparison,
 		keyword_as_name,
-		keyword_as_argument,
 		forgotten_let,
 		foreign_statement,
 		wrong_keyword,
@@ -274,5 +255,5 @@ bool syntax_error(Parse *parse, const Feed *feed, const void *parser)
 	size_t i = 0;
 	while (!explanations[i](&f))
 		i++;
-	return explanations[i] == keyword_as_name || explanations[i] == keyword_as_argument;
+	return explanations[i] == keyword_as_name;
 }

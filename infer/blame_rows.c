@@ -101,6 +101,28 @@ static void note_rows(Blame *b, ConId id)
 	blame_origin(b, id);
 }
 
+/* Who has another number of axes than an operand of a specification: the one other operand whose row is the same row variable alone,
+ * else the specification itself. */
+static const char *other_text(Solver *s, const Con *con)
+{
+	const Node *node = &s->graph->nodes.at[con->node];
+	const Spec *spec = node->spec;
+	const SpecRow *own = spec && con->arg >= 0 && (uint32_t)con->arg < spec->noperands
+				     ? &spec->operands[con->arg].rows[con->row]
+				     : NULL;
+	int32_t other = -1, n = 0;
+	for (uint32_t i = 0; own && own->var && i < spec->noperands; i++) {
+		const SpecRow *row = &spec->operands[i].rows[con->row];
+		if ((int32_t)i == con->arg || row->var != own->var)
+			continue;
+		n++;
+		other = row->naxes == 0 && own->naxes == 0 ? (int32_t)i : -1;
+	}
+	return n == 1 && other >= 0 ? arena_printf(s->arena, "%s, which is to have the same, has",
+						   tensor_text(s, con->node, other))
+				    : "the specification says";
+}
+
 void tell_ranks(Blame *b, const Conflict *c)
 {
 	Solver *s = b->s;
@@ -110,14 +132,13 @@ void tell_ranks(Blame *b, const Conflict *c)
 		return;
 	row_flatten(s, &con->a, &has);
 	row_flatten(s, &con->b, &said);
-	const char *who = con->written			       ? "the shape that is written"
-			  : s->graph->nodes.at[con->node].spec ? "the specification"
-							       : "the operation";
+	const char *who = con->written			       ? "the shape that is written says"
+			  : s->graph->nodes.at[con->node].spec ? other_text(s, con)
+							       : "the operation says";
 	const char *whose = con->written ? arena_printf(s->arena, "'%s'", con->written->name)
 					 : tensor_text(s, con->node, con->arg);
-	blame(b, c->con, "%s has %s and %s says %s", whose,
-	      axes_text(s, &has, row_kind_text(con->row)), who,
-	      said.nlead + said.ntrail || said.var != NONE ? flat_text(s, &said) : "none");
+	blame(b, c->con, "%s has %s and %s %s", whose, axes_text(s, &has, row_kind_text(con->row)),
+	      who, said.nlead + said.ntrail || said.var != NONE ? flat_text(s, &said) : "none");
 	suggest_rows(b, c->con, has.nlead + has.ntrail);
 	note_form(b, c->con);
 	note_rows(b, c->con);
@@ -146,11 +167,11 @@ void tell_use_axes(Blame *b, const Conflict *c)
 	row_flatten(s, &con->a, &res);
 	row_flatten(s, &con->b, &opnd);
 	uint32_t n = opnd.nlead + opnd.ntrail;
-	blame(b, c->use, "%s has at least %u %s %s%s, and the specification says %s",
+	blame(b, c->use, "%s has at least %u %s %s%s, and %s %s",
 	      tensor_text(s, use->node, use->arg), n, row_kind_text(use->row),
 	      n == 1 ? "axis" : "axes",
 	      opnd.var == NONE ? arena_printf(s->arena, ", %s", flat_text(s, &opnd)) : "",
-	      res.nlead + res.ntrail ? flat_text(s, &res) : "none");
+	      other_text(s, use), res.nlead + res.ntrail ? flat_text(s, &res) : "none");
 	suggest_rows(b, c->use, n);
 	diag_note(b->diags, con->span, "%s has %s%u", tensor_text(s, con->node, con->arg),
 		  opnd.var == NONE ? "" : "at least ", n);

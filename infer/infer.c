@@ -265,6 +265,8 @@ static Inference *infer(const Graph *graph, Arena *perm, Diags *diags, const Inf
 		margins_add(inference, id, perm);
 	}
 	inference->complete = diags->nerrors == errors;
+	if (inference->complete)
+		warn_pairs(inference, diags);
 	return inference;
 }
 

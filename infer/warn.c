@@ -242,14 +242,31 @@ static void suggest_unrepeated(Solver *s, const Con *use, RowKind row, Diags *di
 			 "it has no output axis to move, and fits as it is");
 }
 
+/* Is an operand a number that a specification gives axes, as many as are asked for? */
+static bool spreads_number(const Solver *s, const Node *node)
+{
+	bool spreads = false;
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		const Node *operand = &s->graph->nodes.at[node->args[i]];
+		const Node *of = operand->kind == NODE_SPEC && operand->nargs == 1
+					 ? &s->graph->nodes.at[operand->args[0]]
+					 : operand;
+		spreads |= of != operand && (of->kind == NODE_NUMBER || of->kind == NODE_SIZE ||
+					     of->kind == NODE_SCALAR);
+	}
+	return spreads;
+}
+
 /* Axes that a use gives to a result beyond those of its operands. */
 static void warn_repeated(Solver *s, Diags *diags)
 {
 	FlatRow f;
 	bool *given = ARENA_ARRAY(s->arena, bool, s->graph->nodes.n + 1);
+	Blame *b = blame_new(s, NULL, diags);
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		const Node *node = &s->graph->nodes.at[id];
-		if (node->like != NODE_NONE || fills_target(s, node, given))
+		if (node->like != NODE_NONE || fills_target(s, node, given) ||
+		    spreads_number(s, node))
 			continue;
 		for (int k = 0; k < ROW_KINDS && node->kind == NODE_POINTWISE; k++) {
 			row_flatten(s, &s->rows[id][k], &f);
@@ -266,6 +283,7 @@ static void warn_repeated(Solver *s, Diags *diags)
 			     "axes are %s",
 			     tensor_text(s, id, -1), row_kind_text((RowKind)k),
 			     row_kind_text((RowKind)k), flat_text(s, &f));
+			blame_sites(b, s->cons.at[use].node);
 			diag_note(diags,
 				  span_is_none(node->name_span) ? node->span : node->name_span,
 				  "%s is computed here", tensor_text(s, id, -1));
@@ -349,26 +367,38 @@ static bool is_required(const Graph *graph, Span span)
 	return required;
 }
 
-static void warn_two_dims(const Inference *inference, Diags *diags, const Guard *g, DimId a,
-			  DimId b)
+/* Where the functions are applied in which a written size has another name. */
+static void warn_sites(Blame *b, const Guard *g)
 {
-	const Dim *x = sizes_dim(inference->sizes, a), *y = sizes_dim(inference->sizes, b);
+	Solver *s = b->s;
+	ConId con = g->leaf ? meeting_of(s, s->leaves.at[g->leaf - 1].cell) : NONE;
+	if (con != NONE)
+		blame_sites(b, s->cons.at[con].node);
+}
+
+static void warn_two_dims(Blame *blame, const Guard *g, DimId a, DimId b)
+{
+	const Sizes *sizes = blame->inference->sizes;
+	Diags *diags = blame->diags;
+	const Dim *x = sizes_dim(sizes, a), *y = sizes_dim(sizes, b);
 	diag(diags, W0401, g->span,
 	     "'%s' and '%s' meet here: they must be equal when the "
 	     "program runs",
 	     y->name, x->name);
+	warn_sites(blame, g);
 	diag_note(diags, x->span, "'%s' is declared here", x->name);
 	diag_note(diags, y->span, "'%s' is declared here", y->name);
 	diag_note(diags, g->span, "'require %s == %s' says that it is meant", y->name, x->name);
 }
 
-static void warn_number(const Inference *inference, Diags *diags, const Guard *g, DimId dim,
-			int64_t n)
+static void warn_number(Blame *b, const Guard *g, DimId dim, int64_t n)
 {
-	const Dim *d = sizes_dim(inference->sizes, dim);
+	Diags *diags = b->diags;
+	const Dim *d = sizes_dim(b->inference->sizes, dim);
 	diag(diags, W0401, g->span,
 	     "'%s' meets %" PRId64 " here: it must be %" PRId64 " when the program runs", d->name,
 	     n, n);
+	warn_sites(b, g);
 	diag_note(diags, d->span, "'%s' is declared here", d->name);
 	diag_note(diags, g->span, "'require %s == %" PRId64 "' says that it is meant", d->name, n);
 }
@@ -388,16 +418,17 @@ static bool is_meeting(const Inference *inference, const Guard *g)
 static void warn_meeting(const Inference *inference, Diags *diags, const Guard *g)
 {
 	const Sizes *sizes = inference->sizes;
+	Blame *blame = blame_new(inference->trace->solver, inference, diags);
 	DimId a, b;
 	int64_t n;
 	bool left = size_is_dim(sizes, g->a, &a), right = size_is_dim(sizes, g->b, &b);
 	if (left && right)
-		warn_two_dims(inference, diags, g, a, b);
+		warn_two_dims(blame, g, a, b);
 	else if (left && size_is_const(sizes, g->b, &n))
-		warn_number(inference, diags, g, a, n);
+		warn_number(blame, g, a, n);
 	else if (right && size_is_const(sizes, g->a, &n))
-		warn_number(inference, diags, g, b, n);
-	explain_meeting(blame_new(inference->trace->solver, inference, diags), g);
+		warn_number(blame, g, b, n);
+	explain_meeting(blame, g);
 }
 
 static bool same_place(const Guard *g, const Guard *h)

@@ -9,6 +9,8 @@ void warn_specs(Solver *s, Diags *diags);
 /* Warns of a letter that only a result has; `chosen`: nothing gives it a size. False: that is still
  * to be told. */
 bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diags);
+/* Of shapes and projections: pairs that nobody asked for (warn_pairs.c). */
+void warn_pairs(const Inference *inference, Diags *diags);
 void warn_chosen(const Inference *inference, Diags *diags);
 
 #endif

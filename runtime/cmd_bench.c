@@ -192,6 +192,7 @@ int cmd_bench(int argc, char **argv)
 	tsr_error error;
 	tsr_model *model = NULL;
 	tsr_session *session = NULL;
+	cli_check_options(&cmd_bench_argp, argc, argv);
 	argp_parse(&cmd_bench_argp, argc, argv, ARGP_NO_HELP, NULL, &request);
 	int status = request_prepare(&request, true, &model, &session);
 	if (status == STATUS_OK)

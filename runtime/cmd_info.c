@@ -128,6 +128,7 @@ int cmd_info(int argc, char **argv)
 {
 	const char *path = NULL;
 	tsr_error error;
+	cli_check_options(&cmd_info_argp, argc, argv);
 	argp_parse(&cmd_info_argp, argc, argv, ARGP_NO_HELP, NULL, &path);
 	tsr_model *model = tsr_open(path, &error);
 	if (!model)

@@ -138,6 +138,7 @@ int cmd_map(int argc, char **argv)
 {
 	MapRequest request = {0};
 	tsr_error error;
+	cli_check_options(&cmd_map_argp, argc, argv);
 	argp_parse(&cmd_map_argp, argc, argv, ARGP_NO_HELP, NULL, &request);
 	tsr_model *model = tsr_open(request.module, &error);
 	if (!model)

@@ -331,6 +331,7 @@ int cmd_run(int argc, char **argv)
 	Request request = {0};
 	tsr_model *model = NULL;
 	tsr_session *session = NULL;
+	cli_check_options(&cmd_run_argp, argc, argv);
 	argp_parse(&cmd_run_argp, argc, argv, ARGP_NO_HELP, NULL, &request);
 	int status = request_prepare(&request, false, &model, &session);
 	if (status == STATUS_OK)

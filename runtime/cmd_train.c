@@ -228,6 +228,7 @@ static void tear_down(Train *t)
 int cmd_train(int argc, char **argv)
 {
 	Train t = {.epochs = 1, .ordered = -1};
+	cli_check_options(&cmd_train_argp, argc, argv);
 	argp_parse(&cmd_train_argp, argc, argv, ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &t);
 	split_values(&t);
 	int status = set_up(&t);

@@ -66,7 +66,9 @@ bool adjoint_mark_operands(const Adjoint *a, NodeId id)
 	const Graph *graph = a->g->program->graph;
 	const Node *node = graph_node(graph, id);
 	bool rule = node->kind == NODE_RULE, changed = false;
-	bool chosen = a->chosen[id] || (node->kind == NODE_POINTWISE && node->op == OP_WHERE);
+	bool where =
+		(node->kind == NODE_POINTWISE || node->kind == NODE_SPEC) && node->op == OP_WHERE;
+	bool chosen = a->chosen[id] || where;
 	uint32_t results = rule ? graph_rule_results(graph, node) : 0,
 		 end = rule ? results + node->nargs / 2 : node->nargs;
 	for (uint32_t i = 0; i < results; i++)

@@ -161,6 +161,7 @@ KINKS = {
     "where": ("where(x > 0, log(x), x)", [0, -1, 2], [1, 1, 0.5]),
     "where_in_steps": ("scan(2, s = sqrt(x)) { where(s == s, s, 1) * 0.5 }", [-1, 4, 1], [0, 0.0625, 0.125]),
     "where_behind_steps": ("(let r = scan(2, s = x) { sqrt(s) } in where(r == r, r, 1))", [-1, 16, 1], [0, 0.03125, 0.25]),
+    "where_of_specification": ("einsum(\"i; i; => i\", x > 0, log(x), 0, op = where)", [0, -1, 2], [0, 0, 0.5]),
     "where_of_powers": ("where(x > 0, x ** (-0.5), 0)", [0, 1, 4], [0, -0.5, -0.0625]),
     "where_of_products": ("where(x > 0, sum(x) .* recip(x), 0)", [0, 1, 2], [1.5, -1.5, 0.75]),
     "itself": ("x + grad(sum(x), x) + vjp(x, x, x)", [3, 1, 2], [2, 2, 2]),
