@@ -239,7 +239,7 @@ static void put_grid(KernelText *k, const GridLoops *loops)
 /* What a block does before it waits for the kernels in front: of its first iteration of the grid alone. */
 static void put_ahead(KernelText *k, const GridLoops *loops)
 {
-	fprintf(k->out, "\t{\n\t\tconst int64_t tsr_block = TSR_BLOCK;\n");
+	fprintf(k->out, "\t{\n\t\tconst int64_t tsr_block = TSR_BLOCK;\n\t\t(void)tsr_block;\n");
 	k->indent = 2;
 	put_iterators(k, loops);
 	c_kernel_block(k, innermost(loops)->body);

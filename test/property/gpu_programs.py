@@ -101,8 +101,8 @@ def emulate(path, model, runs, gpu, order, most):
 def on_host(folder, model, runs, options):
     text, made = os.path.join(folder, "m.cu"), os.path.join(folder, "m.so")
     return check.command(TSRC, os.path.join(folder, "m.tsr"), "-o", text, *options) or check.command(
-        "cc", "-std=c99", "-O0", "-ffp-contract=off", "-w", "-fPIC", "-shared", "-o", made, "-x", "c", text, "-lm"
-    ) or check.in_child(made, model, runs)
+        "cc", "-std=c99", "-O0", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-o", made, "-x", "c",
+        text, "-lm") or check.in_child(made, model, runs)
 
 
 def changed(rng, schedule):
