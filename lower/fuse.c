@@ -2,7 +2,7 @@
  *
  * Nodes are visited from users to operands. A node is fused into the one root that reads it when
  *   - it is plain: elementwise, a cast, a transposition, a slice, a permutation, a gather;
- *   - it is not evaluated more often than it has elements, or is nearly free (cost below);
+ *   - it is not evaluated more often than it has elements, or is nearly free (fuse_worth.c);
  *   - uses agree on the index, or it is free: a shared value is computed once (value.c);
  *   - the root's kernel stays small (FUSED_LIMIT), so that a long chain becomes many kernels, and so does what it computes
  *     for an element (WINDOW_FEW): tables that are read at what they hold themselves (t[t[i]]) double it each time;
@@ -12,61 +12,15 @@
  * read, it needs no buffer. So does a mask that is told by indices (key <= row), also where heads repeat it behind
  * their sums. A reduction is fused into an elementwise root that reads each of its elements once, at the same index:
  * the root is its epilogue, but for sums of rows that an assignment adds to its target; so is a function that would
- * else be fused into a small window. What a sum of few terms reads beyond an axis is computed there. A cast that widens an operand of a product is free, and yet stands alone where
+ * else be fused into a small window. What a sum of few terms reads beyond an axis is computed there. A cast that widens
+ * an operand of a product is free, and yet stands alone where
  * conversions.c says so; so does what tensor/materialize.c writes out.
  */
-#include "base/size_order.h"
-#include "lower/fuse_readers.h"
+#include "lower/fuse_worth.h"
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 
-enum { FUSED_LIMIT = 64, INDEX_ONLY_DEPTH = 6, INDEX_ONLY_COST = 6 };
-enum { COST_FREE = 0, COST_LIMIT = 1000 };
-
-/* ---- what a node costs where it is evaluated ---- */
-
-static bool is_leaf_value(const Node *node)
-{
-	switch (node->kind) {
-	case NODE_NUMBER:
-	case NODE_SIZE:
-	case NODE_SCALAR:
-	case NODE_RANGE:
-	case NODE_OFFSETS: return true;
-	case NODE_CONST: return node->data->count == 1;
-	default: return false;
-	}
-}
-
-static bool can_be_fused(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	const Proj *proj = lower_proj(lower, id);
-	if (!proj || proj->linear || node->target != NODE_NONE || !node_suits_nest(node) ||
-	    node_is_copy(node))
-		return false;
-	return proj_is_plain(proj) && !proj_reduces(proj) && !proj_is_guarded(proj);
-}
-
-/* The operation itself, and those of operands that are likely fused into it (read once). */
-static uint32_t cost_with_operands(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	if (is_leaf_value(node) || !can_be_fused(lower, id) ||
-	    (node->kind == NODE_CAST && prepack_may_compute(lower, node->args[0])))
-		return 0;
-	uint32_t cost = node_cost(node);
-	bool constant = true;
-	for (uint32_t i = 0; i < node->nargs; i++) {
-		const NodePlan *arg = &lower->plan[node->args[i]];
-		constant = constant && lower_node(lower, node->args[i])->kind == NODE_NUMBER;
-		if (arg->nuses < 2)
-			cost += arg->cost;
-	}
-	return constant ? 0 : cost < COST_LIMIT ? cost : COST_LIMIT;
-}
-
-/* ---- decisions ---- */
+enum { FUSED_LIMIT = 64 };
 
 /* Before which assignment a root has to run that computes the node. In a loop nor may any to what its operands are made of
  * come before: sums that a step carries have buffers of their own, which change places instead of being copied
@@ -112,152 +66,6 @@ static bool has_room(const Lower *lower, NodeId id)
 			return false;
 	}
 	return true;
-}
-
-/* Will the operand have a buffer, whatever is decided about its user? */
-static bool stays_in_memory(const Lower *lower, NodeId id)
-{
-	const Proj *proj = lower_proj(lower, id);
-	if (!proj || lower->plan[id].output)
-		return true;
-	return !can_be_fused(lower, id) && (lower->plan[id].nuses > 1 || !proj_reduces(proj));
-}
-
-/* The operation that makes each element of one element of each operand: x - y, einsum("i; j => i, j", x, y, op = sub). */
-static bool is_elementwise(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	return node->kind == NODE_POINTWISE || (node->kind == NODE_SPEC && node->nargs == 2 && can_be_fused(lower, id));
-}
-
-/* Is one cheap operation better computed in each of several roots, from the one operand of its
- * size, or from smaller ones alone, than stored and read by them? */
-static bool is_worth_repeating(const Lower *lower, NodeId id, const Reader *reader)
-{
-	const Node *node = lower_node(lower, id);
-	const NodePlan *plan = &lower->plan[id];
-	Size elements = node_elements(lower, id);
-	uint32_t large = 0;
-	if (reader->often || plan->nuses > lower->target->repeated_uses ||
-	    !is_elementwise(lower, id) || op_cost(node->op) > COST_CHEAP)
-		return false;
-	for (uint32_t i = 0; i < node->nargs; i++) {
-		if (!size_same(node_elements(lower, node->args[i]), elements))
-			continue;
-		large++;
-		if (!stays_in_memory(lower, node->args[i]))
-			return false;
-	}
-	return large <= 1;
-}
-
-/* The operand that the node follows element by element, and alone; NODE_NONE: there is none. */
-static NodeId followed(const Lower *lower, NodeId id)
-{
-	const Node *node = lower_node(lower, id);
-	const Proj *proj = lower_proj(lower, id);
-	for (uint32_t i = 0; i < node->nargs; i++)
-		if (lower->plan[node->args[i]].nuses == 1 && lower_proj(lower, node->args[i]) &&
-		    proj_is_identity(&proj->pieces[0], i) &&
-		    size_same(node_elements(lower, id), node_elements(lower, node->args[i])))
-			return node->args[i];
-	return NODE_NONE;
-}
-
-/* Is it a function that a contraction, whose epilogue it can be, computes in whole tiles, where the
- * loop over a window would have few elements at a time? */
-static bool suits_its_operand(const Lower *lower, NodeId id)
-{
-	const NodePlan *plan = &lower->plan[id];
-	if (plan->cost < OP_COST_FUNCTION || plan->nuses != 1 ||
-	    !fuse_is_small_window(lower, lower->uses[lower->first_use[id]].user))
-		return false;
-	while (id != NODE_NONE && can_be_fused(lower, id)) /* falls: an operand stands before */
-		id = followed(lower, id);
-	const Proj *proj = id == NODE_NONE ? NULL : lower_proj(lower, id);
-	return proj && !proj->linear && proj_is_plain(proj) && proj_reduces(proj) &&
-	       lower_node(lower, id)->nargs > 1;
-}
-
-/* Is it a function whose elements are written some apart, which no vectors are? */
-static bool is_written_strided(const Lower *lower, NodeId id)
-{
-	bool strided = false;
-	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++)
-		strided |= fuse_has_phases(lower, lower->uses[i].user);
-	return strided && lower->plan[id].cost >= OP_COST_FUNCTION;
-}
-
-/* Is it computed from indices and numbers alone, in few operations? */
-static bool reads_nothing(const Lower *lower, NodeId id, uint32_t depth)
-{
-	const Node *node = lower_node(lower, id);
-	if (is_leaf_value(node))
-		return true;
-	bool plain = depth > 0 && can_be_fused(lower, id) && !lower->plan[id].output;
-	for (uint32_t i = 0; plain && i < node->nargs; i++)
-		plain = reads_nothing(lower, node->args[i], depth - 1);
-	return plain && node->nargs > 0;
-}
-
-/* Is it a truth value or a whole number, which is the same however it is rounded? */
-static bool is_exact(const Node *node)
-{
-	return dtype_is_integer(node->dtype) ||
-	       (node->kind == NODE_POINTWISE && op_gives_truth(node->op));
-}
-
-/* A cheap one that all roots compute once for each of their elements, and no sum does: to compare
- * indices costs less than to load what came of it, and tells which tiles need no sum
- * (tile/masked.c). */
-static bool is_index_only(const Lower *lower, NodeId id)
-{
-	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > INDEX_ONLY_COST ||
-	    !reads_nothing(lower, id, INDEX_ONLY_DEPTH))
-		return false;
-	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
-		Reader reader = fuse_reader(lower, lower->uses[i]);
-		const NodePlan *user = &lower->plan[lower->uses[i].user];
-		if (user->index_only && user->fused)
-			continue;
-		if (reader.never || reader.only_free)
-			return false;
-		const Proj *root = lower_proj(lower, reader.root);
-		if (!root || proj_reduces(root) ||
-		    !size_same(reader.space, node_elements(lower, reader.root)))
-			return false;
-	}
-	return true;
-}
-
-/* Is it a cheap function of a parameter of two elements a byte, in a product? In memory it would have
- * eight times the parameter's bytes, and another order of additions than beside a dim of rows. */
-static bool unpacks_in_registers(const Lower *lower, NodeId id)
-{
-	const NodePlan *plan = &lower->plan[id];
-	return plan->param != NODE_NONE && plan->in_product && plan->cost <= COST_CHEAP &&
-	       dtype_is_packed(lower_node(lower, plan->param)->dtype);
-}
-
-static bool is_worth_it(const Lower *lower, NodeId id, const Reader *reader)
-{
-	const NodePlan *plan = &lower->plan[id];
-	if (plan->cost == COST_FREE || plan->index_only)
-		return true;
-	if (reader->only_free)
-		return false;
-	if (reader->root == NODE_NONE)
-		return is_worth_repeating(lower, id, reader);
-	if (plan->nuses > 1 && reader->frame.owner == NODE_NONE)
-		return false;
-	if (suits_its_operand(lower, id) || is_written_strided(lower, id))
-		return false;
-	if (conversion_from_panels(lower, id) || unpacks_in_registers(lower, id))
-		return true;
-	if (size_ge(lower->sizes, node_elements(lower, id), reader->space) &&
-	    !fuse_is_shared(lower, id, reader->root))
-		return true;
-	return !fuse_root_reduces(lower, reader->root) && plan->cost <= COST_CHEAP;
 }
 
 /* Does the root, which reduces nothing itself, read every element once, at its own index? */
@@ -405,7 +213,7 @@ static bool is_chosen(const Lower *lower, NodeId id, const Reader *reader,
 	bool may = reader->root != NODE_NONE && !reader->only_free && asks_on(asked);
 	return !conversion_first(lower, id, elements, reader->space) &&
 	       !conversion_gathered(lower, id, elements, reader->space) &&
-	       (may || is_worth_it(lower, id, reader));
+	       (may || fuse_pays(lower, id, reader));
 }
 
 static void fuse(Lower *lower, NodeId id)
@@ -414,13 +222,13 @@ static void fuse(Lower *lower, NodeId id)
 	Reader reader = fuse_readers(lower, id);
 	const ScheduleClause *asked = fuse_asked(lower, id, CHOICE_FUSE);
 	plan->separate = says_off(asked);
-	plan->index_only = is_index_only(lower, id);
+	plan->index_only = fuse_is_index_only(lower, id);
 	plan->evaluated = fuse_evaluations(lower, id, &reader);
 	if (reader.never || !is_as_often(lower, id) || !has_room(lower, id) ||
 	    plan->evaluated > WINDOW_FEW || !is_in_time(lower, id, last_of(lower, id)) ||
 	    plan->separate)
 		return;
-	if (can_be_fused(lower, id) && is_chosen(lower, id, &reader, asked)) {
+	if (fuse_may_inside(lower, id) && is_chosen(lower, id, &reader, asked)) {
 		fuse_into(lower, id, &reader);
 		if (plan->index_only)
 			plan->cost = COST_FREE; /* in line, wherever it is read */
@@ -442,11 +250,11 @@ static void fuse(Lower *lower, NodeId id)
 			plan->cost = COST_CHEAP; /* once, where it is read several times */
 		}
 	}
-	plan->sinkable = !plan->fused && can_be_fused(lower, id) && !plan->mutated &&
-			 plan->nuses == 1 && reader.root != NODE_NONE &&
-			 is_in_time(lower, id, plan->last_of_all) && reader.root != plan->last_of_all &&
-			 !reader.only_free && is_as_often(lower, id);
-	plan->optional = !plan->fused && can_be_fused(lower, id);
+	plan->sinkable =
+		!plan->fused && fuse_may_inside(lower, id) && !plan->mutated && plan->nuses == 1 &&
+		reader.root != NODE_NONE && is_in_time(lower, id, plan->last_of_all) &&
+		reader.root != plan->last_of_all && !reader.only_free && is_as_often(lower, id);
+	plan->optional = !plan->fused && fuse_may_inside(lower, id);
 }
 
 /* What is computed before any call reads it. */
@@ -463,7 +271,7 @@ static void decide(Lower *lower, NodeId id)
 	const Node *node = lower_node(lower, id);
 	NodePlan *plan = &lower->plan[id];
 	plan->root = id;
-	bool leaf = is_leaf_value(node) || node->kind == NODE_ZEROS;
+	bool leaf = fuse_is_leaf(node) || node->kind == NODE_ZEROS;
 	if (leaf && !plan->mutated && node->target == NODE_NONE) {
 		plan->fused = true;
 		plan->root = NODE_NONE;
@@ -520,7 +328,7 @@ void fuse_plan(Lower *lower)
 	prepack_find(lower);
 	conversion_find_panels(lower);
 	for (uint32_t k = 0; k < lower->nneeded; k++)
-		lower->plan[lower->needed[k]].cost = cost_with_operands(lower, lower->needed[k]);
+		lower->plan[lower->needed[k]].cost = fuse_cost(lower, lower->needed[k]);
 	for (uint32_t k = lower->nneeded; k-- > 0;) {
 		conversion_find_products(lower, lower->needed[k]);
 		decide(lower, lower->needed[k]);

@@ -14,7 +14,7 @@
  *             cache.c, read.c the rest, copies.c what they fill first, prepack*.c panels in the state; tile.c their
  *             code, one.c of one of them, build.h what it is made of, pack.h copies
  *   lower/    decided: routine_plan.c of each routine, before any kernel: fuse.c which nodes have a kernel,
- *             fuse_readers.c how others read them, shared.c those that members of a batch share, conversions.c operands of products that are stored narrow,
+ *             fuse_worth.c whether it pays, fuse_readers.c how others read them, shared.c those that members of a batch share, conversions.c operands of products that are stored narrow,
  *             prepack_value.c what is made when the state is packed, halo.c pictures that are made with margins
  *             kernel_plan.c and routine_kernels.c plan the nests of all kernels before one is emitted: nest_plan.c
  *             what each is computed as, pack_operand.c, pad*.c operands that are copied first, nest_order.c loops as
