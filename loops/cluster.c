@@ -94,7 +94,7 @@ static bool is_below(const ClusterWalk *w, const Ix *ix, int64_t n)
 					size_mul(sizes, term->coef,
 						 size_add(sizes, range->first, range->span)));
 	}
-	return below && !size_is_bad(most) && size_ge(sizes, size_const(sizes, n - 1), most);
+	return below && size_ge(sizes, size_const(sizes, n - 1), most);
 }
 
 static void touch(ClusterWalk *w, BufferId id, const Ix *ix, bool stores)

@@ -66,18 +66,13 @@ IterRange iter_range(Program *program, const Stmt *loop)
 	return range;
 }
 
-static bool at_least(const Program *program, Size a, Size b)
-{
-	return !size_is_bad(a) && !size_is_bad(b) && size_ge(program->sizes, a, b);
-}
-
 static Digit *next_digit(const Program *program, const DigitList *list, Size above)
 {
 	Digit *best = NULL;
 	for (size_t i = 0; i < list->n; i++) {
 		Digit *digit = &list->at[i];
-		if (!digit->taken && at_least(program, digit->coef, above) &&
-		    (!best || at_least(program, best->coef, digit->coef)))
+		if (!digit->taken && size_ge(program->sizes, digit->coef, above) &&
+		    (!best || size_ge(program->sizes, best->coef, digit->coef)))
 			best = digit;
 	}
 	return best;
@@ -108,7 +103,7 @@ static bool each_is_above(const Program *program, const DigitList *list, Size ba
 		if (size_is_bad(most) && left > 1)
 			return false;
 	}
-	return size_is_bad(base) || at_least(program, base, size_plus(sizes, most, 1));
+	return size_is_bad(base) || size_ge(program->sizes, base, size_plus(sizes, most, 1));
 }
 
 static const LinearTerm *term_of(const Linear *linear, const Ix *atom)
@@ -132,10 +127,10 @@ static bool is_fixed(const Kernel *kernel, const Ix *atom, const IterRange *rang
 static Digit mirrored(const Program *program, Digit digit)
 {
 	Sizes *sizes = program->sizes;
-	if (size_is_bad(digit.coef) || !size_ge(sizes, size_const(sizes, 0), digit.coef))
+	if (!size_ge(sizes, size_const(sizes, 0), digit.coef))
 		return digit;
 	digit.coef = size_scale(sizes, digit.coef, -1);
-	digit.most = size_is_bad(digit.most) ? SIZE_BAD : size_scale(sizes, digit.most, -1);
+	digit.most = size_scale(sizes, digit.most, -1);
 	return digit;
 }
 
@@ -182,7 +177,7 @@ static bool add_clamped(Digits *d, const LinearTerm *term)
 	Sizes *sizes = d->program->sizes;
 	Size most;
 	if (!d->clamped || !ix_is_clamped(sizes, term->atom, &most) ||
-	    !at_least(d->program, most, size_const(sizes, 0)))
+	    !size_ge(d->program->sizes, most, size_const(sizes, 0)))
 		return false;
 	most = size_mul(sizes, term->coef, most);
 	PUSH(d->arena, d->list, ((Digit){.coef = term->coef, .most = most}));
@@ -257,12 +252,12 @@ static Digit digit_of(Program *program, const Linear *sum, Size factor, Size end
 static bool is_natural(const Program *program, const Linear *sum, const IterRange *ranges)
 {
 	Size zero = size_const(program->sizes, 0);
-	bool natural = at_least(program, sum->offset, zero);
+	bool natural = size_ge(program->sizes, sum->offset, zero);
 	for (size_t i = 0; natural && i < sum->terms.n; i++) {
 		const LinearTerm *term = &sum->terms.at[i];
 		natural = term->atom->kind == IX_ITER && ranges[term->atom->iter].known &&
-			  at_least(program, ranges[term->atom->iter].first, zero) &&
-			  at_least(program, term->coef, zero);
+			  size_ge(program->sizes, ranges[term->atom->iter].first, zero) &&
+			  size_ge(program->sizes, term->coef, zero);
 	}
 	return natural;
 }

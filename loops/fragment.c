@@ -211,7 +211,7 @@ static int64_t moves(const Recognize *r, const Ix *ix, const Stmt *loop)
 {
 	int64_t n;
 	Size stride = ix_stride(r->program, ix, loop->iter);
-	return !size_is_bad(stride) && size_is_const(r->program->sizes, stride, &n) ? n : -1;
+	return size_is_const(r->program->sizes, stride, &n) ? n : -1;
 }
 
 /* Elements of a row that a load takes. */

@@ -200,7 +200,7 @@ Size ix_stride(Program *program, const Ix *ix, IterVar iter)
 bool ix_moves_by(Program *program, const Ix *ix, IterVar iter, int64_t by)
 {
 	Size stride = ix_stride(program, ix, iter);
-	return !size_is_bad(stride) && size_is(program->sizes, stride, by);
+	return size_is(program->sizes, stride, by);
 }
 
 bool value_goes_on(Program *program, const Value *value, IterVar iter, uint32_t *n)

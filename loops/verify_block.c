@@ -70,7 +70,7 @@ static bool rest_is_below(const Meet *m, const ElementAccess *access, const Line
 					size_mul(sizes, term->coef,
 						 size_add(sizes, range->first, range->span)));
 	}
-	return below && !size_is_bad(most) && size_ge(sizes, size, size_plus(sizes, most, 1));
+	return below && size_ge(sizes, size, size_plus(sizes, most, 1));
 }
 
 /* Two accesses to a buffer, the earlier one first. */
@@ -88,7 +88,7 @@ static bool moved(const Meet *m, const Pair *pair, const Ix *ix, int64_t *by)
 	if (!a->async || a->loop != b->loop || !a->loop || a->loop->step != 1)
 		return false;
 	Size stride = ix_stride(m->program, ix, a->loop->iter);
-	bool known = !size_is_bad(stride) && size_is_const(m->program->sizes, stride, by);
+	bool known = size_is_const(m->program->sizes, stride, by);
 	*by *= (int64_t)b->turn - (int64_t)a->turn;
 	return known;
 }

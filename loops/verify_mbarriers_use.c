@@ -42,8 +42,7 @@ static bool moves_steadily(const Uses *u, const Ix *ix)
 {
 	int64_t by;
 	Size stride = ix_stride(u->program, ix, u->rounds->iter);
-	return !size_is_bad(stride) && size_is_const(u->program->sizes, stride, &by) &&
-	       moves_by_turns(u, ix, stride);
+	return size_is_const(u->program->sizes, stride, &by) && moves_by_turns(u, ix, stride);
 }
 
 static bool is_remainder(const Uses *u, const Ix *ix)

@@ -41,7 +41,7 @@ static Size high_of(Sizes *sizes, const TensorAxis *axis)
 static bool has_bits(Sizes *sizes, Size size, int bits)
 {
 	int64_t most = INT64_C(1) << (bits - 1);
-	return !size_is_bad(size) && size_ge(sizes, size, size_const(sizes, -most)) &&
+	return size_ge(sizes, size, size_const(sizes, -most)) &&
 	       size_ge(sizes, size_const(sizes, most - 1), size);
 }
 

@@ -263,7 +263,7 @@ static bool find_columns(PackedOperand *s)
 	const Nest *nest = s->nest;
 	uint32_t last = nest->nresult - 1;
 	Size step = ix_stride(s->program, nest->at, nest->loops[last].var);
-	if (size_is_bad(step) || !size_is(s->program->sizes, step, 1) || s->moved[last] == 3)
+	if (!size_is(s->program->sizes, step, 1) || s->moved[last] == 3)
 		return false;
 	s->cols = s->moved[last] - 1;
 	for (s->first_col = last; s->first_col > 0 && s->moved[s->first_col - 1] == s->moved[last];)

@@ -101,7 +101,7 @@ static bool check_pays(const Lower *lower, NodeId id)
 	int64_t n, elements, bytes = (int64_t)dtype_bytes(node->dtype);
 	Size steps = node_elements(lower, node->args[1]);
 	if (!size_is_const(lower->sizes, node_elements(lower, id), &elements) ||
-	    elements * bytes > target->l2_between || size_is_bad(steps) ||
+	    elements * bytes > target->l2_between ||
 	    !size_ge(lower->sizes, steps, node_elements(lower, node->args[0])))
 		return false;
 	return !size_is_const(lower->sizes, steps, &n) ||

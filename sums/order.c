@@ -37,10 +37,7 @@ static bool at_least(const SumFacts *f, Size size, int64_t least)
 	return !is_known(f, size, &n) || n >= least;
 }
 
-static bool moves_by(const SumFacts *f, Size by, int64_t n)
-{
-	return !size_is_bad(by) && size_is(f->sizes, by, n);
-}
+static bool moves_by(const SumFacts *f, Size by, int64_t n) { return size_is(f->sizes, by, n); }
 
 int64_t sums_extent(const SumFacts *facts, uint32_t loop, int64_t otherwise)
 {

@@ -110,7 +110,7 @@ static RowKernel in_rows_like(Rows *rows, const RowKernel *flat, const RowKernel
 		return row;
 	for (size_t i = 0; i < flat->touches.n && !row.split; i++) {
 		Size c = row_elements_of(rows, like, flat->touches.at[i].buffer);
-		bool known = !size_is_bad(c) && size_is_const(sizes, c, &few);
+		bool known = size_is_const(sizes, c, &few);
 		bool short_row = known && few < rows->program->options.target->split_elements;
 		if (!size_is_bad(c) && (asked || !short_row) &&
 		    size_same(size_mul(sizes, like->loop->hi->size, c), flat->loop->hi->size))

@@ -40,7 +40,7 @@ static void see_load(void *of, const Value *value)
 	int64_t line = line_of(l, value->buffer);
 	Size along = ix_stride(l->t->program, value->ix, l->along->iter);
 	Size across = ix_stride(l->t->program, value->ix, l->across->iter);
-	bool steps = !size_is_bad(along) && size_is_const(sizes, along, &step) && step > 0;
+	bool steps = size_is_const(sizes, along, &step) && step > 0;
 	bool lines = !size_is_bad(across) &&
 		     (!size_is_const(sizes, across, &to_next) || to_next >= line);
 	int64_t n = steps && lines ? line / step : 0;

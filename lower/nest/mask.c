@@ -81,8 +81,7 @@ bool nest_zeros_move(const Nest *nest, const Ix *ix, const Loop *loop, int64_t *
 {
 	Program *program = nest->gen->program;
 	Size stride = ix_stride(program, ix, loop->var);
-	return !size_is_bad(stride) && size_is_const(program->sizes, stride, by) && *by >= -1 &&
-	       *by <= 1;
+	return size_is_const(program->sizes, stride, by) && *by >= -1 && *by <= 1;
 }
 
 /* ---- what is planned ---- */

@@ -45,8 +45,7 @@ static bool take_index(const Tile *tile, Bound *bound, const Ix *index, Size ext
 	if (!iter)
 		return true;
 	Size stride = ix_stride(program, bound->left, iter->iter);
-	if (size_is_bad(stride) || !size_is_const(program->sizes, stride, &coef) ||
-	    coef > INT32_MAX || coef < -INT32_MAX)
+	if (!size_is_const(program->sizes, stride, &coef) || coef > INT32_MAX || coef < -INT32_MAX)
 		return false;
 	bound->left = ix_add(program, bound->left, ix_times(program, index, -coef));
 	if (coef <= 0)

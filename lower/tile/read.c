@@ -40,8 +40,7 @@ bool tile_reads_again(const Tile *tile, BufferId buffer, uint64_t movers)
 	for (uint32_t i = 0; i < nest->nloops; i++)
 		if (nest->loops[i].reduced || movers >> nest->loops[i].iter & 1)
 			steps = size_mul(program->sizes, steps, nest->loops[i].extent);
-	return size_is_bad(steps) ||
-	       !size_ge(program->sizes, program->buffers.at[buffer].elements, steps);
+	return !size_ge(program->sizes, program->buffers.at[buffer].elements, steps);
 }
 
 /* How many tiles read an element of the load; more than `most`: as good as any, or unknown. */

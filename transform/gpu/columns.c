@@ -375,7 +375,7 @@ static bool slices_fit(Columns *c)
 		return false;
 	c->slices = asked_number(c, 1) ? asked_number(c, 1) : asked_number(c, 0) ? 1 : slices_of(c);
 	element_of(c, &all);
-	return c->slices > 1 && c->slices <= c->gpu->slices_most && !size_is_bad(all) &&
+	return c->slices > 1 && c->slices <= c->gpu->slices_most &&
 	       size_is_const(c->program->sizes, all, &known);
 }
 

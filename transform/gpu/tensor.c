@@ -35,7 +35,7 @@ bool tma_fits_buffer(Program *program, const TmaTensor *t)
 				size_mul(sizes, t->axes[i].stride,
 					 size_plus(sizes, t->axes[i].extent, -1)));
 	Size elements = program->buffers.at[t->buffer].elements;
-	return !size_is_bad(last) && size_ge(sizes, size_plus(sizes, elements, -1), last);
+	return size_ge(sizes, size_plus(sizes, elements, -1), last);
 }
 
 /* The first two axes. */

@@ -26,7 +26,7 @@ typedef struct Windows {
 
 static bool is_const(const Windows *w, Size size, int64_t *n)
 {
-	return !size_is_bad(size) && size_is_const(w->program->sizes, size, n);
+	return size_is_const(w->program->sizes, size, n);
 }
 
 /* The loop of the sum in front of its line, or of the batch, that has the iterator, and how long it is. */
