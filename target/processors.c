@@ -56,6 +56,7 @@ static void golden_cove(Target *target)
 	target->spread_bytes = 1 << 20;
 	target->stream_line_sets = 33;
 	target->stream_line_cross = 8;
+	target->sum_block_steps = 128;
 	target->row_line = 32;
 	target->row_line_far = 112;
 }

@@ -4,6 +4,7 @@
  *   stream   few rows past an operand that is larger than the second cache: columns in blocks and the
  *            sum in blocks, so that it is read once, in pieces of its rows; what the tiles add to
  *            waits in the result, which stays in the second cache
+ *   sum      several tiles past operands that do not stay in the second cache: as many steps of the first loop of the sum as do
  *   rows     rows whose operand does not stay in the second cache, past all columns
  *   panels   columns of an operand that is packed, as many as stay in the second cache, each block packed
  *            where its tiles begin (tile/block.c)
@@ -16,6 +17,9 @@
 #include "base/integer.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
+
+/* Tiles that go past what they read, for which blocks of the sum pay. */
+enum { SUM_TILES = 4 };
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
@@ -77,6 +81,14 @@ static bool may_wait(const Planner *p)
 	       tile_lane_steps(p->tile) == 1 && !p->tile->stores_rows && !p->tile->collapse.round;
 }
 
+/* Are blocks of the first loop of the sum alone possible: is it as long for all steps of the others? */
+static bool may_block_steps(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	return p->tile->col && p->tile->pack < 0 && may_wait(p) &&
+	       !nest_is_guarded(nest, &nest->loops[nest->nresult]);
+}
+
 /* ---- as asked ---- */
 
 static void ask(Planner *p, const Loop *loop, const TileParts *parts, int64_t *block)
@@ -102,7 +114,7 @@ static void as_asked(Planner *p)
 	tile->by_blocks = tile->blocks.cols && may_pack_blocks(p, &tile->cols) &&
 			  (!tile->blocks.steps || !tile->pack_along);
 	if (!tile->by_blocks && !may_block(p))
-		tile->blocks = (TileBlocks){0};
+		tile->blocks = (TileBlocks){.steps = may_block_steps(p) ? tile->blocks.steps : 0};
 }
 
 /* ---- as it pays ---- */
@@ -296,6 +308,63 @@ static void choose_stream(Planner *p)
 	blocks->steps = stream_steps(p, p->tile->rows.at[0].step, p->tile->cols.at[0].step);
 }
 
+/* Elements of an operand that tiles of all rows and columns read in a step of the first loop of the sum, those of
+ * windows once; 0: not known, or very many. */
+static int64_t elements_of_step(const Planner *p, size_t load)
+{
+	const Nest *nest = p->tile->nest;
+	const Ix *at = p->sum.at.at[load];
+	int64_t each = 1, reach = 1, step;
+	for (uint32_t k = 0; k < nest->nloops; k++) {
+		const Loop *loop = &nest->loops[k];
+		bool inside = k > nest->nresult || loop == p->tile->row || loop == p->tile->col;
+		Size by = ix_stride(p->program, at, loop->var);
+		int64_t n = tile_extent(p, loop, 0);
+		if (!inside || !ix_uses(at, loop->var))
+			continue;
+		if (n > INT32_MAX || each > INT32_MAX || size_is_bad(by) ||
+		    !tile_is_const(p, by, &step))
+			return 0;
+		each *= n;
+		reach += (step < 0 ? -step : step) * (n - 1);
+	}
+	return each < reach ? each : reach;
+}
+
+/* Bytes that all of these are; 0: not known. */
+static int64_t bytes_of_step(const Planner *p)
+{
+	int64_t all = 0;
+	for (size_t i = 0; i < p->sum.at.n; i++) {
+		int64_t n = elements_of_step(p, i);
+		if (n <= 0 || n > INT32_MAX)
+			return 0;
+		all += n * dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
+	}
+	return all;
+}
+
+/* Operands that do not stay in the second cache while several tiles go past them, as pictures past the gradient of a kernel:
+ * as much of the sum as does, in whole steps of its first loop, which are enough for what it costs to store the sums behind
+ * them and to go on. */
+static void choose_sum(Planner *p)
+{
+	const Tile *tile = p->tile;
+	const Nest *nest = tile->nest;
+	int64_t bytes = bytes_of_step(p), steps = 1;
+	int64_t all = tile_extent(p, &nest->loops[nest->nresult], TILE_ASSUMED);
+	int64_t tiles = divide_up(tile_extent(p, tile->row, 1), tile->rows.at[0].step) *
+			divide_up(tile_extent(p, tile->col, 1), tile->cols.at[0].step);
+	if (bytes == 0 || bytes > p->target->l2_panels || all * bytes <= p->target->l2_bytes ||
+	    tiles < SUM_TILES || nest->nloops == nest->nresult + 1)
+		return;
+	for (uint32_t i = nest->nresult + 1; i < nest->nloops; i++)
+		steps *= tile_extent(p, &nest->loops[i], 1);
+	int64_t block = alike(all, p->target->l2_panels / bytes);
+	if (p->target->sum_block_steps && block * steps >= p->target->sum_block_steps)
+		p->tile->blocks.steps = block;
+}
+
 static void choose_panels(Planner *p)
 {
 	Tile *tile = p->tile;
@@ -320,7 +389,7 @@ bool tile_streams(const Planner *p)
 void tile_choose_blocks(Planner *p)
 {
 	bool panels = may_pack_blocks(p, &p->tile->cols);
-	if (asks_off(p->blocks) || !(panels || may_block(p)))
+	if (asks_off(p->blocks) || !(panels || may_block(p) || may_block_steps(p)))
 		return;
 	if (asks_on(p->blocks) && p->blocks->items.n > 0)
 		as_asked(p);
@@ -330,6 +399,8 @@ void tile_choose_blocks(Planner *p)
 		choose_stream(p);
 	else if (p->tile->form == TILE_ALONG)
 		choose_rows(p);
+	else if (may_block_steps(p))
+		choose_sum(p);
 }
 
 bool tile_rows_meet(const Planner *p, int64_t rows)
