@@ -31,17 +31,14 @@ int64_t box_elements(const Stmt *stmt)
 	return n;
 }
 
-/* The loop over the rows of a box: the first one of a warp. */
-static const Stmt *row_loop(Block block)
+static bool is_row(const void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block.n; i++) {
-		const Stmt *stmt = block.stmts[i];
-		const Stmt *row = is_warp_loop(stmt) ? stmt : row_loop(stmt->body);
-		if (row)
-			return row;
-	}
-	return NULL;
+	(void)of;
+	return is_warp_loop(stmt);
 }
+
+/* The loop over the rows of a box: the first one of a warp. */
+static const Stmt *row_loop(Block block) { return block_find(block, is_row, NULL); }
 
 /* Along the first axis where the first box begins, or the box at hand. */
 static const Ix *along_at(Program *program, const Stmt *loop)

@@ -97,14 +97,11 @@ static const Stmt *search(Exchange *e, const Block *block, bool all)
 	return found;
 }
 
-static void note_set(Exchange *e, const Block *block)
+static void note_set(void *of, const Stmt *stmt)
 {
-	for (uint32_t i = 0; i < block->n; i++) {
-		const Stmt *stmt = block->stmts[i];
-		if (stmt->kind == LOOP_SET)
-			e->set[stmt->local] = true;
-		note_set(e, &stmt->body);
-	}
+	Exchange *e = of;
+	if (stmt->kind == LOOP_SET)
+		e->set[stmt->local] = true;
 }
 
 /* Each nest of loops of a block. */
@@ -118,7 +115,7 @@ static const Stmt *nests(Exchange *e, Arena *arena, const Block *block)
 			continue;
 		}
 		e->set = ARENA_ARRAY(arena, bool, e->kernel->nlocals + 1);
-		note_set(e, &stmt->body);
+		block_each(stmt->body, note_set, e);
 		found = search(e, &stmt->body, true);
 	}
 	return found;

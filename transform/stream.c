@@ -208,17 +208,11 @@ static void describe(const Stream *s, const Stmt *loop, int64_t steps)
 		clause_add(s->arena, made, name, &steps, 1);
 }
 
-static bool is_plain(const Stmt *stmt)
-{
-	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->step == 1 &&
-	       stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE;
-}
-
 /* The outermost loop inside of the statement, or itself, that goes in blocks does. */
 static const Stmt *in_stmt(Stream *s, const Stmt *stmt)
 {
 	StreamLoop l = {.s = s, .loop = stmt};
-	if (!is_plain(stmt) || !stream_find(&l))
+	if (!loop_is_plain(stmt) || !stream_find(&l))
 		return stmt;
 	BufferId unknown;
 	int64_t steps = choose(&l, &unknown);

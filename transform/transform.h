@@ -144,6 +144,13 @@ static inline ScheduleClause *kernel_asked(const Transform *t, const Kernel *ker
 	return schedule_asked(t->asked, t->program, kernel->name, kernel->span, choice);
 }
 
+/* Is it a loop in turn, one step at a time, between sizes? */
+static inline bool loop_is_plain(const Stmt *stmt)
+{
+	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->step == 1 &&
+	       stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE;
+}
+
 /* ---- on each routine ---- */
 
 /* What becomes of a routine's n kernels, in place: how many are left. */

@@ -47,18 +47,12 @@ static void see_load(void *of, const Value *value)
 	l->n = l->n < n ? l->n : n;
 }
 
-static bool is_whole(const Stmt *stmt)
-{
-	return stmt->kind == LOOP_FOR && stmt->loop == LOOP_SERIAL && stmt->step == 1 &&
-	       stmt->lo->kind == IX_SIZE && stmt->hi->kind == IX_SIZE;
-}
-
 /* Finds the loops around stores alone, of elements that nothing here reads. */
 static bool find_loops(Lines *l, const Stmt *stmt)
 {
 	const Sizes *sizes = l->t->program->sizes;
 	int64_t extent;
-	if (!is_whole(stmt) || stmt->body.n != 1 || !is_whole(stmt->body.stmts[0]) ||
+	if (!loop_is_plain(stmt) || stmt->body.n != 1 || !loop_is_plain(stmt->body.stmts[0]) ||
 	    !size_is(sizes, stmt->lo->size, 0))
 		return false;
 	l->along = stmt;
