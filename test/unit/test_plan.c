@@ -264,9 +264,6 @@ static void buffer_of_two_kernels(Plans *p)
 {
 	gen_owns(nest_of(p, p->total)->nest.gen, tile_of(p)->packed);
 }
-static void inlined_and_read(Plans *p) { node_of(p, p->total)->inlined = p->shares; }
-static void inlined_in_what_comes_before(Plans *p) { node_of(p, p->mean)->inlined = p->total; }
-static void inlined_in_no_kernel(Plans *p) { node_of(p, p->value)->inlined = p->product; }
 static void block_of_no_rows(Plans *p) { node_of(p, p->first)->row_block->block = 0; }
 static void block_of_one_kernel(Plans *p) { node_of(p, p->first)->row_block->nroots = 1; }
 static RowBlockPart *part_of(Plans *p, uint32_t i)
@@ -373,48 +370,26 @@ static void broken_plans_of_routines_are_refused(void **state)
 static void broken_plans_of_kernels_are_refused(void **state)
 {
 	static const Break breaks[] = {
-		kernel_of_another,
-		kernel_inside_another,
-		stores_each_step_of_a_sum,
-		lanes_along_elements,
-		cut_leaves_a_gap,
-		cut_ends_early,
-		cut_has_no_inside,
-		windows_without_cuts,
-		cuts_without_windows,
-		rows_are_columns,
-		rows_of_another_nest,
-		tiles_leave_a_gap,
-		tiles_end_early,
-		tile_of_no_columns,
-		tile_of_many_registers,
-		functions_in_vectors,
-		functions_without_lanes,
-		vectors_across_the_result,
-		mask_of_nothing,
-		functions_of_nothing,
-		block_of_no_rows,
-		block_of_one_kernel,
-		start_stores_each_step,
-		start_has_kernel_of_another,
-		block_leaves_a_gap,
-		block_ends_early,
-		block_without_parts,
-		block_with_kernel_of_another,
-		block_without_kernel,
-		block_with_broken_nest,
-		block_without_place,
-		block_stores_elsewhere,
-		block_with_small_place,
-		block_and_kernel,
-		copy_that_is_not_planned,
-		copy_without_room,
-		copy_in_no_buffer,
-		parts_without_room,
+		kernel_of_another,	   kernel_inside_another,
+		stores_each_step_of_a_sum, lanes_along_elements,
+		cut_leaves_a_gap,	   cut_ends_early,
+		cut_has_no_inside,	   windows_without_cuts,
+		cuts_without_windows,	   rows_are_columns,
+		rows_of_another_nest,	   tiles_leave_a_gap,
+		tiles_end_early,	   tile_of_no_columns,
+		tile_of_many_registers,	   functions_in_vectors,
+		functions_without_lanes,   vectors_across_the_result,
+		mask_of_nothing,	   functions_of_nothing,
+		block_of_no_rows,	   block_of_one_kernel,
+		start_stores_each_step,	   start_has_kernel_of_another,
+		block_leaves_a_gap,	   block_ends_early,
+		block_without_parts,	   block_with_kernel_of_another,
+		block_without_kernel,	   block_with_broken_nest,
+		block_without_place,	   block_stores_elsewhere,
+		block_with_small_place,	   block_and_kernel,
+		copy_that_is_not_planned,  copy_without_room,
+		copy_in_no_buffer,	   parts_without_room,
 		buffer_of_two_kernels,
-		inlined_and_read,
-		inlined_in_what_comes_before,
-		inlined_in_no_kernel,
 	};
 	(void)state;
 	refuses(breaks, sizeof breaks / sizeof *breaks, true);
