@@ -286,6 +286,31 @@ static bool is_twice(const ArrayFile *file, Field name)
 	return n > 1;
 }
 
+/* Why the item names no columns, and the name that it is about: of a range the end that is wrong, if one is. */
+static const char *what_is_wrong(const ArrayFile *file, Field item, Field *of)
+{
+	*of = item;
+	for (size_t i = 1; i + 2 < item.n; i++) {
+		Field ends[2] = {{item.at, i}, {item.at + i + 2, item.n - i - 2}};
+		if (memcmp(item.at + i, "..", 2) != 0)
+			continue;
+		for (int k = 0; k < 2; k++)
+			if (is_twice(file, ends[k])) {
+				*of = ends[k];
+				return "several columns are called";
+			}
+		bool first = column_of(file, ends[0].at, ends[0].n) > 0,
+		     last = column_of(file, ends[1].at, ends[1].n) > 0;
+		if (first && last)
+			return "its last column stands before its first:";
+		if (first || last) {
+			*of = ends[first];
+			return "it has no column";
+		}
+	}
+	return is_twice(file, item) ? "several columns are called" : "it has no column";
+}
+
 static bool select_columns(const ArrayFile *file, const char *key, Selection *selection,
 			   ArrayError *error)
 {
@@ -295,11 +320,11 @@ static bool select_columns(const ArrayFile *file, const char *key, Selection *se
 		Field item = field_next(&rest, ',', &more);
 		uint32_t first, last;
 		if (!read_columns(file, item, &first, &last)) {
+			Field of;
+			const char *what = what_is_wrong(file, item, &of);
 			array_file_list(file, 1, names, sizeof names);
-			return array_fail(error, "%s '%.*s' (it has: %s)",
-					  is_twice(file, item) ? "several columns are called"
-							       : "it has no column",
-					  (int)(item.n < 60 ? item.n : 60), item.at, names);
+			return array_fail(error, "%s '%.*s' (it has: %s)", what,
+					  (int)(of.n < 60 ? of.n : 60), of.at, names);
 		}
 		if (selection->n + (last - first) >= COLUMNS_MAX)
 			return array_fail(error, "more than %d columns", COLUMNS_MAX);

@@ -133,13 +133,14 @@ struct Build {
 };
 
 enum {
-	LIMIT_NODES = 250000,
-	LIMIT_WORK = 2000000,
+	LIMIT_NODES = 100000,
+	LIMIT_WORK = 800000,
 	LIMIT_DEPTH = 1100, /* more than a tree may nest; base/stack.h says what it takes */
 	LIMIT_ITERATE = 100000,
 	LIMIT_IMPORTS = 500,
 	LIMIT_IMPORT_DEPTH = 50,
 	LIMIT_SITES = 100,
+	LIMIT_STACKED = 1448, /* operands of a stack, whose square infer/project_build.c bounds */
 	LIMIT_ARGS = 1000 /* keywords are looked up one by one */
 };
 

@@ -51,9 +51,15 @@ NodeId literal_from_tuple(Build *b, const Value *tuple)
 		graph_node(b->graph, id)->has_sizes = sizes;
 		return id;
 	}
-	for (uint32_t i = 0; i < tuple->nitems; i++) {
+	if (!limits_hold(b, tuple->span)) /* one tuple may stand in many places of others */
+		return NODE_NONE;
+	b->depth++;
+	bool all = true;
+	for (uint32_t i = 0; i < tuple->nitems && all; i++) {
 		args[i] = value_to_node(b, tuple->items[i]);
 		spans[i] = tuple->items[i].span;
+		all = args[i] != NODE_NONE;
 	}
-	return node_stack(b, ROW_INPUT, args, spans, tuple->nitems, tuple->span);
+	b->depth--;
+	return !all ? NODE_NONE : node_stack(b, ROW_INPUT, args, spans, tuple->nitems, tuple->span);
 }

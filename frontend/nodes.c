@@ -362,6 +362,11 @@ NodeId node_stack(Build *b, RowKind row, NodeId *args, const Span *spans, uint32
 	}
 	if (refuses_mixed_words(b, args, spans, nargs))
 		return NODE_NONE;
+	if (nargs > LIMIT_STACKED) {
+		diag(b->diags, E0932, span,
+		     "so many blocks in one operation are not supported yet");
+		return NODE_NONE;
+	}
 	Dtype dtype = all_wait(b, args, nargs) ? DTYPE_NONE : nodes_unite(b, args, nargs);
 	NodeId id = node_new(b, NODE_STACK, span, span);
 	node_set_args(b, id, args, spans, nargs);

@@ -223,10 +223,13 @@ static bool is_operand(const AstExpr *expr, Sym name)
 /* Each operand as another tensor, but not as one that stands beside it. */
 static void replace_operands(Edits *e, const AstExpr *expr, const Seen *seen)
 {
+	bool *beside = ARENA_ARRAY(e->arena, bool, seen->n + 1);
+	for (uint32_t k = 0; k < seen->n; k++)
+		beside[k] = is_operand(expr, seen->at[k].sym);
 	for (uint32_t i = expr->kind == AST_CALL; i < expr->nargs; i++) {
 		const AstExpr *arg = expr->args[i];
 		for (uint32_t k = 0; k < seen->n && arg->kind == AST_NAME; k++)
-			if (!is_operand(expr, seen->at[k].sym))
+			if (!beside[k])
 				edit_add(e, COST_FAR + edit_far(e, arg->span), arg->span,
 					 seen->at[k].sym,
 					 arena_printf(e->arena, "it would fit with '%s' for '%s'",

@@ -26,7 +26,8 @@ static const char *from_numpy(SpecTree *tree, Span text, Span arrow)
 {
 	const char *at = tree->source->text + text.start;
 	size_t n = text.end - text.start, to = arrow.start - text.start, together = 0;
-	const char *out = "";
+	enum { WIDEST = 4 }; /* what one character becomes */
+	char *out = ARENA_ARRAY(tree->parse->perm, char, WIDEST *n + 1), *end = out;
 	for (size_t i = 0; i < n; i++) {
 		bool comma = at[i] == ',' && i < to, sign = i == to;
 		if (!comma && !sign && !isalpha((unsigned char)at[i]) && at[i] != '.' &&
@@ -35,14 +36,12 @@ static const char *from_numpy(SpecTree *tree, Span text, Span arrow)
 		together +=
 			i > 0 && isalpha((unsigned char)at[i]) && isalpha((unsigned char)at[i - 1]);
 		if (sign) {
-			out = arena_printf(tree->parse->perm, "%s%s", out,
-					   i && at[i - 1] == ' ' ? "=>" : " => ");
+			end = stpcpy(end, i && at[i - 1] == ' ' ? "=>" : " => ");
 			i++;
+		} else if (comma) {
+			end = stpcpy(end, i + 1 == n || at[i + 1] != ' ' ? "; " : ";");
 		} else {
-			out = arena_printf(tree->parse->perm, "%s%.*s", out, comma ? 2 : 1,
-					   comma && (i + 1 == n || at[i + 1] != ' ') ? "; "
-					   : comma				     ? ";"
-										     : &at[i]);
+			*end++ = at[i];
 		}
 	}
 	return together && memchr(at, ',', to) ? out : NULL;
