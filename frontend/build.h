@@ -141,7 +141,7 @@ enum {
 	LIMIT_IMPORT_DEPTH = 50,
 	LIMIT_SITES = 100,
 	LIMIT_STACKED = 1448, /* operands of a stack, whose square infer/project_build.c bounds */
-	LIMIT_ARGS = 1000 /* keywords are looked up one by one */
+	LIMIT_ARGS = 1000     /* keywords are looked up one by one */
 };
 
 /* ---- limits.c ---- */

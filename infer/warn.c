@@ -287,8 +287,9 @@ static void warn_repeated(Solver *s, Diags *diags)
 			diag_note(diags,
 				  span_is_none(node->name_span) ? node->span : node->name_span,
 				  "%s is computed here", tensor_text(s, id, -1));
-			bool composed = k == ROW_INPUT && most == 0 &&
-					s->graph->nodes.at[s->cons.at[use].node].kind == NODE_COMPOSE;
+			bool composed =
+				k == ROW_INPUT && most == 0 &&
+				s->graph->nodes.at[s->cons.at[use].node].kind == NODE_COMPOSE;
 			if (composed ||
 			    most_axes(s, node, ROW_INPUT) + most_axes(s, node, ROW_OUTPUT) == 0)
 				suggest_unrepeated(s, &s->cons.at[use], (RowKind)k, diags);
