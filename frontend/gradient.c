@@ -70,8 +70,7 @@ static NodeId direction(Build *b, Value value, NodeId like)
 	c = node_cast(b, c, dtype_wide(node_dtype(b, like)), value.span);
 	for (NodeId id = c + 1; id < b->graph->nodes.n && copied == NODE_NONE; id++)
 		if (graph_node(b->graph, id)->target == c)
-			copied = node_pointwise(b, OP_ID, &c, &value.span, 1, value.span,
-						value.span);
+			copied = gradient_copy(b, c, value.span);
 	return copied == NODE_NONE ? c : copied;
 }
 

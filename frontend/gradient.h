@@ -18,6 +18,8 @@ typedef struct Gradient {
 	Span span, of, to;
 } Gradient;
 NodeId gradient_make(Build *b, const Gradient *gradient);
+/* A copy of the tensor as it is here, for gradients; the one that is there, where nothing has written the tensor since. */
+NodeId gradient_copy(Build *b, NodeId id, Span span);
 /* What a gradient is taken of, or with respect to, as a tensor of floats; NODE_NONE after an error. */
 NodeId gradient_operand(Build *b, Value value);
 NodeId gradient_variable(Build *b, Value value);

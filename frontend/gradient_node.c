@@ -19,6 +19,24 @@ static NodeId float_node(Build *b, Value value, const char *what)
 	return NODE_NONE;
 }
 
+/* Does the node hold what `id` held where it stands, and nothing else? */
+static bool is_copy(const Build *b, const Node *node, NodeId id)
+{
+	return node->kind == NODE_POINTWISE && node->op == OP_ID && node->args[0] == id && node->target == NODE_NONE &&
+	       node->loop == b->at.loop && !node->stops && !node->ruled && node->recomputes == b->recomputes;
+}
+
+/* Gradients of one tensor in one direction are made together (tensor/adjoint.c), so they have one copy, as long as no step writes
+ * it; a routine, which may compute it anew, has its own. */
+NodeId gradient_copy(Build *b, NodeId id, Span span)
+{
+	NodeId first = b->anew && b->anew->start > id ? b->anew->start : id + 1;
+	for (NodeId at = (NodeId)b->graph->nodes.n; at-- > first && graph_node(b->graph, at)->target != id;)
+		if (is_copy(b, graph_node(b->graph, at), id))
+			return at;
+	return node_pointwise(b, OP_ID, &id, &span, 1, span, span);
+}
+
 NodeId gradient_operand(Build *b, Value value)
 {
 	NodeId id = value.kind == VALUE_ERROR
@@ -28,7 +46,7 @@ NodeId gradient_operand(Build *b, Value value)
 	if (!node || (node->kind != NODE_ZEROS && !node->ruled))
 		return id;
 	/* a tensor of a loop or a routine stands before what sets it, a function's result before the rule of it */
-	return node_pointwise(b, OP_ID, &id, &value.span, 1, value.span, value.span);
+	return gradient_copy(b, id, value.span);
 }
 
 NodeId gradient_variable(Build *b, Value value)
