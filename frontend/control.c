@@ -192,7 +192,8 @@ CaptureId declare_capture(Build *b, Name name)
 	const SizeExpr *size = size_expr_new(b, (SizeExpr){.kind = SX_CAPTURE, .span = name.span,
 							   .capture = id});
 	const Binding *old = scope_here(b->at.scope, name.sym);
-	if (!scope_declare(b, b->at.scope, name, value_size(size, name.span)) && old->value.kind == VALUE_SIZE)
+	if (!scope_declare(b, b->at.scope, name, value_size(size, name.span)) &&
+	    old->value.kind == VALUE_SIZE)
 		diag_fix(b->diags, name.span, arena_printf(b->arena, "%s = %s", name.sym, name.sym),
 			 "the letter has the size '%s' so", name.sym);
 	return id;

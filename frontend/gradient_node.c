@@ -22,8 +22,9 @@ static NodeId float_node(Build *b, Value value, const char *what)
 /* Does the node hold what `id` held where it stands, and nothing else? */
 static bool is_copy(const Build *b, const Node *node, NodeId id)
 {
-	return node->kind == NODE_POINTWISE && node->op == OP_ID && node->args[0] == id && node->target == NODE_NONE &&
-	       node->loop == b->at.loop && !node->stops && !node->ruled && node->recomputes == b->recomputes;
+	return node->kind == NODE_POINTWISE && node->op == OP_ID && node->args[0] == id &&
+	       node->target == NODE_NONE && node->loop == b->at.loop && !node->stops &&
+	       !node->ruled && node->recomputes == b->recomputes;
 }
 
 /* Gradients of one tensor in one direction are made together (tensor/adjoint.c), so they have one copy, as long as no step writes
@@ -31,7 +32,8 @@ static bool is_copy(const Build *b, const Node *node, NodeId id)
 NodeId gradient_copy(Build *b, NodeId id, Span span)
 {
 	NodeId first = b->anew && b->anew->start > id ? b->anew->start : id + 1;
-	for (NodeId at = (NodeId)b->graph->nodes.n; at-- > first && graph_node(b->graph, at)->target != id;)
+	for (NodeId at = (NodeId)b->graph->nodes.n;
+	     at-- > first && graph_node(b->graph, at)->target != id;)
 		if (is_copy(b, graph_node(b->graph, at), id))
 			return at;
 	return node_pointwise(b, OP_ID, &id, &span, 1, span, span);

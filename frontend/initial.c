@@ -327,14 +327,17 @@ static bool report_plain(Build *b, const ParamDecl *decl)
 	const char *function = plain->name.sym;
 	if (made)
 		diag(b->diags, E0212, made->call->span,
-		     "this makes parameters, which have no instance to belong to: '%s' is a plain function of tensors", function);
+		     "this makes parameters, which have no instance to belong to: '%s' is a plain function of tensors",
+		     function);
 	else
 		diag(b->diags, E0212, decl->span,
-		     "the parameter '%s' has no instance to belong to: '%s' is a plain function of tensors", decl->name.sym, function);
-	diag_note(b->diags, plain->name.span,
-		  "a function with parameters has two lists, of numbers and of tensors: 'fn %s()(x)'; 'let %s_1 = %s()' makes an "
-		  "instance, and %s_1(x) applies it, each time with the same parameters",
-		  function, function, function, function);
+		     "the parameter '%s' has no instance to belong to: '%s' is a plain function of tensors",
+		     decl->name.sym, function);
+	diag_note(
+		b->diags, plain->name.span,
+		"a function with parameters has two lists, of numbers and of tensors: 'fn %s()(x)'; 'let %s_1 = %s()' makes an "
+		"instance, and %s_1(x) applies it, each time with the same parameters",
+		function, function, function, function);
 	return true;
 }
 

@@ -204,7 +204,8 @@ static void check_steps(Unused *u, const AstStep *steps, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		const AstStep *step = &steps[i];
 		for (uint32_t k = 0; k < step->nbinds; k++) {
-			check_let(u, step->binds[k].names, step->binds[k].nnames, step->binds[k].value);
+			check_let(u, step->binds[k].names, step->binds[k].nnames,
+				  step->binds[k].value);
 			check_expr(u, step->binds[k].value);
 		}
 		check_expr(u, step->expr);

@@ -61,13 +61,15 @@ static void warn_left(Build *b, const Update *update)
 {
 	const AstExpr *y = update->backward;
 	size_t before = b->diags->list.n;
-	diag(b->diags, W0209, y->span, "no routine carries out the steps that this is computed with, such as running means");
+	diag(b->diags, W0209, y->span,
+	     "no routine carries out the steps that this is computed with, such as running means");
 	if (b->diags->list.n == before)
 		return;
 	diag_note(b->diags, update->expr->op_span, "they stand here");
 	const char *name = source_text(b->sources, b->arena, y->span);
 	if (y->kind == AST_NAME || y->kind == AST_MEMBER)
-		diag_fix(b->diags, y->span, arena_printf(b->arena, "%s; update %s", name, name), "'update %s' carries them out", name);
+		diag_fix(b->diags, y->span, arena_printf(b->arena, "%s; update %s", name, name),
+			 "'update %s' carries them out", name);
 }
 
 void updates_warn_left(Build *b)

@@ -23,7 +23,8 @@ static bool is_number(const Node *node)
 /* Is it a specification of one operand that stands in the program, not one that a form such as to_batch(x) is? */
 static bool is_written_sum(const Node *node)
 {
-	return node->kind == NODE_SPEC && node->nargs == 1 && node->spec->span.start != node->span.start;
+	return node->kind == NODE_SPEC && node->nargs == 1 &&
+	       node->spec->span.start != node->span.start;
 }
 
 /* The sum that the tensor is computed from, element by element, or NODE_NONE. */
