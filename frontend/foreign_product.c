@@ -8,6 +8,7 @@
  *   x : [n | 4] @ w : [4 -> 5]    w * x
  *   x.T @ x, of x : [n, 4]        einsum("ji; jk => ik", x, x)
  *   x.T @ x, of x : [n | 4]       einsum("n | i; n | j => i, j", x, x)
+ *   x @ x.T, of x : [n | 4]       einsum("n | i; m | i => n, m", x, x)
  *
  * Of what is computed nothing is known here: both of the likely forms are offered, and the driver keeps what compiles.
  */
@@ -86,8 +87,27 @@ static const char *letters_of(const Build *b, const Factor *f, uint32_t leads, c
 	return arena_printf(b->arena, "%.*s%s", (int)own, lead + (leads - own), matrix);
 }
 
+/* A product whose operand has a '.T' that changes a batch axis and an output axis, of two of one of each. */
+static void offer_over(Build *b, Span whole, const Factor *x, const Factor *w)
+{
+	bool pair = x->batch == 1 && x->out == 1 && x->in == 0 && w->batch == 1 && w->out == 1 &&
+		    w->in == 0;
+	if (!pair || (x->over && w->over))
+		return;
+	diag_fix(b->diags, whole,
+		 arena_printf(b->arena, "einsum(\"%s\", %s, %s)",
+			      x->over ? "n | i; n | j => i, j" : "n | i; m | i => n, m", x->text,
+			      w->text),
+		 x->over ? "a product that adds up the batch"
+			 : "a product of each example with each");
+}
+
 static void offer_einsum(Build *b, Span whole, const Factor *x, const Factor *w)
 {
+	if (x->over || w->over) {
+		offer_over(b, whole, x, w);
+		return;
+	}
 	uint32_t most = x->out > w->out ? x->out : w->out, leads = most > 2 ? most - 2 : 0;
 	if (x->out == 0 || w->out == 0 || x->in + w->in > 0 || leads > LEADS)
 		return;
@@ -111,13 +131,6 @@ void foreign_product(Build *b, const AstExpr *expr, NodeId left, NodeId right)
 	diag_note(b->diags, expr->args[1]->span,
 		  "a product is a * b, where input axes of a meet output axes "
 		  "of b, or einsum(\"ij; jk => ik\", a, b)");
-	if (x.over && w.batch == 1 && w.out == 1 && w.in == 0 && !w.over) {
-		diag_fix(b->diags, whole,
-			 arena_printf(b->arena, "einsum(\"n | i; n | j => i, j\", %s, %s)", x.text,
-				      w.text),
-			 "a product that adds up the batch");
-		return;
-	}
 	if (!x.known || x.in > 0)
 		diag_fix(b->diags, expr->op_span, "*", "'*' composes");
 	if (!w.known || w.in > 0)

@@ -93,6 +93,16 @@ static bool check_fresh(Build *b, NodeId id, Span span)
 	return false;
 }
 
+Span routine_writes_of(Build *b, const NodeIds *of)
+{
+	RoutineBuild *r = b->routine;
+	Reach reach = reach_from(b, of->at, of->n);
+	for (size_t i = 0; i < r->written.n; i++)
+		if (reach_has(b, &reach, r->written.at[i].target))
+			return r->written.at[i].span;
+	return (Span){0};
+}
+
 bool routine_check_step(Build *b, NodeId first, Span span)
 {
 	for (NodeId id = first; id < b->graph->nodes.n && b->routine->written.n; id++) {

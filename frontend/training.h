@@ -41,6 +41,8 @@ void eval_step_call(Build *b, const AstStep *step);
 
 /* ---- update.c ---- */
 
+/* The first step so far that has written what one of these is computed from; a span of no file where none has. */
+Span routine_writes_of(Build *b, const NodeIds *of);
 /* Carries out the steps of all that a name is computed from. */
 void eval_update(Build *b, const AstStep *step);
 /* Remembers that a routine goes backwards from y, which `expr` gives. */

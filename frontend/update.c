@@ -53,8 +53,10 @@ void updates_note_backward(Build *b, NodeId y, const AstExpr *expr)
 {
 	Updates mine = updates_of(b, y);
 	for (size_t i = 0; i < mine.n; i++)
-		if (!mine.at[i]->backward)
+		if (!mine.at[i]->backward) {
 			mine.at[i]->backward = expr;
+			mine.at[i]->written = routine_writes_of(b, &mine.at[i]->of);
+		}
 }
 
 static void warn_left(Build *b, const Update *update)
@@ -67,7 +69,13 @@ static void warn_left(Build *b, const Update *update)
 		return;
 	diag_note(b->diags, update->expr->op_span, "they stand here");
 	const char *name = source_text(b->sources, b->arena, y->span);
-	if (y->kind == AST_NAME || y->kind == AST_MEMBER)
+	if (y->kind != AST_NAME && y->kind != AST_MEMBER)
+		return;
+	if (!span_is_none(update->written))
+		diag_note(b->diags, update->written,
+			  "'update %s' would go before this, which writes what it depends on",
+			  name);
+	else
 		diag_fix(b->diags, y->span, arena_printf(b->arena, "%s; update %s", name, name),
 			 "'update %s' carries them out", name);
 }

@@ -10,6 +10,7 @@ typedef struct Update {
 	NodeIds of;    /* a tensor, or those of a tuple */
 	size_t done;   /* 1 + the number of the routine that carried it out last; 0: none has */
 	const AstExpr *backward; /* the first y of `backward y` that is computed from it, or NULL */
+	Span written; /* the step of that routine that wrote before what the value depends on, or none */
 } Update;
 
 typedef VEC(Update *) Updates;

@@ -21,6 +21,8 @@ CASES = [
     ("input x : [n, 4], w : [5, 4]", "x @ w.T", (3, 4), (5, 4)),
     ("input x : [n, 4]", "x.T @ x", (3, 4), None),
     ("input x : [n | 4]", "x.T @ x", (3, 4), None),
+    ("input x : [n | 4]", "x @ x.T", (3, 4), None),
+    ("input x : [n | 4], w : [m | 4]", "x @ w.T", (3, 4), (6, 4)),
     ("input x : [n | 4], w : [4 -> 5]", "x @ w", None, None, "w * x"),
     ("input x : [4], w : [4 -> 5]", "w @ x", None, None, "w * x"),
 ]
@@ -29,8 +31,9 @@ tsrc, folder = sys.argv[1:]
 rng = np.random.default_rng(1)
 for declared, product, a, b, *whole in CASES:
     path = os.path.join(folder, "product.tsr")
+    second = "dim m\n" if "[m" in declared else ""
     with open(path, "w") as file:
-        file.write(f"dim n\n{declared}\noutput y = {product}\n")
+        file.write(f"dim n\n{second}{declared}\noutput y = {product}\n")
     told = subprocess.run([tsrc, "-fsyntax-only", path], capture_output=True, text=True).stderr
     repairs = re.findall(r"help: .*\n.*output y = (.*)\n", told)
     assert len(repairs) == 1, (declared, product, told)
