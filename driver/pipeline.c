@@ -168,6 +168,7 @@ static void dump_pass(FILE *out, const Program *program)
 	static void run_##name(Session *s) { transform(s, PASS); } \
 	LOOPS_DUMP(name, PASS)
 LOOPS_PASS(unread, PASS_UNREAD)
+LOOPS_PASS(interchange, PASS_INTERCHANGE)
 LOOPS_PASS(exchange, PASS_EXCHANGE)
 LOOPS_PASS(order, PASS_ORDER)
 LOOPS_PASS(fusion, PASS_FUSION)
@@ -363,6 +364,8 @@ const Stage pipeline[] = {
 	{"unread", "transform",
 	 "what nothing reads, functions of parameters, constants, temporaries, left out",
 	 run_unread, verify_program, dump_unread, true},
+	{"interchange", "transform", "steps of loops inside of loops over elements",
+	 run_interchange, verify_program, dump_interchange, true},
 	{"exchange", "transform", "places of what loops carry instead of copies", run_exchange,
 	 verify_program, dump_exchange, true},
 	{"order", "transform", "assignments to the state as soon as they may run", run_order,

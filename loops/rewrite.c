@@ -20,11 +20,23 @@ static const Ix *renamed_pair(Rewrite *r, const Ix *ix)
 	return copy;
 }
 
+static const Ix *new_size(Rewrite *r, const Ix *ix)
+{
+	Program *program = r->program;
+	Sizes *sizes = program->sizes;
+	Size coef, rest;
+	if (!r->dim_ix || !size_uses_dim(sizes, ix->size, r->dim))
+		return ix;
+	REQUIRE(size_split(sizes, ix->size, size_dim(sizes, r->dim), &coef, &rest));
+	const Ix *moved = ix_mul(program, r->dim_ix, ix_size(program->arena, coef));
+	return ix_add(program, moved, ix_size(program->arena, rest));
+}
+
 static const Ix *new_ix(Rewrite *r, const Ix *ix)
 {
 	Program *program = r->program;
 	switch (ix->kind) {
-	case IX_SIZE: return ix;
+	case IX_SIZE: return new_size(r, ix);
 	case IX_ITER: return r->iters[ix->iter];
 	case IX_VALUE: return ix_value(program->arena, rewrite_value(r, ix->value));
 	default: break;

@@ -44,6 +44,8 @@ typedef struct Rewrite {
 	uint32_t nvalues;
 	const BufferOffset *offsets; /* few */
 	uint32_t noffsets;
+	DimId dim;	  /* of sizes that are linear in it, where `dim_ix` stands for it */
+	const Ix *dim_ix; /* NULL: all dims stay */
 	Span span;	  /* of statements without one */
 	PointerMap known; /* the copies of values of the statement at hand */
 } Rewrite;

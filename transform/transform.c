@@ -5,6 +5,7 @@
 
 const TransformPass transform_passes[TRANSFORM_PASSES] = {
 	[PASS_UNREAD] = {"unread", transform_unread},
+	[PASS_INTERCHANGE] = {"interchange", transform_interchange},
 	[PASS_EXCHANGE] = {"exchange", transform_exchange},
 	[PASS_ORDER] = {"order", transform_order},
 	[PASS_FUSION] = {"fusion", transform_fusion},

@@ -2,6 +2,8 @@
  * memory. Each makes a program of the same meaning, and may run by itself.
  *
  *   unread      unread.c       what the state would hold, and constants, that no kernel reads
+ *   interchange interchange.c  loops of steps inside of the loops over elements that each have steps of their own
+ *                              (interchange_find.c)
  *   exchange    exchange.c     places in memory instead of copies from step to step of a loop
  *   order       order.c        assignments to the state as soon as they may run, so that temporaries end
  *   fusion      fusion.c       kernels over the same rows as one (fusion_touch.c reads off what they
@@ -56,6 +58,7 @@ typedef struct TransformPass {
 /* In the order in which they run. */
 enum {
 	PASS_UNREAD,
+	PASS_INTERCHANGE,
 	PASS_EXCHANGE,
 	PASS_ORDER,
 	PASS_FUSION,
@@ -89,6 +92,7 @@ Program *transform_run(uint32_t pass, const Program *program, const Schedule *as
 /* The passes of the table above: each changes t->program in place, sets t->changed where it did, and reports
  * to t->diags. Requires: what transform_run requires; t->changed is false. */
 void transform_unread(Transform *t);
+void transform_interchange(Transform *t);
 void transform_exchange(Transform *t);
 void transform_order(Transform *t);
 void transform_fusion(Transform *t);

@@ -1,0 +1,247 @@
+/* Loop interchange: steps go inside of the loops over elements, where each element has steps of its own. What they carry
+ * stays in the first cache, and threads meet once, not in each step. So many elements at a time (strip mining) take
+ * each step together, in the loops that back ends make vectors of:
+ *
+ *   run set_a: for i in 0..n: a[i] = x[i]        for i in 0..n/256
+ *   for k in 0..steps                              for i in ..256
+ *     run b: for i in 0..n: b[i] = f(a[i])   ->    for k in 0..steps
+ *     run a: for i in 0..n: a[i] = b[i]              for i in ..256
+ *                                                      local b = f(a[i])
+ *                                                      a[i] = b
+ *
+ * (interchange_find.c says where.) A temporary of a step alone is a local.
+ */
+#include <string.h>
+
+#include "loops/frame.h"
+#include "loops/steps.h"
+#include "loops/walk.h"
+#include "loops/work.h"
+#include "transform/interchange.h"
+
+/* ---- how many elements at a time ---- */
+
+/* Of a loop, where so many elements are left for it and those around: all of them where these are few, and some of a
+ * number that is not known, of loops around as well. */
+static int64_t strip_of(const StepLoop *s, uint32_t i, int64_t *left)
+{
+	int64_t trips = constant_trips(s->program, s->loops[i]), strip = *left;
+	if (trips >= 0 && trips <= strip)
+		strip = trips > 1 ? trips : 1;
+	else if (trips < 0 && i > 0 && strip >= 4 * 4)
+		strip /= 4;
+	*left /= strip;
+	return strip;
+}
+
+typedef struct StepRows {
+	IterVar step;
+	bool found;
+} StepRows;
+
+static void see_row(void *of, const Value *value)
+{
+	StepRows *rows = of;
+	rows->found |= value->kind == VALUE_LOAD && ix_uses(value->ix, rows->step);
+}
+
+/* Does each step touch rows of its own, as those that are stacked? */
+static bool has_rows(const StepLoop *s)
+{
+	StepRows rows = {.step = s->step};
+	for (uint32_t i = 0; i < s->body.n; i++) {
+		const Stmt *stmt = s->body.stmts[i];
+		rows.found |= stmt->kind == LOOP_STORE && ix_uses(stmt->ix, s->step);
+		interchange_values(stmt, see_row, &rows);
+	}
+	return rows.found;
+}
+
+static void choose(const StepLoop *s, const ScheduleClause *asked, int64_t *strips)
+{
+	const Target *target = s->t->options->target;
+	int64_t left = has_rows(s) ? target->interchange_rows : target->interchange_elements;
+	for (uint32_t i = s->nloops; i-- > 0;) {
+		int64_t number = asks_number(asked, s->kernel.iters[s->iters[i]].name);
+		strips[i] = strip_of(s, i, &left);
+		if (number > 0)
+			strips[i] = number;
+	}
+}
+
+/* ---- the loops ---- */
+
+static bool is_whole(const StepLoop *s, uint32_t i, int64_t strip)
+{
+	int64_t trips = constant_trips(s->program, s->loops[i]);
+	return trips >= 0 && trips <= strip;
+}
+
+static const Stmt *loop_like(const StepLoop *s, uint32_t i, IterVar iter, const Ix *lo,
+			     const Ix *hi, Block body)
+{
+	Stmt *loop = stmt_for(s->program->arena, iter, lo, hi, body);
+	loop->span = s->loops[i]->span;
+	return loop;
+}
+
+/* The loop over the elements of a strip, of which an iterator is the number. */
+static const Stmt *in_strip(const StepLoop *s, uint32_t i, int64_t strip, IterVar number,
+			    Block body)
+{
+	Program *program = s->program;
+	const Stmt *loop = s->loops[i];
+	if (is_whole(s, i, strip))
+		return loop_like(s, i, s->iters[i], loop->lo, loop->hi, body);
+	const Ix *first = ix_times(program, ix_iter(program->arena, number), strip);
+	const Ix *end = ix_plus(program, first, strip);
+	int64_t trips = constant_trips(program, loop);
+	if (trips < 0 || trips % strip != 0)
+		end = ix_binary(program, IX_MIN, loop->hi, end);
+	return loop_like(s, i, s->iters[i], first, end, body);
+}
+
+/* The loop over strips; of one element each it is that over elements. */
+static const Stmt *over_strips(const StepLoop *s, uint32_t i, int64_t strip, IterVar number,
+			       Block body)
+{
+	Program *program = s->program;
+	Size n = size_ceil(program->sizes, s->loops[i]->hi->size, strip);
+	Stmt *loop = (Stmt *)loop_like(s, i, number, ix_const(program, 0),
+				       ix_size(program->arena, n), body);
+	loop->independent = true;
+	return loop;
+}
+
+static Block nest_of(StepLoop *s, const int64_t *strips)
+{
+	Program *program = s->program;
+	Arena *arena = program->arena;
+	IterVar numbers[ELEMENT_LOOPS_MOST];
+	Block block = s->body;
+	for (uint32_t i = 0; i < s->nloops; i++) /* a schedule names both loops alike */
+		numbers[i] = strips[i] == 1 ? s->iters[i]
+					    : kernel_add_iter(program, &s->kernel,
+							      s->kernel.iters[s->iters[i]].name);
+	for (uint32_t i = s->nloops; i-- > 0;)
+		if (strips[i] > 1 || is_whole(s, i, 1))
+			block = block_one(arena, in_strip(s, i, strips[i], numbers[i], block));
+	const ProgramLoop *loop = &program->loops.at[s->kernels[s->from].loop];
+	Stmt *steps =
+		stmt_for(arena, s->step, ix_const(program, 0), ix_size(arena, loop->count), block);
+	steps->span = loop->span;
+	block = block_one(arena, steps);
+	for (uint32_t i = s->nloops; i-- > 0;)
+		if (!is_whole(s, i, strips[i]))
+			block = block_one(arena, over_strips(s, i, strips[i], numbers[i], block));
+	return block;
+}
+
+/* ---- loops of a routine ---- */
+
+static void describe(const StepLoop *s, ScheduleEntry *entry, const int64_t *strips)
+{
+	Arena *arena = s->program->arena;
+	ScheduleClause *made = entry_make(arena, entry, CHOICE_INTERCHANGE, false);
+	for (uint32_t i = 0; i < s->nloops; i++)
+		clause_add(arena, made, s->kernel.iters[s->iters[i]].name, &strips[i], 1);
+}
+
+/* Is something asked of a kernel that it needs a loop of its own for? */
+static bool asks_kernels(const StepLoop *s)
+{
+	static const Choice choices[] = {CHOICE_FUSE_ROWS, CHOICE_HORIZONTAL, CHOICE_TRANSPOSE_TILE,
+					 CHOICE_PREFETCH,  CHOICE_STREAM,     CHOICE_PARALLEL};
+	bool asks = false;
+	for (uint32_t k = s->from; k < s->to; k++)
+		for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+			asks |= (k + 1 < s->to || choices[i] != CHOICE_PARALLEL) &&
+				asks_on(kernel_asked(s->t, &s->kernels[k], choices[i]));
+	return asks;
+}
+
+/* Is it to be made? */
+static bool is_wanted(const StepLoop *s)
+{
+	const ScheduleClause *asked =
+		kernel_asked(s->t, &s->kernels[s->to - 1], CHOICE_INTERCHANGE);
+	return !asks_off(asked) && (asks_on(asked) || !asks_kernels(s));
+}
+
+/* The kernels of a loop become the last one of them. */
+static void interchange(StepLoop *s, ScheduleEntry *entry)
+{
+	const Kernel *last = &s->kernels[s->to - 1];
+	int64_t strips[ELEMENT_LOOPS_MOST];
+	interchange_locals(s);
+	choose(s, kernel_asked(s->t, last, CHOICE_INTERCHANGE), strips);
+	describe(s, entry, strips);
+	s->kernel.name = last->name;
+	s->kernel.span = last->span;
+	s->kernel.site = last->site;
+	s->kernel.loop = s->program->loops.at[last->loop].parent;
+	s->kernel.body = nest_of(s, strips);
+}
+
+static void try_loop(StepLoop *s)
+{
+	const Kernel *last = &s->kernels[s->to - 1];
+	ScheduleEntry *entry = schedule_entry(s->program->made, last->name);
+	if (!entry)
+		return;
+	if (is_wanted(s))
+		interchange_find(s);
+	if (s->independent)
+		interchange(s, entry);
+	else if (says_off(kernel_asked(s->t, last, CHOICE_INTERCHANGE)))
+		entry_make(s->program->arena, entry, CHOICE_INTERCHANGE, true);
+}
+
+/* Where the kernels from `from` on end that are in the loop of the first of them. */
+static uint32_t loop_end(const Program *program, const Kernel *kernels, uint32_t n, uint32_t from)
+{
+	uint32_t to = from;
+	while (to < n && program_loop_in(program, kernels[to].loop, kernels[from].loop))
+		to++;
+	return to;
+}
+
+static bool is_whole_loop(const StepLoop *s)
+{
+	return s->from == 0 ||
+	       !program_loop_in(s->program, s->kernels[s->from - 1].loop, s->kernels[s->from].loop);
+}
+
+static uint32_t interchange_routine(const Transform *t, Kernel *kernels, uint32_t n)
+{
+	Kernel *made = ARENA_ARRAY(t->scratch, Kernel, n + 1);
+	uint32_t left = 0;
+	for (uint32_t k = 0; k < n;) {
+		StepLoop s = {.t = t, .program = t->program, .kernels = kernels, .n = n, .from = k};
+		s.to = kernels[k].loop ? loop_end(t->program, kernels, n, k) : k + 1;
+		if (kernels[k].loop && is_whole_loop(&s))
+			try_loop(&s);
+		made[left++] = s.independent ? s.kernel : kernels[k];
+		k = s.independent ? s.to : k + 1;
+	}
+	memcpy(kernels, made, left * sizeof *made);
+	return left;
+}
+
+/* Falls where a kernel leaves a loop. */
+static uint64_t sum_of_loops(const Program *program)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < program->kernels.n; i++)
+		sum += program->kernels.at[i].loop;
+	return sum;
+}
+
+void transform_interchange(Transform *t)
+{
+	uint64_t before = sum_of_loops(t->program);
+	if (t->options->gpu)
+		return;
+	routines_change(t, interchange_routine);
+	t->changed = sum_of_loops(t->program) < before;
+}

@@ -1,0 +1,35 @@
+/* Loops of steps that go inside of loops over elements: what interchange_find.c finds and interchange.c makes. */
+#ifndef TSR_TRANSFORM_INTERCHANGE_H
+#define TSR_TRANSFORM_INTERCHANGE_H
+
+#include "loops/walk.h"
+#include "transform/transform.h"
+
+/* Loops over elements, one in another, at most. */
+enum { ELEMENT_LOOPS_MOST = 16 };
+
+/* The kernels of a loop of a routine, as one. */
+typedef struct StepLoop {
+	const Transform *t;
+	Program *program;
+	const Kernel *kernels; /* the routine's */
+	uint32_t n;
+	uint32_t from, to; /* those of the loop */
+	/* what is made of them: the loops over elements, outermost first, around that of the steps */
+	Kernel kernel;
+	const Stmt *loops[ELEMENT_LOOPS_MOST]; /* as the kernel with the most of them has them */
+	uint32_t nloops;
+	IterVar iters[ELEMENT_LOOPS_MOST], step; /* of `kernel` */
+	Block body;				 /* of an element in a step */
+	bool independent; /* do the steps of each element depend on nothing that those of others make? */
+} StepLoop;
+
+/* Puts the kernels together, where they are nests over the same elements, and sees whether their steps are independent.
+ * Requires: the kernels are all of a loop, and the rest is empty. */
+void interchange_find(StepLoop *s);
+/* Temporaries of a step alone become locals, and have no elements any more. Requires: it is independent. */
+void interchange_locals(StepLoop *s);
+/* Every value of a statement of the body. */
+void interchange_values(const Stmt *stmt, SeeValue see, void *of);
+
+#endif
