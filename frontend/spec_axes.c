@@ -102,11 +102,17 @@ static bool axis_has(const AstSpecAxis *axis, Sym name)
 /* 0 + name: a number stands first. */
 static bool is_placed(const AstSpecAxis *axis) { return axis->placed && axis->mark == MARK_NONE; }
 
+/* Can the name only say from where on the axis goes, as in 0 + name and letter + name? */
+static bool is_offset(const AstSpecAxis *axis, Sym name)
+{
+	return is_placed(axis) || (axis->kind == SPEC_AFFINE && axis->mark == MARK_NONE && axis->name.sym != name);
+}
+
 typedef struct NameUse {
 	uint32_t tensors; /* how many have it */
 	bool letter;	  /* as an axis of its own */
 	bool other;	  /* not as a part */
-	bool beside;	  /* not in an axis that begins with a number, 0 + name */
+	bool beside;	  /* not as an offset */
 } NameUse;
 
 static void use_in_tensor(const AstSpecTensor *tensor, Sym name, NameUse *use)
@@ -120,7 +126,7 @@ static void use_in_tensor(const AstSpecTensor *tensor, Sym name, NameUse *use)
 			has = true;
 			use->letter |= is_letter_axis(axis, name);
 			use->other |= axis->kind != SPEC_CONCAT;
-			use->beside |= !is_placed(axis);
+			use->beside |= !is_offset(axis, name);
 		}
 	use->tensors += has;
 }
@@ -297,7 +303,7 @@ static bool resolve_stride(Build *b, const Summands *list, const AstSpecAxis *ax
 	return true;
 }
 
-/* 0 + pos: a place by names that stand in such axes alone, as a letter of its own, of one element, from there on. */
+/* 0 + pos: a place by names that are offsets wherever they stand, as a letter of its own, of one element, from there on. */
 static bool resolve_place(Build *b, const AstSpec *spec, const AstSpecAxis *axis,
 			  const Summands *list, SpecAxis *out)
 {

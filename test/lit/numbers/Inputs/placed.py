@@ -24,6 +24,7 @@ output h = einsum("past + o =+ k, d; k, d => o", x, w)
 output k = reduce(max, "i + past, d => d", x)
 let square = einsum("i, d; j, d => i, j", x, x)
 output l = scan(n, a = square, p) { min(a, einsum("i, 0 + p; 0 + p, j => i, j", a, a, op = add)) }
+output q = einsum("i + past, d; 0 + past, d => i, d", x, x)
 output m = grad(sum(einsum("i, 0 + past; 0 + past, j => i, j", square, square)), x)
 """
 
@@ -43,7 +44,7 @@ def expected(x, w, past, s):
     m[past] += 2 * whole * x.sum(0)
     return [np.exp(x[past:]), x[past::3], np.array(c, np.float32), x[past : past + s],
             x[past : past + s].T @ x[s : 2 * s], np.concatenate([zeros, x]), np.concatenate([x, zeros, w]),
-            np.array(h, np.float32), x[past:].max(0, initial=-np.inf), l, m]
+            np.array(h, np.float32), x[past:].max(0, initial=-np.inf), l, x[past:] * x[past], m]
 
 
 def main():
@@ -55,7 +56,7 @@ def main():
         x, w = (random.integers(-8, 9, (rows, 3)).astype(np.float32) / 8 for rows in (n, 4))
         want = expected(x, w, past, s)
         got = model.forward([past, n, s], [x, w], [(value.shape, np.float32) for value in want])
-        for name, a, b in zip("abcdefghklm", got, want):
+        for name, a, b in zip("abcdefghklqm", got, want):
             if not np.allclose(a, b, rtol=1e-5, atol=1e-4):
                 wrong += 1
                 print("%s, past %d, s %d, n %d: %s, not %s" % (name, past, s, n, a, b))
