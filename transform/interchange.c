@@ -21,15 +21,12 @@
 
 /* ---- how many elements at a time ---- */
 
-/* Of a loop, where so many elements are left for it and those around: all of them where these are few, and some of a
- * number that is not known, of loops around as well. */
+/* Of a loop, where so many elements are left for it and those around: all of them where these are few. */
 static int64_t strip_of(const StepLoop *s, uint32_t i, int64_t *left)
 {
 	int64_t trips = constant_trips(s->program, s->loops[i]), strip = *left;
 	if (trips >= 0 && trips <= strip)
 		strip = trips > 1 ? trips : 1;
-	else if (trips < 0 && i > 0 && strip >= 4 * 4)
-		strip /= 4;
 	*left /= strip;
 	return strip;
 }
@@ -55,6 +52,16 @@ static bool has_rows(const StepLoop *s)
 		interchange_values(stmt, see_row, &rows);
 	}
 	return rows.found;
+}
+
+/* Rows of a step that are read or stored in short pieces take longer than what is carried: of a loop inside another one the
+ * length is known. */
+static bool pays(const StepLoop *s)
+{
+	bool known = true;
+	for (uint32_t i = 1; i < s->nloops; i++)
+		known = known && constant_trips(s->program, s->loops[i]) >= 0;
+	return known || !has_rows(s);
 }
 
 static void choose(const StepLoop *s, const ScheduleClause *asked, int64_t *strips)
@@ -173,6 +180,7 @@ static void interchange(StepLoop *s, ScheduleEntry *entry)
 {
 	const Kernel *last = &s->kernels[s->to - 1];
 	int64_t strips[ELEMENT_LOOPS_MOST];
+	s->made = true;
 	interchange_locals(s);
 	choose(s, kernel_asked(s->t, last, CHOICE_INTERCHANGE), strips);
 	describe(s, entry, strips);
@@ -191,9 +199,10 @@ static void try_loop(StepLoop *s)
 		return;
 	if (is_wanted(s))
 		interchange_find(s);
-	if (s->independent)
+	const ScheduleClause *asked = kernel_asked(s->t, last, CHOICE_INTERCHANGE);
+	if (s->independent && (asks_on(asked) || pays(s)))
 		interchange(s, entry);
-	else if (says_off(kernel_asked(s->t, last, CHOICE_INTERCHANGE)))
+	else if (says_off(asked))
 		entry_make(s->program->arena, entry, CHOICE_INTERCHANGE, true);
 }
 
@@ -221,8 +230,8 @@ static uint32_t interchange_routine(const Transform *t, Kernel *kernels, uint32_
 		s.to = kernels[k].loop ? loop_end(t->program, kernels, n, k) : k + 1;
 		if (kernels[k].loop && is_whole_loop(&s))
 			try_loop(&s);
-		made[left++] = s.independent ? s.kernel : kernels[k];
-		k = s.independent ? s.to : k + 1;
+		made[left++] = s.made ? s.kernel : kernels[k];
+		k = s.made ? s.to : k + 1;
 	}
 	memcpy(kernels, made, left * sizeof *made);
 	return left;

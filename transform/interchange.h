@@ -21,6 +21,7 @@ typedef struct StepLoop {
 	uint32_t nloops;
 	IterVar iters[ELEMENT_LOOPS_MOST], step; /* of `kernel` */
 	Block body;				 /* of an element in a step */
+	bool made;				 /* is it one kernel now? */
 	bool independent; /* do the steps of each element depend on nothing that those of others make? */
 } StepLoop;
 

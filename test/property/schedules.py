@@ -25,7 +25,7 @@ TSRC = os.environ.get("TSRC", "tsrc")
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 CODES = {"E0605", "E0606", "E0607"}
 OFF = ["tile", "vector", "pack", "block", "order", "transpose_tile", "fuse_rows", "parallel", "fuse", "stage", "pad", "group", "over_read",
-       "store_along", "inline", "transpose", "unroll", "row_block", "halo", "horizontal"]
+       "store_along", "inline", "transpose", "unroll", "row_block", "halo", "horizontal", "interchange"]
 
 # Program, shapes of the inputs, shapes of the outputs; n is 5.
 PROGRAMS = [
@@ -45,6 +45,8 @@ PROGRAMS = [
      [(6, 100), (20, 6, 9)], [(20, 23)]),
     ("input x : [4, 13, 34]\ninput w : [16, 4, 3, 3]\noutput y = relu(einsum(\"c, 2*y =+? a, 2*x =+? b; o, c, a, b => o, y, x\","
      " x, w))\n", [(4, 13, 34), (16, 4, 3, 3)], [(16, 7, 17)]),
+    ("dim n\ninput x : [7 | n, 30]\nlet (h, y) = scan(7, a = x @ 0, i) { let g = 0.5 * a + tanh(x @ i) in (g, g .* a) }\n"
+     "output h\noutput y\n", [(7, 5, 30)], [(5, 30), (7, 5, 30)]),
 ]
 MACHINES = ["x86-64-v4", "x86-64-v3", "x86-64"]
 # Numbers of a target that are no cost: what instructions there are, and how the code of a choice is made.
