@@ -286,5 +286,8 @@ INDEXED = [
             "functools.reduce(lambda u, _: u + 0.2 * F.conv2d(u[None, None], cross, padding=1)[0, 0], range(1000), x)",
             flops=7.0 * 512 * 512 * 1000, c="stencil",
             given={"cross": "torch.tensor([[[[0., 1, 0], [1, -4, 1], [0, 1, 0]]]])"}),
+    Program("262144 equations u' = u - u^3, 1000 steps", "input x : [262144]\n"
+            "output y = scan(1000, u = x) { u + 0.01 * (u - u .* u .* u) }\n", {"x": "262144"},
+            "functools.reduce(lambda u, _: u + 0.01 * (u - u * u * u), range(1000), x)", flops=5.0 * 262144 * 1000),
 ]
 BY_NAME = {program.name: program for program in PROGRAMS + INDEXED}
