@@ -15,9 +15,8 @@
 
 #include <string.h>
 
-enum {
-	STEPS = 10000
-}; /* operations that are looked at, of a program; nothing is told of what is beyond */
+/* Operations that are looked at, of a program; nothing is told of what is beyond. */
+enum { STEPS = 10000 };
 
 typedef struct Pairs {
 	const Inference *inference;
@@ -287,30 +286,42 @@ static bool is_spelled(const Sizes *sizes, Size size)
 	return !size_is_bad(size) && !size_is_const(sizes, size, &n);
 }
 
-static bool find_pair(const Pairs *w, NodeId id)
+/* The operand that alone has the axis; NONE: there is none. */
+static uint32_t only_operand(const Node *node, const Piece *piece, IterId iter)
+{
+	for (uint32_t a = 0; a < node->nargs; a++)
+		if (is_alone(node, piece, a, iter))
+			return a;
+	return NONE;
+}
+
+/* Have two operands an axis each that no other has, of one size? */
+static bool is_pair(const Pairs *w, NodeId id, IterId i, IterId j, uint32_t arg[2])
 {
 	const Node *node = node_of(w, id);
-	const Proj *proj = w->inference->projs[id];
+	const Iter *iters = w->inference->projs[id]->iters;
 	const Piece *piece = piece_of(w, id);
-	for (IterId i = 0; i < proj->niters; i++)
-		for (IterId j = i + 1; j < proj->niters; j++) {
-			if (!size_same(proj->iters[i].extent, proj->iters[j].extent) ||
-			    !is_spelled(w->inference->sizes, proj->iters[i].extent))
+	arg[0] = only_operand(node, piece, i);
+	arg[1] = only_operand(node, piece, j);
+	return size_same(iters[i].extent, iters[j].extent) &&
+	       is_spelled(w->inference->sizes, iters[i].extent) && arg[0] != NONE &&
+	       arg[1] != NONE && arg[0] != arg[1] &&
+	       !(has_axis_of_one(w, node->args[arg[0]]) && has_axis_of_one(w, node->args[arg[1]]));
+}
+
+/* The first pair of axes, told by the order of the operands. */
+static void find_pair(const Pairs *w, NodeId id)
+{
+	uint32_t niters = w->inference->projs[id]->niters, arg[2];
+	for (IterId i = 0; i < niters; i++)
+		for (IterId j = i + 1; j < niters; j++) {
+			if (!is_pair(w, id, i, j, arg))
 				continue;
-			for (uint32_t a = 0; a < node->nargs; a++)
-				for (uint32_t b = 0; b < node->nargs; b++) {
-					if (a == b || !is_alone(node, piece, a, i) ||
-					    !is_alone(node, piece, b, j) ||
-					    (has_axis_of_one(w, node->args[a]) &&
-					     has_axis_of_one(w, node->args[b])))
-						continue;
-					const uint32_t arg[2] = {a < b ? a : b, a < b ? b : a};
-					const IterId iter[2] = {a < b ? i : j, a < b ? j : i};
-					warn_pair(w, id, arg, iter);
-					return true;
-				}
+			bool turned = arg[1] < arg[0];
+			warn_pair(w, id, turned ? (uint32_t[]){arg[1], arg[0]} : arg,
+				  turned ? (IterId[]){j, i} : (IterId[]){i, j});
+			return;
 		}
-	return false;
 }
 
 void warn_pairs(const Inference *inference, Diags *diags)

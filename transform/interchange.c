@@ -124,7 +124,7 @@ static Block nest_of(StepLoop *s, const int64_t *strips)
 {
 	Program *program = s->program;
 	Arena *arena = program->arena;
-	IterVar numbers[ELEMENT_LOOPS_MOST];
+	IterVar numbers[NEST_LOOPS];
 	Block block = s->body;
 	for (uint32_t i = 0; i < s->nloops; i++) /* a schedule names both loops alike */
 		numbers[i] = strips[i] == 1 ? s->iters[i]
@@ -179,7 +179,7 @@ static bool is_wanted(const StepLoop *s)
 static void interchange(StepLoop *s, ScheduleEntry *entry)
 {
 	const Kernel *last = &s->kernels[s->to - 1];
-	int64_t strips[ELEMENT_LOOPS_MOST];
+	int64_t strips[NEST_LOOPS];
 	s->made = true;
 	interchange_locals(s);
 	choose(s, kernel_asked(s->t, last, CHOICE_INTERCHANGE), strips);

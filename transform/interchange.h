@@ -5,9 +5,6 @@
 #include "loops/walk.h"
 #include "transform/transform.h"
 
-/* Loops over elements, one in another, at most. */
-enum { ELEMENT_LOOPS_MOST = 16 };
-
 /* The kernels of a loop of a routine, as one. */
 typedef struct StepLoop {
 	const Transform *t;
@@ -17,9 +14,9 @@ typedef struct StepLoop {
 	uint32_t from, to; /* those of the loop */
 	/* what is made of them: the loops over elements, outermost first, around that of the steps */
 	Kernel kernel;
-	const Stmt *loops[ELEMENT_LOOPS_MOST]; /* as the kernel with the most of them has them */
+	const Stmt *loops[NEST_LOOPS]; /* as the kernel with the most of them has them */
 	uint32_t nloops;
-	IterVar iters[ELEMENT_LOOPS_MOST], step; /* of `kernel` */
+	IterVar iters[NEST_LOOPS], step;	 /* of `kernel` */
 	Block body;				 /* of an element in a step */
 	bool made;				 /* is it one kernel now? */
 	bool independent; /* do the steps of each element depend on nothing that those of others make? */

@@ -13,13 +13,6 @@
 
 /* ---- nests ---- */
 
-/* A kernel as loops around statements. */
-typedef struct Nest {
-	const Stmt *loops[ELEMENT_LOOPS_MOST];
-	uint32_t nloops;
-	Block body;
-} Nest;
-
 static const ProgramLoop *loop_of(const StepLoop *s)
 {
 	return &s->program->loops.at[s->kernels[s->from].loop];
@@ -38,17 +31,12 @@ static bool is_element_stmt(const Stmt *stmt)
 	       stmt->kind == LOOP_LOCAL || stmt->kind == LOOP_SET;
 }
 
-static bool find_nest(const StepLoop *s, const Kernel *kernel, Nest *nest)
+/* Is it loops over elements, around statements of one? */
+static bool is_over_elements(const StepLoop *s, const LoopNest *nest)
 {
-	nest->nloops = 0;
-	nest->body = kernel->body;
-	while (nest->body.n == 1 && is_element_loop(s, nest->body.stmts[0])) {
-		if (nest->nloops == ELEMENT_LOOPS_MOST)
-			return false;
-		nest->loops[nest->nloops++] = nest->body.stmts[0];
-		nest->body = nest->body.stmts[0]->body;
-	}
 	bool plain = true;
+	for (uint32_t i = 0; i < nest->n; i++)
+		plain = plain && is_element_loop(s, nest->loops[i]);
 	for (uint32_t i = 0; i < nest->body.n; i++)
 		plain = plain && is_element_stmt(nest->body.stmts[i]);
 	return plain;
@@ -70,16 +58,16 @@ static bool is_linear(const StepLoop *s, const Kernel *kernel)
 /* The loops of the kernel that has the most. */
 static bool find_loops(StepLoop *s)
 {
-	Nest nest;
 	for (uint32_t k = s->from; k < s->to; k++) {
 		const Kernel *kernel = &s->kernels[k];
-		if (kernel->loop != s->kernels[s->from].loop || !find_nest(s, kernel, &nest) ||
+		LoopNest nest = block_nest(kernel->body);
+		if (kernel->loop != s->kernels[s->from].loop || !is_over_elements(s, &nest) ||
 		    !is_linear(s, kernel))
 			return false;
-		if (k > s->from && nest.nloops <= s->nloops)
+		if (k > s->from && nest.n <= s->nloops)
 			continue;
-		s->nloops = nest.nloops;
-		for (uint32_t i = 0; i < nest.nloops; i++) {
+		s->nloops = nest.n;
+		for (uint32_t i = 0; i < nest.n; i++) {
 			s->loops[i] = nest.loops[i];
 			s->iters[i] = nest.loops[i]->iter;
 		}
@@ -92,12 +80,12 @@ static bool find_loops(StepLoop *s)
 /* ---- one kernel of all ---- */
 
 /* The iterators of a nest in terms of the loops: one that goes through several of them is their sum. */
-static const Ix *const *iters_of(const StepLoop *s, const Kernel *kernel, const Nest *nest)
+static const Ix *const *iters_of(const StepLoop *s, const Kernel *kernel, const LoopNest *nest)
 {
 	Program *program = s->program;
 	const Ix **iters = kernel_iters(program->arena, kernel, 0);
 	uint32_t at = 0;
-	for (uint32_t i = 0; i < nest->nloops; i++) {
+	for (uint32_t i = 0; i < nest->n; i++) {
 		Size extent = size_const(program->sizes, 1), whole = nest->loops[i]->hi->size;
 		const Ix *ix = NULL;
 		while (at < s->nloops && (!ix || !size_same(extent, whole))) {
@@ -125,8 +113,7 @@ static const Ix *step_number(const StepLoop *s)
 
 static void append(StepLoop *s, const Kernel *kernel, Body *body)
 {
-	Nest nest;
-	find_nest(s, kernel, &nest);
+	LoopNest nest = block_nest(kernel->body);
 	Rewrite rewrite = {.program = s->program,
 			   .iters = iters_of(s, kernel, &nest),
 			   .first_local = s->kernel.nlocals,
@@ -243,15 +230,14 @@ void interchange_locals(StepLoop *s)
 /* ---- the loop ---- */
 
 /* Is its number of steps known before the first, and are its kernels nests over the same elements? */
-static bool is_over_elements(StepLoop *s)
+static bool may_be_one(StepLoop *s)
 {
 	const ProgramLoop *loop = loop_of(s);
 	if (loop->until != BUFFER_NONE || loop->made != BUFFER_NONE || loop->nexchanges > 0 ||
 	    !find_loops(s))
 		return false;
 	for (uint32_t k = s->from; k < s->to; k++) {
-		Nest nest;
-		find_nest(s, &s->kernels[k], &nest);
+		LoopNest nest = block_nest(s->kernels[k].body);
 		if (!iters_of(s, &s->kernels[k], &nest))
 			return false;
 	}
@@ -261,7 +247,7 @@ static bool is_over_elements(StepLoop *s)
 void interchange_find(StepLoop *s)
 {
 	Body body = {0};
-	if (!is_over_elements(s))
+	if (!may_be_one(s))
 		return;
 	s->step = kernel_add_iter(s->program, &s->kernel,
 				  sizes_dim(s->program->sizes, loop_of(s)->step)->name);
