@@ -320,7 +320,8 @@ static void list_edits(const Repairs *r, Edits *e)
 		edits_of_batches(e);
 	if (r->d->code == E0309 || r->d->code == E0210) /* what it says is not what is needed */
 		e->nsizes = 0;
-	if (r->d->code == E0203) /* neither another size nor another name is what is declared further down */
+	if (r->d->code ==
+	    E0203) /* neither another size nor another name is what is declared further down */
 		return;
 	if (r->s->graph)
 		edits_near(e);

@@ -47,7 +47,8 @@ typedef struct ForeignName {
 #define SHOWN \
 	"a program prints nothing: 'tsr run' prints its results, and 'tsrc --keep=NAME' makes any tensor one"
 #define NOTHING "there is no value for nothing: what is not there is left out"
-#define LARGER "nn.upsample_nearest2d(2)(x) and nn.upsample_bilinear2d(2)(x), after 'import nn', make pictures larger"
+#define LARGER \
+	"nn.upsample_nearest2d(2)(x) and nn.upsample_bilinear2d(2)(x), after 'import nn', make pictures larger"
 #define STEPS "it is a step of a routine: 'backward loss', behind which w.grad is a gradient"
 #define LOSS \
 	"a loss is any expression: nn.mean((y - target) ** 2), nn.mean(nn.cross_entropy(logits, ids))"

@@ -105,7 +105,8 @@ static bool is_placed(const AstSpecAxis *axis) { return axis->placed && axis->ma
 /* Can the name only say from where on the axis goes, as in 0 + name and letter + name? */
 static bool is_offset(const AstSpecAxis *axis, Sym name)
 {
-	return is_placed(axis) || (axis->kind == SPEC_AFFINE && axis->mark == MARK_NONE && axis->name.sym != name);
+	return is_placed(axis) ||
+	       (axis->kind == SPEC_AFFINE && axis->mark == MARK_NONE && axis->name.sym != name);
 }
 
 typedef struct NameUse {

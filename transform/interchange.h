@@ -16,9 +16,9 @@ typedef struct StepLoop {
 	Kernel kernel;
 	const Stmt *loops[NEST_LOOPS]; /* as the kernel with the most of them has them */
 	uint32_t nloops;
-	IterVar iters[NEST_LOOPS], step;	 /* of `kernel` */
-	Block body;				 /* of an element in a step */
-	bool made;				 /* is it one kernel now? */
+	IterVar iters[NEST_LOOPS], step; /* of `kernel` */
+	Block body;			 /* of an element in a step */
+	bool made;			 /* is it one kernel now? */
 	bool independent; /* do the steps of each element depend on nothing that those of others make? */
 } StepLoop;
 
