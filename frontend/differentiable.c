@@ -78,8 +78,6 @@ const char *node_lacks_gradient(const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
 	NodeId own = node_sets_own(graph, id);
-	if (graph_writes_carried(graph, id))
-		return "through a step of scan that writes what it carries in place";
 	return own != NODE_NONE && !is_plain_step(node)
 		       ? "through a step that writes otherwise than a whole tensor by =:, =+ or =-"
 		       : NULL;

@@ -284,10 +284,6 @@ static bool check_node(Build *b, const Group *group, NodeId id, bool ruled)
 		return false;
 	if (how) {
 		refuse_path(b, group, node->span, how);
-		if (graph_writes_carried(b->graph, id))
-			diag_note(
-				b->diags, node->span,
-				"what a step gives beside what it carries is stacked, a place a step, and has one");
 		suggest_most(b, node);
 		suggest_kept(b, group, id);
 	}

@@ -343,6 +343,8 @@ static bool has_gradients(const Graph *graph)
 bool adjoint_gradients(TensorProgram *program)
 {
 	bool rules = adjoint_has_rules(program->graph), gradients = has_gradients(program->graph);
+	if (gradients)
+		functionalize_writes(program);
 	while (gradients && make_gradients(program)) /* falls: how deep gradients are of gradients */
 		memset(&program->made, 0, sizeof program->made);
 	if (rules)

@@ -102,6 +102,11 @@ NodeId adjoint_assign(const Adjoint *a, NodeId tensor, NodeId value);
 /* The value as it is here, also where it is a tensor that a loop sets again. */
 NodeId adjoint_held(const Adjoint *a, NodeId value);
 
+/* ---- functionalize.c ---- */
+
+/* Where gradients go through a loop, its steps write nothing in place. */
+void functionalize_writes(TensorProgram *program);
+
 /* ---- adjoint_tangents.c ---- */
 
 /* The tangent of a node of the loop `around`, or of those that it is in, or of what a loop within sets, at its last node. */

@@ -58,13 +58,15 @@ static Pair open_pair(Adjoint *a, const Carried *forward, uint32_t parent)
 	return pair;
 }
 
+/* What nobody reads, such as the number of steps, has no index map. */
 static Pairs open_all(Adjoint *a, uint32_t loop, uint32_t parent)
 {
 	const Graph *graph = old_graph(a);
 	Pairs pairs = {{0}};
 	for (size_t i = 0; i < graph->carried.n; i++) {
 		const Carried *forward = &graph->carried.at[i];
-		if (graph_set_in(graph, forward) == loop)
+		if (graph_set_in(graph, forward) == loop &&
+		    graph_node(graph, forward->tensor)->used)
 			PUSH(a->g->program->scratch, pairs.all, open_pair(a, forward, parent));
 	}
 	return pairs;

@@ -5,7 +5,7 @@
 #include "tensor/tensor.h"
 
 bool recompute_tables(TensorProgram *program);	   /* recompute.c */
-bool adjoint_gradients(TensorProgram *program);	   /* adjoint.c */
+bool adjoint_gradients(TensorProgram *program);	   /* adjoint.c, functionalize.c */
 bool sorted_elements(TensorProgram *program);	   /* split.c, sorted.c */
 bool reassociate_products(TensorProgram *program); /* split.c, reassociate_split.c, many.c */
 bool two_stage_reductions(TensorProgram *program); /* split.c, two_stage.c */

@@ -700,11 +700,43 @@ def form_scan(d, h, depth):
         names[0], rows.text(), d.axes.text(), names[1])
 
 
+def write_of(d, state, known, depth):
+    """A step that writes the state, or a place of an axis, where what the axis has is folded."""
+    places = [(letter, int(size)) for letter, size in d.axes.stored if is_number(size) and int(size) > 0]
+    change = {}
+    if places and d.chance(0.7):
+        letter, size = d.pick(*places)
+        change[letter] = str(d.random.randrange(size))
+    return '%s =%s %s via "%s => %s" in' % (state, d.pick(":", ":", "+", "-", "*", "max", "min", ":+"), body_of(d, [state], known, depth),
+                                           d.axes.text(), d.axes.text(change))
+
+
+def form_writes(d, h, depth):
+    """Steps that write what they carry, read it between, and as it was before."""
+    count, state, step = counts(d), d.name("h"), d.name("i")
+    known, old = (step, count), d.name("o")
+    start, writes = d.value(h, depth - 1), [write_of(d, state, known, depth - 1)]
+    names = [state]
+    if d.chance(0.5):
+        writes.insert(0, "let %s = %s in" % (old, d.pick(state, "sin(%s)" % state if not d.exact else "%s + 1" % state)))
+        names.append(old)
+    if d.chance(0.4):
+        writes.append(write_of(d, state, known, 0))
+    last = state if d.chance(0.4) else body_of(d, names, known, depth - 1)
+    if d.chance(0.5):
+        return "scan(%s, %s = %s, %s) { %s %s }" % (count, state, start, step, " ".join(writes), last)
+    made = d.name("k"), d.name("k")
+    rows = Axes([[("z", count)] + d.axes.rows[BATCH], *d.axes.rows[1:]])
+    return '(let (%s, %s) = scan(%s, %s = %s, %s) { %s (%s, %s) } in %s + sum("%s => %s", %s))' % (
+        *made, count, state, start, step, " ".join(writes), last, body_of(d, names, known, 0), made[0], rows.text(),
+        d.axes.text(), made[1])
+
+
 FORMS = ([form_binary] * 3 + [form_cast, form_scalar] + [form_row] * 2 + [form_softmax, form_argmax] + [form_product] * 2 +
          [form_many, form_attention, form_combine] + [form_window] * 2 + [form_unfolded, form_spread, form_strided] +
          [form_cumulate, form_sort] + [form_gather] * 2 + [form_scatter] * 2 + [form_rolled, form_behind, form_stacked] +
          [form_permuted, form_turned, form_over_bar, form_joined, form_joined, form_flat, form_functions, form_noise] +
-         [form_counted, form_parameter, form_words, form_broadcast, form_shared, form_shared, form_reached] + [form_scan] * 3)
+         [form_counted, form_parameter, form_words, form_broadcast, form_shared, form_shared, form_reached] + [form_scan] * 3 + [form_writes] * 2)
 
 
 def routine(d):
