@@ -44,6 +44,11 @@ def interleave(a):
     return np.stack([a["a"], a["b"]], 1).ravel()
 
 
+def fourier(a):
+    spectrum = np.fft.fft(a["signal"][:, 0] + 1j * a["signal"][:, 1])
+    return np.stack([spectrum.real, spectrum.imag], 1), spectrum.real ** 2 + spectrum.imag ** 2
+
+
 def mlp(a):
     return np.maximum(a["x"] @ a["first.w"].T + a["first.b"], 0) @ a["second.w"].T + a["second.b"]
 

@@ -123,6 +123,8 @@ typedef struct InterpArgs {
 	void *state;
 	const char **message;
 	int64_t most_steps, most_bytes; /* 0: any */
+	const CodeOptions *
+		exact; /* compute with the bits that machine code has under these; NULL: round each operation */
 } InterpArgs;
 int interp_run(const Program *program, uint32_t routine, const InterpArgs *args);
 /* Runs the initialisers of the parameters, and packs. */

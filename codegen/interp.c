@@ -124,16 +124,22 @@ static void run_local(Interp *in, const Stmt *stmt)
 		in->locals[stmt->local][i] = value;
 }
 
-static Scalar accumulated(Op acc, Dtype dtype, Scalar before, Scalar value)
+/* What a statement stores where `before` was. */
+static Scalar accumulated(Interp *in, const Stmt *stmt, Scalar before)
 {
-	return acc == OP_NONE ? value : interp_op(acc, dtype, (Scalar[]){before, value});
+	Scalar sum;
+	if (stmt->acc == OP_NONE)
+		return interp_value(in, stmt->value);
+	if (in->exact && interp_exact_sum(in, stmt->acc, NULL, stmt->value, before, &sum))
+		return sum;
+	return interp_op(stmt->acc, stmt->value->dtype,
+			 (Scalar[]){before, interp_value(in, stmt->value)});
 }
 
 static void run_set(Interp *in, const Stmt *stmt)
 {
-	Scalar value = interp_value(in, stmt->value);
 	Scalar *place = interp_local(in, stmt->local, stmt->ixs, stmt->nixs);
-	*place = accumulated(stmt->acc, stmt->value->dtype, *place, value);
+	*place = accumulated(in, stmt, *place);
 	const KernelLocal *local = &in->kernel->locals[stmt->local];
 	bool operand = local->role == ROLE_A || local->role == ROLE_B;
 	if (operand && matrix_row(local->matrix)->format == FORMAT_TF32)
@@ -252,15 +258,14 @@ static void run_store(Interp *in, const Stmt *stmt)
 {
 	int64_t at = interp_ix(in, stmt->ix);
 	Scalar value = {.i = 0}, before = {.i = 0};
-	if (conds_hold(in, stmt))
-		value = interp_value(in, stmt->value);
 	if (stmt->acc != OP_NONE)
 		before = interp_load(in, stmt->buffer, at);
+	if (conds_hold(in, stmt))
+		value = accumulated(in, stmt, before);
 	if (stmt->async)
 		start_copy(in, stmt, at, value);
 	else
-		interp_store(in, stmt->buffer, at,
-			     accumulated(stmt->acc, stmt->value->dtype, before, value));
+		interp_store(in, stmt->buffer, at, value);
 	race_touch(in->race, stmt->buffer, at, true);
 }
 
@@ -485,6 +490,7 @@ int interp_run(const Program *program, uint32_t routine, const InterpArgs *args)
 	in.steps = args->most_steps ? args->most_steps : INT64_MAX;
 	in.bytes = args->most_bytes ? args->most_bytes : INT64_MAX;
 	in.arena = arena_new();
+	in.exact = args->exact ? interp_exact_new(in.arena, program, args->exact) : NULL;
 	in.dims = ARENA_ARRAY(in.arena, int64_t, sizes_ndims(program->sizes) + 1);
 	if (args->dims)
 		memcpy(in.dims, args->dims, sizes_nargs(program->sizes) * sizeof *in.dims);

@@ -13,6 +13,7 @@ typedef struct InterpBuffer {
 
 typedef struct Race Race;                   /* interp_race.h */
 typedef struct InterpIndexes InterpIndexes; /* interp_index.c */
+typedef struct InterpExact InterpExact;	    /* interp_exact.c */
 
 typedef struct Interp {
 	const Program *program;
@@ -28,6 +29,7 @@ typedef struct Interp {
 	InterpBuffer *buffers; /* by BufferId */
 	int64_t *iters;        /* by IterVar */
 	Scalar **locals;       /* by LocalId */
+	InterpExact *exact;    /* arithmetic of machine code; NULL: each operation is rounded */
 	Race *race;            /* of the parallel loop that runs; NULL: none */
 	int64_t steps, bytes;  /* that it may still take */
 	int64_t turn;	       /* iterations of the kernel's grid so far */
@@ -55,6 +57,13 @@ static inline Scalar interp_op(Op op, Dtype dtype, const Scalar *x)
 		}
 	return op_eval(op, dtype, x);
 }
+/* Arithmetic with the bits that machine code of the program has under these options. */
+InterpExact *interp_exact_new(Arena *arena, const Program *program, const CodeOptions *code);
+/* ... of an operation whose operands are computed; */
+Scalar interp_exact_op(InterpExact *exact, Op op, Dtype dtype, const Scalar *args);
+/* ... of `x op y`, x == NULL: of `before`, if it is a sum with a product; else false. Requires: in->exact. */
+bool interp_exact_sum(Interp *in, Op op, const Value *x, const Value *y, Scalar before,
+		      Scalar *result);
 /* The element of a buffer. Requires: it is in range, else BUG. */
 Scalar interp_load(const Interp *in, BufferId buffer, int64_t at);
 void interp_store(const Interp *in, BufferId buffer, int64_t at, Scalar value);

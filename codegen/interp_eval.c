@@ -45,15 +45,19 @@ static Scalar load(Interp *in, BufferId buffer, int64_t at)
 
 Scalar interp_value(Interp *in, const Value *value)
 {
-	Scalar args[3];
+	Scalar args[3], sum;
 	switch (value->kind) {
 	case VALUE_LOAD: return load(in, value->buffer, interp_ix(in, value->ix));
 	case VALUE_LOCAL: return *interp_local(in, value->local, value->ixs, value->nixs);
 	case VALUE_CONST: return value->constant;
 	case VALUE_OP:
+		if (in->exact && value->nargs == 2 &&
+		    interp_exact_sum(in, value->op, value->args[0], value->args[1], args[0], &sum))
+			return sum;
 		for (uint32_t i = 0; i < value->nargs; i++)
 			args[i] = interp_value(in, value->args[i]);
-		return interp_op(value->op, value->dtype, args);
+		return in->exact ? interp_exact_op(in->exact, value->op, value->dtype, args)
+				 : interp_op(value->op, value->dtype, args);
 	case VALUE_FAR: return (Scalar){.i = 0};
 	case VALUE_CAST:
 		return scalar_convert(interp_value(in, value->args[0]), value->args[0]->dtype,

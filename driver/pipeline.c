@@ -49,6 +49,13 @@ TENSOR_PASS(gather, TENSOR_GATHER)
 TENSOR_PASS(permute, TENSOR_PERMUTE)
 TENSOR_PASS(common, TENSOR_COMMON)
 
+/* The interpreter, for what is computed while compiling. */
+static bool interpret_pack(const Program *program, const CodeOptions *code)
+{
+	return interp_run(program, (uint32_t)program->routines.n, &(InterpArgs){.exact = code}) ==
+	       0;
+}
+
 LowerOptions session_lower_options(const Session *s)
 {
 	const SessionOptions *o = &s->options;
@@ -62,6 +69,8 @@ LowerOptions session_lower_options(const Session *s)
 			      .tensor_cores = !o->code.strict_fp,
 			      .f32_matmul = o->f32_matmul,
 			      .promote = o->promote,
+			      .interpret_pack = o->code.strict_fp ? NULL : interpret_pack,
+			      .code = &o->code,
 			      .max_workspace = o->max_workspace >= 0 ? &o->max_workspace : NULL};
 }
 

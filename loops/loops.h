@@ -171,6 +171,7 @@
 #include "target/target.h"
 
 #define BUFFER_NONE UINT32_MAX
+#define PARAM_NONE UINT32_MAX
 
 /* PACKED: a copy or a function of parameters and constants in the state, stored by Program.pack
  * alone. */
@@ -311,6 +312,9 @@ enum { PACK_STAMP = 0x70735254 };
 /* Products of f32: as on a CPU, of sums of two numbers of tf32, of numbers rounded to tf32. */
 typedef enum F32Matmul { F32_IEEE, F32_3XTF32, F32_TF32 } F32Matmul;
 
+typedef struct Program Program;
+struct CodeOptions; /* codegen/codegen.h */
+
 /* What is asked of the loops, beside a schedule. */
 typedef struct LowerOptions {
 	const Target *target;
@@ -324,6 +328,10 @@ typedef struct LowerOptions {
 	F32Matmul f32_matmul;
 	int64_t promote;
 	const int64_t *max_workspace; /* bytes that a routine may ask for; NULL: any */
+	/* Runs the kernels of `pack`, which may store to constants, with the bits that code has under `code`: did all go
+	 * well? NULL: no function is computed while compiling. */
+	bool (*interpret_pack)(const Program *program, const struct CodeOptions *code);
+	const struct CodeOptions *code;
 } LowerOptions;
 
 typedef struct Schedule Schedule; /* schedule.h */
@@ -334,7 +342,7 @@ typedef struct ProgramSite {
 	uint32_t parent; /* the application that this one is in; 0: none */
 } ProgramSite;
 
-typedef struct Program {
+struct Program {
 	Arena *arena;
 	Symbols *symbols;
 	Sizes *sizes;
@@ -365,7 +373,7 @@ typedef struct Program {
 	bool changed; /* Did the pass that made it change anything? */
 	LowerOptions options;
 	Schedule *made; /* what was chosen for the kernels */
-} Program;
+};
 
 /* Bytes of the elements, in whole cache lines. */
 Size bytes_aligned(Sizes *sizes, Size elements, Dtype dtype);

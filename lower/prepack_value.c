@@ -5,8 +5,8 @@
  *                                                      nothing else is stored
  *
  * Such a function has parameters that no routine assigns to, constants, ranges and numbers for
- * operands, and known sizes; of constants alone it is one where the program has such a parameter,
- * and so a state. It pays where a product reads it, which would compute it again for each tile or
+ * operands, and known sizes. One of constants alone is in the state where the program has such a parameter;
+ * else it is computed while compiling, and the module holds it, if it is small. It pays where a product reads it, which would compute it again for each tile or
  * wait for a copy at every call, and where it is more than a cheap operation wherever it is read. A
  * parameter that is stored narrower, or that others read too, stays as it is under one or two cheap
  * operations: these are computed as its panels are loaded (conversions.c).
@@ -22,6 +22,9 @@
 /* TABLE_MOST: elements of a function of constants, for which the state would not be expected to
  * grow. */
 enum { TABLE_MOST = 1 << 22 };
+
+/* What is computed while compiling: bytes of a function; bytes of all in a routine, and steps of loops. */
+enum { EVALUATED_BYTES = 1 << 16, EVALUATED_ALL = 1 << 20, EVALUATED_STEPS = 1 << 22 };
 
 /* ---- which ---- */
 
@@ -112,9 +115,12 @@ static void find(Lower *lower, NodeId id)
 	plan->constant = is_constant(lower, id);
 	plan->param = node->kind == NODE_PARAM ? id : NODE_NONE;
 	plan->summed = plan->constant && sums_up(lower, id);
+	plan->costly = plan->constant && node->nargs > 0 &&
+		       (stands_alone(lower, id) || node_cost(node) > COST_CHEAP);
 	for (uint32_t i = 0; plan->constant && i < node->nargs; i++) {
 		NodeId param = lower->plan[node->args[i]].param;
 		plan->summed |= lower->plan[node->args[i]].summed;
+		plan->costly |= lower->plan[node->args[i]].costly;
 		bool whole = param != NODE_NONE &&
 			     size_same(node_elements(lower, param), node_elements(lower, id));
 		if (plan->param == NODE_NONE || whole)
@@ -122,19 +128,63 @@ static void find(Lower *lower, NodeId id)
 	}
 }
 
-/* May the state have room for it? */
-static bool has_state(const Lower *lower, NodeId id)
+/* Steps that computing a constant takes while compiling, and bytes that it takes in the module; false: too many. */
+static bool is_small(const Lower *lower, NodeId id, int64_t *steps, int64_t *bytes)
+{
+	const Proj *proj = lower_proj(lower, id);
+	Size elements = node_elements(lower, id);
+	Size all = proj && !proj->linear ? node_steps(lower, id, 0) : elements;
+	int64_t width = (int64_t)dtype_bytes(lower_node(lower, id)->dtype), n;
+	if (!size_is_const(lower->sizes, elements, &n) || n < 2 || n > EVALUATED_BYTES / width ||
+	    !size_is_const(lower->sizes, all, steps))
+		return false;
+	*bytes = n * width;
+	*steps = *steps > n ? *steps : n;
+	return *steps <= EVALUATED_STEPS;
+}
+
+/* Does one that is no constant read it, for which the module has to hold it? */
+static bool is_held(const Lower *lower, NodeId id)
+{
+	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++)
+		if (!lower->plan[lower->uses[i].user].constant)
+			return true;
+	return false;
+}
+
+/* Which constants of the routine may be computed while compiling: the first ones, as far as all together are few. */
+static void find_evaluable(Lower *lower)
+{
+	int64_t steps, bytes, left_steps = EVALUATED_STEPS, left_bytes = EVALUATED_ALL;
+	bool may = lower->options->prepack && lower->options->interpret_pack &&
+		   lower->read_only == NODE_NONE;
+	for (uint32_t k = 0; k < lower->nneeded; k++) {
+		NodePlan *plan = &lower->plan[lower->needed[k]];
+		plan->evaluable = may && plan->constant && plan->param == NODE_NONE &&
+				  is_small(lower, lower->needed[k], &steps, &bytes) &&
+				  steps <= left_steps && bytes <= left_bytes;
+		left_steps -= plan->evaluable ? steps : 0;
+		bool held = plan->evaluable && is_held(lower, lower->needed[k]);
+		left_bytes -= held ? bytes : 0;
+	}
+}
+
+/* May the state, or the module, have room for it? */
+static bool has_room(const Lower *lower, NodeId id)
 {
 	int64_t n;
 	bool few = size_is_const(lower->sizes, node_elements(lower, id), &n) && n <= TABLE_MOST;
-	return (lower->plan[id].param != NODE_NONE || few) && lower->read_only != NODE_NONE &&
-	       lower_node(lower, id)->dtype != DTYPE_U4X32;
+	if (lower_node(lower, id)->dtype == DTYPE_U4X32)
+		return false;
+	return lower->read_only == NODE_NONE ? lower->plan[id].evaluable
+					     : few || lower->plan[id].param != NODE_NONE;
 }
 
 void prepack_find(Lower *lower)
 {
 	for (uint32_t k = 0; k < lower->nneeded; k++)
 		find(lower, lower->needed[k]);
+	find_evaluable(lower);
 }
 
 NodeId prepack_read_only(const Lower *lower)
@@ -155,21 +205,25 @@ NodeId prepack_read_only(const Lower *lower)
 static bool computes(const Lower *lower, NodeId id)
 {
 	const Node *node = lower_node(lower, id);
+	if (lower->plan[id].evaluable && lower->plan[id].costly)
+		return true;
 	if (node->kind == NODE_CAST)
 		return !conversion_in_lanes(lower_node(lower, node->args[0])->dtype, node->dtype);
 	return stands_alone(lower, id) || node_cost(node) > 0;
 }
 
-/* Is it large, or small behind a large sum? */
+/* Is it large, or small behind a large sum? In the module whatever takes more than cheap operations. */
 static bool saves_much(const Lower *lower, NodeId id)
 {
-	return prepack_suits_size(lower, node_elements(lower, id)) || lower->plan[id].summed;
+	const NodePlan *plan = &lower->plan[id];
+	return prepack_suits_size(lower, node_elements(lower, id)) || plan->summed ||
+	       (plan->evaluable && plan->costly);
 }
 
 bool prepack_may_compute(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
-	return plan->constant && plan->param != id && has_state(lower, id) && computes(lower, id) &&
+	return plan->constant && plan->param != id && has_room(lower, id) && computes(lower, id) &&
 	       saves_much(lower, id);
 }
 
@@ -200,7 +254,7 @@ bool prepack_computes(const Lower *lower, NodeId id)
 {
 	const NodePlan *plan = &lower->plan[id];
 	if (lower_replays(lower))
-		return plan->constant && plan->param != id && has_state(lower, id) &&
+		return plan->constant && plan->param != id && has_room(lower, id) &&
 		       asks_on(fuse_asked(lower, id, CHOICE_PREPACK));
 	if (!prepack_may_compute(lower, id) || is_read_ahead(lower, id, true) ||
 	    asks_off(fuse_asked(lower, id, CHOICE_PREPACK)) ||

@@ -2,8 +2,8 @@
 #include "lower/kernel.h"
 #include "lower/node_plan.h"
 
-/* A parameter that the node is a function of, else any that no routine assigns to. It has elements:
- * guards of the state ask for these. */
+/* A parameter that the node is a function of, else any that no routine assigns to; NODE_NONE: there is none. It has
+ * elements: guards of the state ask for these. */
 static NodeId owner_of(const Lower *lower, NodeId id)
 {
 	NodeId param = lower->plan[id].param;
@@ -16,13 +16,16 @@ BufferId prepack_value_buffer(Lower *lower, NodeId id)
 	Program *program = lower->program;
 	if (lower->tables.shared[id] != BUFFER_NONE)
 		return lower->tables.shared[id];
-	const Buffer *param = &program->buffers.at[lower->tables.shared[owner_of(lower, id)]];
+	NodeId owner = owner_of(lower, id);
+	uint32_t param = PARAM_NONE;
+	if (owner != NODE_NONE)
+		param = program->buffers.at[lower->tables.shared[owner]].arg;
 	Buffer buffer = {.kind = BUFFER_PACKED,
 			 .name = lower_name(lower, id),
 			 .span = lower_node(lower, id)->span,
 			 .dtype = dtype_alone(lower_node(lower, id)->dtype),
 			 .elements = node_elements(lower, id),
-			 .arg = param->arg,
+			 .arg = param,
 			 .offset = program->state};
 	lower->tables.shared[id] = lower_buffer(lower, buffer);
 	return lower->tables.shared[id];

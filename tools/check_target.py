@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-MOST = {"sums": 1, "lower": 23, "transform": 9}  # of 16 and more: as many as there were when they were counted last
+MOST = {"sums": 1, "lower": 22, "transform": 9}  # of 16 and more: as many as there were when they were counted last
 FOLDERS = ["sums", "lower", "transform", "loops", "codegen"]
 LARGE = 16
 WORDS = ("cache caches line lines way ways page pages lane lanes vector vectors register registers port ports cycle cycles "

@@ -43,7 +43,8 @@ static void interpret(const VerifyCase *c, VerifyCall *call, int *code)
 			   call->state.bytes,
 			   &message,
 			   LOOPS_MOST * most_steps(c),
-			   c->task->bytes};
+			   c->task->bytes,
+			   NULL};
 	if (verify_call_is_init(call)) { /* all 64 bits of the seed count */
 		*code = interp_init(call->program, call->dims, call->state.bytes,
 				    (uint64_t)call->scalars[0].i);

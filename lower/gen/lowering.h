@@ -70,6 +70,8 @@ typedef struct NodePlan {
 	bool constant;	 /* a function of parameters and constants alone, of known size */
 	bool hoisted;	 /* ... which is computed when the state is packed (prepack_value.c) */
 	bool summed;	 /* ... behind a sum of many steps */
+	bool costly;	 /* ... behind more than cheap operations on each element */
+	bool evaluable;	 /* ... of constants alone, small enough to be computed while compiling */
 	NodeId param;	 /* ... a parameter that it is a function of; NODE_NONE: of none */
 	bool index_only; /* from indices alone, cheaply, wherever it is read */
 	bool sinkable; /* may be computed where the one kernel that reads it copies or reads it (inline_producer.c) */

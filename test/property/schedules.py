@@ -49,9 +49,10 @@ PROGRAMS = [
      "output h\noutput y\n", [(7, 5, 30)], [(5, 30), (7, 5, 30)]),
 ]
 MACHINES = ["x86-64-v4", "x86-64-v3", "x86-64"]
-# Numbers of a target that are no cost: what instructions there are, and how the code of a choice is made.
+# Numbers of a target that are no cost: what instructions there are, how the code of a choice is made, and what gradients compute
+# again, which is decided before there is a schedule.
 FACTS = {"vector_bytes", "line_bytes", "l3_bytes", "stream_bytes", "registers", "bf16_pairs", "matrix_tiles", "matrix_rows",
-         "matrix_row_bytes", "masked_bytes",
+         "matrix_row_bytes", "masked_bytes", "recompute_steps", "recompute_row",
          "grain", "grain_copies", "load_anywhere", "prefetch_ahead",
          "prefetch_height", "scatter_ahead", "fast_path_strip", "fast_path_trips", "math_loop_trips", "transpose_nodes",
          "sort_ranks", "sort_digits", "sort_bits", "sort_bits_long", "select_group", "select_group_least",

@@ -57,6 +57,8 @@ for m, k, n in (2, 3, 4), (1, 1, 1), (5, 0, 2), (0, 2, 3):
     check("matmul", ["c"], a=normal(m, k), b=normal(k, n))
 check("softmax", ["probs"], x=normal(3, 5) * 30)
 check("interleave", ["both"], a=normal(6), b=normal(6))
+for n in 3, 1, 0:
+    check("fourier", ["spectrum", "power"], signal=normal(n, 2, 4096) / 64)
 check("mlp", ["y"], params=affine("first", 16, 8) | affine("second", 3, 16), x=normal(4, 8))
 check("attention", ["y"], params={name + ".w": normal(4, 16, 64) / 8 for name in "qkv"} | {"out": normal(64, 4, 16)},
       x=normal(2, 3, 64))
