@@ -34,7 +34,9 @@ typedef struct RowKernel {
 	VEC(Touch) touches;
 	VEC(BufferId) buffers;	/* that it touches, each once (fusion_choose.c) */
 	uint32_t nstmts, depth; /* in a row; of loops in it that are long */
-	bool streams;		/* arithmetic on neighbouring elements, which waits for memory */
+	uint32_t nest;		/* of all loops in it */
+	int64_t work; /* operations of a row, of the kernel that has most; -1: not known */
+	bool streams; /* arithmetic on neighbouring elements, which waits for memory */
 	bool several;
 	const LoopSplit *split; /* of a flat loop into rows; NULL: it stays as it is */
 } RowKernel;

@@ -3,9 +3,9 @@
  * Legal is what keeps every row's values: one loop each over the same rows, and every buffer that either
  * writes is touched by both in the elements [i*c, i*c + c) of the present row i only. A flat loop over
  * rows*c elements counts as rows of c. Worth it is what has buffers in common and little in a row: vectors
- * (one loop deep, not counting short constant loops), since matrices that every row reads would push each
- * other out of the cache; two flat loops where both are arithmetic that waits for memory. What is asked for is made
- * where it is legal.
+ * (one loop deep, not counting short constant loops); two flat loops where both are arithmetic that waits for memory; and
+ * matrices, of which the second kernel reads what the first one stored, where a row of both and all that rows share stay in
+ * the second cache, else they would push each other out of it. What is asked for is made where it is legal.
  */
 #include <inttypes.h>
 
@@ -68,13 +68,68 @@ static bool has_common(const RowKernel *a, const RowKernel *b)
 	return common;
 }
 
-/* Why the two do not gain by it; NULL: they do. */
-static const char *fusion_unwanted(const RowKernel *a, const RowKernel *b)
+/* Does b read what a has stored? */
+static bool passes_on(const RowKernel *a, const RowKernel *b)
 {
-	if (a->depth > 1 || b->depth > 1)
-		return "a row of one of them goes through a matrix";
-	if (a->depth == 0 && b->depth == 0 && !(a->streams && b->streams))
+	bool passes = false;
+	for (size_t i = 0; i < b->buffers.n; i++)
+		passes |= row_touches(a, b->buffers.at[i], true);
+	return passes;
+}
+
+/* Bytes of the buffer that a row of the kernel goes through: the row's own, or all of it; -1: not known. */
+static int64_t bytes_of_row(const Rows *rows, const RowKernel *row, BufferId id)
+{
+	const Buffer *buffer = &rows->program->buffers.at[id];
+	Size c = row_elements_of(rows, row, id);
+	bool own = !size_is_bad(c) && row_buffer_stays(rows, row, id, c);
+	int64_t n;
+	bool known = size_is_const(rows->program->sizes, own ? c : buffer->elements, &n);
+	return known ? n * (int64_t)dtype_bytes(buffer->dtype) : -1;
+}
+
+/* Does all that a row of both goes through stay in the second cache? */
+static bool stays_near(const Rows *rows, const RowKernel *a, const RowKernel *b)
+{
+	int64_t left = rows->program->options.target->l2_bytes / 2;
+	const RowKernel *of[] = {a, b};
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < of[k]->buffers.n && left >= 0; i++) {
+			BufferId buffer = of[k]->buffers.at[i];
+			int64_t bytes = k == 1 && row_touches(a, buffer, false)
+						? 0
+						: bytes_of_row(rows, of[k], buffer);
+			left = bytes < 0 ? -1 : left - bytes;
+		}
+	return left >= 0;
+}
+
+/* Does no thread gain by a part of a row, or are there rows enough for all? */
+static bool has_small_rows(const Rows *rows, const RowKernel *a, const RowKernel *b)
+{
+	const LowerOptions *options = &rows->program->options;
+	int64_t n, most = a->work > b->work ? a->work : b->work;
+	if (size_is_const(rows->program->sizes, a->loop->hi->size, &n))
+		return n >= options->target->thread_parts;
+	return options->grain == 0 || (a->work >= 0 && b->work >= 0 &&
+				       most <= options->target->fused_grains * options->grain);
+}
+
+/* Are rows vectors, or single elements of arithmetic that waits for memory? */
+static bool are_vectors(const RowKernel *a, const RowKernel *b)
+{
+	return a->depth <= 1 && b->depth <= 1 &&
+	       (a->depth == 1 || b->depth == 1 || (a->streams && b->streams));
+}
+
+/* Why the two do not gain by it; NULL: they do. */
+static const char *fusion_unwanted(const Rows *rows, const RowKernel *a, const RowKernel *b)
+{
+	bool vectors = are_vectors(a, b);
+	if (!vectors && (a->nest == 0 || b->nest == 0 || a->nest + b->nest < 3))
 		return "element by element one of them waits for more than memory";
+	if (!vectors && !(passes_on(a, b) && stays_near(rows, a, b) && has_small_rows(rows, a, b)))
+		return "a row of one of them goes through a matrix";
 	if (a->nstmts + b->nstmts > MOST_STMTS || a->buffers.n + b->buffers.n > MOST_BUFFERS)
 		return "a row would have too many statements or buffers";
 	return has_common(a, b) ? NULL : "they have no buffer in common";
@@ -138,6 +193,10 @@ static RowKernel both_of(const Rows *rows, const RowKernel *a, const RowKernel *
 			  .loop = a->loop,
 			  .nstmts = a->nstmts + b->nstmts,
 			  .depth = a->depth > b->depth ? a->depth : b->depth,
+			  .nest = a->nest > b->nest ? a->nest : b->nest,
+			  .work = a->work < 0 || b->work < 0 ? -1
+				  : a->work > b->work	     ? a->work
+							     : b->work,
 			  .streams = a->streams && b->streams,
 			  .several = true};
 	const RowKernel *of[] = {a, b};
@@ -153,7 +212,7 @@ static RowKernel both_of(const Rows *rows, const RowKernel *a, const RowKernel *
 static const char *why_not(const Rows *rows, const RowKernel *a, const RowKernel *b, bool asked)
 {
 	const char *illegal = fusion_illegal(rows, a, b);
-	return illegal || asked ? illegal : fusion_unwanted(a, b);
+	return illegal || asked ? illegal : fusion_unwanted(rows, a, b);
 }
 
 /* Why `next` is not fused with those before it; NULL: it is, with one of the two in rows where that

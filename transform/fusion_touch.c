@@ -11,6 +11,7 @@
 #include "base/size_order.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
+#include "loops/work.h"
 #include "transform/fusion.h"
 
 #include <string.h>
@@ -51,8 +52,8 @@ static bool is_short_loop(const Rows *rows, const Stmt *loop)
 	       size_is_const(rows->program->sizes, loop->hi->size, &hi) && hi <= SHORT_LOOP;
 }
 
-/* depth: long loops around the block, in the row */
-static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth)
+/* depth, nest: long loops around the block, and all loops, in the row */
+static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth, uint32_t nest)
 {
 	for (uint32_t i = 0; i < block.n; i++) {
 		const Stmt *stmt = block.stmts[i];
@@ -75,10 +76,12 @@ static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth)
 		uint32_t inside = depth + !is_short_loop(rows, stmt);
 		if (row->depth < inside)
 			row->depth = inside;
+		if (row->nest < nest + 1)
+			row->nest = nest + 1;
 		Around *around = ARENA_NEW(rows->arena, Around);
 		*around = (Around){stmt, rows->around};
 		rows->around = around;
-		see_block(rows, row, stmt->body, inside);
+		see_block(rows, row, stmt->body, inside, nest + 1);
 		rows->around = around->outer;
 	}
 }
@@ -138,9 +141,12 @@ RowKernel row_kernel(Rows *rows, const Kernel *kernel)
 		return row;
 	}
 	row.loop = only;
-	see_block(rows, &row, only->body, 0);
+	see_block(rows, &row, only->body, 0, 0);
 	row.unfit = kernel->alone ? "is to stay alone" : row.unfit;
 	row.streams = is_stream(rows, &row);
+	Size work = block_size(rows->program, only->body);
+	if (size_is_bad(work) || !size_is_const(rows->program->sizes, work, &row.work))
+		row.work = -1;
 	return row;
 }
 
@@ -161,6 +167,7 @@ RowKernel row_kernel_split(Rows *rows, const RowKernel *flat, const LoopSplit *s
 	row.split = split;
 	row.nstmts++;
 	row.depth = !is_short_loop(rows, split->inner);
+	row.nest++;
 	row.streams = false;
 	memset(&row.touches, 0, sizeof row.touches);
 	for (size_t i = 0; i < flat->touches.n; i++) {
