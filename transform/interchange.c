@@ -21,6 +21,12 @@
 
 /* ---- how many elements at a time ---- */
 
+/* Of each loop, the outermost first. */
+typedef struct Strips {
+	int64_t of[NEST_LOOPS];
+	int64_t registers; /* of the innermost: so many have what they carry in registers; 1: none have; 0: and nothing is said */
+} Strips;
+
 /* Of a loop, where so many elements are left for it and those around: all of them where these are few. */
 static int64_t strip_of(const StepLoop *s, uint32_t i, int64_t *left)
 {
@@ -64,16 +70,32 @@ static bool pays(const StepLoop *s)
 	return known || !has_rows(s);
 }
 
-static void choose(const StepLoop *s, const ScheduleClause *asked, int64_t *strips)
+/* How many elements of the innermost loop have what they carry in registers: second number of its item. */
+static int64_t choose_registers(const StepLoop *s, const ScheduleClause *asked)
+{
+	bool asks = asked && s->nloops > 0;
+	const ScheduleItem *item =
+		asks ? clause_item(asked, s->kernel.iters[s->iters[s->nloops - 1]].name) : NULL;
+	if (item && item->n > 1)
+		return interchange_has_registers(s) ? item->numbers[1] : 0;
+	bool chosen = !schedule_is_complete(s->t->asked) && !has_rows(s);
+	return chosen ? interchange_registers(s) : 0;
+}
+
+static Strips choose(const StepLoop *s, const ScheduleClause *asked)
 {
 	const Target *target = s->t->options->target;
+	Strips strips = {.registers = choose_registers(s, asked)};
 	int64_t left = has_rows(s) ? target->interchange_rows : target->interchange_elements;
 	for (uint32_t i = s->nloops; i-- > 0;) {
 		int64_t number = asks_number(asked, s->kernel.iters[s->iters[i]].name);
-		strips[i] = strip_of(s, i, &left);
+		strips.of[i] = strip_of(s, i, &left);
+		if (strips.registers > 1 && i + 1 < s->nloops)
+			strips.of[i] = 1;
 		if (number > 0)
-			strips[i] = number;
+			strips.of[i] = number;
 	}
+	return strips;
 }
 
 /* ---- the loops ---- */
@@ -120,38 +142,62 @@ static const Stmt *over_strips(const StepLoop *s, uint32_t i, int64_t strip, Ite
 	return loop;
 }
 
-static Block nest_of(StepLoop *s, const int64_t *strips)
+Stmt *interchange_steps(const StepLoop *s, Block block)
+{
+	const ProgramLoop *loop = &s->program->loops.at[s->kernels[s->from].loop];
+	Stmt *steps = stmt_for(s->program->arena, s->step, ix_const(s->program, 0),
+			       ix_size(s->program->arena, loop->count), block);
+	steps->span = loop->span;
+	return steps;
+}
+
+/* The loops over the elements of a strip, the first `n` of them, around a block. */
+static Block in_strips(const StepLoop *s, uint32_t n, const Strips *strips, const IterVar *numbers,
+		       Block block)
+{
+	for (uint32_t i = n; i-- > 0;)
+		if (strips->of[i] > 1 || is_whole(s, i, 1))
+			block = block_one(s->program->arena,
+					  in_strip(s, i, strips->of[i], numbers[i], block));
+	return block;
+}
+
+static Block nest_of(StepLoop *s, const Strips *strips)
 {
 	Program *program = s->program;
-	Arena *arena = program->arena;
 	IterVar numbers[NEST_LOOPS];
-	Block block = s->body;
+	uint32_t left = s->nloops - (strips->registers > 1);
 	for (uint32_t i = 0; i < s->nloops; i++) /* a schedule names both loops alike */
-		numbers[i] = strips[i] == 1 ? s->iters[i]
-					    : kernel_add_iter(program, &s->kernel,
-							      s->kernel.iters[s->iters[i]].name);
-	for (uint32_t i = s->nloops; i-- > 0;)
-		if (strips[i] > 1 || is_whole(s, i, 1))
-			block = block_one(arena, in_strip(s, i, strips[i], numbers[i], block));
-	const ProgramLoop *loop = &program->loops.at[s->kernels[s->from].loop];
-	Stmt *steps =
-		stmt_for(arena, s->step, ix_const(program, 0), ix_size(arena, loop->count), block);
-	steps->span = loop->span;
-	block = block_one(arena, steps);
-	for (uint32_t i = s->nloops; i-- > 0;)
-		if (!is_whole(s, i, strips[i]))
-			block = block_one(arena, over_strips(s, i, strips[i], numbers[i], block));
+		numbers[i] = strips->of[i] == 1
+				     ? s->iters[i]
+				     : kernel_add_iter(program, &s->kernel,
+						       s->kernel.iters[s->iters[i]].name);
+	Block block = {0};
+	if (strips->registers > 1) {
+		block = interchange_in_registers(s, numbers[left], strips->registers);
+		block = in_strips(s, left, strips, numbers, block);
+	} else {
+		block = in_strips(s, left, strips, numbers, s->body);
+		block = block_one(program->arena, interchange_steps(s, block));
+	}
+	for (uint32_t i = left; i-- > 0;)
+		if (!is_whole(s, i, strips->of[i]))
+			block = block_one(program->arena,
+					  over_strips(s, i, strips->of[i], numbers[i], block));
 	return block;
 }
 
 /* ---- loops of a routine ---- */
 
-static void describe(const StepLoop *s, ScheduleEntry *entry, const int64_t *strips)
+static void describe(const StepLoop *s, ScheduleEntry *entry, const Strips *strips)
 {
 	Arena *arena = s->program->arena;
 	ScheduleClause *made = entry_make(arena, entry, CHOICE_INTERCHANGE, false);
-	for (uint32_t i = 0; i < s->nloops; i++)
-		clause_add(arena, made, s->kernel.iters[s->iters[i]].name, &strips[i], 1);
+	for (uint32_t i = 0; i < s->nloops; i++) {
+		bool two = i + 1 == s->nloops && strips->registers > 0;
+		clause_add(arena, made, s->kernel.iters[s->iters[i]].name,
+			   (int64_t[]){strips->of[i], strips->registers}, two ? 2 : 1);
+	}
 }
 
 /* Is something asked of a kernel that it needs a loop of its own for? */
@@ -179,16 +225,15 @@ static bool is_wanted(const StepLoop *s)
 static void interchange(StepLoop *s, ScheduleEntry *entry)
 {
 	const Kernel *last = &s->kernels[s->to - 1];
-	int64_t strips[NEST_LOOPS];
 	s->made = true;
 	interchange_locals(s);
-	choose(s, kernel_asked(s->t, last, CHOICE_INTERCHANGE), strips);
-	describe(s, entry, strips);
+	Strips strips = choose(s, kernel_asked(s->t, last, CHOICE_INTERCHANGE));
+	describe(s, entry, &strips);
 	s->kernel.name = last->name;
 	s->kernel.span = last->span;
 	s->kernel.site = last->site;
 	s->kernel.loop = s->program->loops.at[last->loop].parent;
-	s->kernel.body = nest_of(s, strips);
+	s->kernel.body = nest_of(s, &strips);
 }
 
 static void try_loop(StepLoop *s)

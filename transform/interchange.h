@@ -1,4 +1,5 @@
-/* Loops of steps that go inside of loops over elements: what interchange_find.c finds and interchange.c makes. */
+/* Loops of steps that go inside of loops over elements: what interchange_find.c finds and interchange.c makes, with what is
+ * carried in registers as interchange_registers.c says. */
 #ifndef TSR_TRANSFORM_INTERCHANGE_H
 #define TSR_TRANSFORM_INTERCHANGE_H
 
@@ -29,5 +30,14 @@ void interchange_find(StepLoop *s);
 void interchange_locals(StepLoop *s);
 /* Every value of a statement of the body. */
 void interchange_values(const Stmt *stmt, SeeValue see, void *of);
+/* The loop of the steps around a block. */
+Stmt *interchange_steps(const StepLoop *s, Block block);
+
+/* May what elements of the innermost loop carry be in registers? That of how many is it, if nothing is asked? 0: of none. */
+bool interchange_has_registers(const StepLoop *s);
+int64_t interchange_registers(const StepLoop *s);
+/* The innermost loop over elements, around the steps: n elements at a time in registers, `first` the iterator of the first
+ * ones, and those that are left. Requires: they may be. */
+Block interchange_in_registers(StepLoop *s, IterVar first, int64_t n);
 
 #endif

@@ -1,5 +1,5 @@
 """Random steps that each element takes by itself, against NumPy, and bit for bit as without `interchange`: any sizes, any number
-of steps, on one thread and on several, elements in strips of any size."""
+of steps, on one thread and on several, elements in strips of any size, of what vectors can do with what they carry in registers."""
 import re
 import subprocess
 import sys
@@ -26,6 +26,8 @@ class Steps:
         self.shape, self.dtype = pick(*SHAPES), pick("f32", "f32", "f64")
         self.inputs = []  # names, with the axes in front of the carried ones
         self.carried = ["a", "b", "c"][:random.integers(1, 4)]
+        self.cheap = bool(random.integers(2))  # of what vectors have instructions for
+        self.rows = bool(random.integers(2))
 
     def input(self, front, axes):
         name = f"x{len(self.inputs)}"
@@ -33,7 +35,7 @@ class Steps:
         return name
 
     def leaf(self, names):
-        form = random.integers(7)
+        form = random.integers(7) if self.rows else 2 + random.integers(5)
         if form == 0:
             name = self.input("t | ", self.shape)
             return f"({name} @ i)", f"{name}[i]"
@@ -52,8 +54,11 @@ class Steps:
         if depth == 0:
             return self.leaf(names)
         (a, u), (b, v) = self.value(names, depth - 1), self.value(names, depth - 1)
-        return pick((f"(0.5 * {a} - {b} / 3)", f"(0.5 * {u} - {v} / 3)"), (f"where({a} < {b}, {a}, 0.5 * {b})", f"np.where({u} < {v}, {u}, 0.5 * {v})"),
-                    (f"tanh({a} .* {b})", f"np.tanh({u} * {v})"), (f"(0.4 * {a} + 0.3 * {b})", f"(0.4 * {u} + 0.3 * {v})"))
+        sums = (f"(0.5 * {a} - {b} / 3)", f"(0.5 * {u} - {v} / 3)"), (f"(0.4 * {a} + 0.3 * {b})", f"(0.4 * {u} + 0.3 * {v})")
+        if self.cheap:
+            return pick(*sums, (f"max({a}, 0.5 * {b})", f"np.maximum({u}, 0.5 * {v})"), (f"abs({a} - {b})", f"np.abs({u} - {v})"))
+        return pick(*sums, (f"where({a} < {b}, {a}, 0.5 * {b})", f"np.where({u} < {v}, {u}, 0.5 * {v})"),
+                    (f"tanh({a} .* {b})", f"np.tanh({u} * {v})"))
 
     def make(self):
         names = list(self.carried)
@@ -67,15 +72,15 @@ class Steps:
         new = [(f"(0.5 * {c} + {text})", f"(0.5 * {c} + {python})") for c, (text, python) in zip(self.carried, new)]
         self.new = [python for _, python in new]
         starts = [self.input("", self.shape) for _ in self.carried]
-        self.starts, self.stacked = starts, pick(*names)
-        results = ", ".join([*(f"last_{c}" for c in self.carried), "all"])
-        values = ", ".join([*(text for text, _ in new), self.stacked])
+        self.starts, self.stacked = starts, pick(*names) if self.rows else None
+        results = ", ".join([*(f"last_{c}" for c in self.carried), *["all"] * self.rows])
+        values = ", ".join([*(text for text, _ in new), *[self.stacked] * self.rows])
         kind = self.dtype
         return "\n".join([
             "dim t", "dim n", "dim m", *(f"input {name} : {kind} [{front}{axes}]" for name, front, axes in self.inputs),
             f"let ({results}) = scan(t, ({', '.join(self.carried)}) = ({', '.join(starts)}), i) {{",
             *("    " + line for line in lets), f"    {'in ' * bool(lets)}({values})", "}",
-            *(f"output last_{c}" for c in self.carried), "output all"]).replace("(a) = (" + starts[0] + ")", "a = " + starts[0]) + "\n"
+            *(f"output last_{c}" for c in self.carried), *["output all"] * self.rows]).replace("(a) = (" + starts[0] + ")", "a = " + starts[0]) + "\n"
 
     def run(self, t, arrays):
         """In f64."""
@@ -86,9 +91,19 @@ class Steps:
         for here["i"] in range(t):
             for line in self.python:
                 exec(line, here)
-            rows.append(np.broadcast_to(here[self.stacked], whole))
+            if self.rows:
+                rows.append(np.broadcast_to(here[self.stacked], whole))
             here.update(zip(self.carried, [eval(python, here) for python in self.new]))
-        return [np.broadcast_to(here[c], whole) for c in self.carried] + [np.array(rows).reshape(t, *whole)]
+        return [np.broadcast_to(here[c], whole) for c in self.carried] + [np.array(rows).reshape(t, *whole) for _ in range(self.rows)]
+
+
+def asked(steps, word):
+    """A few elements of each loop at a time."""
+    loops = [item.split()[0] for item in word[len("interchange"):].split(",") if item.strip()]
+    strips = [f"{loop} {pick(1, 2, 5)}" for loop in loops]
+    if steps.cheap and strips and random.integers(2):
+        strips[-1] += f" {pick(4, 13, 20, 64)}"
+    return "interchange " + ", ".join(strips)
 
 
 def chosen(source):
@@ -106,8 +121,7 @@ for _ in range(PROGRAMS):
     words = chosen(source)
     made += len(words)
     off = schedule("".join(f"{kernel}: interchange off\n" for kernel, _ in words))
-    loops = [item.split()[0] for _, word in words for item in word[len("interchange"):].split(",") if item.strip()]
-    few = schedule("".join(f"{kernel}: interchange {', '.join(f'{loop} {pick(1, 2, 5)}' for loop in loops)}\n" for kernel, _ in words))
+    few = schedule("".join(f"{kernel}: {asked(steps, word)}\n" for kernel, word in words))
     models = [Model(source, off), Model(source), Model(source, ["--grain=100"]), Model(source, [*few, "--grain=1"])]
     for t, n in (0, 3), (1, 1), (7, 0), (5, 13), (2, 301):
         dims = {"t": t, "n": n, "m": n + 2}
@@ -115,7 +129,7 @@ for _ in range(PROGRAMS):
         kind = {"f32": np.float32, "f64": np.float64}[steps.dtype]
         arrays = [random.standard_normal((*([t] if front else []), *shape[len(shape) - len(axes.split(", ")):])).astype(kind)
                   for _, front, axes in steps.inputs]
-        wanted = [(shape, kind)] * len(steps.carried) + [((t, *shape), kind)]
+        wanted = [(shape, kind)] * len(steps.carried) + [((t, *shape), kind)] * steps.rows
         taken = re.search(r"int m_forward\(([^)]*)\)", models[0].header)[1]
         named = [dims[d] for d in re.findall(r"int64_t (\w+)", taken)]
         given = [a for (name, _, _), a in zip(steps.inputs, arrays) if re.search(rf"\*{name}\b", taken)]
@@ -126,7 +140,7 @@ for _ in range(PROGRAMS):
                 first = first or got
                 calls += 1
                 assert all(a.tobytes() == b.tobytes() for a, b in zip(got, first)), "other bits\n" + source
-        for name, a, b in zip([*steps.carried, "all"], first, steps.run(t, arrays)):
+        for name, a, b in zip([*steps.carried, "all"][:len(first)], first, steps.run(t, arrays)):
             check(f"{name} of\n{source}", a, b, 1e-4)
 assert made > 0
 print(f"{calls} calls, 0 wrong")
