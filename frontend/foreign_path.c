@@ -38,17 +38,23 @@ static const char *form_like(Build *b, const char *name)
 	return form_exists(name) ? name : form_exists(low) ? low : NULL;
 }
 
-/* What the path's last name means here takes the place of all of it. */
-static bool fix_path(Build *b, Span path, Name last)
+/* A function of the language, or of its library, takes the place of all of a path. */
+static bool fix_form(Build *b, Name path)
 {
-	const char *form = form_like(b, last.sym);
-	Sym like = form ? NULL : library_like(b, last.sym);
+	const char *form = form_like(b, path.sym);
 	if (form)
-		diag_fix(b->diags, path, form, "functions of the language stand alone: '%s'", form);
-	else if (like)
-		diag_fix(b->diags, path, arena_printf(b->arena, "nn.%s", like),
+		diag_fix(b->diags, path.span, form, "functions of the language stand alone: '%s'",
+			 form);
+	return form != NULL;
+}
+
+static bool fix_library(Build *b, Name path)
+{
+	Sym like = library_like(b, path.sym);
+	if (like)
+		diag_fix(b->diags, path.span, arena_printf(b->arena, "nn.%s", like),
 			 "the library has it, after 'import nn'");
-	return form || like;
+	return like != NULL;
 }
 
 bool foreign_module(Build *b, const AstExpr *member)
@@ -58,9 +64,10 @@ bool foreign_module(Build *b, const AstExpr *member)
 		return false;
 	Span path = root->name.span;
 	path.end = member->name.span.end;
+	Name name = {member->name.sym, path};
 	diag(b->diags, E0201, root->name.span, "nothing is called '%s' here", root->name.sym);
-	if (!b->diags->overflow && !fix_path(b, path, member->name) &&
-	    !foreign_explain(b, (Name){member->name.sym, path}))
+	if (!b->diags->overflow && !foreign_special(b, name) && !fix_form(b, name) &&
+	    !foreign_explain(b, name) && !fix_library(b, name))
 		diag_note(b->diags, member->name.span,
 			  "there is no '%s': functions are those of the language and of its library 'nn'",
 			  member->name.sym);
@@ -69,14 +76,12 @@ bool foreign_module(Build *b, const AstExpr *member)
 
 bool foreign_member(Build *b, Span path, Name name, Sym like)
 {
-	const char *form = form_like(b, name.sym);
-	if (form) {
-		diag_fix(b->diags, path, form, "functions of the language stand alone: '%s'", form);
+	Name whole = {name.sym, path};
+	if (foreign_special(b, whole) || fix_form(b, whole) || foreign_explain(b, whole))
 		return true;
-	}
 	if (like)
 		diag_fix(b->diags, name.span, like, "did you mean '%s'?", like);
-	return like || foreign_explain(b, (Name){name.sym, path});
+	return like != NULL;
 }
 
 /* ---- x.relu() ---- */
@@ -110,7 +115,7 @@ static void fix_method(Build *b, const AstExpr *call, const char *function, cons
 
 void foreign_method(Build *b, Name name, const AstExpr *call)
 {
-	const char *note, *meant = foreign_function(name, &note);
+	const char *note, *meant = foreign_function(b, name, &note);
 	const char *before = "a function stands before what it takes";
 	const char *imported = scope_imported(b, name.sym);
 	if (call && form_fix_method(b, call))

@@ -38,7 +38,7 @@ static const struct Reduction {
 } reductions[] = {
 	{"sum", "sum(", true},	       {"max", "reduce(max, ", true},
 	{"min", "reduce(min, ", true}, {"prod", "reduce(prod, ", true},
-	{"argmax", "argmax(", false},
+	{"argmax", "argmax(", false},  {"argmin", "argmin(", false},
 };
 
 static const struct Reduction *reduction_of(const char *name)

@@ -328,24 +328,31 @@ static Value run_concat(Build *b, const AstExpr *call)
 	return finish_spec(b, call, 2, &parts);
 }
 
-static Value run_argmax(Build *b, const AstExpr *call)
+/* The place of the greatest or of the least. */
+static Value find_place(Build *b, const AstExpr *call, Op reduce)
 {
 	SpecParts parts = {.op = OP_ID};
 	const Spec *spec = spec_argument(b, call, 1);
 	parts.spec = spec ? spec_apart(b, spec) : NULL;
 	if (!form_operands(b, call, 2, &parts) || !spec ||
 	    !spec_check_count(b, spec, parts.nargs, call->span) ||
-	    !spec_check_argmax(b, parts.spec) || refuses_words(b, parts.args, parts.spans, 1))
+	    !spec_check_argmax(b, parts.spec, call->args[0]->name.sym) ||
+	    refuses_words(b, parts.args, parts.spans, 1))
 		return value_error();
 	node_settle(b, parts.args[0], DTYPE_NONE);
 	joined_take_apart(b, spec, parts.args, parts.spans, 1);
 	NodeId id = node_new(b, NODE_ARGMAX, call->span, call->args[0]->span);
 	node_set_args(b, id, parts.args, parts.spans, 1);
 	graph_node(b->graph, id)->spec = parts.spec;
+	graph_node(b->graph, id)->reduce = reduce;
 	graph_node(b->graph, id)->dtype = DTYPE_I32;
 	spec_report_to_withs(b, id);
 	return value_node(joined_result(b, spec, id), call->span);
 }
+
+static Value run_argmax(Build *b, const AstExpr *call) { return find_place(b, call, OP_MAX); }
+
+static Value run_argmin(Build *b, const AstExpr *call) { return find_place(b, call, OP_MIN); }
 
 /* ---- other forms ---- */
 

@@ -22,10 +22,11 @@ static const char *const kind_names[] = {
 	[NODE_TANGENT] = "tangent",	[NODE_RULE] = "rule",
 };
 
-const char *node_kind_name(NodeKind kind)
+const char *node_kind_name(const Node *node)
 {
-	REQUIRE(kind <= NODE_RULE);
-	return kind_names[kind];
+	bool least = node->kind == NODE_ARGMAX && node->reduce == OP_MIN;
+	REQUIRE(node->kind <= NODE_RULE);
+	return least ? "argmin" : kind_names[node->kind];
 }
 
 /* ---- sizes ---- */
@@ -377,7 +378,7 @@ bool graph_is_carried(const Graph *graph, NodeId tensor)
 static void node_print(FILE *out, const Graph *graph, NodeId id)
 {
 	const Node *node = graph_node(graph, id);
-	fprintf(out, "%%%" PRIu32 " = %s", id, node_kind_name(node->kind));
+	fprintf(out, "%%%" PRIu32 " = %s", id, node_kind_name(node));
 	op_print(out, graph, node);
 	leaf_print(out, graph, node);
 	for (uint32_t i = 0; i < node->nargs; i++)

@@ -157,10 +157,10 @@ typedef enum NodeKind {
 	NODE_COMPOSE,	/* a * b: input axes of a meet output axes of b */
 	NODE_TRANSPOSE, /* swaps input and output rows */
 	NODE_SLICE, /* a @ i: operand 0 at `slice_index`, at `size_expr`, or at the value of scalar operand 1 */
-	NODE_SPEC,   /* einsum, sum, reduce, permute: op combines operands, reduce folds */
-	NODE_BLOCK,  /* a specification whose operands are copied into a concatenated result */
-	NODE_STACK,  /* operands stacked along a new leftmost axis of row stack_row */
-	NODE_ARGMAX, /* unary specification, one reduced axis, i32 index of the first greatest */
+	NODE_SPEC,  /* einsum, sum, reduce, permute: op combines operands, reduce folds */
+	NODE_BLOCK, /* a specification whose operands are copied into a concatenated result */
+	NODE_STACK, /* operands stacked along a new leftmost axis of row stack_row */
+	NODE_ARGMAX, /* unary specification, one reduced axis, i32 index of the first greatest, or least: reduce */
 	NODE_GATHER, /* operand 0 at the indices that the others hold (spec; NULL: gather(table, ids)) */
 	NODE_RESHAPE,  /* the same elements in storage order, in axes found by inference */
 	NODE_UNIFORMS, /* the numbers of random words: four elements for one, likewise */
@@ -226,7 +226,7 @@ typedef struct Along {
 typedef struct Node {
 	NodeKind kind;
 	Op op;         /* POINTWISE; SPEC: combines the operands (MUL by default; ID for one) */
-	Op reduce;     /* SPEC, CUMULATE: ADD MAX MIN MUL; SCATTER: these, or ID where the last one stays */
+	Op reduce; /* SPEC, CUMULATE: ADD MAX MIN MUL; ARGMAX: MAX MIN; SCATTER: these, or ID where the last one stays */
 	IndexMode mode; /* GATHER, SCATTER */
 	/* Settled by the frontend, never NONE in a finished graph. The operands of POINTWISE, SPEC,
 	 * COMPOSE, BLOCK and STACK have one dtype (NODE_CASTs see to it): the one to compute in. */
@@ -446,8 +446,8 @@ typedef struct FrontendOptions {
 	bool no_files; /* nothing is read: imports are not found and file("...") is an error */
 } FrontendOptions;
 
-/* Requires: one of the enumerators. */
-const char *node_kind_name(NodeKind kind);
+/* What its kind is called; an ARGMAX of the least, argmin. */
+const char *node_kind_name(const Node *node);
 static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }
 /* Is it a tensor of a routine's own, which its steps write? */
 static inline bool node_is_own(const Node *node)

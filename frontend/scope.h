@@ -61,8 +61,10 @@ void scope_report_unknown(Build *b, Name name);
 /* What the unknown name of the last diagnostic is called here: a word of other languages, or an
  * axis of a specification. False where there is nothing to say (foreign.c). */
 bool foreign_explain(Build *b, Name name);
-/* The function that a name of other languages means, or NULL, and what is said of it, or NULL. */
-const char *foreign_function(Name name, const char **note);
+/* The same of a whole path alone that means another thing than its last name, `jax.nn.gelu`. */
+bool foreign_special(Build *b, Name name);
+/* The function that a method of other languages means, or NULL, and what is said of it, or NULL. */
+const char *foreign_function(Build *b, Name name, const char **note);
 /* Reports a path behind another library's module, `torch.nn.relu`, as unknown, with what is meant here; false
  * where it begins with a name of the program's (foreign_path.c). */
 bool foreign_module(Build *b, const struct AstExpr *member);

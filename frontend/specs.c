@@ -346,7 +346,7 @@ bool spec_check_permute(Build *b, const Spec *spec, Span word)
 	return false;
 }
 
-bool spec_check_argmax(Build *b, const Spec *spec)
+bool spec_check_argmax(Build *b, const Spec *spec, Sym form)
 {
 	const SpecTensor *operand = &spec->operands[0];
 	uint32_t reduced = 0;
@@ -367,13 +367,13 @@ bool spec_check_argmax(Build *b, const Spec *spec)
 		return true;
 	if (plain)
 		diag(b->diags, E0332, spec->span,
-		     "argmax reduces exactly one axis, and this specification reduces %" PRIu32
-		     "%s",
-		     reduced,
+		     "%s reduces exactly one axis, and this specification reduces %" PRIu32 "%s",
+		     form, reduced,
 		     spec->single_letters && reduced > 1 ? ": without a ',' each letter is an axis"
 							 : "");
 	else
 		diag(b->diags, E0332, spec->span,
-		     "argmax takes no windows, no concatenations and no row variables that the result omits");
+		     "%s takes no windows, no concatenations and no row variables that the result omits",
+		     form);
 	return false;
 }

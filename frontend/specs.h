@@ -51,7 +51,7 @@ bool spec_keeps_axes(const Spec *spec);
 bool spec_check_count(Build *b, const Spec *spec, uint32_t nargs, Span call);
 /* Is it what permute and argmax need? False after the error. `word` is `permute` in the source. */
 bool spec_check_permute(Build *b, const Spec *spec, Span word);
-bool spec_check_argmax(Build *b, const Spec *spec);
+bool spec_check_argmax(Build *b, const Spec *spec, Sym form);
 /* Notes letters of the result alone that are also names of sizes or scalars, for a warning. */
 void spec_note_namesakes(Build *b, NodeId node);
 /* Lets the `with`s around know of a node's specification. */

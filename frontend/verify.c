@@ -4,9 +4,10 @@
 #include "frontend/build.h"
 #include "frontend/specs.h"
 
-#define CHECK(id, cond)                                                                            \
-	((cond) ? (void)0 : BUG("graph: node %%%u (%s): %s", (unsigned)(id),                       \
-				node_kind_name(graph_node(graph, id)->kind), #cond))
+#define CHECK(id, cond)                                            \
+	((cond) ? (void)0                                          \
+		: BUG("graph: node %%%u (%s): %s", (unsigned)(id), \
+		      node_kind_name(graph_node(graph, id)), #cond))
 
 static void check_operands(const Graph *graph, NodeId id)
 {
@@ -56,6 +57,7 @@ static void check_contents(const Graph *graph, NodeId id)
 	bool may_have = node->kind == NODE_GATHER || node->kind == NODE_SCATTER;
 	has_spec = has_spec || (may_have && node->spec);
 	CHECK(id, (node->spec != NULL) == has_spec);
+	CHECK(id, node->kind != NODE_ARGMAX || node->reduce == OP_MAX || node->reduce == OP_MIN);
 	CHECK(id, node->kind != NODE_SCATTER || (has_spec && node->reduce != OP_NONE));
 	CHECK(id, (node->along.letter != NULL) ==
 			  (node->kind == NODE_CUMULATE || node->kind == NODE_SORT));

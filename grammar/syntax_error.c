@@ -130,8 +130,13 @@ static bool keyword_as_name(const Fault *f)
 		return false;
 	diag(f->parse->diags, E0118, f->token.span, "'%.*s' is a %s and cannot be a name", n,
 	     f->text, number_word ? "number" : "keyword");
-	diag_fix(f->parse->diags, f->token.span, arena_printf(f->parse->perm, "%.*s_", n, f->text),
-	         "choose another name, such as '%.*s_'", n, f->text);
+	if (f->feed->before.kind == TOKEN_DOT)
+		diag_note(f->parse->diags, f->token.span,
+			  "it is a word of the language, written alone: %.*s", n, f->text);
+	else
+		diag_fix(f->parse->diags, f->token.span,
+			 arena_printf(f->parse->perm, "%.*s_", n, f->text),
+			 "choose another name, such as '%.*s_'", n, f->text);
 	return true;
 }
 

@@ -208,7 +208,7 @@ const char *check_program(Checker *c)
 static void report_node(FILE *report, const Checker *c, uint64_t nproved, uint64_t ntested)
 {
 	const Node *node = c->node;
-	fprintf(report, "%%%" PRIu32 " %s", c->id, node_kind_name(node->kind));
+	fprintf(report, "%%%" PRIu32 " %s", c->id, node_kind_name(node));
 	if (node->name)
 		fprintf(report, " %s", node->name);
 	fputc(' ', report);
@@ -229,7 +229,7 @@ void infer_verify(const Inference *inference, FILE *report)
 			continue;
 		const char *why = check_node(&c, id);
 		if (why)
-			BUG("%%%" PRIu32 " (%s %s): %s", id, node_kind_name(c.node->kind),
+			BUG("%%%" PRIu32 " (%s %s): %s", id, node_kind_name(c.node),
 			    shape_text(lasting, c.sizes, &inference->shapes[id]), why);
 		if (report)
 			report_node(report, &c, nproved, ntested);
@@ -282,7 +282,7 @@ void infer_verify_projections(const Inference *inference, const NodeId *nodes, s
 	for (size_t i = 0; i < n; i++) {
 		const char *why = check_projection(&c, nodes[i]);
 		if (why)
-			BUG("%%%" PRIu32 " (%s %s): %s", nodes[i], node_kind_name(c.node->kind),
+			BUG("%%%" PRIu32 " (%s %s): %s", nodes[i], node_kind_name(c.node),
 			    shape_text(lasting, c.sizes, &inference->shapes[nodes[i]]), why);
 	}
 	arena_free(lasting);

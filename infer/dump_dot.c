@@ -32,7 +32,7 @@ static void print_node(FILE *out, const Inference *inference, NodeId id)
 	if (node->name)
 		print_escaped(out, node->name);
 	fprintf(out, "%s%s\\n", node->name ? " = " : "",
-		node->kind == NODE_POINTWISE ? op_name(node->op) : node_kind_name(node->kind));
+		node->kind == NODE_POINTWISE ? op_name(node->op) : node_kind_name(node));
 	print_escaped(out, dtype_name(node->dtype));
 	fputc(' ', out);
 	print_escaped(

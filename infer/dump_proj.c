@@ -24,8 +24,7 @@ static const char *operation_name(const Node *node)
 		return op_name(node->op);
 	case NODE_SPEC:
 		return node->nargs > 1 ? "einsum" : node->permutes ? "permute" : "reduce";
-	default:
-		return node_kind_name(node->kind);
+	default: return node_kind_name(node);
 	}
 }
 

@@ -18,7 +18,7 @@ void infer_dump_constraints(FILE *out, const Inference *inference)
 		const Con *con = &s->cons.at[id];
 		if (con->node != NODE_NONE)
 			fprintf(out, "%%%-4u %-9s ", con->node,
-				node_kind_name(s->graph->nodes.at[con->node].kind));
+				node_kind_name(&s->graph->nodes.at[con->node]));
 		else
 			fprintf(out, "%-5s %-9s ", "", "size");
 		fprintf(out, "%s\n", con_text(s, id));

@@ -46,7 +46,7 @@ static void explain_cell(Explainer *e, CellId cell, int depth);
 
 static const char *operation_text(const Node *node)
 {
-	return node->kind == NODE_POINTWISE ? op_name(node->op) : node_kind_name(node->kind);
+	return node->kind == NODE_POINTWISE ? op_name(node->op) : node_kind_name(node);
 }
 
 static const char *owner_text(Solver *s, NodeId id)

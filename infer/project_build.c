@@ -477,8 +477,8 @@ static bool check_form(const Projector *p, const Proj *proj)
 		nreduced += proj->iters[i].reduced;
 	if (p->node->kind == NODE_ARGMAX && nreduced != 1) {
 		diag(p->diags, E0332, p->node->spec->span,
-		     "argmax reduces exactly one axis, and this specification reduces %u",
-		     nreduced);
+		     "arg%s reduces exactly one axis, and this specification reduces %u",
+		     op_name(p->node->reduce), nreduced);
 		return false;
 	}
 	if (p->node->permutes && (nreduced > 0 || !proj->injective || !proj->surjective)) {

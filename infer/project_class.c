@@ -9,7 +9,7 @@
 
 void project_bug(const Projector *p, const char *what)
 {
-	BUG("projection of %%%" PRIu32 " (%s): %s", p->id, node_kind_name(p->node->kind), what);
+	BUG("projection of %%%" PRIu32 " (%s): %s", p->id, node_kind_name(p->node), what);
 }
 
 ClassId class_new(Projector *p, Size extent, Sym name, Span span)

@@ -291,18 +291,24 @@ typedef struct Best {
 	long double value, surely; /* the greatest, and what is at least reached */
 	int64_t at, first, last;
 	bool exact;  /* the greatest has no error */
+	bool least;  /* of the elements' negatives */
 	bool second; /* walk: now for the candidates */
 } Best;
 
 static void find_best(Walk *walk, void *of)
 {
 	Best *best = &((Best *)of)[walk_position(walk, &walk->result)];
-	const RefElement *element =
-		&walk->args[0].tensor->elements[walk_position(walk, &walk->args[0])];
+	RefElement negative,
+		*element = &walk->args[0].tensor->elements[walk_position(walk, &walk->args[0])];
 	int64_t along = 0;
 	for (uint32_t i = 0; i < walk->piece->niters; i++)
 		if (walk->proj->iters[walk->piece->iters[i]].reduced)
 			along = walk->at[walk->piece->iters[i]];
+	if (best->least) {
+		negative = *element;
+		negative.x = -negative.x;
+		element = &negative;
+	}
 	if (best->second) {
 		bool equal = best->exact && along > best->at && element->error == 0 &&
 			     element->x == best->value;
@@ -322,6 +328,7 @@ static void find_best(Walk *walk, void *of)
 
 static bool fill_argmax(Run *run, NodeId id, RefTensor *out)
 {
+	const Node *node = run_node(run, id);
 	Best *best = held_alloc((size_t)out->n + 1, sizeof *best);
 	if (!best) {
 		run->result->outcome = REF_TOO_MUCH;
@@ -330,7 +337,8 @@ static bool fill_argmax(Run *run, NodeId id, RefTensor *out)
 	for (int64_t i = 0; i < out->n; i++)
 		best[i] = (Best){.value = -(long double)INFINITY,
 				 .surely = -(long double)INFINITY,
-				 .exact = true};
+				 .exact = true,
+				 .least = node->reduce == OP_MIN};
 	walk_points(run, id, find_best, best);
 	for (int64_t i = 0; i < out->n; i++) {
 		best[i].first = best[i].last = best[i].at;

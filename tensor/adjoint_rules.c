@@ -126,6 +126,6 @@ void adjoint_rule(const Adjoint *a)
 	case NODE_SORT: adjoint_of_sorted(a); break;
 	case NODE_RESHAPE:
 	case NODE_JOINED: give_reshaped(a); break;
-	default: BUG("a gradient through %s", node_kind_name(a->node->kind));
+	default: BUG("a gradient through %s", node_kind_name(a->node));
 	}
 }

@@ -102,7 +102,7 @@ static void note_readers(const Differences *check, const GradientMade *of)
 		if (reads && on_way)
 			diag_note(check->task->diags, node->span,
 				  "it is what comes through this %s that is wrong",
-				  node_kind_name(node->kind));
+				  node_kind_name(node));
 	}
 }
 
@@ -131,7 +131,7 @@ static const char *name_of(const Differences *check, NodeId id)
 				      : source_text(check->task->diags->sources,
 						    check->task->arena, node->span);
 	bool plain = *text && strlen(text) < NAME_SHOWN && !strchr(text, '\n');
-	return plain ? text : arena_printf(check->task->arena, "a %s", node_kind_name(node->kind));
+	return plain ? text : arena_printf(check->task->arena, "a %s", node_kind_name(node));
 }
 
 static const char *what_is(const GradientMade *of)

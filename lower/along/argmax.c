@@ -1,4 +1,4 @@
-/* The index of the greatest element of each line.
+/* The index of the greatest element of each line, or of the least.
  *
  * The first of the greatest is one index, in whatever order it is looked for: numbers here are no part
  * of what sums/ decides.
@@ -6,7 +6,7 @@
  * The search starts from the least value at index 0 and takes a later index only where its value is
  * greater: the first of equals, and NaN (which compares false) is never taken. A long axis whose
  * elements are neighbours is searched in 16 lanes, each the first of its own; among lanes the
- * greatest wins, then the least index. Where columns are neighbours instead, 64 are searched side
+ * greatest wins, then the least index. For the least, 'less' takes the place of 'greater'. Where columns are neighbours instead, 64 are searched side
  * by side:
  *
  *   for v in 0..cols step 64
@@ -44,12 +44,18 @@ static void take_where(const Lines *l, Body *body, const Value *local, const Val
 		   stmt_set_at(l->arena, local, OP_NONE, value_where(l->arena, is, value, local)));
 }
 
-static void take_greater(const Lines *l, Body *body, const Value *best, const Value *value)
+/* Is the value greater than the best so far, or less than it? */
+static const Value *is_better(const Lines *l, const Value *value, const Value *best)
 {
-	take_where(l, body, best, value_binary(l->arena, OP_GT, value, best), value);
+	return value_binary(l->arena, l->reduce == OP_MIN ? OP_LT : OP_GT, value, best);
 }
 
-/* best, at = value, along where the value is greater, at one place of both. */
+static void take_better(const Lines *l, Body *body, const Value *best, const Value *value)
+{
+	take_where(l, body, best, is_better(l, value, best), value);
+}
+
+/* best, at = value, along where the value is better, at one place of both. */
 static Body step(const Search *s, const Ix *along, const Ix *lane)
 {
 	const Lines *l = s->l;
@@ -57,9 +63,9 @@ static Body step(const Search *s, const Ix *along, const Ix *lane)
 	const Value *value = lines_wide_element(l, along, &body);
 	const Value *best = frame_element(l->frame, s->best, lane),
 		    *at = frame_element(l->frame, s->at, lane);
-	const Value *greater = value_binary(l->arena, OP_GT, value, best);
-	take_where(l, &body, at, greater, value_index(l->arena, at->dtype, along));
-	take_where(l, &body, best, greater, value);
+	const Value *better = is_better(l, value, best);
+	take_where(l, &body, at, better, value_index(l->arena, at->dtype, along));
+	take_where(l, &body, best, better, value);
 	return body;
 }
 
@@ -70,16 +76,16 @@ static LocalId local(const Lines *l, Body *body, const char *name, int64_t n, co
 	return id;
 }
 
-/* Less than any element, or as little. */
-static const Value *least(const Lines *l)
+/* What no element is worse than. */
+static const Value *worst(const Lines *l)
 {
 	Dtype dtype = dtype_wide(l->from);
-	return value_const(l->arena, dtype, op_neutral(OP_MAX, dtype));
+	return value_const(l->arena, dtype, op_neutral(l->reduce, dtype));
 }
 
 static void declare(Search *s, Body *body)
 {
-	s->best = local(s->l, body, "best", s->lanes, least(s->l));
+	s->best = local(s->l, body, "best", s->lanes, worst(s->l));
 	s->at = local(s->l, body, "at", s->lanes, lines_number(s->l, s->l->dtype, 0));
 }
 
@@ -105,10 +111,9 @@ static void join_lanes(const Search *s, IterVar lane, Body *into)
 		value_cast(l->arena, at->dtype, value_binary(l->arena, OP_EQ, value, best));
 	const Value *tie =
 		value_binary(l->arena, OP_AND, same, value_binary(l->arena, OP_LT, index, at));
-	const Value *greater =
-		value_cast(l->arena, at->dtype, value_binary(l->arena, OP_GT, value, best));
-	take_where(l, &body, at, value_binary(l->arena, OP_OR, greater, tie), index);
-	take_greater(l, &body, best, value);
+	const Value *better = value_cast(l->arena, at->dtype, is_better(l, value, best));
+	take_where(l, &body, at, value_binary(l->arena, OP_OR, better, tie), index);
+	take_better(l, &body, best, value);
 	each_lane(l, into, lane, 1, LANES, &body);
 }
 
@@ -202,16 +207,16 @@ static const Value *part_greatest(const Lines *l, const Ix *first, Body *body)
 	IterVar lane = lines_iter(l, "lane"), var = l->argmax.var;
 	const Ix *at = lines_at(l, lane), *i = lines_add(l, first, lines_at(l, var));
 	const Ix *wide = part_end(l, first, whole_lanes(l, l->extent, WIDE));
-	const Value *acc = frame_element(l->frame, local(l, body, "acc", WIDE, least(l)), at);
-	const Value *last = lines_read(l, local(l, body, "last", 0, least(l)));
+	const Value *acc = frame_element(l->frame, local(l, body, "acc", WIDE, worst(l)), at);
+	const Value *last = lines_read(l, local(l, body, "last", 0, worst(l)));
 	const Value *value = lines_wide_element(l, lines_add(l, i, at), &lanes);
 	LoopKind kind = l->argmax.in_vectors ? LOOP_VECTOR : LOOP_SERIAL;
-	take_greater(l, &lanes, acc, value);
+	take_better(l, &lanes, acc, value);
 	lines_push(l, &steps, stmt_loop(l->program, kind, lane, WIDE, body_block(&lanes)));
 	lines_push(l, body, lines_loop(l, var, lines_const(l, 0), wide, WIDE, &steps));
-	take_greater(l, &rest, last, lines_wide_element(l, i, &rest));
+	take_better(l, &rest, last, lines_wide_element(l, i, &rest));
 	lines_push(l, body, lines_loop(l, var, wide, part_end(l, first, l->extent), 1, &rest));
-	take_greater(l, &all, last, acc);
+	take_better(l, &all, last, acc);
 	each_lane(l, body, lane, 0, WIDE, &all);
 	return last;
 }
@@ -222,12 +227,12 @@ static Search choose_part(const Lines *l, const Value *greatest, IterVar part, S
 {
 	Search s = {.l = l, .lanes = LANES};
 	Body each = {0};
-	const Value *top = lines_read(l, local(l, into, "top", 0, least(l)));
+	const Value *top = lines_read(l, local(l, into, "top", 0, worst(l)));
 	const Value *which =
 		lines_read(l, local(l, into, "which", 0, lines_number(l, DTYPE_I32, 0)));
 	const Value *here = value_index(l->arena, DTYPE_I32, lines_at(l, part));
-	take_where(l, &each, which, value_binary(l->arena, OP_GT, greatest, top), here);
-	take_greater(l, &each, top, greatest);
+	take_where(l, &each, which, is_better(l, greatest, top), here);
+	take_better(l, &each, top, greatest);
 	lines_each(l, into, part, parts, &each);
 	s.from = lines_scale(l, ix_value(l->arena, which), ARGMAX_PART);
 	s.extent = part_end(l, s.from, l->extent);

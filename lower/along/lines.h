@@ -96,7 +96,7 @@ struct Lines {
 	Op acc;			 /* argmax: how it is added to that; OP_NONE: it is set */
 	Sym axis;		 /* argmax: the axis' name; NULL: it has one element */
 	Body *top;		 /* where the loops go */
-	Op reduce;		 /* cumulate */
+	Op reduce;		 /* cumulate; argmax: MAX or MIN */
 	SumOrder order;		 /* cumulate */
 	bool exclusive, reverse; /* cumulate */
 	bool descending, ids;	 /* sort */

@@ -79,7 +79,7 @@ const char *tables_op_text(const Tables *t, NodeId id)
 	if (node->kind == NODE_SPEC && proj && proj_reduces(proj))
 		return node->reduce == OP_ADD || node->reduce == OP_NONE ? "sum"
 									 : op_name(node->reduce);
-	return node_kind_name(node->kind);
+	return node_kind_name(node);
 }
 
 Sym tables_name_as(Tables *t, NodeId id, const char *text)

@@ -181,7 +181,7 @@ static const Ix *place_along(const Loops *l)
 	return build_const(l->b, 0);
 }
 
-/* A later index only where its value is greater: the first of equals, and never NaN. */
+/* A later index only where its value is greater, or less: the first of equals, and never NaN. */
 static void emit_argmax(Builder *b, NodeId id, const Piece *piece, BufferId to)
 {
 	const Node *node = tables_node(b->t, id), *from = tables_node(b->t, node->args[0]);
@@ -193,16 +193,18 @@ static void emit_argmax(Builder *b, NodeId id, const Piece *piece, BufferId to)
 	const Ix **axes = expression_indices(&l.reader, id, piece, &piece->args[0], l.iters);
 	const Value *value = value_cast(arena, dtype, element_at(b, node->args[0], axes));
 	const Value *here = value_index(arena, node->dtype, place_along(&l));
-	const Value *greater = value_binary(arena, OP_GT, value, build_read(b, best));
+	Op than = node->reduce == OP_MIN ? OP_LT : OP_GT;
+	const Value *better = value_binary(arena, than, value, build_read(b, best));
 	build_add(
 		b, &step,
-		stmt_set(arena, at, OP_NONE, value_where(arena, greater, here, build_read(b, at))));
+		stmt_set(arena, at, OP_NONE, value_where(arena, better, here, build_read(b, at))));
 	build_add(b, &step,
 		  stmt_set(arena, best, OP_NONE,
-			   value_where(arena, greater, value, build_read(b, best))));
+			   value_where(arena, better, value, build_read(b, best))));
 	wrap(&l, &step, true);
 	build_add(b, &element,
-		  stmt_local(arena, best, value_const(arena, dtype, op_neutral(OP_MAX, dtype))));
+		  stmt_local(arena, best,
+			     value_const(arena, dtype, op_neutral(node->reduce, dtype))));
 	build_add(b, &element, stmt_local(arena, at, value_number(arena, node->dtype, 0)));
 	for (size_t i = 0; i < step.stmts.n; i++)
 		build_add(b, &element, step.stmts.at[i]);

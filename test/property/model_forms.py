@@ -229,13 +229,13 @@ def scatter(model):
 # ---- rows ----
 
 def reduction(model):
-    """Over any axes: sums, greatest and least elements; the place of the greatest of one axis."""
+    """Over any axes: sums, greatest and least elements; the place of the greatest or least of one axis."""
     x = model.any(lambda t: 1 <= len(axes(t)) <= 4)
     names = LETTERS[:len(axes(x))]
     lead = 1 if model.rows and axes(x)[0].text == "n" else 0
     gone = [name for name in names[lead:] if model.chance(0.5)] or [names[-1]]
-    fold = model.rng.choice(["sum", "sum", "max", "min", "argmax"])
-    if fold == "argmax" and (len(gone) > 1 or any(v.digits is None for v in x.values)) or fold in ("max", "min") and \
+    fold = model.rng.choice(["sum", "sum", "max", "min", "argmax", "argmin"])
+    if fold in ("argmax", "argmin") and (len(gone) > 1 or any(v.digits is None for v in x.values)) or fold in ("max", "min") and \
             x.dtype in INTS:
         raise Misfit
     at, letters = tuple(names.index(name) for name in gone), iter(names)
@@ -244,8 +244,8 @@ def reduction(model):
     values = []
     for value in x.values:
         array, steps = value.array.astype(float), math.prod(value.array.shape[i] for i in at)
-        if fold == "argmax":
-            made = Value(array.argmax(axis=at[0]) if steps else np.zeros(array.any(axis=at).shape, np.int64), 0, 0)
+        if fold in ("argmax", "argmin"):
+            made = Value(getattr(array, fold)(axis=at[0]) if steps else np.zeros(array.any(axis=at).shape, np.int64), 0, 0)
         elif fold == "sum":
             made = settle(array.sum(axis=at), wide(x.dtype), steps * value.err, value.digits,
                           mag(np.abs(array).sum(axis=at)))
@@ -256,7 +256,7 @@ def reduction(model):
                                      else "", spec(rows), spec(kept), x.text)
     at_name = dict(zip(names, axes(x)))
     return Tensor(text, [[at_name[name] for name in row] for row in kept], values,
-                  "i32" if fold == "argmax" else wide(x.dtype))
+                  "i32" if fold in ("argmax", "argmin") else wide(x.dtype))
 
 
 def norm(model, x=None, kind=None):

@@ -349,8 +349,9 @@ def form_argmax(g):
     a = g.pick(lambda t: t.raw and len(t.rows[OUTPUT]) == 1 and not t.rows[INPUT] and 0 not in t.rows[OUTPUT][0].size)
     if a is None:
         return None
-    return Tensor('argmax("... | v => ... | ", %s)' % a.text, [a.rows[BATCH], [], []],
-                  [v.argmax(-1) for v in a.values], "i32")
+    name = g.rng.choice(["argmax", "argmin"])
+    return Tensor('%s("... | v => ... | ", %s)' % (name, a.text), [a.rows[BATCH], [], []],
+                  [getattr(v, name)(-1) for v in a.values], "i32")
 
 
 def form_mean(g):

@@ -316,7 +316,11 @@ NodeId small_op(Small *s, NodeKind kind, const char *shape, uint32_t nargs, cons
 	/* indices are integers */
 	for (uint32_t arg = 1; arg < nargs && (kind == NODE_GATHER || kind == NODE_SLICE); arg++)
 		graph_node(&s->graph, args[arg])->dtype = DTYPE_I32;
-	Node node = {.kind = kind, .op = OP_MUL, .reduce = OP_ADD, .dtype = DTYPE_F32, .nargs = nargs};
+	Node node = {.kind = kind,
+		     .op = OP_MUL,
+		     .reduce = kind == NODE_ARGMAX ? OP_MAX : OP_ADD,
+		     .dtype = DTYPE_F32,
+		     .nargs = nargs};
 	node.args = ARENA_ARRAY(s->arena, NodeId, nargs);
 	node.arg_spans = ARENA_ARRAY(s->arena, Span, nargs);
 	for (uint32_t i = 0; i < nargs; i++)

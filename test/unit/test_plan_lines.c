@@ -24,10 +24,12 @@ static NodeId along(Small *s, NodeKind kind, const char *spec, const char *shape
 	NodeId id = small_einsum(s, spec, shape, 1, &x);
 	Node *node = graph_node(&s->graph, id);
 	node->kind = kind;
-	if (kind == NODE_ARGMAX)
+	if (kind == NODE_ARGMAX) {
 		node->dtype = DTYPE_I32;
-	else
+		node->reduce = OP_MAX;
+	} else {
 		node->along.letter = sym_cstr(s->symbols, letter);
+	}
 	return id;
 }
 

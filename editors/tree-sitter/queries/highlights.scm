@@ -18,7 +18,7 @@
     "log1p" "expm1" "asin" "acos" "atan" "atan2" "sinh" "cosh" "asinh" "acosh"
     "atanh" "softplus" "hypot" "copysign" "erfc" "lgamma" "trunc" "isnan" "isinf"
     "tanh" "sigmoid" "erf" "gelu" "sqrt" "rsqrt" "recip" "abs" "sign" "floor" "ceil" "round" "where" "fma" "einsum"
-    "sum" "reduce" "argmax" "cumulate" "sort" "argsort" "topk" "grad" "vjp" "jvp" "recompute" "stop" "to_batch" "to_output" "permute" "concat" "stack" "gather" "scatter" "reshape" "range"
+    "sum" "reduce" "argmax" "argmin" "cumulate" "sort" "argsort" "topk" "grad" "vjp" "jvp" "recompute" "stop" "to_batch" "to_output" "permute" "concat" "stack" "gather" "scatter" "reshape" "range"
     "offsets" "file" "uniform" "normal" "self_id" "threefry4x32" "uint4x32_to_uniform" "uint4x32_to_uniforms"))
 ((name) @type.builtin
   (#any-of? @type.builtin "f64" "f32" "bf16" "f16" "f8e4m3" "f8e5m2" "i64" "i32" "i8" "u8" "i4" "u4" "u32" "u4x32" "bool"))

@@ -9,7 +9,7 @@ syntax keyword tsrType f64 f32 bf16 f16 f8e4m3 f8e5m2 i64 i32 i8 u8 i4 u4 u32 u4
 syntax keyword tsrFunction max min relu_gate sat01_gate id neg not relu sat01 exp log exp2 log2 sin cos tan tanh
 syntax keyword tsrFunction log1p expm1 asin acos atan atan2 sinh cosh asinh acosh atanh softplus hypot copysign erfc lgamma trunc isnan isinf
 syntax keyword tsrFunction sigmoid erf gelu sqrt rsqrt recip abs sign floor ceil round where fma
-syntax keyword tsrFunction einsum sum reduce argmax cumulate sort argsort topk grad vjp jvp recompute stop to_batch to_output permute concat stack gather scatter reshape
+syntax keyword tsrFunction einsum sum reduce argmax argmin cumulate sort argsort topk grad vjp jvp recompute stop to_batch to_output permute concat stack gather scatter reshape
 syntax keyword tsrFunction range offsets file uniform normal self_id threefry4x32 uint4x32_to_uniform uint4x32_to_uniforms
 syntax keyword tsrConstant inf nan pi
 syntax match tsrNumber "\<\d\+\(\.\d\+\)\?\([eE][-+]\?\d\+\)\?"

@@ -1,4 +1,4 @@
-"""The index of the greatest of all elements, in parts, against NumPy: ties, NaN, infinities, sizes around a part."""
+"""The index of the greatest and of the least of all elements, in parts, against NumPy: ties, NaN, infinities, sizes around a part."""
 import os
 import sys
 
@@ -37,8 +37,8 @@ def arrays(n):
 def run():
     count = 0
     sizes = [0, 1, 63, 64, 65, PART - 1, PART, PART + 1, 2 * PART - 65, 2 * PART, 3 * PART + 17]
-    model = Model('dim n\ninput x : [n]\noutput y = argmax("a => ", x)\noutput z = argmax("a => ", 0 - x)\n')
-    known = Model(f'input x : [{sizes[-1]}]\noutput y = argmax("a => ", x)\noutput z = argmax("a => ", 0 - x)\n')
+    model = Model('dim n\ninput x : [n]\noutput y = argmax("a => ", x)\noutput z = argmin("a => ", x)\n')
+    known = Model(f'input x : [{sizes[-1]}]\noutput y = argmax("a => ", x)\noutput z = argmin("a => ", x)\n')
     narrow = Model('dim n\ninput x : bf16 [n]\noutput y = argmax("a => ", x)\n')
     scalar = [((), np.int32)]
     for n in sizes:

@@ -124,6 +124,9 @@ FORMS = [
     ('reduce(min, "..b.. | ..i.. -> ..o.. => ", u)', lambda d: d.u.min()),
     ('argmax("i|j => i|", a)', lambda d: d.a.argmax(1)),
     ('argmax("i -> j => i", w)', lambda d: d.w.argmax(0)),
+    ('argmin("i -> j => i", w)', lambda d: d.w.argmin(0)),
+    ('argmin("i|j => i|", u32(10 * abs(a)))', lambda d: (10 * abs(d.a)).astype(np.uint32).argmin(1)),
+    ('argmin("i|j => i|", a) - argmax("i|j => i|", a)', lambda d: d.a.argmin(1) - d.a.argmax(1)),
     ('f32(argmax("b, r | v => v | r", t)) + 0.5', lambda d: d.t.argmax(0).T + 0.5),
     # affine axes
     ('einsum("2*o <+? 3*k; k => o", h, q)', lambda d: valid(d.h, 3, 2, 3) @ d.q),

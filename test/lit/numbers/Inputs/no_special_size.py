@@ -82,6 +82,7 @@ CASES = [
     ("least", 'reduce(min, "r | v => v", c)', lambda x, b, c, i: c.min(0, initial=np.inf), None),
     ("prod", 'reduce(prod, "... | v => ... | ", b)', lambda x, b, c, i: b.prod(1), None),
     ("argmax", 'argmax("... | v => ... | ", b)', lambda x, b, c, i: argmax(b), None),
+    ("argmin", 'argmin("... | v => ... | ", b)', lambda x, b, c, i: argmax(-b), None),
     ("argmax_rows", 'argmax("r | v => v", c)', lambda x, b, c, i: argmax(c.T), None),
     ("argmax_of", 'argmax("... | v => ... | ", c)', lambda x, b, c, i: argmax(c), None),
     ("mean", '(sum("... | v => ... | ", b) / v with (v))', lambda x, b, c, i: b.mean(1), None),

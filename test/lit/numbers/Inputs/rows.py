@@ -62,7 +62,8 @@ def first_greatest(x):
 
 
 def run_argmax():
-    text = "input x : [r | n]\noutput y = argmax(\"b | v => b |\", x)\noutput z = argmax(\"b | v => | v\", -x)\n"
+    text = "input x : [r | n]\noutput y = argmax(\"b | v => b |\", x)\noutput z = argmax(\"b | v => | v\", -x)\n" \
+        "output u = argmin(\"b | v => b |\", x)\noutput v = argmin(\"b | v => | v\", -x)\n"
     for march in MARCHES:
         symbolic = Model("dim r\ndim n\n" + text, ["-march=" + march])
         for elements in SIZES[1:]:
@@ -72,9 +73,11 @@ def run_argmax():
             x[RNG.random(x.shape) < 0.1] = np.nan
             x[RNG.random(x.shape) < 0.1] = -np.inf
             x[7], x[8] = np.nan, -np.inf
-            y, z = model.forward([] if known else [9, elements], [x], [((9,), np.int32), ((elements,), np.int32)])
+            y, z, u, v = model.forward([] if known else [9, elements], [x], 2 * [((9,), np.int32), ((elements,), np.int32)])
             check("argmax [9 | %d] %s" % (elements, march), y, first_greatest(x))
             check("argmax over rows [9 | %d] %s" % (elements, march), z, first_greatest(-x.T))
+            check("argmin [9 | %d] %s" % (elements, march), u, first_greatest(-x))
+            check("argmin over rows [9 | %d] %s" % (elements, march), v, first_greatest(x.T))
 
 
 def run(count):
