@@ -38,7 +38,7 @@ static bool check_dtype(Build *b, NodeId id, const Ascribed *to, Span value)
 
 Value ascribe(Build *b, Value value, const Ascribed *to, const ShapeDecl *shape)
 {
-	bool scales = value_scales(&value);
+	bool scales = value_scales(&value), left = value_scales_left(&value);
 	NodeId id = value_to_node(b, value);
 	if (id == NODE_NONE || !check_dtype(b, id, to, value.span))
 		return value_error();
@@ -46,5 +46,6 @@ Value ascribe(Build *b, Value value, const Ascribed *to, const ShapeDecl *shape)
 		PUSH(b->arena, b->graph->ascriptions, ((Ascription){id, shape, to->name.sym}));
 	Value tensor = value_node(id, value.span);
 	tensor.scales = scales;
+	tensor.scales_left = left;
 	return tensor;
 }

@@ -93,6 +93,7 @@ static bool bind_tensors(Build *b, const Function *fn, const Value *args, uint32
 					  "configuration list");
 			return false;
 		}
+		value.scales_left = value_scales_left(&args[i]);
 		value.scales = false;
 		value.from = NULL;
 		scope_declare(b, b->at.scope, fn->stmt->params[i].name, value);

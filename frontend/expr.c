@@ -61,17 +61,19 @@ Value eval_pointwise(Build *b, Op op, const Value *args, uint32_t nargs, const A
 	Value folded;
 	NodeId nodes[3];
 	Span spans[3];
-	bool scales = true;
+	bool scales = true, left = true;
 	if (value_fold(b, op, args, nargs, expr->span, &folded))
 		return folded;
 	for (uint32_t i = 0; i < nargs; i++) {
 		nodes[i] = value_to_node(b, args[i]);
 		spans[i] = args[i].span;
 		scales = scales && value_scales(&args[i]);
+		left = left && value_scales_left(&args[i]);
 	}
 	Value value = value_node(
 		node_pointwise(b, op, nodes, spans, nargs, expr->span, expr->op_span), expr->span);
 	value.scales = scales;
+	value.scales_left = left;
 	return value;
 }
 
@@ -93,7 +95,7 @@ static Value eval_operation(Build *b, const AstExpr *expr)
 		return value_error();
 	if (expr->kind != AST_COMPOSE)
 		return eval_pointwise(b, expr->op, args, expr->nargs, expr);
-	if (value_scales(&args[0]) || value_scales(&args[1]))
+	if (value_scales_left(&args[0]) || value_scales(&args[1]))
 		return eval_pointwise(b, OP_MUL, args, 2, expr);
 	NodeId a = value_to_node(b, args[0]), c = value_to_node(b, args[1]);
 	return value_node(node_compose(b, a, c, expr), expr->span);

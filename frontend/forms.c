@@ -451,13 +451,14 @@ static const Form *find_form(const char *name)
 static Value run_cast(Build *b, Dtype dtype, const AstExpr *call)
 {
 	Value value = eval(b, call->args[1]);
-	bool scales = value_scales(&value);
+	bool scales = value_scales(&value), left = value_scales_left(&value);
 	NodeId node = value_to_node(b, value);
 	if (node == NODE_NONE || refuses_words(b, &node, &value.span, 1))
 		return value_error();
 	Value cast = value_node(node_cast(b, node, written_dtype(b, dtype, call->span), call->span),
 				call->span);
 	cast.scales = scales;
+	cast.scales_left = left;
 	return cast;
 }
 

@@ -446,7 +446,7 @@ typedef struct FrontendOptions {
 	bool no_files; /* nothing is read: imports are not found and file("...") is an error */
 } FrontendOptions;
 
-/* What its kind is called; an ARGMAX of the least, argmin. */
+/* What its kind is called; an ARGMAX of the least, argmin. Requires: a kind that is one of the enumerators. */
 const char *node_kind_name(const Node *node);
 static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }
 /* Is it a tensor of a routine's own, which its steps write? */

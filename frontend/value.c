@@ -117,6 +117,11 @@ bool value_scales(const Value *value)
 	       (value->kind == VALUE_TENSOR && value->scales);
 }
 
+bool value_scales_left(const Value *value)
+{
+	return value_scales(value) || (value->kind == VALUE_TENSOR && value->scales_left);
+}
+
 /* ---- folding ---- */
 
 static bool power(int64_t base, int64_t exponent, int64_t *out)

@@ -33,6 +33,7 @@ typedef struct Build Build;
 struct Value {
 	ValueKind kind;
 	bool scales;     /* TENSOR: written with numbers, sizes and scalars alone, so `*` scales by it */
+	bool scales_left; /* TENSOR: made of what scales and was passed to a function: `*` scales by it on its left */
 	bool is_integer; /* NUMBER: `integer` holds it too */
 	bool results; /* TUPLE: of a form or a loop, not written in parentheses, which a literal is */
 	uint32_t nitems; /* TUPLE */
@@ -104,5 +105,7 @@ NodeId value_to_node(Build *b, Value value);
 void function_note_lists(Build *b, const AstStmt *fn);
 /* Does `*` scale by it? */
 bool value_scales(const Value *value);
+/* ... where it stands on the left? As the right side a number is a tensor in the shape that the left one asks for. */
+bool value_scales_left(const Value *value);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 
 #include "base/digest.h"
@@ -108,17 +109,36 @@ static int check_file(const char *path, bool *gpu, tsr_error *error)
 				    "%s: the module is cut short or changed", path);
 }
 
-/* dlopen searches the system's directories for a name without a slash: this one is a file's. */
+/* The path with a number written behind its folders, as bits: '.' and '/' there are the same folder. */
+static void write_alias(char *out, const char *path, uint64_t number)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	out += slash ? sprintf(out, "%.*s", (int)(base - path), path) : sprintf(out, "./");
+	for (; number; number /= 2)
+		out += sprintf(out, number % 2 ? "./" : "/");
+	strcpy(out, base);
+}
+
+/* dlopen gives out again what it has loaded under a name, though another file may have that name since. A name that
+ * it has never met, of now, says which file is there: of one file there is one copy all the same. A name without a
+ * slash it would look for in the system's directories. */
 static void *open_shared(const char *path, tsr_error *error)
 {
-	char *slashed = malloc(strlen(path) + 3);
-	if (!slashed) {
+	struct timespec now = {0};
+	char *name = malloc(strlen(path) + 2 * 64 + 3);
+	if (!name) {
 		session_fail(error, TSR_FAIL_MEMORY, "out of memory");
 		return NULL;
 	}
-	sprintf(slashed, "%s%s", strchr(path, '/') ? "" : "./", path);
-	void *handle = dlopen(slashed, RTLD_NOW | RTLD_LOCAL);
-	free(slashed);
+	write_alias(name, path, 0);
+	void *before = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (before)
+		write_alias(name, path, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (before)
+		dlclose(before);
+	free(name);
 	if (!handle)
 		session_fail(error, TSR_FAIL_MODULE,
 			     "%s: not a shared object that can be loaded: %s", path, dlerror());

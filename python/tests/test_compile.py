@@ -22,6 +22,18 @@ def test_a_file_with_imports_and_dims(tmp_path):
     np.testing.assert_array_equal(tsr.load(tmp_path / "kept.so").forward([2, 4, 6]), [1, 2, 3])
 
 
+def test_a_file_that_is_made_anew_is_loaded_anew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    alive = []
+    for factor in range(2, 8):
+        for output in tmp_path / "m.so", "m.so":
+            model = tsr.compile(f"input x : [2]; output y = {factor} * x", output=output)
+            again = tsr.load(output)
+            alive += [(model, factor), (again, factor)]
+    for model, factor in alive:  # those of before go on computing what they did
+        np.testing.assert_array_equal(model([1, 2]), [factor, 2 * factor])
+
+
 def test_text_finds_imports_beside_the_program_that_runs(tmp_path, monkeypatch):
     (tmp_path / "half.tsr").write_text("fn half(x) = x / 2\n")
     monkeypatch.chdir(tmp_path)
