@@ -49,6 +49,16 @@ def fourier(a):
     return np.stack([spectrum.real, spectrum.imag], 1), spectrum.real ** 2 + spectrum.imag ** 2
 
 
+def spectrogram(a):
+    edges = 700 * (10 ** (np.linspace(0, 2595 * np.log10(1 + 8000 / 700), 82) / 2595) - 1)
+    lower, centre, upper, frequency = edges[:-2, None], edges[1:-1, None], edges[2:, None], np.linspace(0, 8000, 201)
+    bands = np.maximum(0, np.minimum((frequency - lower) / (centre - lower), (upper - frequency) / (upper - centre)))
+    hann = (0.5 - 0.5 * np.cos(2 * np.pi / 400 * np.arange(400))).astype("f4")
+    spectrum = np.fft.rfft(np.lib.stride_tricks.sliding_window_view(a["audio"], 400)[::160] * hann)
+    power = spectrum.real ** 2 + spectrum.imag ** 2
+    return np.log10(np.maximum(1e-10, power @ bands.T.astype(power.dtype)))
+
+
 def mlp(a):
     return np.maximum(a["x"] @ a["first.w"].T + a["first.b"], 0) @ a["second.w"].T + a["second.b"]
 

@@ -78,6 +78,7 @@ EXAMPLES = [
             {"x": "64x256", "w": "64x8x32<16", "zero": "64x8<16", "scale": "64x8"}, {"n": 64}),
     Example("weights of 256x64 in four bits", "quantize", {"weight": "64x256"}, routine="quantize"),
     Example("Fourier transforms of 64 signals of 4096", "fourier", {"signal": "64x2x4096"}, {"n": 64}),
+    Example("log-mel spectrogram of 30 seconds", "spectrogram", {"audio": "480000"}, {"samples": 480000}),
     Example("product of 512x512", "matmul", {"a": "512x512", "b": "512x512"}, {"m": 512, "k": 512, "n": 512}),
     Example("softmax of 1000 rows of 1000", "softmax", {"x": "1000x1000"}, {"n": 1000, "classes": 1000}),
     Example("perceptron, 1000 rows", "mlp", {"x": "1000x8"} | affine("first", 16, 8) | affine("second", 3, 16), {"n": 1000}),

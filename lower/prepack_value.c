@@ -24,7 +24,7 @@
 enum { TABLE_MOST = 1 << 22 };
 
 /* What is computed while compiling: bytes of a function; bytes of all in a routine, and steps of loops. */
-enum { EVALUATED_BYTES = 1 << 16, EVALUATED_ALL = 1 << 20, EVALUATED_STEPS = 1 << 22 };
+enum { EVALUATED_BYTES = 1 << 20, EVALUATED_ALL = 1 << 22, EVALUATED_STEPS = 1 << 22 };
 
 /* ---- which ---- */
 

@@ -59,6 +59,8 @@ check("softmax", ["probs"], x=normal(3, 5) * 30)
 check("interleave", ["both"], a=normal(6), b=normal(6))
 for n in 3, 1, 0:
     check("fourier", ["spectrum", "power"], signal=normal(n, 2, 4096) / 64)
+for samples in 400, 559, 560, 5000:
+    check("spectrogram", ["spectrogram"], audio=normal(samples))
 check("mlp", ["y"], params=affine("first", 16, 8) | affine("second", 3, 16), x=normal(4, 8))
 check("attention", ["y"], params={name + ".w": normal(4, 16, 64) / 8 for name in "qkv"} | {"out": normal(64, 4, 16)},
       x=normal(2, 3, 64))
