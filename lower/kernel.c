@@ -129,7 +129,7 @@ static bool meets_all(const Lower *lower, NodeId id)
 /* The loops of the kernel, as they are planned. */
 static void emit_planned(Gen *gen, const KernelPlan *plan)
 {
-	if (plan->fill != UINT32_MAX)
+	if (plan->fill != UINT32_MAX && !plan->scatter.fills)
 		nest_fill_over(gen, plan->fill, plan->to.buffer, plan->neutral);
 	emit_kind(gen, plan);
 }

@@ -258,7 +258,7 @@ static void plan_kind(Lower *lower, KernelPlan *plan)
 	Gen *gen = &plan->gen;
 	switch (plan->kind) {
 	case KERNEL_NESTS: plan_nests(lower, plan); break;
-	case KERNEL_SCATTER: plan->scatter = scatter_plan(gen, plan->node, plan->to); break;
+	case KERNEL_SCATTER: plan->scatter = scatter_plan(gen, plan); break;
 	case KERNEL_ARGMAX:
 	case KERNEL_SORT:
 	case KERNEL_CUMULATE: plan->lines = along_plan(gen, plan->node, plan->to); break;

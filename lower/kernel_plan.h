@@ -29,6 +29,7 @@ typedef struct ScatterPlan {
 	BufferId counts, starts, list; /* BUCKETS */
 	bool prefetches;	       /* BUCKETS: rows that are read some steps on */
 	bool carries; /* scatter_carry.c: a row of the target is in registers while the index is the same; not PRIVATE */
+	bool fills; /* scatter_carry.c: rows are set to the neutral element as steps come to them; IN_TURN */
 } ScatterPlan;
 
 typedef enum KernelKind {
@@ -68,7 +69,7 @@ typedef struct KernelPlan {
  * routine is planned. Lives as long as the program. */
 KernelPlan *kernel_plan(Lower *lower, NodeId id);
 /* scatter_plan.c: who takes the steps, from the sizes and the target alone. What is chosen is written into the kernel's schedule, and temporaries are declared. */
-ScatterPlan scatter_plan(Gen *gen, NodeId node, StoreTarget to);
+ScatterPlan scatter_plan(Gen *gen, const KernelPlan *kernel);
 /* along_lines.c: how lines are gone through. Requires that nothing is added to the target, except by argmax,
  * and that nothing in it is read. */
 Lines *along_plan(Gen *gen, NodeId node, StoreTarget to);

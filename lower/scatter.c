@@ -334,6 +334,7 @@ void scatter_emit(Gen *gen, const KernelPlan *plan)
 {
 	Scatter s = scatter_of(gen, plan->node, plan->to);
 	s.carries = plan->scatter.carries;
+	s.filling = plan->scatter.fills ? plan : NULL;
 	switch (plan->scatter.form) {
 	case SCATTER_PRIVATE: scatter_private(&s, &plan->scatter); break;
 	case SCATTER_BUCKETS: scatter_buckets(&s, &plan->scatter); break;

@@ -23,6 +23,7 @@ typedef struct ScatterLoop {
 typedef struct CarriedRow {
 	LocalId row;
 	const Value *last;
+	const Value *filled; /* the first element that is not set yet; NULL: all are */
 } CarriedRow;
 
 typedef struct Scatter {
@@ -41,6 +42,8 @@ typedef struct Scatter {
 	const Ix **by_iter;	/* by IterId */
 	bool carries;		/* the row stays in registers while the index is the same */
 	CarriedRow carried;
+	const KernelPlan *
+		filling; /* rows are set to its neutral element as steps come to them; NULL: they are before */
 } Scatter;
 
 /* A copy for values that are only looked at. */
@@ -92,6 +95,8 @@ const Ix *scatter_at(const Scatter *scatter, IterVar var);
 
 /* Does it stay there? Then the kernel's schedule says so. */
 bool scatter_choose_carry(const Scatter *scatter);
+/* May rows be set to the neutral element as steps come to them? Not where fewer steps than rows are known. Requires: it stays. */
+bool scatter_may_fill(const Scatter *scatter);
 /* In front of the loops over the steps, and behind them; nothing where it does not stay. */
 void scatter_begin_carried(Scatter *scatter, Body *body);
 void scatter_end_carried(Scatter *scatter, Body *body);

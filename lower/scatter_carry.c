@@ -11,11 +11,23 @@
  *     for R': row[R'] ACC= x[R, K, R']
  *   local before = last; if 0 <= before and before is a row's: for R': result[before + R'] = row[R']
  *
+ * Where the target is set to the neutral element first, rows are as the steps come to them, unless there are fewer steps than
+ * rows: a row that is new is not read, and one that all steps have left behind is written once.
+ *
+ *   local filled = 0
+ *     if place < filled: for R': row[R'] = result[place + R']
+ *     if filled <= place
+ *       for e in filled..place: result[e] = neutral
+ *       for R': row[R'] = neutral
+ *       filled = place + row
+ *   for e in filled..elements: result[e] = neutral
+ *
  * What meets in an element does so in the same order as without. The innermost of R' is a loop of lanes, the others are
  * unrolled, so that the local stays in registers.
  */
 #include <string.h>
 
+#include "base/size_order.h"
 #include "loops/linear.h"
 #include "loops/walk.h"
 #include "lower/scatter.h"
@@ -118,11 +130,48 @@ bool scatter_choose_carry(const Scatter *s)
 	return true;
 }
 
+/* Elements of the target behind the axes that are indexed. */
+static Size row_of_target(const Scatter *s)
+{
+	const Access *to = &s->piece->result;
+	Sizes *sizes = s->gen->program->sizes;
+	const Shape *shape = lower_shape(s->gen->lower, s->id);
+	Size all = size_const(sizes, 1);
+	for (uint32_t i = 0; i < to->naxes; i++)
+		if (to->axes[i].gather < 0)
+			all = size_mul(sizes, all, shape_axis(shape, i)->size);
+	return all;
+}
+
+/* Rows are one behind another, and each step has all of one. */
+bool scatter_may_fill(const Scatter *s)
+{
+	const Sizes *sizes = s->gen->program->sizes;
+	const Access *to = &s->piece->result;
+	int64_t row, elements;
+	bool behind = true;
+	for (uint32_t i = to->naxes; i-- > 0;) {
+		behind &= to->axes[i].gather < 0;
+		if (!behind && to->axes[i].gather < 0)
+			return false;
+	}
+	return s->first == 0 && !s->gen->lower->row_block && !size_is_bad(s->steps) &&
+	       !size_is_bad(s->rows) && size_is_const(sizes, s->row, &elements) &&
+	       size_is_const(sizes, row_of_target(s), &row) && row == elements &&
+	       !size_ge(sizes, s->rows, size_plus(s->gen->program->sizes, s->steps, 1));
+}
+
 /* ---- its statements ---- */
 
 static const Value *whole(const Scatter *s, const Ix *ix)
 {
 	return value_index(s->gen->arena, DTYPE_I64, ix);
+}
+
+static const Value *neutral_of(const Scatter *s)
+{
+	Dtype dtype = s->gen->program->buffers.at[s->to.buffer].dtype;
+	return value_const(s->gen->arena, dtype, s->filling->neutral);
 }
 
 /* The statement that stands in the loops over the row. */
@@ -194,17 +243,82 @@ static void store_carried(Scatter *s, Body *body)
 	PUSH(gen->arena, body->stmts, stmt_if(gen->arena, is_row, 2, row));
 }
 
+/* Sets the elements of the target from `from` on. */
+static void fill_by(Scatter *s, IterVar e, const Ix *from, const Ix *end, Body *body)
+{
+	Gen *gen = s->gen;
+	Body one = {0};
+	PUSH(gen->arena, one.stmts,
+	     stmt_store(gen->arena, s->to.buffer, scatter_at(s, e), OP_NONE, neutral_of(s)));
+	PUSH(gen->arena, body->stmts, stmt_for(gen->arena, e, from, end, body_block(&one)));
+}
+
+static void fill_up_to(Scatter *s, const Ix *end, Body *body)
+{
+	Gen *gen = s->gen;
+	const Ix *from = ix_value(gen->arena, s->carried.filled);
+	from = ix_binary(gen->program, IX_MAX, from, zero_ix(gen));
+	fill_by(s, scatter_iter(s, "e"), from, end, body);
+}
+
+/* The whole target, where there are fewer steps than rows. */
+static void begin_filling(Scatter *s, Body *body)
+{
+	Gen *gen = s->gen;
+	const Sizes *sizes = gen->program->sizes;
+	const Ix *end = ix_size(gen->arena, gen->program->buffers.at[s->to.buffer].elements);
+	Cond few = {COND_LT, ix_size(gen->arena, s->steps), ix_size(gen->arena, s->rows)};
+	Body all = {0};
+	if (!s->filling)
+		return;
+	s->carried.filled = gen_let(gen, body, "filled", whole(s, zero_ix(gen)));
+	if (size_ge(sizes, s->steps, s->rows))
+		return;
+	fill_by(s, s->filling->fill, zero_ix(gen), end, &all);
+	PUSH(gen->arena, all.stmts,
+	     stmt_set_at(gen->arena, s->carried.filled, OP_NONE, whole(s, end)));
+	PUSH(gen->arena, body->stmts, stmt_if_one(gen->arena, few, body_block(&all)));
+}
+
+static Block row_from(Scatter *s, const Ix *place)
+{
+	Gen *gen = s->gen;
+	scatter_open_row(s);
+	const Ix *at = ix_add(gen->program, place, in_row(s, false));
+	const Value *load = value_load(gen->program, s->to.buffer, at);
+	return over_row(s, stmt_set_at(gen->arena, carried_element(s), OP_NONE, load));
+}
+
+/* A row that no step has come to, nor to one behind it. */
+static Block new_row(Scatter *s, const Ix *place)
+{
+	Gen *gen = s->gen;
+	Body body = {0};
+	fill_up_to(s, place, &body);
+	scatter_open_row(s);
+	gen_append(
+		gen, &body,
+		over_row(s, stmt_set_at(gen->arena, carried_element(s), OP_NONE, neutral_of(s))));
+	const Ix *end = ix_add(gen->program, place, ix_size(gen->arena, s->row));
+	PUSH(gen->arena, body.stmts,
+	     stmt_set_at(gen->arena, s->carried.filled, OP_NONE, whole(s, end)));
+	return body_block(&body);
+}
+
 /* The row at `place`, which begins there, instead of the one that was carried. */
 static Block exchange(Scatter *s, const Ix *place)
 {
 	Gen *gen = s->gen;
 	Body body = {0};
 	store_carried(s, &body);
-	scatter_open_row(s);
-	const Ix *at = ix_add(gen->program, place, in_row(s, false));
-	const Value *load = value_load(gen->program, s->to.buffer, at);
-	gen_append(gen, &body,
-		   over_row(s, stmt_set_at(gen->arena, carried_element(s), OP_NONE, load)));
+	if (s->filling) {
+		const Ix *end = ix_value(gen->arena, s->carried.filled);
+		Cond is_set = {COND_LT, place, end}, is_new = {COND_LE, end, place};
+		PUSH(gen->arena, body.stmts, stmt_if_one(gen->arena, is_set, row_from(s, place)));
+		PUSH(gen->arena, body.stmts, stmt_if_one(gen->arena, is_new, new_row(s, place)));
+	} else {
+		gen_append(gen, &body, row_from(s, place));
+	}
 	PUSH(gen->arena, body.stmts,
 	     stmt_set_at(gen->arena, s->carried.last, OP_NONE, whole(s, place)));
 	return body_block(&body);
@@ -219,6 +333,7 @@ void scatter_begin_carried(Scatter *s, Body *body)
 		return;
 	bool known = is_known(s, extents, &elements);
 	REQUIRE(known);
+	begin_filling(s, body);
 	s->carried.last = gen_let(gen, body, "last", whole(s, scatter_const(s, -1)));
 	s->carried.row = gen_declare(gen, body, "row", value_number(gen->arena, dtype, 0), extents,
 				     s->nloops - s->behind);
@@ -226,8 +341,12 @@ void scatter_begin_carried(Scatter *s, Body *body)
 
 void scatter_end_carried(Scatter *s, Body *body)
 {
+	Gen *gen = s->gen;
+	const Ix *end = ix_size(gen->arena, gen->program->buffers.at[s->to.buffer].elements);
 	if (s->carries)
 		store_carried(s, body);
+	if (s->filling)
+		fill_up_to(s, end, body);
 }
 
 /* The first element of the row of a step. */

@@ -171,9 +171,17 @@ static ScatterPlan plan_buckets(const Scatter *s, int64_t rows)
 	return plan;
 }
 
-ScatterPlan scatter_plan(Gen *gen, NodeId id, StoreTarget to)
+static ScatterPlan plan_in_turn(const Scatter *s, const KernelPlan *kernel)
 {
-	const Scatter s = scatter_of(gen, id, to);
+	bool carries = scatter_choose_carry(s);
+	return (ScatterPlan){.form = SCATTER_IN_TURN,
+			     .carries = carries,
+			     .fills = carries && kernel->fill != UINT32_MAX && scatter_may_fill(s)};
+}
+
+ScatterPlan scatter_plan(Gen *gen, const KernelPlan *kernel)
+{
+	const Scatter s = scatter_of(gen, kernel->node, kernel->to);
 	const Target *target = gen->lower->target;
 	gen_nest(gen);
 	bool may = may_be_private(&s);
@@ -186,5 +194,5 @@ ScatterPlan scatter_plan(Gen *gen, NodeId id, StoreTarget to)
 		choose(&s, CHOICE_BUCKET, may, may && buckets_pay(&s), target->scatter_bucket);
 	if (rows)
 		return plan_buckets(&s, rows);
-	return (ScatterPlan){.form = SCATTER_IN_TURN, .carries = scatter_choose_carry(&s)};
+	return plan_in_turn(&s, kernel);
 }
