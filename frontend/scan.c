@@ -295,6 +295,15 @@ static bool check_results(Build *b, const Scan *scan, const Value *value, uint32
 	return false;
 }
 
+/* What the i-th carried tensor starts with, where it is written by itself; else NULL. */
+static const AstExpr *start_of(const AstBind *bind, uint32_t i)
+{
+	const AstExpr *all = bind->value;
+	if (bind->nnames == 1)
+		return all;
+	return all->kind == AST_TUPLE && all->nargs == bind->nnames ? all->args[i] : NULL;
+}
+
 /* Nothing makes a number less than it is but a cast. */
 static bool check_dtype(Build *b, const Scan *scan, uint32_t i, Value item)
 {
@@ -306,10 +315,11 @@ static bool check_dtype(Build *b, const Scan *scan, uint32_t i, Value item)
 	     dtype_name(kept), dtype_name(given));
 	diag_note(b->diags, graph_node(b->graph, scan->carried[i])->name_span, "it starts as %s here",
 		  dtype_name(kept));
-	if (scan->bind->nnames == 1)
-		diag_fix(b->diags, scan->bind->value->span,
+	const AstExpr *start = start_of(scan->bind, i);
+	if (start)
+		diag_fix(b->diags, start->span,
 			 arena_printf(b->arena, "%s(%s)", dtype_name(given),
-				      source_text(b->sources, b->arena, scan->bind->value->span)),
+				      source_text(b->sources, b->arena, start->span)),
 			 "it could start as %s", dtype_name(given));
 	return false;
 }

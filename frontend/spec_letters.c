@@ -4,17 +4,20 @@
 
 enum { LETTERS_SHOWN = 24 };
 
-typedef void VisitLetter(void *state, Sym letter, bool row);
+/* PLACE: of `0 + place`, whose letter is written nowhere. */
+typedef enum LetterKind { LETTER_AXIS, LETTER_ROW, LETTER_PLACE } LetterKind;
+
+typedef void VisitLetter(void *state, Sym letter, LetterKind kind);
 
 static void visit_axis(const SpecAxis *axis, VisitLetter *visit, void *state)
 {
 	if (axis->kind == SPEC_LETTER || axis->kind == SPEC_AFFINE)
-		visit(state, axis->letter, false);
+		visit(state, axis->letter, axis->one ? LETTER_PLACE : LETTER_AXIS);
 	if (axis->kind == SPEC_AFFINE && axis->kernel)
-		visit(state, axis->kernel, false);
+		visit(state, axis->kernel, LETTER_AXIS);
 	for (uint32_t i = 0; i < axis->nparts; i++) {
 		if (axis->parts[i].letter)
-			visit(state, axis->parts[i].letter, false);
+			visit(state, axis->parts[i].letter, LETTER_AXIS);
 	}
 }
 
@@ -23,7 +26,7 @@ static void visit_tensor(const SpecTensor *tensor, VisitLetter *visit, void *sta
 	for (RowKind kind = 0; kind < ROW_KINDS; kind++) {
 		const SpecRow *row = &tensor->rows[kind];
 		if (row->var_at >= 0)
-			visit(state, row->var, true);
+			visit(state, row->var, LETTER_ROW);
 		for (uint32_t i = 0; i < row->naxes; i++)
 			visit_axis(&row->axes[i], visit, state);
 	}
@@ -41,17 +44,23 @@ typedef struct LetterCount {
 	uint32_t n;
 } LetterCount;
 
-static void count_letter(void *state, Sym letter, bool row)
+static void count_letter(void *state, Sym letter, LetterKind kind)
 {
 	LetterCount *count = state;
-	(void)row;
+	(void)kind;
 	count->n += letter == count->letter;
+}
+
+static void count_written(void *state, Sym letter, LetterKind kind)
+{
+	if (kind != LETTER_PLACE)
+		count_letter(state, letter, kind);
 }
 
 bool spec_has_letter(const Spec *spec, Sym letter)
 {
 	LetterCount count = {.letter = letter};
-	visit_spec(spec, count_letter, &count);
+	visit_spec(spec, count_written, &count);
 	return count.n > 0;
 }
 
@@ -62,9 +71,11 @@ uint32_t spec_tensor_count(const SpecTensor *tensor, Sym letter)
 	return count.n;
 }
 
-static void list_letter(void *state, Sym letter, bool row)
+static void list_letter(void *state, Sym letter, LetterKind kind)
 {
 	SpecLetters *list = state;
+	if (kind == LETTER_PLACE)
+		return;
 	for (size_t i = 0; i < list->names.n; i++) {
 		if (list->names.at[i] == letter)
 			return;
@@ -72,7 +83,7 @@ static void list_letter(void *state, Sym letter, bool row)
 	if (list->names.n == LETTERS_SHOWN)
 		return;
 	PUSH(list->arena, list->names, letter);
-	PUSH(list->arena, list->rows, row);
+	PUSH(list->arena, list->rows, kind == LETTER_ROW);
 }
 
 const char *spec_letters(Build *b, const Spec *spec)

@@ -287,6 +287,8 @@ static void warn_repeated(Solver *s, Diags *diags)
 			diag_note(diags,
 				  span_is_none(node->name_span) ? node->span : node->name_span,
 				  "%s is computed here", tensor_text(s, id, -1));
+			if (k == ROW_BATCH)
+				warn_batch_givers(s, id, s->cons.at[use].node, most, diags);
 			bool composed =
 				k == ROW_INPUT && most == 0 &&
 				s->graph->nodes.at[s->cons.at[use].node].kind == NODE_COMPOSE;

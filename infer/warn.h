@@ -6,6 +6,9 @@
 
 /* Warns of specifications (warn_spec.c). */
 void warn_specs(Solver *s, Diags *diags);
+/* Notes which inputs or parameters give a result `few` batch axes, and its use more, with a repair where both are
+ * written (warn_batch.c). */
+void warn_batch_givers(Solver *s, NodeId result, NodeId use, uint32_t few, Diags *diags);
 /* Warns of a letter that only a result has; `chosen`: nothing gives it a size. False: that is still
  * to be told. */
 bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diags);

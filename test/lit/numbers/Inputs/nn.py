@@ -255,6 +255,7 @@ IMAGES = {
          lambda x, depthwise_w, depthwise_b, pointwise_w, pointwise_b:
              conv2d(depthwise(x, depthwise_w, depthwise_b, stride=2), pointwise_w, pointwise_b, 1)),
         ("nn.max_pool2d()", "x", lambda x: pool(x, np.max, 2, 2, 0)),
+        ("nn.max_pool2d(3)", "x", lambda x: pool(x, np.max, 3, 3, 0)),
         ("nn.max_pool2d(3, 2)", "x", lambda x: pool(x, np.max, 3, 2, 0)),
         ("nn.max_pool2d_padded()", "x", lambda x: pool(x, np.max, 3, 2, None, -np.inf)),
         ("nn.max_pool2d_padded(2, 1)", "x", lambda x: pool(x, np.max, 2, 1, None, -np.inf)),
