@@ -231,6 +231,14 @@ static Sym target_place(Build *b, Sym place, const AstExpr *target)
 	return sym_printf(b->symbols, "%s.%s", place, target->name.sym);
 }
 
+static void refuse_init(Build *b, const AstStep *step)
+{
+	diag(b->diags, E0914, step->span, "'init' is not supported yet");
+	diag_note(
+		b->diags, step->span,
+		"parameters get what they start with before any routine runs, by PREFIX_init or 'tsr run'; a step may set one anew: w =: 0");
+}
+
 /* The place of a step is its routine and its target. */
 static void eval_placed(Build *b, const AstStep *step)
 {
@@ -248,7 +256,7 @@ static void eval_step(Build *b, const AstStep *step)
 	case STEP_FORWARD: eval_forward(b, step); break;
 	case STEP_BACKWARD: eval_backward(b, step); break;
 	case STEP_UPDATE: eval_update(b, step); break;
-	case STEP_INIT: diag(b->diags, E0914, step->span, "'init' is not supported yet"); break;
+	case STEP_INIT: refuse_init(b, step); break;
 	case STEP_FOR: eval_for(b, step); break;
 	case STEP_CALL: eval_step_call(b, step); break;
 	case STEP_ERROR: break;
