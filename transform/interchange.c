@@ -189,6 +189,17 @@ static Block nest_of(StepLoop *s, const Strips *strips)
 
 /* ---- loops of a routine ---- */
 
+/* The kernel takes the place of the last one. */
+static void replace(StepLoop *s)
+{
+	const Kernel *last = &s->kernels[s->to - 1];
+	s->made = true;
+	s->kernel.name = last->name;
+	s->kernel.span = last->span;
+	s->kernel.site = last->site;
+	s->kernel.loop = s->program->loops.at[last->loop].parent;
+}
+
 static void describe(const StepLoop *s, ScheduleEntry *entry, const Strips *strips)
 {
 	Arena *arena = s->program->arena;
@@ -225,28 +236,54 @@ static bool is_wanted(const StepLoop *s)
 static void interchange(StepLoop *s, ScheduleEntry *entry)
 {
 	const Kernel *last = &s->kernels[s->to - 1];
-	s->made = true;
 	interchange_locals(s);
 	Strips strips = choose(s, kernel_asked(s->t, last, CHOICE_INTERCHANGE));
 	describe(s, entry, &strips);
-	s->kernel.name = last->name;
-	s->kernel.span = last->span;
-	s->kernel.site = last->site;
-	s->kernel.loop = s->program->loops.at[last->loop].parent;
 	s->kernel.body = nest_of(s, &strips);
+	replace(s);
+}
+
+/* How many lines at a time the steps are to go inside of the loop over them; 0: not at all. */
+static int64_t choose_lines(StepLoop *s, Lines *lines)
+{
+	const ScheduleClause *asked =
+		kernel_asked(s->t, &s->kernels[s->to - 1], CHOICE_INTERCHANGE);
+	interchange_find_lines(s, lines);
+	if (!s->independent)
+		return 0;
+	int64_t number = asks_number(asked, lines->name);
+	int64_t n = number > 0 ? number : interchange_lines(s, lines);
+	return n == 0 && asks_on(asked) ? lines->unit : n;
+}
+
+/* The same for lines: of the loop `s`, put together as `of_lines`. */
+static void interchange_with_lines(StepLoop *s, StepLoop *of_lines, Lines *lines, int64_t n)
+{
+	Arena *arena = s->program->arena;
+	ScheduleEntry *entry = schedule_entry(s->program->made, s->kernels[s->to - 1].name);
+	interchange_in_lines(of_lines, lines, n);
+	clause_add(arena, entry_make(arena, entry, CHOICE_INTERCHANGE, false), lines->name, &n, 1);
+	s->kernel = of_lines->kernel;
+	replace(s);
 }
 
 static void try_loop(StepLoop *s)
 {
 	const Kernel *last = &s->kernels[s->to - 1];
 	ScheduleEntry *entry = schedule_entry(s->program->made, last->name);
+	StepLoop of_lines = *s;
+	Lines lines = {0};
 	if (!entry)
 		return;
 	if (is_wanted(s))
 		interchange_find(s);
 	const ScheduleClause *asked = kernel_asked(s->t, last, CHOICE_INTERCHANGE);
-	if (s->independent && (asks_on(asked) || pays(s)))
+	bool elements = s->independent && (asks_on(asked) || pays(s));
+	int64_t n = is_wanted(s) && !s->independent ? choose_lines(&of_lines, &lines) : 0;
+	if (elements)
 		interchange(s, entry);
+	else if (n > 0)
+		interchange_with_lines(s, &of_lines, &lines, n);
 	else if (says_off(asked))
 		entry_make(s->program->arena, entry, CHOICE_INTERCHANGE, true);
 }

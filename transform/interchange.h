@@ -40,4 +40,28 @@ int64_t interchange_registers(const StepLoop *s);
  * ones, and those that are left. Requires: they may be. */
 Block interchange_in_registers(StepLoop *s, IterVar first, int64_t n);
 
+/* Steps of lines (interchange_lines.c). */
+typedef struct Lines {
+	Size n;
+	int64_t unit;  /* so many at least go together */
+	IterVar block; /* of the kernel, the number of a block of them */
+	bool fits;     /* are there whole blocks alone? */
+	Sym name;      /* of the last kernel's loop */
+	Span span;
+	VEC(BufferId) gone; /* temporaries that are computed where they would be copied */
+} Lines;
+/* Puts the kernels together, where each has a loop through all lines, and sees whether their steps are independent.
+ * Requires: the kernels are all of a loop, and the rest is empty. */
+void interchange_find_lines(StepLoop *s, Lines *lines);
+/* The lines that take their steps together; 0: it would not pay. Requires: they are independent. */
+int64_t interchange_lines(const StepLoop *s, const Lines *lines);
+/* The kernel for about n lines at a time. Requires: they are independent. */
+void interchange_in_lines(StepLoop *s, Lines *lines, int64_t n);
+
+/* Are sizes such that an iterator can stand for the step? Does what was put together touch scratch buffers? */
+bool interchange_is_linear(const StepLoop *s, const Kernel *kernel);
+bool interchange_uses_scratch(const StepLoop *s);
+/* Does another kernel of the routine touch the buffer, or a loop use it itself? */
+bool interchange_is_seen_elsewhere(const StepLoop *s, BufferId buffer);
+
 #endif

@@ -42,8 +42,7 @@ static bool is_over_elements(const StepLoop *s, const LoopNest *nest)
 	return plain;
 }
 
-/* Are sizes such that an iterator can stand for the step? */
-static bool is_linear(const StepLoop *s, const Kernel *kernel)
+bool interchange_is_linear(const StepLoop *s, const Kernel *kernel)
 {
 	Sizes *sizes = s->program->sizes;
 	Size step = size_dim(sizes, loop_of(s)->step), coef, rest;
@@ -62,7 +61,7 @@ static bool find_loops(StepLoop *s)
 		const Kernel *kernel = &s->kernels[k];
 		LoopNest nest = block_nest(kernel->body);
 		if (kernel->loop != s->kernels[s->from].loop || !is_over_elements(s, &nest) ||
-		    !is_linear(s, kernel))
+		    !interchange_is_linear(s, kernel))
 			return false;
 		if (k > s->from && nest.n <= s->nloops)
 			continue;
@@ -137,7 +136,7 @@ static const Stmt *whole_nest(const StepLoop *s)
 	return nest;
 }
 
-static bool uses_scratch(const StepLoop *s)
+bool interchange_uses_scratch(const StepLoop *s)
 {
 	BufferUses uses = kernel_buffers(s->t->scratch, &s->kernel);
 	bool scratch = false;
@@ -149,7 +148,7 @@ static bool uses_scratch(const StepLoop *s)
 static bool is_independent(const StepLoop *s)
 {
 	const Stmt *nest = s->kernel.body.stmts[0], *loop = nest;
-	if (uses_scratch(s))
+	if (interchange_uses_scratch(s))
 		return false;
 	for (uint32_t i = 0; i < s->nloops; i++, loop = loop->body.stmts[0])
 		if (!loop_is_independent(s->program, &s->kernel, nest, loop))
@@ -196,7 +195,7 @@ static bool is_of_step(const StepLoop *s, BufferId buffer)
 	return e.ix && !e.other;
 }
 
-static bool is_seen_elsewhere(const StepLoop *s, BufferId buffer)
+bool interchange_is_seen_elsewhere(const StepLoop *s, BufferId buffer)
 {
 	for (uint32_t k = 0; k < s->n; k++) {
 		BufferUses uses = kernel_buffers(s->t->scratch, &s->kernels[k]);
@@ -222,7 +221,8 @@ void interchange_locals(StepLoop *s)
 	for (size_t i = 0; i < uses.n; i++) {
 		const Buffer *b = &s->program->buffers.at[uses.at[i].buffer];
 		if (b->kind == BUFFER_TEMP && !dtype_is_packed(b->dtype) &&
-		    is_of_step(s, uses.at[i].buffer) && !is_seen_elsewhere(s, uses.at[i].buffer))
+		    is_of_step(s, uses.at[i].buffer) &&
+		    !interchange_is_seen_elsewhere(s, uses.at[i].buffer))
 			become_local(s, uses.at[i].buffer);
 	}
 }

@@ -11,7 +11,8 @@ from tsrlib import TSRC, Model, check, pool_call, schedule
 
 SEED, PROGRAMS = int(sys.argv[1]), int(sys.argv[2])
 random = np.random.default_rng(SEED)
-SHAPES = {"n": lambda n: (n,), "n, 3": lambda n: (n, 3), "n, m": lambda n: (n, n + 2), "2, n, m": lambda n: (2, n, n + 2)}
+SUMS = "48, 16"  # each step has sums along its lines
+SHAPES = {SUMS: lambda n: (48, 16), "n": lambda n: (n,), "n, 3": lambda n: (n, 3), "n, m": lambda n: (n, n + 2), "2, n, m": lambda n: (2, n, n + 2)}
 THREADS = pool_call(3)
 
 
@@ -22,12 +23,12 @@ def pick(*of):
 class Steps:
     """A loop of steps: its text, and the same in Python."""
 
-    def __init__(self):
-        self.shape, self.dtype = pick(*SHAPES), pick("f32", "f32", "f64")
+    def __init__(self, number):
+        self.shape, self.dtype = pick(*SHAPES) if number % 2 else SUMS, pick("f32", "f32", "f64")
         self.inputs = []  # names, with the axes in front of the carried ones
         self.carried = ["a", "b", "c"][:random.integers(1, 4)]
         self.cheap = bool(random.integers(2))  # of what vectors have instructions for
-        self.rows = bool(random.integers(2))
+        self.rows = self.shape == SUMS or bool(random.integers(2))
 
     def input(self, front, axes):
         name = f"x{len(self.inputs)}"
@@ -74,7 +75,8 @@ class Steps:
         starts = [self.input("", self.shape) for _ in self.carried]
         self.starts, self.stacked = starts, pick(*names) if self.rows else None
         results = ", ".join([*(f"last_{c}" for c in self.carried), *["all"] * self.rows])
-        values = ", ".join([*(text for text, _ in new), *[self.stacked] * self.rows])
+        stacked = f'sum("a, b => a", {self.stacked} .* {names[0]})' if self.shape == SUMS else self.stacked
+        values = ", ".join([*(text for text, _ in new), *[stacked] * self.rows])
         kind = self.dtype
         return "\n".join([
             "dim t", "dim n", "dim m", *(f"input {name} : {kind} [{front}{axes}]" for name, front, axes in self.inputs),
@@ -92,16 +94,20 @@ class Steps:
             for line in self.python:
                 exec(line, here)
             if self.rows:
-                rows.append(np.broadcast_to(here[self.stacked], whole))
+                row = np.broadcast_to(here[self.stacked], whole)
+                rows.append((row * here[self.carried[0]]).sum(1) if self.shape == SUMS else row)
             here.update(zip(self.carried, [eval(python, here) for python in self.new]))
-        return [np.broadcast_to(here[c], whole) for c in self.carried] + [np.array(rows).reshape(t, *whole) for _ in range(self.rows)]
+        return [np.broadcast_to(here[c], whole) for c in self.carried] + [np.array(rows).reshape(self.row_shape(t, whole)) for _ in range(self.rows)]
+
+    def row_shape(self, t, whole):
+        return (t, *(whole[:1] if self.shape == SUMS else whole))
 
 
 def asked(steps, word):
     """A few elements of each loop at a time."""
     loops = [item.split()[0] for item in word[len("interchange"):].split(",") if item.strip()]
     strips = [f"{loop} {pick(1, 2, 5)}" for loop in loops]
-    if steps.cheap and strips and random.integers(2):
+    if steps.cheap and strips and steps.shape != SUMS and random.integers(2):
         strips[-1] += f" {pick(4, 13, 20, 64)}"
     return "interchange " + ", ".join(strips)
 
@@ -115,8 +121,8 @@ def chosen(source):
 
 
 made = calls = 0
-for _ in range(PROGRAMS):
-    steps = Steps()
+for number in range(PROGRAMS):
+    steps = Steps(number)
     source = steps.make()
     words = chosen(source)
     made += len(words)
@@ -129,7 +135,7 @@ for _ in range(PROGRAMS):
         kind = {"f32": np.float32, "f64": np.float64}[steps.dtype]
         arrays = [random.standard_normal((*([t] if front else []), *shape[len(shape) - len(axes.split(", ")):])).astype(kind)
                   for _, front, axes in steps.inputs]
-        wanted = [(shape, kind)] * len(steps.carried) + [((t, *shape), kind)] * steps.rows
+        wanted = [(shape, kind)] * len(steps.carried) + [(steps.row_shape(t, shape), kind)] * steps.rows
         taken = re.search(r"int m_forward\(([^)]*)\)", models[0].header)[1]
         named = [dims[d] for d in re.findall(r"int64_t (\w+)", taken)]
         given = [a for (name, _, _), a in zip(steps.inputs, arrays) if re.search(rf"\*{name}\b", taken)]
