@@ -69,7 +69,8 @@ LowerOptions session_lower_options(const Session *s)
 			      .tensor_cores = !o->code.strict_fp,
 			      .f32_matmul = o->f32_matmul,
 			      .promote = o->promote,
-			      .interpret_pack = o->code.strict_fp ? NULL : interpret_pack,
+			      .interpret_pack =
+				      o->code.strict_fp || s->first ? NULL : interpret_pack,
 			      .code = &o->code,
 			      .max_workspace = o->max_workspace >= 0 ? &o->max_workspace : NULL};
 }

@@ -68,9 +68,6 @@ void lower_init(Lower *lower);
 void initial_emit(Lower *lower, NodeId id);
 /* The routine that packs the state, from the kernels that the others asked for. */
 void lower_pack(Lower *lower);
-/* evaluate.c: that routine's kernels run now, and what they store are constants. Requires: they read constants alone; ensures
- * that there are none any more. */
-void lower_evaluate(Lower *lower);
 /* prepack_value_emit.c: a function of parameters' buffer in the state; the kernels of those that are
  * new in the routine. Those of which panels are computed at once are left out later (transform/unread.c). */
 BufferId prepack_value_buffer(Lower *lower, NodeId id);

@@ -41,8 +41,7 @@ static void lower_all(Lower *lower)
 	for (uint32_t i = 0; i < lower->graph->routines.n; i++)
 		lower_routine(lower, i);
 	lower_pack(lower);
-	if (lower->read_only == NODE_NONE && lower->program->pack.nkernels)
-		lower_evaluate(lower);
+	program_evaluate(lower->program);
 	plans_clear(lower);
 	lower_init(lower);
 }

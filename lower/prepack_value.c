@@ -18,13 +18,14 @@
 #include "lower/gen/lane_values.h"
 #include "lower/node_plan.h"
 #include "lower/tile/copies.h"
+#include "transform/transform.h"
 
 /* TABLE_MOST: elements of a function of constants, for which the state would not be expected to
  * grow. */
 enum { TABLE_MOST = 1 << 22 };
 
-/* What is computed while compiling: bytes of a function; bytes of all in a routine, and steps of loops. */
-enum { EVALUATED_BYTES = 1 << 20, EVALUATED_ALL = 1 << 22, EVALUATED_STEPS = 1 << 22 };
+/* Steps of loops of all functions of a routine that are computed while compiling. */
+enum { EVALUATED_STEPS = 1 << 22 };
 
 /* ---- which ---- */
 

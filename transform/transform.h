@@ -115,6 +115,12 @@ void transform_memory(Transform *t);
 
 /* ---- on parts of a program, for those who emit it ---- */
 
+/* Bytes of a function of constants that is computed while compiling, and of all in a routine. */
+enum { EVALUATED_BYTES = 1 << 20, EVALUATED_ALL = 1 << 22 };
+/* What is packed of PARAM_NONE becomes constants, which the kernels of `pack` that store it compute now; they go. Requires: they
+ * read constants and such functions alone, inside their bounds, and options.interpret_pack where there is one. (evaluate.c) */
+void program_evaluate(Program *program);
+
 /* Joins neighbours among n kernels over the same rows, in place; how many are left. The first
  * `nshared` iterators of each are bound outside of them. */
 uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t nshared);

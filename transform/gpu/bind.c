@@ -196,4 +196,5 @@ void transform_bind(Transform *t)
 {
 	t->changed = t->options->gpu && kernels_replace(t, bind_kernel);
 	t->changed |= prepack_routines(t); /* parameters that are split */
+	program_evaluate(t->program);
 }

@@ -30,7 +30,7 @@ typedef struct Maker {
 
 typedef struct Work {
 	const RoutineKernels *x;
-	uint32_t operations;
+	uint32_t operations;	   /* by their cost: a function is no few */
 	bool loads, packed, wrong; /* packed: loads of four bits */
 } Work;
 
@@ -47,7 +47,9 @@ static bool is_stored(const RoutineKernels *x, BufferId buffer)
 static void see_work(void *of, const Value *value)
 {
 	Work *work = of;
-	work->operations += value->kind == VALUE_OP || value->kind == VALUE_CAST;
+	work->operations += value->kind == VALUE_OP	? op_cost(value->op)
+			    : value->kind == VALUE_CAST ? 1
+							: 0;
 	work->wrong |= value->kind == VALUE_LOCAL || (value->ix && value->ix->reads);
 	if (value->kind != VALUE_LOAD)
 		return;

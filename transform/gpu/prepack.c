@@ -7,15 +7,20 @@
  * a call says: neither dims, nor scalars, nor the step of a loop. What it stores are temporaries that no other kernel stores
  * to. All that kernels do to a temporary goes or stays together, so whoever stays is found first: those that read what a call
  * says, then, again and again, those that store or read what they do. Elements that are many, and take much more memory than
- * what they are made of, are made at each call: that there are few bytes is why weights have few bits.
+ * what they are made of, are made at each call: that there are few bytes is why weights have few bits. Where there is no
+ * parameter, functions of constants that are small are computed while compiling (transform/evaluate.c).
  */
 #include "loops/dependence.h"
 #include "loops/steps.h"
 #include "loops/walk.h"
+#include "loops/work.h"
 #include "transform/gpu/prepack.h"
 
 /* So many times as many bytes as they are made of are not much more. */
 enum { MUCH_MORE = 2 };
+
+/* Operations of all kernels of a routine that are computed while compiling. */
+enum { EVALUATED_WORK = 1 << 24 };
 
 typedef struct Prepack {
 	Program *program;
@@ -115,7 +120,7 @@ static bool find_more(const Prepack *p)
 	return more;
 }
 
-/* A parameter that a kernel which goes reads or, of constants alone, another kernel of the routine; UINT32_MAX: none. */
+/* A parameter that a kernel which goes reads or, of constants alone, another kernel of the routine; PARAM_NONE: none. */
 static uint32_t param_of(const Prepack *p, uint32_t kernel)
 {
 	for (uint32_t i = 0; i <= p->n; i++) {
@@ -126,7 +131,35 @@ static uint32_t param_of(const Prepack *p, uint32_t kernel)
 				return buffer->arg;
 		}
 	}
-	return UINT32_MAX;
+	return PARAM_NONE;
+}
+
+/* ---- which are computed while compiling ---- */
+
+static int64_t stored_bytes(const Prepack *p, uint32_t kernel)
+{
+	int64_t bytes = 0;
+	for (size_t i = 0; i < p->uses[kernel].n; i++)
+		bytes += p->uses[kernel].at[i].stored ? bytes_of(p, p->uses[kernel].at[i].buffer)
+						      : 0;
+	return bytes;
+}
+
+/* Of those that go, so many as are small, if all are of constants alone; the others stay. */
+static void evaluate_small(Prepack *p)
+{
+	int64_t bytes_left = EVALUATED_ALL, work_left = EVALUATED_WORK;
+	for (uint32_t k = 0; k < p->n; k++) {
+		int64_t work, bytes = stored_bytes(p, k);
+		Size size = block_size(p->program, p->kernels[k].body);
+		bool known = !size_is_bad(size) && size_is_const(p->program->sizes, size, &work);
+		p->goes[k] = p->goes[k] && p->program->options.interpret_pack && known &&
+			     bytes <= EVALUATED_BYTES && bytes <= bytes_left && work <= work_left;
+		bytes_left -= p->goes[k] ? bytes : 0;
+		work_left -= p->goes[k] ? work : 0;
+	}
+	while (find_more(p))
+		;
 }
 
 /* ---- what becomes of them ---- */
@@ -154,11 +187,11 @@ static uint32_t choose(const Transform *t, Prepack *p)
 	begin(p);
 	while (find_more(p))
 		;
+	if (p->n > 0 && param_of(p, 0) == PARAM_NONE)
+		evaluate_small(p);
 	for (uint32_t k = 0; k < p->n; k++) {
-		uint32_t param = p->goes[k] ? param_of(p, k) : UINT32_MAX;
-		p->goes[k] = param != UINT32_MAX;
 		if (p->goes[k])
-			keep(p, k, param);
+			keep(p, k, param_of(p, k));
 		n += p->goes[k];
 	}
 	return n;
@@ -204,4 +237,8 @@ bool prepack_routines(const Transform *t)
 	return n > 0;
 }
 
-void transform_prepack(Transform *t) { t->changed = prepack_routines(t); }
+void transform_prepack(Transform *t)
+{
+	t->changed = prepack_routines(t);
+	program_evaluate(t->program);
+}
