@@ -199,8 +199,25 @@ static bool is_number(const Value *value)
 	       value->constant.f == value->constant.f;
 }
 
+/* a < b ? a : b and a < b ? b : a, which are instructions; NULL: it is another choice. */
+static Rvalue *extreme_lanes(Lanes *l, const Value *value)
+{
+	const Value *is = value->args[0];
+	if (value->op != OP_WHERE || is->kind != VALUE_OP || (is->op != OP_LT && is->op != OP_GT))
+		return NULL;
+	const Value *a = is->args[0], *b = is->args[1], *yes = value->args[1], *no = value->args[2];
+	bool first = value_same(a, yes) && value_same(b, no);
+	if (!first && !(value_same(a, no) && value_same(b, yes)))
+		return NULL;
+	return simd_extreme(&l->k->f, (SimdType){value->dtype, l->log}, (is->op == OP_LT) == first,
+			    jit_lanes_value(l, yes), jit_lanes_value(l, no));
+}
+
 static Rvalue *vector_op(Lanes *l, const Value *value)
 {
+	Rvalue *extreme = extreme_lanes(l, value);
+	if (extreme)
+		return extreme;
 	Rvalue *args[3];
 	bool number[3];
 	for (uint32_t i = 0; i < value->nargs; i++) {

@@ -263,6 +263,24 @@ static void verify_cumulate(const Gen *gen, const Lines *lines)
 		verify_temporary(gen, plan->sums, cumulate_sums_room(lines));
 }
 
+static void verify_network(const Gen *gen, const Lines *lines, const SortWay *way)
+{
+	int64_t n, room = way->rows * way->lanes;
+	if (lines->ids || room == 0 || (way->rows & (way->rows - 1)) != 0)
+		BUG("%s has no network", gen->name);
+	if (size_is_const(lines->sizes, lines->extent, &n) && n > room)
+		BUG("%s has a network for fewer elements", gen->name);
+	verify_temporary(gen, way->items, size_const(lines->sizes, 2 * room));
+}
+
+static void verify_digits(const Gen *gen, const Lines *lines, const SortWay *way)
+{
+	if (way->ndigits == 0)
+		BUG("%s sorts by no digits", gen->name);
+	verify_temporary(gen, way->items, size_scale(lines->sizes, lines->extent, 2));
+	verify_temporary(gen, way->counts, size_const(lines->sizes, way->ncounts));
+}
+
 static void verify_sort(const Gen *gen, const Lines *lines)
 {
 	uint32_t n = 0;
@@ -271,12 +289,10 @@ static void verify_sort(const Gen *gen, const Lines *lines)
 		if (way->never)
 			continue;
 		n++;
-		if (by == BY_RANKS)
-			continue;
-		if (way->ndigits == 0)
-			BUG("%s sorts by no digits", gen->name);
-		verify_temporary(gen, way->items, size_scale(lines->sizes, lines->extent, 2));
-		verify_temporary(gen, way->counts, size_const(lines->sizes, way->ncounts));
+		if (by == BY_NETWORK)
+			verify_network(gen, lines, way);
+		else if (by != BY_RANKS)
+			verify_digits(gen, lines, way);
 		if (by == BY_SELECTION)
 			verify_temporary(gen, way->least,
 					 size_plus(lines->sizes, sort_groups(lines, way), 1));

@@ -3,6 +3,7 @@
  *   cumulate.c  at each place the sum of the elements up to it
  *   sort.c      the elements in order, or their places
  *   radix.c     long lines in order
+ *   network.c   lines in order, of which vectors compare elements
  *   select.c    the first few of them
  *   argmax.c    the place of the greatest
  *   lines.c     small things that all are built of
@@ -19,7 +20,14 @@
 #include "loops/frame.h"
 #include "sums/sums.h"
 
-typedef enum SortBy { BY_RANKS, BY_SELECTION, BY_SHORT_DIGITS, BY_LONG_DIGITS, SORT_WAYS } SortBy;
+typedef enum SortBy {
+	BY_RANKS,
+	BY_SELECTION,
+	BY_NETWORK,
+	BY_SHORT_DIGITS,
+	BY_LONG_DIGITS,
+	SORT_WAYS
+} SortBy;
 
 enum { DIGITS_MOST = 8 };
 
@@ -40,6 +48,8 @@ typedef struct SortWay {
 	Digit digits[DIGITS_MOST];
 	uint32_t ndigits;
 	int64_t ncounts; /* of all digits */
+	int64_t rows, lanes,
+		tile; /* of a network: rows at most, of so many elements; rows in registers */
 	BufferId items, counts, least;
 } SortWay;
 

@@ -13,6 +13,7 @@
  * fewer, where a line is long enough for their counts. Of a line of which few are kept, these are
  * selected first (select.c). Of dims there are all ways, of which their sizes decide.
  */
+#include "lower/along/network.h"
 #include "lower/along/radix.h"
 
 /* ---- ranks ---- */
@@ -82,6 +83,8 @@ static void sort_line(const Lines *l, SortBy by, Body *line)
 		by_ranks(l, line);
 	else if (by == BY_SELECTION)
 		select_first(l, &l->sort[by], line);
+	else if (by == BY_NETWORK)
+		sort_by_network(l, &l->sort[by], line);
 	else
 		sort_by_digits(l, &l->sort[by], line);
 }

@@ -3,6 +3,15 @@
 
 /* ---- sizes ---- */
 
+/* Elements of a line at most that a network sorts: of floats that are wanted themselves; 0: none. */
+static int64_t network_most(const Lines *l)
+{
+	const Target *target = l->program->options.target;
+	bool fits = !l->program->options.gpu && !l->ids && dtype_is_float(l->from) &&
+		    target->vector_bytes >= target->sort_network_vector;
+	return fits ? target->sort_network / (int64_t)dtype_bytes(dtype_wide(l->from)) : 0;
+}
+
 /* Elements of a group of lines from which few are selected: fewer where more are kept, so that there are
  * several groups for each. */
 static int64_t group_size(const Lines *l)
@@ -54,13 +63,21 @@ static void find_conditions(const Lines *l, SortBy by, SortWay *way)
 {
 	const Target *target = l->program->options.target;
 	way->conds = ARENA_ARRAY(l->arena, Cond, 4);
+	int64_t network = network_most(l);
+	int64_t above = network > target->sort_ranks ? network : target->sort_ranks;
+	int64_t digits = above > target->sort_digits ? above : target->sort_digits;
 	switch (by) {
 	case BY_RANKS: require_length(l, way, 0, target->sort_ranks); break;
 	case BY_SELECTION: require_length(l, way, target->sort_ranks, 0); break;
-	case BY_SHORT_DIGITS:
-		require_length(l, way, target->sort_ranks, target->sort_digits);
+	case BY_NETWORK:
+		way->never = network == 0;
+		require_length(l, way, target->sort_ranks, network);
 		break;
-	case BY_LONG_DIGITS: require_length(l, way, target->sort_digits, 0); break;
+	case BY_SHORT_DIGITS:
+		way->never = above >= target->sort_digits;
+		require_length(l, way, above, target->sort_digits);
+		break;
+	case BY_LONG_DIGITS: require_length(l, way, digits, 0); break;
 	case SORT_WAYS: BUG("no way of sorting");
 	}
 	if (by != BY_RANKS)
@@ -104,6 +121,22 @@ static void plan_digits(const Lines *l, SortWay *way, int64_t bits)
 		l->temporary(l->of, "counts", DTYPE_U32, size_const(l->sizes, way->ncounts), false);
 }
 
+/* ---- a network ---- */
+
+/* Rows of vectors that hold the line, a power of two, and as much again for what is in order. */
+static void plan_network(const Lines *l, SortWay *way)
+{
+	int64_t n = network_most(l);
+	size_is_const(l->sizes, l->extent, &n);
+	Dtype dtype = dtype_wide(l->from);
+	way->lanes = l->program->options.target->vector_bytes / (int64_t)dtype_bytes(dtype);
+	way->tile = l->program->options.target->registers / 2;
+	for (way->rows = way->tile; way->rows * way->lanes < n;)
+		way->rows *= 2;
+	way->items = l->temporary(l->of, "items", dtype,
+				  size_const(l->sizes, 2 * way->rows * way->lanes), false);
+}
+
 /* ---- all of it ---- */
 
 static void plan_way(const Lines *l, SortBy by, SortWay *way)
@@ -114,6 +147,10 @@ static void plan_way(const Lines *l, SortBy by, SortWay *way)
 	way->group = group_size(l);
 	if (way->never || by == BY_RANKS)
 		return;
+	if (by == BY_NETWORK) {
+		plan_network(l, way);
+		return;
+	}
 	plan_digits(l, way, by == BY_LONG_DIGITS ? target->sort_bits_long : target->sort_bits);
 	if (by == BY_SELECTION)
 		way->least = l->temporary(l->of, "least", sort_key_dtype(l),

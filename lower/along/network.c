@@ -1,0 +1,368 @@
+/* Lines in order by a bitonic network: which elements are compared does not depend on them, so that vectors do it.
+ *
+ * The line stands in rows of as many elements as a vector has lanes, with infinity behind it, a power of two of rows. Each
+ * lane is sorted along the rows, without a step between lanes; then lanes are merged with their neighbours, pairs of lanes,
+ * fours, ... Element [row, lane] is number lane*rows + row of the result then, so that squares of vectors are transposed.
+ * With tiles of 16 rows, half the registers:
+ *
+ *   sort the lanes of each 16 rows, in registers
+ *   stride = 1, and in each step twice as much, up to rows/16
+ *     merge runs of 16*stride rows, or where the rows of a lane are sorted, neighbouring lanes:
+ *       order the first elements of one run and the last of the other
+ *       order elements 8*stride, 4*stride, 2*stride and stride rows from each other, in registers, and so on down to 1
+ *   y[lane*rows + row] = items[row*lanes + lane]
+ *
+ * Ordering what is in order changes nothing, so four of these distances are always made at once, in 16 registers, also where
+ * fewer are left.
+ *
+ * What is compared are the numbers, with changed signs where the greatest come first. NaN goes as infinity, and of zeros the
+ * order is lost: where the line has NaN or -0, its zeros and NaN are stored again, in the order in which they stand.
+ */
+#include "lower/along/network.h"
+
+#include <math.h>
+
+/* ---- what all of it is built of ---- */
+
+const Ix *network_ix(const Network *n, int64_t value) { return lines_const(n->l, value); }
+
+const Ix *network_div(const Network *n, const Ix *a, int64_t by)
+{
+	return by == 1 ? a : ix_binary(n->l->program, IX_DIV, a, network_ix(n, by));
+}
+
+const Ix *network_mod(const Network *n, const Ix *a, int64_t by)
+{
+	return ix_binary(n->l->program, IX_MOD, a, network_ix(n, by));
+}
+
+const Ix *network_lane(const Network *n) { return lines_at(n->l, n->lane); }
+
+const Ix *network_read_ix(const Network *n, LocalId local)
+{
+	return ix_value(n->l->arena, lines_read(n->l, local));
+}
+
+const Value *network_number(const Network *n, double value)
+{
+	return lines_number(n->l, n->dtype, value);
+}
+
+static LocalId new_local(const Network *n, Body *body, const char *name, const int64_t *extents,
+			 uint32_t rank)
+{
+	LocalId id = frame_local(n->l->frame, name, n->dtype, extents, rank);
+	lines_push(n->l, body, stmt_local(n->l->arena, id, network_number(n, 0)));
+	return id;
+}
+
+LocalId network_vector(const Network *n, Body *body, const char *name)
+{
+	return new_local(n, body, name, &n->way->lanes, 1);
+}
+
+LocalId network_vectors(const Network *n, Body *body, const char *name, int64_t vectors)
+{
+	return new_local(n, body, name, (int64_t[]){vectors, n->way->lanes}, 2);
+}
+
+const Value *network_at(const Network *n, LocalId vector, const Ix *at)
+{
+	return frame_element(n->l->frame, vector, at);
+}
+
+const Value *network_of_row(const Network *n, LocalId rows, const Ix *row, const Ix *lane)
+{
+	return frame_value(n->l->frame, rows, (const Ix *[]){row, lane});
+}
+
+void network_set(const Network *n, Body *body, const Value *element, const Value *value)
+{
+	lines_push(n->l, body, stmt_set_at(n->l->arena, element, OP_NONE, value));
+}
+
+static const Ix *row_at(const Network *n, const Ix *row)
+{
+	return lines_add(n->l, lines_scale(n->l, row, n->way->lanes), network_lane(n));
+}
+
+const Value *network_row(const Network *n, const Ix *row)
+{
+	return value_load(n->l->program, n->way->items, row_at(n, row));
+}
+
+const Stmt *network_store(const Network *n, const Ix *row, const Value *value)
+{
+	return stmt_store(n->l->arena, n->way->items, row_at(n, row), OP_NONE, value);
+}
+
+void network_each_lane(const Network *n, Body *into, const Body *body)
+{
+	lines_push(n->l, into,
+		   stmt_loop(n->l->program, LOOP_VECTOR, n->lane, n->way->lanes, body_block(body)));
+}
+
+void network_each_register(const Network *n, Body *into, int64_t trips, const Body *body)
+{
+	lines_push(n->l, into,
+		   stmt_loop(n->l->program, LOOP_UNROLL, n->q, trips, body_block(body)));
+}
+
+void network_each(const Network *n, Body *into, IterVar iter, const Ix *trips, const Body *body)
+{
+	lines_push(n->l, into, lines_loop(n->l, iter, network_ix(n, 0), trips, 1, body));
+}
+
+void network_if(const Network *n, Body *into, CondKind kind, const Ix *a, const Ix *b,
+		const Body *body)
+{
+	lines_push(n->l, into, lines_if(n->l, kind, a, b, body));
+}
+
+/* ---- all merges ---- */
+
+/* One merge of rows, which stand `stride` apart in registers, or from `merges` on of lanes. */
+static void merge(const Network *n, const Ix *step, const Ix *stride, Body *into)
+{
+	Body rows = {0};
+	const Ix *merges = network_ix(n, n->merges);
+	for (uint32_t i = 0; i < n->merges; i++) {
+		Body body = {0};
+		network_order_runs(n, n->way->tile << i, &body);
+		network_if(n, &rows, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &body);
+	}
+	network_if(n, into, COND_LT, step, merges, &rows);
+	for (uint32_t i = 0; i < n->lane_merges; i++) {
+		Body body = {0};
+		network_merge_lanes(n, i, &body);
+		network_if(n, into, COND_EQ, step, network_ix(n, n->merges + i), &body);
+	}
+}
+
+static void merge_all(const Network *n, Body *into)
+{
+	Body body = {0};
+	const Lines *l = n->l;
+	IterVar step = lines_iter(l, "step");
+	LocalId spacing =
+		lines_local(l, into, "stride", value_index(l->arena, DTYPE_I64, network_ix(n, 1)));
+	const Ix *stride = network_read_ix(n, spacing);
+	merge(n, lines_at(l, step), stride, &body);
+	for (uint32_t i = n->merges; i > 0; i--) {
+		Body strides = {0};
+		network_order_strides(n, INT64_C(1) << i, &strides);
+		network_if(n, &body, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &strides);
+	}
+	network_order_strides(n, 1, &body);
+	const Ix *next =
+		lines_min(l, lines_scale(l, stride, 2), network_div(n, n->rows, n->way->tile));
+	lines_push(l, &body,
+		   stmt_set(l->arena, spacing, OP_NONE, value_index(l->arena, DTYPE_I64, next)));
+	lines_push(
+		l, into,
+		lines_loop(l, step, n->first, network_ix(n, n->merges + n->lane_merges), 1, &body));
+}
+
+/* ---- the line ---- */
+
+/* As many rows as a line of any length fills, and one merge less for each time that they are fewer by half. */
+static void count_rows(Network *n, Body *into)
+{
+	const Lines *l = n->l;
+	Body body = {0}, round = {0};
+	LocalId rows = lines_local(l, into, "rows",
+				   value_index(l->arena, DTYPE_I64, network_ix(n, n->way->tile)));
+	LocalId first = lines_local(l, into, "first",
+				    value_index(l->arena, DTYPE_I64, network_ix(n, n->merges)));
+	const Value *twice =
+		value_binary(l->arena, OP_ADD, lines_read(l, rows), lines_read(l, rows));
+	lines_push(l, &body, stmt_set(l->arena, rows, OP_NONE, twice));
+	lines_push(l, &body,
+		   stmt_set(l->arena, first, OP_ADD,
+			    value_index(l->arena, DTYPE_I64, network_ix(n, -1))));
+	const Ix *room = lines_scale(l, network_read_ix(n, rows), n->way->lanes);
+	network_if(n, &round, COND_LT, room, lines_size(l, l->extent), &body);
+	network_each(n, into, lines_iter(l, "round"), network_ix(n, n->merges), &round);
+	n->rows = lines_min(l,
+			    ix_binary(l->program, IX_MAX, network_read_ix(n, rows),
+				      network_ix(n, n->way->tile)),
+			    n->rows);
+	n->first = ix_binary(l->program, IX_MAX, network_read_ix(n, first), network_ix(n, 0));
+}
+
+static void find_rows(Network *n, Body *into)
+{
+	const Lines *l = n->l;
+	int64_t extent;
+	n->rows = network_ix(n, n->way->rows);
+	n->first = network_ix(n, 0);
+	while (n->way->tile << n->merges < n->way->rows)
+		n->merges++;
+	while (INT64_C(1) << n->lane_merges < n->way->lanes)
+		n->lane_merges++;
+	if (!size_is_const(l->sizes, l->extent, &extent) && n->merges > 0)
+		count_rows(n, into);
+}
+
+/* The element as it is compared, but for NaN. */
+static const Value *compared(const Network *n, const Value *element)
+{
+	const Value *value = value_cast(n->l->arena, n->dtype, element);
+	return n->l->descending ? value_op(n->l->arena, OP_NEG, n->dtype, &value, 1) : value;
+}
+
+/* 1 of NaN and of -0, and of negative numbers next to it */
+static const Value *is_special(const Network *n, const Value *element)
+{
+	Arena *arena = n->l->arena;
+	const Value *value = value_op(arena, OP_RECIP, n->dtype, &element, 1);
+	value = value_binary(arena, OP_GT, value, network_number(n, -INFINITY));
+	return value_op(arena, OP_NOT, n->dtype, &value, 1);
+}
+
+static const Value *is_number(const Network *n, const Value *value)
+{
+	return value_binary(n->l->arena, OP_EQ, value, value);
+}
+
+static const Value *is_zero(const Network *n, const Value *value)
+{
+	return value_binary(n->l->arena, OP_EQ, value, network_number(n, 0));
+}
+
+static void add_truth(const Network *n, LocalId count, const Value *truth, Body *body)
+{
+	lines_push(n->l, body,
+		   stmt_set(n->l->arena, count, OP_ADD, value_cast(n->l->arena, DTYPE_I32, truth)));
+}
+
+static LocalId new_count(const Network *n, const char *name, Body *body)
+{
+	return lines_local(n->l, body, name, lines_number(n->l, DTYPE_I32, 0));
+}
+
+/* The line as it is compared, and behind it infinity. How many of its elements lose their place. */
+static LocalId fill(const Network *n, Body *into)
+{
+	const Lines *l = n->l;
+	Body body = {0}, rest = {0};
+	IterVar t = lines_iter(l, "t"), pad = lines_iter(l, "t");
+	LocalId special = new_count(n, "special", into);
+	const Value *element = l->element(l, lines_at(l, t), &body);
+	element = lines_read(
+		l, lines_local(l, &body, "item", value_cast(l->arena, n->dtype, element)));
+	const Value *value = compared(n, element);
+	value = value_where(l->arena, is_number(n, value), value, network_number(n, INFINITY));
+	lines_push(l, &body, stmt_store(l->arena, n->way->items, lines_at(l, t), OP_NONE, value));
+	add_truth(n, special, is_special(n, element), &body);
+	lines_each(l, into, t, l->extent, &body);
+	lines_push(l, &rest,
+		   stmt_store(l->arena, n->way->items, lines_at(l, pad), OP_NONE,
+			      network_number(n, INFINITY)));
+	lines_push(l, into,
+		   lines_loop(l, pad, lines_size(l, l->extent),
+			      lines_scale(l, n->rows, n->way->lanes), 1, &rest));
+	return special;
+}
+
+/* Where the lanes stand one behind the other, behind the rows. */
+static const Ix *ordered_at(const Network *n, const Ix *at)
+{
+	return lines_add(n->l, network_ix(n, n->way->rows * n->way->lanes), at);
+}
+
+/* Squares of the rows, transposed. */
+static void put_in_order(const Network *n, Body *into)
+{
+	const Lines *l = n->l;
+	int64_t lanes = n->way->lanes;
+	Body body = {0}, column = {0}, columns = {0};
+	IterVar square = lines_iter(l, "square");
+	LocalId squares = network_vectors(n, &body, "square", lanes);
+	const Ix *first = lines_scale(l, lines_at(l, square), lanes), *q = lines_at(l, n->q);
+	Body row = {0}, rows = {0};
+	network_set(n, &row, network_of_row(n, squares, q, network_lane(n)),
+		    network_row(n, lines_add(l, first, q)));
+	network_each_lane(n, &rows, &row);
+	network_each_register(n, &body, lanes, &rows);
+	const Ix *at =
+		lines_add(l, ix_mul(l->program, q, n->rows), lines_add(l, first, network_lane(n)));
+	lines_push(l, &column,
+		   stmt_store(l->arena, n->way->items, ordered_at(n, at), OP_NONE,
+			      network_of_row(n, squares, network_lane(n), q)));
+	network_each_lane(n, &columns, &column);
+	network_each_register(n, &body, lanes, &columns);
+	network_each(n, into, square, network_div(n, n->rows, lanes), &body);
+}
+
+static void keep(const Network *n, Body *into)
+{
+	const Lines *l = n->l;
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	const Value *value = value_load(l->program, n->way->items, ordered_at(n, lines_at(l, t)));
+	if (l->descending)
+		value = value_op(l->arena, OP_NEG, n->dtype, &value, 1);
+	lines_push(l, &body, lines_store(l, lines_at(l, t), value));
+	lines_each(l, into, t, l->results, &body);
+}
+
+/* ---- zeros and NaN ---- */
+
+/* Stores the element at the count's place, if that is stored, and counts it, where it is one of those. */
+static void put_back(const Network *n, LocalId count, const Value *is, const Value *element,
+		     Body *into)
+{
+	const Lines *l = n->l;
+	Body stored = {0}, body = {0};
+	const Ix *at = ix_binary(l->program, IX_MAX, network_read_ix(n, count), network_ix(n, 0));
+	const Ix *last = lines_size(l, size_plus(l->sizes, l->results, -1));
+	lines_push(l, &stored, lines_store(l, lines_min(l, at, last), element));
+	network_if(n, &body, COND_LT, network_read_ix(n, count), lines_size(l, l->results),
+		   &stored);
+	add_truth(n, count, lines_number(l, DTYPE_I32, 1), &body);
+	const Ix *truth = ix_value(l->arena, value_cast(l->arena, DTYPE_I32, is));
+	network_if(n, into, COND_EQ, truth, network_ix(n, 1), &body);
+}
+
+/* The zeros and NaN in the order in which they stand, where there are any that it matters to. */
+static void restore(const Network *n, LocalId special, Body *into)
+{
+	const Lines *l = n->l;
+	Body body = {0}, count = {0}, store = {0};
+	IterVar t = lines_iter(l, "t");
+	LocalId zero = new_count(n, "zero", &body), nan = new_count(n, "nan", &body);
+	const Value *value = compared(n, l->element(l, lines_at(l, t), &count));
+	add_truth(n, zero, value_binary(l->arena, OP_LT, value, network_number(n, 0)), &count);
+	add_truth(n, nan, is_number(n, value), &count);
+	lines_each(l, &body, t, l->extent, &count);
+	IterVar again = lines_iter(l, "t");
+	const Value *element = l->element(l, lines_at(l, again), &store);
+	value = value_cast(l->arena, n->dtype, element);
+	put_back(n, zero, is_zero(n, value), element, &store);
+	put_back(n, nan, value_op(l->arena, OP_ISNAN, n->dtype, &value, 1), element, &store);
+	lines_each(l, &body, again, l->extent, &store);
+	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
+	conds[0] = (Cond){COND_LT, network_ix(n, 0), lines_size(l, l->results)};
+	conds[1] = (Cond){COND_LT, network_ix(n, 0), network_read_ix(n, special)};
+	lines_push(l, into, stmt_if(l->arena, conds, 2, body_block(&body)));
+}
+
+void sort_by_network(const Lines *l, const SortWay *way, Body *line)
+{
+	Network n = {.l = l,
+		     .way = way,
+		     .dtype = dtype_wide(l->from),
+		     .lane = lines_iter(l, "lane"),
+		     .q = lines_iter(l, "q")};
+	find_rows(&n, line);
+	LocalId special = fill(&n, line);
+	n.low = network_vector(&n, line, "low");
+	network_set_uppers(&n, line);
+	n.tile = network_vectors(&n, line, "tile", way->tile);
+	network_sort_tiles(&n, line);
+	merge_all(&n, line);
+	put_in_order(&n, line);
+	keep(&n, line);
+	restore(&n, special, line);
+}

@@ -1,0 +1,80 @@
+/* Lines in order by a network of comparisons.
+ *
+ *   network.c        what network there is for a line, and the line before and behind it
+ *   network_rows.c   comparisons of rows, and of rows in registers
+ *   network_lanes.c  lanes that are merged
+ */
+#ifndef TSR_LOWER_ALONG_NETWORK_H
+#define TSR_LOWER_ALONG_NETWORK_H
+
+#include "lower/along/lines_emit.h"
+
+/* Appends the loops that sort one line, of at least one element. */
+void sort_by_network(const Lines *lines, const SortWay *way, Body *line);
+
+/* ---- between these files ---- */
+
+enum { MERGES_MOST = 8 };
+
+typedef struct Network {
+	const Lines *l;
+	const SortWay *way;
+	Dtype dtype;	 /* of what is compared */
+	uint32_t merges; /* of rows, at most */
+	uint32_t lane_merges;
+	const Ix *rows;	   /* a power of two, from way->tile to way->rows */
+	const Ix *first;   /* of the merges of rows that are made */
+	LocalId low, tile; /* a vector; rows in registers */
+	LocalId upper
+		[MERGES_MOST]; /* vectors that are 1 in the upper half of each 2, 4, 8, ... lanes */
+	IterVar lane, q;       /* of vectors, of registers */
+} Network;
+
+/* As lines_const, and ix_binary with a constant. */
+const Ix *network_ix(const Network *network, int64_t value);
+const Ix *network_div(const Network *network, const Ix *a, int64_t by);
+const Ix *network_mod(const Network *network, const Ix *a, int64_t by);
+/* The lane of the vector at hand. */
+const Ix *network_lane(const Network *network);
+const Ix *network_read_ix(const Network *network, LocalId local);
+const Value *network_number(const Network *network, double value);
+
+/* A new local, of zeros: a vector; the rows of a square or a tile. */
+LocalId network_vector(const Network *network, Body *body, const char *name);
+LocalId network_vectors(const Network *network, Body *body, const char *name, int64_t n);
+/* The lane of a vector; of a row of vectors. */
+const Value *network_at(const Network *network, LocalId vector, const Ix *at);
+const Value *network_of_row(const Network *network, LocalId rows, const Ix *row, const Ix *lane);
+void network_set(const Network *network, Body *body, const Value *element, const Value *value);
+/* The lane of a row of the items. */
+const Value *network_row(const Network *network, const Ix *row);
+const Stmt *network_store(const Network *network, const Ix *row, const Value *value);
+
+/* Append the body: for all lanes; for [0, trips) of registers; for [0, trips); where the condition holds. */
+void network_each_lane(const Network *network, Body *into, const Body *body);
+void network_each_register(const Network *network, Body *into, int64_t trips, const Body *body);
+void network_each(const Network *network, Body *into, IterVar iter, const Ix *trips,
+		  const Body *body);
+void network_if(const Network *network, Body *into, CondKind kind, const Ix *a, const Ix *b,
+		const Body *body);
+
+/* ---- network_rows.c ---- */
+
+/* a < b ? a : b, or what is left over: instructions have just these. */
+const Value *network_first(const Network *network, const Value *a, const Value *b, bool other);
+/* Sorts the lanes of each way->tile neighbouring rows. */
+void network_sort_tiles(const Network *network, Body *into);
+/* Orders rows that are stride*way->tile/2, ..., 2*stride and stride apart, then those that are less apart, but for the last
+ * of these distances, for which the stride is 1. */
+void network_order_strides(const Network *network, int64_t stride, Body *into);
+/* Orders the first rows of each run with the last of the next one. */
+void network_order_runs(const Network *network, int64_t run, Body *into);
+
+/* ---- network_lanes.c ---- */
+
+/* Sets the vectors that say which lanes are upper ones. */
+void network_set_uppers(Network *network, Body *into);
+/* Merges runs of 2^log lanes, but for what is less than a lane apart. */
+void network_merge_lanes(const Network *network, uint32_t log, Body *into);
+
+#endif
