@@ -140,10 +140,15 @@ static bool is_exact(const Node *node)
 	       (node->kind == NODE_POINTWISE && op_gives_truth(node->op));
 }
 
+bool fuse_is_of_indices(const Lower *lower, NodeId id)
+{
+	return is_exact(lower_node(lower, id)) && lower->plan[id].cost <= INDEX_ONLY_COST &&
+	       reads_nothing(lower, id, INDEX_ONLY_DEPTH);
+}
+
 bool fuse_is_index_only(const Lower *lower, NodeId id)
 {
-	if (!is_exact(lower_node(lower, id)) || lower->plan[id].cost > INDEX_ONLY_COST ||
-	    !reads_nothing(lower, id, INDEX_ONLY_DEPTH))
+	if (!fuse_is_of_indices(lower, id))
 		return false;
 	for (uint32_t i = lower->first_use[id]; i < uses_end(lower, id); i++) {
 		Reader reader = fuse_reader(lower, lower->uses[i]);

@@ -12,6 +12,8 @@ bool fuse_is_leaf(const Node *node);
 bool fuse_may_inside(const Lower *lower, NodeId id);
 /* The operation itself, and those of operands that are likely fused into it (read once). */
 uint32_t fuse_cost(const Lower *lower, NodeId id);
+/* A truth value or a whole number of indices and numbers alone, in few operations? */
+bool fuse_is_of_indices(const Lower *lower, NodeId id);
 /* A cheap one that all roots compute once for each of their elements, and no sum does: to compare
  * indices costs less than to load what came of it, and tells which tiles need no sum
  * (tile/masked.c). */

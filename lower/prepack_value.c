@@ -15,6 +15,7 @@
  * stored on its way.
  */
 #include "base/diag.h"
+#include "lower/fuse_worth.h"
 #include "lower/gen/lane_values.h"
 #include "lower/node_plan.h"
 #include "lower/tile/copies.h"
@@ -170,15 +171,16 @@ static void find_evaluable(Lower *lower)
 	}
 }
 
-/* May the state, or the module, have room for it? */
+/* May the state, or the module, have room for it? Masks of indices are compared where they are read, which tells more. */
 static bool has_room(const Lower *lower, NodeId id)
 {
 	int64_t n;
 	bool few = size_is_const(lower->sizes, node_elements(lower, id), &n) && n <= TABLE_MOST;
 	if (lower_node(lower, id)->dtype == DTYPE_U4X32)
 		return false;
-	return lower->read_only == NODE_NONE ? lower->plan[id].evaluable
-					     : few || lower->plan[id].param != NODE_NONE;
+	return lower->read_only == NODE_NONE
+		       ? lower->plan[id].evaluable && !fuse_is_of_indices(lower, id)
+		       : few || lower->plan[id].param != NODE_NONE;
 }
 
 void prepack_find(Lower *lower)

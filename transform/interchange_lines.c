@@ -214,8 +214,8 @@ static Block of_block(StepLoop *s, const Lines *lines, uint32_t k, int64_t n)
 	return block_one(program->arena, loop);
 }
 
-/* The steps of `n` lines, for all of them. */
-static void put_together(StepLoop *s, Lines *lines, int64_t n)
+/* The steps of `n` lines, for all of them; are those of different lines known to be independent? */
+static void put_together(StepLoop *s, Lines *lines, int64_t n, bool independent)
 {
 	Program *program = s->program;
 	Body body = {0};
@@ -231,6 +231,7 @@ static void put_together(StepLoop *s, Lines *lines, int64_t n)
 	const Ix *blocks = ix_size(program->arena, size_ceil(program->sizes, lines->n, n));
 	Stmt *loop = stmt_for(program->arena, lines->block, ix_const(program, 0), blocks, steps);
 	loop->span = lines->span;
+	loop->independent = independent;
 	s->kernel.body = block_one(program->arena, loop);
 }
 
@@ -248,7 +249,7 @@ void interchange_find_lines(StepLoop *s, Lines *lines)
 	compute_in_place(s, lines);
 	if (!find_lines(s, lines))
 		return;
-	put_together(s, lines, lines->unit);
+	put_together(s, lines, lines->unit, false);
 	const Stmt *nest = s->kernel.body.stmts[0];
 	s->independent = !interchange_uses_scratch(s) &&
 			 loop_is_independent(s->program, &s->kernel, nest, nest);
@@ -323,8 +324,7 @@ void interchange_in_lines(StepLoop *s, Lines *lines, int64_t n)
 	n = (n + lines->unit - 1) / lines->unit * lines->unit;
 	if (size_is_const(s->program->sizes, lines->n, &all) && all > 0 && all < n)
 		n = all;
-	put_together(s, lines, n);
-	((Stmt *)s->kernel.body.stmts[0])->independent = true;
+	put_together(s, lines, n, true);
 	for (size_t i = 0; i < lines->gone.n; i++)
 		buffer_forget(s->program, lines->gone.at[i]);
 }

@@ -104,8 +104,9 @@ void compare_run(SmallProgram *s, Run *run)
 	for (uint32_t i = 0; i < r->noutputs; i++)
 		run->expected[i] = calloc(1, run->bytes[i]);
 	const char *message = NULL;
-	InterpArgs args = {run->dims,	  run->scalars, run->inputs,
-			   run->expected, run->state,	&message,     0,  0};
+	InterpArgs args = {run->dims,  run->scalars, run->inputs, run->expected,
+			   run->state, &message,     0,		  0,
+			   NULL};
 	int expected = interp_run(&s->program, 0, &args);
 	Loaded c = load_c(s), so = load_so(s);
 	compare_module(s, &c, run, expected);

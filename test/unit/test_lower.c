@@ -223,7 +223,7 @@ static void test_symbolic_workspace(void **state)
 	}
 	const Program *program = small_lower(s, 1, &y);
 	assert_string_equal(size_text(s->arena, program->sizes, program->routines.at[0].workspace),
-			    "64*n + 128*floor((n + 15)/16)"); /* one tensor, the sums of two */
+			    "64*n + 64*floor((n + 15)/16)"); /* one tensor, the sums of one */
 	expect_right(s, program);
 }
 
