@@ -102,7 +102,9 @@ Graph *frontend_build(Parse *parse, Sources *sources, const AstFile *ast,
 		routines_finish(b);
 	if (b->diags->nerrors == 0)
 		gradients_check(b);
-	if (b->diags->nerrors == 0 && b->graph->routines.n > 0)
+	if (b->diags->nerrors == 0 && b->graph->routines.n > 0) {
 		warn_unused(b, ast);
+		warn_powers(b);
+	}
 	return b->graph;
 }

@@ -76,4 +76,7 @@ void routine_add(Build *b, Routine routine, const NodeId *roots, size_t nroots);
 /* Adds `forward`, marks what is used, warns of unused inputs. */
 void routines_finish(Build *b);
 
+/* Warns of powers of integers whose exponents go below 0 (warn_powers.c). */
+void warn_powers(Build *b);
+
 #endif

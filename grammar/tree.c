@@ -31,6 +31,15 @@ static bool is_complex(const char *name, uint32_t n)
 	       (n == 4 && strncmp(name, "c128", 4) == 0);
 }
 
+static bool is_text(const char *name, uint32_t n)
+{
+	static const char *const names[] = {"string", "str", "text", "char"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == n && strncmp(names[i], name, n) == 0)
+			return true;
+	return false;
+}
+
 Dtype tree_dtype(Tree *tree, Token name)
 {
 	uint32_t n = name.span.end - name.span.start;
@@ -49,6 +58,10 @@ Dtype tree_dtype(Tree *tree, Token name)
 			tree->parse->diags, name.span,
 			"there are no complex numbers: keep the real and the imaginary part in two "
 			"tensors");
+	if (is_text(text_of(tree, name.span), n))
+		diag_note(
+			tree->parse->diags, name.span,
+			"there are no texts: a tokeniser's numbers are i32, the bytes of a text u8");
 	Dtype meant = dtype_elsewhere(text_of(tree, name.span), n);
 	if (meant != DTYPE_NONE)
 		diag_fix(tree->parse->diags, name.span, dtype_name(meant), "did you mean '%s'?",

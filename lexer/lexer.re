@@ -100,6 +100,10 @@ static Token number_name(Lexer *lexer, const unsigned char *start)
 	     exponent      ? "the exponent of this number has no digits"
 	     : hexadecimal ? "there are no hexadecimal numbers"
 	                   : "a number runs into a name");
+	bool imaginary = (*name == 'j' || *name == 'i') && name + 1 == lexer->cursor;
+	if (imaginary)
+		diag_note(lexer->diags, span,
+		          "there are no complex numbers: keep the real and the imaginary part in two tensors");
 	if (!exponent && !hexadecimal)
 		diag_fix(lexer->diags, (Span){span.file, at, at}, "*",
 		         "to multiply, write '*' between them");
