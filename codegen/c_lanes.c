@@ -217,7 +217,7 @@ static const char *op_text(LanesText *l, const Value *value)
 {
 	const char *args[3] = {NULL};
 	Op op = value->op;
-	bool infix = c_is_infix(op, value->dtype);
+	bool infix = c_is_infix(op, value->dtype), less;
 	Fused fused;
 	if (value->nargs == 2 && find_fused(l->k->m, op, value->args[0], value->args[1], &fused))
 		return fused_text(l, &fused, NULL);
@@ -225,6 +225,9 @@ static const char *op_text(LanesText *l, const Value *value)
 		return c_lanes_call(l, value);
 	if (op == OP_RECIP)
 		return arena_printf(l->k->arena, "(1 / %s)", c_lanes_value(l, value->args[0]));
+	if (value_is_extreme(value, &less))
+		return c_lanes_less_or_greater(l, less, named_value(l, value->args[1]),
+					       named_value(l, value->args[2]));
 	for (uint32_t i = 0; i < value->nargs; i++)
 		args[i] = infix ? c_lanes_value(l, value->args[i]) : named_value(l, value->args[i]);
 	if (infix)

@@ -64,6 +64,8 @@ const char *c_lanes_spread(LanesText *lanes, const char *text);
 const char *c_lanes_choice(LanesText *lanes, Op op, const char *x, const char *y, const char *z);
 const char *c_lanes_extreme(LanesText *lanes, Op op, const char *x, const char *y,
 			    const Value *second);
+/* x < y ? x : y, or of the greater one x > y ? x : y, of names. */
+const char *c_lanes_less_or_greater(LanesText *lanes, bool less, const char *x, const char *y);
 
 /* c_lanes_strided.c */
 LanesPlace c_lanes_of_buffer(const LanesText *lanes, BufferId buffer, const Ix *ix);

@@ -132,3 +132,13 @@ const char *c_lanes_extreme(LanesText *l, Op op, const char *x, const char *y, c
 	const char *symbol = op == OP_MAX ? "<=" : ">=";
 	return chosen(l, arena_printf(l->k->arena, "%s %s %s", x, symbol, y), y, x);
 }
+
+const char *c_lanes_less_or_greater(LanesText *l, bool less, const char *x, const char *y)
+{
+	Arena *arena = l->k->arena;
+	if (l->dtype != DTYPE_F32)
+		return chosen(l, arena_printf(arena, "%s %s %s", x, less ? "<" : ">", y), x, y);
+	l->k->m->c_vectors->helped |= (uint64_t)1 << l->lanes;
+	return arena_printf(arena, "TSR_%s_%d(%s, %s)", less ? "LESSER" : "GREATER", l->lanes, x,
+			    y);
+}

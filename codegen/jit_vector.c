@@ -202,15 +202,11 @@ static bool is_number(const Value *value)
 /* a < b ? a : b and a < b ? b : a, which are instructions; NULL: it is another choice. */
 static Rvalue *extreme_lanes(Lanes *l, const Value *value)
 {
-	const Value *is = value->args[0];
-	if (value->op != OP_WHERE || is->kind != VALUE_OP || (is->op != OP_LT && is->op != OP_GT))
+	bool least;
+	if (!value_is_extreme(value, &least))
 		return NULL;
-	const Value *a = is->args[0], *b = is->args[1], *yes = value->args[1], *no = value->args[2];
-	bool first = value_same(a, yes) && value_same(b, no);
-	if (!first && !(value_same(a, no) && value_same(b, yes)))
-		return NULL;
-	return simd_extreme(&l->k->f, (SimdType){value->dtype, l->log}, (is->op == OP_LT) == first,
-			    jit_lanes_value(l, yes), jit_lanes_value(l, no));
+	return simd_extreme(&l->k->f, (SimdType){value->dtype, l->log}, least,
+			    jit_lanes_value(l, value->args[1]), jit_lanes_value(l, value->args[2]));
 }
 
 static Rvalue *vector_op(Lanes *l, const Value *value)

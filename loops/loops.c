@@ -259,6 +259,19 @@ static bool value_same_parts(const Value *a, const Value *b)
 	return (!a->ix && !b->ix) || ix_same(a->ix, b->ix);
 }
 
+bool value_is_extreme(const Value *value, bool *least)
+{
+	if (value->kind != VALUE_OP || value->op != OP_WHERE)
+		return false;
+	const Value *is = value->args[0];
+	if (is->kind != VALUE_OP || (is->op != OP_LT && is->op != OP_GT))
+		return false;
+	const Value *a = is->args[0], *b = is->args[1], *yes = value->args[1], *no = value->args[2];
+	bool first = value_same(a, yes) && value_same(b, no);
+	*least = (is->op == OP_LT) == first;
+	return first || (value_same(a, no) && value_same(b, yes));
+}
+
 bool value_same(const Value *a, const Value *b)
 {
 	if (a == b)

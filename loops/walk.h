@@ -7,6 +7,8 @@
 /* Equal as trees; two that differ here may still have the same value. */
 bool ix_same(const Ix *a, const Ix *b);
 bool value_same(const Value *a, const Value *b);
+/* Is it a < b ? a : b or its like: the less, `*least`, or the greater one of args[1] and args[2], the second where neither is? */
+bool value_is_extreme(const Value *value, bool *least);
 /* Is the iterator in it, within what it reads too? */
 bool ix_uses(const Ix *ix, IterVar iter);
 bool value_uses_iter(const Value *value, IterVar iter);
