@@ -5,9 +5,10 @@
  *                                                      nothing else is stored
  *
  * Such a function has parameters that no routine assigns to, constants, ranges and numbers for
- * operands, and known sizes. One of constants alone is in the state where the program has such a parameter;
- * else it is computed while compiling, and the module holds it, if it is small. It pays where a product reads it, which would compute it again for each tile or
- * wait for a copy at every call, and where it is more than a cheap operation wherever it is read. A
+ * operands, and known sizes. One of constants alone is in the state where the program has such a
+ * parameter; else it is computed while compiling, and the module holds it, if it is small
+ * (transform/evaluate.c). It pays where a product reads it, which would compute it again for each tile
+ * or wait for a copy at every call, and where it is more than a cheap operation wherever it is read. A
  * parameter that is stored narrower, or that others read too, stays as it is under one or two cheap
  * operations: these are computed as its panels are loaded (conversions.c).
  *
@@ -137,7 +138,7 @@ static bool is_small(const Lower *lower, NodeId id, int64_t *steps, int64_t *byt
 	Size elements = node_elements(lower, id);
 	Size all = proj && !proj->linear ? node_steps(lower, id, 0) : elements;
 	int64_t width = (int64_t)dtype_bytes(lower_node(lower, id)->dtype), n;
-	if (!size_is_const(lower->sizes, elements, &n) || n < 2 || n > EVALUATED_BYTES / width ||
+	if (!size_is_const(lower->sizes, elements, &n) || n < 1 || n > EVALUATED_BYTES / width ||
 	    !size_is_const(lower->sizes, all, steps))
 		return false;
 	*bytes = n * width;
@@ -154,6 +155,16 @@ static bool is_held(const Lower *lower, NodeId id)
 	return false;
 }
 
+/* Is what it is computed from small, too? Else each of few elements might take a long time. */
+static bool is_of_evaluable(const Lower *lower, const Node *node)
+{
+	bool all = true;
+	for (uint32_t i = 0; i < node->nargs && all; i++)
+		all = lower_node(lower, node->args[i])->nargs == 0 ||
+		      lower->plan[node->args[i]].evaluable;
+	return all;
+}
+
 /* Which constants of the routine may be computed while compiling: the first ones, as far as all together are few. */
 static void find_evaluable(Lower *lower)
 {
@@ -163,6 +174,7 @@ static void find_evaluable(Lower *lower)
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
 		NodePlan *plan = &lower->plan[lower->needed[k]];
 		plan->evaluable = may && plan->constant && plan->param == NODE_NONE &&
+				  is_of_evaluable(lower, lower_node(lower, lower->needed[k])) &&
 				  is_small(lower, lower->needed[k], &steps, &bytes) &&
 				  steps <= left_steps && bytes <= left_bytes;
 		left_steps -= plan->evaluable ? steps : 0;
@@ -171,16 +183,18 @@ static void find_evaluable(Lower *lower)
 	}
 }
 
-/* May the state, or the module, have room for it? Masks of indices are compared where they are read, which tells more. */
+/* May the state, or the module, have room for it? Masks of indices are compared where they are read, which tells more, and
+ * single numbers are computed there. */
 static bool has_room(const Lower *lower, NodeId id)
 {
 	int64_t n;
-	bool few = size_is_const(lower->sizes, node_elements(lower, id), &n) && n <= TABLE_MOST;
+	bool known = size_is_const(lower->sizes, node_elements(lower, id), &n);
+	bool few = known && n <= TABLE_MOST;
 	if (lower_node(lower, id)->dtype == DTYPE_U4X32)
 		return false;
-	return lower->read_only == NODE_NONE
-		       ? lower->plan[id].evaluable && !fuse_is_of_indices(lower, id)
-		       : few || lower->plan[id].param != NODE_NONE;
+	return lower->read_only == NODE_NONE ? lower->plan[id].evaluable && known && n > 1 &&
+						       !fuse_is_of_indices(lower, id)
+					     : few || lower->plan[id].param != NODE_NONE;
 }
 
 void prepack_find(Lower *lower)
