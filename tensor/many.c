@@ -19,6 +19,7 @@ typedef struct Many {
 	const Node *node; /* its operands are new numbers */
 	Reassociation *s;
 	Set all;
+	Letters *letters; /* by set: what its operands have; NULL: it is looked for each time */
 	double *cost; /* by set: of the best tree; NULL: of more than TREE_MOST */
 	Set *left;    /* by set: the first part of it */
 } Many;
@@ -32,6 +33,8 @@ typedef struct Part {
 static Letters letters_of(const Many *m, Set set)
 {
 	Letters letters = 0;
+	if (m->letters)
+		return m->letters[set];
 	for (uint32_t i = 0; i < m->node->nargs; i++)
 		if (set >> i & 1)
 			letters |= m->s->has[i];
@@ -60,9 +63,18 @@ static double cost_of(const Many *m, Set a, Set b)
 
 /* ---- the order ---- */
 
+static void find_letters(Many *m)
+{
+	Letters *letters = ARENA_ARRAY(m->split->program->scratch, Letters, (size_t)m->all + 1);
+	for (Set set = 1; set <= m->all; set++)
+		letters[set] = letters[set & (set - 1)] | m->s->has[__builtin_ctz(set)];
+	m->letters = letters;
+}
+
 static void find_best(Many *m)
 {
 	size_t n = (size_t)m->all + 1;
+	find_letters(m);
 	m->cost = ARENA_ARRAY(m->split->program->scratch, double, n);
 	m->left = ARENA_ARRAY(m->split->program->scratch, Set, n);
 	for (Set set = 1; set <= m->all; set++) {
