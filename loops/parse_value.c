@@ -398,18 +398,47 @@ static const Value *parse_call(LoopsParser *p, Dtype dtype)
 	return far || fast ? ranged(p, value, far, lex) : value;
 }
 
-/* Does the name of a dim begin here? */
-static bool begins_with_dim(const LoopsParser *p)
+/* Is the first name ahead, of no function, that of a dim? */
+static bool names_dim_first(const LoopsParser *p)
 {
-	const Lex *lex = lex_now(p);
 	NameIndex *dims = p->dims;
+	uint32_t i = p->at;
+	while (i + 1 < p->tokens.n &&
+	       (p->tokens.at[i].kind != LEX_NAME || lex_calls(p, &p->tokens.at[i])))
+		i++;
+	const Lex *lex = &p->tokens.at[i];
 	return lex->kind == LEX_NAME &&
 	       hmgeti(dims,
 		      sym_intern(p->program->symbols, p->source->text + lex->start, lex->len)) >= 0;
 }
 
-/* DTYPE(value), DTYPE(ix), uniform(value). Nothing is cast to its own type: what has the name of a scalar and of a dim
- * is the dim there. */
+static bool is_arithmetic(const LoopsParser *p, const Lex *lex)
+{
+	return lex_is(p, lex, "+") || lex_is(p, lex, "-") || lex_is(p, lex, "*") ||
+	       lex_is(p, lex, "/") || lex_is(p, lex, "%");
+}
+
+/* Are two operations ahead without parentheses around one of them, which values have and indices have not? */
+static bool is_sum_ahead(const LoopsParser *p)
+{
+	int depth = 0, brackets = 0, operations = 0;
+	for (uint32_t i = p->at; i + 1 < p->tokens.n && depth >= 0 && operations < 2; i++) {
+		const Lex *lex = &p->tokens.at[i];
+		bool opens = lex_is(p, lex, "("), closes = lex_is(p, lex, ")");
+		bool infix = is_arithmetic(p, lex) && !is_arithmetic(p, lex - 1);
+		depth += opens - closes;
+		brackets += lex_is(p, lex, "[") - lex_is(p, lex, "]");
+		if (opens || closes || lex_is(p, lex, ","))
+			operations = 0;
+		else if (brackets == 0 && infix && !lex_is(p, lex - 1, "(") &&
+			 !lex_is(p, lex - 1, ","))
+			operations++;
+	}
+	return operations > 1;
+}
+
+/* DTYPE(value), DTYPE(ix), uniform(value). What has the name of a scalar and of a dim is the dim in a sum, and where it would
+ * be cast to its own type, which nothing is. */
 static const Value *parse_cast(LoopsParser *p)
 {
 	bool index = false, uniform = lex_is(p, lex_now(p), "uniform");
@@ -419,7 +448,7 @@ static const Value *parse_cast(LoopsParser *p)
 	if (!uniform)
 		from = dtype_ahead(p, &index);
 	const Value *value;
-	index |= from == to && begins_with_dim(p);
+	index |= names_dim_first(p) && (from == to || is_sum_ahead(p));
 	if (index) {
 		value = value_index(p->arena, to, parse_ix(p));
 	} else {
