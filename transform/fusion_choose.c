@@ -115,6 +115,12 @@ static bool has_small_rows(const Rows *rows, const RowKernel *a, const RowKernel
 				       most <= options->target->fused_grains * options->grain);
 }
 
+/* Has a row loops in both, and several in one of them? */
+static bool are_matrices(const RowKernel *a, const RowKernel *b)
+{
+	return a->nest > 0 && b->nest > 0 && (a->nest > 1 || b->nest > 1);
+}
+
 /* Are rows vectors, or single elements of arithmetic that waits for memory? */
 static bool are_vectors(const RowKernel *a, const RowKernel *b)
 {
@@ -126,7 +132,7 @@ static bool are_vectors(const RowKernel *a, const RowKernel *b)
 static const char *fusion_unwanted(const Rows *rows, const RowKernel *a, const RowKernel *b)
 {
 	bool vectors = are_vectors(a, b);
-	if (!vectors && (a->nest == 0 || b->nest == 0 || a->nest + b->nest < 3))
+	if (!vectors && !are_matrices(a, b))
 		return "element by element one of them waits for more than memory";
 	if (!vectors && !(passes_on(a, b) && stays_near(rows, a, b) && has_small_rows(rows, a, b)))
 		return "a row of one of them goes through a matrix";
