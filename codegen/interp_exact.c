@@ -9,9 +9,12 @@
 #include "codegen/fused.h"
 #include "codegen/interp.h"
 
+/* Made once it is asked for. */
 typedef struct ExactFunction {
 	bool known;
 	MathFunction steps;
+	MathFunction
+		far; /* where the C library computes what the fast path leaves: whether that is so */
 } ExactFunction;
 
 struct InterpExact {
@@ -154,35 +157,35 @@ static Scalar run_steps(const InterpExact *exact, const MathFunction *fn, const 
 
 /* ---- operations ---- */
 
-static const MathFunction *function_of(InterpExact *exact, Op op, Dtype dtype)
+static const ExactFunction *function_of(InterpExact *exact, Op op, Dtype dtype)
 {
 	ExactFunction *function = &exact->functions[op][dtype == DTYPE_F64];
+	Arena *arena = exact->module.arena;
 	MathForm form = {.fast = exact->emit.options->fast_fp,
 			 .fused = module_fuses(&exact->module, dtype)};
-	if (!function->known)
-		function->steps = math_ends_in_library(op, dtype)
-					  ? math_fast_path(exact->module.arena, op, dtype)
-					  : math_function(exact->module.arena, op, dtype, form);
+	if (function->known)
+		return function;
 	function->known = true;
-	return &function->steps;
-}
-
-/* Is the C library's fast path left? */
-static bool is_far(const InterpExact *exact, Op op, Dtype dtype, const Scalar *args)
-{
-	MathFunction far = math_is_far(exact->module.arena, op, dtype);
-	return run_steps(exact, &far, args).i != 0;
+	if (math_ends_in_library(op, dtype)) {
+		function->steps = math_fast_path(arena, op, dtype);
+		function->far = math_is_far(arena, op, dtype);
+	} else {
+		function->steps = math_function(arena, op, dtype, form);
+	}
+	return function;
 }
 
 Scalar interp_exact_op(InterpExact *exact, Op op, Dtype dtype, const Scalar *args)
 {
 	bool real = dtype == DTYPE_F32 || dtype == DTYPE_F64;
+	bool library = real && math_ends_in_library(op, dtype);
 	bool steps = real && !op_is_simple(op) && math_has(op, dtype) &&
 		     (exact->fma || !math_wants_fma(op, dtype));
-	if (real && math_ends_in_library(op, dtype))
-		steps = !is_far(exact, op, dtype, args);
-	return steps ? run_steps(exact, function_of(exact, op, dtype), args)
-		     : interp_op(op, dtype, args);
+	if (!library && !steps)
+		return interp_op(op, dtype, args);
+	const ExactFunction *function = function_of(exact, op, dtype);
+	bool far = library && run_steps(exact, &function->far, args).i != 0;
+	return far ? interp_op(op, dtype, args) : run_steps(exact, &function->steps, args);
 }
 
 bool interp_exact_sum(Interp *in, Op op, const Value *x, const Value *y, Scalar before,

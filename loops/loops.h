@@ -334,6 +334,11 @@ typedef struct LowerOptions {
 	const struct CodeOptions *code;
 } LowerOptions;
 
+/* What of a program is computed while compiling so far: about how many operations, and bytes of results. */
+typedef struct Evaluation {
+	int64_t work, bytes;
+} Evaluation;
+
 typedef struct Schedule Schedule; /* schedule.h */
 
 /* Where a function is applied; the first is the file itself. */

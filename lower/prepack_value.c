@@ -26,9 +26,6 @@
  * grow. */
 enum { TABLE_MOST = 1 << 22 };
 
-/* Steps of loops of all functions of a routine that are computed while compiling. */
-enum { EVALUATED_STEPS = 1 << 22 };
-
 /* ---- which ---- */
 
 static bool is_known_size(const Lower *lower, const Node *node)
@@ -131,19 +128,23 @@ static void find(Lower *lower, NodeId id)
 	}
 }
 
-/* Steps that computing a constant takes while compiling, and bytes that it takes in the module; false: too many. */
-static bool is_small(const Lower *lower, NodeId id, int64_t *steps, int64_t *bytes)
+/* The elements of a constant, if they are few. */
+static bool is_small(const Lower *lower, NodeId id, int64_t *n)
+{
+	int64_t width = (int64_t)dtype_bytes(lower_node(lower, id)->dtype);
+	return size_is_const(lower->sizes, node_elements(lower, id), n) && *n > 0 &&
+	       *n <= EVALUATED_BYTES / width;
+}
+
+/* About how many operations its own elements take; more than there is room for where that is not known. */
+static int64_t own_work(const Lower *lower, NodeId id, int64_t n)
 {
 	const Proj *proj = lower_proj(lower, id);
-	Size elements = node_elements(lower, id);
-	Size all = proj && !proj->linear ? node_steps(lower, id, 0) : elements;
-	int64_t width = (int64_t)dtype_bytes(lower_node(lower, id)->dtype), n;
-	if (!size_is_const(lower->sizes, elements, &n) || n < 1 || n > EVALUATED_BYTES / width ||
-	    !size_is_const(lower->sizes, all, steps))
-		return false;
-	*bytes = n * width;
-	*steps = *steps > n ? *steps : n;
-	return *steps <= EVALUATED_STEPS;
+	int64_t steps = n, cost = 1 + node_cost(lower_node(lower, id));
+	bool known = !proj || proj->linear ||
+		     size_is_const(lower->sizes, node_steps(lower, id, 0), &steps);
+	steps = steps > n ? steps : n;
+	return known && steps <= EVALUATED_WORK ? steps * cost : EVALUATED_WORK + 1;
 }
 
 /* Does one that is no constant read it, for which the module has to hold it? */
@@ -165,21 +166,22 @@ static bool is_of_evaluable(const Lower *lower, const Node *node)
 	return all;
 }
 
-/* Which constants of the routine may be computed while compiling: the first ones, as far as all together are few. */
+/* Which constants of the routine may be computed while compiling: the first ones, as far as those of all routines are few. */
 static void find_evaluable(Lower *lower)
 {
-	int64_t steps, bytes, left_steps = EVALUATED_STEPS, left_bytes = EVALUATED_ALL;
+	int64_t n;
 	bool may = lower->options->prepack && lower->options->interpret_pack &&
 		   lower->read_only == NODE_NONE;
 	for (uint32_t k = 0; k < lower->nneeded; k++) {
-		NodePlan *plan = &lower->plan[lower->needed[k]];
-		plan->evaluable = may && plan->constant && plan->param == NODE_NONE &&
-				  is_of_evaluable(lower, lower_node(lower, lower->needed[k])) &&
-				  is_small(lower, lower->needed[k], &steps, &bytes) &&
-				  steps <= left_steps && bytes <= left_bytes;
-		left_steps -= plan->evaluable ? steps : 0;
-		bool held = plan->evaluable && is_held(lower, lower->needed[k]);
-		left_bytes -= held ? bytes : 0;
+		NodeId id = lower->needed[k];
+		NodePlan *plan = &lower->plan[id];
+		const Node *node = lower_node(lower, id);
+		plan->evaluable =
+			may && plan->constant && plan->param == NODE_NONE && node->nargs > 0 &&
+			is_of_evaluable(lower, node) && is_small(lower, id, &n) &&
+			evaluation_add(&lower->evaluation, own_work(lower, id, n),
+				       is_held(lower, id) ? n * (int64_t)dtype_bytes(node->dtype)
+							  : 0);
 	}
 }
 

@@ -15,6 +15,15 @@
 #include "loops/walk.h"
 #include "transform/transform.h"
 
+bool evaluation_add(Evaluation *evaluation, int64_t work, int64_t bytes)
+{
+	bool room = work <= EVALUATED_WORK - evaluation->work &&
+		    bytes <= EVALUATED_ALL - evaluation->bytes;
+	evaluation->work += room ? work : 0;
+	evaluation->bytes += room ? bytes : 0;
+	return room;
+}
+
 /* A row of output, as long as the buffer has elements. */
 static TensorType type_of(const Program *program, const Buffer *buffer, int64_t count)
 {

@@ -115,8 +115,10 @@ void transform_memory(Transform *t);
 
 /* ---- on parts of a program, for those who emit it ---- */
 
-/* Bytes of a function of constants that is computed while compiling, and of all in a routine. */
-enum { EVALUATED_BYTES = 1 << 20, EVALUATED_ALL = 1 << 22 };
+/* Of what is computed while compiling: bytes of one function; bytes that the module holds, and operations, of all. */
+enum { EVALUATED_BYTES = 1 << 20, EVALUATED_ALL = 1 << 22, EVALUATED_WORK = 1 << 23 };
+/* Is there room for one more? Then it is added. */
+bool evaluation_add(Evaluation *evaluation, int64_t work, int64_t bytes);
 /* What is packed of PARAM_NONE becomes constants, which the kernels of `pack` that store it compute now; they go. Requires: they
  * read constants and such functions alone, inside their bounds, and options.interpret_pack where there is one. (evaluate.c) */
 void program_evaluate(Program *program);

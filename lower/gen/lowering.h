@@ -151,6 +151,7 @@ typedef struct Lower {
 	VEC(PackedParam) packed_consts; /* ... of constants, among the constants */
 	bool packing;			/* the kernel at hand makes one of them: it runs once */
 	NodeId read_only;		/* prepack_read_only */
+	Evaluation evaluation;		/* of all routines that are planned (prepack_value.c) */
 	VEC(Kernel) packs; /* that make them; the program's once all routines are there */
 	/* of each routine of the graph, then of each parameter that starts with an expression; empty where each
 	 * of its elements follows from its own place (initial.c) */

@@ -19,13 +19,11 @@
 /* So many times as many bytes as they are made of are not much more. */
 enum { MUCH_MORE = 2 };
 
-/* Operations of all kernels of a routine that are computed while compiling. */
-enum { EVALUATED_WORK = 1 << 24 };
-
 typedef struct Prepack {
 	Program *program;
 	Arena *scratch;
 	const GpuTarget *gpu;
+	Evaluation *evaluation; /* of all routines */
 	const Kernel *kernels; /* of the routine */
 	uint32_t n;
 	BufferUses *uses; /* by kernel */
@@ -148,15 +146,12 @@ static int64_t stored_bytes(const Prepack *p, uint32_t kernel)
 /* Of those that go, so many as are small, if all are of constants alone; the others stay. */
 static void evaluate_small(Prepack *p)
 {
-	int64_t bytes_left = EVALUATED_ALL, work_left = EVALUATED_WORK;
 	for (uint32_t k = 0; k < p->n; k++) {
 		int64_t work, bytes = stored_bytes(p, k);
 		Size size = block_size(p->program, p->kernels[k].body);
 		bool known = !size_is_bad(size) && size_is_const(p->program->sizes, size, &work);
 		p->goes[k] = p->goes[k] && p->program->options.interpret_pack && known &&
-			     bytes <= EVALUATED_BYTES && bytes <= bytes_left && work <= work_left;
-		bytes_left -= p->goes[k] ? bytes : 0;
-		work_left -= p->goes[k] ? work : 0;
+			     bytes <= EVALUATED_BYTES && evaluation_add(p->evaluation, work, bytes);
 	}
 	while (find_more(p))
 		;
@@ -198,7 +193,7 @@ static uint32_t choose(const Transform *t, Prepack *p)
 }
 
 /* Those of the routine that go, behind those of `pack`; how many. */
-static uint32_t pack_routine(const Transform *t, ProgramRoutine *routine)
+static uint32_t pack_routine(const Transform *t, ProgramRoutine *routine, Evaluation *evaluation)
 {
 	Program *program = t->program;
 	ProgramRoutine *pack = &program->pack;
@@ -208,6 +203,7 @@ static uint32_t pack_routine(const Transform *t, ProgramRoutine *routine)
 	Prepack p = {.program = program,
 		     .scratch = t->scratch,
 		     .gpu = t->options->gpu,
+		     .evaluation = evaluation,
 		     .kernels = kernels,
 		     .n = routine->nkernels};
 	uint32_t n = choose(t, &p), left = 0;
@@ -232,8 +228,9 @@ static uint32_t pack_routine(const Transform *t, ProgramRoutine *routine)
 bool prepack_routines(const Transform *t)
 {
 	uint32_t n = 0;
+	Evaluation evaluation = {0};
 	for (size_t r = 0; t->options->gpu && t->options->prepack && r < t->program->routines.n; r++)
-		n += pack_routine(t, &t->program->routines.at[r]);
+		n += pack_routine(t, &t->program->routines.at[r], &evaluation);
 	return n > 0;
 }
 
