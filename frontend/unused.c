@@ -13,6 +13,8 @@ typedef struct Mentions {
 	Arena *arena;
 	Symbols *symbols;
 	NameIndex names;
+	NameIndex letters; /* of specifications: where each stands first, in spans */
+	VEC(Span) spans;
 } Mentions;
 
 static void mention(Mentions *m, Sym name)
@@ -28,8 +30,17 @@ static bool is_mentioned(const Mentions *m, Sym name)
 
 /* ---- specifications: names of coefficients and sizes ---- */
 
+static void mention_letter(Mentions *m, const AstSpecAxis *axis)
+{
+	if (!axis->name.sym || name_index_get(&m->letters, axis->name.sym) != UINT32_MAX)
+		return;
+	name_index_set(m->arena, &m->letters, axis->name.sym, (uint32_t)m->spans.n);
+	PUSH(m->arena, m->spans, axis->span);
+}
+
 static void mention_axis(Mentions *m, const AstSpecAxis *axis)
 {
+	mention_letter(m, axis);
 	mention(m, axis->stride.name.sym);
 	mention(m, axis->dilation.name.sym);
 	mention(m, axis->before.name.sym);
@@ -155,13 +166,26 @@ typedef struct Unused {
 } Unused;
 
 /* Some of several names that take a tuple apart may stay unused; so may one that begins with _. */
-static void check_names(Unused *u, const Name *names, uint32_t n, const char *what)
+static bool check_names(Unused *u, const Name *names, uint32_t n, const char *what)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (is_mentioned(u->mentions, names[i].sym) || names[i].sym[0] == '_')
-			return;
+			return true;
 	}
 	diag(u->b->diags, W0204, names[0].span, "nothing uses %s '%s'", what, names[0].sym);
+	return false;
+}
+
+/* Whoever calls a letter like a dim or a scalar may have meant the place that it says. */
+static void check_place(Unused *u, const Name *name, const char *what)
+{
+	uint32_t at = name_index_get(&u->mentions->letters, name->sym);
+	if (check_names(u, name, 1, what) || at == UINT32_MAX)
+		return;
+	diag_note(u->b->diags, u->mentions->spans.at[at],
+		  "here '%s' is a letter, which goes along the whole axis; 0 + %s is the element "
+		  "at its place",
+		  name->sym, name->sym);
 }
 
 /* Does the expression capture a size by a name that is mentioned? It is of use for that. */
@@ -219,13 +243,13 @@ static void check_stmt(Unused *u, const AstStmt *stmt)
 	check_expr(u, stmt->expr);
 	check_expr(u, stmt->rule ? stmt->rule->expr : NULL);
 	switch (stmt->kind) {
-	case STMT_DIM: check_names(u, &stmt->name, 1, "the dim"); break;
-	case STMT_CONST: check_names(u, &stmt->name, 1, "the constant"); break;
+	case STMT_DIM: check_place(u, &stmt->name, "the dim"); break;
+	case STMT_CONST: check_place(u, &stmt->name, "the constant"); break;
 	case STMT_PARAM: check_names(u, &stmt->name, 1, "the parameter"); break;
 	case STMT_LET: check_let(u, stmt->names, stmt->nnames, stmt->expr); break;
 	case STMT_ROUTINE:
 		for (uint32_t i = 0; i < stmt->nconfigs; i++)
-			check_names(u, &stmt->configs[i].name, 1, "the scalar");
+			check_place(u, &stmt->configs[i].name, "the scalar");
 		break;
 	default: break;
 	}
