@@ -66,9 +66,7 @@ static Block add_rows(Tile *tile, LocalId acc, Range rows, Block prefetch)
  * part adds, but for the last one where this goes along it. */
 static Block around(const Tile *tile, const Loop *loop, const Body *parts)
 {
-	const Nest *nest = tile->nest;
-	uint32_t at = (uint32_t)(loop - nest->loops);
-	return nest_wrap(nest, nest->nresult, at, nest->nresult, body_block(parts));
+	return tile_steps_before(tile, (uint32_t)(loop - tile->nest->loops), body_block(parts));
 }
 
 static Block inside(const Tile *tile, const Loop *loop, Block add)

@@ -1,4 +1,5 @@
 /* Where tiles and blocks of tiles begin and end: loops over them, and conditions. */
+#include "base/diag.h"
 #include "lower/tile/build.h"
 #include "lower/tile/copies.h"
 
@@ -76,17 +77,23 @@ static const Ix *block_end(const Tile *tile)
 		      tile_const(tile, tile->blocks.steps));
 }
 
-Block tile_steps(const Tile *tile, Block body)
+Block tile_steps_before(const Tile *tile, uint32_t end, Block body)
 {
 	const Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	if (!tile->blocks.steps)
-		return nest_wrap(nest, nest->nresult, nest->nloops, nest->nresult, body);
+		return nest_wrap(nest, nest->nresult, end, nest->nresult, body);
 	const Loop *sum = blocked_sum(tile);
-	body = nest_wrap(nest, nest->nresult + 1, nest->nloops, nest->nresult, body);
-	const Ix *end =
+	REQUIRE(end > nest->nresult);
+	body = nest_wrap(nest, nest->nresult + 1, end, nest->nresult, body);
+	const Ix *last =
 		ix_binary(gen->program, IX_MIN, ix_size(gen->arena, sum->extent), block_end(tile));
-	return gen_steps(gen, sum->var, ix_iter(gen->arena, tile->first_step), end, 1, body);
+	return gen_steps(gen, sum->var, ix_iter(gen->arena, tile->first_step), last, 1, body);
+}
+
+Block tile_steps(const Tile *tile, Block body)
+{
+	return tile_steps_before(tile, tile->nest->nloops, body);
 }
 
 Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body)
