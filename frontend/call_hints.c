@@ -152,9 +152,9 @@ static bool is_integer(const AstExpr *expr) { return expr->kind == AST_NUMBER &&
 /* linear(4, 10): the first is the size of what it is given. */
 static void offer_without_size(Build *b, const AstExpr *call)
 {
-	Span rest = {call->span.file, call->args[2]->span.start,
-		     call->args[call->nargs - 1]->span.end};
-	Span list = {rest.file, call->args[1]->span.start, rest.end};
+	Span rest = {call->span.file, ast_outer(call->args[2]).start,
+		     ast_outer(call->args[call->nargs - 1]).end};
+	Span list = {rest.file, ast_outer(call->args[1]).start, rest.end};
 	diag_fix(b->diags, list, source_text(b->sources, b->arena, rest),
 		 "sizes of what a function is given are inferred, and not said");
 }

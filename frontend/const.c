@@ -284,6 +284,9 @@ static NodeId const_from_file(Build *b, const AstStmt *stmt, const ShapeDecl *de
 
 /* ---- the statement ---- */
 
+/* One number, by which `*` scales as it does by one that is written in its place. */
+static bool has_no_axes(const Node *node) { return node->shape && shape_rank(node->shape) == 0; }
+
 void eval_const(Build *b, const AstStmt *stmt)
 {
 	const ShapeDecl *declared = NULL;
@@ -299,5 +302,7 @@ void eval_const(Build *b, const AstStmt *stmt)
 		node_name(b, id, full, stmt->name.span);
 		listing_add(b, full, id, stmt->name.span);
 	}
-	scope_declare(b, b->at.scope, stmt->name, value_node(id, stmt->name.span));
+	Value value = value_node(id, stmt->name.span);
+	value.scales_left = id != NODE_NONE && has_no_axes(graph_node(b->graph, id));
+	scope_declare(b, b->at.scope, stmt->name, value);
 }

@@ -47,6 +47,24 @@ static const FormWord reduces[] = {
 	{"sum", OP_ADD}, {"max", OP_MAX}, {"min", OP_MIN}, {"prod", OP_MUL}, {NULL, 0},
 };
 
+/* What another library's word for a border, or for an index outside, is here: one of `words`, or NULL. */
+static Sym word_elsewhere(Sym name, const char *const *words, uint32_t n)
+{
+	static const char *const meant[][2] = {
+		{"clip", "clamp"},    {"edge", "clamp"},      {"nearest", "clamp"},
+		{"border", "clamp"},  {"replicate", "clamp"}, {"fill", "skip"},
+		{"drop", "skip"},     {"ignore", "skip"},     {"zeros", "skip"},
+		{"constant", "skip"}, {"raise", "check"},     {"error", "check"},
+		{"clamp", "edge"},    {"nearest", "edge"},    {"mirror", "reflect"},
+		{"periodic", "wrap"},
+	};
+	for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+		for (uint32_t k = 0; k < n; k++)
+			if (strcmp(meant[i][0], name) == 0 && strcmp(meant[i][1], words[k]) == 0)
+				return words[k];
+	return NULL;
+}
+
 int form_word(Build *b, const AstExpr *expr, const FormWord *words)
 {
 	const char *list = "";
@@ -59,7 +77,10 @@ int form_word(Build *b, const AstExpr *expr, const FormWord *words)
 		names[n++] = word->word;
 	}
 	diag(b->diags, E0221, expr->span, "one of these words is needed here: %s", list);
-	if (expr->kind == AST_NAME && foreign_explain(b, expr->name))
+	Sym meant = expr->kind == AST_NAME ? word_elsewhere(expr->name.sym, names, n) : NULL;
+	if (meant)
+		diag_fix(b->diags, expr->span, meant, "it is '%s' here", meant);
+	if (meant || (expr->kind == AST_NAME && foreign_explain(b, expr->name)))
 		return -1;
 	Sym nearest = expr->kind == AST_NAME ? name_nearest(expr->name.sym, names, n) : NULL;
 	if (nearest)
@@ -192,6 +213,12 @@ static Border *border_argument(Build *b, const AstExpr *expr)
 	Value value = {.kind = VALUE_WORD, .word = expr->name.sym};
 	Border *border = ARENA_NEW(b->arena, Border);
 	bool unknown = expr->kind == AST_NAME && !word && !scope_find(b->at.scope, expr->name.sym);
+	Sym meant = unknown ? word_elsewhere(expr->name.sym, border_words, BORDER_NUMBER) : NULL;
+	if (meant) {
+		diag(b->diags, E0201, expr->span, "nothing is called '%s' here", expr->name.sym);
+		diag_fix(b->diags, expr->span, meant, "it is '%s' here", meant);
+		return NULL;
+	}
 	if (!word || named)
 		value = eval(b, expr);
 	if (unknown && value.kind == VALUE_ERROR)

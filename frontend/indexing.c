@@ -126,6 +126,23 @@ static const SpecAxis *likely_indexed(const Spec *spec, const SpecTensor *indexe
 	return NULL;
 }
 
+/* The axis in brackets and the letter elsewhere are two things: another letter for the first. */
+static void fix_bracket(Build *b, const Spec *spec, const SpecAxis *axis)
+{
+	static const char *const letters[] = {"v", "u", "k", "p", "q", "r"};
+	for (size_t k = 0; k < sizeof letters / sizeof *letters; k++) {
+		Sym letter = sym_intern(b->symbols, letters[k], 1);
+		bool used = spec_tensor_count(&spec->result, letter) > 0;
+		for (uint32_t i = 0; i < spec->noperands; i++)
+			used |= spec_tensor_count(&spec->operands[i], letter) > 0;
+		if (used)
+			continue;
+		diag_fix(b->diags, axis->span, arena_printf(b->arena, "[%s]", letter),
+			 "an axis that is read by indices has a letter of its own");
+		return;
+	}
+}
+
 /* What stands in brackets is no letter elsewhere: an operand says where it is. */
 static bool check_bracket_letters(Build *b, const Spec *spec, const SpecTensor *indexed)
 {
@@ -141,6 +158,7 @@ static bool check_bracket_letters(Build *b, const Spec *spec, const SpecTensor *
 			     "'%s' is in brackets, where an operand of indices says its place, and a letter elsewhere",
 			     axis->letter);
 			diag_note(b->diags, other->span, "it is here");
+			fix_bracket(b, spec, axis);
 			return false;
 		}
 	return true;

@@ -33,7 +33,7 @@ typedef struct Build Build;
 struct Value {
 	ValueKind kind;
 	bool scales;     /* TENSOR: written with numbers, sizes and scalars alone, so `*` scales by it */
-	bool scales_left; /* TENSOR: made of what scales and was passed to a function: `*` scales by it on its left */
+	bool scales_left; /* TENSOR: a const of one number, or what scales and was passed to a function: `*` scales by it on its left */
 	bool is_integer; /* NUMBER: `integer` holds it too */
 	bool results; /* TUPLE: of a form or a loop, not written in parentheses, which a literal is */
 	uint32_t nitems; /* TUPLE */

@@ -181,8 +181,15 @@ struct AstExpr {
 	int64_t integer;
 	bool is_integer;   /* written without point and exponent, and fits 63 bits */
 	bool parenthesised;
+	Span outer;	/* of what is parenthesised: with its parentheses */
 	uint32_t depth; /* of the tree below, for the cap on nesting */
 };
+
+/* The place of an expression with its parentheses, where it has some. */
+static inline Span ast_outer(const AstExpr *expr)
+{
+	return expr->parenthesised ? expr->outer : expr->span;
+}
 
 /* ---- statements ---- */
 

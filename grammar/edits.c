@@ -169,12 +169,21 @@ static void numbers_for(Edits *e, const AstExpr *number, uint32_t far)
 
 /* ---- operators and calls ---- */
 
-static void exchange(Edits *e, uint32_t cost, Span a, Span b)
+/* What is written there, in parentheses where a sign beside it would take a part of it. */
+static const char *operand_text(const Edits *e, const AstExpr *expr)
 {
+	bool open = !expr->parenthesised && (expr->kind == AST_BINARY || expr->kind == AST_COMPOSE);
+	return arena_printf(e->arena, open ? "(%s)" : "%s", edit_text(e, ast_outer(expr)));
+}
+
+static void exchange(Edits *e, uint32_t cost, const AstExpr *x, const AstExpr *y, bool arguments)
+{
+	Span a = ast_outer(x), b = ast_outer(y);
+	const char *first = arguments ? edit_text(e, a) : operand_text(e, x);
 	if (a.end <= b.start)
 		edit_add(e, cost, span_join(a, b),
 			 arena_printf(e->arena, "%s%s%s", edit_text(e, b),
-				      edit_text(e, edit_gap(a, b)), edit_text(e, a)),
+				      edit_text(e, edit_gap(a, b)), first),
 			 "it would fit with these the other way round");
 }
 
@@ -212,23 +221,23 @@ static void edits_of_compose(Edits *e, const AstExpr *expr, uint32_t far)
 		const AstExpr *arg = expr->args[i];
 		if (can_be_operand(arg) && (takes_in(e, arg) || (i == 0 && !is_declared(e, arg))))
 			edit_add(e, COST_ROWS + far + (arg->kind == AST_PARAM ? 1 : i),
-				 (Span){arg->span.file, arg->span.end, arg->span.end}, ".T",
-				 "the axes would meet with its rows changing places");
+				 (Span){arg->span.file, ast_outer(arg).end, ast_outer(arg).end},
+				 ".T", "the axes would meet with its rows changing places");
 	}
 	bool turned = takes_in(e, expr->args[1]);
 	if (e->counts || turned || !takes) /* a weight that is first stands where it should */
-		exchange(e, COST_EXCHANGE + far + (takes ? 2 : 0) - (turned ? 2 : 0),
-			 expr->args[0]->span, expr->args[1]->span);
+		exchange(e, COST_EXCHANGE + far + (takes ? 2 : 0) - (turned ? 2 : 0), expr->args[0],
+			 expr->args[1], false);
 }
 
 static void edits_of_call(Edits *e, const AstExpr *expr, uint32_t far)
 {
 	for (uint32_t i = 1; i + 1 < expr->nargs; i++)
 		if (expr->args[i]->kind != AST_STRING)
-			exchange(e, COST_EXCHANGE + far, expr->args[i]->span, expr->args[i + 1]->span);
+			exchange(e, COST_EXCHANGE + far, expr->args[i], expr->args[i + 1], true);
 	if (expr->nargs == 2 && !expr->keys && expr->args[0]->kind == AST_NAME &&
 	    strcmp(expr->args[0]->name.sym, "reshape") == 0)
-		edit_add(e, COST_EXCHANGE + far, expr->span, edit_text(e, expr->args[1]->span),
+		edit_add(e, COST_EXCHANGE + far, expr->span, operand_text(e, expr->args[1]),
 			 "it would fit without 'reshape'");
 	for (uint32_t i = 1; i < expr->nargs; i++)
 		if (expr->args[i]->spec && !expr->args[i]->spec->broken) {
@@ -247,8 +256,9 @@ static void edits_of_operator(Edits *e, const AstExpr *expr, uint32_t far)
 				 "'.*' multiplies pointwise; write '*' to compose");
 		break;
 	case AST_TRANSPOSE:
-		edit_add(e, COST_OPERATOR + far, (Span){expr->span.file, expr->args[0]->span.end, expr->span.end},
-			 "", "it would fit without '.T'");
+		edit_add(e, COST_OPERATOR + far,
+			 (Span){expr->span.file, ast_outer(expr->args[0]).end, expr->span.end}, "",
+			 "it would fit without '.T'");
 		break;
 	case AST_CALL: edits_of_call(e, expr, far); break;
 	case AST_WITH: edits_of_binds(e, expr, far); break;

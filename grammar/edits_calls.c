@@ -89,8 +89,8 @@ static void insert(Edits *e, const AstExpr *call, const char *text, uint32_t cos
 	for (uint32_t i = 1; i < call->nargs; i++)
 		if (call->args[i]->kind != AST_STRING)
 			edit_add(e, cost,
-				 (Span){end.file, call->args[i]->span.start,
-					call->args[i]->span.start},
+				 (Span){end.file, ast_outer(call->args[i]).start,
+					ast_outer(call->args[i]).start},
 				 arena_printf(e->arena, "%s, ", text), why);
 	edit_add(e, cost, end, arena_printf(e->arena, "%s%s", call->nargs > 1 ? ", " : "", text),
 		 why);

@@ -142,6 +142,23 @@ static bool note_let_names(const Fault *f)
 	return true;
 }
 
+/* `let (a : [n], b) = ...` and `scan(n, (a : [n], b) = ...)` */
+static void note_tuple_names(const Fault *f)
+{
+	Token open;
+	bool names = f->token.kind == TOKEN_COLON && f->expected[TOKEN_COMMA] &&
+		     f->expected[TOKEN_RPAREN] && !f->expected[TOKEN_PLUS];
+	if (!names || !file_parse_opener(f->parser, &open) || open.kind != TOKEN_LPAREN)
+		return;
+	bool carried = file_parse_find(f->parser, TOKEN_SCAN, &open) ||
+		       file_parse_find(f->parser, TOKEN_ITERATE, &open);
+	diag_note(
+		f->parse->diags, f->token.span,
+		carried ? "of several names a shape stands at what they start with: let zero : [3] = 0, "
+			  "then (h, c) = (zero, zero)"
+			: "a shape stands behind one name: let (a, b) = ..., c : [3] = a");
+}
+
 /* `if (c, a, b)`: a choice that is made for each element. */
 static bool note_choice(const Fault *f)
 {
@@ -301,6 +318,7 @@ void fault_notes(const Fault *f)
 	note_with(f);
 	if (!note_iterate(f) && !note_let_names(f) && !note_choice(f))
 		note_shape(f);
+	note_tuple_names(f);
 	note_until(f);
 	if (!note_body(f) && !note_braces(f))
 		note_application(f);

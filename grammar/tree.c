@@ -184,27 +184,27 @@ static Op infix(const Tree *tree, Span sign)
 
 AstExpr *tree_binary(Tree *tree, Op op, Token sign, AstExpr *a, AstExpr *b)
 {
-	AstExpr *e = node(tree, AST_BINARY, a->span, sign.span);
+	AstExpr *e = node(tree, AST_BINARY, ast_outer(a), sign.span);
 	e->op = op == OP_NONE ? infix(tree, sign.span) : op;
 	return adopt(tree, e, (AstExpr *[]){a, b}, 2);
 }
 
 AstExpr *tree_compose(Tree *tree, Token sign, AstExpr *a, AstExpr *b)
 {
-	AstExpr *e = node(tree, AST_COMPOSE, a->span, sign.span);
+	AstExpr *e = node(tree, AST_COMPOSE, ast_outer(a), sign.span);
 	return adopt(tree, e, (AstExpr *[]){a, b}, 2);
 }
 
 AstExpr *tree_slice(Tree *tree, Token sign, AstExpr *a, AstExpr *index)
 {
-	AstExpr *e = node(tree, AST_SLICE, a->span, sign.span);
+	AstExpr *e = node(tree, AST_SLICE, ast_outer(a), sign.span);
 	return adopt(tree, e, (AstExpr *[]){a, index}, 2);
 }
 
 AstExpr *tree_member(Tree *tree, AstExpr *a, Name name)
 {
 	bool transposed = strcmp(name.sym, "T") == 0;
-	AstExpr *e = node(tree, transposed ? AST_TRANSPOSE : AST_MEMBER, a->span, name.span);
+	AstExpr *e = node(tree, transposed ? AST_TRANSPOSE : AST_MEMBER, ast_outer(a), name.span);
 	e->name = name;
 	return adopt(tree, e, &a, 1);
 }
@@ -220,7 +220,7 @@ AstExpr *tree_call(Tree *tree, AstExpr *callee, const Exprs *args)
 {
 	static const Exprs none;
 	args = args ? args : &none;
-	AstExpr *e = node(tree, AST_CALL, callee->span, callee->op_span);
+	AstExpr *e = node(tree, AST_CALL, ast_outer(callee), callee->op_span);
 	Exprs all = {0};
 	PUSH(tree->parse->perm, all.items, callee);
 	for (size_t i = 0; i < args->items.n; i++)
@@ -244,7 +244,7 @@ AstExpr *tree_call_in(Tree *tree, AstExpr *callee, const Exprs *args, const Bind
 
 AstExpr *tree_around(Tree *tree, AstKind kind, Token sign, AstExpr *a)
 {
-	return adopt(tree, node(tree, kind, a->span, sign.span), &a, 1);
+	return adopt(tree, node(tree, kind, ast_outer(a), sign.span), &a, 1);
 }
 
 AstExpr *tree_with(Tree *tree, Token with, AstExpr *a, const Binds *binds)
@@ -285,8 +285,10 @@ AstExpr *tree_parens(Tree *tree, Token start, const Exprs *items, bool comma)
 {
 	if (items->items.n > 1 || comma)
 		return tree_literal(tree, AST_TUPLE, start, items);
-	items->items.at[0]->parenthesised = true;
-	return items->items.at[0];
+	AstExpr *e = items->items.at[0];
+	e->parenthesised = true;
+	e->outer = tree_span(tree, start.span);
+	return e;
 }
 
 AstExpr *tree_literal(Tree *tree, AstKind kind, Token start, const Exprs *items)
@@ -301,7 +303,7 @@ AstExpr *tree_literal(Tree *tree, AstKind kind, Token start, const Exprs *items)
 /* x : SHAPE */
 static AstExpr *shaped(Tree *tree, AstExpr *a, AstShape *shape)
 {
-	AstExpr *e = node(tree, AST_SHAPED, a->span, shape->span);
+	AstExpr *e = node(tree, AST_SHAPED, ast_outer(a), shape->span);
 	e->shape = shape;
 	return adopt(tree, e, (AstExpr *[]){a}, 1);
 }

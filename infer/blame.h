@@ -109,6 +109,8 @@ enum { BATCH_MEANT = 3 }; /* axes that are taken for batch axes, at most */
 void suggest_batch(Blame *b, CellId cell);
 /* The repairs of `a * b` whose axes do not meet at this constraint. */
 void suggest_compose(Blame *b, ConId con);
+/* Offers `b * a` for `a * b` where the axes would meet so; false: they would not. */
+bool suggest_turned(Blame *b, const Node *node);
 /* The repairs of an operand that has n axes, or more, in the row of this constraint, and other axes
  * than its specification, or gather, says. */
 void suggest_rows(Blame *b, ConId con, uint32_t n);

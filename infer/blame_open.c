@@ -187,6 +187,13 @@ void tell_open_row(Blame *b, const Conflict *c)
 	blame_sites(b, c->node);
 }
 
+/* A parameter without a shape that starts at a number such as 0.8 is mostly one number; 0 and 1 are what biases and gains start at. */
+static bool is_number_likely(const Node *node)
+{
+	return node->shape->rows[ROW_OUTPUT].open && node->init == INIT_CONSTANT &&
+	       node->init_value != 0 && node->init_value != 1;
+}
+
 void tell_param_size(Blame *b, const Conflict *c)
 {
 	Solver *s = b->s;
@@ -200,6 +207,10 @@ void tell_param_size(Blame *b, const Conflict *c)
 		diag_note(b->diags, node->span, "a shape that says so lets it: '%s : %s'",
 			  node->name,
 			  shape_text(s->arena, s->sizes, &b->inference->shapes[c->node]));
+	Span name = name_of(node);
+	if (is_number_likely(node))
+		diag_fix(b->diags, (Span){name.file, name.end, name.end}, " : []",
+			 "it is one number with the shape '[]'");
 	blame_born(b, c->cells[0]);
 	blame_sites(b, c->node);
 }

@@ -131,6 +131,37 @@ static bool suggest_other_order(Blame *b, const Compose *c)
 	return true;
 }
 
+/* What is written between the places, in parentheses where it is more than a name. */
+static const char *operand_between(Blame *b, uint32_t file, uint32_t start, uint32_t end)
+{
+	const char *text = text_of(b, (Span){file, start, end});
+	while (*text == ' ')
+		text++;
+	size_t n = strlen(text);
+	while (n > 0 && text[n - 1] == ' ')
+		n--;
+	size_t name =
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+	bool whole = name == n || (*text == '(' && text[n - 1] == ')');
+	return arena_printf(b->s->arena, whole ? "%.*s" : "(%.*s)", (int)n, text);
+}
+
+bool suggest_turned(Blame *b, const Node *node)
+{
+	Solver *s = b->s;
+	FlatRow out, in;
+	row_flatten(s, &s->rows[node->args[0]][ROW_OUTPUT], &out);
+	row_flatten(s, &s->rows[node->args[1]][ROW_INPUT], &in);
+	Span at = node->span, op = node->op_span;
+	if (!sizes_equal(s, &in, &out) || op.start < at.start || op.end > at.end)
+		return false;
+	diag_fix(b->diags, at,
+		 arena_printf(s->arena, "%s * %s", operand_between(b, at.file, op.end, at.end),
+			      operand_between(b, at.file, at.start, op.start)),
+		 "the axes would meet with the operands the other way round");
+	return true;
+}
+
 /* A layer goes over the last axes: those before them are as good as batch axes. Of a tensor that is declared
  * nothing is mended by that, as another '|' there may be what is meant. */
 static bool note_to_batch(Blame *b, const Compose *c)

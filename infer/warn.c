@@ -227,12 +227,14 @@ static void tell_unmade(Solver *s, const Con *con, NodeId id, const FlatRow *f, 
 }
 
 /* `a * b` of a number a, and to_batch(a) of what has no axis to move: without it a stays as it is. */
-static void suggest_unrepeated(Solver *s, const Con *use, RowKind row, Diags *diags)
+static void suggest_unrepeated(Blame *b, const Con *use, RowKind row, Diags *diags)
 {
+	Solver *s = b->s;
 	const Node *node = &s->graph->nodes.at[use->node];
 	if (node->kind == NODE_COMPOSE && row == ROW_INPUT) {
-		diag_fix(diags, node->op_span, ".*",
-			 "'*' composes; write '.*' to multiply pointwise");
+		if (!suggest_turned(b, node))
+			diag_fix(diags, node->op_span, ".*",
+				 "'*' composes; write '.*' to multiply pointwise");
 		return;
 	}
 	const char *text = source_text(diags->sources, s->arena, node->span);
@@ -294,7 +296,7 @@ static void warn_repeated(Solver *s, Diags *diags)
 				s->graph->nodes.at[s->cons.at[use].node].kind == NODE_COMPOSE;
 			if (composed ||
 			    most_axes(s, node, ROW_INPUT) + most_axes(s, node, ROW_OUTPUT) == 0)
-				suggest_unrepeated(s, &s->cons.at[use], (RowKind)k, diags);
+				suggest_unrepeated(b, &s->cons.at[use], (RowKind)k, diags);
 		}
 		if (node->kind == NODE_POINTWISE)
 			warn_taken(s, node, diags);
