@@ -19,6 +19,16 @@ static const Row rows[] = {
 	{"?", 0, CLASS_X},
 };
 
+#define DTYPE(...)
+#define LOOP_DTYPE(name, ...) || dtype == DTYPE_##name
+static bool is_of_loops(Dtype dtype)
+{
+	return false
+#include "base/dtype.def"
+		;
+}
+#undef DTYPE
+
 const char *dtype_name(Dtype dtype)
 {
 	return rows[dtype].text;
@@ -85,6 +95,12 @@ Dtype dtype_wide(Dtype dtype)
 }
 
 Dtype dtype_from_name(const char *text, size_t len)
+{
+	Dtype dtype = dtype_in_loops(text, len);
+	return is_of_loops(dtype) ? DTYPE_NONE : dtype;
+}
+
+Dtype dtype_in_loops(const char *text, size_t len)
 {
 	for (Dtype dtype = 0; dtype < DTYPE_COUNT; dtype++)
 		if (strlen(rows[dtype].text) == len && memcmp(rows[dtype].text, text, len) == 0)

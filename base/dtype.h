@@ -35,8 +35,10 @@ bool dtype_is_integer(Dtype dtype);
 bool dtype_is_small_float(Dtype dtype);
 /* i8 or u8: whole numbers of a byte. */
 bool dtype_is_byte(Dtype dtype);
-/* DTYPE_NONE where the text names none. */
+/* Of a tensor's elements; DTYPE_NONE where the text names none. */
 Dtype dtype_from_name(const char *text, size_t len);
+/* That too, or one of values in loops alone: i16, u16. */
+Dtype dtype_in_loops(const char *text, size_t len);
 /* What other languages call so (`float`, `int8_t`), or DTYPE_NONE. */
 Dtype dtype_elsewhere(const char *text, size_t len);
 /* The type in which elements of the dtype are computed: f32 of the small floats, i32 of i4, u4, i8, u8 and bool,

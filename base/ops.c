@@ -74,6 +74,7 @@ static int64_t least(Dtype dtype)
 	switch (dtype) {
 	case DTYPE_I4: return -8;
 	case DTYPE_I8: return INT8_MIN;
+	case DTYPE_I16: return INT16_MIN;
 	case DTYPE_I32: return INT32_MIN;
 	case DTYPE_I64: return INT64_MIN;
 	default: return 0;
@@ -86,7 +87,9 @@ static int64_t greatest(Dtype dtype)
 	case DTYPE_I4: return 7;
 	case DTYPE_U4: return 15;
 	case DTYPE_I8: return INT8_MAX;
+	case DTYPE_I16: return INT16_MAX;
 	case DTYPE_U8: return UINT8_MAX;
+	case DTYPE_U16: return UINT16_MAX;
 	case DTYPE_I32: return INT32_MAX;
 	case DTYPE_U32: return UINT32_MAX;
 	case DTYPE_BOOL: return 1;
@@ -226,7 +229,9 @@ static int64_t wrap(Dtype dtype, uint64_t value)
 	case DTYPE_I4: return ((int64_t)(value & 15) ^ 8) - 8;
 	case DTYPE_U4: return (int64_t)(value & 15);
 	case DTYPE_I8: return (int8_t)value;
+	case DTYPE_I16: return (int16_t)value;
 	case DTYPE_U8: return (uint8_t)value;
+	case DTYPE_U16: return (uint16_t)value;
 	case DTYPE_I32: return (int32_t)value;
 	case DTYPE_U32: return (uint32_t)value;
 	case DTYPE_BOOL: return value != 0;

@@ -23,7 +23,8 @@ static const struct {
 	[OP_FMA] = {"return (T)((U)x * (U)y + (U)z);", NULL},
 	[OP_NEG] = {"return (T)(0 - (U)x);", NULL},
 	[OP_DIV] = {"return y == 0 ? 0 : y == -1 ? (T)(0 - (U)x) : (T)(x / y);",
-		    "return y == 0 ? 0 : (T)(x / y);"},
+		    "if (y > 0 && (y & (y - 1)) == 0)\n\t\treturn (T)(x >> __builtin_ctzll(y));\n"
+		    "\treturn y == 0 ? 0 : (T)(x / y);"},
 	[OP_MOD] = {"if (y > 0 && (y & (y - 1)) == 0)\n\t\treturn (T)(x & (y - 1));\n"
 		    "\tif (y == 0 || y == -1)\n\t\treturn 0;\n\tx = (T)(x % y);\n"
 		    "\treturn (T)(x != 0 && (x < 0) != (y < 0) ? x + y : x);",
@@ -63,6 +64,7 @@ static const char *unsigned_type(Dtype dtype)
 {
 	switch (dtype_bytes(dtype)) {
 	case 1: return "uint8_t";
+	case 2: return "uint16_t";
 	case 4: return "uint32_t";
 	default: return "uint64_t";
 	}

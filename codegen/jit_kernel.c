@@ -32,22 +32,32 @@ static Rvalue *fused_value(KernelJit *k, Op op, const Value *x, const Value *y, 
 	return jit_fused_code(&k->f, fused.signs, y->dtype, 0, args);
 }
 
-/* The remainder of a power of two, which is that of division that rounds down. */
-static bool is_low_bits(const Value *value, int64_t *power)
+/* The remainder of a power of two, which is that of division that rounds down, or a quotient without a sign by one. */
+static bool is_of_bits(const Value *value, int64_t *power)
 {
-	const Value *by =
-		value->op == OP_MOD && dtype_is_integer(value->dtype) ? value->args[1] : NULL;
+	bool is = value->op == OP_MOD ? dtype_is_integer(value->dtype)
+				      : value->op == OP_DIV && dtype_is_unsigned(value->dtype);
+	const Value *by = is ? value->args[1] : NULL;
 	*power = by && by->kind == VALUE_CONST ? by->constant.i : 0;
 	return *power > 0 && (*power & (*power - 1)) == 0;
+}
+
+static Rvalue *bits_value(KernelJit *k, const Value *value, int64_t power, Rvalue *arg)
+{
+	bool rest = value->op == OP_MOD;
+	Type *type = k->f.jit->types[value->dtype];
+	int64_t by = rest ? power - 1 : __builtin_ctzll((uint64_t)power);
+	return jit_keep(&k->f,
+			jit_binary(&k->f,
+				   rest ? GCC_JIT_BINARY_OP_BITWISE_AND : GCC_JIT_BINARY_OP_RSHIFT,
+				   arg, jit_long(k->f.jit, type, by)));
 }
 
 static Rvalue *op_value(KernelJit *k, const Value *value, Rvalue *const *args)
 {
 	int64_t power;
-	if (is_low_bits(value, &power))
-		return jit_keep(&k->f, jit_binary(&k->f, GCC_JIT_BINARY_OP_BITWISE_AND, args[0],
-						  jit_long(k->f.jit, k->f.jit->types[value->dtype],
-							   power - 1)));
+	if (is_of_bits(value, &power))
+		return bits_value(k, value, power, args[0]);
 	k->f.fast_path = value->fast_path;
 	Rvalue *result = jit_op(&k->f, value->op, value->dtype, args);
 	k->f.fast_path = false;

@@ -216,10 +216,12 @@ const char *c_type(Dtype dtype)
 	case DTYPE_I64: return "int64_t";
 	case DTYPE_I32: return "int32_t";
 	case DTYPE_I8: return "int8_t";
+	case DTYPE_I16: return "int16_t";
 	case DTYPE_BOOL:
 	case DTYPE_I4: /* two a byte */
 	case DTYPE_U4:
 	case DTYPE_U8: return "uint8_t";
+	case DTYPE_U16: return "uint16_t";
 	case DTYPE_U32: return "uint32_t";
 	case DTYPE_U4X32: return "tsr_u4x32";
 	default: BUG("%s has no C type", dtype_name(dtype));

@@ -246,6 +246,7 @@ VECTOR_PASS(outline, VECTOR_OUTLINE)
 VECTOR_PASS(checks, VECTOR_CHECKS)
 VECTOR_PASS(fast_path, VECTOR_FAST_PATH)
 VECTOR_PASS(lanes, VECTOR_LANES)
+VECTOR_PASS(narrow, VECTOR_NARROW)
 
 static void verify_graph(const Session *s) { graph_verify(s->graph); }
 static void verify_infer(const Session *s) { infer_verify(s->inference, NULL); }
@@ -428,6 +429,8 @@ const Stage pipeline[] = {
 	 run_fast_path, verify_vectors, dump_fast_path, false},
 	{"lanes", "loops", "loops of functions such as exp in lanes", run_lanes, verify_lanes,
 	 dump_lanes, false},
+	{"narrow", "loops", "integer arithmetic in the narrowest type that holds it", run_narrow,
+	 verify_lanes, dump_narrow, false},
 	{"vector", "loops", "kernels that back ends see, where they differ from loops", NULL,
 	 verify_lanes, dump_vector, true},
 };

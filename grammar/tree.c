@@ -47,6 +47,7 @@ Dtype tree_dtype(Tree *tree, Token name)
 	if (dtype != DTYPE_NONE)
 		return dtype;
 #define DTYPE(NAME, text, ...) " " text
+#define LOOP_DTYPE(...)
 	static const char all[] =
 #include "base/dtype.def"
 		;

@@ -41,8 +41,8 @@
  *   cond    := ix < ix | ix <= ix | ix == ix
  *
  * A value has one dtype, and so have the arguments of an op: conversions are explicit. An
- * accumulation `x ACC= v` is x = ACC(x, v) in x's dtype. bf16, f16, i8 and u8 are loaded, cast and
- * stored; ops are wide. A constant of u4x32 is an integer's: its upper two words are 0. Iterators
+ * accumulation `x ACC= v` is x = ACC(x, v) in x's dtype. bf16 and f16 are loaded, cast and stored; ops are
+ * wide, but those of integers that loops/vector/narrow.c makes, in i8, u8, i16 and u16, which no buffer has. A constant of u4x32 is an integer's: its upper two words are 0. Iterators
  * and index arithmetic are int64. Sizes are expressions over the routine's dims.
  *
  * `fast op` is op of arguments that `far op`, i32, is 0 of: then its fast path, if it has one, gives the

@@ -177,7 +177,7 @@ static Stmt *parse_local(LoopsParser *p)
 	p->at++;
 	KernelLocal local = {.name = lex_name(p, "a local")};
 	lex_want(p, ":");
-	local.dtype = lex_dtype(p);
+	local.dtype = lex_value_dtype(p);
 	parse_extents(p, &local);
 	parse_role(p, &local);
 	lex_want(p, "=");

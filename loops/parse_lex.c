@@ -187,18 +187,21 @@ int64_t lex_number(LoopsParser *p)
 	return p->failed ? 0 : minus ? (int64_t)(0 - value) : (int64_t)value;
 }
 
-Dtype lex_dtype(LoopsParser *p)
+static Dtype dtype_named(LoopsParser *p, Dtype (*called)(const char *text, size_t len))
 {
 	const Lex *lex = lex_now(p);
-	Dtype dtype = lex->kind == LEX_NAME
-			      ? dtype_from_name(p->source->text + lex->start, lex->len)
-			      : DTYPE_NONE;
+	Dtype dtype =
+		lex->kind == LEX_NAME ? called(p->source->text + lex->start, lex->len) : DTYPE_NONE;
 	if (dtype == DTYPE_NONE)
 		lex_fail(p, "a type is expected here, not %s", shown(p, lex));
 	else
 		p->at++;
 	return p->failed ? DTYPE_F32 : dtype;
 }
+
+Dtype lex_dtype(LoopsParser *p) { return dtype_named(p, dtype_from_name); }
+
+Dtype lex_value_dtype(LoopsParser *p) { return dtype_named(p, dtype_in_loops); }
 
 bool lex_deeper(LoopsParser *p)
 {

@@ -41,7 +41,8 @@ bool lex_take(LoopsParser *p, const char *text);
 void lex_want(LoopsParser *p, const char *text);
 Sym lex_name(LoopsParser *p, const char *what); /* never NULL */
 int64_t lex_number(LoopsParser *p);		/* a whole one, with a sign */
-Dtype lex_dtype(LoopsParser *p);
+Dtype lex_dtype(LoopsParser *p);		/* of a tensor */
+Dtype lex_value_dtype(LoopsParser *p);		/* ... or of values in loops alone */
 /* Enters a level of nesting. False: there are too many. */
 bool lex_deeper(LoopsParser *p);
 /* Does a line further right follow? */

@@ -284,7 +284,7 @@ static Dtype dtype_of_name(const LoopsParser *p, const Lex *lex, const Lex *next
 		*index = lex_is(p, lex, "int");
 		return lex_is(p, lex, "uniform") ? DTYPE_F32
 		       : begins(p, lex, "far_")	 ? DTYPE_I32
-						 : dtype_from_name(text, lex->len);
+						 : dtype_in_loops(text, lex->len);
 	}
 	bool axes = lex_is(p, next, "[");
 	if (scope && scope->local && axes == (p->kernel.locals[scope->id].rank > 0))
@@ -442,7 +442,7 @@ static bool is_sum_ahead(const LoopsParser *p)
 static const Value *parse_cast(LoopsParser *p)
 {
 	bool index = false, uniform = lex_is(p, lex_now(p), "uniform");
-	Dtype to = uniform ? DTYPE_F32 : lex_dtype(p), from = DTYPE_U4X32;
+	Dtype to = uniform ? DTYPE_F32 : lex_value_dtype(p), from = DTYPE_U4X32;
 	p->at += uniform;
 	lex_want(p, "(");
 	if (!uniform)
@@ -527,7 +527,7 @@ static const Value *parse_atom(LoopsParser *p, Dtype dtype)
 	}
 	bool call = lex->kind == LEX_NAME && lex_calls(p, lex);
 	bool cast = call && (lex_is(p, lex, "uniform") ||
-			     dtype_from_name(p->source->text + lex->start, lex->len) != DTYPE_NONE);
+			     dtype_in_loops(p->source->text + lex->start, lex->len) != DTYPE_NONE);
 	if (is_key(p, lex))
 		return parse_key(p);
 	return cast ? parse_cast(p) : call ? parse_call(p, dtype) : parse_named(p, dtype);

@@ -66,11 +66,14 @@ static Block lanes_pass(Vectoring *t)
 	return rewritten_block(t, &rewrite, t->kernel->body);
 }
 
+static Block narrow_pass(Vectoring *t) { return narrow_loops(t); }
+
 const VectorPass vector_passes[VECTOR_PASSES] = {
 	[VECTOR_OUTLINE] = {"outline", outline_pass},
 	[VECTOR_CHECKS] = {"checks", checks_pass},
 	[VECTOR_FAST_PATH] = {"fast_path", fast_path_pass},
 	[VECTOR_LANES] = {"lanes", lanes_pass},
+	[VECTOR_NARROW] = {"narrow", narrow_pass},
 };
 
 static bool run_on_kernel(uint32_t pass, Program *program, Kernel *kernel,

@@ -34,7 +34,14 @@ typedef struct VectorPass {
 } VectorPass;
 
 /* In the order in which they run. */
-enum { VECTOR_OUTLINE, VECTOR_CHECKS, VECTOR_FAST_PATH, VECTOR_LANES, VECTOR_PASSES };
+enum {
+	VECTOR_OUTLINE,
+	VECTOR_CHECKS,
+	VECTOR_FAST_PATH,
+	VECTOR_LANES,
+	VECTOR_NARROW,
+	VECTOR_PASSES
+};
 extern const VectorPass vector_passes[VECTOR_PASSES];
 
 /* What pass number `pass` makes of a program; the given one stays, and both share all that did not change. `changed`
@@ -63,5 +70,9 @@ const char *fast_path_strips_refused(const Vectoring *t, const Stmt *loop);
 void fast_path_strips(Vectoring *t, const Stmt *loop, Body *to);
 /* The statement in the fast paths that its own values allow; the same where there are none. */
 const Stmt *fast_path_values(const Vectoring *t, const Stmt *stmt);
+
+/* narrow.c */
+/* The kernel's body with integers in narrow types; the same where there are none. */
+Block narrow_loops(const Vectoring *t);
 
 #endif

@@ -288,10 +288,12 @@ static void types_join(void **state)
 		assert_int_equal(dtype_join(cases[i].b, cases[i].a), cases[i].joined);
 	}
 	for (Dtype d = 0; d < DTYPE_COUNT; d++) {
-		assert_int_equal(dtype_from_name(dtype_name(d), strlen(dtype_name(d))), d);
+		assert_int_equal(dtype_in_loops(dtype_name(d), strlen(dtype_name(d))), d);
 		assert_int_equal(dtype_join(d, d), dtype_wide(d));
 		assert_true(dtype_bytes(d) > 0);
 	}
+	assert_int_equal(dtype_from_name("u8", 2), DTYPE_U8);
+	assert_int_equal(dtype_from_name("i16", 3), DTYPE_NONE);
 	assert_int_equal(dtype_from_name("f3", 2), DTYPE_NONE);
 	assert_int_equal(dtype_from_name("", 0), DTYPE_NONE);
 	assert_true(dtype_is_float(DTYPE_BF16) && !dtype_is_float(DTYPE_U8));
