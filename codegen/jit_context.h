@@ -43,6 +43,7 @@ typedef struct Jit {
 	gcc_jit_function *pack;	 /* PREFIX_pack, once it is made */
 	VEC(struct JitOutlined) outlined;     /* of the kernels so far */
 	gcc_jit_function *size_runner; /* jit_size.c, once it is made */
+	uint32_t ncompactions;	       /* loops that have a function in jit_compaction.c */
 	uint32_t nsums;		       /* programs that it has as data */
 	gcc_jit_function *first; /* sets parameters, once it is made; NULL: nothing to do */
 	const Target *target;

@@ -9,6 +9,7 @@
 #include "codegen/jit_kernel.h"
 
 #include "codegen/gaps.h"
+#include "codegen/jit_compaction.h"
 #include "codegen/jit_function.h"
 #include "codegen/jit_fused.h"
 #include "codegen/jit_math.h"
@@ -259,6 +260,49 @@ static void stream_code(KernelJit *k, const Stmt *loop)
 	jit_kernel_forget(k);
 }
 
+/* Where the lists of a compaction end: to the array, or from it. */
+static void copy_list_ends(KernelJit *k, const Compaction *is, Rvalue *array, bool back)
+{
+	JitFunction *f = &k->f;
+	for (uint32_t i = 0; i < is->nlists; i++) {
+		Lvalue *at = gcc_jit_context_new_array_access(f->jit->ctxt, NULL, array,
+							      jit_long(f->jit, f->jit->i64, i));
+		Lvalue *own = k->locals[is->lists[i].n];
+		jit_set(f, back ? own : at, gcc_jit_lvalue_as_rvalue(back ? at : own));
+	}
+}
+
+/* Whole vectors of such a loop, by a function; from where on it goes on by itself. */
+static Rvalue *compact(KernelJit *k, IterVar iter, const JitCompaction *c, Rvalue *lo, Rvalue *hi)
+{
+	JitFunction *f = &k->f;
+	Jit *jit = f->jit;
+	Type *ends = gcc_jit_context_new_array_type(jit->ctxt, NULL, jit->i64, (int)c->is.nlists);
+	Rvalue *array = gcc_jit_lvalue_as_rvalue(jit_local(f, ends, "ends"));
+	Rvalue *zero = jit_long(jit, jit->i64, 0), *one = jit_long(jit, jit->i64, 1);
+	Rvalue *args[COMPACT_BOUNDS + COMPACT_COMPARISONS];
+	bool stores = c->is.stores;
+	jit_set(f, k->iters[iter], lo);
+	jit_kernel_forget(k);
+	copy_list_ends(k, &c->is, array, false);
+	Rvalue *from = element_address(k, c->is.load->buffer, c->is.load->ix);
+	Rvalue *to = stores ? element_address(k, c->is.to, ix_const(k->program, 0)) : from;
+	args[COMPACT_FROM] = jit_cast(jit, from, jit->pointer);
+	args[COMPACT_ITEMS] = jit_binary(f, GCC_JIT_BINARY_OP_MINUS, hi, lo);
+	args[COMPACT_AT] = jit_kernel_ix(k, c->is.load->ix);
+	args[COMPACT_TO] = jit_cast(jit, to, jit->pointer);
+	args[COMPACT_LAST] = jit_binary(f, GCC_JIT_BINARY_OP_PLUS,
+					stores ? jit_kernel_ix(k, c->is.last) : zero, one);
+	args[COMPACT_ENDS] = gcc_jit_lvalue_get_address(
+		gcc_jit_context_new_array_access(jit->ctxt, NULL, array, zero), NULL);
+	for (uint32_t i = 0; i < c->nbounds; i++)
+		args[COMPACT_BOUNDS + i] = jit_keep(f, jit_kernel_value(k, c->bounds[i]));
+	Rvalue *done = jit_keep(f, jit_call(f, c->function, args, COMPACT_BOUNDS + c->nbounds));
+	copy_list_ends(k, &c->is, array, true);
+	jit_kernel_forget(k);
+	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, lo, done));
+}
+
 static void for_code(KernelJit *k, const Stmt *stmt)
 {
 	if (stmt->loop == LOOP_UNROLL) {
@@ -288,9 +332,12 @@ static void for_code(KernelJit *k, const Stmt *stmt)
 		jit_tiles_forget(k);
 		return;
 	}
-	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo));
-	JitLoop loop =
-		jit_loop(&k->f, k->iters[stmt->iter], lo, jit_kernel_ix(k, stmt->hi), stmt->step);
+	JitCompaction compaction;
+	Rvalue *lo = jit_keep(&k->f, jit_kernel_ix(k, stmt->lo)), *hi = jit_kernel_ix(k, stmt->hi);
+	hi = jit_keep(&k->f, hi);
+	if (jit_compaction(k->f.jit, k->program, k->kernel, stmt, &compaction))
+		lo = compact(k, stmt->iter, &compaction, lo, hi);
+	JitLoop loop = jit_loop(&k->f, k->iters[stmt->iter], lo, hi, stmt->step);
 	jit_kernel_forget(k);
 	keep_scalar(k, stmt);
 	k->f.plain = jit_is_plain_loop(stmt);

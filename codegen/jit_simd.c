@@ -136,6 +136,18 @@ void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes,
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", value);
 }
 
+void simd_store_compact(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *to, Rvalue *value)
+{
+	const char *code =
+		arena_printf(f->jit->arena, "vcompress%s %%2, %%0%%{%%1%%}", suffix(type));
+	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
+	gcc_jit_extended_asm_set_volatile_flag(asm_, 1);
+	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "+m", to);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "Yk", mask);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "v", value);
+	gcc_jit_extended_asm_add_clobber(asm_, "memory");
+}
+
 Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *value)
 {
 	const char *code = arena_printf(f->jit->arena, "vperm%s %%2, %%1, %%0", suffix(type));
@@ -206,6 +218,18 @@ static Rvalue *loaded(JitFunction *f, Type *type, const char *name, Lvalue *lane
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "=v", result);
 	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", gcc_jit_lvalue_as_rvalue(lanes));
 	return gcc_jit_lvalue_as_rvalue(result);
+}
+
+Rvalue *simd_load(JitFunction *f, SimdType type, Lvalue *first)
+{
+	const char *name = arena_printf(f->jit->arena, "vmovu%s", suffix(type));
+	return loaded(f, vector_type(f, type), name, first);
+}
+
+Rvalue *simd_mask_and(JitFunction *f, Rvalue *a, bool holds, Rvalue *b)
+{
+	const char *code = holds ? "kandw %2, %1, %0" : "kandnw %2, %1, %0";
+	return assembled(f, f->jit->u32, code, "=Yk", false, (Rvalue *[]){a, b}, 2);
 }
 
 bool simd_widens_bytes(const Jit *jit) { return jit->extras & CPU_WIDENS; }

@@ -38,6 +38,11 @@ void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes,
 /* Requires CPU_AVX512: lane i is lane lanes[i] of a whole vector; `lanes`: integers of its
  * width. */
 Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *value);
+/* Requires CPU_AVX512: whole vectors, wherever they lie. Where bits are set in b and in a, or in b and not in a. */
+Rvalue *simd_load(JitFunction *f, SimdType type, Lvalue *first);
+Rvalue *simd_mask_and(JitFunction *f, Rvalue *a, bool holds, Rvalue *b);
+/* Requires CPU_AVX512: stores the lanes whose bits are set in the mask one behind the other, and no others. */
+void simd_store_compact(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *to, Rvalue *value);
 /* Lanes of a smaller type, in memory as one variable, as `type`; NULL where no instruction does
  * it. */
 Rvalue *simd_widen(JitFunction *f, SimdType type, Dtype from, Lvalue *lanes);

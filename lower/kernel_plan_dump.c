@@ -151,6 +151,7 @@ static void dump_sort(FILE *out, const SortWay *ways, const char *indent)
 	static const char *const names[] = {[BY_RANKS] = "by ranks",
 					    [BY_SELECTION] = "the first few, which are selected",
 					    [BY_NETWORK] = "by a network of comparisons",
+					    [BY_PARTS] = "in parts, by a network of comparisons",
 					    [BY_SHORT_DIGITS] = "by digits of",
 					    [BY_LONG_DIGITS] = "by digits of"};
 	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++) {

@@ -266,9 +266,10 @@ static void verify_cumulate(const Gen *gen, const Lines *lines)
 static void verify_network(const Gen *gen, const Lines *lines, const SortWay *way)
 {
 	int64_t n, room = way->rows * way->lanes;
+	bool whole = !way->never;
 	if (lines->ids || room == 0 || (way->rows & (way->rows - 1)) != 0)
 		BUG("%s has no network", gen->name);
-	if (size_is_const(lines->sizes, lines->extent, &n) && n > room)
+	if (whole && size_is_const(lines->sizes, lines->extent, &n) && n > room)
 		BUG("%s has a network for fewer elements", gen->name);
 	verify_temporary(gen, way->items, size_const(lines->sizes, 2 * room));
 }
@@ -293,6 +294,11 @@ static void verify_sort(const Gen *gen, const Lines *lines)
 			verify_network(gen, lines, way);
 		else if (by != BY_RANKS)
 			verify_digits(gen, lines, way);
+		if (by == BY_PARTS) {
+			verify_network(gen, lines, &lines->sort[BY_NETWORK]);
+			verify_temporary(gen, way->stack,
+					 size_const(lines->sizes, 3 * way->stack_room));
+		}
 		if (by == BY_SELECTION)
 			verify_temporary(gen, way->least,
 					 size_plus(lines->sizes, sort_groups(lines, way), 1));

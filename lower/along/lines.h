@@ -4,6 +4,7 @@
  *   sort.c      the elements in order, or their places
  *   radix.c     long lines in order
  *   network.c   lines in order, of which vectors compare elements
+ *   quicksort.c  long lines in order, of which vectors are parted
  *   select.c    the first few of them
  *   argmax.c    the place of the greatest
  *   lines.c     small things that all are built of
@@ -24,6 +25,7 @@ typedef enum SortBy {
 	BY_RANKS,
 	BY_SELECTION,
 	BY_NETWORK,
+	BY_PARTS,
 	BY_SHORT_DIGITS,
 	BY_LONG_DIGITS,
 	SORT_WAYS
@@ -50,7 +52,9 @@ typedef struct SortWay {
 	int64_t ncounts; /* of all digits */
 	int64_t rows, lanes,
 		tile; /* of a network: rows at most, of so many elements; rows in registers */
-	BufferId items, counts, least;
+	int64_t leaf, sample; /* elements of a line's parts that a network sorts, and of a sample */
+	int64_t levels, stack_room; /* in how many steps parts are made; parts that wait */
+	BufferId items, counts, least, stack;
 } SortWay;
 
 typedef enum CumulateForm {

@@ -181,7 +181,7 @@ static void count_rows(Network *n, Body *into)
 		   stmt_set(l->arena, first, OP_ADD,
 			    value_index(l->arena, DTYPE_I64, network_ix(n, -1))));
 	const Ix *room = lines_scale(l, network_read_ix(n, rows), n->way->lanes);
-	network_if(n, &round, COND_LT, room, lines_size(l, l->extent), &body);
+	network_if(n, &round, COND_LT, room, n->count, &body);
 	network_each(n, into, lines_iter(l, "round"), network_ix(n, n->merges), &round);
 	n->rows = lines_min(l,
 			    ix_binary(l->program, IX_MAX, network_read_ix(n, rows),
@@ -192,15 +192,16 @@ static void count_rows(Network *n, Body *into)
 
 static void find_rows(Network *n, Body *into)
 {
-	const Lines *l = n->l;
-	int64_t extent;
+	int64_t count;
+	bool known =
+		n->count->kind == IX_SIZE && size_is_const(n->l->sizes, n->count->size, &count);
 	n->rows = network_ix(n, n->way->rows);
 	n->first = network_ix(n, 0);
 	while (n->way->tile << n->merges < n->way->rows)
 		n->merges++;
 	while (INT64_C(1) << n->lane_merges < n->way->lanes)
 		n->lane_merges++;
-	if (!size_is_const(l->sizes, l->extent, &extent) && n->merges > 0)
+	if (!known && n->merges > 0)
 		count_rows(n, into);
 }
 
@@ -241,34 +242,45 @@ static LocalId new_count(const Network *n, const char *name, Body *body)
 	return lines_local(n->l, body, name, lines_number(n->l, DTYPE_I32, 0));
 }
 
-/* The line as it is compared, and behind it infinity. How many of its elements lose their place. */
-static LocalId fill(const Network *n, Body *into)
+LocalId network_copy_line(const Network *n, BufferId to, Body *into)
 {
 	const Lines *l = n->l;
-	Body body = {0}, rest = {0};
-	IterVar t = lines_iter(l, "t"), pad = lines_iter(l, "t");
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
 	LocalId special = new_count(n, "special", into);
 	const Value *element = l->element(l, lines_at(l, t), &body);
 	element = lines_read(
 		l, lines_local(l, &body, "item", value_cast(l->arena, n->dtype, element)));
 	const Value *value = compared(n, element);
 	value = value_where(l->arena, is_number(n, value), value, network_number(n, INFINITY));
-	lines_push(l, &body, stmt_store(l->arena, n->way->items, lines_at(l, t), OP_NONE, value));
+	lines_push(l, &body, stmt_store(l->arena, to, lines_at(l, t), OP_NONE, value));
 	add_truth(n, special, is_special(n, element), &body);
 	lines_each(l, into, t, l->extent, &body);
-	lines_push(l, &rest,
-		   stmt_store(l->arena, n->way->items, lines_at(l, pad), OP_NONE,
+	return special;
+}
+
+/* Infinity behind the items. */
+static void pad(const Network *n, Body *into)
+{
+	const Lines *l = n->l;
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	lines_push(l, &body,
+		   stmt_store(l->arena, n->way->items, lines_at(l, t), OP_NONE,
 			      network_number(n, INFINITY)));
 	lines_push(l, into,
-		   lines_loop(l, pad, lines_size(l, l->extent),
-			      lines_scale(l, n->rows, n->way->lanes), 1, &rest));
-	return special;
+		   lines_loop(l, t, n->count, lines_scale(l, n->rows, n->way->lanes), 1, &body));
 }
 
 /* Where the lanes stand one behind the other, behind the rows. */
 static const Ix *ordered_at(const Network *n, const Ix *at)
 {
 	return lines_add(n->l, network_ix(n, n->way->rows * n->way->lanes), at);
+}
+
+const Value *network_ordered(const Network *n, const Ix *at)
+{
+	return value_load(n->l->program, n->way->items, ordered_at(n, at));
 }
 
 /* Squares of the rows, transposed. */
@@ -295,16 +307,11 @@ static void put_in_order(const Network *n, Body *into)
 	network_each(n, into, square, network_div(n, n->rows, lanes), &body);
 }
 
-static void keep(const Network *n, Body *into)
+const Stmt *network_keep(const Network *n, const Ix *at, const Value *value)
 {
-	const Lines *l = n->l;
-	Body body = {0};
-	IterVar t = lines_iter(l, "t");
-	const Value *value = value_load(l->program, n->way->items, ordered_at(n, lines_at(l, t)));
-	if (l->descending)
-		value = value_op(l->arena, OP_NEG, n->dtype, &value, 1);
-	lines_push(l, &body, lines_store(l, lines_at(l, t), value));
-	lines_each(l, into, t, l->results, &body);
+	if (n->l->descending)
+		value = value_op(n->l->arena, OP_NEG, n->dtype, &value, 1);
+	return lines_store(n->l, at, value);
 }
 
 /* ---- zeros and NaN ---- */
@@ -325,8 +332,7 @@ static void put_back(const Network *n, LocalId count, const Value *is, const Val
 	network_if(n, into, COND_EQ, truth, network_ix(n, 1), &body);
 }
 
-/* The zeros and NaN in the order in which they stand, where there are any that it matters to. */
-static void restore(const Network *n, LocalId special, Body *into)
+void network_restore(const Network *n, LocalId special, Body *into)
 {
 	const Lines *l = n->l;
 	Body body = {0}, count = {0}, store = {0};
@@ -348,21 +354,41 @@ static void restore(const Network *n, LocalId special, Body *into)
 	lines_push(l, into, stmt_if(l->arena, conds, 2, body_block(&body)));
 }
 
+Network network_new(const Lines *l, const SortWay *way)
+{
+	return (Network){.l = l,
+			 .way = way,
+			 .dtype = dtype_wide(l->from),
+			 .lane = lines_iter(l, "lane"),
+			 .q = lines_iter(l, "q")};
+}
+
+void network_begin(Network *n, const Ix *count, Body *into)
+{
+	n->count = count;
+	find_rows(n, into);
+}
+
+void network_sort(Network *n, Body *into)
+{
+	pad(n, into);
+	n->low = network_vector(n, into, "low");
+	network_set_uppers(n, into);
+	n->tile = network_vectors(n, into, "tile", n->way->tile);
+	network_sort_tiles(n, into);
+	merge_all(n, into);
+	put_in_order(n, into);
+}
+
 void sort_by_network(const Lines *l, const SortWay *way, Body *line)
 {
-	Network n = {.l = l,
-		     .way = way,
-		     .dtype = dtype_wide(l->from),
-		     .lane = lines_iter(l, "lane"),
-		     .q = lines_iter(l, "q")};
-	find_rows(&n, line);
-	LocalId special = fill(&n, line);
-	n.low = network_vector(&n, line, "low");
-	network_set_uppers(&n, line);
-	n.tile = network_vectors(&n, line, "tile", way->tile);
-	network_sort_tiles(&n, line);
-	merge_all(&n, line);
-	put_in_order(&n, line);
-	keep(&n, line);
-	restore(&n, special, line);
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	Network n = network_new(l, way);
+	network_begin(&n, lines_size(l, l->extent), line);
+	LocalId special = network_copy_line(&n, way->items, line);
+	network_sort(&n, line);
+	lines_push(l, &body, network_keep(&n, lines_at(l, t), network_ordered(&n, lines_at(l, t))));
+	lines_each(l, line, t, l->results, &body);
+	network_restore(&n, special, line);
 }

@@ -1,4 +1,4 @@
-/* Lines in order by a network of comparisons.
+/* Lines in order by a network of comparisons, and what else has items sorted by one (quicksort.c).
  *
  *   network.c        what network there is for a line, and the line before and behind it
  *   network_rows.c   comparisons of rows, and of rows in registers
@@ -11,8 +11,8 @@
 
 /* Appends the loops that sort one line, of at least one element. */
 void sort_by_network(const Lines *lines, const SortWay *way, Body *line);
-
-/* ---- between these files ---- */
+/* The same of a line that is longer than a network (quicksort.c). */
+void sort_by_parts(const Lines *lines, const SortWay *way, Body *line);
 
 enum { MERGES_MOST = 8 };
 
@@ -20,6 +20,7 @@ typedef struct Network {
 	const Lines *l;
 	const SortWay *way;
 	Dtype dtype;	 /* of what is compared */
+	const Ix *count; /* of items, at least one, no more than rows hold */
 	uint32_t merges; /* of rows, at most */
 	uint32_t lane_merges;
 	const Ix *rows;	   /* a power of two, from way->tile to way->rows */
@@ -29,6 +30,22 @@ typedef struct Network {
 		[MERGES_MOST]; /* vectors that are 1 in the upper half of each 2, 4, 8, ... lanes */
 	IterVar lane, q;       /* of vectors, of registers */
 } Network;
+
+/* A network for items in the first half of way->items. */
+Network network_new(const Lines *lines, const SortWay *way);
+/* Appends how many rows that number of items fills. */
+void network_begin(Network *network, const Ix *count, Body *into);
+/* Sorts the items; then the one at a place, which is below the count. */
+void network_sort(Network *network, Body *into);
+const Value *network_ordered(const Network *network, const Ix *at);
+/* Stores the line's elements as they are compared, NaN as infinity: how many of them may lose their place. */
+LocalId network_copy_line(const Network *network, BufferId to, Body *into);
+/* The result's element of what was compared. */
+const Stmt *network_keep(const Network *network, const Ix *at, const Value *value);
+/* Stores the zeros and NaN of the result in the order in which they stand, where there are any that it matters to. */
+void network_restore(const Network *network, LocalId special, Body *into);
+
+/* ---- between these files ---- */
 
 /* As lines_const, and ix_binary with a constant. */
 const Ix *network_ix(const Network *network, int64_t value);

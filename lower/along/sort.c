@@ -85,6 +85,8 @@ static void sort_line(const Lines *l, SortBy by, Body *line)
 		select_first(l, &l->sort[by], line);
 	else if (by == BY_NETWORK)
 		sort_by_network(l, &l->sort[by], line);
+	else if (by == BY_PARTS)
+		sort_by_parts(l, &l->sort[by], line);
 	else
 		sort_by_digits(l, &l->sort[by], line);
 }

@@ -12,6 +12,15 @@ static int64_t network_most(const Lines *l)
 	return fits ? target->sort_network / (int64_t)dtype_bytes(dtype_wide(l->from)) : 0;
 }
 
+/* Are longer lines than these parted? */
+static bool has_parts(const Lines *l)
+{
+	const Target *target = l->program->options.target;
+	return network_most(l) > 0 && dtype_wide(l->from) == l->from &&
+	       size_same(l->results, l->extent) &&
+	       target->vector_bytes >= target->sort_parts_vector;
+}
+
 /* Elements of a group of lines from which few are selected: fewer where more are kept, so that there are
  * several groups for each. */
 static int64_t group_size(const Lines *l)
@@ -73,11 +82,18 @@ static void find_conditions(const Lines *l, SortBy by, SortWay *way)
 		way->never = network == 0;
 		require_length(l, way, target->sort_ranks, network);
 		break;
+	case BY_PARTS:
+		way->never = !has_parts(l);
+		require_length(l, way, above, 0);
+		break;
 	case BY_SHORT_DIGITS:
 		way->never = above >= target->sort_digits;
 		require_length(l, way, above, target->sort_digits);
 		break;
-	case BY_LONG_DIGITS: require_length(l, way, digits, 0); break;
+	case BY_LONG_DIGITS:
+		way->never = has_parts(l);
+		require_length(l, way, digits, 0);
+		break;
 	case SORT_WAYS: BUG("no way of sorting");
 	}
 	if (by != BY_RANKS)
@@ -126,8 +142,9 @@ static void plan_digits(const Lines *l, SortWay *way, int64_t bits)
 /* Rows of vectors that hold the line, a power of two, and as much again for what is in order. */
 static void plan_network(const Lines *l, SortWay *way)
 {
-	int64_t n = network_most(l);
-	size_is_const(l->sizes, l->extent, &n);
+	int64_t n = network_most(l), extent;
+	if (size_is_const(l->sizes, l->extent, &extent) && extent < n)
+		n = extent;
 	Dtype dtype = dtype_wide(l->from);
 	way->lanes = l->program->options.target->vector_bytes / (int64_t)dtype_bytes(dtype);
 	way->tile = l->program->options.target->registers / 2;
@@ -139,19 +156,36 @@ static void plan_network(const Lines *l, SortWay *way)
 
 /* ---- all of it ---- */
 
+static void plan_parts(const Lines *l, SortWay *way)
+{
+	enum { FIELDS = 3, PARTS = 4 };
+	const Target *target = l->program->options.target;
+	int64_t most = network_most(l);
+	way->leaf = most - most / target->sort_parts_margin;
+	way->sample = target->sort_parts_sample < most ? target->sort_parts_sample : most;
+	way->levels = target->sort_parts_levels;
+	way->stack_room = way->levels * (PARTS - 1) + PARTS;
+	way->stack = l->temporary(l->of, "stack", DTYPE_I64,
+				  size_const(l->sizes, FIELDS * way->stack_room), false);
+}
+
 static void plan_way(const Lines *l, SortBy by, SortWay *way)
 {
 	const Target *target = l->program->options.target;
-	*way = (SortWay){.items = BUFFER_NONE, .counts = BUFFER_NONE, .least = BUFFER_NONE};
+	*way = (SortWay){.items = BUFFER_NONE,
+			 .counts = BUFFER_NONE,
+			 .least = BUFFER_NONE,
+			 .stack = BUFFER_NONE};
 	find_conditions(l, by, way);
 	way->group = group_size(l);
-	if (way->never || by == BY_RANKS)
-		return;
-	if (by == BY_NETWORK) {
+	if (by == BY_NETWORK && (!way->never || has_parts(l)))
 		plan_network(l, way);
+	if (way->never || by == BY_RANKS || by == BY_NETWORK)
 		return;
-	}
-	plan_digits(l, way, by == BY_LONG_DIGITS ? target->sort_bits_long : target->sort_bits);
+	if (by == BY_PARTS)
+		plan_parts(l, way);
+	bool wide = by == BY_LONG_DIGITS || by == BY_PARTS;
+	plan_digits(l, way, wide ? target->sort_bits_long : target->sort_bits);
 	if (by == BY_SELECTION)
 		way->least = l->temporary(l->of, "least", sort_key_dtype(l),
 					  size_plus(l->sizes, sort_groups(l, way), 1), false);

@@ -1,0 +1,158 @@
+/* Which loops move elements to the ends of lists. */
+#include "codegen/compaction.h"
+
+#include "loops/build.h"
+#include "loops/linear.h"
+#include "loops/walk.h"
+
+typedef struct Match {
+	Program *program;
+	const Kernel *kernel;
+	Compaction *made;
+} Match;
+
+static bool is_scalar(const Match *m, const Value *value, Dtype dtype)
+{
+	return value->kind == VALUE_LOCAL && value->dtype == dtype &&
+	       m->kernel->locals[value->local].rank == 0;
+}
+
+static bool is_number(const Program *program, const Ix *ix, int64_t *n)
+{
+	return ix->kind == IX_SIZE && size_is_const(program->sizes, ix->size, n);
+}
+
+static bool is_one(const Match *m, const Value *value)
+{
+	int64_t n = 0;
+	return value->kind == VALUE_INDEX ? is_number(m->program, value->ix, &n) && n == 1
+					  : value->kind == VALUE_CONST && value->constant.i == 1;
+}
+
+/* What an index reads that may change in the loop. */
+typedef struct Changes {
+	Block body;
+	bool found;
+} Changes;
+
+static void see_change(void *of, const Value *value)
+{
+	Changes *c = of;
+	c->found |= value->kind == VALUE_LOAD ||
+		    (value->kind == VALUE_LOCAL && block_sets_local(c->body, value->local));
+}
+
+/* local item = FROM[...] */
+static bool is_item(Match *m, const Stmt *loop)
+{
+	const Stmt *stmt = loop->body.stmts[0];
+	const Value *load = stmt->kind == LOOP_LOCAL ? stmt->value : NULL;
+	Changes changes = {loop->body, false};
+	if (!load || load->kind != VALUE_LOAD ||
+	    (load->dtype != DTYPE_F32 && load->dtype != DTYPE_F64) ||
+	    m->program->buffers.at[load->buffer].dtype != load->dtype ||
+	    m->kernel->locals[stmt->local].rank > 0 ||
+	    !ix_moves_by(m->program, load->ix, loop->iter, 1))
+		return false;
+	ix_each_value(load->ix, see_change, &changes);
+	if (changes.found)
+		return false;
+	m->made->item = stmt->local;
+	m->made->load = load;
+	return true;
+}
+
+/* A comparison of the item with what does not change. */
+static bool compares_item(const Match *m, const Value *value)
+{
+	Dtype dtype = m->made->load->dtype;
+	if (value->kind != VALUE_OP || value->dtype != dtype ||
+	    (value->op != OP_LT && value->op != OP_LE && value->op != OP_GT && value->op != OP_GE &&
+	     value->op != OP_EQ))
+		return false;
+	uint32_t items = 0, others = 0;
+	for (int i = 0; i < 2; i++) {
+		const Value *arg = value->args[i];
+		bool scalar = is_scalar(m, arg, dtype),
+		     item = scalar && arg->local == m->made->item;
+		items += item;
+		others += !item && (scalar || arg->kind == VALUE_CONST);
+	}
+	return items == 1 && others == 1;
+}
+
+static bool add_cond(const Match *m, const Cond *cond, CompactList *list)
+{
+	int64_t n = -1;
+	const Value *value = cond->a->kind == IX_VALUE ? cond->a->value : NULL;
+	while (value && value->kind == VALUE_CAST)
+		value = value->args[0];
+	if (cond->kind != COND_EQ || !value || !compares_item(m, value) ||
+	    !is_number(m->program, cond->b, &n) || (n != 0 && n != 1))
+		return false;
+	list->is[list->nconds] = value;
+	list->holds[list->nconds++] = n == 1;
+	return true;
+}
+
+/* TO[min(max(int(n), 0), last)] = item */
+static bool is_store(const Match *m, const Stmt *stmt, LocalId n)
+{
+	const Ix *first = stmt->ix->kind == IX_MIN ? stmt->ix->a : NULL;
+	int64_t zero;
+	return stmt->kind == LOOP_STORE && stmt->acc == OP_NONE && !stmt->async && !stmt->stream &&
+	       is_scalar(m, stmt->value, m->made->load->dtype) &&
+	       stmt->value->local == m->made->item &&
+	       m->program->buffers.at[stmt->buffer].dtype == stmt->value->dtype && first &&
+	       first->kind == IX_MAX && first->a->kind == IX_VALUE &&
+	       is_scalar(m, first->a->value, DTYPE_I64) && first->a->value->local == n &&
+	       is_number(m->program, first->b, &zero) && zero == 0 && stmt->ix->b->kind == IX_SIZE;
+}
+
+static bool is_new(const Compaction *made, LocalId n)
+{
+	for (uint32_t i = 0; i < made->nlists; i++)
+		if (made->lists[i].n == n)
+			return false;
+	return true;
+}
+
+static bool add_list(Match *m, const Stmt *stmt)
+{
+	Compaction *made = m->made;
+	if (stmt->kind != LOOP_IF || made->nlists == COMPACT_LISTS ||
+	    stmt->nconds > COMPACT_CONDS || stmt->body.n == 0 || stmt->body.n > 2)
+		return false;
+	CompactList *list = &made->lists[made->nlists];
+	const Stmt *counts = stmt->body.stmts[stmt->body.n - 1], *store = stmt->body.stmts[0];
+	bool stores = stmt->body.n == 2;
+	if (counts->kind != LOOP_SET || counts->acc != OP_ADD || counts->nixs > 0 ||
+	    m->kernel->locals[counts->local].dtype != DTYPE_I64 || !is_one(m, counts->value) ||
+	    !is_new(made, counts->local) || (stores && !is_store(m, store, counts->local)))
+		return false;
+	*list = (CompactList){.n = counts->local};
+	for (uint32_t i = 0; i < stmt->nconds; i++)
+		if (!add_cond(m, &stmt->conds[i], list))
+			return false;
+	bool same = made->nlists == 0 ||
+		    (made->stores == stores &&
+		     (!stores || (made->to == store->buffer && ix_same(made->last, store->ix->b))));
+	made->stores = stores;
+	if (stores) {
+		made->to = store->buffer;
+		made->last = store->ix->b;
+	}
+	made->nlists++;
+	return same;
+}
+
+bool loop_compacts(Program *program, const Kernel *kernel, const Stmt *loop, Compaction *made)
+{
+	Match m = {program, kernel, made};
+	*made = (Compaction){0};
+	bool good = loop->kind == LOOP_FOR && loop->loop == LOOP_SERIAL && loop->step == 1 &&
+		    loop->body.n > 1 && is_item(&m, loop);
+	for (uint32_t i = 1; good && i < loop->body.n; i++)
+		good = add_list(&m, loop->body.stmts[i]);
+	return good;
+}

@@ -1,0 +1,40 @@
+/* Loops that move each element to the end of one of a few lists, or count it there.
+ *
+ *   for t in lo..hi
+ *     local item = FROM[t + ...]
+ *     if int(item < a) == 1               one list:
+ *       TO[min(max(int(n), 0), last)] = item
+ *       n += 1
+ *     if int(item < a) == 0 && ...        another one
+ *
+ * Back ends run it as instructions that store those lanes of a vector next to each other which a mask has.
+ */
+#ifndef TSR_CODEGEN_COMPACTION_H
+#define TSR_CODEGEN_COMPACTION_H
+
+#include "loops/loops.h"
+
+enum { COMPACT_LISTS = 8, COMPACT_CONDS = 2 };
+
+/* Where the elements go for which all conditions hold. */
+typedef struct CompactList {
+	const Value *is[COMPACT_CONDS]; /* comparisons of the item */
+	bool holds[COMPACT_CONDS];	/* or does it not? */
+	uint32_t nconds;
+	LocalId n;
+} CompactList;
+
+typedef struct Compaction {
+	LocalId item;
+	const Value *load; /* goes on by one element */
+	bool stores;	   /* all of them, or none */
+	BufferId to;
+	const Ix *last; /* of the places that are stored to */
+	CompactList lists[COMPACT_LISTS];
+	uint32_t nlists;
+} Compaction;
+
+/* Is the loop one? What it is. */
+bool loop_compacts(Program *program, const Kernel *kernel, const Stmt *loop, Compaction *made);
+
+#endif
