@@ -22,11 +22,15 @@ static const char *real_path(Build *b, const char *path)
 
 static void report_missing(Build *b, const AstStmt *stmt, const char *name)
 {
-	static const Sym library[] = {"nn.tsr"};
-	const char *nearest = name_nearest(name, library, 1);
+	static const Sym library[] = {"nn.tsr", "optim.tsr"};
+	const char *nearest = name_nearest(name, library, 2);
 	diag(b->diags, E0226, stmt->span, "there is no file '%s' to import", name);
-	if (nearest)
-		diag_note(b->diags, stmt->span, "did you mean the library 'nn'?");
+	if (nearest && strcmp(nearest, name) == 0)
+		diag_note(b->diags, SPAN_NONE,
+			  "it comes with tsrc, in lib/ beside it or share/tsr/lib where it is installed");
+	else if (nearest)
+		diag_note(b->diags, stmt->span, "did you mean the library '%.*s'?",
+			  (int)strlen(nearest) - 4, nearest);
 	diag_note(b->diags, SPAN_NONE, "looked beside '%s'%s", b->file->path,
 		  b->options->ninclude_dirs ? " and in:" : "; -I DIR adds places to look");
 	for (uint32_t i = 0; i < b->options->ninclude_dirs; i++)

@@ -47,6 +47,7 @@ typedef struct Cut {
 	int64_t block;
 	const Ix *blocks; /* how many there are to share out */
 	bool followed;	  /* by what stores other elements, in the same loop */
+	bool shares;	  /* inside a loop over blocks of a sum, whose iterations depend on each other */
 	const Ix *parts, *part;
 } Cut;
 
@@ -135,10 +136,12 @@ static bool is_one_block(const Chunks *p, const Cut *cut)
 }
 
 /* Is what was cut enough, and the next loop better left as it is? One that tiles traverse
- * step by step reads again where it is cut. */
+ * step by step, or that goes past what a block of a sum left in a cache, reads again where it is cut. */
 static bool suffices(const Chunks *p, const Cut *cut, const Cut *next)
 {
 	int64_t n = known_blocks(p, cut), least = p->program->options.target->thread_parts;
+	if (next->shares && n > 0 && n % 2 == 0)
+		return true;
 	if (n % 2 && next->loop->step > 1)
 		least *= 2;
 	bool tiles = n == 0 || n >= least || known_blocks(p, next) == 0;
@@ -149,14 +152,17 @@ static uint32_t choose(const Chunks *p, const Stmt *root, Cut *cuts)
 {
 	const Stmt *loops[DEPTH_MAX];
 	uint32_t nloops = nested_loops(root, loops), n = 0;
+	bool in_blocks = false;
 	for (uint32_t i = 0; i < nloops && n < 2; i++) {
 		Cut cut = cut_of(p, loops[i]);
 		cut.followed = i > 0 && loops[i - 1]->body.n > 1;
+		cut.shares = in_blocks;
 		if (n == 1 && suffices(p, &cuts[0], &cut))
 			break;
-		if (!is_one_block(p, &cut) &&
-		    asks_any(p->asked, p->kernel->iters[loops[i]->iter].name) &&
-		    loop_is_independent(p->program, p->kernel, root, loops[i]))
+		bool independent = loop_is_independent(p->program, p->kernel, root, loops[i]);
+		in_blocks |= !independent;
+		if (independent && !is_one_block(p, &cut) &&
+		    asks_any(p->asked, p->kernel->iters[loops[i]->iter].name))
 			cuts[n++] = cut;
 	}
 	return n;

@@ -47,7 +47,6 @@ typedef struct Walk {
 	Tile *tile;
 	Way ways[WAYS];
 	int outer; /* of the two */
-	bool blocked;
 } Walk;
 
 static Walk walk_of(Tile *tile)
@@ -58,8 +57,7 @@ static Walk walk_of(Tile *tile)
 		      .ways = {{tile->row, &tile->rows, tile->first_row, rows},
 			       {tile->col, &tile->cols, tile->first_col, cols}},
 		      .outer = tile->by_rows || (tile->by_blocks && !tile->blocks.steps) ? ROWS
-											 : COLUMNS,
-		      .blocked = tile->blocks.rows || tile->blocks.cols || tile->blocks.steps};
+											 : COLUMNS};
 }
 
 static Block over_steps(const Tile *tile, Block body)
@@ -92,7 +90,7 @@ static Block disjoint_tiles(const Walk *w, Block tiles)
 {
 	Gen *gen = w->tile->nest->gen;
 	Body disjoint = {0};
-	if (!w->tile->independent || w->blocked)
+	if (!w->tile->independent || w->ways[ROWS].block || w->ways[COLUMNS].block)
 		return tiles;
 	for (uint32_t i = 0; i < tiles.n; i++) {
 		Stmt *stmt = stmt_with(gen->arena, tiles.stmts[i], tiles.stmts[i]->body);

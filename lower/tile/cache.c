@@ -4,7 +4,8 @@
  *   stream   few rows past an operand that is larger than the second cache: columns in blocks and the
  *            sum in blocks, so that it is read once, in pieces of its rows; what the tiles add to
  *            waits in the result, which stays in the second cache
- *   sum      several tiles past operands that do not stay in the second cache: as many steps of the first loop of the sum as do
+ *   sum      several tiles past operands that do not stay in the second cache: as many steps of the first loop of the sum as
+ *            do, around the loops of the result that read these again
  *   rows     rows whose operand does not stay in the second cache, past all columns
  *   panels   columns of an operand that is packed, as many as stay in the second cache, each block packed
  *            where its tiles begin (tile/block.c)
@@ -19,7 +20,7 @@
 #include "loops/walk.h"
 
 /* Tiles that go past what they read, for which blocks of the sum pay. */
-enum { SUM_TILES = 4 };
+enum { SUM_TILES = 3 };
 
 /* Bytes of the elements that some loops go through; -1: not known, or very many. */
 static int64_t bytes_over(const Planner *p, uint32_t from, uint32_t to, const Loop *and)
@@ -85,8 +86,22 @@ static bool may_wait(const Planner *p)
 static bool may_block_steps(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
-	return p->tile->col && p->tile->pack < 0 && may_wait(p) &&
+	return p->tile->col && p->tile->pack < 0 && may_wait(p) && nest->proj->niters <= 64 &&
 	       !nest_is_guarded(nest, &nest->loops[nest->nresult]);
+}
+
+/* Loops of the result around rows and columns whose steps read again what others did: they go inside of blocks of the
+ * sum alone. */
+static uint64_t loops_that_share(const Planner *p)
+{
+	const Nest *nest = p->tile->nest;
+	uint64_t loops = 0;
+	for (uint32_t i = 0; i < nest->nresult; i++) {
+		const Loop *loop = &nest->loops[i];
+		if (loop != p->tile->row && loop != p->tile->col && tile_stays(p, loop))
+			loops |= (uint64_t)1 << loop->iter;
+	}
+	return loops;
 }
 
 /* ---- as asked ---- */
@@ -115,6 +130,8 @@ static void as_asked(Planner *p)
 			  (!tile->blocks.steps || !tile->pack_along);
 	if (!tile->by_blocks && !may_block(p))
 		tile->blocks = (TileBlocks){.steps = may_block_steps(p) ? tile->blocks.steps : 0};
+	if (tile->blocks.steps && !tile->blocks.rows && !tile->blocks.cols && may_block_steps(p))
+		tile->sharing = loops_that_share(p);
 }
 
 /* ---- as it pays ---- */
@@ -310,14 +327,15 @@ static void choose_stream(Planner *p)
 
 /* Elements of an operand that tiles of all rows and columns read in a step of the first loop of the sum, those of
  * windows once; 0: not known, or very many. */
-static int64_t elements_of_step(const Planner *p, size_t load)
+static int64_t elements_of_step(const Planner *p, size_t load, uint64_t sharing)
 {
 	const Nest *nest = p->tile->nest;
 	const Ix *at = p->sum.at.at[load];
 	int64_t each = 1, reach = 1, step;
 	for (uint32_t k = 0; k < nest->nloops; k++) {
 		const Loop *loop = &nest->loops[k];
-		bool inside = k > nest->nresult || loop == p->tile->row || loop == p->tile->col;
+		bool inside = k > nest->nresult || loop == p->tile->row || loop == p->tile->col ||
+			      sharing >> loop->iter & 1;
 		Size by = ix_stride(p->program, at, loop->var);
 		int64_t n = tile_extent(p, loop, 0);
 		if (!inside || !ix_uses(at, loop->var))
@@ -332,11 +350,11 @@ static int64_t elements_of_step(const Planner *p, size_t load)
 }
 
 /* Bytes that all of these are; 0: not known. */
-static int64_t bytes_of_step(const Planner *p)
+static int64_t bytes_of_step(const Planner *p, uint64_t sharing)
 {
 	int64_t all = 0;
 	for (size_t i = 0; i < p->sum.at.n; i++) {
-		int64_t n = elements_of_step(p, i);
+		int64_t n = elements_of_step(p, i, sharing);
 		if (n <= 0 || n > INT32_MAX)
 			return 0;
 		all += n * dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
@@ -349,20 +367,26 @@ static int64_t bytes_of_step(const Planner *p)
  * them and to go on. */
 static void choose_sum(Planner *p)
 {
-	const Tile *tile = p->tile;
+	Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
-	int64_t bytes = bytes_of_step(p), steps = 1;
+	uint64_t sharing = loops_that_share(p);
+	int64_t bytes = bytes_of_step(p, sharing), steps = 1;
 	int64_t all = tile_extent(p, &nest->loops[nest->nresult], TILE_ASSUMED);
 	int64_t tiles = divide_up(tile_extent(p, tile->row, 1), tile->rows.at[0].step) *
 			divide_up(tile_extent(p, tile->col, 1), tile->cols.at[0].step);
-	if (bytes == 0 || bytes > p->target->l2_panels || all * bytes <= p->target->l2_bytes ||
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (sharing >> nest->loops[i].iter & 1)
+			tiles *= tile_extent(p, &nest->loops[i], 1);
+	if (bytes == 0 || bytes > p->target->l2_bytes || all * bytes <= p->target->l2_bytes ||
 	    tiles < SUM_TILES || nest->nloops == nest->nresult + 1)
 		return;
 	for (uint32_t i = nest->nresult + 1; i < nest->nloops; i++)
 		steps *= tile_extent(p, &nest->loops[i], 1);
 	int64_t block = alike(all, p->target->l2_panels / bytes);
-	if (p->target->sum_block_steps && block * steps >= p->target->sum_block_steps)
-		p->tile->blocks.steps = block;
+	if (p->target->sum_block_steps && block * steps >= p->target->sum_block_steps) {
+		tile->blocks.steps = block;
+		tile->sharing = sharing;
+	}
 }
 
 static void choose_panels(Planner *p)

@@ -14,7 +14,7 @@
 
 /* ---- the order of loops ---- */
 
-/* Where a loop stands: what moves the packed operand, columns, what does not, rows, sums, and last
+/* Where a loop stands: what moves the packed operand, columns, what does not or shares blocks of the sum, rows, sums, and last
  * the one that lanes run along. Without packing all but rows stand before the columns. */
 static int rank_of(const Tile *tile, const Loop *loop)
 {
@@ -26,7 +26,9 @@ static int rank_of(const Tile *tile, const Loop *loop)
 		return 4;
 	if (loop->reduced)
 		return loop == tile->along ? 6 : 5;
-	return tile->pack >= 0 && !(tile->movers >> loop->iter & 1) ? 3 : 0;
+	bool within = tile->pack >= 0 ? !(tile->movers >> loop->iter & 1)
+				      : tile->sharing && tile->sharing >> loop->iter & 1;
+	return within ? 3 : 0;
 }
 
 /* The same loop among those that are sorted; NULL of none. */

@@ -249,7 +249,8 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 	cycles +=
 		cycles / (uint64_t)tile_extent(p, tile->col, 1) * (uint64_t)tile_block_cost(p, &c);
 	uint64_t cost = cycles + panel_lines(p, &r, &c);
-	if (tile->rows.n && cost >= p->cost)
+	bool fewer = r.n + c.n < tile->rows.n + tile->cols.n; /* of equal ones: less code, chunks alike */
+	if (tile->rows.n && (cost > p->cost || (cost == p->cost && !fewer)))
 		return;
 	p->cost = cost;
 	tile->rows = r;

@@ -132,6 +132,7 @@ typedef struct Tile {
 	bool by_blocks;	   /* the copy is of one block of columns, made where its tiles begin */
 	uint64_t movers;   /* by IterId: loops that move it */
 	uint32_t outer;	   /* loops in front of columns and rows (tile/copies.c) */
+	uint64_t sharing;  /* by IterId: loops of the result inside of blocks of the sum, whose steps read what others do */
 	BufferId sums; /* groups: what elements begin with, one for each row; BUFFER_NONE: with 0 */
 	int prefetched; /* whose next panel or columns are prefetched ahead */
 
