@@ -87,6 +87,29 @@ static Rvalue *condition(KernelJit *k, const Value *value)
 			   jit_constant(f->jit, value->dtype, zero));
 }
 
+/* Of a truth value in another type 0 or 1 of this one, without bounds; NULL: it is none. */
+static Rvalue *cast_truth(KernelJit *k, const Value *value)
+{
+	JitFunction *f = &k->f;
+	const Value *from = value->args[0];
+	bool numbers = !dtype_is_small_float(value->dtype) && value->dtype != DTYPE_U4X32;
+	if (!numbers || dtype_is_float(from->dtype) == dtype_is_float(value->dtype) ||
+	    !value_truth(from))
+		return NULL;
+	Scalar no = scalar_of(value->dtype, 0), yes = scalar_of(value->dtype, 1);
+	Rvalue *cond = condition(k, from);
+	return jit_select(f, cond, jit_constant(f->jit, value->dtype, yes),
+			  jit_constant(f->jit, value->dtype, no));
+}
+
+static Rvalue *cast_value(KernelJit *k, const Value *value)
+{
+	Rvalue *truth = cast_truth(k, value);
+	return truth ? truth
+		     : jit_convert(&k->f, jit_kernel_value(k, value->args[0]),
+				   value->args[0]->dtype, value->dtype);
+}
+
 /* A sum with a product is looked for first: that product must not become a value of its own, which
  * would be rounded. */
 static Rvalue *fresh_value(KernelJit *k, const Value *value)
@@ -126,9 +149,7 @@ static Rvalue *fresh_value(KernelJit *k, const Value *value)
 		MathFunction fn = math_is_far(f->jit->arena, value->op, value->args[0]->dtype);
 		return jit_math_steps(f, &fn, args);
 	}
-	case VALUE_CAST:
-		return jit_convert(f, jit_kernel_value(k, value->args[0]), value->args[0]->dtype,
-				   value->dtype);
+	case VALUE_CAST: return cast_value(k, value);
 	case VALUE_KEY: {
 		MathFunction fn = math_key(f->jit->arena, value->args[0]->dtype);
 		args[0] = jit_kernel_value(k, value->args[0]);

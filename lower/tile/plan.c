@@ -215,11 +215,23 @@ static bool choose_rest(Planner *p)
 	return true;
 }
 
+/* Is it a sum of a few bytes? As one expression it is computed in 16 bits (loops/vector/narrow.c), of which a vector has twice as
+ * many lanes as a tile's sums of i32. */
+static bool adds_few_bytes(const Planner *p)
+{
+	const Value *value = p->tile->nest->value;
+	bool cast = value->kind == VALUE_CAST && value->dtype == DTYPE_I32;
+	Dtype from = cast ? value->args[0]->dtype : DTYPE_NONE;
+	return cast && (dtype_is_byte(from) || from == DTYPE_BOOL) &&
+	       value->args[0]->kind == VALUE_LOAD && sums_short_steps(&p->facts) > 0;
+}
+
 /* Do tiles serve the sum, other than that of few steps or of what is read once? */
 static bool suits(const Planner *p)
 {
 	const Nest *nest = p->tile->nest;
-	return (reuses(p) || (!nest->in_line && sums_short_steps(&p->facts) == 0)) &&
+	return !adds_few_bytes(p) &&
+	       (reuses(p) || (!nest->in_line && sums_short_steps(&p->facts) == 0)) &&
 	       (p->sum.at.n >= 2 || is_window(p) || keeps_row(p));
 }
 
