@@ -66,12 +66,16 @@ static bool op_fits(Op op, Dtype dtype)
 	return op_is_simple(op) && (dtype == DTYPE_F32 || (!root && dtype == DTYPE_F64));
 }
 
-/* Of neighbours in a buffer. */
+/* Of neighbours in a buffer or a local. */
 static bool cast_fits(const LanesText *l, const Value *cast)
 {
 	const Value *from = cast->args[0];
-	return from->kind == VALUE_LOAD && !l->loop->lanes &&
-	       c_vector_casts(from->dtype, cast->dtype) &&
+	if (l->loop->lanes || !c_vector_casts(from->dtype, cast->dtype))
+		return false;
+	if (from->kind == VALUE_LOCAL)
+		return from->nixs > 0 &&
+		       c_lanes_of_local(l, from->local, from->ixs, from->nixs) == PLACE_NEIGHBOURS;
+	return from->kind == VALUE_LOAD &&
 	       c_lanes_of_buffer(l, from->buffer, from->ix) == PLACE_NEIGHBOURS;
 }
 
@@ -245,11 +249,13 @@ static const char *at(LanesText *l, const char *place, bool constant)
 static const char *cast_text(LanesText *l, const Value *cast)
 {
 	KernelText *k = l->k;
-	const Value *load = cast->args[0];
-	if (load->kind == VALUE_OP)
+	const Value *from = cast->args[0];
+	if (from->kind == VALUE_OP)
 		return c_lanes_integers(l, cast);
-	return c_vector_cast(k->m, load->dtype, l->dtype, l->lanes,
-			     c_buffer_element(k, load->buffer, load->ix));
+	const char *first = from->kind == VALUE_LOCAL
+				    ? c_kernel_local(k, from->local, from->ixs, from->nixs)
+				    : c_buffer_element(k, from->buffer, from->ix);
+	return c_vector_cast(k->m, from->dtype, l->dtype, l->lanes, first);
 }
 
 static const char *fresh_text(LanesText *l, const Value *value)

@@ -170,13 +170,20 @@ static Rvalue *tabled_lanes(Lanes *l, const Value *value)
 	return load ? unpacked_lanes(l, load, DTYPE_F32, table_of(l, value)) : NULL;
 }
 
-/* A cast of neighbours in memory, or of whole numbers that vectors compute; NULL: it has no instruction. */
+/* Are they whole numbers that vectors compute, or hold? */
+static bool are_integers(const Lanes *l, const Value *value)
+{
+	return value->dtype == DTYPE_I32 && l->log > 0 && jit_lanes_vary(l, value) &&
+	       (value->kind == VALUE_LOCAL ||
+		(value->kind == VALUE_OP && has_vector_op(l, value->op, value->dtype)));
+}
+
+/* A cast of neighbours in memory, or of such whole numbers; NULL: it has no instruction. */
 static Rvalue *converted_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
 	const Value *from = value->args[0];
-	if (from->kind == VALUE_OP && value->dtype == DTYPE_F32 && from->dtype == DTYPE_I32 &&
-	    has_vector_op(l, from->op, from->dtype))
+	if (value->dtype == DTYPE_F32 && are_integers(l, from))
 		return simd_from_integers(&k->f, l->log, jit_lanes_value(l, from));
 	if (l->log == 0 || from->kind != VALUE_LOAD || !jit_lanes_vary(l, from))
 		return NULL;

@@ -197,12 +197,14 @@ static void plan_nest(KernelPlan *plan, uint32_t piece)
 			       .piece = &proj->pieces[piece]};
 	gen->inside = NODE_NONE;
 	nest_set_up(&planned->nest);
+	compute_at_begin(&planned->nest);
 	nest_plan(&planned->nest, &planned->plan);
 	if (planned->plan.form == NEST_TILES) {
 		tile_plan_copies(planned->plan.tile);
 		tile_choose_finish(planned->plan.tile);
 		tile_choose_zeros(planned->plan.tile);
 		tile_choose_unused(planned->plan.tile);
+		compute_at_end(&planned->nest);
 	}
 	planned->entry = gen->entry;
 	planned->inside = gen->inside;

@@ -68,6 +68,10 @@ typedef struct KernelPlan {
  * Temporaries that it copies into are declared. Requires: buffers are bound, and what it reads of the
  * routine is planned. Lives as long as the program. */
 KernelPlan *kernel_plan(Lower *lower, NodeId id);
+/* compute_at.c: finds the sum in whose steps the nest's may be computed, and the one that may be in the nest's; notes that
+ * it has tiles. */
+void compute_at_begin(Nest *nest);
+void compute_at_end(const Nest *nest);
 /* scatter_plan.c: who takes the steps, from the sizes and the target alone. What is chosen is written into the kernel's schedule, and temporaries are declared. */
 ScatterPlan scatter_plan(Gen *gen, const KernelPlan *kernel);
 /* along_lines.c: how lines are gone through. Requires that nothing is added to the target, except by argmax,

@@ -13,6 +13,7 @@
  * (fusion_private.c).
  */
 #include "loops/frame.h"
+#include "transform/compute_at.h"
 #include "transform/fusion.h"
 
 #include <stb/stb_ds.h>
@@ -180,7 +181,7 @@ uint32_t kernels_fuse(const Transform *t, Kernel *kernels, uint32_t n, uint32_t 
 
 static uint32_t fuse_routine(const Transform *t, Kernel *kernels, uint32_t n)
 {
-	return kernels_fuse(t, kernels, n, 0);
+	return kernels_fuse(t, kernels, kernels_compute_at(t, kernels, n), 0);
 }
 
 void transform_fusion(Transform *t) { t->changed = routines_change(t, fuse_routine); }

@@ -6,7 +6,8 @@
  *                              (interchange_find.c)
  *   exchange    exchange.c     places in memory instead of copies from step to step of a loop
  *   order       order.c        assignments to the state as soon as they may run, so that temporaries end
- *   fusion      fusion.c       kernels over the same rows as one (fusion_touch.c reads off what they
+ *   fusion      fusion.c       sums in the steps of the sums that read them (compute_at.c), then kernels over the same
+ *                              rows as one (fusion_touch.c reads off what they
  *                              touch, fusion_choose.c decides, fusion_private.c removes what no
  *                              other kernel sees)
  *   transpose   transpose.c    copies that run along other axes than they store, in tiles

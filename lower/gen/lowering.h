@@ -91,6 +91,7 @@ typedef struct NodePlan {
 	bool window;	   /* a sum of few terms, written out where the root reads it */
 	uint32_t nwindows; /* of a root: terms of those that are computed inside it */
 	NodeId reduction; /* of a root: the reduction that its kernel finishes, or NODE_NONE */
+	NodeId inner; /* ... a sum that may be computed in the steps of its own (compute_at.c); NODE_NONE */
 	NodeId phases; /* ... the first node that it computes of which every s-th element is written; NODE_NONE */
 	Frame frame;
 	uint32_t nuses, cost;

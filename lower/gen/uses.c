@@ -30,6 +30,7 @@ void plans_clear(Lower *lower)
 		lower->tables.names[id] = NULL;
 		lower->plan[id] = (NodePlan){.root = id,
 					     .reduction = NODE_NONE,
+					     .inner = NODE_NONE,
 					     .phases = NODE_NONE,
 					     .buffer = BUFFER_NONE,
 					     .padded = BUFFER_NONE,

@@ -67,6 +67,10 @@ typedef struct Nest {
 	bool scattered;	    /* elements of a sum are met from several places of the loops */
 	bool carries;	    /* its sums go on with what the result holds (gen/row_block_place.h) */
 	bool batched;	    /* the result has batch axes, of whatever extents */
+	uint64_t
+		reader_steps; /* by IterId: loops of the result that are steps of the sum which reads it (compute_at.c) */
+	const struct Tile *
+		inner_tile; /* of a sum that may be computed in the steps of this one; NULL: there is none */
 	const Ix **by_iter; /* by IterId: the iterator's value; 0 where the extent is 1 */
 	int64_t *phases;    /* by IterId: elements along it in a step (nest/phases.c); NULL: one */
 	VEC(Merged) merged; /* (collapse.c) */

@@ -72,9 +72,17 @@ const Value *tile_packed_load(const Tile *tile)
 	return narrow && load->nargs ? load->args[0] : load;
 }
 
+bool tile_has_steps_of(const Tile *tile, const Loop *loop)
+{
+	const Nest *nest = tile->nest;
+	return tile->prepacked && loop != tile->col && loop != tile->row && nest->merged.n == 0 &&
+	       (nest->reader_steps & tile->movers) >> loop->iter & 1;
+}
+
 bool tile_moves_panels(const Tile *tile, const Loop *loop)
 {
-	return !tile->by_blocks && loop != tile->col && (tile->movers >> loop->iter & 1);
+	return !tile->by_blocks && loop != tile->col && (tile->movers >> loop->iter & 1) &&
+	       !tile_has_steps_of(tile, loop);
 }
 
 Size tile_packed_steps(const Tile *tile)
@@ -85,6 +93,9 @@ Size tile_packed_steps(const Tile *tile)
 	bool blocked = tile_packs_steps(tile);
 	if (blocked)
 		steps = size_const(sizes, tile->blocks.steps);
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (tile_has_steps_of(tile, &nest->loops[i]))
+			steps = size_mul(sizes, steps, nest->loops[i].extent);
 	for (uint32_t i = nest->nresult + blocked; i < nest->nloops; i++)
 		steps = size_mul(sizes, steps, tile_group_extent(tile, &nest->loops[i]));
 	return steps;

@@ -38,6 +38,8 @@ Size tile_packed_steps(const Tile *tile);
 Size tile_packed_columns(const Tile *tile);
 /* Elements of the copy: of all panels, or of those of a block of columns. */
 Size tile_packed_elements(const Tile *tile);
+/* Are the loop's iterations steps of a panel, as they are of the sum that reads the result (compute_at.c)? */
+bool tile_has_steps_of(const Tile *tile, const Loop *loop);
 /* Has the copy other panels for each iteration of the loop? */
 bool tile_moves_panels(const Tile *tile, const Loop *loop);
 /* Are lanes neighbours in everything that is read, or the same? */

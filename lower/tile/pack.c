@@ -74,6 +74,9 @@ const Ix *tile_step_number(const Tile *tile)
 	if (blocked)
 		step = ix_add(gen->program, nest->by_iter[nest->loops[nest->nresult].iter],
 			      ix_times(gen->program, ix_iter(gen->arena, tile->first_step), -1));
+	for (uint32_t i = 0; i < nest->nresult; i++)
+		if (tile_has_steps_of(tile, &nest->loops[i]))
+			step = counted(tile, step, &nest->loops[i]);
 	for (uint32_t i = nest->nresult + blocked; i < nest->nloops; i++)
 		step = counted(tile, step, &nest->loops[i]);
 	return step;

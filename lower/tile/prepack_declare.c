@@ -17,11 +17,11 @@ static PackedParam describe(const Tile *tile, const Value *load, Dtype dtype)
 		bool column = loop == tile->col;
 		if (!column && !loop->reduced && !(tile->movers >> loop->iter & 1))
 			continue;
-		packed.loops[packed.nloops++] =
-			(PackedLoop){column	     ? PACKED_COLUMN
-				     : loop->reduced ? PACKED_STEP
-						     : PACKED_OUTER,
-				     loop->extent, ix_stride(program, load->ix, loop->var)};
+		packed.loops[packed.nloops++] = (PackedLoop){
+			column						 ? PACKED_COLUMN
+			: loop->reduced || tile_has_steps_of(tile, loop) ? PACKED_STEP
+									 : PACKED_OUTER,
+			loop->extent, ix_stride(program, load->ix, loop->var)};
 	}
 	packed.nwidths = tile->cols.n;
 	for (uint32_t i = 0; i < tile->cols.n; i++)

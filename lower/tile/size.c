@@ -456,11 +456,44 @@ static void choose_matrix(Planner *p)
 		*tile = matrix;
 }
 
+static bool has_extent_of(const Loop *a, const Loop *b)
+{
+	return a && b ? size_same(a->extent, b->extent) : a == b;
+}
+
+/* Parts that are whole tiles of a sum, where it is read. */
+static bool are_whole(const TileParts *parts)
+{
+	bool whole = parts->n > 0;
+	for (uint32_t i = 0; i < parts->n; i++)
+		whole = whole && !parts->at[i].edge && !parts->at[i].transposed &&
+			!parts->at[i].from;
+	return whole;
+}
+
+/* The sizes of the sum that is to be computed in the steps of this one. */
+static void take_inner(Planner *p)
+{
+	Tile *tile = p->tile;
+	const Tile *inner = tile->nest->inner_tile;
+	if (!inner || p->tiles || tile->form != TILE_ACROSS || inner->form != TILE_ACROSS ||
+	    inner->stores_rows || inner->remainder.n || !has_extent_of(tile->row, inner->row) ||
+	    !has_extent_of(tile->col, inner->col) || !are_whole(&inner->rows) ||
+	    !are_whole(&inner->cols) || panels_overlap(tile, &inner->cols))
+		return;
+	tile->rows = inner->rows;
+	tile->cols = inner->cols;
+	tile->cycles = cycles_of(p, &tile->rows, &tile->cols, &tile->remainder);
+}
+
 void tile_choose_sizes(Planner *p)
 {
 	Tile *tile = p->tile;
 	consider_asked(p);
 	if (p->replays || tile->rows.n > 0)
+		return;
+	take_inner(p);
+	if (tile->rows.n > 0)
 		return;
 	if (tile->matrix)
 		choose_matrix(p);

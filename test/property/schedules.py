@@ -25,7 +25,7 @@ TSRC = os.environ.get("TSRC", "tsrc")
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 CODES = {"E0605", "E0606", "E0607"}
 OFF = ["tile", "vector", "pack", "block", "order", "transpose_tile", "fuse_rows", "parallel", "fuse", "stage", "pad", "group", "over_read",
-       "store_along", "inline", "transpose", "unroll", "row_block", "halo", "horizontal", "interchange"]
+       "store_along", "inline", "transpose", "unroll", "row_block", "halo", "horizontal", "interchange", "compute_at"]
 
 # Program, shapes of the inputs, shapes of the outputs; n is 5.
 PROGRAMS = [
@@ -41,6 +41,8 @@ PROGRAMS = [
      "output p = e / sum(\"... | v => ... | 0\", e)\nlet d = x .* x\noutput q = d + p\n", [(5, 90)], [(5, 90), (5, 90)]),
     ("dim n\ninput q : [n, 3 | 16]\ninput k : [n, 3 | 16]\nlet s = einsum(\"i, h | d; j, h | d => h, i | j\", q, k)\n"
      "output y = tanh(s)\n", [(5, 3, 16), (5, 3, 16)], [(3, 5, 5)]),
+    ("dim n\ninput x : [n | 8, 32]\ninput w : [8, 32, 96]\ninput s : [8, 96]\nlet p = einsum(\"b | g, k; g, k, o => b | g, o\", x, w)\n"
+     "output y = einsum(\"b | g, o; g, o => b | o\", p, s)\n", [(5, 8, 32), (8, 32, 96), (8, 96)], [(5, 96)]),
     ("input x : [6, 100]\ninput w : [20, 6, 9]\noutput y = einsum(\"c, 4*t <+? k; o, c, k => o, t\", x, w)\n",
      [(6, 100), (20, 6, 9)], [(20, 23)]),
     ("input x : [4, 13, 34]\ninput w : [16, 4, 3, 3]\noutput y = relu(einsum(\"c, 2*y =+? a, 2*x =+? b; o, c, a, b => o, y, x\","
