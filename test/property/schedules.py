@@ -24,6 +24,8 @@ import corpus  # noqa: E402
 TSRC = os.environ.get("TSRC", "tsrc")
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 CODES = {"E0605", "E0606", "E0607"}
+with open(os.path.join(ROOT, "schedule", "schedule.def"), encoding="utf8") as choice_rows:
+    LOOPS = re.findall(r'^CHOICE\(\w+, "(\w+)", LOOP', choice_rows.read(), re.M)  # words whose items are loops, with numbers
 OFF = ["tile", "vector", "pack", "block", "order", "transpose_tile", "fuse_rows", "parallel", "fuse", "stage", "pad", "group", "over_read",
        "store_along", "inline", "transpose", "unroll", "row_block", "halo", "horizontal", "interchange", "compute_at"]
 
@@ -49,6 +51,12 @@ PROGRAMS = [
      " x, w))\n", [(4, 13, 34), (16, 4, 3, 3)], [(16, 7, 17)]),
     ("dim n\ninput x : [7 | n, 30]\nlet (h, y) = scan(7, a = x @ 0, i) { let g = 0.5 * a + tanh(x @ i) in (g, g .* a) }\n"
      "output h\noutput y\n", [(7, 5, 30)], [(5, 30), (7, 5, 30)]),
+    ("dim n\ninput x : [n | 9, 10, 40]\ninput w : [3, 3, 40]\ninput c : [n | 9, 10, 40]\nlet y = einsum(\"n | h =+ a, w =+ b, i; a, b, i"
+     " => n | h, w, i\", x, w)\noutput dx = vjp(y, x, c)\noutput dw = vjp(y, w, c)\n",
+     [(5, 9, 10, 40), (3, 3, 40), (5, 9, 10, 40)], [(5, 9, 10, 40), (3, 3, 40)]),
+    ("dim n\ninput x : [n | 9, 8, 6]\ninput w : [3, 3, 6 -> 20]\ninput c : [n | 9, 8, 20]\nlet y = einsum(\"n | h =+ a, w =+ b, i; a, b, i"
+     " -> o => n | h, w, o\", x, w)\noutput dx = vjp(y, x, c)\noutput dw = vjp(y, w, c)\n",
+     [(5, 9, 8, 6), (20, 3, 3, 6), (5, 9, 8, 20)], [(5, 9, 8, 6), (20, 3, 3, 6)]),
 ]
 MACHINES = ["x86-64-v4", "x86-64-v3", "x86-64"]
 # Numbers of a target that are no cost: what instructions there are, how the code of a choice is made, and what gradients compute
@@ -175,8 +183,8 @@ def changed(rng, schedule):
         at = rng.randrange(len(lines))
         name, _, rest = lines[at].partition(":")
         clauses = [c.strip() for c in rest.split(";") if c.strip()]
-        words = sorted(set(re.findall(r"[a-z]\w*", schedule)))
-        kind = rng.randrange(6)
+        words = sorted(set(re.findall(r"[a-z]\w*", schedule)) - {"moves", "bytes", "cycles", "for", "by", "about"})
+        kind = rng.randrange(7)
         if not clauses or kind == 0:
             clauses.append("%s off" % rng.choice(OFF))
         elif kind == 1:
@@ -193,6 +201,9 @@ def changed(rng, schedule):
         elif kind == 4:
             clauses = [c for c in clauses if c.startswith(("order", "parallel"))]
             clauses.append("%s %s" % (rng.choice(OFF), rng.choice(words)))
+        elif kind == 5:
+            items = ["%s %d" % (rng.choice(words), rng.choice([1, 2, 3, 4, 6, 8, 16, 100])) for _ in range(rng.randint(1, 2))]
+            clauses.append("%s %s" % (rng.choice(LOOPS), ", ".join(items)))
         else:
             clauses = [rng.choice(["tile", "pack", "vector", "parallel", "fuse", "order", "stage", "pad", "group", "inline",
                                    "over_read", "store_along", "collapse", "row_block", "halo"])]

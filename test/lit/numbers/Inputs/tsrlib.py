@@ -108,7 +108,24 @@ def compile_text(text, options=()):
         return os.path.join(directory, "m.so"), header.read()
 
 
-compile_once = functools.lru_cache(maxsize=None)(compile_text)  # a program is often called with many sizes
+def named_files(options):
+    """What the files hold that options name."""
+    found = []
+    for option in options:
+        if option.startswith(("--schedule=", "--target-file=")):
+            with open(option.partition("=")[2], "rb") as file:
+                found.append(file.read())
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=None)
+def compiled(text, options, _files):
+    return compile_text(text, options)
+
+
+def compile_once(text, options):
+    """As compile_text: a program is often called with many sizes."""
+    return compiled(text, tuple(options), named_files(options))
 
 
 class Model:
@@ -118,7 +135,7 @@ class Model:
     emulated = False  # calls go to another process; also of a Model that a script makes by itself
 
     def __init__(self, text, options=()):
-        path, self.header = compile_once(text, tuple(options))
+        path, self.header = compile_once(text, options)
         self.emulated = "--target=" + emulated.TRIPLE in [*options, *OPTIONS]
         self.library = emulated.Library(path) if self.emulated else ctypes.CDLL(path)
         self.tiles = bool(TILES) and hasattr(self.library, "m_use_tiles") and self.library.m_use_tiles() == 1
