@@ -11,7 +11,8 @@
  *
  * Each tile of the first kernel is what one tile of the second reads in one step of its sum: both have the same loops, in
  * whatever order, and lanes, by which both move through the temporary alike. So it is made once, where it is read, and every
- * element adds the same terms in the same order. Nothing else touches the temporary, and nothing between stores what the
+ * element adds the same terms in the same order. What the first kernel fills before its tiles (sums of rows of bytes, a copy of an
+ * operand) is filled before those of the second. Nothing else touches the temporary, and nothing between stores what the
  * first kernel reads. Tiles are chosen so that they match (lower/compute_at.c).
  */
 #include "base/diag.h"
@@ -42,6 +43,7 @@ typedef struct ComputeAt {
 	uint32_t nloads;    /* at different indices */
 	IterVar first_iter; /* of the inner kernel's, in the outer one */
 	LocalId first_local;
+	uint32_t nbefore; /* the inner kernel's first statements, which fill what it alone reads */
 	const char *why; /* it cannot be; NULL: it can */
 } ComputeAt;
 
@@ -181,21 +183,22 @@ static const TilePlace *tile_of(const ComputeAt *c, const TilePlace *load)
 
 /* ---- legal? ---- */
 
-/* Is the temporary all that the kernel stores, and does nothing in it end the routine? */
-static bool stores_only(const BufferUses *uses, BufferId buffer)
-{
-	bool only = true;
-	for (size_t i = 0; i < uses->n; i++)
-		only = only && (!uses->at[i].stored || uses->at[i].buffer == buffer);
-	const BufferUse *use = buffer_use(uses, buffer);
-	return only && use && use->stored && !use->loaded;
-}
-
 static bool is_plain_temporary(const ComputeAt *c)
 {
 	const Buffer *b = &c->program->buffers.at[c->buffer];
 	return b->kind == BUFFER_TEMP && !b->scratch && !b->shared && !b->padded &&
 	       dtype_wide(b->dtype) == b->dtype && !program_loops_use(c->program, c->buffer);
+}
+
+/* Do all tiles of the sum stand in the kernel's last statement? */
+static bool ends_with_tiles(ComputeAt *c)
+{
+	Block body = c->inner->body;
+	c->nbefore = body.n - 1;
+	bool last = body.n > 0;
+	for (uint32_t i = 0; last && i < c->nbefore; i++)
+		last = touches(c, body.stmts[i]) == 0;
+	return last;
 }
 
 /* Is the temporary read in each step of a sum, by what adds to a local? */
@@ -212,7 +215,7 @@ static const char *illegal(ComputeAt *c)
 	if (!is_plain_temporary(c) || c->inner->loop != c->outer->loop ||
 	    block_find(c->inner->body, stmt_is_check, NULL))
 		return "its result is more than a temporary of the kernel that reads it";
-	if (!find_places(c, c->inner->body, (TilePlace){0}, true) ||
+	if (!ends_with_tiles(c) || !find_places(c, c->inner->body, (TilePlace){0}, true) ||
 	    !find_places(c, c->outer->body, (TilePlace){0}, false) || c->stores.n != c->loads.n)
 		return "it is not read tile by tile";
 	for (size_t i = 0; i < c->loads.n; i++)
@@ -320,7 +323,12 @@ static Kernel computed_at(ComputeAt *c)
 	c->first_iter = kernel.niters;
 	c->first_local = kernel.nlocals;
 	kernel_append_tables(c->program->arena, &kernel, c->inner);
-	kernel.body = in_block(c, c->outer->body);
+	Rewrite rewrite = rewrite_with(c, kernel_iters(c->program->arena, c->inner, c->first_iter));
+	Body body = {0};
+	body_append(c->program->arena, &body,
+		    rewrite_block(&rewrite, (Block){c->inner->body.stmts, c->nbefore}));
+	body_append(c->program->arena, &body, in_block(c, c->outer->body));
+	kernel.body = body_block(&body);
 	return kernel;
 }
 
@@ -359,12 +367,28 @@ static bool is_in_the_way(const Kernels *k, uint32_t inner, uint32_t reader)
 	return meets;
 }
 
-static BufferId stored_by(const BufferUses *uses)
+/* Does no other kernel touch it? */
+static bool is_own(const Kernels *k, uint32_t inner, BufferId buffer)
 {
-	for (size_t i = 0; i < uses->n; i++)
-		if (uses->at[i].stored)
-			return uses->at[i].buffer;
-	return BUFFER_NONE;
+	bool own = k->t->program->buffers.at[buffer].kind == BUFFER_TEMP;
+	for (uint32_t i = 0; i < k->n && own; i++)
+		own = i == inner || k->gone[i] || !buffer_use(&k->uses[i], buffer);
+	return own;
+}
+
+/* The one buffer that the kernel stores for others; NONE: there are none, or several. */
+static BufferId stored_by(const Kernels *k, uint32_t inner)
+{
+	BufferId buffer = BUFFER_NONE;
+	for (size_t i = 0; i < k->uses[inner].n; i++) {
+		const BufferUse *use = &k->uses[inner].at[i];
+		if (!use->stored || is_own(k, inner, use->buffer))
+			continue;
+		if (buffer != BUFFER_NONE || use->loaded)
+			return BUFFER_NONE;
+		buffer = use->buffer;
+	}
+	return buffer;
 }
 
 static void describe(const Kernels *k, uint32_t inner, Sym reader)
@@ -379,10 +403,8 @@ static void describe(const Kernels *k, uint32_t inner, Sym reader)
 /* Why it is not computed where it is read; NULL: it is. */
 static const char *compute(Kernels *k, uint32_t inner, const ScheduleClause *asked)
 {
-	BufferId buffer = stored_by(&k->uses[inner]);
-	uint32_t reader = buffer == BUFFER_NONE || !stores_only(&k->uses[inner], buffer)
-				  ? k->n
-				  : only_reader(k, inner, buffer);
+	BufferId buffer = stored_by(k, inner);
+	uint32_t reader = buffer == BUFFER_NONE ? k->n : only_reader(k, inner, buffer);
 	if (reader == k->n || is_in_the_way(k, inner, reader))
 		return "no kernel alone reads what it stores, before what it reads is stored";
 	if (!asks_name(asked, 0, k->at[reader].name))
