@@ -82,6 +82,17 @@ static Lvalue *element(Compact *c, size_t array, Rvalue *at)
 	return gcc_jit_rvalue_dereference(jit_keep(&c->f, to), NULL);
 }
 
+/* What is `ahead` bytes behind; 0: nothing. */
+static void prefetch(Compact *c, size_t array, Rvalue *at, int64_t ahead)
+{
+	if (ahead)
+		simd_prefetch(
+			&c->f,
+			element(c, array,
+				plus(c, at,
+				     number(c, ahead / (int64_t)dtype_bytes(c->type.dtype)))));
+}
+
 static void compare_item(Compact *c)
 {
 	static const enum gcc_jit_comparison ops[OP_COUNT] = {[OP_LT] = GCC_JIT_COMPARISON_LT,
@@ -151,6 +162,7 @@ static void leave_if_met(Compact *c, Rvalue *const *after)
 static void vector(Compact *c)
 {
 	Rvalue *masks[COMPACT_LISTS], *after[COMPACT_LISTS];
+	prefetch(c, COMPACT_FROM, read(c->loop.i), c->f.jit->target->compact_read);
 	c->item = simd_load(&c->f, c->type, element(c, COMPACT_FROM, read(c->loop.i)));
 	compare_item(c);
 	for (uint32_t i = 0; i < c->is.nlists; i++) {
@@ -160,6 +172,8 @@ static void vector(Compact *c)
 	if (c->is.stores)
 		leave_if_met(c, after);
 	for (uint32_t i = 0; i < c->is.nlists; i++) {
+		if (c->is.stores)
+			prefetch(c, COMPACT_TO, read(c->lists[i]), c->f.jit->target->compact_store);
 		if (c->is.stores)
 			simd_store_compact(&c->f, c->type, masks[i],
 					   element(c, COMPACT_TO, read(c->lists[i])), c->item);

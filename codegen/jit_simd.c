@@ -226,6 +226,14 @@ Rvalue *simd_load(JitFunction *f, SimdType type, Lvalue *first)
 	return loaded(f, vector_type(f, type), name, first);
 }
 
+void simd_prefetch(JitFunction *f, Lvalue *at)
+{
+	gcc_jit_extended_asm *asm_ =
+		gcc_jit_block_add_extended_asm(f->block, f->location, "prefetcht0 %0");
+	gcc_jit_extended_asm_set_volatile_flag(asm_, 1);
+	gcc_jit_extended_asm_add_input_operand(asm_, NULL, "m", gcc_jit_lvalue_as_rvalue(at));
+}
+
 Rvalue *simd_mask_and(JitFunction *f, Rvalue *a, bool holds, Rvalue *b)
 {
 	const char *code = holds ? "kandw %2, %1, %0" : "kandnw %2, %1, %0";

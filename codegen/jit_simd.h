@@ -41,6 +41,8 @@ Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *valu
 /* Requires CPU_AVX512: whole vectors, wherever they lie. Where bits are set in b and in a, or in b and not in a. */
 Rvalue *simd_load(JitFunction *f, SimdType type, Lvalue *first);
 Rvalue *simd_mask_and(JitFunction *f, Rvalue *a, bool holds, Rvalue *b);
+/* Asks for the line, which may lie outside of any object. Requires: the target is x86. */
+void simd_prefetch(JitFunction *f, Lvalue *at);
 /* Requires CPU_AVX512: stores the lanes whose bits are set in the mask one behind the other, and no others. */
 void simd_store_compact(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *to, Rvalue *value);
 /* Lanes of a smaller type, in memory as one variable, as `type`; NULL where no instruction does

@@ -297,7 +297,7 @@ static void verify_sort(const Gen *gen, const Lines *lines)
 		if (by == BY_PARTS) {
 			verify_network(gen, lines, &lines->sort[BY_NETWORK]);
 			verify_temporary(gen, way->stack,
-					 size_const(lines->sizes, 3 * way->stack_room));
+					 size_const(lines->sizes, SORT_FIELDS * way->stack_room));
 		}
 		if (by == BY_SELECTION)
 			verify_temporary(gen, way->least,

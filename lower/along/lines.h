@@ -32,6 +32,8 @@ typedef enum SortBy {
 } SortBy;
 
 enum { DIGITS_MOST = 8 };
+/* Parts that are made at a time; what is known of one that waits. */
+enum { SORT_PARTS = 4, SORT_FIELDS = 3 };
 
 typedef struct Digit {
 	int64_t shift, width; /* bits of the key */

@@ -212,7 +212,16 @@ static const Value *compared(const Network *n, const Value *element)
 	return n->l->descending ? value_op(n->l->arena, OP_NEG, n->dtype, &value, 1) : value;
 }
 
-/* 1 of NaN and of -0, and of negative numbers next to it */
+/* 1 of NaN and of zeros; of these, 1 of NaN and -0, which takes a division. */
+static const Value *is_zero_or_nan(const Network *n, const Value *element)
+{
+	Arena *arena = n->l->arena;
+	const Value *zero = network_number(n, 0);
+	const Value *value = value_binary(arena, OP_OR, value_binary(arena, OP_LT, element, zero),
+					  value_binary(arena, OP_LT, zero, element));
+	return value_op(arena, OP_NOT, n->dtype, &value, 1);
+}
+
 static const Value *is_special(const Network *n, const Value *element)
 {
 	Arena *arena = n->l->arena;
@@ -254,7 +263,7 @@ LocalId network_copy_line(const Network *n, BufferId to, Body *into)
 	const Value *value = compared(n, element);
 	value = value_where(l->arena, is_number(n, value), value, network_number(n, INFINITY));
 	lines_push(l, &body, stmt_store(l->arena, to, lines_at(l, t), OP_NONE, value));
-	add_truth(n, special, is_special(n, element), &body);
+	add_truth(n, special, is_zero_or_nan(n, element), &body);
 	lines_each(l, into, t, l->extent, &body);
 	return special;
 }
@@ -332,7 +341,7 @@ static void put_back(const Network *n, LocalId count, const Value *is, const Val
 	network_if(n, into, COND_EQ, truth, network_ix(n, 1), &body);
 }
 
-void network_restore(const Network *n, LocalId special, Body *into)
+static void put_all_back(const Network *n, Body *into)
 {
 	const Lines *l = n->l;
 	Body body = {0}, count = {0}, store = {0};
@@ -348,6 +357,21 @@ void network_restore(const Network *n, LocalId special, Body *into)
 	put_back(n, zero, is_zero(n, value), element, &store);
 	put_back(n, nan, value_op(l->arena, OP_ISNAN, n->dtype, &value, 1), element, &store);
 	lines_each(l, &body, again, l->extent, &store);
+	body_append(l->arena, into, body_block(&body));
+}
+
+/* Counts those that lose their place, where there are zeros or NaN at all. */
+void network_restore(const Network *n, LocalId special, Body *into)
+{
+	const Lines *l = n->l;
+	Body body = {0}, count = {0}, all = {0};
+	IterVar t = lines_iter(l, "t");
+	LocalId lost = new_count(n, "lost", &body);
+	const Value *element = l->element(l, lines_at(l, t), &count);
+	add_truth(n, lost, is_special(n, value_cast(l->arena, n->dtype, element)), &count);
+	lines_each(l, &body, t, l->extent, &count);
+	put_all_back(n, &all);
+	network_if(n, &body, COND_LT, network_ix(n, 0), network_read_ix(n, lost), &all);
 	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
 	conds[0] = (Cond){COND_LT, network_ix(n, 0), lines_size(l, l->results)};
 	conds[1] = (Cond){COND_LT, network_ix(n, 0), network_read_ix(n, special)};

@@ -38,7 +38,7 @@ void network_begin(Network *network, const Ix *count, Body *into);
 /* Sorts the items; then the one at a place, which is below the count. */
 void network_sort(Network *network, Body *into);
 const Value *network_ordered(const Network *network, const Ix *at);
-/* Stores the line's elements as they are compared, NaN as infinity: how many of them may lose their place. */
+/* Stores the line's elements as they are compared, NaN as infinity: how many of them are zeros or NaN. */
 LocalId network_copy_line(const Network *network, BufferId to, Body *into);
 /* The result's element of what was compared. */
 const Stmt *network_keep(const Network *network, const Ix *at, const Value *value);

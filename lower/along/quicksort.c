@@ -23,7 +23,7 @@
 #include "lower/along/network.h"
 #include "lower/along/radix.h"
 
-enum { PARTS = 4, PIVOTS = PARTS - 1, FIELDS = 3 };
+enum { PARTS = SORT_PARTS, MIDDLE = PARTS / 2, PIVOTS = PARTS - 1, FIELDS = SORT_FIELDS };
 
 typedef struct Quicksort {
 	const Lines *l;
@@ -198,24 +198,35 @@ static const Value *quantile(const Quicksort *q, const Ix *leaves, int64_t quart
 
 static void find_pivots(Quicksort *q, Body *body)
 {
-	static const char *const names[PIVOTS] = {"a", "b", "c"};
 	const Lines *l = q->l;
 	const Ix *leaves = lines_add(l, q->n, ix(q, q->way->leaf - 1));
 	leaves = ix_binary(l->program, IX_DIV, leaves, ix(q, q->way->leaf));
 	leaves = read(q, new_index(q, "leaves", leaves, body));
 	for (int64_t i = 0; i < PIVOTS; i++) {
 		const Value *value = quantile(q, leaves, i + 1, body);
-		if (i + 1 == PIVOTS) {
-			value = lines_read(l, lines_local(l, body, "third", value));
+		if (i == MIDDLE) {
+			value = lines_read(l, lines_local(l, body, "middle", value));
 			const Value *last = network_ordered(&q->network, ix(q, q->way->sample - 1));
 			value = value_where(l->arena, value_binary(l->arena, OP_LT, value, last),
-					    value, q->pivot[1]);
+					    value, q->pivot[MIDDLE - 1]);
 		}
-		q->pivot[i] = lines_read(l, lines_local(l, body, names[i], value));
+		q->pivot[i] = lines_read(l, lines_local(l, body, "pivot", value));
 	}
 }
 
 /* ---- parts ---- */
+
+/* Which elements a part has, of those that are below pivots, up to the middle, and above them. */
+static const Cond *part_conds(const Quicksort *q, const Ix *const *is, int part, uint32_t *n)
+{
+	Cond *conds = ARENA_ARRAY(q->l->arena, Cond, 2);
+	*n = 0;
+	if (part > 0)
+		conds[(*n)++] = (Cond){COND_EQ, is[part - 1], ix(q, part - 1 >= MIDDLE)};
+	if (part < PIVOTS)
+		conds[(*n)++] = (Cond){COND_EQ, is[part], ix(q, part < MIDDLE)};
+	return conds;
+}
 
 /* Counts the element at t in its part and, of places, stores it at that of its part. */
 static void each_item(const Quicksort *q, const LocalId *parts, bool places, Body *into)
@@ -225,29 +236,24 @@ static void each_item(const Quicksort *q, const LocalId *parts, bool places, Bod
 	IterVar t = lines_iter(l, "t");
 	const Value *own = lines_read(
 		l, lines_local(l, &step, "item", item(q, lines_add(l, q->from, lines_at(l, t)))));
-	const Value *truths[PIVOTS] = {value_binary(l->arena, OP_LT, own, q->pivot[0]),
-				       value_binary(l->arena, OP_LT, own, q->pivot[1]),
-				       value_binary(l->arena, OP_LT, q->pivot[2], own)};
-	const Ix *is[PIVOTS],
-		*last = lines_size(l, size_plus(l->sizes, size_scale(l->sizes, l->extent, 2), -1));
-	for (int i = 0; i < PIVOTS; i++)
-		is[i] = ix_value(l->arena, value_cast(l->arena, DTYPE_I32, truths[i]));
-	const Ix *no = ix(q, 0), *yes = ix(q, 1);
-	const Cond conds[PARTS][2] = {{{COND_EQ, is[0], yes}},
-				      {{COND_EQ, is[0], no}, {COND_EQ, is[1], yes}},
-				      {{COND_EQ, is[1], no}, {COND_EQ, is[2], no}},
-				      {{COND_EQ, is[2], yes}}};
+	const Ix *is[PIVOTS];
+	const Ix *last = lines_size(l, size_plus(l->sizes, size_scale(l->sizes, l->extent, 2), -1));
+	for (int i = 0; i < PIVOTS; i++) {
+		bool below = i < MIDDLE;
+		const Value *truth = value_binary(l->arena, OP_LT, below ? own : q->pivot[i],
+						  below ? q->pivot[i] : own);
+		is[i] = ix_value(l->arena, value_cast(l->arena, DTYPE_I32, truth));
+	}
 	for (int i = 0; i < PARTS; i++) {
 		Body body = {0};
-		Cond *both = ARENA_ARRAY(l->arena, Cond, 2);
-		both[0] = conds[i][0];
-		both[1] = conds[i][1];
+		uint32_t nconds;
+		const Cond *conds = part_conds(q, is, i, &nconds);
 		if (places)
 			lines_push(l, &body,
 				   stmt_store(l->arena, q->way->items,
 					      inside(q, read(q, parts[i]), last), OP_NONE, own));
 		add(q, parts[i], 1, &body);
-		lines_push(l, &step, stmt_if(l->arena, both, both[1].a ? 2 : 1, body_block(&body)));
+		lines_push(l, &step, stmt_if(l->arena, conds, nconds, body_block(&body)));
 	}
 	each(q, into, t, q->n, &step);
 }
@@ -255,11 +261,10 @@ static void each_item(const Quicksort *q, const LocalId *parts, bool places, Bod
 /* Where each part begins, in the line. */
 static void move_items(Quicksort *q, const Ix *begins[PARTS], Body *body)
 {
-	static const char *const names[PARTS] = {"below", "first_half", "second_half", "above"};
 	const Lines *l = q->l;
 	LocalId places[PARTS];
 	for (int i = 0; i < PARTS; i++)
-		q->count[i] = new_index(q, names[i], ix(q, 0), body);
+		q->count[i] = new_index(q, "part", ix(q, 0), body);
 	each_item(q, q->count, false, body);
 	const Ix *before = ix(q, 0);
 	for (int i = 0; i < PARTS; i++) {
@@ -279,8 +284,9 @@ static void keep_equal(const Quicksort *q, const Ix *first, const Ix *n, Body *i
 	IterVar t = lines_iter(l, "t");
 	const Ix *size = line_size(q);
 	first = inside(q, first, size);
-	lines_push(l, &body,
-		   network_keep(&q->network, lines_add(l, first, lines_at(l, t)), q->pivot[1]));
+	lines_push(
+		l, &body,
+		network_keep(&q->network, lines_add(l, first, lines_at(l, t)), q->pivot[MIDDLE]));
 	each(q, into, t, lines_min(l, n, lines_sub(l, size, first)), &body);
 }
 
@@ -289,7 +295,7 @@ static void push_parts(Quicksort *q, Body *body)
 	const Lines *l = q->l;
 	const Ix *begins[PARTS], *level = lines_add(l, q->level, ix(q, 1));
 	move_items(q, begins, body);
-	const Value *same = value_binary(l->arena, OP_EQ, q->pivot[1], q->pivot[2]);
+	const Value *same = value_binary(l->arena, OP_EQ, q->pivot[MIDDLE - 1], q->pivot[MIDDLE]);
 	const Ix *equal =
 		read(q, lines_local(l, body, "equal", value_cast(l->arena, DTYPE_I32, same)));
 	for (int i = PARTS; i-- > 0;) {
@@ -299,8 +305,9 @@ static void push_parts(Quicksort *q, Body *body)
 		Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
 		conds[0] = (Cond){COND_LT, ix(q, 0), n};
 		conds[1] = (Cond){COND_EQ, equal, ix(q, 0)};
-		lines_push(l, body, stmt_if(l->arena, conds, i == 2 ? 2 : 1, body_block(&one)));
-		if (i != 2)
+		lines_push(l, body,
+			   stmt_if(l->arena, conds, i == MIDDLE ? 2 : 1, body_block(&one)));
+		if (i != MIDDLE)
 			continue;
 		keep_equal(q, begins[i], n, &equals);
 		where(q, body, COND_EQ, equal, ix(q, 1), &equals);

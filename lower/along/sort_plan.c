@@ -158,15 +158,14 @@ static void plan_network(const Lines *l, SortWay *way)
 
 static void plan_parts(const Lines *l, SortWay *way)
 {
-	enum { FIELDS = 3, PARTS = 4 };
 	const Target *target = l->program->options.target;
 	int64_t most = network_most(l);
 	way->leaf = most - most / target->sort_parts_margin;
 	way->sample = target->sort_parts_sample < most ? target->sort_parts_sample : most;
 	way->levels = target->sort_parts_levels;
-	way->stack_room = way->levels * (PARTS - 1) + PARTS;
+	way->stack_room = way->levels * (SORT_PARTS - 1) + SORT_PARTS;
 	way->stack = l->temporary(l->of, "stack", DTYPE_I64,
-				  size_const(l->sizes, FIELDS * way->stack_room), false);
+				  size_const(l->sizes, SORT_FIELDS * way->stack_room), false);
 }
 
 static void plan_way(const Lines *l, SortBy by, SortWay *way)

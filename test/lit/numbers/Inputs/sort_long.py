@@ -5,7 +5,7 @@ import numpy as np
 from tsrlib import Model
 
 random = np.random.default_rng(5)
-ROOM, SAMPLE, MARGIN, LEVELS = 8192, 1024, 12, 24
+ROOM, SAMPLE, MARGIN, LEVELS = 8192, 1024, 24, 24
 
 
 def hostile(n):
