@@ -263,7 +263,8 @@ LocalId network_copy_line(const Network *n, BufferId to, Body *into)
 	const Value *value = compared(n, element);
 	value = value_where(l->arena, is_number(n, value), value, network_number(n, INFINITY));
 	lines_push(l, &body, stmt_store(l->arena, to, lines_at(l, t), OP_NONE, value));
-	add_truth(n, special, is_zero_or_nan(n, element), &body);
+	if (dtype_is_float(l->from))
+		add_truth(n, special, is_zero_or_nan(n, element), &body);
 	lines_each(l, into, t, l->extent, &body);
 	return special;
 }
@@ -382,7 +383,7 @@ Network network_new(const Lines *l, const SortWay *way)
 {
 	return (Network){.l = l,
 			 .way = way,
-			 .dtype = dtype_wide(l->from),
+			 .dtype = sort_network_dtype(l),
 			 .lane = lines_iter(l, "lane"),
 			 .q = lines_iter(l, "q")};
 }
@@ -414,5 +415,6 @@ void sort_by_network(const Lines *l, const SortWay *way, Body *line)
 	network_sort(&n, line);
 	lines_push(l, &body, network_keep(&n, lines_at(l, t), network_ordered(&n, lines_at(l, t))));
 	lines_each(l, line, t, l->results, &body);
-	network_restore(&n, special, line);
+	if (dtype_is_float(l->from))
+		network_restore(&n, special, line);
 }

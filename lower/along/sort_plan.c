@@ -3,20 +3,20 @@
 
 /* ---- sizes ---- */
 
-/* Elements of a line at most that a network sorts: of floats that are wanted themselves; 0: none. */
+/* Elements of a line at most that a network sorts, which are wanted themselves; 0: none. */
 static int64_t network_most(const Lines *l)
 {
 	const Target *target = l->program->options.target;
-	bool fits = !l->program->options.gpu && !l->ids && dtype_is_float(l->from) &&
+	bool fits = !l->program->options.gpu && !l->ids && sort_network_dtype(l) != DTYPE_NONE &&
 		    target->vector_bytes >= target->sort_network_vector;
-	return fits ? target->sort_network / (int64_t)dtype_bytes(dtype_wide(l->from)) : 0;
+	return fits ? target->sort_network / (int64_t)dtype_bytes(sort_network_dtype(l)) : 0;
 }
 
 /* Are longer lines than these parted? */
 static bool has_parts(const Lines *l)
 {
 	const Target *target = l->program->options.target;
-	return network_most(l) > 0 && dtype_wide(l->from) == l->from &&
+	return network_most(l) > 0 && sort_network_dtype(l) == l->from &&
 	       size_same(l->results, l->extent) &&
 	       target->vector_bytes >= target->sort_parts_vector;
 }
@@ -145,7 +145,7 @@ static void plan_network(const Lines *l, SortWay *way)
 	int64_t n = network_most(l), extent;
 	if (size_is_const(l->sizes, l->extent, &extent) && extent < n)
 		n = extent;
-	Dtype dtype = dtype_wide(l->from);
+	Dtype dtype = sort_network_dtype(l);
 	way->lanes = l->program->options.target->vector_bytes / (int64_t)dtype_bytes(dtype);
 	way->tile = l->program->options.target->registers / 2;
 	for (way->rows = way->tile; way->rows * way->lanes < n;)
