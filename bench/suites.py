@@ -89,6 +89,7 @@ def four_bits():
                                    (ZERO_POINTS, ", zero points", 16, 4096, 4096),
                                    (ZERO_POINTS_I32, ", zero points in i32", 1, 4096, 4096),
                                    (BYTES, ", past bytes", 1, 4096, 4096), (BYTES, ", past bytes", 1, 11008, 4096),
+                                   (BYTES, ", past bytes", 4, 4096, 4096), (GROUP_SUMS, ", sums scaled", 4, 4096, 4096),
                                    (FOUR_BITS, "", 4, 4096, 4096), (FOUR_BITS, "", 64, 4096, 4096)):
         yield Case("four bits %dx%dx%d%s" % (m, n, k, name), program % {"g": k // 32, "n": n, "k": k}, 2.0 * m * n * k,
                    n * k / 2 + n * k / 16 + 4 * m * (n + k), arguments=("n=%d" % m,),
