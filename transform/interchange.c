@@ -70,7 +70,8 @@ static bool pays(const StepLoop *s)
 	return known || !has_rows(s);
 }
 
-/* How many elements of the innermost loop have what they carry in registers: second number of its item. */
+/* How many elements of the innermost loop have what they carry in registers: second number of its item. Where each step has rows
+ * of its own these are to be touched whole. */
 static int64_t choose_registers(const StepLoop *s, const ScheduleClause *asked)
 {
 	bool asks = asked && s->nloops > 0;
@@ -78,8 +79,11 @@ static int64_t choose_registers(const StepLoop *s, const ScheduleClause *asked)
 		asks ? clause_item(asked, s->kernel.iters[s->iters[s->nloops - 1]].name) : NULL;
 	if (item && item->n > 1)
 		return interchange_has_registers(s) ? item->numbers[1] : 0;
-	bool chosen = !schedule_is_complete(s->t->asked) && !has_rows(s);
-	return chosen ? interchange_registers(s) : 0;
+	if (schedule_is_complete(s->t->asked) || s->nloops == 0)
+		return 0;
+	int64_t n = interchange_registers(s);
+	bool whole = s->nloops == 1 && n == constant_trips(s->program, s->loops[0]);
+	return whole || !has_rows(s) ? n : 0;
 }
 
 static Strips choose(const StepLoop *s, const ScheduleClause *asked)
@@ -173,7 +177,9 @@ static Block nest_of(StepLoop *s, const Strips *strips)
 				     : kernel_add_iter(program, &s->kernel,
 						       s->kernel.iters[s->iters[i]].name);
 	Block block = {0};
-	if (strips->registers > 1) {
+	if (s->nloops == 0) {
+		block = interchange_in_locals(s);
+	} else if (strips->registers > 1) {
 		block = interchange_in_registers(s, numbers[left], strips->registers);
 		block = in_strips(s, left, strips, numbers, block);
 	} else {

@@ -39,6 +39,8 @@ int64_t interchange_registers(const StepLoop *s);
 /* The innermost loop over elements, around the steps: n elements at a time in registers, `first` the iterator of the first
  * ones, and those that are left. Requires: they may be. */
 Block interchange_in_registers(StepLoop *s, IterVar first, int64_t n);
+/* Steps without loops over elements: what they carry in locals. */
+Block interchange_in_locals(StepLoop *s);
 
 /* Steps of lines (interchange_lines.c). */
 typedef struct Lines {

@@ -11,7 +11,13 @@
  *     for i in n/64*64..n: a[i] = f(a[i])
  *
  * Legal are steps of one type of floats, of what vectors have instructions for, that lanes read and store at neighbours. In
- * registers are the elements that a step reads first and stores then, wherever it touches their buffer.
+ * registers are the elements that a step reads first and stores then, wherever it touches their buffer. Steps without loops over
+ * elements carry single ones, of any type and with any operations, in locals:
+ *
+ *   for k in 0..steps                    local u = a[0]
+ *     a[0] = f(a[0], x[k])        ->     for k in 0..steps
+ *                                          u = f(u, x[k])
+ *                                        a[0] = u
  */
 #include "loops/dependence.h"
 #include "loops/frame.h"
@@ -234,6 +240,44 @@ static Block strip_in_registers(StepLoop *s, Registers *r, IterVar first, int64_
 	     interchange_steps(s, block_one(arena, lanes_of(s, lane, n, body))));
 	PUSH(arena, strip.stmts, lanes_of(s, lane, n, body_block(&stores)));
 	return body_block(&strip);
+}
+
+/* The single elements that steps without loops over elements carry. */
+static Registers find_single(const StepLoop *s)
+{
+	Registers all = {.s = s}, r = all;
+	find_carried(&all);
+	for (size_t i = 0; i < all.carried.n; i++) {
+		const Carried *c = &all.carried.at[i];
+		Dtype dtype = s->program->buffers.at[c->buffer].dtype;
+		if (!c->ix->reads && dtype_wide(dtype) == dtype)
+			PUSH(s->program->arena, r.carried, *c);
+	}
+	return r;
+}
+
+Block interchange_in_locals(StepLoop *s)
+{
+	Program *program = s->program;
+	Arena *arena = program->arena;
+	Registers r = find_single(s);
+	Rewrite rewrite = {.program = program, .iters = kernel_iters(arena, &s->kernel, 0)};
+	Body all = {0}, stores = {0};
+	for (size_t i = 0; i < r.carried.n; i++) {
+		Carried *c = &r.carried.at[i];
+		const Buffer *buffer = &program->buffers.at[c->buffer];
+		LocalId id = kernel_add_local(
+			program, &s->kernel,
+			(KernelLocal){.name = buffer->name, .dtype = buffer->dtype});
+		c->element = value_local(arena, &s->kernel, id, NULL, 0);
+		PUSH(arena, all.stmts,
+		     stmt_local(arena, id, value_load(program, c->buffer, c->ix)));
+		PUSH(arena, stores.stmts, stmt_store(arena, c->buffer, c->ix, OP_NONE, c->element));
+	}
+	Block body = r.carried.n ? body_in_lanes(s, &r, &rewrite) : s->body;
+	PUSH(arena, all.stmts, interchange_steps(s, body));
+	body_append(arena, &all, body_block(&stores));
+	return body_block(&all);
 }
 
 Block interchange_in_registers(StepLoop *s, IterVar first, int64_t n)

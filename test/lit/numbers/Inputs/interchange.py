@@ -12,7 +12,7 @@ from tsrlib import TSRC, Model, check, pool_call, schedule
 SEED, PROGRAMS = int(sys.argv[1]), int(sys.argv[2])
 random = np.random.default_rng(SEED)
 SUMS = "48, 16"  # each step has sums along its lines
-SHAPES = {SUMS: lambda n: (48, 16), "n": lambda n: (n,), "n, 3": lambda n: (n, 3), "n, m": lambda n: (n, n + 2), "2, n, m": lambda n: (2, n, n + 2)}
+SHAPES = {SUMS: lambda n: (48, 16), "n": lambda n: (n,), "1": lambda n: (1,), "n, 3": lambda n: (n, 3), "n, m": lambda n: (n, n + 2), "2, n, m": lambda n: (2, n, n + 2)}
 THREADS = pool_call(3)
 
 
