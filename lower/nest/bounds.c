@@ -78,12 +78,12 @@ bool nest_bounds_loop(const Nest *nest, const Guarded *guard, uint32_t first_cut
 	return position >= (int)first_cut && guard_coef(nest, guard, (uint32_t)position) > 0;
 }
 
-/* The loop at a position, from the greatest of its lower bounds to the least of its upper ones. */
-static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first_cut, Block body)
+/* The loop at a position, from the greatest of its lower bounds, of which one is `lo`, to the least of its upper ones. */
+static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first_cut, const Ix *lo,
+			     const Ix *hi, Block body)
 {
 	Program *program = nest->gen->program;
 	const Loop *loop = &nest->loops[position];
-	const Ix *lo = zero_ix(nest->gen), *hi = ix_size(program->arena, loop->extent);
 	for (size_t g = 0; g < nest->guards.n; g++) {
 		const Guarded *guard = &nest->guards.at[g];
 		if (nest_guard_position(nest, guard) != (int)position ||
@@ -103,8 +103,15 @@ static const Stmt *loop_stmt(const Nest *nest, uint32_t position, uint32_t first
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body)
 {
 	for (uint32_t i = to; i-- > from;)
-		body = block_of(nest->gen, loop_stmt(nest, i, first_cut, body));
+		body = nest_wrap_range(nest, i, first_cut, zero_ix(nest->gen),
+				       ix_size(nest->gen->arena, nest->loops[i].extent), body);
 	return body;
+}
+
+Block nest_wrap_range(const Nest *nest, uint32_t at, uint32_t first_cut, const Ix *lo, const Ix *hi,
+		      Block body)
+{
+	return block_of(nest->gen, loop_stmt(nest, at, first_cut, lo, hi, body));
 }
 
 Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body)

@@ -18,6 +18,9 @@ void nest_emit_between(Nest *nest);
 /* nest/bounds.c */
 /* Loops [from, to) around a body; loops from first_cut on may be bounded by guards. */
 Block nest_wrap(const Nest *nest, uint32_t from, uint32_t to, uint32_t first_cut, Block body);
+/* The loop at a position, of its steps from lo to before hi those that the guards leave. */
+Block nest_wrap_range(const Nest *nest, uint32_t at, uint32_t first_cut, const Ix *lo, const Ix *hi,
+		      Block body);
 /* The body behind a condition for the guards that bound no loop; the body itself where all bound
  * one. */
 Block nest_guarded_block(const Nest *nest, uint32_t first_cut, Block body);

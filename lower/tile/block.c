@@ -60,15 +60,6 @@ static Walk walk_of(Tile *tile)
 											 : COLUMNS};
 }
 
-static Block over_steps(const Tile *tile, Block body)
-{
-	Gen *gen = tile->nest->gen;
-	const Nest *nest = tile->nest;
-	const Ix *end = ix_size(gen->arena, nest->loops[nest->nresult].extent);
-	end = ix_binary(gen->program, IX_MAX, tile_const(tile, 1), end);
-	return tile_over_blocks(tile, tile->first_step, end, tile->blocks.steps, body);
-}
-
 /* The tiles of a part, of those of its first one that are in the present block; what is left behind the whole tiles
  * belongs to the last block. */
 static Block in_part(const Walk *w, const Way *way, uint32_t i, Block body)
@@ -145,7 +136,7 @@ Block tile_all(Tile *tile, uint32_t inner)
 	gen_append(tile->nest->gen, &all, all_parts(&w, inner));
 	Block body = body_block(&all);
 	if (tile->blocks.steps)
-		body = over_steps(tile, body);
+		body = tile_over_steps(tile, body);
 	for (int i = WAYS; i-- > 0;)
 		if (w.ways[i].block)
 			body = tile_over_blocks(

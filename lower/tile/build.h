@@ -37,9 +37,11 @@ const Ix *tile_blocks_end(const Tile *tile, const Loop *loop, const TileParts *p
 Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t block, Block body);
 /* Row or column of a tile's first element. */
 const Ix *tile_first(const Tile *tile, const Loop *loop, const TilePart *part);
+/* Blocks of the sum. */
+Block tile_over_steps(const Tile *tile, Block body);
 /* The loops over the sum, or over its present block, around a body. */
 Block tile_steps(const Tile *tile, Block body);
-/* Those before the loop `end`. Requires: where steps go in blocks, it is behind the first of the sum. */
+/* Those before the loop `end`. Requires: it is behind those that go in blocks. */
 Block tile_steps_before(const Tile *tile, uint32_t end, Block body);
 /* The loops over the sum of the tile at hand, where any of its elements is seen. */
 Block tile_unless_masked(const Tile *tile, Block steps);

@@ -4,8 +4,8 @@
  *   stream   few rows past an operand that is larger than the second cache: columns in blocks and the
  *            sum in blocks, so that it is read once, in pieces of its rows; what the tiles add to
  *            waits in the result, which stays in the second cache
- *   sum      several tiles past operands that do not stay in the second cache: as many steps of the first loop of the sum as
- *            do, around the loops of the result that read these again
+ *   sum      several tiles past operands that do not stay in the second cache: as many steps of the first loop of the sum, or
+ *            of the one inside it, as do, around the loops of the result that read these again
  *   rows     rows whose operand does not stay in the second cache, past all columns
  *   panels   columns of an operand that is packed, as many as stay in the second cache, each block packed
  *            where its tiles begin (tile/block.c)
@@ -130,8 +130,15 @@ static void as_asked(Planner *p)
 			  (!tile->blocks.steps || !tile->pack_along);
 	if (!tile->by_blocks && !may_block(p))
 		tile->blocks = (TileBlocks){.steps = may_block_steps(p) ? tile->blocks.steps : 0};
-	if (tile->blocks.steps && !tile->blocks.rows && !tile->blocks.cols && may_block_steps(p))
+	if (tile->blocks.steps && !tile->blocks.rows && !tile->blocks.cols && may_block_steps(p)) {
+		const Nest *nest = tile->nest;
+		const Loop *within = &nest->loops[nest->nresult + 1];
 		tile->sharing = loops_that_share(p);
+		if (tile->blocks.steps == 1 && nest->nloops > nest->nresult + 2 && tile->cut != within)
+			ask(p, within, NULL, &tile->blocks.within);
+		if (tile->blocks.within >= tile_extent(p, within, 0))
+			tile->blocks.within = 0;
+	}
 }
 
 /* ---- as it pays ---- */
@@ -325,16 +332,16 @@ static void choose_stream(Planner *p)
 	blocks->steps = stream_steps(p, p->tile->rows.at[0].step, p->tile->cols.at[0].step);
 }
 
-/* Elements of an operand that tiles of all rows and columns read in a step of the first loop of the sum, those of
+/* Elements of an operand that tiles of all rows and columns read in a step of the loops of the sum before `from`, those of
  * windows once; 0: not known, or very many. */
-static int64_t elements_of_step(const Planner *p, size_t load, uint64_t sharing)
+static int64_t elements_of_step(const Planner *p, size_t load, uint64_t sharing, uint32_t from)
 {
 	const Nest *nest = p->tile->nest;
 	const Ix *at = p->sum.at.at[load];
 	int64_t each = 1, reach = 1, step;
 	for (uint32_t k = 0; k < nest->nloops; k++) {
 		const Loop *loop = &nest->loops[k];
-		bool inside = k > nest->nresult || loop == p->tile->row || loop == p->tile->col ||
+		bool inside = k >= from || loop == p->tile->row || loop == p->tile->col ||
 			      sharing >> loop->iter & 1;
 		Size by = ix_stride(p->program, at, loop->var);
 		int64_t n = tile_extent(p, loop, 0);
@@ -350,11 +357,11 @@ static int64_t elements_of_step(const Planner *p, size_t load, uint64_t sharing)
 }
 
 /* Bytes that all of these are; 0: not known. */
-static int64_t bytes_of_step(const Planner *p, uint64_t sharing)
+static int64_t bytes_of_step(const Planner *p, uint64_t sharing, uint32_t from)
 {
 	int64_t all = 0;
 	for (size_t i = 0; i < p->sum.at.n; i++) {
-		int64_t n = elements_of_step(p, i, sharing);
+		int64_t n = elements_of_step(p, i, sharing, from);
 		if (n <= 0 || n > INT32_MAX)
 			return 0;
 		all += n * dtype_bytes(p->program->buffers.at[p->sum.from.at[i]].dtype);
@@ -362,31 +369,85 @@ static int64_t bytes_of_step(const Planner *p, uint64_t sharing)
 	return all;
 }
 
+/* Steps that all loops of the sum from one on make. */
+static int64_t steps_from(const Planner *p, uint32_t from)
+{
+	const Nest *nest = p->tile->nest;
+	int64_t steps = 1;
+	for (uint32_t i = from; i < nest->nloops; i++)
+		steps *= tile_extent(p, &nest->loops[i], 1);
+	return steps;
+}
+
+/* Steps of the second loop of the sum in a block, where all of them, of so many bytes, leave no room in the second cache;
+ * 0: there are no such blocks. */
+static int64_t steps_within(const Planner *p, uint64_t sharing, int64_t bytes)
+{
+	const Nest *nest = p->tile->nest;
+	const Loop *loop = &nest->loops[nest->nresult + 1];
+	int64_t extent = nest->nloops > nest->nresult + 2 ? tile_extent(p, loop, 0) : 0;
+	if (bytes <= p->target->l2_bytes / 2 || extent < 2 || p->tile->cut == loop)
+		return 0;
+	int64_t one = bytes_of_step(p, sharing, nest->nresult + 2);
+	int64_t each = divide_up(bytes - one, extent - 1);
+	if (one == 0 || one > p->target->l2_panels || each < 1)
+		return 0;
+	int64_t block = alike(extent, 1 + (p->target->l2_panels - one) / each);
+	return block < extent ? block : 0;
+}
+
+/* Tiles that go past the same operands. */
+static int64_t tiles_that_share(const Planner *p, uint64_t sharing)
+{
+	const Tile *tile = p->tile;
+	int64_t tiles = divide_up(tile_extent(p, tile->row, 1), tile->rows.at[0].step) *
+			divide_up(tile_extent(p, tile->col, 1), tile->cols.at[0].step);
+	for (uint32_t i = 0; i < tile->nest->nresult; i++)
+		if (sharing >> tile->nest->loops[i].iter & 1)
+			tiles *= tile_extent(p, &tile->nest->loops[i], 1);
+	return tiles;
+}
+
+/* One tile has all columns, and no other loop is left to threads than those that share blocks: two tiles, if they are whole
+ * vectors. */
+static void halve_columns(Planner *p, uint64_t sharing)
+{
+	Tile *tile = p->tile;
+	int64_t step = tile->cols.at[0].step;
+	bool one = tile->cols.n == 1 && tile->cols.at[0].single && tile->rows.n == 1 &&
+		   tile->rows.at[0].single && step % (2 * p->native) == 0;
+	for (uint32_t i = 0; i < tile->nest->nresult; i++) {
+		const Loop *loop = &tile->nest->loops[i];
+		one = one && (loop == tile->row || loop == tile->col || sharing >> loop->iter & 1);
+	}
+	if (one)
+		tile->cols = tile_parts_of(p, tile->col, step / 2, false);
+}
+
 /* Operands that do not stay in the second cache while several tiles go past them, as pictures past the gradient of a kernel:
- * as much of the sum as does, in whole steps of its first loop, which are enough for what it costs to store the sums behind
- * them and to go on. */
+ * as much of the sum as does, in whole steps of its first loop, or of the one inside it, which are enough for what it costs to
+ * store the sums behind them and to go on. */
 static void choose_sum(Planner *p)
 {
 	Tile *tile = p->tile;
 	const Nest *nest = tile->nest;
+	const Target *target = p->target;
+	uint32_t first = nest->nresult;
 	uint64_t sharing = loops_that_share(p);
-	int64_t bytes = bytes_of_step(p, sharing), steps = 1;
-	int64_t all = tile_extent(p, &nest->loops[nest->nresult], TILE_ASSUMED);
-	int64_t tiles = divide_up(tile_extent(p, tile->row, 1), tile->rows.at[0].step) *
-			divide_up(tile_extent(p, tile->col, 1), tile->cols.at[0].step);
-	for (uint32_t i = 0; i < nest->nresult; i++)
-		if (sharing >> nest->loops[i].iter & 1)
-			tiles *= tile_extent(p, &nest->loops[i], 1);
-	if (bytes == 0 || bytes > p->target->l2_bytes || all * bytes <= p->target->l2_bytes ||
-	    tiles < SUM_TILES || nest->nloops == nest->nresult + 1)
+	int64_t bytes = bytes_of_step(p, sharing, first + 1);
+	int64_t all = tile_extent(p, &nest->loops[first], TILE_ASSUMED);
+	if (!target->sum_block_steps || bytes == 0 || nest->nloops == first + 1 ||
+	    all * bytes <= target->l2_bytes || tiles_that_share(p, sharing) < SUM_TILES)
 		return;
-	for (uint32_t i = nest->nresult + 1; i < nest->nloops; i++)
-		steps *= tile_extent(p, &nest->loops[i], 1);
-	int64_t block = alike(all, p->target->l2_panels / bytes);
-	if (p->target->sum_block_steps && block * steps >= p->target->sum_block_steps) {
-		tile->blocks.steps = block;
-		tile->sharing = sharing;
-	}
+	TileBlocks blocks = {.within = steps_within(p, sharing, bytes)};
+	blocks.steps = blocks.within ? 1 : alike(all, target->l2_panels / bytes);
+	int64_t steps = blocks.within ? blocks.within * steps_from(p, first + 2)
+				      : blocks.steps * steps_from(p, first + 1);
+	if (steps < target->sum_block_steps || (!blocks.within && bytes > target->l2_bytes))
+		return;
+	tile->blocks = blocks;
+	tile->sharing = sharing;
+	halve_columns(p, sharing);
 }
 
 static void choose_panels(Planner *p)

@@ -62,8 +62,10 @@ static void describe_blocks(const Planner *p)
 {
 	const Tile *tile = p->tile;
 	Gen *gen = tile->nest->gen;
-	const Loop *loops[] = {tile->row, tile->col, &tile->nest->loops[tile->nest->nresult]};
-	const int64_t blocks[] = {tile->blocks.rows, tile->blocks.cols, tile->blocks.steps};
+	const Loop *sum = &tile->nest->loops[tile->nest->nresult];
+	const Loop *loops[] = {tile->row, tile->col, sum, sum + 1};
+	const int64_t blocks[] = {tile->blocks.rows, tile->blocks.cols, tile->blocks.steps,
+				  tile->blocks.within};
 	ScheduleClause *made = NULL;
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
 		if (!blocks[i])

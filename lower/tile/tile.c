@@ -28,6 +28,8 @@ static void declare_iters(Tile *tile)
 	tile->first_row = gen_iter(gen, "first");
 	tile->first_col = gen_iter(gen, "first_col");
 	tile->first_step = gen_iter(gen, "first_step");
+	if (tile->blocks.within)
+		tile->first_within = gen_iter(gen, "first_within");
 	tile->panel = gen_iter(gen, "panel");
 }
 

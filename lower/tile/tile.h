@@ -43,6 +43,7 @@ typedef struct TileParts {
 /* How far tiles go in one loop before the next loop moves on; 0: to its end. */
 typedef struct TileBlocks {
 	int64_t rows, cols, steps; /* of the first part; of the first part; of the outermost sum */
+	int64_t within;		   /* of the sum inside it, where `steps` is 1 */
 } TileBlocks;
 
 /* Columns of two loops of the result (tile/collapse.c). */
@@ -143,7 +144,7 @@ typedef struct Tile {
 	/* code that is made */
 	TileNow now;
 	IterVar r, c, q, lane;
-	IterVar first_row, first_col, first_step; /* of the block */
+	IterVar first_row, first_col, first_step, first_within; /* of the block */
 	IterVar panel;				  /* of columns, while they are packed */
 } Tile;
 

@@ -63,37 +63,74 @@ Block tile_over_blocks(const Tile *tile, IterVar first, const Ix *end, int64_t b
 	Gen *gen = tile->nest->gen;
 	Stmt *loop = stmt_step(gen->arena,
 			       stmt_for(gen->arena, first, tile_const(tile, 0), end, body), block);
-	loop->independent = tile->independent && first != tile->first_step;
+	bool sum = first == tile->first_step || (tile->blocks.within && first == tile->first_within);
+	loop->independent = tile->independent && !sum;
 	return block_of(gen, loop);
 }
 
-/* The outermost loop of the sum. */
-static const Loop *blocked_sum(const Tile *tile) { return &tile->nest->loops[tile->nest->nresult]; }
+/* The loops of the sum that go in blocks: the outermost one, and the next one where a step of that is too much. */
+enum { SUM_OUTER, SUM_WITHIN };
 
-static const Ix *block_end(const Tile *tile)
+static const Loop *blocked_sum(const Tile *tile, int which)
 {
-	Gen *gen = tile->nest->gen;
-	return ix_add(gen->program, ix_iter(gen->arena, tile->first_step),
-		      tile_const(tile, tile->blocks.steps));
+	return &tile->nest->loops[tile->nest->nresult + (uint32_t)which];
+}
+
+static const Ix *sum_extent(const Tile *tile, int which)
+{
+	return ix_size(tile->nest->gen->arena, blocked_sum(tile, which)->extent);
+}
+
+/* The loop of the sum over the present block. */
+static Block block_steps(const Tile *tile, int which, IterVar first, int64_t block, Block body)
+{
+	const Nest *nest = tile->nest;
+	Gen *gen = nest->gen;
+	const Ix *lo = ix_iter(gen->arena, first);
+	const Ix *hi = ix_binary(gen->program, IX_MIN, sum_extent(tile, which),
+				 ix_add(gen->program, lo, tile_const(tile, block)));
+	return nest_wrap_range(nest, nest->nresult + (uint32_t)which, nest->nresult, lo, hi, body);
 }
 
 Block tile_steps_before(const Tile *tile, uint32_t end, Block body)
 {
 	const Nest *nest = tile->nest;
-	Gen *gen = nest->gen;
-	if (!tile->blocks.steps)
-		return nest_wrap(nest, nest->nresult, end, nest->nresult, body);
-	const Loop *sum = blocked_sum(tile);
-	REQUIRE(end > nest->nresult);
-	body = nest_wrap(nest, nest->nresult + 1, end, nest->nresult, body);
-	const Ix *last =
-		ix_binary(gen->program, IX_MIN, ix_size(gen->arena, sum->extent), block_end(tile));
-	return gen_steps(gen, sum->var, ix_iter(gen->arena, tile->first_step), last, 1, body);
+	const TileBlocks *blocks = &tile->blocks;
+	uint32_t first = nest->nresult + (blocks->steps > 0) + (blocks->within > 0);
+	REQUIRE(end >= first);
+	body = nest_wrap(nest, first, end, nest->nresult, body);
+	if (blocks->within)
+		body = block_steps(tile, SUM_WITHIN, tile->first_within, blocks->within, body);
+	if (blocks->steps)
+		body = block_steps(tile, SUM_OUTER, tile->first_step, blocks->steps, body);
+	return body;
 }
 
 Block tile_steps(const Tile *tile, Block body)
 {
 	return tile_steps_before(tile, tile->nest->nloops, body);
+}
+
+Block tile_over_steps(const Tile *tile, Block body)
+{
+	Gen *gen = tile->nest->gen;
+	const TileBlocks *blocks = &tile->blocks;
+	if (blocks->within)
+		body = tile_over_blocks(tile, tile->first_within, sum_extent(tile, SUM_WITHIN),
+					blocks->within, body);
+	const Ix *end = ix_binary(gen->program, IX_MAX, tile_const(tile, 1), sum_extent(tile, SUM_OUTER));
+	return tile_over_blocks(tile, tile->first_step, end, blocks->steps, body);
+}
+
+/* Steps of the sum before the present block, in steps of the innermost loop that goes in blocks. */
+static const Ix *steps_done(const Tile *tile)
+{
+	Gen *gen = tile->nest->gen;
+	const Ix *first = ix_iter(gen->arena, tile->first_step);
+	if (!tile->blocks.within)
+		return first;
+	first = ix_mul(gen->program, first, sum_extent(tile, SUM_WITHIN));
+	return ix_add(gen->program, first, ix_iter(gen->arena, tile->first_within));
 }
 
 Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Block body)
@@ -104,16 +141,20 @@ Block tile_only_if(const Tile *tile, CondKind kind, const Ix *a, const Ix *b, Bl
 
 Block tile_unless_first(const Tile *tile, Block body)
 {
-	const Ix *first = ix_iter(tile->nest->gen->arena, tile->first_step);
-	return tile_only_if(tile, COND_LT, tile_const(tile, 0), first, body);
+	return tile_only_if(tile, COND_LT, tile_const(tile, 0), steps_done(tile), body);
 }
 
 Block tile_if_last(const Tile *tile, bool last, Block body)
 {
-	const Ix *end = block_end(tile);
-	const Ix *extent = ix_size(tile->nest->gen->arena, blocked_sum(tile)->extent);
-	return last ? tile_only_if(tile, COND_LE, extent, end, body)
-		    : tile_only_if(tile, COND_LT, end, extent, body);
+	Gen *gen = tile->nest->gen;
+	const TileBlocks *blocks = &tile->blocks;
+	int64_t block = blocks->within ? blocks->within : blocks->steps;
+	const Ix *end = ix_add(gen->program, steps_done(tile), tile_const(tile, block));
+	const Ix *all = sum_extent(tile, SUM_OUTER);
+	if (blocks->within)
+		all = ix_mul(gen->program, all, sum_extent(tile, SUM_WITHIN));
+	return last ? tile_only_if(tile, COND_LE, all, end, body)
+		    : tile_only_if(tile, COND_LT, end, all, body);
 }
 
 Block tile_unless_masked(const Tile *tile, Block steps)
