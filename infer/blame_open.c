@@ -4,6 +4,7 @@
 #include "infer/relate.h"
 #include "infer/rows.h"
 #include "infer/text.h"
+#include "infer/warn.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -211,6 +212,7 @@ void tell_param_size(Blame *b, const Conflict *c)
 	if (is_number_likely(node))
 		diag_fix(b->diags, (Span){name.file, name.end, name.end}, " : []",
 			 "it is one number with the shape '[]'");
+	suggest_channels_last(b->inference, b->diags, c->node);
 	blame_born(b, c->cells[0]);
 	blame_sites(b, c->node);
 }

@@ -154,7 +154,7 @@ static void guard_add(Collector *c, Guard g)
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
 	    !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
 		guard_add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other,
-				     NULL, 0, 0, false, NULL});
+				     NULL, 0, 0, false, NULL, 0});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		Conflict *large = conflict_new(c->s, CONFLICT_LARGE_GUARD, NONE);
 		large->span = g.span;
@@ -167,7 +167,12 @@ static void guard_add(Collector *c, Guard g)
 
 static void ask_of_con(Collector *c, GuardKind kind, Size a, Size b, const Con *con)
 {
-	guard_add(c, (Guard){kind, a, b, con->span, SPAN_NONE, NULL, 0, 0, false, NULL});
+	guard_add(c, (Guard){.kind = kind,
+			     .a = a,
+			     .b = b,
+			     .span = con->span,
+			     .other = SPAN_NONE,
+			     .relation = (uint32_t)(con - c->s->cons.at) + 1});
 }
 
 /* Where the size of an axis is written that is read or written from a named place on; SPAN_NONE:
@@ -256,7 +261,7 @@ static void ask_sum(Collector *c, const Con *con)
 		if (!own)
 			guard_add(c, (Guard){GUARD_GE, cell_value(s, con->cells[i]),
 					     size_const(s->sizes, 0), con->span, written, NULL, 0,
-					     0, false, NULL});
+					     0, false, NULL, 0});
 		ask_repeated(c, con, con->cells[i]);
 	}
 	ask_of_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
@@ -371,7 +376,7 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 	}
 	bool swap = size_before(s, leaf->size, value);
 	guard_add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span,
-			     other, NULL, (uint32_t)(leaf - s->leaves.at) + 1, 0, false, NULL});
+			     other, NULL, (uint32_t)(leaf - s->leaves.at) + 1, 0, false, NULL, 0});
 }
 
 static void ask_require(Collector *c, const Require *r)
@@ -390,10 +395,10 @@ static void ask_require(Collector *c, const Require *r)
 		return;
 	if (r->op == REQUIRE_DIVIDES) /* a divides b */
 		guard_add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0, 0, false,
-				     NULL});
+				     NULL, 0});
 	else
 		guard_add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0, 0, false,
-				     r->as});
+				     r->as, 0});
 }
 
 static Span slice_span(const Node *node) { return node->size_expr->span; }
@@ -413,7 +418,7 @@ static void ask_slice(Collector *c, const Node *node)
 	Size size = cell_value(s, axis);
 	if (counts_steps(s, index) || !size_ge(s->sizes, index, size)) {
 		guard_add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1),
-				     slice_span(node), SPAN_NONE, NULL, 0, 0, false, NULL});
+				     slice_span(node), SPAN_NONE, NULL, 0, 0, false, NULL, 0});
 		return;
 	}
 	Conflict *outside = conflict_sizes(s, CONFLICT_SLICE, NONE, index, size);

@@ -265,8 +265,10 @@ static Inference *infer(const Graph *graph, Arena *perm, Diags *diags, const Inf
 		margins_add(inference, id, perm);
 	}
 	inference->complete = diags->nerrors == errors;
-	if (inference->complete)
+	if (inference->complete) {
 		warn_pairs(inference, diags);
+		warn_layout(inference, diags);
+	}
 	return inference;
 }
 

@@ -146,6 +146,8 @@ typedef struct Guard {
 		product; /* that axes have so many elements: the solver's constraint and one more, or 0 */
 	bool given; /* by how a loop counts: a fact, which nothing checks */
 	const char *as; /* GE: what a is in the program: "a stride"; NULL: a size */
+	uint32_t
+		relation; /* EQ: that a computed size is another: the solver's constraint and one more, or 0 */
 } Guard;
 
 typedef struct InferOptions {

@@ -14,6 +14,12 @@ void warn_batch_givers(Solver *s, NodeId result, NodeId use, uint32_t few, Diags
 bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diags);
 /* Of shapes and projections: pairs that nobody asked for (warn_pairs.c). */
 void warn_pairs(const Inference *inference, Diags *diags);
+/* Of pictures whose channels come first where windows take them for a side (warn_layout.c). */
+void warn_layout(const Inference *inference, Diags *diags);
+/* Offers channels last of a picture that a parameter meets, where its first axis is as long as channels are (warn_layout.c). */
+void suggest_channels_last(const Inference *inference, Diags *diags, NodeId param);
+/* Of what routines check of dims (warn_dims.c). */
+void warn_dims(const Inference *inference, Diags *diags);
 void warn_chosen(const Inference *inference, Diags *diags);
 
 #endif
