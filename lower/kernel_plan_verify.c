@@ -267,8 +267,10 @@ static void verify_network(const Gen *gen, const Lines *lines, const SortWay *wa
 {
 	int64_t n, room = way->rows * way->lanes;
 	bool whole = !way->never;
-	if (lines->ids || room == 0 || (way->rows & (way->rows - 1)) != 0)
+	if (room == 0 || (way->rows & (way->rows - 1)) != 0)
 		BUG("%s has no network", gen->name);
+	if (lines->ids && (dtype_bytes(lines->from) > 4 || room > INT64_C(1) << 20))
+		BUG("%s has keys and places that f64 has not", gen->name);
 	if (whole && size_is_const(lines->sizes, lines->extent, &n) && n > room)
 		BUG("%s has a network for fewer elements", gen->name);
 	verify_temporary(gen, way->items, size_const(lines->sizes, 2 * room));

@@ -143,10 +143,13 @@ static inline Dtype sort_key_dtype(const Lines *lines)
 	return dtype_bytes(lines->from) == sizeof(int64_t) ? DTYPE_I64 : DTYPE_I32;
 }
 
-/* The type in which a network compares elements, which has each of their values; DTYPE_NONE: there is none. */
+/* The type in which a network compares elements, which has each of their values, or of places a key and a place;
+ * DTYPE_NONE: there is none. */
 static inline Dtype sort_network_dtype(const Lines *lines)
 {
 	bool whole = lines->from == DTYPE_I32 || lines->from == DTYPE_U32;
+	if (lines->ids)
+		return sort_key_dtype(lines) == DTYPE_I32 ? DTYPE_F64 : DTYPE_NONE;
 	return dtype_is_float(lines->from) ? dtype_wide(lines->from)
 	       : whole			   ? DTYPE_F64
 					   : DTYPE_NONE;

@@ -16,9 +16,11 @@
  * fewer are left.
  *
  * What is compared are the numbers, with changed signs where the greatest come first. NaN goes as infinity, and of zeros the
- * order is lost: where the line has NaN or -0, its zeros and NaN are stored again, in the order in which they stand.
+ * order is lost: where the line has NaN or -0, its zeros and NaN are stored again, in the order in which they stand. Where
+ * places are wanted, it is a key (radix.c) and the place in one number.
  */
 #include "lower/along/network.h"
+#include "lower/along/radix.h"
 
 #include <math.h>
 
@@ -405,12 +407,64 @@ void network_sort(Network *n, Body *into)
 	put_in_order(n, into);
 }
 
+/* ---- places ---- */
+
+/* Places that a key has room for, a power of two: with keys of 32 bits, items are whole numbers that f64 has. */
+static const Value *room(const Network *n)
+{
+	return network_number(n, (double)(n->way->rows * n->way->lanes));
+}
+
+/* items[t] = key * room + t: elements of one key stay in their order. */
+static void copy_keys(const Network *n, Body *into)
+{
+	const Lines *l = n->l;
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	const Value *key = sort_key(l, l->element(l, lines_at(l, t), &body));
+	const Value *place = value_index(l->arena, DTYPE_I32, lines_at(l, t));
+	const Value *item = value_binary(l->arena, OP_ADD,
+					 value_binary(l->arena, OP_MUL,
+						      value_cast(l->arena, n->dtype, key), room(n)),
+					 value_cast(l->arena, n->dtype, place));
+	lines_push(l, &body,
+		   stmt_store(l->arena, n->way->items, lines_at(l, t), OP_NONE, item));
+	lines_each(l, into, t, l->extent, &body);
+}
+
+/* The place of an item, by operations that are exact. */
+static const Value *place_of(const Network *n, const Value *item)
+{
+	Arena *arena = n->l->arena;
+	const Value *key = value_binary(arena, OP_DIV, item, room(n));
+	key = value_op(arena, OP_FLOOR, n->dtype, &key, 1);
+	const Value *place =
+		value_binary(arena, OP_SUB, item, value_binary(arena, OP_MUL, key, room(n)));
+	return value_cast(arena, DTYPE_I32, place);
+}
+
+static void sort_places(Network *n, Body *line)
+{
+	const Lines *l = n->l;
+	Body body = {0};
+	IterVar t = lines_iter(l, "t");
+	copy_keys(n, line);
+	network_sort(n, line);
+	const Value *item = network_ordered(n, lines_at(l, t));
+	lines_push(l, &body, lines_store(l, lines_at(l, t), place_of(n, item)));
+	lines_each(l, line, t, l->results, &body);
+}
+
 void sort_by_network(const Lines *l, const SortWay *way, Body *line)
 {
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
 	Network n = network_new(l, way);
 	network_begin(&n, lines_size(l, l->extent), line);
+	if (l->ids) {
+		sort_places(&n, line);
+		return;
+	}
 	LocalId special = network_copy_line(&n, way->items, line);
 	network_sort(&n, line);
 	lines_push(l, &body, network_keep(&n, lines_at(l, t), network_ordered(&n, lines_at(l, t))));

@@ -3,11 +3,11 @@
 
 /* ---- sizes ---- */
 
-/* Elements of a line at most that a network sorts, which are wanted themselves; 0: none. */
+/* Elements of a line at most that a network sorts; 0: none. */
 static int64_t network_most(const Lines *l)
 {
 	const Target *target = l->program->options.target;
-	bool fits = !l->program->options.gpu && !l->ids && sort_network_dtype(l) != DTYPE_NONE &&
+	bool fits = !l->program->options.gpu && sort_network_dtype(l) != DTYPE_NONE &&
 		    target->vector_bytes >= target->sort_network_vector;
 	return fits ? target->sort_network / (int64_t)dtype_bytes(sort_network_dtype(l)) : 0;
 }
