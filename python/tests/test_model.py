@@ -217,6 +217,7 @@ def test_several_results_scalars_and_routines_that_write_parameters():
     np.testing.assert_array_equal(twice, 2 * x)
     np.testing.assert_array_equal(result["signs"], [1, -1, 1])
     assert result.signs is sign and sign.dtype == np.int32 and dict(result).keys() == {"twice", "signs"}
+    assert [name for name, array in result.items() if array is result[name]] == ["twice", "signs"]
     assert model.add(x, scale=0.5, k=3) == 4 and model.add(x, scale=0.5, k=3) == 8
     assert model.params["total"] == 8
     np.testing.assert_array_equal(model.ramp(step=3, n=4), [0, 3, 6, 9])

@@ -55,5 +55,9 @@ class Outputs(tuple):
         """The results' names, in order; `dict(outputs)` works."""
         return self._names
 
+    def items(self) -> tuple[tuple[str, np.ndarray], ...]:
+        """Each name with its result, in order."""
+        return tuple(zip(self._names, self))
+
     def __repr__(self) -> str:
         return "Outputs(" + ", ".join(f"{name}={array!r}" for name, array in zip(self._names, self)) + ")"
