@@ -1,4 +1,5 @@
 /* Functions of kernels in C, and those of their parallel loops. */
+#include "codegen/c_compaction.h"
 #include "codegen/c_matrix.h"
 #include "codegen/c_stream.h"
 #include "codegen/streams.h"
@@ -229,6 +230,7 @@ void c_put_kernels(FILE *out, const Module *m)
 		fputs(prefetch_text, out);
 	if (module_has_streams(m))
 		c_put_stream(out);
+	c_put_compaction(out, m);
 	if (module_has_slots(m))
 		fputs(slots_text, out);
 	if (module_has_chunks(m))

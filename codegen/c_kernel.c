@@ -1,6 +1,9 @@
 /* Kernels as C functions, one statement a line; their expressions are in c_expression.c. */
 #include "codegen/c_kernel.h"
 
+#include <string.h>
+
+#include "codegen/c_compaction.h"
 #include "codegen/c_matrix.h"
 #include "codegen/c_stream.h"
 #include "codegen/cuda_text.h"
@@ -75,10 +78,13 @@ static void put_line(KernelText *k, const char *text)
 	fprintf(k->out, "%s;\n", text);
 }
 
-static void put_for(KernelText *k, const Stmt *stmt)
+/* Behind the first iterations that are done: an expression; NULL: there are none. */
+static void put_for(KernelText *k, const Stmt *stmt, const char *done)
 {
 	const char *i = k->iters[stmt->iter], *lo = c_kernel_ix(k, stmt->lo),
 		   *hi = c_kernel_ix(k, stmt->hi);
+	if (done)
+		lo = strcmp(lo, "0") ? arena_printf(k->arena, "%s + %s", lo, done) : done;
 	c_kernel_indent(k);
 	if (stmt->hi->kind == IX_SIZE)
 		fprintf(k->out, "for (int64_t %s = %s; %s < %s; ", i, lo, i, hi);
@@ -103,6 +109,7 @@ static void put_scalar(KernelText *k, const Stmt *loop)
 
 static void put_loop(KernelText *k, const Stmt *loop)
 {
+	const char *done = c_compact_vectors(k, loop);
 	if (loop->loop == LOOP_UNROLL)
 		c_put_unroll(k, constant_trips(k->m->program, loop));
 	else if (!k->device && c_loop_stays_loop(k, loop))
@@ -111,7 +118,7 @@ static void put_loop(KernelText *k, const Stmt *loop)
 		c_kernel_indent(k);
 		fprintf(k->out, "TSR_INDEPENDENT\n");
 	}
-	put_for(k, loop);
+	put_for(k, loop, done);
 	k->unrolled[loop->iter] = loop->loop == LOOP_UNROLL && !k->device;
 	put_scalar(k, loop);
 }
