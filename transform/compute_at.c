@@ -27,7 +27,7 @@
 typedef struct TilePlace {
 	const Stmt *loops[NEST_LOOPS]; /* around the tile, outermost first, each in turn */
 	uint32_t nloops;
-	Block tile;
+	Block tile;	   /* of the block behind what other tiles are in */
 	uint32_t at;	   /* the statement's place in it */
 	LoopNest lanes;	   /* the statement */
 	const Value *load; /* of the temporary; NULL: it stores to it */
@@ -82,7 +82,7 @@ static bool is_in_turn(const Stmt *stmt)
 /* Adds the places in a block inside of the loops around; false: it is touched otherwise. */
 static bool find_places(ComputeAt *c, Block block, TilePlace around, bool stores)
 {
-	uint32_t ntiles = 0;
+	uint32_t ntiles = 0, begin = 0; /* of the tile at hand */
 	for (uint32_t i = 0; i < block.n; i++) {
 		const Stmt *stmt = block.stmts[i];
 		uint32_t n = touches(c, stmt);
@@ -93,11 +93,14 @@ static bool find_places(ComputeAt *c, Block block, TilePlace around, bool stores
 			inside.loops[inside.nloops++] = stmt;
 			if (!find_places(c, stmt->body, inside, stores))
 				return false;
+			begin = i + 1;
 			continue;
 		}
+		if (!stores && begin > 0)
+			return false;
 		TilePlace place = around;
-		place.tile = block;
-		place.at = i;
+		place.tile = (Block){block.stmts + begin, block.n - begin};
+		place.at = i - begin;
 		place.lanes = block_nest(block_one(c->program->arena, stmt));
 		place.load = stores ? NULL : c->load;
 		const Stmt *only = block_only(place.lanes.body);
@@ -274,6 +277,17 @@ static Block with_value(const ComputeAt *c, const TilePlace *load, const Value *
 	return rewrite_block(&rewrite, block_one(c->program->arena, load->tile.stmts[load->at]));
 }
 
+/* The same statements, which follow others now. */
+static void append_following(Arena *arena, Body *body, Block block)
+{
+	for (uint32_t i = 0; i < block.n; i++) {
+		Stmt *copy = ARENA_NEW(arena, Stmt);
+		*copy = *block.stmts[i];
+		copy->disjoint = false;
+		PUSH(arena, body->stmts, copy);
+	}
+}
+
 /* The tile of the sum, and what the reader makes of it. */
 static Block one_step(const ComputeAt *c, const TilePlace *load)
 {
@@ -286,7 +300,7 @@ static Block one_step(const ComputeAt *c, const TilePlace *load)
 	Body body = {0};
 	for (uint32_t i = 0; i < load->at; i++)
 		PUSH(arena, body.stmts, load->tile.stmts[i]);
-	body_append(arena, &body, rewrite_block(&inner, tile));
+	append_following(arena, &body, rewrite_block(&inner, tile));
 	body_append(arena, &body, with_value(c, load, rewrite_alone(&lanes, stored)));
 	for (uint32_t i = load->at + 1; i < load->tile.n; i++)
 		PUSH(arena, body.stmts, load->tile.stmts[i]);
