@@ -72,20 +72,14 @@ static NodeId reader_of(const Lower *lower, NodeId id, uint64_t *steps)
 	return reader.root;
 }
 
-/* Is it asked for, or, where nothing is, chosen? */
-static bool is_chosen(const Gen *gen)
-{
-	const ScheduleClause *asked = gen_asked(gen, CHOICE_COMPUTE_AT);
-	return lower_replays(gen->lower) ? asks_on(asked) : !asks_off(asked);
-}
-
 void compute_at_begin(Nest *nest)
 {
 	Lower *lower = nest->gen->lower;
 	NodeId inner = lower->plan[nest->root].inner;
 	const KernelPlan *kernel = inner == NODE_NONE ? NULL : lower->plan[inner].kernel;
 	uint64_t steps;
-	if (is_chosen(nest->gen) && reader_of(lower, nest->root, &steps) != NODE_NONE)
+	bool off = says_off(gen_asked(nest->gen, CHOICE_COMPUTE_AT));
+	if (!off && reader_of(lower, nest->root, &steps) != NODE_NONE)
 		nest->reader_steps = steps;
 	if (kernel && kernel->nests[0].plan.form == NEST_TILES)
 		nest->inner_tile = kernel->nests[0].plan.tile;

@@ -231,6 +231,15 @@ static bool panels_overlap(const Tile *tile, const TileParts *cols)
 	return overlap;
 }
 
+static bool fit_registers(const Planner *p, const TileParts *rows, const TileParts *cols)
+{
+	bool fit = true;
+	for (uint32_t i = 0; i < rows->n; i++)
+		for (uint32_t j = 0; j < cols->n; j++)
+			fit = fit && fits_registers(p, rows->at[i].step, cols->at[j].step);
+	return fit;
+}
+
 static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 {
 	Tile *tile = p->tile;
@@ -238,10 +247,8 @@ static void consider(Planner *p, int64_t rows, int64_t cols, bool join)
 		  c = tile_parts_of(p, tile->col, cols, join);
 	if (panels_overlap(tile, &c) || is_too_large(p, rows, cols) || !tile_has_collapsed(p, &c))
 		return;
-	for (uint32_t i = 0; i < r.n; i++)
-		for (uint32_t j = 0; j < c.n; j++)
-			if (!fits_registers(p, r.at[i].step, c.at[j].step))
-				return;
+	if (!fit_registers(p, &r, &c))
+		return;
 	if (!parts_are_asked(p, 0, &r) || !parts_are_asked(p, 1, &c))
 		return;
 	TileParts remainder = remainder_rows(p, &c);
@@ -479,7 +486,8 @@ static void take_inner(Planner *p)
 	if (!inner || p->tiles || tile->form != TILE_ACROSS || inner->form != TILE_ACROSS ||
 	    inner->stores_rows || inner->remainder.n || !has_extent_of(tile->row, inner->row) ||
 	    !has_extent_of(tile->col, inner->col) || !are_whole(&inner->rows) ||
-	    !are_whole(&inner->cols) || panels_overlap(tile, &inner->cols))
+	    !are_whole(&inner->cols) || panels_overlap(tile, &inner->cols) ||
+	    !fit_registers(p, &inner->rows, &inner->cols))
 		return;
 	tile->rows = inner->rows;
 	tile->cols = inner->cols;
