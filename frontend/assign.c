@@ -302,7 +302,14 @@ static NodeId find_target(Build *b, const AstStep *step, bool *fresh)
 		return NODE_NONE;
 	diag(b->diags, E0234, target->span,
 	     "only parameters and a routine's own tensors can be assigned");
-	if (node && node->name)
+	const Binding *named_here =
+		target->kind == AST_NAME ? scope_find(b->at.scope, target->name.sym) : NULL;
+	if (named_here)
+		diag_note(b->diags, named_here->span, "'%s' is declared here%s", target->name.sym,
+			  named_here->kind == BINDING_NAME
+				  ? "; a result of this name has that value without a step"
+				  : "");
+	else if (node && node->name)
 		diag_note(b->diags, node->name_span, "'%s' is declared here", node->name);
 	return NODE_NONE;
 }

@@ -1,5 +1,6 @@
 /* Values as sizes: of a configuration, a dim, a number, whatever is passed or has a name. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "frontend/late_dims.h"
 #include "frontend/nodes.h"
@@ -96,8 +97,9 @@ const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 	if (!value_get_integer(value, &integer)) {
 		if (value->kind == VALUE_NUMBER)
 			no_size(b, value,
-				arena_printf(b->arena, "%s must be a whole number, and this is %.9g",
-					     what, value->number));
+				arena_printf(b->arena, "%s must be %s, and this is %.9g", what,
+					     fabs(value->number) < 0x1p62 ? "a whole number" : "below 2^62",
+					     value->number));
 		else
 			no_size(b, value, arena_printf(b->arena, "%s is needed here, and this is %s",
 						       what, value_describe(value)));

@@ -12,6 +12,7 @@
 #include "lexer/lexer.h"
 
 enum { COST_TOKEN = 4, REACH = 24, AHEAD = 2, STEP = 3 /* tokens for one more of cost */ };
+enum { QUOTED_MOST = 80 }; /* characters of what a repair leaves out and quotes */
 
 /* The likelier first: one more of cost from the second group on, two from the third. */
 static const char *const signs[] = {",", ")", "]", "}", "-",  "(", "[",
@@ -99,7 +100,7 @@ static void edits_at(Edits *e, const Token *before, const Token *token, uint32_t
 	if (applies(e, token, token + 1) && token[1].kind != TOKEN_LBRACKET)
 		in_parentheses(e, cost, (Span){span.file, span.end, token[1].span.start},
 			       token[1].span);
-	else if (!applies(e, token, token + 1))
+	else if (!applies(e, token, token + 1) && span.end - span.start <= QUOTED_MOST)
 		edit_add(e, cost + 2, span, "",
 			 arena_printf(e->arena, "it would fit without '%s'", edit_text(e, span)));
 }

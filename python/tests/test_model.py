@@ -224,6 +224,8 @@ def test_several_results_scalars_and_routines_that_write_parameters():
     for arguments, text in [({"step": 3}, "dim n"), ({"n": 4}, "scalar 'step' is missing"), ({"n": 4, "step": 0.5}, "step")]:
         with pytest.raises(tsr.ArgumentError, match=text):
             model.ramp(**arguments)
+    with pytest.raises(tsr.ArgumentError, match="takes 1 arrays, not 3; scale=.. is given by its name"):
+        model.add(0.5, 3, x)
 
 
 def test_every_dtype():

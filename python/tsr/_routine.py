@@ -83,7 +83,8 @@ class Routine:
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         if len(arrays) > len(self.inputs):
-            raise ArgumentError(f"{self.name} takes {len(self.inputs)} arrays, not {len(arrays)}: {self!r}")
+            by_name = f"; {self.scalars[0].name}=.. is given by its name" if self.scalars else ""
+            raise ArgumentError(f"{self.name} takes {len(self.inputs)} arrays, not {len(arrays)}{by_name}: {self!r}")
         values = {tensor.name: value for tensor, value in zip(self.inputs, arrays)}
         twice = values.keys() & named.keys()
         if twice:
