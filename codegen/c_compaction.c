@@ -31,33 +31,13 @@
 #include "codegen/compaction.h"
 #include "loops/walk.h"
 
-enum { COMPARISONS = COMPACT_LISTS * COMPACT_CONDS };
-
 typedef struct CompactText {
 	KernelText *k;
 	Compaction is;
 	const char *done;
 	const char *type, *vector, *suffix; /* "float", "__m512", "ps" */
 	int lanes;
-	const Value *compared[COMPARISONS];
-	int ncompared;
 } CompactText;
-
-static bool is_item(const CompactText *c, const Value *value)
-{
-	return value->kind == VALUE_LOCAL && value->local == c->is.item;
-}
-
-/* Which comparison it is, of those that lists share. */
-static int find_comparison(CompactText *c, const Value *value)
-{
-	int i = 0;
-	while (i < c->ncompared && !value_same(c->compared[i], value))
-		i++;
-	c->compared[i] = value;
-	c->ncompared += i == c->ncompared;
-	return i;
-}
 
 static const char *end_of(const CompactText *c, uint32_t list)
 {
@@ -84,16 +64,11 @@ static void put_places(const CompactText *c, const Stmt *loop)
 		PUT(c, "const int64_t tsr_at = %s;\n", c_kernel_ix(k, c->is.load->ix));
 }
 
-static void put_bounds(CompactText *c)
+static void put_bounds(const CompactText *c)
 {
-	for (uint32_t i = 0; i < c->is.nlists; i++)
-		for (uint32_t n = 0; n < c->is.lists[i].nconds; n++)
-			find_comparison(c, c->is.lists[i].is[n]);
-	for (int i = 0; i < c->ncompared; i++) {
-		const Value *const *args = c->compared[i]->args;
-		PUT(c, "const %s tsr_b%d = _mm512_set1_%s(%s);\n", c->vector, i, c->suffix,
-		    c_kernel_value(c->k, args[is_item(c, args[0])]));
-	}
+	for (uint32_t i = 0; i < c->is.ncompared; i++)
+		PUT(c, "const %s tsr_b%u = _mm512_set1_%s(%s);\n", c->vector, i, c->suffix,
+		    c_kernel_value(c->k, c->is.compared[i].bound));
 }
 
 /* ---- one vector ---- */
@@ -111,22 +86,22 @@ static void put_comparisons(const CompactText *c)
 	static const char *const names[OP_COUNT] = {
 		[OP_LT] = "LT", [OP_LE] = "LE", [OP_GT] = "GT", [OP_GE] = "GE", [OP_EQ] = "EQ"};
 	const char *item = "tsr_item";
-	for (int i = 0; i < c->ncompared; i++) {
-		const char *bound = arena_printf(c->k->arena, "tsr_b%d", i);
-		bool first = is_item(c, c->compared[i]->args[0]);
-		PUT(c, "const __mmask%d tsr_c%d = _mm512_cmp_%s_mask(%s, %s, _CMP_%s_OQ);\n",
+	for (uint32_t i = 0; i < c->is.ncompared; i++) {
+		const char *bound = arena_printf(c->k->arena, "tsr_b%u", i);
+		bool first = c->is.compared[i].item_first;
+		PUT(c, "const __mmask%d tsr_c%u = _mm512_cmp_%s_mask(%s, %s, _CMP_%s_OQ);\n",
 		    c->lanes, i, c->suffix, first ? item : bound, first ? bound : item,
-		    names[c->compared[i]->op]);
+		    names[c->is.compared[i].value->op]);
 	}
 }
 
-static void put_mask(CompactText *c, uint32_t i)
+static void put_mask(const CompactText *c, uint32_t i)
 {
 	const CompactList *list = &c->is.lists[i];
 	PUT(c, "const __mmask%d tsr_m%u = (__mmask%d)(", c->lanes, i, c->lanes);
 	for (uint32_t n = 0; n < list->nconds; n++)
-		fprintf(c->k->out, "%s%stsr_c%d", n ? " & " : "", list->holds[n] ? "" : "~",
-			find_comparison(c, list->is[n]));
+		fprintf(c->k->out, "%s%stsr_c%u", n ? " & " : "", list->holds[n] ? "" : "~",
+			list->is[n]);
 	fprintf(c->k->out, list->nconds ? ");\n" : "-1);\n");
 	PUT(c, "const int64_t tsr_e%u = %s + _mm_popcnt_u32(tsr_m%u);\n", i, end_of(c, i), i);
 }
@@ -148,7 +123,7 @@ static void put_break(const CompactText *c)
 	PUT(c, "\tbreak;\n");
 }
 
-static void put_vector(CompactText *c)
+static void put_vector(const CompactText *c)
 {
 	const Target *target = c->k->m->program->options.target;
 	put_prefetch(c, "tsr_from", c->done, target->compact_read);

@@ -63,9 +63,10 @@ static bool is_item(Match *m, const Stmt *loop)
 }
 
 /* A comparison of the item with what does not change. */
-static bool compares_item(const Match *m, const Value *value)
+static bool compares_item(const Match *m, const Value *value, CompactComparison *made)
 {
 	Dtype dtype = m->made->load->dtype;
+	*made = (CompactComparison){.value = value};
 	if (value->kind != VALUE_OP || value->dtype != dtype ||
 	    (value->op != OP_LT && value->op != OP_LE && value->op != OP_GT && value->op != OP_GE &&
 	     value->op != OP_EQ))
@@ -77,20 +78,34 @@ static bool compares_item(const Match *m, const Value *value)
 		     item = scalar && arg->local == m->made->item;
 		items += item;
 		others += !item && (scalar || arg->kind == VALUE_CONST);
+		made->item_first |= item && i == 0;
+		made->bound = item ? made->bound : arg;
 	}
 	return items == 1 && others == 1;
+}
+
+/* The number of the comparison, of those that lists share. */
+static uint32_t add_comparison(Compaction *made, CompactComparison comparison)
+{
+	uint32_t i = 0;
+	while (i < made->ncompared && !value_same(made->compared[i].value, comparison.value))
+		i++;
+	made->compared[i] = comparison;
+	made->ncompared += i == made->ncompared;
+	return i;
 }
 
 static bool add_cond(const Match *m, const Cond *cond, CompactList *list)
 {
 	int64_t n = -1;
+	CompactComparison comparison;
 	const Value *value = cond->a->kind == IX_VALUE ? cond->a->value : NULL;
 	while (value && value->kind == VALUE_CAST)
 		value = value->args[0];
-	if (cond->kind != COND_EQ || !value || !compares_item(m, value) ||
+	if (cond->kind != COND_EQ || !value || !compares_item(m, value, &comparison) ||
 	    !is_number(m->program, cond->b, &n) || (n != 0 && n != 1))
 		return false;
-	list->is[list->nconds] = value;
+	list->is[list->nconds] = add_comparison(m->made, comparison);
 	list->holds[list->nconds++] = n == 1;
 	return true;
 }

@@ -14,11 +14,17 @@
 
 #include "loops/loops.h"
 
-enum { COMPACT_LISTS = 8, COMPACT_CONDS = 2 };
+enum { COMPACT_LISTS = 8, COMPACT_CONDS = 2, COMPACT_COMPARISONS = COMPACT_LISTS * COMPACT_CONDS };
+
+/* A comparison of the item with what does not change. */
+typedef struct CompactComparison {
+	const Value *value, *bound;
+	bool item_first; /* of the two operands */
+} CompactComparison;
 
 /* Where the elements go for which all conditions hold. */
 typedef struct CompactList {
-	const Value *is[COMPACT_CONDS]; /* comparisons of the item */
+	uint32_t is[COMPACT_CONDS];	/* comparisons, which lists share */
 	bool holds[COMPACT_CONDS];	/* or does it not? */
 	uint32_t nconds;
 	LocalId n;
@@ -32,6 +38,8 @@ typedef struct Compaction {
 	const Ix *last; /* of the places that are stored to */
 	CompactList lists[COMPACT_LISTS];
 	uint32_t nlists;
+	CompactComparison compared[COMPACT_COMPARISONS];
+	uint32_t ncompared;
 } Compaction;
 
 /* Is the loop one? What it is. */

@@ -22,8 +22,6 @@ typedef struct Compact {
 	JitFunction f;
 	Compaction is;
 	SimdType type;
-	const Value *compared[COMPACT_COMPARISONS];
-	uint32_t ncompared;
 	Rvalue *item, *bounds[COMPACT_COMPARISONS], *masks[COMPACT_COMPARISONS];
 	Lvalue *lists[COMPACT_LISTS];
 	JitLoop loop;
@@ -39,36 +37,6 @@ static Rvalue *plus(Compact *c, Rvalue *a, Rvalue *b)
 }
 
 static Rvalue *read(Lvalue *variable) { return gcc_jit_lvalue_as_rvalue(variable); }
-
-static bool is_item(const Compact *c, const Value *value)
-{
-	return value->kind == VALUE_LOCAL && value->local == c->is.item;
-}
-
-/* Which comparison it is, of those that lists share. */
-static uint32_t find_comparison(Compact *c, const Value *value)
-{
-	uint32_t i = 0;
-	while (i < c->ncompared && !value_same(c->compared[i], value))
-		i++;
-	c->compared[i] = value;
-	c->ncompared += i == c->ncompared;
-	return i;
-}
-
-static void find_comparisons(Compact *c)
-{
-	for (uint32_t i = 0; i < c->is.nlists; i++)
-		for (uint32_t k = 0; k < c->is.lists[i].nconds; k++)
-			find_comparison(c, c->is.lists[i].is[k]);
-}
-
-/* What the item is compared with. */
-static const Value *bound_of(const Compact *c, uint32_t i)
-{
-	const Value *const *args = c->compared[i]->args;
-	return is_item(c, args[0]) ? args[1] : args[0];
-}
 
 /* ---- one vector ---- */
 
@@ -100,9 +68,9 @@ static void compare_item(Compact *c)
 							      [OP_GT] = GCC_JIT_COMPARISON_GT,
 							      [OP_GE] = GCC_JIT_COMPARISON_GE,
 							      [OP_EQ] = GCC_JIT_COMPARISON_EQ};
-	for (uint32_t i = 0; i < c->ncompared; i++) {
-		bool first = is_item(c, c->compared[i]->args[0]);
-		c->masks[i] = simd_compare(&c->f, c->type, ops[c->compared[i]->op],
+	for (uint32_t i = 0; i < c->is.ncompared; i++) {
+		bool first = c->is.compared[i].item_first;
+		c->masks[i] = simd_compare(&c->f, c->type, ops[c->is.compared[i].value->op],
 					   first ? c->item : c->bounds[i],
 					   first ? c->bounds[i] : c->item);
 	}
@@ -113,7 +81,7 @@ static Rvalue *list_mask(Compact *c, const CompactList *list)
 	Jit *jit = c->f.jit;
 	Rvalue *mask = jit_long(jit, jit->u32, (INT64_C(1) << lanes_of(c)) - 1);
 	for (uint32_t i = 0; i < list->nconds; i++) {
-		Rvalue *one = c->masks[find_comparison(c, list->is[i])];
+		Rvalue *one = c->masks[list->is[i]];
 		mask = i == 0 && list->holds[i] ? one
 						: simd_mask_and(&c->f, one, list->holds[i], mask);
 	}
@@ -140,11 +108,12 @@ static void leave_unless(Compact *c, Rvalue *cond)
 	c->f.block = good;
 }
 
-/* ... where a list would reach into another one or into what is read. */
+/* ... where a list would reach into another one or into what is read; the loop stores at 0 what would be before. */
 static void leave_if_met(Compact *c, Rvalue *const *after)
 {
 	JitFunction *f = &c->f;
 	uint32_t last = c->is.nlists - 1;
+	leave_unless(c, jit_compare(f, GCC_JIT_COMPARISON_GE, read(c->lists[0]), number(c, 0)));
 	for (uint32_t i = 0; i < last; i++)
 		leave_unless(
 			c, jit_compare(f, GCC_JIT_COMPARISON_LE, after[i], read(c->lists[i + 1])));
@@ -207,13 +176,13 @@ static gcc_jit_function *new_function(Compact *c, Jit *jit, const char *name)
 		[COMPACT_TO] = {jit->pointer, "to"},
 		[COMPACT_LAST] = {jit->i64, "last"},
 		[COMPACT_ENDS] = {gcc_jit_type_get_pointer(jit->i64), "lists"}};
-	for (uint32_t i = 0; i < c->ncompared; i++)
+	for (uint32_t i = 0; i < c->is.ncompared; i++)
 		params[COMPACT_BOUNDS + i] = (JitParam){jit->types[c->type.dtype],
 							arena_printf(jit->arena, "bound%u", i)};
 	c->f = jit_function(jit, GCC_JIT_FUNCTION_EXPORTED, jit->i64, name, params,
-			    COMPACT_BOUNDS + c->ncompared);
+			    COMPACT_BOUNDS + c->is.ncompared);
 	JitFunction *f = &c->f;
-	for (uint32_t i = 0; i < c->ncompared; i++)
+	for (uint32_t i = 0; i < c->is.ncompared; i++)
 		c->bounds[i] =
 			jit_keep(f, simd_spread(f, c->type, jit_param(f, COMPACT_BOUNDS + i)));
 	move_lists(c, false);
@@ -236,13 +205,9 @@ bool jit_compaction(Jit *jit, const Program *program, const Kernel *kernel, cons
 	    !loop_compacts((Program *)program, kernel, loop, &c.is))
 		return false;
 	c.type = (SimdType){c.is.load->dtype, c.is.load->dtype == DTYPE_F32 ? 4 : 3};
-	find_comparisons(&c);
 	const char *name = arena_printf(jit->arena, "%s__p_%s_compact%u", jit->module->prefix,
 					kernel->name, jit->ncompactions++);
-	*made = (JitCompaction){
-		.is = c.is, .function = new_function(&c, jit, name), .nbounds = c.ncompared};
-	for (uint32_t i = 0; i < c.ncompared; i++)
-		made->bounds[i] = bound_of(&c, i);
+	*made = (JitCompaction){.is = c.is, .function = new_function(&c, jit, name)};
 	/* GCC does not put a function inside another one that has a name outside */
 	gcc_jit_context_add_top_level_asm(jit->ctxt, NULL,
 					  arena_printf(jit->arena, ".hidden %s", name));

@@ -5,7 +5,6 @@
 #include "codegen/compaction.h"
 #include "codegen/jit_function.h"
 
-enum { COMPACT_COMPARISONS = COMPACT_LISTS * COMPACT_CONDS };
 /* The parameters: where the first item is, how many there are, at which place of its buffer; the buffer that is stored to,
  * behind its last place; an array of where lists end; what the item is compared with. */
 enum {
@@ -21,8 +20,6 @@ enum {
 typedef struct JitCompaction {
 	Compaction is;
 	gcc_jit_function *function;
-	const Value *bounds[COMPACT_COMPARISONS];
-	uint32_t nbounds;
 } JitCompaction;
 
 /* Makes the function, which returns how many of the first items it has moved: whole vectors. False, and nothing made: the

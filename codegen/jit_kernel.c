@@ -316,9 +316,11 @@ static Rvalue *compact(KernelJit *k, IterVar iter, const JitCompaction *c, Rvalu
 					stores ? jit_kernel_ix(k, c->is.last) : zero, one);
 	args[COMPACT_ENDS] = gcc_jit_lvalue_get_address(
 		gcc_jit_context_new_array_access(jit->ctxt, NULL, array, zero), NULL);
-	for (uint32_t i = 0; i < c->nbounds; i++)
-		args[COMPACT_BOUNDS + i] = jit_keep(f, jit_kernel_value(k, c->bounds[i]));
-	Rvalue *done = jit_keep(f, jit_call(f, c->function, args, COMPACT_BOUNDS + c->nbounds));
+	for (uint32_t i = 0; i < c->is.ncompared; i++)
+		args[COMPACT_BOUNDS + i] =
+			jit_keep(f, jit_kernel_value(k, c->is.compared[i].bound));
+	Rvalue *done =
+		jit_keep(f, jit_call(f, c->function, args, COMPACT_BOUNDS + c->is.ncompared));
 	copy_list_ends(k, &c->is, array, true);
 	jit_kernel_forget(k);
 	return jit_keep(f, jit_binary(f, GCC_JIT_BINARY_OP_PLUS, lo, done));

@@ -98,7 +98,8 @@ const SizeExpr *value_to_size(Build *b, const Value *value, const char *what)
 		if (value->kind == VALUE_NUMBER)
 			no_size(b, value,
 				arena_printf(b->arena, "%s must be %s, and this is %.9g", what,
-					     fabs(value->number) < 0x1p62 ? "a whole number" : "below 2^62",
+					     fabs(value->number) < 0x1p62 ? "a whole number"
+									  : "below 2^62",
 					     value->number));
 		else
 			no_size(b, value, arena_printf(b->arena, "%s is needed here, and this is %s",
