@@ -10,7 +10,7 @@
 static void ask(Solver *s, GuardKind kind, Size a, Size b, Span span)
 {
 	PUSH(s->arena, s->asked,
-	     ((Guard){kind, a, b, span, SPAN_NONE, NULL, 0, 0, false, NULL, 0}));
+	     ((Guard){.kind = kind, .a = a, .b = b, .span = span, .other = SPAN_NONE}));
 }
 
 static Conflict *written_conflict(Solver *s, ConflictKind kind, Span span)

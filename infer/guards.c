@@ -153,8 +153,11 @@ static void guard_add(Collector *c, Guard g)
 		simplify_divides(c, &g);
 	if (g.kind == GUARD_DIVIDES && !size_is_bad(g.b) &&
 	    !size_ge(c->s->sizes, g.b, size_const(c->s->sizes, 1)))
-		guard_add(c, (Guard){GUARD_GE, g.b, size_const(c->s->sizes, 1), g.span, g.other,
-				     NULL, 0, 0, false, NULL, 0});
+		guard_add(c, (Guard){.kind = GUARD_GE,
+				     .a = g.b,
+				     .b = size_const(c->s->sizes, 1),
+				     .span = g.span,
+				     .other = g.other});
 	if (size_is_bad(g.a) || size_is_bad(g.b)) {
 		Conflict *large = conflict_new(c->s, CONFLICT_LARGE_GUARD, NONE);
 		large->span = g.span;
@@ -259,9 +262,11 @@ static void ask_sum(Collector *c, const Con *con)
 		bool own = con->kind == CON_ADD && i == 2 && con->axis &&
 			   (con->axis->kernel || con->axis->stride > 1); /* a relation of its own */
 		if (!own)
-			guard_add(c, (Guard){GUARD_GE, cell_value(s, con->cells[i]),
-					     size_const(s->sizes, 0), con->span, written, NULL, 0,
-					     0, false, NULL, 0});
+			guard_add(c, (Guard){.kind = GUARD_GE,
+					     .a = cell_value(s, con->cells[i]),
+					     .b = size_const(s->sizes, 0),
+					     .span = con->span,
+					     .other = written});
 		ask_repeated(c, con, con->cells[i]);
 	}
 	ask_of_con(c, GUARD_EQ, cell_value(s, con->cells[0]), sum, con);
@@ -375,8 +380,12 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 		other = leaf->span;
 	}
 	bool swap = size_before(s, leaf->size, value);
-	guard_add(c, (Guard){GUARD_EQ, swap ? value : leaf->size, swap ? leaf->size : value, span,
-			     other, NULL, (uint32_t)(leaf - s->leaves.at) + 1, 0, false, NULL, 0});
+	guard_add(c, (Guard){.kind = GUARD_EQ,
+			     .a = swap ? value : leaf->size,
+			     .b = swap ? leaf->size : value,
+			     .span = span,
+			     .other = other,
+			     .leaf = (uint32_t)(leaf - s->leaves.at) + 1});
 }
 
 static void ask_require(Collector *c, const Require *r)
@@ -394,11 +403,18 @@ static void ask_require(Collector *c, const Require *r)
 	if (size_is_bad(a) || size_is_bad(b))
 		return;
 	if (r->op == REQUIRE_DIVIDES) /* a divides b */
-		guard_add(c, (Guard){GUARD_DIVIDES, b, a, r->span, SPAN_NONE, NULL, 0, 0, false,
-				     NULL, 0});
+		guard_add(c, (Guard){.kind = GUARD_DIVIDES,
+				     .a = b,
+				     .b = a,
+				     .span = r->span,
+				     .other = SPAN_NONE});
 	else
-		guard_add(c, (Guard){kinds[r->op], a, b, r->span, SPAN_NONE, NULL, 0, 0, false,
-				     r->as, 0});
+		guard_add(c, (Guard){.kind = kinds[r->op],
+				     .a = a,
+				     .b = b,
+				     .span = r->span,
+				     .other = SPAN_NONE,
+				     .as = r->as});
 }
 
 static Span slice_span(const Node *node) { return node->size_expr->span; }
@@ -417,8 +433,11 @@ static void ask_slice(Collector *c, const Node *node)
 	CellId axis = flat_at(&batch, 0);
 	Size size = cell_value(s, axis);
 	if (counts_steps(s, index) || !size_ge(s->sizes, index, size)) {
-		guard_add(c, (Guard){GUARD_GE, size, size_plus(s->sizes, index, 1),
-				     slice_span(node), SPAN_NONE, NULL, 0, 0, false, NULL, 0});
+		guard_add(c, (Guard){.kind = GUARD_GE,
+				     .a = size,
+				     .b = size_plus(s->sizes, index, 1),
+				     .span = slice_span(node),
+				     .other = SPAN_NONE});
 		return;
 	}
 	Conflict *outside = conflict_sizes(s, CONFLICT_SLICE, NONE, index, size);

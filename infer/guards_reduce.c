@@ -217,8 +217,11 @@ static void consider_dims(Reducer *r)
 		if (size_is_bad(now) || size_ge(sizes, now, least))
 			continue;
 		const Guard *g = &r->found->at[r->from[d] - 1];
-		Guard floor = {GUARD_GE, now, least, g->span, SPAN_NONE, NULL,
-			       0,	 0,   false, NULL,    0};
+		Guard floor = {.kind = GUARD_GE,
+			       .a = now,
+			       .b = least,
+			       .span = g->span,
+			       .other = SPAN_NONE};
 		if (never_holds(r, &floor))
 			never_conflict(r, g);
 		else

@@ -131,7 +131,24 @@ static bool suggest_other_order(Blame *b, const Compose *c)
 	return true;
 }
 
-/* What is written between the places, in parentheses where it is more than a name. */
+/* Is it a name, or in one pair of parentheses? */
+static bool is_one_operand(const char *text, size_t n)
+{
+	static const char name[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+	uint32_t depth = 0;
+	if (n > 0 && text[0] != '(')
+		return strspn(text, name) >= n;
+	for (size_t i = 0; i < n; i++) {
+		depth += text[i] == '(';
+		depth -= text[i] == ')';
+		if (depth == 0)
+			return i + 1 == n;
+	}
+	return false;
+}
+
+/* What is written between the places, in parentheses where it is more than that. */
 static const char *operand_between(Blame *b, uint32_t file, uint32_t start, uint32_t end)
 {
 	const char *text = text_of(b, (Span){file, start, end});
@@ -140,10 +157,7 @@ static const char *operand_between(Blame *b, uint32_t file, uint32_t start, uint
 	size_t n = strlen(text);
 	while (n > 0 && text[n - 1] == ' ')
 		n--;
-	size_t name =
-		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
-	bool whole = name == n || (*text == '(' && text[n - 1] == ')');
-	return arena_printf(b->s->arena, whole ? "%.*s" : "(%.*s)", (int)n, text);
+	return arena_printf(b->s->arena, is_one_operand(text, n) ? "%.*s" : "(%.*s)", (int)n, text);
 }
 
 bool suggest_turned(Blame *b, const Node *node)
