@@ -299,7 +299,7 @@ typedef struct BufferPair {
 /* Neighbouring kernels of one routine run in order, again and again: in each step `step` has the next
  * value, from 0, or, `down`, the one before, to 0. It ends after so many steps, or after as many as `made` holds
  * before the first, where these are fewer, or behind one that leaves `until` other than 0. Behind each step the buffers of a pair
- * change places: each has what the other held. */
+ * change places, one pair behind the other: each has what the other held. */
 typedef struct ProgramLoop {
 	Span span;
 	uint32_t parent; /* the loop that it is in, a lower number; 0: none */
@@ -307,7 +307,7 @@ typedef struct ProgramLoop {
 	Size count;
 	bool down;
 	BufferId until, made;	     /* one i32; BUFFER_NONE */
-	const BufferPair *exchanges; /* each of a buffer that no other has */
+	const BufferPair *exchanges;
 	uint32_t nexchanges;
 } ProgramLoop;
 

@@ -8,6 +8,14 @@
  * The copy is whole, and nothing else touches `value` but kernels of the loop before it, of which the first
  * stores it: what it holds is not looked at in the next step. Kernels of the loop behind the copy, which
  * read h, read `value` instead; some other kernel reads or sets h, which is more than a step's own.
+ *
+ * What a step began with may be carried too, as the step before the last: then three places take turns.
+ *
+ *   for step in 0..n exchange h, value, g, held      for step in 0..n exchange h, value, value, g
+ *     held[e] = h[e]                                   value[..] = ... h[..] ... g[..] ...
+ *     value[..] = ... h[..] ... g[..] ...       ->
+ *
+ * Behind the pairs before it, `value` is the place that h had, and what g had is free, as what `value` had was.
  */
 #include "loops/dependence.h"
 #include "loops/rewrite.h"
@@ -21,6 +29,7 @@ typedef struct Exchange {
 	Kernel *kernels; /* the routine's */
 	uint32_t n;
 	bool *gone; /* by kernel */
+	bool *free; /* by buffer: what a place holds behind a step, before any exchange, is not looked at */
 } Exchange;
 
 /* ---- copies ---- */
@@ -92,26 +101,98 @@ static bool may_exchange(const Exchange *x, uint32_t at, WholeCopy copy)
 
 /* ---- the change ---- */
 
-static void read_instead(const Exchange *x, Kernel *kernel, WholeCopy copy)
+/* Kernels of the loop behind kernel `at`, which is left out, read what it copied in place of the copy. */
+static void read_instead(Exchange *x, uint32_t at, BufferId copy, BufferId original)
 {
-	BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = copy.to, .id = copy.from};
-	kernel->body = rewrite_twins(x->program, kernel, kernel->body, &twin, 1);
+	BufferTwin twin = {.kind = TWIN_BUFFER, .buffer = copy, .id = original};
+	for (uint32_t k = at + 1; k < x->n; k++) {
+		Kernel *kernel = &x->kernels[k];
+		BufferUses uses = kernel_buffers(x->transform->scratch, kernel);
+		if (kernel->loop == x->kernels[at].loop && buffer_use(&uses, copy))
+			kernel->body = rewrite_twins(x->program, kernel, kernel->body, &twin, 1);
+	}
+	x->gone[at] = true;
+}
+
+/* One more pair behind the others of a loop, less one of them: `without` is its number, or how many there are. */
+static void set_pairs(const Exchange *x, ProgramLoop *loop, uint32_t without, BufferPair pair)
+{
+	BufferPair *pairs = ARENA_ARRAY(x->program->arena, BufferPair, loop->nexchanges + 1);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < loop->nexchanges; i++)
+		if (i != without)
+			pairs[n++] = loop->exchanges[i];
+	pairs[n++] = pair;
+	loop->exchanges = pairs;
+	loop->nexchanges = n;
 }
 
 static void exchange(Exchange *x, uint32_t at, WholeCopy copy)
 {
 	ProgramLoop *loop = &x->program->loops.at[x->kernels[at].loop];
-	BufferPair *pairs = ARENA_ARRAY(x->program->arena, BufferPair, loop->nexchanges + 1);
-	for (uint32_t i = 0; i < loop->nexchanges; i++)
-		pairs[i] = loop->exchanges[i];
-	pairs[loop->nexchanges++] = (BufferPair){copy.to, copy.from};
-	loop->exchanges = pairs;
-	for (uint32_t k = at + 1; k < x->n; k++) {
-		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
-		if (x->kernels[k].loop == x->kernels[at].loop && buffer_use(&uses, copy.to))
-			read_instead(x, &x->kernels[k], copy);
+	set_pairs(x, loop, loop->nexchanges, (BufferPair){copy.to, copy.from});
+	read_instead(x, at, copy.to, copy.from);
+	x->free[copy.from] = true;
+}
+
+/* ---- what a step began with ---- */
+
+/* The one pair of a loop that a buffer is in; how many there are: it is in none, or in several. */
+static uint32_t only_pair_of(const ProgramLoop *loop, BufferId buffer)
+{
+	uint32_t found = loop->nexchanges;
+	for (uint32_t i = 0; i < loop->nexchanges; i++) {
+		if (loop->exchanges[i].a != buffer && loop->exchanges[i].b != buffer)
+			continue;
+		if (found < loop->nexchanges)
+			return loop->nexchanges;
+		found = i;
 	}
-	x->gone[at] = true;
+	return found;
+}
+
+/* Behind all pairs but one, which buffer has the place that `buffer` had before. */
+static BufferId holder(const ProgramLoop *loop, uint32_t without, BufferId buffer)
+{
+	for (uint32_t i = 0; i < loop->nexchanges; i++) {
+		const BufferPair *pair = &loop->exchanges[i];
+		if (i != without && (pair->a == buffer || pair->b == buffer))
+			buffer = pair->a == buffer ? pair->b : pair->a;
+	}
+	return buffer;
+}
+
+/* Do the kernels of the loop only read the original, and is the copy read by those behind it alone? */
+static bool stays_in_steps(const Exchange *x, uint32_t at, WholeCopy copy)
+{
+	uint32_t loop = x->kernels[at].loop;
+	for (uint32_t k = 0; k < x->n; k++) {
+		BufferUses uses = kernel_buffers(x->transform->scratch, &x->kernels[k]);
+		const BufferUse *to = buffer_use(&uses, copy.to),
+				*from = buffer_use(&uses, copy.from);
+		if (k == at || x->gone[k])
+			continue;
+		if (to && (to->stored || x->kernels[k].loop != loop || k < at))
+			return false;
+		if (from && from->stored && program_loop_in(x->program, x->kernels[k].loop, loop))
+			return false;
+	}
+	return true;
+}
+
+/* A copy of what the step began with, exchanged for what the step before it began with. */
+static void rotate(Exchange *x, uint32_t at, WholeCopy copy)
+{
+	ProgramLoop *loop = &x->program->loops.at[x->kernels[at].loop];
+	uint32_t n = loop->nexchanges, pair = only_pair_of(loop, copy.to);
+	if (pair == n || !stays_in_steps(x, at, copy))
+		return;
+	BufferId held = holder(loop, pair, copy.from);
+	BufferId next = loop->exchanges[pair].a;
+	if (next == copy.to || held == next || !x->free[held])
+		return;
+	set_pairs(x, loop, pair, (BufferPair){held, next});
+	read_instead(x, at, copy.to, copy.from);
 }
 
 static uint32_t exchange_routine(const Transform *t, Kernel *kernels, uint32_t n)
@@ -120,10 +201,14 @@ static uint32_t exchange_routine(const Transform *t, Kernel *kernels, uint32_t n
 	WholeCopy copy;
 	uint32_t left = 0;
 	x.gone = ARENA_ARRAY(t->scratch, bool, n + 1);
+	x.free = ARENA_ARRAY(t->scratch, bool, t->program->buffers.n + 1);
 	for (uint32_t k = 0; k < n; k++)
 		if (kernels[k].loop && is_whole_copy(t->program, &kernels[k], &copy) &&
 		    may_exchange(&x, k, copy))
 			exchange(&x, k, copy);
+	for (uint32_t k = 0; k < n; k++)
+		if (!x.gone[k] && kernels[k].loop && is_whole_copy(t->program, &kernels[k], &copy))
+			rotate(&x, k, copy);
 	for (uint32_t k = 0; k < n; k++)
 		if (!x.gone[k])
 			kernels[left++] = kernels[k];

@@ -127,11 +127,12 @@ static void live_through(Plan *p, LoopSpan span, const ProgramLoop *loop)
 	}
 }
 
-/* Either place may hold what either buffer does. */
+/* Either place of a pair may hold what either buffer does; and what the ones that these are exchanged for do. */
 static void live_together(Plan *p, const ProgramLoop *loop)
 {
-	for (uint32_t i = 0; i < loop->nexchanges; i++) {
-		uint32_t x = p->life_of[loop->exchanges[i].a], y = p->life_of[loop->exchanges[i].b];
+	for (uint32_t i = 0; i < loop->nexchanges * loop->nexchanges; i++) {
+		const BufferPair *pair = &loop->exchanges[i % loop->nexchanges];
+		uint32_t x = p->life_of[pair->a], y = p->life_of[pair->b];
 		if (!x || !y)
 			continue;
 		Life *a = &p->lives.at[x - 1], *b = &p->lives.at[y - 1];
