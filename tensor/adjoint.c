@@ -5,7 +5,7 @@
  *   a gradient with respect to x is x's adjoint, 0 where nothing was given
  *   tangent(x) = the direction; from x up, each node that depends on x has a tangent
  *
- * All gradients of one tensor in one direction are made together, behind both, so that they read what the
+ * All gradients of one tensor, or equal ones, in one direction are made together, behind both, so that they read what the
  * tensor was computed from before later steps of a routine write it. Those that gradients are taken of in turn
  * are made first, and then are operations like others.
  */
@@ -13,6 +13,7 @@
 
 #include "frontend/needed.h"
 #include "tensor/adjoint_loops.h"
+#include "tensor/equal.h"
 #include "tensor/passes.h"
 
 /* Gradients of y in the direction c (NODE_NONE: it is one number), and what each is taken with respect to; or tangents of y
@@ -27,16 +28,31 @@ typedef struct Group {
 
 typedef struct Groups {
 	VEC(Group) all;
+	const NodeId *same; /* by node: the first that is equal to it (equal.h) */
+	bool *several;	    /* by node: others are equal to it */
 	uint32_t *of; /* by node: 1 + the place of its group; 0: it is no gradient */
 } Groups;
 
 /* ---- which ---- */
 
+/* Of equal y in equal directions, and if it were another, where x is one tensor: where others are equal to x, equal y may depend on
+ * these in place of x. */
+static bool goes_with(const Groups *groups, const Group *group, const Node *node)
+{
+	NodeId c = node_direction(node), x = node->args[1];
+	bool one = group->y == node->args[0] || !groups->several[x];
+	bool same_c = group->c == c || (group->c != NODE_NONE && c != NODE_NONE &&
+					groups->same[group->c] == groups->same[c]);
+	return group->kind == node->kind && one && same_c &&
+	       groups->same[group->y] == groups->same[node->args[0]] &&
+	       (node->kind == NODE_GRADIENT || group->to.at[0] == x);
+}
+
 static Group *group_of(Groups *groups, const TensorProgram *program, const Node *node)
 {
 	NodeId c = node_direction(node);
 	for (size_t i = 0; i < groups->all.n; i++)
-		if (gradients_go_together(tensor_node(program, groups->all.at[i].of.at[0]), node))
+		if (goes_with(groups, &groups->all.at[i], node))
 			return &groups->all.at[i];
 	bool after = c != NODE_NONE && c > node->args[0];
 	PUSH(program->scratch, groups->all,
@@ -77,8 +93,13 @@ static void find_paths(const TensorProgram *program, Group *group)
 
 static Groups groups_find(const TensorProgram *program)
 {
-	Groups groups = {
-		.of = ARENA_ARRAY(program->scratch, uint32_t, program->graph->nodes.n + 1)};
+	size_t n = program->graph->nodes.n;
+	Groups groups = {.same = equal_tensors(program, true),
+			 .several = ARENA_ARRAY(program->scratch, bool, n + 1),
+			 .of = ARENA_ARRAY(program->scratch, uint32_t, n + 1)};
+	for (NodeId id = 0; id < n; id++)
+		if (groups.same[id] != id)
+			groups.several[id] = groups.several[groups.same[id]] = true;
 	for (NodeId id = 0; id < program->graph->nodes.n; id++) {
 		const Node *node = tensor_node(program, id);
 		if (!node_kind_differentiates(node->kind) || !node->used)
