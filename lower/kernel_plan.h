@@ -14,22 +14,13 @@ typedef struct PlannedNest {
 	NodeId inside;	/* computed where the nest reads it; NODE_NONE: nothing is */
 } PlannedNest;
 
-/* Who takes the steps of a scatter. Each gives the same bits: what meets in an element does so in the order
- * of the operand, or, of integers, in an order that makes no difference. */
-typedef enum ScatterForm {
-	SCATTER_IN_TURN,
-	SCATTER_PRIVATE, /* scatter_private.c: steps in parts, each with a target of its own */
-	SCATTER_BUCKETS, /* scatter_buckets.c: steps by the rows of the target that they add to */
-} ScatterForm;
-
+/* Who takes the steps of a scatter, with the same bits: what meets in an element does so in the order of the operand, or,
+ * of integers, in an order that makes no difference. */
 typedef struct ScatterPlan {
-	ScatterForm form;
-	int64_t by;		       /* PRIVATE: parts; BUCKETS: rows of the target in a bucket */
-	BufferId targets;	       /* PRIVATE: of all parts */
-	BufferId counts, starts, list; /* BUCKETS */
-	bool prefetches;	       /* BUCKETS: rows that are read some steps on */
-	bool carries; /* scatter_carry.c: a row of the target is in registers while the index is the same; not PRIVATE */
-	bool fills; /* scatter_carry.c: rows are set to the neutral element as steps come to them; IN_TURN */
+	int64_t parts; /* scatter_private.c: of the steps, each with a target of its own; 0: one after another */
+	BufferId targets; /* ... of all parts */
+	bool carries; /* scatter_carry.c: a row of the target is in registers while the index is the same; no parts */
+	bool fills; /* ... and rows are set to the neutral element as steps come to them */
 } ScatterPlan;
 
 typedef enum KernelKind {

@@ -176,9 +176,7 @@ static void dump_lines(FILE *out, const KernelPlan *plan, const char *indent)
 
 static bool prefetches_rows(const KernelPlan *plan)
 {
-	return plan->kind == KERNEL_SCATTER    ? plan->scatter.prefetches
-	       : plan->kind == KERNEL_CUMULATE ? plan->lines->cumulate.prefetches
-					       : false;
+	return plan->kind == KERNEL_CUMULATE && plan->lines->cumulate.prefetches;
 }
 
 static void dump_kernel(FILE *out, const KernelPlan *plan, const char *indent)

@@ -8,7 +8,7 @@
  *       local at = ids[R, K]
  *       for R behind it: result[R, at, R'] ACC= x[R, K, R']
  *
- * The other forms (scatter.h) share K among threads.
+ * Of integers threads may share K (scatter_private.c).
  */
 #include <string.h>
 
@@ -191,8 +191,6 @@ static void read_axis(Scatter *s, ScatterStep *step, uint32_t axis)
 	if (own)
 		add_check(s, step, (uint32_t)index->gather, at);
 	step->axes[axis] = index_in_axis(program, at, index->mode, size);
-	step->row = ix_add(program, ix_mul(program, step->row, ix_size(program->arena, size)),
-			   step->axes[axis]);
 	if (index->guarded)
 		add_conds(s, step, at, size);
 }
@@ -201,7 +199,6 @@ void scatter_step(Scatter *s, ScatterStep *step)
 {
 	const Access *to = &s->piece->result;
 	step->axes = ARENA_ARRAY(s->gen->arena, const Ix *, to->naxes + 1);
-	step->row = scatter_const(s, 0);
 	for (uint32_t i = 0; i < to->naxes; i++)
 		if (to->axes[i].gather >= 0)
 			read_axis(s, step, i);
@@ -268,31 +265,6 @@ ScatterLook *scatter_look(const Scatter *scatter)
 	return look;
 }
 
-bool scatter_reads_rows(const Scatter *scatter)
-{
-	SharedLocals shared = {0};
-	IterVar var;
-	if (scatter->nloops != scatter->behind + 1)
-		return false;
-	ScatterLook *look = scatter_look(scatter);
-	const Value *value = scatter_element(&look->scatter, &shared, &var);
-	return value->kind == VALUE_LOAD && shared.n == 0 &&
-	       size_is(look->gen.program->sizes, ix_stride(look->gen.program, value->ix, var), 1);
-}
-
-const Stmt *scatter_prefetch(Scatter *s)
-{
-	Gen *gen = s->gen;
-	SharedLocals shared = {0};
-	Body line = {0};
-	IterVar var;
-	const Value *value = scatter_element(s, &shared, &var);
-	PUSH(gen->arena, line.stmts, stmt_prefetch(gen->arena, value->buffer, value->ix, true));
-	const Ix *end = ix_size(gen->arena, s->row);
-	return stmt_step(gen->arena, scatter_loop(s, var, end, &line, false),
-			 gen->lower->target->line_bytes / (int64_t)dtype_bytes(value->dtype));
-}
-
 /* ---- in turn ---- */
 
 static void in_turn(Scatter *s)
@@ -335,9 +307,8 @@ void scatter_emit(Gen *gen, const KernelPlan *plan)
 	Scatter s = scatter_of(gen, plan->node, plan->to);
 	s.carries = plan->scatter.carries;
 	s.filling = plan->scatter.fills ? plan : NULL;
-	switch (plan->scatter.form) {
-	case SCATTER_PRIVATE: scatter_private(&s, &plan->scatter); break;
-	case SCATTER_BUCKETS: scatter_buckets(&s, &plan->scatter); break;
-	case SCATTER_IN_TURN: in_turn(&s); break;
-	}
+	if (plan->scatter.parts)
+		scatter_private(&s, &plan->scatter);
+	else
+		in_turn(&s);
 }

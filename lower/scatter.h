@@ -11,8 +11,6 @@
 #include "lower/kernel.h"
 #include "lower/nest/nest.h"
 
-enum { SCATTER_MOST = 1 << 16 }; /* parts, or rows of a bucket, that are asked for */
-
 typedef struct ScatterLoop {
 	IterId id;
 	Sym name;
@@ -56,7 +54,6 @@ typedef struct ScatterLook {
  * inside. */
 typedef struct ScatterStep {
 	const Ix **axes;
-	const Ix *row; /* number of the row of the target */
 	VEC(Cond) conds;
 	Body body;
 } ScatterStep;
@@ -78,10 +75,6 @@ void scatter_open_row(Scatter *scatter);
 const Value *scatter_element(Scatter *scatter, SharedLocals *shared, IterVar *var);
 /* A copy in which R and K have iterators; nothing of the kernel changes. */
 ScatterLook *scatter_look(const Scatter *scatter);
-/* Is what a row reads a row in memory? Nothing of the kernel changes. */
-bool scatter_reads_rows(const Scatter *scatter);
-/* A loop that prefetches it, a line at a time. Requires: it is one; by_iter has K. */
-const Stmt *scatter_prefetch(Scatter *scatter);
 /* K as step number `at` has them. */
 void scatter_set_steps(Scatter *scatter, const Ix *at);
 /* A loop over 0 .. below `end` whose iterations are independent where that is said. */
@@ -103,11 +96,9 @@ void scatter_end_carried(Scatter *scatter, Body *body);
 /* What a step does with its row. Requires that it stays. */
 Block scatter_carry_row(Scatter *scatter, ScatterStep *step);
 
-/* ---- forms: append the loops to the kernel ---- */
+/* ---- scatter_private.c: appends the loops to the kernel ---- */
 
-/* Requires: the plan's form is SCATTER_PRIVATE, or SCATTER_BUCKETS for the second, and its buffers are
- * declared. */
+/* Requires: the plan has parts. */
 void scatter_private(Scatter *scatter, const ScatterPlan *plan);
-void scatter_buckets(Scatter *scatter, const ScatterPlan *plan);
 
 #endif

@@ -105,8 +105,9 @@ static void add_up(const Private *p)
 void scatter_private(Scatter *s, const ScatterPlan *plan)
 {
 	const Buffer *to = &s->gen->program->buffers.at[s->to.buffer];
-	Private p = {.s = s, .parts = plan->by, .buffer = plan->targets, .elements = to->elements};
-	p.length = length_of(s, p.elements, plan->by);
+	Private p = {
+		.s = s, .parts = plan->parts, .buffer = plan->targets, .elements = to->elements};
+	p.length = length_of(s, p.elements, plan->parts);
 	take_parts(&p);
 	add_up(&p);
 }

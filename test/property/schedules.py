@@ -64,7 +64,7 @@ MACHINES = ["x86-64-v4", "x86-64-v3", "x86-64"]
 FACTS = {"vector_bytes", "line_bytes", "l3_bytes", "stream_bytes", "registers", "bf16_pairs", "matrix_tiles", "matrix_rows",
          "matrix_row_bytes", "masked_bytes", "recompute_steps", "recompute_row",
          "grain", "grain_copies", "load_anywhere", "prefetch_ahead",
-         "prefetch_height", "scatter_ahead", "fast_path_strip", "fast_path_trips", "math_loop_trips", "transpose_nodes",
+         "prefetch_height", "fast_path_strip", "fast_path_trips", "math_loop_trips", "transpose_nodes",
          "sort_ranks", "sort_network", "sort_network_vector", "sort_parts_vector",
          "sort_parts_sample", "sort_parts_levels", "sort_parts_margin", "sort_digits", "sort_bits", "sort_bits_long", "select_group", "select_group_least",
          "row_block_transposed", "thread_block", "thread_parts", "thread_rest", "thread_row", "thread_slots"}

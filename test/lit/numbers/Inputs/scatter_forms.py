@@ -1,5 +1,5 @@
-"""Scatters of many steps into rows, against NumPy in the order of the operand, bit for bit: as a policy plans them, in
-parts with a target each, and by lists of what each range of rows takes; indices in no order and sorted. scatter_forms.py SEED [OPTION...]"""
+"""Scatters of many steps into rows, against NumPy in the order of the operand, bit for bit: as a policy plans them, and in
+parts with a target each; indices in no order and sorted. scatter_forms.py SEED [OPTION...]"""
 import os
 import sys
 import tempfile
@@ -104,12 +104,12 @@ def expected(form, x, ids, sizes):
 
 
 def asked(text):
-    """Each form that may be, with few rows a list and few parts."""
+    """Each form that may be, in few parts."""
     lines = []
     for number, (dtype, x, ids, y, words) in enumerate(FORMS):
         if y[0] == "[" and len(ids[0].split()) < 2 or "t" in ids[0]:
-            private = dtype[0] in "iu" and "set" not in words and "[v]" not in y
-            lines.append("y%d: %s n %d" % (number, "private" if private else "bucket", 3 if private else 2))
+            if dtype[0] in "iu" and "set" not in words and "[v]" not in y:
+                lines.append("y%d: private n 3" % number)
     path = os.path.join(tempfile.mkdtemp(), "asked.sched")
     with open(path, "w", encoding="utf8") as out:
         out.write("\n".join(lines) + "\n")
