@@ -7,25 +7,32 @@
  *           const int64_t t = 0, tsr_n = n - t;
  *           const float *const tsr_from = &items[from + t];
  *           float *const tsr_to = items;
+ *           const int64_t tsr_at = from + t;
  *           const __m512 tsr_b0 = _mm512_set1_ps(pivot);
- *           for (; place >= 0 && tsr_t0 + 16 <= tsr_n; tsr_t0 += 16) {
+ *           const int tsr_free = low + tsr_n <= tsr_at && ...;
+ *           for (; tsr_t0 + 16 <= tsr_n; tsr_t0 += 16) {
  *                   const __m512 tsr_item = _mm512_loadu_ps(tsr_from + tsr_t0);
- *                   const __mmask16 tsr_c0 = _mm512_cmp_ps_mask(tsr_item, tsr_b0, _CMP_LT_OQ);
- *                   const __mmask16 tsr_m0 = tsr_c0, tsr_m1 = (__mmask16)~tsr_c0;
- *                   const int64_t tsr_e0 = place + _mm_popcnt_u32(tsr_m0), tsr_e1 = ...;
- *                   if (tsr_e0 > place_2 || ...)
+ *                   const __m512 tsr_down = _mm512_permutexvar_ps(tsr_order, tsr_item);
+ *                   const __mmask16 tsr_m0 = (__mmask16)(_mm512_cmp_ps_mask(tsr_item, tsr_b0, _CMP_LT_OQ));
+ *                   const __mmask16 tsr_m1 = (__mmask16)(~_mm512_cmp_ps_mask(tsr_down, tsr_b0, _CMP_LT_OQ));
+ *                   const int64_t tsr_e0 = low + _mm_popcnt_u32(tsr_m0), tsr_e1 = high - ...;
+ *                   if (!tsr_free && !(tsr_e0 <= tsr_e1 && ...))
  *                           break;
- *                   _mm512_mask_compressstoreu_ps(tsr_to + place, tsr_m0, tsr_item);
- *                   place = tsr_e0;
- *                   ...
+ *                   _mm512_mask_compressstoreu_ps(tsr_to + low, tsr_m0, tsr_item);
+ *                   _mm512_mask_compressstoreu_ps(tsr_to + tsr_e1, tsr_m1, tsr_down);
+ *                   low = tsr_e0;
+ *                   high = tsr_e1;
  *           }
  *   }
  *   #endif
  *   for (int64_t t = tsr_t0; t < n; t++) {
  *
  * The break is where a list would reach into the next one, the last one behind its last place, or any into the items of the vector:
- * where nothing overlaps, memory is as the loop leaves it. codegen/jit_compaction.c makes the same instructions.
+ * where nothing overlaps, memory is as the loop leaves it. They are free where that holds even if all items went to each list.
+ * codegen/jit_compaction.c makes the same instructions.
  */
+#include <stdlib.h>
+
 #include "codegen/c_compaction.h"
 
 #include "codegen/compaction.h"
@@ -39,7 +46,7 @@ typedef struct CompactText {
 	int lanes;
 } CompactText;
 
-static const char *end_of(const CompactText *c, uint32_t list)
+static const char *list_of(const CompactText *c, uint32_t list)
 {
 	return c->k->locals[c->is.lists[list].n];
 }
@@ -56,8 +63,6 @@ static void put_places(const CompactText *c, const Stmt *loop)
 	    c_kernel_ix(k, loop->hi), i);
 	PUT(c, "const %s *const tsr_from = &%s;\n", c->type,
 	    c_buffer_element(k, c->is.load->buffer, c->is.load->ix));
-	if (!c->is.stores)
-		return;
 	PUT(c, "%s *const tsr_to = %s;\n", c->type,
 	    k->buffers[kernel_use_buffer(k->use, c->is.to)]);
 	if (c->is.load->buffer == c->is.to)
@@ -71,56 +76,112 @@ static void put_bounds(const CompactText *c)
 		    c_kernel_value(c->k, c->is.compared[i].bound));
 }
 
-/* ---- one vector ---- */
+/* ---- masks ---- */
 
 /* What is `ahead` bytes behind; 0: nothing. It may be outside the array: the address is no pointer of C. */
 static void put_prefetch(const CompactText *c, const char *array, const char *at, int64_t ahead)
 {
 	if (ahead)
-		PUT(c, "_mm_prefetch((const char *)((uintptr_t)(%s + %s) + %lld), _MM_HINT_T0);\n",
-		    array, at, (long long)ahead);
+		PUT(c, "_mm_prefetch((const char *)((uintptr_t)(%s + %s) %c %lld), _MM_HINT_T0);\n",
+		    array, at, ahead < 0 ? '-' : '+', (long long)llabs(ahead));
 }
 
-static void put_comparisons(const CompactText *c)
+/* A comparison of the items as they stand, or the other way round. */
+static void put_comparison(const CompactText *c, uint32_t i, bool down)
 {
 	static const char *const names[OP_COUNT] = {
 		[OP_LT] = "LT", [OP_LE] = "LE", [OP_GT] = "GT", [OP_GE] = "GE", [OP_EQ] = "EQ"};
-	const char *item = "tsr_item";
-	for (uint32_t i = 0; i < c->is.ncompared; i++) {
-		const char *bound = arena_printf(c->k->arena, "tsr_b%u", i);
-		bool first = c->is.compared[i].item_first;
-		PUT(c, "const __mmask%d tsr_c%u = _mm512_cmp_%s_mask(%s, %s, _CMP_%s_OQ);\n",
-		    c->lanes, i, c->suffix, first ? item : bound, first ? bound : item,
-		    names[c->is.compared[i].value->op]);
-	}
+	const CompactComparison *is = &c->is.compared[i];
+	const char *item = down ? "tsr_down" : "tsr_item",
+		   *bound = arena_printf(c->k->arena, "tsr_b%u", i);
+	fprintf(c->k->out, "_mm512_cmp_%s_mask(%s, %s, _CMP_%s_OQ)", c->suffix,
+		is->item_first ? item : bound, is->item_first ? bound : item, names[is->value->op]);
 }
 
 static void put_mask(const CompactText *c, uint32_t i)
 {
 	const CompactList *list = &c->is.lists[i];
 	PUT(c, "const __mmask%d tsr_m%u = (__mmask%d)(", c->lanes, i, c->lanes);
-	for (uint32_t n = 0; n < list->nconds; n++)
-		fprintf(c->k->out, "%s%stsr_c%u", n ? " & " : "", list->holds[n] ? "" : "~",
-			list->is[n]);
+	for (uint32_t n = 0; n < list->nconds; n++) {
+		fprintf(c->k->out, "%s%s", n ? " & " : "", list->holds[n] ? "" : "~");
+		put_comparison(c, list->is[n], list->down);
+	}
 	fprintf(c->k->out, list->nconds ? ");\n" : "-1);\n");
-	PUT(c, "const int64_t tsr_e%u = %s + _mm_popcnt_u32(tsr_m%u);\n", i, end_of(c, i), i);
+	PUT(c, "const int64_t tsr_e%u = %s %c _mm_popcnt_u32(tsr_m%u);\n", i, list_of(c, i),
+	    list->down ? '-' : '+', i);
 }
 
-static void put_break(const CompactText *c)
+/* ---- which lists meet ---- */
+
+/* Where a list's next elements begin, or end: of one vector, or if all items go there. */
+static const char *side_of(const CompactText *c, uint32_t i, bool end, bool all)
+{
+	bool down = c->is.lists[i].down;
+	if (down == end)
+		return list_of(c, i);
+	if (all)
+		return arena_printf(c->k->arena, "%s %c tsr_n", list_of(c, i), down ? '-' : '+');
+	return arena_printf(c->k->arena, "tsr_e%u", i);
+}
+
+/* The items are behind the first `before` lists and in front of the others. */
+static void put_between(const CompactText *c, uint32_t before, bool all)
 {
 	FILE *out = c->k->out;
-	uint32_t last = c->is.nlists - 1;
-	PUT(c, "if (");
-	for (uint32_t i = 0; i < last; i++)
-		fprintf(out, "tsr_e%u > %s || ", i, end_of(c, i + 1));
-	fprintf(out, "tsr_e%u > %s + 1", last, c_kernel_ix(c->k, c->is.last));
-	if (c->is.load->buffer == c->is.to) {
-		fprintf(out, " ||\n");
-		PUT(c, "    (tsr_e%u > tsr_at + %s && tsr_at + %s + %d > %s)", last, c->done,
-		    c->done, c->lanes, end_of(c, 0));
+	const char *at = all ? "tsr_at" : arena_printf(c->k->arena, "tsr_at + %s", c->done);
+	fprintf(out, "(");
+	if (before > 0)
+		fprintf(out, "%s <= %s%s", side_of(c, before - 1, true, all), at,
+			before < c->is.nlists ? " && " : "");
+	if (before < c->is.nlists) {
+		const char *n = all ? "tsr_n" : arena_printf(c->k->arena, "%d", c->lanes);
+		fprintf(out, "%s + %s <= %s", at, n, side_of(c, before, false, all));
 	}
-	fprintf(out, ")\n");
-	PUT(c, "\tbreak;\n");
+	fprintf(out, ")");
+}
+
+static void put_disjoint(const CompactText *c, bool all)
+{
+	FILE *out = c->k->out;
+	uint32_t lists = c->is.nlists;
+	fprintf(out, "%s >= 0",
+		side_of(c, 0, false, all)); /* the loop stores at 0 what would be before */
+	for (uint32_t i = 0; i + 1 < lists; i++)
+		fprintf(out, " && %s <= %s", side_of(c, i, true, all),
+			side_of(c, i + 1, false, all));
+	fprintf(out, " && %s <= %s + 1", side_of(c, lists - 1, true, all),
+		c_kernel_ix(c->k, c->is.last));
+	if (c->is.load->buffer != c->is.to)
+		return;
+	fprintf(out, " &&\n");
+	PUT(c, "    (");
+	for (uint32_t i = 0; i <= lists; i++) {
+		fprintf(out, i ? " || " : "");
+		put_between(c, i, all);
+	}
+	fprintf(out, ")");
+}
+
+static void put_free(const CompactText *c)
+{
+	PUT(c, "const int tsr_free = ");
+	put_disjoint(c, true);
+	fprintf(c->k->out, ";\n");
+	if (c->is.has_down)
+		PUT(c, "const __m512i tsr_order = _mm512_set_epi%d(%s);\n", 512 / c->lanes,
+		    c->lanes == 16 ? "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
+				   : "0, 1, 2, 3, 4, 5, 6, 7");
+}
+
+/* ---- one vector ---- */
+
+static void put_store(const CompactText *c, uint32_t i)
+{
+	bool down = c->is.lists[i].down;
+	int64_t ahead = c->k->m->program->options.target->compact_store;
+	put_prefetch(c, "tsr_to", list_of(c, i), down ? -ahead : ahead);
+	PUT(c, "_mm512_mask_compressstoreu_%s(tsr_to + %s, tsr_m%u, %s);\n", c->suffix,
+	    side_of(c, i, false, false), i, down ? "tsr_down" : "tsr_item");
 }
 
 static void put_vector(const CompactText *c)
@@ -129,18 +190,18 @@ static void put_vector(const CompactText *c)
 	put_prefetch(c, "tsr_from", c->done, target->compact_read);
 	PUT(c, "const %s tsr_item = _mm512_loadu_%s(tsr_from + %s);\n", c->vector, c->suffix,
 	    c->done);
-	put_comparisons(c);
+	if (c->is.has_down)
+		PUT(c, "const %s tsr_down = _mm512_permutexvar_%s(tsr_order, tsr_item);\n",
+		    c->vector, c->suffix);
 	for (uint32_t i = 0; i < c->is.nlists; i++)
 		put_mask(c, i);
-	if (c->is.stores)
-		put_break(c);
+	PUT(c, "if (!tsr_free && !(");
+	put_disjoint(c, false);
+	fprintf(c->k->out, "))\n");
+	PUT(c, "\tbreak;\n");
 	for (uint32_t i = 0; i < c->is.nlists; i++) {
-		if (c->is.stores) {
-			put_prefetch(c, "tsr_to", end_of(c, i), target->compact_store);
-			PUT(c, "_mm512_mask_compressstoreu_%s(tsr_to + %s, tsr_m%u, tsr_item);\n",
-			    c->suffix, end_of(c, i), i);
-		}
-		PUT(c, "%s = tsr_e%u;\n", end_of(c, i), i);
+		put_store(c, i);
+		PUT(c, "%s = tsr_e%u;\n", list_of(c, i), i);
 	}
 }
 
@@ -173,10 +234,8 @@ const char *c_compact_vectors(KernelText *k, const Stmt *loop)
 	open_brace(&c);
 	put_places(&c, loop);
 	put_bounds(&c);
-	PUT(&c, "for (; ");
-	if (c.is.stores) /* the loop stores at 0 what would be before */
-		fprintf(k->out, "%s >= 0 && ", end_of(&c, 0));
-	fprintf(k->out, "%s + %d <= tsr_n; %s += %d) ", c.done, c.lanes, c.done, c.lanes);
+	put_free(&c);
+	PUT(&c, "for (; %s + %d <= tsr_n; %s += %d) ", c.done, c.lanes, c.done, c.lanes);
 	open_brace(&c);
 	put_vector(&c);
 	close_brace(&c);

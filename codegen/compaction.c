@@ -22,11 +22,15 @@ static bool is_number(const Program *program, const Ix *ix, int64_t *n)
 	return ix->kind == IX_SIZE && size_is_const(program->sizes, ix->size, n);
 }
 
-static bool is_one(const Match *m, const Value *value)
+/* 1 or -1; 0: something else. */
+static int64_t step_of(const Match *m, const Value *value)
 {
 	int64_t n = 0;
-	return value->kind == VALUE_INDEX ? is_number(m->program, value->ix, &n) && n == 1
-					  : value->kind == VALUE_CONST && value->constant.i == 1;
+	if (value->kind == VALUE_CONST)
+		n = value->constant.i;
+	else if (value->kind != VALUE_INDEX || !is_number(m->program, value->ix, &n))
+		return 0;
+	return n == 1 || n == -1 ? n : 0;
 }
 
 /* What an index reads that may change in the loop. */
@@ -132,33 +136,48 @@ static bool is_new(const Compaction *made, LocalId n)
 	return true;
 }
 
+/* n += 1 behind the store, or n += -1 in front of it. */
+static bool is_step(const Match *m, const Stmt *stmt, const Stmt *list, bool *down)
+{
+	if (stmt->kind != LOOP_SET || stmt->acc != OP_ADD || stmt->nixs > 0 ||
+	    m->kernel->locals[stmt->local].dtype != DTYPE_I64)
+		return false;
+	int64_t step = step_of(m, stmt->value);
+	*down = step == -1;
+	return step != 0 && stmt == list->body.stmts[*down ? 0 : 1];
+}
+
+/* Lists are of one buffer. */
+static bool add_store(Match *m, const Stmt *store)
+{
+	Compaction *made = m->made;
+	bool same = made->nlists == 0 ||
+		    (made->to == store->buffer && ix_same(made->last, store->ix->b));
+	made->to = store->buffer;
+	made->last = store->ix->b;
+	return same;
+}
+
 static bool add_list(Match *m, const Stmt *stmt)
 {
 	Compaction *made = m->made;
 	if (stmt->kind != LOOP_IF || made->nlists == COMPACT_LISTS ||
-	    stmt->nconds > COMPACT_CONDS || stmt->body.n == 0 || stmt->body.n > 2)
+	    stmt->nconds > COMPACT_CONDS || stmt->body.n != 2)
 		return false;
 	CompactList *list = &made->lists[made->nlists];
-	const Stmt *counts = stmt->body.stmts[stmt->body.n - 1], *store = stmt->body.stmts[0];
-	bool stores = stmt->body.n == 2;
-	if (counts->kind != LOOP_SET || counts->acc != OP_ADD || counts->nixs > 0 ||
-	    m->kernel->locals[counts->local].dtype != DTYPE_I64 || !is_one(m, counts->value) ||
-	    !is_new(made, counts->local) || (stores && !is_store(m, store, counts->local)))
+	const Stmt *const *both = stmt->body.stmts;
+	bool first = both[0]->kind == LOOP_SET;
+	const Stmt *step = both[first ? 0 : 1], *store = both[first ? 1 : 0];
+	*list = (CompactList){.n = step->local};
+	if (!is_step(m, step, stmt, &list->down) || !is_new(made, step->local) ||
+	    !is_store(m, store, step->local) || !add_store(m, store))
 		return false;
-	*list = (CompactList){.n = counts->local};
 	for (uint32_t i = 0; i < stmt->nconds; i++)
 		if (!add_cond(m, &stmt->conds[i], list))
 			return false;
-	bool same = made->nlists == 0 ||
-		    (made->stores == stores &&
-		     (!stores || (made->to == store->buffer && ix_same(made->last, store->ix->b))));
-	made->stores = stores;
-	if (stores) {
-		made->to = store->buffer;
-		made->last = store->ix->b;
-	}
+	made->has_down |= list->down;
 	made->nlists++;
-	return same;
+	return true;
 }
 
 bool loop_compacts(Program *program, const Kernel *kernel, const Stmt *loop, Compaction *made)

@@ -2,11 +2,13 @@
  *
  *   int64_t PREFIX__p_NAME_compact0(char *from, int64_t n, int64_t at, char *to, int64_t last, int64_t *lists, a, b, ...)
  *     t = 0
+ *     free = even if all n items went to each list, they would not meet
  *     while (t + LANES <= n)
  *       item = from[t..]; a mask for each list: its comparisons of all lanes
- *       after[list] = lists[list] + the bits of its mask
- *       if (a list would reach into the next one, the last one beyond `last`, or any into from[t..]) break
- *       of each list: the lanes of its mask to to[lists[list]..]; lists[list] = after[list]
+ *       after[list] = lists[list] + the bits of its mask, or - these of a list that grows downwards
+ *       if (!free && (a list would reach into the next one, the last one beyond `last`, or any into from[t..])) break
+ *       of each list: the lanes of its mask to to[lists[list]..], or the other way round to to[after[list]..]
+ *       lists[list] = after[list]
  *       t += LANES
  *     return t
  *
@@ -22,7 +24,9 @@ typedef struct Compact {
 	JitFunction f;
 	Compaction is;
 	SimdType type;
-	Rvalue *item, *bounds[COMPACT_COMPARISONS], *masks[COMPACT_COMPARISONS];
+	Rvalue *item[2],
+		*masks[2][COMPACT_COMPARISONS]; /* as they stand, and the other way round */
+	Rvalue *bounds[COMPACT_COMPARISONS], *reversed, *free;
 	Lvalue *lists[COMPACT_LISTS];
 	JitLoop loop;
 } Compact;
@@ -68,12 +72,14 @@ static void compare_item(Compact *c)
 							      [OP_GT] = GCC_JIT_COMPARISON_GT,
 							      [OP_GE] = GCC_JIT_COMPARISON_GE,
 							      [OP_EQ] = GCC_JIT_COMPARISON_EQ};
-	for (uint32_t i = 0; i < c->is.ncompared; i++) {
-		bool first = c->is.compared[i].item_first;
-		c->masks[i] = simd_compare(&c->f, c->type, ops[c->is.compared[i].value->op],
-					   first ? c->item : c->bounds[i],
-					   first ? c->bounds[i] : c->item);
-	}
+	for (int down = 0; down <= c->is.has_down; down++)
+		for (uint32_t i = 0; i < c->is.ncompared; i++) {
+			bool first = c->is.compared[i].item_first;
+			Rvalue *item = c->item[down], *bound = c->bounds[i];
+			c->masks[down][i] =
+				simd_compare(&c->f, c->type, ops[c->is.compared[i].value->op],
+					     first ? item : bound, first ? bound : item);
+		}
 }
 
 static Rvalue *list_mask(Compact *c, const CompactList *list)
@@ -81,71 +87,136 @@ static Rvalue *list_mask(Compact *c, const CompactList *list)
 	Jit *jit = c->f.jit;
 	Rvalue *mask = jit_long(jit, jit->u32, (INT64_C(1) << lanes_of(c)) - 1);
 	for (uint32_t i = 0; i < list->nconds; i++) {
-		Rvalue *one = c->masks[list->is[i]];
+		Rvalue *one = c->masks[list->down][list->is[i]];
 		mask = i == 0 && list->holds[i] ? one
 						: simd_mask_and(&c->f, one, list->holds[i], mask);
 	}
 	return mask;
 }
 
-/* Where a list ends when it has the lanes of the mask, too. */
-static Rvalue *end_after(Compact *c, uint32_t list, Rvalue *mask)
+static Rvalue *count_of(Compact *c, Rvalue *mask)
 {
 	Jit *jit = c->f.jit;
 	gcc_jit_function *count = jit_builtin(jit, "popcount");
 	Rvalue *param = gcc_jit_param_as_rvalue(gcc_jit_function_get_param(count, 0));
 	mask = jit_cast(jit, mask, gcc_jit_rvalue_get_type(param));
-	Rvalue *n = jit_cast(jit, jit_call(&c->f, count, &mask, 1), jit->i64);
-	return plus(c, read(c->lists[list]), n);
+	return jit_cast(jit, jit_call(&c->f, count, &mask, 1), jit->i64);
 }
 
-/* Leaves the loop where the condition does not hold. */
-static void leave_unless(Compact *c, Rvalue *cond)
+/* Where the list's next elements go, if it is at `list` and behind the vector at `after`. */
+static Rvalue *begin_of(const CompactList *list, Rvalue *at, Rvalue *after)
 {
-	JitBlock *stop = jit_if(&c->f, cond), *good = c->f.block;
-	c->f.block = stop;
-	gcc_jit_block_end_with_jump(stop, NULL, c->loop.after);
-	c->f.block = good;
+	return list->down ? after : at;
 }
 
-/* ... where a list would reach into another one or into what is read; the loop stores at 0 what would be before. */
+static Rvalue *end_of(const CompactList *list, Rvalue *at, Rvalue *after)
+{
+	return list->down ? at : after;
+}
+
+static Rvalue * and (Compact * c, Rvalue *a, Rvalue *b)
+{
+	return jit_keep(&c->f, jit_binary(&c->f, GCC_JIT_BINARY_OP_BITWISE_AND, a, b));
+}
+
+static Rvalue *at_most(Compact *c, Rvalue *a, Rvalue *b)
+{
+	Rvalue *is = jit_compare(&c->f, GCC_JIT_COMPARISON_LE, a, b);
+	return jit_keep(&c->f, jit_cast(c->f.jit, is, c->f.jit->u32));
+}
+
+/* 1 where `n` items from `t` on are behind the first `before` lists and in front of the others. */
+static Rvalue *items_between(Compact *c, uint32_t before, Rvalue *const *begins,
+			     Rvalue *const *ends, Rvalue *t, Rvalue *n)
+{
+	Rvalue *at = plus(c, jit_param(&c->f, COMPACT_AT), t);
+	Rvalue *is = jit_long(c->f.jit, c->f.jit->u32, 1);
+	if (before > 0)
+		is = and(c, is, at_most(c, ends[before - 1], at));
+	if (before < c->is.nlists)
+		is = and(c, is, at_most(c, plus(c, at, n), begins[before]));
+	return is;
+}
+
+/* 1 where no list reaches into another one, or into `n` items from `t` on; the loop stores at 0 what would be before. */
+static Rvalue *is_disjoint(Compact *c, Rvalue *const *after, Rvalue *t, Rvalue *n)
+{
+	Rvalue *begins[COMPACT_LISTS] = {0}, *ends[COMPACT_LISTS] = {0};
+	uint32_t lists = c->is.nlists;
+	for (uint32_t i = 0; i < lists; i++) {
+		begins[i] = begin_of(&c->is.lists[i], read(c->lists[i]), after[i]);
+		ends[i] = end_of(&c->is.lists[i], read(c->lists[i]), after[i]);
+	}
+	Rvalue *is = at_most(c, number(c, 0), begins[0]);
+	for (uint32_t i = 0; i + 1 < lists; i++)
+		is = and(c, is, at_most(c, ends[i], begins[i + 1]));
+	is = and(c, is, at_most(c, ends[lists - 1], jit_param(&c->f, COMPACT_LAST)));
+	if (c->is.load->buffer != c->is.to)
+		return is;
+	Rvalue *between = items_between(c, 0, begins, ends, t, n);
+	for (uint32_t i = 1; i <= lists; i++)
+		between = jit_binary(&c->f, GCC_JIT_BINARY_OP_BITWISE_OR, between,
+				     items_between(c, i, begins, ends, t, n));
+	return and(c, is, jit_keep(&c->f, between));
+}
+
+static Rvalue *moved(Compact *c, uint32_t list, Rvalue *by)
+{
+	enum gcc_jit_binary_op op =
+		c->is.lists[list].down ? GCC_JIT_BINARY_OP_MINUS : GCC_JIT_BINARY_OP_PLUS;
+	return jit_keep(&c->f, jit_binary(&c->f, op, read(c->lists[list]), by));
+}
+
+/* 1 where all items have room, whichever list each of them goes to. */
+static Rvalue *all_disjoint(Compact *c)
+{
+	Rvalue *after[COMPACT_LISTS], *n = jit_param(&c->f, COMPACT_ITEMS);
+	for (uint32_t i = 0; i < c->is.nlists; i++)
+		after[i] = moved(c, i, n);
+	return is_disjoint(c, after, number(c, 0), n);
+}
+
+/* Leaves the loop where lists meet, which may be only where `free` is not 1. */
 static void leave_if_met(Compact *c, Rvalue *const *after)
 {
 	JitFunction *f = &c->f;
-	uint32_t last = c->is.nlists - 1;
-	leave_unless(c, jit_compare(f, GCC_JIT_COMPARISON_GE, read(c->lists[0]), number(c, 0)));
-	for (uint32_t i = 0; i < last; i++)
-		leave_unless(
-			c, jit_compare(f, GCC_JIT_COMPARISON_LE, after[i], read(c->lists[i + 1])));
-	leave_unless(
-		c, jit_compare(f, GCC_JIT_COMPARISON_LE, after[last], jit_param(f, COMPACT_LAST)));
-	if (c->is.load->buffer != c->is.to)
-		return;
-	Rvalue *at = plus(c, jit_param(f, COMPACT_AT), read(c->loop.i));
-	Rvalue *before = jit_compare(f, GCC_JIT_COMPARISON_LE, after[last], at);
-	Rvalue *behind = jit_compare(f, GCC_JIT_COMPARISON_LE, plus(c, at, number(c, lanes_of(c))),
-				     read(c->lists[0]));
-	leave_unless(c, jit_binary(f, GCC_JIT_BINARY_OP_LOGICAL_OR, before, behind));
+	JitBlock *looks = jit_if(f, jit_compare(f, GCC_JIT_COMPARISON_NE, c->free,
+						jit_long(f->jit, f->jit->u32, 0)));
+	JitBlock *stores = f->block;
+	f->block = looks;
+	Rvalue *good = is_disjoint(c, after, read(c->loop.i), number(c, lanes_of(c)));
+	good = jit_compare(f, GCC_JIT_COMPARISON_NE, good, jit_long(f->jit, f->jit->u32, 0));
+	JitBlock *stop = jit_if(f, good);
+	gcc_jit_block_end_with_jump(f->block, NULL, stores);
+	gcc_jit_block_end_with_jump(stop, NULL, c->loop.after);
+	f->block = stores;
+}
+
+static void store_list(Compact *c, uint32_t i, Rvalue *mask, Rvalue *after)
+{
+	const Target *target = c->f.jit->target;
+	bool down = c->is.lists[i].down;
+	Rvalue *at = read(c->lists[i]);
+	prefetch(c, COMPACT_TO, at, down ? -target->compact_store : target->compact_store);
+	simd_store_compact(&c->f, c->type, mask, element(c, COMPACT_TO, down ? after : at),
+			   c->item[down]);
 }
 
 static void vector(Compact *c)
 {
 	Rvalue *masks[COMPACT_LISTS], *after[COMPACT_LISTS];
 	prefetch(c, COMPACT_FROM, read(c->loop.i), c->f.jit->target->compact_read);
-	c->item = simd_load(&c->f, c->type, element(c, COMPACT_FROM, read(c->loop.i)));
+	c->item[0] = simd_load(&c->f, c->type, element(c, COMPACT_FROM, read(c->loop.i)));
+	if (c->is.has_down)
+		c->item[1] = simd_permuted(&c->f, c->type, c->reversed, c->item[0]);
 	compare_item(c);
 	for (uint32_t i = 0; i < c->is.nlists; i++) {
 		masks[i] = list_mask(c, &c->is.lists[i]);
-		after[i] = end_after(c, i, masks[i]);
+		after[i] = moved(c, i, count_of(c, masks[i]));
 	}
-	if (c->is.stores)
-		leave_if_met(c, after);
+	leave_if_met(c, after);
 	for (uint32_t i = 0; i < c->is.nlists; i++) {
-		if (c->is.stores)
-			prefetch(c, COMPACT_TO, read(c->lists[i]), c->f.jit->target->compact_store);
-		if (c->is.stores)
-			simd_store_compact(&c->f, c->type, masks[i],
-					   element(c, COMPACT_TO, read(c->lists[i])), c->item);
+		store_list(c, i, masks[i], after[i]);
 		jit_set(&c->f, c->lists[i], after[i]);
 	}
 }
@@ -167,6 +238,19 @@ static void move_lists(Compact *c, bool back)
 	}
 }
 
+/* LANES - 1, ..., 1, 0 */
+static Rvalue *reversed_lanes(Compact *c)
+{
+	Jit *jit = c->f.jit;
+	Dtype dtype = c->type.dtype == DTYPE_F32 ? DTYPE_I32 : DTYPE_I64;
+	Rvalue **lanes = ARENA_ARRAY(jit->arena, Rvalue *, (size_t)lanes_of(c));
+	for (int64_t i = 0; i < lanes_of(c); i++)
+		lanes[i] = jit_long(jit, jit->types[dtype], lanes_of(c) - 1 - i);
+	Type *type = jit_vector_type(jit, dtype, c->type.log);
+	return jit_keep(&c->f, gcc_jit_context_new_rvalue_from_vector(jit->ctxt, NULL, type,
+								      (size_t)lanes_of(c), lanes));
+}
+
 static gcc_jit_function *new_function(Compact *c, Jit *jit, const char *name)
 {
 	JitParam params[COMPACT_BOUNDS + COMPACT_COMPARISONS] = {
@@ -185,7 +269,10 @@ static gcc_jit_function *new_function(Compact *c, Jit *jit, const char *name)
 	for (uint32_t i = 0; i < c->is.ncompared; i++)
 		c->bounds[i] =
 			jit_keep(f, simd_spread(f, c->type, jit_param(f, COMPACT_BOUNDS + i)));
+	if (c->is.has_down)
+		c->reversed = reversed_lanes(c);
 	move_lists(c, false);
+	c->free = all_disjoint(c);
 	Lvalue *t = jit_local(f, jit->i64, "t");
 	Rvalue *end = jit_binary(f, GCC_JIT_BINARY_OP_MINUS, jit_param(f, COMPACT_ITEMS),
 				 number(c, lanes_of(c) - 1));

@@ -302,18 +302,17 @@ static Rvalue *compact(KernelJit *k, IterVar iter, const JitCompaction *c, Rvalu
 	Rvalue *array = gcc_jit_lvalue_as_rvalue(jit_local(f, ends, "ends"));
 	Rvalue *zero = jit_long(jit, jit->i64, 0), *one = jit_long(jit, jit->i64, 1);
 	Rvalue *args[COMPACT_BOUNDS + COMPACT_COMPARISONS];
-	bool stores = c->is.stores;
 	jit_set(f, k->iters[iter], lo);
 	jit_kernel_forget(k);
 	copy_list_ends(k, &c->is, array, false);
 	Rvalue *from = element_address(k, c->is.load->buffer, c->is.load->ix);
-	Rvalue *to = stores ? element_address(k, c->is.to, ix_const(k->program, 0)) : from;
+	Rvalue *to = element_address(k, c->is.to, ix_const(k->program, 0));
 	args[COMPACT_FROM] = jit_cast(jit, from, jit->pointer);
 	args[COMPACT_ITEMS] = jit_binary(f, GCC_JIT_BINARY_OP_MINUS, hi, lo);
 	args[COMPACT_AT] = jit_kernel_ix(k, c->is.load->ix);
 	args[COMPACT_TO] = jit_cast(jit, to, jit->pointer);
-	args[COMPACT_LAST] = jit_binary(f, GCC_JIT_BINARY_OP_PLUS,
-					stores ? jit_kernel_ix(k, c->is.last) : zero, one);
+	args[COMPACT_LAST] =
+		jit_binary(f, GCC_JIT_BINARY_OP_PLUS, jit_kernel_ix(k, c->is.last), one);
 	args[COMPACT_ENDS] = gcc_jit_lvalue_get_address(
 		gcc_jit_context_new_array_access(jit->ctxt, NULL, array, zero), NULL);
 	for (uint32_t i = 0; i < c->is.ncompared; i++)

@@ -70,7 +70,7 @@
  * the loops around it that hold nothing else leave acc in the processor.
  *
  * A serial loop of a local that is loaded, element after element, and of conditions under which it is stored to the end of
- * a list, or counted, back ends may run as instructions that store the lanes of a mask next to each other
+ * a list, or in front of it, back ends may run as instructions that store the lanes of a mask next to each other
  * (codegen/compaction.h).
  *
  * What is OUTLINED takes no local from outside, has no check, and is in no loop that is unrolled or

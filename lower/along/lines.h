@@ -56,6 +56,7 @@ typedef struct SortWay {
 		tile; /* of a network: rows at most, of so many elements; rows in registers */
 	int64_t leaf, sample; /* elements of a line's parts that a network sorts, and of a sample */
 	int64_t levels, stack_room; /* in how many steps parts are made; parts that wait */
+	int64_t block;		    /* elements that are parted together */
 	BufferId items, counts, least, stack;
 } SortWay;
 

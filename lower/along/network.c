@@ -248,27 +248,23 @@ static void add_truth(const Network *n, LocalId count, const Value *truth, Body 
 		   stmt_set(n->l->arena, count, OP_ADD, value_cast(n->l->arena, DTYPE_I32, truth)));
 }
 
-static LocalId new_count(const Network *n, const char *name, Body *body)
+LocalId network_new_count(const Network *n, const char *name, Body *body)
 {
 	return lines_local(n->l, body, name, lines_number(n->l, DTYPE_I32, 0));
 }
 
-LocalId network_copy_line(const Network *n, BufferId to, Body *into)
+void network_copy_element(const Network *n, const Ix *from, const Ix *to, const LocalId *special,
+			  Body *into)
 {
 	const Lines *l = n->l;
-	Body body = {0};
-	IterVar t = lines_iter(l, "t");
-	LocalId special = new_count(n, "special", into);
-	const Value *element = l->element(l, lines_at(l, t), &body);
-	element = lines_read(
-		l, lines_local(l, &body, "item", value_cast(l->arena, n->dtype, element)));
+	const Value *element = l->element(l, from, into);
+	element = lines_read(l,
+			     lines_local(l, into, "item", value_cast(l->arena, n->dtype, element)));
 	const Value *value = compared(n, element);
 	value = value_where(l->arena, is_number(n, value), value, network_number(n, INFINITY));
-	lines_push(l, &body, stmt_store(l->arena, to, lines_at(l, t), OP_NONE, value));
-	if (dtype_is_float(l->from))
-		add_truth(n, special, is_zero_or_nan(n, element), &body);
-	lines_each(l, into, t, l->extent, &body);
-	return special;
+	lines_push(l, into, stmt_store(l->arena, n->way->items, to, OP_NONE, value));
+	if (special)
+		add_truth(n, *special, is_zero_or_nan(n, element), into);
 }
 
 /* Infinity behind the items. */
@@ -349,7 +345,8 @@ static void put_all_back(const Network *n, Body *into)
 	const Lines *l = n->l;
 	Body body = {0}, count = {0}, store = {0};
 	IterVar t = lines_iter(l, "t");
-	LocalId zero = new_count(n, "zero", &body), nan = new_count(n, "nan", &body);
+	LocalId zero = network_new_count(n, "zero", &body),
+		nan = network_new_count(n, "nan", &body);
 	const Value *value = compared(n, l->element(l, lines_at(l, t), &count));
 	add_truth(n, zero, value_binary(l->arena, OP_LT, value, network_number(n, 0)), &count);
 	add_truth(n, nan, is_number(n, value), &count);
@@ -369,7 +366,7 @@ void network_restore(const Network *n, LocalId special, Body *into)
 	const Lines *l = n->l;
 	Body body = {0}, count = {0}, all = {0};
 	IterVar t = lines_iter(l, "t");
-	LocalId lost = new_count(n, "lost", &body);
+	LocalId lost = network_new_count(n, "lost", &body);
 	const Value *element = l->element(l, lines_at(l, t), &count);
 	add_truth(n, lost, is_special(n, value_cast(l->arena, n->dtype, element)), &count);
 	lines_each(l, &body, t, l->extent, &count);
@@ -457,7 +454,7 @@ static void sort_places(Network *n, Body *line)
 
 void sort_by_network(const Lines *l, const SortWay *way, Body *line)
 {
-	Body body = {0};
+	Body body = {0}, copy = {0};
 	IterVar t = lines_iter(l, "t");
 	Network n = network_new(l, way);
 	network_begin(&n, lines_size(l, l->extent), line);
@@ -465,10 +462,14 @@ void sort_by_network(const Lines *l, const SortWay *way, Body *line)
 		sort_places(&n, line);
 		return;
 	}
-	LocalId special = network_copy_line(&n, way->items, line);
+	IterVar at = lines_iter(l, "t");
+	bool floats = dtype_is_float(l->from);
+	LocalId special = floats ? network_new_count(&n, "special", line) : 0;
+	network_copy_element(&n, lines_at(l, at), lines_at(l, at), floats ? &special : NULL, &copy);
+	lines_each(l, line, at, l->extent, &copy);
 	network_sort(&n, line);
 	lines_push(l, &body, network_keep(&n, lines_at(l, t), network_ordered(&n, lines_at(l, t))));
 	lines_each(l, line, t, l->results, &body);
-	if (dtype_is_float(l->from))
+	if (floats)
 		network_restore(&n, special, line);
 }

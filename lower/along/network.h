@@ -38,8 +38,12 @@ void network_begin(Network *network, const Ix *count, Body *into);
 /* Sorts the items; then the one at a place, which is below the count. */
 void network_sort(Network *network, Body *into);
 const Value *network_ordered(const Network *network, const Ix *at);
-/* Stores the line's elements as they are compared, NaN as infinity: how many of them are zeros or NaN. */
-LocalId network_copy_line(const Network *network, BufferId to, Body *into);
+/* A new number that begins with 0. */
+LocalId network_new_count(const Network *network, const char *name, Body *into);
+/* Stores the line's element to the items as it is compared, NaN as infinity; adds 1 to `special`, unless that is NULL,
+ * where it is zero or NaN. */
+void network_copy_element(const Network *network, const Ix *from, const Ix *to,
+			  const LocalId *special, Body *into);
 /* The result's element of what was compared. */
 const Stmt *network_keep(const Network *network, const Ix *at, const Value *value);
 /* Stores the zeros and NaN of the result in the order in which they stand, where there are any that it matters to. */

@@ -2,21 +2,22 @@
  *
  * A segment of the line that a network holds is sorted by that. Of a longer one a sample is, which has three pivots
  * a <= b <= c, and the segment is parted into four that are sorted in turn: below a, from a on below b, from b to c, and
- * above c. The elements move from one half of `items` to the other and keep their order; how many each part has is
- * counted before. Segments that are left stand on a stack, which the next round of the loop takes one from:
+ * above c. That is one partition of the segment and one of each half, which are made in place, in blocks (partition). The
+ * first one of a line reads the line itself. Segments that are left stand on a stack, which the next round of the loop takes
+ * one from:
  *
- *   for t in 0..n: items[t] = x[R, t], as it is compared (network.c)
  *   push (0, n)
  *   for round, while there is a segment:
  *     pop (first, n)
  *     sort all of it, or `SAMPLE` of its elements, by the network
  *     if it was all: y[R, first..] = these
- *     else: count the parts, move the elements, push the parts; of a part from b to b, store b
+ *     else: part it, push the parts; of a part from b to b, store b
  *   where rounds or levels were not enough: sort the line by digits
  *
- * Pivots are taken where as few parts as can be hold what the network sorts. No part has all elements: neither c nor a is
- * in the last and the first, b is not in the second, and the greatest of the sample is not in the third unless b is the
- * greatest. An order of elements that samples do not show ends at the last level, so that no line takes long.
+ * Elements are those that are compared (network.c). Pivots are taken where as few parts as can be hold what the network sorts.
+ * No part has all elements: neither c nor a is in the last and the first, b is not in the second, and the greatest of the
+ * sample is not in the third unless b is the greatest. An order of elements that samples do not show ends at the last level,
+ * so that no line takes long.
  */
 #include <math.h>
 
@@ -25,16 +26,22 @@
 
 enum { PARTS = SORT_PARTS, MIDDLE = PARTS / 2, PIVOTS = PARTS - 1, FIELDS = SORT_FIELDS };
 
+/* Elements that stand one behind the other: of a segment, or a part of it. */
+typedef struct Range {
+	const Ix *first, *n;
+} Range;
+
 typedef struct Quicksort {
 	const Lines *l;
 	const SortWay *way;
 	Network network;
 	LocalId depth, failed;
-	/* of the segment at hand: where it begins in the line and in the items, and its parts there; how long it is, and how
-	 * often it was parted */
-	const Ix *first, *from, *to, *n, *level;
+	LocalId special; /* zeros and NaN of the line */
+	/* of the segment at hand: where it is; how often it was parted */
+	Range segment;
+	const Ix *level;
 	const Value *pivot[PIVOTS];
-	LocalId count[PARTS];
+	Range parts[PARTS];
 } Quicksort;
 
 /* ---- small things ---- */
@@ -72,6 +79,17 @@ static const Ix *inside(const Quicksort *q, const Ix *at, const Ix *most)
 }
 
 static const Ix *line_size(const Quicksort *q) { return lines_size(q->l, q->l->extent); }
+
+/* `n` elements from a place on that is in the line, or as many as there are; from any place. */
+static Range range_from(const Quicksort *q, const Ix *first, const Ix *n)
+{
+	return (Range){first, lines_min(q->l, n, lines_sub(q->l, line_size(q), first))};
+}
+
+static Range range(const Quicksort *q, const Ix *first, const Ix *n)
+{
+	return range_from(q, inside(q, first, line_size(q)), n);
+}
 
 static const Value *item(const Quicksort *q, const Ix *at)
 {
@@ -116,34 +134,49 @@ static void push(const Quicksort *q, const Ix *first, const Ix *n, const Ix *lev
 
 static void pop(Quicksort *q, Body *body)
 {
-	const Lines *l = q->l;
-	const Ix *size = line_size(q);
 	add(q, q->depth, -1, body);
-	q->first = inside(q, field(q, "first", 0, body), size);
-	q->n = lines_min(l, field(q, "n", 1, body), lines_sub(l, size, q->first));
+	const Ix *first = inside(q, field(q, "first", 0, body), line_size(q));
+	q->segment = range(q, first, field(q, "n", 1, body));
 	q->level = inside(q, field(q, "level", 2, body), ix(q, q->way->levels));
-	const Ix *half = ix_binary(l->program, IX_MOD, q->level, ix(q, 2));
-	q->from = lines_add(l, ix_mul(l->program, half, size), q->first);
-	half = lines_sub(l, ix(q, 1), half);
-	q->to = lines_add(l, ix_mul(l->program, half, size), q->first);
 }
 
 /* ---- what the network sorts ---- */
 
-static void copy_items(const Quicksort *q, const Ix *n, const Ix *stride, Body *into)
+/* What elements are copied to: items of the network, which has none while parts are made. */
+static const Stmt *store_copy(const Quicksort *q, const Ix *to, const Ix *from)
+{
+	return stmt_store(q->l->arena, q->network.way->items, to, OP_NONE, item(q, from));
+}
+
+static void copy_items(const Quicksort *q, Range from, const Ix *to, Body *into)
 {
 	const Lines *l = q->l;
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
-	const Ix *at = lines_add(l, q->from, ix_mul(l->program, lines_at(l, t), stride));
-	if (stride->kind != IX_SIZE) /* so that it is seen to be inside */
-		at = inside(
-			q, at,
-			lines_size(l, size_plus(l->sizes, size_scale(l->sizes, l->extent, 2), -1)));
-	lines_push(
-		l, &body,
-		stmt_store(l->arena, q->network.way->items, lines_at(l, t), OP_NONE, item(q, at)));
-	each(q, into, t, n, &body);
+	const Ix *at = lines_at(l, t);
+	lines_push(l, &body, store_copy(q, lines_add(l, to, at), lines_add(l, from.first, at)));
+	each(q, into, t, from.n, &body);
+}
+
+/* The sample, of the items or at first of the line. */
+static void copy_sample(const Quicksort *q, Body *into)
+{
+	const Lines *l = q->l;
+	Body line = {0}, items = {0};
+	IterVar t = lines_iter(l, "t"), again = lines_iter(l, "t");
+	const Ix *many = ix(q, q->way->sample), *none = ix(q, 0);
+	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	const Ix *stride = ix_binary(l->program, IX_DIV, q->segment.n, many);
+	const Ix *at = lines_add(l, q->segment.first, ix_mul(l->program, lines_at(l, t), stride));
+	const Ix *whole = ix_binary(l->program, IX_DIV, line_size(q), many);
+	whole = ix_mul(l->program, lines_at(l, again), whole);
+	lines_push(l, &items, store_copy(q, lines_at(l, t), inside(q, at, last)));
+	network_copy_element(&q->network, inside(q, whole, last), lines_at(l, again), NULL, &line);
+	Body first = {0}, others = {0};
+	each(q, &others, t, many, &items);
+	each(q, &first, again, many, &line);
+	where(q, into, COND_EQ, q->level, none, &first);
+	where(q, into, COND_LT, none, q->level, &others);
 }
 
 static const Ix *room(const Quicksort *q)
@@ -154,15 +187,14 @@ static const Ix *room(const Quicksort *q)
 /* The segment, or a sample of it, in order. */
 static void sort_items_of(Quicksort *q, Body *body)
 {
-	const Lines *l = q->l;
 	Body sample = {0}, all = {0};
-	const Ix *many = ix(q, q->way->sample);
-	LocalId count = new_index(q, "count", q->n, body);
-	set(q, count, many, &sample);
-	copy_items(q, many, ix_binary(l->program, IX_DIV, q->n, many), &sample);
-	copy_items(q, q->n, ix(q, 1), &all);
-	where(q, body, COND_LE, q->n, room(q), &all);
-	where(q, body, COND_LT, room(q), q->n, &sample);
+	const Ix *n = q->segment.n;
+	LocalId count = new_index(q, "count", n, body);
+	set(q, count, ix(q, q->way->sample), &sample);
+	copy_sample(q, &sample);
+	copy_items(q, q->segment, ix(q, 0), &all);
+	where(q, body, COND_LE, n, room(q), &all);
+	where(q, body, COND_LT, room(q), n, &sample);
 	network_begin(&q->network, inside(q, read(q, count), room(q)), body);
 	network_sort(&q->network, body);
 }
@@ -173,9 +205,10 @@ static void keep(const Quicksort *q, Body *into)
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
 	const Value *value = network_ordered(&q->network, lines_at(l, t));
-	lines_push(l, &body,
-		   network_keep(&q->network, lines_add(l, q->first, lines_at(l, t)), value));
-	each(q, into, t, q->n, &body);
+	lines_push(
+		l, &body,
+		network_keep(&q->network, lines_add(l, q->segment.first, lines_at(l, t)), value));
+	each(q, into, t, q->segment.n, &body);
 }
 
 /* ---- pivots ---- */
@@ -199,7 +232,7 @@ static const Value *quantile(const Quicksort *q, const Ix *leaves, int64_t quart
 static void find_pivots(Quicksort *q, Body *body)
 {
 	const Lines *l = q->l;
-	const Ix *leaves = lines_add(l, q->n, ix(q, q->way->leaf - 1));
+	const Ix *leaves = lines_add(l, q->segment.n, ix(q, q->way->leaf - 1));
 	leaves = ix_binary(l->program, IX_DIV, leaves, ix(q, q->way->leaf));
 	leaves = read(q, new_index(q, "leaves", leaves, body));
 	for (int64_t i = 0; i < PIVOTS; i++) {
@@ -214,102 +247,176 @@ static void find_pivots(Quicksort *q, Body *body)
 	}
 }
 
+/* ---- partitions ---- */
+
+/* A partition: what is on the low side of the pivot comes first, in the order of the elements, the others from the end on
+ * downwards. */
+typedef struct Partition {
+	const Value *pivot;
+	bool up_to; /* elements that are equal to the pivot are on the low side */
+	Range range;
+	LocalId low, high; /* behind the former, and where the others begin */
+} Partition;
+
+static const Ix *block(const Quicksort *q, int64_t blocks) { return ix(q, blocks * q->way->block); }
+
+static Partition begin_partition(const Quicksort *q, const Value *pivot, bool up_to, Range of,
+				 Body *body)
+{
+	const Ix *end = lines_add(q->l, of.first, of.n);
+	return (Partition){pivot, up_to, of, new_index(q, "low", of.first, body),
+			   new_index(q, "high", end, body)};
+}
+
+/* Moves the element, as it is loaded, to its side. */
+static void part_item(const Quicksort *q, const Partition *p, const Value *load, Body *step)
+{
+	const Lines *l = q->l;
+	const Value *own = lines_read(l, lines_local(l, step, "item", load));
+	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	const Value *truth =
+		value_binary(l->arena, OP_LT, p->up_to ? p->pivot : own, p->up_to ? own : p->pivot);
+	const Ix *is = ix_value(l->arena, value_cast(l->arena, DTYPE_I32, truth));
+	LocalId sides[] = {p->low, p->high};
+	for (int high = 0; high < 2; high++) {
+		Body body = {0};
+		const Ix *at = inside(q, read(q, sides[high]), last);
+		if (high)
+			add(q, p->high, -1, &body);
+		lines_push(l, &body, stmt_store(l->arena, q->way->items, at, OP_NONE, own));
+		if (!high)
+			add(q, p->low, 1, &body);
+		where(q, step, COND_EQ, is, ix(q, (high == 1) == p->up_to), &body);
+	}
+}
+
+static void part_items(const Quicksort *q, const Partition *p, BufferId from, Range of, Body *into)
+{
+	Body step = {0};
+	IterVar t = lines_iter(q->l, "t");
+	const Ix *at = lines_add(q->l, of.first, lines_at(q->l, t));
+	part_item(q, p, value_load(q->l->program, from, at), &step);
+	each(q, into, t, of.n, &step);
+}
+
+static void part_copies(const Quicksort *q, const Partition *p, const Ix *n, Body *into)
+{
+	part_items(q, p, q->network.way->items, (Range){ix(q, 0), n}, into);
+}
+
+/* The line, by way of copies in blocks. */
+static void part_line(const Quicksort *q, const Partition *p, Body *into)
+{
+	const Lines *l = q->l;
+	Body body = {0}, copy = {0};
+	IterVar blocks = lines_iter(l, "block"), t = lines_iter(l, "t");
+	const Ix *first = lines_scale(l, lines_at(l, blocks), q->way->block);
+	const Ix *n = lines_min(l, block(q, 1), lines_sub(l, line_size(q), first));
+	network_copy_element(&q->network, lines_add(l, first, lines_at(l, t)), lines_at(l, t),
+			     &q->special, &copy);
+	each(q, &body, t, n, &copy);
+	part_copies(q, p, n, &body);
+	each(q, into, blocks, lines_size(l, size_ceil(l->sizes, l->extent, q->way->block)), &body);
+}
+
+/* In place. Two blocks of each end, and what is no whole block, are copied, so that the low side and the high one have
+ * room for two blocks together with all others; these are taken from that end which has less room, so that each side has one
+ * for the next. The copies come last.
+ */
+static void part_in_place(const Quicksort *q, const Partition *p, Body *into)
+{
+	const Lines *l = q->l;
+	Body round = {0}, front = {0}, back = {0};
+	Range of = p->range;
+	const Ix *blocks = lines_sub(l, of.n, block(q, 4)), *end = lines_add(l, of.first, of.n);
+	blocks = ix_binary(l->program, IX_DIV, ix_binary(l->program, IX_MAX, blocks, ix(q, 0)),
+			   block(q, 1));
+	blocks = read(q, new_index(q, "blocks", blocks, into));
+	const Ix *copied = lines_sub(l, of.n, lines_scale(l, blocks, q->way->block));
+	copied = inside(q, read(q, new_index(q, "copied", copied, into)), block(q, 5));
+	const Ix *ahead = lines_min(l, copied, block(q, 2));
+	const Ix *behind = inside(q, lines_sub(l, copied, ahead), block(q, 3));
+	LocalId begins = new_index(q, "begin", lines_add(l, of.first, ahead), into);
+	LocalId ends = new_index(q, "end", lines_sub(l, end, behind), into);
+	copy_items(q, (Range){of.first, ahead}, ix(q, 0), into);
+	copy_items(q, (Range){inside(q, read(q, ends), line_size(q)), behind}, ahead, into);
+	LocalId from = new_index(q, "from", read(q, begins), &round);
+	const Ix *room[] = {lines_sub(l, read(q, begins), read(q, p->low)),
+			    lines_sub(l, read(q, p->high), read(q, ends))};
+	LocalId less = new_index(q, "less", lines_sub(l, room[1], room[0]), &round);
+	add(q, begins, q->way->block, &front);
+	add(q, ends, -q->way->block, &back);
+	set(q, from, read(q, ends), &back);
+	where(q, &round, COND_LE, ix(q, 0), read(q, less), &front);
+	where(q, &round, COND_LT, read(q, less), ix(q, 0), &back);
+	part_items(q, p, q->way->items,
+		   (Range){inside(q, read(q, from), line_size(q)), block(q, 1)}, &round);
+	each(q, into, lines_iter(l, "block"), blocks, &round);
+	part_copies(q, p, copied, into);
+}
+
+/* Both sides. */
+static void end_partition(const Quicksort *q, const Partition *p, Range sides[2], Body *body)
+{
+	const Ix *middle = read(q, new_index(q, "middle", read(q, p->low), body));
+	const Ix *end = lines_add(q->l, p->range.first, p->range.n);
+	LocalId n = new_index(q, "part", lines_sub(q->l, middle, p->range.first), body);
+	sides[0] = range_from(q, p->range.first, read(q, n));
+	n = new_index(q, "part", lines_sub(q->l, end, middle), body);
+	sides[1] = range(q, middle, read(q, n));
+}
+
+static void part_segment(Quicksort *q, Body *body)
+{
+	Body line = {0}, items = {0};
+	Range halves[2];
+	Partition all = begin_partition(q, q->pivot[MIDDLE - 1], false, q->segment, body);
+	part_line(q, &all, &line);
+	part_in_place(q, &all, &items);
+	where(q, body, COND_EQ, q->level, ix(q, 0), &line);
+	where(q, body, COND_LT, ix(q, 0), q->level, &items);
+	end_partition(q, &all, halves, body);
+	for (int i = 0; i < 2; i++) {
+		Partition half = begin_partition(q, q->pivot[2 * i], i == 1, halves[i], body);
+		part_in_place(q, &half, body);
+		end_partition(q, &half, &q->parts[2 * i], body);
+	}
+}
+
 /* ---- parts ---- */
 
-/* Which elements a part has, of those that are below pivots, up to the middle, and above them. */
-static const Cond *part_conds(const Quicksort *q, const Ix *const *is, int part, uint32_t *n)
-{
-	Cond *conds = ARENA_ARRAY(q->l->arena, Cond, 2);
-	*n = 0;
-	if (part > 0)
-		conds[(*n)++] = (Cond){COND_EQ, is[part - 1], ix(q, part - 1 >= MIDDLE)};
-	if (part < PIVOTS)
-		conds[(*n)++] = (Cond){COND_EQ, is[part], ix(q, part < MIDDLE)};
-	return conds;
-}
-
-/* Counts the element at t in its part and, of places, stores it at that of its part. */
-static void each_item(const Quicksort *q, const LocalId *parts, bool places, Body *into)
-{
-	const Lines *l = q->l;
-	Body step = {0};
-	IterVar t = lines_iter(l, "t");
-	const Value *own = lines_read(
-		l, lines_local(l, &step, "item", item(q, lines_add(l, q->from, lines_at(l, t)))));
-	const Ix *is[PIVOTS];
-	const Ix *last = lines_size(l, size_plus(l->sizes, size_scale(l->sizes, l->extent, 2), -1));
-	for (int i = 0; i < PIVOTS; i++) {
-		bool below = i < MIDDLE;
-		const Value *truth = value_binary(l->arena, OP_LT, below ? own : q->pivot[i],
-						  below ? q->pivot[i] : own);
-		is[i] = ix_value(l->arena, value_cast(l->arena, DTYPE_I32, truth));
-	}
-	for (int i = 0; i < PARTS; i++) {
-		Body body = {0};
-		uint32_t nconds;
-		const Cond *conds = part_conds(q, is, i, &nconds);
-		if (places)
-			lines_push(l, &body,
-				   stmt_store(l->arena, q->way->items,
-					      inside(q, read(q, parts[i]), last), OP_NONE, own));
-		add(q, parts[i], 1, &body);
-		lines_push(l, &step, stmt_if(l->arena, conds, nconds, body_block(&body)));
-	}
-	each(q, into, t, q->n, &step);
-}
-
-/* Where each part begins, in the line. */
-static void move_items(Quicksort *q, const Ix *begins[PARTS], Body *body)
-{
-	const Lines *l = q->l;
-	LocalId places[PARTS];
-	for (int i = 0; i < PARTS; i++)
-		q->count[i] = new_index(q, "part", ix(q, 0), body);
-	each_item(q, q->count, false, body);
-	const Ix *before = ix(q, 0);
-	for (int i = 0; i < PARTS; i++) {
-		before = read(q, new_index(q, "before", before, body));
-		places[i] = new_index(q, "place", lines_add(l, q->to, before), body);
-		begins[i] = lines_add(l, q->first, before);
-		before = lines_add(l, before, read(q, q->count[i]));
-	}
-	each_item(q, places, true, body);
-}
-
 /* The elements that are equal to b. */
-static void keep_equal(const Quicksort *q, const Ix *first, const Ix *n, Body *into)
+static void keep_equal(const Quicksort *q, Range of, Body *into)
 {
 	const Lines *l = q->l;
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
-	const Ix *size = line_size(q);
-	first = inside(q, first, size);
-	lines_push(
-		l, &body,
-		network_keep(&q->network, lines_add(l, first, lines_at(l, t)), q->pivot[MIDDLE]));
-	each(q, into, t, lines_min(l, n, lines_sub(l, size, first)), &body);
+	lines_push(l, &body,
+		   network_keep(&q->network, lines_add(l, of.first, lines_at(l, t)),
+				q->pivot[MIDDLE]));
+	each(q, into, t, of.n, &body);
 }
 
 static void push_parts(Quicksort *q, Body *body)
 {
 	const Lines *l = q->l;
-	const Ix *begins[PARTS], *level = lines_add(l, q->level, ix(q, 1));
-	move_items(q, begins, body);
+	const Ix *level = lines_add(l, q->level, ix(q, 1));
+	part_segment(q, body);
 	const Value *same = value_binary(l->arena, OP_EQ, q->pivot[MIDDLE - 1], q->pivot[MIDDLE]);
 	const Ix *equal =
 		read(q, lines_local(l, body, "equal", value_cast(l->arena, DTYPE_I32, same)));
 	for (int i = PARTS; i-- > 0;) {
 		Body one = {0}, equals = {0};
-		const Ix *n = read(q, q->count[i]);
-		push(q, begins[i], n, level, &one);
+		Range part = q->parts[i];
+		push(q, part.first, part.n, level, &one);
 		Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
-		conds[0] = (Cond){COND_LT, ix(q, 0), n};
+		conds[0] = (Cond){COND_LT, ix(q, 0), part.n};
 		conds[1] = (Cond){COND_EQ, equal, ix(q, 0)};
 		lines_push(l, body,
 			   stmt_if(l->arena, conds, i == MIDDLE ? 2 : 1, body_block(&one)));
 		if (i != MIDDLE)
 			continue;
-		keep_equal(q, begins[i], n, &equals);
+		keep_equal(q, part, &equals);
 		where(q, body, COND_EQ, equal, ix(q, 1), &equals);
 	}
 }
@@ -334,9 +441,9 @@ static void next_segment(Quicksort *q, Body *into)
 	pop(q, &body);
 	sort_items_of(q, &body);
 	keep(q, &whole);
-	where(q, &body, COND_LE, q->n, room(q), &whole);
+	where(q, &body, COND_LE, q->segment.n, room(q), &whole);
 	part(q, &parts);
-	where(q, &body, COND_LT, room(q), q->n, &parts);
+	where(q, &body, COND_LT, room(q), q->segment.n, &parts);
 	where(q, into, COND_LT, ix(q, 0), read(q, q->depth), &body);
 }
 
@@ -352,7 +459,7 @@ void sort_by_parts(const Lines *l, const SortWay *way, Body *line)
 {
 	Body round = {0}, digits = {0}, good = {0};
 	Quicksort q = {.l = l, .way = way, .network = network_new(l, &l->sort[BY_NETWORK])};
-	LocalId special = network_copy_line(&q.network, way->items, line);
+	q.special = network_new_count(&q.network, "special", line);
 	q.depth = new_index(&q, "depth", ix(&q, 0), line);
 	q.failed = new_index(&q, "failed", ix(&q, 0), line);
 	push(&q, ix(&q, 0), line_size(&q), ix(&q, 0), line);
@@ -362,7 +469,7 @@ void sort_by_parts(const Lines *l, const SortWay *way, Body *line)
 	set(&q, q.failed, ix(&q, 1), &left);
 	where(&q, line, COND_LT, ix(&q, 0), read(&q, q.depth), &left);
 	sort_by_digits(l, way, &digits);
-	network_restore(&q.network, special, &good);
+	network_restore(&q.network, q.special, &good);
 	where(&q, line, COND_EQ, read(&q, q.failed), ix(&q, 1), &digits);
 	where(&q, line, COND_EQ, read(&q, q.failed), ix(&q, 0), &good);
 }

@@ -163,6 +163,7 @@ static void plan_parts(const Lines *l, SortWay *way)
 	way->leaf = most - most / target->sort_parts_margin;
 	way->sample = target->sort_parts_sample < most ? target->sort_parts_sample : most;
 	way->levels = target->sort_parts_levels;
+	way->block = target->sort_parts_block / (int64_t)dtype_bytes(l->from);
 	way->stack_room = way->levels * (SORT_PARTS - 1) + SORT_PARTS;
 	way->stack = l->temporary(l->of, "stack", DTYPE_I64,
 				  size_const(l->sizes, SORT_FIELDS * way->stack_room), false);

@@ -68,4 +68,5 @@ for dtype, descending in (("f4", False), ("f8", True)):
     check(dtype, descending, [k for k in KINDS if k != "hostile"], [20000], model, 1)
     if not descending:
         check(dtype, descending, ["hostile"], [60000], model, 1)
+        check(dtype, descending, ["normal", "few"], [150001], model, 1)
 print("long lines agree with NumPy")
