@@ -9,11 +9,9 @@
  *   stride = 1, and in each step twice as much, up to rows/16
  *     merge runs of 16*stride rows, or where the rows of a lane are sorted, neighbouring lanes:
  *       order the first elements of one run and the last of the other
- *       order elements 8*stride, 4*stride, 2*stride and stride rows from each other, in registers, and so on down to 1
+ *       order elements 8*stride, 4*stride, ... and 16 rows from each other, up to four of these distances at once in registers
+ *       order elements 8, 4, 2 and 1 rows from each other, in registers
  *   y[lane*rows + row] = items[row*lanes + lane]
- *
- * Ordering what is in order changes nothing, so four of these distances are always made at once, in 16 registers, also where
- * fewer are left.
  *
  * What is compared are the numbers, with changed signs where the greatest come first. NaN goes as infinity, and of zeros the
  * order is lost: where the line has NaN or -0, its zeros and NaN are stored again, in the order in which they stand. Where
@@ -152,10 +150,10 @@ static void merge_all(const Network *n, Body *into)
 	merge(n, lines_at(l, step), stride, &body);
 	for (uint32_t i = n->merges; i > 0; i--) {
 		Body strides = {0};
-		network_order_strides(n, INT64_C(1) << i, &strides);
+		network_order_strides(n, n->way->tile << i, n->way->tile, &strides);
 		network_if(n, &body, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &strides);
 	}
-	network_order_strides(n, 1, &body);
+	network_order_strides(n, n->way->tile, 1, &body);
 	const Ix *next =
 		lines_min(l, lines_scale(l, stride, 2), network_div(n, n->rows, n->way->tile));
 	lines_push(l, &body,

@@ -85,9 +85,8 @@ void network_if(const Network *network, Body *into, CondKind kind, const Ix *a, 
 const Value *network_first(const Network *network, const Value *a, const Value *b, bool other);
 /* Sorts the lanes of each way->tile neighbouring rows. */
 void network_sort_tiles(const Network *network, Body *into);
-/* Orders rows that are stride*way->tile/2, ..., 2*stride and stride apart, then those that are less apart, but for the last
- * of these distances, for which the stride is 1. */
-void network_order_strides(const Network *network, int64_t stride, Body *into);
+/* Orders rows that are above/2, above/4, ... and `least` apart, powers of two. */
+void network_order_strides(const Network *network, int64_t above, int64_t least, Body *into);
 /* Orders the first rows of each run with the last of the next one. */
 void network_order_runs(const Network *network, int64_t run, Body *into);
 

@@ -32,15 +32,15 @@ static void order_rows(const Network *n, const Ix *a, const Ix *b, Body *into)
 	network_each_lane(n, into, &body);
 }
 
-/* Registers with a stride that is a power of two. */
-static void order_strided(const Network *n, int64_t stride, Body *into)
+/* So many registers, with a stride that is a power of two. */
+static void order_strided(const Network *n, int64_t stride, int64_t rows, Body *into)
 {
 	Body body = {0};
 	const Ix *q = lines_at(n->l, n->q);
 	const Ix *a = lines_add(n->l, lines_scale(n->l, network_div(n, q, stride), 2 * stride),
 				network_mod(n, q, stride));
 	order_registers(n, a, lines_add(n->l, a, network_ix(n, stride)), &body);
-	network_each_register(n, into, n->way->tile / 2, &body);
+	network_each_register(n, into, rows / 2, &body);
 }
 
 /* The first registers of each `run` with the last of the next one. */
@@ -57,8 +57,9 @@ static void order_across(const Network *n, int64_t run, Body *into)
 
 /* ---- rows ---- */
 
-/* Rows first, first + stride, ... to the tile, or from it. */
-static void move_tile(const Network *n, const Ix *first, int64_t stride, bool back, Body *into)
+/* So many rows first, first + stride, ... to the tile, or from it. */
+static void move_rows(const Network *n, const Ix *first, int64_t stride, int64_t rows, bool back,
+		      Body *into)
 {
 	Body row = {0}, body = {0};
 	const Ix *q = lines_at(n->l, n->q),
@@ -69,43 +70,53 @@ static void move_tile(const Network *n, const Ix *first, int64_t stride, bool ba
 	else
 		network_set(n, &body, tile, network_row(n, at));
 	network_each_lane(n, &row, &body);
-	network_each_register(n, into, n->way->tile, &row);
+	network_each_register(n, into, rows, &row);
 }
 
 void network_sort_tiles(const Network *n, Body *into)
 {
 	Body body = {0};
 	IterVar block = lines_iter(n->l, "block");
-	const Ix *first = lines_scale(n->l, lines_at(n->l, block), n->way->tile);
-	move_tile(n, first, 1, false, &body);
-	for (int64_t run = 1; run < n->way->tile; run *= 2) {
+	int64_t tile = n->way->tile;
+	const Ix *first = lines_scale(n->l, lines_at(n->l, block), tile);
+	move_rows(n, first, 1, tile, false, &body);
+	for (int64_t run = 1; run < tile; run *= 2) {
 		order_across(n, run, &body);
 		for (int64_t stride = run / 2; stride > 0; stride /= 2)
-			order_strided(n, stride, &body);
+			order_strided(n, stride, tile, &body);
 	}
-	move_tile(n, first, 1, true, &body);
-	network_each(n, into, block, network_div(n, n->rows, n->way->tile), &body);
+	move_rows(n, first, 1, tile, true, &body);
+	network_each(n, into, block, network_div(n, n->rows, tile), &body);
 }
 
-void network_order_strides(const Network *n, int64_t stride, Body *into)
+/* Rows that are stride * rows/2, ..., 2*stride and stride apart. */
+static void order_strided_rows(const Network *n, int64_t stride, int64_t rows, Body *into)
 {
 	Body body = {0}, blocks = {0};
 	const Lines *l = n->l;
 	IterVar block = lines_iter(l, "block"), at = lines_iter(l, "at");
-	int64_t tile = n->way->tile;
-	const Ix *first = lines_scale(l, lines_at(l, block), tile * stride);
+	const Ix *first = lines_scale(l, lines_at(l, block), rows * stride);
 	if (stride > 1)
 		first = lines_add(l, first, lines_at(l, at));
-	move_tile(n, first, stride, false, &body);
-	for (int64_t of = tile / 2; of > 0; of /= 2)
-		order_strided(n, of, &body);
-	move_tile(n, first, stride, true, &body);
+	move_rows(n, first, stride, rows, false, &body);
+	for (int64_t of = rows / 2; of > 0; of /= 2)
+		order_strided(n, of, rows, &body);
+	move_rows(n, first, stride, rows, true, &body);
 	if (stride > 1)
 		network_each(n, &blocks, at, network_ix(n, stride), &body);
-	network_each(n, into, block, network_div(n, n->rows, tile * stride),
+	network_each(n, into, block, network_div(n, n->rows, rows * stride),
 		     stride > 1 ? &blocks : &body);
-	if (stride > tile)
-		network_order_strides(n, stride / tile, into);
+}
+
+void network_order_strides(const Network *n, int64_t above, int64_t least, Body *into)
+{
+	while (above > least) {
+		int64_t rows = 2;
+		while (rows < n->way->tile && rows * least < above)
+			rows *= 2;
+		above /= rows;
+		order_strided_rows(n, above, rows, into);
+	}
 }
 
 void network_order_runs(const Network *n, int64_t run, Body *into)

@@ -7,7 +7,7 @@ import numpy as np
 from tsrlib import Model
 
 random = np.random.default_rng(5)
-ROOM, SAMPLE, MARGIN, LEVELS = 8192, 1024, 24, 24
+ROOM, SAMPLE, MARGIN, LEVELS = 8192, 512, 24, 24
 
 
 def hostile(n):
@@ -42,7 +42,7 @@ KINDS = {
     "mostly zero": lambda n: np.maximum(random.standard_normal(n), 0),
     "skewed": lambda n: np.exp(40 * random.random(n) ** 3),
     "one apart": lambda n: np.where(np.arange(n) == n // 3, -1, 1),
-    "teeth": lambda n: np.arange(n) % 1024,
+    "teeth": lambda n: np.arange(n) % 512,
     "hostile": hostile,
 }
 
