@@ -53,5 +53,10 @@ Place source_place(const Sources *sources, uint32_t file, uint32_t offset);
  * differ. */
 Span span_join(Span a, Span b);
 static inline bool span_is_none(Span s) { return s.file == 0; }
+/* Are they the same place? */
+static inline bool span_same(Span a, Span b)
+{
+	return a.file == b.file && a.start == b.start && a.end == b.end;
+}
 
 #endif

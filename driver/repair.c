@@ -362,25 +362,32 @@ static bool mend(Repairs *r)
 	return mended;
 }
 
-/* One edit mends all of them: the others are its consequences. Those of a text that does not parse,
- * or of the same statement, are not told. */
+/* One edit mends all of them: the others are its consequences. Those of a text that does not parse, or of the same statement, are
+ * not told, nor are axes and sizes elsewhere, but for where the first of them is. */
 static void be_brief(Repairs *r)
 {
 	Diags *diags = &r->s->diags;
-	Span all = repair_statement(r->s, r->d);
-	bool text = stage_of(r->d->code) == 0;
+	Span all = repair_statement(r->s, r->d), other = SPAN_NONE;
+	int stage = stage_of(r->d->code);
 	size_t n = 0, mended = (size_t)(r->d - diags->list.at);
 	for (size_t i = 0; i < diags->list.n; i++) {
 		Diag d = diags->list.at[i];
+		bool within = repair_is_inside(d.span, all);
 		d.brief = i != mended && diag_code_severity(d.code) == SEVERITY_ERROR;
 		if (i == mended)
 			r->d = &diags->list.at[n];
-		if (d.brief && (text || repair_is_inside(d.span, all)))
+		if (d.brief && stage == 2 && !within && span_is_none(other) &&
+		    d.span.file == r->s->file)
+			other = d.span;
+		if (d.brief && (stage != 1 || within))
 			diags->nerrors--;
 		else
 			diags->list.at[n++] = d;
 	}
 	diags->list.n = n;
+	if (!span_is_none(other))
+		PUSH(r->s->perm, r->d->notes,
+		     ((DiagNote){.span = other, .text = "a repair of it mends this too"}));
 }
 
 static uint32_t line_of(const Repairs *r, Span span)
@@ -447,8 +454,15 @@ static Repairs repairs_new(Session *s)
 }
 
 static bool is_of_sizes(const Diag *d) { return d->code == E0301 || d->code == E0348; }
+static bool is_of_rows(const Diag *d) { return d->code == E0302 || d->code == E0303; }
 
-/* Sizes that disagree at one place in several ways are told once: whoever has mended the first sees
+static bool is_alike(const Diag *d, const Diag *other)
+{
+	return memcmp(&d->span, &other->span, sizeof d->span) == 0 &&
+	       ((is_of_sizes(d) && is_of_sizes(other)) || (is_of_rows(d) && is_of_rows(other)));
+}
+
+/* Sizes, or numbers of axes, that disagree at one place in several ways are told once: whoever has mended the first sees
  * what is left. */
 static void tell_places_once(Diags *diags)
 {
@@ -456,9 +470,8 @@ static void tell_places_once(Diags *diags)
 	for (size_t i = 0; i < diags->list.n; i++) {
 		const Diag d = diags->list.at[i];
 		bool again = false;
-		for (size_t k = 0; k < kept && is_of_sizes(&d); k++)
-			again |= is_of_sizes(&diags->list.at[k]) &&
-				 memcmp(&diags->list.at[k].span, &d.span, sizeof d.span) == 0;
+		for (size_t k = 0; k < kept; k++)
+			again |= is_alike(&d, &diags->list.at[k]);
 		if (again)
 			diags->nerrors--;
 		else

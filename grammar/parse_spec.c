@@ -168,6 +168,24 @@ static bool report_margin(const SpecTree *tree)
 	return true;
 }
 
+/* "[bins]" where each letter is an axis: the word is meant, and a comma behind it says so. */
+static bool report_word(const SpecTree *tree, Token token)
+{
+	const char *text = tree->source->text;
+	uint32_t start = tree->last.span.start, end = token.span.start;
+	bool word = tree->single_letters && tree->last.kind == SPEC_TOKEN_NAME && start > 0 &&
+		    text[start - 1] == '[' && tree->last.span.end == token.span.start;
+	if (!word)
+		return false;
+	end += (uint32_t)strcspn(text + end, "]\"");
+	Span gap = {token.span.file, end + 1, end + 1};
+	if (text[end] == ']')
+		diag_fix(tree->parse->diags, gap, ",",
+			 "each letter is an axis where a specification has no ',' and no sign: "
+			 "a ',' makes each word the name of one");
+	return text[end] == ']';
+}
+
 static void report(SpecTree *tree, const void *parser, Token token)
 {
 	bool expected[SPEC_TOKEN_COUNT];
@@ -179,7 +197,7 @@ static void report(SpecTree *tree, const void *parser, Token token)
 	     expect_text(arena, expected, spec_token_info, SPEC_TOKEN_COUNT),
 	     expect_found(arena, tree->source, token, end));
 	Span gap = {token.span.file, tree->last.span.end, tree->last.span.end};
-	if (report_margin(tree))
+	if (report_margin(tree) || report_word(tree, token))
 		return;
 	if (expected[SPEC_TOKEN_COMMA] && spec_token_info(token.kind)->class[0] == 'A')
 		diag_fix(tree->parse->diags, gap, ",", "axes are separated by commas here");
@@ -229,7 +247,8 @@ static void parse_text(SpecTree *tree, Lexer *lexer, Span text)
 		Token token = lexer_next_spec(lexer);
 		Token comma = {
 			SPEC_TOKEN_COMMA, false, {text.file, token.span.start, token.span.start}};
-		if (needs_comma(lexer, tree, tree->last, token))
+		if (needs_comma(lexer, tree, tree->last, token) &&
+		    spec_parse_accepts(parser, SPEC_TOKEN_COMMA))
 			feed(tree, parser, comma);
 		tree->inside = token.kind == SPEC_TOKEN_LPAREN ||
 			       (tree->inside && token.kind != SPEC_TOKEN_RPAREN);
@@ -248,7 +267,7 @@ AstSpec *parse_spec(Parse *parse, AstExpr *string)
 	Lexer lexer;
 	spec->span = (Span){string->span.file, string->span.start + 1, string->span.end - 1};
 	lexer_init_spec(&lexer, parse->sources, spec->span, parse->diags);
-	spec->single_letters = lexer.single_letters;
+	spec->single_letters = tree.single_letters = lexer.single_letters;
 	spec->broken = true;
 	if (!check_implies(&tree, spec->span))
 		return spec;

@@ -15,6 +15,7 @@ typedef struct SpecTree {
 	bool failed, full; /* full: SPEC_LIMIT was reported */
 	VEC(AstSpecTensor) operands;
 	AstSpecTensor result;
+	bool single_letters;
 	bool inside; /* the parentheses of a joined axis: letters stand side by side */
 } SpecTree;
 

@@ -20,6 +20,7 @@ typedef struct Blame {
 	VEC(Span) mended_at;
 	VEC(Span) ruled; /* what written rules give, of which a message was told */
 	VEC(CellId) mended_cells;
+	VEC(ConId) told; /* of rows: constraints that cannot hold, as messages say */
 } Blame;
 
 /* inference: what the solver has found, maybe not all. */
@@ -39,8 +40,6 @@ void blame_operand_at(Blame *b, ConId con, Span span, const char *fmt, ...)
 void note_rule(Blame *b, ConId con);
 /* A note for each function whose application made the node. */
 void blame_sites(Blame *b, NodeId node);
-/* Are they the same place? */
-bool span_same(Span a, Span b);
 /* A size as messages write it. */
 const char *blame_size(const Blame *b, Size size);
 
@@ -88,6 +87,9 @@ void mend_row(Blame *b, NodeId node, RowKind row);
 /* Does a repair that was offered mend this constraint too: one at the same place, of the same
  * operand, of the operation that makes it, or of the use that settled its row? */
 bool is_mended(Blame *b, ConId con);
+/* Has a message told what this one of rows says: of what has settled one of the rows, or of an operand that
+ * another application of its function makes, or that the reader has twice, with as many axes where as many are wanted? Remembers it, if it has not. */
+bool is_told_of_rows(Blame *b, ConId con);
 /* Is it about a size that such a repair mends, or that follows from one? */
 bool is_follow_on(Blame *b, const Conflict *c);
 

@@ -73,8 +73,6 @@ void blame_sites(Blame *b, NodeId node)
 	}
 }
 
-bool span_same(Span a, Span b) { return a.file == b.file && a.start == b.start && a.end == b.end; }
-
 const char *blame_size(const Blame *b, Size size)
 {
 	return size_text(b->s->arena, b->s->sizes, size);

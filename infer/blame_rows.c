@@ -88,10 +88,24 @@ static const char *axes_text(Solver *s, const FlatRow *f, const char *kind)
 						       kind, n == 1 ? "is" : "es", flat_text(s, f));
 }
 
+/* An operand without a name that a specification of a function makes: where that says its axes. */
+static void note_made(Blame *b, const Con *con)
+{
+	const Graph *graph = b->s->graph;
+	const Node *node = con->node == NODE_NONE ? NULL : &graph->nodes.at[con->node];
+	if (con->kind != CON_ROW_EQ || !node || con->arg < 0 || (uint32_t)con->arg >= node->nargs)
+		return;
+	const Node *of = &graph->nodes.at[node->args[con->arg]];
+	const SpecRow *row = of->spec ? &of->spec->result.rows[con->row] : NULL;
+	if (row && row->written && !of->name && of->site != node->site)
+		diag_note(b->diags, row->span, "its axes are said here");
+}
+
 /* Where the rows got their axes. */
 static void note_rows(Blame *b, ConId id)
 {
 	const Con *con = &b->s->cons.at[id];
+	note_made(b, con);
 	blame_settled(b, &con->a);
 	blame_settled(b, &con->b);
 	if (con->kind == CON_ROW_EQ && con->arg >= 0)
@@ -128,7 +142,7 @@ void tell_ranks(Blame *b, const Conflict *c)
 	Solver *s = b->s;
 	const Con *con = &s->cons.at[c->con];
 	FlatRow has, said;
-	if (is_mended(b, c->con))
+	if (is_mended(b, c->con) || is_told_of_rows(b, c->con))
 		return;
 	row_flatten(s, &con->a, &has);
 	row_flatten(s, &con->b, &said);
@@ -162,11 +176,12 @@ void tell_use_axes(Blame *b, const Conflict *c)
 	Solver *s = b->s;
 	FlatRow res, opnd;
 	const Con *con = &s->cons.at[c->con], *use = &s->cons.at[c->use];
-	if (is_repeated_operand(s, con) || is_mended(b, c->con))
+	if (is_repeated_operand(s, con) || is_mended(b, c->con) || is_told_of_rows(b, c->con))
 		return;
 	row_flatten(s, &con->a, &res);
 	row_flatten(s, &con->b, &opnd);
 	uint32_t n = opnd.nlead + opnd.ntrail;
+	PUSH(s->arena, b->told, c->use);
 	blame(b, c->use, "%s has at least %u %s %s%s, and %s %s",
 	      tensor_text(s, use->node, use->arg), n, row_kind_text(use->row),
 	      n == 1 ? "axis" : "axes",
@@ -202,7 +217,7 @@ void tell_more_axes(Blame *b, const Conflict *c)
 	Solver *s = b->s;
 	FlatRow res, opnd;
 	const Con *con = &s->cons.at[c->con];
-	if (is_repeated_operand(s, con) || is_mended(b, c->con))
+	if (is_repeated_operand(s, con) || is_mended(b, c->con) || is_told_of_rows(b, c->con))
 		return;
 	row_flatten(s, &con->a, &res);
 	row_flatten(s, &con->b, &opnd);

@@ -21,7 +21,7 @@ static bool place_mended(const Blame *b, Span span)
 	size_t last = b->mended_at.n < PLACES ? 0 : b->mended_at.n - PLACES;
 	for (size_t i = b->mended_at.n; i-- > last;) {
 		Span at = b->mended_at.at[i];
-		if (at.file == span.file && at.start == span.start && at.end == span.end)
+		if (span_same(at, span))
 			return true;
 	}
 	return false;
@@ -46,6 +46,73 @@ static bool row_mended(const Blame *b, const RowTerm *row)
 	}
 	return false;
 }
+
+/* ---- rows that were told ---- */
+
+/* Was or will a message be of this use? What an operand has at least is found when its row has been settled by that, and more. */
+static bool is_told(const Blame *b, ConId id)
+{
+	const Solver *s = b->s;
+	bool told = false;
+	for (size_t i = 0; i < b->told.n; i++)
+		told |= b->told.at[i] == id;
+	for (size_t i = 0; i < s->conflicts.n && b->conflict->kind == CONFLICT_RANKS; i++)
+		told |= s->conflicts.at[i].kind == CONFLICT_USE_AXES &&
+			s->conflicts.at[i].use == id;
+	return told;
+}
+
+static bool settled_by_told(const Blame *b, const RowTerm *row)
+{
+	const Solver *s = b->s;
+	bool told = false;
+	for (RowVarId id = row->var; id != NONE && !told;) { /* falls, as above */
+		const RowVar *var = &s->vars.at[id];
+		told = var->why != NONE && is_told(b, var->why);
+		id = var->parent != id ? var->parent : var->solved ? var->value.var : NONE;
+	}
+	return told;
+}
+
+static uint32_t axes_of(Solver *s, const RowTerm *row)
+{
+	FlatRow f;
+	row_flatten(s, row, &f);
+	return f.nlead + f.ntrail;
+}
+
+/* The operand of a constraint; NODE_NONE: it is of none. */
+static NodeId operand_of(const Graph *graph, const Con *con)
+{
+	const Node *node = con->node == NODE_NONE ? NULL : &graph->nodes.at[con->node];
+	bool has = node && con->arg >= 0 && (uint32_t)con->arg < node->nargs;
+	return has ? node->args[con->arg] : NODE_NONE;
+}
+
+/* Of an operand that the reader has twice, or that two applications of a function make? */
+static bool is_same_mistake(const Blame *b, const Con *con, const Con *other)
+{
+	Solver *s = b->s;
+	NodeId x = operand_of(s->graph, con), y = operand_of(s->graph, other);
+	if (x == NODE_NONE || y == NODE_NONE || con->row != other->row)
+		return false;
+	bool same = x == y ? con->node == other->node
+			   : span_same(s->graph->nodes.at[x].span, s->graph->nodes.at[y].span);
+	return same && axes_of(s, &con->a) == axes_of(s, &other->a) &&
+	       axes_of(s, &con->b) == axes_of(s, &other->b);
+}
+
+bool is_told_of_rows(Blame *b, ConId id)
+{
+	const Con *con = &b->s->cons.at[id];
+	bool told = settled_by_told(b, &con->a) || settled_by_told(b, &con->b);
+	for (size_t i = 0; i < b->told.n && !told; i++)
+		told = is_same_mistake(b, con, &b->s->cons.at[b->told.at[i]]);
+	PUSH(b->s->arena, b->told, id);
+	return told;
+}
+
+/* ---- constraints ---- */
 
 bool is_mended(Blame *b, ConId id)
 {
