@@ -91,11 +91,16 @@ static void put_comparison(const CompactText *c, uint32_t i, bool down)
 {
 	static const char *const names[OP_COUNT] = {
 		[OP_LT] = "LT", [OP_LE] = "LE", [OP_GT] = "GT", [OP_GE] = "GE", [OP_EQ] = "EQ"};
+	static const char *const whole[OP_COUNT] = {
+		[OP_LT] = "LT", [OP_LE] = "LE", [OP_GT] = "NLE", [OP_GE] = "NLT", [OP_EQ] = "EQ"};
 	const CompactComparison *is = &c->is.compared[i];
 	const char *item = down ? "tsr_down" : "tsr_item",
 		   *bound = arena_printf(c->k->arena, "tsr_b%u", i);
-	fprintf(c->k->out, "_mm512_cmp_%s_mask(%s, %s, _CMP_%s_OQ)", c->suffix,
-		is->item_first ? item : bound, is->item_first ? bound : item, names[is->value->op]);
+	bool real = dtype_is_float(c->is.load->dtype);
+	fprintf(c->k->out, "_mm512_cmp_%s_mask(%s, %s, %s%s%s)", c->suffix,
+		is->item_first ? item : bound, is->item_first ? bound : item,
+		real ? "_CMP_" : "_MM_CMPINT_", (real ? names : whole)[is->value->op],
+		real ? "_OQ" : "");
 }
 
 static void put_mask(const CompactText *c, uint32_t i)
@@ -225,9 +230,10 @@ const char *c_compact_vectors(KernelText *k, const Stmt *loop)
 	Dtype dtype = c.is.load->dtype;
 	c.done = c_kernel_temp(k);
 	c.type = c_type(dtype);
-	c.vector = dtype == DTYPE_F32 ? "__m512" : "__m512d";
-	c.suffix = dtype == DTYPE_F32 ? "ps" : "pd";
-	c.lanes = dtype == DTYPE_F32 ? 16 : 8;
+	bool wide = dtype_bytes(dtype) == dtype_bytes(DTYPE_F64), real = dtype_is_float(dtype);
+	c.vector = !real ? "__m512i" : wide ? "__m512d" : "__m512";
+	c.suffix = real ? (wide ? "pd" : "ps") : wide ? "epi64" : "epi32";
+	c.lanes = wide ? 8 : 16;
 	PUT(&c, "int64_t %s = 0;\n", c.done);
 	fprintf(k->out, "#ifdef TSR_COMPACT\n");
 	c_kernel_indent(k);

@@ -66,6 +66,15 @@ static bool op_fits(Op op, Dtype dtype)
 	return op_is_simple(op) && (dtype == DTYPE_F32 || (!root && dtype == DTYPE_F64));
 }
 
+/* The less or the greater of two integers, or one that integers choose. */
+static bool chooses_integers(const LanesText *l, const Value *value)
+{
+	bool least;
+	return value->kind == VALUE_OP && value->op == OP_WHERE &&
+	       (l->dtype == DTYPE_I32 || l->dtype == DTYPE_I64) &&
+	       (value_is_extreme(value, &least) || value->args[0]->kind == VALUE_LOCAL);
+}
+
 /* Of neighbours in a buffer or a local. */
 static bool cast_fits(const LanesText *l, const Value *cast)
 {
@@ -87,7 +96,8 @@ static bool value_fits(const LanesText *l, const Value *value)
 		return true;
 	if (value->kind == VALUE_CAST)
 		return cast_fits(l, value) || c_lanes_integers_fit(l, value);
-	for (uint32_t i = 0; i < value->nargs; i++)
+	bool least, chooses = chooses_integers(l, value);
+	for (uint32_t i = chooses && value_is_extreme(value, &least); i < value->nargs; i++)
 		if (!value_fits(l, value->args[i]))
 			return false;
 	switch (value->kind) {
@@ -95,7 +105,8 @@ static bool value_fits(const LanesText *l, const Value *value)
 	case VALUE_LOCAL:
 		return value->nixs == 0 ||
 		       place_fits(l, c_lanes_of_local(l, value->local, value->ixs, value->nixs));
-	case VALUE_OP: return op_fits(value->op, value->dtype) || c_lanes_call_fits(l, value);
+	case VALUE_OP:
+		return op_fits(value->op, value->dtype) || chooses || c_lanes_call_fits(l, value);
 	default: return false;
 	}
 }
@@ -225,7 +236,7 @@ static const char *op_text(LanesText *l, const Value *value)
 	Fused fused;
 	if (value->nargs == 2 && find_fused(l->k->m, op, value->args[0], value->args[1], &fused))
 		return fused_text(l, &fused, NULL);
-	if (!op_fits(op, value->dtype))
+	if (!op_fits(op, value->dtype) && !chooses_integers(l, value))
 		return c_lanes_call(l, value);
 	if (op == OP_RECIP)
 		return arena_printf(l->k->arena, "(1 / %s)", c_lanes_value(l, value->args[0]));

@@ -53,7 +53,8 @@ static bool is_item(Match *m, const Stmt *loop)
 	const Value *load = stmt->kind == LOOP_LOCAL ? stmt->value : NULL;
 	Changes changes = {loop->body, false};
 	if (!load || load->kind != VALUE_LOAD ||
-	    (load->dtype != DTYPE_F32 && load->dtype != DTYPE_F64) ||
+	    (load->dtype != DTYPE_F32 && load->dtype != DTYPE_F64 && load->dtype != DTYPE_I32 &&
+	     load->dtype != DTYPE_I64) ||
 	    m->program->buffers.at[load->buffer].dtype != load->dtype ||
 	    m->kernel->locals[stmt->local].rank > 0 ||
 	    !ix_moves_by(m->program, load->ix, loop->iter, 1))

@@ -242,7 +242,7 @@ static void move_lists(Compact *c, bool back)
 static Rvalue *reversed_lanes(Compact *c)
 {
 	Jit *jit = c->f.jit;
-	Dtype dtype = c->type.dtype == DTYPE_F32 ? DTYPE_I32 : DTYPE_I64;
+	Dtype dtype = c->type.log == 4 ? DTYPE_I32 : DTYPE_I64;
 	Rvalue **lanes = ARENA_ARRAY(jit->arena, Rvalue *, (size_t)lanes_of(c));
 	for (int64_t i = 0; i < lanes_of(c); i++)
 		lanes[i] = jit_long(jit, jit->types[dtype], lanes_of(c) - 1 - i);
@@ -291,7 +291,8 @@ bool jit_compaction(Jit *jit, const Program *program, const Kernel *kernel, cons
 	if (jit->simd != CPU_AVX512 || jit->vector_bytes < 64 ||
 	    !loop_compacts((Program *)program, kernel, loop, &c.is))
 		return false;
-	c.type = (SimdType){c.is.load->dtype, c.is.load->dtype == DTYPE_F32 ? 4 : 3};
+	bool wide = dtype_bytes(c.is.load->dtype) == dtype_bytes(DTYPE_F64);
+	c.type = (SimdType){c.is.load->dtype, wide ? 3 : 4};
 	const char *name = arena_printf(jit->arena, "%s__p_%s_compact%u", jit->module->prefix,
 					kernel->name, jit->ncompactions++);
 	*made = (JitCompaction){.is = c.is, .function = new_function(&c, jit, name)};

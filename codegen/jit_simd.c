@@ -9,7 +9,17 @@
 
 #include "codegen/jit_function.h"
 
-static const char *suffix(SimdType type) { return type.dtype == DTYPE_F32 ? "ps" : "pd"; }
+static const char *suffix(SimdType type)
+{
+	bool wide = dtype_bytes(type.dtype) == dtype_bytes(DTYPE_F64);
+	return dtype_is_float(type.dtype) ? (wide ? "pd" : "ps") : wide ? "q" : "d";
+}
+
+/* What stands in front of the names of instructions for integers, and behind some of them. */
+static const char *whole(SimdType type, const char *mark)
+{
+	return dtype_is_float(type.dtype) ? "" : mark;
+}
 
 static Type *vector_type(JitFunction *f, SimdType type)
 {
@@ -19,8 +29,8 @@ static Type *vector_type(JitFunction *f, SimdType type)
 /* Integers as wide as the elements. */
 static Type *bits_type(JitFunction *f, SimdType type)
 {
-	Dtype bits = type.dtype == DTYPE_F32 ? DTYPE_I32 : DTYPE_I64;
-	return jit_vector_type(f->jit, bits, type.log);
+	bool wide = dtype_bytes(type.dtype) == dtype_bytes(DTYPE_F64);
+	return jit_vector_type(f->jit, wide ? DTYPE_I64 : DTYPE_I32, type.log);
 }
 
 static Rvalue *as_type(JitFunction *f, Rvalue *value, Type *type)
@@ -69,7 +79,8 @@ Rvalue *simd_spread(JitFunction *f, SimdType type, Rvalue *element)
 
 Rvalue *simd_extreme(JitFunction *f, SimdType type, bool less, Rvalue *a, Rvalue *b)
 {
-	return of_two(f, type, less ? "min" : "max", a, b);
+	const char *name = less ? "min" : "max", *p = whole(type, "p"), *s = whole(type, "s");
+	return of_two(f, type, arena_printf(f->jit->arena, "%s%s%s", p, name, s), a, b);
 }
 
 Rvalue *simd_root(JitFunction *f, SimdType type, Rvalue *a)
@@ -138,8 +149,8 @@ void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes,
 
 void simd_store_compact(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *to, Rvalue *value)
 {
-	const char *code =
-		arena_printf(f->jit->arena, "vcompress%s %%2, %%0%%{%%1%%}", suffix(type));
+	const char *code = arena_printf(f->jit->arena, "v%scompress%s %%2, %%0%%{%%1%%}",
+					whole(type, "p"), suffix(type));
 	gcc_jit_extended_asm *asm_ = gcc_jit_block_add_extended_asm(f->block, f->location, code);
 	gcc_jit_extended_asm_set_volatile_flag(asm_, 1);
 	gcc_jit_extended_asm_add_output_operand(asm_, NULL, "+m", to);
@@ -164,7 +175,7 @@ Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, 
 	};
 	bool swapped = op == GCC_JIT_COMPARISON_GT || op == GCC_JIT_COMPARISON_GE;
 	Rvalue *x = swapped ? b : a, *y = swapped ? a : b;
-	const char *name = arena_printf(f->jit->arena, "cmp%s", names[op]);
+	const char *name = arena_printf(f->jit->arena, "%scmp%s", whole(type, "p"), names[op]);
 	if (f->jit->simd == CPU_AVX512) {
 		const char *code =
 			arena_printf(f->jit->arena, "v%s%s %%2, %%1, %%0", name, suffix(type));
@@ -182,8 +193,8 @@ Rvalue *simd_not_less(JitFunction *f, SimdType type, Rvalue *a, Rvalue *b)
 Rvalue *simd_choose(JitFunction *f, SimdType type, Rvalue *mask, Rvalue *a, Rvalue *b)
 {
 	if (f->jit->simd == CPU_AVX512) {
-		const char *code = arena_printf(f->jit->arena, "vblendm%s %%2, %%3, %%0%%{%%1%%}",
-						suffix(type));
+		const char *code = arena_printf(f->jit->arena, "v%sblendm%s %%2, %%3, %%0%%{%%1%%}",
+						whole(type, "p"), suffix(type));
 		return assembled(f, vector_type(f, type), code, "=v", false,
 				 (Rvalue *[]){mask, a, b}, 3);
 	}
@@ -222,7 +233,9 @@ static Rvalue *loaded(JitFunction *f, Type *type, const char *name, Lvalue *lane
 
 Rvalue *simd_load(JitFunction *f, SimdType type, Lvalue *first)
 {
-	const char *name = arena_printf(f->jit->arena, "vmovu%s", suffix(type));
+	const char *name = dtype_is_float(type.dtype)
+				   ? arena_printf(f->jit->arena, "vmovu%s", suffix(type))
+				   : "vmovdqu64";
 	return loaded(f, vector_type(f, type), name, first);
 }
 

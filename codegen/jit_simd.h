@@ -1,6 +1,7 @@
 /* What vectors need and libgccjit has no word for: comparisons, choices, extremes, roots and
  * transposed blocks, as inline assembly of the target's vector instructions. Arguments are kept
- * temporaries of 2^log lanes of f32 or f64, at least 16 bytes. */
+ * temporaries of 2^log lanes of f32 or f64, at least 16 bytes. On AVX-512 comparisons, choices, extremes,
+ * permutations and compact stores have i32 and i64, too. */
 #ifndef TSR_CODEGEN_JIT_SIMD_H
 #define TSR_CODEGEN_JIT_SIMD_H
 

@@ -206,6 +206,29 @@ static bool is_number(const Value *value)
 	       value->constant.f == value->constant.f;
 }
 
+/* Integers that vectors of AVX-512 choose: the less or the greater, or by integers that they hold. */
+static bool chooses_integers(const Lanes *l, const Value *value)
+{
+	bool least;
+	return l->log && l->k->f.jit->simd == CPU_AVX512 && value->op == OP_WHERE &&
+	       (value->dtype == DTYPE_I32 || value->dtype == DTYPE_I64) &&
+	       (value_is_extreme(value, &least) ||
+		(value->args[0]->kind == VALUE_LOCAL && value->args[0]->dtype == value->dtype));
+}
+
+/* What they choose that is no extreme. */
+static Rvalue *chosen_integers(Lanes *l, const Value *value)
+{
+	SimdType type = {value->dtype, l->log};
+	JitFunction *f = &l->k->f;
+	Rvalue *args[3], *none = jit_long(f->jit, f->jit->types[value->dtype], 0);
+	for (int i = 0; i < 3; i++)
+		args[i] = jit_lanes_value(l, value->args[i]);
+	none = jit_keep(f, simd_spread(f, type, none));
+	Rvalue *is = simd_compare(f, type, GCC_JIT_COMPARISON_NE, args[0], none);
+	return simd_choose(f, type, is, args[1], args[2]);
+}
+
 /* a < b ? a : b and a < b ? b : a, which are instructions; NULL: it is another choice. */
 static Rvalue *extreme_lanes(Lanes *l, const Value *value)
 {
@@ -276,6 +299,10 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 				      value->dtype);
 	if (value->kind == VALUE_LOCAL)
 		return lanes_of_local(l, value);
+	if (value->kind == VALUE_OP && chooses_integers(l, value)) {
+		Rvalue *extreme = extreme_lanes(l, value);
+		return extreme ? extreme : chosen_integers(l, value);
+	}
 	if (value->kind == VALUE_OP && has_vector_op(l, value->op, value->dtype))
 		return vector_op(l, value);
 	if (value->kind == VALUE_OP && l->log == 0) {

@@ -145,10 +145,14 @@ static inline Dtype sort_key_dtype(const Lines *lines)
 }
 
 /* The type in which a network compares elements, which has each of their values, or of places a key and a place;
- * DTYPE_NONE: there is none. */
+ * DTYPE_NONE: there is none. Vectors of integers have a less and a greater one where they have masks. */
 static inline Dtype sort_network_dtype(const Lines *lines)
 {
+	const Target *target = lines->program->options.target;
 	bool whole = lines->from == DTYPE_I32 || lines->from == DTYPE_U32;
+	bool masks = target->vector_bytes >= target->sort_parts_vector;
+	if (masks && !lines->ids && (lines->from == DTYPE_I32 || lines->from == DTYPE_I64))
+		return lines->from;
 	if (lines->ids)
 		return sort_key_dtype(lines) == DTYPE_I32 ? DTYPE_F64 : DTYPE_NONE;
 	return dtype_is_float(lines->from) ? dtype_wide(lines->from)

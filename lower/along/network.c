@@ -43,6 +43,16 @@ const Ix *network_read_ix(const Network *n, LocalId local)
 	return ix_value(n->l->arena, lines_read(n->l, local));
 }
 
+/* What stands behind all elements, or in front of them. */
+const Value *network_end(const Network *n, bool last)
+{
+	if (dtype_is_float(n->dtype))
+		return network_number(n, last ? INFINITY : -INFINITY);
+	bool wide = n->dtype == DTYPE_I64;
+	Scalar end = {.i = last ? (wide ? INT64_MAX : INT32_MAX) : (wide ? INT64_MIN : INT32_MIN)};
+	return value_const(n->l->arena, n->dtype, end);
+}
+
 const Value *network_number(const Network *n, double value)
 {
 	return lines_number(n->l, n->dtype, value);
@@ -205,11 +215,21 @@ static void find_rows(Network *n, Body *into)
 		count_rows(n, into);
 }
 
+/* The other way round: the negative, of integers one less, which each of them has. */
+static const Value *in_direction(const Network *n, const Value *value)
+{
+	Arena *arena = n->l->arena;
+	if (!n->l->descending)
+		return value;
+	if (dtype_is_float(n->dtype))
+		return value_op(arena, OP_NEG, n->dtype, &value, 1);
+	return value_binary(arena, OP_SUB, network_number(n, -1), value);
+}
+
 /* The element as it is compared, but for NaN. */
 static const Value *compared(const Network *n, const Value *element)
 {
-	const Value *value = value_cast(n->l->arena, n->dtype, element);
-	return n->l->descending ? value_op(n->l->arena, OP_NEG, n->dtype, &value, 1) : value;
+	return in_direction(n, value_cast(n->l->arena, n->dtype, element));
 }
 
 /* 1 of NaN and of zeros; of these, 1 of NaN and -0, which takes a division. */
@@ -259,21 +279,22 @@ void network_copy_element(const Network *n, const Ix *from, const Ix *to, const 
 	element = lines_read(l,
 			     lines_local(l, into, "item", value_cast(l->arena, n->dtype, element)));
 	const Value *value = compared(n, element);
-	value = value_where(l->arena, is_number(n, value), value, network_number(n, INFINITY));
+	if (dtype_is_float(n->dtype))
+		value = value_where(l->arena, is_number(n, value), value, network_end(n, true));
 	lines_push(l, into, stmt_store(l->arena, n->way->items, to, OP_NONE, value));
 	if (special)
 		add_truth(n, *special, is_zero_or_nan(n, element), into);
 }
 
-/* Infinity behind the items. */
+/* What is behind all elements, behind the items. */
 static void pad(const Network *n, Body *into)
 {
 	const Lines *l = n->l;
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
-	lines_push(l, &body,
-		   stmt_store(l->arena, n->way->items, lines_at(l, t), OP_NONE,
-			      network_number(n, INFINITY)));
+	lines_push(
+		l, &body,
+		stmt_store(l->arena, n->way->items, lines_at(l, t), OP_NONE, network_end(n, true)));
 	lines_push(l, into,
 		   lines_loop(l, t, n->count, lines_scale(l, n->rows, n->way->lanes), 1, &body));
 }
@@ -315,9 +336,7 @@ static void put_in_order(const Network *n, Body *into)
 
 const Stmt *network_keep(const Network *n, const Ix *at, const Value *value)
 {
-	if (n->l->descending)
-		value = value_op(n->l->arena, OP_NEG, n->dtype, &value, 1);
-	return lines_store(n->l, at, value);
+	return lines_store(n->l, at, in_direction(n, value));
 }
 
 /* ---- zeros and NaN ---- */

@@ -59,6 +59,8 @@ const Ix *network_mod(const Network *network, const Ix *a, int64_t by);
 const Ix *network_lane(const Network *network);
 const Ix *network_read_ix(const Network *network, LocalId local);
 const Value *network_number(const Network *network, double value);
+/* What no element stands behind, or in front of. */
+const Value *network_end(const Network *network, bool last);
 
 /* A new local, of zeros: a vector; the rows of a square or a tile. */
 LocalId network_vector(const Network *network, Body *body, const char *name);

@@ -19,8 +19,6 @@
  * sample is not in the third unless b is the greatest. An order of elements that samples do not show ends at the last level,
  * so that no line takes long.
  */
-#include <math.h>
-
 #include "lower/along/network.h"
 #include "lower/along/radix.h"
 
@@ -226,7 +224,7 @@ static const Value *quantile(const Quicksort *q, const Ix *leaves, int64_t quart
 		value_binary(l->arena, OP_LT, value_index(l->arena, DTYPE_I64, ix(q, 0)),
 			     value_index(l->arena, DTYPE_I64, before));
 	return value_where(l->arena, some, network_ordered(&q->network, at),
-			   network_number(&q->network, -INFINITY));
+			   network_end(&q->network, false));
 }
 
 static void find_pivots(Quicksort *q, Body *body)
@@ -313,7 +311,7 @@ static void part_line(const Quicksort *q, const Partition *p, Body *into)
 	const Ix *first = lines_scale(l, lines_at(l, blocks), q->way->block);
 	const Ix *n = lines_min(l, block(q, 1), lines_sub(l, line_size(q), first));
 	network_copy_element(&q->network, lines_add(l, first, lines_at(l, t)), lines_at(l, t),
-			     &q->special, &copy);
+			     dtype_is_float(l->from) ? &q->special : NULL, &copy);
 	each(q, &body, t, n, &copy);
 	part_copies(q, p, n, &body);
 	each(q, into, blocks, lines_size(l, size_ceil(l->sizes, l->extent, q->way->block)), &body);
@@ -459,7 +457,8 @@ void sort_by_parts(const Lines *l, const SortWay *way, Body *line)
 {
 	Body round = {0}, digits = {0}, good = {0};
 	Quicksort q = {.l = l, .way = way, .network = network_new(l, &l->sort[BY_NETWORK])};
-	q.special = network_new_count(&q.network, "special", line);
+	if (dtype_is_float(l->from))
+		q.special = network_new_count(&q.network, "special", line);
 	q.depth = new_index(&q, "depth", ix(&q, 0), line);
 	q.failed = new_index(&q, "failed", ix(&q, 0), line);
 	push(&q, ix(&q, 0), line_size(&q), ix(&q, 0), line);
@@ -469,7 +468,9 @@ void sort_by_parts(const Lines *l, const SortWay *way, Body *line)
 	set(&q, q.failed, ix(&q, 1), &left);
 	where(&q, line, COND_LT, ix(&q, 0), read(&q, q.depth), &left);
 	sort_by_digits(l, way, &digits);
-	network_restore(&q.network, q.special, &good);
 	where(&q, line, COND_EQ, read(&q, q.failed), ix(&q, 1), &digits);
+	if (!dtype_is_float(l->from))
+		return;
+	network_restore(&q.network, q.special, &good);
 	where(&q, line, COND_EQ, read(&q, q.failed), ix(&q, 0), &good);
 }

@@ -1,5 +1,5 @@
 """Lines of floats that are sorted in parts against NumPy's stable sort, bit for bit: lengths around what a network sorts, and
-orders and equals that are odd to pivots. Of one dtype, f4 or f8, where it is named."""
+orders and equals that are odd to pivots; of integers likewise. Of one dtype, f4, f8, i4 or i8, where it is named."""
 import sys
 
 import numpy as np
@@ -45,25 +45,34 @@ KINDS = {
     "teeth": lambda n: np.arange(n) % 512,
     "hostile": hostile,
 }
+WHOLE = {
+    "any": lambda n, info: random.integers(info.min, info.max, n, endpoint=True),
+    "ends": lambda n, info: random.choice([info.min, info.min + 1, -1, 0, info.max - 1, info.max], n),
+    "ascending": lambda n, info: np.arange(n) + info.max - n + 1,
+}
 
 
 def check(dtype, descending, kinds, lengths, model, rows):
     for kind in kinds:
         for n in lengths:
-            x = np.stack([KINDS[kind](n) for _ in range(rows)]).astype(dtype)
-            keys = -x if descending else x
+            whole = (np.iinfo(dtype),) if kind in WHOLE else ()
+            x = np.stack([(KINDS | WHOLE)[kind](n, *whole) for _ in range(rows)]).astype(dtype)
+            keys = x if not descending else ~x if whole else -x
             wanted = np.take_along_axis(x, np.argsort(keys, 1, kind="stable"), 1)
             got = model.forward([rows, n], [x], [(x.shape, x.dtype)])[0]
             assert got.tobytes() == wanted.tobytes(), (dtype, descending, kind, n)
 
 
-for dtype, descending in (("f4", False), ("f8", True)):
+NAMES = {"f4": "f32", "f8": "f64", "i4": "i32", "i8": "i64"}
+for dtype, descending in (("f4", False), ("f8", True), ("i4", True), ("i8", False)):
     if sys.argv[1:] not in ([], [dtype]):
         continue
-    name = "f32" if dtype == "f4" else "f64"
-    model = Model(f"dim r\ndim n\ninput x : {name} [r, n]\n"
+    model = Model(f"dim r\ndim n\ninput x : {NAMES[dtype]} [r, n]\n"
                   f'output y = sort("r, [t] => r, t", x{", descending" * descending})\n')
     room = ROOM * 4 // int(dtype[1])
+    if dtype[0] == "i":
+        check(dtype, descending, WHOLE, [0, 1, room - 1, room, room + 1, 40001], model, 2)
+        continue
     check(dtype, descending, ["normal", "special"], [0, 1, room - 1, room, room + 1], model, 2)
     check(dtype, descending, [k for k in KINDS if k != "hostile"], [20000], model, 1)
     if not descending:
