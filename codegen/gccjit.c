@@ -421,7 +421,7 @@ static bool load_library(const Emit *emit)
 /* The module as assembly in the file at `path`. */
 static bool make_text(Build *b, bool inline_constants, const char *path, EmitReport *report)
 {
-	b->units = jit_units(b->module, b->emit->options->debug);
+	b->units = jit_units(b->module, b->emit->options);
 	name_files(b);
 	count_parts(b, report);
 	double start = now_ms();

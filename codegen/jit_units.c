@@ -2,13 +2,15 @@
  *
  * The weight of a kernel is the number of statements that it unrolls to; a vector counts as one. A
  * heavy kernel is a unit. Light ones share: a kernel's identity chooses its unit among a number of
- * units that is a power of two, so that a change of one kernel changes two units at most.
+ * units that is a power of two, so that a change of one kernel changes two units at most. Each
+ * unit costs the start of a compiler; without optimisation that is more of its time than a few
+ * hundred statements, and units are larger.
  */
 #include "codegen/jit_units.h"
 
 #include "loops/walk.h"
 
-enum { HEAVY = 150, SHARED_WEIGHT = 400, KERNEL_WEIGHT = 20 };
+enum { HEAVY = 150, SHARED_WEIGHT = 400, KERNEL_WEIGHT = 20, UNOPTIMIZED = 8 };
 
 bool jit_is_plain_loop(const Stmt *stmt)
 {
@@ -27,10 +29,10 @@ static uint64_t kernel_weight(const Module *m, KernelId id)
 	return KERNEL_WEIGHT + block_weight(m->program, m->kernels[id].kernel.body);
 }
 
-static uint64_t count_shared(uint64_t weight)
+static uint64_t count_shared(uint64_t weight, uint64_t shared)
 {
 	uint64_t n = 1;
-	while (n * SHARED_WEIGHT < weight)
+	while (n * shared < weight)
 		n *= 2;
 	return n;
 }
@@ -58,22 +60,23 @@ static void add_uniform(JitUnits *units, const Module *m, bool together)
 	units->at[together ? 0 : units->n - 1].uniform = unit.uniform;
 }
 
-JitUnits jit_units(const Module *module, bool together)
+JitUnits jit_units(const Module *module, const CodeOptions *options)
 {
 	JitUnits units = {0};
-	uint64_t light = 0;
+	bool together = options->debug;
+	uint64_t light = 0, scale = options->opt_level ? 1 : UNOPTIMIZED;
 	KernelId n = (KernelId)module->program->kernels.n;
 	uint64_t *weights = ARENA_ARRAY(module->arena, uint64_t, n + 1);
 	for (KernelId k = 0; k < n; k++) {
 		weights[k] = kernel_weight(module, k);
-		if (module->kernels[k].same == k && weights[k] < HEAVY)
+		if (module->kernels[k].same == k && weights[k] < HEAVY * scale)
 			light += weights[k];
 	}
-	uint64_t nshared = together ? 1 : count_shared(light);
+	uint64_t nshared = together ? 1 : count_shared(light, SHARED_WEIGHT * scale);
 	for (KernelId k = 0; k < n; k++) {
 		if (module->kernels[k].same != k)
 			continue;
-		bool alone = weights[k] >= HEAVY && !together;
+		bool alone = weights[k] >= HEAVY * scale && !together;
 		uint64_t place = alone ? nshared + k : module->kernels[k].identity.low % nshared;
 		JitUnit *unit = unit_for(&units, module->arena, place);
 		unit->plain |= 

@@ -16,7 +16,7 @@ typedef VEC(JitUnit) JitUnits; /* none: the module has no kernels and no random 
 
 /* Is it an innermost loop of single elements? */
 bool jit_is_plain_loop(const Stmt *stmt);
-/* `together`: one unit whatever its size. Depends on the program alone, not on the machine. */
-JitUnits jit_units(const Module *module, bool together);
+/* Depends on the program and its options alone, not on the machine. With `debug`, one unit whatever its size. */
+JitUnits jit_units(const Module *module, const CodeOptions *options);
 
 #endif
