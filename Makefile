@@ -46,6 +46,11 @@ OBJ_driver   := $(call objs,driver)
 OBJ_tune     := $(call objs,tune)
 OBJ_tsr      := $(patsubst %.c,$(B)/%.o,$(wildcard runtime/tsr_main.c runtime/cmd_*.c runtime/cli_*.c))
 OBJ_runtime  := $(filter-out $(OBJ_tsr),$(call objs,runtime))
+# Threads share nothing of these, which have no data that can change (tools/check_globals.py): a build for threads takes
+# their objects from the build PLAIN.
+UNSHARED     = lexer grammar frontend infer reference tensor target sums loops schedule transform lower
+PLAIN        =
+$(if $(PLAIN),$(foreach f,$(UNSHARED),$(eval OBJ_$(f) := $(patsubst $(B)/%,$(PLAIN)/%,$(OBJ_$(f))))))
 OBJ_all      := $(foreach f,$(FOLDERS),$(OBJ_$(f)))
 GEN_H        := $(patsubst grammar/%.y,$(B)/gen/%.h,$(wildcard grammar/*.y))
 # the parts of runtime/tsr.h that generated C carries, as string literals
@@ -217,14 +222,15 @@ SAN_FLAGS = -fsanitize=address,undefined $(UNDEFINED) -fno-omit-frame-pointer
 ASAN_DIRS = test/unit test/lit/property/damaged.test \
   $(addprefix test/lit/,lexer grammar frontend infer proj loops schedule lower codegen runtime verify driver target tune)
 # Long ones that go through no code of the compiler which others there do not.
-ASAN_WITHOUT = driver/(cache|signals)|runtime/examples|lower/(staged|long-sizes)|frontend/layers-(numbers|odd)|tune/search
+ASAN_WITHOUT = driver/(cache|signals)|runtime/(examples|letters)|lower/(staged|long-sizes)|frontend/layers-(numbers|odd)|tune/search|\
+  codegen/(same-nvrtc|determinism|levels)|schedule/gpu-again
 asan:
 	$(MAKE) B=$(B)/asan OPT='-O0 -g1' HOT='-O1 -g1' SAN='$(SAN_FLAGS)' LIT_DIRS='$(ASAN_DIRS)' LITFLAGS='$(LITFLAGS) --filter-out="$(ASAN_WITHOUT)"' check
 
 # What threads share, under ThreadSanitizer: sessions at once, and the pool of libtsr.
 TSAN_UNITS = test_session test_base_trap test_pool
-tsan:
-	$(MAKE) B=$(B)/tsan OPT='-O0 -g1' SAN=-fsanitize=thread tsan-run
+tsan: $(foreach f,$(UNSHARED),$(OBJ_$(f)))
+	$(MAKE) B=$(B)/tsan PLAIN=$(B) OPT='-O0 -g1' SAN=-fsanitize=thread tsan-run
 tsan-run: $(addprefix tsan-,$(TSAN_UNITS))
 tsan-test_%: $(B)/test/unit/test_%
 	TSAN_OPTIONS=die_after_fork=0 $<
@@ -247,7 +253,9 @@ FUZZ_OPT     = -O0
 FUZZ_OBJ     = $(filter-out $(OBJ_tune) $(B)/verify/run.o $(B)/codegen/jit_% $(B)/driver/write.o $(B)/driver/variants.o $(B)/driver/jobs.o $(B)/driver/lists.o \
   $(B)/driver/options.o $(B)/driver/options_check.o $(B)/driver/options_given.o $(addprefix $(B)/codegen/,asm_text.o backends.o cache.o emit_cross.o emit_gpu_so.o emit_ptx.o gccjit.o nvrtc_process.o subprocess.o tools.o),$(OBJ_all)) \
   $(OBJ_programs)
-fuzz_objs    = $(patsubst $(B)/%,$(B)/fuzz/%,$(1))
+# No fuzzer makes code for a GPU: these are linked as they are.
+FUZZ_PLAIN   = $(addprefix $(B)/,transform/gpu/%.o codegen/cuda_%.o codegen/emit_cuda.o codegen/gpu_entry.o codegen/cubin.o)
+fuzz_objs    = $(filter $(FUZZ_PLAIN),$(1)) $(patsubst $(B)/%,$(B)/fuzz/%,$(filter-out $(FUZZ_PLAIN),$(1)))
 $(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 $(FUZZ_OPT) -g1 -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
