@@ -37,7 +37,7 @@ def call(directory, *words):
 
 def compile_status(directory, words):
     """Did the compiler do what it should, and what it said; `tsr error` wants status 1 and the code."""
-    status, out, messages = call(directory, tsrc, "-O1", "example.tsr", "-o", "example.so")
+    status, out, messages = call(directory, tsrc, "-O0", "example.tsr", "-o", "example.so")
     if words[:1] == ["error"]:
         return status == 1 and "[%s]" % words[1] in messages, messages
     return status == 0, out + messages
@@ -50,7 +50,7 @@ def run_host(directory, kind, body):
         out.write(body)
     commands = [["sh", "-e", source] if kind == "sh" else [sys.executable, source]]
     if kind == "c":
-        call(directory, tsrc, "-O1", "example.tsr", "-o", "example.o")
+        call(directory, tsrc, "-O0", "example.tsr", "-o", "example.o")
         commands = [["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "example.o", "-lm", "-o", "host"],
                     ["./host"]]
         if "#include <tsr.h>" in body:

@@ -58,7 +58,7 @@ def wrong_fixed(program):
 
 def wrong_numbers(program, *options):
     try:
-        model = Model(program.text, ["-O1", *options])
+        model = Model(program.text, options)
     except CompileError as error:
         return str(error)
     taken = re.findall(r"\w+(?=[,)])", re.search(r"int m_forward\(.*", model.header).group())

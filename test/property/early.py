@@ -177,7 +177,7 @@ def one(tsrc, seed, folder, options):
         file.write(text)
     for number, more in enumerate([[], ["--policy=none"]] if not options else [options]):
         module = path[:-4] + "_%d.so" % number
-        said = subprocess.run([tsrc, "-O1", "-Wno-all", path, "-o", module, *more], capture_output=True, text=True)
+        said = subprocess.run([tsrc, "-O0", "-Wno-all", path, "-o", module, *more], capture_output=True, text=True)
         if said.returncode:
             return 0, text + said.stderr
         made += [tsr.load(module, threads=threads) for threads in ([1, 2, 3] if not number and not options else [1])]

@@ -298,7 +298,7 @@ def main():
         if any(len(axes(rows)) > 6 for rows in program.operands + [program.result]):
             continue
         try:
-            model = Model(program.text(), ["-O1"])
+            model = Model(program.text())
         except CompileError as error:
             if not any("[%s]" % code in str(error) for code in REFUSED):
                 bad += 1

@@ -199,7 +199,7 @@ def main():
         program = Program(trial)
         try:
             fixed = ["-Dn=%d" % program.dims[0][0], "-Dm=%d" % program.dims[0][1]] if program.fixed else []
-            module = Module(program.text(), [*os.environ.get("OPTION", "-O1").split(), "-Wno-dims-meet", *fixed])
+            module = Module(program.text(), [*os.environ.get("OPTION", "-O0").split(), "-Wno-dims-meet", *fixed])
         except CompileError as error:
             refused += 1
             if not any("[%s]" % code in str(error) for code in REFUSED):

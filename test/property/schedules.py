@@ -227,7 +227,7 @@ def refuses(error):
 
 
 def run_one(text, options, shapes, inputs):
-    model = Model(text, ["-O1", "--grain=2000", *options])
+    model = Model(text, ["--grain=2000", *options])
     dims = [5] if text.startswith("dim") else []
     return model.forward(dims, inputs, [(s, np.float32) for s in shapes])
 

@@ -123,7 +123,7 @@ def main():
             path = "%s/p%d" % (folder, number)
             with open(path + ".tsr", "w") as file:
                 file.write(program.source)
-            said = subprocess.run([tsrc, "-O1", "-Wno-all", path + ".tsr", "-o", path + ".so"], capture_output=True, text=True)
+            said = subprocess.run([tsrc, "-O0", "-Wno-all", path + ".tsr", "-o", path + ".so"], capture_output=True, text=True)
             if said.returncode == 1 and "[E0913]" in said.stderr:
                 refused += 1
                 continue

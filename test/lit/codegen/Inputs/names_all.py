@@ -75,7 +75,8 @@ def compile_all(role, i, text):
         subprocess.run(tsrc + [path + suffix], check=True)
     check("gcc -std=c17 -fsyntax-only -x c", path + ".h")
     check("g++ -std=c++17 -fsyntax-only -x c++", path + ".h")
-    check("gcc -std=c17 -O0 -c -o %s.o" % path, path + ".c")
+    # The first is linked; of the others it is the language's front end that may object.
+    check("gcc -std=c17 -fsyntax-only" if i else "gcc -std=c17 -O0 -c -o %s.o" % path, path + ".c")
 
 
 def link(path, compiler, source, *more):

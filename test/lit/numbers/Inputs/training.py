@@ -12,7 +12,7 @@ import numpy as np
 import tsr
 
 TSRC, TEXT = sys.argv[1], open(sys.argv[2], encoding="utf8").read()
-OPTIONS = os.environ.get("OPTIONS", "").split()
+OPTIONS = os.environ.get("OPTIONS", "-O0").split()
 STEPS, RATE = 7, 0.05
 NET = """
 import nn
