@@ -446,6 +446,14 @@ typedef struct FrontendOptions {
 	bool no_files; /* nothing is read: imports are not found and file("...") is an error */
 } FrontendOptions;
 
+/* Is the tensor one of its operands? */
+static inline bool node_reads(const Node *node, NodeId tensor)
+{
+	bool reads = false;
+	for (uint32_t i = 0; i < node->nargs; i++)
+		reads |= node->args[i] == tensor;
+	return reads;
+}
 /* What its kind is called; an ARGMAX of the least, argmin. Requires: a kind that is one of the enumerators. */
 const char *node_kind_name(const Node *node);
 static inline Node *graph_node(const Graph *graph, NodeId id) { return &graph->nodes.at[id]; }

@@ -79,22 +79,9 @@ typedef struct ClusterWalk {
 /* Is the index from 0 to less than n, in the loops around? */
 static bool is_below(const ClusterWalk *w, const Ix *ix, int64_t n)
 {
-	Sizes *sizes = w->program->sizes;
 	Linear linear = ix_linear(w->program, ix);
-	Size zero = size_const(sizes, 0), most = linear.offset;
-	bool below = size_ge(sizes, most, zero);
-	for (size_t i = 0; below && i < linear.terms.n; i++) {
-		const LinearTerm *term = &linear.terms.at[i];
-		const IterRange *range =
-			term->atom->kind == IX_ITER ? &w->ranges[term->atom->iter] : NULL;
-		below = range && range->known && size_ge(sizes, range->first, zero) &&
-			size_ge(sizes, term->coef, zero);
-		if (below)
-			most = size_add(sizes, most,
-					size_mul(sizes, term->coef,
-						 size_add(sizes, range->first, range->span)));
-	}
-	return below && size_ge(sizes, size_const(sizes, n - 1), most);
+	return linear_is_below(w->program->sizes, w->ranges, &linear, SIZE_MAX,
+			       size_const(w->program->sizes, n));
 }
 
 static void touch(ClusterWalk *w, BufferId id, const Ix *ix, bool stores)

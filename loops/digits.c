@@ -66,6 +66,27 @@ IterRange iter_range(Program *program, const Stmt *loop)
 	return range;
 }
 
+bool linear_is_below(Sizes *sizes, const IterRange *ranges, const Linear *linear, size_t but,
+		     Size size)
+{
+	Size zero = size_const(sizes, 0), most = linear->offset;
+	bool below = size_ge(sizes, most, zero);
+	for (size_t i = 0; below && i < linear->terms.n; i++) {
+		const LinearTerm *term = &linear->terms.at[i];
+		if (i == but)
+			continue;
+		const IterRange *range =
+			term->atom->kind == IX_ITER ? &ranges[term->atom->iter] : NULL;
+		below = range && range->known && size_ge(sizes, range->first, zero) &&
+			size_ge(sizes, term->coef, zero);
+		if (below)
+			most = size_add(sizes, most,
+					size_mul(sizes, term->coef,
+						 size_add(sizes, range->first, range->span)));
+	}
+	return below && size_ge(sizes, size, size_plus(sizes, most, 1));
+}
+
 static Digit *next_digit(const Program *program, const DigitList *list, Size above)
 {
 	Digit *best = NULL;

@@ -3,6 +3,7 @@
 #define TSR_LOOPS_DIGITS_H
 
 #include "loops/build.h"
+#include "loops/linear.h"
 
 /* first <= iterator <= first + span */
 typedef struct IterRange {
@@ -12,6 +13,10 @@ typedef struct IterRange {
 
 /* From the loop's bounds; not known where they are no sizes. */
 IterRange iter_range(Program *program, const Stmt *loop);
+/* Is the sum, but for its term `but` (SIZE_MAX: for none), from 0 to less than the size in the loops of these ranges, which are
+ * by IterVar? */
+bool linear_is_below(Sizes *sizes, const IterRange *ranges, const Linear *linear, size_t but,
+		     Size size);
 
 typedef struct ElementAccess {
 	BufferId buffer;

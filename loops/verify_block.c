@@ -50,29 +50,6 @@ typedef struct Meet {
 
 /* ---- two accesses ---- */
 
-/* The terms but one, from 0 to less than the size, in the loops around? */
-static bool rest_is_below(const Meet *m, const ElementAccess *access, const Linear *linear,
-			  size_t but, Size size)
-{
-	Sizes *sizes = m->program->sizes;
-	Size zero = size_const(sizes, 0), most = linear->offset;
-	bool below = size_ge(sizes, most, zero);
-	for (size_t i = 0; below && i < linear->terms.n; i++) {
-		const LinearTerm *term = &linear->terms.at[i];
-		if (i == but)
-			continue;
-		const IterRange *range =
-			term->atom->kind == IX_ITER ? &access->ranges[term->atom->iter] : NULL;
-		below = range && range->known && size_ge(sizes, range->first, zero) &&
-			size_ge(sizes, term->coef, zero);
-		if (below)
-			most = size_add(sizes, most,
-					size_mul(sizes, term->coef,
-						 size_add(sizes, range->first, range->span)));
-	}
-	return below && size_ge(sizes, size, size_plus(sizes, most, 1));
-}
-
 /* Two accesses to a buffer, the earlier one first. */
 typedef struct Pair {
 	const Touch *first, *second;
@@ -118,8 +95,8 @@ static bool are_in_a_ring(const Meet *m, const Pair *pair)
 			if (size_same(coef, second.terms.at[k].coef) &&
 			    remainders_differ(m, pair, first.terms.at[i].atom,
 					      second.terms.at[k].atom) &&
-			    rest_is_below(m, a, &first, i, coef) &&
-			    rest_is_below(m, b, &second, k, coef))
+			    linear_is_below(m->program->sizes, a->ranges, &first, i, coef) &&
+			    linear_is_below(m->program->sizes, b->ranges, &second, k, coef))
 				return true;
 		}
 	return false;

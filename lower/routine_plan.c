@@ -22,14 +22,6 @@ static bool sets_whole(const Lower *lower, NodeId id)
 		size_same(node_elements(lower, id), node_elements(lower, node->target)));
 }
 
-static bool reads(const Node *node, NodeId tensor)
-{
-	bool found = false;
-	for (uint32_t i = 0; i < node->nargs; i++)
-		found |= node->args[i] == tensor;
-	return found;
-}
-
 /* Are there elements of a routine's own tensor that something reads, or adds to, before an assignment sets
  * them? These begin with 0. */
 static bool is_cleared(const Lower *lower, NodeId own)
@@ -38,7 +30,7 @@ static bool is_cleared(const Lower *lower, NodeId own)
 		return false;
 	for (uint32_t k = needed_from(lower, own + 1); k < lower->nneeded; k++) {
 		const Node *node = lower_node(lower, lower->needed[k]);
-		if (reads(node, own))
+		if (node_reads(node, own))
 			return true;
 		if (node->target == own) /* of a loop there may be no step */
 			return node->loop != lower_node(lower, own)->loop ||
@@ -166,7 +158,7 @@ static void verify_cleared(const Lower *lower, const RoutinePlan *plan, uint32_t
 	}
 	for (uint32_t i = k + 1; i < plan->n && !set; i++) {
 		const Node *node = lower_node(lower, plan->ids[i]);
-		if (reads(node, own))
+		if (node_reads(node, own))
 			BUG("node %" PRIu32 " reads %" PRIu32 ", which nothing has set",
 			    plan->ids[i], own);
 		set = node->target == own && node->loop == lower_node(lower, own)->loop;

@@ -66,14 +66,6 @@ static NodeId end_of_step(const Graph *graph, uint32_t loop)
 	return end;
 }
 
-static bool reads(const Node *node, NodeId tensor)
-{
-	bool is = false;
-	for (uint32_t i = 0; i < node->nargs; i++)
-		is |= node->args[i] == tensor;
-	return is;
-}
-
 /* Do its steps read the tensor behind what sets it? */
 static bool is_read_behind(const Graph *graph, const Carried *carried)
 {
@@ -82,7 +74,7 @@ static bool is_read_behind(const Graph *graph, const Carried *carried)
 	bool is = false;
 	for (NodeId id = carried->step + 1; id < end && !is; id++)
 		is = graph_loop_in(graph, graph_node(graph, id)->loop, loop) &&
-		     reads(graph_node(graph, id), carried->tensor);
+		     node_reads(graph_node(graph, id), carried->tensor);
 	return is;
 }
 

@@ -23,6 +23,13 @@ typedef struct StepLoop {
 	bool independent; /* do the steps of each element depend on nothing that those of others make? */
 } StepLoop;
 
+/* The loop of the routine that they are in. */
+static inline const ProgramLoop *interchange_loop(const StepLoop *s)
+{
+	return &s->program->loops.at[s->kernels[s->from].loop];
+}
+/* The number of the step that `step` is at: of a loop that goes down, from the last one. */
+const Ix *interchange_step(const StepLoop *s);
 /* Puts the kernels together, where they are nests over the same elements, and sees whether their steps are independent.
  * Requires: the kernels are all of a loop, and the rest is empty. */
 void interchange_find(StepLoop *s);

@@ -13,16 +13,11 @@
 
 /* ---- nests ---- */
 
-static const ProgramLoop *loop_of(const StepLoop *s)
-{
-	return &s->program->loops.at[s->kernels[s->from].loop];
-}
-
 static bool is_element_loop(const StepLoop *s, const Stmt *stmt)
 {
 	const Sizes *sizes = s->program->sizes;
 	return loop_is_plain(stmt) && !stmt->mask && size_is(sizes, stmt->lo->size, 0) &&
-	       !size_uses_dim(sizes, stmt->hi->size, loop_of(s)->step);
+	       !size_uses_dim(sizes, stmt->hi->size, interchange_loop(s)->step);
 }
 
 static bool is_element_stmt(const Stmt *stmt)
@@ -45,11 +40,11 @@ static bool is_over_elements(const StepLoop *s, const LoopNest *nest)
 bool interchange_is_linear(const StepLoop *s, const Kernel *kernel)
 {
 	Sizes *sizes = s->program->sizes;
-	Size step = size_dim(sizes, loop_of(s)->step), coef, rest;
+	Size step = size_dim(sizes, interchange_loop(s)->step), coef, rest;
 	SizeList list = kernel_sizes(s->t->scratch, kernel);
 	bool linear = true;
 	for (size_t i = 0; i < list.n; i++)
-		linear = linear && (!size_uses_dim(sizes, list.at[i], loop_of(s)->step) ||
+		linear = linear && (!size_uses_dim(sizes, list.at[i], interchange_loop(s)->step) ||
 				    size_split(sizes, list.at[i], step, &coef, &rest));
 	return linear;
 }
@@ -102,12 +97,13 @@ static const Ix *const *iters_of(const StepLoop *s, const Kernel *kernel, const 
 }
 
 /* The number of a step: iterations count from 0 up. */
-static const Ix *step_number(const StepLoop *s)
+const Ix *interchange_step(const StepLoop *s)
 {
 	Program *program = s->program;
 	const Ix *step = ix_iter(program->arena, s->step);
-	Size last = size_plus(program->sizes, loop_of(s)->count, -1);
-	return loop_of(s)->down ? ix_minus(program, ix_size(program->arena, last), step) : step;
+	Size last = size_plus(program->sizes, interchange_loop(s)->count, -1);
+	return interchange_loop(s)->down ? ix_minus(program, ix_size(program->arena, last), step)
+					 : step;
 }
 
 static void append(StepLoop *s, const Kernel *kernel, Body *body)
@@ -116,8 +112,8 @@ static void append(StepLoop *s, const Kernel *kernel, Body *body)
 	Rewrite rewrite = {.program = s->program,
 			   .iters = iters_of(s, kernel, &nest),
 			   .first_local = s->kernel.nlocals,
-			   .dim = loop_of(s)->step,
-			   .dim_ix = step_number(s),
+			   .dim = interchange_loop(s)->step,
+			   .dim_ix = interchange_step(s),
 			   .span = kernel->span};
 	Kernel locals = {.locals = kernel->locals, .nlocals = kernel->nlocals};
 	kernel_append_tables(s->program->arena, &s->kernel, &locals);
@@ -129,7 +125,7 @@ static const Stmt *whole_nest(const StepLoop *s)
 {
 	Arena *arena = s->program->arena;
 	const Stmt *nest = stmt_for(arena, s->step, ix_const(s->program, 0),
-				    ix_size(arena, loop_of(s)->count), s->body);
+				    ix_size(arena, interchange_loop(s)->count), s->body);
 	for (uint32_t i = s->nloops; i-- > 0;)
 		nest = stmt_for(arena, s->iters[i], s->loops[i]->lo, s->loops[i]->hi,
 				block_one(arena, nest));
@@ -232,7 +228,7 @@ void interchange_locals(StepLoop *s)
 /* Is its number of steps known before the first, and are its kernels nests over the same elements? */
 static bool may_be_one(StepLoop *s)
 {
-	const ProgramLoop *loop = loop_of(s);
+	const ProgramLoop *loop = interchange_loop(s);
 	if (loop->until != BUFFER_NONE || loop->made != BUFFER_NONE || loop->nexchanges > 0 ||
 	    !find_loops(s))
 		return false;
@@ -250,7 +246,7 @@ void interchange_find(StepLoop *s)
 	if (!may_be_one(s))
 		return;
 	s->step = kernel_add_iter(s->program, &s->kernel,
-				  sizes_dim(s->program->sizes, loop_of(s)->step)->name);
+				  sizes_dim(s->program->sizes, interchange_loop(s)->step)->name);
 	for (uint32_t k = s->from; k < s->to; k++)
 		append(s, &s->kernels[k], &body);
 	s->body = body_block(&body);

@@ -21,11 +21,6 @@
 
 /* ---- which loops ---- */
 
-static const ProgramLoop *loop_of(const StepLoop *s)
-{
-	return &s->program->loops.at[s->kernels[s->from].loop];
-}
-
 static const Stmt *root_of(const StepLoop *s, uint32_t k) { return s->kernels[k].body.stmts[0]; }
 
 static bool is_through_lines(const StepLoop *s, const Kernel *kernel)
@@ -34,7 +29,7 @@ static bool is_through_lines(const StepLoop *s, const Kernel *kernel)
 	return kernel->loop == s->kernels[s->from].loop && root && root->kind == LOOP_FOR &&
 	       root->loop == LOOP_SERIAL && !root->mask && root->lo->kind == IX_SIZE &&
 	       root->hi->kind == IX_SIZE && size_is(s->program->sizes, root->lo->size, 0) &&
-	       !size_uses_dim(s->program->sizes, root->hi->size, loop_of(s)->step) &&
+	       !size_uses_dim(s->program->sizes, root->hi->size, interchange_loop(s)->step) &&
 	       interchange_is_linear(s, kernel);
 }
 
@@ -175,14 +170,6 @@ static void compute_in_place(StepLoop *s, Lines *lines)
 /* ---- one kernel of all ---- */
 
 /* The number of a step: iterations count from 0 up. */
-static const Ix *step_number(const StepLoop *s)
-{
-	Program *program = s->program;
-	const Ix *step = ix_iter(program->arena, s->step);
-	Size last = size_plus(program->sizes, loop_of(s)->count, -1);
-	return loop_of(s)->down ? ix_minus(program, ix_size(program->arena, last), step) : step;
-}
-
 /* What a kernel does for `n` lines, of which the iterator is the number. */
 static Block of_block(StepLoop *s, const Lines *lines, uint32_t k, int64_t n)
 {
@@ -194,8 +181,8 @@ static Block of_block(StepLoop *s, const Lines *lines, uint32_t k, int64_t n)
 	Rewrite rewrite = {.program = program,
 			   .iters = iters,
 			   .first_local = s->kernel.nlocals,
-			   .dim = loop_of(s)->step,
-			   .dim_ix = step_number(s),
+			   .dim = interchange_loop(s)->step,
+			   .dim_ix = interchange_step(s),
 			   .span = kernel->span};
 	kernel_append_tables(program->arena, &s->kernel, kernel);
 	Size per =
@@ -224,7 +211,7 @@ static void put_together(StepLoop *s, Lines *lines, int64_t n, bool independent)
 	lines->fits = n == 1 || (size_is_const(program->sizes, lines->n, &whole) && whole % n == 0);
 	lines->block = kernel_add_iter(program, &s->kernel, lines->name);
 	s->step = kernel_add_iter(program, &s->kernel,
-				  sizes_dim(program->sizes, loop_of(s)->step)->name);
+				  sizes_dim(program->sizes, interchange_loop(s)->step)->name);
 	for (uint32_t k = s->from; k < s->to; k++)
 		body_append(program->arena, &body, of_block(s, lines, k, n));
 	Block steps = block_one(program->arena, interchange_steps(s, body_block(&body)));
@@ -237,7 +224,7 @@ static void put_together(StepLoop *s, Lines *lines, int64_t n, bool independent)
 
 void interchange_find_lines(StepLoop *s, Lines *lines)
 {
-	const ProgramLoop *loop = loop_of(s);
+	const ProgramLoop *loop = interchange_loop(s);
 	bool may = loop->until == BUFFER_NONE && loop->made == BUFFER_NONE && loop->nexchanges == 0;
 	for (uint32_t k = s->from; k < s->to && may; k++)
 		may = is_through_lines(s, &s->kernels[k]);

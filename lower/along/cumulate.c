@@ -139,7 +139,7 @@ static void columns(const Lines *l, Body *body)
 	Body block = {0}, some = {0};
 	const Ix *none = lines_const(l, 0), *n = lines_size(l, l->extent);
 	cumulate_columns(l, lines_block_end(l, COLUMNS), none, n, &some);
-	lines_push(l, &block, lines_if(l, COND_LT, none, n, &some));
+	lines_if(l, &block, COND_LT, none, n, &some);
 	lines_push(l, body, lines_blocks(l, COLUMNS, &block));
 }
 
@@ -182,10 +182,10 @@ void cumulate_lines(const Lines *l)
 	case CUMULATE_IN_RUNS: cumulate_runs(l, &all); break;
 	case CUMULATE_BY_LENGTH:
 		in_turn(l, &some);
-		lines_push(l, &all, lines_if(l, COND_LE, places, most, &some));
+		lines_if(l, &all, COND_LE, places, most, &some);
 		some = (Body){0};
 		cumulate_runs(l, &some);
-		lines_push(l, &all, lines_if(l, COND_LT, most, places, &some));
+		lines_if(l, &all, COND_LT, most, places, &some);
 		break;
 	}
 	lines_finish(l, &all);

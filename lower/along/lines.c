@@ -80,11 +80,11 @@ void lines_each(const Lines *l, Body *into, IterVar var, Size extent, const Body
 	lines_push(l, into, lines_loop(l, var, lines_const(l, 0), lines_size(l, extent), 1, body));
 }
 
-const Stmt *lines_if(const Lines *l, CondKind kind, const Ix *a, const Ix *b, const Body *body)
+void lines_if(const Lines *l, Body *into, CondKind kind, const Ix *a, const Ix *b, const Body *body)
 {
 	Cond *cond = ARENA_NEW(l->arena, Cond);
 	*cond = (Cond){kind, a, b};
-	return stmt_if(l->arena, cond, 1, body_block(body));
+	lines_push(l, into, stmt_if(l->arena, cond, 1, body_block(body)));
 }
 
 const Value *lines_wide_element(const Lines *l, const Ix *at, Body *body)

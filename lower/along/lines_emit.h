@@ -23,8 +23,9 @@ Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, in
 const Stmt *lines_independent(Stmt *loop);
 /* Appends the body for each of [0, extent). */
 void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
-/* The body where the condition holds. */
-const Stmt *lines_if(const Lines *lines, CondKind kind, const Ix *a, const Ix *b, const Body *body);
+/* Appends the body where the condition holds. */
+void lines_if(const Lines *lines, Body *into, CondKind kind, const Ix *a, const Ix *b,
+	      const Body *body);
 /* to[element] = value, in the result's type. */
 const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
 /* The body for blocks of n lines along the last outer axis, which is at hand at the first of them;

@@ -123,12 +123,6 @@ void network_each(const Network *n, Body *into, IterVar iter, const Ix *trips, c
 	lines_push(n->l, into, lines_loop(n->l, iter, network_ix(n, 0), trips, 1, body));
 }
 
-void network_if(const Network *n, Body *into, CondKind kind, const Ix *a, const Ix *b,
-		const Body *body)
-{
-	lines_push(n->l, into, lines_if(n->l, kind, a, b, body));
-}
-
 /* ---- all merges ---- */
 
 /* One merge of rows, which stand `stride` apart in registers, or from `merges` on of lanes. */
@@ -139,13 +133,13 @@ static void merge(const Network *n, const Ix *step, const Ix *stride, Body *into
 	for (uint32_t i = 0; i < n->merges; i++) {
 		Body body = {0};
 		network_order_runs(n, n->way->tile << i, &body);
-		network_if(n, &rows, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &body);
+		lines_if(n->l, &rows, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &body);
 	}
-	network_if(n, into, COND_LT, step, merges, &rows);
+	lines_if(n->l, into, COND_LT, step, merges, &rows);
 	for (uint32_t i = 0; i < n->lane_merges; i++) {
 		Body body = {0};
 		network_merge_lanes(n, i, &body);
-		network_if(n, into, COND_EQ, step, network_ix(n, n->merges + i), &body);
+		lines_if(n->l, into, COND_EQ, step, network_ix(n, n->merges + i), &body);
 	}
 }
 
@@ -161,7 +155,7 @@ static void merge_all(const Network *n, Body *into)
 	for (uint32_t i = n->merges; i > 0; i--) {
 		Body strides = {0};
 		network_order_strides(n, n->way->tile << i, n->way->tile, &strides);
-		network_if(n, &body, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &strides);
+		lines_if(n->l, &body, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &strides);
 	}
 	network_order_strides(n, n->way->tile, 1, &body);
 	const Ix *next =
@@ -191,7 +185,7 @@ static void count_rows(Network *n, Body *into)
 		   stmt_set(l->arena, first, OP_ADD,
 			    value_index(l->arena, DTYPE_I64, network_ix(n, -1))));
 	const Ix *room = lines_scale(l, network_read_ix(n, rows), n->way->lanes);
-	network_if(n, &round, COND_LT, room, n->count, &body);
+	lines_if(n->l, &round, COND_LT, room, n->count, &body);
 	network_each(n, into, lines_iter(l, "round"), network_ix(n, n->merges), &round);
 	n->rows = lines_min(l,
 			    ix_binary(l->program, IX_MAX, network_read_ix(n, rows),
@@ -350,11 +344,11 @@ static void put_back(const Network *n, LocalId count, const Value *is, const Val
 	const Ix *at = ix_binary(l->program, IX_MAX, network_read_ix(n, count), network_ix(n, 0));
 	const Ix *last = lines_size(l, size_plus(l->sizes, l->results, -1));
 	lines_push(l, &stored, lines_store(l, lines_min(l, at, last), element));
-	network_if(n, &body, COND_LT, network_read_ix(n, count), lines_size(l, l->results),
-		   &stored);
+	lines_if(n->l, &body, COND_LT, network_read_ix(n, count), lines_size(l, l->results),
+		 &stored);
 	add_truth(n, count, lines_number(l, DTYPE_I32, 1), &body);
 	const Ix *truth = ix_value(l->arena, value_cast(l->arena, DTYPE_I32, is));
-	network_if(n, into, COND_EQ, truth, network_ix(n, 1), &body);
+	lines_if(n->l, into, COND_EQ, truth, network_ix(n, 1), &body);
 }
 
 static void put_all_back(const Network *n, Body *into)
@@ -388,7 +382,7 @@ void network_restore(const Network *n, LocalId special, Body *into)
 	add_truth(n, lost, is_special(n, value_cast(l->arena, n->dtype, element)), &count);
 	lines_each(l, &body, t, l->extent, &count);
 	put_all_back(n, &all);
-	network_if(n, &body, COND_LT, network_ix(n, 0), network_read_ix(n, lost), &all);
+	lines_if(n->l, &body, COND_LT, network_ix(n, 0), network_read_ix(n, lost), &all);
 	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
 	conds[0] = (Cond){COND_LT, network_ix(n, 0), lines_size(l, l->results)};
 	conds[1] = (Cond){COND_LT, network_ix(n, 0), network_read_ix(n, special)};

@@ -78,8 +78,6 @@ void network_each_lane(const Network *network, Body *into, const Body *body);
 void network_each_register(const Network *network, Body *into, int64_t trips, const Body *body);
 void network_each(const Network *network, Body *into, IterVar iter, const Ix *trips,
 		  const Body *body);
-void network_if(const Network *network, Body *into, CondKind kind, const Ix *a, const Ix *b,
-		const Body *body);
 
 /* ---- network_rows.c ---- */
 

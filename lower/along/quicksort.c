@@ -100,12 +100,6 @@ static void each(const Quicksort *q, Body *into, IterVar t, const Ix *n, const B
 	lines_push(q->l, into, lines_loop(q->l, t, ix(q, 0), n, 1, body));
 }
 
-static void where(const Quicksort *q, Body *into, CondKind kind, const Ix *a, const Ix *b,
-		  const Body *body)
-{
-	lines_push(q->l, into, lines_if(q->l, kind, a, b, body));
-}
-
 /* ---- the stack ---- */
 
 static const Ix *field_at(const Quicksort *q, int64_t field)
@@ -173,8 +167,8 @@ static void copy_sample(const Quicksort *q, Body *into)
 	Body first = {0}, others = {0};
 	each(q, &others, t, many, &items);
 	each(q, &first, again, many, &line);
-	where(q, into, COND_EQ, q->level, none, &first);
-	where(q, into, COND_LT, none, q->level, &others);
+	lines_if(q->l, into, COND_EQ, q->level, none, &first);
+	lines_if(q->l, into, COND_LT, none, q->level, &others);
 }
 
 static const Ix *room(const Quicksort *q)
@@ -191,8 +185,8 @@ static void sort_items_of(Quicksort *q, Body *body)
 	set(q, count, ix(q, q->way->sample), &sample);
 	copy_sample(q, &sample);
 	copy_items(q, q->segment, ix(q, 0), &all);
-	where(q, body, COND_LE, n, room(q), &all);
-	where(q, body, COND_LT, room(q), n, &sample);
+	lines_if(q->l, body, COND_LE, n, room(q), &all);
+	lines_if(q->l, body, COND_LT, room(q), n, &sample);
 	network_begin(&q->network, inside(q, read(q, count), room(q)), body);
 	network_sort(&q->network, body);
 }
@@ -284,7 +278,7 @@ static void part_item(const Quicksort *q, const Partition *p, const Value *load,
 		lines_push(l, &body, stmt_store(l->arena, q->way->items, at, OP_NONE, own));
 		if (!high)
 			add(q, p->low, 1, &body);
-		where(q, step, COND_EQ, is, ix(q, (high == 1) == p->up_to), &body);
+		lines_if(q->l, step, COND_EQ, is, ix(q, (high == 1) == p->up_to), &body);
 	}
 }
 
@@ -345,8 +339,8 @@ static void part_in_place(const Quicksort *q, const Partition *p, Body *into)
 	add(q, begins, q->way->block, &front);
 	add(q, ends, -q->way->block, &back);
 	set(q, from, read(q, ends), &back);
-	where(q, &round, COND_LE, ix(q, 0), read(q, less), &front);
-	where(q, &round, COND_LT, read(q, less), ix(q, 0), &back);
+	lines_if(q->l, &round, COND_LE, ix(q, 0), read(q, less), &front);
+	lines_if(q->l, &round, COND_LT, read(q, less), ix(q, 0), &back);
 	part_items(q, p, q->way->items,
 		   (Range){inside(q, read(q, from), line_size(q)), block(q, 1)}, &round);
 	each(q, into, lines_iter(l, "block"), blocks, &round);
@@ -371,8 +365,8 @@ static void part_segment(Quicksort *q, Body *body)
 	Partition all = begin_partition(q, q->pivot[MIDDLE - 1], false, q->segment, body);
 	part_line(q, &all, &line);
 	part_in_place(q, &all, &items);
-	where(q, body, COND_EQ, q->level, ix(q, 0), &line);
-	where(q, body, COND_LT, ix(q, 0), q->level, &items);
+	lines_if(q->l, body, COND_EQ, q->level, ix(q, 0), &line);
+	lines_if(q->l, body, COND_LT, ix(q, 0), q->level, &items);
 	end_partition(q, &all, halves, body);
 	for (int i = 0; i < 2; i++) {
 		Partition half = begin_partition(q, q->pivot[2 * i], i == 1, halves[i], body);
@@ -415,7 +409,7 @@ static void push_parts(Quicksort *q, Body *body)
 		if (i != MIDDLE)
 			continue;
 		keep_equal(q, part, &equals);
-		where(q, body, COND_EQ, equal, ix(q, 1), &equals);
+		lines_if(q->l, body, COND_EQ, equal, ix(q, 1), &equals);
 	}
 }
 
@@ -427,10 +421,10 @@ static void part(Quicksort *q, Body *into)
 	const Ix *levels = ix(q, q->way->levels);
 	find_pivots(q, &body);
 	push_parts(q, &body);
-	where(q, into, COND_LT, q->level, levels, &body);
+	lines_if(q->l, into, COND_LT, q->level, levels, &body);
 	set(q, q->failed, ix(q, 1), &last);
 	set(q, q->depth, ix(q, 0), &last);
-	where(q, into, COND_EQ, q->level, levels, &last);
+	lines_if(q->l, into, COND_EQ, q->level, levels, &last);
 }
 
 static void next_segment(Quicksort *q, Body *into)
@@ -439,10 +433,10 @@ static void next_segment(Quicksort *q, Body *into)
 	pop(q, &body);
 	sort_items_of(q, &body);
 	keep(q, &whole);
-	where(q, &body, COND_LE, q->segment.n, room(q), &whole);
+	lines_if(q->l, &body, COND_LE, q->segment.n, room(q), &whole);
 	part(q, &parts);
-	where(q, &body, COND_LT, room(q), q->segment.n, &parts);
-	where(q, into, COND_LT, ix(q, 0), read(q, q->depth), &body);
+	lines_if(q->l, &body, COND_LT, room(q), q->segment.n, &parts);
+	lines_if(q->l, into, COND_LT, ix(q, 0), read(q, q->depth), &body);
 }
 
 /* Twice the segments that there are if each is half of what the network sorts, and their parents. */
@@ -466,11 +460,11 @@ void sort_by_parts(const Lines *l, const SortWay *way, Body *line)
 	each(&q, line, lines_iter(l, "round"), lines_size(l, rounds(&q)), &round);
 	Body left = {0};
 	set(&q, q.failed, ix(&q, 1), &left);
-	where(&q, line, COND_LT, ix(&q, 0), read(&q, q.depth), &left);
+	lines_if(q.l, line, COND_LT, ix(&q, 0), read(&q, q.depth), &left);
 	sort_by_digits(l, way, &digits);
-	where(&q, line, COND_EQ, read(&q, q.failed), ix(&q, 1), &digits);
+	lines_if(q.l, line, COND_EQ, read(&q, q.failed), ix(&q, 1), &digits);
 	if (!dtype_is_float(l->from))
 		return;
 	network_restore(&q.network, q.special, &good);
-	where(&q, line, COND_EQ, read(&q, q.failed), ix(&q, 0), &good);
+	lines_if(q.l, line, COND_EQ, read(&q, q.failed), ix(&q, 0), &good);
 }

@@ -238,7 +238,7 @@ static void by_digit(const Radix *r, const Digit *d, Body *line)
 	lines_push(l, &body,
 		   stmt_set(l->arena, r->source, OP_NONE,
 			    value_index(l->arena, DTYPE_I64, half(r, true))));
-	lines_push(l, line, lines_if(l, COND_LT, same, r->n, &body));
+	lines_if(l, line, COND_LT, same, r->n, &body);
 }
 
 static void keep(const Radix *r, Body *line)

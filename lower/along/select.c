@@ -96,7 +96,7 @@ static void raise_bound(const Select *s, const Value *key, Body *body)
 	Body raised = {0};
 	const Ix *count = ix_value(l->arena, count_below(s, key, body));
 	lines_push(l, &raised, stmt_set(l->arena, s->bound, OP_NONE, key));
-	lines_push(l, body, lines_if(l, COND_LT, count, lines_size(l, l->results), &raised));
+	lines_if(l, body, COND_LT, count, lines_size(l, l->results), &raised);
 }
 
 static void find_bound(Select *s, Body *line)
@@ -164,9 +164,7 @@ static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi
 	count_item(s, lines_read(s->l, key), &step);
 	lines_push(l, &some, lines_loop(l, t, lo, hi, 1, &step));
 	const Ix *least = ix_value(l->arena, value_load(l->program, s->least, group));
-	lines_push(
-		l, body,
-		lines_if(l, COND_LE, least, ix_value(l->arena, lines_read(s->l, s->bound)), &some));
+	lines_if(l, body, COND_LE, least, ix_value(l->arena, lines_read(s->l, s->bound)), &some);
 }
 
 void select_first(const Lines *l, const SortWay *way, Body *line)
