@@ -322,7 +322,7 @@ typedef struct Bind {
 	CaptureId capture;    /* or captured as this size; CAPTURE_NONE otherwise */
 } Bind;
 
-/* A letter of a specification's result alone that is also the name of a size or a scalar. */
+/* A letter of a specification's result alone that is also the name of a size or a scalar, or of an operand and the name of a step. */
 typedef struct Namesake {
 	NodeId node;
 	Sym letter;

@@ -112,7 +112,7 @@ const Spec *spec_over_bar(Build *b, RowKind to, Span span)
 	return spec;
 }
 
-/* ---- letters of results alone ---- */
+/* ---- letters that have the name of something else ---- */
 
 /* The size that a value is; NULL: it is none. */
 static const SizeExpr *size_of(Build *b, const Value *value, Span span)
@@ -136,8 +136,34 @@ static void note_namesake(Build *b, NodeId node, Sym letter, const Binding *bind
 		     ((Namesake){node, letter, size, place, binding->span}));
 }
 
+/* The number of a loop's step. */
+static bool is_step(const Graph *graph, const Binding *binding)
+{
+	bool is = false;
+	for (size_t i = 1; i < graph->loops.n; i++)
+		is |= span_same(graph->loops.at[i].name_span, binding->span);
+	return is;
+}
+
+/* Letters of one operand alone, with the name of a step. */
+static void note_steps(Build *b, NodeId node)
+{
+	const Spec *spec = graph_node(b->graph, node)->spec;
+	for (uint32_t i = 0; i < spec->noperands && b->graph->loops.n > 1; i++) {
+		SpecLetters list = spec_tensor_letters(b->arena, &spec->operands[i]);
+		for (size_t k = 0; k < list.names.n; k++) {
+			Sym letter = list.names.at[k];
+			const Binding *binding =
+				list.rows.at[k] ? NULL : scope_find(b->at.scope, letter);
+			if (binding && is_step(b->graph, binding))
+				note_namesake(b, node, letter, binding);
+		}
+	}
+}
+
 void spec_note_namesakes(Build *b, NodeId node)
 {
+	note_steps(b, node);
 	const Spec *spec = graph_node(b->graph, node)->spec;
 	SpecLetters list = spec_tensor_letters(b->arena, &spec->result);
 	for (size_t i = 0; i < list.names.n; i++) {

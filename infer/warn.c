@@ -66,6 +66,8 @@ static void warn_letters(Solver *s, Diags *diags)
 		bool *once = &warned[cell_root(s, l->cell)], chosen = is_default(s, c);
 		if (*once)
 			continue;
+		if (!l->only_result && s->graph->nodes.at[l->node].used)
+			warn_step_letter(s, l, diags);
 		if (l->only_result && s->graph->nodes.at[l->node].used)
 			*once = warn_result_letter(s, l, chosen, diags);
 		if (*once || !chosen)

@@ -6,6 +6,8 @@
 
 /* Warns of specifications (warn_spec.c). */
 void warn_specs(Solver *s, Diags *diags);
+/* Warns of a letter of one operand alone that has the name and the size of the steps of a loop around it. */
+void warn_step_letter(Solver *s, const LetterCell *l, Diags *diags);
 /* Notes which inputs or parameters give a result `few` batch axes, and its use more, with a repair where both are
  * written (warn_batch.c). */
 void warn_batch_givers(Solver *s, NodeId result, NodeId use, uint32_t few, Diags *diags);

@@ -76,14 +76,44 @@ static void note_size(Solver *s, const LetterCell *l, const Node *node, Diags *d
 			  l->letter, cell_size_text(s, l->cell), l->letter);
 }
 
-/* In a step. */
-static void suggest_place(Solver *s, const LetterCell *l, const Spec *spec, Diags *diags)
+/* In a step, or in the steps of a loop; `axis` has the letter. */
+static void suggest_place(Solver *s, const LetterCell *l, const SpecAxis *axis, Diags *diags)
 {
-	const char *place = arena_printf(s->arena, "0 + %s", l->letter);
+	const Spec *spec = s->graph->nodes.at[l->node].spec;
+	long long offset = axis && axis->kind == SPEC_AFFINE && !axis->kernel ? axis->offset : 0;
+	const char *place = arena_printf(s->arena, "%lld + %s", offset, l->letter);
 	if (spec->single_letters)
 		diag_note(diags, l->span, "between commas, '%s' is the place that it says", place);
 	else
 		diag_fix(diags, l->span, place, "'%s' is the place that it says", place);
+}
+
+/* "i, k => i" in steps k: every k is added up in each of them. */
+void warn_step_letter(Solver *s, const LetterCell *l, Diags *diags)
+{
+	const Graph *graph = s->graph;
+	const Node *node = &graph->nodes.at[l->node];
+	const Namesake *same = namesake_of(s, l);
+	const GraphLoop *loop = NULL;
+	const SpecAxis *axis = NULL;
+	uint32_t operands = 0;
+	for (uint32_t i = 0; same && i < node->spec->noperands; i++) {
+		const SpecAxis *has = spec_axis_of(&node->spec->operands[i], l->letter);
+		operands += has != NULL;
+		axis = has ? has : axis;
+	}
+	for (size_t i = 1; i < graph->loops.n && operands == 1; i++)
+		if (span_same(graph->loops.at[i].name_span, same->span))
+			loop = &graph->loops.at[i];
+	if (!loop || spec_tensor_has(&node->spec->result, l->letter) ||
+	    is_bound(s, l->node, l->letter) ||
+	    !size_same(size_as_number(s, loop->count), cell_value(s, l->cell)))
+		return;
+	diag(diags, W0310, l->span,
+	     "'%s' is a letter, along which all is added up, and not the step '%s'", l->letter,
+	     l->letter);
+	diag_note(diags, same->span, "'%s' is declared here", l->letter);
+	suggest_place(s, l, axis, diags);
 }
 
 /* The texts name no size: a function is told once, however many it has. */
@@ -102,7 +132,7 @@ bool warn_result_letter(Solver *s, const LetterCell *l, bool chosen, Diags *diag
 		diag_note(diags, same->span, "'%s' is declared here", l->letter);
 		note_size(s, l, node, diags);
 		if (node->target != NODE_NONE && same->place)
-			suggest_place(s, l, node->spec, diags);
+			suggest_place(s, l, NULL, diags);
 		return true;
 	}
 	const SpecAxis *axis = spec_axis_of(&node->spec->result, l->letter);
