@@ -124,6 +124,8 @@ static bool find_ix(const KernelText *k, const Ix *ix, int64_t *at)
 
 /* ---- lanes at indices of their own ---- */
 
+enum { SHUFFLED_MOST = 8 };
+
 typedef struct Elements {
 	LanesText *l;
 	const Value *value;
@@ -176,36 +178,41 @@ static const char *vector_at(const Elements *e, int64_t at)
 	return arena_printf(e->l->k->arena, "*(%s *)&%s", e->l->type, element_text(e, at));
 }
 
-/* The two vectors of memory that all lanes are of; false: there are more. */
-static bool find_vectors(const Elements *e, int64_t vectors[2])
+/* The vectors of memory that all lanes are of, in the order of the first lane; 0: there are too many. */
+static int find_vectors(const Elements *e, int64_t *vectors)
 {
-	int lanes = e->l->lanes;
+	int lanes = e->l->lanes, n = 0;
 	if (e->width % lanes != 0)
-		return false;
-	vectors[0] = vectors[1] = e->at[0] / lanes;
-	for (int i = 1; i < lanes; i++) {
-		int64_t vector = e->at[i] / lanes;
-		if (vectors[1] == vectors[0])
-			vectors[1] = vector;
-		else if (vector != vectors[0] && vector != vectors[1])
-			return false;
+		return 0;
+	for (int i = 0; i < lanes; i++) {
+		int v = 0;
+		while (v < n && vectors[v] != e->at[i] / lanes)
+			v++;
+		if (v == SHUFFLED_MOST)
+			return 0;
+		vectors[v] = e->at[i] / lanes;
+		n += v == n;
 	}
-	return true;
+	return n;
 }
 
-static const char *shuffle_text(const Elements *e, const int64_t vectors[2])
+/* Lanes of the first two vectors, then with those of each further one. */
+static const char *shuffle_text(const Elements *e, const int64_t *vectors, int n)
 {
 	Arena *arena = e->l->k->arena;
 	int lanes = e->l->lanes;
-	const char *text =
-		arena_printf(arena, "__builtin_shufflevector(%s, %s",
-			     vector_at(e, vectors[0] * lanes), vector_at(e, vectors[1] * lanes));
-	for (int i = 0; i < lanes; i++) {
-		bool second = e->at[i] / lanes != vectors[0];
-		text = arena_printf(arena, "%s, %d", text,
-				    (int)(e->at[i] % lanes) + (second ? lanes : 0));
+	const char *text = vector_at(e, vectors[0] * lanes);
+	for (int v = 1; v < n || v == 1; v++) {
+		const char *next = vector_at(e, vectors[v < n ? v : 0] * lanes);
+		text = arena_printf(arena, "__builtin_shufflevector(%s, %s", text, next);
+		for (int i = 0; i < lanes; i++) {
+			bool here = v < n && e->at[i] / lanes == vectors[v];
+			int lane = here || v == 1 ? (int)(e->at[i] % lanes) : i;
+			text = arena_printf(arena, "%s, %d", text, lane + (here ? lanes : 0));
+		}
+		text = arena_printf(arena, "%s)", text);
 	}
-	return arena_printf(arena, "%s)", text);
+	return text;
 }
 
 /* Each by its indices: `lane + 3` in place of `lane`. */
@@ -229,10 +236,9 @@ static const char *anywhere(LanesText *l, const Value *value)
 {
 	const KernelLocal *local = &l->k->kernel->locals[value->local];
 	Elements e = {.l = l, .value = value, .width = local->extent[local->rank - 1]};
-	int64_t vectors[2];
-	if (find_elements(&e) && find_vectors(&e, vectors))
-		return shuffle_text(&e, vectors);
-	return list_text(&e);
+	int64_t vectors[SHUFFLED_MOST];
+	int n = find_elements(&e) ? find_vectors(&e, vectors) : 0;
+	return n ? shuffle_text(&e, vectors, n) : list_text(&e);
 }
 
 /* ---- strided elements ---- */

@@ -26,9 +26,9 @@ static MathForm form_of(Jit *jit, Dtype dtype)
 
 bool jit_math_has_lanes(Jit *jit, Op op, Dtype dtype)
 {
-	return jit->simd == CPU_AVX512 && !jit->module->emit->options->strict_fp &&
-	       dtype == DTYPE_F32 && math_has(op, dtype) &&
-	       math_fits_lanes(jit->arena, op, form_of(jit, dtype));
+	bool wide = jit->simd == CPU_AVX512 || (jit->simd == CPU_AVX && jit->extras & CPU_WIDENS);
+	return wide && !jit->module->emit->options->strict_fp && dtype == DTYPE_F32 &&
+	       math_has(op, dtype) && math_fits_lanes(jit->arena, op, form_of(jit, dtype));
 }
 
 static SimdType type_of(const LanesMath *m, Dtype dtype) { return (SimdType){dtype, m->log}; }

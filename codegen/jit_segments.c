@@ -78,13 +78,22 @@ bool jit_is_transposed(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
 	       !ix_uses(ixs[1], vector->iter);
 }
 
+/* Does a term of the sum have the iterator times a number? */
+static bool is_strided(const Ix *ix, IterVar iter)
+{
+	if (ix->kind == IX_ADD)
+		return is_strided(ix->a, iter) || is_strided(ix->b, iter);
+	return ix->kind == IX_MUL && ix_uses(ix, iter);
+}
+
 bool jit_is_gathered(const Stmt *vector, const Ix *const *ixs, uint32_t nixs)
 {
 	bool gathered = false;
 	if (!vector || jit_is_transposed(vector, ixs, nixs))
 		return false;
 	for (uint32_t i = 0; i < nixs; i++)
-		gathered |= ix_uses(ixs[i], vector->iter) && (i + 1 < nixs || ix_divides(ixs[i]));
+		gathered |= ix_uses(ixs[i], vector->iter) && (i + 1 < nixs || ix_divides(ixs[i]) ||
+							      is_strided(ixs[i], vector->iter));
 	return gathered;
 }
 

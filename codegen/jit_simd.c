@@ -165,6 +165,19 @@ Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *valu
 	return assembled(f, vector_type(f, type), code, "=v", false, (Rvalue *[]){lanes, value}, 2);
 }
 
+Rvalue *simd_blended(JitFunction *f, SimdType type, int from, Rvalue *a, Rvalue *b)
+{
+	const char *code =
+		arena_printf(f->jit->arena, "vblend%s $%d, %%2, %%1, %%0", suffix(type), from);
+	return assembled(f, vector_type(f, type), code, "=x", false, (Rvalue *[]){a, b}, 2);
+}
+
+Rvalue *simd_permuted_two(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *a, Rvalue *b)
+{
+	const char *code = arena_printf(f->jit->arena, "vpermt2%s %%3, %%2, %%0", suffix(type));
+	return assembled(f, vector_type(f, type), code, "=v", true, (Rvalue *[]){a, lanes, b}, 3);
+}
+
 Rvalue *simd_compare(JitFunction *f, SimdType type, enum gcc_jit_comparison op, Rvalue *a,
 		     Rvalue *b)
 {

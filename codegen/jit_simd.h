@@ -36,9 +36,13 @@ Rvalue *simd_scale(JitFunction *f, SimdType type, Rvalue *a, Rvalue *n);
  * these lanes written, and no other. What is masked away may lie outside of any object. */
 Rvalue *simd_load_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes);
 void simd_store_some(JitFunction *f, SimdType type, Rvalue *mask, Lvalue *lanes, Rvalue *value);
-/* Requires CPU_AVX512: lane i is lane lanes[i] of a whole vector; `lanes`: integers of its
+/* Requires CPU_AVX512, or AVX2 and f32: lane i is lane lanes[i] of a whole vector; `lanes`: integers of its
  * width. */
 Rvalue *simd_permuted(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *value);
+/* Requires AVX: lane i of b where bit i of `from` is set, else of a. */
+Rvalue *simd_blended(JitFunction *f, SimdType type, int from, Rvalue *a, Rvalue *b);
+/* Requires CPU_AVX512. The same of two vectors, whose lanes are counted on: those of b from the number of lanes on. */
+Rvalue *simd_permuted_two(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *a, Rvalue *b);
 /* Requires CPU_AVX512: whole vectors, wherever they lie. Where bits are set in b and in a, or in b and not in a. */
 Rvalue *simd_load(JitFunction *f, SimdType type, Lvalue *first);
 Rvalue *simd_mask_and(JitFunction *f, Rvalue *a, bool holds, Rvalue *b);

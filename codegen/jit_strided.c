@@ -140,7 +140,7 @@ void jit_store_strided(Lanes *l, const Stmt *stmt, int64_t stride, Rvalue *value
  * whole parts, or within all parts elements at the same places of each. Any others, and those of a
  * local in memory, are read one by one. */
 
-enum { PART = 16 };
+enum { PART = 16, SOURCES_MOST = 8 };
 
 typedef struct Gather {
 	Lanes *l;
@@ -239,6 +239,80 @@ static Rvalue *shuffled(Gather *g, const Value *value)
 	return within >= 0 ? shuffle(g, g->part == 4 ? "shufps" : "shufpd", within, false) : NULL;
 }
 
+/* Lanes of several whole vectors: those of the first one, then with those of each further one. */
+typedef struct LaneSources {
+	SimdType type;
+	Lvalue *vectors[SOURCES_MOST];
+	int n, of[LANES_MOST]; /* which one a lane is of */
+} LaneSources;
+
+/* false: there are too many, or one is no whole vector. */
+static bool find_sources(const Gather *g, LaneSources *s)
+{
+	for (int i = 0; i < g->n; i++) {
+		for (s->of[i] = 0; s->of[i] < s->n && s->vectors[s->of[i]] != g->from[i].segment;)
+			s->of[i]++;
+		if (g->from[i].log != g->l->log || s->of[i] == SOURCES_MOST)
+			return false;
+		s->vectors[s->of[i]] = g->from[i].segment;
+		s->n += s->of[i] == s->n;
+	}
+	return true;
+}
+
+/* Lane numbers as a vector: where the lane is of source v its place there, `distance` behind; of another one, its own or, of
+ * the first two sources, its place there. */
+static Rvalue *lane_choice(const Gather *g, const LaneSources *s, int v, int distance)
+{
+	Jit *jit = g->l->k->f.jit;
+	Dtype index = g->dtype == DTYPE_F32 ? DTYPE_I32 : DTYPE_I64;
+	Rvalue *lanes[LANES_MOST];
+	for (int i = 0; i < g->n; i++) {
+		int64_t place = g->from[i].lane;
+		lanes[i] = jit_long(jit, jit->types[index],
+				    s->of[i] == v ? place + distance
+				    : v > 1	  ? i
+						  : place);
+	}
+	return jit_keep(&g->l->k->f,
+			gcc_jit_context_new_rvalue_from_vector(
+				jit->ctxt, g->l->k->f.location,
+				jit_vector_type(jit, index, g->l->log), (size_t)g->n, lanes));
+}
+
+/* Source v's lanes in the place of those of `made`. */
+static Rvalue *with_source(const Gather *g, const LaneSources *s, int v, Rvalue *made)
+{
+	JitFunction *f = &g->l->k->f;
+	Rvalue *next = gcc_jit_lvalue_as_rvalue(s->vectors[v]);
+	int from = 0;
+	if (f->jit->simd == CPU_AVX512)
+		return simd_permuted_two(f, s->type, lane_choice(g, s, v, g->n), made, next);
+	for (int i = 0; i < g->n; i++)
+		from |= (s->of[i] == v) << i;
+	return simd_blended(f, s->type, from, made,
+			    simd_permuted(f, s->type, lane_choice(g, s, v, 0), next));
+}
+
+static Rvalue *permuted(const Gather *g)
+{
+	JitFunction *f = &g->l->k->f;
+	LaneSources s = {.type = {g->dtype, g->l->log}};
+	bool wide = f->jit->simd == CPU_AVX512;
+	bool has = wide ? g->dtype == DTYPE_F32 || g->dtype == DTYPE_F64
+			: g->dtype == DTYPE_F32 && f->jit->simd == CPU_AVX &&
+				   f->jit->extras & CPU_WIDENS;
+	if (!has || (int)dtype_bytes(g->dtype) << g->l->log != (int)f->jit->vector_bytes ||
+	    !find_sources(g, &s))
+		return NULL;
+	Rvalue *made = gcc_jit_lvalue_as_rvalue(s.vectors[0]);
+	if (s.n == 1 || !wide)
+		made = simd_permuted(f, s.type, lane_choice(g, &s, 0, 0), made);
+	for (int v = 1; v < s.n; v++)
+		made = with_source(g, &s, v, made);
+	return made;
+}
+
 Rvalue *jit_gathered_lanes(Lanes *l, const Value *value)
 {
 	KernelJit *k = l->k;
@@ -248,6 +322,8 @@ Rvalue *jit_gathered_lanes(Lanes *l, const Value *value)
 		    .part = PART / dtype_bytes(value->dtype)};
 	bool registers = k->registers[value->local].used;
 	Rvalue *elements[LANES_MOST], *vector = registers ? shuffled(&g, value) : NULL;
+	if (!vector && registers && l->log > 0 && g.n >= g.part)
+		vector = permuted(&g);
 	if (vector)
 		return vector;
 	for (int i = 0; i < g.n; i++) {

@@ -33,10 +33,13 @@ VectorTarget target_vectors(const Target *target, const CodeOptions *options)
 	for (Op op = 0; op < OP_COUNT && !options->strict_fp; op++)
 		for (Dtype d = 0; d < DTYPE_COUNT; d++)
 			t.fast_path[op][d] = math_has_fast_path(op, d);
+	int lanes = (int)(target->vector_bytes / (int64_t)dtype_bytes(DTYPE_F32));
 	bool choose = cpu_simd(target) == CPU_AVX512 || target_triple(target);
-	if (!choose || options->strict_fp)
+	if (choose || (cpu_simd(target) == CPU_AVX && cpu_extras(target) & CPU_WIDENS))
+		t.row_lanes = lanes;
+	if (t.row_lanes == 0 || options->strict_fp)
 		return t;
-	t.lanes = (int)(target->vector_bytes / (int64_t)dtype_bytes(DTYPE_F32));
+	t.lanes = choose ? lanes : 0;
 	bool fuses = cpu_extras(target) & CPU_FMA;
 	MathForm form = {.fast = options->fast_fp, .fused = fuses, .scales = fuses};
 	Arena *arena = arena_new();

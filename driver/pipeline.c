@@ -182,6 +182,7 @@ LOOPS_PASS(interchange, PASS_INTERCHANGE)
 LOOPS_PASS(exchange, PASS_EXCHANGE)
 LOOPS_PASS(order, PASS_ORDER)
 LOOPS_PASS(fusion, PASS_FUSION)
+LOOPS_PASS(unroll, PASS_UNROLL)
 LOOPS_PASS(transpose, PASS_TRANSPOSE)
 LOOPS_PASS(horizontal, PASS_HORIZONTAL)
 LOOPS_PASS(elide, PASS_ELIDE)
@@ -245,6 +246,7 @@ static void dump_vectorised(FILE *out, const Session *s, uint32_t pass)
 VECTOR_PASS(outline, VECTOR_OUTLINE)
 VECTOR_PASS(checks, VECTOR_CHECKS)
 VECTOR_PASS(fast_path, VECTOR_FAST_PATH)
+VECTOR_PASS(row_lanes, VECTOR_ROW_LANES)
 VECTOR_PASS(lanes, VECTOR_LANES)
 VECTOR_PASS(narrow, VECTOR_NARROW)
 
@@ -383,6 +385,8 @@ const Stage pipeline[] = {
 	 verify_program, dump_order, true},
 	{"fusion", "transform", "kernels over the same rows as one", run_fusion, verify_program,
 	 dump_fusion, true},
+	{"unroll", "transform", "the few elements of a row, unrolled, so that lanes go along rows",
+	 run_unroll, verify_program, dump_unroll, true},
 	{"transpose", "transform", "copies across memory in tiles", run_transpose, verify_program,
 	 dump_transpose, true},
 	{"horizontal", "transform", "small kernels as one loop for threads", run_horizontal,
@@ -427,6 +431,8 @@ const Stage pipeline[] = {
 	 verify_vectors, dump_checks, false},
 	{"fast_path", "loops", "functions with a fast path in strips, by their arguments",
 	 run_fast_path, verify_vectors, dump_fast_path, false},
+	{"row_lanes", "loops", "rows of a few elements in lanes", run_row_lanes, verify_lanes,
+	 dump_row_lanes, false},
 	{"lanes", "loops", "loops of functions such as exp in lanes", run_lanes, verify_lanes,
 	 dump_lanes, false},
 	{"narrow", "loops", "integer arithmetic in the narrowest type that holds it", run_narrow,

@@ -94,7 +94,10 @@ void verify_local_use(Verify *v, LocalId local, const Ix *const *ixs, uint32_t n
 	for (uint32_t i = 0; i < nixs; i++) {
 		verify_ix(v, ixs[i]);
 		if (!gathered)
-			verify_lanes(v, ixs[i], i + 1 == nixs || transposed);
+			verify_lanes(v, ixs[i],
+				     i + 1 < nixs ? transposed
+				     : read	  ? LANES_STRIDE
+						  : 1);
 	}
 }
 

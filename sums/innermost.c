@@ -6,7 +6,8 @@
  *                a reduced iterator: 1, the sum stays in a register
  *                1 besides where all elements of a sum read the same (x[i] == k): registers hold several
  *
- * An iterator with a constant extent below 8 fills no vector: its cost is scaled by 8/extent. Ties
+ * An iterator with a constant extent below 8 fills no vector: its cost is scaled by 8/extent, but for the
+ * contiguous one of a few columns without a sum, which are unrolled (transform/unroll.c). Ties
  * go to an iterator of the result (no reassociation), and there to the last one, which is
  * contiguous. Example: x[b, i] * w[o, i] runs over i (1 + 1 + 1), w[i, o] over o (0 + 1 + 2).
  */
@@ -26,7 +27,9 @@ static uint64_t cost_by(const SumFacts *f, Size by, int64_t next, int64_t far)
 static uint64_t scaled(const SumFacts *f, uint32_t loop, uint64_t cost)
 {
 	int64_t lanes = f->target->order_lanes, n = sums_extent(f, loop, lanes);
-	if (n >= lanes)
+	bool unrolled = f->nloops == f->nresult && n <= f->target->row_columns &&
+			size_is(f->sizes, f->store.by[loop], 1);
+	if (n >= lanes || unrolled)
 		return cost * (uint64_t)lanes;
 	return cost * (uint64_t)(lanes * lanes) / (uint64_t)(n > 0 ? n : 1);
 }

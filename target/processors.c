@@ -171,6 +171,7 @@ bool target_find(const char *march, Target *target)
 	found.registers = features_registers(found.features);
 	found.bf16_pairs &= features_have_pairs(found.features);
 	found.matrix_tiles = features_matrix_tiles(found.features);
+	found.row_columns = features_row_columns(found.features, found.row_columns);
 	*target = found;
 	return true;
 }
@@ -198,6 +199,14 @@ int64_t features_matrix_tiles(uint64_t features)
 {
 	bool some = features & (BIT(AMXBF16) | BIT(AMXINT8)) && features & BIT(AMXTILE);
 	return some && features_vector_bytes(features) == 64 ? 8 : 0;
+}
+
+int64_t features_row_columns(uint64_t features, int64_t most)
+{
+	enum { NARROW = 4 }; /* where a vector has less than 64 bytes */
+	if (!(features & (BIT(AVX2) | BIT(NEON))))
+		return 0;
+	return features_vector_bytes(features) == 64 || most < NARROW ? most : NARROW;
 }
 
 bool target_has_matrix(const Target *target, bool bf16)

@@ -63,6 +63,8 @@ int64_t features_registers(uint64_t features);
 bool features_have_pairs(uint64_t features);
 /* Registers for tiles of matrices: 0 without AMX, or without vectors of 64 bytes for what goes beside them. */
 int64_t features_matrix_tiles(uint64_t features);
+/* ... elements of a row that are unrolled: `most` where lanes are permuted between vectors, else 0. */
+int64_t features_row_columns(uint64_t features, int64_t most);
 /* Does the processor multiply matrices in tiles, of bf16 or of bytes? */
 bool target_has_matrix(const Target *target, bool bf16);
 

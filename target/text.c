@@ -261,6 +261,7 @@ static void read_features(Reader *r, Span first)
 	r->target->registers = features_registers(set);
 	r->target->bf16_pairs &= features_have_pairs(set);
 	r->target->matrix_tiles = features_matrix_tiles(set);
+	r->target->row_columns = features_row_columns(set, r->target->row_columns);
 }
 
 /* Digits, K or M. */

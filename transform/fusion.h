@@ -35,6 +35,7 @@ typedef struct RowKernel {
 	VEC(BufferId) buffers;	/* that it touches, each once (fusion_choose.c) */
 	uint32_t nstmts, depth; /* in a row; of loops in it that are long */
 	uint32_t nest;		/* of all loops in it */
+	bool few;		/* is each of these over a few elements, which are unrolled? */
 	int64_t work; /* operations of a row, of the kernel that has most; -1: not known */
 	bool streams; /* arithmetic on neighbouring elements, which waits for memory */
 	bool several;

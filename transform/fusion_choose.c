@@ -128,10 +128,16 @@ static bool are_vectors(const RowKernel *a, const RowKernel *b)
 	       (a->depth == 1 || b->depth == 1 || (a->streams && b->streams));
 }
 
+/* Have rows a few elements, which stay in registers between the two? */
+static bool have_few(const RowKernel *a, const RowKernel *b)
+{
+	return a->few && b->few && a->nest + b->nest > 0 && passes_on(a, b);
+}
+
 /* Why the two do not gain by it; NULL: they do. */
 static const char *fusion_unwanted(const Rows *rows, const RowKernel *a, const RowKernel *b)
 {
-	bool vectors = are_vectors(a, b);
+	bool vectors = are_vectors(a, b) || have_few(a, b);
 	if (!vectors && !are_matrices(a, b))
 		return "element by element one of them waits for more than memory";
 	if (!vectors && !(passes_on(a, b) && stays_near(rows, a, b) && has_small_rows(rows, a, b)))
@@ -200,6 +206,7 @@ static RowKernel both_of(const Rows *rows, const RowKernel *a, const RowKernel *
 			  .nstmts = a->nstmts + b->nstmts,
 			  .depth = a->depth > b->depth ? a->depth : b->depth,
 			  .nest = a->nest > b->nest ? a->nest : b->nest,
+			  .few = a->few && b->few,
 			  .work = a->work < 0 || b->work < 0 ? -1
 				  : a->work > b->work	     ? a->work
 							     : b->work,

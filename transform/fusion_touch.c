@@ -74,6 +74,8 @@ static void see_block(Rows *rows, RowKernel *row, Block block, uint32_t depth, u
 		if (stmt->kind != LOOP_FOR)
 			continue;
 		uint32_t inside = depth + !is_short_loop(rows, stmt);
+		int64_t trips = constant_trips(rows->program, stmt);
+		row->few &= trips >= 0 && trips <= rows->program->options.target->row_columns;
 		if (row->depth < inside)
 			row->depth = inside;
 		if (row->nest < nest + 1)
@@ -141,6 +143,7 @@ RowKernel row_kernel(Rows *rows, const Kernel *kernel)
 		return row;
 	}
 	row.loop = only;
+	row.few = true;
 	see_block(rows, &row, only->body, 0, 0);
 	row.unfit = kernel->alone ? "is to stay alone" : row.unfit;
 	row.streams = is_stream(rows, &row);

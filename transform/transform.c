@@ -1,6 +1,8 @@
 /* The passes from loops to loops, in order, and what runs one. */
 #include "transform/transform.h"
 
+#include "transform/unroll.h"
+
 #include <string.h>
 
 const TransformPass transform_passes[TRANSFORM_PASSES] = {
@@ -9,6 +11,7 @@ const TransformPass transform_passes[TRANSFORM_PASSES] = {
 	[PASS_EXCHANGE] = {"exchange", transform_exchange},
 	[PASS_ORDER] = {"order", transform_order},
 	[PASS_FUSION] = {"fusion", transform_fusion},
+	[PASS_UNROLL] = {"unroll", transform_unroll},
 	[PASS_TRANSPOSE] = {"transpose", transform_transpose},
 	[PASS_HORIZONTAL] = {"horizontal", transform_horizontal},
 	[PASS_ELIDE] = {"elide", transform_elide},

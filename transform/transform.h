@@ -10,6 +10,7 @@
  *                              rows as one (fusion_touch.c reads off what they
  *                              touch, fusion_choose.c decides, fusion_private.c removes what no
  *                              other kernel sees)
+ *   unroll      unroll.c       loops over the few elements of a row, so that lanes go along the rows
  *   transpose   transpose.c    copies that run along other axes than they store, in tiles
  *                              (transpose_emit.c) or line by line (transpose_lines.c)
  *   horizontal  horizontal.c   small kernels as one loop for threads
@@ -63,6 +64,7 @@ enum {
 	PASS_EXCHANGE,
 	PASS_ORDER,
 	PASS_FUSION,
+	PASS_UNROLL,
 	PASS_TRANSPOSE,
 	PASS_HORIZONTAL,
 	PASS_ELIDE,

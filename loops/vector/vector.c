@@ -60,6 +60,12 @@ static Block fast_path_pass(Vectoring *t)
 	return rewritten_block(t, &rewrite, t->kernel->body);
 }
 
+static Block row_lanes_pass(Vectoring *t)
+{
+	static const LoopRewrite rewrite = {row_lanes_refused, row_lanes, NULL};
+	return rewritten_block(t, &rewrite, t->kernel->body);
+}
+
 static Block lanes_pass(Vectoring *t)
 {
 	static const LoopRewrite rewrite = {math_lanes_refused, math_lanes, NULL};
@@ -72,6 +78,7 @@ const VectorPass vector_passes[VECTOR_PASSES] = {
 	[VECTOR_OUTLINE] = {"outline", outline_pass},
 	[VECTOR_CHECKS] = {"checks", checks_pass},
 	[VECTOR_FAST_PATH] = {"fast_path", fast_path_pass},
+	[VECTOR_ROW_LANES] = {"row_lanes", row_lanes_pass},
 	[VECTOR_LANES] = {"lanes", lanes_pass},
 	[VECTOR_NARROW] = {"narrow", narrow_pass},
 };

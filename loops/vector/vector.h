@@ -12,6 +12,7 @@
 /* What transformations ask of the target. */
 typedef struct VectorTarget {
 	int lanes;		 /* of f32 that it can mask one by one; 0: it has no masks */
+	int row_lanes;		 /* of f32 that it permutes, from several vectors; 0: it does not */
 	int side_by_side;	 /* vectors whose chains of instructions it runs at once */
 	int64_t lanes_trips;	 /* of a loop of functions for which lanes pay */
 	int64_t fast_path_strip; /* elements whose arguments are looked at together */
@@ -38,6 +39,7 @@ enum {
 	VECTOR_OUTLINE,
 	VECTOR_CHECKS,
 	VECTOR_FAST_PATH,
+	VECTOR_ROW_LANES,
 	VECTOR_LANES,
 	VECTOR_NARROW,
 	VECTOR_PASSES
@@ -53,6 +55,10 @@ void vector_dump(FILE *out, const Program *before, const Program *after);
 /* math_lanes.c */
 const char *math_lanes_refused(const Vectoring *t, const Stmt *loop);
 void math_lanes(Vectoring *t, const Stmt *loop, Body *to);
+
+/* row_lanes.c */
+const char *row_lanes_refused(const Vectoring *t, const Stmt *loop);
+void row_lanes(Vectoring *t, const Stmt *loop, Body *to);
 
 /* checks.c */
 const char *checks_refused(const Vectoring *t, const Stmt *loop);

@@ -41,9 +41,9 @@ static void plans_init(Plans *p)
 	       wide = small_leaf(s, "4, 100000");
 	p->greatest = along(s, NODE_ARGMAX, "i => 0", "1", NULL, line);
 	p->sums = along(s, NODE_CUMULATE, "i => i", "1000000", "i", line);
-	graph_node(&s->graph, x)->dtype = DTYPE_I64;
+	graph_node(&s->graph, x)->dtype = DTYPE_I8;
 	p->rows = along(s, NODE_SORT, "i, j => i, j", "48, 80", "j", x);
-	graph_node(&s->graph, p->rows)->dtype = DTYPE_I64;
+	graph_node(&s->graph, p->rows)->dtype = DTYPE_I8;
 	p->first = along(s, NODE_SORT, "i, j => i, k", "4, 10", "j", wide);
 	small_letter(s, p->first, "k", "10");
 	small_routine(s, 4, (NodeId[]){p->greatest, p->sums, p->rows, p->first});

@@ -33,12 +33,14 @@ static Program *small_program(Small *s)
 
 /* Each has something to do by itself, on what is emitted, and nothing to do a second time; `unread` where
  * parameters have panels (test/lit/transform/unread.loops), `exchange` in loops of routines (exchange.test), `elide` in
- * concatenations (elide.test), `prefetch` in gathers (prefetch.loops), `stream` of large results (stream.loops). */
+ * concatenations (elide.test), `prefetch` in gathers (prefetch.loops), `stream` of large results (stream.loops),
+ * `unroll` of rows of few elements (unroll.test). */
 static void each_pass_runs_alone(void **state)
 {
 	(void)state;
 	for (uint32_t pass = PASS_FUSION; pass <= PASS_HOIST; pass++) {
-		if (pass == PASS_ELIDE || pass == PASS_PREFETCH || pass == PASS_STREAM)
+		if (pass == PASS_ELIDE || pass == PASS_PREFETCH || pass == PASS_STREAM ||
+		    pass == PASS_UNROLL)
 			continue;
 		Small s;
 		small_init(&s);
@@ -64,7 +66,7 @@ static void any_passes_keep_the_numbers(void **state)
 	const uint32_t all = (1u << (PASS_HOIST + 1 - PASS_FUSION)) - 1;
 	const uint32_t idle = 1u << (PASS_ELIDE - PASS_FUSION) |
 			      1u << (PASS_PREFETCH - PASS_FUSION) |
-			      1u << (PASS_STREAM - PASS_FUSION);
+			      1u << (PASS_STREAM - PASS_FUSION) | 1u << (PASS_UNROLL - PASS_FUSION);
 	for (uint32_t some = 0; some <= all; some++) {
 		if ((some & idle) && some != all)
 			continue;
