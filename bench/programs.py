@@ -69,6 +69,13 @@ PROGRAMS = [
             {"x": "100000x3"}, "x.amax(1)", 1600000),
     Program("softmax of rows of 10", "import nn\ndim n\ninput x : [n | 10]\noutput y = nn.softmax(x)\n",
             {"x": "16384x10"}, "x.softmax(1)", 16384 * 80),
+    Program("softmax of rows of 4", "import nn\ninput x : [100000 | 4]\noutput y = nn.softmax(x)\n", {"x": "100000x4"}, "x.softmax(1)", 3200000),
+    Program("points times a matrix", "input x : [100000, 3]\ninput w : [3, 3]\noutput y = einsum(\"n, c; d, c => n, d\", x, w)\n",
+            {"x": "100000x3", "w": "3x3"}, "x @ w.T", 1800000),
+    Program("points as unit vectors", "input x : [100000, 3]\noutput y = x / sqrt(sum(\"n, c => n, 0\", x .* x))\n",
+            {"x": "100000x3"}, "F.normalize(x, dim=1)", 900000),
+    Program("planes of colours as pixels", "input x : [3, 100000]\noutput y = permute(\"c, n => n, c\", x)\n",
+            {"x": "3x100000"}, "x.T.contiguous()", 300000),
     Program("first of 1024 rows", "input x : [1024, 256]\noutput y = argmax(\"i, j => j\", x)\n", {"x": "1024x256"},
             "x.argmax(0)", M),
     # along an axis
