@@ -138,15 +138,31 @@ Value eval_let_in(Build *b, const AstExpr *expr)
 
 /* ---- with ---- */
 
-static void list_letters(Build *b, const With *with)
+/* The last specification before this place that has the letter; NULL: none has. */
+static const Spec *other_spec(const Build *b, Sym letter)
 {
+	for (size_t i = b->graph->nodes.n; i-- > 0;) {
+		const Spec *spec = b->graph->nodes.at[i].spec;
+		if (spec && spec_has_letter(spec, letter))
+			return spec;
+	}
+	return NULL;
+}
+
+static void list_letters(Build *b, const With *with, Sym letter)
+{
+	const Spec *other = other_spec(b, letter);
 	for (size_t i = 0; i < with->nodes.n && i < 4; i++) {
 		const Spec *spec = graph_node(b->graph, with->nodes.at[i])->spec;
 		const char *letters = spec_letters(b, spec);
 		if (*letters)
 			diag_note(b->diags, spec->span, "this specification has %s", letters);
 	}
-	if (with->nodes.n == 0)
+	if (other)
+		diag_note(b->diags, other->span,
+			  "this one has '%s': 'with' stands in the expression that the specification is in",
+			  letter);
+	else if (with->nodes.n == 0)
 		diag_note(b->diags, SPAN_NONE,
 			  "there is no specification in the expression itself; "
 			  "those of the functions that it calls are not reached by 'with'");
@@ -179,7 +195,7 @@ static void apply_bind(Build *b, const With *with, Bind bind)
 		return;
 	diag(b->diags, E0218, bind.span, "no specification here has an axis or row variable '%s'",
 	     bind.letter);
-	list_letters(b, with);
+	list_letters(b, with, bind.letter);
 	Sym nearest = spec_nearest_letter(b, with, bind.letter);
 	if (nearest)
 		diag_fix(b->diags, bind.span, nearest, "did you mean '%s'?", nearest);
