@@ -24,6 +24,7 @@ typedef struct Unroll {
 	ScheduleEntry *entry;
 	const ScheduleClause *asked;
 	int64_t most, stmts; /* elements of a row that is unrolled, and its statements, at most */
+	int64_t lanes;	     /* of f32 */
 	Kernel *kernel;
 	const Stmt *row; /* the loop over rows at hand */
 	bool any;
@@ -98,11 +99,14 @@ static bool has_short(const Unroll *u, Block block)
 	return found;
 }
 
-/* Is it asked for, or, where nothing is, a loop of more than a row has? */
+/* Is it asked for, or, where nothing is, a loop that fills a vector? */
 static bool is_wanted(const Unroll *u, const Stmt *loop)
 {
 	Sym name = u->kernel->iters[loop->iter].name;
-	return u->asked ? asks_on(u->asked) && asks_any(u->asked, name) : !is_short(u, loop);
+	int64_t trips = constant_trips(u->program, loop);
+	if (u->asked)
+		return asks_on(u->asked) && asks_any(u->asked, name);
+	return trips < 0 || trips >= u->lanes;
 }
 
 static bool is_row(Unroll *u, const Stmt *stmt)
@@ -208,6 +212,8 @@ void transform_unroll(Transform *t)
 		Unroll u = {.program = t->program,
 			    .most = t->options->target->row_columns,
 			    .stmts = t->options->target->row_statements,
+			    .lanes = t->options->target->vector_bytes /
+				     (int64_t)dtype_bytes(DTYPE_F32),
 			    .kernel = &t->program->kernels.at[k]};
 		in_kernel(&u, t);
 		t->changed |= u.any;
