@@ -11,8 +11,9 @@
  *                                            y[i*2] = x[i*2] - x[i*2 + 1]
  *                                            y[i*2 + 1] = x[i*2 + 1] * s[i]
  *
- * What is cast to another type is stored element by element behind its lanes. Legal where iterations are independent, every column of a row is stored once, and no column is loaded behind
- * its store. All that is loaded stands between elements that the iterations load.
+ * What is cast to another type is stored element by element behind its lanes. Legal where iterations are
+ * independent, every column of a row is stored once, and nothing is loaded that is stored. All that is loaded
+ * stands between elements that the iterations load.
  */
 #include "loops/linear.h"
 #include "loops/vector/row_lanes.h"
@@ -20,7 +21,6 @@
 
 /* ---- legal? ---- */
 
-/* How far the index moves with the loop; -1: that is not known. */
 int64_t row_lanes_stride(const RowLanes *r, const Ix *ix)
 {
 	int64_t stride;
@@ -32,7 +32,6 @@ int64_t row_lanes_stride(const RowLanes *r, const Ix *ix)
 		       : -1;
 }
 
-/* The columns that the index is one of, where it may be another's neighbour; how far behind the first. */
 Columns *row_lanes_columns(RowLanes *r, BufferId buffer, const Ix *ix, int64_t stride, int64_t *at)
 {
 	Program *program = r->t->program;
@@ -82,7 +81,6 @@ bool row_lanes_vary(const RowLanes *r, const Value *value)
 	return differs;
 }
 
-/* An element, or a cast of one, that the lanes load. */
 const Value *row_lanes_load(const Value *value)
 {
 	const Value *from = value->kind == VALUE_CAST ? value->args[0] : value;
@@ -123,7 +121,6 @@ static const char *value_refused(RowLanes *r, const Value *value)
 	return NULL;
 }
 
-/* What lanes compute of what is stored: itself, or what is cast, element by element, behind them. */
 const Value *row_lanes_computed(const Stmt *stmt)
 {
 	const Value *value = stmt->value;
@@ -133,7 +130,6 @@ const Value *row_lanes_computed(const Stmt *stmt)
 	return cast ? value->args[0] : value;
 }
 
-/* Is it stored as it is computed, lane by lane? */
 bool row_lanes_direct(const RowLanes *r, const Stmt *store)
 {
 	return row_lanes_stride(r, store->ix) == 1 && row_lanes_computed(store) == store->value;

@@ -11,7 +11,7 @@ enum { COLUMNS_MOST = 8, GROUPS_MOST = 8, NO_LOCAL = -1 };
 typedef struct Columns {
 	BufferId buffer;
 	const Ix *first;	 /* the first column's index, in terms of the loop's iterator */
-	int64_t stride, last;	 /* elements of a row; the last column that is loaded */
+	int64_t stride;		 /* elements of a row */
 	uint32_t loaded, stored; /* bits of columns */
 	Dtype dtype;		 /* of what is computed from, or stored */
 	int64_t local;		 /* NO_LOCAL: not yet */

@@ -204,6 +204,9 @@ void row_lanes(Vectoring *t, const Stmt *loop, Body *to)
 	Block body = vectors(&v);
 	PUSH(program->arena, to->stmts,
 	     between(&v, lo, ix_plus(program, hi, 1 - lanes), lanes, body));
+	int64_t trips = constant_trips(program, loop);
+	if (trips >= 0 && trips % lanes == 0)
+		return;
 	const Ix *whole =
 		ix_binary(program, IX_MAX, ix_minus(program, hi, lo), ix_const(program, 0));
 	whole = ix_times(program, ix_binary(program, IX_DIV, whole, ix_const(program, lanes)),
