@@ -187,12 +187,46 @@ static bool plan_tiles(Nest *nest, NestPlan *plan)
 	return tiled;
 }
 
+/* Does the row move what is read by a few elements, or not at all? */
+static bool moves_by_few(const SumFacts *facts, uint32_t row)
+{
+	int64_t by;
+	for (uint32_t i = 0; i < facts->nreads; i++)
+		if (size_is_bad(facts->reads[i].by[row]) ||
+		    !size_is_const(facts->sizes, facts->reads[i].by[row], &by) || by < 0 ||
+		    by > facts->target->row_columns)
+			return false;
+	return true;
+}
+
+/* A sum of few terms into each of few elements of a row is one expression, and the rows are unrolled (transform/unroll.c):
+ * lanes of a tile would go along the few. */
+static bool fills_few_columns(const Nest *nest, const NestPlan *plan)
+{
+	const Target *target = nest_target(nest);
+	SumFacts facts = nest_facts(nest, plan->reduce);
+	uint32_t column = facts.nresult - 1;
+	int64_t columns, rows, lanes = target->vector_bytes / (int64_t)dtype_bytes(DTYPE_F32);
+	if (facts.nresult < 2 || nest->gen->lower->options->gpu || nest->scattered ||
+	    lower_replays(nest->gen->lower) || gen_asked(nest->gen, CHOICE_TILE) ||
+	    nest->value->dtype != DTYPE_F32 || sums_short_steps(&facts) == 0)
+		return false;
+	bool alone = size_is_const(facts.sizes, facts.loops[column - 1].extent, &rows) && rows != 1;
+	return size_is_const(facts.sizes, nest->loops[column].extent, &columns) &&
+	       columns <= target->row_columns && !(alone && rows < lanes) &&
+	       size_is(facts.sizes, facts.store.by[column], 1) &&
+	       size_is(facts.sizes, facts.store.by[column - 1], columns) &&
+	       moves_by_few(&facts, column - 1);
+}
+
 /* In tiles, behind the copies of operands that are asked for or that pay. False: there are none; an
  * order that is asked for may name the loops behind copies. */
 static bool plan_contraction(Nest *nest, NestPlan *plan)
 {
 	bool replays = lower_replays(nest->gen->lower), adds = plan->reduce == OP_ADD;
 	bool tiled = !asks_loops(nest->gen) && !proj_writes_guarded(nest->proj);
+	if (tiled && fills_few_columns(nest, plan))
+		return false;
 	if (adds && replays && !nest_pad(nest))
 		nest_pack_operands(nest, false);
 	if (tiled && plan_tiles(nest, plan))
