@@ -24,14 +24,7 @@ enum { LEAST_BYTES = 16, FILL_MOST = 64, BYTES_MOST = 8 };
 
 bool c_lanes_vary(const LanesText *l, const Value *value)
 {
-	if (value->kind == VALUE_LOCAL && value->nixs == 0)
-		return l->own[value->local];
-	bool differs = value->ix && ix_uses(value->ix, l->loop->iter);
-	for (uint32_t i = 0; i < value->nixs && !differs; i++)
-		differs = ix_uses(value->ixs[i], l->loop->iter);
-	for (uint32_t i = 0; i < value->nargs && !differs; i++)
-		differs = c_lanes_vary(l, value->args[i]);
-	return differs;
+	return value_varies(value, l->loop->iter, l->own);
 }
 
 /* What is read and written of one vector at once, alone where others are masked. */

@@ -77,6 +77,20 @@ LocalId kernel_add_local(Program *program, Kernel *kernel, KernelLocal local)
 	return kernel->nlocals - 1;
 }
 
+const LocalId *kernel_own_locals(Program *program, Kernel *kernel, Block block)
+{
+	uint32_t n = kernel->nlocals;
+	LocalId *locals = ARENA_ARRAY(program->arena, LocalId, n + 1);
+	for (LocalId id = 0; id < n; id++)
+		locals[id] = id;
+	for (uint32_t i = 0; i < block.n; i++) {
+		LocalId id = block.stmts[i]->local;
+		if (block.stmts[i]->kind == LOOP_LOCAL)
+			locals[id] = kernel_add_local(program, kernel, kernel->locals[id]);
+	}
+	return locals;
+}
+
 const Ix *kernel_short_ix(Program *program, Kernel *kernel, const char *name, const Ix *ix,
 			  Body *body)
 {

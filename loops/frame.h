@@ -31,6 +31,8 @@ void frame_end(const KernelFrame *frame, Kernel *kernel);
 /* One more of a kernel that is there, called so (dumps tell those of one name from each other). */
 IterVar kernel_add_iter(Program *program, Kernel *kernel, const char *name);
 LocalId kernel_add_local(Program *program, Kernel *kernel, KernelLocal local);
+/* For a copy of the block, by LocalId: new locals like those that its own statements declare, and all others as they are. */
+const LocalId *kernel_own_locals(Program *program, Kernel *kernel, Block block);
 /* The index as a new local, which the body sets; one that is a size or an iterator as it is. */
 const Ix *kernel_short_ix(Program *program, Kernel *kernel, const char *name, const Ix *ix,
 			  Body *body);

@@ -152,6 +152,18 @@ bool value_uses_local(const Value *value, LocalId local)
 	return search.found;
 }
 
+bool value_varies(const Value *value, IterVar iter, const bool *own)
+{
+	if (value->kind == VALUE_LOCAL && value->nixs == 0)
+		return own[value->local];
+	bool differs = value->ix && ix_uses(value->ix, iter);
+	for (uint32_t i = 0; i < value->nixs && !differs; i++)
+		differs = ix_uses(value->ixs[i], iter);
+	for (uint32_t i = 0; i < value->nargs && !differs; i++)
+		differs = value_varies(value->args[i], iter, own);
+	return differs;
+}
+
 typedef struct UsesWalk {
 	Arena *arena;
 	BufferUses uses;

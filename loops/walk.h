@@ -46,6 +46,8 @@ LoopNest block_nest(Block block);
 /* Is there a load of the buffer in it, the local? */
 bool value_loads(const Value *value, BufferId buffer);
 bool value_uses_local(const Value *value, LocalId local);
+/* Does the value differ between iterations of a loop: with its iterator, or with locals that the loop declares, `own` by LocalId? */
+bool value_varies(const Value *value, IterVar iter, const bool *own);
 
 /* The buffers that a kernel touches, in the order of first use. */
 typedef struct BufferUse {

@@ -91,19 +91,26 @@ static void find_paths(const TensorProgram *program, Group *group)
 	}
 }
 
-static Groups groups_find(const TensorProgram *program)
+static void find_equal(Groups *groups, const TensorProgram *program)
 {
 	size_t n = program->graph->nodes.n;
-	Groups groups = {.same = equal_tensors(program, true),
-			 .several = ARENA_ARRAY(program->scratch, bool, n + 1),
-			 .of = ARENA_ARRAY(program->scratch, uint32_t, n + 1)};
+	groups->same = equal_tensors(program, true);
+	groups->several = ARENA_ARRAY(program->scratch, bool, n + 1);
 	for (NodeId id = 0; id < n; id++)
-		if (groups.same[id] != id)
-			groups.several[id] = groups.several[groups.same[id]] = true;
+		if (groups->same[id] != id)
+			groups->several[id] = groups->several[groups->same[id]] = true;
+}
+
+static Groups groups_find(const TensorProgram *program)
+{
+	Groups groups = {
+		.of = ARENA_ARRAY(program->scratch, uint32_t, program->graph->nodes.n + 1)};
 	for (NodeId id = 0; id < program->graph->nodes.n; id++) {
 		const Node *node = tensor_node(program, id);
 		if (!node_kind_differentiates(node->kind) || !node->used)
 			continue;
+		if (!groups.same)
+			find_equal(&groups, program);
 		Group *group = group_of(&groups, program, node);
 		groups.of[id] = (uint32_t)(group - groups.all.at) + 1;
 		PUSH(program->scratch, group->of, id);

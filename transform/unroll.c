@@ -119,20 +119,6 @@ static bool is_row(Unroll *u, const Stmt *stmt)
 
 /* ---- the change ---- */
 
-static const LocalId *own_locals(Unroll *u, Block block)
-{
-	uint32_t n = u->kernel->nlocals;
-	LocalId *locals = ARENA_ARRAY(u->program->arena, LocalId, n + 1);
-	for (LocalId id = 0; id < n; id++)
-		locals[id] = id;
-	for (uint32_t i = 0; i < block.n; i++)
-		if (block.stmts[i]->kind == LOOP_LOCAL) {
-			LocalId id = block.stmts[i]->local;
-			locals[id] = kernel_add_local(u->program, u->kernel, u->kernel->locals[id]);
-		}
-	return locals;
-}
-
 static void push_unrolled(Unroll *u, Block block, Body *to)
 {
 	for (uint32_t i = 0; i < block.n; i++) {
@@ -146,9 +132,10 @@ static void push_unrolled(Unroll *u, Block block, Body *to)
 		const Ix **iters = kernel_iters(u->program->arena, u->kernel, 0);
 		for (int64_t k = 0; k < trips; k++) {
 			iters[stmt->iter] = ix_const(u->program, first + k);
-			Rewrite rewrite = {.program = u->program,
-					   .iters = iters,
-					   .locals = own_locals(u, stmt->body)};
+			Rewrite rewrite = {
+				.program = u->program,
+				.iters = iters,
+				.locals = kernel_own_locals(u->program, u->kernel, stmt->body)};
 			push_unrolled(u, rewrite_block(&rewrite, stmt->body), to);
 		}
 	}

@@ -78,20 +78,26 @@ static bool is_loaded(const Forward *f, uint32_t at, bool *again)
 
 /* ---- the change ---- */
 
+/* The value with what the row stored last in place of what it loads. */
 static const Value *forwarded(const Forward *f, const Value *value)
 {
-	for (size_t i = f->loads.n; i-- > 0;)
-		if (value_same(f->loads.at[i].value, value))
-			return f->loads.at[i].twin;
-	Value *copy = NULL;
-	for (uint32_t i = 0; i < value->nargs; i++) {
-		const Value *arg = forwarded(f, value->args[i]);
-		if (arg == value->args[i])
-			continue;
-		copy = copy ? copy : value_copy(f->program->arena, value);
-		copy->args[i] = arg;
-	}
-	return copy ? copy : value;
+	Rewrite rewrite = {.program = f->program,
+			   .iters = kernel_iters(f->program->arena, f->kernel, 0),
+			   .renames = true,
+			   .values = f->loads.at,
+			   .nvalues = (uint32_t)f->loads.n};
+	return f->loads.n ? rewrite_alone(&rewrite, value) : value;
+}
+
+/* Element `load` is in the local from here on. */
+static void set_forwarded(Forward *f, const Value *load, const Value *local)
+{
+	for (size_t i = 0; i < f->loads.n; i++)
+		if (value_same(f->loads.at[i].value, load)) {
+			f->loads.at[i].twin = local;
+			return;
+		}
+	PUSH(f->program->arena, f->loads, ((ValueTwin){load, local}));
 }
 
 static const Stmt *with_value(const Forward *f, const Stmt *stmt, const Value *value)
@@ -119,7 +125,7 @@ static void forward(Forward *f, uint32_t at)
 	LocalId id = kernel_add_local(program, f->kernel, local);
 	const Value *twin = value_local(arena, f->kernel, id, NULL, 0);
 	PUSH(arena, f->made.stmts, stmt_local(arena, id, value));
-	PUSH(arena, f->loads, ((ValueTwin){value_load(program, stmt->buffer, stmt->ix), twin}));
+	set_forwarded(f, value_load(program, stmt->buffer, stmt->ix), twin);
 	if (!again && !program->buffers.at[stmt->buffer].scratch)
 		PUSH(arena, f->made.stmts, with_value(f, stmt, twin));
 }

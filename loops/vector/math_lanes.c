@@ -49,22 +49,9 @@ static bool is_own_element(const Search *s, BufferId buffer, const Ix *ix)
 	return true;
 }
 
-/* Does the value differ between lanes? */
-static bool varies(const Search *s, const Value *value)
-{
-	if (value->kind == VALUE_LOCAL && value->nixs == 0)
-		return s->own[value->local];
-	bool differs = value->ix && ix_uses(value->ix, s->loop->iter);
-	for (uint32_t i = 0; i < value->nixs && !differs; i++)
-		differs = ix_uses(value->ixs[i], s->loop->iter);
-	for (uint32_t i = 0; i < value->nargs && !differs; i++)
-		differs = varies(s, value->args[i]);
-	return differs;
-}
-
 static const char *value_refused(Search *s, const Value *value)
 {
-	bool same = !varies(s, value);
+	bool same = !value_varies(value, s->loop->iter, s->own);
 	bool call = !same && value->kind == VALUE_OP && value->dtype == DTYPE_F32 &&
 		    s->t->target->in_lanes[value->op];
 	if (value->ix && value->ix->reads)
@@ -140,29 +127,15 @@ typedef struct Vectors {
 	const Ix **iters; /* by IterVar: what stands for it in the bodies */
 } Vectors;
 
-/* The locals of the body, once more: a local belongs to one loop of lanes. */
-static const LocalId *new_locals(Vectors *v)
-{
-	uint32_t n = v->t->kernel->nlocals;
-	LocalId *locals = ARENA_ARRAY(v->t->program->arena, LocalId, n + 1);
-	for (LocalId id = 0; id < n; id++)
-		locals[id] = id;
-	for (uint32_t i = 0; i < v->loop->body.n; i++) {
-		const Stmt *stmt = v->loop->body.stmts[i];
-		if (stmt->kind == LOOP_LOCAL)
-			locals[stmt->local] =
-				kernel_add_local(v->t->program, v->t->kernel, v->t->kernel->locals[stmt->local]);
-	}
-	return locals;
-}
-
 /* vector lane in 0..hi: the body at `first` + lane; `lanes`: of which those behind hi are masked. */
 static const Stmt *vectors_at(Vectors *v, const Ix *first, const Ix *hi, int64_t lanes)
 {
 	Program *program = v->t->program;
 	Arena *arena = program->arena;
 	v->iters[v->loop->iter] = ix_add(program, first, ix_iter(arena, v->lane));
-	Rewrite rewrite = {.program = program, .iters = v->iters, .locals = new_locals(v)};
+	/* a local belongs to one loop of lanes */
+	const LocalId *locals = kernel_own_locals(program, v->t->kernel, v->loop->body);
+	Rewrite rewrite = {.program = program, .iters = v->iters, .locals = locals};
 	Stmt *vector = ARENA_NEW(arena, Stmt);
 	*vector = *stmt_for(arena, v->lane, ix_const(program, 0), hi,
 			    rewrite_block(&rewrite, v->loop->body));
@@ -172,30 +145,32 @@ static const Stmt *vectors_at(Vectors *v, const Ix *first, const Ix *hi, int64_t
 	return vector;
 }
 
+Stmt *loop_between(Arena *arena, const Stmt *loop, const Ix *lo, const Ix *hi, int64_t step,
+		   Block body)
+{
+	Stmt *stmt = stmt_with(arena, loop, body);
+	stmt->lo = lo;
+	stmt->hi = hi;
+	stmt->step = step;
+	return stmt;
+}
+
 /* for i in lo..hi step `step`: inner */
 static const Stmt *around(const Vectors *v, const Ix *lo, const Ix *hi, int64_t step,
 			  const Stmt *inner)
 {
 	Arena *arena = v->t->program->arena;
-	Stmt *loop = stmt_with(arena, v->loop, block_one(arena, inner));
-	loop->lo = lo;
-	loop->hi = hi;
-	loop->step = step;
-	return loop;
+	return loop_between(arena, v->loop, lo, hi, step, block_one(arena, inner));
 }
 
-/* hi - lo iterations, of which as many as fill whole vectors are done: lo + ((hi - lo)/step)*step. */
-static const Ix *first_left(const Vectors *v, int64_t step)
+const Ix *lanes_left(Program *program, const Ix *lo, const Ix *hi, int64_t step)
 {
-	Program *program = v->t->program;
-	const Ix *lo = v->loop->lo, *hi = v->loop->hi;
-	const Ix *extent = ix_minus(program, hi, lo);
-	const Ix *whole = ix_times(
-		program, ix_binary(program, IX_DIV, extent, ix_const(v->t->program, step)), step);
+	const Ix *extent = ix_minus(program, hi, lo), *by = ix_const(program, step);
+	const Ix *whole = ix_times(program, ix_binary(program, IX_DIV, extent, by), step);
 	bool never_negative = extent->kind == IX_SIZE &&
 			      size_ge(program->sizes, extent->size, size_const(program->sizes, 0));
 	if (!never_negative)
-		whole = ix_binary(program, IX_MAX, whole, ix_const(v->t->program, 0));
+		whole = ix_binary(program, IX_MAX, whole, ix_const(program, 0));
 	return ix_add(program, lo, whole);
 }
 
@@ -207,7 +182,8 @@ static void unknown_rest(Vectors *v, int64_t step, Body *to)
 	const Ix *left = ix_minus(program, hi, i);
 	const Stmt *masked = vectors_at(
 		v, i, ix_binary(program, IX_MIN, ix_const(v->t->program, lanes), left), lanes);
-	PUSH(program->arena, to->stmts, around(v, first_left(v, step), hi, lanes, masked));
+	PUSH(program->arena, to->stmts,
+	     around(v, lanes_left(program, v->loop->lo, hi, step), hi, lanes, masked));
 }
 
 /* `rest` iterations from `first` on, less than a step. */

@@ -69,18 +69,6 @@ static bool note_column(RowLanes *r, BufferId buffer, const Ix *ix, int64_t stri
 	return !twice && ((c->loaded | c->stored) >> stride) == 0 && c->dtype == dtype;
 }
 
-bool row_lanes_vary(const RowLanes *r, const Value *value)
-{
-	if (value->kind == VALUE_LOCAL && value->nixs == 0)
-		return r->own[value->local];
-	bool differs = value->ix && ix_uses(value->ix, r->loop->iter);
-	for (uint32_t i = 0; i < value->nixs && !differs; i++)
-		differs = ix_uses(value->ixs[i], r->loop->iter);
-	for (uint32_t i = 0; i < value->nargs && !differs; i++)
-		differs = row_lanes_vary(r, value->args[i]);
-	return differs;
-}
-
 const Value *row_lanes_load(const Value *value)
 {
 	const Value *from = value->kind == VALUE_CAST ? value->args[0] : value;
@@ -102,7 +90,7 @@ static const char *load_refused(RowLanes *r, const Value *value)
 
 static const char *value_refused(RowLanes *r, const Value *value)
 {
-	if (!row_lanes_vary(r, value))
+	if (!value_varies(value, r->loop->iter, r->own))
 		return NULL;
 	if (value->dtype != DTYPE_F32)
 		return "a value is no f32";
@@ -183,29 +171,16 @@ static const char *groups_refused(const RowLanes *r)
 	return NULL;
 }
 
-typedef struct Stored {
-	BufferId buffer;
-	bool read;
-} Stored;
-
-static void see_load(void *of, const Value *value)
-{
-	Stored *s = of;
-	s->read |= value->kind == VALUE_LOAD && value->buffer == s->buffer;
-}
-
 /* Does the body load what it stores? Then vectors would see other iterations' elements, or old ones. */
 static bool loads_stored(const Stmt *loop)
 {
-	for (uint32_t i = 0; i < loop->body.n; i++) {
-		Stored s = {.buffer = loop->body.stmts[i]->buffer};
+	bool loads = false;
+	for (uint32_t i = 0; i < loop->body.n; i++)
 		for (uint32_t k = 0; k < loop->body.n && loop->body.stmts[i]->kind == LOOP_STORE;
 		     k++)
-			value_each(loop->body.stmts[k]->value, see_load, &s);
-		if (s.read)
-			return true;
-	}
-	return false;
+			loads |= value_loads(loop->body.stmts[k]->value,
+					     loop->body.stmts[i]->buffer);
+	return loads;
 }
 
 const char *row_lanes_find(RowLanes *r)

@@ -32,7 +32,6 @@ const char *row_lanes_find(RowLanes *r);
 int64_t row_lanes_stride(const RowLanes *r, const Ix *ix);
 /* The columns that the index is one of, where it may be another's neighbour; how far behind the first. */
 Columns *row_lanes_columns(RowLanes *r, BufferId buffer, const Ix *ix, int64_t stride, int64_t *at);
-bool row_lanes_vary(const RowLanes *r, const Value *value);
 /* An element, or a cast of one, that the lanes load; NULL: it is none. */
 const Value *row_lanes_load(const Value *value);
 /* What lanes compute of what is stored: itself, or what is cast, element by element, behind them. */

@@ -3,6 +3,7 @@
 #include "loops/frame.h"
 #include "loops/rewrite.h"
 #include "loops/vector/row_lanes.h"
+#include "loops/walk.h"
 
 typedef struct Vectors {
 	Vectoring *t;
@@ -80,7 +81,7 @@ static void take_load(Vectors *v, const Value *value)
 
 static void take_loads(Vectors *v, const Value *value)
 {
-	if (!row_lanes_vary(v->r, value))
+	if (!value_varies(value, v->r->loop->iter, v->r->own))
 		return;
 	if (row_lanes_load(value)) {
 		take_load(v, value);
@@ -148,26 +149,11 @@ static void put_stmt(Vectors *v, const Stmt *stmt, const LocalId *locals, uint32
 		body_append(program->arena, &v->lanes, copy);
 }
 
-/* The locals of the body, once more: a local belongs to one loop of lanes. */
-static const LocalId *new_locals(Vectors *v)
-{
-	uint32_t n = v->t->kernel->nlocals;
-	LocalId *locals = ARENA_ARRAY(v->t->program->arena, LocalId, n + 1);
-	for (LocalId id = 0; id < n; id++)
-		locals[id] = id;
-	for (uint32_t i = 0; i < v->r->loop->body.n; i++) {
-		const Stmt *stmt = v->r->loop->body.stmts[i];
-		if (stmt->kind == LOOP_LOCAL)
-			locals[stmt->local] = kernel_add_local(v->t->program, v->t->kernel,
-							       v->t->kernel->locals[stmt->local]);
-	}
-	return locals;
-}
-
 static Block vectors(Vectors *v)
 {
 	Arena *arena = v->t->program->arena;
-	const LocalId *locals = new_locals(v);
+	/* a local belongs to one loop of lanes */
+	const LocalId *locals = kernel_own_locals(v->t->program, v->t->kernel, v->r->loop->body);
 	uint32_t left[GROUPS_MOST];
 	for (uint32_t i = 0; i < v->r->n; i++)
 		left[i] = v->r->groups[i].stored;
@@ -177,16 +163,6 @@ static Block vectors(Vectors *v)
 	     vector_loop(v, v->t->target->row_lanes, body_block(&v->lanes)));
 	body_append(arena, &v->before, body_block(&v->behind));
 	return body_block(&v->before);
-}
-
-/* The same loop from `lo` up to `hi`. */
-static const Stmt *between(Vectors *v, const Ix *lo, const Ix *hi, int64_t step, Block body)
-{
-	Stmt *loop = stmt_with(v->t->program->arena, v->r->loop, body);
-	loop->lo = lo;
-	loop->hi = hi;
-	loop->step = step;
-	return loop;
 }
 
 void row_lanes(Vectoring *t, const Stmt *loop, Body *to)
@@ -202,14 +178,10 @@ void row_lanes(Vectoring *t, const Stmt *loop, Body *to)
 	Vectors v = {.t = t, .r = &r, .lane = kernel_add_iter(program, t->kernel, "lane")};
 	v.iters = kernel_iters(program->arena, t->kernel, 0);
 	Block body = vectors(&v);
-	PUSH(program->arena, to->stmts,
-	     between(&v, lo, ix_plus(program, hi, 1 - lanes), lanes, body));
+	const Ix *end = ix_plus(program, hi, 1 - lanes), *rest = lanes_left(program, lo, hi, lanes);
+	PUSH(program->arena, to->stmts, loop_between(program->arena, loop, lo, end, lanes, body));
 	int64_t trips = constant_trips(program, loop);
-	if (trips >= 0 && trips % lanes == 0)
-		return;
-	const Ix *whole =
-		ix_binary(program, IX_MAX, ix_minus(program, hi, lo), ix_const(program, 0));
-	whole = ix_times(program, ix_binary(program, IX_DIV, whole, ix_const(program, lanes)),
-			 lanes);
-	PUSH(program->arena, to->stmts, between(&v, ix_add(program, lo, whole), hi, 1, loop->body));
+	if (trips < 0 || trips % lanes != 0)
+		PUSH(program->arena, to->stmts,
+		     loop_between(program->arena, loop, rest, hi, 1, loop->body));
 }

@@ -55,6 +55,11 @@ void vector_dump(FILE *out, const Program *before, const Program *after);
 /* math_lanes.c */
 const char *math_lanes_refused(const Vectoring *t, const Stmt *loop);
 void math_lanes(Vectoring *t, const Stmt *loop, Body *to);
+/* The loop from lo to hi in steps, with another body. */
+Stmt *loop_between(Arena *arena, const Stmt *loop, const Ix *lo, const Ix *hi, int64_t step,
+		   Block body);
+/* The first of hi - lo iterations behind those that are whole steps: lo + ((hi - lo)/step)*step. */
+const Ix *lanes_left(Program *program, const Ix *lo, const Ix *hi, int64_t step);
 
 /* row_lanes.c */
 const char *row_lanes_refused(const Vectoring *t, const Stmt *loop);
