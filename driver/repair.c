@@ -39,6 +39,7 @@ typedef struct Repairs {
 	int nerrors, nwarnings; /* before */
 	int nleft;		/* errors that the last trial left */
 	uint32_t cost;		/* of the first repair found */
+	bool empty;		/* did it leave a letter without elements? */
 	size_t trials, bytes;	/* that may still be made, and taken by them */
 	Arena *scratch;
 	VEC(uint64_t) tried; /* hashes of texts */
@@ -123,7 +124,7 @@ static Left left_of(const Repairs *r, const Diags *diags, const Edit *edit)
 	if (rows && count_stretched(diags) > count_stretched(&r->s->diags))
 		return LEFT_SAME;
 	if (diags->nerrors == 0)
-		return diags->nwarnings > r->nwarnings ? LEFT_WARNINGS : LEFT_NOTHING;
+		return diags->nwarnings > r->nwarnings || r->empty ? LEFT_WARNINGS : LEFT_NOTHING;
 	if (count_same(r, diags) >= count_same(r, &r->s->diags))
 		return LEFT_SAME;
 	return diags->nerrors < r->nerrors && comes_as_far(r, diags) && !says_more(r, diags, edit)
@@ -131,8 +132,19 @@ static Left left_of(const Repairs *r, const Diags *diags, const Edit *edit)
 		       : LEFT_MORE;
 }
 
-/* The diagnostics of a text, compiled up to its shapes and index maps. */
-static Diags compile(const Session *s, Arena *arena, Symbols *symbols, const char *text)
+/* Is a letter, or a part of an axis, of no elements? */
+static bool has_empty_letter(const Inference *inference)
+{
+	bool empty = false;
+	for (NodeId id = 0; id < inference->graph->nodes.n; id++)
+		for (uint32_t i = 0; inference->letters && i < inference->letters[id].n; i++)
+			empty |= size_is(inference->sizes, inference->letters[id].at[i].size, 0);
+	return empty;
+}
+
+/* The diagnostics of a text, compiled up to its shapes and index maps; `empty`: a letter has none. */
+static Diags compile(const Session *s, Arena *arena, Symbols *symbols, const char *text,
+		     bool *empty)
 {
 	Sources *sources = ARENA_NEW(arena, Sources);
 	Diags diags;
@@ -150,8 +162,9 @@ static Diags compile(const Session *s, Arena *arena, Symbols *symbols, const cha
 	const Graph *graph = NULL;
 	if (diags.nerrors == 0)
 		graph = frontend_build(&parse, sources, ast, &s->options.frontend);
-	if (graph && diags.nerrors == 0)
-		infer_run(graph, arena, &diags, NULL);
+	const Inference *inference =
+		graph && diags.nerrors == 0 ? infer_run(graph, arena, &diags, NULL) : NULL;
+	*empty = inference && has_empty_letter(inference);
 	diags_to_file(&diags, file);
 	return diags;
 }
@@ -160,7 +173,8 @@ static Left try_edit(Repairs *r, const Edit *edit)
 {
 	Arena *arena = arena_new();
 	Symbols *symbols = symbols_new();
-	Diags diags = compile(r->s, arena, symbols, edited(r, arena, edit->span, edit->text));
+	Diags diags =
+		compile(r->s, arena, symbols, edited(r, arena, edit->span, edit->text), &r->empty);
 	Left left = left_of(r, &diags, edit);
 	r->nleft = diags.nerrors;
 	size_t held = arena_held(arena);
