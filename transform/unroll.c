@@ -189,7 +189,9 @@ static void in_kernel(Unroll *u, const Transform *t)
 	if (asks_on(u->asked))
 		u->most = ASKED;
 	kernel->body = in_block(u, kernel->body);
-	if (!u->any && says_off(u->asked))
+	if (u->any)
+		unroll_drop_dead(u->program, kernel);
+	else if (says_off(u->asked))
 		entry_make(u->program->arena, u->entry, CHOICE_UNROLL_ROWS, true);
 }
 

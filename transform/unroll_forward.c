@@ -8,7 +8,8 @@
  *   y[i*2 + 1] = t[1] * s                   y[i*2 + 1] = t1 * s
  *
  * Legal where all that the row touches of the buffer differs by constants, and holds what is stored as it is.
- * A store goes where the row stores the element again, or where the buffer is scratch: no other row reads it.
+ * A store goes where the row stores the element again, or where the buffer is scratch, of which the kernel then
+ * loads nothing: rows may be several loops, of which a later one reads what an earlier one stored.
  */
 #include "loops/frame.h"
 #include "loops/rewrite.h"
@@ -126,7 +127,7 @@ static void forward(Forward *f, uint32_t at)
 	const Value *twin = value_local(arena, f->kernel, id, NULL, 0);
 	PUSH(arena, f->made.stmts, stmt_local(arena, id, value));
 	set_forwarded(f, value_load(program, stmt->buffer, stmt->ix), twin);
-	if (!again && !program->buffers.at[stmt->buffer].scratch)
+	if (!again)
 		PUSH(arena, f->made.stmts, with_value(f, stmt, twin));
 }
 
@@ -136,4 +137,41 @@ Block unroll_forward(Program *program, Kernel *kernel, Block row)
 	for (uint32_t i = 0; i < row.n; i++)
 		forward(&f, i);
 	return body_block(&f.made);
+}
+
+/* ---- what nothing reads ---- */
+
+typedef struct Dead {
+	const Program *program;
+	BufferUses uses;
+} Dead;
+
+static bool is_dead(const void *of, const Stmt *stmt)
+{
+	const Dead *dead = of;
+	return stmt->kind == LOOP_STORE && dead->program->buffers.at[stmt->buffer].scratch &&
+	       !buffer_use(&dead->uses, stmt->buffer)->loaded;
+}
+
+static Block without_dead(const Dead *dead, Block block)
+{
+	Arena *arena = dead->program->arena;
+	Body body = {0};
+	if (!block_find(block, is_dead, dead))
+		return block;
+	for (uint32_t i = 0; i < block.n; i++) {
+		const Stmt *stmt = block.stmts[i];
+		if (!is_dead(dead, stmt))
+			PUSH(arena, body.stmts,
+			     stmt_with(arena, stmt, without_dead(dead, stmt->body)));
+	}
+	return body_block(&body);
+}
+
+void unroll_drop_dead(const Program *program, Kernel *kernel)
+{
+	Arena *scratch = arena_new();
+	Dead dead = {program, kernel_buffers(scratch, kernel)};
+	kernel->body = without_dead(&dead, kernel->body);
+	arena_free(scratch);
 }
