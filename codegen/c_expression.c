@@ -209,12 +209,17 @@ const char *c_kernel_fused(KernelText *k, const Fused *fused, const char *elemen
 	return c_fused(k->arena, fused->signs, args);
 }
 
+static bool is_fused(const KernelText *k, const Value *value, Fused *fused)
+{
+	return value->kind == VALUE_OP && value->nargs == 2 &&
+	       find_fused(k->m, value->op, value->args[0], value->args[1], fused);
+}
+
 static const char *op_text(KernelText *k, const Value *value)
 {
 	const char *args[3];
 	Fused fused;
-	if (value->nargs == 2 &&
-	    find_fused(k->m, value->op, value->args[0], value->args[1], &fused))
+	if (is_fused(k, value, &fused))
 		return c_kernel_fused(k, &fused, NULL);
 	for (uint32_t i = 0; i < value->nargs; i++)
 		args[i] = c_kernel_value(k, value->args[i]);
@@ -272,8 +277,15 @@ static void count_ix(KernelText *k, const Ix *ix)
 
 static void count_value(KernelText *k, const Value *value)
 {
+	Fused fused;
 	if ((*pointer_map_at(&k->uses, value))++ > 0)
 		return;
+	if (is_fused(k, value, &fused)) { /* nothing reads the product */
+		count_value(k, fused.a);
+		count_value(k, fused.b);
+		count_value(k, fused.rest);
+		return;
+	}
 	for (uint32_t i = 0; i < 3; i++)
 		if (value->args[i])
 			count_value(k, value->args[i]);
