@@ -7,13 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/trap.h"
 
-/* PAGE: what the system hands out at once, where it may; a page fault each 4 KiB costs a model a
- * sixth of its lowering. */
-enum { ALIGN = 16, FIRST_BLOCK = 64 << 10, LARGEST_BLOCK = 16 << 20, PAGE = 2 << 20 };
+enum { ALIGN = 16, FIRST_BLOCK = 64 << 10, LARGEST_BLOCK = 16 << 20 };
 
 typedef struct Block Block;
 struct Block {
@@ -38,15 +35,6 @@ static size_t round_up(size_t bytes)
 	return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-/* A hint for the whole pages of a block; where the system does not take it nothing is lost. */
-static void use_large_pages(Block *block, size_t bytes)
-{
-	uintptr_t first = ((uintptr_t)block + PAGE - 1) / PAGE * PAGE,
-		  end = ((uintptr_t)block + bytes) / PAGE * PAGE;
-	if (end > first)
-		(void)madvise((void *)first, end - first, MADV_HUGEPAGE);
-}
-
 static void add_block(Arena *arena, size_t bytes)
 {
 	size_t size = bytes > arena->next_size ? bytes : arena->next_size;
@@ -59,7 +47,6 @@ static void add_block(Arena *arena, size_t bytes)
 	Block *block = calloc(1, sizeof *block + size);
 	if (!block)
 		arena_out_of_memory("out of memory");
-	use_large_pages(block, size);
 	block->next = arena->blocks;
 	block->size = size;
 	arena->blocks = block;
