@@ -13,7 +13,7 @@ NO_VERIFIER = {"ast": "what a tree may not be are diagnostics of the parser and 
 LONG = {"target"}  # a document shows how its dump begins
 ROWS = {"memory": "loops"}  # a pass whose row has another name: what it makes is what all passes make
 TABLES = ["tensor/tensor.c", "transform/transform.c", "loops/vector/vector.c"]
-SHOWN = ["docs/ir.md", "docs/gpu.md"]
+SHOWN = ["docs/ir.md", "docs/gpu-kernels.md"]
 row = re.compile(r'^\t\{"(\w+)",\s*"\w+",\s*"[^"]*",\s*(\w+),\s*(\w+),\s*(\w+)', re.M)
 entry = re.compile(r'^\t(?:\[\w+\]\s*=\s*)?\{"(\w+)",\s*\w+\}', re.M)
 

@@ -1,4 +1,4 @@
-"""How far products by tensor cores, in one slice, are from float64, as docs/gpu.md states it: the square root of the mean square of the errors by
+"""How far products by tensor cores, in one slice, are from float64, as docs/gpu-kernels.md states it: the square root of the mean square of the errors by
 that of the products, of normal numbers; and the mean of the errors of positive ones, which are cut and not rounded. gpu_tensor_errors.py SEED"""
 import sys
 
