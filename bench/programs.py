@@ -74,6 +74,8 @@ PROGRAMS = [
             {"x": "100000x3", "w": "3x3"}, "x @ w.T", 1800000),
     Program("points as unit vectors", "input x : [100000, 3]\noutput y = x / sqrt(sum(\"n, c => n, 0\", x .* x))\n",
             {"x": "100000x3"}, "F.normalize(x, dim=1)", 900000),
+    Program("covariance of points", "input x : [100000, 3]\noutput y = einsum(\"n, i; n, j => i, j\", x, x)\n",
+            {"x": "100000x3"}, "x.T @ x", 1800000),
     Program("planes of colours as pixels", "input x : [3, 100000]\noutput y = permute(\"c, n => n, c\", x)\n",
             {"x": "3x100000"}, "x.T.contiguous()", 300000),
     Program("first of 1024 rows", "input x : [1024, 256]\noutput y = argmax(\"i, j => j\", x)\n", {"x": "1024x256"},

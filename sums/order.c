@@ -14,6 +14,8 @@ enum {
 	FEW_LANES = 128,
 	WHOLE_LANES = 64
 };
+/* ... in lanes of their own: elements at most, and those of a row that is read. */
+enum { OWN_MOST = 32, ROW_MOST = 8 };
 /* Of what is cumulated: places of a run, and of an axis without runs at most. */
 enum { RUN = 512, TURN_MOST = 4096 };
 /* Steps of a reduction's first stage, where they are known. */
@@ -134,7 +136,7 @@ static bool reads_fit(const SumFacts *f, bool has_elements, const SumOrder *o)
 	return fit && moves;
 }
 
-static SumOrder in_parts(const SumFacts *f)
+static SumOrder in_lanes_together(const SumFacts *f)
 {
 	SumOrder o = {.form = SUM_IN_PARTS, .group = 1, .elements = 1, .nparts = SIZE_BAD};
 	o.vectors = f->in_vectors && f->has_lanes;
@@ -150,6 +152,62 @@ static SumOrder in_parts(const SumFacts *f)
 			       reads_fit(f, has_elements, &o)
 		       ? o
 		       : none;
+}
+
+/* Does each read move by numbers of elements, along the sum by no more than a short row, and one of them by a row? */
+static bool reads_rows(const SumFacts *f)
+{
+	bool rows = false;
+	int64_t by;
+	for (uint32_t i = 0; i < f->nreads; i++)
+		for (uint32_t k = 0; k < f->nloops; k++) {
+			if (size_is_bad(f->reads[i].by[k]) || !is_known(f, f->reads[i].by[k], &by))
+				return false;
+			if (k == f->nresult && (by < 0 || by > ROW_MOST))
+				return false;
+			rows |= k == f->nresult && by > 1;
+		}
+	return rows;
+}
+
+/* Are the elements better in tiles? Those go along the last loop, where it fills a vector alone, or with other rows
+ * where registers do not hold the lanes of all elements. */
+static bool suits_tiles(const SumFacts *f, const SumOrder *o)
+{
+	const Target *target = f->target;
+	int64_t columns = sums_extent(f, f->nresult - 1, 1);
+	int64_t bytes = o->lanes * (int64_t)dtype_bytes(f->dtype);
+	if (!goes_on(f, f->nresult - 1) || columns < target->least_lanes)
+		return false;
+	return columns >= ROW_MOST || (o->elements >= columns * target->least_rows &&
+				       bytes > target->registers * target->vector_bytes);
+}
+
+/* Elements of an outer product of short rows: each has lanes of its own, which go along the rows. */
+static SumOrder in_own_lanes(const SumFacts *f)
+{
+	SumOrder o = {.form = SUM_IN_PARTS, .group = 1, .elements = 1, .nparts = SIZE_BAD};
+	static const SumOrder none = {0};
+	int64_t n;
+	if (f->nloops != f->nresult + 1 || !op_accumulates(f->reduce) || f->nguards > 0 ||
+	    f->row_block || f->batched || f->words || !f->in_vectors || !f->has_lanes)
+		return none;
+	for (uint32_t i = 0; i < f->nresult && o.elements <= OWN_MOST; i++)
+		o.elements *= is_known(f, f->loops[i].extent, &n) ? n : OWN_MOST + 1;
+	if (o.elements < 2 || o.elements > OWN_MOST || !reads_rows(f))
+		return none;
+	o.own_lanes = o.vectors = true;
+	o.rows = SUM_LANES_BYTES / (int64_t)dtype_bytes(f->dtype);
+	while (o.rows * o.elements < WHOLE_LANES)
+		o.rows *= 2;
+	o.lanes = o.rows * o.elements;
+	return (f->asked || !suits_tiles(f, &o)) && choose_parts(f, true, &o) ? o : none;
+}
+
+static SumOrder in_parts(const SumFacts *f)
+{
+	SumOrder order = in_lanes_together(f);
+	return order.form == SUM_NONE ? in_own_lanes(f) : order;
 }
 
 /* ---- in lanes, element by element ---- */

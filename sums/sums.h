@@ -13,7 +13,7 @@
  *     sum    = ((acc[0] + acc[1]) + (acc[2] + acc[3])) + rest            the least are pairs
  *
  *   in parts   all elements side by side, `rows` steps of the one reduced loop at a time, in parts of
- *              `part_rows` steps each
+ *              `part_rows` steps each; or each element in `rows` lanes of its own
  *
  *     lane[r*elements + c] += term of step s + r of element c, for s in steps of `rows`
  *     lane[..] of all parts one after another; then of all r in pairs, pairs of pairs; then + rest
@@ -79,7 +79,7 @@ enum { SUM_LANES_BYTES = 64 };
 
 /* Who makes the loops. */
 typedef enum SumWay {
-	SUM_WAY_PARTS,	/* lanes_parts.c: few elements, side by side */
+	SUM_WAY_PARTS,	/* lanes_parts.c: few elements, side by side or each in lanes of its own */
 	SUM_WAY_ACROSS, /* tiles whose lanes are elements of the result */
 	SUM_WAY_ALONG,	/* tiles whose lanes are steps of the last loop */
 	SUM_WAY_LANES,	/* lanes.c: the last loop in lanes, element by element */
@@ -103,7 +103,8 @@ typedef struct SumOrder {
 			    to the least */
 	bool far;	   /* IN_LANES: elements are no neighbours */
 	bool vectors;	   /* IN_PARTS: lanes are those of vector instructions */
-	int64_t elements;  /* IN_PARTS: side by side */
+	bool own_lanes;	   /* IN_PARTS: each element has lanes of its own, lane[c*rows + r] */
+	int64_t elements;  /* IN_PARTS: side by side where they do not */
 	int64_t rows;	   /* IN_PARTS: steps that fill the lanes, a power of two */
 	int64_t part_rows; /* IN_PARTS: steps of a part */
 	Size whole;	   /* IN_LANES, IN_PARTS: steps in lanes, but for those in halves */

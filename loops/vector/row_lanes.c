@@ -45,9 +45,8 @@ Columns *row_lanes_columns(RowLanes *r, BufferId buffer, const Ix *ix, int64_t s
 	return NULL;
 }
 
-/* Notes an access; false: there are too many, or the columns are no row. */
-static bool note_column(RowLanes *r, BufferId buffer, const Ix *ix, int64_t stride, Dtype dtype,
-			bool stored)
+bool row_lanes_note(RowLanes *r, BufferId buffer, const Ix *ix, int64_t stride, Dtype dtype,
+		    bool stored)
 {
 	int64_t at = 0;
 	Columns *c = row_lanes_columns(r, buffer, ix, stride, &at);
@@ -83,7 +82,7 @@ static const char *load_refused(RowLanes *r, const Value *value)
 		return "an index is read from memory";
 	if (stride < 1 || stride > COLUMNS_MOST)
 		return "a load is no column of a short row";
-	return stride == 1 || note_column(r, load->buffer, load->ix, stride, value->dtype, false)
+	return stride == 1 || row_lanes_note(r, load->buffer, load->ix, stride, value->dtype, false)
 		       ? NULL
 		       : "a row is loaded in several ways";
 }
@@ -152,8 +151,14 @@ static const char *stmt_refused(RowLanes *r, const Stmt *stmt)
 	r->pays |= stride > 1;
 	bool once = row_lanes_direct(r, stmt)
 			    ? !is_stored_again(r, stmt)
-			    : note_column(r, stmt->buffer, stmt->ix, stride, DTYPE_F32, true);
+			    : row_lanes_note(r, stmt->buffer, stmt->ix, stride, DTYPE_F32, true);
 	return once ? NULL : "a row is stored in several ways";
+}
+
+bool row_lanes_ends(const Columns *c)
+{
+	uint32_t ends = 1u | 1u << (c->stride - 1);
+	return (c->loaded & ends) == ends;
 }
 
 /* Is a buffer that is stored touched in one way, and each row as a whole? */
@@ -161,8 +166,8 @@ static const char *groups_refused(const RowLanes *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		const Columns *c = &r->groups[i];
-		uint32_t all = (1u << c->stride) - 1, ends = 1u | 1u << (c->stride - 1);
-		if ((c->loaded && (c->loaded & ends) != ends) || (c->stored && c->stored != all))
+		uint32_t all = (1u << c->stride) - 1;
+		if ((c->loaded && !row_lanes_ends(c)) || (c->stored && c->stored != all))
 			return "columns of a row are left out";
 		for (uint32_t k = 0; k < i; k++)
 			if (r->groups[k].buffer == c->buffer && (r->groups[k].stored || c->stored))

@@ -1,5 +1,5 @@
 /* Lanes along rows of a few elements: which columns the loop goes through (row_lanes.c), and their vectors
- * (row_lanes_emit.c). */
+ * (row_lanes_emit.c); columns that loops of lanes load (row_loads.c). */
 #ifndef TSR_LOOPS_VECTOR_ROW_LANES_H
 #define TSR_LOOPS_VECTOR_ROW_LANES_H
 
@@ -32,6 +32,11 @@ const char *row_lanes_find(RowLanes *r);
 int64_t row_lanes_stride(const RowLanes *r, const Ix *ix);
 /* The columns that the index is one of, where it may be another's neighbour; how far behind the first. */
 Columns *row_lanes_columns(RowLanes *r, BufferId buffer, const Ix *ix, int64_t stride, int64_t *at);
+/* Notes an access of a column; false: there are too many, or the columns are no row. */
+bool row_lanes_note(RowLanes *r, BufferId buffer, const Ix *ix, int64_t stride, Dtype dtype,
+		    bool stored);
+/* Are the first and the last column loaded, so that all between the loop's first and last one may be? */
+bool row_lanes_ends(const Columns *c);
 /* An element, or a cast of one, that the lanes load; NULL: it is none. */
 const Value *row_lanes_load(const Value *value);
 /* What lanes compute of what is stored: itself, or what is cast, element by element, behind them. */

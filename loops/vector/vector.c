@@ -62,8 +62,9 @@ static Block fast_path_pass(Vectoring *t)
 
 static Block row_lanes_pass(Vectoring *t)
 {
-	static const LoopRewrite rewrite = {row_lanes_refused, row_lanes, NULL};
-	return rewritten_block(t, &rewrite, t->kernel->body);
+	static const LoopRewrite lanes = {row_lanes_refused, row_lanes, NULL};
+	static const LoopRewrite loads = {row_loads_refused, row_loads, NULL};
+	return rewritten_block(t, &loads, rewritten_block(t, &lanes, t->kernel->body));
 }
 
 static Block lanes_pass(Vectoring *t)

@@ -65,6 +65,10 @@ const Ix *lanes_left(Program *program, const Ix *lo, const Ix *hi, int64_t step)
 const char *row_lanes_refused(const Vectoring *t, const Stmt *loop);
 void row_lanes(Vectoring *t, const Stmt *loop, Body *to);
 
+/* row_loads.c */
+const char *row_loads_refused(const Vectoring *t, const Stmt *loop);
+void row_loads(Vectoring *t, const Stmt *loop, Body *to);
+
 /* checks.c */
 const char *checks_refused(const Vectoring *t, const Stmt *loop);
 void checks(Vectoring *t, const Stmt *loop, Body *to);

@@ -17,6 +17,18 @@
  *   for w in whole..n: for v in 0..4: rest[v] += x[w*4 + v]
  *   for v in 0..4: y[v] = sum[v] + sum[v + 4] + ... + rest[v]      as a fixed tree
  *
+ * Elements that are products of columns of short rows have lanes of their own, which go along the rows:
+ *
+ *   y[i, j] = sum of x[w*3 + i] * x[w*3 + j] over w, for i and j in 0..3, becomes
+ *
+ *   local acc : f32 [144] = 0
+ *   for w in .. step 16
+ *     vector lane in 0..16
+ *       acc[lane] += x[(w + lane)*3] * x[(w + lane)*3]
+ *       acc[lane + 16] += x[(w + lane)*3] * x[(w + lane)*3 + 1], ...
+ *
+ * whose rows loops/vector/row_loads.c loads as they lie.
+ *
  * How many parts there are, and where they end, follows from the extents alone (sums/order.c). A sum
  * that fills no two parts has none: acc is the sum. What members of a batch sum follows from one of
  * them alone: they have parts where one is so long that it leaves the second cache, so that nothing is lost
@@ -31,8 +43,8 @@
 
 typedef struct Few {
 	Lanes lanes;
-	const Loop *elements; /* NULL: one element, of each member of a batch */
-	uint32_t members;  /* loops over these */
+	uint32_t members;  /* loops over these, */
+	uint32_t nloops;   /* then over elements; none: one element, of each member of a batch */
 	BufferId parts;	   /* the lanes of each part; BUFFER_NONE: there are none */
 } Few;
 
@@ -45,6 +57,27 @@ static Block set_lanes(const Lanes *l, LocalId local, Op acc, const Value *value
 			  block_of(gen, stmt_set_at(gen->arena, element, acc, value)));
 }
 
+/* acc[e*rows + lane] += step `row` of element e, for all e */
+static Block add_in_own_lanes(Few *f, LocalId acc, const Ix *row)
+{
+	Lanes *l = &f->lanes;
+	const Nest *nest = l->nest;
+	Program *program = nest->gen->program;
+	const Ix *lane = ix_iter(program->arena, l->lane);
+	Body all = {0};
+	for (int64_t e = 0; e < l->order.elements; e++) {
+		int64_t left = e;
+		for (uint32_t i = f->nloops; i-- > 0;) {
+			int64_t extent = nest_known(nest, nest->loops[i].extent, 1);
+			nest->by_iter[nest->loops[i].iter] = lanes_constant(l, left % extent);
+			left /= extent;
+		}
+		const Ix *at = ix_plus(program, lane, e * l->order.rows);
+		gen_append(nest->gen, &all, lanes_add(l, row, lanes_element(l, acc, at)));
+	}
+	return lanes_over(l, l->order.rows, body_block(&all));
+}
+
 /* acc[lane] of so many rows from `first` on; a new local. */
 static LocalId sum_rows(Few *f, Body *body, const Ix *first, const Ix *rows)
 {
@@ -53,11 +86,16 @@ static LocalId sum_rows(Few *f, Body *body, const Ix *first, const Ix *rows)
 	const Ix *lane = ix_iter(gen->arena, l->lane);
 	const Ix *row = ix_add(gen->program, first, ix_iter(gen->arena, l->along->var));
 	LocalId acc = lanes_declare(l, body, "acc", l->order.lanes);
-	if (f->elements)
-		l->nest->by_iter[f->elements->iter] = lane;
-	else
-		row = ix_add(gen->program, row, lane);
-	Block add = lanes_over(l, l->order.lanes, lanes_add(l, row, lanes_element(l, acc, lane)));
+	Block add;
+	if (l->order.own_lanes) {
+		add = add_in_own_lanes(f, acc, ix_add(gen->program, row, lane));
+	} else {
+		if (f->nloops)
+			l->nest->by_iter[l->nest->loops[0].iter] = lane;
+		else
+			row = ix_add(gen->program, row, lane);
+		add = lanes_over(l, l->order.lanes, lanes_add(l, row, lanes_element(l, acc, lane)));
+	}
 	gen_append(gen, body,
 		   gen_steps(gen, l->along->var, zero_ix(gen), rows, l->order.rows, add));
 	return acc;
@@ -116,16 +154,24 @@ static LocalId sum_parts(Few *f, Body *before)
 /* Loops over the elements around a body. */
 static Block over_elements(const Few *f, Block body)
 {
-	return f->elements ? nest_wrap(f->lanes.nest, 0, 1, 2, body) : body;
+	return nest_wrap(f->lanes.nest, f->members, f->members + f->nloops, f->lanes.nest->nloops,
+			 body);
 }
 
-/* The element at hand in loops over them. */
+/* The number of the element at hand in loops over them. */
 static const Ix *enter_elements(Few *f)
 {
 	Nest *nest = f->lanes.nest;
-	if (!f->elements)
-		return zero_ix(nest->gen);
-	return nest->by_iter[f->elements->iter] = ix_iter(nest->gen->arena, f->elements->var);
+	Program *program = nest->gen->program;
+	const Ix *number = zero_ix(nest->gen);
+	for (uint32_t i = f->members; i < f->members + f->nloops; i++) {
+		const Loop *loop = &nest->loops[i];
+		const Ix *at = ix_iter(program->arena, loop->var);
+		number = ix_times(program, number, nest_known(nest, loop->extent, 1));
+		number = ix_add(program, number, at);
+		nest->by_iter[loop->iter] = at;
+	}
+	return number;
 }
 
 /* rest[v] += the rows that fill no lanes */
@@ -153,7 +199,10 @@ static void finish(Few *f, LocalId acc)
 	gen_append(gen, &gen->top, set_lanes(l, total, OP_NONE, lanes));
 	const Ix *at = enter_elements(f);
 	nest_values(l->nest);
-	const Value *value = lanes_pairs(l, total, at, l->order.rows, l->order.elements);
+	bool own = l->order.own_lanes;
+	const Ix *first = own ? ix_times(gen->program, at, l->order.rows) : at;
+	const Value *value =
+		lanes_pairs(l, total, first, l->order.rows, own ? 1 : l->order.elements);
 	if (l->has_rest)
 		value = lanes_combined(l, value, lanes_element(l, l->rest, at));
 	lanes_store(l, "element", value, &element);
@@ -171,7 +220,7 @@ void lanes_parts_emit(Nest *nest, Op reduce, SumOrder order, BufferId parts)
 			   .kind = order.vectors ? LOOP_VECTOR : LOOP_SERIAL,
 			   .lane = gen_iter(gen, "lane")},
 		 .members = members,
-		 .elements = nest->nresult > members ? &nest->loops[0] : NULL,
+		 .nloops = nest->nresult - members,
 		 .parts = parts};
 	const Ix *whole = ix_size(gen->arena, order.whole);
 	Body all = gen->top;

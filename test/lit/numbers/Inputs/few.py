@@ -76,4 +76,41 @@ def members(calls, length, value, want):
         sys.exit(1)
 
 
+# Elements that have lanes of their own: the expression over x, y and t, where t has a value a row, and NumPy's.
+OUTER = [
+    ("einsum(\"n, i; n, j => i, j\", x, x)", "ni,nj->ij", "xx"),
+    ("einsum(\"n, i; n, j => j, i\", x, y)", "ni,nj->ji", "xy"),
+    ("einsum(\"n; n, i; n, j => i, j\", t, x, y)", "n,ni,nj->ij", "txy"),
+    ("1 + 2 * einsum(\"n, i; n, j; n, k => i, j, k\", x, y, x)", "ni,nj,nk->ijk", "xyx"),
+]
+
+
+def outer(count, calls):
+    for number in range(count):
+        text, spec, names = OUTER[number % len(OUTER)]
+        rows = random.choice([*ROWS, random.randrange(7000, 60000)])
+        symbolic, march = random.random() < 0.5, MARCHES[number % 3]
+        kind, dtype = random.choice([(np.float32, "f32"), (np.float32, "f32"), (np.float64, "f64")])
+        wide, narrow = random.randrange(2, 9), random.randrange(2, 4)
+        shapes = {"x": [narrow], "y": [wide], "t": []}
+        arrays = {name: RNG.standard_normal((rows, *shapes[name])).astype(kind) for name in dict.fromkeys(names)}
+        head = "dim n\n" if symbolic else "dim n = %d\n" % rows
+        inputs = "".join("input %s : %s [%s]\n" % (name, dtype, ", ".join(["n"] + [str(s) for s in shapes[name]]))
+                         for name in arrays)
+        model = Model(head + inputs + "output z = %s\n" % text, ["-march=" + march])
+        want = np.einsum(spec, *[arrays[name].astype(np.float64) for name in names])
+        want = 1 + 2 * want if text[0] == "1" else want
+        bits = set()
+        for model.call in calls:
+            z, = model.forward([rows] if symbolic else [], list(arrays.values()), [(want.shape, kind)])
+            bits.add(z.tobytes())
+        name = "%s of %s [%d, %d, %d] %s" % (text, dtype, rows, narrow, wide, march)
+        scale = np.sqrt(rows) + 1
+        check(name, z.astype(np.float64) / scale, want / scale, 1e-5)
+        if len(bits) != 1:
+            print("%s: threads change bits" % name)
+            sys.exit(1)
+
+
 run(int(sys.argv[1]))
+outer(int(sys.argv[1]) // 2, [None, pool_call(2), pool_call(3)])
