@@ -68,6 +68,8 @@ $(ORACLE): override SAN :=
 # What most of a compilation's time goes to; where a build says HOT, it is optimised so, whatever the rest is.
 HOT =
 $(if $(HOT),$(eval $(B)/base/%.o $(B)/loops/%.o: override OPT := $(HOT)))
+# libgccjit.h lies among GCC's own headers, where another compiler does not look.
+$(if $(findstring clang,$(CC)),$(B)/codegen/%.o: CPPFLAGS += -idirafter $(shell gcc -print-file-name=include))
 # base/stb_ds.c says what for; nothing of its library is linked.
 $(B)/base/stb_ds.o: override CFLAGS += -fopenmp
 
@@ -261,7 +263,7 @@ $(B)/fuzz/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 $(FUZZ_OPT) -g1 -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
 $(B)/fuzz/%.o: %.c | $(GEN_H)
 	@mkdir -p $(@D)
-	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 $(FUZZ_OPT) -g1 -w -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
+	$(call say,CLANG)$(CLANG) $(CPPFLAGS) -std=c17 $(FUZZ_OPT) -g1 $(WARN) -Werror -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -MMD -MP -c -o $@ $<
 $(B)/fuzz_shapes: $(call fuzz_objs,$(B)/test/fuzz/fuzz_shapes.o $(FUZZ_OBJ))
 $(B)/fuzz_loops: $(call fuzz_objs,$(B)/test/fuzz/fuzz_loops.o $(FUZZ_OBJ))
 $(B)/fuzz_read: $(call fuzz_objs,$(B)/test/fuzz/fuzz_read.o $(FUZZ_OBJ))

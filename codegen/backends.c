@@ -21,15 +21,20 @@ static bool asm_emit(const Emit *emit)
 	return cross_wanted(emit) ? cross_emit(emit, OUTPUT_ASM) : gccjit_emit_asm(emit);
 }
 
+/* gpu, gpu_too */
+#define ON_CPU false, false
+#define ON_GPU true, false
+#define ON_BOTH false, true
+
 const Backend backends[OUTPUT_KINDS] = {
-	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, so_emit, LOAD_SHARED,
-		       .gpu_too = true},
-	[OUTPUT_OBJ] = {"obj", ".o", "object file", OUTPUT_OBJ, obj_emit, LOAD_NONE},
-	[OUTPUT_ASM] = {"asm", ".s", "assembler text", OUTPUT_ASM, asm_emit, LOAD_NONE},
-	[OUTPUT_C] = {"c", ".c", "readable C", OUTPUT_C, c_emit, LOAD_C},
-	[OUTPUT_HEADER] = {"header", ".h", "C header", OUTPUT_HEADER, header_emit, LOAD_NONE},
-	[OUTPUT_CU] = {"cu", ".cu", "CUDA C", OUTPUT_CU, cuda_emit, LOAD_C, .gpu = true},
-	[OUTPUT_PTX] = {"ptx", ".ptx", "PTX", OUTPUT_PTX, ptx_emit, LOAD_NONE, .gpu = true},
+	[OUTPUT_SO] = {"so", ".so", "shared object", OUTPUT_SO, so_emit, LOAD_SHARED, ON_BOTH},
+	[OUTPUT_OBJ] = {"obj", ".o", "object file", OUTPUT_OBJ, obj_emit, LOAD_NONE, ON_CPU},
+	[OUTPUT_ASM] = {"asm", ".s", "assembler text", OUTPUT_ASM, asm_emit, LOAD_NONE, ON_CPU},
+	[OUTPUT_C] = {"c", ".c", "readable C", OUTPUT_C, c_emit, LOAD_C, ON_CPU},
+	[OUTPUT_HEADER] = {"header", ".h", "C header", OUTPUT_HEADER, header_emit, LOAD_NONE,
+			   ON_CPU},
+	[OUTPUT_CU] = {"cu", ".cu", "CUDA C", OUTPUT_CU, cuda_emit, LOAD_C, ON_GPU},
+	[OUTPUT_PTX] = {"ptx", ".ptx", "PTX", OUTPUT_PTX, ptx_emit, LOAD_NONE, ON_GPU},
 };
 
 const Backend *backend_named(const char *name)

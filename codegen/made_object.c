@@ -25,7 +25,7 @@ void made_object_load(const Module *module, const char *path, const EmitReport *
 		return;
 	module->object->report = *report;
 	if (!load(emit->arena, in, module->object))
-		*module->object = (MadeObject){NULL};
+		*module->object = (MadeObject){0};
 	held_close(in);
 }
 

@@ -33,7 +33,7 @@ static void fix_scalar(Build *b, const Binding *binding, const char *may_be)
 	const Node *node = graph_node(b->graph, binding->value.node);
 	const char *text = arena_printf(b->arena, "'%s : i32' %s", node->name, may_be);
 	if (b->scalars)
-		diag_fix(b->diags, b->scalars[node->scalar_index].type_span, "i32", text);
+		diag_fix(b->diags, b->scalars[node->scalar_index].type_span, "i32", "%s", text);
 	else
 		diag_note(b->diags, binding->span, "%s", text);
 }

@@ -137,7 +137,8 @@ const char *flat_text(Solver *s, const FlatRow *f)
 		if (i < n) {
 			const Cell *c = cell_at(s, flat_at(f, i));
 			fprintf(out, "%s", i > 0 || (f->var != NONE && f->nlead == 0) ? ", " : "");
-			fprintf(out, c->label ? "%s:" : "", c->label);
+			if (c->label)
+				fprintf(out, "%s:", c->label);
 			fputs(cell_size_text(s, flat_at(f, i)), out);
 		}
 	}

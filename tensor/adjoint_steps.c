@@ -115,9 +115,11 @@ static bool mark_round(Adjoint *a, uint32_t loop, const Backs *backs)
 	bool changed = false;
 	for (size_t i = 0; i < backs->all.n; i++) {
 		const Carried *carried = backs->all.at[i].forward;
-		if (a->chosen[carried->tensor])
-			changed |= adjoint_mark(a, carried->step) |
-				   (carried->first != NODE_NONE && adjoint_mark(a, carried->first));
+		if (!a->chosen[carried->tensor])
+			continue;
+		changed |= adjoint_mark(a, carried->step);
+		if (carried->first != NODE_NONE)
+			changed |= adjoint_mark(a, carried->first);
 	}
 	for (NodeId id = a->ranges[loop].last + 1; id-- > a->ranges[loop].first;)
 		if (graph_loop_in(graph, graph_node(graph, id)->loop, loop) && a->path[id])
