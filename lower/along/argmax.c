@@ -92,7 +92,7 @@ static void declare(Search *s, Body *body)
 static void each_lane(const Lines *l, Body *into, IterVar lane, int64_t lo, int64_t hi,
 		      const Body *body)
 {
-	lines_push(l, into, lines_loop(l, lane, lines_const(l, lo), lines_const(l, hi), 1, body));
+	lines_for(l, into, lane, lines_const(l, lo), lines_const(l, hi), 1, body);
 }
 
 /* ---- lanes ---- */
@@ -125,8 +125,8 @@ static void search_lanes(const Search *s, Body *into)
 	const Ix *i = lines_add(l, s->from, lines_at(l, var)), *at = lines_at(l, lane);
 	Body inner = step(s, lines_add(l, i, at), at), rest = step(s, i, lines_const(l, 0));
 	each_lane(l, &steps, lane, 0, LANES, &inner);
-	lines_push(l, into, lines_loop(l, var, lines_const(l, 0), s->whole, LANES, &steps));
-	lines_push(l, into, lines_loop(l, var, s->whole, s->extent, 1, &rest));
+	lines_for(l, into, var, lines_const(l, 0), s->whole, LANES, &steps);
+	lines_for(l, into, var, s->whole, s->extent, 1, &rest);
 	join_lanes(s, lane, into);
 }
 
@@ -180,16 +180,12 @@ static void search_columns(const Lines *l, Body *into)
 	lines_each(l, &block, l->argmax.var, l->extent, &steps);
 	store(&s, &done, at);
 	each_lane(l, &block, lane, 0, COLUMNS, &done);
-	lines_push(l, into,
-		   lines_loop(l, first->iter, lines_const(l, 0), lines_size(l, whole), COLUMNS,
-			      &block));
+	lines_for(l, into, first->iter, lines_const(l, 0), lines_size(l, whole), COLUMNS, &block);
 	*last = first;
 	if (size_same(whole, extent))
 		return;
 	search(l, &one);
-	lines_push(
-		l, into,
-		lines_loop(l, first->iter, lines_size(l, whole), lines_size(l, extent), 1, &one));
+	lines_for(l, into, first->iter, lines_size(l, whole), lines_size(l, extent), 1, &one);
 }
 
 /* ---- in parts ---- */
@@ -213,9 +209,9 @@ static const Value *part_greatest(const Lines *l, const Ix *first, Body *body)
 	LoopKind kind = l->argmax.in_vectors ? LOOP_VECTOR : LOOP_SERIAL;
 	take_better(l, &lanes, acc, value);
 	lines_push(l, &steps, stmt_loop(l->program, kind, lane, WIDE, body_block(&lanes)));
-	lines_push(l, body, lines_loop(l, var, lines_const(l, 0), wide, WIDE, &steps));
+	lines_for(l, body, var, lines_const(l, 0), wide, WIDE, &steps);
 	take_better(l, &rest, last, lines_wide_element(l, i, &rest));
-	lines_push(l, body, lines_loop(l, var, wide, part_end(l, first, l->extent), 1, &rest));
+	lines_for(l, body, var, wide, part_end(l, first, l->extent), 1, &rest);
 	take_better(l, &all, last, acc);
 	each_lane(l, body, lane, 0, WIDE, &all);
 	return last;
@@ -236,8 +232,7 @@ static Search choose_part(const Lines *l, const Value *greatest, IterVar part, S
 	lines_each(l, into, part, parts, &each);
 	s.from = lines_scale(l, ix_value(l->arena, which), ARGMAX_PART);
 	s.extent = part_end(l, s.from, l->extent);
-	s.whole = lines_scale(l, ix_binary(l->program, IX_DIV, s.extent, lines_const(l, LANES)),
-			      LANES);
+	s.whole = lines_scale(l, lines_div(l, s.extent, LANES), LANES);
 	return s;
 }
 
@@ -249,7 +244,7 @@ static void search_parts(const Lines *l, Body *into)
 	IterVar part = lines_iter(l, "part");
 	const Ix *number = lines_at(l, part);
 	const Value *greatest = part_greatest(l, lines_scale(l, number, ARGMAX_PART), &body);
-	lines_push(l, &body, stmt_store(l->arena, buffer, number, OP_NONE, greatest));
+	lines_put(l, &body, buffer, number, greatest);
 	lines_each(l, into, part, parts, &body);
 	Search s = choose_part(l, value_load(l->program, buffer, number), part, parts, into);
 	declare(&s, into);

@@ -18,7 +18,7 @@
 
 const Ix *cumulate_place(const Lines *l, const Ix *i)
 {
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	const Ix *last = lines_last(l, l->extent);
 	return l->reverse ? lines_sub(l, last, i) : i;
 }
 
@@ -68,7 +68,7 @@ const Value *cumulate_range(const Lines *l, const Ix *lo, const Ix *n, Body *bod
 	IterVar t = lines_iter(l, "t");
 	const Value *acc = lines_read(l, new_sums(l, body, 0));
 	take(l, &step, acc, lines_add(l, lo, lines_at(l, t)));
-	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), n, 1, &step));
+	lines_times(l, body, t, n, &step);
 	return acc;
 }
 
@@ -101,8 +101,7 @@ LocalId cumulate_side(const Lines *l, const Ix *lo, Body *body)
 	take(l, &lanes, frame_element(l->frame, acc, lines_at(l, lane)),
 	     lines_add(l, first, lines_at(l, t)));
 	lines_push(l, &step, stmt_loop(l->program, LOOP_UNROLL, lane, SIDE, body_block(&lanes)));
-	lines_push(l, body,
-		   lines_loop(l, t, lines_const(l, 0), lines_const(l, l->order.run), 1, &step));
+	lines_times(l, body, t, lines_const(l, l->order.run), &step);
 	return acc;
 }
 
@@ -129,9 +128,9 @@ void cumulate_columns(const Lines *l, const Ix *end, const Ix *lo, const Ix *n, 
 	*last = lines_at(l, v);
 	column_step(l, i, lines_sub(l, i, one), &rest);
 	*last = first;
-	lines_push(l, body, lines_loop(l, u, first, end, 1, &top));
+	lines_for(l, body, u, first, end, 1, &top);
 	lines_push(l, &step, lines_independent(lines_loop(l, v, first, end, 1, &rest)));
-	lines_push(l, body, lines_loop(l, t, one, n, 1, &step));
+	lines_for(l, body, t, one, n, 1, &step);
 }
 
 static void columns(const Lines *l, Body *body)
@@ -161,10 +160,9 @@ static void lines_in_turn(const Lines *l, Body *body)
 	Size whole = size_scale(l->sizes, size_floor(l->sizes, rows, SIDE), SIDE);
 	IterVar var = l->outer[l->nouter - 1]->iter;
 	side_by_side(l, &some);
-	lines_push(l, body,
-		   lines_loop(l, var, lines_const(l, 0), lines_size(l, whole), SIDE, &some));
+	lines_for(l, body, var, lines_const(l, 0), lines_size(l, whole), SIDE, &some);
 	one_line(l, &one);
-	lines_push(l, body, lines_loop(l, var, lines_size(l, whole), lines_size(l, rows), 1, &one));
+	lines_for(l, body, var, lines_size(l, whole), lines_size(l, rows), 1, &one);
 }
 
 static void in_turn(const Lines *l, Body *body)

@@ -53,8 +53,7 @@ static const Value *sum_before(const Runs *r, const Ix *run)
 
 static void keep_sum(const Runs *r, const Ix *run, const Value *value, Body *body)
 {
-	lines_push(r->l, body,
-		   stmt_store(r->l->arena, r->l->cumulate.sums, sum_index(r, run), OP_NONE, value));
+	lines_put(r->l, body, r->l->cumulate.sums, sum_index(r, run), value);
 }
 
 static const Ix *next(const Runs *r, const Ix *run)
@@ -188,7 +187,7 @@ static void raise(const Runs *r, const Ix *run, Body *body)
 					cumulate_stored(l, i));
 	lines_push(l, &each, cumulate_store(l, i, sum));
 	column_leave(r, column, &each, &step);
-	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), run_places(r, run), 1, &step));
+	lines_times(l, body, t, run_places(r, run), &step);
 }
 
 /* ---- blocks of runs of a line ---- */
@@ -207,8 +206,7 @@ static void prefetch(const Runs *r, const Ix *run, Body *body)
 	lines_push(l, &line, stmt_prefetch(l->arena, value->buffer, value->ix, true));
 	lines_push(l, &line, stmt_prefetch(l->arena, l->to, l->result_index(l, i), true));
 	int64_t step = l->program->options.target->line_bytes / (int64_t)dtype_bytes(l->dtype);
-	lines_push(l, body,
-		   lines_loop(l, t, lines_const(l, 0), lines_const(l, l->order.run), step, &line));
+	lines_for(l, body, t, lines_const(l, 0), lines_const(l, l->order.run), step, &line);
 }
 
 /* SIDE runs side by side, then each step for each of them. */

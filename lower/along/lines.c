@@ -24,6 +24,28 @@ const Ix *lines_min(const Lines *l, const Ix *a, const Ix *b)
 	return ix_binary(l->program, IX_MIN, a, b);
 }
 
+const Ix *lines_max(const Lines *l, const Ix *a, const Ix *b)
+{
+	return ix_binary(l->program, IX_MAX, a, b);
+}
+
+const Ix *lines_div(const Lines *l, const Ix *a, int64_t by)
+{
+	return by == 1 ? a : ix_binary(l->program, IX_DIV, a, lines_const(l, by));
+}
+
+const Ix *lines_mod(const Lines *l, const Ix *a, int64_t by)
+{
+	return ix_binary(l->program, IX_MOD, a, lines_const(l, by));
+}
+
+const Ix *lines_inside(const Lines *l, const Ix *at, const Ix *most)
+{
+	return lines_min(l, lines_max(l, at, lines_const(l, 0)), most);
+}
+
+const Ix *lines_last(const Lines *l, Size n) { return lines_size(l, size_plus(l->sizes, n, -1)); }
+
 IterVar lines_iter(const Lines *l, const char *name) { return frame_iter(l->frame, name); }
 
 const Ix *lines_at(const Lines *l, IterVar var) { return ix_iter(l->arena, var); }
@@ -45,6 +67,26 @@ LocalId lines_local(const Lines *l, Body *body, const char *name, const Value *s
 const Value *lines_read(const Lines *l, LocalId local)
 {
 	return frame_element(l->frame, local, NULL);
+}
+
+void lines_set(const Lines *l, Body *body, LocalId local, Op acc, const Value *value)
+{
+	lines_push(l, body, stmt_set(l->arena, local, acc, value));
+}
+
+LocalId lines_local_ix(const Lines *l, Body *body, const char *name, const Ix *start)
+{
+	return lines_local(l, body, name, value_index(l->arena, DTYPE_I64, start));
+}
+
+const Ix *lines_read_ix(const Lines *l, LocalId local)
+{
+	return ix_value(l->arena, lines_read(l, local));
+}
+
+void lines_set_ix(const Lines *l, Body *body, LocalId local, Op acc, const Ix *value)
+{
+	lines_set(l, body, local, acc, value_index(l->arena, DTYPE_I64, value));
 }
 
 Stmt *lines_loop(const Lines *l, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
@@ -75,9 +117,20 @@ const Ix *lines_block_end(const Lines *l, int64_t n)
 	return lines_min(l, lines_add(l, first, lines_const(l, n)), end);
 }
 
+void lines_for(const Lines *l, Body *into, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
+	       const Body *body)
+{
+	lines_push(l, into, lines_loop(l, var, lo, hi, step, body));
+}
+
+void lines_times(const Lines *l, Body *into, IterVar var, const Ix *n, const Body *body)
+{
+	lines_for(l, into, var, lines_const(l, 0), n, 1, body);
+}
+
 void lines_each(const Lines *l, Body *into, IterVar var, Size extent, const Body *body)
 {
-	lines_push(l, into, lines_loop(l, var, lines_const(l, 0), lines_size(l, extent), 1, body));
+	lines_times(l, into, var, lines_size(l, extent), body);
 }
 
 void lines_if(const Lines *l, Body *into, CondKind kind, const Ix *a, const Ix *b, const Body *body)
@@ -97,6 +150,11 @@ bool lines_go_on(const Lines *l, IterVar var, const Value *value)
 {
 	uint32_t next = 0;
 	return value_goes_on(l->program, value, var, &next) && next > 0;
+}
+
+void lines_put(const Lines *l, Body *body, BufferId buffer, const Ix *at, const Value *value)
+{
+	lines_push(l, body, stmt_store(l->arena, buffer, at, OP_NONE, value));
 }
 
 const Stmt *lines_store(const Lines *l, const Ix *at, const Value *value)

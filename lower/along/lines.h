@@ -170,6 +170,12 @@ const Ix *lines_add(const Lines *lines, const Ix *a, const Ix *b);
 const Ix *lines_sub(const Lines *lines, const Ix *a, const Ix *b);
 const Ix *lines_scale(const Lines *lines, const Ix *a, int64_t by);
 const Ix *lines_min(const Lines *lines, const Ix *a, const Ix *b);
+const Ix *lines_max(const Lines *lines, const Ix *a, const Ix *b);
+const Ix *lines_div(const Lines *lines, const Ix *a, int64_t by);
+const Ix *lines_mod(const Lines *lines, const Ix *a, int64_t by);
+/* An index that is in [0, most] as it is, which the bounds see; n - 1. */
+const Ix *lines_inside(const Lines *lines, const Ix *at, const Ix *most);
+const Ix *lines_last(const Lines *lines, Size n);
 IterVar lines_iter(const Lines *lines, const char *name);
 const Ix *lines_at(const Lines *lines, IterVar var);
 const Value *lines_number(const Lines *lines, Dtype dtype, double number);

@@ -15,17 +15,27 @@ void argmax_lines(const Lines *lines);
 /* A new single local that begins with a value; the value of one. */
 LocalId lines_local(const Lines *lines, Body *body, const char *name, const Value *start);
 const Value *lines_read(const Lines *lines, LocalId local);
+void lines_set(const Lines *lines, Body *body, LocalId local, Op acc, const Value *value);
+/* The same of a local that is an index. */
+LocalId lines_local_ix(const Lines *lines, Body *body, const char *name, const Ix *start);
+const Ix *lines_read_ix(const Lines *lines, LocalId local);
+void lines_set_ix(const Lines *lines, Body *body, LocalId local, Op acc, const Ix *value);
 void lines_push(const Lines *lines, Body *body, const Stmt *stmt);
 /* The body as a loop over lo, lo + step, ... below hi. */
 Stmt *lines_loop(const Lines *lines, IterVar var, const Ix *lo, const Ix *hi, int64_t step,
 		 const Body *body);
 /* The loop, of which no iteration stores an element that another touches. */
 const Stmt *lines_independent(Stmt *loop);
-/* Appends the body for each of [0, extent). */
+/* Appends that loop; the body for each of [0, n), and of [0, extent). */
+void lines_for(const Lines *lines, Body *into, IterVar var, const Ix *lo, const Ix *hi,
+	       int64_t step, const Body *body);
+void lines_times(const Lines *lines, Body *into, IterVar var, const Ix *n, const Body *body);
 void lines_each(const Lines *lines, Body *into, IterVar var, Size extent, const Body *body);
 /* Appends the body where the condition holds. */
 void lines_if(const Lines *lines, Body *into, CondKind kind, const Ix *a, const Ix *b,
 	      const Body *body);
+/* Appends buffer[at] = value. */
+void lines_put(const Lines *lines, Body *body, BufferId buffer, const Ix *at, const Value *value);
 /* to[element] = value, in the result's type. */
 const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
 /* The body for blocks of n lines along the last outer axis, which is at hand at the first of them;

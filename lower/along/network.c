@@ -26,22 +26,7 @@
 
 const Ix *network_ix(const Network *n, int64_t value) { return lines_const(n->l, value); }
 
-const Ix *network_div(const Network *n, const Ix *a, int64_t by)
-{
-	return by == 1 ? a : ix_binary(n->l->program, IX_DIV, a, network_ix(n, by));
-}
-
-const Ix *network_mod(const Network *n, const Ix *a, int64_t by)
-{
-	return ix_binary(n->l->program, IX_MOD, a, network_ix(n, by));
-}
-
 const Ix *network_lane(const Network *n) { return lines_at(n->l, n->lane); }
-
-const Ix *network_read_ix(const Network *n, LocalId local)
-{
-	return ix_value(n->l->arena, lines_read(n->l, local));
-}
 
 /* What stands behind all elements, or in front of them. */
 const Value *network_end(const Network *n, bool last)
@@ -118,11 +103,6 @@ void network_each_register(const Network *n, Body *into, int64_t trips, const Bo
 		   stmt_loop(n->l->program, LOOP_UNROLL, n->q, trips, body_block(body)));
 }
 
-void network_each(const Network *n, Body *into, IterVar iter, const Ix *trips, const Body *body)
-{
-	lines_push(n->l, into, lines_loop(n->l, iter, network_ix(n, 0), trips, 1, body));
-}
-
 /* ---- all merges ---- */
 
 /* One merge of rows, which stand `stride` apart in registers, or from `merges` on of lanes. */
@@ -148,23 +128,19 @@ static void merge_all(const Network *n, Body *into)
 	Body body = {0};
 	const Lines *l = n->l;
 	IterVar step = lines_iter(l, "step");
-	LocalId spacing =
-		lines_local(l, into, "stride", value_index(l->arena, DTYPE_I64, network_ix(n, 1)));
-	const Ix *stride = network_read_ix(n, spacing);
+	LocalId spacing = lines_local_ix(l, into, "stride", network_ix(n, 1));
+	const Ix *stride = lines_read_ix(l, spacing);
 	merge(n, lines_at(l, step), stride, &body);
 	for (uint32_t i = n->merges; i > 0; i--) {
 		Body strides = {0};
 		network_order_strides(n, n->way->tile << i, n->way->tile, &strides);
-		lines_if(n->l, &body, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &strides);
+		lines_if(l, &body, COND_EQ, stride, network_ix(n, INT64_C(1) << i), &strides);
 	}
 	network_order_strides(n, n->way->tile, 1, &body);
 	const Ix *next =
-		lines_min(l, lines_scale(l, stride, 2), network_div(n, n->rows, n->way->tile));
-	lines_push(l, &body,
-		   stmt_set(l->arena, spacing, OP_NONE, value_index(l->arena, DTYPE_I64, next)));
-	lines_push(
-		l, into,
-		lines_loop(l, step, n->first, network_ix(n, n->merges + n->lane_merges), 1, &body));
+		lines_min(l, lines_scale(l, stride, 2), lines_div(l, n->rows, n->way->tile));
+	lines_set_ix(l, &body, spacing, OP_NONE, next);
+	lines_for(l, into, step, n->first, network_ix(n, n->merges + n->lane_merges), 1, &body);
 }
 
 /* ---- the line ---- */
@@ -174,24 +150,18 @@ static void count_rows(Network *n, Body *into)
 {
 	const Lines *l = n->l;
 	Body body = {0}, round = {0};
-	LocalId rows = lines_local(l, into, "rows",
-				   value_index(l->arena, DTYPE_I64, network_ix(n, n->way->tile)));
-	LocalId first = lines_local(l, into, "first",
-				    value_index(l->arena, DTYPE_I64, network_ix(n, n->merges)));
+	LocalId rows = lines_local_ix(l, into, "rows", network_ix(n, n->way->tile));
+	LocalId first = lines_local_ix(l, into, "first", network_ix(n, n->merges));
 	const Value *twice =
 		value_binary(l->arena, OP_ADD, lines_read(l, rows), lines_read(l, rows));
-	lines_push(l, &body, stmt_set(l->arena, rows, OP_NONE, twice));
-	lines_push(l, &body,
-		   stmt_set(l->arena, first, OP_ADD,
-			    value_index(l->arena, DTYPE_I64, network_ix(n, -1))));
-	const Ix *room = lines_scale(l, network_read_ix(n, rows), n->way->lanes);
-	lines_if(n->l, &round, COND_LT, room, n->count, &body);
-	network_each(n, into, lines_iter(l, "round"), network_ix(n, n->merges), &round);
-	n->rows = lines_min(l,
-			    ix_binary(l->program, IX_MAX, network_read_ix(n, rows),
-				      network_ix(n, n->way->tile)),
+	lines_set(l, &body, rows, OP_NONE, twice);
+	lines_set_ix(l, &body, first, OP_ADD, network_ix(n, -1));
+	const Ix *room = lines_scale(l, lines_read_ix(l, rows), n->way->lanes);
+	lines_if(l, &round, COND_LT, room, n->count, &body);
+	lines_times(l, into, lines_iter(l, "round"), network_ix(n, n->merges), &round);
+	n->rows = lines_min(l, lines_max(l, lines_read_ix(l, rows), network_ix(n, n->way->tile)),
 			    n->rows);
-	n->first = ix_binary(l->program, IX_MAX, network_read_ix(n, first), network_ix(n, 0));
+	n->first = lines_max(l, lines_read_ix(l, first), network_ix(n, 0));
 }
 
 static void find_rows(Network *n, Body *into)
@@ -256,8 +226,7 @@ static const Value *is_zero(const Network *n, const Value *value)
 
 static void add_truth(const Network *n, LocalId count, const Value *truth, Body *body)
 {
-	lines_push(n->l, body,
-		   stmt_set(n->l->arena, count, OP_ADD, value_cast(n->l->arena, DTYPE_I32, truth)));
+	lines_set(n->l, body, count, OP_ADD, value_cast(n->l->arena, DTYPE_I32, truth));
 }
 
 LocalId network_new_count(const Network *n, const char *name, Body *body)
@@ -275,7 +244,7 @@ void network_copy_element(const Network *n, const Ix *from, const Ix *to, const 
 	const Value *value = compared(n, element);
 	if (dtype_is_float(n->dtype))
 		value = value_where(l->arena, is_number(n, value), value, network_end(n, true));
-	lines_push(l, into, stmt_store(l->arena, n->way->items, to, OP_NONE, value));
+	lines_put(l, into, n->way->items, to, value);
 	if (special)
 		add_truth(n, *special, is_zero_or_nan(n, element), into);
 }
@@ -286,11 +255,8 @@ static void pad(const Network *n, Body *into)
 	const Lines *l = n->l;
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
-	lines_push(
-		l, &body,
-		stmt_store(l->arena, n->way->items, lines_at(l, t), OP_NONE, network_end(n, true)));
-	lines_push(l, into,
-		   lines_loop(l, t, n->count, lines_scale(l, n->rows, n->way->lanes), 1, &body));
+	lines_put(l, &body, n->way->items, lines_at(l, t), network_end(n, true));
+	lines_for(l, into, t, n->count, lines_scale(l, n->rows, n->way->lanes), 1, &body);
 }
 
 /* Where the lanes stand one behind the other, behind the rows. */
@@ -320,12 +286,11 @@ static void put_in_order(const Network *n, Body *into)
 	network_each_register(n, &body, lanes, &rows);
 	const Ix *at =
 		lines_add(l, ix_mul(l->program, q, n->rows), lines_add(l, first, network_lane(n)));
-	lines_push(l, &column,
-		   stmt_store(l->arena, n->way->items, ordered_at(n, at), OP_NONE,
-			      network_of_row(n, squares, network_lane(n), q)));
+	lines_put(l, &column, n->way->items, ordered_at(n, at),
+		  network_of_row(n, squares, network_lane(n), q));
 	network_each_lane(n, &columns, &column);
 	network_each_register(n, &body, lanes, &columns);
-	network_each(n, into, square, network_div(n, n->rows, lanes), &body);
+	lines_times(l, into, square, lines_div(l, n->rows, lanes), &body);
 }
 
 const Stmt *network_keep(const Network *n, const Ix *at, const Value *value)
@@ -341,14 +306,13 @@ static void put_back(const Network *n, LocalId count, const Value *is, const Val
 {
 	const Lines *l = n->l;
 	Body stored = {0}, body = {0};
-	const Ix *at = ix_binary(l->program, IX_MAX, network_read_ix(n, count), network_ix(n, 0));
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->results, -1));
+	const Ix *at = lines_max(l, lines_read_ix(l, count), network_ix(n, 0));
+	const Ix *last = lines_last(l, l->results);
 	lines_push(l, &stored, lines_store(l, lines_min(l, at, last), element));
-	lines_if(n->l, &body, COND_LT, network_read_ix(n, count), lines_size(l, l->results),
-		 &stored);
+	lines_if(l, &body, COND_LT, lines_read_ix(l, count), lines_size(l, l->results), &stored);
 	add_truth(n, count, lines_number(l, DTYPE_I32, 1), &body);
 	const Ix *truth = ix_value(l->arena, value_cast(l->arena, DTYPE_I32, is));
-	lines_if(n->l, into, COND_EQ, truth, network_ix(n, 1), &body);
+	lines_if(l, into, COND_EQ, truth, network_ix(n, 1), &body);
 }
 
 static void put_all_back(const Network *n, Body *into)
@@ -382,10 +346,10 @@ void network_restore(const Network *n, LocalId special, Body *into)
 	add_truth(n, lost, is_special(n, value_cast(l->arena, n->dtype, element)), &count);
 	lines_each(l, &body, t, l->extent, &count);
 	put_all_back(n, &all);
-	lines_if(n->l, &body, COND_LT, network_ix(n, 0), network_read_ix(n, lost), &all);
+	lines_if(l, &body, COND_LT, network_ix(n, 0), lines_read_ix(l, lost), &all);
 	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
 	conds[0] = (Cond){COND_LT, network_ix(n, 0), lines_size(l, l->results)};
-	conds[1] = (Cond){COND_LT, network_ix(n, 0), network_read_ix(n, special)};
+	conds[1] = (Cond){COND_LT, network_ix(n, 0), lines_read_ix(l, special)};
 	lines_push(l, into, stmt_if(l->arena, conds, 2, body_block(&body)));
 }
 
@@ -431,12 +395,11 @@ static void copy_keys(const Network *n, Body *into)
 	IterVar t = lines_iter(l, "t");
 	const Value *key = sort_key(l, l->element(l, lines_at(l, t), &body));
 	const Value *place = value_index(l->arena, DTYPE_I32, lines_at(l, t));
-	const Value *item = value_binary(l->arena, OP_ADD,
-					 value_binary(l->arena, OP_MUL,
-						      value_cast(l->arena, n->dtype, key), room(n)),
-					 value_cast(l->arena, n->dtype, place));
-	lines_push(l, &body,
-		   stmt_store(l->arena, n->way->items, lines_at(l, t), OP_NONE, item));
+	const Value *item = value_binary(
+		l->arena, OP_ADD,
+		value_binary(l->arena, OP_MUL, value_cast(l->arena, n->dtype, key), room(n)),
+		value_cast(l->arena, n->dtype, place));
+	lines_put(l, &body, n->way->items, lines_at(l, t), item);
 	lines_each(l, into, t, l->extent, &body);
 }
 

@@ -51,13 +51,10 @@ void network_restore(const Network *network, LocalId special, Body *into);
 
 /* ---- between these files ---- */
 
-/* As lines_const, and ix_binary with a constant. */
+/* As lines_const. */
 const Ix *network_ix(const Network *network, int64_t value);
-const Ix *network_div(const Network *network, const Ix *a, int64_t by);
-const Ix *network_mod(const Network *network, const Ix *a, int64_t by);
 /* The lane of the vector at hand. */
 const Ix *network_lane(const Network *network);
-const Ix *network_read_ix(const Network *network, LocalId local);
 const Value *network_number(const Network *network, double value);
 /* What no element stands behind, or in front of. */
 const Value *network_end(const Network *network, bool last);
@@ -73,11 +70,9 @@ void network_set(const Network *network, Body *body, const Value *element, const
 const Value *network_row(const Network *network, const Ix *row);
 const Stmt *network_store(const Network *network, const Ix *row, const Value *value);
 
-/* Append the body: for all lanes; for [0, trips) of registers; for [0, trips); where the condition holds. */
+/* Append the body: for all lanes; for [0, trips) of registers. */
 void network_each_lane(const Network *network, Body *into, const Body *body);
 void network_each_register(const Network *network, Body *into, int64_t trips, const Body *body);
-void network_each(const Network *network, Body *into, IterVar iter, const Ix *trips,
-		  const Body *body);
 
 /* ---- network_rows.c ---- */
 

@@ -15,11 +15,11 @@ static const Ix *flipped(const Network *n, int64_t size, int64_t groups)
 {
 	const Lines *l = n->l;
 	const Ix *lane = network_lane(n);
-	const Ix *first = lines_scale(l, network_div(n, lane, size * groups), size * groups);
+	const Ix *first = lines_scale(l, lines_div(l, lane, size * groups), size * groups);
 	const Ix *group = lines_sub(l, network_ix(n, groups - 1),
-				    network_mod(n, network_div(n, lane, size), groups));
+				    lines_mod(l, lines_div(l, lane, size), groups));
 	const Ix *at = lines_add(l, first, lines_scale(l, group, size));
-	return size > 1 ? lines_add(l, at, network_mod(n, lane, size)) : at;
+	return size > 1 ? lines_add(l, at, lines_mod(l, lane, size)) : at;
 }
 
 /* to = from with groups of lanes the other way round */
@@ -118,12 +118,12 @@ void network_merge_lanes(const Network *n, uint32_t log, Body *into)
 	IterVar row = lines_iter(l, "row");
 	const Ix *last = lines_sub(l, lines_sub(l, n->rows, network_ix(n, 1)), lines_at(l, row));
 	if (n->rows->kind != IX_SIZE) /* so that it is seen to be inside */
-		last = ix_binary(l->program, IX_MAX, last, network_ix(n, 0));
+		last = lines_max(l, last, network_ix(n, 0));
 	LanePair p = {.rows = {lines_at(l, row), last}};
 	for (int i = 0; i < 2; i++) {
 		p.x[i] = network_vector(n, into, i ? "last" : "first");
 		p.other[i] = network_vector(n, into, "moved");
 	}
 	merge_pair(n, &p, log, &body);
-	network_each(n, into, row, network_div(n, n->rows, 2), &body);
+	lines_times(l, into, row, lines_div(l, n->rows, 2), &body);
 }

@@ -37,8 +37,8 @@ static void order_strided(const Network *n, int64_t stride, int64_t rows, Body *
 {
 	Body body = {0};
 	const Ix *q = lines_at(n->l, n->q);
-	const Ix *a = lines_add(n->l, lines_scale(n->l, network_div(n, q, stride), 2 * stride),
-				network_mod(n, q, stride));
+	const Ix *a = lines_add(n->l, lines_scale(n->l, lines_div(n->l, q, stride), 2 * stride),
+				lines_mod(n->l, q, stride));
 	order_registers(n, a, lines_add(n->l, a, network_ix(n, stride)), &body);
 	network_each_register(n, into, rows / 2, &body);
 }
@@ -48,8 +48,8 @@ static void order_across(const Network *n, int64_t run, Body *into)
 {
 	Body body = {0};
 	const Lines *l = n->l;
-	const Ix *q = lines_at(l, n->q), *at = network_mod(n, q, run);
-	const Ix *first = lines_scale(l, network_div(n, q, run), 2 * run);
+	const Ix *q = lines_at(l, n->q), *at = lines_mod(l, q, run);
+	const Ix *first = lines_scale(l, lines_div(l, q, run), 2 * run);
 	const Ix *last = lines_sub(l, lines_add(l, first, network_ix(n, 2 * run - 1)), at);
 	order_registers(n, lines_add(l, first, at), last, &body);
 	network_each_register(n, into, n->way->tile / 2, &body);
@@ -86,7 +86,7 @@ void network_sort_tiles(const Network *n, Body *into)
 			order_strided(n, stride, tile, &body);
 	}
 	move_rows(n, first, 1, tile, true, &body);
-	network_each(n, into, block, network_div(n, n->rows, tile), &body);
+	lines_times(n->l, into, block, lines_div(n->l, n->rows, tile), &body);
 }
 
 /* Rows that are stride * rows/2, ..., 2*stride and stride apart. */
@@ -103,9 +103,9 @@ static void order_strided_rows(const Network *n, int64_t stride, int64_t rows, B
 		order_strided(n, of, rows, &body);
 	move_rows(n, first, stride, rows, true, &body);
 	if (stride > 1)
-		network_each(n, &blocks, at, network_ix(n, stride), &body);
-	network_each(n, into, block, network_div(n, n->rows, rows * stride),
-		     stride > 1 ? &blocks : &body);
+		lines_times(l, &blocks, at, network_ix(n, stride), &body);
+	lines_times(l, into, block, lines_div(l, n->rows, rows * stride),
+		    stride > 1 ? &blocks : &body);
 }
 
 void network_order_strides(const Network *n, int64_t above, int64_t least, Body *into)
@@ -128,6 +128,6 @@ void network_order_runs(const Network *n, int64_t run, Body *into)
 	const Ix *last =
 		lines_sub(l, lines_add(l, first, network_ix(n, 2 * run - 1)), lines_at(l, at));
 	order_rows(n, lines_add(l, first, lines_at(l, at)), last, &body);
-	network_each(n, &runs, at, network_ix(n, run), &body);
-	network_each(n, into, pair, network_div(n, n->rows, 2 * run), &runs);
+	lines_times(l, &runs, at, network_ix(n, run), &body);
+	lines_times(l, into, pair, lines_div(l, n->rows, 2 * run), &runs);
 }

@@ -46,34 +46,22 @@ typedef struct Quicksort {
 
 static const Ix *ix(const Quicksort *q, int64_t value) { return lines_const(q->l, value); }
 
-static const Ix *read(const Quicksort *q, LocalId local)
-{
-	return ix_value(q->l->arena, lines_read(q->l, local));
-}
+static const Ix *read(const Quicksort *q, LocalId local) { return lines_read_ix(q->l, local); }
 
-static LocalId new_index(const Quicksort *q, const char *name, const Ix *value, Body *body)
+/* A number that stays as it is. */
+static const Ix *let(const Quicksort *q, const char *name, const Ix *value, Body *body)
 {
-	return lines_local(q->l, body, name, value_index(q->l->arena, DTYPE_I64, value));
+	return read(q, lines_local_ix(q->l, body, name, value));
 }
 
 static void set(const Quicksort *q, LocalId local, const Ix *value, Body *body)
 {
-	lines_push(
-		q->l, body,
-		stmt_set(q->l->arena, local, OP_NONE, value_index(q->l->arena, DTYPE_I64, value)));
+	lines_set_ix(q->l, body, local, OP_NONE, value);
 }
 
 static void add(const Quicksort *q, LocalId local, int64_t value, Body *body)
 {
-	lines_push(q->l, body,
-		   stmt_set(q->l->arena, local, OP_ADD,
-			    value_index(q->l->arena, DTYPE_I64, ix(q, value))));
-}
-
-/* An index that is in [0, most], for the bounds. */
-static const Ix *inside(const Quicksort *q, const Ix *at, const Ix *most)
-{
-	return lines_min(q->l, ix_binary(q->l->program, IX_MAX, at, ix(q, 0)), most);
+	lines_set_ix(q->l, body, local, OP_ADD, ix(q, value));
 }
 
 static const Ix *line_size(const Quicksort *q) { return lines_size(q->l, q->l->extent); }
@@ -86,7 +74,7 @@ static Range range_from(const Quicksort *q, const Ix *first, const Ix *n)
 
 static Range range(const Quicksort *q, const Ix *first, const Ix *n)
 {
-	return range_from(q, inside(q, first, line_size(q)), n);
+	return range_from(q, lines_inside(q->l, first, line_size(q)), n);
 }
 
 static const Value *item(const Quicksort *q, const Ix *at)
@@ -94,17 +82,11 @@ static const Value *item(const Quicksort *q, const Ix *at)
 	return value_load(q->l->program, q->way->items, at);
 }
 
-/* The body for t in 0..n. */
-static void each(const Quicksort *q, Body *into, IterVar t, const Ix *n, const Body *body)
-{
-	lines_push(q->l, into, lines_loop(q->l, t, ix(q, 0), n, 1, body));
-}
-
 /* ---- the stack ---- */
 
 static const Ix *field_at(const Quicksort *q, int64_t field)
 {
-	const Ix *at = inside(q, read(q, q->depth), ix(q, q->way->stack_room - 1));
+	const Ix *at = lines_inside(q->l, read(q, q->depth), ix(q, q->way->stack_room - 1));
 	return lines_add(q->l, lines_scale(q->l, at, FIELDS), ix(q, field));
 }
 
@@ -118,18 +100,17 @@ static void push(const Quicksort *q, const Ix *first, const Ix *n, const Ix *lev
 {
 	const Ix *fields[FIELDS] = {first, n, level};
 	for (int64_t i = 0; i < FIELDS; i++)
-		lines_push(q->l, body,
-			   stmt_store(q->l->arena, q->way->stack, field_at(q, i), OP_NONE,
-				      value_index(q->l->arena, DTYPE_I64, fields[i])));
+		lines_put(q->l, body, q->way->stack, field_at(q, i),
+			  value_index(q->l->arena, DTYPE_I64, fields[i]));
 	add(q, q->depth, 1, body);
 }
 
 static void pop(Quicksort *q, Body *body)
 {
 	add(q, q->depth, -1, body);
-	const Ix *first = inside(q, field(q, "first", 0, body), line_size(q));
+	const Ix *first = lines_inside(q->l, field(q, "first", 0, body), line_size(q));
 	q->segment = range(q, first, field(q, "n", 1, body));
-	q->level = inside(q, field(q, "level", 2, body), ix(q, q->way->levels));
+	q->level = lines_inside(q->l, field(q, "level", 2, body), ix(q, q->way->levels));
 }
 
 /* ---- what the network sorts ---- */
@@ -147,7 +128,7 @@ static void copy_items(const Quicksort *q, Range from, const Ix *to, Body *into)
 	IterVar t = lines_iter(l, "t");
 	const Ix *at = lines_at(l, t);
 	lines_push(l, &body, store_copy(q, lines_add(l, to, at), lines_add(l, from.first, at)));
-	each(q, into, t, from.n, &body);
+	lines_times(l, into, t, from.n, &body);
 }
 
 /* The sample, of the items or at first of the line. */
@@ -157,18 +138,19 @@ static void copy_sample(const Quicksort *q, Body *into)
 	Body line = {0}, items = {0};
 	IterVar t = lines_iter(l, "t"), again = lines_iter(l, "t");
 	const Ix *many = ix(q, q->way->sample), *none = ix(q, 0);
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
-	const Ix *stride = ix_binary(l->program, IX_DIV, q->segment.n, many);
+	const Ix *last = lines_last(l, l->extent);
+	const Ix *stride = lines_div(l, q->segment.n, q->way->sample);
 	const Ix *at = lines_add(l, q->segment.first, ix_mul(l->program, lines_at(l, t), stride));
-	const Ix *whole = ix_binary(l->program, IX_DIV, line_size(q), many);
+	const Ix *whole = lines_div(l, line_size(q), q->way->sample);
 	whole = ix_mul(l->program, lines_at(l, again), whole);
-	lines_push(l, &items, store_copy(q, lines_at(l, t), inside(q, at, last)));
-	network_copy_element(&q->network, inside(q, whole, last), lines_at(l, again), NULL, &line);
+	lines_push(l, &items, store_copy(q, lines_at(l, t), lines_inside(l, at, last)));
+	network_copy_element(&q->network, lines_inside(l, whole, last), lines_at(l, again), NULL,
+			     &line);
 	Body first = {0}, others = {0};
-	each(q, &others, t, many, &items);
-	each(q, &first, again, many, &line);
-	lines_if(q->l, into, COND_EQ, q->level, none, &first);
-	lines_if(q->l, into, COND_LT, none, q->level, &others);
+	lines_times(l, &others, t, many, &items);
+	lines_times(l, &first, again, many, &line);
+	lines_if(l, into, COND_EQ, q->level, none, &first);
+	lines_if(l, into, COND_LT, none, q->level, &others);
 }
 
 static const Ix *room(const Quicksort *q)
@@ -181,13 +163,13 @@ static void sort_items_of(Quicksort *q, Body *body)
 {
 	Body sample = {0}, all = {0};
 	const Ix *n = q->segment.n;
-	LocalId count = new_index(q, "count", n, body);
+	LocalId count = lines_local_ix(q->l, body, "count", n);
 	set(q, count, ix(q, q->way->sample), &sample);
 	copy_sample(q, &sample);
 	copy_items(q, q->segment, ix(q, 0), &all);
 	lines_if(q->l, body, COND_LE, n, room(q), &all);
 	lines_if(q->l, body, COND_LT, room(q), n, &sample);
-	network_begin(&q->network, inside(q, read(q, count), room(q)), body);
+	network_begin(&q->network, lines_inside(q->l, read(q, count), room(q)), body);
 	network_sort(&q->network, body);
 }
 
@@ -200,7 +182,7 @@ static void keep(const Quicksort *q, Body *into)
 	lines_push(
 		l, &body,
 		network_keep(&q->network, lines_add(l, q->segment.first, lines_at(l, t)), value));
-	each(q, into, t, q->segment.n, &body);
+	lines_times(l, into, t, q->segment.n, &body);
 }
 
 /* ---- pivots ---- */
@@ -209,11 +191,10 @@ static void keep(const Quicksort *q, Body *into)
 static const Value *quantile(const Quicksort *q, const Ix *leaves, int64_t quarter, Body *body)
 {
 	const Lines *l = q->l;
-	const Ix *before =
-		ix_binary(l->program, IX_DIV, lines_scale(l, leaves, quarter), ix(q, PARTS));
+	const Ix *before = lines_div(l, lines_scale(l, leaves, quarter), PARTS);
 	const Ix *at = lines_scale(l, before, q->way->sample);
-	at = read(q, new_index(q, "at", ix_binary(l->program, IX_DIV, at, leaves), body));
-	at = inside(q, at, ix(q, q->way->sample - 1));
+	at = let(q, "at", ix_binary(l->program, IX_DIV, at, leaves), body);
+	at = lines_inside(l, at, ix(q, q->way->sample - 1));
 	const Value *some =
 		value_binary(l->arena, OP_LT, value_index(l->arena, DTYPE_I64, ix(q, 0)),
 			     value_index(l->arena, DTYPE_I64, before));
@@ -225,8 +206,7 @@ static void find_pivots(Quicksort *q, Body *body)
 {
 	const Lines *l = q->l;
 	const Ix *leaves = lines_add(l, q->segment.n, ix(q, q->way->leaf - 1));
-	leaves = ix_binary(l->program, IX_DIV, leaves, ix(q, q->way->leaf));
-	leaves = read(q, new_index(q, "leaves", leaves, body));
+	leaves = let(q, "leaves", lines_div(l, leaves, q->way->leaf), body);
 	for (int64_t i = 0; i < PIVOTS; i++) {
 		const Value *value = quantile(q, leaves, i + 1, body);
 		if (i == MIDDLE) {
@@ -256,8 +236,8 @@ static Partition begin_partition(const Quicksort *q, const Value *pivot, bool up
 				 Body *body)
 {
 	const Ix *end = lines_add(q->l, of.first, of.n);
-	return (Partition){pivot, up_to, of, new_index(q, "low", of.first, body),
-			   new_index(q, "high", end, body)};
+	return (Partition){pivot, up_to, of, lines_local_ix(q->l, body, "low", of.first),
+			   lines_local_ix(q->l, body, "high", end)};
 }
 
 /* Moves the element, as it is loaded, to its side. */
@@ -265,20 +245,20 @@ static void part_item(const Quicksort *q, const Partition *p, const Value *load,
 {
 	const Lines *l = q->l;
 	const Value *own = lines_read(l, lines_local(l, step, "item", load));
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	const Ix *last = lines_last(l, l->extent);
 	const Value *truth =
 		value_binary(l->arena, OP_LT, p->up_to ? p->pivot : own, p->up_to ? own : p->pivot);
 	const Ix *is = ix_value(l->arena, value_cast(l->arena, DTYPE_I32, truth));
 	LocalId sides[] = {p->low, p->high};
 	for (int high = 0; high < 2; high++) {
 		Body body = {0};
-		const Ix *at = inside(q, read(q, sides[high]), last);
+		const Ix *at = lines_inside(l, read(q, sides[high]), last);
 		if (high)
 			add(q, p->high, -1, &body);
-		lines_push(l, &body, stmt_store(l->arena, q->way->items, at, OP_NONE, own));
+		lines_put(l, &body, q->way->items, at, own);
 		if (!high)
 			add(q, p->low, 1, &body);
-		lines_if(q->l, step, COND_EQ, is, ix(q, (high == 1) == p->up_to), &body);
+		lines_if(l, step, COND_EQ, is, ix(q, (high == 1) == p->up_to), &body);
 	}
 }
 
@@ -288,7 +268,7 @@ static void part_items(const Quicksort *q, const Partition *p, BufferId from, Ra
 	IterVar t = lines_iter(q->l, "t");
 	const Ix *at = lines_add(q->l, of.first, lines_at(q->l, t));
 	part_item(q, p, value_load(q->l->program, from, at), &step);
-	each(q, into, t, of.n, &step);
+	lines_times(q->l, into, t, of.n, &step);
 }
 
 static void part_copies(const Quicksort *q, const Partition *p, const Ix *n, Body *into)
@@ -306,9 +286,10 @@ static void part_line(const Quicksort *q, const Partition *p, Body *into)
 	const Ix *n = lines_min(l, block(q, 1), lines_sub(l, line_size(q), first));
 	network_copy_element(&q->network, lines_add(l, first, lines_at(l, t)), lines_at(l, t),
 			     dtype_is_float(l->from) ? &q->special : NULL, &copy);
-	each(q, &body, t, n, &copy);
+	lines_times(l, &body, t, n, &copy);
 	part_copies(q, p, n, &body);
-	each(q, into, blocks, lines_size(l, size_ceil(l->sizes, l->extent, q->way->block)), &body);
+	lines_times(l, into, blocks, lines_size(l, size_ceil(l->sizes, l->extent, q->way->block)),
+		    &body);
 }
 
 /* In place. Two blocks of each end, and what is no whole block, are copied, so that the low side and the high one have
@@ -321,40 +302,39 @@ static void part_in_place(const Quicksort *q, const Partition *p, Body *into)
 	Body round = {0}, front = {0}, back = {0};
 	Range of = p->range;
 	const Ix *blocks = lines_sub(l, of.n, block(q, 4)), *end = lines_add(l, of.first, of.n);
-	blocks = ix_binary(l->program, IX_DIV, ix_binary(l->program, IX_MAX, blocks, ix(q, 0)),
-			   block(q, 1));
-	blocks = read(q, new_index(q, "blocks", blocks, into));
+	blocks = lines_div(l, lines_max(l, blocks, ix(q, 0)), q->way->block);
+	blocks = let(q, "blocks", blocks, into);
 	const Ix *copied = lines_sub(l, of.n, lines_scale(l, blocks, q->way->block));
-	copied = inside(q, read(q, new_index(q, "copied", copied, into)), block(q, 5));
+	copied = lines_inside(l, let(q, "copied", copied, into), block(q, 5));
 	const Ix *ahead = lines_min(l, copied, block(q, 2));
-	const Ix *behind = inside(q, lines_sub(l, copied, ahead), block(q, 3));
-	LocalId begins = new_index(q, "begin", lines_add(l, of.first, ahead), into);
-	LocalId ends = new_index(q, "end", lines_sub(l, end, behind), into);
+	const Ix *behind = lines_inside(l, lines_sub(l, copied, ahead), block(q, 3));
+	LocalId begins = lines_local_ix(l, into, "begin", lines_add(l, of.first, ahead));
+	LocalId ends = lines_local_ix(l, into, "end", lines_sub(l, end, behind));
 	copy_items(q, (Range){of.first, ahead}, ix(q, 0), into);
-	copy_items(q, (Range){inside(q, read(q, ends), line_size(q)), behind}, ahead, into);
-	LocalId from = new_index(q, "from", read(q, begins), &round);
+	copy_items(q, (Range){lines_inside(l, read(q, ends), line_size(q)), behind}, ahead, into);
+	LocalId from = lines_local_ix(l, &round, "from", read(q, begins));
 	const Ix *room[] = {lines_sub(l, read(q, begins), read(q, p->low)),
 			    lines_sub(l, read(q, p->high), read(q, ends))};
-	LocalId less = new_index(q, "less", lines_sub(l, room[1], room[0]), &round);
+	LocalId less = lines_local_ix(l, &round, "less", lines_sub(l, room[1], room[0]));
 	add(q, begins, q->way->block, &front);
 	add(q, ends, -q->way->block, &back);
 	set(q, from, read(q, ends), &back);
-	lines_if(q->l, &round, COND_LE, ix(q, 0), read(q, less), &front);
-	lines_if(q->l, &round, COND_LT, read(q, less), ix(q, 0), &back);
+	lines_if(l, &round, COND_LE, ix(q, 0), read(q, less), &front);
+	lines_if(l, &round, COND_LT, read(q, less), ix(q, 0), &back);
 	part_items(q, p, q->way->items,
-		   (Range){inside(q, read(q, from), line_size(q)), block(q, 1)}, &round);
-	each(q, into, lines_iter(l, "block"), blocks, &round);
+		   (Range){lines_inside(l, read(q, from), line_size(q)), block(q, 1)}, &round);
+	lines_times(l, into, lines_iter(l, "block"), blocks, &round);
 	part_copies(q, p, copied, into);
 }
 
 /* Both sides. */
 static void end_partition(const Quicksort *q, const Partition *p, Range sides[2], Body *body)
 {
-	const Ix *middle = read(q, new_index(q, "middle", read(q, p->low), body));
+	const Ix *middle = let(q, "middle", read(q, p->low), body);
 	const Ix *end = lines_add(q->l, p->range.first, p->range.n);
-	LocalId n = new_index(q, "part", lines_sub(q->l, middle, p->range.first), body);
+	LocalId n = lines_local_ix(q->l, body, "part", lines_sub(q->l, middle, p->range.first));
 	sides[0] = range_from(q, p->range.first, read(q, n));
-	n = new_index(q, "part", lines_sub(q->l, end, middle), body);
+	n = lines_local_ix(q->l, body, "part", lines_sub(q->l, end, middle));
 	sides[1] = range(q, middle, read(q, n));
 }
 
@@ -386,7 +366,7 @@ static void keep_equal(const Quicksort *q, Range of, Body *into)
 	lines_push(l, &body,
 		   network_keep(&q->network, lines_add(l, of.first, lines_at(l, t)),
 				q->pivot[MIDDLE]));
-	each(q, into, t, of.n, &body);
+	lines_times(l, into, t, of.n, &body);
 }
 
 static void push_parts(Quicksort *q, Body *body)
@@ -409,7 +389,7 @@ static void push_parts(Quicksort *q, Body *body)
 		if (i != MIDDLE)
 			continue;
 		keep_equal(q, part, &equals);
-		lines_if(q->l, body, COND_EQ, equal, ix(q, 1), &equals);
+		lines_if(l, body, COND_EQ, equal, ix(q, 1), &equals);
 	}
 }
 
@@ -453,18 +433,18 @@ void sort_by_parts(const Lines *l, const SortWay *way, Body *line)
 	Quicksort q = {.l = l, .way = way, .network = network_new(l, &l->sort[BY_NETWORK])};
 	if (dtype_is_float(l->from))
 		q.special = network_new_count(&q.network, "special", line);
-	q.depth = new_index(&q, "depth", ix(&q, 0), line);
-	q.failed = new_index(&q, "failed", ix(&q, 0), line);
+	q.depth = lines_local_ix(l, line, "depth", ix(&q, 0));
+	q.failed = lines_local_ix(l, line, "failed", ix(&q, 0));
 	push(&q, ix(&q, 0), line_size(&q), ix(&q, 0), line);
 	next_segment(&q, &round);
-	each(&q, line, lines_iter(l, "round"), lines_size(l, rounds(&q)), &round);
+	lines_times(l, line, lines_iter(l, "round"), lines_size(l, rounds(&q)), &round);
 	Body left = {0};
 	set(&q, q.failed, ix(&q, 1), &left);
-	lines_if(q.l, line, COND_LT, ix(&q, 0), read(&q, q.depth), &left);
+	lines_if(l, line, COND_LT, ix(&q, 0), read(&q, q.depth), &left);
 	sort_by_digits(l, way, &digits);
-	lines_if(q.l, line, COND_EQ, read(&q, q.failed), ix(&q, 1), &digits);
+	lines_if(l, line, COND_EQ, read(&q, q.failed), ix(&q, 1), &digits);
 	if (!dtype_is_float(l->from))
 		return;
 	network_restore(&q.network, q.special, &good);
-	lines_if(q.l, line, COND_EQ, read(&q, q.failed), ix(&q, 0), &good);
+	lines_if(l, line, COND_EQ, read(&q, q.failed), ix(&q, 0), &good);
 }

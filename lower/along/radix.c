@@ -27,13 +27,6 @@ enum { HALF = 8 * sizeof(uint32_t) };
 
 /* ---- keys ---- */
 
-/* An index that is in [0, n), for the bounds. */
-static const Ix *inside(const Lines *l, const Ix *at)
-{
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
-	return lines_min(l, ix_binary(l->program, IX_MAX, at, lines_const(l, 0)), last);
-}
-
 /* Of floats in the order that is asked for, of integers ascending. */
 static const Value *key_value(const Lines *l, const Value *element)
 {
@@ -82,7 +75,10 @@ static const Ix *key_of_item(const Radix *r, const Value *item, Body *body)
 	const Lines *l = r->l;
 	if (r->way->pairs)
 		return ix_value(l->arena, item);
-	return key_of(l, l->ids ? l->element(l, inside(l, ix_value(l->arena, item)), body) : item);
+	if (!l->ids)
+		return key_of(l, item);
+	const Ix *at = lines_inside(l, ix_value(l->arena, item), lines_last(l, l->extent));
+	return key_of(l, l->element(l, at, body));
 }
 
 /* Where the digit of a key is counted. */
@@ -91,10 +87,10 @@ static const Ix *count_at(const Radix *r, const Digit *d, const Ix *key)
 	const Lines *l = r->l;
 	int64_t shift = d->shift + (r->way->pairs ? HALF : 0), n = INT64_C(1) << d->width;
 	if (shift)
-		key = ix_binary(l->program, IX_DIV, key, lines_const(l, INT64_C(1) << shift));
+		key = lines_div(l, key, INT64_C(1) << shift);
 	if (d->top && r->way->has_sign)
 		key = lines_add(l, key, lines_const(l, n / 2));
-	const Ix *digit = ix_binary(l->program, IX_MOD, key, lines_const(l, n));
+	const Ix *digit = lines_mod(l, key, n);
 	if (r->way->counts_down)
 		digit = lines_sub(l, lines_const(l, n - 1), digit);
 	return lines_add(l, lines_const(l, d->first), digit);
@@ -117,8 +113,8 @@ static const Ix *half(const Radix *r, bool other)
 {
 	const Lines *l = r->l;
 	const Ix *n = lines_size(l, l->extent);
-	const Ix *at = ix_value(l->arena, lines_read(l, r->source));
-	at = lines_min(l, ix_binary(l->program, IX_MAX, at, lines_const(l, 0)), n);
+	const Ix *at = lines_read_ix(l, r->source);
+	at = lines_inside(l, at, n);
 	return other ? lines_sub(l, n, at) : at;
 }
 
@@ -136,8 +132,7 @@ static void clear(const Radix *r, Body *line)
 	IterVar v = lines_iter(l, "digit");
 	lines_push(l, &body,
 		   count_store(r, lines_at(l, v), OP_NONE, lines_number(l, DTYPE_U32, 0)));
-	lines_push(l, line,
-		   lines_loop(l, v, lines_const(l, 0), lines_const(l, r->way->ncounts), 1, &body));
+	lines_times(l, line, v, lines_const(l, r->way->ncounts), &body);
 }
 
 /* Counts each digit of an item. */
@@ -168,7 +163,7 @@ static void fill(const Radix *r, Body *line)
 	if (!l->ids || r->way->pairs)
 		item = l->element(l, at, &body);
 	item = lines_read(l, lines_local(l, &body, "item", radix_item(r, item, at)));
-	lines_push(l, &body, stmt_store(l->arena, r->way->items, at, OP_NONE, item));
+	lines_put(l, &body, r->way->items, at, item);
 	count_digits(r, item, &body);
 	lines_each(l, line, t, l->extent, &body);
 }
@@ -181,7 +176,7 @@ static void count_all(const Radix *r, Body *line)
 	IterVar t = lines_iter(l, "t");
 	const Value *item = value_load(l->program, r->way->items, lines_at(l, t));
 	count_digits(r, lines_read(l, lines_local(l, &body, "item", item)), &body);
-	lines_push(l, line, lines_loop(l, t, lines_const(l, 0), r->n, 1, &body));
+	lines_times(l, line, t, r->n, &body);
 }
 
 /* What stands in front of the items of each value. */
@@ -194,11 +189,9 @@ static void add_up(const Radix *r, const Digit *d, Body *body)
 	LocalId before = lines_local(l, body, "before", lines_number(l, DTYPE_U32, 0));
 	LocalId count = lines_local(l, &step, "count", count_read(r, at));
 	lines_push(l, &step, count_store(r, at, OP_NONE, lines_read(l, before)));
-	lines_push(l, &step, stmt_set(l->arena, before, OP_ADD, lines_read(l, count)));
-	lines_push(l, body,
-		   lines_loop(l, v, first,
-			      lines_add(l, first, lines_const(l, INT64_C(1) << d->width)), 1,
-			      &step));
+	lines_set(l, &step, before, OP_ADD, lines_read(l, count));
+	lines_for(l, body, v, first, lines_add(l, first, lines_const(l, INT64_C(1) << d->width)), 1,
+		  &step);
 }
 
 static void move(const Radix *r, const Digit *d, Body *body)
@@ -206,22 +199,19 @@ static void move(const Radix *r, const Digit *d, Body *body)
 	const Lines *l = r->l;
 	Body step = {0};
 	IterVar t = lines_iter(l, "t");
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	const Ix *last = lines_last(l, l->extent);
 	const Value *item =
 		lines_read(l, lines_local(l, &step, "item", item_read(r, lines_at(l, t))));
 	const Ix *at = count_at(r, d, key_of_item(r, item, &step));
-	at = ix_value(l->arena, lines_read(l, lines_local(l, &step, "at",
-							  value_index(l->arena, DTYPE_I64, at))));
+	at = lines_read_ix(l, lines_local_ix(l, &step, "at", at));
 	const Value *place = lines_read(l, lines_local(l, &step, "place", count_read(r, at)));
 	const Ix *to = lines_min(l, ix_value(l->arena, place), last);
-	lines_push(l, &step,
-		   stmt_store(l->arena, r->way->items, lines_add(l, half(r, true), to), OP_NONE,
-			      item));
+	lines_put(l, &step, r->way->items, lines_add(l, half(r, true), to), item);
 	lines_push(
 		l, &step,
 		count_store(r, at, OP_NONE,
 			    value_binary(l->arena, OP_ADD, place, lines_number(l, DTYPE_U32, 1))));
-	lines_push(l, body, lines_loop(l, t, lines_const(l, 0), r->n, 1, &step));
+	lines_times(l, body, t, r->n, &step);
 }
 
 /* By one digit, where the first item does not have that of all. */
@@ -235,9 +225,7 @@ static void by_digit(const Radix *r, const Digit *d, Body *line)
 	const Ix *same = ix_value(l->arena, count_read(r, at));
 	add_up(r, d, &body);
 	move(r, d, &body);
-	lines_push(l, &body,
-		   stmt_set(l->arena, r->source, OP_NONE,
-			    value_index(l->arena, DTYPE_I64, half(r, true))));
+	lines_set_ix(l, &body, r->source, OP_NONE, half(r, true));
 	lines_if(l, line, COND_LT, same, r->n, &body);
 }
 
@@ -247,11 +235,10 @@ static void keep(const Radix *r, Body *line)
 	Body body = {0};
 	IterVar t = lines_iter(l, "t");
 	const Ix *at = lines_at(l, t);
-	const Value *value = item_read(r, inside(l, at));
+	const Value *value = item_read(r, lines_inside(l, at, lines_last(l, l->extent)));
 	if (r->way->pairs)
 		value = value_index(l->arena, DTYPE_I32,
-				    ix_binary(l->program, IX_MOD, ix_value(l->arena, value),
-					      lines_const(l, INT64_C(1) << HALF)));
+				    lines_mod(l, ix_value(l->arena, value), INT64_C(1) << HALF));
 	lines_push(l, &body, lines_store(l, at, value));
 	lines_each(l, line, t, l->results, &body);
 }
@@ -265,8 +252,7 @@ Radix radix_new(const Lines *l, const SortWay *way)
 static void sort_counted(Radix *r, Body *line)
 {
 	const Lines *l = r->l;
-	r->source =
-		lines_local(l, line, "source", value_index(l->arena, DTYPE_I64, lines_const(l, 0)));
+	r->source = lines_local_ix(l, line, "source", lines_const(l, 0));
 	for (uint32_t i = 0; i < r->way->ndigits; i++)
 		by_digit(r, &r->way->digits[i], line);
 	keep(r, line);

@@ -49,12 +49,11 @@ static void group_least(const Select *s, const Ix *group, const Ix *lo, const Ix
 	const Lines *l = s->l;
 	Body step = {0};
 	IterVar t = lines_iter(l, "t");
-	LocalId first = lines_local(s->l, body, "first",
+	LocalId first = lines_local(l, body, "first",
 				    value_const(l->arena, s->dtype, op_neutral(OP_MIN, s->dtype)));
-	lines_push(l, &step, stmt_set(l->arena, first, OP_MIN, key_at(s, lines_at(l, t), &step)));
-	lines_push(l, body, lines_loop(l, t, lo, hi, 1, &step));
-	lines_push(l, body,
-		   stmt_store(l->arena, s->least, group, OP_NONE, lines_read(s->l, first)));
+	lines_set(l, &step, first, OP_MIN, key_at(s, lines_at(l, t), &step));
+	lines_for(l, body, t, lo, hi, 1, &step);
+	lines_put(l, body, s->least, group, lines_read(l, first));
 }
 
 typedef void EachGroup(const Select *s, const Ix *group, const Ix *lo, const Ix *hi, Body *body);
@@ -79,14 +78,11 @@ static const Value *count_below(const Select *s, const Value *key, Body *body)
 	const Lines *l = s->l;
 	Body step = {0};
 	IterVar g = lines_iter(l, "group");
-	LocalId count = lines_local(s->l, body, "count", whole(s, s->dtype, 0));
+	LocalId count = lines_local(l, body, "count", whole(s, s->dtype, 0));
 	const Value *least = value_load(l->program, s->least, lines_at(l, g));
-	lines_push(l, &step,
-		   stmt_set(l->arena, count, OP_ADD, value_binary(l->arena, OP_LT, least, key)));
-	lines_push(l, body,
-		   lines_loop(l, g, lines_const(l, 0),
-			      lines_size(l, size_plus(l->sizes, s->groups, 1)), 1, &step));
-	return lines_read(s->l, count);
+	lines_set(l, &step, count, OP_ADD, value_binary(l->arena, OP_LT, least, key));
+	lines_times(l, body, g, lines_size(l, size_plus(l->sizes, s->groups, 1)), &step);
+	return lines_read(l, count);
 }
 
 /* bound = key where fewer than k groups begin before it */
@@ -95,7 +91,7 @@ static void raise_bound(const Select *s, const Value *key, Body *body)
 	const Lines *l = s->l;
 	Body raised = {0};
 	const Ix *count = ix_value(l->arena, count_below(s, key, body));
-	lines_push(l, &raised, stmt_set(l->arena, s->bound, OP_NONE, key));
+	lines_set(l, &raised, s->bound, OP_NONE, key);
 	lines_if(l, body, COND_LT, count, lines_size(l, l->results), &raised);
 }
 
@@ -105,22 +101,16 @@ static void find_bound(Select *s, Body *line)
 	Body round = {0};
 	bool wide = s->dtype == DTYPE_I64;
 	int64_t bits = wide ? 63 : 31;
-	s->bound =
-		lines_local(s->l, line, "bound", whole(s, s->dtype, wide ? INT64_MIN : INT32_MIN));
+	s->bound = lines_local(l, line, "bound", whole(s, s->dtype, wide ? INT64_MIN : INT32_MIN));
 	raise_bound(s, whole(s, s->dtype, 0), line);
-	LocalId step =
-		lines_local(s->l, line, "step", whole(s, s->dtype, INT64_C(1) << (bits - 1)));
+	LocalId step = lines_local(l, line, "step", whole(s, s->dtype, INT64_C(1) << (bits - 1)));
 	const Value *key =
-		value_binary(l->arena, OP_ADD, lines_read(s->l, s->bound), lines_read(s->l, step));
-	key = lines_read(s->l, lines_local(s->l, &round, "key", key));
+		value_binary(l->arena, OP_ADD, lines_read(l, s->bound), lines_read(l, step));
+	key = lines_read(l, lines_local(l, &round, "key", key));
 	raise_bound(s, key, &round);
-	const Ix *half = ix_binary(l->program, IX_DIV, ix_value(l->arena, lines_read(s->l, step)),
-				   lines_const(l, 2));
-	lines_push(l, &round,
-		   stmt_set(l->arena, step, OP_NONE, value_index(l->arena, s->dtype, half)));
-	lines_push(l, line,
-		   lines_loop(l, lines_iter(l, "bit"), lines_const(l, 0), lines_const(l, bits), 1,
-			      &round));
+	const Ix *half = lines_div(l, lines_read_ix(l, step), 2);
+	lines_set(l, &round, step, OP_NONE, value_index(l->arena, s->dtype, half));
+	lines_times(l, line, lines_iter(l, "bit"), lines_const(l, bits), &round);
 }
 
 /* ---- items ---- */
@@ -128,25 +118,22 @@ static void find_bound(Select *s, Body *line)
 /* The value of a local in [0, most], for the bounds. */
 static const Ix *inside(const Select *s, LocalId id, const Ix *most)
 {
-	const Ix *at = ix_value(s->l->arena, lines_read(s->l, id));
-	at = ix_binary(s->l->program, IX_MAX, at, lines_const(s->l, 0));
-	return lines_min(s->l, at, most);
+	return lines_inside(s->l, lines_read_ix(s->l, id), most);
 }
 
 /* n += 1 where the key is before the bound, or is at it and one of the first k of those. */
 static void count_item(const Select *s, const Value *key, Body *body)
 {
 	const Lines *l = s->l;
-	const Value *bound = lines_read(s->l, s->bound);
+	const Value *bound = lines_read(l, s->bound);
 	const Value *results = value_index(l->arena, s->dtype, lines_size(l, l->results));
-	LocalId at = lines_local(s->l, body, "at", value_binary(l->arena, OP_EQ, key, bound));
-	const Value *more = value_binary(l->arena, OP_LT, lines_read(s->l, s->equal), results);
+	LocalId at = lines_local(l, body, "at", value_binary(l->arena, OP_EQ, key, bound));
+	const Value *more = value_binary(l->arena, OP_LT, lines_read(l, s->equal), results);
 	const Value *taken =
 		value_binary(l->arena, OP_ADD, value_binary(l->arena, OP_LT, key, bound),
-			     value_binary(l->arena, OP_MUL, lines_read(s->l, at), more));
-	lines_push(l, body,
-		   stmt_set(l->arena, s->n, OP_ADD, value_cast(l->arena, DTYPE_I64, taken)));
-	lines_push(l, body, stmt_set(l->arena, s->equal, OP_ADD, lines_read(s->l, at)));
+			     value_binary(l->arena, OP_MUL, lines_read(l, at), more));
+	lines_set(l, body, s->n, OP_ADD, value_cast(l->arena, DTYPE_I64, taken));
+	lines_set(l, body, s->equal, OP_ADD, lines_read(l, at));
 }
 
 static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi, Body *body)
@@ -155,16 +142,15 @@ static void collect(const Select *s, const Ix *group, const Ix *lo, const Ix *hi
 	Body step = {0}, some = {0};
 	IterVar t = lines_iter(l, "t");
 	const Ix *at = lines_at(l, t);
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->extent, -1));
+	const Ix *last = lines_last(l, l->extent);
 	const Value *element = l->element(l, at, &step);
 	const Value *item = radix_item(&s->radix, element, at);
-	lines_push(l, &step,
-		   stmt_store(l->arena, s->radix.way->items, inside(s, s->n, last), OP_NONE, item));
-	LocalId key = lines_local(s->l, &step, "key", sort_key(l, element));
-	count_item(s, lines_read(s->l, key), &step);
-	lines_push(l, &some, lines_loop(l, t, lo, hi, 1, &step));
+	lines_put(l, &step, s->radix.way->items, inside(s, s->n, last), item);
+	LocalId key = lines_local(l, &step, "key", sort_key(l, element));
+	count_item(s, lines_read(l, key), &step);
+	lines_for(l, &some, t, lo, hi, 1, &step);
 	const Ix *least = ix_value(l->arena, value_load(l->program, s->least, group));
-	lines_if(l, body, COND_LE, least, ix_value(l->arena, lines_read(s->l, s->bound)), &some);
+	lines_if(l, body, COND_LE, least, lines_read_ix(l, s->bound), &some);
 }
 
 void select_first(const Lines *l, const SortWay *way, Body *line)

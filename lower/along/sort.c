@@ -40,22 +40,21 @@ static const Stmt *count(const Lines *l, LocalId rank, const Value *own, const I
 	const Value *is = in_front ? comes_before(l, own, other) : comes_before(l, other, own);
 	const Value *counts = value_where(l->arena, is, lines_number(l, own->dtype, !in_front),
 					  lines_number(l, own->dtype, in_front));
-	lines_push(l, &body,
-		   stmt_set(l->arena, rank, OP_ADD, value_cast(l->arena, DTYPE_I32, counts)));
+	lines_set(l, &body, rank, OP_ADD, value_cast(l->arena, DTYPE_I32, counts));
 	return lines_loop(l, u, lo, hi, 1, &body);
 }
 
 /* The store where it is among those that are kept; the minimum says that it is, for the bounds. */
 static const Stmt *store_ranked(const Lines *l, LocalId rank, const Value *value)
 {
-	const Ix *at = ix_value(l->arena, lines_read(l, rank)), *none = lines_const(l, 0);
+	const Ix *at = lines_read_ix(l, rank), *none = lines_const(l, 0);
 	const Ix *results = lines_size(l, l->results);
-	const Ix *last = lines_size(l, size_plus(l->sizes, l->results, -1));
+	const Ix *last = lines_last(l, l->results);
 	Cond *conds = ARENA_ARRAY(l->arena, Cond, 2);
 	conds[0] = (Cond){COND_LT, none, results};
 	conds[1] = (Cond){COND_LT, at, results};
 	Body body = {0};
-	at = lines_min(l, ix_binary(l->program, IX_MAX, at, none), last);
+	at = lines_inside(l, at, last);
 	lines_push(l, &body, lines_store(l, at, value));
 	return stmt_if(l->arena, conds, 2, body_block(&body));
 }
@@ -72,7 +71,7 @@ static void by_ranks(const Lines *l, Body *line)
 	lines_push(l, &body, count(l, rank, wide, lines_const(l, 0), at, true));
 	lines_push(l, &body, count(l, rank, wide, lines_add(l, at, lines_const(l, 1)), end, false));
 	lines_push(l, &body, store_ranked(l, rank, value));
-	lines_push(l, line, lines_loop(l, t, lines_const(l, 0), end, 1, &body));
+	lines_times(l, line, t, end, &body);
 }
 
 /* ---- as it is planned ---- */
