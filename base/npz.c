@@ -152,7 +152,8 @@ static zip_file_t *open_member(ArrayFile *file, size_t index, Layout *layout, Ar
 		return NULL;
 	}
 	bool ok = read_header(member, stat.size, layout, error);
-	if (ok && layout->bytes != stat.size - layout->offset)
+	bool known = layout->element != ELEMENT_OTHER; /* others are told by their type */
+	if (ok && known && layout->bytes != stat.size - layout->offset)
 		ok = array_fail(error,
 				"the member holds %llu bytes of elements, its header says %llu",
 				(unsigned long long)(stat.size - layout->offset),

@@ -198,6 +198,8 @@ static void set_f(Options *o, struct argp_state *state, const char *arg)
 static void set_machine(Options *o, struct argp_state *state, const char *arg)
 {
 	const char *cpu = after(arg, "arch=");
+	if (strcmp(arg, "arch") == 0)
+		argp_error(state, "-march wants a CPU: -march=x86-64-v3");
 	if (!cpu)
 		argp_error(state, "unknown option -m%s", arg);
 	if (!target_find(cpu, &(Target){0})) {

@@ -9,8 +9,20 @@
 
 #include "base/response.h"
 
+/* An option that is spelled with one dash and several letters, and was given two, without the first. */
+static const char *without_dash(const char *word)
+{
+	static const char *const begins[] = {
+		"march", "fsyntax-only", "fdiagnostics-", "ferror-limit", "O", "W"};
+	for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+		if (strncmp(word, "--", 2) == 0 &&
+		    strncmp(word + 2, begins[i], strlen(begins[i])) == 0)
+			return word + 1;
+	return word;
+}
+
 /* The options with one dash and several letters, as argp reads them. */
-static const char *as_long_option(const char *word)
+static const char *as_argp_reads(const char *word)
 {
 	static const char *const spelled[][2] = {{"-MD", "--MD"}, {"-MMD", "--MMD"},
 						 {"-MF", "--MF"}, {"-MT", "--MT"},
@@ -18,7 +30,7 @@ static const char *as_long_option(const char *word)
 	for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++)
 		if (strcmp(word, spelled[i][0]) == 0)
 			return spelled[i][1];
-	return word;
+	return without_dash(word);
 }
 
 Words options_words(Arena *arena, int argc, char **argv)
@@ -32,7 +44,7 @@ Words options_words(Arena *arena, int argc, char **argv)
 	}
 	for (int i = 0; i < argc; i++)
 		PUSH(arena, words,
-		     as_long_option(arena_strndup(arena, expanded[i], strlen(expanded[i]))));
+		     as_argp_reads(arena_strndup(arena, expanded[i], strlen(expanded[i]))));
 	response_free(expanded);
 	PUSH(arena, words, NULL);
 	return words;

@@ -26,12 +26,19 @@ static char next(List *l)
 	return *l->at;
 }
 
+static bool expected(List *l, const char *what)
+{
+	if (!*l->at)
+		return array_fail(l->why, "%s is expected at the end", what);
+	return array_fail(l->why, "%s is expected before '%.8s'", what, l->at);
+}
+
 static bool number(List *l, int depth)
 {
 	char *end;
 	double value = strtod(l->at, &end);
 	if (end == l->at)
-		return array_fail(l->why, "a number, '[' or ']' is expected before '%.8s'", l->at);
+		return expected(l, "a number, '[' or ']'");
 	if (l->rank && l->rank != depth)
 		return array_fail(l->why, "'%.8s' stands %d lists deep, and the first number %d",
 				  l->at, depth, l->rank);
@@ -72,7 +79,7 @@ static bool list(List *l, int depth)
 		if (next(l) == ',')
 			l->at++;
 		else if (*l->at != ']')
-			return array_fail(l->why, "',' or ']' is expected before '%.8s'", l->at);
+			return expected(l, "',' or ']'");
 	}
 }
 

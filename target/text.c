@@ -159,7 +159,7 @@ typedef struct Reader {
 
 static void skip_space(Reader *r)
 {
-	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r'))
+	while (r->at < r->end && *r->at != '\n' && isspace((unsigned char)*r->at))
 		r->at++;
 	if (r->at < r->end && *r->at == '#')
 		while (r->at < r->end && *r->at != '\n')
