@@ -140,25 +140,32 @@ static bool keyword_as_name(const Fault *f)
 	return true;
 }
 
-/* `y = x + 1` and `y += 1` */
+/* `w =+ 1`: `=-` may be a sign that stands close. */
+static bool is_step(const char *equals)
+{
+	return equals[0] == '=' &&
+	       ((equals[1] && strchr("+*/:", equals[1])) || (equals[1] == '-' && equals[2] == ' '));
+}
+
+/* `y = x + 1`, `y += 1` and `y =+ 1` */
 static bool forgotten_let(const Fault *f)
 {
 	if (f->token.kind != TOKEN_NAME || !f->expected[TOKEN_DIM] || f->expected[TOKEN_IN])
 		return false;
 	const char *p = f->text + (f->token.span.end - f->token.span.start);
 	p += strspn(p, " \t");
-	bool adds = p[0] && strchr("+-*/", p[0]) && p[1] == '=';
+	bool adds = p[0] && strchr("+-*/", p[0]) && p[1] == '=', step = is_step(p);
 	if (!(adds || (p[0] == '=' && p[1] != '=')) || !f->token.first)
 		return false;
 	Span at = f->token.span;
 	at.end = at.start;
 	diag(f->parse->diags, E0119, f->token.span, "a statement starts with a keyword");
-	if (adds)
+	if (adds || step)
 		diag_note(
 			f->parse->diags, f->token.span,
 			"a name has one value: a sum is 'let total = ...', and a parameter changes in "
 			"the steps of a routine: routine f() { w =%c 1 }",
-			p[0]);
+			adds ? p[0] : p[1]);
 	else
 		diag_fix(f->parse->diags, at, "let ", "to name a value, write 'let' before it");
 	return true;
@@ -201,9 +208,11 @@ static bool wrong_keyword(const Fault *f)
 	return true;
 }
 
-/* `print(x)`, `class Net:`, `from torch import nn` */
+/* `print(x)`, `class Net:`, `from torch import nn`, `backward loss` */
 static bool foreign_statement(const Fault *f)
 {
+	static const char steps[] =
+		"it is a step, and steps stand in a routine: routine train(rate : f32) -> loss { backward loss }";
 	static const char *const words[][2] = {
 		{"print", "'tsr run' prints the results of a program, its outputs"},
 		{"class",
@@ -211,8 +220,11 @@ static bool foreign_statement(const Fault *f)
 		{"from", "a library is read by 'import nn', whose names are nn.relu6 and so on"},
 		{"while", "'scan(n, h = x) until (c) { E }' repeats E until c is other than 0"},
 		{"assert", "'require n >= 1' says what sizes must be"},
+		{"backward", steps},
+		{"forward", steps},
+		{"update", steps},
 	};
-	if (f->token.kind != TOKEN_NAME || !f->token.first || !f->expected[TOKEN_DIM])
+	if (!f->token.first || !f->expected[TOKEN_DIM])
 		return false;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		if (!fault_is(f, f->token.span, words[i][0]))
