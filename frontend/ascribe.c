@@ -36,12 +36,30 @@ static bool check_dtype(Build *b, NodeId id, const Ascribed *to, Span value)
 	return false;
 }
 
+/* What is computed of numbers, sizes and scalars alone has the axes that are written for it, as a number has: one of
+ * these, or a function of one, is multiplied by such a number, 1. */
+static NodeId spread(Build *b, NodeId id, const ShapeDecl *shape, Span span)
+{
+	const Node *node = graph_node(b->graph, id);
+	Dtype dtype = node_dtype(b, id);
+	bool has = node->kind == NODE_NUMBER || (node->kind == NODE_POINTWISE && node->nargs > 1);
+	for (int k = 0; k < ROW_KINDS; k++)
+		if (shape->rows[k].naxes > 0 && !has &&
+		    (dtype == DTYPE_NONE || dtype_wide(dtype) == dtype)) {
+			NodeId args[] = {value_to_node(b, value_integer(1, span)), id};
+			return node_pointwise(b, OP_MUL, args, (Span[]){span, span}, 2, span, span);
+		}
+	return id;
+}
+
 Value ascribe(Build *b, Value value, const Ascribed *to, const ShapeDecl *shape)
 {
 	bool scales = value_scales(&value), left = value_scales_left(&value);
 	NodeId id = value_to_node(b, value);
 	if (id == NODE_NONE || !check_dtype(b, id, to, value.span))
 		return value_error();
+	if (shape && scales)
+		id = spread(b, id, shape, value.span);
 	if (shape)
 		PUSH(b->arena, b->graph->ascriptions, ((Ascription){id, shape, to->name.sym}));
 	Value tensor = value_node(id, value.span);

@@ -131,7 +131,7 @@ void explain_meeting(Blame *b, const Guard *g)
 	if (g->leaf == 0)
 		return;
 	const Leaf *leaf = &s->leaves.at[g->leaf - 1];
-	ConId con = meeting_of(s, leaf->cell);
+	ConId con = meeting_of(s, leaf->cell).con;
 	Origin origin = origin_near(s, leaf->cell);
 	if (!blame_computed(b, leaf->cell, g->span) && !span_is_none(origin.span))
 		diag_note(b->diags, origin.span, "%s comes from here",

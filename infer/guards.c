@@ -374,9 +374,9 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 	if (size_same(value, leaf->size))
 		return;
 	Span span = leaf->span, other = SPAN_NONE;
-	ConId met = meeting_of(s, leaf->cell);
-	if (met != NONE) {
-		span = s->cons.at[met].span;
+	Meeting met = meeting_of(s, leaf->cell);
+	if (met.con != NONE) {
+		span = s->cons.at[met.con].span;
 		other = leaf->span;
 	}
 	bool swap = size_before(s, leaf->size, value);
@@ -385,7 +385,8 @@ static void ask_leaf(Collector *c, const Leaf *leaf)
 			     .b = swap ? leaf->size : value,
 			     .span = span,
 			     .other = other,
-			     .leaf = (uint32_t)(leaf - s->leaves.at) + 1});
+			     .leaf = (uint32_t)(leaf - s->leaves.at) + 1,
+			     .steps = met.steps});
 }
 
 static void ask_require(Collector *c, const Require *r)

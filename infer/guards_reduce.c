@@ -283,6 +283,18 @@ static void keep_for_others(Reducer *r)
 	}
 }
 
+/* Of written sizes that meet the same other one, that which is nearest to it says the place. */
+static Guard guard_nearest(const Guards *found, Guard g)
+{
+	for (size_t i = 0; i < found->n; i++) {
+		const Guard *other = &found->at[i];
+		if (g.leaf && other->leaf && other->kind == g.kind && other->steps < g.steps &&
+		    size_same(other->a, g.a) && size_same(other->b, g.b))
+			g = *other;
+	}
+	return g;
+}
+
 void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 {
 	Reducer r = {.s = s,
@@ -314,7 +326,7 @@ void guards_reduce(Solver *s, Inference *inference, const Guards *found)
 	for (uint32_t i = 0; i < found->n && !solver_failed(s); i++) {
 		if (!r.kept[i])
 			continue;
-		Guard g = found->at[i];
+		Guard g = guard_nearest(found, found->at[i]);
 		g.text = guard_text(arena, r.sources, s->sizes, &g);
 		PUSH(arena, inference->guards, g);
 	}

@@ -142,6 +142,7 @@ typedef struct Guard {
 	Span other;       /* the other place, or SPAN_NONE */
 	const char *text; /* for people: "n must be a multiple of 2 (conv_net.tsr:12: axis 2*oh)" */
 	uint32_t leaf;	  /* of a size that is written otherwise: the solver's leaf and one more, or 0 */
+	uint32_t steps;	  /* how far that is from the other size (infer/trace.h) */
 	uint32_t
 		product; /* that axes have so many elements: the solver's constraint and one more, or 0 */
 	bool given; /* by how a loop counts: a fact, which nothing checks */

@@ -6,7 +6,7 @@
 #include "infer/cells.h"
 #include "infer/trace.h"
 
-enum { ORIGINS_TRIED = 200, MERGES_WALKED = 1000 };
+enum { ORIGINS_TRIED = 200 };
 
 /* ---- paths in the tree of merges ---- */
 
@@ -81,20 +81,49 @@ Origin origin_near(Solver *s, CellId cell)
 	return found;
 }
 
-ConId meeting_of(const Solver *s, CellId cell)
+/* The operation that a merge is of; NULL: none, or a step that only hands a tensor on. */
+static const Con *con_of_operation(const Solver *s, ConId id)
 {
-	const Con *before = NULL;
-	ConId first = s->cells.at[cell].proof == NONE ? NONE : s->cells.at[cell].proof_con;
-	for (uint32_t i = 0; i < MERGES_WALKED && s->cells.at[cell].proof != NONE; i++) {
-		ConId id = s->cells.at[cell].proof_con;
-		const Con *con = id == NONE ? NULL : &s->cons.at[id];
-		if (con && before && con->node != NODE_NONE && con->node == before->node &&
-		    con->arg >= 0 && before->arg >= 0 && con->arg != before->arg)
-			return (ConId)(before - s->cons.at);
-		before = con;
-		cell = s->cells.at[cell].proof;
+	const Con *con = id == NONE ? NULL : &s->cons.at[id];
+	if (!con || con->node == NODE_NONE || s->graph->nodes.at[con->node].target != NODE_NONE)
+		return NULL;
+	return con;
+}
+
+/* The first step to an operand of an operation, another one of which the next step is of; path->n: there is none. */
+static size_t first_crossed(const Solver *s, const Path *path)
+{
+	for (size_t i = 0; i + 1 < path->n; i++) {
+		const Con *con = con_of_operation(s, path->at[i].con),
+			  *next = con_of_operation(s, path->at[i + 1].con);
+		if (con && next && con->node == next->node && con->arg >= 0 && next->arg >= 0 &&
+		    con->arg != next->arg)
+			return i;
 	}
-	return first;
+	return path->n;
+}
+
+/* The step of an operation that is nearest to the middle, the first of two; 0: there is none. */
+static size_t middle_operation(const Solver *s, const Path *path)
+{
+	size_t best = 0, least = SIZE_MAX;
+	for (size_t i = 0; i < path->n; i++) {
+		size_t off = 2 * i + 1 > path->n ? 2 * i + 1 - path->n : path->n - 2 * i - 1;
+		if (off >= least || !con_of_operation(s, path->at[i].con))
+			continue;
+		best = i;
+		least = off;
+	}
+	return best;
+}
+
+Meeting meeting_of(Solver *s, CellId cell)
+{
+	Path path = proof_path(s, cell, origin_near(s, cell).cell);
+	size_t at = first_crossed(s, &path);
+	if (at == path.n)
+		at = middle_operation(s, &path);
+	return (Meeting){path.n ? path.at[at].con : NONE, (uint32_t)path.n};
 }
 
 /* ---- rows that an operation shares with an operand: no constraint says so ---- */

@@ -35,10 +35,14 @@ typedef struct Origin {
 	Span also; /* as of SizeExpr */
 } Origin;
 Origin origin_near(Solver *s, CellId cell);
-/* Where the size of a cell meets one that is written otherwise: on its way to the cell that gives
- * the class its name (the root of the tree of merges), the first operation of which it passes two
- * operands; else its first merge. That is the operand, or the axis, on its side; NONE: nowhere. */
-ConId meeting_of(const Solver *s, CellId cell);
+/* Where the size of a cell meets one that is written otherwise: on the way to the nearest place that writes that,
+ * the first operation of which it passes two operands, one after the other: the operand on the cell's side; else the
+ * operation in the middle of the way. */
+typedef struct Meeting {
+	ConId con;	/* NONE: nowhere */
+	uint32_t steps; /* the merges between the two */
+} Meeting;
+Meeting meeting_of(Solver *s, CellId cell);
 /* The closing rules that fired in a stage. */
 void explain_events(FILE *out, Solver *s, const Sources *sources, int stage);
 

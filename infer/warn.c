@@ -218,13 +218,27 @@ static void tell_unmade(Solver *s, const Con *con, NodeId id, const FlatRow *f, 
 	diag(diags, E0310, con->span,
 	     "the %s axes of '%s' are said to be %s here, and no operand of it has as many",
 	     row_kind_text(con->row), con->written->name, flat_text(s, f));
-	diag_note(diags, node->op_span, "it is computed here");
+	diag_note(
+		diags, node->op_span,
+		"it is computed here, and nothing repeats to fit a written shape; a specification makes axes: "
+		"sum(\" => i\", a) with (i = n)");
 	for (uint32_t i = 0; i < node->nargs; i++) {
 		const Node *operand = &s->graph->nodes.at[node->args[i]];
 		if (operand->name && !span_is_none(operand->name_span))
 			diag_note(diags, operand->name_span, "'%s' is declared here",
 				  operand->name);
 	}
+}
+
+/* Is it computed of numbers, sizes and scalars alone? `numbers`: of the nodes before it. */
+static bool is_of_numbers(const Node *node, const bool *numbers)
+{
+	bool leaf = node->kind == NODE_NUMBER || node->kind == NODE_SIZE ||
+		    node->kind == NODE_SCALAR,
+	     all = node->kind == NODE_POINTWISE && node->target == NODE_NONE;
+	for (uint32_t i = 0; i < node->nargs; i++)
+		all = all && numbers[node->args[i]];
+	return leaf || all;
 }
 
 /* `a * b` of a number a, and to_batch(a) of what has no axis to move: without it a stays as it is. */
@@ -264,10 +278,12 @@ static bool spreads_number(const Solver *s, const Node *node)
 static void warn_repeated(Solver *s, Diags *diags)
 {
 	FlatRow f;
-	bool *given = ARENA_ARRAY(s->arena, bool, s->graph->nodes.n + 1);
+	bool *given = ARENA_ARRAY(s->arena, bool, s->graph->nodes.n + 1),
+	     *numbers = ARENA_ARRAY(s->arena, bool, s->graph->nodes.n + 1);
 	Blame *b = blame_new(s, NULL, diags);
 	for (NodeId id = 0; id < s->graph->nodes.n; id++) {
 		const Node *node = &s->graph->nodes.at[id];
+		numbers[id] = is_of_numbers(node, numbers);
 		if (node->like != NODE_NONE || fills_target(s, node, given) ||
 		    spreads_number(s, node))
 			continue;
@@ -278,7 +294,8 @@ static void warn_repeated(Solver *s, Diags *diags)
 			if (use == NONE)
 				continue;
 			if (s->cons.at[use].written) {
-				tell_unmade(s, &s->cons.at[use], id, &f, diags);
+				if (!numbers[id])
+					tell_unmade(s, &s->cons.at[use], id, &f, diags);
 				continue;
 			}
 			diag(diags, W0304, s->cons.at[use].span,

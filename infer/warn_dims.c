@@ -76,7 +76,7 @@ static bool is_required(const Graph *graph, Span span)
 static void warn_sites(Blame *b, const Guard *g)
 {
 	Solver *s = b->s;
-	ConId con = g->leaf ? meeting_of(s, s->leaves.at[g->leaf - 1].cell) : NONE;
+	ConId con = g->leaf ? meeting_of(s, s->leaves.at[g->leaf - 1].cell).con : NONE;
 	if (con != NONE)
 		blame_sites(b, s->cons.at[con].node);
 }
