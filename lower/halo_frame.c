@@ -17,8 +17,7 @@ static Block fill_steps(const Filler *f, uint32_t axis, const Ix *first, Size n)
 	const Ix *to = ix_add(gen->program, first, ix_iter(gen->arena, at));
 	BufferId buffer = gen->lower->plan[f->node].buffer;
 	Block body = block_of(gen, stmt_store(gen->arena, buffer, to, OP_NONE, f->zero));
-	const Ix *hi = ix_size(gen->arena, size_mul(gen->program->sizes, n, stride));
-	return block_of(gen, stmt_for(gen->arena, at, zero_ix(gen), hi, body));
+	return gen_over(gen, at, size_mul(gen->program->sizes, n, stride), body);
 }
 
 /* What is outside along this axis or one behind it, in the part of the buffer from `first` on. */
@@ -41,8 +40,7 @@ static Block fill_around(const Filler *f, uint32_t axis, const Ix *first)
 	const Ix *step = ix_mul(program, ix_iter(gen->arena, at), stride);
 	Block inner = fill_around(f, axis + 1, ix_add(program, inside, step));
 	if (inner.n > 0)
-		PUSH(gen->arena, body.stmts,
-		     stmt_for(gen->arena, at, zero_ix(gen), ix_size(gen->arena, size), inner));
+		gen_append(gen, &body, gen_over(gen, at, size, inner));
 	const Ix *behind =
 		ix_add(program, inside, ix_mul(program, ix_size(gen->arena, size), stride));
 	if (!size_is(program->sizes, margin->after, 0))

@@ -114,8 +114,7 @@ static void wrap(const Runs *r, const Body *body)
 	for (uint32_t i = r->nest.nloops; i-- > 0;) {
 		const Loop *loop = &r->nest.loops[i];
 		if (!r->inside[i])
-			block = block_of(gen, stmt_for(gen->arena, loop->var, zero_ix(gen),
-						       ix_size(gen->arena, loop->extent), block));
+			block = gen_over(gen, loop->var, loop->extent, block);
 	}
 	gen_append(gen, &gen->top, block);
 }
@@ -127,16 +126,15 @@ static uint32_t count_pieces(const Gen *gen, NodeId step)
 
 void halves_pack(Gen *gen, NodeId step, BufferId from, BufferId to)
 {
-	Sym name = sym_cstr(gen->program->symbols, "byte");
 	if (step == NODE_NONE) {
-		const IterVar iters[2] = {gen_iter(gen, name), gen_iter(gen, name)};
+		const IterVar iters[2] = {gen_iter(gen, "byte"), gen_iter(gen, "byte")};
 		body_pack_halves(gen->program, from, to, NULL, iters, &gen->top);
 	}
 	for (uint32_t i = 0; step != NODE_NONE && i < count_pieces(gen, step); i++) {
 		Runs r;
 		Body body = {0};
 		set_up(&r, gen, step, i);
-		const IterVar iters[2] = {gen_iter(gen, name), gen_iter(gen, name)};
+		const IterVar iters[2] = {gen_iter(gen, "byte"), gen_iter(gen, "byte")};
 		body_pack_halves(gen->program, from, to, &r.run, iters, &body);
 		wrap(&r, &body);
 	}

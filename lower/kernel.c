@@ -29,34 +29,30 @@ static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
 	wrap_shape(gen, shape, vars, &body);
 }
 
-/* to[e] (acc)= from[e] for every element. */
-static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
+/* to[e] (acc)= element number e of a buffer or, if that is BUFFER_NONE, of a node that has none (a number, a range), for
+ * every element. */
+static void emit_flat(Gen *gen, BufferId from, NodeId node, StoreTarget to)
 {
 	Program *program = gen->program;
-	IterVar e = gen_iter(gen, "e");
-	const Ix *at = ix_iter(gen->arena, e);
-	Body body = {0};
-	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value_load(program, from, at)));
-	const Ix *n = ix_size(gen->arena, program->buffers.at[to.buffer].elements);
-	PUSH(gen->arena, gen->top.stmts,
-	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
-}
-
-/* A reshape of a node without a buffer (a number, a range): to[e] = its element number e. */
-static void emit_reshaped_leaf(Gen *gen, NodeId from, StoreTarget to)
-{
 	IterVar e = gen_iter(gen, "e");
 	const Ix *at = ix_iter(gen->arena, e);
 	SharedLocals shared = {0};
 	Body body = {0};
 	gen_enter(gen, &shared);
-	const Value *value = node_value(
-		gen, from, tables_unflatten(gen->program, lower_shape(gen->lower, from), at));
+	const Value *value =
+		from != BUFFER_NONE
+			? value_load(program, from, at)
+			: node_value(gen, node,
+				     tables_unflatten(program, lower_shape(gen->lower, node), at));
 	gen_set_shared(gen, &body, &shared);
 	PUSH(gen->arena, body.stmts, gen_store(gen, to, at, value));
-	const Ix *n = ix_size(gen->arena, gen->program->buffers.at[to.buffer].elements);
-	PUSH(gen->arena, gen->top.stmts,
-	     stmt_for(gen->arena, e, zero_ix(gen), n, body_block(&body)));
+	gen_append(gen, &gen->top,
+		   gen_over(gen, e, program->buffers.at[to.buffer].elements, body_block(&body)));
+}
+
+static void emit_flat_copy(Gen *gen, BufferId from, StoreTarget to)
+{
+	emit_flat(gen, from, NODE_NONE, to);
 }
 
 static void emit_fill(Lower *lower, BufferId buffer, Scalar value, Span span)
@@ -102,7 +98,7 @@ static void emit_kind(Gen *gen, const KernelPlan *plan)
 			      lower->plan[lower_node(lower, node->target)->like].buffer,
 			      plan->to.buffer);
 		break;
-	case KERNEL_RESHAPED: emit_reshaped_leaf(gen, node->args[0], plan->to); break;
+	case KERNEL_RESHAPED: emit_flat(gen, BUFFER_NONE, node->args[0], plan->to); break;
 	case KERNEL_LEAF: emit_over_shape(gen, plan->node, plan->to); break;
 	}
 }

@@ -273,9 +273,7 @@ void nest_fill_over(Gen *gen, IterVar iter, BufferId buffer, Scalar value)
 	const Value *constant = value_const(gen->arena, to->dtype, value);
 	const Stmt *store =
 		stmt_store(gen->arena, buffer, ix_iter(gen->arena, iter), OP_NONE, constant);
-	PUSH(gen->arena, gen->top.stmts,
-	     stmt_for(gen->arena, iter, zero_ix(gen), ix_size(gen->arena, to->elements),
-		      block_of(gen, store)));
+	gen_append(gen, &gen->top, gen_over(gen, iter, to->elements, block_of(gen, store)));
 }
 
 void nest_fill(Gen *gen, BufferId buffer, Scalar value)

@@ -11,12 +11,10 @@
 
 enum { STRIP = 64 };
 
-static const Ix *number_ix(Gen *gen, int64_t value) { return ix_const(gen->program, value); }
-
 static const Stmt *store_number(Gen *gen, StoreTarget to, const Ix *first, int i,
 				const Value *number)
 {
-	const Ix *at = ix_add(gen->program, first, number_ix(gen, i));
+	const Ix *at = ix_plus(gen->program, first, i);
 	return stmt_store(gen->arena, to.buffer, at, to.acc, number);
 }
 
@@ -34,8 +32,7 @@ void random_emit_numbers(Gen *gen, NodeId id, StoreTarget to)
 	const Value *words = node_value(gen, from, axes);
 	words_uniform(gen->arena, r.hold(gen, &shared, "words", words), numbers);
 	gen_set_shared(gen, &body, &shared);
-	const Ix *first =
-		ix_mul(gen->program, flat_index(gen, from, axes), number_ix(gen, RANDOM_WORDS));
+	const Ix *first = ix_times(gen->program, flat_index(gen, from, axes), RANDOM_WORDS);
 	for (int i = 0; i < RANDOM_WORDS; i++)
 		PUSH(gen->arena, body.stmts, store_number(gen, to, first, i, numbers[i]));
 	wrap_shape(gen, shape, vars, &body);
@@ -63,7 +60,7 @@ static void emit_blocks(Gen *gen, NodeId id, StoreTarget to, Size lo, Size hi, c
 	NodeReader r = gen_reader(gen);
 	expression_of_block(&r, id, at, numbers);
 	gen_set_shared(gen, &body, &shared);
-	const Ix *first = ix_mul(gen->program, at, number_ix(gen, RANDOM_WORDS));
+	const Ix *first = ix_times(gen->program, at, RANDOM_WORDS);
 	for (int i = 0; i < RANDOM_WORDS; i++) {
 		const Stmt *store = store_number(gen, to, first, i, numbers[i]);
 		PUSH(gen->arena, body.stmts, n && i > 0 ? where_below(gen, store, *n) : store);
@@ -83,22 +80,13 @@ static void rows_of(Gen *gen, Body *strip, LocalId rows[RANDOM_WORDS])
 	}
 }
 
-/* for block in 0..STRIP: the body */
-static void over_strip(Gen *gen, Body *strip, IterVar block, Body *body)
-{
-	PUSH(gen->arena, strip->stmts,
-	     stmt_for(gen->arena, block, number_ix(gen, 0), number_ix(gen, STRIP),
-		      body_block(body)));
-}
-
 static void emit_strips(Gen *gen, NodeId id, StoreTarget to, Size n)
 {
 	IterVar at = gen_iter(gen, "strip");
 	IterVar block = gen_iter(gen, "block");
 	const Ix *b = ix_iter(gen->arena, block);
-	const Ix *whole = ix_mul(gen->program, ix_iter(gen->arena, at), number_ix(gen, STRIP));
-	whole = ix_add(gen->program, whole, b);
-	const Ix *first = ix_mul(gen->program, whole, number_ix(gen, RANDOM_WORDS));
+	const Ix *whole = ix_times_plus(gen->program, ix_iter(gen->arena, at), STRIP, b);
+	const Ix *first = ix_times(gen->program, whole, RANDOM_WORDS);
 	const Value *numbers[RANDOM_WORDS];
 	LocalId rows[RANDOM_WORDS];
 	SharedLocals outside = {0}, shared = {0};
@@ -116,11 +104,9 @@ static void emit_strips(Gen *gen, NodeId id, StoreTarget to, Size n)
 		     stmt_set_at(gen->arena, element, OP_NONE, numbers[i]));
 		PUSH(gen->arena, store.stmts, store_number(gen, to, first, i, element));
 	}
-	over_strip(gen, &strip, block, &compute);
-	over_strip(gen, &strip, block, &store);
-	PUSH(gen->arena, gen->top.stmts,
-	     stmt_for(gen->arena, at, number_ix(gen, 0), ix_size(gen->arena, n),
-		      body_block(&strip)));
+	gen_append(gen, &strip, gen_loop(gen, LOOP_SERIAL, block, STRIP, body_block(&compute)));
+	gen_append(gen, &strip, gen_loop(gen, LOOP_SERIAL, block, STRIP, body_block(&store)));
+	gen_append(gen, &gen->top, gen_over(gen, at, n, body_block(&strip)));
 }
 
 void random_emit(Gen *gen, NodeId id, StoreTarget to)

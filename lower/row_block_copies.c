@@ -138,9 +138,7 @@ static void fill_room(Gen *gen, const RowBlockTransposed *transposed, const RowB
 	body = block_of(gen, stmt_for(gen->arena, room->iter, ix_size(gen->arena, columns),
 				      ix_size(gen->arena, stride), body));
 	Size rows = elements_between(gen->lower, transposed, 0, transposed->nsums);
-	gen_append(gen, &gen->top,
-		   block_of(gen, stmt_for(gen->arena, row->iter, zero_ix(gen),
-					  ix_size(gen->arena, rows), body)));
+	gen_append(gen, &gen->top, gen_over(gen, row->iter, rows, body));
 }
 
 /* The indices that a copy is filled at: dims, an iterator for each of its own axes. */
@@ -170,9 +168,7 @@ Kernel row_block_transposing(Lower *lower, const RowBlockTransposed *transposed,
 					       row_block_index(&gen, place, axes), OP_NONE, value));
 	for (int at = transposed->naxes; at-- > 0;) {
 		uint32_t axis = axis_at(transposed, at);
-		body = block_of(&gen,
-				stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
-					 ix_size(gen.arena, shape_axis(shape, axis)->size), body));
+		body = gen_over(&gen, axes[axis]->iter, shape_axis(shape, axis)->size, body);
 	}
 	gen_append(&gen, &gen.top, body);
 	fill_room(&gen, transposed, place);
@@ -197,10 +193,8 @@ Kernel row_block_zeros(Lower *lower, const RowBlockRoot *root)
 					       flat_index(&gen, root->root, axes), OP_NONE, zero));
 	for (uint32_t axis = naxes; axis-- > 0;)
 		if (root->dims[axis] < 0)
-			body = block_of(&gen,
-					stmt_for(gen.arena, axes[axis]->iter, zero_ix(&gen),
-						 ix_size(gen.arena, shape_axis(shape, axis)->size),
-						 body));
+			body = gen_over(&gen, axes[axis]->iter, shape_axis(shape, axis)->size,
+					body);
 	Kernel kernel = {.name = gen.name, .span = gen.span, .body = body};
 	frame_end(&gen.frame, &kernel);
 	return kernel;

@@ -117,18 +117,6 @@ static void open_loops(Scatter *s, uint32_t from, uint32_t to)
 
 /* ---- for all forms ---- */
 
-const Ix *scatter_const(const Scatter *s, int64_t value)
-{
-	return ix_const(s->gen->program, value);
-}
-
-const Ix *scatter_at(const Scatter *s, IterVar var) { return ix_iter(s->gen->arena, var); }
-
-IterVar scatter_iter(Scatter *s, const char *name)
-{
-	return gen_iter(s->gen, sym_cstr(s->gen->program->symbols, name));
-}
-
 const Stmt *scatter_loop(Scatter *s, IterVar var, const Ix *end, const Body *body, bool independent)
 {
 	Stmt *loop = stmt_for(s->gen->arena, var, zero_ix(s->gen), end, body_block(body));
@@ -274,7 +262,7 @@ static void in_turn(Scatter *s)
 	open_loops(s, 0, s->inner);
 	scatter_begin_carried(s, &steps);
 	scatter_step(s, &step);
-	Block row = scatter_row(s, &step, s->to, scatter_const(s, 0));
+	Block row = scatter_row(s, &step, s->to, zero_ix(s->gen));
 	scatter_end_step(s, &step, row, &body);
 	gen_append(s->gen, &steps, wrap(s, s->first, s->inner, body_block(&body), false));
 	scatter_end_carried(s, &steps);

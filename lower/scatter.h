@@ -80,9 +80,6 @@ void scatter_set_steps(Scatter *scatter, const Ix *at);
 /* A loop over 0 .. below `end` whose iterations are independent where that is said. */
 const Stmt *scatter_loop(Scatter *scatter, IterVar var, const Ix *end, const Body *body,
 			 bool independent);
-IterVar scatter_iter(Scatter *scatter, const char *name);
-const Ix *scatter_const(const Scatter *scatter, int64_t value);
-const Ix *scatter_at(const Scatter *scatter, IterVar var);
 
 /* ---- scatter_carry.c: the row of the target in registers ---- */
 

@@ -249,7 +249,8 @@ static void fill_by(Scatter *s, IterVar e, const Ix *from, const Ix *end, Body *
 	Gen *gen = s->gen;
 	Body one = {0};
 	PUSH(gen->arena, one.stmts,
-	     stmt_store(gen->arena, s->to.buffer, scatter_at(s, e), OP_NONE, neutral_of(s)));
+	     stmt_store(gen->arena, s->to.buffer, ix_iter(s->gen->arena, e), OP_NONE,
+			neutral_of(s)));
 	PUSH(gen->arena, body->stmts, stmt_for(gen->arena, e, from, end, body_block(&one)));
 }
 
@@ -258,7 +259,7 @@ static void fill_up_to(Scatter *s, const Ix *end, Body *body)
 	Gen *gen = s->gen;
 	const Ix *from = ix_value(gen->arena, s->carried.filled);
 	from = ix_binary(gen->program, IX_MAX, from, zero_ix(gen));
-	fill_by(s, scatter_iter(s, "e"), from, end, body);
+	fill_by(s, gen_iter(s->gen, "e"), from, end, body);
 }
 
 /* The whole target, where there are fewer steps than rows. */
@@ -334,7 +335,7 @@ void scatter_begin_carried(Scatter *s, Body *body)
 	bool known = is_known(s, extents, &elements);
 	REQUIRE(known);
 	begin_filling(s, body);
-	s->carried.last = gen_let(gen, body, "last", whole(s, scatter_const(s, -1)));
+	s->carried.last = gen_let(gen, body, "last", whole(s, gen_const(s->gen, -1)));
 	s->carried.row = gen_declare(gen, body, "row", value_number(gen->arena, dtype, 0), extents,
 				     s->nloops - s->behind);
 }

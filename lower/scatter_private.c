@@ -43,11 +43,11 @@ static void clear(const Private *p, const Ix *offset, Body *body)
 	Program *program = s->gen->program;
 	Dtype dtype = program->buffers.at[p->buffer].dtype;
 	Body one = {0};
-	IterVar i = scatter_iter(s, "i");
+	IterVar i = gen_iter(s->gen, "i");
 	const Value *neutral = value_const(program->arena, dtype, op_neutral(s->to.acc, dtype));
 	PUSH(program->arena, one.stmts,
-	     stmt_store(program->arena, p->buffer, ix_add(program, offset, scatter_at(s, i)),
-			OP_NONE, neutral));
+	     stmt_store(program->arena, p->buffer,
+			ix_add(program, offset, ix_iter(s->gen->arena, i)), OP_NONE, neutral));
 	PUSH(program->arena, body->stmts,
 	     scatter_loop(s, i, ix_size(program->arena, p->elements), &one, false));
 }
@@ -58,11 +58,10 @@ static void take_steps(const Private *p, const Ix *first, const Ix *offset, Body
 	Program *program = s->gen->program;
 	ScatterStep step = {0};
 	Body one = {0};
-	IterVar t = scatter_iter(s, "t");
-	const Ix *left = ix_add(program, ix_size(program->arena, s->steps),
-				ix_mul(program, first, scatter_const(s, -1)));
+	IterVar t = gen_iter(s->gen, "t");
+	const Ix *left = ix_minus(program, ix_size(program->arena, s->steps), first);
 	const Ix *end = ix_binary(program, IX_MIN, ix_size(program->arena, p->length), left);
-	scatter_set_steps(s, ix_add(program, first, scatter_at(s, t)));
+	scatter_set_steps(s, ix_add(program, first, ix_iter(s->gen->arena, t)));
 	scatter_step(s, &step);
 	Block row = scatter_row(s, &step, (StoreTarget){p->buffer, s->to.acc}, offset);
 	scatter_end_step(s, &step, row, &one);
@@ -74,14 +73,14 @@ static void take_parts(const Private *p)
 	Scatter *s = p->s;
 	Program *program = s->gen->program;
 	Body body = {0}, all = {0};
-	IterVar var = scatter_iter(s, "part");
-	const Ix *part = scatter_at(s, var), *first = first_step(p, part);
+	IterVar var = gen_iter(s->gen, "part");
+	const Ix *part = ix_iter(s->gen->arena, var), *first = first_step(p, part);
 	const Ix *offset = ix_mul(program, part, ix_size(program->arena, p->elements));
 	clear(p, offset, &body);
 	take_steps(p, first, offset, &body);
 	gen_append(s->gen, &all, where_begun(p, first, body_block(&body)));
 	PUSH(program->arena, s->gen->top.stmts,
-	     scatter_loop(s, var, scatter_const(s, p->parts), &all, true));
+	     scatter_loop(s, var, gen_const(s->gen, p->parts), &all, true));
 }
 
 static void add_up(const Private *p)
@@ -89,8 +88,8 @@ static void add_up(const Private *p)
 	Scatter *s = p->s;
 	Program *program = s->gen->program;
 	Body element = {0}, all = {0};
-	IterVar var = scatter_iter(s, "part"), i = scatter_iter(s, "i");
-	const Ix *part = scatter_at(s, var), *at = scatter_at(s, i);
+	IterVar var = gen_iter(s->gen, "part"), i = gen_iter(s->gen, "i");
+	const Ix *part = ix_iter(s->gen->arena, var), *at = ix_iter(s->gen->arena, i);
 	const Ix *from =
 		ix_add(program, ix_mul(program, part, ix_size(program->arena, p->elements)), at);
 	PUSH(program->arena, element.stmts,
@@ -99,7 +98,7 @@ static void add_up(const Private *p)
 		s->gen, scatter_loop(s, i, ix_size(program->arena, p->elements), &element, false));
 	gen_append(s->gen, &all, where_begun(p, first_step(p, part), one));
 	PUSH(program->arena, s->gen->top.stmts,
-	     scatter_loop(s, var, scatter_const(s, p->parts), &all, false));
+	     scatter_loop(s, var, gen_const(s->gen, p->parts), &all, false));
 }
 
 void scatter_private(Scatter *s, const ScatterPlan *plan)

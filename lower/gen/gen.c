@@ -144,7 +144,9 @@ void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared)
 	}
 }
 
-const Ix *zero_ix(Gen *gen) { return ix_const(gen->program, 0); }
+const Ix *gen_const(const Gen *gen, int64_t value) { return ix_const(gen->program, value); }
+
+const Ix *zero_ix(Gen *gen) { return gen_const(gen, 0); }
 
 void gen_append(Gen *gen, Body *body, Block block) { body_append(gen->arena, body, block); }
 
@@ -166,6 +168,11 @@ const Value *gen_let(Gen *gen, Body *body, const char *name, const Value *value)
 Block gen_loop(Gen *gen, LoopKind kind, IterVar iter, int64_t extent, Block body)
 {
 	return block_of(gen, stmt_loop(gen->program, kind, iter, extent, body));
+}
+
+Block gen_over(Gen *gen, IterVar iter, Size extent, Block body)
+{
+	return gen_steps(gen, iter, zero_ix(gen), ix_size(gen->arena, extent), 1, body);
 }
 
 Block gen_steps(Gen *gen, IterVar iter, const Ix *lo, const Ix *hi, int64_t step, Block body)
@@ -190,13 +197,12 @@ const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars)
 {
 	uint32_t naxes = shape_naxes(shape);
 	const Ix **axes = ARENA_ARRAY(gen->arena, const Ix *, naxes + 1);
-	Sym name = sym_cstr(gen->program->symbols, "i");
 	for (uint32_t i = 0; i < naxes; i++) {
 		vars[i] = UINT32_MAX;
 		axes[i] = zero_ix(gen);
 		if (size_is(gen->program->sizes, shape_axis(shape, i)->size, 1))
 			continue;
-		vars[i] = gen_iter(gen, name);
+		vars[i] = gen_iter(gen, "i");
 		axes[i] = ix_iter(gen->arena, vars[i]);
 	}
 	return axes;
@@ -204,16 +210,11 @@ const Ix **shape_indices(Gen *gen, const Shape *shape, IterVar *vars)
 
 void wrap_shape(Gen *gen, const Shape *shape, const IterVar *vars, Body *body)
 {
-	for (uint32_t i = shape_naxes(shape); i-- > 0;) {
-		if (vars[i] == UINT32_MAX)
-			continue;
-		const Ix *extent = ix_size(gen->arena, shape_axis(shape, i)->size);
-		const Stmt *loop =
-			stmt_for(gen->arena, vars[i], zero_ix(gen), extent, body_block(body));
-		*body = (Body){0};
-		PUSH(gen->arena, body->stmts, loop);
-	}
-	gen_append(gen, &gen->top, body_block(body));
+	Block block = body_block(body);
+	for (uint32_t i = shape_naxes(shape); i-- > 0;)
+		if (vars[i] != UINT32_MAX)
+			block = gen_over(gen, vars[i], shape_axis(shape, i)->size, block);
+	gen_append(gen, &gen->top, block);
 }
 
 Sym kernel_name(Lower *lower, NodeId id)

@@ -120,9 +120,10 @@ const Value *gen_let(Gen *gen, Body *body, const char *name, const Value *value)
 /* Starts a body whose shared values are its own, and appends the statements that set them. */
 void gen_enter(Gen *gen, SharedLocals *shared);
 void gen_set_shared(Gen *gen, Body *body, const SharedLocals *shared);
-/* A block of one statement; of a loop of a kind over [0, extent), of one over [lo, hi) in steps. */
+/* A block of one statement; of a loop over [0, extent), of a kind or one that is no number, or over [lo, hi) in steps. */
 Block block_of(Gen *gen, const Stmt *stmt);
 Block gen_loop(Gen *gen, LoopKind kind, IterVar iter, int64_t extent, Block body);
+Block gen_over(Gen *gen, IterVar iter, Size extent, Block body);
 Block gen_steps(Gen *gen, IterVar iter, const Ix *lo, const Ix *hi, int64_t step, Block body);
 void gen_append(Gen *gen, Body *body, Block block);
 /* The value at an index an axis: a load, or what computes it. */
@@ -143,6 +144,7 @@ const Ix *access_index(Gen *gen, NodeId node, const Piece *piece, const Index *i
 const Value *window_value(Gen *gen, NodeId node, const Piece *piece, const Ix **by_iter);
 /* The index into the row-major array of a tensor. */
 const Ix *flat_index(Gen *gen, NodeId node, const Ix *const *axes);
+const Ix *gen_const(const Gen *gen, int64_t value);
 const Ix *zero_ix(Gen *gen);
 
 /* The statement where ix < n. */

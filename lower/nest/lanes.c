@@ -21,11 +21,6 @@
 
 enum { STEPS_FEW = 4 };
 
-const Ix *lanes_constant(const Lanes *l, int64_t value)
-{
-	return ix_const(l->nest->gen->program, value);
-}
-
 const Value *lanes_element(const Lanes *l, LocalId local, const Ix *lane)
 {
 	const KernelFrame *frame = &l->nest->gen->frame;
@@ -124,7 +119,7 @@ static void add_whole(Lanes *l, Size from)
 	int64_t end = lanes_are_few(l) ? nest_known(l->nest, order->whole, 0) : 0;
 	for (int64_t at = 0; at < end; at += order->lanes)
 		gen_append(gen, &l->loops,
-			   add_lanes(l, lanes_constant(l, at), l->acc, order->lanes, 1));
+			   add_lanes(l, gen_const(l->nest->gen, at), l->acc, order->lanes, 1));
 	if (end > 0) {
 		gen_append(gen, &l->loops, l->ahead);
 		return;
@@ -175,7 +170,7 @@ static Size add_halves(Lanes *l)
 		l->has_half[log] = true;
 		l->halves[log] = lanes_declare(l, &l->top, name, lanes);
 		gen_append(gen, &l->loops,
-			   add_lanes(l, lanes_constant(l, at), l->halves[log], lanes, 1));
+			   add_lanes(l, gen_const(l->nest->gen, at), l->halves[log], lanes, 1));
 		at += lanes;
 	}
 	return size_const(gen->program->sizes, at);
@@ -215,7 +210,7 @@ static const Value *pairs_from(const Lanes *l, LocalId local, const Ix *lane, in
 			       int64_t parts, int64_t n)
 {
 	if (parts == 1) {
-		const Ix *at = lanes_constant(l, from);
+		const Ix *at = gen_const(l->nest->gen, from);
 		return lanes_element(l, local, lane ? ix_add(l->nest->gen->program, lane, at) : at);
 	}
 	int64_t half = parts / 2;

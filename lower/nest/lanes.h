@@ -28,8 +28,6 @@ typedef struct Lanes {
 	Body top, loops; /* what declares these; the steps of the last loop */
 } Lanes;
 
-/* The number as an index. */
-const Ix *lanes_constant(const Lanes *l, int64_t value);
 /* An element of a local: at `at` as far as it has such axes, then at the lane. NULL: it has no lanes */
 const Value *lanes_element(const Lanes *l, LocalId local, const Ix *lane);
 Block lanes_over(const Lanes *l, int64_t lanes, Block body);

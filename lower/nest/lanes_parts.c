@@ -69,7 +69,7 @@ static Block add_in_own_lanes(Few *f, LocalId acc, const Ix *row)
 		int64_t left = e;
 		for (uint32_t i = f->nloops; i-- > 0;) {
 			int64_t extent = nest_known(nest, nest->loops[i].extent, 1);
-			nest->by_iter[nest->loops[i].iter] = lanes_constant(l, left % extent);
+			nest->by_iter[nest->loops[i].iter] = gen_const(nest->gen, left % extent);
 			left /= extent;
 		}
 		const Ix *at = ix_plus(program, lane, e * l->order.rows);
@@ -137,9 +137,8 @@ static LocalId sum_parts(Few *f, Body *before)
 		ix_add(program, ix_size(gen->arena, order->whole), ix_times(program, first, -1));
 	const Ix *at = ix_times(program, part_number(f, part), order->lanes);
 	at = ix_add(program, at, lane);
-	LocalId acc =
-		sum_rows(f, &body, first,
-			 ix_binary(program, IX_MIN, lanes_constant(l, order->part_rows), rest));
+	LocalId acc = sum_rows(f, &body, first,
+			       ix_binary(program, IX_MIN, gen_const(gen, order->part_rows), rest));
 	const Stmt *store =
 		stmt_store(gen->arena, f->parts, at, OP_NONE, lanes_element(l, acc, lane));
 	gen_append(gen, &body, lanes_over(l, order->lanes, block_of(gen, store)));

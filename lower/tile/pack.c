@@ -104,8 +104,7 @@ static Block over_panels(const Tile *tile, const TilePart *part, Block body)
 		return tile_within(tile, &panels, part, tile->first_col, tile->blocks.cols, body);
 	}
 	Size panels = size_floor(sizes, size_sub(sizes, part->hi, part->lo), part->step);
-	return block_of(gen, stmt_for(gen->arena, tile->panel, tile_const(tile, 0),
-				      ix_size(gen->arena, panels), body));
+	return gen_over(gen, tile->panel, panels, body);
 }
 
 /* The first column of the panel at hand. */

@@ -101,27 +101,19 @@ static const Value *greatest_of(const Tile *tile, uint32_t operand, Body *body)
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
 	const Loop *sum = tile_zeros_sum(tile);
-	int64_t lanes = tile_zeros_lanes(tile, sum), steps = nest_known(nest, sum->extent, 0);
+	int64_t lanes = tile_zeros_lanes(tile, sum);
 	const Value *zero = value_number(gen->arena, nest->value->dtype, 0);
 	LocalId most = gen_declare(gen, body, "most", zero, (int64_t[]){1, lanes}, 2);
 	LocalId greatest = gen_declare(gen, body, "greatest", zero, NULL, 0);
 	const Ix *place[] = {tile_const(tile, 0), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, most, place, 2);
-	tile_zeros_place(tile);
-	nest->by_iter[sum->iter] =
-		lanes == steps ? ix_iter(gen->arena, tile->lane)
-			       : tile_plus(tile, ix_iter(gen->arena, sum->var), tile->lane);
-	nest_values(nest);
+	tile_zeros_place(tile, sum);
 	const Value *load = nest->value->args[operand];
 	const Value *size = value_op(gen->arena, OP_ABS, load->dtype, &load, 1);
-	Block each = tile_in_lanes(tile, lanes, stmt_set_at(gen->arena, element, OP_MAX, size));
-	if (lanes < steps)
-		each = gen_steps(gen, sum->var, tile_const(tile, 0), tile_const(tile, steps), lanes,
-				 each);
 	const Loop *loop = ix_uses(load->ix, tile->row->var) ? tile->row : tile->col;
-	gen_append(gen, body,
-		   gen_steps(gen, loop->var, tile_const(tile, 0), ix_size(gen->arena, loop->extent),
-			     1, each));
+	gen_append(
+		gen, body,
+		tile_zeros_over(tile, sum, loop, stmt_set_at(gen->arena, element, OP_MAX, size)));
 	const Stmt *set = stmt_set(gen->arena, greatest, OP_MAX, element);
 	gen_append(gen, body, gen_loop(gen, LOOP_SERIAL, tile->lane, lanes, block_of(gen, set)));
 	return gen_local_value(gen, greatest);

@@ -182,6 +182,12 @@ Block tile_unless_empty(const Tile *tile, TileSteps steps, Block body)
 
 /* ---- whether terms are 0 ---- */
 
+/* Are the lanes all elements along the loop? */
+static bool is_one_strip(const Tile *tile, const Loop *along)
+{
+	return tile_zeros_lanes(tile, along) == nest_known(tile->nest, along->extent, 0);
+}
+
 static Block note_other_than_0(const Tile *tile, const Value *value)
 {
 	Gen *gen = tile->nest->gen;
@@ -191,11 +197,29 @@ static Block note_other_than_0(const Tile *tile, const Value *value)
 				      value_cast(gen->arena, DTYPE_I32, other)));
 }
 
-void tile_zeros_place(const Tile *tile)
+void tile_zeros_place(const Tile *tile, const Loop *along)
 {
 	Nest *nest = tile->nest;
+	const Ix *lane = ix_iter(nest->gen->arena, tile->lane);
 	for (uint32_t i = 0; i < nest->nloops; i++)
 		nest->by_iter[nest->loops[i].iter] = ix_iter(nest->gen->arena, nest->loops[i].var);
+	if (along)
+		nest->by_iter[along->iter] =
+			is_one_strip(tile, along)
+				? lane
+				: ix_add(nest->gen->program, nest->by_iter[along->iter], lane);
+	nest_values(nest);
+}
+
+Block tile_zeros_over(const Tile *tile, const Loop *along, const Loop *outer, const Stmt *stmt)
+{
+	Gen *gen = tile->nest->gen;
+	int64_t lanes = tile_zeros_lanes(tile, along);
+	Block each = tile_in_lanes(tile, lanes, stmt);
+	if (!is_one_strip(tile, along))
+		each = gen_steps(gen, along->var, tile_const(tile, 0),
+				 ix_size(gen->arena, along->extent), lanes, each);
+	return gen_over(gen, outer->var, outer->extent, each);
 }
 
 /* What the mask hides, at the end of the loop along which all of it is one number. */
@@ -210,8 +234,7 @@ static Block look_at_masked(const Tile *tile, uint32_t number)
 	const Ix *seen = nest_zeros_difference(nest, zeros),
 		 *extent = ix_size(gen->arena, along->extent);
 	int64_t by;
-	tile_zeros_place(tile);
-	nest_values(nest);
+	tile_zeros_place(tile, NULL);
 	REQUIRE(nest_zeros_move(nest, seen, along, &by));
 	Block body = note_other_than_0(tile, nest->value->args[tile->zeros.operand]);
 	body = tile_only_if(tile, COND_LT, seen, tile_const(tile, 0), body);
@@ -220,7 +243,7 @@ static Block look_at_masked(const Tile *tile, uint32_t number)
 		by > 0 ? zero : ix_binary(program, IX_MAX, zero, ix_plus(program, extent, -1));
 	const Ix *hi = by > 0 ? ix_binary(program, IX_MIN, one, extent) : extent;
 	body = gen_steps(gen, along->var, lo, hi, 1, body);
-	return gen_steps(gen, other->var, zero, ix_size(gen->arena, other->extent), 1, body);
+	return gen_over(gen, other->var, other->extent, body);
 }
 
 /* Whether all that the hidden terms are multiplied by is finite. */
@@ -228,27 +251,17 @@ static void look_at_others(const Tile *tile, Body *body)
 {
 	Nest *nest = tile->nest;
 	Gen *gen = nest->gen;
-	int64_t columns = nest_known(nest, tile->col->extent, 0),
-		lanes = tile_zeros_lanes(tile, tile->col);
+	int64_t lanes = tile_zeros_lanes(tile, tile->col);
 	const Value *zero = value_number(gen->arena, nest->value->dtype, 0);
 	LocalId none = gen_declare(gen, body, "none", zero, (int64_t[]){1, lanes}, 2);
 	const Ix *place[] = {tile_const(tile, 0), ix_iter(gen->arena, tile->lane)};
 	const Value *element = tile_local(tile, none, place, 2);
-	tile_zeros_place(tile);
-	nest->by_iter[tile->col->iter] =
-		lanes == columns ? ix_iter(gen->arena, tile->lane)
-				 : tile_plus(tile, ix_iter(gen->arena, tile->col->var), tile->lane);
-	nest_values(nest);
+	tile_zeros_place(tile, tile->col);
 	const Value *product =
 		value_binary(gen->arena, OP_MUL, nest->value->args[!tile->zeros.operand], zero);
-	Block add = tile_in_lanes(tile, lanes, stmt_set_at(gen->arena, element, OP_ADD, product));
-	const Loop *sum = tile_zeros_sum(tile);
-	if (lanes < columns)
-		add = gen_steps(gen, tile->col->var, tile_const(tile, 0), tile_const(tile, columns),
-				lanes, add);
 	gen_append(gen, body,
-		   gen_steps(gen, sum->var, tile_const(tile, 0), ix_size(gen->arena, sum->extent),
-			     1, add));
+		   tile_zeros_over(tile, tile->col, tile_zeros_sum(tile),
+				   stmt_set_at(gen->arena, element, OP_ADD, product)));
 	gen_append(gen, body,
 		   gen_loop(gen, LOOP_SERIAL, tile->lane, lanes, note_other_than_0(tile, element)));
 }

@@ -29,8 +29,10 @@ const Ix *tile_zeros_greatest(const Tile *tile, const Zeros *zeros, const TilePa
 /* Lanes that go through an operand along a loop of known extent: all of its elements, where these are few registers, or a
  * vector of them. */
 int64_t tile_zeros_lanes(const Tile *tile, const Loop *loop);
-/* Sets the nest's iterators as its loops have them, none of them in a tile. */
-void tile_zeros_place(const Tile *tile);
+/* Sets the nest's values at iterators as its loops have them, none of them in a tile; at the lane of those that go through an
+ * operand `along` a loop (NULL: there is none). Loops over all of these around the statement, of all steps of `outer`. */
+void tile_zeros_place(const Tile *tile, const Loop *along);
+Block tile_zeros_over(const Tile *tile, const Loop *along, const Loop *outer, const Stmt *stmt);
 
 /* ---- sums that make no difference behind a mask (tile/unused.c) ---- */
 
