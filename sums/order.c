@@ -179,6 +179,8 @@ static bool suits_tiles(const SumFacts *f, const SumOrder *o)
 	int64_t bytes = o->lanes * (int64_t)dtype_bytes(f->dtype);
 	if (!goes_on(f, f->nresult - 1) || columns < target->least_lanes)
 		return false;
+	if (f->nresult == 1)
+		return false;
 	return columns >= ROW_MOST || (o->elements >= columns * target->least_rows &&
 				       bytes > target->registers * target->vector_bytes);
 }
