@@ -451,12 +451,30 @@ Rvalue *jit_op(JitFunction *f, Op op, Dtype dtype, Rvalue *const *args)
 	return dtype_is_float(dtype) ? float_op(&o, op) : int_op(&o, op);
 }
 
+/* The same of a type whose ends are floats: one choice after the other, each an instruction of vectors. Of two the second is
+ * chosen where one is NaN. */
+static Rvalue *saturate_short(OpJit *o, Rvalue *value, Dtype to)
+{
+	JitFunction *f = o->f;
+	int64_t least = op_neutral(OP_MAX, to).i, greatest = op_neutral(OP_MIN, to).i;
+	if (least < 0)
+		value = choose(o, cmp(o, EQ, value, value), value, number(o, 0));
+	value = choose(o, cmp(o, GT, value, number(o, (double)least)), value,
+		       number(o, (double)least));
+	value = choose(o, cmp(o, LT, value, number(o, (double)greatest)), value,
+		       number(o, (double)greatest));
+	Rvalue *whole = jit_keep(f, jit_cast(f->jit, value, f->jit->types[DTYPE_I32]));
+	return jit_keep(f, jit_cast(f->jit, whole, f->jit->types[to]));
+}
+
 /* Towards zero; beyond the type's range its nearest end; 0 for NaN. */
 static Rvalue *saturate(JitFunction *f, Rvalue *value, Dtype from, Dtype to)
 {
 	OpJit o = {.f = f, .dtype = from, .type = f->jit->types[from]};
 	Type *type = f->jit->types[to];
 	int64_t least = op_neutral(OP_MAX, to).i, greatest = op_neutral(OP_MIN, to).i;
+	if (dtype_bytes(to) < dtype_bytes(DTYPE_I32))
+		return saturate_short(&o, value, to);
 	Rvalue *result = jit_keep(f, jit_cast(f->jit, value, type));
 	result = choose(&o, cmp(&o, LE, value, number(&o, (double)least)),
 			jit_long(f->jit, type, least), result);

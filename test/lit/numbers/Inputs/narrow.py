@@ -76,6 +76,16 @@ while len(results) < RESULTS:
     kind = pick("u8", "u8", "i8", "bool", "i32")
     results.append((kind, *cast(kind, text, numbers, is_float)))
 
+# floats beside the ends of bytes, where they are cut off towards zero, clamped, and 0 for NaN
+ENDS = np.array([np.nan, -np.nan, np.inf, -np.inf, 0, -0.0, 1e-40, 2.0**31, 2.0**32 + 512, -2.0**31 - 512, 1e30, -1e30]
+                + [end + d for end in (-128, -1, 0, 127, 255) for d in (-1.5, -1, -0.5, 0, 0.5, 1, 1.5)], np.float32)
+INPUTS["e"] = ("f32", str(2 * ENDS.size), np.concatenate([ENDS, ENDS[::-1]]))
+for kind in "u8", "i8":
+    cut = np.trunc(np.nan_to_num(INPUTS["e"][2].astype(np.float64), nan=0))
+    wanted = np.clip(cut, np.iinfo(KINDS[kind]).min, np.iinfo(KINDS[kind]).max).astype(KINDS[kind])
+    results.append((kind, f"{kind}(e)", wanted))
+    results.append((kind, f"{kind}(f64(e))", wanted))
+
 source = "".join(f"input {name} : {kind} [{shape}]\n" for name, (kind, shape, _) in INPUTS.items())
 source += "".join(f"output r{i} = {text}\n" for i, (_, text, _) in enumerate(results))
 path = os.path.join(SCRATCH.name, "n")
