@@ -8,6 +8,10 @@
  * of floats, which are whole up to 2^24. A zero has no sign then, so floats are replaced below what sees none alone: a
  * conversion to an integer, or a comparison.
  *
+ * An integer that becomes a byte wraps, so sums and differences that it is made from may wrap too:
+ *
+ *   y[i] = u8(max(i32(a[i]), i32(b[i])) - min(i32(a[i]), i32(b[i])))    ->    y[i] = max(a[i], b[i]) - min(a[i], b[i])
+ *
  * Quotients are whole where they are cut off: for 0 <= x and c > 0, both small, x / c as a float is not rounded up to a
  * whole number, from which x / c differs by 1 / c at least.
  *
@@ -249,6 +253,36 @@ typedef struct Narrow {
 	LocalRange *locals;
 } Narrow;
 
+static bool is_sum(const Value *value)
+{
+	return value->kind == VALUE_OP && value->dtype == DTYPE_I32 &&
+	       (value->op == OP_ADD || value->op == OP_SUB || value->op == OP_NEG);
+}
+
+/* The integer modulo 256, of which all but sums, differences and locals are numbers of a byte; NULL: they are not. */
+static const Value *wrapped(const Narrow *n, const Value *value)
+{
+	Section s = {.locals = n->locals, .all = {0, 0}};
+	Interval range;
+	const Value *args[2] = {NULL, NULL};
+	if (is_sum(value)) {
+		for (uint32_t i = 0; i < value->nargs; i++)
+			if (!(args[i] = wrapped(n, value->args[i])))
+				return NULL;
+		Value *sum = value_copy(n->arena, value_op(n->arena, value->op, DTYPE_U8, args,
+							   value->nargs));
+		sum->span = value->span;
+		return sum;
+	}
+	if (value->kind == VALUE_CONST && value->dtype == DTYPE_I32)
+		return value_const(n->arena, DTYPE_U8, (Scalar){.i = (uint8_t)value->constant.i});
+	if (value->kind == VALUE_LOCAL && value->dtype == DTYPE_I32)
+		return value_cast(n->arena, DTYPE_U8, value);
+	Dtype dtype = section_of(&s, value, &range) ? narrowest(&s) : DTYPE_NONE;
+	return dtype_is_byte(dtype) ? value_cast(n->arena, DTYPE_U8, made(n->arena, dtype, value))
+				    : NULL;
+}
+
 /* NULL: it is no such expression. */
 static const Value *section(const Narrow *n, const Value *value)
 {
@@ -257,6 +291,12 @@ static const Value *section(const Narrow *n, const Value *value)
 	Section s = {.locals = n->locals, .all = {0, 0}};
 	Interval range;
 	bool found = cut ? find_quotient(&s, from, false, &range) : section_of(&s, from, &range);
+	if (cast && dtype_is_byte(value->dtype) && is_sum(from) &&
+	    !(found && dtype_is_byte(narrowest(&s)))) {
+		const Value *byte = wrapped(n, from);
+		if (byte)
+			return value_cast(n->arena, value->dtype, byte);
+	}
 	if (!found || s.ops == 0)
 		return NULL;
 	bool clamps = cast && dtype_is_float(from->dtype) && dtype_is_byte(value->dtype) &&
