@@ -127,8 +127,10 @@ static bool is_phase(const Lower *lower, NodeId id, const Reader *reader)
 static bool is_window(const Lower *lower, NodeId id, const Reader *reader)
 {
 	uint32_t terms = lower->plan[id].terms;
-	if (terms == 0 || !reads_each_element(lower, id, reader) ||
-	    lower_node(lower, reader->root)->kind != NODE_POINTWISE)
+	if (terms == 0 || !reads_each_element(lower, id, reader))
+		return false;
+	NodeKind kind = lower_node(lower, reader->root)->kind;
+	if (kind != NODE_POINTWISE && kind != NODE_CAST)
 		return false;
 	const NodePlan *root = &lower->plan[reader->root];
 	uint32_t others =

@@ -269,8 +269,8 @@ static const Value *wrapped(const Narrow *n, const Value *value)
 		for (uint32_t i = 0; i < value->nargs; i++)
 			if (!(args[i] = wrapped(n, value->args[i])))
 				return NULL;
-		Value *sum = value_copy(n->arena, value_op(n->arena, value->op, DTYPE_U8, args,
-							   value->nargs));
+		Value *sum = value_copy(
+			n->arena, value_op(n->arena, value->op, DTYPE_U8, args, value->nargs));
 		sum->span = value->span;
 		return sum;
 	}
