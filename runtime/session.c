@@ -177,15 +177,22 @@ int slot_check_type(const Slot *slot, const tsr_array *array, tsr_error *error)
 			    slot->tensor->name, expected, array->dtype, came);
 }
 
+/* The name of its dtype is the caller's, who may not keep it. */
+static void take_array(Slot *slot, const tsr_array *array)
+{
+	slot->array = *array;
+	slot->array.dtype = slot->tensor->dtype;
+	slot->set = true;
+	slot->load = 0;
+}
+
 int session_see_array(tsr_session *s, const char *name, const tsr_array *array, tsr_error *error)
 {
 	Slot *slot = slot_named(s, name);
 	int code = slot_check_known(s, slot, array, error);
 	if (code != TSR_OK)
 		return code;
-	slot->array = *array;
-	slot->set = true;
-	slot->load = 0;
+	take_array(slot, array);
 	return session_resolve(s, error);
 }
 
@@ -219,9 +226,7 @@ static int set_slot(Slot *slot, const tsr_array *array, tsr_error *error)
 		code = check_data(slot, array, error);
 	if (code != TSR_OK)
 		return code;
-	slot->array = *array;
-	slot->set = true;
-	slot->load = 0;
+	take_array(slot, array);
 	array_free(&slot->loaded);
 	return TSR_OK;
 }

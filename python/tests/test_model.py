@@ -68,6 +68,27 @@ def test_results_go_into_given_arrays(layer):
     for bad in (np.empty((5, 3), np.float32), np.empty((6, 3)), np.empty((3, 6), np.float32).T):
         with pytest.raises(tsr.ArgumentError, match="row by row"):
             layer.forward.run({"x": x}, into={"y": bad})
+    with pytest.raises(tsr.ArgumentError, match="row by row"):
+        layer.forward.run({"x": x}, into={"y": [[1.0]]})
+    with pytest.raises(tsr.ArgumentError, match="no result 'z'"):
+        layer.forward.run({"x": x}, into={"z": y})
+
+
+def test_results_share_no_memory():
+    square = tsr.compile("input x : [4, 4]\noutput y = einsum('ij; jk => ik', x, x), z = x + 1".replace("'", '"'))
+    x, both = numbers(4, 4), np.empty((2, 4, 4), np.float32)
+    with pytest.raises(tsr.ArgumentError, match="'y' is in the memory of 'x'"):
+        square.forward.run({"x": x}, into={"y": x})
+    with pytest.raises(tsr.ArgumentError, match="'z' is in the memory of 'y'"):
+        square.forward.run({"x": x}, into={"y": both[0], "z": both[0]})
+    np.testing.assert_allclose(square.forward.run({"x": x}, into={"y": both[0], "z": both[1]}).y, x @ x, rtol=1e-5)
+
+
+def test_an_array_that_does_not_fit_is_told_with_its_dtype(layer):
+    with pytest.raises(tsr.ArgumentError, match="axis 1 must be 4, not 3: .* came f32 array 5 x 3"):
+        layer.forward(np.zeros((5, 3), np.float32))
+    with pytest.raises(tsr.ArgumentError, match="'x': its lists are not all as long"):
+        layer.forward([[1, 2, 3, 4], [1]])
 
 
 def test_layouts_are_made_row_major_and_only_those_are_copied(layer):

@@ -85,10 +85,17 @@ def _is_number_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, int, float, bool))
 
 
+def _list_array(value: Any, name: str) -> np.ndarray:
+    try:
+        return np.array(value)
+    except ValueError as why:
+        raise ArgumentError(f"'{name}': its lists are not all as long: {why}") from why
+
+
 def _as_packed(value: Any, name: str, to: str) -> Packed:
     if isinstance(value, Packed):
         return value
-    array = np.array(value) if _is_number_list(value) else _foreign(value, name)
+    array = _list_array(value, name) if _is_number_list(value) else _foreign(value, name)
     if not fits(array, to):
         least, greatest = RANGES[to]
         raise ArgumentError(f"'{name}' is {to}, and not every element of this array is one of {least} to {greatest}")
@@ -107,7 +114,7 @@ def as_array(value: Any, name: str, to: str) -> np.ndarray | Packed:
     if dtype is None:
         raise ArgumentError(f"'{name}' is {to}, which NumPy has no dtype for")
     if _is_number_list(value):
-        array = np.array(value)
+        array = _list_array(value, name)
         if dtype.kind == "f" and array.dtype.kind in "iufb":
             array = array.astype(dtype)
         elif to in TO_BITS and array.dtype.kind in "iufb":

@@ -95,6 +95,9 @@ class Routine:
         """The call with its arguments in a mapping. `into` has arrays that results are written to, which
         must have their dtypes and sizes and lie row by row; such a call allocates nothing for them."""
         into = into or {}
+        for name in into:
+            if name not in self._names:
+                raise ArgumentError(f"{self.name} has no result '{name}': {self!r}")
         on_device = any(is_on_device(arguments.get(t.name)) for t in self.inputs) or any(map(is_on_device, into.values()))
         dims = self._given_dims(arguments)
         inputs = [self._input(tensor, arguments, on_device) for tensor in self.inputs]
@@ -102,11 +105,22 @@ class Routine:
         plan = self._planned(key, inputs, dims)
         result = self._device_result if on_device else self._result
         arrays = [result(i, plan, into) for i in range(len(self.outputs))]
+        if into and not on_device:
+            self._check_apart(inputs, arrays)
         invoke = self._invoke_device if on_device else self._invoke
         invoke(plan, inputs, self._cells(arguments), arrays)
         if not on_device:
             arrays = [self._unpacked(i, array, into) for i, array in enumerate(arrays)]
         return arrays[0] if len(arrays) == 1 else Outputs(self._names, arrays)
+
+    def _check_apart(self, inputs: list[np.ndarray], arrays: list[np.ndarray]) -> None:
+        """A result in the memory of an input, or of another result, would be written while that is read. All lie row by
+        row, so that their bounds tell."""
+        others = [*zip((tensor.name for tensor in self.inputs), inputs), *zip(self._names, arrays)]
+        for i, array in enumerate(arrays):
+            for name, other in others[: len(inputs) + i]:
+                if np.may_share_memory(_memory(array), _memory(other)):
+                    raise ArgumentError(f"the array for '{self._names[i]}' is in the memory of '{name}'")
 
     def _unpacked(self, i: int, array: np.ndarray, into: Mapping[str, Any]) -> np.ndarray:
         """A new result of i4 or u4 with a byte for each element; others, and those of the caller's, as they are."""
@@ -179,7 +193,8 @@ class Routine:
             return self._packed_result(i, extents, array)
         if array is None:
             return empty(extents, dtype)
-        if array.shape != extents or array.dtype != dtype or not array.flags.carray:
+        fits = isinstance(array, np.ndarray) and array.shape == extents and array.dtype == dtype
+        if not fits or not array.flags.carray:
             raise ArgumentError(
                 f"the array for '{self._names[i]}' must be {dtype} of shape {extents}, row by row and writeable"
             )
@@ -239,6 +254,10 @@ class Routine:
 
     def _refusal(self, code: int, message: bytes | None) -> CheckError:
         return self._model._refusal(code, message)
+
+
+def _memory(array: np.ndarray | Packed) -> np.ndarray:
+    return array.data if isinstance(array, Packed) else array
 
 
 def _pointers(arrays: list[np.ndarray]) -> Any:

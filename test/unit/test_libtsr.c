@@ -141,6 +141,15 @@ static void wrong_arguments_are_told(void **state)
 	a.dtype = "f32";
 	a.rank = 33;
 	fails(&f, tsr_set_input(f.s, "x", &a, &f.error), TSR_FAIL_TYPE, "0 to 32 axes");
+	char dtype[] = "f32"; /* the caller's, who need not keep it */
+	set(&f, "x", f32(x_data, 2, 2, 4));
+	tsr_array longer = f32(x_data, 1, 7, 0);
+	longer.dtype = dtype;
+	assert_int_equal(tsr_set_input(f.s, "y", &longer, &f.error), TSR_OK);
+	memset(dtype, '?', sizeof dtype - 1);
+	fails(&f, tsr_prepare(f.s, &f.error), TSR_FAIL_TYPE, "came f32 array 7");
+	finish(&f);
+	f = start("forward");
 	fails(&f, tsr_set_dim(f.s, "q", 1, &f.error), TSR_FAIL_NAME, "no dim 'q'");
 	fails(&f, tsr_set_dim(f.s, "n", -1, &f.error), TSR_FAIL_DIM, "cannot be -1");
 	fails(&f, tsr_prepare(f.s, &f.error), TSR_FAIL_MISSING,
