@@ -1,13 +1,18 @@
 /* Which iterators of a projection go along the axis of cumulate and sort. */
 #include "infer/infer.h"
 
-bool access_mentions(const Access *access, IterId iter)
+const IndexTerm *access_term(const Access *access, uint32_t naxes, IterId iter)
 {
-	for (uint32_t i = 0; i < access->naxes; i++)
+	for (uint32_t i = 0; i < naxes && i < access->naxes; i++)
 		for (uint32_t t = 0; t < access->axes[i].nterms; t++)
 			if (access->axes[i].terms[t].iter == iter)
-				return true;
-	return false;
+				return &access->axes[i].terms[t];
+	return NULL;
+}
+
+bool access_mentions(const Access *access, IterId iter)
+{
+	return access_term(access, access->naxes, iter) != NULL;
 }
 
 AlongIters proj_along(const Proj *proj)

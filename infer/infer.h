@@ -113,6 +113,8 @@ typedef struct AlongIters {
 AlongIters proj_along(const Proj *proj);
 /* Does an index of the access mention the iterator? */
 bool access_mentions(const Access *access, IterId iter);
+/* The first term of the iterator among the indices of so many axes, no more than there are; NULL: there is none. */
+const IndexTerm *access_term(const Access *access, uint32_t naxes, IterId iter);
 
 /* ---- margins ---- */
 

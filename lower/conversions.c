@@ -17,22 +17,12 @@
 #include "lower/node_plan.h"
 #include "lower/tile/copies.h"
 
-static bool mentions(const Access *access, uint32_t axes, IterId iter)
-{
-	for (uint32_t axis = 0; axis < access->naxes && axis < axes; axis++)
-		for (uint32_t t = 0; t < access->axes[axis].nterms; t++)
-			if (access->axes[axis].terms[t].iter == iter)
-				return true;
-	return false;
-}
-
 /* Has the operand the columns: does the last axis of the result move it? */
 static bool has_columns(const Piece *piece, uint32_t arg)
 {
 	const Access *result = &piece->result;
 	const Index *last = result->naxes ? &result->axes[result->naxes - 1] : NULL;
-	return last && last->nterms == 1 &&
-	       mentions(&piece->args[arg], UINT32_MAX, last->terms[0].iter);
+	return last && last->nterms == 1 && access_mentions(&piece->args[arg], last->terms[0].iter);
 }
 
 /* Do enough elements of the result, batch axes not counted, read each element of the operand? */
@@ -48,8 +38,8 @@ static bool is_used(const Lower *lower, NodeId product, uint32_t arg)
 		int64_t n;
 		if (!size_is_const(lower->sizes, proj->iters[iter].extent, &n))
 			n = by_columns ? lower->target->pair_uses : 1;
-		if (!proj->iters[iter].reduced && !mentions(&piece->result, batch, iter) &&
-		    !mentions(&piece->args[arg], UINT32_MAX, iter))
+		if (!proj->iters[iter].reduced && !access_term(&piece->result, batch, iter) &&
+		    !access_mentions(&piece->args[arg], iter))
 			uses *= n;
 	}
 	return uses >= lower->target->pair_uses;

@@ -65,24 +65,11 @@ static void find_streams(Initial *in, NodeId id, bool *seen)
 
 /* ---- loops ---- */
 
-static const Stmt *store_at(Initial *in, const Ix *at, const Ix *const *axes)
+/* The parameter. */
+static StoreTarget target_of(const Initial *in)
 {
-	BufferId buffer = in->gen->lower->plan[lower_node(in->gen->lower, in->id)->target].buffer;
-	return stmt_store(in->gen->arena, buffer, at, OP_NONE, node_compute(in->gen, in->id, axes));
-}
-
-static void emit_over_axes(Initial *in)
-{
-	Gen *gen = in->gen;
-	IterVar *vars = ARENA_ARRAY(gen->arena, IterVar, shape_naxes(in->shape) + 1);
-	SharedLocals shared = {0};
-	Body body = {0};
-	const Ix **axes = shape_indices(gen, in->shape, vars);
-	gen_enter(gen, &shared);
-	const Stmt *store = store_at(in, flat_index(gen, in->id, axes), axes);
-	gen_set_shared(gen, &body, &shared);
-	PUSH(gen->arena, body.stmts, store);
-	wrap_shape(gen, in->shape, vars, &body);
+	const Lower *lower = in->gen->lower;
+	return (StoreTarget){lower->plan[lower_node(lower, in->id)->target].buffer, OP_NONE};
 }
 
 /* The number that a stream has here: found where the expression reads the stream at these axes. */
@@ -113,7 +100,7 @@ static void emit_element(Initial *in, const Ix *block, uint32_t number, Body *bo
 	gen_enter(gen, &shared);
 	for (size_t i = 0; i < in->streams.n; i++)
 		share_number(in, in->streams.at[i], axes, in->numbers[i][number]);
-	const Stmt *store = store_at(in, at, axes);
+	const Stmt *store = gen_store(gen, target_of(in), at, node_compute(gen, in->id, axes));
 	gen_set_shared(gen, to, &shared);
 	PUSH(gen->arena, to->stmts, store);
 	if (n)
@@ -159,6 +146,9 @@ void initial_emit(Lower *lower, NodeId id)
 	Gen gen = gen_new(lower, name, lower_node(lower, id)->span);
 	Initial in = {.gen = &gen, .id = id, .shape = lower_shape(lower, id)};
 	find_streams(&in, id, ARENA_ARRAY(lower->scratch, bool, id + 1));
-	in.streams.n ? emit_in_blocks(&in) : emit_over_axes(&in);
+	if (in.streams.n)
+		emit_in_blocks(&in);
+	else
+		kernel_over_shape(&gen, id, node_compute, target_of(&in));
 	lower_add_kernel(lower, kernel_finish(&gen));
 }

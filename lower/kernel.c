@@ -14,8 +14,7 @@ void lower_add_kernel(Lower *lower, Kernel kernel)
 	PUSH(lower->scratch, lower->kernels, (KernelId)lower->program->kernels.n - 1);
 }
 
-/* to[i] (acc)= the node's value, over its own shape. */
-static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
+void kernel_over_shape(Gen *gen, NodeId node, NodeValue *value_at, StoreTarget to)
 {
 	const Shape *shape = lower_shape(gen->lower, node);
 	IterVar *vars = ARENA_ARRAY(gen->arena, IterVar, shape_naxes(shape) + 1);
@@ -23,7 +22,7 @@ static void emit_over_shape(Gen *gen, NodeId node, StoreTarget to)
 	Body body = {0};
 	const Ix **axes = shape_indices(gen, shape, vars);
 	gen_enter(gen, &shared);
-	const Value *value = node_value(gen, node, axes);
+	const Value *value = value_at(gen, node, axes);
 	gen_set_shared(gen, &body, &shared);
 	PUSH(gen->arena, body.stmts, gen_store(gen, to, flat_index(gen, node, axes), value));
 	wrap_shape(gen, shape, vars, &body);
@@ -71,7 +70,7 @@ void kernel_emit_copy(Lower *lower, NodeId node, BufferId to, Sym name)
 	if (plan->buffer != BUFFER_NONE)
 		emit_flat_copy(&gen, plan->buffer, (StoreTarget){to, OP_NONE});
 	else
-		emit_over_shape(&gen, node, (StoreTarget){to, OP_NONE});
+		kernel_over_shape(&gen, node, node_value, (StoreTarget){to, OP_NONE});
 	lower_add_kernel(lower, kernel_finish(&gen));
 }
 
@@ -99,7 +98,7 @@ static void emit_kind(Gen *gen, const KernelPlan *plan)
 			      plan->to.buffer);
 		break;
 	case KERNEL_RESHAPED: emit_flat(gen, BUFFER_NONE, node->args[0], plan->to); break;
-	case KERNEL_LEAF: emit_over_shape(gen, plan->node, plan->to); break;
+	case KERNEL_LEAF: kernel_over_shape(gen, plan->node, node_value, plan->to); break;
 	}
 }
 

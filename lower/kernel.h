@@ -47,6 +47,9 @@ void along_emit(Gen *gen, NodeId node, const Lines *plan);
 void lower_add_kernel(Lower *lower, Kernel kernel);
 /* The kernel of a node. Requires: it is no assignment. */
 Kernel kernel_of_tensor(Lower *lower, const KernelPlan *plan);
+/* to[i] (acc)= the node's value, as node_value or node_compute make it, over its own shape. */
+typedef const Value *NodeValue(Gen *gen, NodeId node, const Ix *const *axes);
+void kernel_over_shape(Gen *gen, NodeId node, NodeValue *value_at, StoreTarget to);
 /* Kernels of one node, appended to the routine, once, where it has one; the margins of its buffer, where it has any.
  * Requires: of kernel_emit_check, an operand of the node. */
 void lower_emit_node(Lower *lower, NodeId node);

@@ -18,15 +18,6 @@
 
 /* ---- loops ---- */
 
-static bool mentions(const Access *access, uint32_t n, IterId iter)
-{
-	bool found = false;
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t t = 0; t < access->axes[i].nterms; t++)
-			found |= access->axes[i].terms[t].iter == iter;
-	return found;
-}
-
 /* Behind the last axis that is indexed by what is read. */
 static uint32_t last_indexed(const Access *access)
 {
@@ -56,7 +47,7 @@ static void add_loops(Scatter *s)
 			s->behind = s->nloops;
 		for (uint32_t i = 0; i < s->piece->niters; i++) {
 			IterId id = s->piece->iters[i];
-			bool before = mentions(to, indexed, id);
+			bool before = access_term(to, indexed, id) != NULL;
 			if (s->proj->iters[id].reduced ? step == 1 : step == (before ? 0 : 2))
 				add_loop(s, id);
 		}
@@ -89,8 +80,7 @@ static bool indices_vary(const Scatter *s)
 	bool vary = false;
 	for (uint32_t arg = 1; arg < s->node->nargs; arg++)
 		for (uint32_t i = s->behind; i < s->nloops; i++)
-			vary |= mentions(&s->piece->args[arg], s->piece->args[arg].naxes,
-					 s->loops[i].id);
+			vary |= access_mentions(&s->piece->args[arg], s->loops[i].id);
 	return vary;
 }
 

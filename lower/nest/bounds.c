@@ -24,11 +24,7 @@ bool nest_guard_mentions(const Nest *nest, const Guarded *guard, IterId iter)
 {
 	if (guard->index->gather < 0)
 		return nest_term_of(guard->index, iter) != NULL;
-	const Access *read = &nest->piece->args[guard->index->gather];
-	bool mentions = false;
-	for (uint32_t axis = 0; axis < read->naxes; axis++)
-		mentions |= nest_term_of(&read->axes[axis], iter) != NULL;
-	return mentions;
+	return access_mentions(&nest->piece->args[guard->index->gather], iter);
 }
 
 int nest_guard_position(const Nest *nest, const Guarded *guard)

@@ -14,13 +14,8 @@
 /* Is it an iterator of a batch axis of the result? */
 static bool is_batch(const Nest *nest, IterId iter)
 {
-	const Access *result = &nest->piece->result;
 	uint32_t n = lower_shape(nest->gen->lower, nest->node)->rows[ROW_BATCH].n;
-	for (uint32_t axis = 0; axis < result->naxes && axis < n; axis++)
-		for (uint32_t t = 0; t < result->axes[axis].nterms; t++)
-			if (result->axes[axis].terms[t].iter == iter)
-				return true;
-	return false;
+	return access_term(&nest->piece->result, n, iter) != NULL;
 }
 
 /* Appends the loops of the piece that are reduced, or are not. What the kernels of a row block

@@ -23,16 +23,6 @@ typedef struct Result {
 	const Ix *row, *col; /* of the square's first element */
 } Result;
 
-static const Ix *plus(const Result *t, const Ix *a, const Ix *b)
-{
-	return ix_add(t->tile->nest->gen->program, a, b);
-}
-
-static const Ix *iter(const Result *t, IterVar var)
-{
-	return ix_iter(t->tile->nest->gen->arena, var);
-}
-
 static LocalId declare_square(const Result *t, const char *name, Body *body)
 {
 	return tile_declare(t->tile, body, name, (int64_t[]){t->side, t->side}, 2);
@@ -43,7 +33,7 @@ static void set_rows(const Result *t, LocalId to, int64_t rows, const Value *val
 {
 	Tile *tile = t->tile;
 	Gen *gen = tile->nest->gen;
-	const Ix *place[] = {iter(t, tile->r), iter(t, tile->lane)};
+	const Ix *place[] = {ix_iter(gen->arena, tile->r), ix_iter(gen->arena, tile->lane)};
 	const Stmt *set = stmt_set_at(gen->arena, tile_local(tile, to, place, 2), OP_NONE, value);
 	Block lanes = gen_loop(gen, LOOP_VECTOR, tile->lane, t->side, block_of(gen, set));
 	gen_append(gen, body, gen_loop(gen, LOOP_UNROLL, tile->r, rows, lanes));
@@ -58,16 +48,17 @@ static Block square(const Result *t, int64_t r, int64_t c)
 	int64_t cols = tile->now.width - c < t->side ? tile->now.width - c : t->side;
 	Tile outer = *tile;
 	Body body = {0};
-	const Ix *at_r = iter(t, tile->r), *at_lane = iter(t, tile->lane);
-	const Ix *element[] = {plus(t, at_r, tile_const(tile, r)),
-			       plus(t, at_lane, tile_const(tile, c))};
+	Program *program = nest->gen->program;
+	const Ix *at_r = ix_iter(program->arena, tile->r),
+		 *at_lane = ix_iter(program->arena, tile->lane);
+	const Ix *element[] = {ix_plus(program, at_r, r), ix_plus(program, at_lane, c)};
 	const Ix *transpose[] = {at_lane, at_r}, *place[] = {at_r, at_lane};
 	LocalId transposed = declare_square(t, "transposed", &body);
 	set_rows(t, transposed, rows, tile_local(tile, t->acc, element, 2), &body);
 	LocalId elements = declare_square(t, "elements", &body);
 	set_rows(t, elements, cols, tile_local(tile, transposed, transpose, 2), &body);
-	nest->by_iter[tile->row->iter] = plus(t, plus(t, t->row, tile_const(tile, r)), at_lane);
-	nest->by_iter[tile->col->iter] = plus(t, plus(t, t->col, tile_const(tile, c)), at_r);
+	nest->by_iter[tile->row->iter] = ix_add(program, ix_plus(program, t->row, r), at_lane);
+	nest->by_iter[tile->col->iter] = ix_add(program, ix_plus(program, t->col, c), at_r);
 	tile->now.height = cols;
 	tile->now.width = rows;
 	gen_append(nest->gen, &body, tile_finish(tile, tile_local(tile, elements, place, 2)));

@@ -26,11 +26,8 @@ int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop)
 static int64_t own_step(const Nest *nest, const Loop *loop)
 {
 	const Access *result = &nest->piece->result;
-	for (uint32_t a = 0; a < result->naxes; a++)
-		for (uint32_t t = 0; t < result->axes[a].nterms; t++)
-			if (result->axes[a].terms[t].iter == loop->iter)
-				return result->axes[a].terms[t].coef;
-	return 0;
+	const IndexTerm *term = access_term(result, result->naxes, loop->iter);
+	return term ? term->coef : 0;
 }
 
 bool nest_stores_strided(const Nest *nest, const Loop *loop)
@@ -112,8 +109,6 @@ uint64_t tile_transposed_cycles(const Planner *p, int64_t rows, int64_t cols)
 	       down * (uint64_t)cols * store_cycles(p, rows);
 }
 
-/* How many of the innermost sum's steps, `stride` elements each, have fewer than `more` elements
- * behind them. */
 int64_t tile_last_steps(int64_t more, int64_t stride) { return (more + stride - 1) / stride; }
 
 bool tile_asks_over_read(const Planner *p, int load)
