@@ -175,6 +175,9 @@ PROGRAMS = [
               "wh.reshape(1024, 256), b.reshape(1024), torch.zeros(1024)], True, 1, 0.0, False, False, False)[0]",
               flops=2.0 * 128 * b * 512 * 1024, peers=(("onnx", "lstm", 128, b, 256),)) for b in (1, 16)],
     # copies and broadcasts
+    Program("greatest less least of pixels", "input x : u8 [512, 512, 3]\n"
+            "output y = u8(reduce(max, \"h, w, c => h, w\", x) - reduce(min, \"h, w, c => h, w\", x))\n",
+            {"x": "512x512x3"}, "x.byte().amax(2) - x.byte().amin(2)", 512 * 512 * 5),
     Program("picture to channels first", "input x : u8 [512, 512, 3]\ninput m : [3]\ninput s : [3]\n"
             "output y = permute(\"h, w, c => c, h, w\", (f32(x) / 255 - m) / s)\n",
             {"x": "512x512x3", "m": "3", "s": "3"},
