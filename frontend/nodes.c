@@ -168,23 +168,55 @@ static void literal_finish(Build *b, NodeId id)
 
 /* ---- waiting nodes ---- */
 
-/* Those of some nodes that wait, and all that waits below them, get one dtype. */
+static void mark(Build *b, NodeIds *waiting, NodeId id)
+{
+	Node *node = graph_node(b->graph, id);
+	if (node->dtype != DTYPE_NONE)
+		return;
+	node->dtype = DTYPE_F32; /* marks it as seen */
+	PUSH(b->arena, *waiting, id);
+}
+
+/* All that waits below the nodes from `first` on; the least of these. */
+static NodeId mark_below(Build *b, NodeIds *waiting, size_t first)
+{
+	NodeId least = NODE_NONE;
+	for (size_t i = first; i < waiting->n; i++) {
+		const Node *user = graph_node(b->graph, waiting->at[i]);
+		for (uint32_t k = 0; k < user->nargs; k++)
+			mark(b, waiting, user->args[k]);
+		least = waiting->at[i] < least ? waiting->at[i] : least;
+	}
+	return least;
+}
+
+/* Does it wait, and an operand no more? */
+static bool is_left_waiting(const Build *b, NodeId id)
+{
+	const Node *node = graph_node(b->graph, id);
+	bool left = false;
+	for (uint32_t k = 0; k < node->nargs; k++)
+		left |= node_dtype(b, node->args[k]) != DTYPE_NONE;
+	return left && node->kind == NODE_POINTWISE && node->dtype == DTYPE_NONE;
+}
+
+/* Those of some nodes that wait, all that waits below them, and what was computed of any of these before, get one
+ * dtype. */
 static void settle(Build *b, const NodeId *ids, uint32_t n, Dtype dtype)
 {
 	NodeIds waiting = {0};
-	for (size_t i = 0; i < n + waiting.n; i++) {
-		const Node *user = i < n ? NULL : graph_node(b->graph, waiting.at[i - n]);
-		const NodeId *reached = user ? user->args : &ids[i];
-		for (uint32_t k = 0; k < (user ? user->nargs : 1); k++) {
-			Node *node = graph_node(b->graph, reached[k]);
-			if (node->dtype != DTYPE_NONE)
-				continue;
-			node->dtype = DTYPE_F32; /* marks it as seen */
-			PUSH(b->arena, waiting, reached[k]);
-		}
-	}
+	for (uint32_t i = 0; i < n; i++)
+		mark(b, &waiting, ids[i]);
 	if (waiting.n == 0)
 		return;
+	for (NodeId id = mark_below(b, &waiting, 0); id < b->graph->nodes.n; id++) {
+		size_t first = waiting.n;
+		if (!is_left_waiting(b, id))
+			continue;
+		mark(b, &waiting, id);
+		id = mark_below(b, &waiting,
+				first); /* others may wait for what is below this one */
+	}
 	dtype = dtype_beside(b, waiting.at, waiting.n, dtype);
 	qsort(waiting.at, waiting.n, sizeof *waiting.at, compare_ids);
 	for (size_t i = 0; i < waiting.n; i++) {
