@@ -35,14 +35,14 @@ const Ix *row_block_index(Gen *gen, const RowBlockPlace *place, const Ix *const 
 	Program *program = gen->program;
 	const RowBlock *row_block = gen->lower->row_block;
 	uint32_t naxes = shape_naxes(lower_shape(gen->lower, place->node));
-	const Ix *at = zero_ix(gen), *minus = ix_const(program, -1);
+	const Ix *at = zero_ix(gen);
 	for (uint32_t axis = 0; axis < naxes; axis++) {
 		int dim = place->dims[axis];
 		const Ix *ix = axes[axis];
 		if (dim == ROW_BLOCK_FIXED)
 			continue;
 		if (dim == (int)row_block->rows) {
-			ix = ix_add(program, ix, ix_mul(program, row_block_first(gen), minus));
+			ix = ix_minus(program, ix, row_block_first(gen));
 			REQUIRE(gen->row && ix_same(ix, gen->row));
 		} else if (dim >= 0) {
 			REQUIRE(is_dim(ix, dim));

@@ -97,7 +97,7 @@ void along_cumulate(Builder *b, NodeId id, BufferId to)
 	const Ix *at = ix_iter(b->arena, var);
 	const Ix *last = ix_size(b->arena, size_plus(program->sizes, l.extent, -1));
 	if (l.node->along.reverse)
-		at = ix_add(program, last, ix_mul(program, at, build_const(b, -1)));
+		at = ix_minus(program, last, at);
 	LocalId acc = build_local(b, "acc", l.node->dtype);
 	const Value *value = value_cast(b->arena, l.node->dtype, element(&l, at));
 	const Stmt *result = store(&l, at, build_read(b, acc));

@@ -133,8 +133,7 @@ static LocalId sum_parts(Few *f, Body *before)
 	IterVar part = gen_iter(gen, "part");
 	const Ix *lane = ix_iter(gen->arena, l->lane), *end = ix_size(gen->arena, order->nparts);
 	const Ix *first = ix_times(program, ix_iter(gen->arena, part), order->part_rows);
-	const Ix *rest =
-		ix_add(program, ix_size(gen->arena, order->whole), ix_times(program, first, -1));
+	const Ix *rest = ix_minus(program, ix_size(gen->arena, order->whole), first);
 	const Ix *at = ix_times(program, part_number(f, part), order->lanes);
 	at = ix_add(program, at, lane);
 	LocalId acc = sum_rows(f, &body, first,

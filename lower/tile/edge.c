@@ -158,8 +158,7 @@ TileParts tile_inside_parts(const Planner *p, int64_t step)
 {
 	Program *program = p->program;
 	const TilePart *inside = &p->tile->inside;
-	const Ix *minus = ix_times(program, inside->from, -1);
-	const Ix *length = ix_add(program, inside->to, minus), *done = inside->from;
+	const Ix *length = ix_minus(program, inside->to, inside->from), *done = inside->from;
 	TilePart part = {.lo = inside->lo, .hi = inside->hi};
 	TileParts parts = {0};
 	for (; step > 0; step = tile_smaller_step(step)) {

@@ -132,10 +132,9 @@ static const Value *number_compared(const Tile *tile, Dtype dtype, const Value *
 		 *limit = exact_index(tile, compare->args[!with]);
 	if (!at || !limit || per_lane(tile, at) != 1 || per_lane(tile, limit) != 0)
 		return NULL;
-	const Ix *lane = ix_iter(gen->arena, tile->lane), *minus = tile_const(tile, -1);
-	const Ix *first = ix_add(program, at, ix_mul(program, lane, minus));
-	limit = ix_add(program, limit, ix_mul(program, first, minus));
-	limit = ix_binary(program, IX_MAX, limit, minus);
+	const Ix *lane = ix_iter(gen->arena, tile->lane);
+	limit = ix_minus(program, limit, ix_minus(program, at, lane));
+	limit = ix_binary(program, IX_MAX, limit, tile_const(tile, -1));
 	limit = ix_binary(program, IX_MIN, limit, tile_const(tile, tile->now.width));
 	const Value *args[2];
 	args[with] = value_index(gen->arena, dtype, lane);

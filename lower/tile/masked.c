@@ -47,9 +47,8 @@ static const Ix *at_corner(const Masked *h, const Ix *ix, const Ix *more)
 		if (size_is_bad(stride) || size_is_bad(own) ||
 		    !size_is_const(program->sizes, stride, &slope))
 			return NULL;
-		const Ix *to = ix_add(
-			program, tile_const(tile, slope > 0 ? last[i] : 0),
-			ix_mul(program, ix_iter(gen->arena, iters[i]), tile_const(tile, -1)));
+		const Ix *to = ix_minus(program, tile_const(tile, slope > 0 ? last[i] : 0),
+					ix_iter(gen->arena, iters[i]));
 		ix = ix_add(program, ix, ix_mul(program, to, ix_size(gen->arena, own)));
 	}
 	return ix;
@@ -77,7 +76,7 @@ static void add_condition(Masked *h, const Value *less, const Value *more, bool 
 	const Ix *a = value_as_index(program, less), *b = value_as_index(program, more);
 	if (!a || !b || h->n == TILE_MASKS)
 		return;
-	const Ix *difference = ix_add(program, b, ix_mul(program, a, tile_const(tile, -1)));
+	const Ix *difference = ix_minus(program, b, a);
 	const Ix *least = at_corner(h, a, difference), *most = at_corner(h, b, difference);
 	if (!least || !most)
 		return;

@@ -72,8 +72,8 @@ const Ix *tile_step_number(const Tile *tile)
 	bool blocked = tile_packs_steps(tile);
 	const Ix *step = tile_const(tile, 0);
 	if (blocked)
-		step = ix_add(gen->program, nest->by_iter[nest->loops[nest->nresult].iter],
-			      ix_times(gen->program, ix_iter(gen->arena, tile->first_step), -1));
+		step = ix_minus(gen->program, nest->by_iter[nest->loops[nest->nresult].iter],
+				ix_iter(gen->arena, tile->first_step));
 	for (uint32_t i = 0; i < nest->nresult; i++)
 		if (tile_has_steps_of(tile, &nest->loops[i]))
 			step = counted(tile, step, &nest->loops[i]);
@@ -235,7 +235,7 @@ static Block fill_part(Tile *tile, const TilePart *part)
 	Size all = size_ceil(sizes, steps, n), end = size_scale(sizes, whole, n);
 	const Ix *step = ix_iter(gen->arena, last->var), *behind = ix_size(gen->arena, end);
 	const Ix *word = ix_times(program, step, n);
-	const Ix *element = ix_add(program, step, ix_times(program, behind, -1));
+	const Ix *element = ix_minus(program, step, behind);
 	Body body = {0};
 	nest->by_iter[tile->col->iter] =
 		ix_add(program, panel_first(tile, part), ix_iter(gen->arena, tile->lane));

@@ -44,8 +44,8 @@ Block tile_within(const Tile *tile, const Loop *loop, const TilePart *part, Iter
 		  int64_t block, Block body)
 {
 	Gen *gen = tile->nest->gen;
-	const Ix *left = ix_add(gen->program, ix_size(gen->arena, part->hi),
-				ix_times(gen->program, ix_iter(gen->arena, first), -1));
+	const Ix *left =
+		ix_minus(gen->program, ix_size(gen->arena, part->hi), ix_iter(gen->arena, first));
 	const Ix *end = ix_binary(gen->program, IX_MIN, tile_const(tile, block), left);
 	return gen_steps(gen, loop->var, tile_const(tile, 0), end, part->step, body);
 }
