@@ -29,6 +29,9 @@ static bool pre_checks_hold(Tables *t)
 		diag(t->diags, E0922, tables_node(t, target)->span,
 		     "an index depends on this tensor, which the routine '%s' assigns to: not supported yet",
 		     t->routine->name);
+		diag_note(
+			t->diags, tables_node(t, target)->span,
+			"an index that cannot leave its axis needs no check: gather(..., mode = clamp), also where it is an argmax");
 		t->pre_check[target] = good = false; /* once */
 	}
 	return good;
