@@ -91,6 +91,10 @@ PROGRAMS = [
             {"x": "16777216"}, "x.cumsum(0)", 128 * M),
     Program("sorted rows of 4096", "input x : [64, 4096]\noutput y = sort(\"r, [t] => r, t\", x)\n", {"x": "64x4096"},
             "x.sort(1)[0]", 2 * M),
+    Program("sorted rows of 16", "input x : [16384, 16]\noutput y = sort(\"r, [t] => r, t\", x)\n", {"x": "16384x16"},
+            "x.sort(1)[0]", 2 * M, numpy="np.sort(x, 1)"),
+    Program("two of 16", "input x : [16384, 16]\nlet (v, i) = topk(2, \"r, t => r, k\", x)\noutput v\noutput i\n",
+            {"x": "16384x16"}, "x.topk(2, 1)", M),
     Program("order of rows of 4096", "input x : [64, 4096]\noutput y = argsort(\"r, [t] => r, t\", x)\n",
             {"x": "64x4096"}, "x.argsort(1)", 2 * M),
     Program("top 64 of rows of 4096", "input x : [64, 4096]\nlet (v, i) = topk(64, \"r, t => r, k\", x)\n"

@@ -1,10 +1,13 @@
 /* What lanes have no single instruction for: functions such as exp as the steps of math.h, in
- * several vectors at once (jit_math_lanes.c), and anything else lane by lane through a small array.
+ * several vectors at once (jit_math_lanes.c), and anything else lane by lane through a small array;
+ * and choices by conditions that are no numbers on the way: comparisons are masks, which are joined as masks
+ * (a < b || a != a ? x : y). Elsewhere a comparison is 1 or 0 in each lane, which is compared with 0.
  */
 #include "codegen/jit_function.h"
 #include "codegen/jit_segments.h"
 #include "codegen/jit_lanes.h"
 #include "codegen/jit_math_lanes.h"
+#include "codegen/jit_simd.h"
 
 Rvalue *jit_lane_by_lane(Lanes *l, const Value *value)
 {
@@ -134,4 +137,58 @@ void jit_lanes_calls(Lanes *l, const Value *value, uint32_t n)
 		pointer_map_clear(&l->parts[i].known);
 	if (l->log > 1)
 		find_calls(l, value, n);
+}
+
+/* ---- choices ---- */
+
+static bool is_float(Dtype dtype) { return dtype == DTYPE_F32 || dtype == DTYPE_F64; }
+
+static bool is_comparison(Op op) { return op >= OP_LT && op <= OP_NE; }
+
+/* Are all comparisons in it those of vectors of as many lanes as chosen ones have? Masks that are no registers of their
+ * own are as wide as the elements. */
+static bool is_mask(const Lanes *l, const Value *value, Dtype chosen)
+{
+	const Value *truth = value_truth(value);
+	if (!truth)
+		return false;
+	if (truth->op == OP_AND || truth->op == OP_OR)
+		return is_mask(l, truth->args[0], chosen) && is_mask(l, truth->args[1], chosen);
+	Dtype dtype = truth->args[0]->dtype;
+	bool masks = l->k->f.jit->simd == CPU_AVX512;
+	bool one = ((int)dtype_bytes(dtype) << l->log) <= l->k->f.jit->vector_bytes &&
+		   ((int)dtype_bytes(dtype) << l->log) >= 16;
+	bool integers = masks && (dtype == DTYPE_I32 || dtype == DTYPE_I64);
+	return is_comparison(truth->op) && one && (is_float(dtype) || integers) &&
+	       (masks || dtype_bytes(dtype) == dtype_bytes(chosen));
+}
+
+static Rvalue *mask_of(Lanes *l, const Value *value)
+{
+	static const enum gcc_jit_comparison comparisons[] = {
+		[OP_LT] = GCC_JIT_COMPARISON_LT, [OP_LE] = GCC_JIT_COMPARISON_LE,
+		[OP_GT] = GCC_JIT_COMPARISON_GT, [OP_GE] = GCC_JIT_COMPARISON_GE,
+		[OP_EQ] = GCC_JIT_COMPARISON_EQ, [OP_NE] = GCC_JIT_COMPARISON_NE};
+	const Value *truth = value_truth(value);
+	JitFunction *f = &l->k->f;
+	if (truth->op == OP_AND || truth->op == OP_OR) {
+		Rvalue *a = mask_of(l, truth->args[0]);
+		return simd_mask_join(f, truth->op, a, mask_of(l, truth->args[1]));
+	}
+	SimdType type = {truth->args[0]->dtype, l->log};
+	Rvalue *a = jit_lanes_value(l, truth->args[0]);
+	return simd_compare(f, type, comparisons[truth->op], a, jit_lanes_value(l, truth->args[1]));
+}
+
+Rvalue *jit_choice_lanes(Lanes *l, const Value *value)
+{
+	Dtype dtype = value->dtype;
+	bool integers =
+		l->k->f.jit->simd == CPU_AVX512 && (dtype == DTYPE_I32 || dtype == DTYPE_I64);
+	if (l->log == 0 || value->op != OP_WHERE || (!is_float(dtype) && !integers) ||
+	    !jit_lanes_vary(l, value->args[0]) || !is_mask(l, value->args[0], dtype))
+		return NULL;
+	Rvalue *mask = mask_of(l, value->args[0]), *yes = jit_lanes_value(l, value->args[1]);
+	return simd_choose(&l->k->f, (SimdType){dtype, l->log}, mask, yes,
+			   jit_lanes_value(l, value->args[2]));
 }

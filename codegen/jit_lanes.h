@@ -58,6 +58,8 @@ RegisterLane jit_register_lane(const KernelJit *k, const Value *value);
 Rvalue *jit_gathered_lanes(Lanes *l, const Value *value);
 
 /* jit_lanes.c */
+/* A choice by comparisons; NULL: it is none, or not in vectors. */
+Rvalue *jit_choice_lanes(Lanes *l, const Value *value);
 /* Vectors in, vector out, one lane after another. */
 Rvalue *jit_lane_by_lane(Lanes *l, const Value *value);
 /* Is it the number of a lane, where it differs between them? */

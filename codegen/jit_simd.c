@@ -266,6 +266,18 @@ Rvalue *simd_mask_and(JitFunction *f, Rvalue *a, bool holds, Rvalue *b)
 	return assembled(f, f->jit->u32, code, "=Yk", false, (Rvalue *[]){a, b}, 2);
 }
 
+Rvalue *simd_mask_join(JitFunction *f, Op op, Rvalue *a, Rvalue *b)
+{
+	if (f->jit->simd == CPU_AVX512)
+		return assembled(f, f->jit->u32,
+				 op == OP_AND ? "kandw %2, %1, %0" : "korw %2, %1, %0", "=Yk",
+				 false, (Rvalue *[]){a, b}, 2);
+	return jit_keep(f, jit_binary(f,
+				      op == OP_AND ? GCC_JIT_BINARY_OP_BITWISE_AND
+						   : GCC_JIT_BINARY_OP_BITWISE_OR,
+				      a, b));
+}
+
 bool simd_widens_bytes(const Jit *jit) { return jit->extras & CPU_WIDENS; }
 
 Rvalue *simd_widen_bytes(JitFunction *f, int log, Lvalue *bytes)

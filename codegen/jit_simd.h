@@ -46,6 +46,8 @@ Rvalue *simd_permuted_two(JitFunction *f, SimdType type, Rvalue *lanes, Rvalue *
 /* Requires CPU_AVX512: whole vectors, wherever they lie. Where bits are set in b and in a, or in b and not in a. */
 Rvalue *simd_load(JitFunction *f, SimdType type, Lvalue *first);
 Rvalue *simd_mask_and(JitFunction *f, Rvalue *a, bool holds, Rvalue *b);
+/* Masks of simd_compare, of lanes of one width: both hold (OP_AND), or one (OP_OR). */
+Rvalue *simd_mask_join(JitFunction *f, Op op, Rvalue *a, Rvalue *b);
 /* Asks for the line, which may lie outside of any object. Requires: the target is x86. */
 void simd_prefetch(JitFunction *f, Lvalue *at);
 /* Requires CPU_AVX512: stores the lanes whose bits are set in the mask one behind the other, and no others. */

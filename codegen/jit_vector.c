@@ -277,6 +277,7 @@ static Rvalue *lane_numbers(Lanes *l, const Value *value)
 
 static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 {
+	bool least;
 	KernelJit *k = l->k;
 	if (jit_is_lane_number(l, value))
 		return lane_numbers(l, value);
@@ -303,6 +304,11 @@ static Rvalue *fresh_lanes(Lanes *l, const Value *value)
 		Rvalue *extreme = extreme_lanes(l, value);
 		return extreme ? extreme : chosen_integers(l, value);
 	}
+	Rvalue *choice = value->kind == VALUE_OP && !value_is_extreme(value, &least)
+				 ? jit_choice_lanes(l, value)
+				 : NULL;
+	if (choice)
+		return choice;
 	if (value->kind == VALUE_OP && has_vector_op(l, value->op, value->dtype))
 		return vector_op(l, value);
 	if (value->kind == VALUE_OP && l->log == 0) {

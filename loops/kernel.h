@@ -122,7 +122,7 @@ typedef struct TensorAxis {
 enum { TENSOR_AXES_MOST = 5 };
 
 enum { CLUSTER_MOST = 8 }; /* blocks that every GPU with clusters runs together */
-enum { SLOTS_MAX = 64, LANES_STRIDE = 16, LANES_MASKED = 4, LANES_OF = 64 };
+enum { SLOTS_MAX = 64, LANES_STRIDE = 64, LANES_MASKED = 4, LANES_OF = 64 };
 
 typedef struct Block {
 	const Stmt *const *stmts;

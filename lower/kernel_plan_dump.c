@@ -153,7 +153,8 @@ static void dump_sort(FILE *out, const SortWay *ways, const char *indent)
 					    [BY_NETWORK] = "by a network of comparisons",
 					    [BY_PARTS] = "in parts, by a network of comparisons",
 					    [BY_SHORT_DIGITS] = "by digits of",
-					    [BY_LONG_DIGITS] = "by digits of"};
+					    [BY_LONG_DIGITS] = "by digits of",
+					    [BY_EXCHANGES] = "by exchanges, side by side"};
 	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++) {
 		if (ways[by].never)
 			continue;

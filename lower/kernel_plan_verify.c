@@ -284,6 +284,20 @@ static void verify_digits(const Gen *gen, const Lines *lines, const SortWay *way
 	verify_temporary(gen, way->counts, size_const(lines->sizes, way->ncounts));
 }
 
+/* Lines that are left over have another way. */
+static void verify_exchanges(const Gen *gen, const Lines *lines, const SortWay *way)
+{
+	int64_t n, k, rows;
+	bool known = size_is_const(lines->sizes, lines->extent, &n) &&
+		     size_is_const(lines->sizes, lines->results, &k) && k <= n;
+	if (!known || lines->nouter == 0 || way->lanes == 0 || way->nconds)
+		BUG("%s has no lines to exchange elements of", gen->name);
+	bool whole = size_is_const(lines->sizes, lines->extents[lines->nouter - 1], &rows) &&
+		     rows % way->lanes == 0;
+	if (!whole && (lines->sort[BY_RANKS].never || lines->sort[BY_RANKS].nconds))
+		BUG("%s has no way of sorting the last lines", gen->name);
+}
+
 static void verify_sort(const Gen *gen, const Lines *lines)
 {
 	uint32_t n = 0;
@@ -294,6 +308,8 @@ static void verify_sort(const Gen *gen, const Lines *lines)
 		n++;
 		if (by == BY_NETWORK)
 			verify_network(gen, lines, way);
+		else if (by == BY_EXCHANGES)
+			verify_exchanges(gen, lines, way);
 		else if (by != BY_RANKS)
 			verify_digits(gen, lines, way);
 		if (by == BY_PARTS) {

@@ -128,6 +128,28 @@ void lines_times(const Lines *l, Body *into, IterVar var, const Ix *n, const Bod
 	lines_for(l, into, var, lines_const(l, 0), n, 1, body);
 }
 
+/* How many lines of the last outer axis blocks of n have. */
+static const Ix *lines_in_blocks(const Lines *l, int64_t n)
+{
+	Size lines = l->extents[l->nouter - 1];
+	return lines_size(l, size_scale(l->sizes, size_floor(l->sizes, lines, n), n));
+}
+
+const Stmt *lines_whole_blocks(const Lines *l, int64_t n, const Body *body)
+{
+	IterVar var = l->outer[l->nouter - 1]->iter;
+	return lines_independent(
+		lines_loop(l, var, lines_const(l, 0), lines_in_blocks(l, n), n, body));
+}
+
+void lines_behind(const Lines *l, int64_t n, const Body *body, Body *into)
+{
+	IterVar var = l->outer[l->nouter - 1]->iter;
+	const Ix *end = lines_size(l, l->extents[l->nouter - 1]);
+	lines_push(l, into,
+		   lines_independent(lines_loop(l, var, lines_in_blocks(l, n), end, 1, body)));
+}
+
 void lines_each(const Lines *l, Body *into, IterVar var, Size extent, const Body *body)
 {
 	lines_times(l, into, var, lines_size(l, extent), body);

@@ -6,6 +6,7 @@
  *   network.c   lines in order, of which vectors compare elements
  *   quicksort.c  long lines in order, of which vectors are parted
  *   select.c    the first few of them
+ *   exchange.c  short lines in order, many side by side
  *   argmax.c    the place of the greatest
  *   lines.c     small things that all are built of
  *
@@ -28,6 +29,7 @@ typedef enum SortBy {
 	BY_PARTS,
 	BY_SHORT_DIGITS,
 	BY_LONG_DIGITS,
+	BY_EXCHANGES, /* of all lines but the last few, which have another way */
 	SORT_WAYS
 } SortBy;
 
@@ -52,8 +54,8 @@ typedef struct SortWay {
 	Digit digits[DIGITS_MOST];
 	uint32_t ndigits;
 	int64_t ncounts; /* of all digits */
-	int64_t rows, lanes,
-		tile; /* of a network: rows at most, of so many elements; rows in registers */
+	int64_t rows, lanes, tile; /* of a network: rows at most, of so many elements; rows in
+				    * registers. Of exchanges: lines that are sorted together */
 	int64_t leaf, sample; /* elements of a line's parts that a network sorts, and of a sample */
 	int64_t levels, stack_room; /* in how many steps parts are made; parts that wait */
 	int64_t block;		    /* elements that are parted together */

@@ -42,6 +42,9 @@ const Stmt *lines_store(const Lines *lines, const Ix *at, const Value *value);
  * where that block ends. */
 const Stmt *lines_blocks(const Lines *lines, int64_t n, const Body *body);
 const Ix *lines_block_end(const Lines *lines, int64_t n);
+/* As lines_blocks, for whole blocks alone; appends the body for each line behind these. */
+const Stmt *lines_whole_blocks(const Lines *lines, int64_t n, const Body *body);
+void lines_behind(const Lines *lines, int64_t n, const Body *body, Body *into);
 /* The body in the loops of the first n outer axes. */
 void lines_wrap(const Lines *lines, uint32_t n, Body *body);
 /* Appends the body to the loops. */

@@ -11,15 +11,16 @@
  *
  * Longer lines are sorted by the digits of their keys (radix.c); digits have more bits, so that they are
  * fewer, where a line is long enough for their counts. Of a line of which few are kept, these are
- * selected first (select.c). Of dims there are all ways, of which their sizes decide.
+ * selected first (select.c). Of dims there are all ways, of which their sizes decide. Of many short lines vectors
+ * have an element each (exchange.c).
  */
+#include "lower/along/exchange.h"
 #include "lower/along/network.h"
 #include "lower/along/radix.h"
 
 /* ---- ranks ---- */
 
-/* 1 where a comes before b, else 0, in their type. */
-static const Value *comes_before(const Lines *l, const Value *a, const Value *b)
+const Value *sort_comes_before(const Lines *l, const Value *a, const Value *b)
 {
 	const Value *less = value_binary(l->arena, l->descending ? OP_GT : OP_LT, a, b);
 	if (!dtype_is_float(a->dtype))
@@ -37,7 +38,8 @@ static const Stmt *count(const Lines *l, LocalId rank, const Value *own, const I
 	Body body = {0};
 	IterVar u = lines_iter(l, "u");
 	const Value *other = value_cast(l->arena, own->dtype, l->element(l, lines_at(l, u), &body));
-	const Value *is = in_front ? comes_before(l, own, other) : comes_before(l, other, own);
+	const Value *is =
+		in_front ? sort_comes_before(l, own, other) : sort_comes_before(l, other, own);
 	const Value *counts = value_where(l->arena, is, lines_number(l, own->dtype, !in_front),
 					  lines_number(l, own->dtype, in_front));
 	lines_set(l, &body, rank, OP_ADD, value_cast(l->arena, DTYPE_I32, counts));
@@ -90,19 +92,32 @@ static void sort_line(const Lines *l, SortBy by, Body *line)
 		sort_by_digits(l, &l->sort[by], line);
 }
 
-void sort_lines(const Lines *l)
+static void one_line(const Lines *l, Body *line)
 {
-	Body line = {0};
-	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++) {
+	for (SortBy by = BY_RANKS; by < BY_EXCHANGES; by++) {
 		const SortWay *way = &l->sort[by];
 		Body body = {0};
 		if (way->never)
 			continue;
-		sort_line(l, by, way->nconds ? &body : &line);
+		sort_line(l, by, way->nconds ? &body : line);
 		if (way->nconds)
-			lines_push(l, &line,
+			lines_push(l, line,
 				   stmt_if(l->arena, way->conds, way->nconds, body_block(&body)));
 	}
-	lines_wrap(l, l->nouter, &line);
-	lines_finish(l, &line);
+}
+
+void sort_lines(const Lines *l)
+{
+	Body line = {0}, all = {0};
+	const SortWay *exchanges = &l->sort[BY_EXCHANGES];
+	one_line(l, &line);
+	if (exchanges->never) {
+		lines_wrap(l, l->nouter, &line);
+		lines_finish(l, &line);
+		return;
+	}
+	sort_by_exchanges(l, exchanges, &all);
+	lines_behind(l, exchanges->lanes, &line, &all);
+	lines_wrap(l, l->nouter - 1, &all);
+	lines_finish(l, &all);
 }

@@ -1,6 +1,8 @@
 /* In which ways lines are sorted, each with the sizes that it is for (sort.c). */
 #include "lower/along/lines_plan.h"
 
+#include "loops/linear.h"
+
 /* ---- sizes ---- */
 
 /* Elements of a line at most that a network sorts; 0: none. */
@@ -10,6 +12,15 @@ static int64_t network_most(const Lines *l)
 	bool fits = !l->program->options.gpu && sort_network_dtype(l) != DTYPE_NONE &&
 		    target->vector_bytes >= target->sort_network_vector;
 	return fits ? target->sort_network / (int64_t)dtype_bytes(sort_network_dtype(l)) : 0;
+}
+
+/* Elements of a line at most that is sorted by counting. A network sorts all of a longer one sooner than it counts. */
+static int64_t ranks_most(const Lines *l)
+{
+	const Target *target = l->program->options.target;
+	bool sooner = network_most(l) > 0 && size_same(l->results, l->extent) &&
+		      target->sort_ranks_vector < target->sort_ranks;
+	return sooner ? target->sort_ranks_vector : target->sort_ranks;
 }
 
 /* Are longer lines than these parted? */
@@ -72,15 +83,15 @@ static void find_conditions(const Lines *l, SortBy by, SortWay *way)
 {
 	const Target *target = l->program->options.target;
 	way->conds = ARENA_ARRAY(l->arena, Cond, 4);
-	int64_t network = network_most(l);
-	int64_t above = network > target->sort_ranks ? network : target->sort_ranks;
+	int64_t network = network_most(l), ranks = ranks_most(l);
+	int64_t above = network > ranks ? network : ranks;
 	int64_t digits = above > target->sort_digits ? above : target->sort_digits;
 	switch (by) {
-	case BY_RANKS: require_length(l, way, 0, target->sort_ranks); break;
-	case BY_SELECTION: require_length(l, way, target->sort_ranks, 0); break;
+	case BY_RANKS: require_length(l, way, 0, ranks); break;
+	case BY_SELECTION: require_length(l, way, ranks, 0); break;
 	case BY_NETWORK:
 		way->never = network == 0;
-		require_length(l, way, target->sort_ranks, network);
+		require_length(l, way, ranks, network);
 		break;
 	case BY_PARTS:
 		way->never = !has_parts(l);
@@ -94,6 +105,7 @@ static void find_conditions(const Lines *l, SortBy by, SortWay *way)
 		way->never = has_parts(l);
 		require_length(l, way, digits, 0);
 		break;
+	case BY_EXCHANGES: /* whole lines: below */
 	case SORT_WAYS: BUG("no way of sorting");
 	}
 	if (by != BY_RANKS)
@@ -154,6 +166,54 @@ static void plan_network(const Lines *l, SortWay *way)
 				  size_const(l->sizes, 2 * way->rows * way->lanes), false);
 }
 
+/* ---- exchanges ---- */
+
+/* Are elements of neighbouring lines so near that lanes read or store them? */
+static bool is_near(const Lines *l, const Ix *at)
+{
+	int64_t stride;
+	Size by = ix_stride(l->program, at, l->outer[l->nouter - 1]->iter);
+	return size_is_const(l->sizes, by, &stride) && stride >= 1 && stride <= LANES_STRIDE;
+}
+
+/* Do vectors have an element of each of several lines? */
+static bool is_in_lanes(const Lines *l)
+{
+	Body body = {0};
+	const Ix *first = lines_const(l, 0);
+	const Value *element = l->element(l, first, &body);
+	return body.stmts.n == 0 && element->kind == VALUE_LOAD &&
+	       element->dtype == dtype_wide(element->dtype) && is_near(l, element->ix) &&
+	       is_near(l, l->result_index(l, first)) &&
+	       (!l->ids || dtype_bytes(l->from) == dtype_bytes(l->dtype));
+}
+
+/* Neighbours change places until the first ones are in front, one after another: n - 1 comparisons for the first of n
+ * elements, and one less for each behind it. */
+static bool are_few_exchanges(const Lines *l)
+{
+	int64_t n, k, most = l->program->options.target->sort_exchanges;
+	return size_is_const(l->sizes, l->extent, &n) && size_is_const(l->sizes, l->results, &k) &&
+	       n > 1 && k > 0 && k <= n && n <= most + 1 && k * (2 * n - k - 1) / 2 <= most;
+}
+
+static SortWay plan_exchanges(const Lines *l)
+{
+	const Target *target = l->program->options.target;
+	int64_t lanes = target->vector_bytes / (int64_t)dtype_bytes(l->from), lines;
+	bool vectors =
+		!l->program->options.gpu && target->vector_bytes >= target->sort_network_vector;
+	bool fits = vectors && l->nouter > 0 && are_few_exchanges(l) && is_in_lanes(l);
+	if (fits && size_is_const(l->sizes, l->extents[l->nouter - 1], &lines))
+		fits = lines >= lanes;
+	return (SortWay){.never = !fits,
+			 .lanes = lanes,
+			 .items = BUFFER_NONE,
+			 .counts = BUFFER_NONE,
+			 .least = BUFFER_NONE,
+			 .stack = BUFFER_NONE};
+}
+
 /* ---- all of it ---- */
 
 static void plan_parts(const Lines *l, SortWay *way)
@@ -193,6 +253,17 @@ static void plan_way(const Lines *l, SortBy by, SortWay *way)
 
 void sort_plan(const Lines *l, SortWay ways[SORT_WAYS])
 {
-	for (SortBy by = BY_RANKS; by < SORT_WAYS; by++)
-		plan_way(l, by, &ways[by]);
+	SortWay none = {.never = true,
+			.items = BUFFER_NONE,
+			.counts = BUFFER_NONE,
+			.least = BUFFER_NONE,
+			.stack = BUFFER_NONE};
+	ways[BY_EXCHANGES] = plan_exchanges(l);
+	for (SortBy by = BY_RANKS; by < BY_EXCHANGES; by++) {
+		ways[by] = none;
+		if (ways[BY_EXCHANGES].never)
+			plan_way(l, by, &ways[by]);
+	}
+	if (!ways[BY_EXCHANGES].never)
+		ways[BY_RANKS].never = false; /* of lines that are left over */
 }

@@ -100,7 +100,7 @@ BufferId tile_read_buffer(Tile *tile, BufferId operand);
 /* The estimated cycles of a sum in tiles as its loops are, `transposed`: with lanes across another loop
  * than the last of the result; 0: no such tiles fit. */
 uint64_t tile_estimate(Nest *nest, bool transposed);
-/* Does the loop go over the result's last axis in steps of 2 to LANES_STRIDE elements, and set them
+/* Does the loop go over the result's last axis in steps of 2 elements or more, in a line, and set them
  * (tile/strided.c)? */
 bool nest_stores_strided(const Nest *nest, const Loop *loop);
 

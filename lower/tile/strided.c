@@ -15,11 +15,17 @@
 /* Eighths of cycles for a line; steps among which a line costs nothing. */
 enum { STEPS_ENOUGH = 1 << 16 };
 
+/* Elements that lanes of a tile are apart at most: those of a line. */
+static int64_t most_stride(const Target *target)
+{
+	return target->line_bytes / (int64_t)dtype_bytes(DTYPE_F32);
+}
+
 int64_t tile_near_stride(const Planner *p, const Ix *at, const Loop *loop)
 {
 	Size by = ix_stride(p->program, at, loop->var);
 	int64_t n;
-	return tile_is_const(p, by, &n) && n >= 0 && n <= LANES_STRIDE ? n : -1;
+	return tile_is_const(p, by, &n) && n >= 0 && n <= most_stride(p->target) ? n : -1;
 }
 
 /* What its own axis of the result multiplies the loop's iterator by; 0: it has none. */
@@ -35,7 +41,8 @@ bool nest_stores_strided(const Nest *nest, const Loop *loop)
 	Size by = ix_stride(nest->gen->program, nest->at, loop->var);
 	int64_t step;
 	return nest->target.acc == OP_NONE && size_is_const(nest->gen->program->sizes, by, &step) &&
-	       step > 1 && step <= LANES_STRIDE && step == own_step(nest, loop);
+	       step > 1 && step <= most_stride(nest->gen->program->options.target) &&
+	       step == own_step(nest, loop);
 }
 
 bool tile_stores_along(const Planner *p, const Loop *loop)

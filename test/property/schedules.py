@@ -65,7 +65,7 @@ FACTS = {"vector_bytes", "line_bytes", "l3_bytes", "stream_bytes", "registers", 
          "matrix_row_bytes", "masked_bytes", "recompute_steps", "recompute_row",
          "grain", "grain_copies", "load_anywhere", "prefetch_ahead",
          "prefetch_height", "fast_path_strip", "fast_path_trips", "math_loop_trips", "transpose_nodes",
-         "sort_ranks", "sort_digits", "sort_network", "sort_network_vector", "sort_parts_vector",
+         "sort_ranks", "sort_ranks_vector", "sort_exchanges", "sort_digits", "sort_network", "sort_network_vector", "sort_parts_vector",
          "sort_parts_sample", "sort_parts_levels", "sort_parts_margin", "sort_parts_block", "sort_bits",
          "sort_bits_long", "select_group", "select_group_least",
          "row_statements", "row_block_transposed", "thread_block", "thread_parts", "thread_rest", "thread_row", "thread_slots"}

@@ -11,11 +11,11 @@
 #include "lower/row_block.h"
 #include "test/unit/lower_fixture.h"
 
-/* The place of the greatest and sums of a long line; rows in order, and the first few of longer ones. */
+/* The place of the greatest and sums of a long line; rows in order, and the first few of longer ones; many rows of a few. */
 typedef struct Plans {
 	Small s;
 	LowerPlan *lower;
-	NodeId greatest, sums, rows, first;
+	NodeId greatest, sums, rows, first, few;
 } Plans;
 
 static NodeId along(Small *s, NodeKind kind, const char *spec, const char *shape,
@@ -46,7 +46,8 @@ static void plans_init(Plans *p)
 	graph_node(&s->graph, p->rows)->dtype = DTYPE_I8;
 	p->first = along(s, NODE_SORT, "i, j => i, k", "4, 10", "j", wide);
 	small_letter(s, p->first, "k", "10");
-	small_routine(s, 4, (NodeId[]){p->greatest, p->sums, p->rows, p->first});
+	p->few = along(s, NODE_SORT, "i, j => i, j", "100, 5", "j", small_leaf(s, "100, 5"));
+	small_routine(s, 5, (NodeId[]){p->greatest, p->sums, p->rows, p->first, p->few});
 	LowerOptions *options = ARENA_NEW(s->arena, LowerOptions);
 	*options = (LowerOptions){.target = small_target(s)};
 	p->lower = lower_plan(tensor_run_all(&s->inference, s->arena), &s->sources, s->arena,
@@ -109,6 +110,14 @@ static void items_in_no_buffer(Plans *p)
 }
 static void groups_without_room(Plans *p) { way_of(p, p->first, BY_SELECTION)->group = 1; }
 
+static SortWay *exchanges(const Plans *p) { return way_of(p, p->few, BY_EXCHANGES); }
+static void exchanges_of_no_lines(Plans *p) { exchanges(p)->lanes = 0; }
+static void no_way_for_the_last_lines(Plans *p)
+{
+	exchanges(p)->lanes = 16;
+	way_of(p, p->few, BY_RANKS)->never = true;
+}
+
 typedef void (*Break)(Plans *p);
 
 static int verdict_on(Break breaks)
@@ -140,6 +149,8 @@ static void broken_plans_of_lines_are_refused(void **state)
 		more_digits_than_counts,
 		items_in_no_buffer,
 		groups_without_room,
+		exchanges_of_no_lines,
+		no_way_for_the_last_lines,
 	};
 	(void)state;
 	assert_int_equal(verdict_on(NULL), 0);

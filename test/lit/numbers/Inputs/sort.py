@@ -1,5 +1,6 @@
 """sort, argsort and topk against NumPy's stable sort, bit for bit: random shapes with axes of 0 and 1, any position of the
-axis, all rows of operand and result, dims and numbers, each dtype, ties, NaN, infinities and zeros of both signs."""
+axis, all rows of operand and result, dims and numbers, each dtype, ties, NaN, infinities and zeros of both signs. LONG is
+a length, or `short`: then there are many lines of a few elements, of numbers."""
 import sys
 
 import numpy as np
@@ -7,7 +8,8 @@ import numpy as np
 from floats8 import FORMATS, from_f8, to_f8
 from tsrlib import DTYPES, Model, draw_cuts, from_bf16, in_rows, to_bf16
 
-SEED, COUNT, LONG = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+SEED, COUNT = int(sys.argv[1]), int(sys.argv[2])
+SHORT, LONG = sys.argv[3] == "short", int(sys.argv[3]) if sys.argv[3] != "short" else 0
 random = np.random.default_rng(SEED)
 FLOATS = ("f32", "f64", "f16", "bf16", "f8e4m3", "f8e5m2")
 
@@ -75,10 +77,13 @@ def one(dtype):
     tries = [[int(random.choice([0, 1, 2, 5, 6])) for _ in letters] for _ in range(4)]
     for sizes in tries[1:]:
         sizes[at] = int(random.choice([0, 1, 2, 48, 49, 130, LONG]))
+    if SHORT:
+        tries = [[int(random.choice([1, 3, 17, 33])) for _ in letters]]
+        tries[0][at] = int(random.choice([2, 3, 5, 9, 16, 22, 40]))
     few = int(random.choice([1, 1, 16]))  # of long lines these are selected
     kept = [int(random.integers(0, sizes[at] // few + 1)) if chosen else sizes[at] for sizes in tries]
     dims = "".join(f"dim d{c}\n" for c in letters) + "dim k\n" * chosen
-    symbolic = Model(f"{dims}input x : {dtype} [{in_rows(['d' + c for c in letters], cuts)}]\n" +
+    symbolic = None if SHORT else Model(f"{dims}input x : {dtype} [{in_rows(['d' + c for c in letters], cuts)}]\n" +
                      (calls % "k" if chosen else calls))
     fixed = Model(f"input x : {dtype} [{in_rows(tries[-1], cuts)}]\n" + (calls % kept[-1] if chosen else calls))
     for sizes, k in zip(tries, kept):
@@ -88,7 +93,7 @@ def one(dtype):
         ids = np.moveaxis(places, -1, at).transpose(perm)
         values = np.moveaxis(np.take_along_axis(line, places, -1), -1, at).transpose(perm)
         outs = [(values.shape, x.dtype), (ids.shape, np.int32)]
-        for model, given in [(symbolic, sizes + [k] * chosen)] + [(fixed, [])] * (sizes is tries[-1]):
+        for model, given in [(symbolic, sizes + [k] * chosen)] * (not SHORT) + [(fixed, [])] * (sizes is tries[-1]):
             got = model.forward(given, [x], outs)
             same = np.array_equal(bits(got[0]), bits(values)) and np.array_equal(got[1], ids)
             assert same, (calls, dtype, sizes, k, x, got, values, ids)
