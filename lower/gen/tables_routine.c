@@ -17,22 +17,49 @@ bool node_checks(const Tables *t, NodeId id, uint32_t arg)
 	return node->kind == NODE_SLICE || node->mode == INDEX_CHECKED;
 }
 
-/* An index on a tensor that the routine assigns to would have to be computed where it stands. */
-static bool pre_checks_hold(Tables *t)
+/* Does a check read the tensor where the node stands: as its index, or as what an index is computed from? */
+static bool is_checked_from(const Tables *t, NodeId id, NodeId tensor)
+{
+	const Node *node = tables_node(t, id);
+	bool reads = t->pre_check[id] && node_reads(node, tensor);
+	for (uint32_t arg = 1; arg < node->nargs; arg++)
+		reads |= node->args[arg] == tensor && node_checks(t, id, arg);
+	return reads;
+}
+
+/* What stands behind the assignment at `at`, and would have to be checked before it; NODE_NONE: nothing. The
+ * assignment itself, where it would have to come before all checks. */
+static NodeId checked_behind(const Tables *t, const NodeId *nodes, uint32_t n, uint32_t at)
+{
+	NodeId target = tables_node(t, nodes[at])->target;
+	if (t->pre_check[nodes[at]])
+		return nodes[at];
+	for (uint32_t k = at + 1; k < n; k++)
+		if (is_checked_from(t, nodes[k], target))
+			return nodes[k];
+	return NODE_NONE;
+}
+
+/* What an index depends on is computed before all that a caller can see is written: what is read of an assigned tensor then
+ * is what it held before. */
+static bool pre_checks_hold(Tables *t, const NodeId *nodes, uint32_t n)
 {
 	bool good = true;
-	for (uint32_t i = 0; i < t->routine->norder; i++) {
-		NodeId target = tables_node(t, t->routine->order[i])->target;
-		if (target == NODE_NONE || !t->pre_check[target] ||
-		    tables_node(t, target)->carried)
+	for (uint32_t k = 0; k < n && good; k++) {
+		const Node *node = tables_node(t, nodes[k]);
+		NodeId target = node->target, reads;
+		if (target == NODE_NONE || !t->pre_check[target] || tables_node(t, target)->carried)
 			continue;
-		diag(t->diags, E0922, tables_node(t, target)->span,
-		     "an index depends on this tensor, which the routine '%s' assigns to: not supported yet",
-		     t->routine->name);
-		diag_note(
-			t->diags, tables_node(t, target)->span,
-			"an index that cannot leave its axis needs no check: gather(..., mode = clamp), also where it is an argmax");
-		t->pre_check[target] = good = false; /* once */
+		reads = checked_behind(t, nodes, n, k);
+		if (reads == NODE_NONE)
+			continue;
+		good = false;
+		diag(t->diags, E0922, tables_node(t, reads)->span,
+		     "an index depends on this, which reads '%s' behind a step that assigns to it",
+		     tables_node(t, target)->name);
+		diag_note(t->diags, node->span, "routine '%s' assigns to it here", t->routine->name);
+		diag_note(t->diags, SPAN_NONE,
+			  "it would be checked before the routine writes anything; with mode = clamp, wrap or skip nothing is checked");
 	}
 	return good;
 }
@@ -89,7 +116,7 @@ bool tables_find_pre_checks(Tables *t, const NodeId *nodes, uint32_t n)
 				t->pre_check[node->args[i]] = true;
 		}
 	} while (t->graph->loops.n > 1 && pre_check_loops(t, nodes, n));
-	return pre_checks_hold(t);
+	return pre_checks_hold(t, nodes, n);
 }
 
 /* ---- indices that are read ---- */
