@@ -39,6 +39,7 @@ static void rewrite_tensors(Session *s, int pass)
 	static void verify_##name(const Session *s) { tensor_verify(s->tensors[PASS]); } \
 	static void dump_##name(FILE *out, Session *s) { DUMP(out, s->tensors[PASS]); }
 #define TENSOR_PASS(name, PASS) TENSOR_PASS_DUMPED(name, PASS, tensor_dump)
+TENSOR_PASS(bounds, TENSOR_BOUNDS)
 TENSOR_PASS_DUMPED(recompute, TENSOR_RECOMPUTE, recompute_dump)
 TENSOR_PASS(adjoint, TENSOR_ADJOINT)
 TENSOR_PASS(sorted, TENSOR_SORTED)
@@ -344,6 +345,8 @@ const Stage pipeline[] = {
 	{"shapes", "infer", "a size for every axis", NULL, NULL, dump_shapes, false},
 	{"guards", "infer", "what is checked when it runs", NULL, NULL, dump_guards, false},
 	{"proj", "infer", "an index map for every operand", NULL, NULL, dump_proj, false},
+	{"bounds", "tensor", "indices that are inside whatever the data is, unchecked", run_bounds,
+	 verify_bounds, dump_bounds, false},
 	{"recompute", "tensor", "what gradients compute again rather than keep", run_recompute,
 	 verify_recompute, dump_recompute, false},
 	{"adjoint", "tensor", "gradients as operations", run_adjoint, verify_adjoint, dump_adjoint,

@@ -118,3 +118,19 @@ Access access_without_checks(Arena *arena, const Access *access)
 	}
 	return now;
 }
+
+Proj *proj_without_checks(Arena *arena, const Proj *proj)
+{
+	Proj *now = ARENA_NEW(arena, Proj);
+	*now = *proj;
+	now->pieces = ARENA_ARRAY(arena, Piece, proj->npieces + 1);
+	for (uint32_t p = 0; p < proj->npieces; p++) {
+		Piece *piece = &now->pieces[p];
+		*piece = proj->pieces[p];
+		piece->result = access_without_checks(arena, &piece->result);
+		piece->args = ARENA_ARRAY(arena, Access, proj->nargs + 1);
+		for (uint32_t i = 0; i < proj->nargs; i++)
+			piece->args[i] = access_without_checks(arena, &proj->pieces[p].args[i]);
+	}
+	return now;
+}

@@ -23,5 +23,7 @@ void piece_list_iter(Piece *piece, IterId iter);
 
 /* The access whose indices, which are known to be inside, are not checked again. It belongs to the arena. */
 Access access_without_checks(Arena *arena, const Access *access);
+/* The same of all accesses of a projection. */
+Proj *proj_without_checks(Arena *arena, const Proj *proj);
 
 #endif

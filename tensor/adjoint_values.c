@@ -47,23 +47,6 @@ NodeId adjoint_count_steps(Rebuild *g, uint32_t loop, uint32_t now)
 
 /* ---- copies of nodes ---- */
 
-static Proj *without_checks(const Adjoint *a, const Proj *proj)
-{
-	Arena *arena = arena_of(a);
-	Proj *now = ARENA_NEW(arena, Proj);
-	*now = *proj;
-	now->pieces = ARENA_ARRAY(arena, Piece, proj->npieces + 1);
-	for (uint32_t p = 0; p < proj->npieces; p++) {
-		Piece *piece = &now->pieces[p];
-		*piece = proj->pieces[p];
-		piece->result = access_without_checks(arena, &piece->result);
-		piece->args = ARENA_ARRAY(arena, Access, proj->nargs + 1);
-		for (uint32_t i = 0; i < proj->nargs; i++)
-			piece->args[i] = access_without_checks(arena, &proj->pieces[p].args[i]);
-	}
-	return now;
-}
-
 /* A node with operands that are there, in a loop of the new program; it assigns to nothing yet. Its indices were checked forward,
  * but those of a written rule. */
 static NodeId copy(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loop)
@@ -80,7 +63,7 @@ static NodeId copy(const Adjoint *a, NodeId id, const NodeId *args, uint32_t loo
 	node.loop = loop;
 	if (!a->ruled[id] && proj && node_kind_indexes(node.kind) && node.mode == INDEX_CHECKED) {
 		node.mode = INDEX_CLAMPED;
-		proj = without_checks(a, proj);
+		proj = proj_without_checks(arena_of(a), proj);
 	}
 	return rebuild_add(a->g, node, *tensor_shape(a->g->program, id), proj,
 			   a->g->program->inference->margins[id]);

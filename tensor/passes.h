@@ -4,6 +4,7 @@
 
 #include "tensor/tensor.h"
 
+bool unchecked_indices(TensorProgram *program);	   /* bounds.c */
 bool recompute_tables(TensorProgram *program);	   /* recompute.c */
 bool adjoint_gradients(TensorProgram *program);	   /* adjoint.c, functionalize.c */
 bool sorted_elements(TensorProgram *program);	   /* split.c, sorted.c */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 const TensorPass tensor_passes[TENSOR_PASSES] = {
+	[TENSOR_BOUNDS] = {"bounds", unchecked_indices},
 	[TENSOR_RECOMPUTE] = {"recompute", recompute_tables},
 	[TENSOR_ADJOINT] = {"adjoint", adjoint_gradients},
 	[TENSOR_SORTED] = {"sorted", sorted_elements},

@@ -50,6 +50,7 @@ typedef struct TensorPass {
 
 /* In the order in which they run. */
 enum {
+	TENSOR_BOUNDS,
 	TENSOR_RECOMPUTE,
 	TENSOR_ADJOINT,
 	TENSOR_SORTED,

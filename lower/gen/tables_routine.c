@@ -57,9 +57,11 @@ static bool pre_checks_hold(Tables *t, const NodeId *nodes, uint32_t n)
 		diag(t->diags, E0922, tables_node(t, reads)->span,
 		     "an index depends on this, which reads '%s' behind a step that assigns to it",
 		     tables_node(t, target)->name);
-		diag_note(t->diags, node->span, "routine '%s' assigns to it here", t->routine->name);
-		diag_note(t->diags, SPAN_NONE,
-			  "it would be checked before the routine writes anything; with mode = clamp, wrap or skip nothing is checked");
+		diag_note(t->diags, node->span, "routine '%s' assigns to it here",
+			  t->routine->name);
+		diag_note(
+			t->diags, SPAN_NONE,
+			"it would be checked before the routine writes anything; with mode = clamp, wrap or skip nothing is checked");
 	}
 	return good;
 }
