@@ -133,6 +133,11 @@ PROGRAMS = [
     Program("5-point stencil", "input x : [1024, 1024]\n"
             "output y = einsum(\"i <+ a, j <+ b; a, b => i, j\", x, [[0, 1, 0], [1, -4, 1], [0, 1, 0]])\n",
             {"x": "1024x1024"}, "x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]", 8 * M),
+    Program("Laplacian by shifts", "input x : [1024, 1024]\n"
+            "output y = sum(\"1^i, j => i^1, j\", x) + sum(\"i^1, j => 1^i, j\", x) + "
+            "sum(\"i, 1^j => i, j^1\", x) + sum(\"i, j^1 => i, 1^j\", x) - 4 * x\n", {"x": "1024x1024"},
+            "F.conv2d(x[None, None], cross, padding=1)[0, 0]", 8 * M,
+            given={"cross": "torch.tensor([[[[0., 1, 0], [1, -4, 1], [0, 1, 0]]]])"}),
     Program("27-point stencil", "input x : [96, 96, 96]\ninput w : [3, 3, 3]\n"
             "output y = einsum(\"i =+ a, j =+ b, k =+ c; a, b, c => i, j, k\", x, w)\n", {"x": "96x96x96", "w": "3x3x3"},
             "F.conv3d(x[None, None], w[None, None], padding=1)", flops=54.0 * 96 ** 3),

@@ -46,6 +46,7 @@ TENSOR_PASS(sorted, TENSOR_SORTED)
 TENSOR_PASS(reassociate, TENSOR_REASSOCIATE)
 TENSOR_PASS(two_stage, TENSOR_TWO_STAGE)
 TENSOR_PASS(materialize, TENSOR_MATERIALIZE)
+TENSOR_PASS(shifts, TENSOR_SHIFTS)
 TENSOR_PASS(gather, TENSOR_GATHER)
 TENSOR_PASS(permute, TENSOR_PERMUTE)
 TENSOR_PASS(common, TENSOR_COMMON)
@@ -359,6 +360,8 @@ const Stage pipeline[] = {
 	 dump_two_stage, false},
 	{"materialize", "tensor", "operands along a short last axis written out", run_materialize,
 	 verify_materialize, dump_materialize, false},
+	{"shifts", "tensor", "shifted tensors read at a distance", run_shifts, verify_shifts,
+	 dump_shifts, false},
 	{"gather", "tensor", "windows that are written as windows that are read", run_gather,
 	 verify_gather, dump_gather, false},
 	{"permute", "tensor", "what is put together, in the order that it is put in behind",

@@ -123,7 +123,7 @@ static bool is_phase(const Lower *lower, NodeId id, const Reader *reader)
 }
 
 /* Is it, beside other such sums, written out where an elementwise root reads it? A kernel finishes one sum
- * only, and each of the others would go through memory. */
+ * only, and each of the others would go through memory, as would a copy. */
 static bool is_window(const Lower *lower, NodeId id, const Reader *reader)
 {
 	uint32_t terms = lower->plan[id].terms;
@@ -135,7 +135,7 @@ static bool is_window(const Lower *lower, NodeId id, const Reader *reader)
 	const NodePlan *root = &lower->plan[reader->root];
 	uint32_t others =
 		root->reduction != NODE_NONE ? lower->plan[root->reduction].terms : root->nwindows;
-	return others > 0 && terms + others <= WINDOW_FEW;
+	return (others > 0 || !proj_reduces(lower_proj(lower, id))) && terms + others <= WINDOW_FEW;
 }
 
 /* Terms of a sum over a window that may be written out; 0: it may not. */

@@ -6,8 +6,6 @@
  * them, picks some of them or casts them to a type that is as wide. Where the axis is no shorter than that, a check
  * would never fail; all that the index depends on would have to be computed before anything is stored.
  */
-#include <string.h>
-
 #include "base/size_order.h"
 #include "sums/sums.h"
 #include "tensor/accesses.h"
@@ -159,25 +157,6 @@ static bool are_inside(const Bounds *b, NodeId id)
 
 /* ---- the program ---- */
 
-/* The program's own nodes and index maps, which may be changed. */
-static void copy_tables(TensorProgram *program, Graph **graph, Inference **inference)
-{
-	Arena *arena = program->arena;
-	size_t n = program->graph->nodes.n;
-	*graph = ARENA_NEW(arena, Graph);
-	**graph = *program->graph;
-	(*graph)->nodes.at = ARENA_ARRAY(arena, Node, n + 1);
-	memcpy((*graph)->nodes.at, program->graph->nodes.at, n * sizeof(Node));
-	(*graph)->nodes.cap = n;
-	*inference = ARENA_NEW(arena, Inference);
-	**inference = *program->inference;
-	(*inference)->graph = *graph;
-	(*inference)->projs = ARENA_ARRAY(arena, Proj *, n + 1);
-	memcpy((*inference)->projs, program->inference->projs, n * sizeof(Proj *));
-	program->graph = *graph;
-	program->inference = *inference;
-}
-
 bool unchecked_indices(TensorProgram *program)
 {
 	size_t n = program->graph->nodes.n;
@@ -189,7 +168,7 @@ bool unchecked_indices(TensorProgram *program)
 		if (!are_inside(&b, id))
 			continue;
 		if (!graph)
-			copy_tables(program, &graph, &inference);
+			tensor_own_tables(program, &graph, &inference);
 		graph->nodes.at[id].mode = INDEX_CLAMPED;
 		inference->projs[id] = proj_without_checks(program->arena, inference->projs[id]);
 		PUSH(program->arena, program->made, id);

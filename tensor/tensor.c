@@ -14,6 +14,7 @@ const TensorPass tensor_passes[TENSOR_PASSES] = {
 	[TENSOR_REASSOCIATE] = {"reassociate", reassociate_products},
 	[TENSOR_TWO_STAGE] = {"two_stage", two_stage_reductions},
 	[TENSOR_MATERIALIZE] = {"materialize", materialize_operands},
+	[TENSOR_SHIFTS] = {"shifts", read_shifts},
 	[TENSOR_GATHER] = {"gather", gather_windows},
 	[TENSOR_PERMUTE] = {"permute", permute_concatenations},
 	[TENSOR_COMMON] = {"common", common_tensors},
@@ -70,6 +71,24 @@ void tensor_dump(FILE *out, const TensorProgram *program)
 		infer_dump_proj(out, program->inference);
 	else
 		fputs("(unchanged)\n", out);
+}
+
+void tensor_own_tables(TensorProgram *program, Graph **graph, Inference **inference)
+{
+	Arena *arena = program->arena;
+	size_t n = program->graph->nodes.n;
+	*graph = ARENA_NEW(arena, Graph);
+	**graph = *program->graph;
+	(*graph)->nodes.at = ARENA_ARRAY(arena, Node, n + 1);
+	memcpy((*graph)->nodes.at, program->graph->nodes.at, n * sizeof(Node));
+	(*graph)->nodes.cap = n;
+	*inference = ARENA_NEW(arena, Inference);
+	**inference = *program->inference;
+	(*inference)->graph = *graph;
+	(*inference)->projs = ARENA_ARRAY(arena, Proj *, n + 1);
+	memcpy((*inference)->projs, program->inference->projs, n * sizeof(Proj *));
+	program->graph = *graph;
+	program->inference = *inference;
 }
 
 double tensor_guess(const TensorProgram *program, Size size)

@@ -19,10 +19,16 @@ static uint32_t steps_of(const Lower *lower, const Proj *proj, const Piece *piec
 	return steps < WINDOW_FEW ? (uint32_t)steps : 0;
 }
 
+/* Sums, or copies of what may be read outside, which are sums of one term. */
+static bool is_window(const Proj *proj)
+{
+	return proj && (proj_reduces(proj) || proj_is_guarded(proj));
+}
+
 bool fuse_is_small_window(const Lower *lower, NodeId id)
 {
 	const Proj *proj = lower_proj(lower, id);
-	return proj && proj_is_plain(proj) && proj_reduces(proj) &&
+	return is_window(proj) && proj_is_plain(proj) &&
 	       steps_of(lower, proj, &proj->pieces[0]) > 0;
 }
 
@@ -65,7 +71,7 @@ uint32_t fuse_window_terms(const Lower *lower, NodeId id, const Piece *piece)
 	const Node *node = lower_node(lower, id);
 	const Proj *proj = lower_proj(lower, id);
 	bool sums = node->kind == NODE_SPEC && node->nargs == 1 && node->target == NODE_NONE &&
-		    !node->along.letter && proj && proj_reduces(proj) &&
+		    !node->along.letter && is_window(proj) &&
 		    (proj_is_plain(proj) || proj->disjoint);
 	return sums && is_cut_everywhere(lower, id, piece) ? steps_of(lower, proj, piece) : 0;
 }
