@@ -90,28 +90,27 @@ static bool is_shift(Shift *s)
 	return fits && s->any;
 }
 
-static bool is_result(const Graph *graph, NodeId id)
+/* By NodeId: who reads it? */
+typedef struct Readers {
+	bool *elements, *others; /* operations on elements; anything else, or the caller */
+} Readers;
+
+static Readers find_readers(const TensorProgram *program)
 {
-	bool found = false;
+	const Graph *graph = program->graph;
+	size_t n = graph->nodes.n;
+	Readers readers = {ARENA_ARRAY(program->scratch, bool, n + 1),
+			   ARENA_ARRAY(program->scratch, bool, n + 1)};
+	for (NodeId id = 0; id < n; id++) {
+		const Node *node = tensor_node(program, id);
+		bool *kind = node->kind == NODE_POINTWISE ? readers.elements : readers.others;
+		for (uint32_t i = 0; i < node->nargs && node->used; i++)
+			kind[node->args[i]] = true;
+	}
 	for (size_t r = 0; r < graph->routines.n; r++)
 		for (uint32_t i = 0; i < graph->routines.at[r].noutputs; i++)
-			found |= graph->routines.at[r].outputs[i] == id;
-	return found;
-}
-
-/* Is it read by operations on elements alone, and by some? */
-static bool is_read_by_elements(const Graph *graph, NodeId id)
-{
-	bool any = false;
-	for (NodeId reader = id + 1; reader < graph->nodes.n; reader++) {
-		const Node *node = &graph->nodes.at[reader];
-		if (!node->used || !node_reads(node, id))
-			continue;
-		if (node->kind != NODE_POINTWISE)
-			return false;
-		any = true;
-	}
-	return any && !is_result(graph, id);
+			readers.others[graph->routines.at[r].outputs[i]] = true;
+	return readers;
 }
 
 /* ---- how ---- */
@@ -152,15 +151,17 @@ bool read_shifts(TensorProgram *program)
 {
 	Graph *graph = NULL;
 	Inference *inference = NULL;
+	Readers readers = find_readers(program);
 	for (NodeId id = 0; id < program->graph->nodes.n; id++) {
 		const Node *node = tensor_node(program, id);
 		Shift s = {.program = program, .id = id, .old = tensor_proj(program, id)};
-		if (node->kind != NODE_BLOCK || node->nargs != 1 || !s.old)
+		if (node->kind != NODE_BLOCK || node->nargs != 1 || !s.old ||
+		    !readers.elements[id] || readers.others[id])
 			continue;
 		s.to = tensor_shape(program, id);
 		s.from = tensor_shape(program, node->args[0]);
 		s.moved = ARENA_ARRAY(program->scratch, bool, s.old->niters + 1);
-		if (!is_shift(&s) || !is_read_by_elements(program->graph, id))
+		if (!is_shift(&s))
 			continue;
 		if (!graph)
 			tensor_own_tables(program, &graph, &inference);
