@@ -39,21 +39,33 @@ static Items load_items(const Lines *l, int64_t n, Body *body)
 	return items;
 }
 
+/* Of the pair after the exchange: what is read later. */
+typedef struct PairReads {
+	bool former, latter;
+} PairReads;
+
 static void exchange_values(const Lines *l, const Value *later, const Value **pair,
-			    const char *name, Body *body)
+			    const char *name, PairReads reads, Body *body)
 {
 	const Value *former = value_where(l->arena, later, pair[1], pair[0]);
 	const Value *latter = value_where(l->arena, later, pair[0], pair[1]);
-	pair[0] = local_of(l, body, name, former);
-	pair[1] = local_of(l, body, name, latter);
+	if (reads.former)
+		pair[0] = local_of(l, body, name, former);
+	if (reads.latter)
+		pair[1] = local_of(l, body, name, latter);
 }
 
-static void exchange(const Lines *l, const Items *items, int64_t t, Body *body)
+/* Of elements `t` and t + 1 on the way of the `i`-th of the k of n that are kept to the front. */
+static void exchange(const Lines *l, const Items *items, int64_t t, int64_t i, int64_t k, int64_t n,
+		     Body *body)
 {
 	const Value *later = sort_comes_before(l, items->elements[t + 1], items->elements[t]);
+	PairReads result = {true, k == n || i + 1 < k};
+	PairReads compared = {t > i, i + 1 < k && i + 2 < n};
 	if (items->places)
-		exchange_values(l, later, &items->places[t], "place", body);
-	exchange_values(l, later, &items->elements[t], "item", body);
+		exchange_values(l, later, &items->places[t], "place", result, body);
+	exchange_values(l, later, &items->elements[t], "item", items->places ? compared : result,
+			body);
 }
 
 /* The lines of which the last outer axis is at one lane. */
@@ -64,7 +76,7 @@ static void sort_lanes(const Lines *l, Body *body)
 	Items items = load_items(l, n, body);
 	for (int64_t i = 0; i < k; i++)
 		for (int64_t t = n - 1; t-- > i;)
-			exchange(l, &items, t, body);
+			exchange(l, &items, t, i, k, n, body);
 	const Value **values = l->ids ? items.places : items.elements;
 	for (int64_t i = 0; i < k; i++)
 		lines_push(l, body, lines_store(l, lines_const(l, i), values[i]));
